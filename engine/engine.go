@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// An Engine starts browsers. The actors know browsers only through it, so a
+// scripted engine can stand in for Chromium in tests.
+type Engine interface {
+	// Launch starts a browser for one worker and returns when it answers.
+	// The browser lives until Close, not until ctx ends: ctx bounds the start.
+	Launch(ctx context.Context, worker string) (Instance, error)
+}
+
+// An Instance is one running browser. Play, Reset and Close may each be called
+// from any goroutine; Play and Reset never run at the same time.
+type Instance interface {
+	// Play runs the task to its end. It never returns nil. When ctx ends the
+	// outcome's End says why (see [EndOf]): a deadline is a timeout, anything
+	// else a cancellation. A browser that dies gives EndCrashed at once.
+	Play(ctx context.Context, t *Task, st Stage) *Outcome
+
+	// Reset makes the browser as clean as a new one for the next task. It is
+	// not called between tasks of one session. After an error the instance
+	// must be closed.
+	Reset(ctx context.Context) error
+
+	// Save returns what a session needs to go on in another browser, and
+	// Restore puts it back. Tabs are loaded again only by the next Play.
+	Save(ctx context.Context) (json.RawMessage, error)
+	Restore(ctx context.Context, state json.RawMessage) error
+
+	// Gone is closed when the browser has died or was closed.
+	Gone() <-chan struct{}
+
+	// Close ends the browser with every process and folder it owns. It is
+	// safe to call more than once.
+	Close()
+}
+
+// Stage is what a task finds around it: what it shares with earlier tasks of
+// its session, where its files go, and who wants to hear of its steps.
+type Stage struct {
+	// Cache is the data cache: nil for an empty one that ends with the task.
+	Cache *Cache
+	// Account names the owner of the files that the task makes.
+	Account string
+	// TaskID is the task's identifier, for logs and files.
+	TaskID string
+	// SaveFile keeps a picture or a download and returns its URL.
+	SaveFile SaveFile
+	// OnStep, when set, hears of each step as it ends, in order. It must not
+	// block.
+	OnStep func(StepReport)
+}
+
+// SaveFile keeps what r gives under an unguessable name and returns the URL it
+// can be fetched from. Inline says that a browser may show it.
+type SaveFile func(ctx context.Context, f File, r io.Reader) (url string, err error)
+
+// File describes a file that a task made.
+type File struct {
+	Account     string
+	Name        string // a label, never a path
+	ContentType string
+	Inline      bool // made by the service itself, so safe to show
+}
+
+// Upload is a file that came with a request.
+type Upload struct {
+	Name string
+	Type string
+	Path string // where the edge has put its bytes, until the task has ended
+	Size int64
+}
+
+// Millis is a duration as requests and answers spell it.
+func Millis(d time.Duration) int64 { return d.Milliseconds() }

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// End says how a task ended.
+type End string
+
+// The ends of a task.
+const (
+	EndCompleted   End = "completed" // the list ran to its end, whatever failed on the way
+	EndStopped     End = "stopped"   // an action failed and the list was to stop
+	EndTimeout     End = "timeout"   // the task's time was over
+	EndCancelled   End = "cancelled" // nobody wants the answer any more
+	EndCrashed     End = "crashed"   // the browser died
+	EndInterrupted End = "interrupted"
+)
+
+// ErrClientGone and ErrDraining are causes of a cancelled context.
+var (
+	ErrClientGone = errors.New("the client went away")
+	ErrDraining   = errors.New("the service is stopping")
+	ErrCancelled  = errors.New("the task was cancelled")
+)
+
+// EndOf tells how a task ends whose context has ended.
+func EndOf(ctx context.Context) End {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, context.DeadlineExceeded):
+		return EndTimeout
+	case errors.Is(cause, ErrDraining):
+		return EndInterrupted
+	default:
+		return EndCancelled
+	}
+}
+
+// Outcome is what is left of a task when it has ended. It is plain data: it is
+// stored for asynchronous tasks and crosses processes.
+type Outcome struct {
+	End      End             `json:"end"`
+	Data     json.RawMessage `json:"data,omitempty"`     // the task's result; null when the last action failed
+	Last     json.RawMessage `json:"last,omitempty"`     // the last action's result, where Data holds captured responses
+	Duration time.Duration   `json:"duration"`           // from the start of the first action
+	Failures []Failure       `json:"failures,omitempty"` // in the order they happened
+	Warnings []Warning       `json:"warnings,omitempty"`
+	Steps    []StepReport    `json:"steps,omitempty"` // only with config.trace
+	Restored bool            `json:"restored,omitempty"`
+}
+
+// Failure is an action that did not do what it was told to.
+type Failure struct {
+	Code      Code            `json:"code"`
+	Text      string          `json:"error"`
+	Index     int             `json:"actionIndex"` // position in the top-level list
+	Path      string          `json:"actionPath"`  // such as "3" or "3/loop/do/1"
+	Iteration *int            `json:"iteration,omitempty"`
+	Action    json.RawMessage `json:"action"` // as the client sent it
+}
+
+func (f *Failure) Error() string { return f.Text }
+
+// Warning is something the client should know about an action that succeeded.
+type Warning struct {
+	Path    string `json:"actionPath"`
+	Message string `json:"message"`
+}
+
+// StepReport tells how one action ended.
+type StepReport struct {
+	Path      string          `json:"actionPath"`
+	Iteration *int            `json:"iteration,omitempty"`
+	Action    string          `json:"action"`
+	Success   bool            `json:"success"`
+	Millis    float64         `json:"durationMs"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Code      Code            `json:"code,omitempty"`
+	Notes     []string        `json:"notes,omitempty"` // dialogs answered, downloads kept, status of a page
+}
+
+// Problem is the error that actions return: a code for programs and a sentence
+// for people.
+type Problem struct {
+	Code Code
+	Text string
+}
+
+func (p *Problem) Error() string { return p.Text }
+
+// Problemf makes a [Problem].
+func Problemf(code Code, format string, args ...any) *Problem {
+	return &Problem{Code: code, Text: fmt.Sprintf(format, args...)}
+}

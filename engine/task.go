@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Defaults and bounds of a request's times.
+const (
+	DefaultTimeout        = 30 * time.Second
+	DefaultActionTimeout  = 10 * time.Second
+	DefaultSessionTimeout = 5 * time.Minute
+	MinSessionTimeout     = time.Minute
+	MaxSessionTimeout     = 30 * time.Minute
+	MaxQueueTimeout       = 2 * time.Minute
+)
+
+// Task is a decoded and valid request. It crosses processes as the bytes it was
+// parsed from: see MarshalJSON.
+type Task struct {
+	Steps        []Step
+	WorkerID     string
+	Timeout      time.Duration // as asked for; the plan may lower it
+	QueueTimeout time.Duration
+	Config       Config
+	Session      *Session // nil when the request says nothing of sessions
+	Async        bool
+	Files        []Upload
+
+	source []byte
+}
+
+// Config is the part of a request that holds for all its actions.
+type Config struct {
+	ActionTimeout   time.Duration
+	ContinueOnError bool
+	Trace           bool
+}
+
+// Session is what a request says about keeping its worker.
+type Session struct {
+	Preserve bool
+	ID       string
+	Close    bool
+	Timeout  time.Duration // zero when the request does not say
+	Override bool
+}
+
+// Keeps reports whether the task's session, if it has one, outlives the task.
+func (t *Task) Keeps() bool {
+	return t.Session != nil && !t.Session.Close && (t.Session.Preserve || t.Session.ID != "" || t.Session.Override)
+}
+
+// Counts reports whether the task counts against the plan's daily number: a
+// request that only starts or closes a session does not.
+func (t *Task) Counts() bool { return len(t.Steps) > 0 }
+
+// Source is the JSON that the task was parsed from.
+func (t *Task) Source() []byte { return t.source }
+
+// wire is how a task crosses a process: what it was parsed from, and where its
+// files are.
+type wire struct {
+	Source json.RawMessage `json:"source"`
+	Files  []Upload        `json:"files,omitempty"`
+}
+
+// MarshalJSON gives the bytes the task was parsed from, with its files.
+func (t *Task) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wire{Source: t.source, Files: t.Files})
+}
+
+// UnmarshalJSON parses the task again.
+func (t *Task) UnmarshalJSON(b []byte) error {
+	var w wire
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	parsed, err := Parse(w.Source, w.Files)
+	if err != nil {
+		return err
+	}
+	*t = *parsed
+	return nil
+}

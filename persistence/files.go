@@ -1,0 +1,35 @@
+package persistence
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Blob describes a file in [Files].
+type Blob struct {
+	// ID is the file's name: given by the store, unguessable (at least 128
+	// random bits), and safe in a URL path.
+	ID          string    `json:"id"`
+	Account     string    `json:"account"`
+	Label       string    `json:"label"` // what a person would call it; never part of a path
+	ContentType string    `json:"contentType"`
+	Inline      bool      `json:"inline"` // the service made it: a browser may show it
+	Size        int64     `json:"size"`
+	Created     time.Time `json:"created"`
+	Expires     time.Time `json:"expires"` // zero: never
+}
+
+// Files keeps blobs: pictures, downloads, large results.
+type Files interface {
+	// Put keeps what r gives and returns the description with ID, Size and
+	// Created filled in. A file that could not be written whole is not there.
+	Put(ctx context.Context, b Blob, r io.Reader) (Blob, error)
+	// Open returns a file, or ErrNotFound when it is not there or has expired.
+	Open(ctx context.Context, id string) (Blob, io.ReadSeekCloser, error)
+	// Delete removes a file. Deleting what is not there is no error.
+	Delete(ctx context.Context, id string) error
+	// Sweep removes what has expired before now and what a killed process left
+	// half written, and returns how many files it removed.
+	Sweep(ctx context.Context, now time.Time) (int, error)
+}

@@ -1,0 +1,19 @@
+package persistence
+
+import "time"
+
+// Account is who tasks run for.
+type Account struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Plan    string    `json:"plan"`
+	Created time.Time `json:"created"`
+}
+
+// Token lets its bearer act for an account. The token itself is never kept.
+type Token struct {
+	ID      string    `json:"id"` // names the token to people; not secret
+	Account string    `json:"account"`
+	Hash    []byte    `json:"hash"` // SHA-256 of the token
+	Created time.Time `json:"created"`
+}

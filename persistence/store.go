@@ -1,0 +1,80 @@
+// Package persistence keeps what outlives the process: plain records in a
+// [Store], and blobs in [Files]. It knows nothing of tasks or actors.
+package persistence
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Errors that every Store gives.
+var (
+	// ErrNotFound: there is no record with that key, or it has expired.
+	ErrNotFound = errors.New("no such record")
+	// ErrConflict: the record has another revision than the write wanted.
+	ErrConflict = errors.New("the record has changed")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// Record is one value with its key. Revision grows with each write of any key
+// and is never used twice. A zero Expires never comes.
+type Record struct {
+	Key      string
+	Value    []byte
+	Revision uint64
+	Expires  time.Time
+}
+
+// Write is a change to one record.
+type Write struct {
+	Key     string
+	Value   []byte
+	Expires time.Time
+	// If bounds the write: nil writes whatever is there, a pointer to zero
+	// only where there is no record, another number only over the record of
+	// that revision. Otherwise the write fails with ErrConflict.
+	If *uint64
+	// Durable waits until the write would survive a loss of power. Without it
+	// the write survives the end of the process, and is synced soon after.
+	Durable bool
+}
+
+// Event is a change that a watcher hears of. A deletion or an expiry has
+// Deleted set and no value.
+type Event struct {
+	Record
+	Deleted bool
+}
+
+// Store keeps records. Keys are made of parts joined with "/", and a prefix is
+// a string that keys begin with. Every method may be called from any
+// goroutine. Values that are handed in or out may be kept and changed by the
+// caller afterwards.
+type Store interface {
+	// Get returns a record, or ErrNotFound.
+	Get(ctx context.Context, key string) (Record, error)
+	// Put carries out a write and returns the record's new revision.
+	Put(ctx context.Context, w Write) (uint64, error)
+	// Delete removes a record. With a non-nil revision it does so only if the
+	// record still has it, and gives ErrConflict otherwise. Deleting what is
+	// not there is no error, unless a revision was named.
+	Delete(ctx context.Context, key string, revision *uint64, durable bool) error
+	// List returns the records whose keys begin with prefix, in key order.
+	List(ctx context.Context, prefix string) ([]Record, error)
+	// Watch tells of every change of keys that begin with prefix, from the
+	// moment it returns, in order, until ctx ends. A watcher that is too slow
+	// loses the channel (it is closed), never single events.
+	Watch(ctx context.Context, prefix string) (<-chan Event, error)
+	// Add adds delta to the counter at key and returns the new total, unless
+	// that would be above limit: then nothing changes, and it returns the
+	// total as it is and false. A limit of zero or less is no limit. A total
+	// never goes below zero. Expires holds for the whole counter.
+	Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error)
+	// Sync returns when everything written so far would survive a loss of
+	// power.
+	Sync(ctx context.Context) error
+	// Close ends the store; what was written is synced first.
+	Close() error
+}
