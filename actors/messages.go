@@ -1,7 +1,3 @@
-// Package actors decides who does what when: which account may run a task,
-// which worker plays it, what a session keeps, when something waits, and what
-// happens when a browser dies. Its messages are plain data and can cross a
-// process.
 package actors
 
 import (
@@ -18,7 +14,7 @@ type Account struct {
 
 // Execute asks for a task to be played. Reply: [Executed].
 type Execute struct {
-	TaskID  string
+	TaskID  string // see NewTaskID; empty: the node makes one
 	Account Account
 	Task    *engine.Task
 }
@@ -39,7 +35,30 @@ type Executed struct {
 type Cancel struct {
 	TaskID  string
 	Account Account
-	Cause   string
+	Cause   Cause
+}
+
+// Cause says why a task is to end before its time. Causes are words and not
+// errors because they cross processes.
+type Cause string
+
+// The causes of a cancellation.
+const (
+	CauseClient Cause = "client" // the client went away
+	CauseAsked  Cause = "asked"  // somebody asked for it
+	CauseDrain  Cause = "drain"  // the service stops
+)
+
+// Err returns the cause as the error that the task's context ends with.
+func (c Cause) Err() error {
+	switch c {
+	case CauseClient:
+		return engine.ErrClientGone
+	case CauseDrain:
+		return engine.ErrDraining
+	default:
+		return engine.ErrCancelled
+	}
 }
 
 // Cancelled answers [Cancel]: whether there was such a task to end.
@@ -73,12 +92,27 @@ const (
 	Offline  State = "offline"
 )
 
-// Drain asks for a stop: no new tasks, running ones may end until the deadline
-// and are then interrupted. Reply: [Drained], when no task runs any more.
+// Drain asks for a stop: no new tasks, running ones may end until the grace is
+// over and are then interrupted. Reply: [Drained], when no task runs any more.
 type Drain struct{ Grace time.Duration }
 
 // Drained answers [Drain].
 type Drained struct{ Interrupted int }
+
+// Status is the node in numbers.
+type Status struct {
+	Draining bool
+	Workers  int
+	Online   int
+	Reserved int
+	Busy     int
+	Offline  int
+	Waiting  int // requests that wait for a worker
+}
+
+// Ready reports whether a request has a chance: at least one worker has a
+// browser, and the node is not about to stop.
+func (s Status) Ready() bool { return !s.Draining && s.Workers > s.Offline }
 
 // Refusal says why a task was not run.
 type Refusal struct {

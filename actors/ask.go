@@ -1,0 +1,77 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// errNobody: the actor that was asked is not there, or ended before it could
+// answer.
+var errNobody = errors.New("nobody is there to answer")
+
+// asker is a process that takes one answer. The library's futures are not used
+// because they can give an answer and a timeout for the same question, race
+// with their own timer, and know nothing of contexts.
+type asker struct {
+	answer chan any
+	done   atomic.Bool
+}
+
+func (p *asker) SendUserMessage(_ *actor.PID, m any) {
+	if p.done.CompareAndSwap(false, true) {
+		_, msg, _ := actor.UnwrapEnvelope(m)
+		p.answer <- msg
+	}
+}
+
+func (p *asker) SendSystemMessage(_ *actor.PID, m any) {
+	if t, ok := m.(*actor.Terminated); ok && p.done.CompareAndSwap(false, true) {
+		p.answer <- t
+	}
+}
+
+func (p *asker) Stop(*actor.PID) {}
+
+// question is a message that was sent and is not answered yet.
+type question struct {
+	system *actor.ActorSystem
+	pid    *actor.PID
+	asker  *asker
+}
+
+// put sends a question. The asker must call forget in the end.
+func put(system *actor.ActorSystem, to *actor.PID, m any) *question {
+	p := &asker{answer: make(chan any, 1)}
+	pid, _ := system.ProcessRegistry.Add(p, "ask"+system.ProcessRegistry.NextID())
+	system.Root.RequestWithCustomSender(to, m, pid)
+	return &question{system: system, pid: pid, asker: p}
+}
+
+func (q *question) forget() { q.system.ProcessRegistry.Remove(q.pid) }
+
+// take turns what came into an answer of the wanted type.
+func take[T any](got any) (*T, error) {
+	switch x := got.(type) {
+	case *T:
+		return x, nil
+	case error:
+		return nil, x
+	default:
+		return nil, errNobody
+	}
+}
+
+// ask sends a message and waits for its answer until ctx ends.
+func ask[T any](ctx context.Context, system *actor.ActorSystem, to *actor.PID, m any) (*T, error) {
+	q := put(system, to, m)
+	defer q.forget()
+	select {
+	case got := <-q.asker.answer:
+		return take[T](got)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

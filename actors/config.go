@@ -1,0 +1,124 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Config is what a node is started with. Zero values mean the defaults that
+// the comments name.
+type Config struct {
+	// Engine starts the browsers. Required.
+	Engine engine.Engine
+	// Store keeps the daily counts. Without one nothing is counted.
+	Store persistence.Store
+	// SaveFile keeps what tasks make: pictures and downloads.
+	SaveFile engine.SaveFile
+	// Node names this process among others; the identifiers of its workers
+	// come from it, so that they are the same after a restart.
+	Node string
+	// Workers are the node's workers. See SharedWorkers for the usual ones.
+	Workers []WorkerSpec
+	// Limits is what each plan allows; nil: engine.DefaultLimits.
+	Limits map[engine.Plan]engine.Limits
+
+	Queue   QueueConfig
+	Browser BrowserConfig
+	Session SessionConfig
+
+	// OnChange, when set, hears of every change of a worker's state, in order.
+	// It is called by an actor and must not block.
+	OnChange func(WorkerInfo)
+
+	Log zerolog.Logger
+}
+
+// WorkerSpec describes one worker.
+type WorkerSpec struct {
+	ID    string // opaque, URL-safe, 20 characters or fewer; see WorkerID
+	Name  string // for people
+	Owner string // account, or empty for the shared pool
+}
+
+// QueueConfig bounds waiting.
+type QueueConfig struct {
+	PerAccount int           // waiters that one account may have; 100
+	Watchdog   time.Duration // how long a free worker and one who waits for it may coexist; 3 s
+}
+
+// BrowserConfig is how browsers are started, watched and replaced.
+type BrowserConfig struct {
+	Launches      int           // launches at the same time; twice the cores
+	LaunchTimeout time.Duration // 20 s
+	ResetTimeout  time.Duration // 2 s; a browser that takes longer is replaced
+	// AnswerMargin is how long after its deadline a task may go on before its
+	// client is answered without it; 250 ms.
+	AnswerMargin time.Duration
+	// StopMargin is how long after its deadline a task may go on before its
+	// browser is closed under it; 5 s.
+	StopMargin time.Duration
+	Restarts   Restarts
+	// RenewTasks and RenewAge replace a browser that nothing uses after so
+	// many tasks or so long a time; zero: never.
+	RenewTasks int
+	RenewAge   time.Duration
+}
+
+// SessionConfig bounds sessions.
+type SessionConfig struct {
+	MaxAge      time.Duration // a session on a shared worker ends after it; 8 h
+	SharePerMil int           // thousandths of the shared pool that one account may reserve; 500
+	SaveTimeout time.Duration // for reading a browser's state after a request; 2 s
+}
+
+var workerID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,20}$`)
+
+// withDefaults returns the config with its zero values filled in, or what is
+// wrong with it.
+func (c Config) withDefaults() (Config, error) {
+	if c.Engine == nil {
+		return c, errors.New("start the actors: no engine was given")
+	}
+	if c.Limits == nil {
+		c.Limits = engine.DefaultLimits()
+	}
+	def(&c.Queue.PerAccount, 100)
+	def(&c.Queue.Watchdog, 3*time.Second)
+	def(&c.Browser.Launches, 2*runtime.NumCPU())
+	def(&c.Browser.LaunchTimeout, 20*time.Second)
+	def(&c.Browser.ResetTimeout, 2*time.Second)
+	def(&c.Browser.AnswerMargin, 250*time.Millisecond)
+	def(&c.Browser.StopMargin, 5*time.Second)
+	c.Browser.Restarts = c.Browser.Restarts.withDefaults()
+	def(&c.Session.MaxAge, 8*time.Hour)
+	def(&c.Session.SharePerMil, 500)
+	def(&c.Session.SaveTimeout, 2*time.Second)
+	ids, names := map[string]bool{}, map[string]bool{}
+	for _, w := range c.Workers {
+		switch {
+		case !workerID.MatchString(w.ID):
+			return c, fmt.Errorf("start the actors: worker id %q is not 1 to 20 letters, digits, '_' or '-'", w.ID)
+		case ids[w.ID]:
+			return c, fmt.Errorf("start the actors: two workers have the id %q", w.ID)
+		case w.Name == "" || names[w.Name]:
+			return c, fmt.Errorf("start the actors: worker %s needs a name that no other has, not %q", w.ID, w.Name)
+		}
+		ids[w.ID], names[w.Name] = true, true
+	}
+	return c, nil
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
