@@ -18,6 +18,10 @@ type Blob struct {
 	Size        int64     `json:"size"`
 	Created     time.Time `json:"created"`
 	Expires     time.Time `json:"expires"` // zero: never
+
+	// Durable makes Put wait until the file would survive a loss of power.
+	// Without it the file survives the end of the process.
+	Durable bool `json:"-"`
 }
 
 // Files keeps blobs: pictures, downloads, large results.

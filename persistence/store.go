@@ -16,6 +16,15 @@ var (
 	ErrConflict = errors.New("the record has changed")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the store is closed")
+	// ErrTooLarge: the key is empty or longer than MaxKey, or the value is
+	// longer than MaxValue and belongs in Files.
+	ErrTooLarge = errors.New("the key or the value has a size that the store does not keep")
+)
+
+// Bounds that every Store keeps to, in bytes.
+const (
+	MaxKey   = 1 << 10
+	MaxValue = 1<<20 - 1<<10
 )
 
 // Record is one value with its key. Revision grows with each write of any key
@@ -70,7 +79,9 @@ type Store interface {
 	// Add adds delta to the counter at key and returns the new total, unless
 	// that would be above limit: then nothing changes, and it returns the
 	// total as it is and false. A limit of zero or less is no limit. A total
-	// never goes below zero. Expires holds for the whole counter.
+	// never goes below zero. Expires holds for the whole counter: what the
+	// last Add said counts. A counter is a record whose value is the total in
+	// decimal digits; adding to any other value is an error.
 	Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error)
 	// Sync returns when everything written so far would survive a loss of
 	// power.

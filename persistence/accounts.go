@@ -1,0 +1,180 @@
+package persistence
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// ErrNameTaken: there is an account of that name.
+var ErrNameTaken = errors.New("the name is taken")
+
+// accountPrefix is followed by the account's name, which is part of its
+// identifier too: so one record is all there is, and it is found by either.
+const accountPrefix = "account/"
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
+
+// Accounts keeps accounts and their tokens.
+type Accounts struct {
+	store Store
+	cache tokenCache
+}
+
+// NewAccounts keeps accounts in a store. What it remembers of them follows the
+// store's changes until the store is closed.
+func NewAccounts(store Store) *Accounts {
+	a := &Accounts{store: store}
+	a.cache.follow(store)
+	return a
+}
+
+// Create makes an account. Its identifier is the name and something random:
+// a later account of the same name is not taken for this one.
+func (a *Accounts) Create(ctx context.Context, name, plan string) (Account, error) {
+	if !validName.MatchString(name) {
+		return Account{}, fmt.Errorf("create account: the name %q is not 1 to 64 of letters, digits and . _ @ + -, beginning with a letter or a digit", name)
+	}
+	acc := Account{ID: name + "~" + randomText(5), Name: name, Plan: plan, Created: time.Now().UTC()}
+	var none uint64
+	err := a.put(ctx, acc, &none)
+	if errors.Is(err, ErrConflict) {
+		err = ErrNameTaken
+	}
+	if err != nil {
+		return Account{}, fmt.Errorf("create account %q: %w", name, err)
+	}
+	return acc, nil
+}
+
+// Get returns the account with an identifier, or ErrNotFound.
+func (a *Accounts) Get(ctx context.Context, id string) (Account, error) {
+	acc, _, err := a.read(ctx, id)
+	return acc, err
+}
+
+// ByName returns the account of a name, or ErrNotFound.
+func (a *Accounts) ByName(ctx context.Context, name string) (Account, error) {
+	if !validName.MatchString(name) {
+		return Account{}, ErrNotFound
+	}
+	r, err := a.store.Get(ctx, accountPrefix+name)
+	if err != nil {
+		return Account{}, err
+	}
+	return accountOf(r)
+}
+
+// List returns all accounts, by name.
+func (a *Accounts) List(ctx context.Context) ([]Account, error) {
+	records, err := a.store.List(ctx, accountPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("list accounts: %w", err)
+	}
+	list := make([]Account, len(records))
+	for i, r := range records {
+		if list[i], err = accountOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// SetPlan changes the plan of an account.
+func (a *Accounts) SetPlan(ctx context.Context, id, plan string) (Account, error) {
+	for {
+		acc, revision, err := a.read(ctx, id)
+		if err == nil {
+			acc.Plan = plan
+			err = a.put(ctx, acc, &revision)
+		}
+		if errors.Is(err, ErrConflict) { // somebody else changed it meanwhile
+			continue
+		}
+		if err != nil {
+			return Account{}, fmt.Errorf("set the plan of %q: %w", id, err)
+		}
+		a.cache.clear()
+		return acc, nil
+	}
+}
+
+// Delete removes an account and its tokens. From the first moment no token of
+// it is valid, whatever may go wrong after that.
+func (a *Accounts) Delete(ctx context.Context, id string) error {
+	var gone error
+	for {
+		acc, revision, err := a.read(ctx, id)
+		if err == nil {
+			err = a.store.Delete(ctx, accountPrefix+acc.Name, &revision, true)
+		}
+		if errors.Is(err, ErrConflict) {
+			continue
+		}
+		if gone = err; err != nil && !errors.Is(err, ErrNotFound) {
+			return fmt.Errorf("delete account %q: %w", id, err)
+		}
+		break
+	}
+	a.cache.clear()
+	tokens, err := a.ListTokens(ctx, id) // an earlier Delete may have left some
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if err := a.RevokeToken(ctx, t.ID); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	if gone != nil {
+		return fmt.Errorf("delete account %q: %w", id, gone)
+	}
+	return nil
+}
+
+// read finds an account by its identifier.
+func (a *Accounts) read(ctx context.Context, id string) (Account, uint64, error) {
+	name, _, _ := strings.Cut(id, "~")
+	if !validName.MatchString(name) {
+		return Account{}, 0, ErrNotFound
+	}
+	r, err := a.store.Get(ctx, accountPrefix+name)
+	if err != nil {
+		return Account{}, 0, err
+	}
+	acc, err := accountOf(r)
+	if err == nil && acc.ID != id {
+		err = ErrNotFound
+	}
+	return acc, r.Revision, err
+}
+
+func (a *Accounts) put(ctx context.Context, acc Account, only *uint64) error {
+	value, err := json.Marshal(acc)
+	if err != nil {
+		return err
+	}
+	_, err = a.store.Put(ctx, Write{Key: accountPrefix + acc.Name, Value: value, If: only, Durable: true})
+	return err
+}
+
+func accountOf(r Record) (Account, error) {
+	var acc Account
+	if err := json.Unmarshal(r.Value, &acc); err != nil {
+		return Account{}, fmt.Errorf("read account at %q: %w", r.Key, err)
+	}
+	return acc, nil
+}
+
+// randomText gives lower-case letters and digits made of n random bytes.
+func randomText(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b))
+}

@@ -1,0 +1,245 @@
+package persistence
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/rs/zerolog"
+)
+
+// Options are the settings of [OpenBadger]. The zero value is good.
+type Options struct {
+	// Log hears of what happens inside the database. Zero: nobody does.
+	Log zerolog.Logger
+	// SyncEvery is how long a write that is not durable may stay unsynced.
+	// Zero: one second.
+	SyncEvery time.Duration
+}
+
+// Badger is the embedded [Store]. One goroutine decides and commits all
+// changes, as many at once as are waiting; another one syncs, so that a change
+// that need not be durable never waits for the disk.
+type Badger struct {
+	db          *badger.DB
+	dir         string
+	lock        *os.File
+	log         zerolog.Logger
+	quarantined string
+	hub         hub
+
+	mu       sync.RWMutex // held for reading while db or a channel is used
+	closed   bool
+	requests chan *request
+	unsynced chan *request // committed, and to be answered when synced
+	wrote    chan struct{} // the writer has ended
+	synced   chan struct{} // the syncer has ended
+	dirty    atomic.Bool   // something was committed since the last sync
+
+	// What follows belongs to the writer.
+	revision uint64 // the last one that was given
+	reserved uint64 // the last one that may be given before more are reserved
+	due      schedule
+}
+
+// OpenBadger opens the store in a folder and creates the folder if there is
+// none. Only one process can have it open: others get [ErrInUse]. A store that
+// is damaged is moved aside and an empty one takes its place; see
+// [Badger.Quarantined].
+func OpenBadger(dir string, o Options) (*Badger, error) {
+	if o.SyncEvery <= 0 {
+		o.SyncEvery = time.Second
+	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	db, quarantined, err := openOrQuarantine(dir, o.Log)
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	b := &Badger{
+		db: db, dir: dir, lock: lock, log: o.Log, quarantined: quarantined,
+		requests: make(chan *request, 4*groupSize),
+		unsynced: make(chan *request, 4*groupSize),
+		wrote:    make(chan struct{}),
+		synced:   make(chan struct{}),
+	}
+	if err := b.load(); err != nil {
+		db.Close()
+		lock.Close()
+		return nil, fmt.Errorf("load the store in %s: %w", dir, err)
+	}
+	go b.write()
+	go b.syncAll(o.SyncEvery)
+	return b, nil
+}
+
+// Quarantined is the folder that a damaged store was moved to when this one
+// was opened. It is empty if all was well.
+func (b *Badger) Quarantined() string { return b.quarantined }
+
+// Get implements [Store].
+func (b *Badger) Get(ctx context.Context, key string) (Record, error) {
+	var r Record
+	err := b.read(ctx, func(txn *badger.Txn) error {
+		item, err := txn.Get(keyOf(key))
+		if err != nil {
+			return err
+		}
+		r, err = recordOf(item, time.Now())
+		return err
+	})
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		err = ErrNotFound
+	}
+	return r, err
+}
+
+// List implements [Store].
+func (b *Badger) List(ctx context.Context, prefix string) ([]Record, error) {
+	var list []Record
+	err := b.read(ctx, func(txn *badger.Txn) error {
+		now := time.Now()
+		o := badger.DefaultIteratorOptions
+		o.Prefix = keyOf(prefix)
+		it := txn.NewIterator(o)
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			r, err := recordOf(it.Item(), now)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Watch implements [Store].
+func (b *Badger) Watch(ctx context.Context, prefix string) (<-chan Event, error) {
+	return b.hub.watch(ctx, prefix)
+}
+
+// Put implements [Store].
+func (b *Badger) Put(ctx context.Context, w Write) (uint64, error) {
+	c, err := putting(w)
+	if err != nil {
+		return 0, err
+	}
+	a := b.do(ctx, c)
+	return a.revision, a.err
+}
+
+// Delete implements [Store].
+func (b *Badger) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
+	return b.do(ctx, removing(key, revision, durable)).err
+}
+
+// Add implements [Store].
+func (b *Badger) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
+	c, err := adding(key, delta, limit, expires)
+	if err != nil {
+		return 0, false, err
+	}
+	a := b.do(ctx, c)
+	return a.total, a.ok, a.err
+}
+
+// Sync implements [Store].
+func (b *Badger) Sync(ctx context.Context) error {
+	return b.submit(ctx, b.unsynced, &request{ctx: ctx, done: make(chan answer, 1)}).err
+}
+
+// Close implements [Store].
+func (b *Badger) Close() error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closed = true
+	b.mu.Unlock()
+
+	close(b.requests)
+	<-b.wrote
+	close(b.unsynced)
+	<-b.synced
+	b.hub.close()
+	err := b.db.Close()
+	return errors.Join(err, b.lock.Close())
+}
+
+// read runs a function on what is committed.
+func (b *Badger) read(ctx context.Context, f func(*badger.Txn) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.closed {
+		return ErrClosed
+	}
+	return b.db.View(f)
+}
+
+// Keys of records are apart from the store's own.
+const (
+	recordPrefix = "k/"
+	boundKey     = "m/revision" // the highest revision that may have been given
+)
+
+func keyOf(key string) []byte { return append([]byte(recordPrefix), key...) }
+
+// A stored value is a header and the record's value: version, revision, stamp.
+const headerSize = 1 + 8 + 8
+
+func encode(value []byte, revision uint64, expires int64) []byte {
+	b := make([]byte, headerSize, headerSize+len(value))
+	b[0] = 1
+	binary.BigEndian.PutUint64(b[1:], revision)
+	binary.BigEndian.PutUint64(b[9:], uint64(expires))
+	return append(b, value...)
+}
+
+func decode(b []byte) (current, error) {
+	if len(b) < headerSize || b[0] != 1 {
+		return current{}, errors.New("the record has no header that this version knows")
+	}
+	return current{
+		revision: binary.BigEndian.Uint64(b[1:]),
+		expires:  int64(binary.BigEndian.Uint64(b[9:])),
+		value:    b[headerSize:],
+	}, nil
+}
+
+// recordOf reads an item, or gives ErrNotFound when it has expired.
+func recordOf(item *badger.Item, now time.Time) (Record, error) {
+	raw, err := item.ValueCopy(nil)
+	if err != nil {
+		return Record{}, err
+	}
+	key := string(item.Key()[len(recordPrefix):])
+	cur, err := decode(raw)
+	if err != nil {
+		return Record{}, fmt.Errorf("read %q: %w", key, err)
+	}
+	if expired(cur.expires, now) {
+		return Record{}, ErrNotFound
+	}
+	return Record{Key: key, Value: cur.value, Revision: cur.revision, Expires: unstamp(cur.expires)}, nil
+}

@@ -1,0 +1,110 @@
+package persistence
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// deadline is a time at which a record should be looked at again.
+type deadline struct {
+	at  int64
+	key string
+}
+
+// schedule knows when records expire. It holds one deadline for most keys: one
+// whose record lives longer by then is put off, not followed at each write.
+type schedule struct {
+	heap  deadlines
+	first map[string]int64 // the deadline that counts for a key
+}
+
+func (s *schedule) add(d deadline) {
+	if at, there := s.first[d.key]; d.at == 0 || there && at <= d.at {
+		return
+	}
+	if s.first == nil {
+		s.first = map[string]int64{}
+	}
+	s.first[d.key] = d.at
+	heap.Push(&s.heap, d)
+}
+
+// take removes the deadlines that have passed and returns requests that look
+// at their records.
+func (s *schedule) take(now time.Time, most int) []*request {
+	var rs []*request
+	for len(s.heap) > 0 && len(rs) < most && expired(s.heap[0].at, now) {
+		d := heap.Pop(&s.heap).(deadline)
+		if s.first[d.key] != d.at {
+			continue
+		}
+		delete(s.first, d.key)
+		rs = append(rs, &request{change: change{kind: expire, key: d.key}})
+	}
+	return rs
+}
+
+// wait is how long it is to the next deadline. It is never long, because the
+// clock may be set.
+func (s *schedule) wait(now time.Time) time.Duration {
+	if len(s.heap) == 0 {
+		return time.Minute
+	}
+	return min(max(unstamp(s.heap[0].at).Sub(now), 0), time.Minute)
+}
+
+type deadlines []deadline
+
+func (h deadlines) Len() int           { return len(h) }
+func (h deadlines) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h deadlines) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *deadlines) Push(x any)        { *h = append(*h, x.(deadline)) }
+func (h *deadlines) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = deadline{}
+	*h = old[:len(old)-1]
+	return last
+}
+
+// load reads what the writer needs to know of an opened database: how far
+// revisions went, and what will expire.
+func (b *Badger) load() error {
+	return b.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get([]byte(boundKey))
+		switch {
+		case err == nil:
+			err = item.Value(func(v []byte) error {
+				if len(v) != 8 {
+					return errors.New("the bound of the revisions is not a number")
+				}
+				b.reserved = binary.BigEndian.Uint64(v)
+				return nil
+			})
+		case errors.Is(err, badger.ErrKeyNotFound):
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		b.revision = b.reserved
+
+		o := badger.DefaultIteratorOptions
+		o.PrefetchValues = false
+		o.Prefix = []byte(recordPrefix)
+		it := txn.NewIterator(o)
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			if item := it.Item(); item.ExpiresAt() != 0 {
+				// Somewhat early: then the record itself says when.
+				at := time.Unix(int64(item.ExpiresAt()), 0).Add(-collectAfter - 2*time.Second)
+				b.due.add(deadline{stamp(at), string(item.Key()[len(recordPrefix):])})
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,88 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// syncAll is the syncer: one sync for all the changes that wait for one, and
+// one now and then for those that do not. It ends when unsynced is closed.
+func (b *Badger) syncAll(every time.Duration) {
+	defer close(b.synced)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var broken error // after a failed sync nobody knows what is on the disk
+	for {
+		var waiting []*request
+		open := true
+		select {
+		case r, ok := <-b.unsynced:
+			if open = ok; ok {
+				waiting = b.pending(r)
+			}
+		case <-tick.C:
+		}
+		if b.dirty.Swap(false) && broken == nil {
+			if broken = b.flush(); broken != nil {
+				b.log.Error().Err(broken).Msg("the store cannot be synced")
+			}
+		}
+		for _, r := range waiting {
+			if broken != nil {
+				r.answer = answer{err: fmt.Errorf("sync: %w", broken)}
+			}
+			r.reply()
+		}
+		if !open {
+			return
+		}
+	}
+}
+
+// pending takes what else waits for a sync.
+func (b *Badger) pending(first *request) []*request {
+	waiting := []*request{first}
+	for len(waiting) < cap(b.unsynced) {
+		select {
+		case r, ok := <-b.unsynced:
+			if !ok {
+				return waiting
+			}
+			waiting = append(waiting, r)
+		default:
+			return waiting
+		}
+	}
+	return waiting
+}
+
+// flush brings what is committed to the disk. Badger's Sync knows only the
+// newest log: one that was just replaced and is not a table yet is synced here.
+func (b *Badger) flush() error {
+	if err := b.db.Sync(); err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(filepath.Join(b.dir, "*.mem"))
+	if err != nil || len(logs) < 2 {
+		return err
+	}
+	for _, log := range append(logs, b.dir) {
+		if err := syncFile(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncFile syncs a file or a folder by its name.
+func syncFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,271 @@
+package persistence
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// groupSize is how many changes share a transaction.
+const groupSize = 256
+
+// revisionBlock is how many revisions are reserved at once. What is left of a
+// block at the end of a process is never used.
+const revisionBlock = 1 << 16
+
+// collectAfter is how long after its own time Badger may collect a record:
+// its clock has whole seconds and may be a second early.
+const collectAfter = 5 * time.Second
+
+// request is a change on its way through the writer.
+type request struct {
+	change
+	ctx  context.Context
+	done chan answer // nil: nobody waits
+	answer
+}
+
+// answer is what came of a request.
+type answer struct {
+	revision uint64
+	total    int64
+	ok       bool
+	err      error
+}
+
+func (r *request) reply() {
+	if r.done != nil {
+		r.done <- r.answer
+	}
+}
+
+func (b *Badger) do(ctx context.Context, c change) answer {
+	return b.submit(ctx, b.requests, &request{change: c, ctx: ctx, done: make(chan answer, 1)})
+}
+
+// submit hands a request over and waits for its answer. When ctx ends first
+// the change may still come about.
+func (b *Badger) submit(ctx context.Context, to chan<- *request, r *request) answer {
+	if ctx.Err() != nil {
+		return answer{err: context.Cause(ctx)}
+	}
+	b.mu.RLock()
+	if b.closed {
+		b.mu.RUnlock()
+		return answer{err: ErrClosed}
+	}
+	select {
+	case to <- r:
+		b.mu.RUnlock()
+	case <-ctx.Done():
+		b.mu.RUnlock()
+		return answer{err: context.Cause(ctx)}
+	}
+	select {
+	case a := <-r.done:
+		return a
+	case <-ctx.Done():
+		return answer{err: context.Cause(ctx)}
+	}
+}
+
+// write is the writer: it ends when requests is closed and empty.
+func (b *Badger) write() {
+	defer close(b.wrote)
+	alarm := time.NewTimer(b.due.wait(time.Now()))
+	defer alarm.Stop()
+	for {
+		select {
+		case r, ok := <-b.requests:
+			if !ok {
+				return
+			}
+			b.commit(b.gather(r))
+		case <-alarm.C:
+			b.commit(b.due.take(time.Now(), groupSize))
+		}
+		alarm.Reset(b.due.wait(time.Now()))
+	}
+}
+
+// gather takes what else is waiting.
+func (b *Badger) gather(first *request) []*request {
+	group := []*request{first}
+	for len(group) < groupSize {
+		select {
+		case r, ok := <-b.requests:
+			if !ok {
+				return group
+			}
+			group = append(group, r)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// batch is a transaction being made.
+type batch struct {
+	txn      *badger.Txn
+	requests []*request
+	events   []Event
+	due      []deadline
+}
+
+// commit decides and carries out the requests, in as few transactions as they
+// fit in, and answers those that need not wait for a sync.
+func (b *Badger) commit(group []*request) {
+	t := &batch{txn: b.db.NewTransaction(true)}
+	for _, r := range group {
+		if r.ctx != nil && r.ctx.Err() != nil {
+			r.err = context.Cause(r.ctx)
+			r.reply()
+			continue
+		}
+		err := b.apply(t, r)
+		if errors.Is(err, badger.ErrTxnTooBig) {
+			b.finish(t)
+			t = &batch{txn: b.db.NewTransaction(true)}
+			err = b.apply(t, r)
+		}
+		if err != nil {
+			r.answer = answer{err: fmt.Errorf("write %q: %w", r.key, err)}
+		}
+		t.requests = append(t.requests, r)
+	}
+	b.finish(t)
+}
+
+// apply decides one request within a transaction. Its error says that the
+// transaction could not take it.
+func (b *Badger) apply(t *batch, r *request) error {
+	cur, err := t.current(r.key)
+	if err != nil {
+		return err
+	}
+	if cur != nil && expired(cur.expires, time.Now()) {
+		if err := b.drop(t, r.key); err != nil {
+			return err
+		}
+		cur = nil
+	}
+	if r.kind == expire {
+		if cur != nil {
+			t.due = append(t.due, deadline{cur.expires, r.key})
+		}
+		return nil
+	}
+	v := r.decide(cur)
+	r.answer = answer{total: v.total, ok: v.ok, err: v.err}
+	switch {
+	case v.drop:
+		err = b.drop(t, r.key)
+	case v.set:
+		err = b.set(t, r.key, v)
+	default:
+		return nil
+	}
+	r.answer.revision = b.revision
+	return err
+}
+
+// current reads what is there, with what the transaction has changed so far.
+func (t *batch) current(key string) (*current, error) {
+	item, err := t.txn.Get(keyOf(key))
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var cur current
+	err = item.Value(func(raw []byte) error {
+		cur, err = decode(raw)
+		return err
+	})
+	return &cur, err
+}
+
+func (b *Badger) set(t *batch, key string, v verdict) error {
+	revision, err := b.next()
+	if err != nil {
+		return err
+	}
+	e := badger.NewEntry(keyOf(key), encode(v.value, revision, v.expires))
+	if v.expires != 0 {
+		e.ExpiresAt = uint64(unstamp(v.expires).Add(collectAfter).Unix() + 1)
+		t.due = append(t.due, deadline{v.expires, key})
+	}
+	if err := t.txn.SetEntry(e); err != nil {
+		return err
+	}
+	t.events = append(t.events, Event{Record: Record{Key: key, Value: v.value, Revision: revision, Expires: unstamp(v.expires)}})
+	return nil
+}
+
+func (b *Badger) drop(t *batch, key string) error {
+	revision, err := b.next()
+	if err != nil {
+		return err
+	}
+	if err := t.txn.Delete(keyOf(key)); err != nil {
+		return err
+	}
+	t.events = append(t.events, Event{Record: Record{Key: key, Revision: revision}, Deleted: true})
+	return nil
+}
+
+// finish commits a transaction, tells the watchers, and answers.
+func (b *Badger) finish(t *batch) {
+	defer t.txn.Discard()
+	if len(t.events) > 0 {
+		if err := t.txn.Commit(); err != nil {
+			for _, r := range t.requests {
+				r.answer = answer{err: fmt.Errorf("commit: %w", err)}
+				r.reply()
+			}
+			return
+		}
+		b.dirty.Store(true) // before any answer, so that a sync covers it
+		b.hub.publish(t.events)
+	}
+	for _, d := range t.due {
+		b.due.add(d)
+	}
+	for _, r := range t.requests {
+		if r.durable && r.err == nil {
+			b.unsynced <- r
+		} else {
+			r.reply()
+		}
+	}
+}
+
+// next gives a revision that was never given before.
+func (b *Badger) next() (uint64, error) {
+	if b.revision >= b.reserved {
+		if err := b.reserve(); err != nil {
+			return 0, fmt.Errorf("reserve revisions: %w", err)
+		}
+	}
+	b.revision++
+	return b.revision, nil
+}
+
+// reserve writes down, synced, how far revisions may go before the next call.
+func (b *Badger) reserve() error {
+	bound := binary.BigEndian.AppendUint64(nil, b.reserved+revisionBlock)
+	if err := b.db.Update(func(txn *badger.Txn) error { return txn.Set([]byte(boundKey), bound) }); err != nil {
+		return err
+	}
+	if err := b.flush(); err != nil {
+		return err
+	}
+	b.reserved += revisionBlock
+	return nil
+}

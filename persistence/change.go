@@ -1,0 +1,159 @@
+package persistence
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// change is a write, a deletion or an addition before it is decided. Every
+// store decides changes one at a time, with the same function.
+type change struct {
+	kind    kind
+	key     string
+	value   []byte
+	expires int64   // see stamp
+	only    *uint64 // the revision that the record must have
+	delta   int64
+	limit   int64
+	durable bool
+}
+
+type kind uint8
+
+const (
+	put kind = iota
+	remove
+	add
+	expire // remove what has expired
+)
+
+// current is the record that a change meets; a nil one is not there, or has
+// expired.
+type current struct {
+	value    []byte
+	revision uint64
+	expires  int64
+}
+
+// verdict is what a change does: nothing, setting the record, or dropping it.
+type verdict struct {
+	set, drop bool
+	value     []byte
+	expires   int64
+	total     int64
+	ok        bool
+	err       error
+}
+
+func putting(w Write) (change, error) {
+	if err := checkKey(w.Key); err != nil {
+		return change{}, err
+	}
+	if len(w.Value) > MaxValue {
+		return change{}, fmt.Errorf("write %d bytes to %q: %w", len(w.Value), w.Key, ErrTooLarge)
+	}
+	c := change{kind: put, key: w.Key, value: append([]byte(nil), w.Value...), expires: stamp(w.Expires), durable: w.Durable}
+	if w.If != nil {
+		only := *w.If
+		c.only = &only
+	}
+	return c, nil
+}
+
+func removing(key string, revision *uint64, durable bool) change {
+	c := change{kind: remove, key: key, durable: durable}
+	if revision != nil {
+		only := *revision
+		c.only = &only
+	}
+	return c
+}
+
+func adding(key string, delta, limit int64, expires time.Time) (change, error) {
+	return change{kind: add, key: key, delta: delta, limit: limit, expires: stamp(expires)}, checkKey(key)
+}
+
+func checkKey(key string) error {
+	if key == "" || len(key) > MaxKey {
+		return fmt.Errorf("use a key of %d bytes: %w", len(key), ErrTooLarge)
+	}
+	return nil
+}
+
+// decide says what the change does to the record that is there.
+func (c *change) decide(cur *current) verdict {
+	switch c.kind {
+	case put:
+		if !c.allowed(cur) {
+			return verdict{err: ErrConflict}
+		}
+		return verdict{set: true, value: c.value, expires: c.expires}
+	case remove:
+		if c.only != nil && (cur == nil || cur.revision != *c.only) {
+			return verdict{err: ErrConflict}
+		}
+		return verdict{drop: cur != nil}
+	case add:
+		return c.sum(cur)
+	}
+	return verdict{}
+}
+
+// allowed reports whether a conditional write finds what it wants.
+func (c *change) allowed(cur *current) bool {
+	switch {
+	case c.only == nil:
+		return true
+	case *c.only == 0:
+		return cur == nil
+	default:
+		return cur != nil && cur.revision == *c.only
+	}
+}
+
+// sum decides an addition.
+func (c *change) sum(cur *current) verdict {
+	var total int64
+	if cur != nil {
+		var err error
+		if total, err = strconv.ParseInt(string(cur.value), 10, 64); err != nil {
+			return verdict{err: fmt.Errorf("add to %q, which is no counter: %w", c.key, err)}
+		}
+	}
+	if c.delta == 0 {
+		return verdict{total: total, ok: c.limit <= 0 || total <= c.limit}
+	}
+	next := total + c.delta
+	if c.delta > 0 && next < total {
+		next = math.MaxInt64
+	}
+	next = max(next, 0)
+	if c.limit > 0 && next > c.limit {
+		return verdict{total: total}
+	}
+	return verdict{set: true, value: strconv.AppendInt(nil, next, 10), expires: c.expires, total: next, ok: true}
+}
+
+// stamp gives a time as nanoseconds since the epoch, zero for never.
+func stamp(t time.Time) int64 {
+	switch {
+	case t.IsZero():
+		return 0
+	case t.Year() > 2200: // what int64 cannot hold
+		return math.MaxInt64
+	}
+	return max(t.UnixNano(), 1)
+}
+
+// unstamp is the reverse of stamp.
+func unstamp(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// expired reports whether a stamp has passed.
+func expired(n int64, now time.Time) bool { return n != 0 && n <= now.UnixNano() }

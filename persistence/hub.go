@@ -1,0 +1,88 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+)
+
+// watchBuffer is how many events a watcher may be behind.
+const watchBuffer = 1024
+
+// hub hands events to watchers. It never waits for one: a watcher whose buffer
+// is full is closed.
+type hub struct {
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+	closed   bool
+}
+
+type watcher struct {
+	prefix string
+	events chan Event
+	forget func() bool // ends waiting for the watcher's context
+}
+
+func (h *hub) watch(ctx context.Context, prefix string) (<-chan Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	w := &watcher{prefix: prefix, events: make(chan Event, watchBuffer)}
+	if h.watchers == nil {
+		h.watchers = map[*watcher]struct{}{}
+	}
+	h.watchers[w] = struct{}{}
+	w.forget = context.AfterFunc(ctx, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.drop(w)
+	})
+	return w.events, nil
+}
+
+// publish hands out events in their order. Events reach a watcher in the order
+// of the calls, so only one goroutine at a time may call it.
+func (h *hub) publish(events []Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		for _, e := range events {
+			if !strings.HasPrefix(e.Key, w.prefix) {
+				continue
+			}
+			e.Value = bytes.Clone(e.Value)
+			select {
+			case w.events <- e:
+				continue
+			default:
+			}
+			h.drop(w)
+			break
+		}
+	}
+}
+
+// drop ends a watcher. The caller holds the lock.
+func (h *hub) drop(w *watcher) {
+	if _, there := h.watchers[w]; there {
+		delete(h.watchers, w)
+		w.forget()
+		close(w.events)
+	}
+}
+
+// close ends every watcher, and all later ones.
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for w := range h.watchers {
+		h.drop(w)
+	}
+}

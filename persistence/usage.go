@@ -1,0 +1,67 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// keepUsage is how long the count of a day is kept after it is over.
+const keepUsage = 7 * 24 * time.Hour
+
+// Usage counts the tasks of each account and UTC day. A count that was
+// acknowledged survives the end of the process.
+type Usage struct{ store Store }
+
+// NewUsage keeps the counts in a store.
+func NewUsage(store Store) *Usage { return &Usage{store} }
+
+// Take counts one task, unless the day's count has reached the limit; then it
+// returns the count and false. A limit of zero or less is no limit.
+func (u *Usage) Take(ctx context.Context, account string, limit int64, now time.Time) (int64, bool, error) {
+	key, expires := usageKey(account, now)
+	used, ok, err := u.store.Add(ctx, key, 1, limit, expires)
+	if err != nil {
+		return 0, false, fmt.Errorf("count a task of %q: %w", account, err)
+	}
+	return used, ok, nil
+}
+
+// GiveBack takes back what [Usage.Take] counted at the time given, which names
+// the day.
+func (u *Usage) GiveBack(ctx context.Context, account string, taken time.Time) error {
+	key, expires := usageKey(account, taken)
+	if _, _, err := u.store.Add(ctx, key, -1, 0, expires); err != nil {
+		return fmt.Errorf("give back a task of %q: %w", account, err)
+	}
+	return nil
+}
+
+// Read returns the day's count.
+func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64, error) {
+	key, _ := usageKey(account, now)
+	r, err := u.store.Get(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the usage of %q: %w", account, err)
+	}
+	used, err := strconv.ParseInt(string(r.Value), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the usage of %q: %w", account, err)
+	}
+	return used, nil
+}
+
+// Reset returns when the day of a time ends and counting begins anew.
+func (u *Usage) Reset(now time.Time) time.Time {
+	return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+}
+
+func usageKey(account string, at time.Time) (key string, expires time.Time) {
+	day := at.UTC().Truncate(24 * time.Hour)
+	return "usage/" + account + "/" + day.Format(time.DateOnly), day.Add(24*time.Hour + keepUsage)
+}
