@@ -1,0 +1,229 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/target"
+	"github.com/rs/zerolog"
+)
+
+// Browser is one Chromium process. It lives until Close or until it dies.
+type Browser struct {
+	log  zerolog.Logger
+	proc *process
+	conn *conn
+	root *session // the browser itself
+	dir  string
+
+	mu       sync.Mutex
+	contexts map[string]*Context // by the browser's name for them
+	byID     map[target.SessionID]*Tab
+	keeper   *session // the blank tab that the process starts with
+
+	keeperUp chan struct{}
+	gone     chan struct{}
+	closing  sync.Once
+}
+
+// Launch starts a browser and returns when it answers. ctx bounds the start
+// only.
+func Launch(ctx context.Context, o Options) (*Browser, error) {
+	if o.Path == "" {
+		path, err := Find()
+		if err != nil {
+			return nil, err
+		}
+		o.Path = path
+	}
+	proc, tr, err := start(o)
+	if err != nil {
+		return nil, err
+	}
+	b := &Browser{
+		log: o.Log, proc: proc, conn: newConn(tr), dir: proc.dir,
+		contexts: map[string]*Context{}, byID: map[target.SessionID]*Tab{},
+		keeperUp: make(chan struct{}), gone: make(chan struct{}),
+	}
+	b.root = b.conn.open("", b.event)
+	go b.watch()
+	if err := b.prepare(ctx); err != nil {
+		err = startError(ctx, proc, err)
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// prepare attaches to every page as it is made, before its first script runs,
+// so that a popup cannot show a dialog that nobody answers.
+func (b *Browser) prepare(ctx context.Context) error {
+	yes := true
+	attach := b.root.send(target.CommandSetAutoAttach, target.SetAutoAttachParams{
+		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes,
+		Filter: target.Filter{{Type: "page"}},
+	})
+	if err := attach.wait(ctx, nil); err != nil {
+		return err
+	}
+	select {
+	case <-b.keeperUp:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the first tab: %w", context.Cause(ctx))
+	case <-b.conn.gone:
+		return ErrGone
+	}
+}
+
+// Gone is closed when the browser has died or was closed.
+func (b *Browser) Gone() <-chan struct{} { return b.gone }
+
+// PID is the number of the browser's main process, which leads its group.
+func (b *Browser) PID() int { return b.proc.cmd.Process.Pid }
+
+// Dir is the browser's own folder.
+func (b *Browser) Dir() string { return b.dir }
+
+// Output is the end of what the browser printed: it says why it died.
+func (b *Browser) Output() string { return b.proc.stderr.String() }
+
+// Close ends the browser with all its processes and removes its folder. It is
+// safe to call more than once, and returns when nothing is left.
+func (b *Browser) Close() {
+	b.closing.Do(func() {
+		b.conn.close()
+		b.proc.kill()
+	})
+	<-b.gone
+}
+
+// watch sees the browser's death from both sides: the process and the pipe.
+func (b *Browser) watch() {
+	select {
+	case <-b.proc.exited:
+	case <-b.conn.gone:
+	}
+	b.conn.close()
+	b.proc.kill()
+	b.mu.Lock()
+	for _, c := range b.contexts {
+		c.mu.Lock()
+		c.end(ErrGone)
+		c.mu.Unlock()
+	}
+	b.mu.Unlock()
+	close(b.gone)
+}
+
+// event hears of the browser's own events, on the reader's goroutine.
+func (b *Browser) event(method string, params jsonv2.Value) {
+	switch method {
+	case "Target.attachedToTarget":
+		var e target.EventAttachedToTarget
+		if decode(params, &e) {
+			b.attached(e)
+		}
+	case "Target.detachedFromTarget":
+		var e target.EventDetachedFromTarget
+		if decode(params, &e) {
+			b.detached(e.SessionID)
+		}
+	case "Browser.downloadWillBegin":
+		var e browser.EventDownloadWillBegin
+		if decode(params, &e) {
+			b.eachContext(func(c *Context) { c.downloadBegins(e) })
+		}
+	case "Browser.downloadProgress":
+		var e browser.EventDownloadProgress
+		if decode(params, &e) {
+			b.eachContext(func(c *Context) { c.downloadMoves(e) })
+		}
+	}
+}
+
+func (b *Browser) eachContext(f func(*Context)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.contexts {
+		f(c)
+	}
+}
+
+// attached takes in a new page: the keeper, a tab we asked for, or a popup.
+func (b *Browser) attached(e target.EventAttachedToTarget) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.contexts[string(e.TargetInfo.BrowserContextID)]
+	if c == nil {
+		s := b.conn.open(e.SessionID, nil)
+		s.send("Runtime.runIfWaitingForDebugger", nil)
+		if b.keeper == nil {
+			b.keeper = s
+			close(b.keeperUp)
+			return
+		}
+		b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
+		return
+	}
+	t := newTab(c, e.TargetInfo.TargetID)
+	t.s = b.conn.open(e.SessionID, t.event)
+	b.byID[e.SessionID] = t
+	t.setUp()
+	c.took(t)
+}
+
+func (b *Browser) detached(id target.SessionID) {
+	b.mu.Lock()
+	t := b.byID[id]
+	delete(b.byID, id)
+	b.mu.Unlock()
+	b.conn.drop(id)
+	if t != nil {
+		t.context.lost(t)
+	}
+}
+
+// copyBlank overwrites the clipboard, the only thing that outlives a context.
+// It must return true.
+const copyBlank = `(()=>{const t=document.createElement('textarea');t.value=' ';document.documentElement.append(t);t.focus();t.select();` +
+	`const ok=document.execCommand('copy');t.remove();return ok})()`
+
+// ErrUnclean is the error of a reset that could not be carried out.
+var ErrUnclean = errors.New("the browser could not be cleaned")
+
+// WipeClipboard overwrites the clipboard from the keeper tab.
+func (b *Browser) WipeClipboard(ctx context.Context) error {
+	yes := true
+	var res struct {
+		Result struct {
+			Value jsonv2.Value `json:"value"`
+		} `json:"result"`
+	}
+	err := b.keeper.call(ctx, "Runtime.evaluate", map[string]any{"expression": copyBlank, "userGesture": yes, "returnByValue": yes}, &res)
+	if err != nil {
+		return err
+	}
+	if string(res.Result.Value) != "true" {
+		return fmt.Errorf("overwriting the clipboard: %w", ErrUnclean)
+	}
+	return nil
+}
+
+// Signal sends a signal to the browser's process group, for fault tests.
+func (b *Browser) Signal(sig syscall.Signal) error { return syscall.Kill(-b.PID(), sig) }
+
+// closeTimeout bounds the polite end of a tab or context.
+const closeTimeout = 2 * time.Second
+
+// decode reads an event. One that cannot be read is passed over: a newer
+// browser may send what this protocol's types do not know.
+func decode(params jsonv2.Value, v any) bool {
+	return jsonv2.Unmarshal(params, v, decodeOptions) == nil
+}

@@ -1,0 +1,103 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// shared is the one browser of this test binary; every test has a context of
+// its own in it.
+var shared *browser.Browser
+
+func options(dir string) browser.Options {
+	return browser.Options{Dir: dir, NoSandbox: os.Getenv("TROUPE_TEST_NO_SANDBOX") != ""}
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "troupe-browser-test")
+	if err != nil {
+		panic(err)
+	}
+	os.Chmod(dir, 0o711)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	shared, err = browser.Launch(ctx, options(dir))
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	shared.Close()
+	left, _ := os.ReadDir(dir)
+	if len(left) > 0 && code == 0 {
+		fmt.Fprintln(os.Stderr, "left behind:", left)
+		code = 1
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func newContext(t testing.TB) (context.Context, *browser.Context) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	c, err := shared.NewContext(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return ctx, c
+}
+
+func serve(t testing.TB, pages map[string]string) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestATabReadsAPage(t *testing.T) {
+	ctx, c := newContext(t)
+	url := serve(t, map[string]string{"/": `<h1 id=h> Hello <b>you</b> </h1>`})
+	tab, err := c.Tab(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		start := time.Now()
+		if err := tab.Navigate(ctx, url); err != nil {
+			t.Fatal(err)
+		}
+		nav := time.Since(start)
+		r, err := tab.Call(ctx, "load", map[string]any{"ms": 5000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := time.Since(start)
+		r, err = tab.Call(ctx, "text", map[string]any{"t": map[string]any{"k": "css", "s": "#h", "a": "#h"}, "ms": 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(nav, load, time.Since(start), string(r.Value), r.Error)
+		if string(r.Value) != `"Hello you"` {
+			t.Errorf("text = %s, %s", r.Value, r.Error)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// ErrGone is the error of a call to a browser that has died or was closed.
+var ErrGone = errors.New("the browser is gone")
+
+// ErrDetached is the error of a call to a tab that has closed.
+var ErrDetached = errors.New("the tab is closed")
+
+// conn carries the protocol of one browser. Commands leave in the order of
+// their send calls; send never blocks, so a browser that has stopped reading
+// holds up nobody but those who wait for its answers.
+type conn struct {
+	transport chromedp.Transport
+
+	mu       sync.Mutex
+	wake     sync.Cond
+	queue    []*cdproto.Message
+	waiting  map[int64]*pending
+	sessions map[target.SessionID]*session
+	next     int64
+	closed   bool
+
+	gone chan struct{} // closed when nothing can be read any more
+}
+
+// session is one addressee in the browser: a tab, a frame of another site, or,
+// with the empty id, the browser itself.
+type session struct {
+	conn    *conn
+	id      target.SessionID
+	onEvent func(method string, params jsonv2.Value) // on the reader's goroutine: must not block
+}
+
+// pending is a command that was sent.
+type pending struct {
+	conn  *conn
+	id    int64
+	on    target.SessionID
+	name  string
+	reply chan *cdproto.Message // one message, or closed without one
+}
+
+func newConn(tr chromedp.Transport) *conn {
+	c := &conn{
+		transport: tr,
+		waiting:   map[int64]*pending{},
+		sessions:  map[target.SessionID]*session{},
+		gone:      make(chan struct{}),
+	}
+	c.wake.L = &c.mu
+	go c.write()
+	go c.read()
+	return c
+}
+
+// open makes the session with the id; events that arrive before are dropped.
+func (c *conn) open(id target.SessionID, onEvent func(string, jsonv2.Value)) *session {
+	s := &session{conn: c, id: id, onEvent: onEvent}
+	c.mu.Lock()
+	c.sessions[id] = s
+	c.mu.Unlock()
+	return s
+}
+
+// drop forgets a session that the browser has detached; whoever waits for it
+// gets ErrDetached.
+func (c *conn) drop(id target.SessionID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.sessions, id)
+	for n, p := range c.waiting {
+		if p.on == id {
+			delete(c.waiting, n)
+			close(p.reply)
+		}
+	}
+}
+
+// close ends the connection. Chromium ends itself when its pipe is closed.
+func (c *conn) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.wake.Signal()
+	c.mu.Unlock()
+	c.transport.Close()
+}
+
+func (c *conn) write() {
+	for {
+		c.mu.Lock()
+		for len(c.queue) == 0 && !c.closed {
+			c.wake.Wait()
+		}
+		if c.closed {
+			c.mu.Unlock()
+			return
+		}
+		batch := c.queue
+		c.queue = nil
+		c.mu.Unlock()
+		for _, m := range batch {
+			if err := c.transport.Write(context.Background(), m); err != nil {
+				return // the reader sees the end too
+			}
+		}
+	}
+}
+
+func (c *conn) read() {
+	defer func() {
+		c.mu.Lock()
+		c.closed = true
+		for n, p := range c.waiting {
+			delete(c.waiting, n)
+			close(p.reply)
+		}
+		c.wake.Signal()
+		c.mu.Unlock()
+		close(c.gone)
+	}()
+	for {
+		m := new(cdproto.Message)
+		if err := c.transport.Read(context.Background(), m); err != nil {
+			var syntax *jsonv2.SyntacticError
+			if errors.As(err, &syntax) {
+				continue // one unreadable message is no reason to lose the browser
+			}
+			return
+		}
+		c.mu.Lock()
+		if m.ID != 0 {
+			p := c.waiting[m.ID]
+			delete(c.waiting, m.ID)
+			c.mu.Unlock()
+			if p != nil {
+				p.reply <- m
+			}
+			continue
+		}
+		s := c.sessions[m.SessionID]
+		c.mu.Unlock()
+		if s != nil && s.onEvent != nil {
+			s.onEvent(string(m.Method), m.Params)
+		}
+	}
+}
+
+// send queues a command and returns at once. Params that cannot be encoded are
+// a mistake in this package, so the error waits for whoever asks.
+func (s *session) send(method string, params any) *pending {
+	c := s.conn
+	p := &pending{conn: c, on: s.id, name: method, reply: make(chan *cdproto.Message, 1)}
+	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
+	if params != nil {
+		b, err := jsonv2.Marshal(params, chromedp.DefaultMarshalOptions)
+		if err != nil {
+			p.reply <- &cdproto.Message{Error: &cdproto.Error{Message: fmt.Sprintf("encoding %s: %v", method, err)}}
+			return p
+		}
+		m.Params = b
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, open := c.sessions[s.id]; c.closed || !open {
+		close(p.reply)
+		return p
+	}
+	c.next++
+	p.id, m.ID = c.next, c.next
+	c.waiting[p.id] = p
+	c.queue = append(c.queue, m)
+	c.wake.Signal()
+	return p
+}
+
+// wait returns the command's answer, decoded into res unless that is nil.
+func (p *pending) wait(ctx context.Context, res any) error {
+	select {
+	case m, ok := <-p.reply:
+		return p.take(m, ok, res)
+	default:
+	}
+	select {
+	case m, ok := <-p.reply:
+		return p.take(m, ok, res)
+	case <-ctx.Done():
+		p.conn.mu.Lock()
+		delete(p.conn.waiting, p.id)
+		p.conn.mu.Unlock()
+		return context.Cause(ctx)
+	}
+}
+
+func (p *pending) take(m *cdproto.Message, ok bool, res any) error {
+	if !ok {
+		p.conn.mu.Lock()
+		closed := p.conn.closed
+		p.conn.mu.Unlock()
+		if closed {
+			return fmt.Errorf("calling %s: %w", p.name, ErrGone)
+		}
+		return fmt.Errorf("calling %s: %w", p.name, ErrDetached)
+	}
+	if m.Error != nil {
+		return fmt.Errorf("calling %s: %w", p.name, m.Error)
+	}
+	if res == nil {
+		return nil
+	}
+	if err := jsonv2.Unmarshal(m.Result, res, chromedp.DefaultUnmarshalOptions); err != nil {
+		return fmt.Errorf("reading the answer to %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// call sends a command and waits for its answer.
+func (s *session) call(ctx context.Context, method string, params, res any) error {
+	return s.send(method, params).wait(ctx, res)
+}

@@ -1,0 +1,257 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+)
+
+var decodeOptions = chromedp.DefaultUnmarshalOptions
+
+// maxTabs bounds what a page can open. Popups beyond are closed at once.
+const maxTabs = 20
+
+// Context is a browser as one task or session sees it: its own cookies,
+// storage and cache, and its tabs. Nothing of it is left when it was closed.
+type Context struct {
+	b  *Browser
+	id cdp.BrowserContextID
+
+	mu        sync.Mutex
+	tabs      []*Tab // the last one is the current tab
+	changed   chan struct{}
+	width     int
+	height    int
+	err       error
+	downloads map[string]*Download
+	done      []*Download
+	notes     []string
+	used      bool
+	watch     *responses // nil unless a task looks at requests
+}
+
+// NewContext makes a context with one blank tab.
+func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
+	var made target.CreateBrowserContextResult
+	if err := b.root.call(ctx, target.CommandCreateBrowserContext, target.CreateBrowserContextParams{}, &made); err != nil {
+		return nil, fmt.Errorf("making a browser context: %w", err)
+	}
+	c := &Context{b: b, id: made.BrowserContextID, changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
+		downloads: map[string]*Download{}}
+	b.mu.Lock()
+	b.contexts[string(c.id)] = c
+	b.mu.Unlock()
+	events := true
+	b.root.send(browser.CommandSetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: c.downloadDir(), EventsEnabled: &events,
+	})
+	if _, err := c.NewTab(ctx); err != nil {
+		c.Close(ctx)
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Context) downloadDir() string { return filepath.Join(c.b.dir, "tmp", "dl-"+string(c.id)) }
+
+// NewTab opens a blank tab and makes it the current one.
+func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
+	var made target.CreateTargetResult
+	err := c.b.root.call(ctx, target.CommandCreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: c.id}, &made)
+	if err != nil {
+		return nil, fmt.Errorf("opening a tab: %w", err)
+	}
+	// The browser attaches on its own; its word may come before or after the
+	// answer.
+	for {
+		c.mu.Lock()
+		for _, t := range c.tabs {
+			if t.id == made.TargetID {
+				c.raise(t)
+				c.mu.Unlock()
+				if err := t.ready.wait(ctx, nil); err != nil {
+					return nil, fmt.Errorf("setting up a tab: %w", err)
+				}
+				return t, nil
+			}
+		}
+		changed, err := c.changed, c.err
+		c.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("opening a tab: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Tab returns the current tab. If the page has closed all of them, it opens a
+// blank one.
+func (c *Context) Tab(ctx context.Context) (*Tab, error) {
+	c.mu.Lock()
+	err := c.err
+	var t *Tab
+	if n := len(c.tabs); n > 0 {
+		t = c.tabs[n-1]
+	}
+	c.used = true
+	c.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case t != nil:
+		return t, nil
+	}
+	return c.NewTab(ctx)
+}
+
+// Tabs returns the open tabs, the current one last.
+func (c *Context) Tabs() []*Tab {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*Tab(nil), c.tabs...)
+}
+
+// CloseOthers closes every tab but the one given, and returns when they are
+// closed or have had their time.
+func (c *Context) CloseOthers(ctx context.Context, keep *Tab) error {
+	var closing []*pending
+	for _, t := range c.Tabs() {
+		if t != keep {
+			closing = append(closing, c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id}))
+			c.lost(t)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	for _, p := range closing {
+		_ = p.wait(ctx, nil) // a tab that closed itself meanwhile is closed too
+	}
+	return nil
+}
+
+// Used reports whether a task may have left anything behind.
+func (c *Context) Used() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used
+}
+
+// Close disposes of the context: tabs, cookies, storage, downloads.
+func (c *Context) Close(ctx context.Context) error {
+	c.b.mu.Lock()
+	delete(c.b.contexts, string(c.id))
+	c.b.mu.Unlock()
+	c.mu.Lock()
+	c.end(ErrDetached)
+	c.mu.Unlock()
+	err := c.b.root.call(ctx, target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id}, nil)
+	if rmErr := os.RemoveAll(c.downloadDir()); err == nil && rmErr != nil {
+		err = rmErr
+	}
+	if err != nil {
+		return fmt.Errorf("closing a browser context: %w", err)
+	}
+	return nil
+}
+
+// end makes every later call fail. The caller holds c.mu.
+func (c *Context) end(err error) {
+	if c.err == nil {
+		c.err = err
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+// took adds a tab on top: the one that was asked for, or a popup.
+func (c *Context) took(t *Tab) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tabs) >= maxTabs {
+		c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id})
+		return
+	}
+	c.tabs = append(c.tabs, t)
+	c.notify()
+}
+
+// raise makes t the current tab; the caller holds c.mu.
+func (c *Context) raise(t *Tab) {
+	for i, o := range c.tabs {
+		if o == t {
+			c.tabs = append(append(c.tabs[:i:i], c.tabs[i+1:]...), t)
+			return
+		}
+	}
+}
+
+// lost takes out a tab that has closed.
+func (c *Context) lost(t *Tab) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, o := range c.tabs {
+		if o == t {
+			c.tabs = append(c.tabs[:i:i], c.tabs[i+1:]...)
+			c.notify()
+			break
+		}
+	}
+}
+
+func (c *Context) notify() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// note keeps a line for the trace of the step that runs.
+func (c *Context) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.notes) < 100 { // an alert storm must not fill the memory
+		c.notes = append(c.notes, fmt.Sprintf(format, args...))
+	}
+}
+
+// Notes returns what happened beside the actions since the last call.
+func (c *Context) Notes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.notes
+	c.notes = nil
+	return n
+}
+
+// SetSize gives every tab, and those that come, a visible area of this size.
+func (c *Context) SetSize(ctx context.Context, width, height int) error {
+	c.mu.Lock()
+	c.width, c.height = width, height
+	tabs := append([]*Tab(nil), c.tabs...)
+	c.mu.Unlock()
+	var sent []*pending
+	for _, t := range tabs {
+		sent = append(sent, t.sendSize(width, height))
+	}
+	for _, p := range sent {
+		if err := p.wait(ctx, nil); err != nil {
+			return fmt.Errorf("setting the size of the page: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *Context) size() (int, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.width, c.height
+}

@@ -1,0 +1,65 @@
+package browser
+
+import "fmt"
+
+// flags is the command line of every browser. Each group says what it is for;
+// what trades isolation for speed or memory is named in docs/security.md.
+func flags(o Options, profile string) []string {
+	f := []string{
+		"--headless",
+		"--remote-debugging-pipe",
+		"--user-data-dir=" + profile,
+
+		// Nothing that Chromium does by itself: no updates, reports or guesses.
+		"--no-first-run", "--no-default-browser-check", "--no-pings", "--disable-sync",
+		"--disable-background-networking", "--disable-component-update", "--disable-default-apps",
+		"--disable-domain-reliability", "--disable-client-side-phishing-detection", "--disable-breakpad",
+		"--disable-crash-reporter", "--metrics-recording-only", "--disable-extensions",
+		"--password-store=basic", "--use-mock-keychain", "--mute-audio",
+		"--disable-prompt-on-repost", "--disable-search-engine-choice-screen",
+
+		// Pages run at full speed whether or not a window shows them.
+		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+		"--disable-renderer-backgrounding", "--disable-ipc-flooding-protection", "--disable-hang-monitor",
+		"--hide-scrollbars", "--force-color-profile=srgb", "--font-render-hinting=none",
+		fmt.Sprintf("--window-size=%d,%d", DefaultWidth, DefaultHeight),
+
+		// Shared memory is 64 MB in many containers; files in the profile are not.
+		"--disable-dev-shm-usage",
+
+		// All traffic goes through the service's proxy, loopback included, and
+		// nothing that a proxy cannot carry is spoken.
+		"--proxy-server=" + o.Proxy, "--proxy-bypass-list=<-loopback>", "--disable-quic",
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+
+		// One process for a browser that serves one worker: the software
+		// renderer and the network run inside it. Measured in docs/performance.md.
+		"--in-process-gpu", "--disable-software-rasterizer", "--renderer-process-limit=1",
+		"--enable-features=NetworkServiceInProcess2,NetworkServiceInProcess",
+		"--disable-features=BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,PaintHolding,Translate," +
+			"OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,InterestFeedContentSuggestions," +
+			"HttpsUpgrades,GlobalMediaControls,DestroyProfileOnBrowserClose,AcceptCHFrame",
+		"--site-per-process",
+	}
+	if o.Proxy == "" {
+		f = remove(f, "--proxy-server=", "--proxy-bypass-list=<-loopback>")
+	}
+	if o.NoSandbox {
+		f = append(f, "--no-sandbox")
+	}
+	return append(append(f, o.ExtraFlags...), "about:blank")
+}
+
+func remove(list []string, out ...string) []string {
+	kept := list[:0]
+next:
+	for _, s := range list {
+		for _, o := range out {
+			if s == o {
+				continue next
+			}
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}

@@ -1,0 +1,89 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chromedp/cdproto/input"
+)
+
+// Point is a place in the main page, in CSS pixels from its visible corner.
+type Point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// Click presses and releases the primary button at a point. The three events
+// are sent at once; the answer to the last means that the page has handled
+// them.
+func (t *Tab) Click(ctx context.Context, p Point) error {
+	left := input.MouseButtonLeft
+	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
+		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count}
+		return t.s.send(input.CommandDispatchMouseEvent, e)
+	}
+	return t.settle(ctx, "clicking",
+		mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0),
+		mouse(input.DispatchMouseEventTypeMousePressed, left, 1, 1),
+		mouse(input.DispatchMouseEventTypeMouseReleased, left, 0, 1))
+}
+
+// Move moves the pointer along a path; the last point is where it stays.
+func (t *Tab) Move(ctx context.Context, path ...Point) error {
+	sent := make([]*pending, 0, len(path))
+	for _, p := range path {
+		sent = append(sent, t.s.send(input.CommandDispatchMouseEvent,
+			input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: p.X, Y: p.Y, Button: input.MouseButtonNone}))
+	}
+	return t.settle(ctx, "moving the pointer", sent...)
+}
+
+// Press presses a key or combination in whatever has the focus.
+func (t *Tab) Press(ctx context.Context, c *Chord) error {
+	var sent []*pending
+	for _, e := range c.events() {
+		sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
+	}
+	return t.settle(ctx, "pressing a key", sent...)
+}
+
+// typeAhead is how many keys are on their way at once: enough to keep the page
+// busy, few enough that a cancelled task stops typing.
+const typeAhead = 64
+
+// Type types a text into whatever has the focus, each character with the events
+// of its key.
+func (t *Tab) Type(ctx context.Context, text string) error {
+	var sent []*pending
+	for _, r := range text {
+		keys := typed(r)
+		for _, e := range keys {
+			sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
+		}
+		if keys == nil {
+			sent = append(sent, t.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
+		}
+		if len(sent) >= typeAhead {
+			if err := t.settle(ctx, "typing", sent...); err != nil {
+				return err
+			}
+			sent = sent[:0]
+		}
+	}
+	return t.settle(ctx, "typing", sent...)
+}
+
+// settle waits for input events that were sent. An event may close the tab or
+// replace its document: it did what it was to do then.
+func (t *Tab) settle(ctx context.Context, doing string, sent ...*pending) error {
+	for _, p := range sent {
+		err := p.wait(ctx, nil)
+		switch {
+		case err == nil, errors.Is(err, ErrDetached) && !t.Crashed(), replaced(err):
+		default:
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+// Acting: what has to be true of an element before input goes to it, and where
+// the input must go.
+
+const rectOf = (el) => {
+  // An inline element may be broken over lines; its first box is a safe place.
+  const list = dom.rects(el);
+  for (const r of list) if (r.width > 0 && r.height > 0) return r;
+  return dom.rect(el);
+};
+const styleOf = (el) => viewOf(el).getComputedStyle(el);
+
+const hiddenBecause = (el) => {
+  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) {
+    const s = styleOf(n);
+    if (s.display === 'none') return n === el ? 'is hidden (display: none)' : `is hidden: ${nameOf(n)} has display: none`;
+  }
+  const s = styleOf(el);
+  if (s.visibility !== 'visible') return `is hidden (visibility: ${s.visibility})`;
+  if (s.display === 'contents') return '';
+  const r = dom.rect(el);
+  if (r.width <= 0 || r.height <= 0) return `is hidden (its size is ${Math.round(r.width)}×${Math.round(r.height)})`;
+  return '';
+};
+const disabledBecause = (el) => {
+  const control = is(el, 'button', 'input', 'select', 'textarea', 'option', 'fieldset', 'optgroup') ? el : dom.closest(el, 'button');
+  if (control && dom.matches(control, ':disabled')) return 'is disabled';
+  const aria = dom.closest(el, '[aria-disabled]');
+  return aria && dom.attribute(aria, 'aria-disabled') === 'true' ? 'is disabled (aria-disabled)' : '';
+};
+
+// Where the frame of an element lies in the main page: its left and top, and
+// how much it is scaled.
+const offset = (el) => {
+  let x = 0, y = 0, sx = 1, sy = 1;
+  for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) {
+    const f = w.frameElement, r = dom.rect(f), cs = f.ownerDocument.defaultView.getComputedStyle(f);
+    const fx = f.offsetWidth ? r.width / f.offsetWidth : 1, fy = f.offsetHeight ? r.height / f.offsetHeight : 1;
+    x = r.left + (f.clientLeft + parseFloat(cs.paddingLeft || 0)) * fx + x * fx;
+    y = r.top + (f.clientTop + parseFloat(cs.paddingTop || 0)) * fy + y * fy;
+    sx *= fx; sy *= fy;
+  }
+  return { x, y, sx, sy };
+};
+
+const hit = (doc, x, y) => {
+  let el = dom.at(doc, x, y);
+  for (let s = el && dom.shadow(el); s; s = el && dom.shadow(el)) {
+    const inner = dom.atInShadow(s, x, y);
+    if (!inner || inner === el) break;
+    el = inner;
+  }
+  return el;
+};
+const within = (el, top) => { for (let n = el; n; n = isElement(n) ? dom.slot(n) || above(n) : above(n)) if (n === top) return true; return false; };
+const labelOf = (el) => dom.closest(el, 'label');
+
+// Whether a click at what lies on top reaches the element: itself, something in
+// it, or a label that belongs to it.
+const reaches = (top, el) => {
+  if (!top) return false;
+  if (within(top, el) || within(el, top) && styleOf(el).display === 'contents') return true;
+  const l = labelOf(top);
+  if (l && l.control === el) return true;
+  // A label's control passes its click on, and a decorated control may lie on
+  // its own label.
+  const mine = labelOf(el);
+  return !!(mine && is(el, 'label') && mine.control && within(top, mine.control));
+};
+
+// Points worth trying: the middle of each box, then a grid over the largest.
+const points = (el) => {
+  const v = viewOf(el), w = v.innerWidth, h = v.innerHeight, out = [];
+  const boxes = [...dom.rects(el)].filter((r) => r.width > 0 && r.height > 0);
+  if (!boxes.length && styleOf(el).display === 'contents') for (const c of el.children) boxes.push(...dom.rects(c));
+  const clip = (r) => ({ l: Math.max(r.left, 0), t: Math.max(r.top, 0), r: Math.min(r.right, w), b: Math.min(r.bottom, h) });
+  const seen = boxes.map(clip).filter((c) => c.r - c.l >= 1 && c.b - c.t >= 1);
+  for (const c of seen) out.push([(c.l + c.r) / 2, (c.t + c.b) / 2]);
+  const big = seen.sort((a, b) => (b.r - b.l) * (b.b - b.t) - (a.r - a.l) * (a.b - a.t))[0];
+  if (big) for (const fx of [0.5, 0.2, 0.8]) for (const fy of [0.5, 0.2, 0.8]) {
+    if (fx !== 0.5 || fy !== 0.5) out.push([big.l + (big.r - big.l) * fx, big.t + (big.b - big.t) * fy]);
+  }
+  return out;
+};
+
+const inView = (el) => {
+  const r = rectOf(el), v = viewOf(el);
+  if (r.top < 0 || r.left < 0 || r.bottom > v.innerHeight || r.right > v.innerWidth) return false;
+  for (let w = v; w !== window && w.frameElement; w = w.parent) {
+    const o = offset(w.frameElement), f = dom.rect(w.frameElement);
+    if (o.x + f.left < 0 || o.y + f.top < 0 || o.y + f.top + r.top > innerHeight || o.x + f.left + r.left > innerWidth) return false;
+  }
+  // A scrolled container may hide it although the window does not.
+  for (let n = above(el); n && isElement(n); n = above(n)) {
+    if (n.scrollHeight <= n.clientHeight && n.scrollWidth <= n.clientWidth) continue;
+    const s = styleOf(n);
+    if (s.overflowY === 'visible' && s.overflowX === 'visible') continue;
+    const b = dom.rect(n);
+    if (r.top < b.top - 1 || r.bottom > b.bottom + 1 || r.left < b.left - 1 || r.right > b.right + 1) return false;
+  }
+  return true;
+};
+const intoView = (el) => {
+  if (!inView(el)) dom.scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
+    const f = w.frameElement;
+    if (!inView(f) && !inView(el)) { dom.scrollIntoView(f, { block: 'center', inline: 'center', behavior: 'instant' }); dom.scrollIntoView(el, { block: 'nearest', inline: 'nearest', behavior: 'instant' }); }
+  }
+};
+
+const place = (el) => { const r = rectOf(el), o = offset(el); return [r.left + o.x, r.top + o.y, r.width, r.height]; };
+const same = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 0.5);
+
+// Waits until an element has stood still over a frame.
+const still = async (el) => {
+  const a = place(el);
+  await frame();
+  return attached(el) && same(a, place(el));
+};
+
+// T.point({t, in, ms, force, hover, scrollOnly}): the point where input for the
+// element must go, in the main page's coordinates. After a second under
+// another element, with force, the reply says so: {covered: name}.
+T.point = (a) => {
+  let coveredSince = 0;
+  return withFirst(a, async (el, why) => {
+    if (!attached(el)) return undefined;
+    why.e = hiddenBecause(el);
+    if (why.e) return undefined;
+    if (!a.hover) { why.e = disabledBecause(el); if (why.e) return undefined; }
+    intoView(el);
+    if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
+    const doc = dom.doc(el), o = offset(el);
+    let cover = null, list = points(el);
+    if (!list.length) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
+    for (const [x, y] of list) {
+      const top = hit(doc, x, y);
+      if (reaches(top, el)) {
+        const px = o.x + x * o.sx, py = o.y + y * o.sy;
+        // Something of the main page may lie over the frame.
+        const f = topFrame(el);
+        if (f && !reachesFrame(f, px, py)) { cover ??= hit(document, px, py); continue; }
+        delete why.e;
+        return { v: { x: px, y: py } };
+      }
+      cover ??= top;
+    }
+    why.c = 'element_covered';
+    why.e = 'is covered by ' + (cover ? nameOf(cover) : 'something outside of the page');
+    coveredSince ||= now();
+    if (a.force && now() - coveredSince > 1000) return { v: { covered: cover ? nameOf(cover) : 'something else' } };
+    return undefined;
+  });
+};
+const topFrame = (el) => { let f = null; for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) f = w.frameElement; return f; };
+const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!top && (top === f || within(top, f) || within(f, top) && is(top, 'iframe', 'frame')); };
+
+// T.clickByScript({t, in}): the way out for an element that stays covered.
+T.clickByScript = (a) => withFirst(a, (el) => {
+  const p = viewOf(el);
+  if (el.click) dom.clickByScript(el);
+  else dom.dispatch(el, new p.MouseEvent('click', { bubbles: true, cancelable: true, composed: true, view: p }));
+  return done;
+});
+
+// Fields whose value is chosen, not typed.
+const chosen = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range'];
+const typed = ['text', 'search', 'url', 'tel', 'email', 'password', 'number'];
+
+const setValue = (el, text) => (is(el, 'textarea') ? dom.setAreaValue : dom.setInputValue)(el, text);
+const changed = (el) => {
+  const v = viewOf(el);
+  dom.dispatch(el, new v.Event('input', { bubbles: true, composed: true }));
+  dom.dispatch(el, new v.Event('change', { bubbles: true }));
+};
+
+const activeIn = (el) => { const r = dom.root(el); return dom.type(r) === 9 ? dom.active(r) : dom.activeInShadow(r); };
+const focusOn = (el) => {
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) w.frameElement.focus({ preventScroll: true });
+  el.focus({ preventScroll: true });
+  const a = activeIn(el);
+  return a === el || !!a && within(a, el) || !!a && within(el, a) && a.isContentEditable;
+};
+
+// The field that typing goes to: the element itself, the control of a label, or
+// the one editable thing inside.
+const fieldIn = (el) => {
+  if (is(el, 'input', 'textarea', 'select') || el.isContentEditable) return el;
+  if (is(el, 'label') && el.control) return el.control;
+  const inner = query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
+  return inner.length === 1 ? inner[0] : null;
+};
+
+// T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and
+// gives {type: what to type, erase: whether to erase first}, or sets the value
+// of a field that cannot be typed into. {click: point} asks for a click first.
+T.fill = (a) => withFirst(a, (host, why) => {
+  if (!attached(host)) return undefined;
+  const el = fieldIn(host);
+  if (!el) return fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(host)}: fill needs an input, a textarea or something editable`);
+  const kind = is(el, 'input') ? dom.inputType(el) : '';
+  if (is(el, 'select')) return fail('invalid_value', `Element "${a.t.a}" is a select: use selectOption`);
+  if (kind === 'file') return fail('invalid_value', `Element "${a.t.a}" is a file input: use uploadFile`);
+  if (kind === 'checkbox' || kind === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a ${kind}: use check or uncheck`);
+  if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
+  why.e = hiddenBecause(el) || disabledBecause(el);
+  if (why.e) return undefined;
+  if (!el.isContentEditable && el.readOnly) { why.e = 'is read-only'; return undefined; }
+  intoView(el);
+  if (chosen.includes(kind)) {
+    focusOn(el);
+    const text = kind === 'color' ? a.text.toLowerCase() : a.text;
+    const before = valueOf(el);
+    setValue(el, text);
+    if (valueOf(el) !== text && !(kind === 'range' && text.trim() !== '' && isFinite(text))) {
+      const got = valueOf(el);
+      if (!(text !== '' && sameChoice(kind, got, text))) {
+        setValue(el, before);
+        return fail('invalid_value', `"${a.text}" is no value for an input of type ${kind}: ${wanted[kind]}`);
+      }
+    }
+    changed(el);
+    return { v: { set: true } };
+  }
+  if (kind === 'number' && a.text !== '' && !/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(a.text.trim())) {
+    return fail('invalid_value', `"${a.text}" is no value for an input of type number: want a number`);
+  }
+  if (!focusOn(el)) {
+    const list = points(el), o = offset(el);
+    if (!a.clicked && list.length) return { v: { click: { x: o.x + list[0][0] * o.sx, y: o.y + list[0][1] * o.sy } } };
+    why.e = 'does not take the focus';
+    return undefined;
+  }
+  // What is marked is replaced by the first character typed.
+  let full;
+  if (el.isContentEditable) {
+    full = dom.text(el) !== '';
+    const sel = viewOf(el).getSelection();
+    sel.selectAllChildren(el);
+    if (!a.clear) sel.collapseToEnd();
+  } else {
+    full = valueOf(el) !== '';
+    if (a.clear) el.select();
+    else {
+      const n = valueOf(el).length;
+      try { el.setSelectionRange(n, n); } catch { /* number and email have no selection: the caret is at the end after End */ return { v: { type: true, end: true } }; }
+    }
+  }
+  return { v: { type: true, erase: a.clear && full, multi: el.isContentEditable || is(el, 'textarea') } };
+});
+const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
+const wanted = {
+  date: 'want yyyy-mm-dd', time: 'want hh:mm', 'datetime-local': 'want yyyy-mm-ddThh:mm', month: 'want yyyy-mm', week: 'want yyyy-Www',
+  color: 'want #rrggbb', range: 'want a number',
+};
+
+// T.focus({t, in, ms}): the element that keys go to. {click} as in T.fill.
+T.focus = (a) => withFirst(a, (el, why) => {
+  if (!attached(el)) return undefined;
+  why.e = hiddenBecause(el) || disabledBecause(el);
+  if (why.e) return undefined;
+  intoView(el);
+  const target = is(el, 'label') && el.control ? el.control : el;
+  if (activeIn(target) === target || focusOn(target)) return done;
+  return done; // keys go to the document then, as they would for a person
+});

@@ -1,0 +1,112 @@
+// What everything else stands on. The world's own functions are not the page's,
+// but a page can still name an element "querySelector" and hide the method of
+// its form or document behind it; so methods and properties are taken from the
+// prototypes, once.
+const own = (proto, name) => Function.prototype.call.bind(proto[name]);
+const get = (proto, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(proto, name).get);
+const set = (proto, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(proto, name).set);
+const dom = {
+  allInDocument: own(Document.prototype, 'querySelectorAll'),
+  allInElement: own(Element.prototype, 'querySelectorAll'),
+  allInFragment: own(DocumentFragment.prototype, 'querySelectorAll'),
+  matches: own(Element.prototype, 'matches'),
+  closest: own(Element.prototype, 'closest'),
+  xpath: own(Document.prototype, 'evaluate'),
+  attribute: own(Element.prototype, 'getAttribute'),
+  hasAttribute: own(Element.prototype, 'hasAttribute'),
+  rect: own(Element.prototype, 'getBoundingClientRect'),
+  rects: own(Element.prototype, 'getClientRects'),
+  scrollIntoView: own(Element.prototype, 'scrollIntoView'),
+  animations: own(Document.prototype, 'getAnimations'),
+  shadow: get(Element.prototype, 'shadowRoot'),
+  tag: get(Element.prototype, 'localName'),
+  id: get(Element.prototype, 'id'),
+  html: get(Element.prototype, 'innerHTML'),
+  text: get(Node.prototype, 'textContent'),
+  parent: get(Node.prototype, 'parentNode'),
+  doc: get(Node.prototype, 'ownerDocument'),
+  connected: get(Node.prototype, 'isConnected'),
+  type: get(Node.prototype, 'nodeType'),
+  contains: own(Node.prototype, 'contains'),
+  root: own(Node.prototype, 'getRootNode'),
+  slot: get(Element.prototype, 'assignedSlot'),
+  view: get(Document.prototype, 'defaultView'),
+  rootElement: get(Document.prototype, 'documentElement'),
+  state: get(Document.prototype, 'readyState'),
+  active: get(Document.prototype, 'activeElement'),
+  activeInShadow: get(ShadowRoot.prototype, 'activeElement'),
+  at: own(Document.prototype, 'elementFromPoint'),
+  atInShadow: own(ShadowRoot.prototype, 'elementFromPoint'),
+  dispatch: own(EventTarget.prototype, 'dispatchEvent'),
+  listen: own(EventTarget.prototype, 'addEventListener'),
+  unlisten: own(EventTarget.prototype, 'removeEventListener'),
+  focus: own(HTMLElement.prototype, 'focus'),
+  clickByScript: own(HTMLElement.prototype, 'click'),
+  iframeDocument: get(HTMLIFrameElement.prototype, 'contentDocument'),
+  frameDocument: get(HTMLFrameElement.prototype, 'contentDocument'),
+  inputValue: get(HTMLInputElement.prototype, 'value'),
+  setInputValue: set(HTMLInputElement.prototype, 'value'),
+  inputType: get(HTMLInputElement.prototype, 'type'),
+  areaValue: get(HTMLTextAreaElement.prototype, 'value'),
+  setAreaValue: set(HTMLTextAreaElement.prototype, 'value'),
+  selectValue: get(HTMLSelectElement.prototype, 'value'),
+  selectMultiple: get(HTMLSelectElement.prototype, 'multiple'),
+  selected: get(HTMLSelectElement.prototype, 'selectedOptions'),
+};
+const all = (root, css) => {
+  const t = dom.type(root);
+  return t === 9 ? dom.allInDocument(root, css) : t === 11 ? dom.allInFragment(root, css) : dom.allInElement(root, css);
+};
+const body = (doc) => all(doc, 'body')[0] || dom.rootElement(doc);
+const viewOf = (el) => dom.view(dom.doc(el) || el);
+const frameDocument = (el) => {
+  try { return is(el, 'frame') ? dom.frameDocument(el) : dom.iframeDocument(el); } catch { return null; }
+};
+
+// Replies: {v} a value, {c, e} a code and a sentence, {n} the page is leaving.
+const fail = (c, e) => ({ c, e });
+const done = { v: { success: true } };
+
+// isElement and the like work for elements of every frame: each frame has
+// constructors of its own.
+const isElement = (n) => n && dom.type(n) === 1;
+const is = (el, ...names) => names.includes(dom.tag(el));
+
+// A short name of an element for people: tag, id, classes.
+const nameOf = (el) => {
+  let s = dom.tag(el);
+  const id = dom.attribute(el, 'id'), cls = dom.attribute(el, 'class'), name = dom.attribute(el, 'name');
+  if (id) s += '#' + id;
+  else if (cls && cls.trim()) s += '.' + cls.trim().split(/\s+/).slice(0, 3).join('.');
+  else if (name) s += `[name="${name}"]`;
+  return s.length > 100 ? s.slice(0, 100) + '…' : s;
+};
+
+const now = () => performance.now();
+const frame = () => new Promise((r) => { const t = setTimeout(r, 100); requestAnimationFrame(() => { clearTimeout(t); setTimeout(r, 0); }); });
+
+// Whether the page is on its way to another document. A submitted form leaves
+// in a task of its own, so whoever comes after input lets that task run first.
+let leaving = null;
+if (globalThis.navigation) {
+  dom.listen(navigation, 'navigate', (e) => {
+    if (e.hashChange || e.downloadRequest !== null || e.destination.sameDocument) return;
+    if (!/^(https?|about|blob|data|file|filesystem):/i.test(e.destination.url)) return;
+    leaving = e;
+    // A page that handles the navigation itself stays in its document; that is
+    // known when all listeners have run.
+    setTimeout(() => { if (leaving === e && (e.defaultPrevented || navigation.transition)) leaving = null; }, 0);
+  });
+  const over = () => { leaving = null; };
+  dom.listen(navigation, 'navigateerror', over);
+  dom.listen(navigation, 'navigatesuccess', over);
+}
+const gone = () => leaving !== null && !leaving.defaultPrevented;
+const settle = async (a) => {
+  if (a.settle) await new Promise((r) => setTimeout(r, 0));
+  return !gone();
+};
+
+// T.never() ends with the document; T.stay() says that it did not end after all.
+T.never = () => new Promise(() => {});
+T.stay = () => { leaving = null; return done; };

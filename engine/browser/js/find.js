@@ -1,0 +1,250 @@
+// Finding. A target is {s: selector, k: kind ('css', 'xpath' or ''), r: key of a
+// saved element, a: how the client wrote it}. A place is a list of selectors of
+// frames, outermost first.
+
+const saved = new Map(); // what `save` keeps, by key
+const loops = []; // elements of the loops that run: {list, target, place, i}
+
+class Fault { constructor(c, e) { this.reply = { c, e }; } }
+
+// Shadow roots below a node, in document order, those inside others included.
+const shadows = (root, out = []) => {
+  for (const el of all(root, '*')) {
+    const s = dom.shadow(el);
+    if (s) { out.push(s); shadows(s, out); }
+  }
+  return out;
+};
+
+// Splits a selector at the places where `at` says so, outside of brackets and
+// strings.
+const split = (s, at) => {
+  const parts = [];
+  let depth = 0, quote = '', start = 0;
+  for (let i = 0; i < s.length; i++) {
+    const ch = s[i];
+    if (ch === '\\') { i++; continue; }
+    if (quote) { if (ch === quote) quote = ''; continue; }
+    if (ch === '"' || ch === "'") quote = ch;
+    else if (ch === '(' || ch === '[') depth++;
+    else if (ch === ')' || ch === ']') depth--;
+    else if (depth === 0) {
+      const n = at(s, i);
+      if (n) { parts.push(s.slice(start, i)); start = i + n; i = start - 1; }
+    }
+  }
+  parts.push(s.slice(start));
+  return parts.map((p) => p.trim()).filter(Boolean);
+};
+const commas = (s) => split(s, (t, i) => (t[i] === ',' ? 1 : 0));
+const descents = (s) => split(s, (t, i) => {
+  const m = /^\s+/.exec(t.slice(i));
+  if (!m) return 0;
+  const before = t.slice(0, i).trimEnd().slice(-1), after = t.slice(i + m[0].length)[0];
+  return '>+~,'.includes(before || ',') || '>+~,'.includes(after || ',') ? 0 : m[0].length;
+});
+
+const above = (n) => {
+  const p = dom.parent(n);
+  return p && dom.type(p) === 11 && p.host ? p.host : p;
+};
+
+// Elements inside shadow roots that match; a descendant combinator may cross
+// the border of a root, as it would if the root were not there.
+const inShadows = (root, css, roots) => {
+  const out = new Set();
+  for (const sel of commas(css)) {
+    const parts = descents(sel);
+    const last = parts.pop();
+    if (!last) continue;
+    for (const s of roots) {
+      for (const el of all(s, last)) {
+        let at = el, ok = true;
+        for (let i = parts.length - 1; i >= 0 && ok; i--) {
+          for (at = above(at); at && isElement(at) && at !== root; at = above(at)) if (dom.matches(at, parts[i])) break;
+          ok = at && isElement(at) && at !== root;
+        }
+        if (ok) out.add(el);
+      }
+    }
+  }
+  return [...out];
+};
+
+const byOrder = (a, b) => {
+  // Across shadow roots: compare the chain of hosts.
+  const chain = (n) => { const c = [n]; for (let r = dom.root(n); r.host; r = dom.root(r.host)) c.unshift(r.host); return c; };
+  const x = chain(a), y = chain(b);
+  for (let i = 0; i < Math.min(x.length, y.length); i++) {
+    if (x[i] === y[i]) continue;
+    return x[i].compareDocumentPosition(y[i]) & 4 ? -1 : 1;
+  }
+  return x.length - y.length;
+};
+
+// All matches of a selector below a root, in document order. With `first`, what
+// lies in shadow roots is only looked at when nothing else matches.
+const query = (root, kind, s, first) => {
+  if (kind === 'xpath') {
+    const relative = dom.type(root) !== 9;
+    const doc = relative ? dom.doc(root) : root;
+    let found;
+    try {
+      found = dom.xpath(doc, relative && s.startsWith('/') ? '.' + s : relative && s.startsWith('(/') ? '(.' + s.slice(1) : s, root, null, 7, null);
+    } catch (e) { throw new Fault('invalid_value', `"${s}" is not a valid XPath expression that gives elements`); }
+    const out = [];
+    for (let i = 0; i < found.snapshotLength; i++) out.push(found.snapshotItem(i));
+    return out;
+  }
+  let list;
+  try { list = [...all(root, s)]; } catch (e) { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
+  if (first && list.length) return list;
+  const roots = shadows(root);
+  if (isElement(root) && dom.shadow(root)) { const r = dom.shadow(root); roots.unshift(r, ...shadows(r)); }
+  if (!roots.length) return list;
+  const deep = inShadows(root, s, roots).filter((el) => !list.includes(el));
+  return deep.length ? [...list, ...deep].sort(byOrder) : list;
+};
+
+// Documents of frames of the same origin, nested ones included.
+const frames = (doc, out = []) => {
+  for (const f of query(doc, 'css', 'iframe,frame', false)) {
+    const d = frameDocument(f);
+    if (d) { out.push([f, d]); frames(d, out); }
+  }
+  return out;
+};
+
+// The document that a place leads to, or null while it is not there yet. One
+// selector is looked for in nested frames too, so that the path need not be
+// spelled out.
+const enter = (place, why) => {
+  let doc = document;
+  for (const p of place || []) {
+    let found = [];
+    if (p.r !== undefined) found = [resolve(p)];
+    else {
+      found = query(doc, p.k, p.s, true);
+      if (!found.length) for (const [, d] of frames(doc)) { found = query(d, p.k, p.s, true); if (found.length) break; }
+    }
+    const f = found[0];
+    if (!f) { why.e = `Iframe not found: nothing matches "${p.a}"`; return null; }
+    if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is a ${nameOf(f)}, not an iframe`; return null; }
+    const d = frameDocument(f);
+    if (!d) { why.e = `Iframe not found: "${p.a}" belongs to another origin; only same-origin iframes are reachable`; return null; }
+    if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
+    doc = d;
+  }
+  return doc;
+};
+
+const attached = (el) => dom.connected(el) && dom.view(dom.doc(el)) !== null;
+
+// A saved element, or the current one of a loop.
+const resolve = (t) => {
+  if (t.r === 'this') {
+    const l = loops[loops.length - 1];
+    if (!l) throw new Fault('element_gone', '"$this" has no element: the page was replaced while the loop ran');
+    let el = l.list[l.i];
+    if (el && attached(el)) return el;
+    const again = search(l.target, l.place, {});
+    if (again && again.length === l.count) { l.list = again; el = l.list[l.i]; if (el) return el; }
+    throw new Fault('element_gone', `"$this" is no longer on the page, and "${l.target.a}" now has ${again ? again.length : 0} matches where the loop began with ${l.count}`);
+  }
+  const el = saved.get(t.r);
+  if (!el) throw new Fault('element_gone', `"$${t.r}" is not on this page: no element was saved under that key in the current document`);
+  if (!attached(el)) throw new Fault('element_gone', `"$${t.r}" is no longer attached to the page`);
+  return el;
+};
+
+// All matches of a target, null while its frame is not there.
+const search = (t, place, why, first) => {
+  if (t.r !== undefined) {
+    const el = resolve(t);
+    return t.s ? query(el, t.k, t.s, first) : [el];
+  }
+  const doc = enter(place, why);
+  return doc && query(doc, t.k, t.s, first);
+};
+
+// What a person would want to know when nothing was found.
+const elsewhere = (t, place) => {
+  const notes = [];
+  if (t.s && t.r === undefined) {
+    if (place?.length) {
+      try { const n = query(document, t.k, t.s).length; if (n) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in the main page`); } catch {}
+    }
+    for (const [f, d] of frames(document)) {
+      let n = 0;
+      try { n = query(d, t.k, t.s).length; } catch {}
+      if (n && !place?.length) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in iframe ${dom.attribute(f, 'id') ? '#' + dom.attribute(f, 'id') : nameOf(f)}`);
+    }
+    const foreign = query(document, 'css', 'iframe').filter((f) => !frameDocument(f)).length;
+    if (!notes.length && foreign) notes.push(`${foreign} iframe${foreign === 1 ? '' : 's'} of another origin cannot be searched`);
+  }
+  if (!notes.length) notes.push(`0 matches on ${location.href.slice(0, 200)}`);
+  return notes.slice(0, 3).join(', ');
+};
+
+// Waits until `look` gives something other than undefined, or the time is over;
+// looks again whenever the page changes, and now and then besides, for what
+// changes without a trace in the DOM.
+const until = (ms, look) => new Promise((resolve) => {
+  let ended = false, busy = false, again = false, timer, tick;
+  const watched = new WeakSet();
+  const watcher = new MutationObserver(() => run());
+  const end = (v) => { ended = true; watcher.disconnect(); clearTimeout(timer); clearInterval(tick); resolve(v); };
+  const observe = () => {
+    for (const d of [document, ...frames(document).map(([, d]) => d)]) for (const n of [d, ...shadows(d)]) {
+      if (watched.has(n)) continue;
+      watched.add(n);
+      watcher.observe(n, { subtree: true, childList: true, attributes: true, characterData: true });
+    }
+  };
+  const run = async () => {
+    if (ended || busy) { again = true; return; }
+    busy = true;
+    again = false;
+    let v;
+    try { v = gone() ? { n: true } : await look(); } catch (e) { v = e instanceof Fault ? e.reply : { c: 'script_error', e: String(e) }; }
+    busy = false;
+    if (ended) return;
+    if (v !== undefined) end(v);
+    else if (!(now() < deadline)) end(undefined);
+    else if (again) setTimeout(run, 0); // in a task of its own: looking may itself change the page
+  };
+  const deadline = now() + ms;
+  run().then(() => {
+    if (ended) return;
+    observe();
+    timer = setTimeout(() => { if (!busy) end(undefined); }, ms);
+    tick = setInterval(() => { observe(); run(); }, 50);
+  });
+});
+
+// Calls f with the first match of a.t as soon as there is one. f gives a reply,
+// or undefined with why.e set when the element is there but not ready.
+const withFirst = async (a, f) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {}, since = now();
+  const r = await until(a.ms, async () => {
+    delete why.e; delete why.c; delete why.el;
+    const list = search(a.t, a.in, why, true);
+    if (!list || !list.length) return undefined;
+    const el = list.find(isElement);
+    if (!el) throw new Fault('invalid_value', `"${a.t.a}" gives text or attributes, not elements`);
+    why.el = el;
+    return f(el, why);
+  });
+  if (r !== undefined) return r;
+  const ms = a.of || a.ms;
+  if (why.e && why.el === undefined) return fail('element_not_found', why.e + `, within ${ms}ms`);
+  if (why.e) return fail(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms`);
+  return fail('element_not_found', `Element "${a.t.a}" not found within ${ms}ms: ${elsewhere(a.t, a.in)}`);
+};
+
+// T.find({t, in, ms, as}) waits for the element and keeps it under a key.
+T.find = (a) => withFirst(a, (el) => { if (a.as) saved.set(a.as, el); return done; });
+
+// T.forget() clears what was saved: at the start of each task.
+T.forget = () => { saved.clear(); loops.length = 0; return done; };

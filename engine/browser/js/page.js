@@ -1,0 +1,106 @@
+// The page as a whole.
+
+// T.load({ms}): waits for the load event. {v: 'load'}, or what is missing when
+// the time is over: {v: 'resources'}, or a failure while the document itself
+// still arrives.
+T.load = async (a) => {
+  const ended = () => dom.state(document) === 'complete' && (performance.getEntriesByType('navigation')[0]?.loadEventEnd ?? 1) > 0;
+  const status = () => performance.getEntriesByType('navigation')[0]?.responseStatus || 0;
+  if (await settle(a) === false) return { n: true };
+  if (ended()) return { v: { state: 'load', status: status() } };
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      if (gone()) return resolve({ n: true });
+      const entry = performance.getEntriesByType('navigation')[0];
+      const arrived = dom.state(document) !== 'loading' || (entry && entry.responseEnd > 0);
+      resolve(arrived ? { v: { state: 'resources', status: status() } } : { c: 'timeout', e: 'the document is still arriving' });
+    }, Math.max(a.ms, 0));
+    const finish = () => {
+      clearTimeout(timer);
+      // A redirect that the page's own scripts began is still part of opening it.
+      setTimeout(() => resolve(gone() ? { n: true } : { v: { state: 'load', status: status() } }), 0);
+    };
+    if (dom.state(document) === 'complete') finish(); // between readiness and the event
+    else dom.listen(window, 'load', finish, { once: true });
+  });
+};
+
+// T.scroll({x, y}): scrolls the page, or the largest scrollable area of a page
+// that does not scroll itself.
+T.scroll = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {};
+  const doc = enter(a.in, why);
+  if (!doc) return fail('element_not_found', why.e);
+  const top = doc.scrollingElement || dom.rootElement(doc);
+  const axis = a.x ? ['scrollLeft', 'scrollWidth', 'clientWidth', 'overflowX'] : ['scrollTop', 'scrollHeight', 'clientHeight', 'overflowY'];
+  const room = (el) => el[axis[1]] - el[axis[2]];
+  let el = top;
+  if (room(top) < 1 || dom.view(doc).getComputedStyle(top)[axis[3]] === 'hidden' && top[axis[0]] === 0) {
+    let best = 0;
+    for (const c of query(doc, 'css', '*', false)) {
+      if (room(c) < 1) continue;
+      const s = styleOf(c);
+      if (s[axis[3]] !== 'auto' && s[axis[3]] !== 'scroll') continue;
+      const r = dom.rect(c), area = r.width * r.height;
+      if (area > best) { best = area; el = c; }
+    }
+  }
+  el.scrollBy({ left: a.x || 0, top: a.y || 0, behavior: 'instant' });
+  await frame(); // what listens to scrolling hears of it in the next frame
+  return done;
+};
+
+// T.box({t, in, ms}): scrolls an element into view and gives its place in the
+// main page's document, for a picture.
+T.box = (a) => withFirst(a, async (el, why) => {
+  if (!attached(el)) return undefined;
+  why.e = hiddenBecause(el);
+  if (why.e) return undefined;
+  intoView(el);
+  if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
+  const r = dom.rect(el), o = offset(el);
+  return { v: { x: r.left * o.sx + o.x + scrollX, y: r.top * o.sy + o.y + scrollY, width: r.width * o.sx, height: r.height * o.sy } };
+});
+
+// T.measure(): the size of the whole page.
+T.measure = () => {
+  const e = dom.rootElement(document), b = body(document);
+  return { v: { width: Math.max(e.scrollWidth, e.clientWidth), height: Math.max(e.scrollHeight, e.clientHeight, b === e ? 0 : b.scrollHeight), view: innerHeight, ratio: devicePixelRatio } };
+};
+
+// T.unroll({ms, max}): scrolls from top to bottom so that what loads late does,
+// waits for pictures that are seen to have arrived, and goes back to where the
+// page was. Gives the size of the page then.
+T.unroll = async (a) => {
+  const until = now() + a.ms, e = document.scrollingElement || dom.rootElement(document);
+  const x = e.scrollLeft, y = e.scrollTop;
+  const size = () => e.scrollHeight;
+  let at = 0, grown = 0;
+  while (now() < until && at < a.max) {
+    e.scrollTo({ left: 0, top: at, behavior: 'instant' });
+    await frame();
+    if (at + innerHeight >= size()) {
+      // At the end: what is asked for here may make the page longer.
+      const h = size();
+      for (let i = 0; i < 10 && size() === h && now() < until; i++) await new Promise((r) => setTimeout(r, 20));
+      if (size() === h || ++grown > 200) break;
+      continue;
+    }
+    at = Math.min(at + innerHeight, size() - innerHeight);
+  }
+  const pending = () => [...all(document, 'img')].filter((i) => !i.complete && i.currentSrc !== '');
+  while (now() < until && pending().length) await new Promise((r) => setTimeout(r, 20));
+  e.scrollTo({ left: x, top: y, behavior: 'instant' });
+  await frame();
+  return T.measure();
+};
+
+// T.where(): the page's address and title.
+T.where = () => ({ v: { url: location.href, title: document.title } });
+
+// T.frameElement([target…]): the frame that a place leads to, as an element.
+T.frameElement = (place) => {
+  const why = {};
+  try { return enter(place, why)?.defaultView.frameElement ?? null; } catch { return null; }
+};

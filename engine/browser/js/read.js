@@ -1,0 +1,120 @@
+// Reading. Nothing here changes the page.
+
+const trim = (s) => s.trim();
+const valueOf = (el) => {
+  if (is(el, 'input')) return dom.inputValue(el);
+  if (is(el, 'textarea')) return dom.areaValue(el);
+  if (is(el, 'select')) return dom.selectMultiple(el) ? [...dom.selected(el)].map((o) => o.value) : dom.selectValue(el);
+  return undefined;
+};
+
+// T.text({t, in, ms}): the text content, trimmed.
+T.text = (a) => withFirst(a, (el) => ({ v: trim(dom.text(el)) }));
+
+// T.html(…): the inner HTML.
+T.html = (a) => withFirst(a, (el) => ({ v: dom.html(el) }));
+
+// T.attr({…, name}): the attribute's value, or null.
+T.attr = (a) => withFirst(a, (el) => ({ v: dom.attribute(el, a.name) }));
+
+// T.value(…): the current value of a field.
+T.value = (a) => withFirst(a, (el) => {
+  const v = valueOf(el);
+  if (v === undefined) {
+    if (el.isContentEditable) return { v: dom.text(el) };
+    return fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(el)}: only input, textarea and select have a value`);
+  }
+  return { v };
+});
+
+// One field of a record: the text or an attribute of the first match in el.
+const field = (el, f) => {
+  let n = el;
+  if (f.s) { n = query(el, f.k, f.s, true)[0]; } else if (f.r !== undefined && f.r !== 'this') { n = resolve(f); }
+  if (!n) return null;
+  if (!isElement(n)) return trim(n.nodeValue ?? '');
+  return f.name === undefined || f.name === null ? trim(dom.text(n)) : dom.attribute(n, f.name);
+};
+
+// T.extract({t, in, ms, fields: [[name, field]…], limit}): a record for each
+// match. Waits for the first; none is an empty list.
+T.extract = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {};
+  const r = await until(a.ms, () => {
+    const list = (search(a.t, a.in, why) || []).filter(isElement);
+    if (!list.length) return undefined;
+    const take = a.limit === undefined || a.limit === null ? list : list.slice(0, a.limit);
+    return { v: take.map((el) => Object.fromEntries(a.fields.map(([name, f]) => [name, field(el, f)]))) };
+  });
+  if (r !== undefined) return r;
+  return why.e ? fail('element_not_found', why.e + `, within ${a.of || a.ms}ms`) : { v: [] };
+};
+
+// T.exists({t, in}): whether there is a match now.
+T.exists = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  try { return { v: !!search(a.t, a.in, {}, true)?.some(isElement) }; } catch (e) {
+    if (e instanceof Fault && e.reply.c === 'element_gone') return { v: false };
+    if (e instanceof Fault) return e.reply;
+    throw e;
+  }
+};
+
+// T.property({t, in, name}): a property of the first match now, null without one.
+T.property = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  let list;
+  try { list = search(a.t, a.in, {}, true); } catch (e) {
+    if (e instanceof Fault && e.reply.c === 'element_gone') return { v: null };
+    if (e instanceof Fault) return e.reply;
+    throw e;
+  }
+  const el = list?.find(isElement);
+  if (!el) return { v: null };
+  let v = el;
+  for (const p of a.name.split('.')) v = v?.[p];
+  if (v === undefined || typeof v === 'function') v = null;
+  if (typeof v === 'object' && v !== null) {
+    try { v = JSON.parse(JSON.stringify(v)); } catch { v = String(v); }
+  }
+  return { v };
+};
+
+// T.batch([[function, argument]…]): several reads in one call; one reply each.
+T.batch = async (list) => {
+  const out = [];
+  for (const [fn, a, at] of list) {
+    if (at !== undefined && at !== null && loops.length) loops[loops.length - 1].i = at;
+    const r = await T[fn](a);
+    if (r.n) return { n: true };
+    out.push({ ...r, t: now() });
+    if (r.c && a.stop) break;
+  }
+  return { v: out };
+};
+
+// T.each({t, in, ms, max}) begins a loop over all matches. Gives how many there
+// are; T.at(i) chooses one, T.endEach() ends the loop.
+T.each = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {};
+  const r = await until(a.ms, () => {
+    const list = (search(a.t, a.in, why) || []).filter(isElement);
+    return list.length ? { v: list } : undefined;
+  });
+  if (r && r.c) return r;
+  if (r && r.n) return r;
+  if (!r && why.e) return fail('element_not_found', why.e + `, within ${a.of || a.ms}ms`);
+  const list = r ? r.v : [];
+  loops.push({ list, count: list.length, target: a.t, place: a.in, i: 0 });
+  return { v: list.length };
+};
+T.at = (i) => { if (loops.length) loops[loops.length - 1].i = i; return done; };
+T.endEach = () => { loops.pop(); return done; };
+// T.resume({t, in, i, count}) puts a loop back in a new document.
+T.resume = (a) => {
+  const list = (search(a.t, a.in, {}) || []).filter(isElement);
+  loops.push({ list: list.length === a.count ? list : [], count: a.count, target: a.t, place: a.in, i: a.i });
+  return done;
+};

@@ -1,0 +1,216 @@
+package browser
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Chord is a key with the modifiers that are held while it is pressed.
+type Chord struct {
+	modifiers []*kb.Key
+	mask      int64
+	key       *kb.Key
+}
+
+// named is every key that has a name of its own, by KeyboardEvent.key.
+var named = func() map[string]*kb.Key {
+	m := map[string]*kb.Key{}
+	runes := make([]rune, 0, len(kb.Keys))
+	for r := range kb.Keys {
+		runes = append(runes, r)
+	}
+	// Several runes stand for one key (both line ends for Enter): the lowest
+	// is the plain one.
+	sort.Slice(runes, func(i, j int) bool { return runes[i] < runes[j] })
+	for _, r := range runes {
+		if k := kb.Keys[r]; len([]rune(k.Key)) > 1 && m[k.Key] == nil {
+			m[k.Key] = k
+		}
+	}
+	return m
+}()
+
+// Other names that people use for keys.
+var aliases = map[string]string{
+	"Ctrl": "Control", "Cmd": "Meta", "Command": "Meta", "Option": "Alt", "Win": "Meta", "Windows": "Meta", "Super": "Meta", "OS": "Meta",
+	"Esc": "Escape", "Return": "Enter", "Del": "Delete", "Ins": "Insert", "Space": " ", "Spacebar": " ",
+	"Up": "ArrowUp", "Down": "ArrowDown", "Left": "ArrowLeft", "Right": "ArrowRight", "PgUp": "PageUp", "PgDn": "PageDown", "PageDn": "PageDown", "Plus": "+",
+}
+
+var modifierMask = map[string]int64{
+	"Alt": int64(kb.ModifierAlt), "Control": int64(kb.ModifierCtrl), "Meta": int64(kb.ModifierMeta), "Shift": int64(kb.ModifierShift),
+}
+
+// ParseChord reads a key or a combination such as "Control+Shift+A". The order
+// of the modifiers does not matter, and "+" is a key too: "Shift++". A
+// combination of nothing but modifiers presses them all.
+func ParseChord(s string) (*Chord, error) {
+	if s == "" {
+		return nil, fmt.Errorf("want a key such as Enter, a or Control+A")
+	}
+	c := &Chord{}
+	for _, name := range chordNames(s) {
+		k, err := keyNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		if m, ok := modifierMask[k.Key]; ok {
+			if c.mask&m == 0 {
+				c.modifiers = append(c.modifiers, k)
+				c.mask |= m
+			}
+			continue
+		}
+		if c.key != nil {
+			return nil, fmt.Errorf("%q has two keys that are no modifiers, %q and %q: press them one after the other", s, c.key.Key, k.Key)
+		}
+		c.key = k
+	}
+	if c.key == nil { // Shift alone: its last modifier is the key
+		last := len(c.modifiers) - 1
+		c.key = c.modifiers[last]
+		c.modifiers = c.modifiers[:last]
+	}
+	return c, nil
+}
+
+// chordNames splits at the pluses that are not a key themselves.
+func chordNames(s string) []string {
+	var names []string
+	for s != "" {
+		i := strings.IndexByte(s[1:], '+') // the first byte is always part of a name
+		if i < 0 {
+			return append(names, s)
+		}
+		names = append(names, s[:i+1])
+		s = s[i+2:]
+		if s == "" {
+			return append(names, "") // "Control+" wants a key
+		}
+	}
+	return names
+}
+
+func keyNamed(name string) (*kb.Key, error) {
+	if a, ok := aliases[name]; ok {
+		name = a
+	}
+	if k := named[name]; k != nil {
+		return k, nil
+	}
+	if r := []rune(name); len(r) == 1 {
+		if k := kb.Keys[r[0]]; k != nil {
+			return k, nil
+		}
+		return &kb.Key{Key: name, Text: name, Unmodified: name, Print: true}, nil
+	}
+	for n, k := range named { // a name in other letters
+		if strings.EqualFold(n, name) {
+			return k, nil
+		}
+	}
+	for a, n := range aliases {
+		if strings.EqualFold(a, name) {
+			return keyNamed(n)
+		}
+	}
+	return nil, fmt.Errorf("key %q is unknown: want a character or a name of KeyboardEvent.key such as Enter, Tab, ArrowDown or Control+A", name)
+}
+
+// KeyNames lists the names that a key can have.
+func KeyNames() []string {
+	names := make([]string, 0, len(named))
+	for n := range named {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+const (
+	keyDown = input.DispatchKeyEventTypeKeyDown
+	rawDown = input.DispatchKeyEventTypeRawKeyDown
+	keyUp   = input.DispatchKeyEventTypeKeyUp
+)
+
+// event is one key going down or up while the modifiers in mask are held.
+func event(kind input.DispatchKeyEventType, k *kb.Key, mask int64) input.DispatchKeyEventParams {
+	e := input.DispatchKeyEventParams{
+		Type: kind, Modifiers: mask, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
+	}
+	if strings.HasSuffix(k.Code, "Left") && modifierMask[k.Key] != 0 {
+		e.Location = 1
+	}
+	if kind == keyDown {
+		e.Text, e.UnmodifiedText = k.Text, k.Unmodified
+	}
+	return e
+}
+
+// events is the whole chord: modifiers down, the key down and up, modifiers up.
+func (c *Chord) events() []input.DispatchKeyEventParams {
+	var out []input.DispatchKeyEventParams
+	var held int64
+	for _, m := range c.modifiers {
+		held |= modifierMask[m.Key]
+		out = append(out, event(rawDown, m, held))
+	}
+	k := c.key
+	if held&int64(kb.ModifierShift) != 0 {
+		k = shifted(k)
+	} else if k.Shift && k.Print && len(c.modifiers) == 0 {
+		held |= int64(kb.ModifierShift) // "A" is typed with Shift
+		defer func() { held &^= int64(kb.ModifierShift) }()
+	}
+	// With Control, Alt or Meta held a key writes nothing.
+	kind := keyDown
+	if k.Text == "" || c.mask&^int64(kb.ModifierShift) != 0 {
+		kind = rawDown
+	}
+	out = append(out, event(kind, k, held|ownMask(k)), event(keyUp, k, held))
+	for i := len(c.modifiers) - 1; i >= 0; i-- {
+		held = c.mask
+		for _, m := range c.modifiers[i:] {
+			held &^= modifierMask[m.Key]
+		}
+		out = append(out, event(keyUp, c.modifiers[i], held))
+	}
+	return out
+}
+
+// ownMask is the bit of a key that is a modifier itself.
+func ownMask(k *kb.Key) int64 { return modifierMask[k.Key] }
+
+// shifted is the key that a letter's or digit's key gives with Shift.
+func shifted(k *kb.Key) *kb.Key {
+	if !k.Print || k.Shift || k.Code == "" {
+		return k
+	}
+	for _, o := range kb.Keys {
+		if o.Code == k.Code && o.Shift && o.Print && len([]rune(o.Key)) == 1 {
+			return o
+		}
+	}
+	return k
+}
+
+// typed is what typing one character sends: a key's events, or nil where no key
+// gives the character, so that it is put in as an input method would.
+func typed(r rune) []input.DispatchKeyEventParams {
+	if r == '\n' {
+		r = '\r'
+	}
+	k := kb.Keys[r]
+	if k == nil || !k.Print || k.Text == "" || r == '\t' {
+		return nil
+	}
+	var mask int64
+	if k.Shift {
+		mask = int64(kb.ModifierShift)
+	}
+	return []input.DispatchKeyEventParams{event(keyDown, k, mask), event(keyUp, k, mask)}
+}

@@ -1,0 +1,176 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/rs/zerolog"
+)
+
+// The size of a page's visible area until a task sets another.
+const (
+	DefaultWidth  = 1280
+	DefaultHeight = 720
+)
+
+// Options say how browsers are started.
+type Options struct {
+	Path       string // the program; empty: Find
+	Dir        string // where each browser gets a folder of its own
+	Proxy      string // host:port that all traffic goes through; empty: none (tests only)
+	NoSandbox  bool
+	ExtraFlags []string
+	Log        zerolog.Logger
+}
+
+// process is a started Chromium with everything that belongs to it.
+type process struct {
+	cmd    *exec.Cmd
+	dir    string
+	stderr *tail
+	exited chan struct{}
+	once   sync.Once
+}
+
+// start runs the program in a process group and a folder of its own, and
+// returns the pipe to it.
+func start(o Options) (*process, chromedp.Transport, error) {
+	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
+		return nil, nil, fmt.Errorf("making the browsers' folder: %w", err)
+	}
+	dir, err := os.MkdirTemp(o.Dir, "b")
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a browser's folder: %w", err)
+	}
+	p := &process{dir: dir, stderr: &tail{}, exited: make(chan struct{})}
+	fail := func(doing string, err error) (*process, chromedp.Transport, error) {
+		os.RemoveAll(dir)
+		return nil, nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return fail("making a browser's folder", err)
+	}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return fail("making a pipe", err)
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		childIn.Close()
+		in.Close()
+		return fail("making a pipe", err)
+	}
+
+	cmd := exec.Command(o.Path, flags(o, filepath.Join(dir, "profile"))...)
+	cmd.ExtraFiles = []*os.File{childIn, childOut} // descriptors 3 and 4
+	cmd.Env = environment(dir, tmp)
+	cmd.Dir = dir
+	cmd.Stderr, cmd.Stdout = p.stderr, p.stderr
+	cmd.WaitDelay = time.Second // grandchildren may hold the output open
+	if err := own(cmd, dir, o.NoSandbox); err != nil {
+		closeAll(childIn, childOut, in, out)
+		return fail("handing the folder to the browser's user", err)
+	}
+	err = cmd.Start()
+	closeAll(childIn, childOut)
+	if err != nil {
+		closeAll(in, out)
+		return fail("starting "+o.Path, err)
+	}
+	p.cmd = cmd
+	if err := remember(o.Dir, dir, cmd.Process.Pid); err != nil {
+		o.Log.Warn().Err(err).Msg("the browser's process could not be noted; a kill of the service may leave it behind")
+	}
+	go func() {
+		_ = cmd.Wait() // how it ended is in the tail and in Err
+		close(p.exited)
+	}()
+	return p, chromedp.NewPipeConn(out, in), nil
+}
+
+// kill ends the process with its whole group and removes its folder. It
+// returns when both are gone.
+func (p *process) kill() {
+	p.once.Do(func() {
+		endGroup(p.cmd.Process.Pid)
+		<-p.exited
+		endGroup(p.cmd.Process.Pid) // children that were born meanwhile
+		removeFolder(p.dir)
+		forget(filepath.Dir(p.dir), p.dir)
+	})
+}
+
+// removeFolder tries again for a while: children that are just ending may
+// still write.
+func removeFolder(dir string) {
+	for wait := time.Millisecond; wait < 2*time.Second; wait *= 2 {
+		if err := os.RemoveAll(dir); err == nil {
+			return
+		}
+		time.Sleep(wait)
+	}
+}
+
+// environment is what a browser sees of ours: nothing but where things are.
+// Tokens and keys of the service's environment stay out of it.
+func environment(home, tmp string) []string {
+	env := []string{"HOME=" + home, "TMPDIR=" + tmp, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + tmp, "XDG_RUNTIME_DIR=" + tmp}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// tail keeps the last lines of a browser's output: they say why it died.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if n := len(t.buf) - tailSize; n > 0 {
+		t.buf = append(t.buf[:0], t.buf[n:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}
+
+func closeAll(c ...io.Closer) {
+	for _, x := range c {
+		x.Close()
+	}
+}
+
+// startError explains a browser that did not come up.
+func startError(ctx context.Context, p *process, err error) error {
+	select {
+	case <-p.exited:
+		return fmt.Errorf("starting Chromium: it ended at once (%s): %s", p.cmd.ProcessState, p.stderr)
+	default:
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("starting Chromium: no answer in time: %w", err)
+	}
+	return errors.Join(fmt.Errorf("starting Chromium: %w", err))
+}

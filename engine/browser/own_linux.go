@@ -1,0 +1,46 @@
+package browser
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// own puts the browser in a process group of its own. When the service is root
+// and the sandbox is on, it also hands the browser's folder to an unprivileged
+// user and lets the browser run as that user: Chromium's sandbox does not
+// start as root.
+func own(cmd *exec.Cmd, dir string, noSandbox bool) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() != 0 || noSandbox {
+		return nil
+	}
+	uid, gid := unprivileged()
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: gid, NoSetGroups: false}
+	return filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chown(path, int(uid), int(gid))
+	})
+}
+
+// unprivileged is the user that browsers run as when the service is root: the
+// one named troupe if the operator made it, else nobody.
+func unprivileged() (uid, gid uint32) {
+	for _, name := range []string{"troupe", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		i, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		g, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err1 == nil && err2 == nil && i != 0 {
+			return uint32(i), uint32(g)
+		}
+	}
+	return 65534, 65534
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package browser
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// own puts the browser in a process group of its own.
+func own(cmd *exec.Cmd, _ string, _ bool) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return nil
+}

@@ -1,0 +1,126 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// ScriptError is an exception of a script that a task runs in the page.
+type ScriptError struct{ Text string }
+
+func (e *ScriptError) Error() string { return e.Text }
+
+// ErrNoFrameWorld says that a frame has no world to run a script in.
+var ErrNoFrameWorld = errors.New("the frame has no document to run a script in")
+
+// Evaluate runs a script as the body of an async function in the page's own
+// world and returns its value as JSON. saved is what the script sees as `saved`:
+// one JSON object, or nothing.
+func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage, frame any) (json.RawMessage, error) {
+	if len(saved) == 0 {
+		saved = json.RawMessage("{}")
+	}
+	// The value is turned into JSON in the page, so that toJSON counts and
+	// what is not JSON (undefined, a function) becomes null as JSON would.
+	expr := "(async(saved)=>{" + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s})"
+	yes := true
+	p := runtime.EvaluateParams{Expression: expr, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &yes}
+	if frame != nil {
+		world, err := t.frameWorld(ctx, frame)
+		if err != nil {
+			return nil, err
+		}
+		p.ContextID = world
+	}
+	var res struct {
+		Result struct {
+			Value jsonv2.Value `json:"value"`
+		} `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	if err := t.s.call(ctx, runtime.CommandEvaluate, p, &res); err != nil {
+		switch {
+		case replaced(err):
+			return nil, ErrNewDocument
+		case ctx.Err() != nil:
+			t.Interrupt()
+		}
+		return nil, err
+	}
+	if res.Exception != nil {
+		return nil, &ScriptError{exceptionText(res.Exception)}
+	}
+	var text string
+	if err := jsonv2.Unmarshal(res.Result.Value, &text, decodeOptions); err != nil {
+		return nil, fmt.Errorf("reading the script's value: %w", err)
+	}
+	return json.RawMessage(text), nil
+}
+
+// frameWorld finds the page's own world in a frame of the same origin. Worlds
+// are only told of while the Runtime domain is on, so it is switched on for as
+// long as that takes.
+func (t *Tab) frameWorld(ctx context.Context, frame any) (runtime.ExecutionContextID, error) {
+	b, err := json.Marshal(frame)
+	if err != nil {
+		return 0, fmt.Errorf("encoding the frame's place: %w", err)
+	}
+	world, err := t.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var handle struct {
+		Result runtime.RemoteObject `json:"result"`
+	}
+	yes := true
+	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+		Expression: object + ".frameElement(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes,
+	}, &handle)
+	if err != nil {
+		return 0, err
+	}
+	if handle.Result.ObjectID == "" {
+		return 0, ErrNoFrameWorld
+	}
+	var node struct {
+		Node struct {
+			FrameID string `json:"frameId"`
+		} `json:"node"`
+	}
+	if err := t.s.call(ctx, "DOM.describeNode", map[string]any{"objectId": handle.Result.ObjectID}, &node); err != nil {
+		return 0, err
+	}
+	worlds := make(chan runtime.EventExecutionContextCreated, 256)
+	t.mu.Lock()
+	t.worlds = worlds
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		t.worlds = nil
+		t.mu.Unlock()
+		t.s.send("Runtime.disable", nil)
+	}()
+	// Every world there is has been told of when the answer comes.
+	if err := t.s.call(ctx, "Runtime.enable", nil, nil); err != nil {
+		return 0, err
+	}
+	for {
+		select {
+		case e := <-worlds:
+			var aux struct {
+				Frame   string `json:"frameId"`
+				Default bool   `json:"isDefault"`
+			}
+			if json.Unmarshal(e.Context.AuxData, &aux) == nil && aux.Default && aux.Frame == node.Node.FrameID {
+				return e.Context.ID, nil
+			}
+		default:
+			return 0, ErrNoFrameWorld
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+)
+
+// Tab is one page with its frames.
+type Tab struct {
+	context *Context
+	id      target.ID
+	s       *session
+	ready   *pending // the last command of setUp
+
+	mu      sync.Mutex
+	world   int64 // our world in the current document; zero: make it
+	frames  map[string]bool
+	loading bool          // a navigation of the page itself is on its way, or its document still loads
+	stopped chan struct{} // closed, and made anew, when that ends
+	crashed bool
+	worlds  chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
+}
+
+func newTab(c *Context, id target.ID) *Tab {
+	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{})}
+}
+
+// setUp sends what every tab needs before its first script runs. Nothing is
+// waited for: a tab that is asked to do something answers after all of it.
+func (t *Tab) setUp() {
+	w, h := t.context.size()
+	t.s.send(page.CommandEnable, page.EnableParams{}) // dialogs, and when loading stops
+	t.sendSize(w, h)
+	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	if t.context.watch != nil {
+		t.s.send("Network.enable", networkLimits)
+	}
+	t.ready = t.s.send("Runtime.runIfWaitingForDebugger", nil)
+}
+
+func (t *Tab) sendSize(w, h int) *pending {
+	return t.s.send(emulation.CommandSetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(w), Height: int64(h), DeviceScaleFactor: 1,
+	})
+}
+
+// event hears of the tab's events, on the reader's goroutine.
+func (t *Tab) event(method string, params jsonv2.Value) {
+	switch method {
+	case "Page.javascriptDialogOpening":
+		var e page.EventJavascriptDialogOpening
+		if !decode(params, &e) {
+			return
+		}
+		t.context.note("%s dialog accepted: %s", e.Type, shorten(e.Message, 200))
+		answer := page.HandleJavaScriptDialogParams{Accept: true}
+		if e.Type == page.DialogTypePrompt {
+			answer.PromptText = e.DefaultPrompt
+		}
+		t.s.send(page.CommandHandleJavaScriptDialog, answer)
+	case "Page.frameStartedLoading":
+		var e page.EventFrameStartedLoading
+		if decode(params, &e) && e.FrameID == t.mainFrame() {
+			t.mu.Lock()
+			t.loading = true
+			t.mu.Unlock()
+		}
+	case "Page.frameStoppedLoading":
+		var e page.EventFrameStoppedLoading
+		if decode(params, &e) && e.FrameID == t.mainFrame() {
+			t.mu.Lock()
+			t.loading = false
+			close(t.stopped)
+			t.stopped = make(chan struct{})
+			t.mu.Unlock()
+		}
+	case "Page.frameAttached":
+		var e page.EventFrameAttached
+		if decode(params, &e) {
+			t.mu.Lock()
+			t.frames[string(e.FrameID)] = true
+			t.mu.Unlock()
+		}
+	case "Page.frameDetached":
+		var e page.EventFrameDetached
+		if decode(params, &e) && e.Reason == page.FrameDetachedReasonRemove {
+			t.mu.Lock()
+			delete(t.frames, string(e.FrameID))
+			t.mu.Unlock()
+		}
+	case "Runtime.executionContextCreated":
+		var e runtime.EventExecutionContextCreated
+		t.mu.Lock()
+		if t.worlds != nil && decode(params, &e) {
+			select {
+			case t.worlds <- e:
+			default:
+			}
+		}
+		t.mu.Unlock()
+	case "Inspector.targetCrashed":
+		t.mu.Lock()
+		t.crashed = true
+		t.mu.Unlock()
+		t.context.b.conn.drop(t.s.id)
+	default:
+		if w := t.context.watch; w != nil {
+			w.event(t, method, params)
+		}
+	}
+}
+
+func (t *Tab) hasFrame(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.frames[id]
+}
+
+// Crashed reports whether the page's process has died.
+func (t *Tab) Crashed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crashed
+}
+
+// loadingState reports whether the page is loading, and a channel that is
+// closed when it stops.
+func (t *Tab) loadingState() (bool, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.loading, t.stopped
+}
+
+// NavigationError is a page that could not be reached.
+type NavigationError struct{ Text string } // such as net::ERR_NAME_NOT_RESOLVED
+
+func (e *NavigationError) Error() string { return e.Text }
+
+// ErrDownload says that a navigation became a download.
+var ErrDownload = errors.New("the address is a download")
+
+// Navigate goes to the URL and returns when the new document has begun. When
+// ctx ends first, the navigation is stopped.
+func (t *Tab) Navigate(ctx context.Context, url string) error {
+	t.forget()
+	var res page.NavigateResult
+	err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: url}, &res)
+	t.forget()
+	switch {
+	case err != nil:
+		if ctx.Err() != nil {
+			t.s.send(page.CommandStopLoading, nil)
+		}
+		return fmt.Errorf("navigating: %w", err)
+	case res.IsDownload:
+		return ErrDownload
+	case res.ErrorText != "":
+		return &NavigationError{res.ErrorText}
+	}
+	return nil
+}
+
+// StopLoading ends what the page still waits for.
+func (t *Tab) StopLoading() { t.s.send(page.CommandStopLoading, nil) }
+
+// Interrupt ends a script that does not end by itself.
+func (t *Tab) Interrupt() { t.s.send("Runtime.terminateExecution", nil) }
+
+// forget drops our world: the next call makes it anew.
+func (t *Tab) forget() {
+	t.mu.Lock()
+	t.world = 0
+	t.mu.Unlock()
+}
+
+func (t *Tab) mainFrame() cdp.FrameID { return cdp.FrameID(t.id) }
+
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

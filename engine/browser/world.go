@@ -1,0 +1,219 @@
+package browser
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// The page side. Each file says what it takes and returns; together they make
+// the one object T of our world.
+var (
+	//go:embed js/core.js
+	coreJS string
+	//go:embed js/find.js
+	findJS string
+	//go:embed js/read.js
+	readJS string
+	//go:embed js/act.js
+	actJS string
+	//go:embed js/page.js
+	pageJS string
+
+	// object is the name of T in our world. Numbers of worlds are given out
+	// again in other processes of the browser, so a call may reach a stranger's
+	// world; there this name means nothing, and no page can guess it.
+	object = "troupe_" + rand.Text()
+
+	install = "(()=>{if(globalThis." + object + ")return;const T={};" +
+		strings.Join([]string{coreJS, findJS, readJS, actJS, pageJS}, "\n") +
+		"\nObject.defineProperty(globalThis,'" + object + "',{value:T})})()"
+)
+
+// worldName is how our world is called in the browser's own tools.
+const worldName = "troupe"
+
+// ErrNewDocument says that the document was replaced while a call ran in it.
+var ErrNewDocument = errors.New("the document was replaced")
+
+// Reply is the page side's answer to a call: a value, or why there is none.
+type Reply struct {
+	Value    jsonv2.Value `json:"v"`
+	Code     string       `json:"c"`
+	Error    string       `json:"e"`
+	Warnings []string     `json:"w"`
+	// Leaving says that the page is on its way to another document, so that
+	// nothing was done yet.
+	Leaving bool `json:"n"`
+}
+
+// Call runs a function of the page script with one argument and returns its
+// reply. When the document is replaced meanwhile it starts over in the new
+// one, until ctx ends.
+func (t *Tab) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
+	b, err := json.Marshal(arg)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
+	}
+	expr := object + "." + fn + "(" + string(b) + ")"
+	for {
+		r := new(Reply)
+		err := t.evaluate(ctx, expr, r)
+		switch {
+		case errors.Is(err, ErrNewDocument):
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			continue
+		case err != nil:
+			return nil, err
+		case !r.Leaving:
+			return r, nil
+		}
+		// The new document begins (our world is gone then), or the navigation
+		// came to nothing: a download, or an answer without content.
+		if err := t.left(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// left waits until the page has gone to its new document or stays after all.
+// The browser says that it loads before it answers the call that saw the page
+// leave, so a page that does not load any more has stayed.
+func (t *Tab) left(ctx context.Context) error {
+	loading, stopped := t.loadingState()
+	if loading {
+		gone := make(chan error, 1)
+		wctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() { gone <- t.evaluate(wctx, object+".never()", nil) }() // ends with the document
+		select {
+		case err := <-gone:
+			if errors.Is(err, ErrNewDocument) {
+				return nil
+			}
+			return err
+		case <-stopped:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	err := t.evaluate(ctx, object+".stay()", nil)
+	if errors.Is(err, ErrNewDocument) {
+		return nil
+	}
+	return err
+}
+
+// evaluate runs an expression in our world and decodes what it gives.
+func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
+	world, err := t.enter(ctx)
+	if err != nil {
+		return err
+	}
+	yes := true
+	var res struct {
+		Result struct {
+			Value jsonv2.Value `json:"value"`
+		} `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes,
+	}, &res)
+	if err != nil {
+		if replaced(err) {
+			t.mu.Lock()
+			if t.world == world {
+				t.world = 0
+			}
+			t.mu.Unlock()
+			return ErrNewDocument
+		}
+		return err
+	}
+	if res.Exception != nil {
+		if strings.Contains(exceptionText(res.Exception), object+" is not defined") {
+			t.forget()
+			return ErrNewDocument
+		}
+		return fmt.Errorf("running the page script: %s", exceptionText(res.Exception))
+	}
+	if len(res.Result.Value) == 0 || out == nil {
+		return nil
+	}
+	if err := jsonv2.Unmarshal(res.Result.Value, out, decodeOptions); err != nil {
+		return fmt.Errorf("reading the page's answer: %w", err)
+	}
+	return nil
+}
+
+// enter returns our world in the current document and installs the page
+// script where it is not there yet.
+func (t *Tab) enter(ctx context.Context) (int64, error) {
+	t.mu.Lock()
+	world := t.world
+	t.mu.Unlock()
+	if world != 0 {
+		return world, nil
+	}
+	var made page.CreateIsolatedWorldResult
+	p := page.CreateIsolatedWorldParams{FrameID: t.mainFrame(), WorldName: worldName}
+	if err := t.s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
+		if replaced(err) {
+			return 0, ErrNewDocument
+		}
+		return 0, err
+	}
+	world = int64(made.ExecutionContextID)
+	// Not waited for: the next call into the world comes after it.
+	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: install, ContextID: made.ExecutionContextID})
+	t.mu.Lock()
+	t.world = world
+	t.mu.Unlock()
+	return world, nil
+}
+
+// replaced reports whether a call failed because its document is gone. The
+// browser has no codes for it, only these texts.
+func replaced(err error) bool {
+	var e *cdproto.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, text := range []string{
+		"Cannot find context with specified id", "Execution context was destroyed", "Inspected target navigated or closed",
+		"Promise was collected", "uniqueContextId not found", "Frame with the given id was not found", "No frame for given id found",
+		"Could not create isolated world", "Cannot find default execution context", "Internal error: no frame",
+	} {
+		if strings.Contains(e.Message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceptionText is what a person wants to know of an exception: its first line.
+func exceptionText(d *runtime.ExceptionDetails) string {
+	text := d.Text
+	if d.Exception != nil {
+		switch {
+		case d.Exception.Description != "":
+			text = d.Exception.Description
+		case len(d.Exception.Value) > 0:
+			text = string(d.Exception.Value)
+		}
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return shorten(first, 1000)
+}
