@@ -68,10 +68,17 @@ func take[T any](got any) (*T, error) {
 func ask[T any](ctx context.Context, system *actor.ActorSystem, to *actor.PID, m any) (*T, error) {
 	q := put(system, to, m)
 	defer q.forget()
+	return await[T](ctx, q, nil)
+}
+
+// await waits for the answer until ctx ends, or nobody is left to give one.
+func await[T any](ctx context.Context, q *question, ended <-chan struct{}) (*T, error) {
 	select {
 	case got := <-q.asker.answer:
 		return take[T](got)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	case <-ended:
+		return nil, errNobody
 	}
 }

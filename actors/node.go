@@ -2,41 +2,244 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/rs/zerolog"
+
+	"troupe/persistence"
 )
 
+// nodeParts is what the actors of a node share.
+type nodeParts struct {
+	cfg    Config
+	log    zerolog.Logger
+	system *actor.ActorSystem
+	pool   *actor.PID
+	// admission stands between the edge and pool.
+	admission *actor.PID
+
+	turns  chan struct{}  // held while a browser starts
+	goes   sync.WaitGroup // what runs beside the mailboxes
+	status atomic.Pointer[Status]
+}
+
+func (n *nodeParts) changed(info WorkerInfo) {
+	if n.cfg.OnChange != nil {
+		n.cfg.OnChange(info)
+	}
+}
+
+// Node is a running set of actors. Its methods may be called from any
+// goroutine.
+type Node struct {
+	parts *nodeParts
+	top   *actor.PID
+	ended chan struct{} // closed when the actors are gone
+	stop  func()
+}
+
+// Start starts the actors. Browsers come up in the background: see
+// [Node.Ready].
+func Start(cfg Config) (*Node, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	system := newSystem(cfg.Log)
+	parts := &nodeParts{
+		cfg: cfg, log: cfg.Log, system: system,
+		pool:      system.NewLocalPID("node/pool"),
+		admission: system.NewLocalPID("node/admission"),
+		turns:     make(chan struct{}, cfg.Browser.Launches),
+	}
+	parts.status.Store(&Status{Workers: len(cfg.Workers), Offline: len(cfg.Workers)})
+	t := &top{parts: parts, up: make(chan error, 1)}
+	n := &Node{parts: parts, ended: make(chan struct{})}
+	n.stop = sync.OnceFunc(n.end)
+	if n.top, err = system.Root.SpawnNamed(actor.PropsFromProducer(func() actor.Actor { return t }), "node"); err != nil {
+		return nil, fmt.Errorf("start the actors: %w", err)
+	}
+	if err := <-t.up; err != nil {
+		n.Stop()
+		return nil, fmt.Errorf("start the actors: %w", err)
+	}
+	return n, nil
+}
+
+// top is the parent of all: its end is the end of everything.
+type top struct {
+	parts *nodeParts
+	up    chan error
+}
+
+func (t *top) Receive(ctx actor.Context) {
+	if _, ok := ctx.Message().(*actor.Started); !ok {
+		return
+	}
+	t.up <- errors.Join(t.spawn(ctx)...)
+}
+
+func (t *top) spawn(ctx actor.Context) (errs []error) {
+	n := t.parts
+	child := func(name string, a func() actor.Actor) {
+		_, err := ctx.SpawnNamed(actor.PropsFromProducer(a), name)
+		errs = append(errs, err)
+	}
+	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID {
+		return n.system.NewLocalPID("node/worker/" + s.ID + "/browser")
+	}, time.Now())
+	child("pool", func() actor.Actor {
+		return &pool{node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}}
+	})
+	adm := &admission{node: n, owners: map[string]string{}, counting: map[string]*admitted{}}
+	for _, s := range n.cfg.Workers {
+		adm.owners[s.ID] = s.Owner
+	}
+	if n.cfg.Store != nil {
+		adm.usage = persistence.NewUsage(n.cfg.Store)
+	}
+	child("admission", func() actor.Actor { return adm })
+	for _, s := range n.cfg.Workers {
+		k := newWorker(s, n)
+		log := n.log.With().Str("worker", s.ID).Logger()
+		child("worker/"+s.ID, func() actor.Actor {
+			return &keeper{worker: k, restarts: n.cfg.Browser.Restarts, log: log}
+		})
+	}
+	return errs
+}
+
 // Execute plays a task and returns its answer. When ctx ends first, the task is
-// cancelled wherever it is, and the answer says so.
-func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) { panic("being written") }
+// cancelled wherever it is, and the answer, which comes soon, says so.
+func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
+	if m.TaskID == "" {
+		m = &Execute{TaskID: NewTaskID(time.Now()), Account: m.Account, Task: m.Task}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	q := put(n.parts.system, n.parts.admission, m)
+	defer q.forget()
+	gone := ctx.Done()
+	for {
+		select {
+		case got := <-q.asker.answer:
+			x, err := take[Executed](got)
+			if err != nil {
+				return n.lost(m), nil
+			}
+			return x, nil
+		case <-gone:
+			gone = nil // and now the answer to the cancellation
+			n.parts.system.Root.Send(n.parts.admission, &Cancel{TaskID: m.TaskID, Account: m.Account, Cause: CauseClient})
+		case <-n.ended:
+			select {
+			case got := <-q.asker.answer:
+				if x, err := take[Executed](got); err == nil {
+					return x, nil
+				}
+			default:
+			}
+			return n.lost(m), nil
+		}
+	}
+}
+
+// lost answers a request that came when the node was about to end.
+func (n *Node) lost(m *Execute) *Executed { return refused(m, 0, refuse("draining", "")) }
 
 // Cancel ends a waiting or running task of the account.
-func (n *Node) Cancel(ctx context.Context, m *Cancel) (*Cancelled, error) { panic("being written") }
+func (n *Node) Cancel(ctx context.Context, m *Cancel) (*Cancelled, error) {
+	return askNode[Cancelled](ctx, n, n.parts.admission, m)
+}
 
 // Workers lists the workers that the account may see.
-func (n *Node) Workers(ctx context.Context, m *ListWorkers) (*Workers, error) { panic("being written") }
+func (n *Node) Workers(ctx context.Context, m *ListWorkers) (*Workers, error) {
+	return askNode[Workers](ctx, n, n.parts.pool, m)
+}
 
 // Status returns the node in numbers without asking any actor.
-func (n *Node) Status() Status { panic("being written") }
+func (n *Node) Status() Status { return *n.parts.status.Load() }
 
 // Ready reports whether a request has a chance now.
 func (n *Node) Ready() bool { return n.Status().Ready() }
 
 // Drain takes no more tasks, lets running ones end until grace is over and
 // interrupts the rest. It returns when no task runs any more. Calling it again
-// does no harm.
+// does no harm; with less grace it shortens what is left.
 func (n *Node) Drain(ctx context.Context, grace time.Duration) (*Drained, error) {
-	panic("being written")
+	return askNode[Drained](ctx, n, n.parts.pool, &Drain{Grace: grace})
+}
+
+func askNode[T any](ctx context.Context, n *Node, to *actor.PID, m any) (*T, error) {
+	q := put(n.parts.system, to, m)
+	defer q.forget()
+	x, err := await[T](ctx, q, n.ended)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", to.Id, err)
+	}
+	return x, nil
 }
 
 // Stop ends the node with everything it has started. Tasks that still run are
-// interrupted. Calling it again does no harm.
-func (n *Node) Stop() { panic("being written") }
+// interrupted. Calling it again waits for the end and does no more.
+func (n *Node) Stop() { n.stop() }
 
-// Node is a running set of actors.
-type Node struct{}
+// stopTimeout bounds each part of a stop: a browser that cannot be closed must
+// not keep the service from ending.
+const stopTimeout = 10 * time.Second
 
-// Start starts the actors. Browsers come up in the background: see Ready.
-func Start(cfg Config) (*Node, error) {
-	_, err := cfg.withDefaults()
-	return &Node{}, err
+func (n *Node) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if _, err := n.Drain(ctx, 0); err != nil {
+		n.parts.log.Error().Err(err).Msg("tasks still ran when the actors were stopped")
+	}
+	gone := watch(n.parts.system, n.top)
+	n.parts.system.Root.Stop(n.top)
+	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
+	close(n.ended)
+	done := make(chan struct{})
+	go func() { n.parts.goes.Wait(); close(done) }()
+	wait(done, stopTimeout, func() { n.parts.log.Error().Msg("a browser did not stop") })
+	n.parts.system.Shutdown()
+}
+
+func wait(c <-chan struct{}, most time.Duration, late func()) {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-c:
+	case <-t.C:
+		late()
+	}
+}
+
+// recoverIn keeps the actors that hold everybody's requests alive through a
+// panic: the message that caused it is answered, the others are not lost.
+func recoverIn(ctx actor.Context, n *nodeParts) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	n.log.Error().Str("actor", ctx.Self().Id).Interface("panic", r).Bytes("stack", debug.Stack()).Msg("actor panicked")
+	no := refuse("internal", "")
+	switch m := ctx.Message().(type) {
+	case *Execute:
+		ctx.Respond(refused(m, 0, no))
+	case *admitted:
+		ctx.Send(m.Client, refused(m.Execute, m.Timeout, no))
+	case *Cancel:
+		ctx.Respond(&Cancelled{})
+	case *ListWorkers:
+		ctx.Respond(&Workers{})
+	case *Drain:
+		ctx.Respond(&Drained{})
+	}
 }

@@ -1,0 +1,244 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// browser is one attempt to have a browser, from before its launch to its end.
+// Messages carry it so that news of an earlier one is known to be late.
+type browser struct {
+	worker string
+	goes   *sync.WaitGroup
+	ctx    context.Context // ends when the browser is not wanted any more
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	inst   engine.Instance
+	closed bool
+
+	upSince time.Time // the rest belongs to the worker
+	tasks   int
+	renewal *time.Timer
+}
+
+type (
+	// launched says how a launch ended. lost: the browser is there, but without
+	// the state of its session.
+	launched struct {
+		browser *browser
+		inst    engine.Instance
+		lost    bool
+		err     error
+	}
+	// browserGone says that a browser has died.
+	browserGone struct{ browser *browser }
+	// renew says that a browser has become old.
+	renew struct{ browser *browser }
+	// suspended says that all that could be saved of a session is.
+	suspended struct{ browser *browser }
+)
+
+// adopt keeps the instance, unless the browser is not wanted any more.
+func (b *browser) adopt(inst engine.Instance) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.inst = inst
+	return true
+}
+
+// close ends the browser, or the attempt to start it. It waits for nothing.
+func (b *browser) close() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	inst, was := b.inst, b.closed
+	b.closed = true
+	b.mu.Unlock()
+	b.cancel()
+	if b.renewal != nil {
+		b.renewal.Stop()
+	}
+	if inst != nil && !was {
+		b.goes.Go(inst.Close)
+	}
+}
+
+// used counts a task.
+func (b *browser) used() { b.tasks++ }
+
+// early reports whether the browser ended before it proved that it works.
+func (b *browser) early(stable time.Duration) bool {
+	return b == nil || b.upSince.IsZero() || b.tasks == 0 && time.Since(b.upSince) < stable
+}
+
+// launch starts a browser beside the mailbox. When a session holds the worker,
+// its saved state is put back before anybody may use the browser.
+func (w *worker) launch(ctx actor.Context) {
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	live, cancel := context.WithCancel(context.Background())
+	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel}
+	w.browser = b
+	node, session := w.node, w.session
+	node.goes.Go(func() {
+		inst, err := node.launch(live, b.worker)
+		if err != nil {
+			root.Send(self, &launched{browser: b, err: err})
+			return
+		}
+		m := &launched{browser: b, inst: inst}
+		if session != nil {
+			if err := restore(live, node, inst, session); err != nil && live.Err() == nil {
+				m.lost = true
+				node.log.Error().Err(err).Str("worker", b.worker).Msg("session lost: it could not be put back")
+			}
+		}
+		if !b.adopt(inst) {
+			inst.Close()
+			return
+		}
+		root.Send(self, m)
+		select {
+		case <-inst.Gone():
+			root.Send(self, &browserGone{browser: b})
+		case <-live.Done():
+		}
+	})
+}
+
+// launch starts a browser when it is its turn: many at once only make each
+// other slow.
+func (n *nodeParts) launch(live context.Context, worker string) (inst engine.Instance, err error) {
+	select {
+	case n.turns <- struct{}{}:
+		defer func() { <-n.turns }()
+	case <-live.Done():
+		return nil, live.Err()
+	}
+	ctx, cancel := context.WithTimeout(live, n.cfg.Browser.LaunchTimeout)
+	defer cancel()
+	defer func() {
+		if r := recover(); r != nil {
+			inst, err = nil, fmt.Errorf("launch a browser: panic: %v", r)
+		}
+	}()
+	if inst, err = n.cfg.Engine.Launch(ctx, worker); err != nil {
+		return nil, fmt.Errorf("launch a browser: %w", err)
+	}
+	return inst, nil
+}
+
+func restore(ctx context.Context, n *nodeParts, inst engine.Instance, session *actor.PID) error {
+	s, err := ask[sessionRecalled](ctx, n.system, session, &sessionRecall{})
+	if err != nil {
+		return fmt.Errorf("recall the session: %w", err)
+	}
+	if s.State == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Browser.LaunchTimeout)
+	defer cancel()
+	if err := inst.Restore(ctx, s.State); err != nil {
+		return fmt.Errorf("put the session back: %w", err)
+	}
+	return nil
+}
+
+func (w *worker) onLaunched(ctx actor.Context, m *launched) {
+	if m.browser != w.browser {
+		return
+	}
+	if m.err != nil {
+		w.log.Error().Err(m.err).Msg("browser not started")
+		w.apply(ctx, evFailed{})
+		return
+	}
+	b := w.browser
+	b.upSince = time.Now()
+	if age := w.node.cfg.Browser.RenewAge; age > 0 {
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		b.renewal = time.AfterFunc(age, func() { root.Send(self, &renew{browser: b}) })
+	}
+	w.apply(ctx, evUp{Lost: m.lost})
+}
+
+// resetting is one reset, known by its address.
+type resetting struct{ timer *time.Timer }
+
+func (r *resetting) forget() {
+	if r != nil {
+		r.timer.Stop()
+	}
+}
+
+// resetDone says how a reset ended.
+type resetDone struct {
+	resetting *resetting
+	err       error
+}
+
+var errSlowReset = errors.New("reset the browser: it takes too long")
+
+// clean resets the browser beside the mailbox, or replaces it when it is due.
+func (w *worker) clean(ctx actor.Context) {
+	cfg := w.node.cfg.Browser
+	if cfg.RenewTasks > 0 && w.browser.tasks >= cfg.RenewTasks ||
+		cfg.RenewAge > 0 && time.Since(w.browser.upSince) >= cfg.RenewAge {
+		w.browser.close()
+		w.launch(ctx)
+		return
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	r := &resetting{}
+	w.reset = r
+	// The timer and not only the context: an engine may ignore the context.
+	r.timer = time.AfterFunc(cfg.ResetTimeout, func() { root.Send(self, &resetDone{r, errSlowReset}) })
+	inst, live := w.browser.inst, w.browser.ctx
+	w.node.goes.Go(func() {
+		ctx, cancel := context.WithTimeout(live, cfg.ResetTimeout)
+		defer cancel()
+		err := protect(func() error { return inst.Reset(ctx) })
+		r.timer.Stop()
+		root.Send(self, &resetDone{r, err})
+	})
+}
+
+// suspend saves the session that holds the worker, beside the mailbox.
+func (w *worker) suspend(ctx actor.Context) {
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	b, inst, node, session := w.browser, w.browser.inst, w.node, w.session
+	bound := node.cfg.Session.SaveTimeout
+	// The timer and not only the context: an engine may ignore the context.
+	slow := time.AfterFunc(bound, func() { root.Send(self, &suspended{browser: b}) })
+	node.goes.Go(func() {
+		defer slow.Stop()
+		ctx, cancel := context.WithTimeout(b.ctx, bound)
+		defer cancel()
+		err := protect(func() error { return keepState(ctx, node, inst, session) })
+		if err != nil {
+			node.log.Warn().Err(err).Str("worker", b.worker).Msg("session not saved")
+		}
+		root.Send(self, &suspended{browser: b})
+	})
+}
+
+// protect turns a panic into an error.
+func protect(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,115 @@
+package actors
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// nothing is the result of a request that had nothing to play.
+var nothing = json.RawMessage(`{"success":true}`)
+
+// carryOut does what step has decided. The event is the one it decided on.
+func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
+	switch eff := eff.(type) {
+	case efRefuse:
+		w.sendBack(ctx, e.(evClaim).Task, eff.Code)
+	case efGiveUp:
+		w.sendBack(ctx, w.claim.Execute.TaskID, eff.Code)
+	case efAnswer:
+		w.answer(ctx, eff)
+	case efRun:
+		w.begin(ctx)
+	case efStop:
+		w.run.stop(eff.Cause.Err())
+		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
+	case efHurry:
+		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
+	case efKill:
+		w.run.stop(errReplaced)
+		w.reset.forget()
+		w.reset = nil
+		w.browser.close()
+	case efLaunch:
+		w.launch(ctx)
+	case efRelaunch:
+		ctx.Send(ctx.Parent(), &browserDown{Early: w.browser.early(w.node.cfg.Browser.Restarts.Stable)})
+	case efReset:
+		w.clean(ctx)
+	case efOpen:
+		w.openSession(ctx, eff.Session)
+	case efRest:
+		ctx.Send(w.session, &sessionRest{Timeout: w.sessionTimeout()})
+	case efForget:
+		w.endSession(ctx)
+	case efSuspend:
+		w.suspend(ctx)
+	}
+}
+
+// sendBack returns a claim to pool, which finds another worker for it or tells
+// its client.
+func (w *worker) sendBack(ctx actor.Context, task string, code engine.Code) {
+	w.told = w.note()
+	ctx.Send(w.node.pool, &declined{Note: w.told, Task: task, Code: code})
+}
+
+// answer sends the client what came of its task.
+func (w *worker) answer(ctx actor.Context, eff efAnswer) {
+	x := w.claim.Execute
+	var out *engine.Outcome
+	switch {
+	case w.run == nil:
+		out = &engine.Outcome{End: eff.End}
+		if eff.End == engine.EndCompleted {
+			out.Data = nothing
+		}
+	default:
+		// A run that is over but for the saving of its session has an outcome
+		// that is worth more than what the worker could say.
+		if out = w.run.outcome(); out == nil {
+			out = &engine.Outcome{End: eff.End, Duration: time.Since(w.run.began)}
+		}
+	}
+	ctx.Send(w.claim.Client, &Executed{
+		TaskID:     x.TaskID,
+		WorkerID:   w.spec.ID,
+		WorkerName: w.spec.Name,
+		SessionID:  eff.Session,
+		Timeout:    w.claim.Timeout,
+		Outcome:    out,
+	})
+}
+
+func (w *worker) sessionTimeout() time.Duration {
+	if w.claim == nil || w.claim.Execute.Task.Session == nil {
+		return 0
+	}
+	return w.claim.Execute.Task.Session.Timeout
+}
+
+func (w *worker) openSession(ctx actor.Context, id string) {
+	timeout := w.sessionTimeout()
+	if timeout == 0 {
+		timeout = engine.DefaultSessionTimeout
+	}
+	var until time.Time
+	if w.spec.Owner == "" {
+		until = time.Now().Add(w.node.cfg.Session.MaxAge)
+	}
+	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(id, ctx.Self(), timeout, until), "session/"+id)
+	if err != nil {
+		w.log.Error().Err(err).Str("session", id).Msg("session could not be spawned")
+	}
+	w.session = pid
+}
+
+func (w *worker) endSession(ctx actor.Context) {
+	if w.session != nil {
+		ctx.Stop(w.session)
+		w.session = nil
+	}
+}

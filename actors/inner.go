@@ -1,0 +1,108 @@
+package actors
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// Between admission and pool.
+
+// admitted is a request that the rules let through. Pool answers its client.
+type admitted struct {
+	Execute *Execute
+	Limits  engine.Limits
+	Timeout time.Duration // as the plan allows it
+	Counted time.Time     // when the daily count was taken; zero: it was not
+	Client  *actor.PID
+	Cause   Cause // it was cancelled before it came so far
+}
+
+// giveBack returns a daily count to the account.
+type giveBack struct {
+	Account string
+	Counted time.Time
+}
+
+// Between pool and worker.
+
+// claim gives a task to a worker. The worker answers the client, or sends the
+// claim back to pool as declined.
+type claim struct {
+	Seq     uint64 // numbers the claims of one worker
+	Order   order
+	Execute *Execute
+	Timeout time.Duration
+	Client  *actor.PID
+}
+
+// note tells pool what a worker has become. One that does not know of pool's
+// last claim is out of date, and pool ignores it.
+type note struct {
+	Worker    string
+	Seq       uint64
+	State     State
+	Ready     bool // a claim would begin at once
+	Claimable bool
+	Session   string
+	Holder    string
+	Task      string
+	Account   string
+	Drained   bool // it has stopped for good: nothing runs and nothing is being saved
+}
+
+// declined sends a claim back, with what the worker is instead.
+type declined struct {
+	Note note
+	Task string
+	Code engine.Code
+}
+
+// workerCancel ends a task; workerDrain and workerInterrupt stop a worker when
+// it can and at once.
+type (
+	workerCancel struct {
+		Task  string
+		Cause Cause
+	}
+	workerDrain     struct{}
+	workerInterrupt struct{}
+)
+
+// Between a worker and its keeper.
+
+// browserDown reports that there is no browser any more. Early: it had not
+// proved itself yet.
+type browserDown struct{ Early bool }
+
+// launch allows the start of a browser.
+type launch struct{}
+
+// Between a worker and the session that holds it.
+
+// sessionBegin stops the timer while a task runs. Reply: [sessionBegun].
+type sessionBegin struct{ Timeout time.Duration }
+
+// sessionBegun gives what the task shares with the session's others.
+type sessionBegun struct{ Cache *engine.Cache }
+
+// sessionKeep keeps a browser's state. Reply: [sessionKept], when it is kept.
+type (
+	sessionKeep struct{ State json.RawMessage }
+	sessionKept struct{}
+)
+
+// sessionRecall asks for the state that was kept. Reply: [sessionRecalled].
+type (
+	sessionRecall   struct{}
+	sessionRecalled struct{ State json.RawMessage }
+)
+
+// sessionRest starts the timer anew.
+type sessionRest struct{ Timeout time.Duration }
+
+// sessionOver reports that the time of a session has run out.
+type sessionOver struct{ Session string }

@@ -1,0 +1,44 @@
+package actors
+
+import (
+	"time"
+
+	"troupe/engine"
+)
+
+// job is a request on its way through pool: it waits for a worker, or a worker
+// has it.
+type job struct {
+	adm   *admitted
+	order order
+	until time.Time // it waits no longer
+	code  engine.Code
+	seat  *seat       // the worker that has it
+	wait  *waiter     // its place in the queue, kept while a worker has it
+	timer *time.Timer // the end of its patience, while it waits
+	cause Cause       // it was cancelled
+}
+
+func newJob(adm *admitted, now time.Time) *job {
+	t := adm.Execute.Task
+	j := &job{adm: adm, until: now.Add(min(t.QueueTimeout, engine.MaxQueueTimeout)), cause: adm.Cause}
+	j.order = order{
+		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: intentOf(t), Steps: len(t.Steps) > 0,
+	}
+	switch j.order.Intent {
+	case goOn, shut:
+		j.order.ID = t.Session.ID
+	case open, seize:
+		j.order.Fresh = newSessionID()
+	}
+	return j
+}
+
+func (j *job) task() string    { return j.order.Task }
+func (j *job) account() string { return j.order.Account }
+
+// opens reports whether the job may reserve one more worker.
+func (j *job) opens() bool { return j.order.Fresh != "" }
+
+// waiting reports whether the job stands in the queue.
+func (j *job) waiting() bool { return j.timer != nil }

@@ -1,0 +1,68 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/rs/zerolog"
+)
+
+// keeper supervises one worker: it says when the worker may start a browser,
+// so that one that keeps failing does not eat the machine, and it restarts the
+// worker should it panic.
+//
+// A browser's death is no panic: the worker reports it and goes on answering.
+// The library suspends the mailbox of a failed actor while its supervisor
+// waits, and drops what is in it when the supervisor gives up; whoever asked
+// would hear nothing. So the wait is between "down" and "launch" here, and
+// giving up means a long wait.
+type keeper struct {
+	worker   *actor.Props
+	restarts Restarts
+	log      zerolog.Logger
+
+	child  *actor.PID
+	streak int
+	timer  *time.Timer
+}
+
+func (k *keeper) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		child, err := ctx.SpawnNamed(k.worker, "browser")
+		if err != nil {
+			k.log.Error().Err(err).Msg("the worker could not be spawned")
+		}
+		k.child = child
+	case *actor.Stopping, *actor.Restarting:
+		if k.timer != nil {
+			k.timer.Stop()
+		}
+	case *browserDown:
+		k.schedule(ctx, m.Early)
+	}
+}
+
+func (k *keeper) schedule(ctx actor.Context, early bool) {
+	if !early {
+		k.streak = 0
+	}
+	k.streak++
+	wait, gaveUp := k.restarts.delay(k.streak)
+	if gaveUp {
+		k.log.Error().Int("failures", k.streak).Dur("wait", wait).Msg("worker given up: its browser keeps failing")
+	}
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	root, child := ctx.ActorSystem().Root, k.child
+	k.timer = time.AfterFunc(wait, func() { root.Send(child, &launch{}) })
+}
+
+// HandleFailure restarts a worker that panicked, at once: its mailbox must not
+// stay shut. Its browser is what has to wait.
+func (k *keeper) HandleFailure(_ *actor.ActorSystem, up actor.Supervisor, child *actor.PID,
+	_ *actor.RestartStatistics, reason, message any) {
+	k.log.Error().Interface("panic", reason).Type("message", message).Msg("worker restarted after a panic")
+	up.RestartChildren(child)
+}

@@ -1,0 +1,192 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
+	j := newJob(adm, time.Now())
+	switch {
+	case p.jobs[j.task()] != nil:
+		p.refuse(ctx, j, refuse(engine.CodeInternal, "two tasks have the same id"))
+		return
+	case p.draining:
+		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
+		return
+	case j.cause != "":
+		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
+		return
+	}
+	p.jobs[j.task()] = j
+	p.try(ctx, j)
+}
+
+// try gives a job to a worker, or lets it wait, or refuses it.
+func (p *pool) try(ctx actor.Context, j *job) {
+	s, no := p.route(j)
+	if no == nil {
+		p.send(ctx, s, j)
+		return
+	}
+	j.code = no.Code
+	if waitable(no.Code) && time.Now().Before(j.until) {
+		p.enqueue(ctx, j, s)
+		return
+	}
+	p.refuse(ctx, j, no)
+}
+
+// route finds the worker for a job, or says why there is none now. With a
+// refusal the seat is the worker to wait for; none means any.
+func (p *pool) route(j *job) (*seat, *Refusal) {
+	t := j.adm.Execute.Task
+	var s *seat
+	switch {
+	case t.WorkerID != "":
+		s = p.roster.seats[t.WorkerID]
+		if s == nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
+			return nil, refuse(engine.CodeForeignWorker, quoted(t.WorkerID))
+		}
+	case j.order.Intent == goOn || j.order.Intent == shut:
+		if s = p.roster.sessions[j.order.ID]; s == nil || s.note.Holder != j.account() {
+			return nil, refuse(engine.CodeSessionMismatch, "there is no session "+quoted(j.order.ID)+" of this account")
+		}
+	case j.order.Intent == seize:
+		s = p.roster.reserved(j.account())
+	}
+	if s == nil {
+		return p.routeFree(j)
+	}
+	if s.job != nil { // the worker would say the same
+		code := engine.CodeWorkerBusy
+		if j.order.ID != "" && j.order.ID != s.note.Session {
+			code = engine.CodeSessionMismatch
+		}
+		return s, refuse(code, s.found(code, j.order))
+	}
+	if !p.mayTake(s, j) {
+		return nil, p.sessionLimit(j)
+	}
+	return s, nil
+}
+
+func (p *pool) routeFree(j *job) (*seat, *Refusal) {
+	shared := true
+	if j.opens() {
+		var some bool
+		if some, shared = p.mayOpen(j); !some || !shared && p.roster.owned[j.account()] == 0 {
+			return nil, p.sessionLimit(j)
+		}
+	}
+	if s := p.roster.free(j.account(), shared); s != nil {
+		return s, nil
+	}
+	return nil, refuse(engine.CodeNoWorkerAvailable, fmt.Sprintf(
+		"of %d workers %d are busy, %d reserved, %d offline", len(p.roster.all),
+		p.roster.states[Busy], p.roster.states[Reserved], p.roster.states[Offline]))
+}
+
+func (p *pool) mayOpen(j *job) (some, shared bool) {
+	return p.roster.mayOpen(j.account(), j.adm.Limits, p.node.cfg.Session.SharePerMil)
+}
+
+// mayTake reports whether the session that the job may open is within the
+// account's limits on this worker. Taking over a session opens none.
+func (p *pool) mayTake(s *seat, j *job) bool {
+	if !j.opens() || s.holder != "" {
+		return true
+	}
+	some, shared := p.mayOpen(j)
+	return some && (shared || s.spec.Owner != "")
+}
+
+func (p *pool) sessionLimit(j *job) *Refusal {
+	return refuse(engine.CodeSessionLimit, fmt.Sprintf("%d workers are reserved for this account; plan %s allows %d, and at most %s of the shared workers",
+		len(p.roster.held[j.account()]), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(p.node.cfg.Session.SharePerMil)))
+}
+
+func share(perMil int) string {
+	if perMil == 500 {
+		return "half"
+	}
+	return fmt.Sprintf("%g%%", float64(perMil)/10)
+}
+
+// send gives a job to a worker, which may still send it back.
+func (p *pool) send(ctx actor.Context, s *seat, j *job) {
+	p.roster.assign(s, j)
+	ctx.Send(s.pid, &claim{
+		Seq: s.seq, Order: j.order, Execute: j.adm.Execute, Timeout: j.adm.Timeout, Client: j.adm.Client,
+	})
+}
+
+// onDeclined takes a job back from a worker that is not what it seemed, and
+// tries the next one. Its client notices nothing.
+func (p *pool) onDeclined(ctx actor.Context, m *declined) {
+	j := p.jobs[m.Task]
+	mine := j != nil && j.seat != nil && j.seat.spec.ID == m.Note.Worker
+	var s *seat
+	if mine {
+		s = j.seat
+		p.roster.release(j)
+	}
+	p.hear(ctx, m.Note)
+	if mine {
+		p.back(ctx, j, s, m.Code)
+	}
+	if s != nil {
+		p.serve(ctx, s)
+	}
+	p.checkDrained(ctx)
+}
+
+func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
+	named := j.adm.Execute.Task.WorkerID != "" || j.order.ID != ""
+	switch {
+	case j.cause != "":
+		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
+	case p.draining:
+		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
+	case code == engine.CodeInternal:
+		p.refuse(ctx, j, refuse(code, ""))
+	case !named:
+		p.try(ctx, j)
+	case waitable(code) && time.Now().Before(j.until):
+		j.code = code
+		p.enqueue(ctx, j, s)
+	default:
+		p.refuse(ctx, j, refuse(code, s.found(code, j.order)))
+	}
+}
+
+// refuse ends a job that no worker has.
+func (p *pool) refuse(ctx actor.Context, j *job, no *Refusal) {
+	if p.jobs[j.task()] == j {
+		delete(p.jobs, j.task())
+	}
+	p.leave(j)
+	if !j.adm.Counted.IsZero() {
+		ctx.Send(p.node.admission, &giveBack{Account: j.account(), Counted: j.adm.Counted})
+	}
+	ctx.Send(j.adm.Client, refused(j.adm.Execute, j.adm.Timeout, no))
+}
+
+// cancel ends a job wherever it is.
+func (p *pool) cancel(ctx actor.Context, m *Cancel) bool {
+	j := p.jobs[m.TaskID]
+	if j == nil || j.account() != m.Account.ID {
+		return false
+	}
+	j.cause = m.Cause
+	if j.seat != nil {
+		ctx.Send(j.seat.pid, &workerCancel{Task: j.task(), Cause: m.Cause})
+	} else {
+		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
+	}
+	return true
+}

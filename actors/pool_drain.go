@@ -1,0 +1,93 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// poolDrain is what pool knows of its own end.
+type poolDrain struct {
+	asked       []*actor.PID
+	until       time.Time
+	timer       *time.Timer
+	interrupted int
+	over        bool // the grace is
+}
+
+// graceOver says that running tasks have had their time.
+type graceOver struct{}
+
+// onDrain stops taking tasks. A second one with less grace shortens it.
+func (p *pool) onDrain(ctx actor.Context, m *Drain) {
+	d := &p.drain
+	d.asked = append(d.asked, ctx.Sender())
+	if until := time.Now().Add(m.Grace); !p.draining || until.Before(d.until) {
+		d.until = until
+		if d.timer != nil {
+			d.timer.Stop()
+		}
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		d.timer = time.AfterFunc(m.Grace, func() { root.Send(self, &graceOver{}) })
+	}
+	if !p.draining {
+		p.draining = true
+		p.refuseWaiting(ctx)
+		for _, s := range p.roster.all {
+			ctx.Send(s.pid, &workerDrain{})
+		}
+	}
+	p.checkDrained(ctx)
+}
+
+func (p *pool) refuseWaiting(ctx actor.Context) {
+	for _, j := range p.jobs {
+		if j.waiting() {
+			p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
+		}
+	}
+}
+
+// interrupt ends what still runs.
+func (p *pool) interrupt(ctx actor.Context) {
+	if p.drain.over {
+		return
+	}
+	p.drain.over = true
+	for _, s := range p.roster.all {
+		if s.job != nil {
+			p.drain.interrupted++
+			ctx.Send(s.pid, &workerInterrupt{})
+		}
+	}
+}
+
+func (p *pool) checkDrained(ctx actor.Context) {
+	if !p.draining || len(p.drain.asked) == 0 {
+		return
+	}
+	for _, s := range p.roster.all {
+		if s.job != nil || !s.note.Drained {
+			return
+		}
+	}
+	p.drain.timer.Stop()
+	for _, pid := range p.drain.asked {
+		ctx.Send(pid, &Drained{Interrupted: p.drain.interrupted})
+	}
+	p.drain.asked = nil
+}
+
+// stop answers whoever waits: what is in the mailbox of a stopped actor is
+// never seen again.
+func (p *pool) stop(ctx actor.Context) {
+	p.refuseWaiting(ctx)
+	if p.patrol != nil {
+		p.patrol.Stop()
+	}
+	if p.drain.timer != nil {
+		p.drain.timer.Stop()
+	}
+}

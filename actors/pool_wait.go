@@ -1,0 +1,123 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// enqueue lets a job wait: for the worker it named, or for any.
+func (p *pool) enqueue(ctx actor.Context, j *job, s *seat) {
+	most := p.node.cfg.Queue.PerAccount
+	if j.wait == nil && p.queue.of(j.account()) >= most {
+		p.refuse(ctx, j, refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
+		return
+	}
+	if j.wait == nil {
+		j.wait = &waiter{Task: j.task(), Account: j.account()}
+	}
+	if s != nil {
+		j.wait.Target = s.spec.ID
+	}
+	p.queue.add(j.wait)
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	j.timer = time.AfterFunc(time.Until(j.until), func() { root.Send(self, &impatient{job: j}) })
+	p.watch(ctx)
+}
+
+// leave takes a job out of the queue, if it stands in it.
+func (p *pool) leave(j *job) {
+	if j.timer != nil {
+		j.timer.Stop()
+		j.timer = nil
+		p.queue.remove(j.task())
+	}
+}
+
+// giveUp refuses a job that has waited long enough, with what it waited for.
+// What is in its way may have changed meanwhile, so pool looks again.
+func (p *pool) giveUp(ctx actor.Context, j *job) {
+	place := p.queue.position(j.task())
+	p.leave(j)
+	s, no := p.route(j)
+	if no == nil {
+		p.send(ctx, s, j)
+		return
+	}
+	no.Position = place
+	no.Text += fmt.Sprintf("; waited %d ms, place %d in the queue", j.adm.Execute.Task.QueueTimeout.Milliseconds(), place)
+	p.refuse(ctx, j, no)
+}
+
+// serve gives a worker to those who wait for it, until it is taken.
+func (p *pool) serve(ctx actor.Context, s *seat) {
+	for !p.draining && s.job == nil && p.queue.len() > 0 {
+		w := p.queue.next(targets(s), func(w *waiter) bool { return p.fits(s, w) })
+		if w == nil {
+			return
+		}
+		j := p.jobs[w.Task]
+		j.timer.Stop()
+		j.timer = nil
+		p.send(ctx, s, j)
+	}
+}
+
+func targets(s *seat) []string { return []string{s.spec.ID, ""} }
+
+// fits reports whether a worker, as it is now, is what a job waits for. A wrong
+// session is for the worker to refuse: waiting longer would not help.
+func (p *pool) fits(s *seat, w *waiter) bool {
+	j := p.jobs[w.Task]
+	if !p.mayTake(s, j) {
+		return false
+	}
+	switch s.note.State {
+	case Online:
+		return s.note.Claimable && (w.Target != "" || s.spec.Owner == "" || s.spec.Owner == w.Account)
+	case Reserved:
+		if w.Target == "" {
+			return false
+		}
+		return j.order.ID != "" || j.order.Intent == seize && w.Account == s.note.Holder
+	default:
+		return false
+	}
+}
+
+// watch makes sure that somebody looks after the queue while anybody waits.
+func (p *pool) watch(ctx actor.Context) {
+	if p.patrol != nil {
+		return
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	p.patrol = time.AfterFunc(p.node.cfg.Queue.Watchdog, func() { root.Send(self, &look{}) })
+}
+
+// look checks that nobody waits for what is free. It never should find
+// anything: if it does twice in a row, that is an error of ours, and it helps.
+func (p *pool) look(ctx actor.Context) {
+	p.patrol = nil
+	if p.queue.len() == 0 {
+		p.suspect = false
+		return
+	}
+	p.watch(ctx)
+	var idle []*seat
+	for _, s := range p.roster.all {
+		if s.job == nil && p.queue.peek(targets(s), func(w *waiter) bool { return p.fits(s, w) }) != nil {
+			idle = append(idle, s)
+		}
+	}
+	if p.suspect && len(idle) > 0 && !p.draining {
+		p.node.log.Error().Int("waiting", p.queue.len()).Int("idle", len(idle)).Msg("workers were idle while requests waited for them")
+		for _, s := range idle {
+			p.serve(ctx, s)
+		}
+		idle = nil
+	}
+	p.suspect = len(idle) > 0
+}

@@ -1,0 +1,91 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/engine"
+)
+
+// How long a client should wait before it tries again, where nothing better is
+// known. A busy worker is free in the time of a short task; a reserved one
+// takes longer.
+const (
+	soon  = time.Second
+	later = 5 * time.Second
+)
+
+// refuse makes the refusal that a code stands for. What was found instead
+// follows the words that clients match on.
+func refuse(code engine.Code, found string) *Refusal {
+	texts := map[engine.Code]struct {
+		text  string
+		retry time.Duration
+	}{
+		engine.CodePlanRequired:      {"Plan does not allow this", 0},
+		engine.CodeForeignWorker:     {"Worker does not belong to this account", 0},
+		engine.CodeSessionLimit:      {"Session limit reached", 0},
+		engine.CodeNoWorkerAvailable: {"No workers available", soon},
+		engine.CodeWorkerBusy:        {"Worker is busy", soon},
+		engine.CodeWorkerReserved:    {"Worker is reserved", later},
+		engine.CodeWorkerOffline:     {"Worker offline", soon},
+		engine.CodeSessionMismatch:   {"Session mismatch", 0},
+		engine.CodeDailyLimit:        {"Daily task limit reached", 0},
+		engine.CodeTooManyWaiting:    {"Too many requests are waiting", 0},
+		engine.CodeDraining:          {"The service is stopping", later},
+		engine.CodeCancelled:         {"The task was cancelled before it began", 0},
+	}
+	t, ok := texts[code]
+	if !ok {
+		code, t.text = engine.CodeInternal, "The service failed to run the task"
+	}
+	if found != "" {
+		t.text += ": " + found
+	}
+	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
+}
+
+// waitable reports whether waiting may help against a refusal.
+func waitable(code engine.Code) bool {
+	switch code {
+	case engine.CodeNoWorkerAvailable, engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline:
+		return true
+	default:
+		return false
+	}
+}
+
+// dailyLimit refuses an account that has used up its day.
+func dailyLimit(a Account, used int64, now time.Time) *Refusal {
+	midnight := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	r := refuse(engine.CodeDailyLimit,
+		fmt.Sprintf("%d tasks on plan %s, and the next day begins at %s", used, a.Plan, midnight.Format(time.RFC3339)))
+	r.RetryAfter = midnight.Sub(now)
+	return r
+}
+
+// found tells what a worker is that refused a claim.
+func (s *seat) found(code engine.Code, o order) string {
+	switch code {
+	case engine.CodeWorkerBusy:
+		return fmt.Sprintf("%s runs another task", s.spec.Name)
+	case engine.CodeWorkerReserved:
+		if o.Intent == seize {
+			return fmt.Sprintf("a session of another account holds %s", s.spec.Name)
+		}
+		return fmt.Sprintf("a session holds %s", s.spec.Name)
+	case engine.CodeWorkerOffline:
+		return fmt.Sprintf("%s has no browser now", s.spec.Name)
+	case engine.CodeSessionMismatch:
+		return fmt.Sprintf("%s is not the session of %s", quoted(o.ID), s.spec.Name)
+	default:
+		return ""
+	}
+}
+
+func quoted(id string) string {
+	if id == "" {
+		return "no id"
+	}
+	return fmt.Sprintf("%q", id)
+}

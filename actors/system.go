@@ -1,0 +1,47 @@
+package actors
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/rs/zerolog"
+)
+
+// newSystem makes an actor system that logs where the service logs, and only
+// what is worth it: that a message came too late for its actor is no news.
+func newSystem(log zerolog.Logger) *actor.ActorSystem {
+	quiet := slog.New(zerolog.NewSlogHandler(log.Level(max(log.GetLevel(), zerolog.WarnLevel))))
+	return actor.NewActorSystem(func(c *actor.Config) {
+		c.LoggerFactory = func(*actor.ActorSystem) *slog.Logger { return quiet }
+		c.DeadLetterRequestLogging = false
+	})
+}
+
+// watcher is a process that hears of the end of an actor.
+type watcher struct {
+	gone chan struct{}
+	done atomic.Bool
+}
+
+func (w *watcher) SendUserMessage(*actor.PID, any) {}
+
+func (w *watcher) SendSystemMessage(_ *actor.PID, m any) {
+	if _, ok := m.(*actor.Terminated); ok && w.done.CompareAndSwap(false, true) {
+		close(w.gone)
+	}
+}
+
+func (w *watcher) Stop(*actor.PID) {}
+
+// watch returns a channel that is closed when the actor has ended.
+func watch(system *actor.ActorSystem, who *actor.PID) <-chan struct{} {
+	w := &watcher{gone: make(chan struct{})}
+	pid, _ := system.ProcessRegistry.Add(w, "watch"+system.ProcessRegistry.NextID())
+	if p, ok := system.ProcessRegistry.Get(who); ok {
+		p.SendSystemMessage(who, &actor.Watch{Watcher: pid})
+	} else {
+		close(w.gone)
+	}
+	return w.gone
+}

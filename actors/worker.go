@@ -1,0 +1,227 @@
+package actors
+
+import (
+	"runtime/debug"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/rs/zerolog"
+
+	"troupe/engine"
+)
+
+// memory is what a worker must not forget when it is restarted after a panic.
+type memory struct {
+	cond  condition
+	seq   uint64 // of the last claim it has seen
+	lives int    // incarnations so far
+}
+
+// worker owns one browser. Its mailbox serialises what reaches the browser;
+// what to do is decided by step, and the worker carries it out without ever
+// waiting for anything.
+type worker struct {
+	spec WorkerSpec
+	node *nodeParts
+	log  zerolog.Logger
+	mem  *memory
+
+	claim   *claim     // what the client of the present order sent
+	run     *run       // the play of it, nil when nothing plays
+	browser *browser   // the present one, or the one that is starting
+	reset   *resetting // the reset that is under way
+	session *actor.PID // of the session that holds the worker
+	told    note       // what pool knows
+}
+
+func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
+	mem := &memory{cond: condition{Browser: down}}
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &worker{spec: spec, node: node, mem: mem, log: node.log.With().Str("worker", spec.ID).Logger()}
+	})
+}
+
+func (w *worker) Receive(ctx actor.Context) {
+	defer w.confess(ctx)
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		w.start(ctx)
+	case *actor.Restarting:
+		w.guarded(func() { w.abandon(ctx) })
+	case *actor.Stopping:
+		w.guarded(func() { w.stop(ctx) })
+	case *launch:
+		w.apply(ctx, evLaunch{})
+	case *launched:
+		w.onLaunched(ctx, m)
+	case *browserGone:
+		if m.browser == w.browser {
+			w.log.Warn().Msg("browser died")
+			w.apply(ctx, evGone{})
+		}
+	case *claim:
+		w.onClaim(ctx, m)
+	case *ended:
+		if m.run == w.run {
+			w.apply(ctx, evEnded{How: m.how})
+		}
+	case *late:
+		w.onLate(ctx, m)
+	case *resetDone:
+		if m.resetting == w.reset {
+			w.reset = nil
+			if m.err != nil {
+				w.log.Warn().Err(m.err).Msg("browser replaced: it could not be reset")
+			}
+			w.apply(ctx, evReset{OK: m.err == nil})
+		}
+	case *suspended:
+		if m.browser == w.browser {
+			w.apply(ctx, evSuspended{})
+		}
+	case *renew:
+		if m.browser == w.browser {
+			w.apply(ctx, evRenew{})
+		}
+	case *sessionOver:
+		w.apply(ctx, evExpired{Session: m.Session})
+	case *workerCancel:
+		w.apply(ctx, evCancel{Task: m.Task, Cause: m.Cause})
+	case *workerDrain:
+		w.apply(ctx, evDrain{})
+	case *workerInterrupt:
+		w.apply(ctx, evInterrupt{})
+	}
+}
+
+// start asks for a browser. One that comes after a panic has to wait for it.
+func (w *worker) start(ctx actor.Context) {
+	w.mem.lives++
+	if w.mem.lives == 1 {
+		w.apply(ctx, evLaunch{})
+		return
+	}
+	w.mem.cond = condition{Browser: down, Draining: w.mem.cond.Draining}
+	w.tell(ctx)
+	ctx.Send(ctx.Parent(), &browserDown{Early: true})
+}
+
+func (w *worker) onClaim(ctx actor.Context, m *claim) {
+	w.mem.seq = m.Seq
+	if code := w.mem.cond.refusal(m.Order); code == "" {
+		w.claim = m
+	}
+	w.apply(ctx, evClaim{m.Order})
+}
+
+func (w *worker) onLate(ctx actor.Context, m *late) {
+	if m.run != w.run {
+		return
+	}
+	if m.stuck {
+		w.log.Error().Str("task", m.run.claim.Execute.TaskID).Msg("browser closed: its task did not stop")
+		w.apply(ctx, evStuck{})
+	} else {
+		w.apply(ctx, evOverdue{})
+	}
+}
+
+// apply lets an event happen. Pool hears of the new state before any answer is
+// sent, so that whoever acts on the answer finds pool knowing it.
+func (w *worker) apply(ctx actor.Context, e event) {
+	next, do := step(w.mem.cond, e)
+	w.mem.cond = next
+	if !returns(do) { // what is sent back carries the note
+		w.tell(ctx)
+	}
+	for _, eff := range do {
+		w.carryOut(ctx, e, eff)
+	}
+	if !w.mem.cond.claimed() {
+		w.claim = nil
+	}
+	if !w.mem.cond.Running {
+		w.run = nil
+	}
+}
+
+// returns reports whether a claim goes back to pool.
+func returns(do []effect) bool {
+	return slices.ContainsFunc(do, func(e effect) bool {
+		switch e.(type) {
+		case efRefuse, efGiveUp:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// tell sends pool a note if there is news.
+func (w *worker) tell(ctx actor.Context) {
+	if n := w.note(); n != w.told {
+		w.told = n
+		ctx.Send(w.node.pool, &n)
+	}
+}
+
+func (w *worker) note() note {
+	c := w.mem.cond
+	return note{
+		Worker:    w.spec.ID,
+		Seq:       w.mem.seq,
+		State:     c.state(),
+		Ready:     c.Browser == ready,
+		Claimable: c.claimable(),
+		Session:   c.Session,
+		Holder:    c.Holder,
+		Task:      c.Order.Task,
+		Account:   c.Order.Account,
+		Drained:   c.Draining && !c.claimed() && c.Browser == down,
+	}
+}
+
+// confess makes sure that a request whose handling panics is answered: the
+// library drops the message. The panic itself goes on to the supervisor.
+func (w *worker) confess(ctx actor.Context) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	w.log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).Msg("worker panicked")
+	if m, ok := ctx.Message().(*claim); ok && (w.claim != m || !w.mem.cond.claimed()) {
+		ctx.Send(w.node.pool, &declined{Note: w.note(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
+	}
+	panic(r)
+}
+
+// guarded keeps a panic from the library, which would bring a stopping actor
+// back to life.
+func (w *worker) guarded(f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			w.log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).Msg("worker panicked while it ended")
+		}
+	}()
+	f()
+}
+
+// abandon ends what the worker had in hand when it panicked, as if its browser
+// had died. The next incarnation goes on from the memory.
+func (w *worker) abandon(ctx actor.Context) {
+	w.run.stop(nil)
+	w.apply(ctx, evGone{})
+	w.apply(ctx, evOverdue{})
+	w.apply(ctx, evFailed{})
+	w.browser.close()
+	w.endSession(ctx)
+}
+
+// stop answers everybody, with what the end of the service means for them.
+func (w *worker) stop(ctx actor.Context) {
+	w.apply(ctx, evDrain{})
+	w.apply(ctx, evInterrupt{})
+	w.apply(ctx, evStuck{})
+	w.browser.close()
+	w.endSession(ctx)
+}
