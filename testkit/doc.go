@@ -1,0 +1,22 @@
+// Package testkit starts the real actors with an engine that follows a script
+// instead of a browser, and drives them by messages. It is for the service's
+// own tests, and for programs that embed the actors.
+//
+// [Run] does it in a bubble of testing/synctest, where time is fake: minutes of
+// sessions and deadlines pass in no time, and nothing depends on luck.
+//
+//	testkit.Run(t, testkit.Options{Workers: 1}, func(k *testkit.Kit) {
+//		r := k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Takes: 3 * time.Second})
+//		k.Until("w1", actors.Busy)
+//		k.WantEnd(r, engine.EndCompleted)
+//	})
+//
+// What a task does is said where it is sent: see [Script]. What happens to a
+// worker's browser between tasks is told to the [Engine]: it can kill one,
+// refuse to start one, or be slow in cleaning it. Each browser remembers which
+// tasks it has played since it was clean, and says so in the default result, so
+// a test sees at once when one task could see another.
+//
+// At its end a kit stops the actors and fails the test if a browser was left
+// open or was used in a way that the engine's contract forbids.
+package testkit

@@ -1,0 +1,161 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/engine"
+)
+
+// Engine is an engine that follows scripts. Its methods may be called at any
+// time from any goroutine.
+type Engine struct {
+	// Default gives the script of a task that has none of its own. Set it
+	// before the actors start; nil: the zero script.
+	Default func(Call) Script
+	// LaunchTakes is how long each browser needs to start. Set it before the
+	// actors start.
+	LaunchTakes time.Duration
+
+	mu       sync.Mutex
+	scripts  map[string]Script
+	browsers map[string]*Browser // the last of each worker
+	open     map[*Browser]bool
+	launches map[string]int
+	failing  map[string]int
+	resets   map[string][]Reset
+	restores map[string]error
+	plays    []Played
+	faults   []string
+}
+
+// Played is one task that was played.
+type Played struct {
+	Worker string
+	Task   string
+	Began  time.Time
+	Ended  time.Time
+}
+
+// NewEngine returns an engine without any scripts.
+func NewEngine() *Engine {
+	return &Engine{
+		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
+		failing: map[string]int{}, resets: map[string][]Reset{}, restores: map[string]error{},
+	}
+}
+
+// Script sets how the task with this id goes.
+func (e *Engine) Script(task string, s Script) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.scripts[task] = s
+}
+
+// FailLaunches makes the next n launches of a worker's browser fail.
+func (e *Engine) FailLaunches(worker string, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failing[worker] = n
+}
+
+// OnReset sets how the next resets of a worker go, in this order.
+func (e *Engine) OnReset(worker string, r ...Reset) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resets[worker] = append(e.resets[worker], r...)
+}
+
+// FailRestores makes every restoring of a session on the worker fail.
+func (e *Engine) FailRestores(worker string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.restores[worker] = err
+}
+
+// Kill ends the worker's browser as a crash does. It reports whether there was
+// one.
+func (e *Engine) Kill(worker string) bool {
+	e.mu.Lock()
+	b := e.browsers[worker]
+	e.mu.Unlock()
+	return b != nil && b.Kill()
+}
+
+// Open returns how many browsers are open.
+func (e *Engine) Open() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.open)
+}
+
+// Launches returns how often a browser was started for the worker, successful
+// or not.
+func (e *Engine) Launches(worker string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.launches[worker]
+}
+
+// Plays returns what has been played so far, in the order of the ends.
+func (e *Engine) Plays() []Played {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.plays)
+}
+
+// Faults returns in which ways browsers were misused.
+func (e *Engine) Faults() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.faults)
+}
+
+func (e *Engine) fault(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.faults = append(e.faults, fmt.Sprintf(format, args...))
+}
+
+var errScripted = errors.New("the script says that it fails")
+
+// Launch is part of [engine.Engine].
+func (e *Engine) Launch(ctx context.Context, worker string) (engine.Instance, error) {
+	e.mu.Lock()
+	e.launches[worker]++
+	fails := e.failing[worker] > 0
+	if fails {
+		e.failing[worker]--
+	}
+	takes := e.LaunchTakes
+	e.mu.Unlock()
+	if err := pause(ctx, takes); err != nil {
+		return nil, err
+	}
+	if fails {
+		return nil, errScripted
+	}
+	b := &Browser{engine: e, worker: worker, gone: make(chan struct{})}
+	e.mu.Lock()
+	e.open[b], e.browsers[worker] = true, b
+	e.mu.Unlock()
+	return b, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

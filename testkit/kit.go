@@ -1,0 +1,197 @@
+package testkit
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Options is what a kit is started with.
+type Options struct {
+	Workers int                  // shared workers "w1", "w2" …, beside the Specs
+	Specs   []actors.WorkerSpec  // further ones
+	Engine  *Engine              // nil: a new one
+	Store   persistence.Store    // nil: one in memory
+	Config  func(*actors.Config) // changes the rest of the configuration
+	Cold    bool                 // do not wait until every worker is online
+}
+
+// Kit is a running node with a scripted engine.
+type Kit struct {
+	T      testing.TB
+	Node   *actors.Node
+	Engine *Engine
+	Store  persistence.Store
+
+	bubble bool
+	tasks  atomic.Int64
+
+	mu     sync.Mutex
+	states map[string]actors.WorkerInfo
+	news   chan struct{} // closed at the next change of a worker
+}
+
+// patience is how long Until and Answer wait before they fail the test: fake
+// time in a bubble.
+const patience = 10 * time.Minute
+
+// Run runs f with a kit in a bubble, where time is fake.
+func Run(t *testing.T, o Options, f func(*Kit)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		k := start(t, o, true)
+		defer k.stop()
+		f(k)
+	})
+}
+
+// New starts a kit in real time. It ends with the test.
+func New(t testing.TB, o Options) *Kit {
+	t.Helper()
+	k := start(t, o, false)
+	t.Cleanup(k.stop)
+	return k
+}
+
+func start(t testing.TB, o Options, bubble bool) *Kit {
+	t.Helper()
+	k := &Kit{T: t, Engine: o.Engine, Store: o.Store, bubble: bubble,
+		states: map[string]actors.WorkerInfo{}, news: make(chan struct{})}
+	if k.Engine == nil {
+		k.Engine = NewEngine()
+	}
+	if k.Store == nil {
+		k.Store = persistence.NewMemory()
+	}
+	cfg := actors.Config{Engine: k.Engine, Store: k.Store, Workers: o.Specs, OnChange: k.hear, Log: zerolog.Nop()}
+	for i := range o.Workers {
+		n := strconv.Itoa(i + 1)
+		cfg.Workers = append(cfg.Workers, actors.WorkerSpec{ID: "w" + n, Name: "worker-" + n})
+	}
+	if o.Config != nil {
+		o.Config(&cfg)
+	}
+	node, err := actors.Start(cfg)
+	if err != nil {
+		t.Fatalf("start the kit: %v", err)
+	}
+	k.Node = node
+	if !o.Cold {
+		for _, w := range cfg.Workers {
+			k.Until(w.ID, actors.Online)
+		}
+	}
+	return k
+}
+
+// stop ends the node and looks at what it leaves behind.
+func (k *Kit) stop() {
+	k.T.Helper()
+	k.Node.Stop()
+	if n := k.Engine.Open(); n != 0 {
+		k.T.Errorf("%d browsers are open after the stop", n)
+	}
+	for _, f := range k.Engine.Faults() {
+		k.T.Errorf("engine misused: %s", f)
+	}
+	if err := k.Store.Close(); err != nil {
+		k.T.Errorf("close the store: %v", err)
+	}
+	if k.bubble {
+		// A goroutine of the library that counts messages to actors that have
+		// ended lives a second longer than they.
+		time.Sleep(2 * time.Second)
+	}
+}
+
+// Settle waits until nothing happens any more before time goes on. It works in
+// a bubble only.
+func (k *Kit) Settle() {
+	if !k.bubble {
+		k.T.Fatal("Settle works only with testkit.Run")
+	}
+	synctest.Wait()
+}
+
+// hear takes note of a change of a worker.
+func (k *Kit) hear(w actors.WorkerInfo) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.states[w.ID] = w
+	close(k.news)
+	k.news = make(chan struct{})
+}
+
+// Worker returns what was last heard of a worker.
+func (k *Kit) Worker(id string) actors.WorkerInfo {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w, ok := k.states[id]; ok {
+		return w
+	}
+	return actors.WorkerInfo{ID: id, State: actors.Offline}
+}
+
+// Until waits until a worker is in a state. It returns at once if it is.
+func (k *Kit) Until(worker string, s actors.State) {
+	k.T.Helper()
+	most := time.NewTimer(patience)
+	defer most.Stop()
+	for {
+		k.mu.Lock()
+		now, news := k.states[worker].State, k.news
+		k.mu.Unlock()
+		if now == s || now == "" && s == actors.Offline {
+			return
+		}
+		select {
+		case <-news:
+		case <-most.C:
+			k.T.Fatalf("%s is %s and does not become %s", worker, now, s)
+		}
+	}
+}
+
+// UntilWaiting waits until so many requests wait for a worker. It works in a
+// bubble only.
+func (k *Kit) UntilWaiting(n int) {
+	k.T.Helper()
+	k.Settle()
+	if got := k.Node.Status().Waiting; got != n {
+		k.T.Fatalf("%d requests wait, want %d", got, n)
+	}
+}
+
+// newTask returns the next task id. It is not random, so that the output of a
+// failed test can be compared with the last one's.
+func (k *Kit) newTask() string { return "task_" + strconv.FormatInt(k.tasks.Add(1), 10) }
+
+// Start sends a task that goes as the script says, and does not wait for it.
+func (k *Kit) Start(a actors.Account, t *engine.Task, s Script) *Request {
+	id := k.newTask()
+	k.Engine.Script(id, s)
+	ctx, leave := context.WithCancel(context.Background())
+	r := &Request{ID: id, Account: a, kit: k, leave: leave, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		defer leave()
+		r.answer, r.err = k.Node.Execute(ctx, &actors.Execute{TaskID: id, Account: a, Task: t})
+	}()
+	return r
+}
+
+// Do sends a task and waits for its answer.
+func (k *Kit) Do(a actors.Account, t *engine.Task, s Script) *actors.Executed {
+	k.T.Helper()
+	return k.Start(a, t, s).Answer()
+}

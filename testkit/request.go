@@ -1,0 +1,99 @@
+package testkit
+
+import (
+	"context"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// Request is a task that was sent.
+type Request struct {
+	ID      string
+	Account actors.Account
+
+	kit    *Kit
+	leave  context.CancelFunc
+	done   chan struct{}
+	answer *actors.Executed
+	err    error
+}
+
+// Answer waits for the answer.
+func (r *Request) Answer() *actors.Executed {
+	r.kit.T.Helper()
+	most := time.NewTimer(patience)
+	defer most.Stop()
+	select {
+	case <-r.done:
+	case <-most.C:
+		r.kit.T.Fatalf("%s gets no answer", r.ID)
+	}
+	if r.err != nil {
+		r.kit.T.Fatalf("%s failed: %v", r.ID, r.err)
+	}
+	return r.answer
+}
+
+// Answered reports whether the answer is there.
+func (r *Request) Answered() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Leave lets the client go away.
+func (r *Request) Leave() { r.leave() }
+
+// Cancel asks for the task's end, as somebody else of the account may. It
+// reports whether there was such a task.
+func (r *Request) Cancel() bool {
+	r.kit.T.Helper()
+	c, err := r.kit.Node.Cancel(context.Background(),
+		&actors.Cancel{TaskID: r.ID, Account: r.Account, Cause: actors.CauseAsked})
+	if err != nil {
+		r.kit.T.Fatalf("cancel %s: %v", r.ID, err)
+	}
+	return c.Found
+}
+
+// WantEnd waits for the answer and fails the test unless the task ended so.
+func (k *Kit) WantEnd(r *Request, end engine.End) *actors.Executed {
+	k.T.Helper()
+	x := r.Answer()
+	switch {
+	case x.Refusal != nil:
+		k.T.Fatalf("%s was refused with %s (%s), want it %s", r.ID, x.Refusal.Code, x.Refusal.Text, end)
+	case x.Outcome.End != end:
+		k.T.Fatalf("%s ended %s, want %s", r.ID, x.Outcome.End, end)
+	}
+	return x
+}
+
+// WantRefused waits for the answer and fails the test unless it is this
+// refusal.
+func (k *Kit) WantRefused(r *Request, code engine.Code) *actors.Refusal {
+	k.T.Helper()
+	x := r.Answer()
+	switch {
+	case x.Refusal == nil:
+		k.T.Fatalf("%s ended %s, want it refused with %s", r.ID, x.Outcome.End, code)
+	case x.Refusal.Code != code:
+		k.T.Fatalf("%s was refused with %s (%s), want %s", r.ID, x.Refusal.Code, x.Refusal.Text, code)
+	}
+	return x.Refusal
+}
+
+// WantState fails the test unless the worker is in the state once everything
+// that is due has happened. It works in a bubble only.
+func (k *Kit) WantState(worker string, s actors.State) {
+	k.T.Helper()
+	k.Settle()
+	if got := k.Worker(worker).State; got != s {
+		k.T.Fatalf("%s is %s, want %s", worker, got, s)
+	}
+}

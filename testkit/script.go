@@ -1,0 +1,87 @@
+package testkit
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"troupe/engine"
+)
+
+// Script says how one task goes. The zero script ends at once with the default
+// result, see [Result].
+type Script struct {
+	Takes   time.Duration
+	Outcome *engine.Outcome // at the end; nil: completed with the default result
+	Crash   bool            // the browser dies at the end
+	Panic   any             // at the end, if not nil
+	Hang    bool            // does not heed its context: only the browser's end ends it
+	// Do, when set, is played instead of all of the above.
+	Do func(ctx context.Context, c Call) *engine.Outcome
+}
+
+// Call is what a script is played on.
+type Call struct {
+	Browser *Browser
+	Task    *engine.Task
+	Stage   engine.Stage
+}
+
+// Result is the default result of a task.
+type Result struct {
+	Task   string   `json:"task"`
+	Before []string `json:"before"` // tasks whose traces the browser still had
+}
+
+// ResultOf reads the default result.
+func ResultOf(out *engine.Outcome) (Result, error) {
+	var r Result
+	return r, json.Unmarshal(out.Data, &r)
+}
+
+// Reset says how a browser is cleaned.
+type Reset struct {
+	Takes time.Duration
+	Err   error
+	Hang  bool // does not heed its context
+}
+
+func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outcome {
+	if s.Do != nil {
+		return s.Do(ctx, c)
+	}
+	began := time.Now()
+	done := ctx.Done()
+	if s.Hang {
+		done = nil
+	}
+	over := time.NewTimer(s.Takes)
+	defer over.Stop()
+	if s.Hang {
+		over.Stop()
+	}
+	end := engine.EndCompleted
+	select {
+	case <-over.C:
+	case <-done:
+		end = engine.EndOf(ctx)
+	case <-c.Browser.Gone():
+		end = engine.EndCrashed
+	}
+	if end == engine.EndCompleted {
+		switch {
+		case s.Panic != nil:
+			panic(s.Panic)
+		case s.Crash:
+			c.Browser.Kill()
+			end = engine.EndCrashed
+		case s.Outcome != nil:
+			return s.Outcome
+		}
+	}
+	out := &engine.Outcome{End: end, Duration: time.Since(began)}
+	if end == engine.EndCompleted {
+		out.Data, _ = json.Marshal(Result{Task: c.Stage.TaskID, Before: before})
+	}
+	return out
+}
