@@ -27,7 +27,8 @@ type Task struct {
 	Async        bool
 	Files        []Upload
 
-	source []byte
+	source  []byte
+	network bool // an action looks at requests
 }
 
 // Config is the part of a request that holds for all its actions.

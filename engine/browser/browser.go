@@ -173,6 +173,7 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 		return
 	}
 	t := newTab(c, e.TargetInfo.TargetID)
+	t.popup = e.TargetInfo.OpenerID != ""
 	t.s = b.conn.open(e.SessionID, t.event)
 	b.byID[e.SessionID] = t
 	t.setUp()
@@ -186,6 +187,7 @@ func (b *Browser) detached(id target.SessionID) {
 	b.mu.Unlock()
 	b.conn.drop(id)
 	if t != nil {
+		close(t.closed)
 		t.context.lost(t)
 	}
 }

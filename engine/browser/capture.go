@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -14,6 +15,9 @@ import (
 
 // MaxPixels bounds one picture: 40 million pixels are a page of 1280 × 31250.
 const MaxPixels = 40_000_000
+
+// ErrTooLarge is the error of a picture beyond the limits.
+var ErrTooLarge = errors.New("the picture is too large")
 
 // maxStrip is how high a picture the browser can take at once: its textures
 // end at 16384 pixels.
@@ -38,11 +42,11 @@ type Box struct {
 func (t *Tab) Screenshot(ctx context.Context, p Picture) ([]byte, error) {
 	if p.Clip != nil {
 		if n := p.Clip.Width * p.Clip.Height; n > MaxPixels {
-			return nil, fmt.Errorf("the picture would have %.0f × %.0f pixels, and %d million are the limit", p.Clip.Width, p.Clip.Height, MaxPixels/1_000_000)
+			return nil, fmt.Errorf("%w: it would have %.0f × %.0f pixels, and %d million are the limit", ErrTooLarge, p.Clip.Width, p.Clip.Height, MaxPixels/1_000_000)
 		}
 		if p.Clip.Height > maxStrip {
 			if p.Format != "png" {
-				return nil, fmt.Errorf("a picture of %.0f pixels height can only be a png", p.Clip.Height)
+				return nil, fmt.Errorf("%w: at %.0f pixels height only a png can be made", ErrTooLarge, p.Clip.Height)
 			}
 			return t.stitch(ctx, *p.Clip)
 		}

@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
 )
 
 var decodeOptions = chromedp.DefaultUnmarshalOptions
@@ -214,8 +215,8 @@ func (c *Context) notify() {
 	c.changed = make(chan struct{})
 }
 
-// note keeps a line for the trace of the step that runs.
-func (c *Context) note(format string, args ...any) {
+// Note keeps a line for the trace of the step that runs.
+func (c *Context) Note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.notes) < 100 { // an alert storm must not fill the memory
@@ -255,3 +256,32 @@ func (c *Context) size() (int, int) {
 	defer c.mu.Unlock()
 	return c.width, c.height
 }
+
+// Crashed reports whether the process of the current tab's page has died.
+func (c *Context) Crashed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.tabs) > 0 && c.tabs[len(c.tabs)-1].Crashed()
+}
+
+// ForgetElements drops the elements that an earlier task has saved.
+func (c *Context) ForgetElements() { c.tell("forget") }
+
+// Abort ends whatever still waits in the pages of a task that is over.
+func (c *Context) Abort() { c.tell("abort") }
+
+// tell calls a function of the page script in every tab that has it, without
+// waiting for an answer.
+func (c *Context) tell(fn string) {
+	for _, t := range c.Tabs() {
+		t.mu.Lock()
+		world := t.world
+		t.mu.Unlock()
+		if world != 0 {
+			t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + fn + "()", ContextID: runtime.ExecutionContextID(world)})
+		}
+	}
+}
+
+// Gone is closed when the browser has died.
+func (c *Context) Gone() <-chan struct{} { return c.b.gone }

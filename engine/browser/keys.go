@@ -214,3 +214,9 @@ func typed(r rune) []input.DispatchKeyEventParams {
 	}
 	return []input.DispatchKeyEventParams{event(keyDown, k, mask), event(keyUp, k, mask)}
 }
+
+// Keys that filling a field needs.
+var (
+	Backspace = &Chord{key: named["Backspace"]}
+	End       = &Chord{key: named["End"]}
+)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -19,7 +20,8 @@ type Tab struct {
 	context *Context
 	id      target.ID
 	s       *session
-	ready   *pending // the last command of setUp
+	ready   *pending      // the last command of setUp
+	closed  chan struct{} // closed with the tab
 
 	mu      sync.Mutex
 	world   int64 // our world in the current document; zero: make it
@@ -27,11 +29,35 @@ type Tab struct {
 	loading bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped chan struct{} // closed, and made anew, when that ends
 	crashed bool
+	popup   bool                                      // opened by a page, and nobody has looked at it yet
 	worlds  chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 }
 
+// Arrived returns when a popup has left the blank page that it begins with, or
+// shows that it stays there. Tabs of our own are ready at once.
+func (t *Tab) Arrived(ctx context.Context) error {
+	t.mu.Lock()
+	popup, stopped := t.popup, t.stopped
+	t.popup = false
+	t.mu.Unlock()
+	if !popup {
+		return nil
+	}
+	select {
+	case <-stopped:
+	case <-time.After(popupTime):
+	case <-t.closed:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// popupTime is how long a popup may take to begin with its document.
+const popupTime = 2 * time.Second
+
 func newTab(c *Context, id target.ID) *Tab {
-	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{})}
+	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // setUp sends what every tab needs before its first script runs. Nothing is
@@ -61,7 +87,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		if !decode(params, &e) {
 			return
 		}
-		t.context.note("%s dialog accepted: %s", e.Type, shorten(e.Message, 200))
+		t.context.Note("%s dialog accepted: %s", e.Type, shorten(e.Message, 200))
 		answer := page.HandleJavaScriptDialogParams{Accept: true}
 		if e.Type == page.DialogTypePrompt {
 			answer.PromptText = e.DefaultPrompt
@@ -123,6 +149,13 @@ func (t *Tab) hasFrame(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.frames[id]
+}
+
+// Loading reports whether the page is on its way to a document or still loads
+// one.
+func (t *Tab) Loading() bool {
+	loading, _ := t.loadingState()
+	return loading
 }
 
 // Crashed reports whether the page's process has died.

@@ -5,6 +5,9 @@
 const saved = new Map(); // what `save` keeps, by key
 const loops = []; // elements of the loops that run: {list, target, place, i}
 
+// The time is over: {z} tells a batch that waiting longer could have helped.
+const late = (c, e) => ({ c, e, z: true });
+
 class Fault { constructor(c, e) { this.reply = { c, e }; } }
 
 // Shadow roots below a node, in document order, those inside others included.
@@ -189,11 +192,12 @@ const elsewhere = (t, place) => {
 // Waits until `look` gives something other than undefined, or the time is over;
 // looks again whenever the page changes, and now and then besides, for what
 // changes without a trace in the DOM.
+const waits = new Set();
 const until = (ms, look) => new Promise((resolve) => {
   let ended = false, busy = false, again = false, timer, tick;
   const watched = new WeakSet();
   const watcher = new MutationObserver(() => run());
-  const end = (v) => { ended = true; watcher.disconnect(); clearTimeout(timer); clearInterval(tick); resolve(v); };
+  const end = (v) => { ended = true; waits.delete(end); watcher.disconnect(); clearTimeout(timer); clearInterval(tick); resolve(v); };
   const observe = () => {
     for (const d of [document, ...frames(document).map(([, d]) => d)]) for (const n of [d, ...shadows(d)]) {
       if (watched.has(n)) continue;
@@ -214,6 +218,7 @@ const until = (ms, look) => new Promise((resolve) => {
     else if (again) setTimeout(run, 0); // in a task of its own: looking may itself change the page
   };
   const deadline = now() + ms;
+  waits.add(end);
   run().then(() => {
     if (ended) return;
     observe();
@@ -237,10 +242,10 @@ const withFirst = async (a, f) => {
     return f(el, why);
   });
   if (r !== undefined) return r;
-  const ms = a.of || a.ms;
-  if (why.e && why.el === undefined) return fail('element_not_found', why.e + `, within ${ms}ms`);
-  if (why.e) return fail(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms`);
-  return fail('element_not_found', `Element "${a.t.a}" not found within ${ms}ms: ${elsewhere(a.t, a.in)}`);
+  const ms = a.of;
+  if (why.e && why.el === undefined) return late('element_not_found', why.e + `, within ${ms}ms`);
+  if (why.e) return late(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms`);
+  return late('element_not_found', `Element "${a.t.a}" not found within ${ms}ms: ${elsewhere(a.t, a.in)}`);
 };
 
 // T.find({t, in, ms, as}) waits for the element and keeps it under a key.
@@ -248,3 +253,6 @@ T.find = (a) => withFirst(a, (el) => { if (a.as) saved.set(a.as, el); return don
 
 // T.forget() clears what was saved: at the start of each task.
 T.forget = () => { saved.clear(); loops.length = 0; return done; };
+
+// T.abort() ends all waiting: nobody wants the answers any more.
+T.abort = () => { for (const end of [...waits]) end(undefined); return done; };

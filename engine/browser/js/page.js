@@ -104,3 +104,6 @@ T.frameElement = (place) => {
   const why = {};
   try { return enter(place, why)?.defaultView.frameElement ?? null; } catch { return null; }
 };
+
+// T.settled({}): whether the page stays where it is.
+T.settled = async (a) => ((await settle(a)) ? done : { n: true });

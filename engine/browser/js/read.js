@@ -48,7 +48,7 @@ T.extract = async (a) => {
     return { v: take.map((el) => Object.fromEntries(a.fields.map(([name, f]) => [name, field(el, f)]))) };
   });
   if (r !== undefined) return r;
-  return why.e ? fail('element_not_found', why.e + `, within ${a.of || a.ms}ms`) : { v: [] };
+  return why.e ? late('element_not_found', why.e + `, within ${a.of}ms`) : { v: [], z: true };
 };
 
 // T.exists({t, in}): whether there is a match now.
@@ -81,14 +81,19 @@ T.property = async (a) => {
   return { v };
 };
 
-// T.batch([[function, argument]…]): several reads in one call; one reply each.
+// T.batch([[function, argument, i]…]): several reads in one call, one reply
+// each; i chooses the loop's element. Only the first may wait: what is not
+// there at once after it is left to the next call, so that a page that is
+// replaced while something waits takes no finished result with it.
 T.batch = async (list) => {
   const out = [];
-  for (const [fn, a, at] of list) {
-    if (at !== undefined && at !== null && loops.length) loops[loops.length - 1].i = at;
-    const r = await T[fn](a);
-    if (r.n) return { n: true };
-    out.push({ ...r, t: now() });
+  for (const [fn, a, i] of list) {
+    if (i !== undefined) T.at(i);
+    const r = await T[fn](out.length ? { ...a, ms: 0, settle: false } : a);
+    if (r.n) return out.length ? { v: out } : r;
+    if (r.z && out.length) break;
+    r.t = now();
+    out.push(r);
     if (r.c && a.stop) break;
   }
   return { v: out };
@@ -105,8 +110,8 @@ T.each = async (a) => {
   });
   if (r && r.c) return r;
   if (r && r.n) return r;
-  if (!r && why.e) return fail('element_not_found', why.e + `, within ${a.of || a.ms}ms`);
-  const list = r ? r.v : [];
+  if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
+  const list = r?.v ?? [];
   loops.push({ list, count: list.length, target: a.t, place: a.in, i: 0 });
   return { v: list.length };
 };

@@ -1,0 +1,317 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"time"
+)
+
+// Place says where an action must not stand.
+type Place int
+
+// Places that an action can exclude.
+const (
+	NotInLoop   Place = 1 << iota // in the body of a loop, an if in it included
+	NotInBranch                   // in then or else of an if
+)
+
+// Action is everything about one action: how it is spelled, where it may stand,
+// what it does and how it is explained. It stands in a file of its own and
+// registers itself with define; nothing else has to know of it.
+type Action[V any] struct {
+	Name  string
+	Group string // heading in the reference
+	Doc   string
+	Value Shape[V]
+	Opts  []Opt // beside the options that every action has
+	Not   Place
+	// Unbounded actions are bounded by the task's time alone: every action in
+	// them has a time of its own.
+	Unbounded bool
+	// Finds says that save keeps the element, not the result.
+	Finds   bool
+	Result  string // what it gives, for the reference; empty: {"success":true}
+	Example string // one action, as JSON
+
+	// Exactly one of these does the work. A Read only looks at the page: it
+	// says which function of the page script gives the result, so that the
+	// interpreter can send several in one call.
+	Run  func(ctx context.Context, r *Run, s *Step, v V) (Result, error)
+	Read func(r *Run, s *Step, v V) (Call, error)
+
+	// Check looks at a value together with its options, at parse time.
+	Check func(d *decoder, n *node, s *Step, v V)
+	// Keys adds the keys of the data cache that the value reads.
+	Keys func(v V, to map[string]bool)
+}
+
+// Result is what an action gives, as JSON. Nil stands for {"success":true}.
+type Result = json.RawMessage
+
+var success = Result(`{"success":true}`)
+
+// Call is a function of the page script with its argument, less what the
+// interpreter adds: the frame and the time.
+type Call struct {
+	Fn  string
+	Arg map[string]any
+}
+
+// Opt is an option of one action's own.
+type Opt struct {
+	Name  string
+	Doc   string
+	Shape anyShape
+}
+
+func opt[V any](name string, s Shape[V], doc string) Opt {
+	return Opt{Name: name, Doc: doc, Shape: s.any()}
+}
+
+// definition is an Action without its type.
+type definition struct {
+	name, group, doc, result, example string
+	value                             anyShape
+	opts                              []Opt
+	not                               Place
+	unbounded, finds                  bool
+	run                               func(context.Context, *Run, *Step) (Result, error)
+	read                              func(*Run, *Step) (Call, error)
+	check                             func(*decoder, *node, *Step)
+	keys                              func(*Step, map[string]bool)
+}
+
+// registry holds the definitions by name.
+var registry = map[string]*definition{}
+
+// define registers an action. It panics on a second action of the same name:
+// that is a mistake in this package.
+func define[V any](a Action[V]) struct{} {
+	if registry[a.Name] != nil || a.Name == "" || (a.Run == nil) == (a.Read == nil) {
+		panic("engine: action " + a.Name + " is defined twice, has no name, or not exactly one of Run and Read")
+	}
+	def := &definition{
+		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example,
+		value: a.Value.any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, finds: a.Finds,
+	}
+	if a.Run != nil {
+		def.run = func(ctx context.Context, r *Run, s *Step) (Result, error) { return a.Run(ctx, r, s, s.value.(V)) }
+	} else {
+		def.read = func(r *Run, s *Step) (Call, error) { return a.Read(r, s, s.value.(V)) }
+	}
+	if a.Check != nil {
+		def.check = func(d *decoder, n *node, s *Step) { a.Check(d, n, s, s.value.(V)) }
+	}
+	def.keys = func(s *Step, to map[string]bool) {
+		if a.Keys != nil {
+			a.Keys(s.value.(V), to)
+			return
+		}
+		if k, ok := s.value.(interface{ keys(map[string]bool) }); ok {
+			k.keys(to)
+		}
+	}
+	registry[a.Name] = def
+	return struct{}{}
+}
+
+// ActionNames lists the actions, sorted.
+func ActionNames() []string {
+	names := make([]string, 0, len(registry))
+	for n := range registry {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Step is one action of a task.
+type Step struct {
+	Path    string // such as "3" or "3/loop/do/1"
+	Index   int    // position of the top-level action that it is or is part of
+	Options Options
+
+	def   *definition
+	value any
+	raw   []byte // as the client sent it
+}
+
+// Name is the action's name.
+func (s *Step) Name() string { return s.def.name }
+
+// Options are what stands beside an action.
+type Options struct {
+	Timeout         time.Duration // zero: config.actionTimeout
+	Frame           []Selector    // the frame to look in, outermost first
+	ContinueOnError *bool
+	Save, Push      string
+
+	own map[string]any
+}
+
+// own returns an option of the action's own, or its default.
+func own[V any](s *Step, name string, otherwise V) V {
+	if v, ok := s.Options.own[name]; ok {
+		return v.(V)
+	}
+	return otherwise
+}
+
+// commonOpts are the options of every action.
+var commonOpts = []Opt{
+	opt("timeout", millisShape, "Time for this action. Default: `config.actionTimeout`."),
+	opt("iframe", frameShape, "Looks inside this iframe of the same origin; an array goes into nested ones, outermost first."),
+	opt("continueOnError", boolShape, "Overrides `config.continueOnError` for this action."),
+	opt("save", keyShape, "Keeps the result in the data cache under this key, to be read as `${key}`; actions that find an element keep the element, to be used as `$key`."),
+	opt("push", keyShape, "Appends the result to an array in the data cache."),
+}
+
+// frameShape is one selector of a frame, or several, outermost first.
+var frameShape = Shape[[]Selector]{
+	Words: "selector or array of selectors", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"array","items":` + selectorShape.Schema + `,"minItems":1,"maxItems":10}]}`,
+	read: func(d *decoder, n *node) []Selector {
+		if !n.isArray() {
+			if !n.isString() {
+				d.fault(n, "want the selector of an iframe or an array of them, not %s", n.isA())
+				return nil
+			}
+			return []Selector{selectorShape.read(d, n)}
+		}
+		if len(n.list) == 0 || len(n.list) > 10 {
+			d.fault(n, "want 1 to 10 selectors of iframes, not %d", len(n.list))
+		}
+		var out []Selector
+		for _, e := range n.list {
+			out = append(out, selectorShape.read(d, e))
+		}
+		return out
+	},
+}
+
+// readOptions reads the options of a step into it.
+func (d *decoder) readOptions(n *node, s *Step) {
+	if !n.isObject() {
+		d.fault(n, "want an object of options, not %s", n.isA())
+		return
+	}
+	known := map[string]Opt{}
+	var names []string
+	for _, o := range append(append([]Opt(nil), s.def.opts...), commonOpts...) {
+		if _, ok := known[o.Name]; !ok {
+			known[o.Name] = o
+			names = append(names, o.Name)
+		}
+	}
+	for _, f := range n.fields {
+		o, ok := known[f.key]
+		if !ok {
+			d.fault(f, "%s has no option %q%s", s.def.name, f.key, didYouMean(f.key, names))
+			continue
+		}
+		v := o.Shape.read(d, f)
+		switch f.key {
+		case "timeout":
+			s.Options.Timeout = v.(time.Duration)
+		case "iframe":
+			s.Options.Frame = v.([]Selector)
+		case "continueOnError":
+			b := v.(bool)
+			s.Options.ContinueOnError = &b
+		case "save":
+			s.Options.Save = v.(string)
+		case "push":
+			s.Options.Push = v.(string)
+		default:
+			if s.Options.own == nil {
+				s.Options.own = map[string]any{}
+			}
+			s.Options.own[f.key] = v
+		}
+	}
+}
+
+// MaxSteps bounds the actions of one task, nested ones included.
+const MaxSteps = 1000
+
+// readSteps reads a list of actions.
+func (d *decoder) readSteps(n *node, prefix string, index int) []Step {
+	if !n.isArray() {
+		d.fault(n, "want an array of actions, not %s", n.isA())
+		return nil
+	}
+	steps := make([]Step, 0, len(n.list))
+	for i, a := range n.list {
+		top := index
+		if index < 0 {
+			top = i
+		}
+		if d.steps++; d.steps == MaxSteps+1 {
+			d.fault(n, "want at most %d actions in one task", MaxSteps)
+		}
+		if d.steps > MaxSteps {
+			break
+		}
+		if s, ok := d.readStep(a, fmt.Sprintf("%s%d", prefix, i), top); ok {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
+	s := Step{Path: path, Index: index, raw: n.raw}
+	if !n.isObject() {
+		d.fault(n, `want an action, an object such as {"click":"#buy"}, not %s`, n.isA())
+		return s, false
+	}
+	var action, options *node
+	var names []string
+	for _, f := range n.fields {
+		if f.key == "options" {
+			options = f
+			continue
+		}
+		names = append(names, f.key)
+		if action == nil {
+			action = f
+		}
+	}
+	switch {
+	case action == nil:
+		d.fault(n, `want an action, an object such as {"click":"#buy"}, but there is no action's name in it`)
+		return s, false
+	case len(names) > 1:
+		d.fault(n, "want one action in an object, but there are %d: %q", len(names), names)
+	}
+	s.def = registry[action.key]
+	if s.def == nil {
+		d.fault(action, "action %q is unknown%s", action.key, didYouMean(action.key, ActionNames()))
+		return s, false
+	}
+	if d.inLoop && s.def.not&NotInLoop != 0 {
+		d.fault(action, "%s cannot stand in a loop", s.def.name)
+	}
+	if d.inBranch && s.def.not&NotInBranch != 0 {
+		d.fault(action, "%s cannot stand in then or else", s.def.name)
+	}
+	if options != nil {
+		d.readOptions(options, &s)
+	}
+	before := len(d.faults)
+	d.step = &s
+	s.value = s.def.value.read(d, action)
+	if s.def.check != nil && len(d.faults) == before {
+		s.def.check(d, action, &s)
+	}
+	return s, true
+}
+
+// keys adds the keys of the data cache that the step reads.
+func (s *Step) keys(to map[string]bool) {
+	s.def.keys(s, to)
+	for _, f := range s.Options.Frame {
+		f.keys(to)
+	}
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/engine/browser"
+)
+
+// Chromium is the real [Engine].
+type Chromium struct {
+	Options browser.Options
+	// Egress fetches what uploadFile names by URL, through the same outbound
+	// rules as the browsers. Nil: uploads by URL are refused.
+	Egress Fetcher
+	// Refused says why the outbound rules have refused a host just now, or
+	// nothing. It may be nil.
+	Refused func(host string) string
+	// NoBypass switches byPassChallenge off.
+	NoBypass bool
+	Log      zerolog.Logger
+}
+
+// Launch starts a browser with one clean context.
+func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) {
+	o := e.Options
+	o.Log = e.Log.With().Str("worker", worker).Logger()
+	b, err := browser.Launch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.NewContext(ctx)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return &instance{engine: e, browser: b, tabs: c}, nil
+}
+
+// instance is a browser that plays one task at a time.
+type instance struct {
+	engine  *Chromium
+	browser *browser.Browser
+
+	mu   sync.Mutex
+	tabs *browser.Context
+}
+
+func (in *instance) Gone() <-chan struct{} { return in.browser.Gone() }
+func (in *instance) Close()                { in.browser.Close() }
+
+func (in *instance) context() *browser.Context {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.tabs
+}
+
+// Play runs the task's list.
+func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
+	began := time.Now()
+	cache := st.Cache
+	if cache == nil {
+		cache = NewCache()
+	}
+	tabs := in.context()
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success}
+	if t.network {
+		tabs.WatchNetwork()
+		defer tabs.UnwatchNetwork()
+	}
+	tabs.ForgetElements()
+	stopped := r.play(ctx)
+	if !stopped && ctx.Err() == nil {
+		r.collect(ctx)
+	}
+	return in.outcome(ctx, r, began, stopped)
+}
+
+// outcome sums the run up.
+func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stopped bool) *Outcome {
+	o := &Outcome{End: EndCompleted, Failures: r.failures, Warnings: r.warnings}
+	switch {
+	case r.crashed || in.dead():
+		o.End = EndCrashed
+		go in.Close() // a page whose process died leaves a browser that cannot be trusted
+	case ctx.Err() != nil:
+		o.End = EndOf(ctx)
+		r.tabs.Abort()
+	case stopped:
+		o.End = EndStopped
+	}
+	if o.End == EndCrashed && !r.reportedCrash() {
+		o.Failures = append(o.Failures, Failure{Code: CodeBrowserCrashed, Text: "The browser crashed", Path: r.path})
+	}
+	o.Data, o.Last = r.data()
+	if r.task.Config.Trace {
+		o.Steps = r.steps
+	}
+	o.Duration = time.Since(began)
+	return o
+}
+
+func (in *instance) dead() bool {
+	select {
+	case <-in.browser.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *Run) reportedCrash() bool {
+	n := len(r.failures)
+	return n > 0 && r.failures[n-1].Code == CodeBrowserCrashed
+}
+
+// data is the task's result, and the last other result where captured responses
+// take its place.
+func (r *Run) data() (data, last Result) {
+	switch len(r.captures) {
+	case 0:
+		return r.last, nil
+	case 1:
+		return r.captures[0].result(), r.last
+	}
+	all := make([]json.RawMessage, len(r.captures))
+	for i, c := range r.captures {
+		all[i] = c.result()
+	}
+	return join(all), r.last
+}
+
+// Reset gives the next task a context of its own and disposes of the old one.
+func (in *instance) Reset(ctx context.Context) error {
+	old := in.context()
+	if !old.Used() {
+		return nil
+	}
+	if err := old.Close(ctx); err != nil {
+		return err
+	}
+	if err := in.browser.WipeClipboard(ctx); err != nil {
+		return err
+	}
+	c, err := in.browser.NewContext(ctx)
+	if err != nil {
+		return err
+	}
+	in.mu.Lock()
+	in.tabs = c
+	in.mu.Unlock()
+	return nil
+}
+
+var errNotYet = errors.New("saving a browser's state is not possible yet")
+
+// Save is part of what sessions need over a restart.
+func (in *instance) Save(context.Context) (json.RawMessage, error) {
+	return nil, fmt.Errorf("saving the session: %w", errNotYet)
+}
+
+// Restore puts back what Save gave.
+func (in *instance) Restore(context.Context, json.RawMessage) error {
+	return fmt.Errorf("restoring the session: %w", errNotYet)
+}

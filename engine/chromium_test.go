@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/engine/browser"
+)
+
+// shared is the one Chromium of this test binary.
+var shared struct {
+	sync.Once
+	browser *browser.Browser
+	err     error
+	dir     string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.browser != nil {
+		shared.browser.Close()
+		if left, _ := os.ReadDir(shared.dir); len(left) > 0 && code == 0 {
+			fmt.Fprintln(os.Stderr, "left behind:", left)
+			code = 1
+		}
+		os.RemoveAll(shared.dir)
+	}
+	os.Exit(code)
+}
+
+// newInstance is an instance with a context of its own in the shared browser.
+func newInstance(t testing.TB) *instance {
+	t.Helper()
+	shared.Do(func() {
+		if shared.dir, shared.err = os.MkdirTemp("", "troupe-engine-test"); shared.err != nil {
+			return
+		}
+		if shared.err = os.Chmod(shared.dir, 0o711); shared.err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		shared.browser, shared.err = browser.Launch(ctx, browser.Options{Dir: shared.dir, Log: zerolog.Nop()})
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c, err := shared.browser.NewContext(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &instance{engine: &Chromium{Egress: directFetch}, browser: shared.browser, tabs: c}
+}
+
+// kept is where the files of a test go.
+type kept struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func (k *kept) save(_ context.Context, f File, r io.Reader) (string, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return "", err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.files == nil {
+		k.files = map[string][]byte{}
+	}
+	url := fmt.Sprintf("http://files.test/%d-%s", len(k.files), f.Name)
+	k.files[url] = b
+	return url, nil
+}
+
+// play parses and plays a request with the default time.
+func play(t testing.TB, in *instance, body string, st Stage) *Outcome {
+	t.Helper()
+	task, err := Parse([]byte(body), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), task.Timeout)
+	defer cancel()
+	return in.Play(ctx, task, st)
+}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"troupe/engine/browser"
+)
+
+var _ = define(Action[Text]{
+	Name: "evaluate", Group: "Advanced",
+	Doc: "Runs JavaScript as the body of an async function in the page's own world and gives what it returns, as JSON. " +
+		"The script sees the data cache as the read-only object `saved`; use it rather than `${key}` for whatever was read from a page, so that text of one site does not become code on another.",
+	Value:   nonEmpty("script"),
+	Result:  "any JSON value",
+	Example: `{"evaluate":"return document.title"}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+		script := v.ExpandScript(r.cache)
+		var saved json.RawMessage
+		if strings.Contains(script, "saved") {
+			b, err := r.cache.MarshalJSON()
+			if err != nil {
+				return nil, err
+			}
+			saved = b
+		}
+		place, err := r.place(s)
+		if err != nil {
+			return nil, err
+		}
+		var frame any
+		if place != nil {
+			frame = place
+		}
+		t, err := r.tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if r.input || r.script && t.Loading() {
+			// What came before may be taking the page elsewhere: the script
+			// belongs to where it goes.
+			if _, err := r.call(ctx, s, Call{Fn: "settled"}); err != nil {
+				return nil, err
+			}
+		}
+		r.script = true
+		sctx, cancel := r.strict(ctx)
+		defer cancel()
+		res, err := t.Evaluate(sctx, script, saved, frame)
+		switch {
+		case errors.Is(err, browser.ErrNewDocument):
+			// The script has left its page; that is no reason to run it again
+			// on the next one.
+			return null, nil
+		case errors.Is(err, browser.ErrNoFrameWorld):
+			return nil, Problemf(CodeElementNotFound, "Iframe not found: %q has no document to run a script in", place[len(place)-1].As)
+		case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			return nil, Problemf(CodeTimeout, "The script did not end within %dms", Millis(r.limit))
+		}
+		return res, err
+	},
+})

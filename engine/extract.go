@@ -1,0 +1,131 @@
+package engine
+
+import "maps"
+
+// field is where one field of a record comes from: the text or an attribute of
+// a child, or of the container itself.
+type field struct {
+	name string
+	sel  Selector
+	attr *Text
+}
+
+type extraction struct {
+	from   Selector
+	fields []field
+}
+
+func (e extraction) keys(to map[string]bool) {
+	e.from.keys(to)
+	for _, f := range e.fields {
+		f.sel.keys(to)
+		if f.attr != nil {
+			f.attr.keys(to)
+		}
+	}
+}
+
+const fieldMapSchema = `{"type":"object","additionalProperties":{"anyOf":[{"type":"string","minLength":1},{"type":"array","prefixItems":[{"type":"string","minLength":1},{"type":"string","minLength":1}],"items":false,"minItems":2}]}}`
+
+// fieldMapShape is an object of fields, in the order they were sent.
+var fieldMapShape = Shape[[]field]{
+	Words: "fieldMap", Schema: fieldMapSchema,
+	read: func(d *decoder, n *node) []field {
+		if !n.isObject() {
+			d.fault(n, `want a field map, an object such as {"title":"h3","link":["a","href"]}, not %s`, n.isA())
+			return nil
+		}
+		if len(n.fields) == 0 {
+			d.fault(n, "want a field map with at least one field")
+		}
+		var out []field
+		for _, m := range n.fields {
+			f := field{name: m.key}
+			if m.isArray() {
+				p := pairShape(selectorShape, nonEmpty("attribute")).read(d, m)
+				f.sel, f.attr = p.A, &p.B
+			} else if m.isString() {
+				f.sel = selectorShape.read(d, m)
+			} else {
+				d.fault(m, "want a selector or [selector, attribute], not %s", m.isA())
+			}
+			out = append(out, f)
+		}
+		return out
+	},
+}
+
+var _ = define(Action[extraction]{
+	Name: "extractAll", Group: "Data extraction",
+	Doc: "A record for each element that matches. A field is the text of the first match of a selector inside the container, or with `[selector, attribute]` an attribute of it; " +
+		"`$this` stands for the container itself. What is missing is null. It waits for the first container up to its time; none then is an empty array. " +
+		"The field map is the value's second part or, when the value is a selector alone, `options.fieldMap`.",
+	Value: Shape[extraction]{
+		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"array","prefixItems":[` + selectorShape.Schema + `,` + fieldMapSchema + `],"items":false,"minItems":2}]}`,
+		read: func(d *decoder, n *node) extraction {
+			if n.isString() {
+				return extraction{from: selectorShape.read(d, n)}
+			}
+			p := pairShape(selectorShape, fieldMapShape).read(d, n)
+			return extraction{from: p.A, fields: p.B}
+		},
+	},
+	Opts: []Opt{
+		opt("limit", intShape("number", 0, maxRecords), "Takes only the first so many containers."),
+		opt("fieldMap", fieldMapShape, "The field map, when the value is a selector alone."),
+	},
+	Result:  "array of objects",
+	Example: `{"extractAll":[".product",{"title":"h3","link":["a","href"]}],"options":{"limit":3}}`,
+	Check: func(d *decoder, n *node, s *Step, v extraction) {
+		given := s.Options.own["fieldMap"] != nil
+		switch {
+		case v.fields == nil && !given:
+			d.fault(n, "want [selector, fieldMap], or options.fieldMap beside the selector")
+		case v.fields != nil && given:
+			d.fault(n, "want the field map once: in the value or in options.fieldMap")
+		case given:
+			v.fields = own[[]field](s, "fieldMap", nil)
+			s.value = v
+		}
+	},
+	Read: func(r *Run, s *Step, v extraction) (Call, error) {
+		fields := make([]any, 0, len(v.fields))
+		for _, f := range v.fields {
+			t, err := f.target(r.cache)
+			if err != nil {
+				return Call{}, err
+			}
+			fields = append(fields, []any{f.name, t})
+		}
+		more := map[string]any{"fields": fields}
+		if limit, ok := s.Options.own["limit"]; ok {
+			maps.Copy(more, map[string]any{"limit": limit})
+		}
+		return r.find("extract", v.from, more)
+	},
+})
+
+// maxRecords bounds options.limit.
+const maxRecords = 1_000_000
+
+// fieldTarget is a field as the page script takes it.
+type fieldTarget struct {
+	target
+	Name *string `json:"name,omitempty"`
+}
+
+func (f field) target(c *Cache) (fieldTarget, error) {
+	t, err := f.sel.target(c)
+	if err != nil {
+		return fieldTarget{}, err
+	}
+	out := fieldTarget{target: t}
+	if f.attr != nil {
+		name, err := f.attr.Expand(c)
+		if err != nil {
+			return fieldTarget{}, err
+		}
+		out.Name = &name
+	}
+	return out, nil
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+
+	"troupe/engine/browser"
+)
+
+var _ = define(Action[Pair[Selector, Text]]{
+	Name: "fill", Group: "Interaction",
+	Doc: "Types a text into a field, with real key events for each character. What was in the field is cleared first unless `clear` is false; then the text is appended. " +
+		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled.",
+	Value:   pairShape(selectorShape, textShape("text")),
+	Opts:    []Opt{opt("clear", boolShape, "Whether to clear the field first. Default: true.")},
+	Example: `{"fill":["#user","ada"]}`,
+	Keys:    pairKeys,
+	Run: func(ctx context.Context, r *Run, s *Step, v Pair[Selector, Text]) (Result, error) {
+		text, err := v.B.Expand(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.fill(ctx, s, v.A, text, own(s, "clear", true))
+	},
+})
+
+func pairKeys(v Pair[Selector, Text], to map[string]bool) {
+	v.A.keys(to)
+	v.B.keys(to)
+}
+
+// ready says how a field is to be filled.
+type ready struct {
+	Set   bool           `json:"set"` // done: its value was set
+	Click *browser.Point `json:"click"`
+	Erase bool           `json:"erase"`
+	End   bool           `json:"end"` // go to the end first
+}
+
+func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear bool) error {
+	var f ready
+	ask := func(clicked bool) error {
+		f = ready{}
+		return r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked}, &f)
+	}
+	if err := ask(false); err != nil {
+		return err
+	}
+	t, err := r.tabs.Tab(ctx)
+	if err != nil {
+		return err
+	}
+	if f.Click != nil { // it takes the focus by a click only
+		if err := t.Click(ctx, *f.Click); err != nil {
+			return err
+		}
+		if err := ask(true); err != nil {
+			return err
+		}
+	}
+	r.input = true
+	switch {
+	case f.Set:
+		return nil
+	case f.End:
+		if err := t.Press(ctx, browser.End); err != nil {
+			return err
+		}
+	case f.Erase:
+		// What is marked is gone with the first character; the key makes it
+		// gone too when there is no character.
+		if err := t.Press(ctx, browser.Backspace); err != nil {
+			return err
+		}
+	}
+	return t.Type(ctx, text)
+}

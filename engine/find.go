@@ -1,0 +1,31 @@
+package engine
+
+var _ = define(Action[Selector]{
+	Name: "find", Group: "Finding elements",
+	Doc:     "Waits until an element is in the document. With `save` it can be used as `$key` for as long as it stays there, within this task.",
+	Value:   selectorShape,
+	Finds:   true,
+	Example: `{"find":"#results","options":{"save":"list"}}`,
+	Read: func(r *Run, s *Step, v Selector) (Call, error) {
+		return r.find("find", v, r.saveElement(s))
+	},
+})
+
+var _ = define(Action[Selector]{
+	Name: "waitForElement", Group: "Waiting",
+	Doc:     "Waits until an element is in the document.",
+	Value:   selectorShape,
+	Finds:   true,
+	Example: `{"waitForElement":".hit","options":{"timeout":5000}}`,
+	Read: func(r *Run, s *Step, v Selector) (Call, error) {
+		return r.find("find", v, r.saveElement(s))
+	},
+})
+
+// saveElement is what the page script needs to keep the element it finds.
+func (r *Run) saveElement(s *Step) map[string]any {
+	if s.Options.Save == "" {
+		return nil
+	}
+	return map[string]any{"as": s.Options.Save}
+}

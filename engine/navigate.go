@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+var _ = define(Action[Text]{
+	Name: "open", Group: "Navigation",
+	Doc: "Goes to an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
+		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name.",
+	Value:   urlShape,
+	Example: `{"open":"http://demo.troupe.test/"}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+		address, err := r.address(v)
+		if err != nil {
+			return nil, err
+		}
+		t, err := r.tabs.Tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.open(ctx, s, t, address)
+	},
+})
+
+var _ = define(Action[Text]{
+	Name: "openNewTab", Group: "Navigation",
+	Doc:     "Opens an address in a new tab, which becomes the current one, and waits as `open` does. The other tabs are closed unless `closeOthers` is false.",
+	Value:   urlShape,
+	Opts:    []Opt{opt("closeOthers", boolShape, "Whether to close the other tabs. Default: true.")},
+	Example: `{"openNewTab":"http://demo.troupe.test/login","options":{"closeOthers":false}}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+		address, err := r.address(v)
+		if err != nil {
+			return nil, err
+		}
+		t, err := r.tabs.NewTab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if own(s, "closeOthers", true) {
+			if err := r.tabs.CloseOthers(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+		return nil, r.open(ctx, s, t, address)
+	},
+})
+
+var _ = define(Action[Pair[int, int]]{
+	Name: "setViewportSize", Group: "Navigation",
+	Doc:     "Gives the visible area of the page this width and height, in CSS pixels. It holds for tabs that are opened later in the task, too. Default: 1280 × 720.",
+	Value:   pairShape(intShape("width", 1, maxSide), intShape("height", 1, maxSide)),
+	Example: `{"setViewportSize":[390,844]}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v Pair[int, int]) (Result, error) {
+		return nil, r.tabs.SetSize(ctx, v.A, v.B)
+	},
+})
+
+// maxSide bounds each side of the visible area.
+const maxSide = 8192
+
+// urlShape is an address to go to. One that depends on values is checked when
+// they are filled in.
+var urlShape = Shape[Text]{
+	Words: "URL", Schema: `{"type":"string","minLength":1}`,
+	read: func(d *decoder, n *node) Text {
+		s, ok := wantString(d, n, "a URL")
+		t := parseText(s)
+		if ok && t.Fixed() {
+			address, _ := t.Expand(nil)
+			if _, err := checkURL(address); err != nil {
+				d.fault(n, "%s", err)
+			}
+		}
+		return t
+	},
+}
+
+// checkURL lets through what a task may go to: http, https and about:blank,
+// however it is spelled.
+func checkURL(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	if strings.EqualFold(s, "about:blank") {
+		return "about:blank", nil
+	}
+	want := fmt.Errorf(`want an absolute http or https URL such as "https://example.com/", not %q`, short(s, 100))
+	if strings.ContainsAny(s, "\t\r\n\\") || s == "" {
+		return "", want
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return "", want
+	}
+	if u.Scheme != "http" && u.Scheme != "https" { // url.Parse has made it lower case
+		return "", want
+	}
+	return s, nil
+}
+
+func (r *Run) address(v Text) (string, error) {
+	s, err := v.Expand(r.cache)
+	if err != nil {
+		return "", err
+	}
+	s, err = checkURL(s)
+	if err != nil {
+		return "", Problemf(CodeInvalidValue, "%s", err)
+	}
+	return s, nil
+}
+
+// open navigates a tab and waits for load.
+func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string) error {
+	sctx, cancel := r.strict(ctx)
+	defer cancel()
+	r.input, r.script = false, false
+	err := t.Navigate(sctx, address)
+	var nav *browser.NavigationError
+	switch {
+	case err == nil:
+	case errors.Is(err, browser.ErrDownload):
+		r.awaitDownload(sctx)
+		return nil
+	case errors.As(err, &nav):
+		return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, nav.Text, r.refusedText(address))
+	case ctx.Err() == nil && sctx.Err() != nil:
+		return Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
+	default:
+		return err
+	}
+	return r.awaitLoad(ctx, s, t, address)
+}
+
+// awaitLoad waits for the load event of the current document.
+func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address string) error {
+	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
+	r.settle(arg)
+	reply, err := t.Call(ctx, "load", arg)
+	if err != nil {
+		return err
+	}
+	if reply.Code != "" {
+		t.StopLoading()
+		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
+	}
+	var loaded struct {
+		State  string `json:"state"`
+		Status int    `json:"status"`
+	}
+	if err := json.Unmarshal(reply.Value, &loaded); err != nil {
+		return fmt.Errorf("reading how the page loaded: %w", err)
+	}
+	if loaded.State != "load" {
+		r.warn("after %dms the page's load event was still missing: some of its resources did not arrive", Millis(r.limit))
+	}
+	if loaded.Status >= 400 {
+		r.tabs.Note("status %d", loaded.Status)
+	}
+	return nil
+}
+
+// refusedText says that the operator's outbound rules are the reason, where
+// they are.
+func (r *Run) refusedText(address string) string {
+	if r.engine == nil || r.engine.Refused == nil {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	if why := r.engine.Refused(u.Hostname()); why != "" {
+		return " (" + why + ")"
+	}
+	return ""
+}
+
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// unlimited is the bound of numbers that have none.
+var unlimited = math.Inf(1)

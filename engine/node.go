@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth bounds how deep a request may nest. The language needs about ten
+// levels.
+const maxDepth = 64
+
+// node is one JSON value of a request, with the bytes it was sent as and its
+// place, so that a fault can name it.
+type node struct {
+	parent *node
+	key    string // its name or index in the parent
+	kind   jsontext.Kind
+	raw    []byte
+	str    string  // of a string
+	num    float64 // of a number
+	list   []*node // of an array
+	fields []*node // of an object, in the order they were sent
+}
+
+// path is the JSON Pointer of the value.
+func (n *node) path() string {
+	if n.parent == nil {
+		return ""
+	}
+	return n.parent.path() + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(n.key)
+}
+
+// field returns a member of an object.
+func (n *node) field(name string) *node {
+	for _, f := range n.fields {
+		if f.key == name {
+			return f
+		}
+	}
+	return nil
+}
+
+func (n *node) isNull() bool   { return n.kind == 'n' }
+func (n *node) isString() bool { return n.kind == '"' }
+func (n *node) isArray() bool  { return n.kind == '[' }
+func (n *node) isObject() bool { return n.kind == '{' }
+
+// isA names the kind of value for people: "a number".
+func (n *node) isA() string {
+	switch n.kind {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '[':
+		return "an array"
+	default:
+		return "an object"
+	}
+}
+
+// readNode reads one JSON value and nothing after it. Names that come twice in
+// an object, invalid UTF-8 and too deep nesting are faults.
+func readNode(b []byte) (*node, *Fault) {
+	d := jsontext.NewDecoder(bytes.NewReader(b))
+	n, err := readValue(d, b, nil, "", 0)
+	if err == nil {
+		if _, more := d.ReadToken(); more != io.EOF {
+			err = fmt.Errorf("there is something after the JSON value, at byte %d", d.InputOffset())
+		}
+	}
+	if err != nil {
+		return nil, jsonFault(err)
+	}
+	return n, nil
+}
+
+func readValue(d *jsontext.Decoder, b []byte, parent *node, key string, depth int) (*node, error) {
+	n := &node{parent: parent, key: key, kind: d.PeekKind()}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
+	}
+	t, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	n.kind = t.Kind()
+	start := int(d.InputOffset()) // of a value that is no container: its end
+	switch n.kind {
+	case '"':
+		n.str = t.String()
+	case '0':
+		n.num = t.Float()
+	case '[':
+		start--
+		for i := 0; d.PeekKind() != ']'; i++ {
+			c, err := readValue(d, b, n, strconv.Itoa(i), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.list = append(n.list, c)
+		}
+	case '{':
+		start--
+		for d.PeekKind() != '}' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return nil, err
+			}
+			c, err := readValue(d, b, n, name.String(), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.fields = append(n.fields, c)
+		}
+	}
+	if n.kind == '[' || n.kind == '{' {
+		if _, err := d.ReadToken(); err != nil {
+			return nil, err
+		}
+		n.raw = b[start:d.InputOffset()]
+	}
+	return n, nil
+}
+
+// jsonFault says where and why a body is not JSON.
+func jsonFault(err error) *Fault {
+	var s *jsontext.SyntacticError
+	if errors.As(err, &s) {
+		why := strings.TrimPrefix(s.Err.Error(), "jsontext: ")
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			why = "it ends too early"
+		}
+		return &Fault{Path: string(s.JSONPointer), Message: fmt.Sprintf("the body is not valid JSON at byte %d: %s", s.ByteOffset, why)}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &Fault{Message: "the body is not valid JSON: it ends too early"}
+	}
+	return &Fault{Message: "the body is not valid JSON: " + err.Error()}
+}

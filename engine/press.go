@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+
+	"troupe/engine/browser"
+)
+
+var _ = define(Action[Pair[*Selector, Text]]{
+	Name: "press", Group: "Interaction",
+	Doc: "Presses a key, by its name in `KeyboardEvent.key` or as a character, or a combination joined with `+` such as `Control+A`; the order of the modifiers does not matter. " +
+		"With a selector the element gets the focus first; with `null` the key goes to the active element.",
+	Value: pairShape(Shape[*Selector]{
+		Words: "selector or null", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"null"}]}`,
+		read: func(d *decoder, n *node) *Selector {
+			if n.isNull() {
+				return nil
+			}
+			s := selectorShape.read(d, n)
+			return &s
+		},
+	}, Shape[Text]{
+		Words: "key", Schema: `{"type":"string","minLength":1}`,
+		read: func(d *decoder, n *node) Text {
+			s, ok := wantString(d, n, "a key")
+			t := parseText(s)
+			if ok && t.Fixed() {
+				name, _ := t.Expand(nil)
+				if _, err := browser.ParseChord(name); err != nil {
+					d.fault(n, "%s", err)
+				}
+			}
+			return t
+		},
+	}),
+	Example: `{"press":["#q","Enter"]}`,
+	Keys: func(v Pair[*Selector, Text], to map[string]bool) {
+		if v.A != nil {
+			v.A.keys(to)
+		}
+		v.B.keys(to)
+	},
+	Run: func(ctx context.Context, r *Run, s *Step, v Pair[*Selector, Text]) (Result, error) {
+		name, err := v.B.Expand(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		chord, err := browser.ParseChord(name)
+		if err != nil {
+			return nil, Problemf(CodeInvalidValue, "%s", err)
+		}
+		if v.A != nil {
+			if err := r.ask(ctx, s, "focus", *v.A, nil, nil); err != nil {
+				return nil, err
+			}
+		}
+		t, err := r.tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.input = true
+		return nil, t.Press(ctx, chord)
+	},
+})

@@ -1,0 +1,44 @@
+package engine
+
+var _ = define(Action[Selector]{
+	Name: "getText", Group: "Data extraction",
+	Doc:     "The text of an element, with all that is in it, trimmed.",
+	Value:   selectorShape,
+	Result:  "string",
+	Example: `{"getText":"h1"}`,
+	Read:    func(r *Run, s *Step, v Selector) (Call, error) { return r.find("text", v, nil) },
+})
+
+var _ = define(Action[Selector]{
+	Name: "getHTML", Group: "Data extraction",
+	Doc:     "The inner HTML of an element.",
+	Value:   selectorShape,
+	Result:  "string",
+	Example: `{"getHTML":"main"}`,
+	Read:    func(r *Run, s *Step, v Selector) (Call, error) { return r.find("html", v, nil) },
+})
+
+var _ = define(Action[Pair[Selector, Text]]{
+	Name: "getAttribute", Group: "Data extraction",
+	Doc:     "An attribute of an element, or null when it has none of that name.",
+	Value:   pairShape(selectorShape, nonEmpty("attribute")),
+	Result:  "string or null",
+	Example: `{"getAttribute":["a.link","href"]}`,
+	Keys:    pairKeys,
+	Read: func(r *Run, s *Step, v Pair[Selector, Text]) (Call, error) {
+		name, err := v.B.Expand(r.cache)
+		if err != nil {
+			return Call{}, err
+		}
+		return r.find("attr", v.A, map[string]any{"name": name})
+	},
+})
+
+var _ = define(Action[Selector]{
+	Name: "getValue", Group: "Data extraction",
+	Doc:     "The current value of an input, textarea or select; an array for a select with `multiple`.",
+	Value:   selectorShape,
+	Result:  "string or array of strings",
+	Example: `{"getValue":"#q"}`,
+	Read:    func(r *Run, s *Step, v Selector) (Call, error) { return r.find("value", v, nil) },
+})

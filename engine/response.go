@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"troupe/engine/browser"
+)
+
+// capture is an answer that waitForResponse waits for while later actions run.
+type capture struct {
+	step    *Step
+	wanted  *browser.Wanted
+	pattern string
+	until   time.Time // with a timeout of its own: when it gives up
+	limit   time.Duration
+	body    json.RawMessage
+}
+
+func (c *capture) result() json.RawMessage {
+	if c.body == nil {
+		return null
+	}
+	return c.body
+}
+
+var _ = define(Action[Text]{
+	Name: "waitForResponse", Group: "Advanced",
+	Doc: "Begins to look out for the answer to a fetch or XMLHttpRequest of the page, and lets the list go on. The answer's body becomes the task's `data` at the end: parsed when it is JSON, else a string. " +
+		"The pattern is part of the address, or a regular expression of RE2 that matches it; `/re/flags` is a regular expression with flags. " +
+		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end.",
+	Value:   nonEmpty("pattern"),
+	Opts:    []Opt{opt("method", nonEmpty("HTTP method"), "Only requests with this method.")},
+	Not:     NotInLoop | NotInBranch,
+	Result:  "the answer's body, at the end of the task",
+	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`,
+	Check: func(d *decoder, n *node, s *Step, v Text) {
+		d.network = true
+		if v.Fixed() {
+			p, _ := v.Expand(nil)
+			if _, err := urlMatcher(p); err != nil {
+				d.fault(n, "%s", err)
+			}
+		}
+	},
+	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+		c := &capture{step: s, limit: r.timeOf(s)}
+		if s.Options.Timeout > 0 {
+			c.until = time.Now().Add(c.limit)
+		}
+		r.captures = append(r.captures, c)
+		pattern, err := v.Expand(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		matches, err := urlMatcher(pattern)
+		if err != nil {
+			return nil, Problemf(CodeInvalidValue, "%s", err)
+		}
+		method := ""
+		if m, ok := s.Options.own["method"]; ok {
+			if method, err = m.(Text).Expand(r.cache); err != nil {
+				return nil, err
+			}
+		}
+		c.pattern = pattern
+		c.wanted = &browser.Wanted{Match: func(url, m string) bool {
+			return (method == "" || strings.EqualFold(method, m)) && matches(url)
+		}}
+		r.tabs.Want(c.wanted)
+		return nil, nil
+	},
+})
+
+var slashed = regexp.MustCompile(`^/(.+)/([a-zA-Z]*)$`)
+
+// urlMatcher reads a pattern for addresses.
+func urlMatcher(p string) (func(string) bool, error) {
+	if m := slashed.FindStringSubmatch(p); m != nil && !looksLikePath(p, m[2]) {
+		flags := ""
+		for _, f := range m[2] {
+			switch f {
+			case 'i', 's', 'm':
+				flags += string(f)
+			case 'g', 'u', 'y', 'd', 'v': // mean nothing here
+			default:
+				return nil, Problemf(CodeInvalidValue, "pattern %q has an unknown flag %q: want i, m or s", short(p, 100), string(f))
+			}
+		}
+		re := m[1]
+		if flags != "" {
+			re = "(?" + flags + ")" + re
+		}
+		c, err := regexp.Compile(re)
+		if err != nil {
+			return nil, Problemf(CodeInvalidValue, "pattern %q is no RE2 expression: %v", short(p, 100), err)
+		}
+		return c.MatchString, nil
+	}
+	c, err := regexp.Compile(p)
+	return func(url string) bool {
+		return strings.Contains(url, p) || err == nil && c.MatchString(url)
+	}, nil
+}
+
+// looksLikePath tells "/api/users" from "/re/flags": what follows the last slash
+// would have to be flags, each once.
+func looksLikePath(p, flags string) bool {
+	for _, f := range flags {
+		if !strings.ContainsRune("dgimsuvy", f) || strings.Count(flags, string(f)) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// collect waits for the answers that have not come yet. One that does not come
+// is a failed action, and stops nothing that was done.
+func (r *Run) collect(ctx context.Context) {
+	after := time.Now()
+	for _, c := range r.captures {
+		if c.wanted == nil {
+			continue // it failed when it began
+		}
+		until := c.until
+		if until.IsZero() {
+			until = after.Add(r.task.Config.ActionTimeout)
+		}
+		err := r.await(ctx, c, until)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = r.keep(c.step, c.body)
+		}
+		if err == nil {
+			continue
+		}
+		r.path = c.step.Path
+		p := r.problem(c.step, err)
+		c.body = nil
+		r.failures = append(r.failures, Failure{Code: p.Code, Text: p.Text, Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
+	}
+}
+
+func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
+	select {
+	case <-c.wanted.Done(): // it may have come in time although we look late
+	default:
+		t := time.NewTimer(time.Until(until))
+		defer t.Stop()
+		select {
+		case <-c.wanted.Done():
+		case <-t.C:
+			return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
+		case <-r.tabs.Gone():
+			return browser.ErrGone
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	b, err := c.wanted.Body()
+	if err != nil {
+		if errors.Is(err, browser.ErrGone) {
+			return err
+		}
+		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %v", c.pattern, err)
+	}
+	c.body = bodyJSON(b)
+	return nil
+}
+
+// bodyJSON is a body as JSON: itself if it is, else as a string.
+func bodyJSON(b []byte) json.RawMessage {
+	if json.Valid(b) && utf8.Valid(b) {
+		return json.RawMessage(b)
+	}
+	s, _ := json.Marshal(strings.ToValidUTF8(string(b), "\uFFFD"))
+	return s
+}

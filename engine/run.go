@@ -1,0 +1,393 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// MaxResult bounds what one action gives and what one task keeps, in bytes.
+const MaxResult = 16 << 20
+
+// grace is how much longer we wait than the page does: the page knows better
+// why something was not found.
+const grace = 750 * time.Millisecond
+
+// Run is one playing of a task. It alone knows times, save, push, frames,
+// continueOnError and the trace; actions know none of them.
+type Run struct {
+	task   *Task
+	stage  Stage
+	tabs   *browser.Context
+	cache  *Cache
+	engine *Chromium
+
+	failures []Failure
+	warnings []Warning
+	steps    []StepReport
+	captures []*capture
+	last     Result // of the last top-level action that is no waitForResponse
+
+	deadline time.Time     // of the step that runs
+	limit    time.Duration // the time that it was given
+	path     string
+	input    bool // input was sent, so the page may be about to leave
+	script   bool // a script ran, with the same effect
+	kept     int  // bytes in the data cache by this task
+	loop     *loopState
+	frame    []Selector // of the loop that runs
+	crashed  bool
+}
+
+// errStopped says that an action inside failed and the list was to stop there.
+var errStopped = errors.New("a nested action stopped the list")
+
+// play runs the top-level list and reports whether it was stopped.
+func (r *Run) play(ctx context.Context) (stopped bool) {
+	for i := 0; i < len(r.task.Steps); {
+		if ctx.Err() != nil {
+			return false
+		}
+		n := r.fusable(r.task.Steps[i:])
+		if n > 1 {
+			last, err := r.fused(ctx, r.task.Steps[i:i+n])
+			r.last = last
+			if err != nil {
+				return true
+			}
+			i += n
+			continue
+		}
+		s := &r.task.Steps[i]
+		res, err := r.step(ctx, s)
+		if s.def.name != "waitForResponse" {
+			r.last = res
+		}
+		if err != nil {
+			return true
+		}
+		i++
+	}
+	return false
+}
+
+// list runs a nested list and returns its last result.
+func (r *Run) list(ctx context.Context, steps []Step) (Result, error) {
+	res := success
+	for i := 0; i < len(steps); {
+		if err := ctx.Err(); err != nil {
+			return res, err
+		}
+		var err error
+		n := r.fusable(steps[i:])
+		if n > 1 {
+			res, err = r.fused(ctx, steps[i:i+n])
+		} else {
+			n = 1
+			res, err = r.step(ctx, &steps[i])
+		}
+		if err != nil {
+			return res, err
+		}
+		i += n
+	}
+	return res, nil
+}
+
+// null is the result of an action that failed.
+var null = Result("null")
+
+// step runs one action within its time. Its error is errStopped when the list
+// must not go on; the failure itself is in r.failures.
+func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
+	began := time.Now()
+	r.path = s.Path
+	sctx := ctx
+	if !s.def.unbounded {
+		r.limit = r.timeOf(s)
+		r.deadline = began.Add(r.limit)
+		var cancel context.CancelFunc
+		sctx, cancel = context.WithDeadline(ctx, r.deadline.Add(grace))
+		defer cancel()
+	}
+	res, err := r.act(sctx, s)
+	return r.ended(ctx, s, began, res, err)
+}
+
+// timeOf is how long the step may take.
+func (r *Run) timeOf(s *Step) time.Duration {
+	if s.Options.Timeout > 0 {
+		return s.Options.Timeout
+	}
+	return r.task.Config.ActionTimeout
+}
+
+// act does the step's work. A panic is this action's failure and nothing more.
+func (r *Run) act(ctx context.Context, s *Step) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = nil, Problemf(CodeInternal, "%s failed unexpectedly: %v", s.def.name, p)
+		}
+	}()
+	if s.def.run != nil {
+		return s.def.run(ctx, r, s)
+	}
+	call, err := s.def.read(r, s)
+	if err != nil {
+		return nil, err
+	}
+	return r.call(ctx, s, call)
+}
+
+// ended records how a step ended: its result in the caches, its failure, its
+// line in the trace.
+func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, err error) (Result, error) {
+	if res == nil {
+		res = success
+	}
+	if err == nil {
+		err = r.keep(s, res)
+	}
+	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration()}
+	if r.stage.OnStep != nil || r.task.Config.Trace {
+		report.Notes = r.notes(ctx)
+	}
+	var stop error
+	if err != nil {
+		res = null
+		if ctx.Err() != nil && !errors.Is(err, errStopped) {
+			// The whole task is over: that is no failure of this action.
+			report.Error = "cut off by the end of the task"
+			r.report(report)
+			return res, ctx.Err()
+		}
+		if !errors.Is(err, errStopped) {
+			p := r.problem(s, err)
+			report.Error, report.Code = p.Text, p.Code
+			r.failures = append(r.failures, Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Action: s.raw})
+		}
+		if !r.continues(s) || r.crashed {
+			stop = errStopped
+		}
+	} else {
+		report.Result = res
+	}
+	r.report(report)
+	return res, stop
+}
+
+func (r *Run) report(s StepReport) {
+	if r.task.Config.Trace {
+		r.steps = append(r.steps, s)
+	}
+	if r.stage.OnStep != nil {
+		r.stage.OnStep(s)
+	}
+}
+
+func (r *Run) continues(s *Step) bool {
+	if s.Options.ContinueOnError != nil {
+		return *s.Options.ContinueOnError
+	}
+	return r.task.Config.ContinueOnError
+}
+
+func (r *Run) iteration() *int {
+	if r.loop == nil {
+		return nil
+	}
+	i := r.loop.i
+	return &i
+}
+
+// keep carries out save and push. Actions that find an element have kept the
+// element itself.
+func (r *Run) keep(s *Step, res Result) error {
+	if len(res) > MaxResult {
+		return Problemf(CodeInvalidValue, "the result of %s has %d bytes, and %d are the limit", s.def.name, len(res), MaxResult)
+	}
+	if (s.Options.Save != "" && !s.def.finds) || s.Options.Push != "" {
+		if r.kept += len(res); r.kept > 4*MaxResult {
+			return Problemf(CodeInvalidValue, "the data cache of one task holds at most %d bytes", 4*MaxResult)
+		}
+	}
+	if s.Options.Save != "" && !s.def.finds {
+		r.cache.Set(s.Options.Save, res)
+	}
+	if s.Options.Push != "" {
+		r.cache.Push(s.Options.Push, res)
+		if r.loop != nil {
+			r.loop.push(s.Options.Push, res)
+		}
+	}
+	return nil
+}
+
+// problem turns any error of an action into one with a code and a sentence.
+func (r *Run) problem(s *Step, err error) *Problem {
+	var p *Problem
+	var script *browser.ScriptError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &script):
+		return Problemf(CodeScriptError, "%s", script.Text)
+	case errors.Is(err, browser.ErrGone):
+		r.crashed = true
+		return Problemf(CodeBrowserCrashed, "The browser crashed while %s ran", s.def.name)
+	case errors.Is(err, browser.ErrDetached):
+		if r.tabCrashed() {
+			r.crashed = true
+			return Problemf(CodeBrowserCrashed, "The page crashed while %s ran", s.def.name)
+		}
+		return Problemf(CodeElementGone, "the tab was closed while %s ran", s.def.name)
+	case errors.Is(err, context.DeadlineExceeded):
+		return Problemf(CodeTimeout, "%s did not end within %dms: the page does not answer", s.def.name, Millis(r.limit))
+	default:
+		return Problemf(CodeInternal, "%s failed: %v", s.def.name, err)
+	}
+}
+
+func (r *Run) warn(format string, args ...any) {
+	if len(r.warnings) < 1000 {
+		r.warnings = append(r.warnings, Warning{Path: r.path, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// call runs a function of the page script for a step and returns its value.
+func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
+	tab, err := r.tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	arg, err := r.argument(s, c)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := tab.Call(ctx, c.Fn, arg)
+	if err != nil {
+		if r.tabEnded(tab, err) {
+			err = browser.ErrDetached
+		}
+		return nil, err
+	}
+	return r.replied(reply)
+}
+
+// argument adds the frame and the time to what a call says itself.
+func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
+	arg := c.Arg
+	if arg == nil {
+		arg = map[string]any{}
+	}
+	arg["ms"] = max(0, Millis(time.Until(r.deadline)))
+	arg["of"] = Millis(r.limit)
+	r.settle(arg)
+	place, err := r.place(s)
+	if err != nil {
+		return nil, err
+	}
+	if place != nil {
+		arg["in"] = place
+	}
+	return arg, nil
+}
+
+// settle lets the page begin to leave before it is looked at, after whatever may
+// have made it leave.
+func (r *Run) settle(arg map[string]any) {
+	if r.input || r.script {
+		arg["settle"] = true
+		r.input, r.script = false, false
+	}
+}
+
+// place is the frame that a step looks in: its own, or that of the loop.
+func (r *Run) place(s *Step) ([]target, error) {
+	frames := s.Options.Frame
+	if frames == nil {
+		frames = r.frame
+	}
+	var place []target
+	for _, f := range frames {
+		t, err := f.target(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		place = append(place, t)
+	}
+	return place, nil
+}
+
+func (r *Run) replied(reply *browser.Reply) (Result, error) {
+	for _, w := range reply.Warnings {
+		r.warn("%s", w)
+	}
+	if reply.Code != "" {
+		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
+	}
+	return Result(reply.Value), nil
+}
+
+// tab is the current tab.
+func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
+	t, err := r.tabs.Tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Arrived(ctx)
+}
+
+// tabEnded reports whether a call failed because its tab has closed.
+func (r *Run) tabEnded(t *browser.Tab, err error) bool {
+	return errors.Is(err, browser.ErrDetached) && !t.Crashed()
+}
+
+func (r *Run) tabCrashed() bool { return r.tabs.Crashed() }
+
+// notes are what happened beside the actions: dialogs, popups, downloads.
+func (r *Run) notes(ctx context.Context) []string {
+	return append(r.tabs.Notes(), r.downloads(ctx)...)
+}
+
+// find is a call with a selector.
+func (r *Run) find(fn string, sel Selector, more map[string]any) (Call, error) {
+	t, err := sel.target(r.cache)
+	if err != nil {
+		return Call{}, err
+	}
+	if more == nil {
+		more = map[string]any{}
+	}
+	more["t"] = t
+	return Call{Fn: fn, Arg: more}, nil
+}
+
+// ask is find and call at once, with the value decoded into out.
+func (r *Run) ask(ctx context.Context, s *Step, fn string, sel Selector, more map[string]any, out any) error {
+	c, err := r.find(fn, sel, more)
+	if err != nil {
+		return err
+	}
+	v, err := r.call(ctx, s, c)
+	if err != nil {
+		return err
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(v, out); err != nil {
+		return fmt.Errorf("reading the page's answer to %s: %w", fn, err)
+	}
+	return nil
+}
+
+// strict bounds a call by the step's own time, without the grace that calls
+// into the page get.
+func (r *Run) strict(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, r.deadline)
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// shot is what to take a picture of.
+type shot struct {
+	what    string // viewport, fullpage, or empty for an element
+	element Selector
+}
+
+func (s shot) keys(to map[string]bool) { s.element.keys(to) }
+
+var _ = define(Action[shot]{
+	Name: "screenshot", Group: "Screenshot",
+	Doc: "Takes a picture and gives its address. `viewport` is what can be seen, `fullpage` the whole page, which is first scrolled through so that what loads late is there, and a selector one element. " +
+		"A picture has at most 40 million pixels.",
+	Value: Shape[shot]{
+		Words: "viewport, fullpage or selector", Schema: `{"type":"string","minLength":1}`,
+		read: func(d *decoder, n *node) shot {
+			if n.isString() && (n.str == "viewport" || n.str == "fullpage") {
+				return shot{what: n.str}
+			}
+			return shot{element: selectorShape.read(d, n)}
+		},
+	},
+	Opts: []Opt{
+		opt("format", enumShape("a format", "png", "jpeg", "webp"), "Default: `png`."),
+		opt("quality", intShape("quality", 1, 100), "1 to 100, for jpeg and webp."),
+	},
+	Not:     NotInLoop,
+	Result:  `{"success":true,"url":string}`,
+	Example: `{"screenshot":"viewport"}`,
+	Check: func(d *decoder, n *node, s *Step, v shot) {
+		if _, ok := s.Options.own["quality"]; ok && own(s, "format", "png") == "png" {
+			d.fault(n, "quality is for jpeg and webp: a png has none")
+		}
+	},
+	Run: func(ctx context.Context, r *Run, s *Step, v shot) (Result, error) {
+		p := browser.Picture{Format: own(s, "format", "png"), Quality: own(s, "quality", 0)}
+		t, err := r.tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch v.what {
+		case "fullpage":
+			// The page gets most of the time to unroll, the picture the rest.
+			whole, err := t.Unroll(ctx, Millis(time.Until(r.deadline)*7/10))
+			if err != nil {
+				return nil, err
+			}
+			p.Clip = &whole
+		case "":
+			p.Clip = new(browser.Box)
+			if err := r.ask(ctx, s, "box", v.element, nil, p.Clip); err != nil {
+				return nil, err
+			}
+		}
+		picture, err := t.Screenshot(ctx, p)
+		if err != nil {
+			if errors.Is(err, browser.ErrTooLarge) {
+				return nil, Problemf(CodeInvalidValue, "%s", err)
+			}
+			return nil, err
+		}
+		return r.saveFile(ctx, File{Account: r.stage.Account, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
+	},
+})
+
+// saveFile keeps a picture and gives its address.
+func (r *Run) saveFile(ctx context.Context, f File, b []byte) (Result, error) {
+	if r.stage.SaveFile == nil {
+		return nil, Problemf(CodeInternal, "there is no place to keep files")
+	}
+	url, err := r.stage.SaveFile(ctx, f, bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("keeping the file: %w", err)
+	}
+	return json.Marshal(struct {
+		Success bool   `json:"success"`
+		URL     string `json:"url"`
+	}{true, url})
+}

@@ -1,0 +1,26 @@
+package engine
+
+import "context"
+
+var _ = define(Action[float64]{
+	Name: "scrollY", Group: "Scrolling",
+	Doc:     "Scrolls the page by so many CSS pixels: down, or up when negative. A very large number reaches the end. On a page that does not scroll as a whole, its largest scrollable area scrolls.",
+	Value:   numberShape("pixels", -maxScroll, maxScroll),
+	Example: `{"scrollY":600}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
+		return r.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"y": v}})
+	},
+})
+
+var _ = define(Action[float64]{
+	Name: "scrollX", Group: "Scrolling",
+	Doc:     "Scrolls the page sideways by so many CSS pixels: to the right, or to the left when negative.",
+	Value:   numberShape("pixels", -maxScroll, maxScroll),
+	Example: `{"scrollX":200}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
+		return r.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"x": v}})
+	},
+})
+
+// maxScroll is more than any page has.
+const maxScroll = 1e9

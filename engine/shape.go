@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// decoder reads the nodes of one request and collects what is wrong with them.
+type decoder struct {
+	faults []Fault
+	files  []Upload
+	steps  int
+
+	inLoop, inBranch bool
+	config           Config
+	network          bool  // an action looks at requests
+	step             *Step // the step whose value is read
+}
+
+func (d *decoder) fault(n *node, format string, args ...any) {
+	d.faults = append(d.faults, Fault{Path: n.path(), Message: fmt.Sprintf(format, args...)})
+}
+
+// Shape is how a value is spelled in JSON: how it is read, and how it is
+// described to people and to programs.
+type Shape[V any] struct {
+	Words  string // for people: "selector", "[selector, text]"
+	Schema string // JSON Schema
+	read   func(*decoder, *node) V
+}
+
+// anyShape is a Shape without its type, for tables.
+type anyShape struct {
+	words, schema string
+	read          func(*decoder, *node) any
+}
+
+func (s Shape[V]) any() anyShape {
+	return anyShape{words: s.Words, schema: s.Schema, read: func(d *decoder, n *node) any { return s.read(d, n) }}
+}
+
+func wantString(d *decoder, n *node, what string) (string, bool) {
+	if !n.isString() {
+		d.fault(n, "want %s, a string, not %s", what, n.isA())
+		return "", false
+	}
+	return n.str, true
+}
+
+var selectorShape = Shape[Selector]{
+	Words: "selector", Schema: `{"type":"string","minLength":1}`,
+	read: func(d *decoder, n *node) Selector {
+		s, ok := wantString(d, n, "a selector")
+		if ok && strings.TrimSpace(s) == "" {
+			d.fault(n, "want a selector, not an empty string")
+		}
+		return parseSelector(strings.TrimSpace(s))
+	},
+}
+
+func textShape(what string) Shape[Text] {
+	return Shape[Text]{
+		Words: what, Schema: `{"type":"string"}`,
+		read: func(d *decoder, n *node) Text {
+			s, _ := wantString(d, n, "a "+what)
+			return parseText(s)
+		},
+	}
+}
+
+// nonEmpty is a text that must hold something.
+func nonEmpty(what string) Shape[Text] {
+	return Shape[Text]{
+		Words: what, Schema: `{"type":"string","minLength":1}`,
+		read: func(d *decoder, n *node) Text {
+			s, ok := wantString(d, n, "a "+what)
+			if ok && strings.TrimSpace(s) == "" {
+				d.fault(n, "want a %s, not an empty string", what)
+			}
+			return parseText(s)
+		},
+	}
+}
+
+var boolShape = Shape[bool]{
+	Words: "boolean", Schema: `{"type":"boolean"}`,
+	read: func(d *decoder, n *node) bool {
+		if n.kind != 't' && n.kind != 'f' {
+			d.fault(n, "want true or false, not %s", n.isA())
+		}
+		return n.kind == 't'
+	},
+}
+
+// trueShape is for actions that have nothing to say.
+var trueShape = Shape[struct{}]{
+	Words: "true", Schema: `{"const":true}`,
+	read: func(d *decoder, n *node) struct{} {
+		if n.kind != 't' {
+			d.fault(n, "want true, not %s", n.describe())
+		}
+		return struct{}{}
+	},
+}
+
+// describe shows a small value, or names its kind.
+func (n *node) describe() string {
+	switch n.kind {
+	case 't':
+		return "true"
+	case 'f':
+		return "false"
+	case '"':
+		if len(n.str) <= 40 {
+			return fmt.Sprintf("%q", n.str)
+		}
+	case '0':
+		return fmt.Sprint(n.num)
+	}
+	return n.isA()
+}
+
+func numberShape(what string, min, max float64) Shape[float64] {
+	return Shape[float64]{
+		Words: what, Schema: numberSchema("number", min, max),
+		read: func(d *decoder, n *node) float64 {
+			if n.kind != '0' {
+				d.fault(n, "want %s, a number, not %s", what, n.isA())
+				return 0
+			}
+			if n.num < min || n.num > max {
+				d.fault(n, "want %s %s, not %v", what, bounds(min, max), n.num)
+			}
+			return n.num
+		},
+	}
+}
+
+func intShape(what string, min, max float64) Shape[int] {
+	return Shape[int]{
+		Words: what, Schema: numberSchema("integer", min, max),
+		read: func(d *decoder, n *node) int {
+			if n.kind != '0' {
+				d.fault(n, "want %s, a whole number, not %s", what, n.isA())
+				return 0
+			}
+			if n.num != math.Trunc(n.num) {
+				d.fault(n, "want %s, a whole number, not %v", what, n.num)
+				return 0
+			}
+			if n.num < min || n.num > max {
+				d.fault(n, "want %s %s, not %v", what, bounds(min, max), n.num)
+				return 0
+			}
+			return int(n.num)
+		},
+	}
+}
+
+func numberSchema(kind string, min, max float64) string {
+	s := `{"type":"` + kind + `"`
+	if !math.IsInf(min, 0) {
+		s += fmt.Sprintf(`,"minimum":%v`, min)
+	}
+	if !math.IsInf(max, 0) {
+		s += fmt.Sprintf(`,"maximum":%.0f`, max)
+	}
+	return s + "}"
+}
+
+func bounds(min, max float64) string {
+	switch {
+	case math.IsInf(max, 1):
+		return fmt.Sprintf("of at least %v", min)
+	case math.IsInf(min, -1):
+		return fmt.Sprintf("of at most %.0f", max)
+	default:
+		return fmt.Sprintf("from %v to %.0f", min, max)
+	}
+}
+
+// maxMillis bounds every time in a request: a day is longer than any task.
+const maxMillis = 24 * 60 * 60 * 1000
+
+// millisShape is a time above zero.
+var millisShape = Shape[time.Duration]{
+	Words: "milliseconds", Schema: `{"type":"number","exclusiveMinimum":0,"maximum":86400000}`,
+	read: func(d *decoder, n *node) time.Duration {
+		if n.kind != '0' {
+			d.fault(n, "want a number of milliseconds, not %s", n.isA())
+			return 0
+		}
+		if n.num <= 0 || n.num > maxMillis {
+			d.fault(n, "want a number of milliseconds above 0 and up to %d, not %v", maxMillis, n.num)
+			return 0
+		}
+		return time.Duration(n.num * float64(time.Millisecond))
+	},
+}
+
+// keyShape is a key of a cache.
+var keyShape = Shape[string]{
+	Words: "key", Schema: `{"type":"string","pattern":"^` + keyPattern + `$"}`,
+	read: func(d *decoder, n *node) string {
+		s, ok := wantString(d, n, "a key")
+		switch {
+		case !ok:
+		case !keyOnly.MatchString(s):
+			d.fault(n, "want a key of letters, digits, '_', '.' and '-' that begins with a letter or '_', not %q", s)
+		case s == "this":
+			d.fault(n, `"this" is reserved for the current element of a loop: choose another key`)
+		}
+		return s
+	},
+}
+
+func enumShape(what string, of ...string) Shape[string] {
+	return Shape[string]{
+		Words: strings.Join(of, " or "), Schema: `{"enum":["` + strings.Join(of, `","`) + `"]}`,
+		read: func(d *decoder, n *node) string {
+			for _, o := range of {
+				if n.isString() && n.str == o {
+					return o
+				}
+			}
+			d.fault(n, "want %s, one of %s, not %s%s", what, strings.Join(of, ", "), n.describe(), didYouMean(n.str, of))
+			return of[0]
+		},
+	}
+}
+
+// Pair is an array of two.
+type Pair[A, B any] struct {
+	A A
+	B B
+}
+
+func pairShape[A, B any](a Shape[A], b Shape[B]) Shape[Pair[A, B]] {
+	words := "[" + a.Words + ", " + b.Words + "]"
+	return Shape[Pair[A, B]]{
+		Words: words, Schema: `{"type":"array","prefixItems":[` + a.Schema + `,` + b.Schema + `],"items":false,"minItems":2}`,
+		read: func(d *decoder, n *node) (p Pair[A, B]) {
+			if !n.isArray() || len(n.list) != 2 {
+				got := n.isA()
+				if n.isArray() {
+					got = fmt.Sprintf("an array of %d", len(n.list))
+				}
+				d.fault(n, "want %s, not %s", words, got)
+				return p
+			}
+			p.A, p.B = a.read(d, n.list[0]), b.read(d, n.list[1])
+			return p
+		},
+	}
+}
+
+// didYouMean names the nearest of the known words, when one is near.
+func didYouMean(word string, known []string) string {
+	best, at := "", 3
+	for _, k := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at && d < (len(word)+1)/2+1 {
+			best, at = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance counts the letters to change, add, drop or swap between two words.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	var d [66][66]int
+	for i := 0; i <= len(a); i++ {
+		for j := 0; j <= len(b); j++ {
+			switch {
+			case i == 0 || j == 0:
+				d[i][j] = i + j
+			default:
+				cost := 1
+				if a[i-1] == b[j-1] {
+					cost = 0
+				}
+				d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+					d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+				}
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}

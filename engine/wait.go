@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+var _ = define(Action[float64]{
+	Name: "wait", Group: "Waiting",
+	Doc:       "Does nothing for so many milliseconds. It is bounded by the task's time only.",
+	Value:     numberShape("milliseconds", 0, maxMillis),
+	Unbounded: true,
+	Example:   `{"wait":250}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
+		t := time.NewTimer(time.Duration(v * float64(time.Millisecond)))
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return nil, nil
+		case <-r.tabs.Gone():
+			return nil, browser.ErrGone
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	},
+})
+
+var _ = define(Action[string]{
+	Name: "waitForEvent", Group: "Waiting",
+	Doc: "Waits for the page: `load` until its load event has come, `networkidle` until it has loaded and no request has been under way for 500 ms " +
+		"(event streams, sockets and beacons do not count). After an action that has started a navigation, the new document is meant.",
+	Value:   enumShape("an event", "load", "networkidle"),
+	Example: `{"waitForEvent":"load"}`,
+	Check: func(d *decoder, n *node, s *Step, v string) {
+		if v == "networkidle" {
+			d.network = true
+		}
+	},
+	Run: func(ctx context.Context, r *Run, s *Step, v string) (Result, error) {
+		t, err := r.tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
+		r.settle(arg)
+		reply, err := t.Call(ctx, "load", arg)
+		if err != nil {
+			return nil, err
+		}
+		if reply.Code != "" || strings.Contains(string(reply.Value), `"resources"`) {
+			return nil, Problemf(CodeTimeout, "The load event did not come within %dms: the page still waits for resources", Millis(r.limit))
+		}
+		if v == "load" {
+			return nil, nil
+		}
+		sctx, cancel := r.strict(ctx)
+		defer cancel()
+		err = r.tabs.WaitIdle(sctx)
+		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			return nil, Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), underWay(r.tabs.Active()))
+		}
+		return nil, err
+	},
+})
+
+// underWay names requests that keep a page from being idle.
+func underWay(urls []string) string {
+	if len(urls) == 0 {
+		return "requests came again and again"
+	}
+	for i, u := range urls {
+		urls[i] = short(u, 120)
+	}
+	if len(urls) > 3 {
+		urls = append(urls[:3], "…")
+	}
+	return "still under way: " + strings.Join(urls, ", ")
+}
