@@ -21,7 +21,16 @@ type Options struct {
 	// SyncEvery is how long a write that is not durable may stay unsynced.
 	// Zero: one second.
 	SyncEvery time.Duration
+	// MinFree is how many bytes must be free on the disk: with fewer, writes
+	// give [ErrFull]. Deletions go on. Zero: 64 MiB; negative: no bound.
+	//
+	// Badger writes through mapped memory, and a disk that is full to the last
+	// page ends the process.
+	MinFree int64
 }
+
+// ErrFull: the disk has too little space left.
+var ErrFull = errors.New("the disk is nearly full")
 
 // Badger is the embedded [Store]. One goroutine decides and commits all
 // changes, as many at once as are waiting; another one syncs, so that a change
@@ -41,6 +50,7 @@ type Badger struct {
 	wrote    chan struct{} // the writer has ended
 	synced   chan struct{} // the syncer has ended
 	dirty    atomic.Bool   // something was committed since the last sync
+	full     atomic.Bool   // the disk has too little space left
 
 	// What follows belongs to the writer.
 	revision uint64 // the last one that was given
@@ -55,6 +65,9 @@ type Badger struct {
 func OpenBadger(dir string, o Options) (*Badger, error) {
 	if o.SyncEvery <= 0 {
 		o.SyncEvery = time.Second
+	}
+	if o.MinFree == 0 {
+		o.MinFree = 64 << 20
 	}
 	lock, err := lockFolder(dir)
 	if err != nil {
@@ -77,8 +90,9 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 		lock.Close()
 		return nil, fmt.Errorf("load the store in %s: %w", dir, err)
 	}
+	b.checkSpace(o.MinFree)
 	go b.write()
-	go b.syncAll(o.SyncEvery)
+	go b.syncAll(o)
 	return b, nil
 }
 

@@ -18,13 +18,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// isDamage tells an error of the data from one of the machine.
+// machine lists the faults that are none of the data.
+var machine = []syscall.Errno{
+	syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
+	syscall.ENOMEM, syscall.EBUSY, syscall.EAGAIN, syscall.EINTR, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG,
+}
+
+// isDamage tells an error of the data from one of the machine. Badger keeps
+// only the text of the errors that it wraps, so the text has to tell.
 func isDamage(err error) bool {
-	var no syscall.Errno
-	if errors.As(err, &no) {
-		return no == syscall.ENOENT || no == syscall.EINVAL // a file is missing, or empty
+	text := err.Error()
+	for _, no := range machine {
+		if strings.Contains(text, no.Error()) {
+			return false
+		}
 	}
-	return !errors.Is(err, fs.ErrPermission) && !strings.Contains(err.Error(), "Cannot acquire directory lock")
+	return !strings.Contains(text, "Cannot acquire directory lock")
 }
 
 // damaged looks for what Badger would end the process over, or would take for

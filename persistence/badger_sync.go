@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
 // syncAll is the syncer: one sync for all the changes that wait for one, and
 // one now and then for those that do not. It ends when unsynced is closed.
-func (b *Badger) syncAll(every time.Duration) {
+func (b *Badger) syncAll(o Options) {
 	defer close(b.synced)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(o.SyncEvery)
 	defer tick.Stop()
 	var broken error // after a failed sync nobody knows what is on the disk
 	for {
@@ -25,6 +26,7 @@ func (b *Badger) syncAll(every time.Duration) {
 				waiting = b.pending(r)
 			}
 		case <-tick.C:
+			b.checkSpace(o.MinFree)
 		}
 		if b.dirty.Swap(false) && broken == nil {
 			if broken = b.flush(); broken != nil {
@@ -76,6 +78,19 @@ func (b *Badger) flush() error {
 		}
 	}
 	return nil
+}
+
+// checkSpace stops and allows writes by what is free on the disk.
+func (b *Badger) checkSpace(least int64) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(b.dir, &disk); err != nil {
+		b.log.Warn().Err(err).Msg("the free space of the disk is unknown")
+		return
+	}
+	full := int64(disk.Bavail)*int64(disk.Bsize) < least
+	if b.full.Swap(full) != full {
+		b.log.Warn().Bool("full", full).Msg("the space on the disk of the store has passed its bound")
+	}
 }
 
 // syncFile syncs a file or a folder by its name.

@@ -44,6 +44,9 @@ func (r *request) reply() {
 }
 
 func (b *Badger) do(ctx context.Context, c change) answer {
+	if b.full.Load() && (c.kind == put || c.kind == add) {
+		return answer{err: fmt.Errorf("write %q: %w", c.key, ErrFull)}
+	}
 	return b.submit(ctx, b.requests, &request{change: c, ctx: ctx, done: make(chan answer, 1)})
 }
 

@@ -203,6 +203,10 @@ func (f *Folder) Delete(ctx context.Context, id string) error {
 	if !validID.MatchString(id) {
 		return nil
 	}
+	_, about := paths(id[:32])
+	if b, err := f.about(about); err == nil && b.ID != id { // another extension
+		return nil
+	}
 	return f.remove(id[:32])
 }
 

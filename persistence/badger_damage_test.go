@@ -1,0 +1,139 @@
+package persistence_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"troupe/persistence"
+)
+
+// filled makes a store with a table on the disk, and closes it.
+func filled(t *testing.T) string {
+	t.Helper()
+	dir := folder(t)
+	b := openBadger(t, dir)
+	for i := range 500 {
+		mustPut(t, b, persistence.Write{Key: fmt.Sprintf("k%d", i), Value: []byte(strings.Repeat("v", 100))})
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func find(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no %s in the store: %v", pattern, err)
+	}
+	return found[0]
+}
+
+func edit(t *testing.T, name string, f func([]byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, f(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamageIsQuarantined(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, dir string){
+		"table cut off": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "*.sst"), func(b []byte) []byte { return b[:len(b)/2] })
+		},
+		"table empty": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "*.sst"), func(b []byte) []byte { return nil })
+		},
+		"table's end overwritten": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "*.sst"), func(b []byte) []byte { copy(b[len(b)-64:], strings.Repeat("\xff", 64)); return b })
+		},
+		"bytes flipped in a table": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "*.sst"), func(b []byte) []byte {
+				for i := range 20 {
+					b[len(b)/4+i] ^= 0xff
+				}
+				return b
+			})
+		},
+		"table missing":       func(t *testing.T, dir string) { os.Remove(find(t, dir, "*.sst")) },
+		"list of tables gone": func(t *testing.T, dir string) { os.Remove(find(t, dir, "MANIFEST")) },
+		"list of tables damaged": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "MANIFEST"), func(b []byte) []byte { b[2] ^= 0xff; return b })
+		},
+		"opening ended the process again and again": func(t *testing.T, dir string) {
+			if err := os.WriteFile(dir+".opening", []byte("3"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filled(t)
+			harm(t, dir)
+			b := openBadger(t, dir)
+			if !strings.HasPrefix(b.Quarantined(), dir+".quarantine-") {
+				t.Fatalf("Quarantined() = %q", b.Quarantined())
+			}
+			if left, err := os.ReadDir(b.Quarantined()); err != nil || len(left) == 0 {
+				t.Fatalf("in quarantine there are %d files, %v", len(left), err)
+			}
+			if list, err := b.List(ctx, ""); err != nil || len(list) != 0 {
+				t.Fatalf("the new store has %d records, %v", len(list), err)
+			}
+			mustPut(t, b, persistence.Write{Key: "k", Durable: true})
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if b = openBadger(t, dir); b.Quarantined() != "" {
+				t.Fatal("the new store was moved aside too")
+			}
+			if _, err := b.Get(ctx, "k"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Lstat(dir + ".opening"); !errors.Is(err, os.ErrNotExist) {
+				t.Fatalf("the marker is still there: %v", err)
+			}
+		})
+	}
+}
+
+// What a killed process leaves behind is no damage.
+func TestLeftoversAreNoDamage(t *testing.T) {
+	for name, leave := range map[string]func(t *testing.T, dir string){
+		"killed while opening": func(t *testing.T, dir string) {
+			if err := os.WriteFile(dir+".opening", []byte("1"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"killed while writing the marker": func(t *testing.T, dir string) {
+			if err := os.WriteFile(dir+".opening", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"killed while writing a table": func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "009999.sst"), make([]byte, 5000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filled(t)
+			leave(t, dir)
+			b := openBadger(t, dir)
+			if b.Quarantined() != "" {
+				t.Fatalf("moved to %s", b.Quarantined())
+			}
+			if list, err := b.List(ctx, ""); err != nil || len(list) != 500 {
+				t.Fatalf("%d records, %v; want 500", len(list), err)
+			}
+		})
+	}
+}
