@@ -41,6 +41,8 @@ func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
 		w.clean(ctx)
 	case efOpen:
 		w.openSession(ctx, eff.Session)
+	case efRename:
+		ctx.Send(w.session, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
 	case efRest:
 		ctx.Send(w.session, &sessionRest{Timeout: w.sessionTimeout()})
 	case efForget:
@@ -91,16 +93,19 @@ func (w *worker) sessionTimeout() time.Duration {
 	return w.claim.Execute.Task.Session.Timeout
 }
 
-func (w *worker) openSession(ctx actor.Context, id string) {
+// openTimeout is the timeout of a session that the claim opens.
+func (w *worker) openTimeout() time.Duration {
 	timeout := w.sessionTimeout()
-	if timeout == 0 {
-		timeout = engine.DefaultSessionTimeout
-	}
+	def(&timeout, engine.DefaultSessionTimeout)
+	return timeout
+}
+
+func (w *worker) openSession(ctx actor.Context, id string) {
 	var until time.Time
 	if w.spec.Owner == "" {
 		until = time.Now().Add(w.node.cfg.Session.MaxAge)
 	}
-	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(id, ctx.Self(), timeout, until), "session/"+id)
+	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(id, ctx.Self(), w.openTimeout(), until), "session/"+id)
 	if err != nil {
 		w.log.Error().Err(err).Str("session", id).Msg("session could not be spawned")
 	}

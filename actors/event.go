@@ -71,16 +71,17 @@ type (
 		Played  bool
 		Session string // left reserved
 	}
-	efStop     struct{ Cause Cause }    // end the run soon
-	efHurry    struct{}                 // the run has to end by itself at once
-	efKill     struct{}                 // close the browser, or what becomes one
-	efLaunch   struct{}                 // start a browser now
-	efRelaunch struct{}                 // ask the supervisor for a new browser
-	efReset    struct{}                 // clean the browser
-	efOpen     struct{ Session string } // a session begins
-	efRest     struct{ Session string } // its timer starts anew
-	efForget   struct{ Session string } // it ends
-	efSuspend  struct{ Session string } // save what it needs elsewhere
+	efStop     struct{ Cause Cause }     // end the run soon
+	efHurry    struct{}                  // the run has to end by itself at once
+	efKill     struct{}                  // close the browser, or what becomes one
+	efLaunch   struct{}                  // start a browser now
+	efRelaunch struct{}                  // ask the supervisor for a new browser
+	efReset    struct{}                  // clean the browser
+	efOpen     struct{ Session string }  // a session begins
+	efRename   struct{ From, To string } // it gets another id, and an empty cache
+	efRest     struct{ Session string }  // its timer starts anew
+	efForget   struct{ Session string }  // it ends
+	efSuspend  struct{ Session string }  // save what it needs elsewhere
 )
 
 func (efRefuse) effect()   {}
@@ -94,6 +95,7 @@ func (efLaunch) effect()   {}
 func (efRelaunch) effect() {}
 func (efReset) effect()    {}
 func (efOpen) effect()     {}
+func (efRename) effect()   {}
 func (efRest) effect()     {}
 func (efForget) effect()   {}
 func (efSuspend) effect()  {}

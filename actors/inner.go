@@ -104,5 +104,12 @@ type (
 // sessionRest starts the timer anew.
 type sessionRest struct{ Timeout time.Duration }
 
+// sessionRename gives the session to somebody else of the account: a new id, an
+// empty cache, the same browser.
+type sessionRename struct {
+	ID      string
+	Timeout time.Duration
+}
+
 // sessionOver reports that the time of a session has run out.
 type sessionOver struct{ Session string }

@@ -51,6 +51,9 @@ func (s *session) Receive(ctx actor.Context) {
 		ctx.Respond(&sessionKept{})
 	case *sessionRecall:
 		ctx.Respond(&sessionRecalled{State: s.saved})
+	case *sessionRename:
+		s.disarm()
+		s.id, s.cache, s.timeout = m.ID, engine.NewCache(), m.Timeout
 	case *sessionRest:
 		s.change(m.Timeout)
 		s.arm(ctx)

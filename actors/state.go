@@ -57,9 +57,9 @@ func begin(c condition) (condition, []effect) {
 		c.Session, c.Holder, c.Opened = o.Fresh, o.Account, true
 		do = append(do, efOpen{c.Session})
 	case o.Intent == seize:
-		// The browser keeps its state; only who may use it changes. The session
-		// counts as one that existed: a client that goes away loses nothing.
-		do = append(do, efForget{c.Session}, efOpen{o.Fresh})
+		// The browser keeps its state under a new name. The session counts as one
+		// that existed: a client that goes away loses nothing.
+		do = append(do, efRename{From: c.Session, To: o.Fresh})
 		c.Session = o.Fresh
 	}
 	if c.Order.Steps {
