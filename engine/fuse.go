@@ -51,54 +51,96 @@ type fusedReply struct {
 // fused runs steps that only read in one call. Each has its own time, result,
 // failure and line in the trace, as if it had run alone.
 func (r *Run) fused(ctx context.Context, steps []Step) (Result, error) {
-	res := success
-	for start := 0; start < len(steps); {
-		done, last, err := r.batch(ctx, steps[start:])
-		if err != nil {
-			return last, err
-		}
-		res = last
-		start += done
+	all := make([]*Step, len(steps))
+	for i := range steps {
+		all[i] = &steps[i]
 	}
-	return res, nil
+	last := success
+	for len(all) > 0 {
+		done, res, err := r.batch(ctx, all, nil)
+		if err != nil {
+			return res, err
+		}
+		last, all = res, all[done:]
+	}
+	return last, nil
 }
 
-// batch sends the steps in one call and records the replies that came: the
-// page answers up to the first step, other than the first, that it would have
-// to wait for. It returns how many steps are done.
-func (r *Run) batch(ctx context.Context, steps []Step) (int, Result, error) {
-	var ops []any
-	for i := range steps {
-		s := &steps[i]
-		r.limit = r.timeOf(s)
-		r.deadline = time.Now().Add(r.limit)
-		call, err := s.def.read(r, s)
-		if err == nil {
-			call.Arg, err = r.argument(s, call)
+// batch sends steps in one call and records the replies that came: the page
+// answers up to the first step, other than the first of all, that it would have
+// to wait for. It returns how many steps are done. In a loop, at tells the
+// iteration of each.
+func (r *Run) batch(ctx context.Context, steps []*Step, at []int) (int, Result, error) {
+	if r.loop != nil && at == nil {
+		at = make([]int, len(steps))
+		for i := range at {
+			at[i] = r.loop.i
 		}
-		if err != nil {
-			// What cannot even be asked is this step's failure, in its turn.
-			if i == 0 {
-				r.path = s.Path
-				res, stop := r.ended(ctx, s, time.Now(), nil, err)
-				return 1, res, stop
-			}
-			steps = steps[:i]
-			break
-		}
-		if !r.continues(s) {
-			call.Arg["stop"] = true
-		}
-		ops = append(ops, []any{call.Fn, call.Arg})
 	}
-	began := time.Now()
-	replies, err := r.sendBatch(ctx, ops, r.timeOf(&steps[0]))
-	if err != nil {
-		r.path = steps[0].Path
-		res, stop := r.ended(ctx, &steps[0], began, nil, err)
+	ops := make([]any, 0, len(steps))
+	for i, s := range steps {
+		op, err := r.operation(s, at, i)
+		if err == nil {
+			ops = append(ops, op)
+			continue
+		}
+		if i > 0 {
+			break // it fails in its turn
+		}
+		r.begin(s, at, i)
+		res, stop := r.ended(ctx, s, time.Now(), nil, err)
 		return 1, res, stop
 	}
-	return r.record(ctx, steps, replies, began)
+	began := time.Now()
+	replies, err := r.sendBatch(ctx, ops, r.timeOf(steps[0]))
+	if err != nil {
+		r.begin(steps[0], at, 0)
+		res, stop := r.ended(ctx, steps[0], began, nil, err)
+		return 1, res, stop
+	}
+	last := success
+	for i := range replies {
+		s := steps[i]
+		r.begin(s, at, i)
+		if i > 0 { // the page's clock tells how long each took
+			began = time.Now().Add(-time.Duration((replies[i].At - replies[i-1].At) * float64(time.Millisecond)))
+		}
+		v, err := r.replied(&replies[i].Reply)
+		res, stop := r.ended(ctx, s, began, v, err)
+		last = res
+		if stop != nil {
+			return i + 1, res, stop
+		}
+	}
+	return len(replies), last, nil
+}
+
+// begin makes a step the one that runs.
+func (r *Run) begin(s *Step, at []int, i int) {
+	r.path, r.limit = s.Path, r.timeOf(s)
+	if at != nil {
+		r.loop.i = at[i]
+	}
+}
+
+// operation is one step of a batch as the page script takes it.
+func (r *Run) operation(s *Step, at []int, i int) (any, error) {
+	r.limit = r.timeOf(s)
+	r.deadline = time.Now().Add(r.limit)
+	call, err := s.def.read(r, s)
+	if err != nil {
+		return nil, err
+	}
+	if call.Arg, err = r.argument(s, call); err != nil {
+		return nil, err
+	}
+	if !r.continues(s) {
+		call.Arg["stop"] = true
+	}
+	if at != nil {
+		return []any{call.Fn, call.Arg, at[i]}, nil
+	}
+	return []any{call.Fn, call.Arg}, nil
 }
 
 func (r *Run) sendBatch(ctx context.Context, ops []any, first time.Duration) ([]fusedReply, error) {
@@ -108,38 +150,59 @@ func (r *Run) sendBatch(ctx context.Context, ops []any, first time.Duration) ([]
 	if err != nil {
 		return nil, err
 	}
-	reply, err := tab.Call(bctx, "batch", ops)
+	arg := map[string]any{"ops": ops}
+	if r.loop != nil && r.loop.each != nil {
+		arg["each"] = r.loop.each
+	}
+	reply, err := tab.Call(bctx, "batch", arg)
 	if err != nil {
-		if r.tabEnded(tab, err) {
-			err = browser.ErrDetached
-		}
 		return nil, err
+	}
+	if reply.Code != "" {
+		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
 	}
 	var replies []fusedReply
 	if err := json.Unmarshal(reply.Value, &replies); err != nil {
 		return nil, fmt.Errorf("reading the page's answers: %w", err)
 	}
+	if len(replies) == 0 {
+		return nil, fmt.Errorf("reading the page's answers: there are none")
+	}
 	return replies, nil
 }
 
-// record gives each step its reply.
-func (r *Run) record(ctx context.Context, steps []Step, replies []fusedReply, began time.Time) (int, Result, error) {
-	last := success
-	for i := range replies {
-		s := &steps[i]
-		r.path = s.Path
-		v, err := r.replied(&replies[i].Reply)
-		at := began
-		if i > 0 {
-			// The page's clock tells how long each took.
-			took := time.Duration((replies[i].At - replies[i-1].At) * float64(time.Millisecond))
-			at = time.Now().Add(-took)
-		}
-		res, stop := r.ended(ctx, s, at, v, err)
-		last = res
-		if stop != nil {
-			return i + 1, res, stop
+// fuseLoop runs iterations of a list that only reads, as many in one call as go
+// in, and returns how many it ran. Steps that need what an earlier iteration
+// has pushed are not asked for together with it.
+func (r *Run) fuseLoop(ctx context.Context, v repetition, n int) (int, error) {
+	count := min(n-r.loop.i, max(1, maxFused/len(v.do)))
+	read, written := map[string]bool{}, map[string]bool{}
+	for i := range v.do {
+		v.do[i].keys(read)
+		written[v.do[i].Options.Save] = true
+		written[v.do[i].Options.Push] = true
+	}
+	for k := range read {
+		if written[k] {
+			count = 1
 		}
 	}
-	return len(replies), last, nil
+	first := r.loop.i
+	steps := make([]*Step, 0, count*len(v.do))
+	at := make([]int, 0, cap(steps))
+	for i := range count {
+		for k := range v.do {
+			steps = append(steps, &v.do[k])
+			at = append(at, first+i)
+		}
+	}
+	defer func() { r.loop.i = first }()
+	for len(steps) > 0 {
+		done, _, err := r.batch(ctx, steps, at)
+		if err != nil {
+			return 0, err
+		}
+		steps, at = steps[done:], at[done:]
+	}
+	return count, nil
 }

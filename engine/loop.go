@@ -1,15 +1,172 @@
 package engine
 
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+)
+
+// DefaultIterations bounds a loop that does not say otherwise.
+const DefaultIterations = 100
+
+// maxIterations bounds maxIterations.
+const maxIterations = 10000
+
+type repetition struct {
+	repeat int
+	each   *Selector
+	do     []Step
+	max    int        // zero: not said here
+	frame  []Selector // nil: not said here
+}
+
+func (l repetition) keys(to map[string]bool) {
+	if l.each != nil {
+		l.each.keys(to)
+	}
+}
+
+var iterationsShape = intShape("number of iterations", 1, maxIterations)
+
+var _ = define(Action[repetition]{
+	Name: "loop", Group: "Control flow",
+	Doc: "Runs a list several times: `repeat` so many times, or for `each` element that matches, with `$this` as the element. It waits for the first match up to its time; none then is a loop of no iterations. " +
+		"`each` takes the first `maxIterations` matches, with a warning of how many were left. A `$this` that has left the page is found again by its place in the list, if the list is as long as at the start. " +
+		"`maxIterations` and `iframe` may stand in the value or in `options`.",
+	Value: Shape[repetition]{
+		Words: "{repeat or each, do}", Schema: `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"repeat":{"type":"integer","minimum":1,"maximum":10000},"each":` + selectorShape.Schema + `,"do":{"$ref":"#/$defs/actions"},"maxIterations":` + iterationsShape.Schema + `,"iframe":` + frameShape.Schema + `},"oneOf":[{"required":["repeat"]},{"required":["each"]}]}`,
+		read: func(d *decoder, n *node) (l repetition) {
+			s, was := d.step, d.inLoop
+			var repeat, do *node
+			ok := d.readMembers(n, "loop", []member{
+				{"repeat", func(f *node) { repeat = f; l.repeat = intShape("number of iterations", 1, maxIterations).read(d, f) }},
+				{"each", func(f *node) { e := selectorShape.read(d, f); l.each = &e }},
+				{"do", func(f *node) { do = f }},
+				{"maxIterations", func(f *node) { l.max = iterationsShape.read(d, f) }},
+				{"iframe", func(f *node) { l.frame = frameShape.read(d, f) }},
+			})
+			if !ok {
+				return l
+			}
+			if (repeat == nil) == (l.each == nil) {
+				d.fault(n, "want repeat, a number, or each, a selector: one of them")
+			}
+			if do == nil {
+				d.fault(n, "want do, the actions to run in each iteration")
+				return l
+			}
+			d.inLoop = true
+			l.do = d.readSteps(do, s.Path+"/loop/do/", s.Index)
+			d.inLoop = was
+			return l
+		},
+	},
+	Opts:      []Opt{opt("maxIterations", iterationsShape, "Default: 100.")},
+	Not:       NotInLoop,
+	Unbounded: true,
+	Result:    "what was pushed in it, as an object of arrays by key, else `{\"success\":true,\"iterations\":n}`",
+	Example:   `{"loop":{"each":".product","do":[{"getText":"$this h3","options":{"push":"titles"}}]}}`,
+	Check: func(d *decoder, n *node, s *Step, v repetition) {
+		if v.max == 0 {
+			v.max = own(s, "maxIterations", DefaultIterations)
+		}
+		if v.frame == nil {
+			v.frame = s.Options.Frame
+		}
+		s.value = v
+		if v.repeat > v.max {
+			d.fault(n, "want repeat to be at most maxIterations, %d, not %d", v.max, v.repeat)
+		}
+	},
+	Run: func(ctx context.Context, r *Run, s *Step, v repetition) (Result, error) {
+		l := &loopState{pushed: map[string][]Result{}}
+		frame := r.frame
+		r.loop, r.frame = l, v.frame
+		defer func() { r.loop, r.frame = nil, frame }()
+		n := v.repeat
+		if v.each != nil {
+			var err error
+			if n, err = r.each(ctx, s, v); err != nil {
+				return nil, err
+			}
+		}
+		for l.i = 0; l.i < n; {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			did, err := r.iterate(ctx, v, n)
+			if err != nil {
+				return nil, err
+			}
+			l.i += did
+		}
+		return l.result(n)
+	},
+})
+
 // loopState is the loop that runs.
 type loopState struct {
 	i      int
+	each   *elements // nil for a loop that repeats
 	pushed map[string][]Result
-	order  []string
 }
 
-func (l *loopState) push(key string, v Result) {
-	if _, ok := l.pushed[key]; !ok {
-		l.order = append(l.order, key)
+// elements are those of a loop, as the page script takes them: it finds them
+// again by it when the document was replaced.
+type elements struct {
+	ID    string   `json:"id"`
+	T     target   `json:"t"`
+	In    []target `json:"in,omitempty"`
+	Count int      `json:"count"`
+}
+
+func (l *loopState) push(key string, v Result) { l.pushed[key] = append(l.pushed[key], v) }
+
+// result is what a loop gives.
+func (l *loopState) result(n int) (Result, error) {
+	if len(l.pushed) == 0 {
+		return Result(fmt.Sprintf(`{"success":true,"iterations":%d}`, n)), nil
 	}
-	l.pushed[key] = append(l.pushed[key], v)
+	out := make(map[string]json.RawMessage, len(l.pushed))
+	for k, v := range l.pushed {
+		out[k] = join(v)
+	}
+	return json.Marshal(out)
+}
+
+// each finds the elements of a loop and returns how many it is to go through.
+func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
+	bctx, cancel := r.bound(ctx, s)
+	defer cancel()
+	e := &elements{ID: rand.Text()}
+	var err error
+	if e.T, err = v.each.target(r.cache); err != nil {
+		return 0, err
+	}
+	if e.In, err = r.place(s); err != nil {
+		return 0, err
+	}
+	var found int
+	if err := r.ask(bctx, s, "loop", *v.each, map[string]any{"id": e.ID}, &found); err != nil {
+		return 0, err
+	}
+	e.Count = found
+	r.loop.each = e
+	if found > v.max {
+		r.path = s.Path
+		r.warn("%d of %d matches were left: maxIterations is %d", found-v.max, found, v.max)
+		return v.max, nil
+	}
+	return found, nil
+}
+
+// iterate runs one iteration, or several at once where the list only reads, and
+// returns how many it ran.
+func (r *Run) iterate(ctx context.Context, v repetition, n int) (int, error) {
+	if len(v.do) > 0 && r.fusable(v.do) == len(v.do) {
+		return r.fuseLoop(ctx, v, n)
+	}
+	_, err := r.list(ctx, v.do)
+	return 1, err
 }

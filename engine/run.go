@@ -108,14 +108,19 @@ func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
 	r.path = s.Path
 	sctx := ctx
 	if !s.def.unbounded {
-		r.limit = r.timeOf(s)
-		r.deadline = began.Add(r.limit)
 		var cancel context.CancelFunc
-		sctx, cancel = context.WithDeadline(ctx, r.deadline.Add(grace))
+		sctx, cancel = r.bound(ctx, s)
 		defer cancel()
 	}
 	res, err := r.act(sctx, s)
 	return r.ended(ctx, s, began, res, err)
+}
+
+// bound starts the step's time.
+func (r *Run) bound(ctx context.Context, s *Step) (context.Context, context.CancelFunc) {
+	r.limit = r.timeOf(s)
+	r.deadline = time.Now().Add(r.limit)
+	return context.WithDeadline(ctx, r.deadline.Add(grace))
 }
 
 // timeOf is how long the step may take.
@@ -240,7 +245,7 @@ func (r *Run) problem(s *Step, err error) *Problem {
 		r.crashed = true
 		return Problemf(CodeBrowserCrashed, "The browser crashed while %s ran", s.def.name)
 	case errors.Is(err, browser.ErrDetached):
-		if r.tabCrashed() {
+		if r.tabs.Crashed() {
 			r.crashed = true
 			return Problemf(CodeBrowserCrashed, "The page crashed while %s ran", s.def.name)
 		}
@@ -268,11 +273,11 @@ func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.loop != nil && r.loop.each != nil {
+		arg["each"], arg["i"] = r.loop.each, r.loop.i
+	}
 	reply, err := tab.Call(ctx, c.Fn, arg)
 	if err != nil {
-		if r.tabEnded(tab, err) {
-			err = browser.ErrDetached
-		}
 		return nil, err
 	}
 	return r.replied(reply)
@@ -341,13 +346,6 @@ func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
 	}
 	return t, t.Arrived(ctx)
 }
-
-// tabEnded reports whether a call failed because its tab has closed.
-func (r *Run) tabEnded(t *browser.Tab, err error) bool {
-	return errors.Is(err, browser.ErrDetached) && !t.Crashed()
-}
-
-func (r *Run) tabCrashed() bool { return r.tabs.Crashed() }
 
 // notes are what happened beside the actions: dialogs, popups, downloads.
 func (r *Run) notes(ctx context.Context) []string {

@@ -2,8 +2,152 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
 )
 
-// Fetcher gets a file by its URL through the outbound rules.
+// Fetcher gets a file by its URL through the outbound rules, up to a number of
+// bytes. It gives the file's name and its bytes.
 type Fetcher func(ctx context.Context, url string, limit int64) (name string, body io.ReadCloser, err error)
+
+// MaxUpload bounds one file, in bytes.
+const MaxUpload = 25 << 20
+
+// source is where a file to upload comes from: a file of the request, or a URL.
+type source struct {
+	file int // index, or -1
+	url  Text
+}
+
+type uploading struct {
+	into  Selector
+	files []source
+}
+
+func (u uploading) keys(to map[string]bool) {
+	u.into.keys(to)
+	for _, f := range u.files {
+		f.url.keys(to)
+	}
+}
+
+var fileRef = regexp.MustCompile(`^\$file:(\d+)$`)
+
+var sourceShape = Shape[source]{
+	Words: "$file:N or URL", Schema: `{"type":"string","minLength":1}`,
+	read: func(d *decoder, n *node) source {
+		s, ok := wantString(d, n, "$file:N or a URL")
+		if !ok {
+			return source{file: -1}
+		}
+		if strings.HasPrefix(s, "$file:") {
+			m := fileRef.FindStringSubmatch(s)
+			if m == nil {
+				d.fault(n, "want $file:N with the 0-based index of a file of the request, not %q", short(s, 60))
+				return source{file: -1}
+			}
+			i, err := strconv.Atoi(m[1])
+			if err != nil || i >= len(d.files) {
+				d.fault(n, "%s does not exist: the request has %d files", s, len(d.files))
+				return source{file: -1}
+			}
+			return source{file: i}
+		}
+		return source{file: -1, url: webURLShape.read(d, n)}
+	},
+}
+
+var _ = define(Action[uploading]{
+	Name: "uploadFile", Group: "File upload",
+	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that the service fetches under the same outbound rules as the browser; an array of them for several files. A file has at most 25 MiB. A hidden input works too, and so does the label of one.",
+	Value: Shape[uploading]{
+		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + selectorShape.Schema + `,{"anyOf":[` + sourceShape.Schema + `,{"type":"array","items":` + sourceShape.Schema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
+		read: func(d *decoder, n *node) (u uploading) {
+			if !n.isArray() || len(n.list) != 2 {
+				d.fault(n, "want [selector, source], not %s", n.describe())
+				return u
+			}
+			u.into = selectorShape.read(d, n.list[0])
+			list := n.list[1]
+			if !list.isArray() {
+				u.files = []source{sourceShape.read(d, list)}
+				return u
+			}
+			if len(list.list) == 0 || len(list.list) > 50 {
+				d.fault(list, "want 1 to 50 sources, not %d", len(list.list))
+			}
+			for _, e := range list.list {
+				u.files = append(u.files, sourceShape.read(d, e))
+			}
+			return u
+		},
+	},
+	Example: `{"uploadFile":["input[type=file]","$file:0"]}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v uploading) (Result, error) {
+		var paths []string
+		for _, f := range v.files {
+			path, err := r.fetch(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, path)
+		}
+		place, err := r.place(s)
+		if err != nil {
+			return nil, err
+		}
+		t, err := v.into.target(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		// Waited for first, so that a missing element is told of as everywhere.
+		if err := r.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, nil); err != nil {
+			return nil, err
+		}
+		tab, err := r.tabs.Tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.input = true
+		return nil, tab.SetFiles(ctx, map[string]any{"t": t, "in": place}, paths)
+	},
+})
+
+// fetch brings one source into the browser's own folder, under a name that the
+// page will see, and returns its path.
+func (r *Run) fetch(ctx context.Context, f source) (string, error) {
+	var name string
+	var body io.ReadCloser
+	if f.file >= 0 {
+		u := r.task.Files[f.file]
+		file, err := os.Open(u.Path)
+		if err != nil {
+			return "", fmt.Errorf("opening $file:%d: %w", f.file, err)
+		}
+		name, body = u.Name, file
+	} else {
+		url, err := r.address(f.url)
+		if err != nil {
+			return "", err
+		}
+		if r.engine.Egress == nil {
+			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", short(url, 200))
+		}
+		if name, body, err = r.engine.Egress(ctx, url, MaxUpload); err != nil {
+			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %v", short(url, 200), err)
+		}
+	}
+	defer body.Close()
+	path, n, err := r.tabs.KeepUpload(name, io.LimitReader(body, MaxUpload+1))
+	if err != nil {
+		return "", Problemf(CodeNavigationFailed, "the file %q could not be read: %v", short(name, 100), err)
+	}
+	if n > MaxUpload {
+		return "", Problemf(CodeInvalidValue, "the file %q has more than %d MiB", short(name, 100), MaxUpload>>20)
+	}
+	return path, nil
+}

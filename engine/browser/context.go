@@ -9,7 +9,6 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -35,6 +34,7 @@ type Context struct {
 	done      []*Download
 	notes     []string
 	used      bool
+	uploads   []string   // folders below the browser's own
 	watch     *responses // nil unless a task looks at requests
 }
 
@@ -51,7 +51,7 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	b.mu.Unlock()
 	events := true
 	b.root.send(browser.CommandSetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: c.downloadDir(), EventsEnabled: &events,
+		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: filepath.Join(c.b.dir, c.downloadDir()), EventsEnabled: &events,
 	})
 	if _, err := c.NewTab(ctx); err != nil {
 		c.Close(ctx)
@@ -60,7 +60,8 @@ func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
 	return c, nil
 }
 
-func (c *Context) downloadDir() string { return filepath.Join(c.b.dir, "tmp", "dl-"+string(c.id)) }
+// downloadDir is where the context's downloads go, below the browser's folder.
+func (c *Context) downloadDir() string { return filepath.Join("tmp", "dl-"+string(c.id)) }
 
 // NewTab opens a blank tab and makes it the current one.
 func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
@@ -157,13 +158,31 @@ func (c *Context) Close(ctx context.Context) error {
 	c.end(ErrDetached)
 	c.mu.Unlock()
 	err := c.b.root.call(ctx, target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id}, nil)
-	if rmErr := os.RemoveAll(c.downloadDir()); err == nil && rmErr != nil {
+	if rmErr := c.removeFiles(); err == nil {
 		err = rmErr
 	}
 	if err != nil {
 		return fmt.Errorf("closing a browser context: %w", err)
 	}
 	return nil
+}
+
+// removeFiles removes what came down and what was to go up.
+func (c *Context) removeFiles() error {
+	root, err := os.OpenRoot(c.b.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	c.mu.Lock()
+	folders := append([]string{c.downloadDir()}, c.uploads...)
+	c.mu.Unlock()
+	for _, f := range folders {
+		if e := root.RemoveAll(f); err == nil {
+			err = e
+		}
+	}
+	return err
 }
 
 // end makes every later call fail. The caller holds c.mu.
@@ -251,7 +270,8 @@ func (c *Context) SetSize(ctx context.Context, width, height int) error {
 	return nil
 }
 
-func (c *Context) size() (int, int) {
+// Size is the visible area of the context's tabs.
+func (c *Context) Size() (int, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.width, c.height
@@ -270,16 +290,9 @@ func (c *Context) ForgetElements() { c.tell("forget") }
 // Abort ends whatever still waits in the pages of a task that is over.
 func (c *Context) Abort() { c.tell("abort") }
 
-// tell calls a function of the page script in every tab that has it, without
-// waiting for an answer.
 func (c *Context) tell(fn string) {
 	for _, t := range c.Tabs() {
-		t.mu.Lock()
-		world := t.world
-		t.mu.Unlock()
-		if world != 0 {
-			t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + fn + "()", ContextID: runtime.ExecutionContextID(world)})
-		}
+		t.Tell(fn + "()")
 	}
 }
 

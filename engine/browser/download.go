@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,14 +16,32 @@ const maxDownload = 100 << 20
 type Download struct {
 	URL  string
 	Name string // as the page calls it: a label, never a path
-	path string
+	dir  string // the browser's folder
+	path string // below it
 }
 
-// Open gives the file's bytes.
-func (d *Download) Open() (*os.File, error) { return os.Open(d.path) }
+// Open gives the file's bytes. The browser's user might have put anything in
+// its place, so nothing is followed out of the folder, and only a plain file
+// is read.
+func (d *Download) Open() (*os.File, error) {
+	f, err := os.OpenInRoot(d.dir, d.path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.New("it is no plain file")
+	}
+	return f, nil
+}
 
 // Remove deletes the file.
-func (d *Download) Remove() { os.Remove(d.path) }
+func (d *Download) Remove() {
+	if root, err := os.OpenRoot(d.dir); err == nil {
+		root.Remove(d.path) // what stays goes with the context
+		root.Close()
+	}
+}
 
 func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 	c.mu.Lock()
@@ -36,7 +55,7 @@ func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 	if !mine && len(c.b.contexts) > 1 {
 		return
 	}
-	c.downloads[e.GUID] = &Download{URL: e.URL, Name: label(e.SuggestedFilename), path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID))}
+	c.downloads[e.GUID] = &Download{URL: e.URL, Name: label(e.SuggestedFilename), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID))}
 	c.notify()
 }
 
@@ -53,7 +72,7 @@ func (c *Context) downloadMoves(e browser.EventDownloadProgress) {
 		delete(c.downloads, e.GUID)
 	case e.State == browser.DownloadProgressStateCanceled:
 		delete(c.downloads, e.GUID)
-		os.Remove(d.path)
+		d.Remove()
 	case e.ReceivedBytes > maxDownload || e.TotalBytes > maxDownload:
 		c.b.root.send(browser.CommandCancelDownload, browser.CancelDownloadParams{GUID: e.GUID, BrowserContextID: c.id})
 		c.notes = append(c.notes, "download of "+d.Name+" cancelled: it is larger than 100 MiB")

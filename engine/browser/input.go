@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 )
@@ -18,6 +19,7 @@ type Point struct {
 // are sent at once; the answer to the last means that the page has handled
 // them.
 func (t *Tab) Click(ctx context.Context, p Point) error {
+	t.pointAt(p)
 	left := input.MouseButtonLeft
 	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
 		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count}
@@ -33,6 +35,7 @@ func (t *Tab) Click(ctx context.Context, p Point) error {
 func (t *Tab) Move(ctx context.Context, path ...Point) error {
 	sent := make([]*pending, 0, len(path))
 	for _, p := range path {
+		t.pointAt(p)
 		sent = append(sent, t.s.send(input.CommandDispatchMouseEvent,
 			input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: p.X, Y: p.Y, Button: input.MouseButtonNone}))
 	}
@@ -86,4 +89,50 @@ func (t *Tab) settle(ctx context.Context, doing string, sent ...*pending) error 
 		}
 	}
 	return nil
+}
+
+// Near is a point beside another, still in view.
+func (p Point) Near() Point {
+	q := Point{X: p.X - 2, Y: p.Y - 2}
+	if q.X < 0 {
+		q.X = p.X + 2
+	}
+	if q.Y < 0 {
+		q.Y = p.Y + 2
+	}
+	return q
+}
+
+// PressAndHold presses the primary button where the pointer is, holds it and
+// releases it.
+func (t *Tab) PressAndHold(ctx context.Context, p Point, hold time.Duration) error {
+	if err := t.Move(ctx, p); err != nil {
+		return err
+	}
+	left := input.MouseButtonLeft
+	if err := t.settle(ctx, "clicking", t.s.send(input.CommandDispatchMouseEvent,
+		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: p.X, Y: p.Y, Button: left, Buttons: 1, ClickCount: 1})); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(hold):
+	case <-ctx.Done(): // released all the same: a button must not stay down
+	}
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return t.settle(rctx, "clicking", t.s.send(input.CommandDispatchMouseEvent,
+		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseReleased, X: p.X, Y: p.Y, Button: left, ClickCount: 1}))
+}
+
+// Pointer is where the pointer is.
+func (t *Tab) Pointer() Point {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pointer
+}
+
+func (t *Tab) pointAt(p Point) {
+	t.mu.Lock()
+	t.pointer = p
+	t.mu.Unlock()
 }

@@ -44,3 +44,13 @@ func unprivileged() (uid, gid uint32) {
 	}
 	return 65534, 65534
 }
+
+// ownerOf is the user that a browser runs as: the owner of its folder.
+func ownerOf(dir string) (uid, gid int) {
+	if info, err := os.Stat(dir); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			return int(st.Uid), int(st.Gid)
+		}
+	}
+	return os.Geteuid(), os.Getegid()
+}

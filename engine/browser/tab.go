@@ -23,14 +23,16 @@ type Tab struct {
 	ready   *pending      // the last command of setUp
 	closed  chan struct{} // closed with the tab
 
-	mu      sync.Mutex
-	world   int64 // our world in the current document; zero: make it
-	frames  map[string]bool
-	loading bool          // a navigation of the page itself is on its way, or its document still loads
-	stopped chan struct{} // closed, and made anew, when that ends
-	crashed bool
-	popup   bool                                      // opened by a page, and nobody has looked at it yet
-	worlds  chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
+	mu       sync.Mutex
+	world    int64 // our world in the current document; zero: make it
+	frames   map[string]bool
+	loading  bool          // a navigation of the page itself is on its way, or its document still loads
+	stopped  chan struct{} // closed, and made anew, when that ends
+	pointer  Point
+	crashed  bool
+	popup    bool                                      // opened by a page, and nobody has looked at it yet
+	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
+	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
 }
 
 // Arrived returns when a popup has left the blank page that it begins with, or
@@ -63,7 +65,7 @@ func newTab(c *Context, id target.ID) *Tab {
 // setUp sends what every tab needs before its first script runs. Nothing is
 // waited for: a tab that is asked to do something answers after all of it.
 func (t *Tab) setUp() {
-	w, h := t.context.size()
+	w, h := t.context.Size()
 	t.s.send(page.CommandEnable, page.EnableParams{}) // dialogs, and when loading stops
 	t.sendSize(w, h)
 	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
@@ -123,6 +125,16 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			delete(t.frames, string(e.FrameID))
 			t.mu.Unlock()
 		}
+	case "Target.attachedToTarget":
+		var e target.EventAttachedToTarget
+		t.mu.Lock()
+		if t.children != nil && decode(params, &e) {
+			select {
+			case t.children <- e:
+			default:
+			}
+		}
+		t.mu.Unlock()
 	case "Runtime.executionContextCreated":
 		var e runtime.EventExecutionContextCreated
 		t.mu.Lock()

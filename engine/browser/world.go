@@ -87,6 +87,17 @@ func (t *Tab) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
 	}
 }
 
+// Tell calls a function of the page script without waiting for it, if the
+// current document has it. Calls that follow come after it.
+func (t *Tab) Tell(call string) {
+	t.mu.Lock()
+	world := t.world
+	t.mu.Unlock()
+	if world != 0 {
+		t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + call, ContextID: runtime.ExecutionContextID(world)})
+	}
+}
+
 // left waits until the page has gone to its new document or stays after all.
 // The browser says that it loads before it answers the call that saw the page
 // leave, so a page that does not load any more has stayed.

@@ -117,20 +117,23 @@ const still = async (el) => {
   return attached(el) && same(a, place(el));
 };
 
-// T.point({t, in, ms, force, hover, scrollOnly}): the point where input for the
-// element must go, in the main page's coordinates. After a second under
-// another element, with force, the reply says so: {covered: name}.
-T.point = (a) => {
+// T.point({t, in, ms, force, hover}): the point where input for the element must
+// go, in the main page's coordinates. After a second under another element,
+// with force, the reply says so: {covered: name}.
+T.point = (a) => { const look = pointer(a); return withFirst(a, look); };
+
+// pointer looks for a point of an element, again and again until there is one.
+const pointer = (a) => {
   let coveredSince = 0;
-  return withFirst(a, async (el, why) => {
+  return async (el, why) => {
     if (!attached(el)) return undefined;
     why.e = hiddenBecause(el);
     if (why.e) return undefined;
     if (!a.hover) { why.e = disabledBecause(el); if (why.e) return undefined; }
     intoView(el);
     if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
-    const doc = dom.doc(el), o = offset(el);
-    let cover = null, list = points(el);
+    const doc = dom.doc(el), o = offset(el), list = points(el);
+    let cover = null;
     if (!list.length) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
     for (const [x, y] of list) {
       const top = hit(doc, x, y);
@@ -139,7 +142,6 @@ T.point = (a) => {
         // Something of the main page may lie over the frame.
         const f = topFrame(el);
         if (f && !reachesFrame(f, px, py)) { cover ??= hit(document, px, py); continue; }
-        delete why.e;
         return { v: { x: px, y: py } };
       }
       cover ??= top;
@@ -149,7 +151,7 @@ T.point = (a) => {
     coveredSince ||= now();
     if (a.force && now() - coveredSince > 1000) return { v: { covered: cover ? nameOf(cover) : 'something else' } };
     return undefined;
-  });
+  };
 };
 const topFrame = (el) => { let f = null; for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) f = w.frameElement; return f; };
 const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!top && (top === f || within(top, f) || within(f, top) && is(top, 'iframe', 'frame')); };
@@ -263,3 +265,83 @@ T.focus = (a) => withFirst(a, (el, why) => {
   if (activeIn(target) === target || focusOn(target)) return done;
   return done; // keys go to the document then, as they would for a person
 });
+
+// What check and uncheck work on: the control, of a label its control.
+const checkable = (el) => {
+  const c = is(el, 'label') && el.control ? el.control : el;
+  if (is(c, 'input') && ['checkbox', 'radio'].includes(dom.inputType(c))) return c;
+  if (['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio', 'option'].includes(dom.attribute(c, 'role'))) return c;
+  const inner = query(c, 'css', 'input[type=checkbox],input[type=radio],[role=checkbox],[role=radio],[role=switch]');
+  return inner.length === 1 ? inner[0] : null;
+};
+const isChecked = (c) => (is(c, 'input') ? c.checked : (dom.attribute(c, 'aria-checked') ?? dom.attribute(c, 'aria-selected')) === 'true');
+const noCheckbox = (a, el) => fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(el)}, not a checkbox, a radio button or a switch`);
+
+// T.check({t, in, ms, want}): {done} when it is so already, else the point to
+// click: on the control, or on its label when the control cannot be seen.
+T.check = (a) => {
+  const look = pointer(a);
+  return withFirst(a, (el, why) => {
+    const c = checkable(el);
+    if (!c) return noCheckbox(a, el);
+    if (isChecked(c) === a.want) return { v: { done: true } };
+    if (!a.want && is(c, 'input') && dom.inputType(c) === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a radio button: it is unchecked by checking another`);
+    why.e = disabledBecause(c);
+    if (why.e) return undefined;
+    const seen = (n) => hiddenBecause(n) === '' && styleOf(n).opacity !== '0';
+    const label = [...(c.labels || [])].find(seen);
+    return look(seen(c) || !label ? c : label, why);
+  });
+};
+
+// T.checked({t, in, ms, want}): waits until the click has had its effect.
+T.checked = (a) => withFirst(a, (el, why) => {
+  const c = checkable(el);
+  if (!c) return noCheckbox(a, el);
+  if (isChecked(c) === a.want) return done;
+  why.e = a.want ? 'was clicked but is not checked' : 'was clicked but is still checked';
+  return undefined;
+});
+
+const short = (s) => { s = s.trim().replace(/\s+/g, ' '); return s.length > 40 ? s.slice(0, 40) + '…' : s; };
+
+// T.select({t, in, ms, by, value}): selects an option of a select element.
+T.select = (a) => withFirst(a, (host, why) => {
+  const el = is(host, 'label') && host.control ? host.control : host;
+  if (!is(el, 'select')) return fail('invalid_value', `Element is not a SELECT element: "${a.t.a}" is a ${nameOf(el)}`);
+  why.e = disabledBecause(el);
+  if (why.e) return undefined;
+  const options = [...el.options];
+  const text = (o) => (o.label || o.text).trim().replace(/\s+/g, ' ');
+  const wanted = a.value.trim().replace(/\s+/g, ' ');
+  const o = a.by === 'index' ? options[Number(a.value)] : a.by === 'text'
+    ? options.find((o) => text(o) === wanted || o.text.trim() === wanted) : options.find((o) => o.value === a.value);
+  if (!o) {
+    const has = options.slice(0, 10).map((x, i) => (a.by === 'index' ? i : a.by === 'text' ? short(text(x)) : x.value)).join(', ') + (options.length > 10 ? ', …' : '');
+    why.c = 'invalid_value';
+    why.e = `has no option with ${a.by} "${a.value}"; has ${has || 'none'}`;
+    return undefined;
+  }
+  if (o.disabled || dom.matches(o, 'optgroup:disabled > option')) { why.c = 'invalid_value'; why.e = `has the option "${a.value}", but it is disabled`; return undefined; }
+  intoView(el);
+  focusOn(el);
+  if (el.multiple) o.selected = true; else dom.setSelectIndex(el, o.index);
+  changed(el);
+  return done;
+});
+
+// T.fileInput({t, in, ms, count}): makes sure that files can be put there.
+// T.element(a) gives that element itself, for the browser.
+let input = null;
+T.fileInput = (a) => withFirst(a, (el, why) => {
+  const isFile = (n) => n && is(n, 'input') && dom.inputType(n) === 'file';
+  const control = is(el, 'label') && el.control ? el.control : el;
+  const inner = isFile(control) ? [control] : query(el, 'css', 'input[type=file]');
+  if (inner.length !== 1) return fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(el)}, not a file input`);
+  why.e = disabledBecause(inner[0]);
+  if (why.e) return undefined;
+  if (a.count > 1 && !inner[0].multiple && !inner[0].webkitdirectory) return fail('invalid_value', `Element "${a.t.a}" takes one file, not ${a.count}`);
+  input = inner[0];
+  return done;
+});
+T.element = () => { const el = input; input = null; return el; };

@@ -51,6 +51,7 @@ const dom = {
   setAreaValue: set(HTMLTextAreaElement.prototype, 'value'),
   selectValue: get(HTMLSelectElement.prototype, 'value'),
   selectMultiple: get(HTMLSelectElement.prototype, 'multiple'),
+  setSelectIndex: set(HTMLSelectElement.prototype, 'selectedIndex'),
   selected: get(HTMLSelectElement.prototype, 'selectedOptions'),
 };
 const all = (root, css) => {
@@ -103,6 +104,7 @@ if (globalThis.navigation) {
 }
 const gone = () => leaving !== null && !leaving.defaultPrevented;
 const settle = async (a) => {
+  inLoop(a);
   if (a.settle) await new Promise((r) => setTimeout(r, 0));
   return !gone();
 };

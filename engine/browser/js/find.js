@@ -3,7 +3,15 @@
 // frames, outermost first.
 
 const saved = new Map(); // what `save` keeps, by key
-const loops = []; // elements of the loops that run: {list, target, place, i}
+let loop = null; // the loop that runs: {id, list, count, t, in, i}
+
+// Makes a call's loop the one that runs. In a new document its elements are
+// looked for again.
+const inLoop = (a) => {
+  if (!a.each) return;
+  if (loop?.id !== a.each.id) loop = { ...a.each, list: [] };
+  if (a.i !== undefined) loop.i = a.i;
+};
 
 // The time is over: {z} tells a batch that waiting longer could have helped.
 const late = (c, e) => ({ c, e, z: true });
@@ -146,13 +154,15 @@ const attached = (el) => dom.connected(el) && dom.view(dom.doc(el)) !== null;
 // A saved element, or the current one of a loop.
 const resolve = (t) => {
   if (t.r === 'this') {
-    const l = loops[loops.length - 1];
-    if (!l) throw new Fault('element_gone', '"$this" has no element: the page was replaced while the loop ran');
-    let el = l.list[l.i];
+    if (!loop) throw new Fault('element_not_found', '"$this" stands for the current element of a loop with each, and there is none here');
+    const el = loop.list[loop.i];
     if (el && attached(el)) return el;
-    const again = search(l.target, l.place, {});
-    if (again && again.length === l.count) { l.list = again; el = l.list[l.i]; if (el) return el; }
-    throw new Fault('element_gone', `"$this" is no longer on the page, and "${l.target.a}" now has ${again ? again.length : 0} matches where the loop began with ${l.count}`);
+    const again = (search(loop.t, loop.in, {}) || []).filter(isElement);
+    if (again.length !== loop.count) {
+      throw new Fault('element_gone', `"$this" is no longer on the page, and "${loop.t.a}" now has ${again.length} matches where the loop began with ${loop.count}`);
+    }
+    loop.list = again;
+    return again[loop.i];
   }
   const el = saved.get(t.r);
   if (!el) throw new Fault('element_gone', `"$${t.r}" is not on this page: no element was saved under that key in the current document`);
@@ -252,7 +262,79 @@ const withFirst = async (a, f) => {
 T.find = (a) => withFirst(a, (el) => { if (a.as) saved.set(a.as, el); return done; });
 
 // T.forget() clears what was saved: at the start of each task.
-T.forget = () => { saved.clear(); loops.length = 0; return done; };
+T.forget = () => { saved.clear(); loop = null; return done; };
 
 // T.abort() ends all waiting: nobody wants the answers any more.
 T.abort = () => { for (const end of [...waits]) end(undefined); return done; };
+
+const plain = (s) => s.trim().replace(/\s+/g, ' ').toLowerCase();
+const words = (el) => plain(is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
+const unread = ['script', 'style', 'noscript', 'template', 'head', 'title'];
+
+// The innermost elements below a node whose text is, or contains, the one given.
+const innermost = (root, text, exact) => {
+  const out = [];
+  const visit = (el) => {
+    if (is(el, ...unread)) return false;
+    const mine = words(el);
+    if (!mine.includes(text)) return false;
+    let inside = false;
+    for (const c of el.children) inside = visit(c) || inside;
+    if (inside || exact && mine !== text) return inside;
+    out.push(el);
+    return true;
+  };
+  for (const c of root.children) visit(c);
+  return out;
+};
+
+// T.byText({text, exact, t, in, ms, as}): the innermost element with a text. t
+// bounds which elements count. What can be seen goes first.
+T.byText = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const text = plain(a.text), why = {};
+  const r = await until(a.ms, () => {
+    let list;
+    if (a.t) {
+      const found = (search(a.t, a.in, why) || []).filter((el) => isElement(el) && (a.exact ? words(el) === text : words(el).includes(text)));
+      list = found.filter((el) => !found.some((o) => o !== el && within(o, el)));
+    } else {
+      const doc = enter(a.in, why);
+      if (!doc) return undefined;
+      list = [body(doc), ...shadows(doc)].flatMap((n) => innermost(n, text, a.exact));
+      for (const b of query(doc, 'css', 'input[type=button],input[type=submit],input[type=reset]', false)) {
+        if (a.exact ? words(b) === text : words(b).includes(text)) list.push(b);
+      }
+    }
+    const el = list.find((n) => hiddenBecause(n) === '') || list[0];
+    if (!el) return undefined;
+    if (a.as) saved.set(a.as, el);
+    return done;
+  });
+  if (r !== undefined) return r;
+  if (why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
+  const near = a.exact ? [body(document)].flatMap((n) => innermost(n, text, false))[0] : null;
+  return late('element_not_found', `Element with text "${a.text}" not found within ${a.of}ms: ` +
+    (near ? `${nameOf(near)} contains it; exact: false would find that` : `0 matches on ${location.href.slice(0, 200)}`));
+};
+
+// T.byAttribute({name, value, exact, in, ms, as}): the first element with an
+// attribute that is, or contains, a value.
+T.byAttribute = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {};
+  let others = 0;
+  const r = await until(a.ms, () => {
+    const doc = enter(a.in, why);
+    if (!doc) return undefined;
+    const list = query(doc, 'css', `[${CSS.escape(a.name)}]`, false);
+    others = list.length;
+    const el = list.find((n) => { const v = dom.attribute(n, a.name); return v !== null && (a.exact ? v === a.value : v.includes(a.value)); });
+    if (!el) return undefined;
+    if (a.as) saved.set(a.as, el);
+    return done;
+  });
+  if (r !== undefined) return r;
+  if (why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
+  return late('element_not_found', `Element with ${a.name} ${a.exact ? 'equal to' : 'containing'} "${a.value}" not found within ${a.of}ms: ${others} elements have the attribute`);
+};

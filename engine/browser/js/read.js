@@ -81,14 +81,14 @@ T.property = async (a) => {
   return { v };
 };
 
-// T.batch([[function, argument, i]…]): several reads in one call, one reply
+// T.batch({ops: [[function, argument, i]…], each}): several reads in one call, one reply
 // each; i chooses the loop's element. Only the first may wait: what is not
 // there at once after it is left to the next call, so that a page that is
 // replaced while something waits takes no finished result with it.
-T.batch = async (list) => {
+T.batch = async ({ ops, each }) => {
   const out = [];
-  for (const [fn, a, i] of list) {
-    if (i !== undefined) T.at(i);
+  for (const [fn, a, i] of ops) {
+    inLoop({ each, i });
     const r = await T[fn](out.length ? { ...a, ms: 0, settle: false } : a);
     if (r.n) return out.length ? { v: out } : r;
     if (r.z && out.length) break;
@@ -99,27 +99,19 @@ T.batch = async (list) => {
   return { v: out };
 };
 
-// T.each({t, in, ms, max}) begins a loop over all matches. Gives how many there
-// are; T.at(i) chooses one, T.endEach() ends the loop.
-T.each = async (a) => {
+// T.loop({t, in, ms, id}) begins a loop over all matches, and gives how many
+// there are. Later calls say by {each: {id, t, in, count}, i} which element is
+// theirs.
+T.loop = async (a) => {
   if (!(await settle(a))) return { n: true };
   const why = {};
   const r = await until(a.ms, () => {
     const list = (search(a.t, a.in, why) || []).filter(isElement);
     return list.length ? { v: list } : undefined;
   });
-  if (r && r.c) return r;
-  if (r && r.n) return r;
+  if (r && (r.c || r.n)) return r;
   if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
   const list = r?.v ?? [];
-  loops.push({ list, count: list.length, target: a.t, place: a.in, i: 0 });
+  loop = { id: a.id, list, count: list.length, t: a.t, in: a.in, i: 0 };
   return { v: list.length };
-};
-T.at = (i) => { if (loops.length) loops[loops.length - 1].i = i; return done; };
-T.endEach = () => { loops.pop(); return done; };
-// T.resume({t, in, i, count}) puts a loop back in a new document.
-T.resume = (a) => {
-  const list = (search(a.t, a.in, {}) || []).filter(isElement);
-  loops.push({ list: list.length === a.count ? list : [], count: a.count, target: a.t, place: a.in, i: a.i });
-  return done;
 };

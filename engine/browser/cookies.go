@@ -1,0 +1,121 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
+)
+
+// Cookie is a cookie of a context.
+type Cookie struct {
+	Name     string  `json:"name"`
+	Value    string  `json:"value"`
+	URL      string  `json:"url,omitempty"` // where it is set from, when it is set
+	Domain   string  `json:"domain,omitempty"`
+	Path     string  `json:"path,omitempty"`
+	Secure   bool    `json:"secure,omitempty"`
+	HTTPOnly bool    `json:"httpOnly,omitempty"`
+	SameSite string  `json:"sameSite,omitempty"`
+	Session  bool    `json:"session,omitempty"`
+	Expires  float64 `json:"expires,omitempty"` // seconds since the epoch
+}
+
+// SentTo reports whether the browser would send the cookie to an address.
+func (c Cookie) SentTo(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	domain := strings.ToLower(c.Domain)
+	if d, wide := strings.CutPrefix(domain, "."); wide {
+		if host != d && !strings.HasSuffix(host, "."+d) {
+			return false
+		}
+	} else if host != domain {
+		return false
+	}
+	if c.Secure && u.Scheme != "https" && !local(host) {
+		return false
+	}
+	path := u.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
+	if !strings.HasPrefix(path, c.Path) {
+		return false
+	}
+	return len(path) == len(c.Path) || strings.HasSuffix(c.Path, "/") || path[len(c.Path)] == '/'
+}
+
+// local hosts count as secure for the browser.
+func local(host string) bool {
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") || host == "::1"
+}
+
+// Cookies lists all cookies of the context.
+func (c *Context) Cookies(ctx context.Context) ([]Cookie, error) {
+	var res storage.GetCookiesResult
+	if err := c.b.root.call(ctx, storage.CommandGetCookies, storage.GetCookiesParams{BrowserContextID: c.id}, &res); err != nil {
+		return nil, fmt.Errorf("reading the cookies: %w", err)
+	}
+	out := make([]Cookie, 0, len(res.Cookies))
+	for _, k := range res.Cookies {
+		out = append(out, Cookie{Name: k.Name, Value: k.Value, Domain: k.Domain, Path: k.Path, Secure: k.Secure, HTTPOnly: k.HTTPOnly,
+			SameSite: string(k.SameSite), Session: k.Session, Expires: k.Expires})
+	}
+	return out, nil
+}
+
+// SetCookie sets one cookie.
+func (c *Context) SetCookie(ctx context.Context, k Cookie) error {
+	return c.setCookies(ctx, []Cookie{k})
+}
+
+func (c *Context) setCookies(ctx context.Context, all []Cookie) error {
+	params := storage.SetCookiesParams{BrowserContextID: c.id}
+	for _, k := range all {
+		p := &network.CookieParam{Name: k.Name, Value: k.Value, URL: k.URL, Domain: k.Domain, Path: k.Path, Secure: k.Secure, HTTPOnly: k.HTTPOnly,
+			SameSite: network.CookieSameSite(k.SameSite)}
+		if !k.Session && k.Expires > 0 {
+			p.Expires = cdp.TimeSinceEpoch(k.Expires)
+		}
+		params.Cookies = append(params.Cookies, p)
+	}
+	c.touch()
+	return c.b.root.call(ctx, storage.CommandSetCookies, params, nil)
+}
+
+// DeleteCookies deletes the cookies given.
+func (c *Context) DeleteCookies(ctx context.Context, all []Cookie) error {
+	t, err := c.Tab(ctx)
+	if err != nil {
+		return err
+	}
+	var sent []*pending
+	for _, k := range all {
+		sent = append(sent, t.s.send(network.CommandDeleteCookies, network.DeleteCookiesParams{Name: k.Name, Domain: k.Domain, Path: k.Path}))
+	}
+	for _, p := range sent {
+		if err := p.wait(ctx, nil); err != nil {
+			return fmt.Errorf("deleting a cookie: %w", err)
+		}
+	}
+	return nil
+}
+
+// ClearCookies deletes all cookies of the context.
+func (c *Context) ClearCookies(ctx context.Context) error {
+	if err := c.b.root.call(ctx, storage.CommandClearCookies, storage.ClearCookiesParams{BrowserContextID: c.id}, nil); err != nil {
+		return fmt.Errorf("deleting the cookies: %w", err)
+	}
+	return nil
+}
+
+// touch notes that a task may have left something behind.
+func (c *Context) touch() {
+	c.mu.Lock()
+	c.used = true
+	c.mu.Unlock()
+}

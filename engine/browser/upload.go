@@ -1,0 +1,72 @@
+package browser
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// KeepUpload writes a file into the browser's own folder, under a harmless form
+// of its name, so that a page can have it. It goes with the context. The folder
+// belongs to the browser's user, who might be hostile: nothing is followed out
+// of it.
+func (c *Context) KeepUpload(name string, r io.Reader) (path string, size int64, err error) {
+	root, err := os.OpenRoot(c.b.dir)
+	if err != nil {
+		return "", 0, fmt.Errorf("opening the browser's folder: %w", err)
+	}
+	defer root.Close()
+	uid, gid := ownerOf(c.b.dir)
+	rel := filepath.Join("tmp", "up-"+rand.Text())
+	if err := root.Mkdir(rel, 0o700); err != nil {
+		return "", 0, fmt.Errorf("making a folder for an upload: %w", err)
+	}
+	c.mu.Lock()
+	c.uploads = append(c.uploads, rel)
+	c.mu.Unlock()
+	file := filepath.Join(rel, label(name))
+	f, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", 0, err
+	}
+	size, err = io.Copy(f, r)
+	err = errors.Join(err, f.Close(), root.Lchown(file, uid, gid), root.Lchown(rel, uid, gid))
+	return filepath.Join(c.b.dir, file), size, err
+}
+
+// SetFiles puts files into the file input that the argument names.
+func (t *Tab) SetFiles(ctx context.Context, arg any, paths []string) error {
+	b, err := json.Marshal(arg)
+	if err != nil {
+		return fmt.Errorf("encoding the file input's place: %w", err)
+	}
+	world, err := t.enter(ctx)
+	if err != nil {
+		return err
+	}
+	var handle struct {
+		Result runtime.RemoteObject `json:"result"`
+	}
+	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+		Expression: object + ".element(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world),
+	}, &handle)
+	if err != nil {
+		return err
+	}
+	if handle.Result.ObjectID == "" {
+		return fmt.Errorf("the file input is gone")
+	}
+	err = t.s.call(ctx, dom.CommandSetFileInputFiles, dom.SetFileInputFilesParams{Files: paths, ObjectID: handle.Result.ObjectID}, nil)
+	if err != nil {
+		return fmt.Errorf("setting the files: %w", err)
+	}
+	return nil
+}

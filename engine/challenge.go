@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	mathrand "math/rand/v2"
+	"regexp"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+var _ = define(Action[struct{}]{
+	Name: "byPassChallenge", Group: "Advanced",
+	Doc: "Looks for a checkbox that asks whether a person is there, as verification widgets show it: in the page, in a frame of any origin, or in a shadow root, closed ones included. " +
+		"It moves the pointer there as a hand would, clicks it and waits for the page to go on. It only clicks: it solves no puzzle and does not disguise the browser. It is meant for sites of your own and for tests; an operator can switch it off. " +
+		"The widget often comes after the page, so a `wait` or `waitForEvent: networkidle` should stand before it.",
+	Value:   trueShape,
+	Result:  `{"success":true,"detected":boolean,"passed":boolean}`,
+	Example: `{"byPassChallenge":true}`,
+	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
+		if r.engine.NoBypass {
+			return nil, Problemf(CodeInvalidValue, "byPassChallenge is switched off by the operator of this service")
+		}
+		sctx, cancel := r.strict(ctx)
+		defer cancel()
+		c := &challenge{run: r}
+		err := c.pass(sctx)
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return nil, err
+		}
+		r.input = true
+		return json.Marshal(struct {
+			Success  bool `json:"success"`
+			Detected bool `json:"detected"`
+			Passed   bool `json:"passed"`
+		}{true, c.detected, c.passed})
+	},
+})
+
+// What names a verification widget: the names of those in use, and the words
+// that people read beside the box.
+var (
+	widgetName = regexp.MustCompile(`(?i)captcha|turnstile|challenge|altcha|cf-chl|bot-?(check|detect|verif)|human-?(check|verif)|verif(y|ication)-?(human|you)|i-?am-?human|not-?a-?robot|mcaptcha|friendly-?challenge|anubis`)
+	widgetText = regexp.MustCompile(`(?i)(not|no) a(n)? (ro)?bot|(verify|confirm|prove)( that)? you('| a)re( a)? human|i('| a)m( a)? human|human verification|verify (you|human)|kein roboter|pas un robot|no soy un robot|nem vagyok robot`)
+)
+
+// lookTime is how long a page without any widget is looked at.
+const lookTime = 1500 * time.Millisecond
+
+type challenge struct {
+	run              *Run
+	detected, passed bool
+}
+
+// pass looks for the widget, clicks it and waits for the page to go on.
+func (c *challenge) pass(ctx context.Context) error {
+	until := time.Now().Add(lookTime)
+	for {
+		t, err := c.run.tab(ctx)
+		if err != nil {
+			return err
+		}
+		again, err := c.try(ctx, t)
+		if err != nil || c.passed || !again && time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// try looks once. It reports whether there was a widget that is not ready yet.
+func (c *challenge) try(ctx context.Context, t *browser.Tab) (waiting bool, err error) {
+	before, err := t.Address(ctx)
+	if err != nil {
+		return false, err
+	}
+	var best *browser.Node
+	most := 0
+	release, err := t.EveryNode(ctx, func(n browser.Node) bool {
+		if score := widgetScore(n); score > most {
+			most, best = score, &n
+		}
+		return true
+	})
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if best == nil || most < 2 && !c.near(ctx, *best) {
+		return false, nil
+	}
+	c.detected = true
+	var state boxState
+	if err := best.Ask(ctx, stateOf, &state); err != nil {
+		return true, nil // it has just been replaced
+	}
+	if state.Checked {
+		c.passed = true
+		return false, nil
+	}
+	_ = best.ScrollIntoView(ctx) // what cannot be scrolled is where it is
+	box, err := best.Box(ctx)
+	if err != nil || box == nil || state.Disabled {
+		return true, nil
+	}
+	if err := c.click(ctx, t, *box); err != nil {
+		return false, err
+	}
+	return true, c.settle(ctx, t, *best, before)
+}
+
+// widgetScore says how much a node looks like the box of a widget: 2 for
+// certain, 1 when the words beside it must decide.
+func widgetScore(n browser.Node) int {
+	box := n.Tag == "input" && n.Attrs["type"] == "checkbox" || n.Attrs["role"] == "checkbox"
+	if !box {
+		return 0
+	}
+	own := n.Attrs["id"] + " " + n.Attrs["class"] + " " + n.Attrs["name"] + " " + n.Attrs["aria-label"]
+	if widgetName.MatchString(own) || widgetText.MatchString(own) || widgetName.MatchString(n.Context) || widgetText.MatchString(n.Context) {
+		return 2
+	}
+	return 1
+}
+
+// near reads the words beside a box.
+func (c *challenge) near(ctx context.Context, n browser.Node) bool {
+	var text string
+	if n.Ask(ctx, textNear, &text) != nil {
+		return false
+	}
+	return widgetText.MatchString(text)
+}
+
+const textNear = `function(){let t='';for(const l of this.labels||[])t+=' '+l.textContent;
+const by=this.getAttribute('aria-labelledby');if(by)for(const i of by.split(/\s+/))t+=' '+(this.getRootNode().getElementById?.(i)?.textContent||'');
+t+=' '+(this.parentNode?.textContent||'').slice(0,300);return t}`
+
+// boxState is what a box is like.
+type boxState struct {
+	Checked  bool `json:"checked"`
+	Disabled bool `json:"disabled"`
+	Gone     bool `json:"gone"`
+}
+
+const stateOf = `function(){return{checked:this.checked===true||this.getAttribute('aria-checked')==='true',disabled:this.disabled===true,gone:!this.isConnected}}`
+
+func (c *challenge) click(ctx context.Context, t *browser.Tab, box browser.Box) error {
+	// Somewhere in the middle half: no two clicks are in the same place.
+	p := browser.Point{
+		X: box.X + box.Width*(0.3+0.4*mathrand.Float64()),
+		Y: box.Y + box.Height*(0.3+0.4*mathrand.Float64()),
+	}
+	if err := c.run.moveLikeHand(ctx, p, false); err != nil {
+		return err
+	}
+	return t.PressAndHold(ctx, p, time.Duration(50+mathrand.IntN(70))*time.Millisecond)
+}
+
+// settle waits until the box is checked, is gone, or the page has gone on.
+func (c *challenge) settle(ctx context.Context, t *browser.Tab, n browser.Node, before string) error {
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+		var state boxState
+		err := n.Ask(ctx, stateOf, &state)
+		now, addressErr := t.Address(ctx)
+		if addressErr != nil {
+			return addressErr
+		}
+		if err != nil || state.Checked || state.Gone || now != before {
+			c.passed = true
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"troupe/engine/browser"
+)
+
+// address is an http or https URL, or true for all.
+type address struct {
+	all bool
+	url Text
+}
+
+func (a address) keys(to map[string]bool) { a.url.keys(to) }
+
+var addressShape = Shape[address]{
+	Words: "URL or true", Schema: `{"anyOf":[{"const":true},{"type":"string","minLength":1}]}`,
+	read: func(d *decoder, n *node) address {
+		if n.kind == 't' {
+			return address{all: true}
+		}
+		if !n.isString() {
+			d.fault(n, "want a URL, or true for all cookies, not %s", n.describe())
+			return address{}
+		}
+		return address{url: webURLShape.read(d, n)}
+	},
+}
+
+// webURLShape is a URL that cookies can belong to.
+var webURLShape = Shape[Text]{
+	Words: "URL", Schema: `{"type":"string","minLength":1}`,
+	read: func(d *decoder, n *node) Text {
+		t := urlShape.read(d, n)
+		if n.isString() && strings.HasPrefix(strings.ToLower(strings.TrimSpace(n.str)), "about:") {
+			d.fault(n, "want an http or https URL: %s has no cookies", n.str)
+		}
+		return t
+	},
+}
+
+var _ = define(Action[address]{
+	Name: "getCookies", Group: "Cookies",
+	Doc:   "The cookies that would be sent to a URL, or with `true` all cookies of the browser.",
+	Value: addressShape,
+	Opts: []Opt{
+		opt("name", nonEmpty("cookie name"), "Only cookies of this name."),
+		opt("domain", nonEmpty("domain"), "Only cookies of this domain and those below it."),
+	},
+	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie",
+	Example: `{"getCookies":"http://demo.troupe.test/"}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
+		cookies, err := r.cookiesOf(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		name, err := r.ownText(s, "name")
+		if err != nil {
+			return nil, err
+		}
+		domain, err := r.ownText(s, "domain")
+		if err != nil {
+			return nil, err
+		}
+		out := []cookieOut{}
+		for _, c := range cookies {
+			if (name == "" || c.Name == name) && (domain == "" || domainMatches(c.Domain, domain)) {
+				out = append(out, showCookie(c))
+			}
+		}
+		return json.Marshal(out)
+	},
+})
+
+// ownText is an option of the action's own that is a text; empty without it.
+func (r *Run) ownText(s *Step, name string) (string, error) {
+	t, ok := s.Options.own[name].(Text)
+	if !ok {
+		return "", nil
+	}
+	return t.Expand(r.cache)
+}
+
+func domainMatches(have, want string) bool {
+	have, want = strings.TrimPrefix(strings.ToLower(have), "."), strings.TrimPrefix(strings.ToLower(want), ".")
+	return have == want || strings.HasSuffix(have, "."+want)
+}
+
+// cookieOut is a cookie as answers show it.
+type cookieOut struct {
+	Name           string   `json:"name"`
+	Value          string   `json:"value"`
+	Domain         string   `json:"domain"`
+	Path           string   `json:"path"`
+	Secure         bool     `json:"secure"`
+	HTTPOnly       bool     `json:"httpOnly"`
+	SameSite       string   `json:"sameSite,omitempty"`
+	Session        bool     `json:"session"`
+	ExpirationDate *float64 `json:"expirationDate,omitempty"`
+}
+
+func showCookie(c browser.Cookie) cookieOut {
+	o := cookieOut{Name: c.Name, Value: c.Value, Domain: c.Domain, Path: c.Path, Secure: c.Secure, HTTPOnly: c.HTTPOnly, SameSite: c.SameSite, Session: c.Session}
+	if !c.Session {
+		e := c.Expires
+		o.ExpirationDate = &e
+	}
+	return o
+}
+
+// cookiesOf are the cookies of a URL, or all.
+func (r *Run) cookiesOf(ctx context.Context, a address) ([]browser.Cookie, error) {
+	all, err := r.tabs.Cookies(ctx)
+	if err != nil || a.all {
+		return all, err
+	}
+	text, err := r.address(a.url)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, Problemf(CodeInvalidValue, "%q is no URL", text)
+	}
+	var out []browser.Cookie
+	for _, c := range all {
+		if c.SentTo(u) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// cookieIn is a cookie as a request spells it.
+type cookieIn struct {
+	url, name, value, path Text
+	domain, sameSite       *Text
+	secure, httpOnly       bool
+	expires                *float64
+}
+
+var cookieShape = Shape[cookieIn]{
+	Words: "cookie",
+	Schema: `{"type":"object","required":["url","name","value"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string"},"value":{"type":"string"},` +
+		`"domain":{"type":"string"},"path":{"type":"string"},"secure":{"type":"boolean"},"httpOnly":{"type":"boolean"},"sameSite":{"enum":["Strict","Lax","None"]},"session":{"type":"boolean"},"expirationDate":{"type":"number"}}}`,
+	read: func(d *decoder, n *node) (c cookieIn) {
+		text := func(to *Text) func(*node) { return func(f *node) { *to = textShape("string").read(d, f) } }
+		session := false
+		ok := d.readMembers(n, "a cookie", []member{
+			{"url", func(f *node) { c.url = webURLShape.read(d, f) }},
+			{"name", text(&c.name)},
+			{"value", text(&c.value)},
+			{"path", text(&c.path)},
+			{"domain", func(f *node) { t := nonEmpty("domain").read(d, f); c.domain = &t }},
+			{"secure", func(f *node) { c.secure = boolShape.read(d, f) }},
+			{"httpOnly", func(f *node) { c.httpOnly = boolShape.read(d, f) }},
+			{"sameSite", func(f *node) {
+				t := parseText(enumShape("sameSite", "Strict", "Lax", "None").read(d, f))
+				c.sameSite = &t
+			}},
+			// getCookies gives it, so setCookies takes it.
+			{"session", func(f *node) { session = boolShape.read(d, f) }},
+			{"expirationDate", func(f *node) { e := numberShape("seconds since the epoch", 0, 1e12).read(d, f); c.expires = &e }},
+		})
+		if !ok {
+			return c
+		}
+		for _, name := range []string{"url", "name", "value"} {
+			if f := n.field(name); f == nil || f.isNull() {
+				d.fault(n, "want %s in a cookie", name)
+			}
+		}
+		if session {
+			c.expires = nil
+		}
+		return c
+	},
+}
+
+func (c cookieIn) keys(to map[string]bool) {
+	for _, t := range []Text{c.url, c.name, c.value, c.path} {
+		t.keys(to)
+	}
+}
+
+var _ = define(Action[[]cookieIn]{
+	Name: "setCookies", Group: "Cookies",
+	Doc: "Sets cookies. Each has `url`, `name` and `value`, and may have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate`, in seconds since the epoch; without one the cookie ends with the session.",
+	Value: Shape[[]cookieIn]{
+		Words: "array of cookies", Schema: `{"type":"array","items":` + cookieShape.Schema + `,"minItems":1,"maxItems":500}`,
+		read: func(d *decoder, n *node) []cookieIn {
+			if !n.isArray() || len(n.list) == 0 || len(n.list) > 500 {
+				d.fault(n, "want an array of 1 to 500 cookies")
+				return nil
+			}
+			var out []cookieIn
+			for _, e := range n.list {
+				out = append(out, cookieShape.read(d, e))
+			}
+			return out
+		},
+	},
+	Example: `{"setCookies":[{"url":"http://demo.troupe.test/","name":"theme","value":"dark"}]}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v []cookieIn) (Result, error) {
+		var set []browser.Cookie
+		for i, c := range v {
+			b, err := r.cookie(c)
+			if err != nil {
+				return nil, fmt.Errorf("cookie %d: %w", i, err)
+			}
+			set = append(set, b)
+		}
+		for _, c := range set {
+			if err := r.tabs.SetCookie(ctx, c); err != nil {
+				return nil, Problemf(CodeInvalidValue, "Cookie %q was not accepted for %s: %v", c.Name, c.URL, err)
+			}
+		}
+		return nil, nil
+	},
+})
+
+// cookie fills in the values of a cookie.
+func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
+	out := browser.Cookie{Secure: c.secure, HTTPOnly: c.httpOnly, Session: c.expires == nil}
+	if c.expires != nil {
+		out.Expires = *c.expires
+	}
+	var err error
+	if out.URL, err = r.address(c.url); err != nil {
+		return out, err
+	}
+	for _, f := range []struct {
+		to   *string
+		from *Text
+	}{{&out.Name, &c.name}, {&out.Value, &c.value}, {&out.Path, &c.path}, {&out.Domain, c.domain}, {&out.SameSite, c.sameSite}} {
+		if f.from == nil {
+			continue
+		}
+		if *f.to, err = f.from.Expand(r.cache); err != nil {
+			return out, err
+		}
+	}
+	probe := http.Cookie{Name: out.Name, Value: "x"}
+	if probe.Valid() != nil && out.Name != "" {
+		return out, Problemf(CodeInvalidValue, "%q is no name for a cookie", short(out.Name, 100))
+	}
+	return out, nil
+}
+
+var _ = define(Action[cookieIn]{
+	Name: "deleteCookie", Group: "Cookies",
+	Doc: "Deletes the cookie of a name that would be sent to a URL.",
+	Value: Shape[cookieIn]{
+		Words: "{url, name}", Schema: `{"type":"object","required":["url","name"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string","minLength":1}}}`,
+		read: func(d *decoder, n *node) (c cookieIn) {
+			ok := d.readMembers(n, "deleteCookie", []member{
+				{"url", func(f *node) { c.url = webURLShape.read(d, f) }},
+				{"name", func(f *node) { c.name = nonEmpty("name").read(d, f) }},
+			})
+			for _, name := range []string{"url", "name"} {
+				if f := n.field(name); ok && (f == nil || f.isNull()) {
+					d.fault(n, "want %s, as in {\"url\":\"https://example.com/\",\"name\":\"theme\"}", name)
+				}
+			}
+			return c
+		},
+	},
+	Example: `{"deleteCookie":{"url":"http://demo.troupe.test/","name":"theme"}}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v cookieIn) (Result, error) {
+		name, err := v.name.Expand(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		cookies, err := r.cookiesOf(ctx, address{url: v.url})
+		if err != nil {
+			return nil, err
+		}
+		var out []browser.Cookie
+		for _, c := range cookies {
+			if c.Name == name {
+				out = append(out, c)
+			}
+		}
+		return nil, r.tabs.DeleteCookies(ctx, out)
+	},
+})
+
+var _ = define(Action[address]{
+	Name: "clearCookies", Group: "Cookies",
+	Doc:     "Deletes all cookies, or those that would be sent to a URL.",
+	Value:   addressShape,
+	Example: `{"clearCookies":true}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
+		if v.all {
+			return nil, r.tabs.ClearCookies(ctx)
+		}
+		cookies, err := r.cookiesOf(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.tabs.DeleteCookies(ctx, cookies)
+	},
+})

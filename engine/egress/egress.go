@@ -1,0 +1,178 @@
+// Package egress is the way out: the proxy on loopback that all traffic of
+// every browser goes through, and the HTTP client for what the service fetches
+// itself.
+//
+// Which addresses may be reached is decided when a connection is made, on the
+// address that is about to be dialled. So it does not matter how a host is
+// spelled, what a name resolved to a moment ago, or who redirected to it.
+// Nothing inside a tunnel or a page is looked at.
+//
+// # What a browser sees
+//
+// A page that is refused or cannot be reached must fail to load, and not show
+// an error page of the proxy as if the site had answered. For https a CONNECT
+// that is answered with 403 or 502 does that: Chromium reports
+// net::ERR_TUNNEL_CONNECTION_FAILED. For http the answer is a 403 or 502 too,
+// but with two different Location fields: people and simple clients can read
+// it, and Chromium reports net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION.
+// [Proxy.Failure] then says what really happened. A server that hangs up
+// before it answered looks as it would without a proxy.
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/elazarl/goproxy"
+	"github.com/rs/zerolog"
+)
+
+// Config says what may be reached. The zero value allows the public internet.
+type Config struct {
+	// AllowPrivate allows every address, this machine's own included.
+	AllowPrivate bool
+	// Allow lists more addresses that may be reached.
+	Allow []netip.Prefix
+	// AllowHosts lists names that may be reached whatever address they have:
+	// "intranet.example", or "*.example" for all names below it.
+	AllowHosts []string
+	// Hosts answers http requests to some names from memory. Such a name is
+	// never looked up, and nothing but http on port 80 answers there.
+	Hosts map[string]http.Handler
+	// DialTimeout bounds finding and connecting to a host. Zero: 10 s.
+	DialTimeout time.Duration
+	// Idle is how long an unused connection is kept. Zero: 90 s.
+	Idle time.Duration
+	// Resolver looks up names. Nil: the system's.
+	Resolver *net.Resolver
+	// Log hears of refusals with hosts and addresses, of URLs only at debug.
+	Log zerolog.Logger
+}
+
+// Proxy is a running proxy.
+type Proxy struct {
+	log       zerolog.Logger
+	exits     *exits
+	transport *http.Transport // to plain http servers
+	proxy     *goproxy.ProxyHttpServer
+	server    *http.Server
+	main      *entrance
+	failures  failures
+
+	mu        sync.Mutex
+	closed    bool
+	entrances map[string]*entrance
+}
+
+// Start starts a proxy on a free port of 127.0.0.1.
+func Start(c Config) (*Proxy, error) {
+	if c.DialTimeout <= 0 {
+		c.DialTimeout = 10 * time.Second
+	}
+	if c.Idle <= 0 {
+		c.Idle = 90 * time.Second
+	}
+	p := &Proxy{log: c.Log, entrances: map[string]*entrance{}}
+	p.exits = newExits(c, &p.failures)
+	p.transport = p.exits.transport(c.Idle)
+	p.proxy = p.forwarder()
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(p.serve),
+		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       c.Idle,
+		MaxHeaderBytes:    1 << 20,
+		ErrorLog:          quiet(c.Log),
+		ConnContext:       knowEntrance,
+	}
+	main, err := p.enter("")
+	if err != nil {
+		p.exits.close()
+		return nil, err
+	}
+	p.main = main
+	return p, nil
+}
+
+// Addr is the address to give to browsers, as host:port.
+func (p *Proxy) Addr() string { return p.main.Addr().String() }
+
+// Listen opens another door to the proxy, whose bytes are counted by name. The
+// same rules hold there. What passes it ends when stop is called.
+func (p *Proxy) Listen(name string) (addr string, stop func(), err error) {
+	if name == "" {
+		return "", nil, errors.New("listen: the name is empty")
+	}
+	e, err := p.enter(name)
+	if err != nil {
+		return "", nil, err
+	}
+	return e.Addr().String(), func() { e.end() }, nil
+}
+
+// Bytes tells how many bytes went to the clients of a name (in) and came from
+// them (out) since the last Listen with that name; the empty name is that of
+// [Proxy.Addr]. They are the bytes between browser and proxy: payload, TLS and
+// the heads of requests and answers.
+func (p *Proxy) Bytes(name string) (in, out int64) {
+	p.mu.Lock()
+	e := p.entrances[name]
+	p.mu.Unlock()
+	if e == nil {
+		return 0, 0
+	}
+	return e.in.Load(), e.out.Load()
+}
+
+// Forget drops the count of a name that is no longer used.
+func (p *Proxy) Forget(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name != "" {
+		delete(p.entrances, name)
+	}
+}
+
+// Failure says why the last connection to the host of a URL could not be made,
+// if that was in the last half minute.
+func (p *Proxy) Failure(url string) (Failure, bool) { return p.failures.find(url) }
+
+// Close ends the proxy and every connection through it.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	entrances := p.entrances
+	p.entrances = map[string]*entrance{}
+	p.mu.Unlock()
+
+	err := p.server.Close()
+	for _, e := range entrances {
+		e.end()
+	}
+	p.transport.CloseIdleConnections()
+	p.exits.close()
+	return err
+}
+
+// enter opens a door.
+func (p *Proxy) enter(name string) (*entrance, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for browsers: %w", err)
+	}
+	e := &entrance{Listener: l, name: name, conns: map[*inside]struct{}{}}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		l.Close()
+		return nil, net.ErrClosed
+	}
+	p.entrances[name] = e
+	go p.server.Serve(e)
+	return e, nil
+}

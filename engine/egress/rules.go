@@ -1,0 +1,192 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"github.com/rs/zerolog"
+)
+
+// ErrRefused: the rules do not allow the address.
+var ErrRefused = errors.New("refused by the operator's outbound rules")
+
+// errOnlyHTTP: a reserved host was asked for something else.
+var errOnlyHTTP = errors.New("this reserved host answers only http on port 80")
+
+// moreDenied is what ssrf takes for public, and is not: the address at which
+// one provider's machines reach its control plane.
+var moreDenied = []netip.Prefix{netip.MustParsePrefix("168.63.129.16/32")}
+
+// exits makes every connection that leaves the service.
+type exits struct {
+	guarded  net.Dialer // checks each address it dials
+	free     net.Dialer
+	open     bool     // every address is allowed
+	names    []string // allowed whatever their address
+	reserved map[string]*pipe
+	timeout  time.Duration
+	failures *failures
+	log      zerolog.Logger
+
+	mu     sync.Mutex
+	conns  map[*outside]struct{}
+	closed bool
+}
+
+func newExits(c Config, f *failures) *exits {
+	x := &exits{
+		open: c.AllowPrivate, timeout: c.DialTimeout, failures: f, log: c.Log,
+		reserved: map[string]*pipe{}, conns: map[*outside]struct{}{},
+	}
+	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second}
+	x.guarded = x.free
+	x.guarded.Control = guard(c.Allow)
+	for _, h := range c.AllowHosts {
+		x.names = append(x.names, hostName(h))
+	}
+	for name, handler := range c.Hosts {
+		x.reserved[hostName(name)] = newPipe(handler)
+	}
+	return x
+}
+
+// guard returns the check of an address that is about to be dialled.
+func guard(allow []netip.Prefix) func(network, address string, c syscall.RawConn) error {
+	var four, six []netip.Prefix
+	for _, p := range allow {
+		if p.Addr().Is4() {
+			four = append(four, p)
+		} else {
+			six = append(six, p)
+		}
+	}
+	return ssrf.New(
+		ssrf.WithAnyPort(),
+		ssrf.WithAllowedV4Prefixes(four...),
+		ssrf.WithAllowedV6Prefixes(six...),
+		ssrf.WithDeniedV4Prefixes(moreDenied...),
+	).Safe
+}
+
+// transport is an HTTP client's side of the exits. It follows no proxy of the
+// environment, and leaves compression to whoever reads.
+func (x *exits) transport(idle time.Duration) *http.Transport {
+	return &http.Transport{
+		DialContext:            x.dial,
+		DisableCompression:     true,
+		MaxIdleConns:           512,
+		MaxIdleConnsPerHost:    32,
+		IdleConnTimeout:        idle,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		ReadBufferSize:         16 << 10,
+		WriteBufferSize:        16 << 10,
+	}
+}
+
+// dial connects to host:port, if the rules allow it.
+func (x *exits) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := x.connect(ctx, network, hostName(host), host, port)
+	if err != nil {
+		why := failureOf(hostName(host), err)
+		if !errors.Is(err, context.Canceled) { // somebody wants to know
+			x.failures.note(hostName(host), port, why)
+			x.log.Debug().Str("host", host).Str("port", port).Err(err).Msg("no connection")
+		}
+		return nil, &dialError{why, err}
+	}
+	x.failures.clear(hostName(host), port)
+	return x.track(c)
+}
+
+func (x *exits) connect(ctx context.Context, network, name, host, port string) (net.Conn, error) {
+	if p := x.reserved[name]; p != nil {
+		if port != "80" {
+			return nil, fmt.Errorf("connect to %s:%s: %w", host, port, errOnlyHTTP)
+		}
+		return p.dial(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.timeout)
+	defer cancel()
+	d := &x.guarded
+	if x.open || x.named(name) {
+		d = &x.free
+	}
+	c, err := d.DialContext(ctx, network, net.JoinHostPort(host, port))
+	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) {
+		x.log.Warn().Str("host", host).Str("port", port).Err(err).Msg("refused a connection")
+		return nil, fmt.Errorf("%s is %w", net.JoinHostPort(host, port), ErrRefused)
+	}
+	return c, err
+}
+
+// named reports whether a name is allowed whatever its address.
+func (x *exits) named(name string) bool {
+	for _, n := range x.names {
+		if below, ok := strings.CutPrefix(n, "*"); ok && len(name) > len(below) && strings.HasSuffix(name, below) || n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// hostName gives the one spelling of a host that is compared.
+func hostName(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
+
+// track remembers a connection until it is closed.
+func (x *exits) track(c net.Conn) (net.Conn, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		c.Close()
+		return nil, net.ErrClosed
+	}
+	o := &outside{Conn: c, exits: x}
+	x.conns[o] = struct{}{}
+	return o, nil
+}
+
+func (x *exits) close() {
+	x.mu.Lock()
+	x.closed = true
+	conns := x.conns
+	x.conns = nil
+	x.mu.Unlock()
+	for c := range conns {
+		c.Conn.Close()
+	}
+	for _, p := range x.reserved {
+		p.server.Close()
+	}
+}
+
+// outside is a connection to a server.
+type outside struct {
+	net.Conn
+	exits *exits
+}
+
+func (o *outside) Close() error {
+	o.exits.mu.Lock()
+	delete(o.exits.conns, o)
+	o.exits.mu.Unlock()
+	return o.Conn.Close()
+}
+
+// CloseWrite and CloseRead let a tunnel end one side at a time.
+func (o *outside) CloseWrite() error { return closeWrite(o.Conn) }
+func (o *outside) CloseRead() error  { return nil }

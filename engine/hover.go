@@ -1,0 +1,33 @@
+package engine
+
+import "context"
+
+var _ = define(Action[Selector]{
+	Name: "hover", Group: "Interaction",
+	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. Where another element stays in front of it, the pointer goes there all the same, with a warning.",
+	Value:   selectorShape,
+	Example: `{"hover":"#menu"}`,
+	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+		p, err := r.hoverSpot(ctx, s, v)
+		if err != nil {
+			return nil, err
+		}
+		t, err := r.tabs.Tab(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.input = true
+		// Two moves: a pointer that is already there would not move at all.
+		return nil, t.Move(ctx, p.Near(), p.Point)
+	},
+})
+
+// hoverSpot is where the pointer must go to be over an element.
+func (r *Run) hoverSpot(ctx context.Context, s *Step, v Selector) (spot, error) {
+	var p spot
+	err := r.ask(ctx, s, "point", v, map[string]any{"hover": true, "force": true}, &p)
+	if err == nil && p.Covered != "" {
+		r.warn("%q is covered by %s: the pointer is over that", v.String(), p.Covered)
+	}
+	return p, err
+}
