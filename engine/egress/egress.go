@@ -88,7 +88,6 @@ func Start(c Config) (*Proxy, error) {
 		IdleTimeout:       c.Idle,
 		MaxHeaderBytes:    1 << 20,
 		ErrorLog:          quiet(c.Log),
-		ConnContext:       knowEntrance,
 	}
 	main, err := p.enter("")
 	if err != nil {
@@ -103,7 +102,8 @@ func Start(c Config) (*Proxy, error) {
 func (p *Proxy) Addr() string { return p.main.Addr().String() }
 
 // Listen opens another door to the proxy, whose bytes are counted by name. The
-// same rules hold there. What passes it ends when stop is called.
+// same rules hold there. What passes it ends when stop is called; after that the
+// name may be used again.
 func (p *Proxy) Listen(name string) (addr string, stop func(), err error) {
 	if name == "" {
 		return "", nil, errors.New("listen: the name is empty")
@@ -171,6 +171,10 @@ func (p *Proxy) enter(name string) (*entrance, error) {
 	if p.closed {
 		l.Close()
 		return nil, net.ErrClosed
+	}
+	if old := p.entrances[name]; old != nil && old.isOpen() {
+		l.Close()
+		return nil, fmt.Errorf("listen for browsers: the name %q is in use", name)
 	}
 	p.entrances[name] = e
 	go p.server.Serve(e)

@@ -2,7 +2,6 @@ package egress
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log"
 	"net"
@@ -53,6 +52,12 @@ func (e *entrance) end() {
 	for c := range conns {
 		c.Conn.Close()
 	}
+}
+
+func (e *entrance) isOpen() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.conns != nil
 }
 
 // inside is a connection of a browser.
@@ -117,16 +122,6 @@ func replaying(c net.Conn, buffered []byte) net.Conn {
 		return c
 	}
 	return &replay{i, bytes.NewReader(bytes.Clone(buffered))}
-}
-
-type entranceKey struct{}
-
-// knowEntrance lets handlers know by which door a request came.
-func knowEntrance(ctx context.Context, c net.Conn) context.Context {
-	if i, ok := c.(*inside); ok {
-		return context.WithValue(ctx, entranceKey{}, i.entrance.name)
-	}
-	return ctx
 }
 
 // quiet gives the words of a net/http server to the log at debug level.
