@@ -11,8 +11,9 @@ import (
 type job struct {
 	adm   *admitted
 	order order
-	until time.Time // it waits no longer
-	code  engine.Code
+	until time.Time   // it waits no longer
+	aimed bool        // only one worker will do
+	tries int         // workers that sent it back
 	seat  *seat       // the worker that has it
 	wait  *waiter     // its place in the queue, kept while a worker has it
 	timer *time.Timer // the end of its patience, while it waits

@@ -33,7 +33,6 @@ func (p *pool) try(ctx actor.Context, j *job) {
 		p.send(ctx, s, j)
 		return
 	}
-	j.code = no.Code
 	if waitable(no.Code) && time.Now().Before(j.until) {
 		p.enqueue(ctx, j, s)
 		return
@@ -59,6 +58,7 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 	case j.order.Intent == seize:
 		s = p.roster.reserved(j.account())
 	}
+	j.aimed = s != nil
 	if s == nil {
 		return p.routeFree(j)
 	}
@@ -146,7 +146,7 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 }
 
 func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
-	named := j.adm.Execute.Task.WorkerID != "" || j.order.ID != ""
+	j.tries++
 	switch {
 	case j.cause != "":
 		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
@@ -154,10 +154,12 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 	case code == engine.CodeInternal:
 		p.refuse(ctx, j, refuse(code, ""))
-	case !named:
+	case !j.aimed && j.tries <= len(p.roster.all):
 		p.try(ctx, j)
 	case waitable(code) && time.Now().Before(j.until):
-		j.code = code
+		if !j.aimed {
+			s = nil
+		}
 		p.enqueue(ctx, j, s)
 	default:
 		p.refuse(ctx, j, refuse(code, s.found(code, j.order)))

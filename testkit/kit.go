@@ -195,3 +195,15 @@ func (k *Kit) Do(a actors.Account, t *engine.Task, s Script) *actors.Executed {
 	k.T.Helper()
 	return k.Start(a, t, s).Answer()
 }
+
+// Drain stops the node as a service does that is told to end, and waits for it.
+func (k *Kit) Drain(grace time.Duration) *actors.Drained {
+	k.T.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	d, err := k.Node.Drain(ctx, grace)
+	if err != nil {
+		k.T.Fatalf("drain: %v", err)
+	}
+	return d
+}
