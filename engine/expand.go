@@ -182,5 +182,12 @@ func (s Selector) target(c *Cache) (target, error) {
 }
 
 // isXPath tells the two languages apart: no CSS selector begins with a slash,
-// nor with a bracket before one.
-func isXPath(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "(/") }
+// nor with a bracket or a dot before one.
+func isXPath(s string) bool {
+	for _, p := range []string{"/", "(/", "./", "../", "(./"} {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -113,7 +113,7 @@ func (w *walker) document(ctx context.Context, s *session, origin []frameOwner, 
 	depth := int64(-1)
 	yes := true
 	var res dom.GetDocumentResult
-	if err := s.call(ctx, dom.CommandGetDocument, dom.GetDocumentParams{Depth: &depth, Pierce: yes}, &res); err != nil {
+	if err := s.call(ctx, dom.CommandGetDocument, dom.GetDocumentParams{Depth: &depth, Pierce: &yes}, &res); err != nil {
 		return fmt.Errorf("reading the document: %w", err)
 	}
 	defer s.send(dom.CommandDisable, nil)
