@@ -156,6 +156,7 @@ var sessionRows = []row{
 	{"reserved ends after the greatest age", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.Lasting(30*time.Minute))
 		began := time.Now()
+		k.Settle()
 		for k.Worker("w1").State == actors.Reserved {
 			time.Sleep(20 * time.Minute)
 			k.Do(anna, testkit.Task(testkit.Continue(id), testkit.Empty()), quick)

@@ -35,7 +35,7 @@ func TestTransitions(t *testing.T) {
 			if r.options.Workers == 0 {
 				r.options.Workers = 1
 			}
-			testkit.Run(t, r.options, func(k *testkit.Kit) { r.drive(t, k) })
+			testkit.Run(t, r.options, r.drive)
 		})
 	}
 }

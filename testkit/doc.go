@@ -5,7 +5,7 @@
 // [Run] does it in a bubble of testing/synctest, where time is fake: minutes of
 // sessions and deadlines pass in no time, and nothing depends on luck.
 //
-//	testkit.Run(t, testkit.Options{Workers: 1}, func(k *testkit.Kit) {
+//	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 //		r := k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Takes: 3 * time.Second})
 //		k.Until("w1", actors.Busy)
 //		k.WantEnd(r, engine.EndCompleted)

@@ -45,13 +45,14 @@ type Kit struct {
 // time in a bubble.
 const patience = 10 * time.Minute
 
-// Run runs f with a kit in a bubble, where time is fake.
-func Run(t *testing.T, o Options, f func(*Kit)) {
+// Run runs f with a kit in a bubble, where time is fake. The bubble has a
+// testing.T of its own.
+func Run(t *testing.T, o Options, f func(*testing.T, *Kit)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		k := start(t, o, true)
 		defer k.stop()
-		f(k)
+		f(t, k)
 	})
 }
 

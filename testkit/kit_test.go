@@ -10,7 +10,7 @@ import (
 )
 
 func TestKitPlaysATask(t *testing.T) {
-	testkit.Run(t, testkit.Options{Workers: 1}, func(k *testkit.Kit) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Takes: 3 * time.Second})
 		k.Until("w1", actors.Busy)
 		x := k.WantEnd(r, engine.EndCompleted)

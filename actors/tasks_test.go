@@ -1,0 +1,317 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+func TestManyTasksOnFewWorkersAreNotMixedUp(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
+		const tasks, atOnce = 200, 8
+		turns := make(chan struct{}, atOnce)
+		var wg sync.WaitGroup
+		for i := range tasks {
+			turns <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-turns }()
+				r := k.Start(testkit.Pro(string(rune('a'+i%3))), testkit.Task(testkit.Waiting(time.Minute)),
+					lasting(time.Duration(i%7)*10*time.Millisecond))
+				x := r.Answer()
+				if x.Refusal != nil {
+					t.Errorf("%s refused: %v", r.ID, x.Refusal)
+					return
+				}
+				if got, err := testkit.ResultOf(x.Outcome); err != nil || got.Task != r.ID || len(got.Before) != 0 || x.TaskID != r.ID {
+					t.Errorf("%s got %+v, %v", r.ID, got, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(k.Engine.Plays()); n != tasks {
+			t.Errorf("%d tasks were played", n)
+		}
+	})
+}
+
+func TestTwentyCrashesTwentyAnswers(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: slowEngine(300 * time.Millisecond)}, func(t *testing.T, k *testkit.Kit) {
+		for i := range 20 {
+			r := k.Start(anna, testkit.Task(), lasting(10*time.Second))
+			k.Until("w1", actors.Busy)
+			time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+			died := time.Now()
+			k.Engine.Kill("w1")
+			k.WantEnd(r, engine.EndCrashed)
+			if took := time.Since(died); took > 300*time.Millisecond {
+				t.Errorf("crash %d: answered after %v", i, took)
+			}
+			k.Until("w1", actors.Online)
+			if took := time.Since(died); took >= 2*time.Second {
+				t.Errorf("crash %d: back after %v", i, took)
+			}
+		}
+	})
+}
+
+func TestCrashOnOneWorkerIsNoBusinessOfAnother(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
+		r := k.Start(anna, testkit.Task(testkit.On("w2")), second)
+		k.WantEnd(k.Start(bert, testkit.Task(testkit.On("w1")), testkit.Script{Crash: true}), engine.EndCrashed)
+		k.WantEnd(r, engine.EndCompleted)
+	})
+}
+
+func TestDeafTaskIsAnsweredInTime(t *testing.T) {
+	for _, deafToDeath := range []bool{false, true} {
+		testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+			script, gone := deaf, make(chan struct{})
+			if deafToDeath { // not even the end of its browser ends it
+				script = testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
+					<-gone
+					return &engine.Outcome{End: engine.EndCompleted}
+				}}
+			}
+			began := time.Now()
+			x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Within(time.Second)), script), engine.EndTimeout)
+			if took := time.Since(began); took != 1250*time.Millisecond || x.Timeout != time.Second || x.Outcome.Duration < time.Second {
+				t.Errorf("answered after %v: %+v", took, x)
+			}
+			k.WantRefused(k.Start(bert, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerBusy)
+			k.Until("w1", actors.Online)
+			if took := time.Since(began); took != 6*time.Second {
+				t.Errorf("online after %v", took)
+			}
+			if !deafToDeath {
+				k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
+			}
+			close(gone)
+			k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
+		})
+	}
+}
+
+func TestDeafTaskIsAnsweredAfterItsClientIsGone(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		r := k.Start(anna, testkit.Task(), deaf)
+		k.Until("w1", actors.Busy)
+		left := time.Now()
+		r.Leave()
+		k.WantEnd(r, engine.EndCancelled)
+		if took := time.Since(left); took != 250*time.Millisecond {
+			t.Errorf("answered after %v", took)
+		}
+		k.Until("w1", actors.Online)
+		if took := time.Since(left); took != 5*time.Second {
+			t.Errorf("online after %v", took)
+		}
+	})
+}
+
+func TestPanicInATaskCostsItsBrowserOnly(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		x := k.WantEnd(k.Start(anna, testkit.Task(), testkit.Script{Takes: time.Second, Panic: "oh"}), engine.EndStopped)
+		if f := x.Outcome.Failures; len(f) != 1 || f[0].Code != engine.CodeInternal || strings.Contains(f[0].Text, "oh") {
+			t.Errorf("failures %+v", f)
+		}
+		sees(k, k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted), 0)
+		if n := k.Engine.Launches("w1"); n != 2 {
+			t.Errorf("%d launches, want 2", n)
+		}
+		nothing := testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome { return nil }}
+		k.WantEnd(k.Start(anna, testkit.Task(), nothing), engine.EndStopped)
+	})
+}
+
+func TestClaimOnAWorkerThatJustDiedGoesToTheNext(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 2, Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
+		// w1 was used last, so it is tried first. It is being cleaned, and dies
+		// in the cleaning, and its next browser does not start.
+		k.Do(anna, testkit.Task(testkit.On("w2")), quick)
+		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("no")})
+		hold := k.Start(anna, testkit.Task(testkit.On("w2")), lasting(5*time.Second))
+		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
+		k.Engine.FailLaunches("w1", 1)
+		r := k.Start(bert, testkit.Task(), quick)
+		k.WantState("w1", actors.Busy)
+		k.WantRefused(r, engine.CodeNoWorkerAvailable)
+		k.WantEnd(hold, engine.EndCompleted)
+
+		k.Until("w1", actors.Online)
+		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("no")})
+		k.Engine.FailLaunches("w1", 1)
+		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
+		hold = k.Start(anna, testkit.Task(testkit.On("w2")), lasting(500*time.Millisecond))
+		k.WantState("w2", actors.Busy)
+		r = k.Start(bert, testkit.Task(), quick)
+		k.WantState("w1", actors.Busy)
+		k.WantEnd(hold, engine.EndCompleted)
+		if x := k.WantEnd(r, engine.EndCompleted); x.WorkerID != "w2" {
+			t.Errorf("played by %s", x.WorkerID)
+		}
+	})
+}
+
+func TestWorkerThatDoesNotStartIsGivenUpSlowly(t *testing.T) {
+	e := testkit.NewEngine()
+	e.FailLaunches("w1", 1000)
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: e, Cold: true}, func(t *testing.T, k *testkit.Kit) {
+		time.Sleep(30 * time.Second)
+		if n := e.Launches("w1"); n < 8 || n > 12 {
+			t.Errorf("%d launches in half a minute", n)
+		}
+		before := e.Launches("w1")
+		time.Sleep(10 * time.Minute)
+		if n := e.Launches("w1") - before; n < 9 || n > 11 {
+			t.Errorf("%d launches in ten minutes", n)
+		}
+		e.FailLaunches("w1", 0)
+		k.Until("w1", actors.Online)
+	})
+}
+
+func TestSelection(t *testing.T) {
+	specs := []actors.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
+	testkit.Run(t, testkit.Options{Workers: 3, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
+		for _, w := range []string{"w2", "w3", "w1"} {
+			k.WantEnd(k.Start(anna, testkit.Task(testkit.On(w)), lasting(time.Millisecond)), engine.EndCompleted)
+			k.Settle()
+		}
+		for _, want := range []string{"w1", "w3", "w2"} { // the last used first
+			r := k.Start(anna, testkit.Task(), second)
+			k.Settle()
+			if k.Worker(want).TaskID != r.ID {
+				t.Errorf("%s is not on %s", r.ID, want)
+			}
+		}
+		k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
+		if x := k.Do(bert, testkit.Task(), quick); x.WorkerID != "hers" {
+			t.Errorf("played by %s", x.WorkerID)
+		}
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.On("hers")), quick), engine.CodeForeignWorker)
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.On("nobody")), quick), engine.CodeForeignWorker)
+	})
+	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
+		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
+		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
+		if x := k.Do(anna, testkit.Task(), quick); x.WorkerID != "w2" { // ready before being cleaned
+			t.Errorf("played by %s", x.WorkerID)
+		}
+	})
+}
+
+func TestListOfWorkers(t *testing.T) {
+	specs := []actors.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
+	testkit.Run(t, testkit.Options{Workers: 2, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna, testkit.On("w1"))
+		r := k.Start(bert, testkit.Task(testkit.On("hers")), second)
+		k.Settle()
+		list := func(a actors.Account) map[string]actors.WorkerInfo {
+			ws, err := k.Node.Workers(context.Background(), &actors.ListWorkers{Account: a})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]actors.WorkerInfo{}
+			for _, w := range ws.Workers {
+				all[w.ID] = w
+			}
+			return all
+		}
+		mine, yours := list(anna), list(bert)
+		if len(mine) != 2 || mine["w1"].Session != id || mine["w1"].State != actors.Reserved {
+			t.Errorf("anna sees %+v", mine)
+		}
+		if len(yours) != 3 || yours["w1"].Session != "" || yours["hers"].TaskID != r.ID {
+			t.Errorf("bert sees %+v", yours)
+		}
+		if s := k.Node.Status(); s != (actors.Status{Workers: 3, Online: 1, Reserved: 1, Busy: 1}) {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestDailyLimitIsExact(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
+		free := testkit.Account("carl", engine.Free)
+		all := make([]*testkit.Request, 200)
+		for i := range all {
+			all[i] = k.Start(free, testkit.Task(testkit.Waiting(time.Minute)), lasting(time.Millisecond))
+		}
+		played := 0
+		for _, r := range all {
+			switch x := r.Answer(); {
+			case x.Refusal == nil:
+				played++
+			case x.Refusal.Code != engine.CodeDailyLimit || !strings.HasPrefix(x.Refusal.Text, "Daily task limit reached") || x.Refusal.RetryAfter <= 0:
+				t.Errorf("refused: %+v", x.Refusal)
+			}
+		}
+		if played != 50 || len(k.Engine.Plays()) != 50 {
+			t.Errorf("%d answered, %d played, want 50", played, len(k.Engine.Plays()))
+		}
+		time.Sleep(24 * time.Hour)
+		k.WantEnd(k.Start(free, testkit.Task(), quick), engine.EndCompleted)
+	})
+}
+
+func TestOnlyClaimedTasksCount(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		u := persistence.NewUsage(k.Store)
+		used := func(want int64) {
+			t.Helper()
+			k.Settle()
+			if n, err := u.Read(context.Background(), "anna", time.Now()); err != nil || n != want {
+				t.Errorf("%d tasks counted (%v), want %d", n, err, want)
+			}
+		}
+		hold := k.Start(anna, testkit.Task(), lasting(time.Minute))
+		used(1)
+		k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
+		used(1)
+		waits := k.Start(anna, testkit.Task(testkit.Waiting(time.Second)), quick)
+		used(2) // those who wait hold theirs
+		k.WantRefused(waits, engine.CodeNoWorkerAvailable)
+		used(1)
+		waits = k.Start(anna, testkit.Task(testkit.Waiting(time.Second)), quick)
+		k.Settle()
+		waits.Leave()
+		k.WantRefused(waits, engine.CodeCancelled)
+		used(1)
+		hold.Leave()
+		k.WantEnd(hold, engine.EndCancelled)
+		used(1)
+		k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Empty()), quick), engine.EndCompleted)
+		used(1)
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue("sess_0")), quick), engine.CodeSessionMismatch)
+		used(1)
+	})
+}
+
+func TestPlans(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		for _, plan := range []engine.Plan{engine.Free, engine.Basic, "gold"} {
+			for _, o := range []testkit.Option{testkit.Preserve(), testkit.Continue("sess_0"), testkit.Override(), testkit.Async()} {
+				k.WantRefused(k.Start(testkit.Account("carl", plan), testkit.Task(o), quick), engine.CodePlanRequired)
+			}
+		}
+		for plan, want := range map[engine.Plan]time.Duration{engine.Free: time.Minute, engine.Basic: 2 * time.Minute, engine.Pro: 2 * time.Minute} {
+			began := time.Now()
+			x := k.WantEnd(k.Start(testkit.Account("carl", plan), testkit.Task(testkit.Within(time.Hour)), lasting(time.Hour)), engine.EndTimeout)
+			if x.Timeout != want || time.Since(began) != want {
+				t.Errorf("plan %s: timeout %v", plan, x.Timeout)
+			}
+			k.Until("w1", actors.Online)
+		}
+		lonely := testkit.Task()
+		lonely.Session = &engine.Session{} // asks for nothing
+		k.WantEnd(k.Start(testkit.Account("carl", engine.Free), lonely, quick), engine.EndCompleted)
+	})
+}
