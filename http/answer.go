@@ -1,0 +1,127 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// maxResult bounds the result of a task. What is larger was meant to be a file.
+const maxResult = 16 << 20
+
+// answer is how a played task is told to its client. The order of the fields is
+// the order on the wire.
+type answer struct {
+	Success     bool                `json:"success"`
+	Error       string              `json:"error,omitempty"`
+	Code        engine.Code         `json:"code,omitempty"`
+	Retryable   *bool               `json:"retryable,omitempty"`
+	ActionIndex *int                `json:"actionIndex,omitempty"`
+	ActionPath  string              `json:"actionPath,omitempty"`
+	Iteration   *int                `json:"iteration,omitempty"`
+	Action      json.RawMessage     `json:"action,omitempty"`
+	TaskID      string              `json:"taskId"`
+	WorkerID    string              `json:"workerId"`
+	WorkerName  string              `json:"workerName"`
+	Timeout     int64               `json:"timeout,omitempty"`
+	Data        json.RawMessage     `json:"data"`
+	LastResult  json.RawMessage     `json:"lastResult,omitempty"`
+	Duration    int64               `json:"duration"`
+	SessionID   string              `json:"sessionId,omitempty"`
+	Restored    bool                `json:"restored,omitempty"`
+	Errors      []failure           `json:"errors,omitempty"`
+	Warnings    []engine.Warning    `json:"warnings,omitempty"`
+	Steps       []engine.StepReport `json:"steps,omitempty"`
+}
+
+// failure is one failed action in an answer.
+type failure struct {
+	ActionIndex int             `json:"actionIndex"`
+	ActionPath  string          `json:"actionPath"`
+	Iteration   *int            `json:"iteration,omitempty"`
+	Action      json.RawMessage `json:"action,omitempty"`
+	Error       string          `json:"error"`
+	Code        engine.Code     `json:"code"`
+}
+
+// answerOf tells the end of a task, with the status of the answer.
+func answerOf(x *actors.Executed) (int, *answer) {
+	o := x.Outcome
+	a := &answer{
+		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
+		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
+		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps,
+	}
+	if n := len(o.Data) + len(o.Last); n > maxResult {
+		a.Data, a.LastResult, a.Steps = nil, nil, nil
+		return a.fail(engine.CodePayloadTooLarge, fmt.Sprintf(
+			"The task's result has %d bytes, more than %d: keep less, or take it in several tasks", n, maxResult))
+	}
+	switch o.End {
+	case engine.EndCompleted:
+		a.Success = len(o.Failures) == 0
+		a.Errors = failures(o.Failures)
+		return fasthttp.StatusOK, a
+	case engine.EndStopped:
+		return a.stop(o, engine.CodeInternal)
+	case engine.EndTimeout:
+		a.Timeout = engine.Millis(x.Timeout)
+		a.Errors = failures(o.Failures)
+		return a.fail(engine.CodeTaskTimeout, "")
+	case engine.EndCrashed:
+		return a.stop(o, engine.CodeBrowserCrashed)
+	case engine.EndInterrupted:
+		return a.stop(o, engine.CodeInterrupted)
+	case engine.EndCancelled:
+		return a.stop(o, engine.CodeCancelled)
+	default:
+		return a.fail(engine.CodeInternal, "")
+	}
+}
+
+// fail makes the answer that of an error.
+func (a *answer) fail(c engine.Code, text string) (int, *answer) {
+	row := infoOf(c)
+	if text == "" {
+		text = row.Text
+	}
+	a.Success, a.Error, a.Code, a.Retryable = false, text, row.Code, &row.Retryable
+	return row.Status, a
+}
+
+// stop makes the answer that of a task which ended before its list did. The
+// action that stopped it is the last that failed; where none did, code says why
+// it ended. Actions that had failed earlier are listed beside it.
+func (a *answer) stop(o *engine.Outcome, code engine.Code) (int, *answer) {
+	status, _ := a.fail(code, "")
+	n := len(o.Failures)
+	if n == 0 {
+		return status, a
+	}
+	last := &o.Failures[n-1]
+	if o.End == engine.EndStopped || last.Code == code {
+		if last.Text != "" {
+			a.Error = last.Text
+		}
+		a.Code = last.Code
+		retryable := infoOf(last.Code).Retryable
+		a.Retryable = &retryable
+		a.ActionIndex, a.ActionPath, a.Iteration, a.Action = &last.Index, last.Path, last.Iteration, last.Action
+		status, n = fasthttp.StatusOK, n-1
+	}
+	a.Errors = failures(o.Failures[:n])
+	return status, a
+}
+
+// failures lists failed actions.
+func failures(all []engine.Failure) []failure {
+	var out []failure
+	for _, f := range all {
+		out = append(out, failure{f.Index, f.Path, f.Iteration, f.Action, f.Text, f.Code})
+	}
+	return out
+}

@@ -1,0 +1,263 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+)
+
+// Limits of what a request may carry.
+const (
+	maxPayload = 1 << 20   // JSON, or the part "payload"
+	maxFile    = 25 << 20  // a part "files"
+	maxRequest = 100 << 20 // everything together
+	maxFiles   = 1000      // parts "files": empty ones cost too
+
+	// slowestUpload is how many bytes a second an upload must bring.
+	slowestUpload = 128 << 10
+)
+
+// body is what a request carries: its own copy of the payload, and files on the
+// disk.
+type body struct {
+	payload []byte
+	files   []engine.Upload
+	folder  string // of the files; empty when there are none
+}
+
+// remove deletes the files. It is called once the task has ended.
+func (b *body) remove() {
+	if b.folder != "" {
+		_ = os.RemoveAll(b.folder)
+	}
+}
+
+// readBody reads the body of a task's request. The caller removes it also when
+// it is refused.
+func (s *Server) readBody(ctx *fasthttp.RequestCtx, id string) (*body, *refusal) {
+	if e := string(ctx.Request.Header.ContentEncoding()); e != "" && !strings.EqualFold(e, "identity") {
+		return &body{}, refuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
+	}
+	kind, params, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType()))
+	charset := params["charset"]
+	switch {
+	case err == nil && kind == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")):
+		return s.readJSON(ctx)
+	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
+		return s.readForm(ctx, params["boundary"], id)
+	}
+	return &body{}, refuseText(engine.CodeUnsupportedMediaType,
+		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
+}
+
+func (s *Server) readJSON(ctx *fasthttp.RequestCtx) (*body, *refusal) {
+	b := &body{}
+	size := ctx.Request.Header.ContentLength()
+	if size > maxPayload {
+		return b, tooLarge("The body", maxPayload)
+	}
+	r := ctx.RequestBodyStream()
+	if r == nil {
+		return b, nil
+	}
+	if size >= 0 {
+		b.payload = make([]byte, size)
+		if _, err := io.ReadFull(r, b.payload); err != nil {
+			return b, broken(err)
+		}
+		return b, nil
+	}
+	var err error
+	b.payload, err = io.ReadAll(io.LimitReader(r, maxPayload+1))
+	switch {
+	case err != nil:
+		return b, broken(err)
+	case len(b.payload) > maxPayload:
+		return b, tooLarge("The body", maxPayload)
+	}
+	return b, nil
+}
+
+// form reads a multipart body part by part, so that files never lie in memory.
+type form struct {
+	*body
+	whole *io.LimitedReader
+	seen  bool // the payload
+	home  string
+}
+
+func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body, *refusal) {
+	f := &form{body: &body{}, home: filepath.Join(s.cfg.Uploads, id)}
+	size := ctx.Request.Header.ContentLength()
+	if size > maxRequest {
+		return f.body, tooLarge("The request", maxRequest)
+	}
+	r := ctx.RequestBodyStream()
+	if r == nil {
+		return f.body, noPayload()
+	}
+	if size < 0 {
+		size = maxRequest
+	}
+	allowed := s.cfg.RequestTimeout + time.Duration(size/slowestUpload)*time.Second
+	_ = ctx.Conn().SetReadDeadline(time.Now().Add(allowed))
+
+	f.whole = &io.LimitedReader{R: r, N: maxRequest + 1}
+	parts := multipart.NewReader(f.whole, boundary)
+	for {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return f.body, f.broken(err)
+		}
+		if no := f.take(part); no != nil {
+			return f.body, no
+		}
+	}
+	if !f.seen {
+		return f.body, noPayload()
+	}
+	return f.body, nil
+}
+
+func (f *form) take(part *multipart.Part) *refusal {
+	switch name := part.FormName(); {
+	case name == "payload" && f.seen:
+		return refuseInvalid(engine.Fault{Message: `There is more than one part "payload": send one`})
+	case name == "payload":
+		f.seen = true
+		b, err := io.ReadAll(io.LimitReader(part, maxPayload+1))
+		switch {
+		case err != nil:
+			return f.broken(err)
+		case len(b) > maxPayload:
+			return tooLarge(`The part "payload"`, maxPayload)
+		}
+		f.payload = b
+		return nil
+	case name == "files":
+		return f.keep(part)
+	default:
+		return refuseInvalid(engine.Fault{Message: fmt.Sprintf(
+			`The part %q is unknown: want one "payload" and any number of "files"`, name)})
+	}
+}
+
+// keep writes a file of the request to the disk, under a name of our choice.
+func (f *form) keep(part *multipart.Part) *refusal {
+	n := len(f.files)
+	if n == maxFiles {
+		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("There are more than %d files", maxFiles))
+	}
+	if f.folder == "" {
+		f.folder = f.home
+		if err := os.MkdirAll(f.folder, 0o700); err != nil {
+			panic(fmt.Errorf("make a folder for uploads: %w", err))
+		}
+	}
+	up := engine.Upload{
+		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
+		Type: mediaType(part.Header.Get("Content-Type")),
+		Path: filepath.Join(f.folder, strconv.Itoa(n)),
+	}
+	out, err := os.OpenFile(up.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		panic(fmt.Errorf("keep an upload: %w", err))
+	}
+	src := &source{r: io.LimitReader(part, maxFile+1)}
+	up.Size, err = io.Copy(out, src)
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case src.err != nil:
+		return f.broken(src.err)
+	case err != nil:
+		panic(fmt.Errorf("keep an upload: %w", err))
+	case up.Size > maxFile:
+		return tooLarge(fmt.Sprintf("The file %q", up.Name), maxFile)
+	}
+	f.files = append(f.files, up)
+	return nil
+}
+
+// source remembers whether it was the client that failed, and not our disk.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// broken tells what went wrong with the form.
+func (f *form) broken(err error) *refusal {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case f.whole.N <= 0:
+		return tooLarge("The request", maxRequest)
+	case errors.As(err, &timeout), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return broken(err)
+	}
+	return refuseInvalid(engine.Fault{Message: "The body is not valid multipart/form-data"})
+}
+
+// broken tells that a body did not arrive.
+func broken(err error) *refusal {
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return refuseText(codeIncompleteRequest, "The body did not arrive in time")
+	}
+	return refuseText(codeIncompleteRequest, "The body ended too early, or its chunks are broken")
+}
+
+func tooLarge(what string, limit int) *refusal {
+	return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("%s is larger than %d MiB", what, limit>>20))
+}
+
+func noPayload() *refusal {
+	return refuseInvalid(engine.Fault{Message: `The part "payload" is missing: it holds the request as JSON`})
+}
+
+// label makes a file name of a client fit to be shown, or returns other.
+func label(name, other string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\`, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	if len(name) > 200 {
+		name = strings.ToValidUTF8(name[:200], "")
+	}
+	if strings.Trim(name, ". ") == "" {
+		return other
+	}
+	return name
+}
+
+// mediaType returns the type that a client names, if it is one.
+func mediaType(t string) string {
+	if kind, _, err := mime.ParseMediaType(t); err == nil {
+		return kind
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,94 @@
+package http
+
+import (
+	"time"
+
+	"troupe/engine"
+)
+
+// Codes that only the edge gives.
+const (
+	// codeIncompleteRequest: the request did not arrive whole or in time.
+	codeIncompleteRequest engine.Code = "incomplete_request"
+	// codeHeadersTooLarge: the request line and the headers exceed the limit.
+	codeHeadersTooLarge engine.Code = "headers_too_large"
+	// codeRangeNotSatisfiable: the part of a file that was asked for is not
+	// there.
+	codeRangeNotSatisfiable engine.Code = "range_not_satisfiable"
+)
+
+// CodeInfo is one row of the table of codes.
+type CodeInfo struct {
+	Code   engine.Code
+	Status int // of the answer that carries the code
+	// Retryable says that the same request may be sent again as it is: nothing
+	// of it has run, and what was in its way passes.
+	Retryable bool
+	// After is the Retry-After of an answer where nothing better is known.
+	After time.Duration
+	// Text is the sentence for people where the answer has none of its own.
+	Text string
+}
+
+// codes is the one table from codes to answers. A task that was played and did
+// not end well is a 200: the request itself was carried out.
+var codes = []CodeInfo{
+	{engine.CodeInvalidRequest, 400, false, 0, "The request is not valid"},
+	{codeIncompleteRequest, 400, true, 0, "The request did not arrive whole"},
+	{engine.CodeUnauthorized, 401, false, 0, "The bearer token is missing or not valid"},
+	{engine.CodePlanRequired, 403, false, 0, "The account's plan does not include this"},
+	{engine.CodeForeignWorker, 403, false, 0, "The worker does not belong to the account"},
+	{engine.CodeSessionLimit, 403, false, 0, "The account holds as many sessions as it may"},
+	{engine.CodeNoWorkerAvailable, 404, true, time.Second, "No workers available"},
+	{engine.CodeTaskNotFound, 404, false, 0, "There is no such task"},
+	{engine.CodeNotFound, 404, false, 0, "There is nothing here"},
+	{engine.CodeMethodNotAllowed, 405, false, 0, "The method is not allowed here"},
+	{engine.CodeTaskTimeout, 408, false, 0, "Task timed out"},
+	{engine.CodeWorkerBusy, 409, true, time.Second, "Worker is busy"},
+	{engine.CodeWorkerReserved, 409, true, time.Second, "Worker is reserved"},
+	{engine.CodeWorkerOffline, 409, true, 2 * time.Second, "Worker offline"},
+	{engine.CodeSessionMismatch, 409, false, 0, "Session mismatch"},
+	{engine.CodeIdempotencyMismatch, 409, false, 0, "The Idempotency-Key was used with another request"},
+	{engine.CodePayloadTooLarge, 413, false, 0, "The request is too large"},
+	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
+	{codeRangeNotSatisfiable, 416, false, 0, "The Range lies outside the file"},
+	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
+	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
+	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},
+	{codeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
+	{engine.CodeInternal, 500, false, 0, "The service failed; its log has the reason under this request's X-Request-Id"},
+	{engine.CodeDraining, 503, true, 5 * time.Second, "The service is stopping"},
+	{engine.CodeNoQuorum, 503, true, 2 * time.Second, "The cluster has no majority"},
+
+	{engine.CodeBrowserCrashed, 200, false, 0, "The browser crashed"},
+	{engine.CodeInterrupted, 200, false, 0, "The task was interrupted"},
+	{engine.CodeCancelled, 200, false, 0, "The task was cancelled"},
+	{engine.CodeWorkerLost, 200, false, 0, "The worker was lost"},
+
+	{engine.CodeElementNotFound, 200, false, 0, "The element was not found"},
+	{engine.CodeElementCovered, 200, false, 0, "Another element covers the element"},
+	{engine.CodeElementGone, 200, false, 0, "The element has left the document"},
+	{engine.CodeNavigationFailed, 200, false, 0, "The page could not be opened"},
+	{engine.CodeScriptError, 200, false, 0, "The script failed"},
+	{engine.CodeTimeout, 200, false, 0, "The action's time was over"},
+	{engine.CodeInvalidValue, 200, false, 0, "The value does not fit"},
+}
+
+// Codes lists every code that an answer may carry, for documents.
+func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
+
+var codeIndex = func() map[engine.Code]CodeInfo {
+	m := make(map[engine.Code]CodeInfo, len(codes))
+	for _, c := range codes {
+		m[c.Code] = c
+	}
+	return m
+}()
+
+// infoOf returns the row of a code. A code without a row is a fault of ours.
+func infoOf(c engine.Code) CodeInfo {
+	if row, ok := codeIndex[c]; ok {
+		return row
+	}
+	return codeIndex[engine.CodeInternal]
+}

@@ -1,0 +1,59 @@
+package http_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"testing"
+
+	"troupe/http"
+)
+
+// TestEveryCodeHasARow reads the codes out of the engine's source: one that is
+// added there without a row here would be answered as a 500.
+func TestEveryCodeHasARow(t *testing.T) {
+	rows := map[string]http.CodeInfo{}
+	for _, row := range http.Codes() {
+		if _, twice := rows[string(row.Code)]; twice {
+			t.Errorf("%s has two rows", row.Code)
+		}
+		rows[string(row.Code)] = row
+		switch {
+		case row.Text == "":
+			t.Errorf("%s has no text", row.Code)
+		case row.After > 0 && !row.Retryable:
+			t.Errorf("%s has a Retry-After but trying again is no use", row.Code)
+		case row.Status == 200 && row.Retryable:
+			t.Errorf("%s is retryable although something of the request has run", row.Code)
+		case row.Status < 200 || row.Status > 599:
+			t.Errorf("%s has the status %d", row.Code, row.Status)
+		}
+	}
+	source, err := parser.ParseFile(token.NewFileSet(), "../engine/code.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(source, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Code" {
+			return true
+		}
+		code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found++
+		if _, ok := rows[code]; !ok {
+			t.Errorf("%s (%s) has no row in codes.go", spec.Names[0].Name, code)
+		}
+		return true
+	})
+	if found < 30 {
+		t.Errorf("only %d codes were found in the engine's source", found)
+	}
+}

@@ -1,0 +1,174 @@
+package http_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/hex"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/http"
+	"troupe/persistence"
+)
+
+// company is a scripted stand-in for the actors.
+type company struct {
+	execute func(context.Context, *actors.Execute) (*actors.Executed, error)
+	list    []actors.WorkerInfo
+	asleep  bool // no worker is ready
+
+	mu   sync.Mutex
+	seen []*actors.Execute
+}
+
+func (c *company) Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c.mu.Lock()
+	c.seen = append(c.seen, m)
+	c.mu.Unlock()
+	if c.execute != nil {
+		return c.execute(ctx, m)
+	}
+	return done(m), nil
+}
+
+// done is the answer to a task that ended well.
+func done(m *actors.Execute) *actors.Executed {
+	return &actors.Executed{
+		TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1",
+		Outcome: &engine.Outcome{End: engine.EndCompleted, Data: []byte(`"done"`)},
+	}
+}
+
+func (c *company) Workers(context.Context, *actors.ListWorkers) (*actors.Workers, error) {
+	return &actors.Workers{Workers: c.list}, nil
+}
+
+func (c *company) Ready() bool { return !c.asleep }
+
+// asked returns how many tasks have reached the company.
+func (c *company) asked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen)
+}
+
+// door lets the token "good" in.
+type door struct{}
+
+func (door) Lookup(_ context.Context, token string) (persistence.Account, error) {
+	switch token {
+	case "good":
+		return persistence.Account{ID: "acc1", Name: "local", Plan: "pro"}, nil
+	case "ill":
+		return persistence.Account{}, persistence.ErrClosed
+	default:
+		return persistence.Account{}, persistence.ErrNotFound
+	}
+}
+
+// shelf keeps files in memory.
+type shelf struct {
+	mu    sync.Mutex
+	blobs map[string]persistence.Blob
+	bytes map[string][]byte
+}
+
+func newShelf() *shelf {
+	return &shelf{blobs: map[string]persistence.Blob{}, bytes: map[string][]byte{}}
+}
+
+func (s *shelf) Put(_ context.Context, b persistence.Blob, r io.Reader) (persistence.Blob, error) {
+	all, err := io.ReadAll(r)
+	if err != nil {
+		return b, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.ID = hex.EncodeToString([]byte{byte(len(s.blobs)), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+	b.Size = int64(len(all))
+	s.blobs[b.ID], s.bytes[b.ID] = b, all
+	return b, nil
+}
+
+func (s *shelf) Open(_ context.Context, id string) (persistence.Blob, io.ReadSeekCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.blobs[id]
+	if !ok {
+		return b, nil, persistence.ErrNotFound
+	}
+	return b, nopCloser{bytes.NewReader(s.bytes[id])}, nil
+}
+
+func (*shelf) Delete(context.Context, string) error          { return nil }
+func (*shelf) Sweep(context.Context, time.Time) (int, error) { return 0, nil }
+func (nopCloser) Close() error                               { return nil }
+
+type nopCloser struct{ *bytes.Reader }
+
+// edge is a server under test.
+type edge struct {
+	*http.Server
+	addr    string
+	uploads string
+	served  chan error
+}
+
+// open starts a server before a company. What cfg leaves out is filled in.
+func open(t testing.TB, c http.Company, change ...func(*http.Config)) *edge {
+	t.Helper()
+	cfg := http.Config{Company: c, Door: door{}, Uploads: t.TempDir() + "/uploads"}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := http.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &edge{Server: s, addr: ln.Addr().String(), uploads: cfg.Uploads, served: make(chan error, 1)}
+	go func() { e.served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = s.Shutdown(ctx)
+		if err := <-e.served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return e
+}
+
+// dial connects to the server, over TLS where tc is given.
+func (e *edge) dial(t testing.TB, tc *tls.Config) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", e.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	if tc != nil {
+		c = tls.Client(c, tc)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// eventually waits until ok holds.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came about that %s", what)
+		}
+	}
+}

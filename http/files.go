@@ -1,0 +1,107 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// filesPath is where files are served, each under its unguessable name: who has
+// the address may have the file.
+const filesPath = "/files/"
+
+// Keep returns what tasks keep their files with: they are stored for ttl and
+// can be fetched below base, the address under which clients reach /files.
+func Keep(files persistence.Files, base string, ttl time.Duration) engine.SaveFile {
+	base = strings.TrimRight(base, "/")
+	return func(ctx context.Context, f engine.File, r io.Reader) (string, error) {
+		kept, err := files.Put(ctx, persistence.Blob{
+			Account: f.Account, Label: f.Name, ContentType: f.ContentType, Inline: f.Inline,
+			Expires: time.Now().Add(ttl),
+		}, r)
+		if err != nil {
+			return "", fmt.Errorf("keep a file: %w", err)
+		}
+		return base + "/" + kept.ID, nil
+	}
+}
+
+// file serves one file.
+func (s *Server) file(ctx *fasthttp.RequestCtx, id string) *refusal {
+	if s.cfg.Files == nil || !fileID(id) {
+		return noFile()
+	}
+	blob, r, err := s.cfg.Files.Open(s.base, id)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return noFile()
+	}
+	if err != nil {
+		return s.failed(ctx, "open a file", err)
+	}
+	h := &ctx.Response.Header
+	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
+	h.Set(fasthttp.HeaderContentSecurityPolicy, "sandbox; default-src 'none'")
+	h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
+	h.Set(fasthttp.HeaderCacheControl, "private, max-age=3600")
+	h.Set(fasthttp.HeaderAcceptRanges, "bytes")
+	if blob.Inline && picture(blob.ContentType) {
+		ctx.SetContentType(blob.ContentType)
+		h.Set(fasthttp.HeaderContentDisposition, "inline")
+	} else {
+		// Whatever a site called it: no browser may run it as one of ours.
+		ctx.SetContentType("application/octet-stream")
+		h.Set(fasthttp.HeaderContentDisposition, mime.FormatMediaType("attachment",
+			map[string]string{"filename": label(blob.Label, id)}))
+	}
+	return sendRange(ctx, blob.Size, r)
+}
+
+// sendRange answers with the part of r that the request asks for, or all of it.
+func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *refusal {
+	first, last := int64(0), size-1
+	// Several ranges at once, and other units than bytes, get the whole file.
+	if want := ctx.Request.Header.Peek(fasthttp.HeaderRange); strings.HasPrefix(string(want), "bytes=") &&
+		!strings.Contains(string(want), ",") {
+		from, to, err := fasthttp.ParseByteRange(want, int(size))
+		if err != nil {
+			_ = r.Close()
+			ctx.Response.Header.Set(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10))
+			return refuseText(codeRangeNotSatisfiable, fmt.Sprintf("The file has %d bytes: the Range lies outside", size))
+		}
+		first, last = int64(from), int64(to)
+		ctx.SetStatusCode(fasthttp.StatusPartialContent)
+		ctx.Response.Header.Set(fasthttp.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", first, last, size))
+	}
+	if _, err := r.Seek(first, io.SeekStart); err != nil {
+		_ = r.Close()
+		panic(fmt.Errorf("read a file: %w", err))
+	}
+	n := last - first + 1
+	ctx.SetBodyStream(struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(r, n), r}, int(n))
+	return nil
+}
+
+func noFile() *refusal {
+	return refuseText(engine.CodeNotFound, "There is no such file: it has expired, or never was")
+}
+
+// fileID reports whether a name can be that of a file at all.
+func fileID(id string) bool {
+	return len(id) <= 128 && saneID([]byte(id)) && !strings.HasPrefix(id, ".") && !strings.Contains(id, ":")
+}
+
+// picture reports whether a browser can only ever show the type, not run it.
+func picture(t string) bool { return t == "image/png" || t == "image/jpeg" || t == "image/webp" }

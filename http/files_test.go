@@ -1,0 +1,104 @@
+package http_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/engine"
+	"troupe/http"
+)
+
+// fetch gets an address below the server as it stands, without cleaning it.
+func (e *edge) fetch(t testing.TB, method, path, rang string) (*nethttp.Response, string) {
+	t.Helper()
+	req, err := nethttp.NewRequest(method, "http://"+e.addr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.URL.Opaque = path
+	if rang != "" {
+		req.Header.Set("Range", rang)
+	}
+	r, err := new(nethttp.Transport).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, string(body)
+}
+
+func TestFiles(t *testing.T) {
+	files := newShelf()
+	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
+	keep := http.Keep(files, "https://files.example/x/", time.Hour)
+	put := func(name, kind string, inline bool, data string) string {
+		url, err := keep(context.Background(), engine.File{Account: "acc1", Name: name, ContentType: kind, Inline: inline}, strings.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, ok := strings.CutPrefix(url, "https://files.example/x/")
+		if b := files.blobs[id]; !ok || b.Account != "acc1" || time.Until(b.Expires) < 59*time.Minute {
+			t.Fatalf("%s: %+v", url, b)
+		}
+		return "/files/" + id
+	}
+	const png = "\x89PNG not really"
+	picture := put("shot.png", "image/png", true, png)
+	page := put(`ev"il größe.html`, "text/html", false, "<script>alert(1)</script>")
+	lying := put("page.svg", "image/svg+xml", true, "<svg onload='alert(1)'/>")
+
+	for path, want := range map[string]struct{ kind, disposition, body string }{
+		picture: {"image/png", "inline", png},
+		page:    {"application/octet-stream", `attachment; filename*=utf-8''ev%22il%20gr%C3%B6%C3%9Fe.html`, "<script>alert(1)</script>"},
+		lying:   {"application/octet-stream", "attachment; filename=page.svg", "<svg onload='alert(1)'/>"},
+	} {
+		r, body := e.fetch(t, "GET", path, "")
+		h := r.Header
+		if r.StatusCode != 200 || body != want.body || h.Get("Content-Type") != want.kind || h.Get("Content-Disposition") != want.disposition ||
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Security-Policy") != "sandbox; default-src 'none'" {
+			t.Errorf("%s: %d %q %v", path, r.StatusCode, body, h)
+		}
+		r, body = e.fetch(t, "HEAD", path, "")
+		if r.StatusCode != 200 || body != "" || r.ContentLength != int64(len(want.body)) {
+			t.Errorf("HEAD %s: %d, %d bytes, %q", path, r.StatusCode, r.ContentLength, body)
+		}
+	}
+
+	for rang, want := range map[string]string{
+		"bytes=1-3": "206 PNG", "bytes=8-": "206 ly"[:4] + png[8:], "bytes=-2": "206 ly", "bytes=0-999": "206 " + png,
+		"bytes=99-": "416 ", "bytes=x": "416 ", "bytes=0-1,3-4": "200 " + png, "lines=1-2": "200 " + png,
+	} {
+		r, body := e.fetch(t, "GET", picture, rang)
+		if r.StatusCode == 416 {
+			body = ""
+		}
+		if got := fmt.Sprint(r.StatusCode, " ", body); got != want {
+			t.Errorf("%s: %q, want %q", rang, got, want)
+		}
+	}
+}
+
+// TestFilesOnlyByName: there is no way out of the folder, and no list of it.
+func TestFilesOnlyByName(t *testing.T) {
+	files := newShelf()
+	files.blobs["..%2fsecret"] = files.blobs[""]
+	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
+	for _, path := range []string{
+		"/files", "/files/", "/files/.", "/files/..", "/files/../secret", "/files/%2e%2e/secret", "/files/%2e%2e%2fsecret",
+		"/files/..%5csecret", "/files/..%252fsecret", "/files/%00", "/files/a%00.png", "/files//etc/passwd", "/files/%2fetc%2fpasswd",
+		"/files/a/b", "/files/.hidden", "/files/" + strings.Repeat("a", 4000), "/files/0123456789abcdef0123456789abcdef",
+	} {
+		if r, body := e.fetch(t, "GET", path, ""); r.StatusCode != 404 || !strings.Contains(body, `"not_found"`) {
+			t.Errorf("%s: %d %s", path, r.StatusCode, body)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// connections knows every open connection: to turn away what is over the
+// limits, to end politely, and to stop without waiting for clients that never
+// send anything.
+type connections struct {
+	max, perIP int
+
+	mu     sync.Mutex
+	closed bool
+	doors  []*listener
+	open   map[*conn]struct{}
+	byIP   map[netip.Addr]int
+}
+
+func newConnections(max, perIP int) *connections {
+	return &connections{max: max, perIP: perIP, open: map[*conn]struct{}{}, byIP: map[netip.Addr]int{}}
+}
+
+// conn is one connection of a client.
+type conn struct {
+	net.Conn
+	all *connections
+	ip  netip.Addr
+	// serving: a request is being answered on it.
+	serving atomic.Bool
+	// linger: the client may still be sending. What is closed with unread
+	// bytes is reset, and a reset can overtake the answer.
+	linger atomic.Bool
+}
+
+// connOf finds our connection under what fasthttp and TLS put around it, or nil.
+func connOf(c net.Conn) *conn {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = t.NetConn()
+	}
+	own, _ := c.(*conn)
+	return own
+}
+
+// listen returns ln with its connections known. After closeAll it is closed: a
+// server that was stopped before it could listen stays stopped.
+func (s *connections) listen(ln net.Listener) net.Listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := &listener{Listener: ln, all: s}
+	s.doors = append(s.doors, own)
+	if s.closed {
+		_ = own.Close()
+	}
+	return own
+}
+
+type listener struct {
+	net.Listener
+	all  *connections
+	once sync.Once
+}
+
+// Close closes the listener. It is closed by us and once more by fasthttp.
+func (l *listener) Close() (err error) {
+	l.once.Do(func() { err = l.Listener.Close() })
+	return err
+}
+
+// Accept waits for a connection within the limits. One over them is closed at
+// once: nothing is read from it, so that turning it away costs nothing. An
+// error that passes, such as no descriptor being free, must not end the service.
+func (l *listener) Accept() (net.Conn, error) {
+	const slowest = time.Second
+	for wait := time.Millisecond; ; {
+		c, err := l.Listener.Accept()
+		switch {
+		case passes(err):
+			time.Sleep(wait)
+			wait = min(2*wait, slowest)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if own := l.all.add(c); own != nil {
+			return own, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// passes reports whether accepting can go on after an error.
+func passes(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *connections) add(c net.Conn) *conn {
+	own := &conn{Conn: c, all: s}
+	if a, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
+		own.ip = a.Addr().Unmap()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.open) >= s.max || s.perIP > 0 && own.ip.IsValid() && s.byIP[own.ip] >= s.perIP {
+		return nil
+	}
+	s.open[own] = struct{}{}
+	s.byIP[own.ip]++
+	return own
+}
+
+func (s *connections) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[c]; !ok {
+		return
+	}
+	delete(s.open, c)
+	if s.byIP[c.ip]--; s.byIP[c.ip] <= 0 {
+		delete(s.byIP, c.ip)
+	}
+}
+
+// changed hears of the states of connections from fasthttp. Idle comes after
+// the answer was written out.
+func (s *connections) changed(c net.Conn, state fasthttp.ConnState) {
+	if own := connOf(c); own != nil && state == fasthttp.StateIdle {
+		own.serving.Store(false)
+	}
+}
+
+// quiet waits until no request is being answered.
+func (s *connections) quiet(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for s.serving() > 0 {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func (s *connections) serving() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		if c.serving.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// closeAll closes the listeners and every connection, whatever it is doing.
+func (s *connections) closeAll() {
+	s.mu.Lock()
+	s.closed = true
+	for _, ln := range s.doors {
+		_ = ln.Close()
+	}
+	all := make([]*conn, 0, len(s.open))
+	for c := range s.open {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		_ = c.Conn.Close()
+	}
+}
+
+// Bounds of a polite end.
+const (
+	lingerTime  = time.Second
+	lingerBytes = 64 << 20
+)
+
+// Close ends the connection. Where the client may still be sending, it is first
+// told that nothing more comes, and what it sends is thrown away for a moment.
+func (c *conn) Close() error {
+	c.all.remove(c)
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.CompareAndSwap(true, false) {
+		if w.CloseWrite() == nil && c.Conn.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+		}
+	}
+	return c.Conn.Close()
+}

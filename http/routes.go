@@ -1,0 +1,195 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// handler answers one request. What it returns is sent as the answer; nil means
+// that it has answered already.
+type handler func(ctx *fasthttp.RequestCtx) *refusal
+
+// route finds the handler of a request.
+func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
+	path := string(ctx.Path())
+	switch path {
+	case "/v1", "/v1/", "/v1/execute":
+		return only("POST", s.known(s.execute))
+	case "/v1/workers":
+		return only("GET", s.known(s.workers))
+	case "/healthz":
+		return only("GET", s.health)
+	case "/readyz":
+		return only("GET", s.ready)
+	}
+	if id, ok := strings.CutPrefix(path, filesPath); ok {
+		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.file(ctx, id) })
+	}
+	return func(*fasthttp.RequestCtx) *refusal { return refuse(engine.CodeNotFound) }
+}
+
+// only lets requests of one method through. Who may GET may also HEAD.
+func only(method string, h handler) handler {
+	return func(ctx *fasthttp.RequestCtx) *refusal {
+		if string(ctx.Method()) == method || method == "GET" && ctx.IsHead() {
+			return h(ctx)
+		}
+		allow := method
+		if method == "GET" {
+			allow = "GET, HEAD"
+		}
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
+		return refuseText(engine.CodeMethodNotAllowed, "The method is not allowed here: use "+allow)
+	}
+}
+
+// known lets requests through that carry the token of an account.
+func (s *Server) known(h func(*fasthttp.RequestCtx, persistence.Account) *refusal) handler {
+	return func(ctx *fasthttp.RequestCtx) *refusal {
+		token, ok := bearer(ctx)
+		if !ok {
+			return refuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
+		}
+		account, err := s.cfg.Door.Lookup(s.base, token)
+		switch {
+		case errors.Is(err, persistence.ErrNotFound):
+			return refuseText(engine.CodeUnauthorized, "The bearer token is not valid")
+		case err != nil:
+			return s.failed(ctx, "look up a token", err)
+		}
+		return h(ctx, account)
+	}
+}
+
+// bearer copies the token out of the request's Authorization header. No other
+// place counts: addresses and forms end up in logs and histories.
+func bearer(ctx *fasthttp.RequestCtx) (string, bool) {
+	scheme, token, ok := strings.Cut(string(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)), " ")
+	token = strings.TrimSpace(token)
+	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// handle answers a request, whatever its handler does.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	c := connOf(ctx.Conn())
+	if c != nil {
+		c.serving.Store(true)
+	}
+	setRequestID(ctx)
+	func() {
+		defer func() {
+			if v := recover(); v != nil {
+				s.cfg.Log.Error().Str("request", requestID(ctx)).Any("panic", v).
+					Bytes("stack", debug.Stack()).Msg("a request failed")
+				ctx.Response.ResetBody()
+				refuse(engine.CodeInternal).send(ctx)
+			}
+		}()
+		r := ambiguous(ctx)
+		if r == nil {
+			r = s.route(ctx)(ctx)
+		}
+		if r != nil {
+			r.send(ctx)
+		}
+	}()
+	if !bodyTaken(ctx) {
+		// The next request on this connection would be read out of the middle
+		// of this one's body.
+		ctx.SetConnectionClose()
+		if c != nil {
+			c.linger.Store(true)
+		}
+	}
+}
+
+// ambiguous refuses a request whose body has two lengths: a proxy before us may
+// have believed the other one and would take the rest for the next request.
+func ambiguous(ctx *fasthttp.RequestCtx) *refusal {
+	if ctx.Request.Header.ContentLength() != -1 { // not in chunks
+		return nil
+	}
+	if !bytes.Contains(bytes.ToLower(ctx.Request.Header.RawHeaders()), []byte("content-length:")) {
+		return nil
+	}
+	ctx.SetConnectionClose()
+	return refuseText(engine.CodeInvalidRequest, "The request has both Content-Length and Transfer-Encoding: send one")
+}
+
+// bodyTaken reports whether nothing of the request's body is left unread. A
+// small rest that is already on its way is read here.
+func bodyTaken(ctx *fasthttp.RequestCtx) bool {
+	r := ctx.RequestBodyStream()
+	if r == nil {
+		return true
+	}
+	const rest, moment = 64 << 10, 100 * time.Millisecond
+	_ = ctx.Conn().SetReadDeadline(time.Now().Add(moment))
+	_, err := io.CopyN(io.Discard, r, rest)
+	return errors.Is(err, io.EOF)
+}
+
+// failed logs a fault of ours and makes its answer.
+func (s *Server) failed(ctx *fasthttp.RequestCtx, doing string, err error) *refusal {
+	if s.draining.Load() || errors.Is(err, engine.ErrDraining) || errors.Is(context.Cause(s.base), engine.ErrDraining) {
+		return refuse(engine.CodeDraining)
+	}
+	s.cfg.Log.Error().Str("request", requestID(ctx)).Err(err).Msg("failed to " + doing)
+	return refuse(engine.CodeInternal)
+}
+
+// handleBroken answers what fasthttp could not read as a request.
+func (s *Server) handleBroken(ctx *fasthttp.RequestCtx, err error) {
+	ctx.Response.Reset()
+	if c := connOf(ctx.Conn()); c != nil {
+		c.linger.Store(true)
+	}
+	setRequestID(ctx)
+	var small *fasthttp.ErrSmallBuffer
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.As(err, &small):
+		refuse(codeHeadersTooLarge).send(ctx)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		refuseText(codeIncompleteRequest, "The request did not arrive in time").send(ctx)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		refuse(codeIncompleteRequest).send(ctx)
+	default:
+		refuseText(engine.CodeInvalidRequest, "The request is not valid HTTP").send(ctx)
+	}
+}
+
+// health says that the process is alive.
+func (s *Server) health(ctx *fasthttp.RequestCtx) *refusal {
+	sendJSON(ctx, fasthttp.StatusOK, struct {
+		Status string `json:"status"`
+	}{"ok"})
+	return nil
+}
+
+// ready says whether a task would be taken now.
+func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
+	type state struct {
+		Ready  bool   `json:"ready"`
+		Status string `json:"status"`
+	}
+	switch {
+	case s.draining.Load():
+		sendJSON(ctx, fasthttp.StatusServiceUnavailable, state{false, "draining"})
+	case !s.cfg.Company.Ready():
+		sendJSON(ctx, fasthttp.StatusServiceUnavailable, state{false, "no worker has a browser"})
+	default:
+		sendJSON(ctx, fasthttp.StatusOK, state{true, "ready"})
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Company is what the edge needs of the actors. [actors.Node] is one.
+type Company interface {
+	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
+	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
+	Ready() bool
+}
+
+// Doorkeeper knows whose a token is. [persistence.Accounts] is one. The error
+// for a token that nobody has is [persistence.ErrNotFound].
+type Doorkeeper interface {
+	Lookup(ctx context.Context, token string) (persistence.Account, error)
+}
+
+// Config is what a [Server] is made from. Zero values mean the defaults that
+// the comments name.
+type Config struct {
+	Company Company
+	Door    Doorkeeper
+	Files   persistence.Files // nil: nothing is served under /files/
+	Uploads string            // folder for the files of requests; emptied at the start
+	TLS     *tls.Config       // nil: plain HTTP
+	Log     zerolog.Logger
+
+	MaxConns       int           // open connections; 16384
+	MaxConnsPerIP  int           // open connections from one address; 0: no limit
+	MaxHeader      int           // bytes of request line and headers; 16 KiB
+	RequestTimeout time.Duration // for headers and a small body to arrive; 30 s
+	IdleTimeout    time.Duration // between requests of one connection; 2 min
+	WriteTimeout   time.Duration // for a client to take an answer; 1 min
+}
+
+// Server answers clients.
+type Server struct {
+	cfg   Config
+	http  *fasthttp.Server
+	conns *connections
+	watch *watcher
+
+	base     context.Context // of every request; ends when the grace is over
+	abandon  context.CancelCauseFunc
+	draining atomic.Bool
+	down     sync.Once
+}
+
+// New makes a server. It serves nothing until Serve.
+func New(cfg Config) (*Server, error) {
+	def(&cfg.MaxConns, 16384)
+	def(&cfg.MaxHeader, 16<<10)
+	def(&cfg.RequestTimeout, 30*time.Second)
+	def(&cfg.IdleTimeout, 2*time.Minute)
+	def(&cfg.WriteTimeout, time.Minute)
+	if err := emptyFolder(cfg.Uploads); err != nil {
+		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
+	}
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery)}
+	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP)
+	s.base, s.abandon = context.WithCancelCause(context.Background())
+	s.http = &fasthttp.Server{
+		Handler:      s.handle,
+		ErrorHandler: s.handleBroken,
+		ConnState:    s.conns.changed,
+		Logger:       printer{cfg.Log},
+		// Connections over the limit are turned away by our own listener: it
+		// does so without a TLS handshake inside the accept loop.
+		Concurrency:        cfg.MaxConns + 1,
+		ReadBufferSize:     cfg.MaxHeader,
+		ReadTimeout:        cfg.RequestTimeout,
+		IdleTimeout:        cfg.IdleTimeout,
+		WriteTimeout:       cfg.WriteTimeout, // counts from the end of the handler: a long task is not cut
+		MaxRequestBodySize: maxRequest,
+		// Bodies are read by the handlers, after the token was checked.
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true,
+		SecureErrorLogMessage:        true, // headers hold tokens
+		NoDefaultServerHeader:        true,
+		CloseOnShutdown:              true,
+	}
+	return s, nil
+}
+
+// Serve answers what comes in through ln until Shutdown. It may be called for
+// several listeners.
+func (s *Server) Serve(ln net.Listener) error {
+	ln = s.conns.listen(ln)
+	if s.cfg.TLS != nil {
+		ln = tls.NewListener(ln, s.cfg.TLS)
+	}
+	if err := s.http.Serve(ln); err != nil {
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// Drain makes the service not ready: readyz says so, and new tasks are refused.
+// Connections stay open, so that whoever asks hears it.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Shutdown drains, waits until every running request is answered, and closes
+// the listeners and connections. When ctx ends first, requests that still wait
+// are told to end as interrupted, and get a moment to say so.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.Drain()
+	var err error
+	s.down.Do(func() { err = s.shutdown(ctx) })
+	return err
+}
+
+func (s *Server) shutdown(ctx context.Context) error {
+	late := s.conns.quiet(ctx)
+	if late != nil {
+		s.abandon(engine.ErrDraining)
+		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_ = s.conns.quiet(moment)
+	}
+	s.conns.closeAll()
+	s.abandon(engine.ErrDraining)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	if err := s.http.ShutdownWithContext(end); err != nil {
+		return fmt.Errorf("close the connections: %w", err)
+	}
+	if late != nil {
+		return fmt.Errorf("wait for running requests: %w", late)
+	}
+	return nil
+}
+
+// lastWords is how long requests may still take whose time was over.
+const lastWords = 2 * time.Second
+
+// emptyFolder makes a folder that only we can read and removes what a killed
+// process left in it.
+func emptyFolder(dir string) error {
+	if dir == "" {
+		return errors.New("no folder was given")
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+// printer lets fasthttp log through the service's log.
+type printer struct{ log zerolog.Logger }
+
+func (p printer) Printf(format string, args ...any) { p.log.Debug().Msgf(format, args...) }
