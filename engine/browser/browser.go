@@ -91,6 +91,13 @@ func (b *Browser) PID() int { return b.proc.cmd.Process.Pid }
 // Dir is the browser's own folder.
 func (b *Browser) Dir() string { return b.dir }
 
+// Sent is how many commands the browser was given so far.
+func (b *Browser) Sent() int64 {
+	b.conn.mu.Lock()
+	defer b.conn.mu.Unlock()
+	return b.conn.next
+}
+
 // Output is the end of what the browser printed: it says why it died.
 func (b *Browser) Output() string { return b.proc.stderr.String() }
 

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const callsPage = `<!doctype html><title>T</title><h1 id=h class=big>Hello</h1>
+<input id=name value=old><input id=empty><button id=go>Go</button><input type=checkbox id=box>
+<select id=sel><option value=a>A<option value=b>B</select>
+<ul>` + "{{rows}}" + `</ul><div style="height:4000px"></div>`
+
+// TestProtocolCalls counts the commands that each action sends to the browser:
+// every one is a way there and back, so they are what an action costs.
+func TestProtocolCalls(t *testing.T) {
+	var rows strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&rows, "<li class=row><b>b%d</b><i>i%d</i><u>u%d</u></li>", i, i, i)
+	}
+	page := strings.Replace(callsPage, "{{rows}}", rows.String(), 1)
+	in := ownBrowser(t)
+	url := serve(t, page)
+
+	// count plays actions on a page that is open and settled, and counts.
+	count := func(t *testing.T, actions string, failures int) int64 {
+		t.Helper()
+		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"find":"#h"}]}`, url), Stage{}); len(o.Failures) > 0 {
+			t.Fatal(o.Failures)
+		}
+		task := fmt.Sprintf(`{"config":{"actionTimeout":5000},"actions":[%s]}`, actions)
+		before := in.browser.Sent()
+		o := play(t, in, task, Stage{})
+		n := in.browser.Sent() - before
+		if len(o.Failures) != failures {
+			t.Fatalf("%d failures, want %d: %v", len(o.Failures), failures, o.Failures)
+		}
+		return n - 1 // forgetting the elements of the task before
+	}
+
+	const letters = "Ada Lovelace"
+	for _, c := range []struct {
+		name, actions string
+		most          int64
+	}{
+		{"getText", `{"getText":"#h"}`, 1},
+		{"getHTML", `{"getHTML":"#h"}`, 1},
+		{"getAttribute", `{"getAttribute":["#h","class"]}`, 1},
+		{"getValue", `{"getValue":"#name"}`, 1},
+		{"extractAll", `{"extractAll":[".row",{"b":"b","i":"i"}]}`, 1},
+		{"find", `{"find":"#h","options":{"save":"h"}}`, 1},
+		{"findByText", `{"findByText":"Hello"}`, 1},
+		{"findByAttribute", `{"findByAttribute":["class","big"]}`, 1},
+		{"waitForElement", `{"waitForElement":"#h"}`, 1},
+		{"if exists", `{"if":{"condition":"#h","then":[]}}`, 1},
+		{"if exists not", `{"if":{"condition":"#nope","then":[]}}`, 1},
+		{"if property", `{"if":{"condition":{"selector":"#name","property":"value","operator":"==","value":"old"},"then":[]}}`, 1},
+		{"scrollY", `{"scrollY":300}`, 1},
+		{"evaluate", `{"evaluate":"return document.title"}`, 1},
+		{"selectOption", `{"selectOption":["#sel","b"]}`, 1},
+		{"five reads", `{"getText":"#h"},{"getValue":"#name"},{"getAttribute":["#h","class"]},{"getHTML":"#h"},{"extractAll":[".row",{"b":"b"}]}`, 1},
+		{"reads in a branch", `{"if":{"condition":"#h","then":[{"getText":"#h"},{"getValue":"#name"},{"getHTML":"#h"}]}}`, 2},
+		{"loop of three reads", `{"loop":{"each":".row","do":[{"getText":"$this b","options":{"push":"b"}},{"getText":"$this i","options":{"push":"i"}},{"getText":"$this u","options":{"push":"u"}}]}}`, 3},
+		{"loop that repeats a read", `{"loop":{"repeat":100,"do":[{"getText":"#h","options":{"push":"h"}}]}}`, 1},
+		{"click", `{"click":"#go"}`, 4},
+		{"hover", `{"hover":"#go"}`, 3},
+		{"press", `{"press":["#name","a"]}`, 3},
+		{"press a chord", `{"press":[null,"Control+A"]}`, 4},
+		{"check", `{"check":"#box"}`, 5},
+		{"uncheck what is unchecked", `{"uncheck":"#box"}`, 1},
+		{"fill", fmt.Sprintf(`{"fill":["#empty",%q]}`, letters), 1 + 2*int64(len(letters))},
+		{"fill over a value", fmt.Sprintf(`{"fill":["#name",%q]}`, letters), 3 + 2*int64(len(letters))},
+		{"fill with a letter that has no key", `{"fill":["#empty","ü"]}`, 2},
+		{"click and read", `{"click":"#go"},{"getText":"#h"},{"getText":"#go"}`, 5},
+		{"open", fmt.Sprintf(`{"open":%q}`, url), 4},
+		{"open and read", fmt.Sprintf(`{"open":%q},{"getText":"#h"},{"getText":"#go"}`, url), 5},
+		{"cookies", `{"getCookies":true}`, 1},
+		{"saved data", `{"getSavedData":"x"},{"clearSavedData":true},{"wait":1}`, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := count(t, c.actions, 0); got > c.most || got < 1 && c.most > 0 {
+				t.Errorf("%d calls, want at most %d", got, c.most)
+			}
+		})
+	}
+	t.Run("reads that fail", func(t *testing.T) {
+		// Each of the missing ones waits its own time, so each is a call.
+		got := count(t, `{"getText":"#h"},{"getText":"#x","options":{"timeout":50}},{"getText":"#h"},{"getText":"#y","options":{"timeout":50}},{"getText":"#h"}`, 2)
+		if got != 3 {
+			t.Errorf("%d calls, want 3", got)
+		}
+	})
+}
