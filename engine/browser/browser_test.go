@@ -21,6 +21,9 @@ func options(dir string) browser.Options {
 }
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		runChild(dir)
+	}
 	dir, err := os.MkdirTemp("", "troupe-browser-test")
 	if err != nil {
 		panic(err)
