@@ -34,6 +34,7 @@ func (p *pool) onDrain(ctx actor.Context, m *Drain) {
 	}
 	if !p.draining {
 		p.draining = true
+		p.publish() // before anybody hears of it
 		p.refuseWaiting(ctx)
 		for _, s := range p.roster.all {
 			ctx.Send(s.pid, &workerDrain{})

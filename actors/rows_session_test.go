@@ -18,6 +18,7 @@ func reserve(k *testkit.Kit, a actors.Account, opts ...testkit.Option) string {
 	if x.SessionID == "" {
 		k.T.Fatalf("no session: %+v", x)
 	}
+	k.Until(x.WorkerID, actors.Reserved)
 	return x.SessionID
 }
 
@@ -265,7 +266,12 @@ var sessionRows = []row{
 			reserve(k, anna)
 		}
 		k.WantState("own", actors.Reserved)
-		k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Waiting(time.Minute), testkit.On("w4")), quick), engine.CodeSessionLimit)
+		k.Settle()
+		for _, w := range []string{"w1", "w2", "w3", "w4"} {
+			if k.Worker(w).State == actors.Online {
+				k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Waiting(time.Minute), testkit.On(w)), quick), engine.CodeSessionLimit)
+			}
+		}
 		reserve(k, bert)
 		k.WantRefused(k.Start(testkit.Account("carl", engine.Standard), testkit.Task(testkit.Preserve(), testkit.On("own")), quick), engine.CodeForeignWorker)
 	}},

@@ -25,6 +25,7 @@ type run struct {
 	post   func(any) // to the worker
 
 	mu      sync.Mutex
+	over    bool
 	out     *engine.Outcome
 	overdue *time.Timer
 	stuck   *time.Timer
@@ -58,12 +59,23 @@ func (r *run) bound(overdue, stuck time.Duration) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unbindLocked()
+	if r.over {
+		return
+	}
+	r.unbind()
 	r.overdue = time.AfterFunc(overdue, func() { r.post(&late{run: r}) })
 	r.stuck = time.AfterFunc(stuck, func() { r.post(&late{run: r, stuck: true}) })
 }
 
-func (r *run) unbindLocked() {
+// finish says that nothing of the run goes on any more.
+func (r *run) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	r.unbind()
+}
+
+func (r *run) unbind() {
 	if r.overdue != nil {
 		r.overdue.Stop()
 		r.stuck.Stop()
@@ -96,9 +108,7 @@ func (w *worker) begin(ctx actor.Context) {
 	w.node.goes.Go(func() {
 		defer cancel(nil)
 		how := p.play(base)
-		r.mu.Lock()
-		r.unbindLocked()
-		r.mu.Unlock()
+		r.finish()
 		r.post(&ended{run: r, how: how})
 	})
 }

@@ -133,18 +133,19 @@ func TestPanicInATaskCostsItsBrowserOnly(t *testing.T) {
 
 func TestClaimOnAWorkerThatJustDiedGoesToTheNext(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
-		// w1 was used last, so it is tried first. It is being cleaned, and dies
-		// in the cleaning, and its next browser does not start.
-		k.Do(anna, testkit.Task(testkit.On("w2")), quick)
+		// w1 cannot be cleaned, and its next browser does not start. With nobody
+		// else free, there is nobody.
 		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("no")})
-		hold := k.Start(anna, testkit.Task(testkit.On("w2")), lasting(5*time.Second))
-		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
 		k.Engine.FailLaunches("w1", 1)
+		hold := k.Start(anna, testkit.Task(testkit.On("w2")), lasting(5*time.Second))
+		k.Settle()
+		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
 		r := k.Start(bert, testkit.Task(), quick)
 		k.WantState("w1", actors.Busy)
 		k.WantRefused(r, engine.CodeNoWorkerAvailable)
 		k.WantEnd(hold, engine.EndCompleted)
 
+		// The same, with w2 free by then.
 		k.Until("w1", actors.Online)
 		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("no")})
 		k.Engine.FailLaunches("w1", 1)
