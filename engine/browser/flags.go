@@ -2,9 +2,9 @@ package browser
 
 import "fmt"
 
-// flags is the command line of every browser. Each group says what it is for;
+// Flags is the command line of every browser. Each group says what it is for;
 // what trades isolation for speed or memory is named in docs/security.md.
-func flags(o Options, profile string) []string {
+func Flags(o Options, profile string) []string {
 	f := []string{
 		"--headless",
 		"--remote-debugging-pipe",
@@ -21,6 +21,10 @@ func flags(o Options, profile string) []string {
 		// Pages run at full speed whether or not a window shows them.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 		"--disable-renderer-backgrounding", "--disable-ipc-flooding-protection", "--disable-hang-monitor",
+
+		// Input that comes before a page has painted for the first time is not dropped.
+		"--allow-pre-commit-input",
+
 		"--hide-scrollbars", "--force-color-profile=srgb", "--font-render-hinting=none",
 		fmt.Sprintf("--window-size=%d,%d", DefaultWidth, DefaultHeight),
 

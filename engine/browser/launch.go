@@ -70,7 +70,7 @@ func start(o Options) (*process, chromedp.Transport, error) {
 		return fail("making a pipe", err)
 	}
 
-	cmd := exec.Command(o.Path, flags(o, filepath.Join(dir, "profile"))...)
+	cmd := exec.Command(o.Path, Flags(o, filepath.Join(dir, "profile"))...)
 	cmd.ExtraFiles = []*os.File{childIn, childOut} // descriptors 3 and 4
 	cmd.Env = environment(dir, tmp)
 	cmd.Dir = dir

@@ -81,18 +81,21 @@ T.property = async (a) => {
   return { v };
 };
 
-// T.batch({ops: [[function, argument, i]…], each}): several reads in one call, one reply
-// each; i chooses the loop's element. Only the first may wait: what is not
-// there at once after it is left to the next call, so that a page that is
+// T.batch({ops: [[function, argument]…], total, each, i, next, n}): several reads
+// in one call, one reply each. The ops are gone through until there are total
+// replies; in a loop, next says which of the n steps of the list the first of
+// them is, and i in which iteration it stands. Only the first may wait: what is
+// not there at once after it is left to the next call, so that a page that is
 // replaced while something waits takes no finished result with it.
-T.batch = async ({ ops, each }) => {
-  const out = [];
-  for (const [fn, a, i] of ops) {
-    inLoop({ each, i });
-    const r = await T[fn](out.length ? { ...a, ms: 0, settle: false } : a);
-    if (r.n) return out.length ? { v: out } : r;
-    if (r.z && out.length) break;
-    r.t = now();
+T.batch = async ({ ops, total, each, i, next, n }) => {
+  const out = [], at = ops.map(([fn, a]) => [T[fn], { ...a, ms: 0, settle: false }]);
+  for (let k = 0; k < total; k++) {
+    if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
+    const [f, a] = at[k % at.length];
+    const r = await f(k ? a : ops[0][1]);
+    if (r.n) return k ? { v: out } : r;
+    if (r.z && k) break;
+    r.t = Math.round(now() * 100) / 100;
     out.push(r);
     if (r.c && a.stop) break;
   }

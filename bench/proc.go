@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// tree lists a process with all that descend from it.
+func tree(root int) []int {
+	children := map[int][]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var pid, ppid int
+		var state string
+		fmt.Sscanf(path, "/proc/%d/stat", &pid)
+		if i := strings.LastIndexByte(string(b), ')'); i > 0 {
+			fmt.Sscan(string(b)[i+2:], &state, &ppid)
+			children[ppid] = append(children[ppid], pid)
+		}
+	}
+	list := []int{root}
+	for i := 0; i < len(list); i++ {
+		list = append(list, children[list[i]]...)
+	}
+	return list
+}
+
+// cpu is the processor time of a process tree in milliseconds, ended children
+// included. The kernel counts in ticks of 10 ms.
+func cpu(root int) float64 {
+	total := 0.0
+	for _, pid := range tree(root) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue
+		}
+		f := strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+2:])
+		if len(f) < 15 {
+			continue
+		}
+		for _, s := range f[11:15] { // utime stime cutime cstime
+			var n float64
+			fmt.Sscan(s, &n)
+			total += n * 10
+		}
+	}
+	return total
+}
+
+// memory is the proportional memory of a process tree in MB.
+func memory(root int) float64 {
+	total := 0.0
+	for _, pid := range tree(root) {
+		f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		if err != nil {
+			continue
+		}
+		for sc := bufio.NewScanner(f); sc.Scan(); {
+			var kb float64
+			if n, _ := fmt.Sscanf(sc.Text(), "Pss: %f kB", &kb); n == 1 {
+				total += kb / 1024
+				break
+			}
+		}
+		f.Close()
+	}
+	return total
+}

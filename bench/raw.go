@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"troupe/engine/browser"
+)
+
+// raw is what a careful person would write against the bare protocol: one
+// command for each action, trusted input, no checks, no waiting but where the
+// page needs it. With clean, the tab's context is replaced after each answer.
+type raw struct {
+	mu      sync.Mutex
+	w       io.Writer
+	next    int
+	waiting map[int]chan json.RawMessage
+	tab     string // session of the tab
+	target  string
+	context string
+	clean   bool
+	busy    sync.Mutex
+	dir     string
+}
+
+// serveRaw runs the raw client as a server of its own, so that its processor
+// time can be counted, until its standard input is closed.
+func serveRaw(path, proxy string, clean bool) error {
+	dir, err := os.MkdirTemp("", "troupe-raw")
+	if err != nil {
+		return err
+	}
+	os.Chmod(dir, 0o711)
+	defer os.RemoveAll(dir)
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	o := browser.Options{Proxy: proxy, NoSandbox: os.Geteuid() == 0}
+	cmd := exec.Command(path, browser.Flags(o, filepath.Join(dir, "profile"))...)
+	cmd.ExtraFiles = []*os.File{inR, outW}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting the raw client's browser: %w", err)
+	}
+	defer func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	}()
+	r := &raw{w: inW, waiting: map[int]chan json.RawMessage{}, clean: clean, dir: dir}
+	go r.read(outR)
+	if err := r.fresh(); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	go http.Serve(l, http.HandlerFunc(r.serve))
+	io.Copy(io.Discard, os.Stdin)
+	return nil
+}
+
+func (r *raw) read(f *os.File) {
+	br := bufio.NewReaderSize(f, 1<<16)
+	for {
+		b, err := br.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID     int             `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal(b[:len(b)-1], &m) != nil || m.ID == 0 {
+			continue
+		}
+		r.mu.Lock()
+		ch := r.waiting[m.ID]
+		delete(r.waiting, m.ID)
+		r.mu.Unlock()
+		if ch != nil {
+			ch <- m.Result
+		}
+	}
+}
+
+func (r *raw) send(session, method string, params any) chan json.RawMessage {
+	ch := make(chan json.RawMessage, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next++
+	r.waiting[r.next] = ch
+	m := map[string]any{"id": r.next, "method": method, "params": params}
+	if session != "" {
+		m["sessionId"] = session
+	}
+	b, _ := json.Marshal(m)
+	r.w.Write(append(b, 0))
+	return ch
+}
+
+func (r *raw) call(session, method string, params, out any) {
+	b := <-r.send(session, method, params)
+	if out != nil {
+		json.Unmarshal(b, out)
+	}
+}
+
+// fresh makes a tab in a new context, as the service does.
+func (r *raw) fresh() error {
+	if r.context != "" {
+		r.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+	}
+	var c struct {
+		ID string `json:"browserContextId"`
+	}
+	r.call("", "Target.createBrowserContext", map[string]any{}, &c)
+	var t struct {
+		ID string `json:"targetId"`
+	}
+	r.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": c.ID}, &t)
+	var s struct {
+		ID string `json:"sessionId"`
+	}
+	r.call("", "Target.attachToTarget", map[string]any{"targetId": t.ID, "flatten": true}, &s)
+	r.call(s.ID, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": false}, nil)
+	r.context, r.target, r.tab = c.ID, t.ID, s.ID
+	if s.ID == "" {
+		return fmt.Errorf("the raw client's browser gave no session")
+	}
+	return nil
+}
+
+func (r *raw) eval(js string) json.RawMessage {
+	var res struct {
+		Result struct {
+			Value json.RawMessage `json:"value"`
+		} `json:"result"`
+	}
+	r.call(r.tab, "Runtime.evaluate", map[string]any{"expression": js, "awaitPromise": true, "returnByValue": true}, &res)
+	return res.Result.Value
+}
+
+func quote(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+func (r *raw) serve(w http.ResponseWriter, req *http.Request) {
+	r.busy.Lock()
+	var task struct {
+		Actions []map[string]json.RawMessage `json:"actions"`
+	}
+	json.NewDecoder(req.Body).Decode(&task)
+	var last json.RawMessage
+	for _, a := range task.Actions {
+		for name, v := range a {
+			last = r.act(name, v)
+		}
+	}
+	if len(last) == 0 {
+		last = json.RawMessage(`{"success":true}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"success":true,"data":%s}`, last)
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+	if !r.clean {
+		r.busy.Unlock()
+		return
+	}
+	go func() {
+		defer r.busy.Unlock()
+		r.fresh()
+	}()
+}
+
+const loaded = `new Promise(r=>{if(document.readyState==='complete')r(1);else addEventListener('load',()=>r(1))})`
+
+func (r *raw) act(name string, v json.RawMessage) json.RawMessage {
+	var s string
+	json.Unmarshal(v, &s)
+	switch name {
+	case "open":
+		r.call(r.tab, "Page.navigate", map[string]any{"url": s}, nil)
+		r.eval(loaded)
+	case "getText":
+		return r.eval(`document.querySelector(` + quote(s) + `).textContent.trim()`)
+	case "waitForElement":
+		r.eval(`new Promise(r=>{const f=()=>document.querySelector(` + quote(s) + `)&&(o.disconnect(),r(1));const o=new MutationObserver(f);o.observe(document,{subtree:true,childList:true,attributes:true});f()})`)
+	case "evaluate":
+		return r.eval("(async()=>{" + s + "})()")
+	case "fill":
+		var p []string
+		json.Unmarshal(v, &p)
+		r.eval(`(e=>{e.focus();e.select()})(document.querySelector(` + quote(p[0]) + `))`)
+		var last chan json.RawMessage
+		for _, c := range p[1] {
+			key := map[string]any{"type": "keyDown", "text": string(c), "key": string(c)}
+			r.send(r.tab, "Input.dispatchKeyEvent", key)
+			last = r.send(r.tab, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": string(c)})
+		}
+		<-last
+	case "click":
+		var at struct{ X, Y float64 }
+		json.Unmarshal(r.eval(`(e=>{e.scrollIntoViewIfNeeded();const b=e.getBoundingClientRect();return{x:b.x+b.width/2,y:b.y+b.height/2}})(document.querySelector(`+quote(s)+`))`), &at)
+		ev := func(kind string, n int) chan json.RawMessage {
+			return r.send(r.tab, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": map[bool]string{true: "left", false: "none"}[n > 0], "clickCount": n})
+		}
+		ev("mouseMoved", 0)
+		ev("mousePressed", 1)
+		<-ev("mouseReleased", 1)
+	case "extractAll":
+		var p []json.RawMessage
+		json.Unmarshal(v, &p)
+		return r.eval(`[...document.querySelectorAll(` + string(p[0]) + `)].map(c=>Object.fromEntries(Object.entries(` + string(p[1]) + `).map(([k,f])=>{const e=c.querySelector(Array.isArray(f)?f[0]:f);return[k,Array.isArray(f)?e.getAttribute(f[1]):e.textContent.trim()]})))`)
+	case "screenshot":
+		var res struct{ Data string }
+		r.call(r.tab, "Page.captureScreenshot", map[string]any{"format": "png", "optimizeForSpeed": true}, &res)
+		b, _ := base64.StdEncoding.DecodeString(res.Data)
+		path := filepath.Join(r.dir, "picture.png")
+		os.WriteFile(path, b, 0o600)
+		return json.RawMessage(quote(map[string]any{"success": true, "url": "file:" + strings.TrimPrefix(path, "/")}))
+	}
+	return nil
+}
