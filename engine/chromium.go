@@ -19,9 +19,10 @@ type Chromium struct {
 	// Egress fetches what uploadFile names by URL, through the same outbound
 	// rules as the browsers. Nil: uploads by URL are refused.
 	Egress Fetcher
-	// Refused says why the outbound rules have refused a host just now, or
-	// nothing. It may be nil.
-	Refused func(host string) string
+	// Explain says why the proxy could not reach a URL just now: the name that
+	// browsers have for it, and a sentence. Both are empty when it does not
+	// know. It may be nil.
+	Explain func(url string) (net, text string)
 	// NoBypass switches byPassChallenge off.
 	NoBypass bool
 	Log      zerolog.Logger

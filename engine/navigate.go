@@ -132,7 +132,7 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 		r.awaitDownload(sctx)
 		return nil
 	case errors.As(err, &nav):
-		return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, nav.Text, r.refusedText(address))
+		return r.unreachable(address, nav.Text)
 	case ctx.Err() == nil && sctx.Err() != nil:
 		return Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
 	default:
@@ -169,20 +169,16 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 	return nil
 }
 
-// refusedText says that the operator's outbound rules are the reason, where
-// they are.
-func (r *Run) refusedText(address string) string {
-	if r.engine == nil || r.engine.Refused == nil {
-		return ""
+// unreachable says why an address could not be reached. The proxy knows better
+// than the browser, which only sees that the proxy did not get there.
+func (r *Run) unreachable(address, net string) *Problem {
+	why := ""
+	if r.engine.Explain != nil {
+		if name, text := r.engine.Explain(address); name != "" {
+			net, why = name, ": "+text
+		}
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	if why := r.engine.Refused(u.Hostname()); why != "" {
-		return " (" + why + ")"
-	}
-	return ""
+	return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, net, why)
 }
 
 func short(s string, n int) string {
