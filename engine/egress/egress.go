@@ -139,7 +139,8 @@ func (p *Proxy) Forget(name string) {
 }
 
 // Failure says why the last connection to the host of a URL could not be made,
-// if that was in the last half minute.
+// if that was in the last half minute. The URL is to be spelled as the browser
+// reports it, with the host that it really asked for.
 func (p *Proxy) Failure(url string) (Failure, bool) { return p.failures.find(url) }
 
 // Close ends the proxy and every connection through it.
