@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +26,12 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Cases mostly wait for a page or for a time to be over: more of them than
+	// there are cores can run at once.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		f.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
+	}
 	code := m.Run()
 	if shared.browser != nil {
 		shared.browser.Close()
@@ -70,6 +79,7 @@ func newInstance(t testing.TB) *instance {
 type kept struct {
 	mu    sync.Mutex
 	files map[string][]byte
+	last  string // the address of the last one
 }
 
 func (k *kept) save(_ context.Context, f File, r io.Reader) (string, error) {
@@ -83,7 +93,7 @@ func (k *kept) save(_ context.Context, f File, r io.Reader) (string, error) {
 		k.files = map[string][]byte{}
 	}
 	url := fmt.Sprintf("http://files.test/%d-%s", len(k.files), f.Name)
-	k.files[url] = b
+	k.files[url], k.last = b, url
 	return url, nil
 }
 

@@ -1,20 +1,17 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -24,18 +21,47 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 // A script is a txtar file with pages and cases:
 //
 //	-- page.html --            a page, served under its name
+//	-- file a.txt --           a file of the request: $file:0 is the first
 //	-- case what is shown --   a request; {{url}} is the server, {{other}} the same server as another origin
 //	-- want --                 what its answer must hold
 //
 // In want, each field must be in the answer with that value: "data" as a whole,
 // other objects at least with the fields named. A string that begins with "~" is
-// a regular expression.
+// a regular expression, null wants nothing to be there. Beside the outcome's own
+// fields there are "error" and "code" of the first failure, "warning", "invalid"
+// with the faults of a request that was refused, "picture" (see picture_test.go)
+// and "within", the most milliseconds that it may have taken.
+//
+// A case's name may end in tags such as [css] [iframe]: the columns of
+// docs/coverage.md that it fills in the row of its file's action.
 type script struct {
 	pages map[string][]byte
+	files []scriptFile
 	cases []scriptCase
 }
 
-type scriptCase struct{ name, task, want string }
+type scriptFile struct {
+	name string
+	data []byte
+}
+
+type scriptCase struct {
+	name, task, want string
+	tags             []string
+}
+
+var tagged = regexp.MustCompile(`^(.*?)((?: \[[a-z ]+\])*)$`)
+
+func newCase(name string) scriptCase {
+	m := tagged.FindStringSubmatch(name)
+	c := scriptCase{name: m[1]}
+	for _, tag := range strings.Split(m[2], "]") {
+		if tag = strings.TrimLeft(tag, " ["); tag != "" {
+			c.tags = append(c.tags, tag)
+		}
+	}
+	return c
+}
 
 func readScript(t *testing.T, path string) script {
 	t.Helper()
@@ -47,95 +73,22 @@ func readScript(t *testing.T, path string) script {
 	for _, f := range a.Files {
 		switch name, isCase := strings.CutPrefix(f.Name, "case "); {
 		case isCase:
-			s.cases = append(s.cases, scriptCase{name: name, task: string(f.Data)})
+			c := newCase(name)
+			c.task = string(f.Data)
+			s.cases = append(s.cases, c)
 		case f.Name == "want":
 			if len(s.cases) == 0 || s.cases[len(s.cases)-1].want != "" {
 				t.Fatalf("%s: a want without its case", path)
 			}
 			s.cases[len(s.cases)-1].want = string(f.Data)
+		case strings.HasPrefix(f.Name, "file "):
+			s.files = append(s.files, scriptFile{strings.TrimPrefix(f.Name, "file "), f.Data})
 		default:
 			s.pages["/"+f.Name] = f.Data
 		}
 	}
 	return s
 }
-
-// server serves a script's pages, and addresses that behave in some way: see
-// each case below.
-func (s script) server(t *testing.T) (base, other string) {
-	stop := make(chan struct{})
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if ms, err := strconv.Atoi(q.Get("delay")); err == nil {
-			select {
-			case <-time.After(time.Duration(ms) * time.Millisecond):
-			case <-r.Context().Done():
-				return
-			}
-		}
-		switch {
-		case r.URL.Path == "/hang": // never answers
-			select {
-			case <-r.Context().Done():
-			case <-stop:
-			}
-			return
-		case r.URL.Path == "/json":
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"method":%q,"query":%q}`, r.Method, r.URL.RawQuery)
-			return
-		case r.URL.Path == "/echo": // shows what was sent
-			r.ParseMultipartForm(1 << 20)
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, "<pre id=form>%s</pre><pre id=cookies>%s</pre>", r.Form.Encode(), r.Header.Get("Cookie"))
-			return
-		case r.URL.Path == "/cookie":
-			http.SetCookie(w, &http.Cookie{Name: q.Get("name"), Value: q.Get("value"), Path: "/", HttpOnly: q.Has("httponly")})
-			fmt.Fprint(w, "set")
-			return
-		case r.URL.Path == "/redirect":
-			http.Redirect(w, r, q.Get("to"), http.StatusFound)
-			return
-		case r.URL.Path == "/download":
-			w.Header().Set("Content-Disposition", `attachment; filename="`+q.Get("name")+`"`)
-			fmt.Fprint(w, "the file")
-			return
-		case r.URL.Path == "/events":
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, "data: one\n\n")
-			w.(http.Flusher).Flush()
-			select {
-			case <-r.Context().Done():
-			case <-stop:
-			}
-			return
-		case r.URL.Path == "/empty":
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		body, ok := s.pages[r.URL.Path]
-		if !ok {
-			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, "<h1>not here</h1>")
-			return
-		}
-		switch filepath.Ext(r.URL.Path) {
-		case ".html":
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		case ".js":
-			w.Header().Set("Content-Type", "text/javascript")
-		}
-		if csp := q.Get("csp"); csp != "" {
-			w.Header().Set("Content-Security-Policy", csp)
-		}
-		w.Write(bytes.ReplaceAll(body, []byte("{{other}}"), []byte("http://localhost:"+port(r.Host))))
-	}))
-	t.Cleanup(func() { close(stop); srv.Close() })
-	return srv.URL, strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
-}
-
-func port(host string) string { _, p, _ := strings.Cut(host, ":"); return p }
 
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -147,6 +100,7 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			base, other := s.server(t)
+			files := s.uploads(t)
 			for _, c := range s.cases {
 				if *only != "" && !regexp.MustCompile(*only).MatchString(c.name) {
 					continue
@@ -154,24 +108,44 @@ func TestScripts(t *testing.T) {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
 					fill := strings.NewReplacer("{{url}}", base, "{{other}}", other)
-					runCase(t, fill.Replace(c.task), fill.Replace(c.want))
+					runCase(t, fill.Replace(c.task), fill.Replace(c.want), files)
 				})
 			}
 		})
 	}
 }
 
-func runCase(t *testing.T, body, want string) {
+// uploads are the files that come with each request of the script.
+func (s script) uploads(t *testing.T) (out []Upload) {
+	for _, f := range s.files {
+		path := filepath.Join(t.TempDir(), "upload")
+		if err := os.WriteFile(path, f.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, Upload{Name: f.name, Path: path, Size: int64(len(f.data))})
+	}
+	return out
+}
+
+func runCase(t *testing.T, body, want string, files []Upload) {
 	t.Helper()
-	got, k := answer(t, body)
-	_ = k
 	var w map[string]any
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
 		t.Fatalf("reading want: %v\n%s", err, want)
 	}
+	got, k := answer(t, body, files)
 	var diffs []string
 	for key, v := range w {
-		matchValue(key, v, got[key], key == "data", &diffs)
+		switch key {
+		case "picture":
+			diffs = append(diffs, k.picture(t, v.(map[string]any))...)
+		case "within":
+			if ms := got["duration"].(float64) / 1e6; ms > v.(float64) {
+				diffs = append(diffs, fmt.Sprintf("within: want %v ms, took %.0f", v, ms))
+			}
+		default:
+			matchValue(key, v, got[key], key == "data", &diffs)
+		}
 	}
 	if len(diffs) > 0 {
 		full, _ := json.MarshalIndent(got, "", "  ")
@@ -180,10 +154,10 @@ func runCase(t *testing.T, body, want string) {
 }
 
 // answer is the outcome of a request as a plain value.
-func answer(t *testing.T, body string) (map[string]any, *kept) {
+func answer(t *testing.T, body string, files []Upload) (map[string]any, *kept) {
 	t.Helper()
 	k := &kept{}
-	task, err := Parse([]byte(body), testFiles(t))
+	task, err := Parse([]byte(body), files)
 	if err != nil {
 		var faults []any
 		for _, f := range err.(*Invalid).Faults {
@@ -204,7 +178,6 @@ func answer(t *testing.T, body string) (map[string]any, *kept) {
 		t.Fatal(err)
 	}
 	if f, ok := got["failures"].([]any); ok {
-		got["failures"] = f
 		first := f[0].(map[string]any)
 		got["error"], got["code"] = first["error"], first["code"]
 	}
@@ -213,8 +186,6 @@ func answer(t *testing.T, body string) (map[string]any, *kept) {
 	}
 	return got, k
 }
-
-func testFiles(*testing.T) []Upload { return nil }
 
 func directFetch(ctx context.Context, url string, limit int64) (string, io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// server serves a script's pages, and addresses that behave in some way: see
+// each case below.
+func (s script) server(t *testing.T) (base, other string) {
+	stop := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if ms, err := strconv.Atoi(q.Get("delay")); err == nil {
+			select {
+			case <-time.After(time.Duration(ms) * time.Millisecond):
+			case <-r.Context().Done():
+				return
+			}
+		}
+		switch {
+		case r.URL.Path == "/hang": // never answers
+			select {
+			case <-r.Context().Done():
+			case <-stop:
+			}
+			return
+		case r.URL.Path == "/json":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"method":%q,"query":%q}`, r.Method, r.URL.RawQuery)
+			return
+		case r.URL.Path == "/echo": // shows what was sent
+			r.ParseMultipartForm(1 << 20)
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<pre id=form>%s</pre><pre id=cookies>%s</pre>", r.Form.Encode(), r.Header.Get("Cookie"))
+			return
+		case r.URL.Path == "/cookie":
+			http.SetCookie(w, &http.Cookie{Name: q.Get("name"), Value: q.Get("value"), Path: "/", HttpOnly: q.Has("httponly")})
+			fmt.Fprint(w, "set")
+			return
+		case r.URL.Path == "/redirect":
+			http.Redirect(w, r, q.Get("to"), http.StatusFound)
+			return
+		case r.URL.Path == "/download":
+			w.Header().Set("Content-Disposition", `attachment; filename="`+q.Get("name")+`"`)
+			fmt.Fprint(w, "the file")
+			return
+		case r.URL.Path == "/events":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: one\n\n")
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-stop:
+			}
+			return
+		case r.URL.Path == "/empty":
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		body, ok := s.pages[r.URL.Path]
+		if !ok {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, "<h1>not here</h1>")
+			return
+		}
+		switch filepath.Ext(r.URL.Path) {
+		case ".html":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		case ".js":
+			w.Header().Set("Content-Type", "text/javascript")
+		}
+		if csp := q.Get("csp"); csp != "" {
+			w.Header().Set("Content-Security-Policy", csp)
+		}
+		w.Write(bytes.ReplaceAll(body, []byte("{{other}}"), []byte("http://localhost:"+port(r.Host))))
+	}))
+	t.Cleanup(func() { close(stop); srv.Close() })
+	return srv.URL, strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
+}
+
+func port(host string) string { _, p, _ := strings.Cut(host, ":"); return p }
