@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -49,8 +48,9 @@ type instance struct {
 	engine  *Chromium
 	browser *browser.Browser
 
-	mu   sync.Mutex
-	tabs *browser.Context
+	mu     sync.Mutex
+	tabs   *browser.Context
+	closed []browser.TabState // of a restored session: to be opened by the next Play
 }
 
 func (in *instance) Gone() <-chan struct{} { return in.browser.Gone() }
@@ -76,11 +76,14 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		defer tabs.UnwatchNetwork()
 	}
 	tabs.ForgetElements()
+	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
 	if !stopped && ctx.Err() == nil {
 		r.collect(ctx)
 	}
-	return in.outcome(ctx, r, began, stopped)
+	o := in.outcome(ctx, r, began, stopped)
+	o.Restored = restored
+	return o
 }
 
 // outcome sums the run up.
@@ -154,19 +157,57 @@ func (in *instance) Reset(ctx context.Context) error {
 		return err
 	}
 	in.mu.Lock()
-	in.tabs = c
+	in.tabs, in.closed = c, nil
 	in.mu.Unlock()
 	return nil
 }
 
-var errNotYet = errors.New("saving a browser's state is not possible yet")
-
-// Save is part of what sessions need over a restart.
-func (in *instance) Save(context.Context) (json.RawMessage, error) {
-	return nil, fmt.Errorf("saving the session: %w", errNotYet)
+// Save reads what the session needs to go on elsewhere.
+func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
+	in.mu.Lock()
+	tabs, closed := in.tabs, in.closed
+	in.mu.Unlock()
+	s, err := tabs.Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("saving the session's browser state: %w", err)
+	}
+	if closed != nil { // still waiting for the session's next request
+		s.Tabs = closed
+	}
+	return json.Marshal(s)
 }
 
-// Restore puts back what Save gave.
-func (in *instance) Restore(context.Context, json.RawMessage) error {
-	return fmt.Errorf("restoring the session: %w", errNotYet)
+// Restore puts a session's state back. Its tabs are opened by the next Play:
+// nothing is loaded that no client asked for.
+func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
+	s := new(browser.State)
+	if err := json.Unmarshal(state, s); err != nil {
+		return fmt.Errorf("reading the session's browser state: %w", err)
+	}
+	if err := in.context().Restore(ctx, s); err != nil {
+		return err
+	}
+	in.mu.Lock()
+	in.closed = s.Tabs
+	if in.closed == nil {
+		in.closed = []browser.TabState{}
+	}
+	in.mu.Unlock()
+	return nil
+}
+
+// reopen opens the tabs of a session that was restored.
+func (in *instance) reopen(ctx context.Context, r *Run) (restored bool) {
+	in.mu.Lock()
+	closed := in.closed
+	in.closed = nil
+	in.mu.Unlock()
+	if closed == nil {
+		return false
+	}
+	if err := r.tabs.Reopen(ctx, closed); err != nil && ctx.Err() == nil {
+		r.path = ""
+		r.warn("the session was restored, but not all of it: %v", err)
+	}
+	return true
 }

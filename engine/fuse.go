@@ -48,111 +48,128 @@ type fusedReply struct {
 	At float64 `json:"t"`
 }
 
+// sequence is a list of steps that only read, gone through once or, by a loop,
+// several times.
+type sequence struct {
+	steps []Step
+	first int // the iteration that it begins with
+	next  int // which of the steps comes next
+	left  int // how many steps are left, all iterations together
+}
+
+// at is a step that is still to come, and its iteration.
+func (q *sequence) at(k int) (*Step, int) {
+	n := q.next + k
+	return &q.steps[n%len(q.steps)], q.first + n/len(q.steps)
+}
+
+// did goes on by so many steps.
+func (q *sequence) did(k int) {
+	n := q.next + k
+	q.next, q.first, q.left = n%len(q.steps), q.first+n/len(q.steps), q.left-k
+}
+
 // fused runs steps that only read in one call. Each has its own time, result,
 // failure and line in the trace, as if it had run alone.
 func (r *Run) fused(ctx context.Context, steps []Step) (Result, error) {
-	all := make([]*Step, len(steps))
-	for i := range steps {
-		all[i] = &steps[i]
+	q := &sequence{steps: steps, left: len(steps)}
+	if r.loop != nil {
+		q.first = r.loop.i
 	}
 	last := success
-	for len(all) > 0 {
-		done, res, err := r.batch(ctx, all, nil)
+	for q.left > 0 {
+		res, err := r.batch(ctx, q)
 		if err != nil {
 			return res, err
 		}
-		last, all = res, all[done:]
+		last = res
 	}
 	return last, nil
 }
 
-// batch sends steps in one call and records the replies that came: the page
-// answers up to the first step, other than the first of all, that it would have
-// to wait for. It returns how many steps are done. In a loop, at tells the
-// iteration of each.
-func (r *Run) batch(ctx context.Context, steps []*Step, at []int) (int, Result, error) {
-	if r.loop != nil && at == nil {
-		at = make([]int, len(steps))
-		for i := range at {
-			at[i] = r.loop.i
-		}
-	}
-	ops := make([]any, 0, len(steps))
-	for i, s := range steps {
-		op, err := r.operation(s, at, i)
-		if err == nil {
-			ops = append(ops, op)
-			continue
-		}
-		if i > 0 {
-			break // it fails in its turn
-		}
-		r.begin(s, at, i)
-		res, stop := r.ended(ctx, s, time.Now(), nil, err)
-		return 1, res, stop
-	}
+// batch sends what is left of a sequence in one call and records the replies
+// that came: the page answers up to the first step, other than the first of
+// all, that it would have to wait for.
+func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
 	began := time.Now()
-	replies, err := r.sendBatch(ctx, ops, r.timeOf(steps[0]))
-	if err != nil {
-		r.begin(steps[0], at, 0)
-		res, stop := r.ended(ctx, steps[0], began, nil, err)
-		return 1, res, stop
+	ops, total, err := r.operations(q)
+	if err == nil {
+		var replies []fusedReply
+		s, _ := q.at(0)
+		if replies, err = r.sendBatch(ctx, q, ops, total, r.timeOf(s)); err == nil {
+			return r.replies(ctx, q, replies)
+		}
 	}
-	last := success
+	s := r.begin(q, 0)
+	q.did(1)
+	return r.ended(ctx, s, began, nil, err)
+}
+
+// replies records what came.
+func (r *Run) replies(ctx context.Context, q *sequence, replies []fusedReply) (last Result, err error) {
+	began := time.Now()
 	for i := range replies {
-		s := steps[i]
-		r.begin(s, at, i)
+		s := r.begin(q, i)
 		if i > 0 { // the page's clock tells how long each took
 			began = time.Now().Add(-time.Duration((replies[i].At - replies[i-1].At) * float64(time.Millisecond)))
 		}
 		v, err := r.replied(&replies[i].Reply)
-		res, stop := r.ended(ctx, s, began, v, err)
-		last = res
-		if stop != nil {
-			return i + 1, res, stop
+		if last, err = r.ended(ctx, s, began, v, err); err != nil {
+			q.did(i + 1)
+			return last, err
 		}
 	}
-	return len(replies), last, nil
+	q.did(len(replies))
+	return last, nil
 }
 
 // begin makes a step the one that runs.
-func (r *Run) begin(s *Step, at []int, i int) {
+func (r *Run) begin(q *sequence, k int) *Step {
+	s, i := q.at(k)
 	r.path, r.limit = s.Path, r.timeOf(s)
-	if at != nil {
-		r.loop.i = at[i]
+	if r.loop != nil {
+		r.loop.i = i
 	}
+	return s
 }
 
-// operation is one step of a batch as the page script takes it.
-func (r *Run) operation(s *Step, at []int, i int) (any, error) {
-	r.limit = r.timeOf(s)
-	r.deadline = time.Now().Add(r.limit)
-	call, err := s.def.read(r, s)
-	if err != nil {
-		return nil, err
+// operations are the steps of one iteration, from the next one on, as the page
+// script takes them: [function, argument]. A step that cannot be asked for ends
+// the sequence there, so that it fails in its turn; total is how many steps are
+// left up to it.
+func (r *Run) operations(q *sequence) (ops []any, total int, err error) {
+	for k := range min(len(q.steps), q.left) {
+		s, _ := q.at(k)
+		r.limit = r.timeOf(s)
+		r.deadline = time.Now().Add(r.limit)
+		call, err := s.def.read(r, s)
+		if err == nil {
+			call.Arg, err = r.argument(s, call)
+		}
+		if err != nil {
+			if k == 0 {
+				return nil, 0, err
+			}
+			return ops, k, nil
+		}
+		if !r.continues(s) {
+			call.Arg["stop"] = true
+		}
+		ops = append(ops, []any{call.Fn, call.Arg})
 	}
-	if call.Arg, err = r.argument(s, call); err != nil {
-		return nil, err
-	}
-	if !r.continues(s) {
-		call.Arg["stop"] = true
-	}
-	if at != nil {
-		return []any{call.Fn, call.Arg, at[i]}, nil
-	}
-	return []any{call.Fn, call.Arg}, nil
+	return ops, min(q.left, maxFused), nil
 }
 
-func (r *Run) sendBatch(ctx context.Context, ops []any, first time.Duration) ([]fusedReply, error) {
-	bctx, cancel := context.WithTimeout(ctx, first+grace)
+func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []any, total int, limit time.Duration) ([]fusedReply, error) {
+	bctx, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	tab, err := r.tab(bctx)
 	if err != nil {
 		return nil, err
 	}
-	arg := map[string]any{"ops": ops}
+	arg := map[string]any{"ops": ops, "total": total}
 	if r.loop != nil && r.loop.each != nil {
-		arg["each"] = r.loop.each
+		arg["each"], arg["i"], arg["next"], arg["n"] = r.loop.each, q.first, q.next, len(q.steps)
 	}
 	reply, err := tab.Call(bctx, "batch", arg)
 	if err != nil {
@@ -188,21 +205,12 @@ func (r *Run) fuseLoop(ctx context.Context, v repetition, n int) (int, error) {
 		}
 	}
 	first := r.loop.i
-	steps := make([]*Step, 0, count*len(v.do))
-	at := make([]int, 0, cap(steps))
-	for i := range count {
-		for k := range v.do {
-			steps = append(steps, &v.do[k])
-			at = append(at, first+i)
-		}
-	}
 	defer func() { r.loop.i = first }()
-	for len(steps) > 0 {
-		done, _, err := r.batch(ctx, steps, at)
-		if err != nil {
+	q := &sequence{steps: v.do, first: first, left: count * len(v.do)}
+	for q.left > 0 {
+		if _, err := r.batch(ctx, q); err != nil {
 			return 0, err
 		}
-		steps, at = steps[done:], at[done:]
 	}
 	return count, nil
 }

@@ -34,8 +34,10 @@ type Context struct {
 	done      []*Download
 	notes     []string
 	used      bool
-	uploads   []string   // folders below the browser's own
-	watch     *responses // nil unless a task looks at requests
+	visited   map[string]bool    // sites of main documents since the last Save
+	local     map[string][]Entry // what that Save found
+	uploads   []string           // folders below the browser's own
+	watch     *responses         // nil unless a task looks at requests
 }
 
 // NewContext makes a context with one blank tab.

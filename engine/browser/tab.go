@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -29,6 +30,7 @@ type Tab struct {
 	loading  bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped  chan struct{} // closed, and made anew, when that ends
 	pointer  Point
+	stubbed  bool // requests are answered with an empty page
 	crashed  bool
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
@@ -110,6 +112,21 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			close(t.stopped)
 			t.stopped = make(chan struct{})
 			t.mu.Unlock()
+		}
+	case "Page.frameNavigated":
+		var e page.EventFrameNavigated
+		if decode(params, &e) && e.Frame.ParentID == "" {
+			t.mu.Lock()
+			stubbed := t.stubbed
+			t.mu.Unlock()
+			if !stubbed {
+				t.context.visit(e.Frame.URL)
+			}
+		}
+	case "Fetch.requestPaused":
+		var e fetch.EventRequestPaused
+		if decode(params, &e) {
+			t.paused(e.RequestID)
 		}
 	case "Page.frameAttached":
 		var e page.EventFrameAttached

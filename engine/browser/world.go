@@ -64,7 +64,7 @@ func (t *Tab) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
 	}
-	expr := object + "." + fn + "(" + string(b) + ")"
+	expr := object + ".run('" + fn + "'," + string(b) + ")"
 	for {
 		r := new(Reply)
 		err := t.evaluate(ctx, expr, r)
@@ -126,7 +126,8 @@ func (t *Tab) left(ctx context.Context) error {
 	return err
 }
 
-// evaluate runs an expression in our world and decodes what it gives.
+// evaluate runs an expression in our world. What it gives is JSON in a string,
+// which is decoded into out unless that is nil.
 func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	world, err := t.enter(ctx)
 	if err != nil {
@@ -163,7 +164,11 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	if len(res.Result.Value) == 0 || out == nil {
 		return nil
 	}
-	if err := jsonv2.Unmarshal(res.Result.Value, out, decodeOptions); err != nil {
+	var text string
+	if err := jsonv2.Unmarshal(res.Result.Value, &text, decodeOptions); err != nil {
+		return fmt.Errorf("reading the page's answer: %w", err)
+	}
+	if err := jsonv2.Unmarshal([]byte(text), out, decodeOptions); err != nil {
 		return fmt.Errorf("reading the page's answer: %w", err)
 	}
 	return nil

@@ -6,6 +6,9 @@ const own = (proto, name) => Function.prototype.call.bind(proto[name]);
 const get = (proto, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(proto, name).get);
 const set = (proto, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(proto, name).set);
 const dom = {
+  oneInDocument: own(Document.prototype, 'querySelector'),
+  oneInElement: own(Element.prototype, 'querySelector'),
+  oneInFragment: own(DocumentFragment.prototype, 'querySelector'),
   allInDocument: own(Document.prototype, 'querySelectorAll'),
   allInElement: own(Element.prototype, 'querySelectorAll'),
   allInFragment: own(DocumentFragment.prototype, 'querySelectorAll'),
@@ -58,7 +61,11 @@ const all = (root, css) => {
   const t = dom.type(root);
   return t === 9 ? dom.allInDocument(root, css) : t === 11 ? dom.allInFragment(root, css) : dom.allInElement(root, css);
 };
-const body = (doc) => all(doc, 'body')[0] || dom.rootElement(doc);
+const one = (root, css) => {
+  const t = dom.type(root);
+  return t === 9 ? dom.oneInDocument(root, css) : t === 11 ? dom.oneInFragment(root, css) : dom.oneInElement(root, css);
+};
+const body = (doc) => one(doc, 'body') || dom.rootElement(doc);
 const viewOf = (el) => dom.view(dom.doc(el) || el);
 const frameDocument = (el) => {
   try { return is(el, 'frame') ? dom.frameDocument(el) : dom.iframeDocument(el); } catch { return null; }
@@ -107,6 +114,15 @@ const settle = async (a) => {
   inLoop(a);
   if (a.settle) await new Promise((r) => setTimeout(r, 0));
   return !gone();
+};
+
+// T.run(function, argument): what every call goes through. The reply is made
+// into JSON here, which is much faster than letting the browser take it apart;
+// half a character is replaced, as no JSON can carry it.
+T.run = async (fn, a) => {
+  const r = await T[fn](a);
+  const s = JSON.stringify(r);
+  return s.includes('\\ud') ? JSON.stringify(r, (k, v) => (typeof v === 'string' ? v.toWellFormed() : v)) : s;
 };
 
 // T.never() ends with the document; T.stay() says that it did not end after all.

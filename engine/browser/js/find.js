@@ -93,8 +93,9 @@ const byOrder = (a, b) => {
   return x.length - y.length;
 };
 
-// All matches of a selector below a root, in document order. With `first`, what
-// lies in shadow roots is only looked at when nothing else matches.
+// All matches of a selector below a root, in document order. With `first`, one
+// will do, and what lies in shadow roots is only looked at when nothing else
+// matches.
 const query = (root, kind, s, first) => {
   if (kind === 'xpath') {
     const relative = dom.type(root) !== 9;
@@ -108,7 +109,9 @@ const query = (root, kind, s, first) => {
     return out;
   }
   let list;
-  try { list = [...all(root, s)]; } catch (e) { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
+  try {
+    if (first) { const el = one(root, s); list = el ? [el] : []; } else list = [...all(root, s)];
+  } catch (e) { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
   if (first && list.length) return list;
   const roots = shadows(root);
   if (isElement(root) && dom.shadow(root)) { const r = dom.shadow(root); roots.unshift(r, ...shadows(r)); }
@@ -199,12 +202,24 @@ const elsewhere = (t, place) => {
   return notes.slice(0, 3).join(', ');
 };
 
-// Waits until `look` gives something other than undefined, or the time is over;
-// looks again whenever the page changes, and now and then besides, for what
+// Waits until `look` gives something other than undefined, or the time is over.
+// What is there at once needs no watching.
+let aborted = 0; // how often T.abort was called
+const until = async (ms, look) => {
+  const began = now(), epoch = aborted;
+  const v = await seen(look);
+  return v !== undefined || epoch !== aborted || !(now() - began < ms) ? v : watch(ms - (now() - began), look);
+};
+const seen = async (look) => {
+  if (gone()) return { n: true };
+  try { return await look(); } catch (e) { return e instanceof Fault ? e.reply : { c: 'script_error', e: String(e) }; }
+};
+
+// Looks again whenever the page changes, and now and then besides, for what
 // changes without a trace in the DOM.
 const waits = new Set();
-const until = (ms, look) => new Promise((resolve) => {
-  let ended = false, busy = false, again = false, timer, tick;
+const watch = (ms, look) => new Promise((resolve) => {
+  let ended = false, busy = false, again = false;
   const watched = new WeakSet();
   const watcher = new MutationObserver(() => run());
   const end = (v) => { ended = true; waits.delete(end); watcher.disconnect(); clearTimeout(timer); clearInterval(tick); resolve(v); };
@@ -219,8 +234,7 @@ const until = (ms, look) => new Promise((resolve) => {
     if (ended || busy) { again = true; return; }
     busy = true;
     again = false;
-    let v;
-    try { v = gone() ? { n: true } : await look(); } catch (e) { v = e instanceof Fault ? e.reply : { c: 'script_error', e: String(e) }; }
+    const v = await seen(look);
     busy = false;
     if (ended) return;
     if (v !== undefined) end(v);
@@ -228,13 +242,11 @@ const until = (ms, look) => new Promise((resolve) => {
     else if (again) setTimeout(run, 0); // in a task of its own: looking may itself change the page
   };
   const deadline = now() + ms;
+  const timer = setTimeout(() => { if (!busy) end(undefined); }, ms);
+  const tick = setInterval(() => { observe(); run(); }, 50);
   waits.add(end);
-  run().then(() => {
-    if (ended) return;
-    observe();
-    timer = setTimeout(() => { if (!busy) end(undefined); }, ms);
-    tick = setInterval(() => { observe(); run(); }, 50);
-  });
+  observe();
+  run(); // what came between the first look and now
 });
 
 // Calls f with the first match of a.t as soon as there is one. f gives a reply,
@@ -265,7 +277,7 @@ T.find = (a) => withFirst(a, (el) => { if (a.as) saved.set(a.as, el); return don
 T.forget = () => { saved.clear(); loop = null; return done; };
 
 // T.abort() ends all waiting: nobody wants the answers any more.
-T.abort = () => { for (const end of [...waits]) end(undefined); return done; };
+T.abort = () => { aborted++; for (const end of [...waits]) end(undefined); return done; };
 
 const plain = (s) => s.trim().replace(/\s+/g, ' ').toLowerCase();
 const words = (el) => plain(is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));

@@ -107,3 +107,13 @@ T.frameElement = (place) => {
 
 // T.settled({}): whether the page stays where it is.
 T.settled = async (a) => ((await settle(a)) ? done : { n: true });
+
+// T.storage(): what the document can read of its site's storage. T.store({local,
+// session}) puts entries back.
+const entries = (s) => { try { return Object.keys(s()).map((k) => [k, s().getItem(k)]); } catch { return []; } };
+T.storage = () => ({ v: { origin: location.origin, url: location.href, local: entries(() => localStorage), session: entries(() => sessionStorage) } });
+T.store = (a) => {
+  for (const [k, v] of a.local || []) localStorage.setItem(k, v);
+  for (const [k, v] of a.session || []) sessionStorage.setItem(k, v);
+  return done;
+};

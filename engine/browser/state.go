@@ -1,0 +1,282 @@
+package browser
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/fetch"
+)
+
+// State is what a session needs to go on in another browser: cookies, web
+// storage, and where its tabs were.
+type State struct {
+	Cookies []Cookie           `json:"cookies"`
+	Local   map[string][]Entry `json:"local"` // by origin
+	Tabs    []TabState         `json:"tabs"`  // the current one last
+	Width   int                `json:"width"`
+	Height  int                `json:"height"`
+}
+
+// TabState is one tab: its last committed address and its session storage.
+type TabState struct {
+	URL     string             `json:"url"`
+	Session map[string][]Entry `json:"session,omitempty"` // by origin
+}
+
+// Entry is a key of a storage with its value.
+type Entry [2]string
+
+// siteStorage is what a tab's own document can read.
+type siteStorage struct {
+	Origin  string  `json:"origin"`
+	URL     string  `json:"url"`
+	Local   []Entry `json:"local"`
+	Session []Entry `json:"session"`
+}
+
+// Save reads the context's state. Storage of sites that a tab has left since
+// the last Save is read from a tab of its own, without any request to the
+// site.
+func (c *Context) Save(ctx context.Context) (*State, error) {
+	s := &State{Local: map[string][]Entry{}}
+	s.Width, s.Height = c.Size()
+	var err error
+	if s.Cookies, err = c.Cookies(ctx); err != nil {
+		return nil, err
+	}
+	open := map[string]bool{}
+	for _, t := range c.Tabs() {
+		st, err := t.storage(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			continue // a tab that is closing, or that runs a script without end
+		}
+		tab := TabState{URL: st.URL}
+		if webOrigin(st.Origin) {
+			open[st.Origin] = true
+			s.Local[st.Origin] = st.Local
+			if len(st.Session) > 0 {
+				tab.Session = map[string][]Entry{st.Origin: st.Session}
+			}
+		}
+		s.Tabs = append(s.Tabs, tab)
+	}
+	c.mu.Lock()
+	left := []string{}
+	for o := range c.visited {
+		if !open[o] {
+			left = append(left, o)
+		}
+	}
+	for o, entries := range c.local {
+		if !open[o] && !slices.Contains(left, o) {
+			s.Local[o] = entries
+		}
+	}
+	c.mu.Unlock()
+	if err := c.readLeft(ctx, left, s); err != nil {
+		return nil, err
+	}
+	for o, entries := range s.Local {
+		if len(entries) == 0 {
+			delete(s.Local, o)
+		}
+	}
+	c.mu.Lock()
+	c.local, c.visited = s.Local, map[string]bool{}
+	c.mu.Unlock()
+	return s, nil
+}
+
+// readLeft reads the storage of sites that no tab shows any more.
+func (c *Context) readLeft(ctx context.Context, origins []string, s *State) error {
+	if len(origins) == 0 {
+		return nil
+	}
+	return c.offstage(ctx, func(t *Tab) error {
+		for _, o := range origins {
+			if err := t.pretend(ctx, o); err != nil {
+				return err
+			}
+			st, err := t.storage(ctx)
+			if err != nil {
+				return err
+			}
+			s.Local[o] = st.Local
+		}
+		return nil
+	})
+}
+
+// Restore puts cookies and local storage back. Nothing is loaded from any site;
+// the tabs are for Reopen.
+func (c *Context) Restore(ctx context.Context, s *State) error {
+	c.mu.Lock()
+	c.local = s.Local
+	c.used = true
+	c.mu.Unlock()
+	if s.Width > 0 && s.Height > 0 {
+		if err := c.SetSize(ctx, s.Width, s.Height); err != nil {
+			return err
+		}
+	}
+	if len(s.Cookies) > 0 {
+		if err := c.setCookies(ctx, s.Cookies); err != nil {
+			return fmt.Errorf("putting the cookies back: %w", err)
+		}
+	}
+	if len(s.Local) == 0 {
+		return nil
+	}
+	return c.offstage(ctx, func(t *Tab) error {
+		for o, entries := range s.Local {
+			if err := t.pretend(ctx, o); err != nil {
+				return err
+			}
+			if _, err := t.Call(ctx, "store", map[string]any{"local": entries}); err != nil {
+				return fmt.Errorf("putting the storage of %s back: %w", o, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Reopen opens the tabs of a state, each with its session storage. It returns
+// when their documents have begun, or the reason why one could not.
+func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
+	var failed error
+	for i, ts := range tabs {
+		var t *Tab
+		var err error
+		if i == 0 {
+			t, err = c.Tab(ctx) // the blank one
+		} else {
+			t, err = c.NewTab(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		for origin, entries := range ts.Session {
+			err = t.stub(ctx, func() error {
+				if err := t.pretend(ctx, origin); err != nil {
+					return err
+				}
+				_, err := t.Call(ctx, "store", map[string]any{"session": entries})
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("putting the session storage of %s back: %w", origin, err)
+			}
+		}
+		if u, err := url.Parse(ts.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+			continue
+		}
+		if err := t.Navigate(ctx, ts.URL); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("opening %s again: %w", ts.URL, err))
+		}
+	}
+	return failed
+}
+
+// storage reads what the tab's own document can see.
+func (t *Tab) storage(ctx context.Context) (*siteStorage, error) {
+	r, err := t.Call(ctx, "storage", nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading the storage: %w", err)
+	}
+	st := new(siteStorage)
+	if err := json.Unmarshal(r.Value, st); err != nil {
+		return nil, fmt.Errorf("reading the storage: %w", err)
+	}
+	return st, nil
+}
+
+// offstage runs f with a tab that no request leaves.
+func (c *Context) offstage(ctx context.Context, f func(*Tab) error) error {
+	current := c.Tabs()
+	t, err := c.NewTab(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		c.b.root.send("Target.closeTarget", map[string]any{"targetId": t.id})
+		c.lost(t)
+		c.mu.Lock()
+		if len(current) > 0 {
+			c.raise(current[len(current)-1])
+		}
+		c.mu.Unlock()
+	}()
+	return t.stub(ctx, func() error { return f(t) })
+}
+
+// stub answers every request of the tab with an empty page while f runs.
+func (t *Tab) stub(ctx context.Context, f func() error) error {
+	t.mu.Lock()
+	t.stubbed = true
+	t.mu.Unlock()
+	if err := t.s.call(ctx, fetch.CommandEnable, fetch.EnableParams{}, nil); err != nil {
+		return fmt.Errorf("holding the tab's requests: %w", err)
+	}
+	err := f()
+	t.mu.Lock()
+	t.stubbed = false
+	t.mu.Unlock()
+	if e := t.s.call(ctx, fetch.CommandDisable, nil, nil); err == nil && e != nil {
+		err = fmt.Errorf("letting the tab's requests go: %w", e)
+	}
+	return err
+}
+
+var emptyPage = base64.StdEncoding.EncodeToString([]byte("<!doctype html><title></title>"))
+
+// paused answers a request that was held.
+func (t *Tab) paused(id fetch.RequestID) {
+	t.mu.Lock()
+	stubbed := t.stubbed
+	t.mu.Unlock()
+	if !stubbed {
+		t.s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: id})
+		return
+	}
+	t.s.send(fetch.CommandFulfillRequest, map[string]any{
+		"requestId": id, "responseCode": 200, "body": emptyPage,
+		"responseHeaders": []map[string]string{{"name": "Content-Type", "value": "text/html"}},
+	})
+}
+
+// pretend shows an empty page of a site, made up by us.
+func (t *Tab) pretend(ctx context.Context, origin string) error {
+	if err := t.Navigate(ctx, origin+"/"); err != nil {
+		return fmt.Errorf("showing an empty page of %s: %w", origin, err)
+	}
+	return nil
+}
+
+func webOrigin(o string) bool {
+	return strings.HasPrefix(o, "http://") || strings.HasPrefix(o, "https://")
+}
+
+// visit notes the site of a main document, for the next Save.
+func (c *Context) visit(address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.visited == nil {
+		c.visited = map[string]bool{}
+	}
+	if len(c.visited) < 100 {
+		c.visited[u.Scheme+"://"+u.Host] = true
+	}
+}
