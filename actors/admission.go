@@ -48,7 +48,7 @@ func (a *admission) Receive(ctx actor.Context) {
 	case *Cancel:
 		if adm := a.counting[m.TaskID]; adm != nil && adm.Execute.Account.ID == m.Account.ID {
 			adm.Cause = m.Cause
-			ctx.Respond(&Cancelled{Found: true})
+			reply(ctx, &Cancelled{Found: true})
 			return
 		}
 		ctx.RequestWithCustomSender(a.node.pool, m, ctx.Sender())

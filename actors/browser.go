@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,7 +33,6 @@ type (
 	// the state of its session.
 	launched struct {
 		browser *browser
-		inst    engine.Instance
 		lost    bool
 		err     error
 	}
@@ -97,16 +95,16 @@ func (w *worker) launch(ctx actor.Context) {
 			root.Send(self, &launched{browser: b, err: err})
 			return
 		}
-		m := &launched{browser: b, inst: inst}
+		if !b.adopt(inst) {
+			inst.Close()
+			return
+		}
+		m := &launched{browser: b}
 		if session != nil {
 			if err := restore(live, node, inst, session); err != nil && live.Err() == nil {
 				m.lost = true
 				node.log.Error().Err(err).Str("worker", b.worker).Msg("session lost: it could not be put back")
 			}
-		}
-		if !b.adopt(inst) {
-			inst.Close()
-			return
 		}
 		root.Send(self, m)
 		select {
@@ -115,44 +113,6 @@ func (w *worker) launch(ctx actor.Context) {
 		case <-live.Done():
 		}
 	})
-}
-
-// launch starts a browser when it is its turn: many at once only make each
-// other slow.
-func (n *nodeParts) launch(live context.Context, worker string) (inst engine.Instance, err error) {
-	select {
-	case n.turns <- struct{}{}:
-		defer func() { <-n.turns }()
-	case <-live.Done():
-		return nil, live.Err()
-	}
-	ctx, cancel := context.WithTimeout(live, n.cfg.Browser.LaunchTimeout)
-	defer cancel()
-	defer func() {
-		if r := recover(); r != nil {
-			inst, err = nil, fmt.Errorf("launch a browser: panic: %v", r)
-		}
-	}()
-	if inst, err = n.cfg.Engine.Launch(ctx, worker); err != nil {
-		return nil, fmt.Errorf("launch a browser: %w", err)
-	}
-	return inst, nil
-}
-
-func restore(ctx context.Context, n *nodeParts, inst engine.Instance, session *actor.PID) error {
-	s, err := ask[sessionRecalled](ctx, n.system, session, &sessionRecall{})
-	if err != nil {
-		return fmt.Errorf("recall the session: %w", err)
-	}
-	if s.State == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.Browser.LaunchTimeout)
-	defer cancel()
-	if err := inst.Restore(ctx, s.State); err != nil {
-		return fmt.Errorf("put the session back: %w", err)
-	}
-	return nil
 }
 
 func (w *worker) onLaunched(ctx actor.Context, m *launched) {
@@ -174,21 +134,13 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 }
 
 // resetting is one reset, known by its address.
-type resetting struct{ timer *time.Timer }
-
-func (r *resetting) forget() {
-	if r != nil {
-		r.timer.Stop()
-	}
-}
+type resetting struct{ _ byte } // not empty: its address must be its own
 
 // resetDone says how a reset ended.
 type resetDone struct {
 	resetting *resetting
 	err       error
 }
-
-var errSlowReset = errors.New("reset the browser: it takes too long")
 
 // clean resets the browser beside the mailbox, or replaces it when it is due.
 func (w *worker) clean(ctx actor.Context) {
@@ -200,16 +152,20 @@ func (w *worker) clean(ctx actor.Context) {
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
+	inst, node := w.browser.inst, w.node
+	bound, cancel := context.WithTimeout(w.browser.ctx, cfg.ResetTimeout)
 	r := &resetting{}
 	w.reset = r
-	// The timer and not only the context: an engine may ignore the context.
-	r.timer = time.AfterFunc(cfg.ResetTimeout, func() { root.Send(self, &resetDone{r, errSlowReset}) })
-	inst, live := w.browser.inst, w.browser.ctx
-	w.node.goes.Go(func() {
-		ctx, cancel := context.WithTimeout(live, cfg.ResetTimeout)
+	node.goes.Go(func() {
 		defer cancel()
-		err := protect(func() error { return inst.Reset(ctx) })
-		r.timer.Stop()
+		done := make(chan error, 1)
+		node.goes.Go(func() { done <- protect(func() error { return inst.Reset(bound) }) })
+		var err error
+		select {
+		case err = <-done:
+		case <-bound.Done(): // a claim may be waiting: no moment more
+			err = fmt.Errorf("reset the browser: %w", context.Cause(bound))
+		}
 		root.Send(self, &resetDone{r, err})
 	})
 }
@@ -218,27 +174,12 @@ func (w *worker) clean(ctx actor.Context) {
 func (w *worker) suspend(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	b, inst, node, session := w.browser, w.browser.inst, w.node, w.session
-	bound := node.cfg.Session.SaveTimeout
-	// The timer and not only the context: an engine may ignore the context.
-	slow := time.AfterFunc(bound, func() { root.Send(self, &suspended{browser: b}) })
 	node.goes.Go(func() {
-		defer slow.Stop()
-		ctx, cancel := context.WithTimeout(b.ctx, bound)
+		ctx, cancel := context.WithTimeout(b.ctx, node.cfg.Session.SaveTimeout)
 		defer cancel()
-		err := protect(func() error { return keepState(ctx, node, inst, session) })
-		if err != nil {
+		if err := keepState(ctx, node, inst, session); err != nil {
 			node.log.Warn().Err(err).Str("worker", b.worker).Msg("session not saved")
 		}
 		root.Send(self, &suspended{browser: b})
 	})
-}
-
-// protect turns a panic into an error.
-func protect(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return f()
 }

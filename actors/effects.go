@@ -30,7 +30,6 @@ func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
 		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
 	case efKill:
 		w.run.stop(errReplaced)
-		w.reset.forget()
 		w.reset = nil
 		w.browser.close()
 	case efLaunch:

@@ -221,6 +221,13 @@ func wait(c <-chan struct{}, most time.Duration, late func()) {
 	}
 }
 
+// reply answers a message if somebody waits for the answer.
+func reply(ctx actor.Context, m any) {
+	if ctx.Sender() != nil {
+		ctx.Respond(m)
+	}
+}
+
 // recoverIn keeps the actors that hold everybody's requests alive through a
 // panic: the message that caused it is answered, the others are not lost.
 func recoverIn(ctx actor.Context, n *nodeParts) {
@@ -236,7 +243,7 @@ func recoverIn(ctx actor.Context, n *nodeParts) {
 	case *admitted:
 		ctx.Send(m.Client, refused(m.Execute, m.Timeout, no))
 	case *Cancel:
-		ctx.Respond(&Cancelled{})
+		reply(ctx, &Cancelled{})
 	case *ListWorkers:
 		ctx.Respond(&Workers{})
 	case *Drain:

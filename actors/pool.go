@@ -43,7 +43,7 @@ func (p *pool) Receive(ctx actor.Context) {
 			p.giveUp(ctx, m.job)
 		}
 	case *Cancel:
-		ctx.Respond(&Cancelled{Found: p.cancel(ctx, m)})
+		reply(ctx, &Cancelled{Found: p.cancel(ctx, m)})
 	case *ListWorkers:
 		ctx.Respond(&Workers{Workers: p.list(m.Account.ID)})
 	case *Drain:

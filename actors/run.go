@@ -166,8 +166,8 @@ func (p *play) protected(ctx context.Context, st engine.Stage) (out *engine.Outc
 	}
 }
 
-// save keeps what the session needs should its browser die. A state that
-// cannot be read leaves the last one in place.
+// save keeps the session's state. One that cannot be read leaves the last one in
+// place.
 func (p *play) save(base context.Context) {
 	bound := p.node.cfg.Session.SaveTimeout
 	p.run.bound(bound+p.node.cfg.Browser.AnswerMargin, bound+p.node.cfg.Browser.StopMargin)
@@ -177,17 +177,6 @@ func (p *play) save(base context.Context) {
 	if err := keepState(ctx, p.node, p.inst, p.session); err != nil {
 		p.node.log.Warn().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("session not saved")
 	}
-}
-
-func keepState(ctx context.Context, node *nodeParts, inst engine.Instance, session *actor.PID) error {
-	state, err := inst.Save(ctx)
-	if err != nil {
-		return fmt.Errorf("read the browser's state: %w", err)
-	}
-	if _, err := ask[sessionKept](ctx, node.system, session, &sessionKeep{State: state}); err != nil {
-		return fmt.Errorf("keep the browser's state: %w", err)
-	}
-	return nil
 }
 
 // internal is the outcome of a task that failed by our fault. What exactly went

@@ -209,7 +209,6 @@ func (w *worker) guarded(f func()) {
 // abandon ends what the worker had in hand when it panicked, as if its browser
 // had died. The next incarnation goes on from the memory.
 func (w *worker) abandon(ctx actor.Context) {
-	w.run.stop(nil)
 	w.apply(ctx, evGone{})
 	w.apply(ctx, evOverdue{})
 	w.apply(ctx, evFailed{})

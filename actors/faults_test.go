@@ -1,0 +1,164 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+func TestWorkerThatPanicsAnswersAndComesBack(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: slowEngine(300 * time.Millisecond)}, func(t *testing.T, k *testkit.Kit) {
+		for range 2 {
+			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
+			k.Settle()
+			waits := k.Start(bert, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), quick)
+			k.UntilWaiting(1)
+			began := time.Now()
+			k.Node.PanicWorker("w1")
+			k.WantEnd(r, engine.EndCrashed)
+			if time.Since(began) > 0 {
+				t.Errorf("answered after %v", time.Since(began))
+			}
+			k.WantEnd(waits, engine.EndCompleted)
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("back after %v", took)
+			}
+			k.Until("w1", actors.Online)
+		}
+		k.Node.PanicWorker("w1") // with nothing in hand
+		k.WantState("w1", actors.Offline)
+		k.Until("w1", actors.Online)
+		id := reserve(k, anna)
+		k.Node.PanicWorker("w1") // with a session, which is lost
+		k.WantState("w1", actors.Offline)
+		k.Until("w1", actors.Online)
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
+		if n := k.Node.Sessions(); n != 0 {
+			t.Errorf("%d sessions are left", n)
+		}
+	})
+}
+
+func TestPoolOutlivesAPanic(t *testing.T) {
+	var once atomic.Bool
+	config := func(c *actors.Config) {
+		hear := c.OnChange
+		c.OnChange = func(w actors.WorkerInfo) {
+			hear(w)
+			if w.State == actors.Busy && once.CompareAndSwap(false, true) {
+				panic("oh")
+			}
+		}
+	}
+	testkit.Run(t, testkit.Options{Workers: 1, Config: config}, func(t *testing.T, k *testkit.Kit) {
+		r := k.Start(anna, testkit.Task(), second)
+		k.Settle()
+		waits := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), second)
+		k.WantEnd(r, engine.EndCompleted)
+		k.WantEnd(waits, engine.EndCompleted)
+		if !once.Load() {
+			t.Error("nothing panicked")
+		}
+	})
+}
+
+func TestSessionsEndWithTheirActors(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
+		first := reserve(k, anna, testkit.On("w1"))
+		second := reserve(k, anna, testkit.On("w2"))
+		third := reserve(k, bert, testkit.On("w3"))
+		count := func(want int) {
+			t.Helper()
+			k.Settle()
+			if n := k.Node.Sessions(); n != want {
+				t.Errorf("%d session actors, want %d", n, want)
+			}
+		}
+		count(3)
+		k.Do(anna, testkit.Task(testkit.Close(first), testkit.Empty()), quick)
+		count(2)
+		k.Do(anna, testkit.Task(testkit.Continue(second)), testkit.Script{Crash: true})
+		count(2)
+		k.Do(bert, testkit.Task(testkit.Override()), quick)
+		count(2)
+		k.WantRefused(k.Start(bert, testkit.Task(testkit.Continue(third)), quick), engine.CodeSessionMismatch)
+		time.Sleep(time.Hour)
+		count(0)
+	})
+}
+
+// stubborn is an engine whose browsers heed nothing.
+type stubborn struct {
+	*testkit.Engine
+	hang atomic.Bool
+	free chan struct{}
+}
+
+func (e *stubborn) Launch(ctx context.Context, worker string) (engine.Instance, error) {
+	if e.hang.Load() {
+		<-e.free
+	}
+	return e.Engine.Launch(ctx, worker)
+}
+
+func TestLaunchThatHangsIsNotWaitedFor(t *testing.T) {
+	e := &stubborn{Engine: testkit.NewEngine()}
+	e.hang.Store(true)
+	config := func(c *actors.Config) {
+		e.free = make(chan struct{}) // in the bubble
+		c.Engine, c.Browser.Launches = e, 1
+	}
+	testkit.Run(t, testkit.Options{Workers: 2, Engine: e.Engine, Config: config, Cold: true}, func(t *testing.T, k *testkit.Kit) {
+		time.Sleep(time.Minute)
+		e.hang.Store(false)
+		k.Until("w1", actors.Online)
+		k.Until("w2", actors.Online)
+		close(e.free) // their browsers come up after all, and must be closed
+		k.Settle()
+		if n := k.Engine.Open(); n != 2 {
+			t.Errorf("%d browsers are open, want 2", n)
+		}
+	})
+}
+
+// brokenStore cannot count.
+type brokenStore struct {
+	persistence.Store
+	panics bool
+}
+
+func (s brokenStore) Add(context.Context, string, int64, int64, time.Time) (int64, bool, error) {
+	if s.panics {
+		panic("oh")
+	}
+	return 0, false, errors.New("the disk is full")
+}
+
+func TestStoreThatCannotCount(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		store := brokenStore{persistence.NewMemory(), panics}
+		testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
+			k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeInternal)
+			k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Empty()), quick), engine.EndCompleted)
+		})
+	}
+}
+
+func TestTwoTasksWithOneID(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
+		r := k.Start(anna, testkit.Task(), second)
+		k.Settle()
+		x, err := k.Node.Execute(context.Background(), &actors.Execute{TaskID: r.ID, Account: anna, Task: testkit.Task()})
+		if err != nil || x.Refusal == nil || x.Refusal.Code != engine.CodeInternal {
+			t.Errorf("%+v, %v", x, err)
+		}
+		k.WantEnd(r, engine.EndCompleted)
+	})
+}

@@ -1,0 +1,111 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// unheeding is how much longer than its context an engine's call is waited for.
+const unheeding = time.Second
+
+var errUnheeded = errors.New("it goes on after its time was over")
+
+// launch starts a browser when it is its turn: many at once only make each
+// other slow.
+func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance, error) {
+	select {
+	case n.turns <- struct{}{}:
+		defer func() { <-n.turns }()
+	case <-live.Done():
+		return nil, live.Err()
+	}
+	ctx, cancel := context.WithTimeout(live, n.cfg.Browser.LaunchTimeout)
+	defer cancel()
+	var inst engine.Instance
+	err := n.bounded(ctx, func() (err error) {
+		inst, err = n.cfg.Engine.Launch(ctx, worker)
+		return err
+	}, func() {
+		if inst != nil {
+			inst.Close()
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("launch a browser: %w", err)
+	}
+	return inst, nil
+}
+
+// bounded calls f, and does not wait for it when it goes on for long after ctx
+// has ended. Then late is called when it is over at last. A panic is an error.
+func (n *nodeParts) bounded(ctx context.Context, f func() error, late func()) error {
+	done := make(chan error, 1)
+	n.goes.Go(func() { done <- protect(f) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	more := time.NewTimer(unheeding)
+	defer more.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-more.C:
+		n.goes.Go(func() {
+			<-done
+			late()
+		})
+		return errUnheeded
+	}
+}
+
+// restore puts the state of a session into a new browser.
+func restore(ctx context.Context, n *nodeParts, inst engine.Instance, session *actor.PID) error {
+	s, err := ask[sessionRecalled](ctx, n.system, session, &sessionRecall{})
+	if err != nil {
+		return fmt.Errorf("recall the session: %w", err)
+	}
+	if s.State == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Browser.LaunchTimeout)
+	defer cancel()
+	err = n.bounded(ctx, func() error { return inst.Restore(ctx, s.State) }, func() {})
+	if err != nil {
+		return fmt.Errorf("put the session back: %w", err)
+	}
+	return nil
+}
+
+// keepState saves what a session needs should its browser die.
+func keepState(ctx context.Context, n *nodeParts, inst engine.Instance, session *actor.PID) error {
+	m := &sessionKeep{}
+	err := n.bounded(ctx, func() (err error) {
+		m.State, err = inst.Save(ctx)
+		return err
+	}, func() {})
+	if err != nil {
+		return fmt.Errorf("read the browser's state: %w", err)
+	}
+	if _, err := ask[sessionKept](ctx, n.system, session, m); err != nil {
+		return fmt.Errorf("keep the browser's state: %w", err)
+	}
+	return nil
+}
+
+// protect turns a panic into an error.
+func protect(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return f()
+}
