@@ -1,0 +1,70 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+func TestASealedValueOpensOnlyWithItsKeyAndPurpose(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	s, err := OpenSeal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := []byte("cookie=secret")
+	sealed := s.Close("session/1", plain)
+	if bytes.Contains(sealed, []byte("secret")) {
+		t.Error("the sealed value can be read")
+	}
+	if again := s.Close("session/1", plain); bytes.Equal(again, sealed) {
+		t.Error("the same value is sealed to the same bytes twice")
+	}
+	reopened, err := OpenSeal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reopened.Open("session/1", sealed); err != nil || !bytes.Equal(got, plain) {
+		t.Errorf("after a restart: %q, %v", got, err)
+	}
+	if _, err := s.Open("session/2", sealed); !errors.Is(err, ErrSealed) {
+		t.Errorf("for another purpose: %v", err)
+	}
+	sealed[len(sealed)-1] ^= 1
+	if _, err := s.Open("session/1", sealed); !errors.Is(err, ErrSealed) {
+		t.Errorf("changed: %v", err)
+	}
+	other, err := OpenSeal(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Open("session/1", s.Close("session/1", plain)); !errors.Is(err, ErrSealed) {
+		t.Errorf("with another key: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key file is %v, %v", info.Mode(), err)
+	}
+}
+
+func TestTheKeyIsMadeOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	seals := make([]*Seal, 8)
+	var all sync.WaitGroup
+	for i := range seals {
+		all.Go(func() { seals[i], _ = OpenSeal(path) })
+	}
+	all.Wait()
+	sealed := seals[0].Close("p", []byte("x"))
+	for i, s := range seals {
+		if _, err := s.Open("p", sealed); err != nil {
+			t.Errorf("key %d is another: %v", i, err)
+		}
+	}
+	os.WriteFile(path, []byte("short"), 0o600)
+	if _, err := OpenSeal(path); err == nil {
+		t.Error("a key of five bytes was taken")
+	}
+}
