@@ -1,0 +1,81 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// dataFolder returns the folder of everything that outlives the process, and
+// makes it if there is none. Only its owner can look into it.
+func dataFolder(dir string) (string, error) {
+	if dir == "" {
+		var err error
+		if dir, err = defaultData(); err != nil {
+			return "", err
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the data folder: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return "", fmt.Errorf("close the data folder to others: %w", err)
+	}
+	return dir, nil
+}
+
+// defaultData is where the system wants the data of a service, or of a user.
+func defaultData() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "troupe"), nil
+	}
+	if os.Geteuid() == 0 && runtime.GOOS == "linux" {
+		return "/var/lib/troupe", nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("there is no home folder: name a data folder with --data")
+	}
+	return filepath.Join(home, ".local", "share", "troupe"), nil
+}
+
+func storeIn(data string) string   { return filepath.Join(data, "store") }
+func filesIn(data string) string   { return filepath.Join(data, "files") }
+func uploadsIn(data string) string { return filepath.Join(data, "uploads") }
+func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
+
+// browserFolder returns where browsers live. As root they run as another user,
+// who cannot get through the data folder: they get a folder of their own among
+// the temporary ones. Its name follows from the data folder's, so that a later
+// start finds what a killed one left there.
+func browserFolder(data string) (string, error) {
+	if os.Geteuid() != 0 {
+		return filepath.Join(data, "browsers"), nil
+	}
+	sum := sha256.Sum256([]byte(data))
+	dir := filepath.Join(os.TempDir(), "troupe-"+hex.EncodeToString(sum[:6]))
+	err := os.Mkdir(dir, 0o711)
+	if err == nil {
+		return dir, os.Chmod(dir, 0o711)
+	}
+	if !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("make a folder for browsers: %w", err)
+	}
+	// Anybody may make folders there: one that is not ours is a trap.
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", fmt.Errorf("look at the folder for browsers: %w", err)
+	}
+	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !ours(info) {
+		return "", fmt.Errorf("the folder for browsers, %s, belongs to somebody else: remove it", dir)
+	}
+	return dir, nil
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+type logFlags struct {
+	Level  string `default:"info" help:"debug, info, warn or error."`
+	Format string `default:"auto" enum:"auto,json,console" help:"json, console, or auto: console on a terminal, else json."`
+}
+
+// open makes the log.
+func (f logFlags) open(w io.Writer) (zerolog.Logger, error) {
+	level, err := zerolog.ParseLevel(f.Level)
+	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel || f.Level == "" {
+		return zerolog.Nop(), fmt.Errorf("--log-level is %q: want debug, info, warn or error", f.Level)
+	}
+	if f.Format == "console" || f.Format == "auto" && terminal(w) {
+		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal(w)}
+	}
+	zerolog.TimeFieldFormat = time.RFC3339Nano
+	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,156 @@
+// Command troupe plays lists of browser actions over HTTP.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sort"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitFailed = 1 // it was tried and did not work
+	exitUsage  = 2 // it could not be tried: a flag, a variable or a file is wrong
+)
+
+const envPrefix = "TROUPE"
+
+// commands is the command line.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Run the service."`
+	Run     runCommand     `cmd:"" help:"Play a task file without a service and print the result."`
+	Token   tokenCommands  `cmd:"" help:"Make tokens."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// usageError is an error of what was asked for: nothing was tried.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// world is what a command may touch.
+type world struct {
+	ctx    context.Context
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+func main() {
+	os.Exit(run(&world{context.Background(), os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
+}
+
+// exited carries an exit code out of kong, which ends the process after --help.
+type exited int
+
+func run(w *world, args []string) (code int) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case exited:
+			code = int(v)
+		default:
+			panic(v)
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c,
+		kong.Name("troupe"),
+		kong.Description("Plays lists of browser actions over HTTP."),
+		kong.DefaultEnvars(envPrefix),
+		kong.Writers(w.stdout, w.stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.UsageOnError(),
+		kong.Bind(w),
+	)
+	if err != nil {
+		return w.fail(err)
+	}
+	if err := settings(parser.Model.Node); err != nil {
+		return w.fail(usageError{err})
+	}
+	line, err := parser.Parse(args)
+	if err != nil {
+		return w.fail(usageError{err})
+	}
+	return w.fail(line.Run())
+}
+
+// fail prints an error and returns the exit code.
+func (w *world) fail(err error) int {
+	var unmet usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errTaskFailed):
+		return exitFailed // the result is printed and says so
+	}
+	fmt.Fprintln(w.stderr, "troupe: "+err.Error())
+	if errors.As(err, &unmet) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// settings looks at the environment: a variable of ours that no flag knows is a
+// mistake that must not pass silently. An empty one counts as not set.
+func settings(root *kong.Node) error {
+	known := map[string]bool{}
+	_ = kong.Visit(root, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok {
+			for _, e := range f.Envs {
+				known[e] = true
+			}
+		}
+		return next(nil)
+	})
+	for _, e := range os.Environ() {
+		name, value, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, envPrefix+"_") || strings.HasPrefix(name, envPrefix+"_TEST_") {
+			continue
+		}
+		if !known[name] {
+			names := make([]string, 0, len(known))
+			for k := range known {
+				names = append(names, k)
+			}
+			sort.Strings(names)
+			return fmt.Errorf("the environment variable %s is unknown; there are %s", name, strings.Join(names, " "))
+		}
+		if value == "" {
+			if err := os.Unsetenv(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(w *world) error {
+	version, revision := "devel", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			version = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && !strings.Contains(version, s.Value[:min(12, len(s.Value))]) {
+				revision = " " + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	_, err := fmt.Fprintf(w.stdout, "troupe %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}

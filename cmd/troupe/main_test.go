@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary be the program itself: what signals and killed
+// processes do can only be seen from outside.
+func TestMain(m *testing.M) {
+	if os.Getenv("TROUPE_TEST_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// play runs a command line in this process.
+func play(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs output
+	code = run(&world{context.Background(), strings.NewReader(stdin), &out, &errs}, args)
+	return code, out.String(), errs.String()
+}
+
+// TestWrongUse: whatever is wrong stops the start with a sentence, before
+// anything is made.
+func TestWrongUse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		env  [2]string
+		text string
+	}{
+		"no command":       {text: "expected one of"},
+		"unknown command":  {args: []string{"srve"}, text: "srve"},
+		"unknown flag":     {args: []string{"serve", "--wrokers=3"}, text: "--wrokers"},
+		"not a number":     {args: []string{"serve", "--workers=many"}, text: "--workers"},
+		"too many":         {args: []string{"serve", "--workers=10000"}, text: "want 1 to 512"},
+		"negative":         {args: []string{"serve", "--workers=-1"}, text: "want 1 to 512"},
+		"no address":       {args: []string{"serve", "--listen=8080"}, text: "such as 127.0.0.1:8080"},
+		"open address":     {args: []string{"serve", "--listen=0.0.0.0:0"}, text: "--insecure-listen"},
+		"every address":    {args: []string{"serve", "--listen=:0"}, text: "--insecure-listen"},
+		"open IPv6":        {args: []string{"serve", "--listen=[::]:0"}, text: "--insecure-listen"},
+		"half of TLS":      {args: []string{"serve", "--tls-cert=a.pem"}, text: "give both"},
+		"no certificate":   {args: []string{"serve", "--listen=127.0.0.1:0", "--tls-cert=no.pem", "--tls-key=no.pem"}, text: "no.pem"},
+		"files URL":        {args: []string{"serve", "--files-url=files.example.org"}, text: "--files-url"},
+		"file time":        {args: []string{"serve", "--file-ttl=1s"}, text: "a minute or more"},
+		"grace":            {args: []string{"serve", "--grace=-1s"}, text: "--grace"},
+		"log level":        {args: []string{"serve", "--log-level=loud"}, text: "want debug, info, warn or error"},
+		"log format":       {args: []string{"serve", "--log-format=xml"}, text: "--log-format"},
+		"unknown variable": {args: []string{"version"}, env: [2]string{"TROUPE_WROKERS", "3"}, text: "TROUPE_WROKERS is unknown; there are"},
+		"bad variable":     {args: []string{"serve"}, env: [2]string{"TROUPE_WORKERS", "many"}, text: "TROUPE_WORKERS"},
+		"bad boolean":      {args: []string{"serve", "--demo=perhaps"}, text: "perhaps"},
+		"no account":       {args: []string{"token", "create"}, text: "--account"},
+		"no task":          {args: []string{"run"}, text: "task"},
+		"no task file":     {args: []string{"run", "nothing.json"}, text: "nothing.json"},
+		"no upload":        {args: []string{"run", "-", "--file=nothing.pdf"}, text: "nothing.pdf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			t.Setenv("TROUPE_DATA", data)
+			if tc.env[0] != "" {
+				t.Setenv(tc.env[0], tc.env[1])
+			}
+			code, _, stderr := play(t, "", tc.args...)
+			if code != exitUsage || !strings.Contains(stderr, tc.text) {
+				t.Errorf("exit code %d, %s", code, stderr)
+			}
+			if _, err := os.Stat(data); err == nil {
+				t.Error("a data folder was made")
+			}
+			if lines := strings.Split(strings.TrimSpace(stderr), "\n"); !strings.HasPrefix(lines[len(lines)-1], "troupe: ") {
+				t.Errorf("the last line is no sentence: %s", stderr)
+			}
+		})
+	}
+}
+
+func TestEmptyVariableCountsAsNotSet(t *testing.T) {
+	t.Setenv("TROUPE_WORKERS", "")
+	if code, out, stderr := play(t, "", "version"); code != 0 || !strings.HasPrefix(out, "troupe ") {
+		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	code, out, _ := play(t, "", "serve", "--help")
+	for _, want := range []string{"$TROUPE_LISTEN", "$TROUPE_FILES_URL", "$TROUPE_ALLOW_PRIVATE", "$TROUPE_LOG_LEVEL", "--[no-]demo"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the help does not mention %s", want)
+		}
+	}
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// result is what run prints.
+type result struct {
+	Success bool
+	Code    string
+	Data    json.RawMessage
+	Details []struct{ Path string }
+}
+
+func parse(t *testing.T, out string) (r result) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("the result is no JSON: %v: %s", err, out)
+	}
+	return r
+}
+
+// TestRun plays task files in a real browser.
+func TestRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "pictures")
+	file := filepath.Join(t.TempDir(), "task.json")
+	task := `{"actions":[{"open":"http://demo.troupe.test/"},{"screenshot":"viewport"},{"screenshot":"viewport"},{"getText":".name"}],"config":{"trace":true}}`
+	if err := os.WriteFile(file, []byte(task), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := play(t, "", "run", file, "--out", out)
+	if r := parse(t, stdout); code != 0 || !r.Success || string(r.Data) != `"Demo Shop"` {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	pictures, _ := filepath.Glob(filepath.Join(out, "*.png"))
+	if len(pictures) != 2 {
+		t.Errorf("the pictures are %v", pictures)
+	}
+	for _, p := range pictures {
+		if b, err := os.ReadFile(p); err != nil || !bytes.HasPrefix(b, []byte("\x89PNG")) || !strings.Contains(stdout, "file://"+p) {
+			t.Errorf("%s: %d bytes, %v, or the result does not name it", p, len(b), err)
+		}
+	}
+
+	code, stdout, _ = play(t, `{"actions":[{"click":"#nowhere","options":{"timeout":10}}]}`, "run", "-")
+	if r := parse(t, stdout); code != exitFailed || r.Success {
+		t.Errorf("a failed action: exit code %d, %s", code, stdout)
+	}
+	code, stdout, stderr = play(t, `{"actions":[{"clik":"#a"}]}`, "run", "-")
+	if r := parse(t, stdout); code != exitUsage || r.Code != "invalid_request" || len(r.Details) != 1 || r.Details[0].Path != "/actions/0/clik" {
+		t.Errorf("a fault in the file: exit code %d, %s%s", code, stdout, stderr)
+	}
+	code, _, stderr = play(t, task, "run", "-", "--browser=/bin/false")
+	if code != exitUsage || !strings.Contains(stderr, "start the browser") {
+		t.Errorf("a browser that is none: exit code %d, %s", code, stderr)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "troupe-run-*")); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// TestWithoutDemo: the demo shop can be taken away, in each spelling.
+func TestWithoutDemo(t *testing.T) {
+	for _, no := range []string{"--demo=false", "--no-demo"} {
+		code, stdout, _ := play(t, `{"actions":[{"open":"http://demo.troupe.test/","options":{"timeout":5000}}]}`, "run", "-", no)
+		if r := parse(t, stdout); code != exitFailed || r.Success {
+			t.Errorf("%s: exit code %d, %s", no, code, stdout)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"": `''`, "a/b-c.d:e": "a/b-c.d:e", "it's": `'it'\''s'`, "$HOME `x`": "'$HOME `x`'", "a b": "'a b'",
+	} {
+		if got := quote(in); got != want {
+			t.Errorf("%q is quoted as %s, want %s", in, got, want)
+		}
+	}
+}

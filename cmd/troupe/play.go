@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/http"
+)
+
+// errTaskFailed: the task was played, and its printed result is no success.
+var errTaskFailed = errors.New("the task failed")
+
+type runCommand struct {
+	Task     string   `arg:"" help:"File with the request as JSON, or - for the standard input."`
+	Out      string   `default:"." help:"Folder for pictures and downloads; made when there is one." placeholder:"DIR"`
+	File     []string `help:"File for uploadFile: the first is $file:0. May be repeated." sep:"none" placeholder:"FILE"`
+	Log      logFlags `embed:"" prefix:"log-"`
+	Chromium chromium `embed:""`
+}
+
+// Run plays the task. The exit code is 0 if no action failed, 1 if one did or
+// the task did not come to its end, and 2 if it could not be played at all.
+func (c *runCommand) Run(w *world) (err error) {
+	log, err := c.Log.open(w.stderr)
+	if err != nil {
+		return usageError{err}
+	}
+	task, err := c.read(w)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "troupe-run-")
+	if err != nil {
+		return usage("make a folder for the browser: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o711); err != nil { // the browser may run as another user
+		return usage("make a folder for the browser: %w", err)
+	}
+	eng, proxy, err := c.Chromium.engine(dir, true, log)
+	if err != nil {
+		return usageError{err}
+	}
+	defer proxy.Close()
+	watched := &launches{Engine: eng, failed: make(chan error, 1)}
+	limits := engine.DefaultLimits()
+	own := limits[engine.Pro]
+	own.Sync = own.Async // nobody waits at the other end of a connection
+	limits[engine.Pro] = own
+	node, err := actors.Start(actors.Config{
+		Engine: watched, SaveFile: (&folder{dir: c.Out}).save, Limits: limits,
+		Workers: actors.SharedWorkers("", 1), Log: log,
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	defer node.Stop()
+
+	stop, _, forget := signals(w.ctx)
+	defer forget()
+	if err := ready(stop, node, watched.failed); err != nil {
+		return usageError{err}
+	}
+	x, err := node.Execute(stop, &actors.Execute{
+		Account: actors.Account{ID: firstAccount, Plan: engine.Pro}, Task: task,
+	})
+	if err != nil {
+		return fmt.Errorf("play the task: %w", err)
+	}
+	success, err := http.Write(w.stdout, x)
+	if err == nil && !success {
+		err = errTaskFailed
+	}
+	return err
+}
+
+// maxTask is what the service takes over HTTP, too.
+const maxTask = 1 << 20
+
+// read reads and parses the task file. Its faults are printed as the service
+// would answer them.
+func (c *runCommand) read(w *world) (*engine.Task, error) {
+	in := w.stdin
+	if c.Task != "-" {
+		f, err := os.Open(c.Task)
+		if err != nil {
+			return nil, usage("read the task: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	source, err := io.ReadAll(io.LimitReader(in, maxTask+1))
+	switch {
+	case err != nil:
+		return nil, usage("read the task: %w", err)
+	case len(source) > maxTask:
+		return nil, usage("read the task: it is larger than %d bytes", maxTask)
+	}
+	var files []engine.Upload
+	for _, name := range c.File {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, usage("read --file: %w", err)
+		}
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, usage("read --file: %w", err)
+		}
+		files = append(files, engine.Upload{
+			Name: info.Name(), Type: mime.TypeByExtension(filepath.Ext(name)), Path: path, Size: info.Size(),
+		})
+	}
+	task, err := engine.Parse(source, files)
+	var invalid *engine.Invalid
+	if errors.As(err, &invalid) {
+		if err := http.WriteFaults(w.stdout, invalid.Faults); err != nil {
+			return nil, err
+		}
+		return nil, usage("the task is not valid: see the result")
+	}
+	return task, err
+}
+
+// launches tells of the first browser that did not start: without one there is
+// nothing to wait for.
+type launches struct {
+	engine.Engine
+	failed chan error
+}
+
+func (l *launches) Launch(ctx context.Context, worker string) (engine.Instance, error) {
+	in, err := l.Engine.Launch(ctx, worker)
+	if err != nil {
+		select {
+		case l.failed <- err:
+		default:
+		}
+	}
+	return in, err
+}
+
+// ready waits for the browser.
+func ready(ctx context.Context, node *actors.Node, failed <-chan error) error {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !node.Ready() {
+		select {
+		case <-ctx.Done():
+			return errors.New("stopped before the browser was up")
+		case err := <-failed:
+			return fmt.Errorf("start the browser: %w", err)
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// folder keeps what a task makes under names that people can read.
+type folder struct {
+	dir string
+
+	mu sync.Mutex
+	n  map[string]int
+}
+
+// save writes a file and returns its address on this machine.
+func (k *folder) save(_ context.Context, f engine.File, r io.Reader) (string, error) {
+	if err := os.MkdirAll(k.dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the folder for files: %w", err)
+	}
+	out, err := k.create(f)
+	if err != nil {
+		return "", fmt.Errorf("keep a file: %w", err)
+	}
+	if _, err := io.Copy(out, r); err != nil {
+		_ = out.Close()
+		_ = os.Remove(out.Name())
+		return "", fmt.Errorf("keep a file: %w", err)
+	}
+	if err := out.Close(); err != nil {
+		return "", fmt.Errorf("keep a file: %w", err)
+	}
+	path, err := filepath.Abs(out.Name())
+	if err != nil {
+		return "", fmt.Errorf("keep a file: %w", err)
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String(), nil
+}
+
+// create opens a file that was not there, named after what the task calls it.
+func (k *folder) create(f engine.File) (*os.File, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.n == nil {
+		k.n = map[string]int{}
+	}
+	name := filepath.Base(filepath.Clean("/" + strings.ReplaceAll(f.Name, `\`, "/")))
+	ext := filepath.Ext(name)
+	stem := strings.TrimLeft(strings.TrimSuffix(name, ext), "./")
+	if stem == "" {
+		stem = "file"
+	}
+	if known := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp"}[f.ContentType]; known != "" && ext == "" {
+		ext = known
+	}
+	for {
+		k.n[stem+ext]++
+		out, err := os.OpenFile(filepath.Join(k.dir, fmt.Sprintf("%s-%d%s", stem, k.n[stem+ext], ext)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if !errors.Is(err, fs.ErrExist) {
+			return out, err
+		}
+	}
+}

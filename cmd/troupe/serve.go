@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/engine/browser"
+	"troupe/engine/egress"
+	"troupe/http"
+	"troupe/persistence"
+)
+
+type serveCommand struct {
+	Listen         string        `default:"127.0.0.1:8080" help:"Address to answer on. Default: 127.0.0.1:8080." placeholder:"HOST:PORT"`
+	InsecureListen bool          `help:"Allow an address that others can reach without TLS: tokens then cross the network readable."`
+	TLSCert        string        `name:"tls-cert" help:"Certificate file (PEM), with --tls-key." placeholder:"FILE"`
+	TLSKey         string        `name:"tls-key" help:"Key file (PEM)." placeholder:"FILE"`
+	Data           string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
+	Workers        int           `help:"Number of browsers. Default: one for each processor, at least 2."`
+	FilesURL       string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
+	FileTTL        time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
+	Grace          time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
+	Log            logFlags      `embed:"" prefix:"log-"`
+	Chromium       chromium      `embed:""`
+
+	tls *tls.Config
+}
+
+// check finds what is wrong with the flags before anything is started.
+func (c *serveCommand) check() error {
+	host, _, err := net.SplitHostPort(c.Listen)
+	switch {
+	case err != nil:
+		return usage("--listen %q is not an address such as 127.0.0.1:8080: %w", c.Listen, err)
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return usage("--tls-cert and --tls-key belong together: give both")
+	case !loopback(host) && c.TLSCert == "" && !c.InsecureListen:
+		return usage("--listen %s can be reached from other machines, and tokens would cross the network readable: "+
+			"give --tls-cert and --tls-key, or --insecure-listen where something before the service does TLS", c.Listen)
+	case c.Workers < 0 || c.Workers > 512:
+		return usage("--workers is %d: want 1 to 512", c.Workers)
+	case c.FileTTL < time.Minute:
+		return usage("--file-ttl is %v: want a minute or more", c.FileTTL)
+	case c.Grace < 0:
+		return usage("--grace is %v: want zero or more", c.Grace)
+	}
+	if c.FilesURL != "" {
+		if u, err := url.Parse(c.FilesURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return usage("--files-url %q is not an address such as https://files.example.org/files", c.FilesURL)
+		}
+	}
+	if c.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			return usage("read --tls-cert and --tls-key: %w", err)
+		}
+		c.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	}
+	if c.Workers == 0 {
+		c.Workers = max(2, runtime.NumCPU())
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// service is everything that runs.
+type service struct {
+	*serveCommand
+	data string
+	log  zerolog.Logger
+	ends []func() error // in the order of their starts
+
+	store    *persistence.Badger
+	accounts *persistence.Accounts
+	files    *persistence.Folder
+	proxy    *egress.Proxy
+	node     *actors.Node
+	edge     *http.Server
+}
+
+// Run starts the service and ends it when it is told to.
+func (c *serveCommand) Run(w *world) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	s := &service{serveCommand: c}
+	if s.log, err = c.Log.open(w.stderr); err != nil {
+		return usageError{err}
+	}
+	if s.data, err = dataFolder(c.Data); err != nil {
+		return usageError{err}
+	}
+	stop, hurry, forget := signals(w.ctx)
+	defer forget()
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return usage("listen: %w", err)
+	}
+	s.ends = append(s.ends, func() error { _ = ln.Close(); return nil }) // closed by the edge, if it got to serve
+	if err := s.start(ln.Addr()); err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.edge.Serve(ln) }()
+	admin, err := http.OpenAdmin(socketIn(s.data), s.accounts, s.log)
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, admin.Close)
+
+	if err := s.welcome(stop, w.stdout, s.base(ln.Addr())); err != nil {
+		return err
+	}
+	select {
+	case err = <-failed:
+	case <-stop.Done():
+	}
+	return errors.Join(err, s.stop(hurry))
+}
+
+// start opens the store and starts browsers, actors and edge.
+func (s *service) start(addr net.Addr) (err error) {
+	if s.store, err = persistence.OpenBadger(storeIn(s.data), persistence.Options{Log: s.log}); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.store.Close)
+	s.accounts = persistence.NewAccounts(s.store)
+	if s.files, err = persistence.OpenFolder(filesIn(s.data)); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.files.Close, s.sweep())
+
+	browsers, err := browserFolder(s.data)
+	if err != nil {
+		return err
+	}
+	// It stays where something is left in it: the next start will want to know.
+	s.ends = append(s.ends, func() error { _ = os.Remove(browsers); return nil })
+	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
+		s.log.Warn().Err(err).Int("ended", n).Msg("browsers of a killed service were left")
+	}
+	host, _, _ := net.SplitHostPort(s.Listen)
+	eng, proxy, err := s.Chromium.engine(browsers, loopback(host), s.log)
+	if err != nil {
+		return err
+	}
+	s.proxy = proxy
+	s.ends = append(s.ends, proxy.Close)
+
+	base := s.FilesURL
+	if base == "" {
+		base = s.base(addr) + "/files"
+	}
+	s.node, err = actors.Start(actors.Config{
+		Engine: eng, Store: s.store, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Workers: actors.SharedWorkers("", s.Workers), Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
+
+	s.edge, err = http.New(http.Config{
+		Company: s.node, Door: s.accounts, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+	})
+	return err
+}
+
+// base is the service's address for clients on this machine.
+func (s *service) base(addr net.Addr) string {
+	scheme := "http"
+	if s.TLSCert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if name, err := os.Hostname(); err == nil && s.TLSCert != "" {
+			host = name
+		}
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// sweep removes files whose time is over, now and then. What it returns ends it.
+func (s *service) sweep() func() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Minute)
+		defer tick.Stop()
+		for {
+			if n, err := s.files.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+				s.log.Error().Err(err).Msg("failed to remove old files")
+			} else if n > 0 {
+				s.log.Info().Int("files", n).Msg("old files were removed")
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() error { cancel(); <-done; return nil }
+}
+
+// stop ends the service: first nothing new, then what runs, then the rest.
+func (s *service) stop(hurry context.Context) error {
+	s.log.Info().Dur("grace", s.Grace).Msg("stopping; a second signal stops at once")
+	s.edge.Drain()
+	if d, err := s.node.Drain(hurry, s.Grace); err == nil && d.Interrupted > 0 {
+		s.log.Warn().Int("tasks", d.Interrupted).Msg("tasks were interrupted")
+	}
+	s.node.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return s.edge.Shutdown(ctx)
+}
+
+// endWithin is how long one part may take to end. Badger, for one, tries for
+// ever to write what it holds to a disk that takes nothing.
+const endWithin = 15 * time.Second
+
+// close ends whatever was started, the last first.
+func (s *service) close() (err error) {
+	for i := len(s.ends) - 1; i >= 0; i-- {
+		ended := make(chan error, 1)
+		go func() { ended <- s.ends[i]() }()
+		select {
+		case e := <-ended:
+			err = errors.Join(err, e)
+		case <-time.After(endWithin):
+			err = errors.Join(err, fmt.Errorf("a part of the service did not end within %v", endWithin))
+		}
+	}
+	return err
+}
+
+// signals returns a context that ends with the first signal to stop, and one
+// that ends with the second. A third one is the system's to deal with.
+func signals(ctx context.Context) (stop, hurry context.Context, forget func()) {
+	stop, stopped := context.WithCancel(ctx)
+	hurry, hurried := context.WithCancel(context.WithoutCancel(ctx))
+	got := make(chan os.Signal, 2)
+	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for _, end := range []context.CancelFunc{stopped, hurried} {
+			select {
+			case <-got:
+				end()
+			case <-done:
+				return
+			}
+		}
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+	}()
+	return stop, hurry, func() { signal.Stop(got); close(done); stopped(); hurried() }
+}
