@@ -314,4 +314,9 @@ func (s *Step) keys(to map[string]bool) {
 	for _, f := range s.Options.Frame {
 		f.keys(to)
 	}
+	for _, v := range s.Options.own {
+		if k, ok := v.(interface{ keys(map[string]bool) }); ok {
+			k.keys(to)
+		}
+	}
 }

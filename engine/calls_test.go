@@ -60,7 +60,7 @@ func TestProtocolCalls(t *testing.T) {
 		{"selectOption", `{"selectOption":["#sel","b"]}`, 1},
 		{"five reads", `{"getText":"#h"},{"getValue":"#name"},{"getAttribute":["#h","class"]},{"getHTML":"#h"},{"extractAll":[".row",{"b":"b"}]}`, 1},
 		{"reads in a branch", `{"if":{"condition":"#h","then":[{"getText":"#h"},{"getValue":"#name"},{"getHTML":"#h"}]}}`, 2},
-		{"loop of three reads", `{"loop":{"each":".row","do":[{"getText":"$this b","options":{"push":"b"}},{"getText":"$this i","options":{"push":"i"}},{"getText":"$this u","options":{"push":"u"}}]}}`, 3},
+		{"loop of three reads", `{"loop":{"each":".row","do":[{"getText":"$this b","options":{"push":"b"}},{"getText":"$this i","options":{"push":"i"}},{"getText":"$this u","options":{"push":"u"}}]}}`, 1},
 		{"loop that repeats a read", `{"loop":{"repeat":100,"do":[{"getText":"#h","options":{"push":"h"}}]}}`, 1},
 		{"click", `{"click":"#go"}`, 4},
 		{"hover", `{"hover":"#go"}`, 3},

@@ -51,6 +51,8 @@ type instance struct {
 	mu     sync.Mutex
 	tabs   *browser.Context
 	closed []browser.TabState // of a restored session: to be opened by the next Play
+
+	apart bool // see Run
 }
 
 func (in *instance) Gone() <-chan struct{} { return in.browser.Gone() }
@@ -70,7 +72,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		cache = NewCache()
 	}
 	tabs := in.context()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success}
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success, apart: in.apart}
 	if t.network {
 		tabs.WatchNetwork()
 		defer tabs.UnwatchNetwork()

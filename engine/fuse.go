@@ -15,6 +15,9 @@ const maxFused = 400
 // fusable counts the steps at the head of the list that only read the page and
 // do not need each other's results: they become one call.
 func (r *Run) fusable(steps []Step) int {
+	if r.apart {
+		return 0
+	}
 	written := map[string]bool{}
 	for n := range steps {
 		s := &steps[n]
@@ -42,7 +45,7 @@ func (r *Run) fusable(steps []Step) int {
 }
 
 // fusedReply is one of the replies of a fused call, with the page's clock at
-// its end.
+// its end where somebody asks for it.
 type fusedReply struct {
 	browser.Reply
 	At float64 `json:"t"`
@@ -91,6 +94,11 @@ func (r *Run) fused(ctx context.Context, steps []Step) (Result, error) {
 // that came: the page answers up to the first step, other than the first of
 // all, that it would have to wait for.
 func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
+	if r.loop != nil && len(r.loop.ahead) > 0 {
+		replies := r.loop.ahead
+		r.loop.ahead = nil
+		return r.replies(ctx, q, replies)
+	}
 	began := time.Now()
 	ops, total, err := r.operations(q)
 	if err == nil {
@@ -140,8 +148,7 @@ func (r *Run) begin(q *sequence, k int) *Step {
 func (r *Run) operations(q *sequence) (ops []any, total int, err error) {
 	for k := range min(len(q.steps), q.left) {
 		s, _ := q.at(k)
-		r.limit = r.timeOf(s)
-		r.deadline = time.Now().Add(r.limit)
+		r.timed(s)
 		call, err := s.def.read(r, s)
 		if err == nil {
 			call.Arg, err = r.argument(s, call)
@@ -167,7 +174,7 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []any, total int, 
 	if err != nil {
 		return nil, err
 	}
-	arg := map[string]any{"ops": ops, "total": total}
+	arg := map[string]any{"ops": ops, "total": total, "clock": r.traced()}
 	if r.loop != nil && r.loop.each != nil {
 		arg["each"], arg["i"], arg["next"], arg["n"] = r.loop.each, q.first, q.next, len(q.steps)
 	}
@@ -188,21 +195,48 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []any, total int, 
 	return replies, nil
 }
 
+// onlyReads reports whether one call can do a whole list.
+func (r *Run) onlyReads(do []Step) bool { return len(do) > 0 && r.fusable(do) == len(do) }
+
+// independent reports whether no step of a loop reads what an earlier iteration
+// has written.
+func independent(do []Step) bool {
+	read, written := map[string]bool{}, map[string]bool{}
+	for i := range do {
+		do[i].keys(read)
+		written[do[i].Options.Save] = true
+		written[do[i].Options.Push] = true
+	}
+	for k := range read {
+		if written[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// ahead is the first batch of a loop, to be sent along with the question for its
+// elements, or nil where it must wait for them.
+func (r *Run) ahead(v repetition) map[string]any {
+	if !r.onlyReads(v.do) || !independent(v.do) {
+		return nil
+	}
+	input, script := r.input, r.script
+	defer func() { r.input, r.script = input, script }() // the question itself lets the page settle
+	ops, n, err := r.operations(&sequence{steps: v.do, left: len(v.do)})
+	if err != nil || n < len(v.do) {
+		return nil
+	}
+	return map[string]any{"ops": ops, "total": maxFused / n * n, "most": v.max, "clock": r.traced()}
+}
+
 // fuseLoop runs iterations of a list that only reads, as many in one call as go
 // in, and returns how many it ran. Steps that need what an earlier iteration
 // has pushed are not asked for together with it.
 func (r *Run) fuseLoop(ctx context.Context, v repetition, n int) (int, error) {
 	count := min(n-r.loop.i, max(1, maxFused/len(v.do)))
-	read, written := map[string]bool{}, map[string]bool{}
-	for i := range v.do {
-		v.do[i].keys(read)
-		written[v.do[i].Options.Save] = true
-		written[v.do[i].Options.Push] = true
-	}
-	for k := range read {
-		if written[k] {
-			count = 1
-		}
+	if !independent(v.do) {
+		count = 1
 	}
 	first := r.loop.i
 	defer func() { r.loop.i = first }()

@@ -110,6 +110,7 @@ type loopState struct {
 	i      int
 	each   *elements // nil for a loop that repeats
 	pushed map[string][]Result
+	ahead  []fusedReply // of the first steps, where they came with the elements
 }
 
 // elements are those of a loop, as the page script takes them: it finds them
@@ -147,12 +148,21 @@ func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
 	if e.In, err = r.place(s); err != nil {
 		return 0, err
 	}
-	var found int
-	if err := r.ask(bctx, s, "loop", *v.each, map[string]any{"id": e.ID}, &found); err != nil {
+	more := map[string]any{"id": e.ID}
+	if ahead := r.ahead(v); ahead != nil {
+		more["ahead"] = ahead
+		r.timed(s) // asking for the steps has set their times
+	}
+	var got struct {
+		Count int          `json:"count"`
+		Ahead []fusedReply `json:"ahead"`
+	}
+	if err := r.ask(bctx, s, "loop", *v.each, more, &got); err != nil {
 		return 0, err
 	}
+	found := got.Count
 	e.Count = found
-	r.loop.each = e
+	r.loop.each, r.loop.ahead = e, got.Ahead
 	if found > v.max {
 		r.path = s.Path
 		r.warn("%d of %d matches were left: maxIterations is %d", found-v.max, found, v.max)
@@ -164,7 +174,7 @@ func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
 // iterate runs one iteration, or several at once where the list only reads, and
 // returns how many it ran.
 func (r *Run) iterate(ctx context.Context, v repetition, n int) (int, error) {
-	if len(v.do) > 0 && r.fusable(v.do) == len(v.do) {
+	if r.onlyReads(v.do) {
 		return r.fuseLoop(ctx, v, n)
 	}
 	_, err := r.list(ctx, v.do)

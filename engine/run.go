@@ -41,6 +41,7 @@ type Run struct {
 	loop     *loopState
 	frame    []Selector // of the loop that runs
 	crashed  bool
+	apart    bool // nothing is fused: tests compare both ways
 }
 
 // errStopped says that an action inside failed and the list was to stop there.
@@ -118,9 +119,13 @@ func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
 
 // bound starts the step's time.
 func (r *Run) bound(ctx context.Context, s *Step) (context.Context, context.CancelFunc) {
+	r.timed(s)
+	return context.WithDeadline(ctx, r.deadline.Add(grace))
+}
+
+func (r *Run) timed(s *Step) {
 	r.limit = r.timeOf(s)
 	r.deadline = time.Now().Add(r.limit)
-	return context.WithDeadline(ctx, r.deadline.Add(grace))
 }
 
 // timeOf is how long the step may take.
@@ -158,7 +163,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		err = r.keep(s, res)
 	}
 	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration()}
-	if r.stage.OnStep != nil || r.task.Config.Trace {
+	if r.traced() {
 		report.Notes = r.notes(ctx)
 	}
 	var stop error
@@ -184,6 +189,9 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	r.report(report)
 	return res, stop
 }
+
+// traced reports whether somebody wants to hear of each step.
+func (r *Run) traced() bool { return r.stage.OnStep != nil || r.task.Config.Trace }
 
 func (r *Run) report(s StepReport) {
 	if r.task.Config.Trace {

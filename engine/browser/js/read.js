@@ -81,30 +81,33 @@ T.property = async (a) => {
   return { v };
 };
 
-// T.batch({ops: [[function, argument]…], total, each, i, next, n}): several reads
+// T.batch({ops: [[function, argument]…], total, each, i, next, n, clock, eager}): several reads
 // in one call, one reply each. The ops are gone through until there are total
 // replies; in a loop, next says which of the n steps of the list the first of
 // them is, and i in which iteration it stands. Only the first may wait: what is
 // not there at once after it is left to the next call, so that a page that is
-// replaced while something waits takes no finished result with it.
-T.batch = async ({ ops, total, each, i, next, n }) => {
+// replaced while something waits takes no finished result with it; with eager,
+// not even the first may wait. clock asks for the time at the end of each.
+T.batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
   const out = [], at = ops.map(([fn, a]) => [T[fn], { ...a, ms: 0, settle: false }]);
   for (let k = 0; k < total; k++) {
     if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
     const [f, a] = at[k % at.length];
-    const r = await f(k ? a : ops[0][1]);
+    const hurry = k > 0 || eager;
+    const r = await f(hurry ? a : ops[0][1]);
     if (r.n) return k ? { v: out } : r;
-    if (r.z && k) break;
-    r.t = Math.round(now() * 100) / 100;
+    if (r.z && hurry) break;
+    if (clock) r.t = Math.round(now() * 1000) / 1000;
     out.push(r);
     if (r.c && a.stop) break;
   }
   return { v: out };
 };
 
-// T.loop({t, in, ms, id}) begins a loop over all matches, and gives how many
-// there are. Later calls say by {each: {id, t, in, count}, i} which element is
-// theirs.
+// T.loop({t, in, ms, id, ahead}) begins a loop over all matches, and gives how
+// many there are. Later calls say by {each: {id, t, in, count}, i} which element
+// is theirs. A loop whose list only reads sends its first batch along, as ahead,
+// with the most iterations it may have.
 T.loop = async (a) => {
   if (!(await settle(a))) return { n: true };
   const why = {};
@@ -114,7 +117,12 @@ T.loop = async (a) => {
   });
   if (r && (r.c || r.n)) return r;
   if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
-  const list = r?.v ?? [];
-  loop = { id: a.id, list, count: list.length, t: a.t, in: a.in, i: 0 };
-  return { v: list.length };
+  const list = r?.v ?? [], each = { id: a.id, count: list.length, t: a.t, in: a.in };
+  loop = { ...each, list, i: 0 };
+  const v = { count: list.length };
+  if (a.ahead) {
+    const n = a.ahead.ops.length, total = Math.min(a.ahead.total, Math.min(list.length, a.ahead.most) * n);
+    v.ahead = (await T.batch({ ...a.ahead, total, each, i: 0, next: 0, n, eager: true })).v;
+  }
+  return { v };
 };

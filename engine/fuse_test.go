@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// fusePage has elements that are there, and some that come 40 ms after the page.
+const fusePage = `<!doctype html><title>T</title>
+<h1 id=h class=big>  Hello  </h1><p class=p data-k=p>first</p><p class=p>second</p>
+<input id=name value=old><input id=num value=42><div id=ref>h</div><div id=host></div>
+<ul><li class=row><b>one</b><i>1</i></li><li class=row><b>two</b></li><li class=row><b>three</b><i>3</i></li></ul>
+<script>host.attachShadow({mode:'open'}).innerHTML='<b class=deep>deep</b>';
+setTimeout(()=>{const d=document.createElement('div');d.id='late';d.textContent='came late';document.body.append(d)},40)</script>`
+
+// TestFusingChangesNothing plays random lists of actions that read, once with
+// as many in a call as go in and once one by one.
+func TestFusingChangesNothing(t *testing.T) {
+	url := serve(t, fusePage)
+	fused, apart := newInstance(t), newInstance(t)
+	apart.apart = true
+
+	keys := []string{"a", "b"}
+	selectors := []string{"#h", ".p", "#name", "#nope", "#late", "//p[2]", "//nope", "#host .deep", "p:nth-of-type(2)", "#${a}", "${b}", "[data-k=${b}]", "p[", "//p[", "//p/text()"}
+	inLoop := append([]string{"$this", "$this b", "$this i", "$this .//b", "$this .nope"}, selectors...)
+
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(what string, from []string) string { return rapid.SampledFrom(from).Draw(rt, what) }
+		var steps func(n int, loop bool) string
+		options := func(sel, action string) string {
+			o := map[string]any{"timeout": 30}
+			if strings.Contains(sel, "late") {
+				o["timeout"] = 2000 // it comes, in time
+			}
+			if rapid.Bool().Draw(rt, "keeps") {
+				o[draw("how", []string{"save", "push"})] = draw("key", keys)
+			}
+			switch rapid.IntRange(0, 5).Draw(rt, "on error") {
+			case 0:
+				o["continueOnError"] = false
+			case 1:
+				o["continueOnError"] = true
+			}
+			if action == "extractAll" && rapid.Bool().Draw(rt, "limited") {
+				o["limit"] = rapid.IntRange(0, 2).Draw(rt, "limit")
+			}
+			if action == "findByText" && rapid.Bool().Draw(rt, "among") {
+				o["selector"] = draw("candidates", []string{"p", "b", "${a}", "#${b}"})
+			}
+			b, _ := json.Marshal(o)
+			return string(b)
+		}
+		steps = func(n int, loop bool) string {
+			var list []string
+			for range n {
+				from := selectors
+				if loop {
+					from = inLoop
+				}
+				sel := draw("selector", from)
+				q, _ := json.Marshal(sel)
+				action := draw("action", []string{"getText", "getHTML", "getAttribute", "getValue", "extractAll", "find", "findByText", "findByAttribute", "getSavedData", "if", "loop", "wait"})
+				var value string
+				switch action {
+				case "getAttribute":
+					value = fmt.Sprintf(`[%s,%q]`, q, draw("attribute", []string{"class", "data-k", "nope", "${b}"}))
+				case "extractAll":
+					value = fmt.Sprintf(`[%s,{"t":"b","c":["$this","class"],"x":%q}]`, q, draw("field", []string{".//i", "i", "${a}"}))
+				case "findByText":
+					value = fmt.Sprintf("%q", draw("text", []string{"first", "nothing such", "${a}"}))
+				case "findByAttribute":
+					value = fmt.Sprintf(`["class",%q]`, draw("value", []string{"p", "nothing", "${b}"}))
+				case "getSavedData":
+					value = `["a","b"]`
+				case "wait":
+					value = "1"
+				case "if":
+					value = fmt.Sprintf(`{"condition":%s,"then":[%s]}`, q, steps(rapid.IntRange(0, 3).Draw(rt, "then"), loop))
+				case "loop":
+					if loop {
+						action, value = "getText", string(q)
+						break
+					}
+					what := draw("over", []string{`"each":".row"`, `"each":"#nope"`, `"repeat":3`, `"each":".row","maxIterations":2`})
+					value = fmt.Sprintf(`{%s,"do":[%s]}`, what, steps(rapid.IntRange(1, 4).Draw(rt, "do"), true))
+				default:
+					value = string(q)
+				}
+				list = append(list, fmt.Sprintf(`{%q:%s,"options":%s}`, action, value, options(sel, action)))
+			}
+			return strings.Join(list, ",")
+		}
+		task := fmt.Sprintf(`{"config":{"trace":true,"continueOnError":%v},"actions":[{"open":%q},{"getText":"#ref","options":{"save":"a"}},{"getAttribute":[".p","data-k"],"options":{"save":"b"}},%s,{"getSavedData":["a","b"]}]}`,
+			rapid.IntRange(0, 3).Draw(rt, "goes on") > 0, url, steps(rapid.IntRange(1, 8).Draw(rt, "steps"), false))
+		if _, err := Parse([]byte(task), nil); err != nil {
+			rt.Skip(err) // options that do not fit together
+		}
+		a, b := plainOutcome(t, play(t, fused, task, Stage{})), plainOutcome(t, play(t, apart, task, Stage{}))
+		if a != b {
+			rt.Fatalf("request\n%s\nfused\n%s\napart\n%s", task, a, b)
+		}
+	})
+}
+
+// plainOutcome is an outcome without what differs from run to run.
+func plainOutcome(t *testing.T, o *Outcome) string {
+	t.Helper()
+	o.Duration = 0
+	for i := range o.Steps {
+		o.Steps[i].Millis = 0
+	}
+	b, err := json.MarshalIndent(o, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
