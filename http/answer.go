@@ -3,6 +3,7 @@ package http
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/valyala/fasthttp"
 
@@ -81,6 +82,31 @@ func answerOf(x *actors.Executed) (int, *answer) {
 	default:
 		return a.fail(engine.CodeInternal, "")
 	}
+}
+
+// Write writes what a client would get for a task as indented JSON, and reports
+// whether it was played without a failure.
+func Write(w io.Writer, x *actors.Executed) (success bool, err error) {
+	var body any
+	if x.Refusal != nil {
+		body = refuseBy(x.Refusal)
+	} else {
+		_, a := answerOf(x)
+		body, success = a, a.Success
+	}
+	return success, indent(w, body)
+}
+
+// WriteFaults writes the answer to a request that could not be read.
+func WriteFaults(w io.Writer, faults []engine.Fault) error {
+	return indent(w, refuseInvalid(faults...))
+}
+
+func indent(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // fail makes the answer that of an error.
