@@ -139,7 +139,9 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	if mine {
 		p.back(ctx, j, s, m.Code)
 	}
-	if s != nil {
+	// Not if it waits for the same worker again: should pool and worker ever
+	// disagree, they would argue without end. The worker's next note serves it.
+	if mine && !j.waiting() {
 		p.serve(ctx, s)
 	}
 	p.checkDrained(ctx)

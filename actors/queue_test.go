@@ -180,3 +180,18 @@ func TestFairnessBetweenNamedAndAny(t *testing.T) {
 	}
 	t.Fatal("never served")
 }
+
+func TestSentBackKeepsItsTurn(t *testing.T) {
+	q := newQueue()
+	all := func(*waiter) bool { return true }
+	for _, task := range []string{"a1", "a2", "b1"} {
+		q.add(&waiter{Task: task, Account: task[:1]})
+	}
+	first := q.next([]string{""}, all)
+	q.add(first)
+	for _, want := range []string{"a1", "b1", "a2"} {
+		if w := q.next([]string{""}, all); w.Task != want {
+			t.Fatalf("served %s, want %s", w.Task, want)
+		}
+	}
+}

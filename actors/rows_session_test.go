@@ -183,6 +183,25 @@ var sessionRows = []row{
 			id = x.SessionID
 		}
 	}},
+	{"override without a worker takes one that is reserved, not busy", testkit.Options{Workers: 12}, func(t *testing.T, k *testkit.Kit) {
+		var free actors.WorkerInfo
+		for i := range 6 {
+			id := reserve(k, anna)
+			if i == 3 {
+				for _, w := range []string{"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12"} {
+					if k.Worker(w).Session == id {
+						free = k.Worker(w)
+					}
+				}
+				continue
+			}
+			k.Start(anna, testkit.Task(testkit.Continue(id)), second)
+			k.Settle()
+		}
+		if x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Override()), second), engine.EndCompleted); x.WorkerID != free.ID {
+			t.Fatalf("took %s, want %s", x.WorkerID, free.ID)
+		}
+	}},
 	{"online to reserved by override", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		if x := k.Do(anna, testkit.Task(testkit.Override()), quick); x.SessionID == "" {
 			t.Fatalf("%+v", x)

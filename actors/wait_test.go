@@ -109,6 +109,27 @@ func TestWaitingForACertainWorker(t *testing.T) {
 	})
 }
 
+func TestWaiterBehindOneThatIsRefusedIsServedAtOnce(t *testing.T) {
+	e := testkit.NewEngine()
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: e, Config: func(c *actors.Config) { c.Browser.LaunchTimeout = time.Hour }},
+		func(t *testing.T, k *testkit.Kit) {
+			id := reserve(k, anna, testkit.Lasting(time.Minute))
+			e.SetLaunchTakes(70 * time.Second) // longer than the session lasts
+			e.Kill("w1")
+			k.Settle()
+			began := time.Now()
+			late := k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Waiting(2*time.Minute)), quick)
+			k.UntilWaiting(1)
+			next := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(2*time.Minute)), quick)
+			k.UntilWaiting(2)
+			k.WantRefused(late, engine.CodeSessionMismatch)
+			k.WantEnd(next, engine.EndCompleted)
+			if took := time.Since(began); took > 71*time.Second {
+				t.Errorf("served after %v", took)
+			}
+		})
+}
+
 func TestCancelWhileWaiting(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		hold := k.Start(anna, testkit.Task(), second)
@@ -170,6 +191,20 @@ func TestDrain(t *testing.T) {
 			t.Errorf("%d browsers open", n)
 		}
 	})
+}
+
+func TestStopClosesWhatADrainCannot(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Browser.StopMargin = time.Hour }},
+		func(t *testing.T, k *testkit.Kit) {
+			r := k.Start(anna, testkit.Task(), deaf)
+			k.Until("w1", actors.Busy)
+			began := time.Now()
+			k.Node.Stop()
+			if took := time.Since(began); took > 15*time.Second || k.Engine.Open() != 0 {
+				t.Errorf("stopped after %v with %d browsers open", took, k.Engine.Open())
+			}
+			k.WantEnd(r, engine.EndInterrupted)
+		})
 }
 
 func TestStopAnswersEverybodyAndLeavesNothing(t *testing.T) {

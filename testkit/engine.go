@@ -18,7 +18,7 @@ type Engine struct {
 	// before the actors start; nil: the zero script.
 	Default func(Call) Script
 	// LaunchTakes is how long each browser needs to start. Set it before the
-	// actors start.
+	// actors start, or with SetLaunchTakes.
 	LaunchTakes time.Duration
 
 	mu       sync.Mutex
@@ -61,6 +61,13 @@ func (e *Engine) FailLaunches(worker string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failing[worker] = n
+}
+
+// SetLaunchTakes sets how long each browser needs to start from now on.
+func (e *Engine) SetLaunchTakes(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.LaunchTakes = d
 }
 
 // OnReset sets how the next resets of a worker go, in this order.
