@@ -33,7 +33,7 @@ const disabledBecause = (el) => {
 const offset = (el) => {
   let x = 0, y = 0, sx = 1, sy = 1;
   for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) {
-    const f = w.frameElement, r = dom.rect(f), cs = f.ownerDocument.defaultView.getComputedStyle(f);
+    const f = w.frameElement, r = dom.rect(f), cs = styleOf(f);
     const fx = f.offsetWidth ? r.width / f.offsetWidth : 1, fy = f.offsetHeight ? r.height / f.offsetHeight : 1;
     x = r.left + (f.clientLeft + parseFloat(cs.paddingLeft || 0)) * fx + x * fx;
     y = r.top + (f.clientTop + parseFloat(cs.paddingTop || 0)) * fy + y * fy;
@@ -71,7 +71,7 @@ const reaches = (top, el) => {
 const points = (el) => {
   const v = viewOf(el), w = v.innerWidth, h = v.innerHeight, out = [];
   const boxes = [...dom.rects(el)].filter((r) => r.width > 0 && r.height > 0);
-  if (!boxes.length && styleOf(el).display === 'contents') for (const c of el.children) boxes.push(...dom.rects(c));
+  if (!boxes.length && styleOf(el).display === 'contents') for (const c of dom.children(el)) boxes.push(...dom.rects(c));
   const clip = (r) => ({ l: Math.max(r.left, 0), t: Math.max(r.top, 0), r: Math.min(r.right, w), b: Math.min(r.bottom, h) });
   const seen = boxes.map(clip).filter((c) => c.r - c.l >= 1 && c.b - c.t >= 1);
   for (const c of seen) out.push([(c.l + c.r) / 2, (c.t + c.b) / 2]);
@@ -91,7 +91,7 @@ const inView = (el) => {
   }
   // A scrolled container may hide it although the window does not.
   for (let n = above(el); n && isElement(n); n = above(n)) {
-    if (n.scrollHeight <= n.clientHeight && n.scrollWidth <= n.clientWidth) continue;
+    if (dom.scrollHeight(n) <= dom.clientHeight(n) && dom.scrollWidth(n) <= dom.clientWidth(n)) continue;
     const s = styleOf(n);
     if (s.overflowY === 'visible' && s.overflowX === 'visible') continue;
     const b = dom.rect(n);
@@ -159,7 +159,7 @@ const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!to
 // T.clickByScript({t, in}): the way out for an element that stays covered.
 T.clickByScript = (a) => withFirst(a, (el) => {
   const p = viewOf(el);
-  if (el.click) dom.clickByScript(el);
+  if (isHTML(el)) dom.clickByScript(el);
   else dom.dispatch(el, new p.MouseEvent('click', { bubbles: true, cancelable: true, composed: true, view: p }));
   return done;
 });
@@ -177,16 +177,17 @@ const changed = (el) => {
 
 const activeIn = (el) => { const r = dom.root(el); return dom.type(r) === 9 ? dom.active(r) : dom.activeInShadow(r); };
 const focusOn = (el) => {
-  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) w.frameElement.focus({ preventScroll: true });
-  el.focus({ preventScroll: true });
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) dom.focus(w.frameElement, { preventScroll: true });
+  if (isHTML(el)) dom.focus(el, { preventScroll: true });
+  else if (dom.namespace(el) === 'http://www.w3.org/2000/svg') dom.focusInDrawing(el, { preventScroll: true });
   const a = activeIn(el);
-  return a === el || !!a && within(a, el) || !!a && within(el, a) && a.isContentEditable;
+  return a === el || !!a && within(a, el) || !!a && within(el, a) && isEditable(a);
 };
 
 // The field that typing goes to: the element itself, the control of a label, or
 // the one editable thing inside.
 const fieldIn = (el) => {
-  if (is(el, 'input', 'textarea', 'select') || el.isContentEditable) return el;
+  if (is(el, 'input', 'textarea', 'select') || isEditable(el)) return el;
   if (is(el, 'label') && el.control) return el.control;
   const inner = query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
   return inner.length === 1 ? inner[0] : null;
@@ -206,7 +207,7 @@ T.fill = (a) => withFirst(a, (host, why) => {
   if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
   why.e = hiddenBecause(el) || disabledBecause(el);
   if (why.e) return undefined;
-  if (!el.isContentEditable && el.readOnly) { why.e = 'is read-only'; return undefined; }
+  if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
   intoView(el);
   if (chosen.includes(kind)) {
     focusOn(el);
@@ -234,7 +235,7 @@ T.fill = (a) => withFirst(a, (host, why) => {
   }
   // What is marked is replaced by the first character typed.
   let full;
-  if (el.isContentEditable) {
+  if (isEditable(el)) {
     full = dom.text(el) !== '';
     const sel = viewOf(el).getSelection();
     sel.selectAllChildren(el);
@@ -247,7 +248,7 @@ T.fill = (a) => withFirst(a, (host, why) => {
       try { el.setSelectionRange(n, n); } catch { /* number and email have no selection: the caret is at the end after End */ return { v: { type: true, end: true } }; }
     }
   }
-  return { v: { type: true, erase: a.clear && full, multi: el.isContentEditable || is(el, 'textarea') } };
+  return { v: { type: true, erase: a.clear && full, multi: isEditable(el) || is(el, 'textarea') } };
 });
 const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
 const wanted = {

@@ -27,6 +27,10 @@ const dom = {
   html: get(Element.prototype, 'innerHTML'),
   text: get(Node.prototype, 'textContent'),
   parent: get(Node.prototype, 'parentNode'),
+  children: get(Element.prototype, 'children'),
+  childrenOfFragment: get(DocumentFragment.prototype, 'children'),
+  compare: own(Node.prototype, 'compareDocumentPosition'),
+  namespace: get(Element.prototype, 'namespaceURI'),
   doc: get(Node.prototype, 'ownerDocument'),
   connected: get(Node.prototype, 'isConnected'),
   type: get(Node.prototype, 'nodeType'),
@@ -43,7 +47,18 @@ const dom = {
   dispatch: own(EventTarget.prototype, 'dispatchEvent'),
   listen: own(EventTarget.prototype, 'addEventListener'),
   unlisten: own(EventTarget.prototype, 'removeEventListener'),
+  scroller: get(Document.prototype, 'scrollingElement'),
+  scrollBy: own(Element.prototype, 'scrollBy'),
+  scrollTo: own(Element.prototype, 'scrollTo'),
+  scrollLeft: get(Element.prototype, 'scrollLeft'),
+  scrollTop: get(Element.prototype, 'scrollTop'),
+  scrollWidth: get(Element.prototype, 'scrollWidth'),
+  scrollHeight: get(Element.prototype, 'scrollHeight'),
+  clientWidth: get(Element.prototype, 'clientWidth'),
+  clientHeight: get(Element.prototype, 'clientHeight'),
+  editable: get(HTMLElement.prototype, 'isContentEditable'),
   focus: own(HTMLElement.prototype, 'focus'),
+  focusInDrawing: own(SVGElement.prototype, 'focus'),
   clickByScript: own(HTMLElement.prototype, 'click'),
   iframeDocument: get(HTMLIFrameElement.prototype, 'contentDocument'),
   frameDocument: get(HTMLFrameElement.prototype, 'contentDocument'),
@@ -78,6 +93,10 @@ const done = { v: { success: true } };
 // isElement and the like work for elements of every frame: each frame has
 // constructors of its own.
 const isElement = (n) => n && dom.type(n) === 1;
+const isHTML = (el) => dom.namespace(el) === 'http://www.w3.org/1999/xhtml';
+const isEditable = (el) => isHTML(el) && dom.editable(el);
+const hostOf = (root) => (dom.type(root) === 11 ? root.host : undefined); // of a shadow root
+const childrenOf = (n) => (isElement(n) ? dom.children(n) : dom.childrenOfFragment(n));
 const is = (el, ...names) => names.includes(dom.tag(el));
 
 // A short name of an element for people: tag, id, classes.
@@ -98,14 +117,14 @@ const frame = () => new Promise((r) => { const t = setTimeout(r, 100); requestAn
 let leaving = null;
 if (globalThis.navigation) {
   dom.listen(navigation, 'navigate', (e) => {
-    if (e.hashChange || e.downloadRequest !== null || e.destination.sameDocument) return;
+    if (!e.isTrusted || e.hashChange || e.downloadRequest !== null || e.destination.sameDocument) return;
     if (!/^(https?|about|blob|data|file|filesystem):/i.test(e.destination.url)) return;
     leaving = e;
     // A page that handles the navigation itself stays in its document; that is
     // known when all listeners have run.
     setTimeout(() => { if (leaving === e && (e.defaultPrevented || navigation.transition)) leaving = null; }, 0);
   });
-  const over = () => { leaving = null; };
+  const over = (e) => { if (e.isTrusted) leaving = null; };
   dom.listen(navigation, 'navigateerror', over);
   dom.listen(navigation, 'navigatesuccess', over);
 }

@@ -57,7 +57,7 @@ const descents = (s) => split(s, (t, i) => {
 
 const above = (n) => {
   const p = dom.parent(n);
-  return p && dom.type(p) === 11 && p.host ? p.host : p;
+  return (p && hostOf(p)) || p;
 };
 
 // Elements inside shadow roots that match; a descendant combinator may cross
@@ -84,11 +84,11 @@ const inShadows = (root, css, roots) => {
 
 const byOrder = (a, b) => {
   // Across shadow roots: compare the chain of hosts.
-  const chain = (n) => { const c = [n]; for (let r = dom.root(n); r.host; r = dom.root(r.host)) c.unshift(r.host); return c; };
+  const chain = (n) => { const c = [n]; for (let h = hostOf(dom.root(n)); h; h = hostOf(dom.root(h))) c.unshift(h); return c; };
   const x = chain(a), y = chain(b);
   for (let i = 0; i < Math.min(x.length, y.length); i++) {
     if (x[i] === y[i]) continue;
-    return x[i].compareDocumentPosition(y[i]) & 4 ? -1 : 1;
+    return dom.compare(x[i], y[i]) & 4 ? -1 : 1;
   }
   return x.length - y.length;
 };
@@ -291,12 +291,12 @@ const innermost = (root, text, exact) => {
     const mine = words(el);
     if (!mine.includes(text)) return false;
     let inside = false;
-    for (const c of el.children) inside = visit(c) || inside;
+    for (const c of dom.children(el)) inside = visit(c) || inside;
     if (inside || exact && mine !== text) return inside;
     out.push(el);
     return true;
   };
-  for (const c of root.children) visit(c);
+  for (const c of childrenOf(root)) visit(c);
   return out;
 };
 

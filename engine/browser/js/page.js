@@ -21,7 +21,11 @@ T.load = async (a) => {
       setTimeout(() => resolve(gone() ? { n: true } : { v: { state: 'load', status: status() } }), 0);
     };
     if (dom.state(document) === 'complete') finish(); // between readiness and the event
-    else dom.listen(window, 'load', finish, { once: true });
+    else {
+      // A listener of the page's own can keep the event from all others.
+      const tick = setInterval(() => { if (ended()) { clearInterval(tick); finish(); } }, 50);
+      dom.listen(window, 'load', () => { clearInterval(tick); finish(); }, { once: true });
+    }
   });
 };
 
@@ -32,11 +36,11 @@ T.scroll = async (a) => {
   const why = {};
   const doc = enter(a.in, why);
   if (!doc) return fail('element_not_found', why.e);
-  const top = doc.scrollingElement || dom.rootElement(doc);
+  const top = dom.scroller(doc) || dom.rootElement(doc);
   const axis = a.x ? ['scrollLeft', 'scrollWidth', 'clientWidth', 'overflowX'] : ['scrollTop', 'scrollHeight', 'clientHeight', 'overflowY'];
-  const room = (el) => el[axis[1]] - el[axis[2]];
+  const room = (el) => dom[axis[1]](el) - dom[axis[2]](el);
   let el = top;
-  if (room(top) < 1 || dom.view(doc).getComputedStyle(top)[axis[3]] === 'hidden' && top[axis[0]] === 0) {
+  if (room(top) < 1 || dom.view(doc).getComputedStyle(top)[axis[3]] === 'hidden' && dom[axis[0]](top) === 0) {
     let best = 0;
     for (const c of query(doc, 'css', '*', false)) {
       if (room(c) < 1) continue;
@@ -46,7 +50,7 @@ T.scroll = async (a) => {
       if (area > best) { best = area; el = c; }
     }
   }
-  el.scrollBy({ left: a.x || 0, top: a.y || 0, behavior: 'instant' });
+  dom.scrollBy(el, { left: a.x || 0, top: a.y || 0, behavior: 'instant' });
   await frame(); // what listens to scrolling hears of it in the next frame
   return done;
 };
@@ -66,19 +70,19 @@ T.box = (a) => withFirst(a, async (el, why) => {
 // T.measure(): the size of the whole page.
 T.measure = () => {
   const e = dom.rootElement(document), b = body(document);
-  return { v: { width: Math.max(e.scrollWidth, e.clientWidth), height: Math.max(e.scrollHeight, e.clientHeight, b === e ? 0 : b.scrollHeight), view: innerHeight, ratio: devicePixelRatio } };
+  return { v: { width: Math.max(dom.scrollWidth(e), dom.clientWidth(e)), height: Math.max(dom.scrollHeight(e), dom.clientHeight(e), b === e ? 0 : dom.scrollHeight(b)), view: innerHeight, ratio: devicePixelRatio } };
 };
 
 // T.unroll({ms, max}): scrolls from top to bottom so that what loads late does,
 // waits for pictures that are seen to have arrived, and goes back to where the
 // page was. Gives the size of the page then.
 T.unroll = async (a) => {
-  const until = now() + a.ms, e = document.scrollingElement || dom.rootElement(document);
-  const x = e.scrollLeft, y = e.scrollTop;
-  const size = () => e.scrollHeight;
+  const until = now() + a.ms, e = dom.scroller(document) || dom.rootElement(document);
+  const x = dom.scrollLeft(e), y = dom.scrollTop(e);
+  const size = () => dom.scrollHeight(e);
   let at = 0, grown = 0;
   while (now() < until && at < a.max) {
-    e.scrollTo({ left: 0, top: at, behavior: 'instant' });
+    dom.scrollTo(e, { left: 0, top: at, behavior: 'instant' });
     await frame();
     if (at + innerHeight >= size()) {
       // At the end: what is asked for here may make the page longer.
@@ -91,7 +95,7 @@ T.unroll = async (a) => {
   }
   const pending = () => [...all(document, 'img')].filter((i) => !i.complete && i.currentSrc !== '');
   while (now() < until && pending().length) await new Promise((r) => setTimeout(r, 20));
-  e.scrollTo({ left: x, top: y, behavior: 'instant' });
+  dom.scrollTo(e, { left: x, top: y, behavior: 'instant' });
   await frame();
   return T.measure();
 };
@@ -102,7 +106,7 @@ T.where = () => ({ v: { url: location.href, title: document.title } });
 // T.frameElement([target…]): the frame that a place leads to, as an element.
 T.frameElement = (place) => {
   const why = {};
-  try { return enter(place, why)?.defaultView.frameElement ?? null; } catch { return null; }
+  try { const d = enter(place, why); return (d && dom.view(d).frameElement) ?? null; } catch { return null; }
 };
 
 // T.settled({}): whether the page stays where it is.

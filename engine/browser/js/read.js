@@ -21,7 +21,7 @@ T.attr = (a) => withFirst(a, (el) => ({ v: dom.attribute(el, a.name) }));
 T.value = (a) => withFirst(a, (el) => {
   const v = valueOf(el);
   if (v === undefined) {
-    if (el.isContentEditable) return { v: dom.text(el) };
+    if (isEditable(el)) return { v: dom.text(el) };
     return fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(el)}: only input, textarea and select have a value`);
   }
   return { v };
@@ -61,6 +61,17 @@ T.exists = async (a) => {
   }
 };
 
+// A property as the browser defines it: a field named like one hides it on its
+// form.
+const propertyOf = (o, name) => {
+  if (o === undefined || o === null) return undefined;
+  for (let p = Object.getPrototypeOf(o); p; p = Object.getPrototypeOf(p)) {
+    const d = Object.getOwnPropertyDescriptor(p, name);
+    if (d?.get) return d.get.call(o);
+  }
+  return o[name];
+};
+
 // T.property({t, in, name}): a property of the first match now, null without one.
 T.property = async (a) => {
   if (!(await settle(a))) return { n: true };
@@ -73,7 +84,7 @@ T.property = async (a) => {
   const el = list?.find(isElement);
   if (!el) return { v: null };
   let v = el;
-  for (const p of a.name.split('.')) v = v?.[p];
+  for (const p of a.name.split('.')) v = propertyOf(v, p);
   if (v === undefined || typeof v === 'function') v = null;
   if (typeof v === 'object' && v !== null) {
     try { v = JSON.parse(JSON.stringify(v)); } catch { v = String(v); }
