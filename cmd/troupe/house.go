@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	nethttp "net/http"
-	"path"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -49,16 +46,13 @@ func (c *chromium) engine(dir string, soft bool, log zerolog.Logger) (engine.Eng
 	if c.NoSandbox {
 		log.Warn().Msg("browsers run without their sandbox: every page can do what the browser's user can")
 	}
-	real := engine.Chromium{
-		Options: browser.Options{Path: program, Dir: dir, Proxy: proxy.Addr(), NoSandbox: c.NoSandbox, Log: log},
-		Egress:  fetcher(proxy), Explain: explain(proxy), Log: log,
-	}
+	o := browser.Options{Path: program, Dir: dir, NoSandbox: c.NoSandbox, Log: log}
+	real := engine.NewChromium(o, proxy)
 	if c.NoSandbox || !soft {
-		return &real, proxy, nil
+		return real, proxy, nil
 	}
-	open := real
-	open.Options.NoSandbox = true
-	return &cautious{sandboxed: &real, open: &open, log: log}, proxy, nil
+	o.NoSandbox = true
+	return &cautious{sandboxed: real, open: engine.NewChromium(o, proxy), log: log}, proxy, nil
 }
 
 // cautious starts browsers in their sandbox, and without it once it has seen
@@ -86,35 +80,4 @@ func (c *cautious) Launch(ctx context.Context, worker string) (engine.Instance, 
 			"because only this machine can send tasks; every page can do what the browser's user can")
 	}
 	return in, nil
-}
-
-// fetcher fetches files for uploads by the rules of the proxy.
-func fetcher(p *egress.Proxy) engine.Fetcher {
-	client := p.Client()
-	return func(ctx context.Context, address string, limit int64) (string, io.ReadCloser, error) {
-		req, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodGet, address, nil)
-		if err != nil {
-			return "", nil, err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return "", nil, err
-		}
-		if resp.StatusCode != nethttp.StatusOK || resp.ContentLength > limit {
-			resp.Body.Close()
-			if resp.StatusCode != nethttp.StatusOK {
-				return "", nil, fmt.Errorf("the server answered %s", resp.Status)
-			}
-			return "", nil, fmt.Errorf("it has %d bytes, more than %d", resp.ContentLength, limit)
-		}
-		return path.Base(resp.Request.URL.Path), resp.Body, nil
-	}
-}
-
-// explain asks the proxy why a URL could not be reached.
-func explain(p *egress.Proxy) func(string) (string, string) {
-	return func(url string) (string, string) {
-		f, _ := p.Failure(url)
-		return f.Net, f.Text
-	}
 }

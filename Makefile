@@ -1,0 +1,30 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup run test build lint bench generate
+
+DATA ?= data
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install a Chromium if there is none (Debian and Ubuntu), or say what to install
+	@./.ci/setup
+
+run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
+	@exec ./bin/troupe serve --data $(DATA)
+
+test: setup ## Run all tests, real browsers included
+	go test -race ./...
+
+build: ## Build bin/troupe
+	@go build -o bin/troupe ./cmd/troupe
+
+lint: ## Check formatting, go vet and staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+
+bench: setup ## Measure beside a client that speaks the browser's raw protocol
+	go run ./bench
+
+generate: ## Make the generated documents anew
+	go generate ./...

@@ -1,0 +1,214 @@
+package troupe_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A floor is a package and what it stands on: the packages of the house that it
+// may import. What is not listed is above it or beside it.
+type floor struct {
+	pkg    string
+	on     []string
+	reason string
+}
+
+// house is the plan of the house, from the top. Tests may look further: see
+// below.
+var house = []floor{
+	{"cmd/troupe", []string{"http", "cluster", "actors", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence"},
+		"the binary wires everything and is imported by nothing"},
+	{"bench", []string{"http", "cluster", "actors", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},
+		"it measures everything and is imported by nothing"},
+	{"http", []string{"actors", "engine", "persistence"},
+		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
+	{"cluster", []string{"actors", "engine", "persistence"},
+		"the edge towards other nodes carries the actors' messages: it must not know clients"},
+	{"testkit", []string{"actors", "engine", "persistence", "persistence/storetest"},
+		"it stands beside the house and drives the actors as their users do"},
+	{"actors", []string{"engine", "persistence"},
+		"they decide who does what when: how requests look and how browsers are driven is not theirs"},
+	{"engine", []string{"engine/browser", "engine/egress"},
+		"what a task does must not depend on who plays it or where things are kept"},
+	{"persistence/storetest", []string{"persistence"},
+		"it tests stores, also those that others write"},
+	{"persistence", nil,
+		"it keeps plain records: it must not know what they are about"},
+	{"engine/browser", nil,
+		"it is Chromium as nouns: it must not know tasks"},
+	{"engine/egress", nil,
+		"the way out guards browsers whatever they do: it must not know them, nor tasks"},
+	{"engine/egress/demo", nil,
+		"the demo shop is a web site like any other"},
+	{"engine/egress/chaos", nil,
+		"sites that misbehave are web sites like any other"},
+}
+
+// drivers may be imported by one package of the house only.
+var drivers = map[string]string{
+	"github.com/chromedp/": "engine/browser",
+	"github.com/valyala/":  "http",
+}
+
+// alone lists who may break the rule on drivers, and why.
+var alone = map[string]string{
+	"bench": "it compares us with a client of the raw protocol",
+}
+
+// source is one Go file.
+type source struct {
+	path, pkg string // from the root; the folder
+	test      bool
+	file      *ast.File
+	lines     int
+}
+
+// sources parses the Go files of the house.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && p != ".") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), p, b, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		all = append(all, source{filepath.ToSlash(p), path.Dir(filepath.ToSlash(p)), strings.HasSuffix(p, "_test.go"), f, bytes.Count(b, []byte("\n"))})
+		return nil
+	})
+	if err != nil || len(all) < 50 {
+		t.Fatalf("%d files: %v", len(all), err)
+	}
+	return all
+}
+
+func (s source) imports() []string {
+	var all []string
+	for _, i := range s.file.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestFloors: a package imports only what it stands on.
+func TestFloors(t *testing.T) {
+	plan := map[string]floor{}
+	for _, f := range house {
+		plan[f.pkg] = f
+	}
+	for _, s := range sources(t) {
+		f, known := plan[s.pkg]
+		if !known && s.pkg != "." {
+			t.Errorf("%s: the package %s has no floor: give it one in the plan of the house (house_test.go)", s.path, s.pkg)
+			continue
+		}
+		for _, imported := range s.imports() {
+			for prefix, owner := range drivers {
+				if strings.HasPrefix(imported, prefix) && s.pkg != owner && alone[s.pkg] == "" {
+					t.Errorf("%s imports %s: only %s may, so that it can be exchanged", s.path, imported, owner)
+				}
+			}
+			below, ours := strings.CutPrefix(imported, "troupe/")
+			switch {
+			case !ours || below == s.pkg, s.pkg == ".":
+			case (below == "testkit" || below == "persistence/storetest") && !s.test && s.pkg != "bench" && s.pkg != "testkit":
+				t.Errorf("%s imports %s: only tests may, for it is made for them", s.path, below)
+			case s.test: // tests may set a scene with anything
+			case !slices.Contains(f.on, below):
+				t.Errorf("%s imports %s, but %s stands on %v only: %s", s.path, imported, s.pkg, f.on, f.reason)
+			}
+		}
+	}
+}
+
+// TestPackageComments: every package says once what it is for.
+func TestPackageComments(t *testing.T) {
+	comments := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "." {
+			continue
+		}
+		comments[s.pkg] = append(comments[s.pkg], nil...)
+		if s.file.Doc != nil {
+			comments[s.pkg] = append(comments[s.pkg], s.path)
+		}
+	}
+	for pkg, where := range comments {
+		if len(where) != 1 {
+			t.Errorf("%s has %d package comments, want one: %v", pkg, len(where), where)
+		}
+	}
+}
+
+// TestPackageNames: a package that could hold anything soon does.
+func TestPackageNames(t *testing.T) {
+	vague := []string{"types", "common", "util", "utils", "models", "helpers", "misc", "base", "core", "shared"}
+	for _, s := range sources(t) {
+		if slices.Contains(vague, strings.TrimSuffix(s.file.Name.Name, "_test")) || slices.Contains(vague, path.Base(s.pkg)) {
+			t.Errorf("%s: %s says nothing of what is in it", s.path, s.file.Name.Name)
+		}
+	}
+}
+
+// longest is how many lines a file may have before it has to be asked whether
+// it is still one thing.
+const longest = 400
+
+// long lists files that were asked and are.
+var long = map[string]string{}
+
+func TestFileSizes(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.lines > longest && long[s.path] == "" {
+			t.Errorf("%s has %d lines: cut it where it is two things, or list it with the reason why it is one", s.path, s.lines)
+		}
+	}
+}
+
+// machine matches what is true on one machine only.
+var machine = regexp.MustCompile(`(^|[^A-Za-z0-9._/-])/(root|work|home/[a-z]+)/`)
+
+// TestNoMachinePaths: nothing that is committed names a folder of somebody's
+// machine.
+func TestNoMachinePaths(t *testing.T) {
+	listed, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("this is no checkout of git")
+	}
+	for _, p := range strings.Split(strings.TrimRight(string(listed), "\x00"), "\x00") {
+		b, err := os.ReadFile(p)
+		if err != nil || bytes.IndexByte(b, 0) >= 0 || p == "house_test.go" {
+			continue // removed, or no text
+		}
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			if machine.Match(line) {
+				t.Errorf("%s:%d names a path of one machine: %s", p, i+1, line)
+			}
+		}
+	}
+}
