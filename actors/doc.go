@@ -2,4 +2,77 @@
 // which worker plays it, what a session keeps, when something waits, and what
 // happens when a browser dies. Its messages are plain data and can cross a
 // process.
+//
+// # Who there is
+//
+//	node
+//	├── admission        the rules of the account's plan, and its daily count
+//	├── pool             which worker gets which task; whoever waits, waits here
+//	└── worker/<id>      the keeper: says when a browser may be started again
+//	    └── browser      the worker: one browser, one task at a time
+//	session/<id>         the timer, the data cache and the saved state of one session
+//
+// A request goes from the edge to admission, to pool, to a worker; its answer
+// comes from the worker, or from whoever refuses it, straight to the edge.
+// [Node.Execute] is that round trip.
+//
+// A worker decides everything by one pure function, step in state.go: it takes
+// a condition and an event, and gives the next condition and what has to be
+// done. The scripts in testdata/state show each way through it. Everything that
+// takes time (a launch, a task, a cleaning) goes on beside the mailbox and comes
+// back as a message; what comes back from something that is over is known by its
+// address and dropped. So a worker answers at once whatever its browser does.
+//
+// # What a worker is
+//
+//	             up              claim, preserve
+//	┌─────────┐ ───▶ ┌────────┐ ─────────────────▶ ┌──────┐
+//	│ offline │      │ online │                    │ busy │
+//	└─────────┘ ◀─── └────────┘ ◀───────────────── └──────┘
+//	 ▲  │  ▲     dies     ▲        end, no session  │    ▲
+//	 │  │  │              │ closed, time over       │    │
+//	 │  │  │ dies    ┌──────────┐ ◀─────────────────┘    │
+//	 │  │  └──────── │ reserved │   end, session held    │
+//	 │  └──────────▶ └──────────┘ ───────────────────────┘
+//	 │   up again,                  claim of the session,
+//	 │   session held               override
+//	 └── dies while busy (from busy), drain (from any)
+//
+// Online: a browser is there, no session holds the worker, and a claim is
+// taken. That includes the time in which the browser is made clean after a task
+// or replaced because it is due: a claim then waits until it is clean. A worker
+// leaves this state by a claim (busy), when its browser dies (offline) or by a
+// drain (offline).
+//
+// Busy: a task has been claimed. It is played, or it waits for the end of the
+// cleaning. The worker stays busy until the task has really stopped, even when
+// its client was answered before because the task did not heed its time; at the
+// latest BrowserConfig.StopMargin after the deadline its browser is closed under
+// it. Then the worker is online, or reserved if a session holds it, or offline if
+// the browser died or a drain was waiting for the task's end.
+//
+// Reserved: a session holds the worker, and only requests that name the session,
+// or an override by the same account, are taken. The session's timer runs. A
+// worker leaves this state by such a request (busy), when the session is closed
+// or its time is over (online, after a cleaning), when the browser dies or by a
+// drain (offline; the session remains).
+//
+// Offline: there is no browser. One is being started, or the keeper lets some
+// time pass first: longer after each failure in a row, and a minute at a time
+// when there were many. A session that holds the worker goes on, with its timer,
+// and its state is put back into the next browser, after which the worker is
+// reserved; otherwise it is online. A drained worker stays offline.
+//
+// # What is promised
+//
+//   - Every request is answered once: with an outcome, or with a refusal.
+//   - A task that does not heed its deadline is answered
+//     BrowserConfig.AnswerMargin after it, without its result.
+//   - A crash is answered at once, and the worker is back after one launch and
+//     the shortest wait.
+//   - A claim on a worker that turns out to be gone goes to the next one; its
+//     client does not notice.
+//   - Whoever gave up, went away or was refused never gets a worker. Inside an
+//     account the first comes first; between accounts the turns go round.
+//   - The daily count is taken before the claim and given back if there is none.
 package actors
