@@ -1,6 +1,10 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"troupe/engine/browser"
+)
 
 var _ = define(Action[Selector]{
 	Name: "check", Group: "Interaction",
@@ -23,27 +27,14 @@ var _ = define(Action[Selector]{
 })
 
 func (r *Run) check(ctx context.Context, s *Step, v Selector, want bool) error {
-	var p struct {
-		spot
-		Done bool `json:"done"`
-	}
-	if err := r.ask(ctx, s, "check", v, map[string]any{"want": want, "force": true}, &p); err != nil || p.Done {
+	clicked := false
+	err := r.clickAt(ctx, s, v, func() (p spot, err error) {
+		err = r.ask(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true}, &p)
+		clicked = !p.Done
+		return p, err
+	}, (*browser.Tab).Click)
+	if err != nil || !clicked {
 		return err
-	}
-	r.input = true
-	if p.Covered != "" {
-		r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-		if err := r.ask(ctx, s, "clickByScript", v, nil, nil); err != nil {
-			return err
-		}
-	} else {
-		t, err := r.tabs.Tab(ctx)
-		if err != nil {
-			return err
-		}
-		if err := t.Click(ctx, p.Point); err != nil {
-			return err
-		}
 	}
 	// A framework may set the state a moment later, or undo it.
 	return r.ask(ctx, s, "checked", v, map[string]any{"want": want}, nil)

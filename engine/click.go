@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"troupe/engine/browser"
 )
@@ -22,25 +23,43 @@ var _ = define(Action[Selector]{
 type spot struct {
 	browser.Point
 	Covered string `json:"covered"`
+	Done    bool   `json:"done"` // nothing needs to be clicked
 }
 
 // click clicks an element as a person would, or through the DOM where that is
 // allowed and the only way.
 func (r *Run) click(ctx context.Context, s *Step, v Selector, force bool) error {
-	var p spot
-	if err := r.ask(ctx, s, "point", v, map[string]any{"force": force}, &p); err != nil {
-		return err
-	}
-	if p.Covered != "" {
-		r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-		err := r.ask(ctx, s, "clickByScript", v, nil, nil)
+	return r.clickAt(ctx, s, v, func() (p spot, err error) {
+		return p, r.ask(ctx, s, "point", v, map[string]any{"force": force, "guard": true}, &p)
+	}, (*browser.Tab).Click)
+}
+
+// clickAt clicks where look says. A page that moves between the look and the
+// click is looked at again: the page script keeps a click that would hit
+// something else from it.
+func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func() (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
+	for {
+		p, err := look()
+		if err != nil || p.Done {
+			return err
+		}
 		r.input = true
-		return err
+		if p.Covered != "" {
+			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
+			err := r.ask(ctx, s, "clickByScript", v, nil, nil)
+			r.input = true
+			return err
+		}
+		t, err := r.tabs.Tab(ctx)
+		if err != nil {
+			return err
+		}
+		t.Aim()
+		if err := press(t, ctx, p.Point); err != nil || t.Hit(ctx) {
+			return err
+		}
+		if time.Now().After(r.deadline) {
+			return Problemf(CodeTimeout, "Element %q moved away from under the pointer again and again for %dms", v.String(), Millis(r.limit))
+		}
 	}
-	t, err := r.tabs.Tab(ctx)
-	if err != nil {
-		return err
-	}
-	r.input = true
-	return t.Click(ctx, p.Point)
 }

@@ -20,33 +20,23 @@ var _ = define(Action[Selector]{
 	Opts:    []Opt{modeOpt},
 	Example: `{"clickHuman":"#buy","options":{"mode":"fast"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
-		var p spot
-		if err := r.ask(ctx, s, "point", v, map[string]any{"force": true}, &p); err != nil {
-			return nil, err
-		}
-		if p.Covered != "" {
-			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-			err := r.ask(ctx, s, "clickByScript", v, nil, nil)
-			r.input = true
-			return nil, err
-		}
-		if err := r.moveLikeHand(ctx, p.Point, own(s, "mode", "") == "fast"); err != nil {
-			return nil, err
-		}
-		// Hovering may have moved it: the click goes where it is now.
-		var at spot
-		if err := r.ask(ctx, s, "point", v, map[string]any{"force": true}, &at); err != nil {
-			return nil, err
-		}
-		if at.Covered == "" {
-			p = at
-		}
-		t, err := r.tabs.Tab(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.input = true
-		return nil, t.PressAndHold(ctx, p.Point, time.Duration(40+mathrand.IntN(60))*time.Millisecond)
+		fast := own(s, "mode", "") == "fast"
+		return nil, r.clickAt(ctx, s, v, func() (p spot, err error) {
+			if err = r.ask(ctx, s, "point", v, map[string]any{"force": true}, &p); err != nil || p.Covered != "" {
+				return p, err
+			}
+			if err = r.moveLikeHand(ctx, p.Point, fast); err != nil {
+				return p, err
+			}
+			// Hovering may have moved it: the click goes where it is now.
+			var at spot
+			if err = r.ask(ctx, s, "point", v, map[string]any{"force": true, "guard": true}, &at); err != nil || at.Covered == "" {
+				p = at
+			}
+			return p, err
+		}, func(t *browser.Tab, ctx context.Context, p browser.Point) error {
+			return t.PressAndHold(ctx, p, time.Duration(40+mathrand.IntN(60))*time.Millisecond)
+		})
 	},
 })
 

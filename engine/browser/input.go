@@ -31,6 +31,49 @@ func (t *Tab) Click(ctx context.Context, p Point) error {
 		mouse(input.DispatchMouseEventTypeMouseReleased, left, 0, 1))
 }
 
+// Aim is called before a press that the page script guards, and Hit after it:
+// it reports whether the press has reached what it was meant for. If not, the
+// page has seen nothing of it.
+func (t *Tab) Aim() {
+	t.mu.Lock()
+	t.aimed = make(chan bool, 1)
+	t.mu.Unlock()
+}
+
+// Hit waits for the word of the page script, which is sent when the button goes
+// down. None comes where the script cannot see it, as in a frame of another
+// site: such a press counts.
+func (t *Tab) Hit(ctx context.Context) bool {
+	t.mu.Lock()
+	aimed := t.aimed
+	t.mu.Unlock()
+	select {
+	case hit := <-aimed:
+		return hit
+	default:
+	}
+	select {
+	case hit := <-aimed:
+		return hit
+	case <-time.After(unheard):
+	case <-t.closed:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// unheard is how long a guarded press may take to be told of once it is over.
+const unheard = 200 * time.Millisecond
+
+func (t *Tab) landed(hit bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case t.aimed <- hit:
+	default: // nobody has aimed, or it was told before
+	}
+}
+
 // Move moves the pointer along a path; the last point is where it stays.
 func (t *Tab) Move(ctx context.Context, path ...Point) error {
 	sent := make([]*pending, 0, len(path))

@@ -30,7 +30,8 @@ type Tab struct {
 	loading  bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped  chan struct{} // closed, and made anew, when that ends
 	pointer  Point
-	stubbed  bool // requests are answered with an empty page
+	aimed    chan bool // hears whether the press that is on its way has hit
+	stubbed  bool      // requests are answered with an empty page
 	crashed  bool
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
@@ -162,6 +163,11 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			}
 		}
 		t.mu.Unlock()
+	case "Runtime.bindingCalled":
+		var e runtime.EventBindingCalled
+		if decode(params, &e) && e.Name == tellBinding {
+			t.landed(e.Payload == "hit")
+		}
 	case "Inspector.targetCrashed":
 		t.mu.Lock()
 		t.crashed = true

@@ -28,14 +28,19 @@ var (
 	actJS string
 	//go:embed js/page.js
 	pageJS string
+	//go:embed js/guard.js
+	guardJS string
 
 	// object is the name of T in our world. Numbers of worlds are given out
 	// again in other processes of the browser, so a call may reach a stranger's
 	// world; there this name means nothing, and no page can guess it.
 	object = "troupe_" + rand.Text()
 
-	install = "(()=>{if(globalThis." + object + ")return;const T={};" +
-		strings.Join([]string{coreJS, findJS, readJS, actJS, pageJS}, "\n") +
+	// tellBinding is how the page script tells whether a click has hit.
+	tellBinding = object + "_tell"
+
+	install = "(()=>{if(globalThis." + object + ")return;const T={tell:'" + tellBinding + "'};" +
+		strings.Join([]string{coreJS, findJS, readJS, actJS, pageJS, guardJS}, "\n") +
 		"\nObject.defineProperty(globalThis,'" + object + "',{value:T})})()"
 )
 
@@ -193,6 +198,7 @@ func (t *Tab) enter(ctx context.Context) (int64, error) {
 	}
 	world = int64(made.ExecutionContextID)
 	// Not waited for: the next call into the world comes after it.
+	t.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
 	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: install, ContextID: made.ExecutionContextID})
 	t.mu.Lock()
 	t.world = world

@@ -1,15 +1,31 @@
 // Acting: what has to be true of an element before input goes to it, and where
 // the input must go.
 
+// The picture that an area is a part of, and the boxes of an element: those of an
+// area are where its shape lies in the picture.
+const pictureOf = (area) => {
+  const name = dom.attribute(dom.closest(area, 'map') || area, 'name');
+  return [...all(dom.root(area), 'img[usemap]')].find((i) => dom.attribute(i, 'usemap') === '#' + name);
+};
+const boxes = (el) => {
+  const picture = is(el, 'area') && pictureOf(el);
+  if (!picture) return dom.rects(el);
+  const r = dom.rect(picture), n = (dom.attribute(el, 'coords') || '').split(',').map(Number), shape = (dom.attribute(el, 'shape') || 'rect').toLowerCase();
+  const left = r.left + picture.clientLeft, top = r.top + picture.clientTop;
+  if (shape === 'default' || n.length < 3 || n.some(isNaN)) return [r];
+  if (shape.startsWith('circ')) return [new DOMRect(left + n[0] - n[2], top + n[1] - n[2], 2 * n[2], 2 * n[2])];
+  const xs = n.filter((_, i) => i % 2 === 0), ys = n.filter((_, i) => i % 2 === 1);
+  return [new DOMRect(left + Math.min(...xs), top + Math.min(...ys), Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys))];
+};
 const rectOf = (el) => {
   // An inline element may be broken over lines; its first box is a safe place.
-  const list = dom.rects(el);
-  for (const r of list) if (r.width > 0 && r.height > 0) return r;
+  for (const r of boxes(el)) if (r.width > 0 && r.height > 0) return r;
   return dom.rect(el);
 };
 const styleOf = (el) => viewOf(el).getComputedStyle(el);
 
 const hiddenBecause = (el) => {
+  if (is(el, 'area') && pictureOf(el)) return hiddenBecause(pictureOf(el));
   for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) {
     const s = styleOf(n);
     if (s.display === 'none') return n === el ? 'is hidden (display: none)' : `is hidden: ${nameOf(n)} has display: none`;
@@ -70,10 +86,10 @@ const reaches = (top, el) => {
 // Points worth trying: the middle of each box, then a grid over the largest.
 const points = (el) => {
   const v = viewOf(el), w = v.innerWidth, h = v.innerHeight, out = [];
-  const boxes = [...dom.rects(el)].filter((r) => r.width > 0 && r.height > 0);
-  if (!boxes.length && styleOf(el).display === 'contents') for (const c of dom.children(el)) boxes.push(...dom.rects(c));
+  const list = [...boxes(el)].filter((r) => r.width > 0 && r.height > 0);
+  if (!list.length && styleOf(el).display === 'contents') for (const c of dom.children(el)) list.push(...dom.rects(c));
   const clip = (r) => ({ l: Math.max(r.left, 0), t: Math.max(r.top, 0), r: Math.min(r.right, w), b: Math.min(r.bottom, h) });
-  const seen = boxes.map(clip).filter((c) => c.r - c.l >= 1 && c.b - c.t >= 1);
+  const seen = list.map(clip).filter((c) => c.r - c.l >= 1 && c.b - c.t >= 1);
   for (const c of seen) out.push([(c.l + c.r) / 2, (c.t + c.b) / 2]);
   const big = seen.sort((a, b) => (b.r - b.l) * (b.b - b.t) - (a.r - a.l) * (a.b - a.t))[0];
   if (big) for (const fx of [0.5, 0.2, 0.8]) for (const fy of [0.5, 0.2, 0.8]) {
@@ -100,6 +116,7 @@ const inView = (el) => {
   return true;
 };
 const intoView = (el) => {
+  if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
   if (!inView(el)) dom.scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement;
@@ -110,14 +127,36 @@ const intoView = (el) => {
 const place = (el) => { const r = rectOf(el), o = offset(el); return [r.left + o.x, r.top + o.y, r.width, r.height]; };
 const same = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 0.5);
 
-// Waits until an element has stood still over a frame.
+// When something has last happened that may move things: a change of the
+// document, scrolling, a picture or a font that came, another size.
+let stirred = now();
+const stir = () => { stirred = now(); };
+new MutationObserver(stir).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+for (const e of ['scroll', 'load', 'toggle', 'transitionrun', 'animationstart']) dom.listen(document, e, stir, { capture: true, passive: true });
+dom.listen(globalThis, 'resize', stir);
+dom.listen(document.fonts, 'loadingdone', stir);
+
+// A page is calm when nothing of that was in the last two frames and nothing is
+// animated. What lies in frames and shadow roots is not seen from here.
+const calm = (el) => dom.root(el) === document && now() - stirred > 34 && !dom.animations(document).some((a) => a.playState === 'running');
+
+// Whether an animation runs that could move an element.
+const animated = (el) => dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target && within(el, x.effect.target));
+
+// Waits until an element has stood still over a frame; over more of them where
+// an animation runs, which may just begin or be turning back. On a calm page it
+// has.
 const still = async (el) => {
+  if (calm(el)) return true;
   const a = place(el);
-  await frame();
-  return attached(el) && same(a, place(el));
+  for (let n = animated(el) ? 4 : 1; n > 0; n--) {
+    await frame();
+    if (!attached(el) || !same(a, place(el))) return false;
+  }
+  return true;
 };
 
-// T.point({t, in, ms, force, hover}): the point where input for the element must
+// T.point({t, in, ms, force, hover, guard}): the point where input for the element must
 // go, in the main page's coordinates. After a second under another element,
 // with force, the reply says so: {covered: name}.
 T.point = (a) => { const look = pointer(a); return withFirst(a, look); };
@@ -142,6 +181,7 @@ const pointer = (a) => {
         // Something of the main page may lie over the frame.
         const f = topFrame(el);
         if (f && !reachesFrame(f, px, py)) { cover ??= hit(document, px, py); continue; }
+        if (a.guard) guard(el, a);
         return { v: { x: px, y: py } };
       }
       cover ??= top;
