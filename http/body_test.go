@@ -313,3 +313,37 @@ func FuzzBody(f *testing.F) {
 		judge(t, r)
 	})
 }
+
+// TestLargeFormsGetTheirTime: the time for a small body is not enough for a
+// large one, and an upload that goes on is let go on.
+func TestLargeFormsGetTheirTime(t *testing.T) {
+	const brief = 100 * time.Millisecond
+	e := open(t, &company{}, func(c *http.Config) { c.RequestTimeout = brief })
+	kind, body := form(part{name: "files", file: "a", data: make([]byte, 1<<20)}, part{name: "payload", data: []byte(task)})
+	slow := &halves{all: body.Bytes(), pause: 3 * brief}
+	status, p := e.post(t, kind, slow, func(r *nethttp.Request) { r.ContentLength = int64(body.Len()) })
+	if status != 200 {
+		t.Errorf("the answer is %d %+v", status, p)
+	}
+}
+
+// halves gives its bytes in two parts, with a pause before the second.
+type halves struct {
+	all   []byte
+	pause time.Duration
+	given int
+}
+
+func (h *halves) Read(p []byte) (int, error) {
+	if h.given == len(h.all) {
+		return 0, io.EOF
+	}
+	end := len(h.all) / 2
+	if h.given >= end {
+		time.Sleep(h.pause)
+		h.pause, end = 0, len(h.all)
+	}
+	n := copy(p, h.all[h.given:end])
+	h.given += n
+	return n, nil
+}
