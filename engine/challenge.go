@@ -81,18 +81,26 @@ func (c *challenge) try(ctx context.Context, t *browser.Tab) (waiting bool, err 
 		return false, err
 	}
 	var best *browser.Node
-	most := 0
+	var perhaps []browser.Node
 	release, err := t.EveryNode(ctx, func(n browser.Node) bool {
-		if score := widgetScore(n); score > most {
-			most, best = score, &n
+		switch widgetScore(n) {
+		case 2:
+			best = &n
+		case 1:
+			perhaps = append(perhaps, n)
 		}
-		return true
+		return best == nil
 	})
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	if best == nil || most < 2 && !c.near(ctx, *best) {
+	for i := 0; i < len(perhaps) && i < maxPerhaps && best == nil; i++ {
+		if c.near(ctx, perhaps[i]) {
+			best = &perhaps[i]
+		}
+	}
+	if best == nil {
 		return false, nil
 	}
 	c.detected = true
@@ -129,7 +137,11 @@ func widgetScore(n browser.Node) int {
 	return 1
 }
 
-// near reads the words beside a box.
+// maxPerhaps bounds the boxes whose words are read: a page may have thousands.
+const maxPerhaps = 50
+
+// near reads the words beside a box: of its labels, and around it where no other
+// box could be meant by them.
 func (c *challenge) near(ctx context.Context, n browser.Node) bool {
 	var text string
 	if n.Ask(ctx, textNear, &text) != nil {
@@ -138,9 +150,11 @@ func (c *challenge) near(ctx context.Context, n browser.Node) bool {
 	return widgetText.MatchString(text)
 }
 
-const textNear = `function(){let t='';for(const l of this.labels||[])t+=' '+l.textContent;
-const by=this.getAttribute('aria-labelledby');if(by)for(const i of by.split(/\s+/))t+=' '+(this.getRootNode().getElementById?.(i)?.textContent||'');
-t+=' '+(this.parentNode?.textContent||'').slice(0,300);return t}`
+const textNear = `function(){const text=Object.getOwnPropertyDescriptor(Node.prototype,'textContent').get,of=(n)=>' '+(n?text.call(n)||'':'').slice(0,300);
+let t='';for(const l of this.labels||[])t+=of(l);
+const by=this.getAttribute('aria-labelledby');if(by)for(const i of by.split(/\s+/))t+=of(this.getRootNode().getElementById?.(i));
+const p=this.parentNode,all=p instanceof Element?Element.prototype.querySelectorAll:DocumentFragment.prototype.querySelectorAll;
+if(p&&all.call(p,'input[type=checkbox],[role=checkbox]').length===1)t+=of(p);return t}`
 
 // boxState is what a box is like.
 type boxState struct {

@@ -27,6 +27,7 @@ const tamperPage = `<!doctype html><html><head><meta charset=utf-8><title>T</tit
 <div id=scroller style="height:60px;overflow:auto"><div style="height:400px">tall</div><button id=deep type=button>Deep</button></div>
 {{inside}}</form>
 <form id=scroll style="height:50px;overflow:auto"><div style="height:500px">tall</div><button id=below type=button>Below</button>{{inside}}</form>
+<p id=human><input type=checkbox id=nobot> I am not a robot</p>
 <ul><li class=row data-n=1><b>one</b></li><li class=row data-n=2><b>two</b></li><li class=row><b>three</b></li></ul>
 <div id=host1></div><div id=late></div><p id=out></p><div id=log></div>
 <iframe id=fr srcdoc="<p id=p>framed</p><form id=ff><button id=fb type=button onclick='this.textContent=&quot;pressed&quot;'>f</button>{{framed}}</form>"></iframe>

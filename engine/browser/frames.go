@@ -19,6 +19,7 @@ import (
 type Node struct {
 	s       *session
 	id      cdp.BackendNodeID
+	frame   cdp.FrameID
 	origin  []frameOwner // the frames around it that are processes of their own
 	Tag     string
 	Attrs   map[string]string
@@ -56,7 +57,7 @@ func (t *Tab) EveryNode(ctx context.Context, visit func(Node) bool) (release fun
 		release()
 		return func() {}, err
 	}
-	if err := w.document(ctx, t.s, nil, ""); err != nil {
+	if err := w.document(ctx, t.s, t.mainFrame(), nil, ""); err != nil {
 		release()
 		return func() {}, err
 	}
@@ -109,7 +110,7 @@ func (w *walker) attach(ctx context.Context, s *session, children chan target.Ev
 }
 
 // document goes through one process's part of the page.
-func (w *walker) document(ctx context.Context, s *session, origin []frameOwner, around string) error {
+func (w *walker) document(ctx context.Context, s *session, frame cdp.FrameID, origin []frameOwner, around string) error {
 	depth := int64(-1)
 	yes := true
 	var res dom.GetDocumentResult
@@ -117,10 +118,10 @@ func (w *walker) document(ctx context.Context, s *session, origin []frameOwner, 
 		return fmt.Errorf("reading the document: %w", err)
 	}
 	defer s.send(dom.CommandDisable, nil)
-	return w.node(ctx, s, res.Root, origin, around)
+	return w.node(ctx, s, frame, res.Root, origin, around)
 }
 
-func (w *walker) node(ctx context.Context, s *session, n *cdp.Node, origin []frameOwner, around string) error {
+func (w *walker) node(ctx context.Context, s *session, frame cdp.FrameID, n *cdp.Node, origin []frameOwner, around string) error {
 	if w.stopped || n == nil {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (w *walker) node(ctx context.Context, s *session, n *cdp.Node, origin []fra
 			attrs[n.Attributes[i]] = n.Attributes[i+1]
 		}
 		tag := strings.ToLower(n.LocalName)
-		if !w.visit(Node{s: s, id: n.BackendNodeID, origin: origin, Tag: tag, Attrs: attrs, Context: around}) {
+		if !w.visit(Node{s: s, id: n.BackendNodeID, frame: frame, origin: origin, Tag: tag, Attrs: attrs, Context: around}) {
 			w.stopped = true
 			return nil
 		}
@@ -141,20 +142,20 @@ func (w *walker) node(ctx context.Context, s *session, n *cdp.Node, origin []fra
 		if n.FrameID != "" && n.ContentDocument == nil {
 			if child := w.frames[n.FrameID]; child != nil {
 				inner := append(append([]frameOwner(nil), origin...), frameOwner{s, n.BackendNodeID})
-				if err := w.document(ctx, child, inner, around); err != nil {
+				if err := w.document(ctx, child, n.FrameID, inner, around); err != nil {
 					return nil // a frame that has just gone has nothing to click
 				}
 			}
 		}
 	}
-	for _, list := range [][]*cdp.Node{n.ShadowRoots, n.Children, {n.ContentDocument}} {
+	for _, list := range [][]*cdp.Node{n.ShadowRoots, n.Children} {
 		for _, c := range list {
-			if err := w.node(ctx, s, c, origin, around); err != nil {
+			if err := w.node(ctx, s, frame, c, origin, around); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return w.node(ctx, s, n.FrameID, n.ContentDocument, origin, around)
 }
 
 // Box is where the node is in the main page's view; nil while it is not shown.
@@ -191,8 +192,12 @@ func (n Node) ScrollIntoView(ctx context.Context) error {
 // Ask calls a function with the node as `this`, in a world of our own, and
 // decodes what it gives.
 func (n Node) Ask(ctx context.Context, function string, out any) error {
+	var world page.CreateIsolatedWorldResult
+	if err := n.s.call(ctx, page.CommandCreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: n.frame, WorldName: worldName}, &world); err != nil {
+		return err
+	}
 	var node dom.ResolveNodeResult
-	if err := n.s.call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: n.id}, &node); err != nil {
+	if err := n.s.call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: n.id, ExecutionContextID: world.ExecutionContextID}, &node); err != nil {
 		return err
 	}
 	yes := true
