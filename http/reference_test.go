@@ -1,18 +1,17 @@
-package http
+package http_test
 
 import (
-	"flag"
 	"os"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write generated documents anew")
+	"troupe/http"
+)
 
 //go:generate go test . -run TestTheReferenceIsCurrent -update
 
 func TestTheReferenceIsCurrent(t *testing.T) {
 	const path = "../docs/errors.md"
-	want := Reference()
+	want := http.Reference()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
