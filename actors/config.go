@@ -18,8 +18,15 @@ import (
 type Config struct {
 	// Engine starts the browsers. Required.
 	Engine engine.Engine
-	// Store keeps the daily counts. Without one nothing is counted.
+	// Store keeps the daily counts, sessions, asynchronous tasks and answers
+	// to keys. Without one nothing is counted and nothing outlives the node.
 	Store persistence.Store
+	// Files keeps what is too large for the Store. Without one such values do
+	// not outlive the node.
+	Files persistence.Files
+	// Seal is what the state of sessions is closed with before it is kept.
+	// Without one sessions do not outlive the node.
+	Seal *persistence.Seal
 	// SaveFile keeps what tasks make: pictures and downloads.
 	SaveFile engine.SaveFile
 	// Node names this process among others; the identifiers of its workers

@@ -17,6 +17,9 @@ type Execute struct {
 	TaskID  string // see NewTaskID; empty: the node makes one
 	Account Account
 	Task    *engine.Task
+	// Idempotency lets the client repeat the request. A task with a key is not
+	// cancelled when its client goes away.
+	Idempotency Idempotency
 }
 
 // Executed answers [Execute]: a refusal, or how the task ended. The worker's
