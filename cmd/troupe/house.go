@@ -23,6 +23,7 @@ type chromium struct {
 	NoSandbox    bool   `help:"Run browsers without their sandbox. Every page can then do what the browser's user can."`
 	AllowPrivate bool   `help:"Let pages reach loopback, private and link-local addresses."`
 	Demo         bool   `default:"true" negatable:"" help:"Play the demo shop at http://demo.troupe.test/."`
+	Challenge    bool   `default:"true" negatable:"" help:"Allow byPassChallenge, which clicks the checkbox of a verification widget."`
 }
 
 // engine wires the browsers to their way out. The sandbox may be given up where
@@ -48,11 +49,13 @@ func (c *chromium) engine(dir string, soft bool, log zerolog.Logger) (engine.Eng
 	}
 	o := browser.Options{Path: program, Dir: dir, NoSandbox: c.NoSandbox, Log: log}
 	real := engine.NewChromium(o, proxy)
+	real.NoBypass = !c.Challenge
 	if c.NoSandbox || !soft {
 		return real, proxy, nil
 	}
-	o.NoSandbox = true
-	return &cautious{sandboxed: real, open: engine.NewChromium(o, proxy), log: log}, proxy, nil
+	open := *real
+	open.Options.NoSandbox = true
+	return &cautious{sandboxed: real, open: &open, log: log}, proxy, nil
 }
 
 // cautious starts browsers in their sandbox, and without it once it has seen
