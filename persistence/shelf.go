@@ -1,0 +1,146 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// inlineMost is how large a value may be to be kept in the store itself. A
+// store is good at many small values; a large one would be copied each time the
+// store tidies up.
+const inlineMost = 256 << 10
+
+// How a record of a shelf begins: what follows is the value, or the identifier
+// of the file that has it.
+const (
+	inline  = 'v'
+	outside = 'f'
+)
+
+// Shelf keeps values of any size under keys: small ones in a [Store], large ones
+// in [Files], with a record in the store that says where. Writes to the same key
+// must not meet.
+type Shelf struct {
+	store Store
+	files Files
+	seal  *Seal // nil: values are kept as they are
+}
+
+// NewShelf returns a shelf of a store and files.
+func NewShelf(store Store, files Files) *Shelf { return &Shelf{store: store, files: files} }
+
+// Sealed returns the same shelf for values that only the owner of the key can
+// read. A value is sealed for the key of its record.
+func (s *Shelf) Sealed(seal *Seal) *Shelf { return &Shelf{s.store, s.files, seal} }
+
+// Item is a value to be kept.
+type Item struct {
+	Key     string
+	Account string // whose file it is, if it becomes one
+	Value   []byte
+	Expires time.Time
+	Durable bool
+}
+
+// Put keeps a value. The file of the value that it replaces is removed.
+func (s *Shelf) Put(ctx context.Context, it Item) error {
+	old, err := s.reference(ctx, it.Key)
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", it.Key, err)
+	}
+	value := it.Value
+	if s.seal != nil {
+		value = s.seal.Close(it.Key, value)
+	}
+	var file string
+	record := append([]byte{inline}, value...)
+	if len(value) > inlineMost {
+		b, err := s.files.Put(ctx, Blob{
+			Account: it.Account, Label: it.Key, ContentType: "application/octet-stream", Expires: it.Expires, Durable: it.Durable,
+		}, bytes.NewReader(value))
+		if err != nil {
+			return fmt.Errorf("keep %s: %w", it.Key, err)
+		}
+		file = b.ID
+		record = append([]byte{outside}, file...)
+	}
+	if _, err := s.store.Put(ctx, Write{Key: it.Key, Value: record, Expires: it.Expires, Durable: it.Durable}); err != nil {
+		return errors.Join(fmt.Errorf("keep %s: %w", it.Key, err), s.drop(ctx, file))
+	}
+	return s.drop(ctx, old)
+}
+
+// Get returns a value, or [ErrNotFound].
+func (s *Shelf) Get(ctx context.Context, key string) ([]byte, error) {
+	r, err := s.store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.read(ctx, r)
+	if err == nil && s.seal != nil {
+		value, err = s.seal.Open(key, value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	return value, nil
+}
+
+func (s *Shelf) read(ctx context.Context, r Record) ([]byte, error) {
+	if len(r.Value) == 0 || r.Value[0] != inline && r.Value[0] != outside {
+		return nil, errors.New("the record is not one of a shelf")
+	}
+	if r.Value[0] == inline {
+		return r.Value[1:], nil
+	}
+	_, f, err := s.files.Open(ctx, string(r.Value[1:]))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Delete removes a value with its file. Deleting what is not there is no error.
+func (s *Shelf) Delete(ctx context.Context, key string, durable bool) error {
+	file, err := s.reference(ctx, key)
+	if err == nil {
+		err = s.store.Delete(ctx, key, nil, durable)
+	}
+	if err == nil {
+		err = s.drop(ctx, file)
+	}
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	return nil
+}
+
+// reference returns the file of a key's value, if it has one.
+func (s *Shelf) reference(ctx context.Context, key string) (string, error) {
+	r, err := s.store.Get(ctx, key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	case len(r.Value) > 0 && r.Value[0] == outside:
+		return string(r.Value[1:]), nil
+	default:
+		return "", nil
+	}
+}
+
+func (s *Shelf) drop(ctx context.Context, file string) error {
+	if file == "" {
+		return nil
+	}
+	if err := s.files.Delete(ctx, file); err != nil {
+		return fmt.Errorf("remove the file of a value: %w", err)
+	}
+	return nil
+}
