@@ -189,7 +189,10 @@ const pointer = (a) => {
     why.c = 'element_covered';
     why.e = 'is covered by ' + (cover ? nameOf(cover) : 'something outside of the page');
     coveredSince ||= now();
-    if (a.force && now() - coveredSince > 1000) return { v: { covered: cover ? nameOf(cover) : 'something else' } };
+    if (a.force && now() - coveredSince > 1000) {
+      const [x, y] = list[0];
+      return { v: { covered: cover ? nameOf(cover) : 'something else', x: o.x + x * o.sx, y: o.y + y * o.sy } };
+    }
     return undefined;
   };
 };
