@@ -82,15 +82,15 @@ const inShadows = (root, css, roots) => {
   return [...out];
 };
 
-const byOrder = (a, b) => {
-  // Across shadow roots: compare the chain of hosts.
-  const chain = (n) => { const c = [n]; for (let h = hostOf(dom.root(n)); h; h = hostOf(dom.root(h))) c.unshift(h); return c; };
-  const x = chain(a), y = chain(b);
-  for (let i = 0; i < Math.min(x.length, y.length); i++) {
-    if (x[i] === y[i]) continue;
-    return dom.compare(x[i], y[i]) & 4 ? -1 : 1;
+// Those of the elements that lie below a node, in document order: what is in a
+// shadow root comes right after its host.
+const inOrder = (root, set, out = []) => {
+  for (const el of all(root, '*')) {
+    if (set.has(el)) out.push(el);
+    const s = dom.shadow(el);
+    if (s) inOrder(s, set, out);
   }
-  return x.length - y.length;
+  return out;
 };
 
 // All matches of a selector below a root, in document order. With `first`, one
@@ -108,6 +108,8 @@ const query = (root, kind, s, first) => {
     for (let i = 0; i < found.snapshotLength; i++) out.push(found.snapshotItem(i));
     return out;
   }
+  // Below an element a selector may begin with a combinator: "> li".
+  if (isElement(root) && /(^|,)\s*[>+~]/.test(s)) s = commas(s).map((p) => (/^[>+~]/.test(p) ? ':scope ' + p : p)).join(', ');
   let list;
   try {
     if (first) { const el = one(root, s); list = el ? [el] : []; } else list = [...all(root, s)];
@@ -116,8 +118,10 @@ const query = (root, kind, s, first) => {
   const roots = shadows(root);
   if (isElement(root) && dom.shadow(root)) { const r = dom.shadow(root); roots.unshift(r, ...shadows(r)); }
   if (!roots.length) return list;
-  const deep = inShadows(root, s, roots).filter((el) => !list.includes(el));
-  return deep.length ? [...list, ...deep].sort(byOrder) : list;
+  const deep = inShadows(root, s, roots);
+  if (!deep.length) return list;
+  const found = new Set([...list, ...deep]), mine = isElement(root) && dom.shadow(root);
+  return [...(mine ? inOrder(mine, found) : []), ...inOrder(root, found)];
 };
 
 // Documents of frames of the same origin, nested ones included.
