@@ -56,6 +56,8 @@ var _ = define(Action[Text]{
 			return null, nil
 		case errors.Is(err, browser.ErrNoFrameWorld):
 			return nil, Problemf(CodeElementNotFound, "Iframe not found: %q has no document to run a script in", place[len(place)-1].As)
+		case errors.Is(err, browser.ErrTooLong):
+			return nil, Problemf(CodeInvalidValue, "the script's value has more than %d bytes, which are the limit", MaxResult)
 		case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 			return nil, Problemf(CodeTimeout, "The script did not end within %dms", Millis(r.limit))
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
@@ -14,6 +15,13 @@ import (
 type ScriptError struct{ Text string }
 
 func (e *ScriptError) Error() string { return e.Text }
+
+// MaxReply bounds what one call may give, in characters. The page script has the
+// same number.
+const MaxReply = 16 << 20
+
+// ErrTooLong is the error of a script whose value is longer than that.
+var ErrTooLong = errors.New("the script's value is too long")
 
 // ErrNoFrameWorld says that a frame has no world to run a script in.
 var ErrNoFrameWorld = errors.New("the frame has no document to run a script in")
@@ -27,7 +35,7 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	}
 	// The value is turned into JSON in the page, so that toJSON counts and
 	// what is not JSON (undefined, a function) becomes null as JSON would.
-	expr := "(async(saved)=>{" + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s})"
+	expr := "(async(saved)=>{" + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s.length>" + strconv.Itoa(MaxReply) + "?s.length:s})"
 	yes := true
 	p := runtime.EvaluateParams{Expression: expr, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &yes}
 	if frame != nil {
@@ -55,11 +63,17 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	if res.Exception != nil {
 		return nil, &ScriptError{exceptionText(res.Exception)}
 	}
+	// The page may have put functions of its own in the place of those that made
+	// the value.
 	var text string
-	if err := jsonv2.Unmarshal(res.Result.Value, &text, decodeOptions); err != nil {
-		return nil, fmt.Errorf("reading the script's value: %w", err)
+	var size float64
+	switch {
+	case jsonv2.Unmarshal(res.Result.Value, &text, decodeOptions) == nil && json.Valid([]byte(text)):
+		return json.RawMessage(text), nil
+	case json.Unmarshal(res.Result.Value, &size) == nil && size > MaxReply:
+		return nil, ErrTooLong
 	}
-	return json.RawMessage(text), nil
+	return nil, &ScriptError{"the script's value could not be made into JSON in this page"}
 }
 
 // frameWorld finds the page's own world in a frame of the same origin. Worlds
@@ -70,7 +84,7 @@ func (t *Tab) frameWorld(ctx context.Context, frame any) (runtime.ExecutionConte
 	if err != nil {
 		return 0, fmt.Errorf("encoding the frame's place: %w", err)
 	}
-	world, err := t.enter(ctx)
+	world, first, err := t.enter(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -79,7 +93,7 @@ func (t *Tab) frameWorld(ctx context.Context, frame any) (runtime.ExecutionConte
 	}
 	yes := true
 	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: object + ".frameElement(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes,
+		Expression: first + object + ".frameElement(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes,
 	}, &handle)
 	if err != nil {
 		return 0, err

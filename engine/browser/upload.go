@@ -48,7 +48,7 @@ func (t *Tab) SetFiles(ctx context.Context, arg any, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the file input's place: %w", err)
 	}
-	world, err := t.enter(ctx)
+	world, first, err := t.enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (t *Tab) SetFiles(ctx context.Context, arg any, paths []string) error {
 		Result runtime.RemoteObject `json:"result"`
 	}
 	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: object + ".element(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world),
+		Expression: first + object + ".element(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world),
 	}, &handle)
 	if err != nil {
 		return err

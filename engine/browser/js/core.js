@@ -140,7 +140,12 @@ const settle = async (a) => {
 // half a character is replaced, as no JSON can carry it.
 T.run = async (fn, a) => {
   const r = await T[fn](a);
-  const s = JSON.stringify(r);
+  return typeof r === 'string' ? r : encode(r);
+};
+const most = 16777216; // what one reply may hold, as the service has it
+const encode = (r) => {
+  let s = JSON.stringify(r);
+  if (s.length > most) s = JSON.stringify(fail('invalid_value', `the result has ${s.length} characters, and ${most} bytes are the limit`));
   return s.includes('\\ud') ? JSON.stringify(r, (k, v) => (typeof v === 'string' ? v.toWellFormed() : v)) : s;
 };
 

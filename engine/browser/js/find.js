@@ -108,8 +108,6 @@ const query = (root, kind, s, first) => {
     for (let i = 0; i < found.snapshotLength; i++) out.push(found.snapshotItem(i));
     return out;
   }
-  // Below an element a selector may begin with a combinator: "> li".
-  if (isElement(root) && /(^|,)\s*[>+~]/.test(s)) s = commas(s).map((p) => (/^[>+~]/.test(p) ? ':scope ' + p : p)).join(', ');
   let list;
   try {
     if (first) { const el = one(root, s); list = el ? [el] : []; } else list = [...all(root, s)];

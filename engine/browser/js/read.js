@@ -99,20 +99,27 @@ T.property = async (a) => {
 // not there at once after it is left to the next call, so that a page that is
 // replaced while something waits takes no finished result with it; with eager,
 // not even the first may wait. clock asks for the time at the end of each.
-T.batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
+T.batch = async (a) => {
+  const list = await batch(a);
+  return list.n ? list : '{"v":[' + list.join(',') + ']}';
+};
+const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
+  let size = 0;
   const out = [], at = ops.map(([fn, a]) => [T[fn], { ...a, ms: 0, settle: false }]);
   for (let k = 0; k < total; k++) {
     if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
     const [f, a] = at[k % at.length];
     const hurry = k > 0 || eager;
     const r = await f(hurry ? a : ops[0][1]);
-    if (r.n) return k ? { v: out } : r;
+    if (r.n) return k ? out : r;
     if (r.z && hurry) break;
     if (clock) r.t = Math.round(now() * 1000) / 1000;
-    out.push(r);
-    if (r.c && a.stop) break;
+    const s = encode(r);
+    if (k && (size += s.length) > most) break; // the rest comes with the next call
+    out.push(s);
+    if (a.stop && (r.c || s.startsWith('{"c"'))) break;
   }
-  return { v: out };
+  return out;
 };
 
 // T.loop({t, in, ms, id, ahead}) begins a loop over all matches, and gives how
@@ -130,10 +137,10 @@ T.loop = async (a) => {
   if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
   const list = r?.v ?? [], each = { id: a.id, count: list.length, t: a.t, in: a.in };
   loop = { ...each, list, i: 0 };
-  const v = { count: list.length };
+  let ahead = [];
   if (a.ahead) {
     const n = a.ahead.ops.length, total = Math.min(a.ahead.total, Math.min(list.length, a.ahead.most) * n);
-    v.ahead = (await T.batch({ ...a.ahead, total, each, i: 0, next: 0, n, eager: true })).v;
+    ahead = await batch({ ...a.ahead, total, each, i: 0, next: 0, n, eager: true });
   }
-  return { v };
+  return `{"v":{"count":${list.length},"ahead":[${ahead.n ? '' : ahead.join(',')}]}}`;
 };
