@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -187,6 +186,3 @@ func short(s string, n int) string {
 	}
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
-
-// unlimited is the bound of numbers that have none.
-var unlimited = math.Inf(1)
