@@ -177,11 +177,27 @@ func (r *Run) decide(ctx context.Context, s *Step, c condition) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if err := r.ask(ctx, s, "property", *c.selector, map[string]any{"name": name}, &have); err != nil {
+		if have, err = r.property(ctx, s, *c.selector, name); err != nil {
 			return false, err
 		}
 	} else {
 		have, _ = r.cache.Get(c.cached)
 	}
 	return compare(have, c.operator, want)
+}
+
+// property is a property of the first match, null without one.
+func (r *Run) property(ctx context.Context, s *Step, v Selector, name string) (json.RawMessage, error) {
+	var p struct {
+		Known bool            `json:"known"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := r.ask(ctx, s, "property", v, map[string]any{"name": name}, &p); err != nil || p.Known {
+		return p.Value, err
+	}
+	t, err := r.tabs.Tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.PageProperty(ctx, name)
 }

@@ -18,9 +18,9 @@ const kit = `<button class=b>Press</button> <button class=gone>other</button>
 // matrixPages are the pages of the matrix. In each the elements lie in another
 // place: in the page, in a frame, in a frame of a frame, in a shadow root.
 var matrixPages = map[string][]byte{
-	"/plain.html": []byte(`<!doctype html><script src=note.js></script><body>` + kit),
-	"/start.html": []byte(`<!doctype html><a id=go href="plain.html?delay=150">go</a>`),
-	"/late.html": []byte(`<!doctype html><script src=note.js></script><body><template id=tpl>` + kit + `</template>`),
+	"/plain.html":  []byte(`<!doctype html><script src=note.js></script><body>` + kit),
+	"/start.html":  []byte(`<!doctype html><a id=go href="plain.html?delay=150">go</a>`),
+	"/late.html":   []byte(`<!doctype html><script src=note.js></script><body><template id=tpl>` + kit + `</template>`),
 	"/frame.html":  []byte(`<!doctype html><button class=b>not this</button><iframe id=fr src=plain.html width=700 height=300></iframe>`),
 	"/nested.html": []byte(`<!doctype html><iframe id=fr src=middle.html width=800 height=400></iframe>`),
 	"/middle.html": []byte(`<!doctype html><iframe id=in src=plain.html width=700 height=300></iframe>`),

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -59,6 +60,32 @@ func (s script) server(t *testing.T) (base, other string) {
 			select {
 			case <-r.Context().Done():
 			case <-stop:
+			}
+			return
+		case r.URL.Path == "/binary": // no text in any encoding
+			w.Header().Set("Content-Type", "application/octet-stream")
+			w.Write([]byte{'A', 0xff, 0xfe, 0x00, 'B'})
+			return
+		case r.URL.Path == "/text":
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			fmt.Fprint(w, q.Get("body"))
+			return
+		case r.URL.Path == "/status":
+			code, _ := strconv.Atoi(q.Get("code"))
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			fmt.Fprintf(w, `{"status":%d}`, code)
+			return
+		case r.URL.Path == "/picture":
+			w.Header().Set("Content-Type", "image/svg+xml")
+			fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="%s"/></svg>`, html.EscapeString(q.Get("color")))
+			return
+		case r.URL.Path == "/large": // more than a file may have
+			w.Header().Set("Content-Length", strconv.Itoa(MaxUpload+1))
+			for n := 0; n <= MaxUpload; n += 1 << 20 {
+				if _, err := w.Write(make([]byte, min(1<<20, MaxUpload+1-n))); err != nil {
+					return
+				}
 			}
 			return
 		case r.URL.Path == "/empty":

@@ -96,14 +96,6 @@ var _ = define(Action[uploading]{
 			}
 			paths = append(paths, path)
 		}
-		place, err := r.place(s)
-		if err != nil {
-			return nil, err
-		}
-		t, err := v.into.target(r.cache)
-		if err != nil {
-			return nil, err
-		}
 		// Waited for first, so that a missing element is told of as everywhere.
 		if err := r.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, nil); err != nil {
 			return nil, err
@@ -113,7 +105,7 @@ var _ = define(Action[uploading]{
 			return nil, err
 		}
 		r.input = true
-		return nil, tab.SetFiles(ctx, map[string]any{"t": t, "in": place}, paths)
+		return nil, tab.SetFiles(ctx, paths)
 	},
 })
 

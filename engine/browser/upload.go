@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,31 +41,37 @@ func (c *Context) KeepUpload(name string, r io.Reader) (path string, size int64,
 	return filepath.Join(c.b.dir, file), size, err
 }
 
-// SetFiles puts files into the file input that the argument names.
-func (t *Tab) SetFiles(ctx context.Context, arg any, paths []string) error {
-	b, err := json.Marshal(arg)
-	if err != nil {
-		return fmt.Errorf("encoding the file input's place: %w", err)
-	}
-	world, first, err := t.enter(ctx)
+// SetFiles puts files into the file input that the page script has chosen.
+func (t *Tab) SetFiles(ctx context.Context, paths []string) error {
+	input, err := t.chosen(ctx)
 	if err != nil {
 		return err
+	}
+	if input == "" {
+		return fmt.Errorf("the file input is gone")
+	}
+	err = t.s.call(ctx, dom.CommandSetFileInputFiles, dom.SetFileInputFilesParams{Files: paths, ObjectID: input}, nil)
+	if err != nil {
+		return fmt.Errorf("setting the files: %w", err)
+	}
+	return nil
+}
+
+// chosen is the element that the page script has chosen in the call before;
+// empty when its document is gone.
+func (t *Tab) chosen(ctx context.Context) (runtime.RemoteObjectID, error) {
+	world, first, err := t.enter(ctx)
+	if err != nil {
+		return "", err
 	}
 	var handle struct {
 		Result runtime.RemoteObject `json:"result"`
 	}
 	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: first + object + ".element(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world),
+		Expression: first + object + ".element()", ContextID: runtime.ExecutionContextID(world),
 	}, &handle)
-	if err != nil {
-		return err
+	if err != nil && !replaced(err) {
+		return "", err
 	}
-	if handle.Result.ObjectID == "" {
-		return fmt.Errorf("the file input is gone")
-	}
-	err = t.s.call(ctx, dom.CommandSetFileInputFiles, dom.SetFileInputFilesParams{Files: paths, ObjectID: handle.Result.ObjectID}, nil)
-	if err != nil {
-		return fmt.Errorf("setting the files: %w", err)
-	}
-	return nil
+	return handle.Result.ObjectID, nil
 }

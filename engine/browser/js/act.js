@@ -375,8 +375,7 @@ T.select = (a) => withFirst(a, (host, why) => {
 });
 
 // T.fileInput({t, in, ms, count}): makes sure that files can be put there.
-// T.element(a) gives that element itself, for the browser.
-let input = null;
+// T.element() gives that element itself, for the browser.
 T.fileInput = (a) => withFirst(a, (el, why) => {
   const isFile = (n) => n && is(n, 'input') && dom.inputType(n) === 'file';
   const control = is(el, 'label') && el.control ? el.control : el;
@@ -385,7 +384,7 @@ T.fileInput = (a) => withFirst(a, (el, why) => {
   why.e = disabledBecause(inner[0]);
   if (why.e) return undefined;
   if (a.count > 1 && !inner[0].multiple && !inner[0].webkitdirectory) return fail('invalid_value', `Element "${a.t.a}" takes one file, not ${a.count}`);
-  input = inner[0];
+  chosenElement = inner[0];
   return done;
 });
-T.element = () => { const el = input; input = null; return el; };
+T.element = () => { const el = chosenElement; chosenElement = null; return el; };

@@ -3,6 +3,7 @@
 // frames, outermost first.
 
 const saved = new Map(); // what `save` keeps, by key
+let chosenElement = null; // what T.element() is to give
 let loop = null; // the loop that runs: {id, list, count, t, in, i}
 
 // Makes a call's loop the one that runs. In a new document its elements are
@@ -108,6 +109,8 @@ const query = (root, kind, s, first) => {
     for (let i = 0; i < found.snapshotLength; i++) out.push(found.snapshotItem(i));
     return out;
   }
+  // Below an element a selector may begin with a combinator: "> li".
+  if (isElement(root) && /(^|,)\s*[>+~]/.test(s)) s = commas(s).map((p) => (/^[>+~]/.test(p) ? ':scope ' + p : p)).join(', ');
   let list;
   try {
     if (first) { const el = one(root, s); list = el ? [el] : []; } else list = [...all(root, s)];

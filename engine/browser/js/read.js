@@ -72,24 +72,29 @@ const propertyOf = (o, name) => {
   return o[name];
 };
 
-// T.property({t, in, name}): a property of the first match now, null without one.
+// T.property({t, in, name}): a property of the first match now, {known, value}:
+// null without a match or a property. What only the page's own scripts know, such
+// as a property of an element that they have defined, is not known here:
+// T.element() gives the element then.
 T.property = async (a) => {
   if (!(await settle(a))) return { n: true };
   let list;
   try { list = search(a.t, a.in, {}, true); } catch (e) {
-    if (e instanceof Fault && e.reply.c === 'element_gone') return { v: null };
+    if (e instanceof Fault && e.reply.c === 'element_gone') return { v: { known: true, value: null } };
     if (e instanceof Fault) return e.reply;
     throw e;
   }
   const el = list?.find(isElement);
-  if (!el) return { v: null };
+  if (!el) return { v: { known: true, value: null } };
+  const names = a.name.split('.');
+  if (!(names[0] in el)) { chosenElement = el; return { v: { known: false } }; }
   let v = el;
-  for (const p of a.name.split('.')) v = propertyOf(v, p);
+  for (const p of names) v = propertyOf(v, p);
   if (v === undefined || typeof v === 'function') v = null;
   if (typeof v === 'object' && v !== null) {
     try { v = JSON.parse(JSON.stringify(v)); } catch { v = String(v); }
   }
-  return { v };
+  return { v: { known: true, value: v } };
 };
 
 // T.batch({ops: [[function, argument]…], total, each, i, next, n, clock, eager}): several reads

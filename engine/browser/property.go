@@ -1,0 +1,56 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// readProperty reads a property in the page's own world, as JSON.
+const readProperty = `function(path){let v=this;for(const p of path.split('.'))v=v===null||v===undefined?undefined:v[p];` +
+	`if(v===undefined||typeof v==='function')return 'null';try{return JSON.stringify(v)??'null'}catch{return JSON.stringify(String(v))}}`
+
+// PageProperty reads a property of the element that the page script has chosen,
+// as the page's own scripts see it. An element that is gone has none.
+func (t *Tab) PageProperty(ctx context.Context, path string) (json.RawMessage, error) {
+	null := json.RawMessage("null")
+	el, err := t.chosen(ctx)
+	if err != nil || el == "" {
+		return null, err
+	}
+	var node dom.DescribeNodeResult
+	if err := t.s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: el}, &node); err != nil {
+		return null, fmt.Errorf("reading a property: %w", err)
+	}
+	var own dom.ResolveNodeResult // without a world named, it is the page's own
+	if err := t.s.call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: node.Node.BackendNodeID}, &own); err != nil {
+		return null, fmt.Errorf("reading a property: %w", err)
+	}
+	arg, err := json.Marshal(path)
+	if err != nil {
+		return null, err
+	}
+	yes := true
+	var res struct {
+		Result struct {
+			Value json.RawMessage `json:"value"` // a string that holds JSON, or what was thrown
+		} `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
+	err = t.s.call(ctx, runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
+		FunctionDeclaration: readProperty, ObjectID: own.Object.ObjectID, ReturnByValue: &yes,
+		Arguments: []*runtime.CallArgument{{Value: jsonv2.Value(arg)}},
+	}, &res)
+	if err != nil {
+		return null, fmt.Errorf("reading a property: %w", err)
+	}
+	var text string
+	if res.Exception != nil || json.Unmarshal(res.Result.Value, &text) != nil || !json.Valid([]byte(text)) {
+		return null, nil // a getter that throws gives nothing
+	}
+	return json.RawMessage(text), nil
+}
