@@ -38,3 +38,7 @@ func serve(t testing.TB, html string) string {
 	t.Cleanup(srv.Close)
 	return srv.URL
 }
+
+func contextFor(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), d)
+}

@@ -180,7 +180,8 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 		return
 	}
 	t := newTab(c, e.TargetInfo.TargetID)
-	t.popup = e.TargetInfo.OpenerID != ""
+	t.opener = e.TargetInfo.OpenerID
+	t.popup = t.opener != ""
 	t.s = b.conn.open(e.SessionID, t.event)
 	b.byID[e.SessionID] = t
 	t.setUp()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
@@ -17,6 +18,13 @@ var decodeOptions = chromedp.DefaultUnmarshalOptions
 
 // maxTabs bounds what a page can open. Popups beyond are closed at once.
 const maxTabs = 20
+
+// maxExcess is how many tabs beyond may be asked for before something is done
+// about the pages that ask.
+const maxExcess = 30
+
+// maxNotes bounds what a task notes: an alert storm must not fill the memory.
+const maxNotes = 100
 
 // Context is a browser as one task or session sees it: its own cookies,
 // storage and cache, and its tabs. Nothing of it is left when it was closed.
@@ -33,6 +41,8 @@ type Context struct {
 	downloads map[string]*Download
 	done      []*Download
 	notes     []string
+	excess    int // tabs that were closed because there were too many
+	asked     int // tabs that we are opening
 	used      bool
 	visited   map[string]bool    // sites of main documents since the last Save
 	local     map[string][]Entry // what that Save found
@@ -67,6 +77,14 @@ func (c *Context) downloadDir() string { return filepath.Join("tmp", "dl-"+strin
 
 // NewTab opens a blank tab and makes it the current one.
 func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
+	c.mu.Lock()
+	c.asked++
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.asked--
+		c.mu.Unlock()
+	}()
 	var made target.CreateTargetResult
 	err := c.b.root.call(ctx, target.CommandCreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: c.id}, &made)
 	if err != nil {
@@ -158,6 +176,9 @@ func (c *Context) Close(ctx context.Context) error {
 	c.b.mu.Unlock()
 	c.mu.Lock()
 	c.end(ErrDetached)
+	for _, t := range c.tabs {
+		t.Interrupt() // a page that runs a script without end does not close until it has had its time
+	}
 	c.mu.Unlock()
 	err := c.b.root.call(ctx, target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id}, nil)
 	if rmErr := c.removeFiles(); err == nil {
@@ -200,12 +221,58 @@ func (c *Context) end(err error) {
 func (c *Context) took(t *Tab) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.tabs) >= maxTabs {
+	if t.popup && !c.has(t.opener) {
+		// Its page was closed meanwhile, and what is left of that must not come
+		// between a task and its tab.
 		c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id})
+		return
+	}
+	limit := maxTabs
+	if !t.popup && c.asked > 0 {
+		limit = 2 * maxTabs // it may be the one that we have asked for
+	}
+	if len(c.tabs) >= limit {
+		c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id})
+		c.excess++
+		c.floods(t)
 		return
 	}
 	c.tabs = append(c.tabs, t)
 	c.notify()
+}
+
+// has reports whether a tab is open; the caller holds c.mu.
+func (c *Context) has(id target.ID) bool {
+	for _, t := range c.tabs {
+		if t.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// floods stops pages that open tabs without end, which would leave the browser
+// no time for anything else: what runs is ended, and a page that goes on all the
+// same is left. The caller holds c.mu.
+func (c *Context) floods(last *Tab) {
+	if c.excess%maxExcess != 0 {
+		return
+	}
+	what := "their scripts were ended"
+	for _, t := range c.tabs {
+		if last.opener != "" && t.id != last.opener {
+			continue
+		}
+		if c.excess == maxExcess {
+			t.Interrupt()
+		} else {
+			what = "they were left"
+			t.s.send(page.CommandNavigate, page.NavigateParams{URL: "about:blank"})
+		}
+	}
+	if len(c.notes) < maxNotes {
+		c.notes = append(c.notes, fmt.Sprintf("pages opened %d tabs more than the %d that are kept: %s", c.excess, maxTabs, what))
+	}
 }
 
 // raise makes t the current tab; the caller holds c.mu.
@@ -240,7 +307,7 @@ func (c *Context) notify() {
 func (c *Context) Note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.notes) < 100 { // an alert storm must not fill the memory
+	if len(c.notes) < maxNotes {
 		c.notes = append(c.notes, fmt.Sprintf(format, args...))
 	}
 }

@@ -33,6 +33,7 @@ type Tab struct {
 	aimed    chan bool // hears whether the press that is on its way has hit
 	stubbed  bool      // requests are answered with an empty page
 	crashed  bool
+	opener   target.ID                                 // the page that opened it, where that is known
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
