@@ -18,6 +18,7 @@ const maxResult = 16 << 20
 // the order on the wire.
 type answer struct {
 	Success     bool                `json:"success"`
+	Status      actors.TaskStatus   `json:"status,omitempty"` // only of an asynchronous task
 	Error       string              `json:"error,omitempty"`
 	Code        engine.Code         `json:"code,omitempty"`
 	Retryable   *bool               `json:"retryable,omitempty"`

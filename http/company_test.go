@@ -20,6 +20,10 @@ import (
 // company is a scripted stand-in for the actors.
 type company struct {
 	execute func(context.Context, *actors.Execute) (*actors.Executed, error)
+	start   func(context.Context, *actors.Execute) (*actors.Started, error)
+	poll    func(context.Context, *actors.Poll) (*actors.Polled, error)
+	follow  func(context.Context, *actors.Follow) (*actors.Followed, error)
+	found   bool // there is a task to cancel
 	list    []actors.WorkerInfo
 	asleep  bool // no worker is ready
 
@@ -47,6 +51,37 @@ func done(m *actors.Execute) *actors.Executed {
 
 func (c *company) Workers(context.Context, *actors.ListWorkers) (*actors.Workers, error) {
 	return &actors.Workers{Workers: c.list}, nil
+}
+
+func (c *company) Start(ctx context.Context, m *actors.Execute) (*actors.Started, error) {
+	c.mu.Lock()
+	c.seen = append(c.seen, m)
+	c.mu.Unlock()
+	if c.start != nil {
+		return c.start(ctx, m)
+	}
+	return &actors.Started{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1"}, nil
+}
+
+// noTask is the actors' answer about a task that nobody has.
+var noTask = &actors.Refusal{Code: engine.CodeTaskNotFound}
+
+func (c *company) Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
+	if c.poll != nil {
+		return c.poll(ctx, m)
+	}
+	return &actors.Polled{Refusal: noTask}, nil
+}
+
+func (c *company) Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
+	if c.follow != nil {
+		return c.follow(ctx, m)
+	}
+	return &actors.Followed{Refusal: noTask}, nil
+}
+
+func (c *company) Cancel(context.Context, *actors.Cancel) (*actors.Cancelled, error) {
+	return &actors.Cancelled{Found: c.found}, nil
 }
 
 func (c *company) Ready() bool { return !c.asleep }

@@ -27,10 +27,18 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("POST", s.known(s.execute))
 	case "/v1/workers":
 		return only("GET", s.known(s.workers))
+	case "/v1/get-result":
+		return only("GET", s.known(s.result))
 	case "/healthz":
 		return only("GET", s.health)
 	case "/readyz":
 		return only("GET", s.ready)
+	}
+	if id, ok := strings.CutPrefix(path, tasksPath); ok {
+		if id, ok := strings.CutSuffix(id, "/events"); ok {
+			return only("GET", s.known(s.of(id, s.events)))
+		}
+		return only("DELETE", s.known(s.of(id, s.cancel)))
 	}
 	if id, ok := strings.CutPrefix(path, filesPath); ok {
 		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.file(ctx, id) })

@@ -22,6 +22,10 @@ import (
 // Company is what the edge needs of the actors. [actors.Node] is one.
 type Company interface {
 	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
+	Start(ctx context.Context, m *actors.Execute) (*actors.Started, error)
+	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
+	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
+	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
 	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
 	Ready() bool
 }
@@ -47,7 +51,8 @@ type Config struct {
 	MaxHeader      int           // bytes of request line and headers; 16 KiB
 	RequestTimeout time.Duration // for headers and a small body to arrive; 30 s
 	IdleTimeout    time.Duration // between requests of one connection; 2 min
-	WriteTimeout   time.Duration // for a client to take an answer; 1 min
+	WriteTimeout   time.Duration // for a client to take an answer, or one event; 1 min
+	Heartbeat      time.Duration // between signs of life where events are followed; 15 s
 }
 
 // Server answers clients.
@@ -61,6 +66,7 @@ type Server struct {
 	abandon  context.CancelCauseFunc
 	draining atomic.Bool
 	down     sync.Once
+	goes     sync.WaitGroup // what goes on after its request was answered
 }
 
 // New makes a server. It serves nothing until Serve.
@@ -70,6 +76,7 @@ func New(cfg Config) (*Server, error) {
 	def(&cfg.RequestTimeout, 30*time.Second)
 	def(&cfg.IdleTimeout, 2*time.Minute)
 	def(&cfg.WriteTimeout, time.Minute)
+	def(&cfg.Heartbeat, 15*time.Second)
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
@@ -136,6 +143,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	}
 	s.conns.closeAll()
 	s.abandon(engine.ErrDraining)
+	s.goes.Wait()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	if err := s.http.ShutdownWithContext(end); err != nil {

@@ -12,22 +12,19 @@ import (
 	"troupe/persistence"
 )
 
-// execute plays a task and answers with how it ended.
+// execute plays a task and answers with how it ended, or starts one that is
+// asked for later.
 func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	start := time.Now()
 	id := actors.NewTaskID(start)
 	b, no := s.readBody(ctx, id)
-	defer b.remove() // the task has ended by then, whatever its end
+	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
 		return no
 	}
-	task, err := engine.Parse(b.payload, b.files)
-	if err != nil {
-		var invalid *engine.Invalid
-		if errors.As(err, &invalid) {
-			return refuseInvalid(invalid.Faults...)
-		}
-		return s.failed(ctx, "read a task", err)
+	m, no := s.order(ctx, account, id, b)
+	if no != nil {
+		return no
 	}
 	if s.draining.Load() {
 		return refuse(engine.CodeDraining)
@@ -35,40 +32,72 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 
 	waiting, stop := s.watch.while(s.base, ctx.Conn())
 	defer stop()
-	x, err := s.cfg.Company.Execute(waiting, &actors.Execute{
-		TaskID:  id,
-		Account: actors.Account{ID: account.ID, Plan: engine.Plan(account.Plan)},
-		Task:    task,
-	})
-	if errors.Is(context.Cause(waiting), engine.ErrClientGone) {
+	listening := waiting
+	if m.Idempotency.Key != "" {
+		waiting = s.base // who repeats the request wants its answer
+	}
+	t := told{status: fasthttp.StatusOK}
+	if m.Task.Async {
+		no = s.start(ctx, waiting, m, b, &t)
+	} else {
+		no = s.play(ctx, waiting, m, &t)
+	}
+	if errors.Is(context.Cause(listening), engine.ErrClientGone) {
 		ctx.SetConnectionClose() // what is written now reaches nobody
 	}
-	code, status := engine.Code(""), 0
+	if no != nil {
+		t.code, t.status = no.Code, infoOf(no.Code).Status
+	}
+	s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.ID).Bool("async", m.Task.Async).
+		Int("status", t.status).Str("code", string(t.code)).Dur("took", time.Since(start)).Msg("task")
+	return no
+}
+
+// told is what the log says of an answer.
+type told struct {
+	status int
+	code   engine.Code
+}
+
+// order makes of a request what the actors are asked.
+func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*actors.Execute, *refusal) {
+	task, err := engine.Parse(b.payload, b.files)
+	if err != nil {
+		var invalid *engine.Invalid
+		if errors.As(err, &invalid) {
+			return nil, refuseInvalid(invalid.Faults...)
+		}
+		return nil, s.failed(ctx, "read a task", err)
+	}
+	return &actors.Execute{TaskID: id, Account: by(account), Task: task}, nil
+}
+
+// by names an account to the actors.
+func by(a persistence.Account) actors.Account {
+	return actors.Account{ID: a.ID, Plan: engine.Plan(a.Plan)}
+}
+
+// play answers with the end of a task.
+func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, t *told) *refusal {
+	x, err := s.cfg.Company.Execute(waiting, m)
 	switch {
 	case err != nil:
-		no = s.failed(ctx, "play a task", err)
+		return s.failed(ctx, "play a task", err)
 	case x.Refusal != nil:
-		no = refuseBy(x.Refusal)
+		return refuseBy(x.Refusal)
 	case x.Outcome == nil:
-		no = s.failed(ctx, "play a task", errors.New("the answer has no outcome"))
-	default:
-		var a *answer
-		status, a = answerOf(x)
-		code = a.Code
-		sendJSON(ctx, status, a)
+		return s.failed(ctx, "play a task", errors.New("the answer has no outcome"))
 	}
-	if no != nil {
-		code, status = no.Code, infoOf(no.Code).Status
-	}
-	s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.ID).
-		Int("status", status).Str("code", string(code)).Dur("took", time.Since(start)).Msg("task")
-	return no
+	status, a := answerOf(x)
+	t.status, t.code = status, a.Code
+	sendJSON(ctx, status, a)
+	return nil
 }
 
 // workers lists the workers that the account may see.
 func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{
-		Account: actors.Account{ID: account.ID, Plan: engine.Plan(account.Plan)},
+		Account: by(account),
 	})
 	if err != nil {
 		return s.failed(ctx, "list the workers", err)

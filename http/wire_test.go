@@ -46,6 +46,22 @@ func TestWire(t *testing.T) {
 				strict(t, script, &x)
 				c.execute = func(context.Context, *actors.Execute) (*actors.Executed, error) { return &x, nil }
 			}
+			if script := part["started"]; script != nil {
+				var x actors.Started
+				strict(t, script, &x)
+				c.start = func(context.Context, *actors.Execute) (*actors.Started, error) { return &x, nil }
+			}
+			if script := part["polled"]; script != nil {
+				var x actors.Polled
+				strict(t, script, &x)
+				c.poll = func(context.Context, *actors.Poll) (*actors.Polled, error) { return &x, nil }
+			}
+			if script := part["followed"]; script != nil {
+				var x actors.Followed
+				strict(t, script, &x)
+				c.follow = follower(&x)
+			}
+			c.found = part["found"] != nil
 			if script := part["workers"]; script != nil {
 				strict(t, script, &c.list)
 			}
@@ -58,7 +74,7 @@ func TestWire(t *testing.T) {
 			conn := e.dial(t, nil)
 			send(t, conn, part["request"])
 			got := receive(t, conn)
-			if played := c.asked() > 0; played != (part["executed"] != nil || part["error"] != nil) {
+			if played := c.asked() > 0; played != (part["executed"] != nil || part["started"] != nil || part["error"] != nil) {
 				t.Errorf("the task reached the actors: %v", played)
 			}
 			if *update {

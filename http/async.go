@@ -1,0 +1,169 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// tasksPath is where single tasks are, each under its identifier.
+const tasksPath = "/v1/tasks/"
+
+// maxWait bounds how long a poll may wait for the end of its task.
+const maxWait = time.Minute
+
+// start answers as soon as a worker has the task.
+func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, b *body, t *told) *refusal {
+	x, err := s.cfg.Company.Start(waiting, m)
+	switch {
+	case err != nil:
+		return s.failed(ctx, "start a task", err)
+	case x.Refusal != nil:
+		return refuseBy(x.Refusal)
+	}
+	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
+		s.lend(b, m)
+	}
+	sendJSON(ctx, t.status, struct {
+		Success    bool   `json:"success"`
+		Async      bool   `json:"async"`
+		TaskID     string `json:"taskId"`
+		WorkerID   string `json:"workerId"`
+		WorkerName string `json:"workerName"`
+		SessionID  string `json:"sessionId,omitempty"`
+	}{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
+	return nil
+}
+
+// lend leaves the files of a request to its task until it has ended.
+func (s *Server) lend(b *body, m *actors.Execute) {
+	if b.folder == "" {
+		return
+	}
+	lent := *b
+	b.folder = ""
+	poll := &actors.Poll{TaskID: m.TaskID, Account: m.Account, Wait: maxWait}
+	s.goes.Go(func() {
+		defer lent.remove()
+		for s.base.Err() == nil {
+			asked := time.Now()
+			p, err := s.cfg.Company.Poll(s.base, poll)
+			if err != nil || p.Status != actors.TaskPending {
+				return
+			}
+			if time.Since(asked) < time.Second {
+				select { // the next answer would be no other
+				case <-s.base.Done():
+				case <-time.After(time.Second):
+				}
+			}
+		}
+	})
+}
+
+// result tells what has become of a task.
+func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+	m := &actors.Poll{Account: by(account)}
+	var faults []engine.Fault
+	args := ctx.QueryArgs()
+	if m.TaskID = string(args.Peek("taskId")); m.TaskID == "" {
+		faults = append(faults, engine.Fault{Path: "/taskId", Message: "taskId is missing: name the task"})
+	}
+	if args.Has("wait") {
+		text := string(args.Peek("wait"))
+		ms, err := strconv.ParseUint(text, 10, 32)
+		if m.Wait = time.Duration(ms) * time.Millisecond; err != nil || m.Wait > maxWait {
+			faults = append(faults, engine.Fault{Path: "/wait", Message: fmt.Sprintf(
+				"wait is %q: want 0 to %d milliseconds", text, engine.Millis(maxWait))})
+		}
+	}
+	if len(faults) > 0 {
+		return refuseInvalid(faults...)
+	}
+	if !saneID([]byte(m.TaskID)) {
+		return refuse(engine.CodeTaskNotFound)
+	}
+	waiting := s.base
+	if m.Wait > 0 {
+		var stop func()
+		waiting, stop = s.watch.while(s.base, ctx.Conn())
+		defer stop()
+	}
+	p, err := s.cfg.Company.Poll(waiting, m)
+	if waiting.Err() != nil && s.base.Err() == nil {
+		ctx.SetConnectionClose()
+		return refuse(engine.CodeCancelled) // which reaches nobody
+	}
+	if err != nil {
+		return s.failed(ctx, "poll a task", err)
+	}
+	if p.Refusal != nil {
+		return refuseBy(p.Refusal)
+	}
+	sendJSON(ctx, fasthttp.StatusOK, polled(p))
+	return nil
+}
+
+// polled is the body of a poll.
+func polled(p *actors.Polled) any {
+	x := p.Executed
+	if p.Status == actors.TaskPending {
+		session := ""
+		if x != nil {
+			session = x.SessionID
+		}
+		return struct {
+			Success   bool              `json:"success"`
+			Status    actors.TaskStatus `json:"status"`
+			SessionID string            `json:"sessionId,omitempty"`
+		}{false, p.Status, session}
+	}
+	_, a := answerOf(x)
+	a.Status = actors.TaskFailed
+	if p.Status == actors.TaskComplete && a.Code == "" {
+		// The list ran to its end: what failed on the way stands in errors.
+		a.Status, a.Success = actors.TaskComplete, true
+	}
+	return a
+}
+
+// of hands a task's identifier to a handler.
+func (s *Server) of(id string, h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) func(*fasthttp.RequestCtx, persistence.Account) *refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+		if !saneID([]byte(id)) {
+			return refuse(engine.CodeTaskNotFound)
+		}
+		return h(ctx, account, id)
+	}
+}
+
+// cancel ends a task. For one that has ended already there is nothing to do,
+// which is no error.
+func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
+	c, err := s.cfg.Company.Cancel(s.base, &actors.Cancel{TaskID: id, Account: by(account), Cause: actors.CauseAsked})
+	if err != nil {
+		return s.failed(ctx, "cancel a task", err)
+	}
+	if !c.Found {
+		p, err := s.cfg.Company.Poll(s.base, &actors.Poll{TaskID: id, Account: by(account)})
+		switch {
+		case err != nil:
+			return s.failed(ctx, "cancel a task", err)
+		case p.Refusal != nil:
+			return refuseBy(p.Refusal)
+		}
+	}
+	sendJSON(ctx, fasthttp.StatusOK, struct {
+		Success   bool   `json:"success"`
+		TaskID    string `json:"taskId"`
+		Cancelled bool   `json:"cancelled"`
+	}{true, id, c.Found})
+	return nil
+}

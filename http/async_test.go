@@ -1,0 +1,183 @@
+package http_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/http"
+)
+
+// follower gives the steps of a scripted answer that come after the one asked
+// for.
+func follower(x *actors.Followed) func(context.Context, *actors.Follow) (*actors.Followed, error) {
+	return func(_ context.Context, m *actors.Follow) (*actors.Followed, error) {
+		f := &actors.Followed{Status: x.Status, Refusal: x.Refusal}
+		for _, s := range x.Steps {
+			if s.Seq > m.After {
+				f.Steps = append(f.Steps, s)
+			}
+		}
+		return f, nil
+	}
+}
+
+const (
+	pollRequest   = "GET /v1/get-result?taskId=task_1&wait=60000 HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\n\r\n"
+	eventsRequest = "GET /v1/tasks/task_1/events HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\n\r\n"
+)
+
+// TestVanishedClientEndsItsWait: nobody is asked any longer for a poll or a
+// stream whose client is gone.
+func TestVanishedClientEndsItsWait(t *testing.T) {
+	for name, sent := range map[string]string{"poll": pollRequest, "events": eventsRequest} {
+		t.Run(name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, server, client *tls.Config) {
+				waits, ends := make(chan struct{}, 8), make(chan error, 8)
+				wait := func(ctx context.Context) error {
+					waits <- struct{}{}
+					<-ctx.Done()
+					ends <- context.Cause(ctx)
+					return ctx.Err()
+				}
+				c := &company{
+					poll: func(ctx context.Context, _ *actors.Poll) (*actors.Polled, error) { return nil, wait(ctx) },
+					follow: func(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
+						if m.Wait == 0 {
+							return &actors.Followed{Status: actors.TaskPending}, nil
+						}
+						return nil, wait(ctx)
+					},
+				}
+				e := open(t, c, func(c *http.Config) { c.TLS = server })
+				conn := e.dial(t, client)
+				_, _ = io.WriteString(conn, sent)
+				<-waits
+				_ = conn.Close()
+				select {
+				case err := <-ends:
+					if !errors.Is(err, engine.ErrClientGone) {
+						t.Errorf("the wait ended with %v", err)
+					}
+				case <-time.After(5 * time.Second):
+					t.Error("the wait goes on")
+				}
+			})
+		})
+	}
+}
+
+// TestEventsComeAtOnce, and signs of life between them, for longer than any
+// other answer may take.
+func TestEventsComeAtOnce(t *testing.T) {
+	steps := make(chan int)
+	c := &company{}
+	c.follow = func(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
+		f := &actors.Followed{Status: actors.TaskPending}
+		if m.Wait == 0 {
+			return f, nil
+		}
+		select {
+		case n := <-steps:
+			f.Steps = []actors.TaskStep{{Seq: m.After + n, Step: engine.StepReport{Path: "0", Action: "wait", Success: true}}}
+		case <-time.After(m.Wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return f, nil
+	}
+	e := open(t, c, func(c *http.Config) { c.Heartbeat, c.WriteTimeout = 50*time.Millisecond, 200*time.Millisecond })
+	conn := e.dial(t, nil)
+	_, _ = io.WriteString(conn, eventsRequest)
+	lines := bufio.NewScanner(conn)
+	until := func(want string) (beats int) {
+		for lines.Scan() {
+			switch line := strings.TrimSpace(lines.Text()); line {
+			case ":":
+				beats++
+			case want:
+				return beats
+			}
+		}
+		t.Fatalf("%q did not come: %v", want, lines.Err())
+		return 0
+	}
+	for i := range 3 {
+		time.Sleep(200 * time.Millisecond)
+		go func() { steps <- 1 }()
+		if beats := until(fmt.Sprintf("id: %d", i+1)); beats < 2 {
+			t.Errorf("%d signs of life before event %d", beats, i+1)
+		}
+		until(`data: {"actionPath":"0","action":"wait","success":true,"durationMs":0}`)
+	}
+}
+
+// TestPanicInAStream ends the stream and not the process.
+func TestPanicInAStream(t *testing.T) {
+	c := &company{follow: func(_ context.Context, m *actors.Follow) (*actors.Followed, error) {
+		if m.Wait == 0 {
+			return &actors.Followed{Status: actors.TaskPending}, nil
+		}
+		panic("scripted")
+	}}
+	e := open(t, c)
+	conn := e.dial(t, nil)
+	_, _ = io.WriteString(conn, eventsRequest+"GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+	if all, err := io.ReadAll(conn); err != nil || !strings.Contains(string(all), `"status":"ok"`) {
+		t.Errorf("after the stream: %v: %s", err, all)
+	}
+}
+
+// TestFilesAreThereUntilTheTaskHasEnded, long after the request was answered.
+func TestFilesAreThereUntilTheTaskHasEnded(t *testing.T) {
+	for name, other := range map[string]bool{"its own": false, "an earlier request's": true} {
+		t.Run(name, func(t *testing.T) {
+			end := make(chan struct{})
+			c := &company{poll: func(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
+				select {
+				case <-end:
+					return &actors.Polled{Status: actors.TaskComplete}, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}}
+			if other {
+				c.start = func(context.Context, *actors.Execute) (*actors.Started, error) {
+					return &actors.Started{TaskID: "task_1"}, nil
+				}
+			}
+			e := open(t, c)
+			left := func() int {
+				dirs, err := os.ReadDir(e.uploads)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(dirs)
+			}
+			kind, body := form(
+				part{name: "payload", data: []byte(`{"async":true,"actions":[{"uploadFile":["#f","$file:0"]}]}`)},
+				part{name: "files", file: "a.txt", data: []byte("hello")})
+			if status, p := e.post(t, kind, bytes.NewReader(body.Bytes())); status != 200 || !*p.Success {
+				t.Fatalf("the answer is %d %+v", status, p)
+			}
+			if !other {
+				time.Sleep(20 * time.Millisecond)
+				if b, err := os.ReadFile(c.seen[0].Task.Files[0].Path); err != nil || string(b) != "hello" {
+					t.Errorf("the file while the task runs: %q, %v", b, err)
+				}
+				close(end)
+			}
+			eventually(t, "the files are removed", func() bool { return left() == 0 })
+		})
+	}
+}
