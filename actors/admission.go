@@ -40,7 +40,9 @@ func (a *admission) Receive(ctx actor.Context) {
 	defer recoverIn(ctx, a.node)
 	switch m := ctx.Message().(type) {
 	case *Execute:
-		a.onExecute(ctx, m)
+		a.onExecute(ctx, m, false)
+	case *attended:
+		a.onExecute(ctx, m.Execute, true)
 	case *counted:
 		a.onCounted(ctx, m)
 	case *giveBack:
@@ -55,7 +57,7 @@ func (a *admission) Receive(ctx actor.Context) {
 	}
 }
 
-func (a *admission) onExecute(ctx actor.Context, x *Execute) {
+func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 	limits, ok := a.node.cfg.Limits[x.Account.Plan]
 	if !ok {
 		ctx.Respond(refused(x, 0, refuse(engine.CodePlanRequired, "there is no plan "+quoted(string(x.Account.Plan)))))
@@ -66,7 +68,7 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute) {
 		ctx.Respond(refused(x, timeout, no))
 		return
 	}
-	adm := &admitted{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender()}
+	adm := &admitted{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
 	switch {
 	case a.usage == nil || !x.Task.Counts():
 		ctx.Send(a.node.pool, adm)

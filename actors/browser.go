@@ -24,8 +24,11 @@ type browser struct {
 	closed bool
 
 	upSince time.Time // the rest belongs to the worker
-	tasks   int
-	renewal *time.Timer
+	// restored: it was started for a session that had another one before, and
+	// no task of the session knows yet.
+	restored bool
+	tasks    int
+	renewal  *time.Timer
 }
 
 type (
@@ -86,7 +89,7 @@ func (b *browser) early(stable time.Duration) bool {
 func (w *worker) launch(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	live, cancel := context.WithCancel(context.Background())
-	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel}
+	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel, restored: w.session != nil}
 	w.browser = b
 	node, session := w.node, w.session
 	node.goes.Go(func() {
@@ -101,10 +104,7 @@ func (w *worker) launch(ctx actor.Context) {
 		}
 		m := &launched{browser: b}
 		if session != nil {
-			if err := restore(live, node, inst, session); err != nil && live.Err() == nil {
-				m.lost = true
-				node.log.Error().Err(err).Str("worker", b.worker).Msg("session lost: it could not be put back")
-			}
+			m.lost, m.err = b.restore(node, session)
 		}
 		root.Send(self, m)
 		select {
@@ -113,6 +113,23 @@ func (w *worker) launch(ctx actor.Context) {
 		case <-live.Done():
 		}
 	})
+}
+
+// restore puts the session's state into the browser. A browser that died of it
+// is one that could not be started; any other failure loses the session.
+func (b *browser) restore(n *nodeParts, session *actor.PID) (lost bool, err error) {
+	err = restore(b.ctx, n, b.inst, session)
+	if err == nil || b.ctx.Err() != nil {
+		return false, nil
+	}
+	select {
+	case <-b.inst.Gone():
+		b.close()
+		return false, err
+	default:
+		n.log.Error().Err(err).Str("worker", b.worker).Msg("session lost: it could not be put back")
+		return true, nil
+	}
 }
 
 func (w *worker) onLaunched(ctx actor.Context, m *launched) {
@@ -177,7 +194,7 @@ func (w *worker) suspend(ctx actor.Context) {
 	node.goes.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, node.cfg.Session.SaveTimeout)
 		defer cancel()
-		if err := keepState(ctx, node, inst, session); err != nil {
+		if err := keepSession(ctx, node, inst, session, &sessionKeep{Still: true}); err != nil {
 			node.log.Warn().Err(err).Str("worker", b.worker).Msg("session not saved")
 		}
 		root.Send(self, &suspended{browser: b})

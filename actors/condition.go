@@ -51,7 +51,6 @@ type order struct {
 	Intent  intent
 	ID      string // the session that the request names
 	Fresh   string // the id of the session that the request opens, if it opens one
-	Steps   bool   // there is something to play
 }
 
 // condition is all that decides what a worker does next. Its public state is

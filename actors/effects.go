@@ -45,7 +45,7 @@ func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
 	case efRest:
 		ctx.Send(w.session, &sessionRest{Timeout: w.sessionTimeout()})
 	case efForget:
-		w.endSession(ctx)
+		w.forgetSession(ctx)
 	case efSuspend:
 		w.suspend(ctx)
 	}
@@ -65,14 +65,11 @@ func (w *worker) answer(ctx actor.Context, eff efAnswer) {
 	switch {
 	case w.run == nil:
 		out = &engine.Outcome{End: eff.End}
-		if eff.End == engine.EndCompleted {
-			out.Data = nothing
-		}
 	default:
 		// A run that is over but for the saving of its session has an outcome
 		// that is worth more than what the worker could say.
 		if out = w.run.outcome(); out == nil {
-			out = &engine.Outcome{End: eff.End, Duration: time.Since(w.run.began)}
+			out = &engine.Outcome{End: eff.End, Duration: time.Since(w.run.since())}
 		}
 	}
 	ctx.Send(w.claim.Client, &Executed{
@@ -100,18 +97,37 @@ func (w *worker) openTimeout() time.Duration {
 }
 
 func (w *worker) openSession(ctx actor.Context, id string) {
-	var until time.Time
-	if w.spec.Owner == "" {
-		until = time.Now().Add(w.node.cfg.Session.MaxAge)
+	now := time.Now()
+	rec := sessionRecord{
+		ID: id, Account: w.claim.Execute.Account.ID, Worker: w.spec.ID, Timeout: w.openTimeout(), Started: now,
 	}
-	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(id, ctx.Self(), w.openTimeout(), until), "session/"+id)
+	if w.spec.Owner == "" {
+		rec.Until = now.Add(w.node.cfg.Session.MaxAge)
+	}
+	rec.Deadline = rec.rest(now)
+	w.spawnSession(ctx, rec, sessionState{Cache: engine.NewCache()})
+}
+
+func (w *worker) spawnSession(ctx actor.Context, rec sessionRecord, state sessionState) {
+	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(w.node, ctx.Self(), rec, state), "session/"+rec.ID)
 	if err != nil {
-		w.log.Error().Err(err).Str("session", id).Msg("session could not be spawned")
+		w.log.Error().Err(err).Str("session", rec.ID).Msg("session could not be spawned")
 	}
 	w.session = pid
 }
 
-func (w *worker) endSession(ctx actor.Context) {
+// forgetSession ends the session for good.
+func (w *worker) forgetSession(ctx actor.Context) {
+	if w.session != nil {
+		ctx.Send(w.session, &sessionForget{})
+		ctx.Poison(w.session)
+		w.session = nil
+	}
+}
+
+// leaveSession ends the actor of the session. What is on disk stays: the session
+// goes on where its worker comes back.
+func (w *worker) leaveSession(ctx actor.Context) {
 	if w.session != nil {
 		ctx.Stop(w.session)
 		w.session = nil

@@ -18,7 +18,9 @@ type admitted struct {
 	Timeout time.Duration // as the plan allows it
 	Counted time.Time     // when the daily count was taken; zero: it was not
 	Client  *actor.PID
-	Cause   Cause // it was cancelled before it came so far
+	// Attended: the client is asked before the task begins, see [attended].
+	Attended bool
+	Cause    Cause // it was cancelled before it came so far
 }
 
 // giveBack returns a daily count to the account.
@@ -32,11 +34,12 @@ type giveBack struct {
 // claim gives a task to a worker. The worker answers the client, or sends the
 // claim back to pool as declined.
 type claim struct {
-	Seq     uint64 // numbers the claims of one worker
-	Order   order
-	Execute *Execute
-	Timeout time.Duration
-	Client  *actor.PID
+	Seq      uint64 // numbers the claims of one worker
+	Order    order
+	Execute  *Execute
+	Timeout  time.Duration
+	Client   *actor.PID
+	Attended bool
 }
 
 // note tells pool what a worker has become. One that does not know of pool's
@@ -83,16 +86,38 @@ type launch struct{}
 
 // Between a worker and the session that holds it.
 
-// sessionBegin stops the timer while a task runs. Reply: [sessionBegun].
-type sessionBegin struct{ Timeout time.Duration }
+// sessionBegin stops the timer while a task runs. Reply: [sessionBegun], with
+// Wait when the session is on disk.
+type sessionBegin struct {
+	Timeout time.Duration // as the request says; zero: it does not
+	Task    time.Duration // how long the task may take
+	Wait    bool
+}
 
 // sessionBegun gives what the task shares with the session's others.
-type sessionBegun struct{ Cache *engine.Cache }
+type sessionBegun struct {
+	Cache *engine.Cache
+	Err   string // it is not on disk
+}
 
-// sessionKeep keeps a browser's state. Reply: [sessionKept], when it is kept.
+// sessionKeep keeps what a request has left. Reply: [sessionKept], when it is
+// on disk or cannot be.
 type (
-	sessionKeep struct{ State json.RawMessage }
-	sessionKept struct{}
+	sessionKeep struct {
+		State   json.RawMessage
+		Saved   bool          // there is a State; else the last one stays
+		Still   bool          // the timer runs on
+		Timeout time.Duration // as the request says; zero: it does not
+	}
+	sessionKept struct{ Err string }
+)
+
+// sessionErase removes the session from the disk. Reply: [sessionErased].
+// sessionForget does, too, and nobody waits.
+type (
+	sessionErase  struct{}
+	sessionErased struct{ Err string }
+	sessionForget struct{}
 )
 
 // sessionRecall asks for the state that was kept. Reply: [sessionRecalled].

@@ -24,7 +24,7 @@ func newJob(adm *admitted, now time.Time) *job {
 	t := adm.Execute.Task
 	j := &job{adm: adm, until: now.Add(min(t.QueueTimeout, engine.MaxQueueTimeout)), cause: adm.Cause}
 	j.order = order{
-		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: intentOf(t), Steps: len(t.Steps) > 0,
+		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: intentOf(t),
 	}
 	switch j.order.Intent {
 	case goOn, shut:

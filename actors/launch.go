@@ -84,22 +84,6 @@ func restore(ctx context.Context, n *nodeParts, inst engine.Instance, session *a
 	return nil
 }
 
-// keepState saves what a session needs should its browser die.
-func keepState(ctx context.Context, n *nodeParts, inst engine.Instance, session *actor.PID) error {
-	m := &sessionKeep{}
-	err := n.bounded(ctx, func() (err error) {
-		m.State, err = inst.Save(ctx)
-		return err
-	}, func() {})
-	if err != nil {
-		return fmt.Errorf("read the browser's state: %w", err)
-	}
-	if _, err := ask[sessionKept](ctx, n.system, session, m); err != nil {
-		return fmt.Errorf("keep the browser's state: %w", err)
-	}
-	return nil
-}
-
 // protect turns a panic into an error.
 func protect(f func() error) (err error) {
 	defer func() {

@@ -23,6 +23,12 @@ type nodeParts struct {
 	pool   *actor.PID
 	// admission stands between the edge and pool.
 	admission *actor.PID
+	// keys stands before it for requests that carry one.
+	keys *actor.PID
+	// tasks is where asynchronous tasks are.
+	tasks   *actor.PID
+	records *records
+	kept    map[string]*keptSession // by worker: what goes on from an earlier process
 
 	turns  chan struct{}  // held while a browser starts
 	goes   sync.WaitGroup // what runs beside the mailboxes
@@ -56,7 +62,15 @@ func Start(cfg Config) (*Node, error) {
 		cfg: cfg, log: cfg.Log, system: system,
 		pool:      system.NewLocalPID("node/pool"),
 		admission: system.NewLocalPID("node/admission"),
+		keys:      system.NewLocalPID("node/keys"),
+		tasks:     system.NewLocalPID("node/tasks"),
 		turns:     make(chan struct{}, cfg.Browser.Launches),
+	}
+	if parts.records, err = newRecords(cfg); err != nil {
+		return nil, fmt.Errorf("start the actors: %w", err)
+	}
+	if err := parts.recover(); err != nil {
+		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	parts.status.Store(&Status{Workers: len(cfg.Workers), Offline: len(cfg.Workers)})
 	t := &top{parts: parts, up: make(chan error, 1)}
@@ -94,6 +108,9 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID {
 		return n.system.NewLocalPID("node/worker/" + s.ID + "/browser")
 	}, time.Now())
+	for id, s := range n.kept { // before anybody asks for it
+		r.apply(note{Worker: id, State: Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
+	}
 	child("pool", func() actor.Actor {
 		return &pool{node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}}
 	})
@@ -105,6 +122,10 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 		adm.usage = persistence.NewUsage(n.cfg.Store)
 	}
 	child("admission", func() actor.Actor { return adm })
+	child("keys", func() actor.Actor {
+		return &keys{node: n, now: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}}
+	})
+	child("tasks", func() actor.Actor { return &tasks{node: n, live: map[string]*liveTask{}} })
 	for _, s := range n.cfg.Workers {
 		k := newWorker(s, n)
 		log := n.log.With().Str("worker", s.ID).Logger()
@@ -116,43 +137,16 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 }
 
 // Execute plays a task and returns its answer. When ctx ends first, the task is
-// cancelled wherever it is, and the answer, which comes soon, says so.
+// cancelled wherever it is, and the answer, which comes soon, says so. A task
+// with a key is not cancelled: its answer is for whoever asks again.
 func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
-	if m.TaskID == "" {
-		m = &Execute{TaskID: NewTaskID(time.Now()), Account: m.Account, Task: m.Task}
+	m = withID(m)
+	lost := func(no *Refusal) *Executed { return refused(m, 0, no) }
+	if m.Idempotency.Key != "" {
+		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, false}, lost)
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	q := put(n.parts.system, n.parts.admission, m)
-	defer q.forget()
-	gone := ctx.Done()
-	for {
-		select {
-		case got := <-q.asker.answer:
-			x, err := take[Executed](got)
-			if err != nil {
-				return n.lost(m), nil
-			}
-			return x, nil
-		case <-gone:
-			gone = nil // and now the answer to the cancellation
-			n.parts.system.Root.Send(n.parts.admission, &Cancel{TaskID: m.TaskID, Account: m.Account, Cause: CauseClient})
-		case <-n.ended:
-			select {
-			case got := <-q.asker.answer:
-				if x, err := take[Executed](got); err == nil {
-					return x, nil
-				}
-			default:
-			}
-			return n.lost(m), nil
-		}
-	}
+	return request(ctx, n, n.parts.admission, m, m, lost)
 }
-
-// lost answers a request that came when the node was about to end.
-func (n *Node) lost(m *Execute) *Executed { return refused(m, 0, refuse("draining", "")) }
 
 // Cancel ends a waiting or running task of the account.
 func (n *Node) Cancel(ctx context.Context, m *Cancel) (*Cancelled, error) {
@@ -174,7 +168,16 @@ func (n *Node) Ready() bool { return n.Status().Ready() }
 // interrupts the rest. It returns when no task runs any more. Calling it again
 // does no harm; with less grace it shortens what is left.
 func (n *Node) Drain(ctx context.Context, grace time.Duration) (*Drained, error) {
-	return askNode[Drained](ctx, n, n.parts.pool, &Drain{Grace: grace})
+	d, err := askNode[Drained](ctx, n, n.parts.pool, &Drain{Grace: grace})
+	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
+		if err == nil { // how the tasks ended is on disk, too
+			_, err = askNode[settled](ctx, n, who, &settle{})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 func askNode[T any](ctx context.Context, n *Node, to *actor.PID, m any) (*T, error) {
@@ -208,6 +211,7 @@ func (n *Node) end() {
 	done := make(chan struct{})
 	go func() { n.parts.goes.Wait(); close(done) }()
 	wait(done, stopTimeout, func() { n.parts.log.Error().Msg("a browser did not stop") })
+	n.parts.records.close()
 	n.parts.system.Shutdown()
 }
 
@@ -240,6 +244,18 @@ func recoverIn(ctx actor.Context, n *nodeParts) {
 	switch m := ctx.Message().(type) {
 	case *Execute:
 		ctx.Respond(refused(m, 0, no))
+	case *attended:
+		ctx.Respond(refused(m.Execute, 0, no))
+	case *keyed:
+		ctx.Respond(m.refused(no))
+	case *startTask:
+		ctx.Respond(&Started{TaskID: m.Execute.TaskID, Refusal: no})
+	case *Poll:
+		ctx.Respond(&Polled{Refusal: no})
+	case *Follow:
+		ctx.Respond(&Followed{Refusal: no})
+	case *begun:
+		ctx.Respond(&noted{})
 	case *admitted:
 		ctx.Send(m.Client, refused(m.Execute, m.Timeout, no))
 	case *Cancel:

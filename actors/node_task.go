@@ -2,24 +2,77 @@ package actors
 
 import (
 	"context"
-	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Start starts an asynchronous task. Its answer comes when a worker has the task
 // and the task is on disk. When ctx ends before that, the task is cancelled,
 // unless it carries a key.
 //
-// The files of the request are needed until the task has ended, see [Node.Poll].
+// The task's files are needed until it has ended: a [Poll] that waits says when.
 func (n *Node) Start(ctx context.Context, m *Execute) (*Started, error) {
-	return nil, errors.New("start a task: not built yet")
+	m = withID(m)
+	if m.Idempotency.Key != "" {
+		return request[Started](context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true}, func(no *Refusal) *Started {
+			return &Started{TaskID: m.TaskID, Refusal: no}
+		})
+	}
+	return request[Started](ctx, n, n.parts.tasks, m, &startTask{m}, func(no *Refusal) *Started {
+		return &Started{TaskID: m.TaskID, Refusal: no}
+	})
 }
 
 // Poll tells what has become of an asynchronous task.
 func (n *Node) Poll(ctx context.Context, m *Poll) (*Polled, error) {
-	return nil, errors.New("poll a task: not built yet")
+	return askNode[Polled](ctx, n, n.parts.tasks, m)
 }
 
 // Follow tells of the steps of an asynchronous task as they end.
 func (n *Node) Follow(ctx context.Context, m *Follow) (*Followed, error) {
-	return nil, errors.New("follow a task: not built yet")
+	return askNode[Followed](ctx, n, n.parts.tasks, m)
+}
+
+// withID gives a request that has none an identifier.
+func withID(m *Execute) *Execute {
+	if m.TaskID != "" {
+		return m
+	}
+	x := *m
+	x.TaskID = NewTaskID(time.Now())
+	return &x
+}
+
+// request sends a request and waits for its one answer. When ctx ends first, the
+// task is cancelled wherever it is, and the answer, which comes soon, says so. A
+// request that comes when the node is about to end is refused.
+func request[T any](ctx context.Context, n *Node, to *actor.PID, x *Execute, m any, lost func(*Refusal) *T) (*T, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	q := put(n.parts.system, to, m)
+	defer q.forget()
+	gone := ctx.Done()
+	for {
+		select {
+		case got := <-q.asker.answer:
+			if a, err := take[T](got); err == nil {
+				return a, nil
+			}
+			return lost(refuse("draining", "")), nil
+		case <-gone:
+			gone = nil // and now the answer to the cancellation
+			n.parts.system.Root.Send(n.parts.admission, &Cancel{TaskID: x.TaskID, Account: x.Account, Cause: CauseClient})
+		case <-n.ended:
+			select {
+			case got := <-q.asker.answer:
+				if a, err := take[T](got); err == nil {
+					return a, nil
+				}
+			default:
+			}
+			return lost(refuse("draining", "")), nil
+		}
+	}
 }

@@ -122,6 +122,7 @@ func (p *pool) send(ctx actor.Context, s *seat, j *job) {
 	p.roster.assign(s, j)
 	ctx.Send(s.pid, &claim{
 		Seq: s.seq, Order: j.order, Execute: j.adm.Execute, Timeout: j.adm.Timeout, Client: j.adm.Client,
+		Attended: j.adm.Attended,
 	})
 }
 

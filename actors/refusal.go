@@ -22,18 +22,20 @@ func refuse(code engine.Code, found string) *Refusal {
 		text  string
 		retry time.Duration
 	}{
-		engine.CodePlanRequired:      {"Plan does not allow this", 0},
-		engine.CodeForeignWorker:     {"Worker does not belong to this account", 0},
-		engine.CodeSessionLimit:      {"Session limit reached", 0},
-		engine.CodeNoWorkerAvailable: {"No workers available", soon},
-		engine.CodeWorkerBusy:        {"Worker is busy", soon},
-		engine.CodeWorkerReserved:    {"Worker is reserved", later},
-		engine.CodeWorkerOffline:     {"Worker offline", soon},
-		engine.CodeSessionMismatch:   {"Session mismatch", 0},
-		engine.CodeDailyLimit:        {"Daily task limit reached", 0},
-		engine.CodeTooManyWaiting:    {"Too many requests are waiting", 0},
-		engine.CodeDraining:          {"The service is stopping", later},
-		engine.CodeCancelled:         {"The task was cancelled before it began", 0},
+		engine.CodePlanRequired:        {"Plan does not allow this", 0},
+		engine.CodeForeignWorker:       {"Worker does not belong to this account", 0},
+		engine.CodeSessionLimit:        {"Session limit reached", 0},
+		engine.CodeNoWorkerAvailable:   {"No workers available", soon},
+		engine.CodeWorkerBusy:          {"Worker is busy", soon},
+		engine.CodeWorkerReserved:      {"Worker is reserved", later},
+		engine.CodeWorkerOffline:       {"Worker offline", soon},
+		engine.CodeSessionMismatch:     {"Session mismatch", 0},
+		engine.CodeDailyLimit:          {"Daily task limit reached", 0},
+		engine.CodeTooManyWaiting:      {"Too many requests are waiting", 0},
+		engine.CodeTaskNotFound:        {"Task not found", 0},
+		engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
+		engine.CodeDraining:            {"The service is stopping", later},
+		engine.CodeCancelled:           {"The task was cancelled before it began", 0},
 	}
 	t, ok := texts[code]
 	if !ok {

@@ -26,6 +26,7 @@ type run struct {
 
 	mu      sync.Mutex
 	over    bool
+	saving  bool // the task is over, and its session is being saved
 	out     *engine.Outcome
 	overdue *time.Timer
 	stuck   *time.Timer
@@ -82,9 +83,16 @@ func (r *run) unbind() {
 	}
 }
 
+// notSaved is what a client is told whose session would not come back as it is.
+const notSaved = "the session's state could not be saved: should its browser be restarted, it goes on from an earlier state"
+
+// outcome is what came of the task so far.
 func (r *run) outcome() *engine.Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.saving {
+		r.warn(notSaved)
+	}
 	return r.out
 }
 
@@ -95,6 +103,49 @@ func (r *run) played(out *engine.Outcome) {
 	r.out = out
 }
 
+// save says that the session is being saved, saved that this is over.
+func (r *run) save() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saving = true
+}
+
+func (r *run) saved(ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.saving && !ok {
+		r.warn(notSaved)
+	}
+	r.saving = false
+}
+
+// warn adds a warning to the outcome. The outcome itself belongs to the engine,
+// and may be on its way to a client already.
+func (r *run) warn(message string) {
+	out := *r.out
+	out.Warnings = append(out.Warnings[:len(out.Warnings):len(out.Warnings)], engine.Warning{Message: message})
+	r.out, r.saving = &out, false
+}
+
+// begin starts the time of a run that had to wait for something else first.
+func (r *run) begin(ctx context.Context, overdue, stuck time.Duration) {
+	r.mu.Lock()
+	r.began = time.Now()
+	r.mu.Unlock()
+	if ctx.Err() == nil {
+		r.bound(overdue, stuck)
+	}
+	if ctx.Err() != nil { // told to stop meanwhile: that bound must hold
+		r.bound(overdue-r.claim.Timeout, stuck-r.claim.Timeout)
+	}
+}
+
+func (r *run) since() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.began
+}
+
 // begin plays the claim beside the mailbox.
 func (w *worker) begin(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -102,9 +153,15 @@ func (w *worker) begin(ctx actor.Context) {
 	base, cancel := context.WithCancelCause(context.Background())
 	r := &run{claim: w.claim, began: time.Now(), cancel: cancel, post: func(m any) { root.Send(self, m) }}
 	w.run = r
-	w.browser.used()
 	r.bound(timeout+cfg.AnswerMargin, timeout+cfg.StopMargin)
-	p := &play{run: r, node: w.node, inst: w.browser.inst, session: w.session, keeps: w.mem.cond.keeps()}
+	p := &play{
+		run: r, node: w.node, inst: w.browser.inst, session: w.session, spec: w.spec,
+		leaves: w.mem.cond.kept(), closes: w.mem.cond.Order.Intent == shut,
+	}
+	if len(w.claim.Execute.Task.Steps) > 0 {
+		w.browser.used()
+		p.restored, w.browser.restored = w.browser.restored, false
+	}
 	w.node.goes.Go(func() {
 		defer cancel(nil)
 		how := p.play(base)
@@ -115,36 +172,79 @@ func (w *worker) begin(ctx actor.Context) {
 
 // play is what the goroutine of a run needs.
 type play struct {
-	run     *run
-	node    *nodeParts
-	inst    engine.Instance
-	session *actor.PID
-	keeps   bool
+	run      *run
+	node     *nodeParts
+	spec     WorkerSpec
+	inst     engine.Instance
+	session  *actor.PID
+	leaves   string // the session that holds the worker afterwards
+	closes   bool   // the session ends with the task
+	restored bool   // the browser is not the one that the session had last
 }
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
 	st := engine.Stage{Account: x.Account.ID, TaskID: x.TaskID, SaveFile: p.node.cfg.SaveFile}
 	if p.session != nil {
-		m := &sessionBegin{}
-		if x.Task.Session != nil {
-			m.Timeout = x.Task.Session.Timeout
-		}
-		s, err := ask[sessionBegun](base, p.node.system, p.session, m)
+		cache, err := p.beginSession(base)
 		if err != nil {
-			p.run.played(p.internal(fmt.Errorf("begin in the session: %w", err)))
+			p.run.played(p.unbegun(base, err))
 			return fine
 		}
-		st.Cache = s.Cache
+		st.Cache = cache
 	}
-	ctx, cancel := context.WithDeadline(base, p.run.began.Add(p.run.claim.Timeout))
+	if p.run.claim.Attended {
+		if err := p.announce(base, &st); err != nil {
+			p.run.played(p.unbegun(base, err))
+			return fine
+		}
+	}
+	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
 	defer cancel()
-	out, how := p.protected(ctx, st)
+	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fine
+	if len(x.Task.Steps) > 0 {
+		out, how = p.protected(ctx, st)
+	}
+	if p.restored && !out.Restored {
+		copied := *out
+		copied.Restored, out = true, &copied
+	}
 	p.run.played(out)
-	if how == fine && p.session != nil && p.keeps {
-		p.save(base)
+	if p.session != nil {
+		p.endSession(base, how)
 	}
 	return how
+}
+
+// announce tells the client that its task is about to begin, and waits for its
+// word: what is not on disk by then must not be played.
+func (p *play) announce(base context.Context, st *engine.Stage) error {
+	c := p.run.claim
+	ctx, cancel := context.WithTimeout(base, writeTimeout+unheeding)
+	defer cancel()
+	word, err := ask[noted](ctx, p.node.system, c.Client, &begun{&Executed{
+		TaskID: c.Execute.TaskID, WorkerID: p.spec.ID, WorkerName: p.spec.Name, SessionID: p.leaves, Timeout: c.Timeout,
+	}})
+	switch {
+	case err != nil:
+		return fmt.Errorf("announce a task: %w", err)
+	case !word.OK:
+		return errors.New("announce a task: it may not begin")
+	}
+	if root := p.node.system.Root; c.Execute.Task.Async {
+		st.OnStep = func(s engine.StepReport) { root.Send(c.Client, &stepEnded{s}) }
+	}
+	cfg := p.node.cfg.Browser
+	p.run.begin(base, c.Timeout+cfg.AnswerMargin, c.Timeout+cfg.StopMargin)
+	return nil
+}
+
+// unbegun is the outcome of a task that did not begin.
+func (p *play) unbegun(base context.Context, err error) *engine.Outcome {
+	if base.Err() != nil { // because somebody wanted its end
+		return &engine.Outcome{End: engine.EndOf(base)}
+	}
+	return p.internal(err)
 }
 
 // protected plays the task. A panic ends the task and not the process; who
@@ -163,19 +263,6 @@ func (p *play) protected(ctx context.Context, st engine.Stage) (out *engine.Outc
 		return out, crashed
 	default:
 		return out, fine
-	}
-}
-
-// save keeps the session's state. One that cannot be read leaves the last one in
-// place.
-func (p *play) save(base context.Context) {
-	bound := p.node.cfg.Session.SaveTimeout
-	p.run.bound(bound+p.node.cfg.Browser.AnswerMargin, bound+p.node.cfg.Browser.StopMargin)
-	// The task's cancellation is over with the task.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(base), bound)
-	defer cancel()
-	if err := keepState(ctx, p.node, p.inst, p.session); err != nil {
-		p.node.log.Warn().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("session not saved")
 	}
 }
 

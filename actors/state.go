@@ -62,12 +62,8 @@ func begin(c condition) (condition, []effect) {
 		do = append(do, efRename{From: c.Session, To: o.Fresh})
 		c.Session = o.Fresh
 	}
-	if c.Order.Steps {
-		c.Running = true
-		return c, append(do, efRun{})
-	}
-	c, more := finish(c, fine, false)
-	return c, append(do, more...)
+	c.Running = true // even with nothing to play: its session is written down
+	return c, append(do, efRun{})
 }
 
 // finish ends the claim: its answer, its session, its browser, in this order.

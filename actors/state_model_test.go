@@ -43,7 +43,7 @@ func (m *stateModel) event(c condition) event {
 	switch draw(16, "event") {
 	case 0, 1, 2, 3:
 		m.tasks++
-		o := order{Task: fmt.Sprint("t", m.tasks), Account: account, Steps: draw(4, "steps") > 0,
+		o := order{Task: fmt.Sprint("t", m.tasks), Account: account,
 			Intent: []intent{plain, open, goOn, shut, seize}[draw(5, "intent")]}
 		switch o.Intent {
 		case goOn, shut:

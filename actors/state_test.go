@@ -137,7 +137,7 @@ func argsOf(e effect) string {
 	}
 }
 
-// parseEvent reads "claim TASK ACCOUNT INTENT [id=…] [fresh=…] [empty]" and the
+// parseEvent reads "claim TASK ACCOUNT INTENT [id=…] [fresh=…]" and the
 // other events with their arguments.
 func parseEvent(line string) (event, error) {
 	f := strings.Fields(line)
@@ -149,15 +149,13 @@ func parseEvent(line string) (event, error) {
 	}
 	switch f[0] {
 	case "claim":
-		o := order{Task: arg(1), Account: arg(2), Intent: intent(arg(3)), Steps: true}
+		o := order{Task: arg(1), Account: arg(2), Intent: intent(arg(3))}
 		for _, a := range f[4:] {
 			switch k, v, _ := strings.Cut(a, "="); k {
 			case "id":
 				o.ID = v
 			case "fresh":
 				o.Fresh = v
-			case "empty":
-				o.Steps = false
 			default:
 				return nil, fmt.Errorf("unknown argument %q", a)
 			}

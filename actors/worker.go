@@ -36,6 +36,9 @@ type worker struct {
 
 func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
 	mem := &memory{cond: condition{Browser: down}}
+	if s := node.kept[spec.ID]; s != nil {
+		mem.cond.Session, mem.cond.Holder = s.rec.ID, s.rec.Account
+	}
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &worker{spec: spec, node: node, mem: mem, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
@@ -98,6 +101,9 @@ func (w *worker) Receive(ctx actor.Context) {
 func (w *worker) start(ctx actor.Context) {
 	w.mem.lives++
 	if w.mem.lives == 1 {
+		if s := w.node.kept[w.spec.ID]; s != nil {
+			w.spawnSession(ctx, s.rec, s.state)
+		}
 		w.apply(ctx, evLaunch{})
 		return
 	}
@@ -213,7 +219,7 @@ func (w *worker) abandon(ctx actor.Context) {
 	w.apply(ctx, evOverdue{})
 	w.apply(ctx, evFailed{})
 	w.browser.close()
-	w.endSession(ctx)
+	w.forgetSession(ctx)
 }
 
 // stop answers everybody, with what the end of the service means for them.
@@ -222,5 +228,5 @@ func (w *worker) stop(ctx actor.Context) {
 	w.apply(ctx, evInterrupt{})
 	w.apply(ctx, evStuck{})
 	w.browser.close()
-	w.endSession(ctx)
+	w.leaveSession(ctx)
 }

@@ -30,7 +30,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 			case *note:
 				e.said = append(e.said, "note "+string(m.State))
 				if m.State == Online && m.Seq == 0 && m.Ready {
-					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: order{Task: "t1", Steps: true},
+					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: order{Task: "t1"},
 						Execute: &Execute{TaskID: "t1", Task: &engine.Task{Steps: make([]engine.Step, 1)}}})
 				}
 			case *Executed:

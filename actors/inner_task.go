@@ -1,0 +1,35 @@
+package actors
+
+import "troupe/engine"
+
+// attended is an Execute whose sender waits for more than the answer: it is
+// asked before anything is played, and hears of each step of an asynchronous
+// task. Reply: [Executed], as for [Execute].
+type attended struct{ Execute *Execute }
+
+// begun says that a worker has the task and would begin. What has to be on disk
+// before anything is played can be written now. It is known by Executed as far as
+// it can be: without an outcome. Reply: [noted].
+type begun struct{ Executed *Executed }
+
+// noted answers [begun]: whether the task may begin.
+type noted struct{ OK bool }
+
+// stepEnded tells of one step of a task that goes on.
+type stepEnded struct{ Step engine.StepReport }
+
+// startTask asks for an asynchronous task. Reply: [Started].
+type startTask struct{ Execute *Execute }
+
+// taskSettled tells that nothing of a task needs to be written any more.
+type taskSettled struct{ Task string }
+
+// taskRetires tells that a task has nothing more to say than its record has.
+type taskRetires struct{ Task string }
+
+// settle asks for an answer when everything that has ended is on disk. Reply:
+// [settled].
+type (
+	settle  struct{}
+	settled struct{}
+)

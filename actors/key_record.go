@@ -1,0 +1,41 @@
+package actors
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// keepKey is how long the answer to a key is kept.
+const keepKey = 24 * time.Hour
+
+// keyRecord is what is on disk of a request with a key, from before it begins.
+type keyRecord struct {
+	Digest []byte    `json:"digest"`
+	TaskID string    `json:"taskId"`
+	Made   time.Time `json:"made"`
+	// Started answers the start of an asynchronous task, Executed any other. It
+	// has no outcome until the task has ended.
+	Started  *Started  `json:"started,omitempty"`
+	Executed *Executed `json:"executed,omitempty"`
+}
+
+// keyPath is where the record of a key is. Keys are the clients' words, so their
+// hashes stand for them.
+func keyPath(account, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "key/" + account + "/" + hex.EncodeToString(sum[:])
+}
+
+func (r *records) keepKey(ctx context.Context, account, key string, k keyRecord) error {
+	return keepJSON(ctx, r.plain, keyPath(account, key), account, k.Made.Add(keepKey), k)
+}
+
+func (r *records) key(ctx context.Context, account, key string) (*keyRecord, error) {
+	k := new(keyRecord)
+	if err := readJSON(ctx, r.plain, keyPath(account, key), k); err != nil {
+		return nil, err
+	}
+	return k, nil
+}

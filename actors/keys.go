@@ -1,0 +1,218 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// keys makes requests that carry a key safe to repeat. It stands before
+// admission: what is answered again counts for nothing.
+//
+// It knows the keys whose request goes on. All others are on disk, where they are
+// written before the task begins: so whatever happens, a key that was played is
+// never played again.
+type keys struct {
+	node  *nodeParts
+	now   map[[2]string]*keyedRequest // by account and key
+	tasks map[string]*keyedRequest
+	asked []*actor.PID // wait until nothing goes on
+}
+
+// keyed is a request with a key. Reply: [Started] when it is a start, else
+// [Executed].
+type keyed struct {
+	Execute *Execute
+	Start   bool
+}
+
+// keyedRequest is the first request of a key, with all who wait for its answer.
+type keyedRequest struct {
+	keyed
+	waiting []*actor.PID
+	rec     keyRecord
+	writing bool
+	answer  *Executed // came while the beginning was being written
+}
+
+type (
+	keyRead struct {
+		req *keyedRequest
+		rec *keyRecord
+		err error
+	}
+	keyNoted struct {
+		req *keyedRequest
+		run *actor.PID
+		err error
+	}
+	keyKept struct {
+		req *keyedRequest
+		err error
+	}
+)
+
+func (m *keyed) id() [2]string { return [2]string{m.Execute.Account.ID, m.Execute.Idempotency.Key} }
+
+func (k *keys) Receive(ctx actor.Context) {
+	defer recoverIn(ctx, k.node)
+	switch m := ctx.Message().(type) {
+	case *keyed:
+		k.onRequest(ctx, m)
+	case *keyRead:
+		k.onRead(ctx, m)
+	case *begun:
+		k.onBegun(ctx, m)
+	case *keyNoted:
+		k.onNoted(ctx, m)
+	case *Executed:
+		k.onExecuted(ctx, m)
+	case *keyKept:
+		if m.err != nil {
+			k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("answer to a key not written")
+		}
+		k.end(ctx, m.req, m.req.rec.Executed)
+	case *Started: // its task has written the key
+		if r := k.tasks[m.TaskID]; r != nil {
+			k.end(ctx, r, m)
+		}
+	case *settle:
+		k.asked = append(k.asked, ctx.Sender())
+		k.check(ctx)
+	}
+}
+
+func (k *keys) onRequest(ctx actor.Context, m *keyed) {
+	first := k.now[m.id()]
+	switch {
+	case first == nil:
+		r := &keyedRequest{keyed: *m, waiting: []*actor.PID{ctx.Sender()}}
+		k.now[m.id()] = r
+		root, self, read := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}
+		x := m.Execute
+		k.node.beside(func(c context.Context) (err error) {
+			read.rec, err = k.node.records.key(c, x.Account.ID, x.Idempotency.Key)
+			return err
+		}, func(err error) {
+			read.err = err
+			root.Send(self, read)
+		})
+	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
+		ctx.Respond(m.refused(refuse(engine.CodeIdempotencyMismatch, "")))
+	default:
+		first.waiting = append(first.waiting, ctx.Sender())
+	}
+}
+
+// refused is the answer that says so.
+func (m *keyed) refused(no *Refusal) any {
+	if m.Start {
+		return &Started{TaskID: m.Execute.TaskID, Refusal: no}
+	}
+	return refused(m.Execute, 0, no)
+}
+
+// onRead sends a request on its way, unless it was answered before.
+func (k *keys) onRead(ctx actor.Context, m *keyRead) {
+	r, rec := m.req, m.rec
+	switch {
+	case errors.Is(m.err, persistence.ErrNotFound):
+		k.tasks[r.Execute.TaskID] = r
+		if r.Start {
+			ctx.RequestWithCustomSender(k.node.tasks, &startTask{Execute: r.Execute}, ctx.Self())
+		} else {
+			ctx.RequestWithCustomSender(k.node.admission, &attended{Execute: r.Execute}, ctx.Self())
+		}
+	case m.err != nil:
+		k.node.log.Error().Err(m.err).Msg("key not read")
+		k.end(ctx, r, r.refused(refuse(engine.CodeInternal, "")))
+	case !bytes.Equal(rec.Digest, r.Execute.Idempotency.Digest) || r.Start != (rec.Started != nil):
+		k.end(ctx, r, r.refused(refuse(engine.CodeIdempotencyMismatch, "")))
+	case r.Start:
+		k.end(ctx, r, rec.Started)
+	default:
+		if rec.Executed.Outcome == nil { // it ran when its node ended
+			rec.Executed.Outcome = interrupted()
+		}
+		k.end(ctx, r, rec.Executed)
+	}
+}
+
+// onBegun writes the key down before its task begins.
+func (k *keys) onBegun(ctx actor.Context, m *begun) {
+	r := k.tasks[m.Executed.TaskID]
+	if r == nil || r.rec.TaskID != "" {
+		ctx.Respond(&noted{})
+		return
+	}
+	r.rec = keyRecord{
+		Digest: r.Execute.Idempotency.Digest, TaskID: r.Execute.TaskID, Made: time.Now(), Executed: m.Executed,
+	}
+	run := ctx.Sender()
+	k.write(ctx, r, func(err error) any { return &keyNoted{r, run, err} })
+}
+
+func (k *keys) write(ctx actor.Context, r *keyedRequest, then func(error) any) {
+	r.writing = true
+	root, self, rec, x := ctx.ActorSystem().Root, ctx.Self(), r.rec, r.Execute
+	k.node.beside(func(c context.Context) error {
+		return k.node.records.keepKey(c, x.Account.ID, x.Idempotency.Key, rec)
+	}, func(err error) { root.Send(self, then(err)) })
+}
+
+func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
+	m.req.writing = false
+	if m.err != nil {
+		k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("task not begun: its key could not be written down")
+	}
+	ctx.Send(m.run, &noted{OK: m.err == nil})
+	if x := m.req.answer; x != nil {
+		m.req.answer = nil
+		k.onExecuted(ctx, x)
+	}
+}
+
+// onExecuted takes the answer of the request. Only that of a task that a worker
+// had is kept: another try may have more luck than a refusal.
+func (k *keys) onExecuted(ctx actor.Context, x *Executed) {
+	r := k.tasks[x.TaskID]
+	switch {
+	case r == nil:
+	case x.Refusal != nil:
+		k.end(ctx, r, x)
+	case r.writing:
+		r.answer = x
+	default:
+		r.rec.Digest, r.rec.TaskID, r.rec.Executed = r.Execute.Idempotency.Digest, x.TaskID, x
+		if r.rec.Made.IsZero() {
+			r.rec.Made = time.Now()
+		}
+		k.write(ctx, r, func(err error) any { return &keyKept{r, err} })
+	}
+}
+
+// end answers all who wait.
+func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
+	delete(k.now, r.id())
+	delete(k.tasks, r.Execute.TaskID)
+	for _, who := range r.waiting {
+		ctx.Send(who, answer)
+	}
+	k.check(ctx)
+}
+
+func (k *keys) check(ctx actor.Context) {
+	if len(k.now) > 0 {
+		return
+	}
+	for _, who := range k.asked {
+		ctx.Send(who, &settled{})
+	}
+	k.asked = nil
+}

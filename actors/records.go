@@ -1,0 +1,83 @@
+package actors
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/persistence"
+)
+
+// writeTimeout bounds one change of what is on disk, whoever waits for it.
+const writeTimeout = 10 * time.Second
+
+// records is what the actors keep on disk. All its methods take time: none may
+// be called from a mailbox.
+type records struct {
+	store  persistence.Store
+	plain  *persistence.Shelf
+	sealed *persistence.Shelf // for what is the client's secret
+	close  func()
+}
+
+// newRecords keeps records where the configuration says, and in memory what it
+// says nothing of.
+func newRecords(cfg Config) (*records, error) {
+	r := &records{store: cfg.Store, close: func() {}}
+	if r.store == nil {
+		r.store = persistence.NewMemory()
+		r.close = func() { _ = r.store.Close() }
+	}
+	files, seal := cfg.Files, cfg.Seal
+	if files == nil {
+		files = persistence.NewMemoryFiles()
+	}
+	if seal == nil {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key) // never fails
+		var err error
+		if seal, err = persistence.NewSeal(key); err != nil {
+			return nil, fmt.Errorf("make a sealing key: %w", err)
+		}
+	}
+	r.plain = persistence.NewShelf(r.store, files)
+	r.sealed = r.plain.Sealed(seal)
+	return r, nil
+}
+
+// keepJSON writes a value that survives a loss of power.
+func keepJSON(ctx context.Context, s *persistence.Shelf, key, account string, expires time.Time, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return s.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Expires: expires, Durable: true})
+}
+
+func readJSON(ctx context.Context, s *persistence.Shelf, key string, v any) error {
+	b, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", key, err)
+	}
+	return nil
+}
+
+// beside reads or changes what is on disk beside the mailbox, and says when that
+// is over.
+func (n *nodeParts) beside(f func(context.Context) error, then func(error)) {
+	n.goes.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+		defer cancel()
+		err := protect(func() error { return f(ctx) })
+		if then != nil {
+			then(err)
+		} else if err != nil {
+			n.log.Error().Err(err).Msg("record not changed")
+		}
+	})
+}

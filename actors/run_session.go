@@ -1,0 +1,98 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// beginSession stops the session's timer and gives the cache that the task
+// shares with the session's others. Who is told of the session before the task
+// has ended must find it on disk.
+func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
+	c := p.run.claim
+	m := &sessionBegin{Task: c.Timeout, Wait: c.Attended}
+	if s := c.Execute.Task.Session; s != nil {
+		m.Timeout = s.Timeout
+	}
+	s, err := ask[sessionBegun](base, p.node.system, p.session, m)
+	if err == nil && s.Err != "" {
+		err = errors.New(s.Err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("begin in the session: %w", err)
+	}
+	return s.Cache, nil
+}
+
+// endSession writes down what the task leaves of its session before the client
+// has its answer. It takes no longer than it may: then the client is warned, and
+// the writing goes on.
+func (p *play) endSession(base context.Context, how ending) {
+	bound := p.node.cfg.Session.SaveTimeout
+	p.run.bound(bound+p.node.cfg.Browser.AnswerMargin, bound+p.node.cfg.Browser.StopMargin)
+	// The task's cancellation is over with the task.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(base), bound)
+	defer cancel()
+	var err error
+	switch {
+	case p.closes:
+		err = eraseSession(ctx, p.node, p.session)
+	case p.leaves != "":
+		p.run.save()
+		inst := p.inst
+		if how != fine { // nothing can be read from it
+			inst = nil
+		}
+		m := &sessionKeep{}
+		if s := p.run.claim.Execute.Task.Session; s != nil {
+			m.Timeout = s.Timeout
+		}
+		err = keepSession(ctx, p.node, inst, p.session, m)
+		p.run.saved(err == nil)
+	}
+	if err != nil {
+		p.node.log.Warn().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("session not saved")
+	}
+}
+
+// keepSession saves what a session needs should its browser die. Without a
+// browser the last state that was read stays.
+func keepSession(ctx context.Context, n *nodeParts, inst engine.Instance, session *actor.PID, m *sessionKeep) error {
+	var unread error
+	if inst != nil {
+		var state []byte
+		unread = n.bounded(ctx, func() (err error) {
+			state, err = inst.Save(ctx)
+			return err
+		}, func() {})
+		if m.Saved = unread == nil; m.Saved {
+			m.State = state
+		} else {
+			unread = fmt.Errorf("read the browser's state: %w", unread)
+		}
+	}
+	kept, err := ask[sessionKept](ctx, n.system, session, m)
+	if err == nil && kept.Err != "" {
+		err = errors.New(kept.Err)
+	}
+	if err != nil {
+		err = fmt.Errorf("keep the session: %w", err)
+	}
+	return errors.Join(unread, err)
+}
+
+func eraseSession(ctx context.Context, n *nodeParts, session *actor.PID) error {
+	e, err := ask[sessionErased](ctx, n.system, session, &sessionErase{})
+	if err == nil && e.Err != "" {
+		err = errors.New(e.Err)
+	}
+	if err != nil {
+		return fmt.Errorf("erase the session: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+const (
+	// lingering is how long a task's actor stays after the end, for those who
+	// follow its steps. After that polls are answered from the disk.
+	lingering = time.Minute
+	// keepAgain is how long after a failed attempt the end of a task is written
+	// again.
+	keepAgain = 5 * time.Second
+)
+
+// task is one asynchronous task. It sends the task to a worker as any client
+// does, writes it down before it begins and before its client hears of it, writes
+// down its end, and answers whoever asks meanwhile.
+type task struct {
+	node *nodeParts
+	x    *Execute
+
+	client *actor.PID // waits for Started
+	run    *actor.PID // waits for the word to begin
+	rec    taskRecord
+	out    *engine.Outcome // how it ended
+	noted  bool            // it is on disk
+	kept   bool            // its end is, too
+	again  *time.Timer
+
+	steps stepLog
+	waits map[*taskWait]struct{}
+}
+
+// taskWait is somebody who waits for news of the task.
+type taskWait struct {
+	who    *actor.PID
+	steps  bool // waits for a step, too
+	after  int
+	timer  *time.Timer
+	answer func() any
+}
+
+type (
+	taskNoted struct{ err error }
+	taskKept  struct{ err error }
+	keepIt    struct{}
+	waited    struct{ wait *taskWait }
+	retire    struct{}
+)
+
+func newTask(n *nodeParts, x *Execute, client *actor.PID) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &task{node: n, x: x, client: client, waits: map[*taskWait]struct{}{}}
+	})
+}
+
+func (t *task) Receive(ctx actor.Context) {
+	defer recoverIn(ctx, t.node)
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		ctx.RequestWithCustomSender(t.node.admission, &attended{Execute: t.x}, ctx.Self())
+	case *actor.Stopping:
+		t.stop(ctx)
+	case *begun:
+		if t.rec.ID != "" { // it has ended already
+			ctx.Respond(&noted{})
+			return
+		}
+		t.run = ctx.Sender()
+		t.claimed(ctx, m.Executed)
+	case *taskNoted:
+		t.onNoted(ctx, m.err)
+	case *stepEnded:
+		t.steps.add(m.Step)
+		t.wake(ctx)
+	case *Executed:
+		t.onEnd(ctx, m)
+	case *keepIt:
+		t.keep(ctx)
+	case *taskKept:
+		t.onKept(ctx, m.err)
+	case *Poll:
+		t.await(ctx, &taskWait{who: ctx.Sender(), answer: func() any { return t.polled() }}, m.Wait)
+	case *Follow:
+		w := &taskWait{who: ctx.Sender(), steps: true, after: m.After}
+		w.answer = func() any {
+			p := t.polled()
+			return &Followed{Status: p.Status, Refusal: p.Refusal, Steps: t.steps.after(w.after)}
+		}
+		t.await(ctx, w, m.Wait)
+	case *waited:
+		t.release(ctx, m.wait)
+	case *retire:
+		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
+	}
+}
+
+// claimed writes the task down: a worker has it.
+func (t *task) claimed(ctx actor.Context, x *Executed) {
+	t.rec = taskRecord{
+		ID: x.TaskID, Account: t.x.Account.ID, Node: t.node.cfg.Node, Status: TaskPending,
+		WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Timeout: x.Timeout, Started: time.Now(),
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	rec, key, started := t.rec, t.x.Idempotency, t.started()
+	t.node.beside(func(c context.Context) error {
+		both := []func() error{func() error { return t.node.records.keepTask(c, rec) }}
+		if key.Key != "" { // repeating the request must not start the task again
+			k := keyRecord{Digest: key.Digest, TaskID: rec.ID, Made: rec.Started, Started: started}
+			both = append(both, func() error { return t.node.records.keepKey(c, rec.Account, key.Key, k) })
+		}
+		return together(both, func(f func() error) error { return f() })
+	}, func(err error) { root.Send(self, &taskNoted{err}) })
+}
+
+func (t *task) started() *Started {
+	return &Started{
+		TaskID: t.rec.ID, WorkerID: t.rec.WorkerID, WorkerName: t.rec.WorkerName, SessionID: t.rec.SessionID, Timeout: t.rec.Timeout,
+	}
+}
+
+// onNoted lets the task begin and tells its client. What is not on disk is not
+// played: nobody would know of it after a restart.
+func (t *task) onNoted(ctx actor.Context, err error) {
+	if t.run != nil {
+		ctx.Send(t.run, &noted{OK: err == nil})
+	}
+	if err != nil {
+		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
+		t.refused(ctx, refuse(engine.CodeInternal, ""))
+		return
+	}
+	t.noted = true
+	t.tell(ctx, t.started())
+	if t.out != nil {
+		t.keep(ctx)
+	}
+}
+
+// onEnd takes the answer of the worker, or of whoever refused the task.
+func (t *task) onEnd(ctx actor.Context, x *Executed) {
+	switch {
+	case x.Refusal != nil:
+		t.refused(ctx, x.Refusal)
+		return
+	case t.client == nil && !t.noted: // it was refused, and did not begin
+		return
+	}
+	t.out = x.Outcome
+	t.rec.SessionID = x.SessionID
+	switch {
+	case t.rec.ID == "": // it ended before it could begin
+		t.claimed(ctx, x)
+	case t.noted:
+		t.keep(ctx)
+	}
+}
+
+func (t *task) refused(ctx actor.Context, no *Refusal) {
+	t.tell(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+	t.settled(ctx)
+	t.retires(ctx, 0)
+}
+
+func (t *task) tell(ctx actor.Context, s *Started) {
+	if t.client != nil {
+		ctx.Send(t.client, s)
+		t.client = nil
+	}
+}
+
+// keep writes down the end of the task.
+func (t *task) keep(ctx actor.Context) {
+	if t.rec.Ended.IsZero() {
+		t.rec.Status, t.rec.Ended = statusOf(t.out.End), time.Now()
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	rec, out := t.rec, t.out
+	t.node.beside(func(c context.Context) error { return t.node.records.endTask(c, rec, out) },
+		func(err error) { root.Send(self, &taskKept{err}) })
+}
+
+// onKept tells everybody who waits. When the end could not be written they hear
+// of it all the same; it is written when that is possible again.
+func (t *task) onKept(ctx actor.Context, err error) {
+	first := !t.kept
+	t.kept = true
+	if first {
+		t.wake(ctx)
+		t.settled(ctx)
+	}
+	if err == nil {
+		t.retires(ctx, lingering)
+		return
+	}
+	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")
+	if time.Since(t.rec.Ended) >= keepTask {
+		t.retires(ctx, 0)
+		return
+	}
+	t.after(ctx, keepAgain, &keepIt{})
+}
+
+func (t *task) settled(ctx actor.Context) {
+	ctx.Send(ctx.Parent(), &taskSettled{Task: t.x.TaskID})
+}
+
+func (t *task) retires(ctx actor.Context, d time.Duration) { t.after(ctx, d, &retire{}) }
+
+func (t *task) after(ctx actor.Context, d time.Duration, m any) {
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	t.again = time.AfterFunc(d, func() { root.Send(self, m) })
+}
+
+// status is what others see: a task has ended when its end is on disk.
+func (t *task) status() TaskStatus {
+	if t.kept {
+		return t.rec.Status
+	}
+	return TaskPending
+}
+
+func (t *task) polled() *Polled {
+	if !t.noted {
+		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(t.x.TaskID))}
+	}
+	p := &Polled{Status: t.status(), Executed: t.rec.executed(nil)}
+	if t.kept {
+		p.Executed.Outcome = t.out
+	}
+	return p
+}
+
+// await answers a question now if there is news, else when there is some, or
+// when the wait is over.
+func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
+	if !t.noted { // nobody can know of it
+		most = 0
+	}
+	if most <= 0 || t.news(w) {
+		ctx.Send(w.who, w.answer())
+		return
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	w.timer = time.AfterFunc(most, func() { root.Send(self, &waited{w}) })
+	t.waits[w] = struct{}{}
+}
+
+func (t *task) news(w *taskWait) bool { return t.kept || w.steps && t.steps.last > w.after }
+
+func (t *task) wake(ctx actor.Context) {
+	for w := range t.waits {
+		if t.news(w) {
+			t.release(ctx, w)
+		}
+	}
+}
+
+func (t *task) release(ctx actor.Context, w *taskWait) {
+	if _, ok := t.waits[w]; ok {
+		delete(t.waits, w)
+		w.timer.Stop()
+		ctx.Send(w.who, w.answer())
+	}
+}
+
+// stop answers whoever waits still.
+func (t *task) stop(ctx actor.Context) {
+	if t.again != nil {
+		t.again.Stop()
+	}
+	for w := range t.waits {
+		t.release(ctx, w)
+	}
+	t.tell(ctx, &Started{TaskID: t.x.TaskID, Refusal: refuse(engine.CodeDraining, "")})
+}

@@ -1,0 +1,170 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// keepTask is how long an asynchronous task is kept after its end.
+const keepTask = time.Hour
+
+// taskRecord is what is on disk of an asynchronous task. Its outcome has a
+// record of its own: after a restart all of these are read.
+type taskRecord struct {
+	ID         string        `json:"id"`
+	Account    string        `json:"account"`
+	Node       string        `json:"node,omitempty"`
+	Status     TaskStatus    `json:"status"`
+	WorkerID   string        `json:"workerId"`
+	WorkerName string        `json:"workerName"`
+	SessionID  string        `json:"sessionId,omitempty"`
+	Timeout    time.Duration `json:"timeout"`
+	Started    time.Time     `json:"started"`
+	Ended      time.Time     `json:"ended,omitzero"`
+}
+
+const (
+	taskPrefix    = "task/"
+	outcomePrefix = "outcome/"
+)
+
+// taskIDMost bounds what is looked for: an identifier that is longer is none of
+// ours.
+const taskIDMost = 64
+
+func statusOf(end engine.End) TaskStatus {
+	if end == engine.EndCompleted {
+		return TaskComplete
+	}
+	return TaskFailed
+}
+
+func (t *taskRecord) executed(out *engine.Outcome) *Executed {
+	return &Executed{
+		TaskID: t.ID, WorkerID: t.WorkerID, WorkerName: t.WorkerName, SessionID: t.SessionID, Timeout: t.Timeout, Outcome: out,
+	}
+}
+
+// expires says until when the record is kept. One of a task that has not ended
+// stays: the next start of the service says what has become of it.
+func (t *taskRecord) expires() time.Time {
+	if t.Ended.IsZero() {
+		return time.Time{}
+	}
+	return t.Ended.Add(keepTask)
+}
+
+func (r *records) keepTask(ctx context.Context, t taskRecord) error {
+	b, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("keep task %s: %w", t.ID, err)
+	}
+	_, err = r.store.Put(ctx, persistence.Write{Key: taskPrefix + t.ID, Value: b, Expires: t.expires(), Durable: true})
+	if err != nil {
+		return fmt.Errorf("keep task %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+// endTask keeps how a task ended: the outcome first, so that a record that says
+// "complete" always has one.
+func (r *records) endTask(ctx context.Context, t taskRecord, out *engine.Outcome) error {
+	if err := keepJSON(ctx, r.plain, outcomePrefix+t.ID, t.Account, t.expires(), out); err != nil {
+		return err
+	}
+	return r.keepTask(ctx, t)
+}
+
+// task reads a task of an account. Whether it belongs to somebody else or to
+// nobody must look the same.
+func (r *records) task(ctx context.Context, id, account string) (taskRecord, error) {
+	var t taskRecord
+	if len(id) > taskIDMost {
+		return t, persistence.ErrNotFound
+	}
+	rec, err := r.store.Get(ctx, taskPrefix+id)
+	if err != nil {
+		return t, err
+	}
+	if err := json.Unmarshal(rec.Value, &t); err != nil {
+		return t, fmt.Errorf("read task %s: %w", id, err)
+	}
+	if t.Account != account || !t.Ended.IsZero() && !time.Now().Before(t.expires()) {
+		return t, persistence.ErrNotFound
+	}
+	return t, nil
+}
+
+// poll reads what has become of a task that no actor knows of any more. One that
+// still runs by its record does not: its node has ended under it.
+func (r *records) poll(ctx context.Context, id, account string) (*Polled, error) {
+	t, err := r.task(ctx, id, account)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.Status == TaskPending {
+		return &Polled{Status: TaskFailed, Executed: t.executed(interrupted())}, nil
+	}
+	out := new(engine.Outcome)
+	if err := readJSON(ctx, r.plain, outcomePrefix+id, out); err != nil {
+		return nil, fmt.Errorf("read the outcome of %s: %w", id, err)
+	}
+	return &Polled{Status: t.Status, Executed: t.executed(out)}, nil
+}
+
+// interrupted is the outcome of a task whose node ended under it.
+func interrupted() *engine.Outcome { return &engine.Outcome{End: engine.EndInterrupted} }
+
+// recoverTasks writes down what has become of the tasks that ran when the node
+// ended: from now on they have failed, whatever happens next.
+func (n *nodeParts) recoverTasks(ctx context.Context) error {
+	list, err := n.records.store.List(ctx, taskPrefix)
+	if err != nil {
+		return fmt.Errorf("list the tasks: %w", err)
+	}
+	var lost []taskRecord
+	for _, r := range list {
+		var t taskRecord
+		if err := json.Unmarshal(r.Value, &t); err != nil {
+			n.log.Error().Err(err).Str("key", r.Key).Msg("task not read")
+			continue
+		}
+		if t.Status != TaskPending || t.Node != n.cfg.Node {
+			continue
+		}
+		t.Status, t.Ended = TaskFailed, time.Now()
+		lost = append(lost, t)
+	}
+	err = together(lost, func(t taskRecord) error { return n.records.endTask(ctx, t, interrupted()) })
+	if err != nil {
+		return fmt.Errorf("write down interrupted tasks: %w", err)
+	}
+	return nil
+}
+
+// together does the same for all, many at once: what is written at the same time
+// is synced together.
+func together[T any](all []T, f func(T) error) error {
+	errs := make([]error, len(all))
+	turns := make(chan struct{}, 64)
+	var wg sync.WaitGroup
+	for i, v := range all {
+		turns <- struct{}{}
+		wg.Go(func() {
+			errs[i] = f(v)
+			<-turns
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

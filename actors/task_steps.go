@@ -1,0 +1,49 @@
+package actors
+
+import "troupe/engine"
+
+// How much is kept of a task's steps for those who follow it late.
+const (
+	stepsMost     = 1000
+	stepBytesMost = 256 << 10
+	// A result that is larger is left out: the poll has it.
+	stepResultMost = 16 << 10
+)
+
+// stepLog keeps the last steps of a task, with their numbers.
+type stepLog struct {
+	steps []TaskStep
+	bytes int
+	last  int
+}
+
+func (l *stepLog) add(s engine.StepReport) {
+	if len(s.Result) > stepResultMost {
+		s.Result = nil
+	}
+	l.last++
+	l.steps = append(l.steps, TaskStep{Seq: l.last, Step: s})
+	l.bytes += weigh(s)
+	for len(l.steps) > stepsMost || l.bytes > stepBytesMost && len(l.steps) > 1 {
+		l.bytes -= weigh(l.steps[0].Step)
+		l.steps = l.steps[1:]
+	}
+}
+
+func weigh(s engine.StepReport) int {
+	n := len(s.Path) + len(s.Action) + len(s.Result) + len(s.Error)
+	for _, note := range s.Notes {
+		n += len(note)
+	}
+	return n
+}
+
+// after returns what is kept of the steps behind a number.
+func (l *stepLog) after(seq int) []TaskStep {
+	missing := l.last - max(seq, 0)
+	if missing <= 0 {
+		return nil
+	}
+	from := max(len(l.steps)-missing, 0)
+	return append([]TaskStep(nil), l.steps[from:]...)
+}
