@@ -191,7 +191,7 @@ func (c cookieIn) keys(to map[string]bool) {
 
 var _ = define(Action[[]cookieIn]{
 	Name: "setCookies", Group: "Cookies",
-	Doc: "Sets cookies. Each has `url`, `name` and `value`, and may have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate`, in seconds since the epoch; without one the cookie ends with the session.",
+	Doc: "Sets cookies. Each has `url`, `name` and `value`, and may have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate`, in seconds since the epoch; without one the cookie ends with the session. It is for the host of the URL alone, or with a `domain` that begins with a dot for the hosts below it, too.",
 	Value: Shape[[]cookieIn]{
 		Words: "array of cookies", Schema: `{"type":"array","items":` + cookieShape.Schema + `,"minItems":1,"maxItems":500}`,
 		read: func(d *decoder, n *node) []cookieIn {
@@ -245,6 +245,9 @@ func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
 		if *f.to, err = f.from.Expand(r.cache); err != nil {
 			return out, err
 		}
+	}
+	if u, err := url.Parse(out.URL); out.Domain != "" && err == nil && !domainMatches(u.Hostname(), out.Domain) {
+		return out, Problemf(CodeInvalidValue, "Cookie %q was not accepted for %s: the domain %s is another one", short(out.Name, 100), out.URL, short(out.Domain, 200))
 	}
 	probe := http.Cookie{Name: out.Name, Value: "x"}
 	if probe.Valid() != nil && out.Name != "" {

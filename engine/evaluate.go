@@ -30,25 +30,25 @@ var _ = define(Action[Text]{
 		if err != nil {
 			return nil, err
 		}
-		var frame any
-		if place != nil {
-			frame = place
-		}
 		t, err := r.tab(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if r.input || r.script && t.Loading() {
-			// What came before may be taking the page elsewhere: the script
-			// belongs to where it goes.
-			if _, err := r.call(ctx, s, Call{Fn: "settled"}); err != nil {
-				return nil, err
-			}
+		// What came before may be taking the page elsewhere: the script belongs
+		// to where it goes.
+		switch {
+		case place != nil:
+			_, err = r.call(ctx, s, Call{Fn: "frame"})
+		case r.input || r.script && t.Loading():
+			_, err = r.call(ctx, s, Call{Fn: "settled"})
+		}
+		if err != nil {
+			return nil, err
 		}
 		r.script = true
 		sctx, cancel := r.strict(ctx)
 		defer cancel()
-		res, err := t.Evaluate(sctx, script, saved, frame)
+		res, err := t.Evaluate(sctx, script, saved, place != nil)
 		switch {
 		case errors.Is(err, browser.ErrNewDocument):
 			// The script has left its page; that is no reason to run it again

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -22,7 +24,8 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 //
 //	-- page.html --            a page, served under its name
 //	-- file a.txt --           a file of the request: $file:0 is the first
-//	-- case what is shown --   a request; {{url}} is the server, {{other}} the same server as another origin
+//	-- case what is shown --   a request; {{url}} is the server, {{other}} the same server as another origin,
+//	                           {{soon}} a time in a month, in seconds since the epoch
 //	-- want --                 what its answer must hold
 //
 // In want, each field must be in the answer with that value: "data" as a whole,
@@ -49,6 +52,8 @@ type scriptCase struct {
 	name, task, want string
 	tags             []string
 }
+
+var soon = strconv.FormatInt(time.Now().Add(30*24*time.Hour).Unix(), 10)
 
 var tagged = regexp.MustCompile(`^(.*?)((?: \[[a-z ]+\])*)$`)
 
@@ -107,7 +112,7 @@ func TestScripts(t *testing.T) {
 				}
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
-					fill := strings.NewReplacer("{{url}}", base, "{{other}}", other)
+					fill := strings.NewReplacer("{{url}}", base, "{{other}}", other, "{{soon}}", soon)
 					runCase(t, fill.Replace(c.task), fill.Replace(c.want), files)
 				})
 			}

@@ -265,6 +265,10 @@ func (r *responses) ends(t *Tab, id network.RequestID, err error) {
 	}
 	r.mu.Unlock()
 	for _, w := range q.wanted {
+		if err != nil && noContent(q.status) {
+			w.end(nil, nil) // the browser cancels what has no body to read
+			continue
+		}
 		if err != nil {
 			w.end(nil, err)
 			continue
@@ -293,3 +297,6 @@ func (r *responses) ends(t *Tab, id network.RequestID, err error) {
 		}()
 	}
 }
+
+// noContent reports whether answers of a status never have a body.
+func noContent(status int64) bool { return status == 204 || status == 205 || status == 304 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -28,8 +27,9 @@ var ErrNoFrameWorld = errors.New("the frame has no document to run a script in")
 
 // Evaluate runs a script as the body of an async function in the page's own
 // world and returns its value as JSON. saved is what the script sees as `saved`:
-// one JSON object, or nothing.
-func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage, frame any) (json.RawMessage, error) {
+// one JSON object, or nothing. With inFrame the page is that of the frame that
+// the page script has chosen.
+func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage, inFrame bool) (json.RawMessage, error) {
 	if len(saved) == 0 {
 		saved = json.RawMessage("{}")
 	}
@@ -38,8 +38,8 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	expr := "(async(saved)=>{" + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s.length>" + strconv.Itoa(MaxReply) + "?s.length:s})"
 	yes := true
 	p := runtime.EvaluateParams{Expression: expr, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &yes}
-	if frame != nil {
-		world, err := t.frameWorld(ctx, frame)
+	if inFrame {
+		world, err := t.frameWorld(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -79,26 +79,12 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 // frameWorld finds the page's own world in a frame of the same origin. Worlds
 // are only told of while the Runtime domain is on, so it is switched on for as
 // long as that takes.
-func (t *Tab) frameWorld(ctx context.Context, frame any) (runtime.ExecutionContextID, error) {
-	b, err := json.Marshal(frame)
-	if err != nil {
-		return 0, fmt.Errorf("encoding the frame's place: %w", err)
-	}
-	world, first, err := t.enter(ctx)
+func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error) {
+	frame, err := t.chosen(ctx)
 	if err != nil {
 		return 0, err
 	}
-	var handle struct {
-		Result runtime.RemoteObject `json:"result"`
-	}
-	yes := true
-	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: first + object + ".frameElement(" + string(b) + ")", ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes,
-	}, &handle)
-	if err != nil {
-		return 0, err
-	}
-	if handle.Result.ObjectID == "" {
+	if frame == "" {
 		return 0, ErrNoFrameWorld
 	}
 	var node struct {
@@ -106,7 +92,7 @@ func (t *Tab) frameWorld(ctx context.Context, frame any) (runtime.ExecutionConte
 			FrameID string `json:"frameId"`
 		} `json:"node"`
 	}
-	if err := t.s.call(ctx, "DOM.describeNode", map[string]any{"objectId": handle.Result.ObjectID}, &node); err != nil {
+	if err := t.s.call(ctx, "DOM.describeNode", map[string]any{"objectId": frame}, &node); err != nil {
 		return 0, err
 	}
 	worlds := make(chan runtime.EventExecutionContextCreated, 256)

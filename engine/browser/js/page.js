@@ -103,10 +103,32 @@ T.unroll = async (a) => {
 // T.where(): the page's address and title.
 T.where = () => ({ v: { url: location.href, title: document.title } });
 
-// T.frameElement([target…]): the frame that a place leads to, as an element.
-T.frameElement = (place) => {
-  const why = {};
-  try { const d = enter(place, why); return (d && dom.view(d).frameElement) ?? null; } catch { return null; }
+// T.frame({in, ms}): waits until the frame that a place leads to has its document.
+// T.element() gives the frame then. One that still arrives is taken after a
+// second: it may wait for something that never comes.
+T.frame = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {}, since = now();
+  const r = await until(a.ms, () => {
+    delete why.e;
+    const doc = enter(a.in, why);
+    if (!doc) return undefined;
+    const f = dom.view(doc).frameElement;
+    if (begins(f, doc) || dom.state(doc) === 'loading' && now() - since < 1000) {
+      why.e = `Iframe not found: "${a.in[a.in.length - 1].a}" is still loading`;
+      return undefined;
+    }
+    chosenElement = f;
+    return done;
+  });
+  return r ?? late('element_not_found', why.e + `, within ${a.of}ms`);
+};
+
+// Whether a frame still has the blank document that every frame begins with.
+const begins = (f, doc) => {
+  if (dom.view(doc).location.href !== 'about:blank') return false;
+  const src = (dom.attribute(f, 'src') || '').trim();
+  return dom.hasAttribute(f, 'srcdoc') || src !== '' && !/^(about:blank|javascript:)/i.test(src);
 };
 
 // T.settled({}): whether the page stays where it is.
