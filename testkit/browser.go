@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,9 @@ type Browser struct {
 	once   sync.Once
 	using  atomic.Int32 // Play and Reset must not meet
 
-	mu     sync.Mutex
-	traces []string
+	mu       sync.Mutex
+	traces   []string
+	restored bool // no task has been played since a session's state was put back
 }
 
 // Worker returns the worker that the browser belongs to.
@@ -32,6 +34,8 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *en
 	b.mu.Lock()
 	before := b.traces
 	b.traces = append(b.traces[:len(b.traces):len(b.traces)], st.TaskID)
+	restored := b.restored
+	b.restored = false
 	b.mu.Unlock()
 	call := Call{Browser: b, Task: t, Stage: st}
 	e := b.engine
@@ -48,7 +52,12 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *en
 		defer e.mu.Unlock()
 		e.plays = append(e.plays, Played{Worker: b.worker, Task: st.TaskID, Began: began, Ended: time.Now()})
 	}()
-	return s.play(ctx, call, before)
+	out := s.play(ctx, call, before)
+	if out != nil && restored {
+		copied := *out
+		copied.Restored, out = true, &copied
+	}
+	return out
 }
 
 // use notes that the browser is in use and returns what ends that.
@@ -77,16 +86,32 @@ func (b *Browser) Reset(ctx context.Context) error {
 		return err
 	}
 	b.mu.Lock()
-	b.traces = nil
+	b.traces, b.restored = nil, false
 	b.mu.Unlock()
 	return r.Err
 }
 
 // Save is part of [engine.Instance].
-func (b *Browser) Save(context.Context) (json.RawMessage, error) {
+func (b *Browser) Save(ctx context.Context) (json.RawMessage, error) {
+	e := b.engine
+	e.mu.Lock()
+	var r Save
+	if next := e.saves[b.worker]; len(next) > 0 {
+		r, e.saves[b.worker] = next[0], next[1:]
+	}
+	e.mu.Unlock()
+	if err := pause(ctx, r.Takes); err != nil {
+		return nil, err
+	}
+	select {
+	case <-b.gone:
+		return nil, errScripted
+	default:
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return json.Marshal(b.traces)
+	state, err := json.Marshal(b.traces)
+	return state, errors.Join(err, r.Err)
 }
 
 // Restore is part of [engine.Instance].
@@ -99,6 +124,7 @@ func (b *Browser) Restore(_ context.Context, state json.RawMessage) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.restored = true
 	return json.Unmarshal(state, &b.traces)
 }
 

@@ -28,6 +28,7 @@ type Engine struct {
 	launches map[string]int
 	failing  map[string]int
 	resets   map[string][]Reset
+	saves    map[string][]Save
 	restores map[string]error
 	plays    []Played
 	faults   []string
@@ -45,7 +46,7 @@ type Played struct {
 func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
-		failing: map[string]int{}, resets: map[string][]Reset{}, restores: map[string]error{},
+		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{},
 	}
 }
 
@@ -75,6 +76,14 @@ func (e *Engine) OnReset(worker string, r ...Reset) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resets[worker] = append(e.resets[worker], r...)
+}
+
+// OnSave sets how the state of the worker's browser is read the next times, in
+// this order.
+func (e *Engine) OnSave(worker string, s ...Save) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.saves[worker] = append(e.saves[worker], s...)
 }
 
 // FailRestores makes every restoring of a session on the worker fail.

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/persistence"
@@ -22,6 +20,7 @@ type Options struct {
 	Specs   []actors.WorkerSpec  // further ones
 	Engine  *Engine              // nil: a new one
 	Store   persistence.Store    // nil: one in memory
+	Files   persistence.Files    // nil: in memory
 	Config  func(*actors.Config) // changes the rest of the configuration
 	Cold    bool                 // do not wait until every worker is online
 }
@@ -32,9 +31,13 @@ type Kit struct {
 	Node   *actors.Node
 	Engine *Engine
 	Store  persistence.Store
+	Files  persistence.Files
 
-	bubble bool
-	tasks  atomic.Int64
+	options Options
+	seal    *persistence.Seal
+	disk    *disk // what the present node has of the store and the files
+	bubble  bool
+	tasks   atomic.Int64
 
 	mu     sync.Mutex
 	states map[string]actors.WorkerInfo
@@ -66,32 +69,22 @@ func New(t testing.TB, o Options) *Kit {
 
 func start(t testing.TB, o Options, bubble bool) *Kit {
 	t.Helper()
-	k := &Kit{T: t, Engine: o.Engine, Store: o.Store, bubble: bubble,
-		states: map[string]actors.WorkerInfo{}, news: make(chan struct{})}
+	k := &Kit{T: t, Engine: o.Engine, Store: o.Store, Files: o.Files, options: o, bubble: bubble}
 	if k.Engine == nil {
 		k.Engine = NewEngine()
 	}
 	if k.Store == nil {
 		k.Store = persistence.NewMemory()
 	}
-	cfg := actors.Config{Engine: k.Engine, Store: k.Store, Workers: o.Specs, OnChange: k.hear, Log: zerolog.Nop()}
-	for i := range o.Workers {
-		n := strconv.Itoa(i + 1)
-		cfg.Workers = append(cfg.Workers, actors.WorkerSpec{ID: "w" + n, Name: "worker-" + n})
+	if k.Files == nil {
+		k.Files = persistence.NewMemoryFiles()
 	}
-	if o.Config != nil {
-		o.Config(&cfg)
-	}
-	node, err := actors.Start(cfg)
+	seal, err := persistence.NewSeal(make([]byte, 32))
 	if err != nil {
 		t.Fatalf("start the kit: %v", err)
 	}
-	k.Node = node
-	if !o.Cold {
-		for _, w := range cfg.Workers {
-			k.Until(w.ID, actors.Online)
-		}
-	}
+	k.seal = seal
+	k.boot()
 	return k
 }
 
@@ -124,10 +117,13 @@ func (k *Kit) Settle() {
 	synctest.Wait()
 }
 
-// hear takes note of a change of a worker.
-func (k *Kit) hear(w actors.WorkerInfo) {
+// hear takes note of a change of a worker. What an earlier node says is late.
+func (k *Kit) hear(d *disk, w actors.WorkerInfo) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if d != k.disk {
+		return
+	}
 	k.states[w.ID] = w
 	close(k.news)
 	k.news = make(chan struct{})
@@ -146,19 +142,27 @@ func (k *Kit) Worker(id string) actors.WorkerInfo {
 // Until waits until a worker is in a state. It returns at once if it is.
 func (k *Kit) Until(worker string, s actors.State) {
 	k.T.Helper()
+	k.until(worker, "become "+string(s), func(now actors.State) bool { return now == s })
+}
+
+func (k *Kit) until(worker, what string, is func(actors.State) bool) {
+	k.T.Helper()
 	most := time.NewTimer(patience)
 	defer most.Stop()
 	for {
 		k.mu.Lock()
 		now, news := k.states[worker].State, k.news
 		k.mu.Unlock()
-		if now == s || now == "" && s == actors.Offline {
+		if now == "" {
+			now = actors.Offline
+		}
+		if is(now) {
 			return
 		}
 		select {
 		case <-news:
 		case <-most.C:
-			k.T.Fatalf("%s is %s and does not become %s", worker, now, s)
+			k.T.Fatalf("%s is %s and does not %s", worker, now, what)
 		}
 	}
 }
@@ -179,16 +183,30 @@ func (k *Kit) newTask() string { return "task_" + strconv.FormatInt(k.tasks.Add(
 
 // Start sends a task that goes as the script says, and does not wait for it.
 func (k *Kit) Start(a actors.Account, t *engine.Task, s Script) *Request {
-	id := k.newTask()
-	k.Engine.Script(id, s)
+	return k.Send(&actors.Execute{Account: a, Task: t}, s)
+}
+
+// Send is Start for a whole message. It gives the task an id if it has none.
+func (k *Kit) Send(x *actors.Execute, s Script) *Request {
+	x = k.scripted(x, s)
 	ctx, leave := context.WithCancel(context.Background())
-	r := &Request{ID: id, Account: a, kit: k, leave: leave, done: make(chan struct{})}
+	r := &Request{ID: x.TaskID, Account: x.Account, kit: k, leave: leave, done: make(chan struct{})}
+	node := k.Node
 	go func() {
 		defer close(r.done)
 		defer leave()
-		r.answer, r.err = k.Node.Execute(ctx, &actors.Execute{TaskID: id, Account: a, Task: t})
+		r.answer, r.err = node.Execute(ctx, x)
 	}()
 	return r
+}
+
+func (k *Kit) scripted(x *actors.Execute, s Script) *actors.Execute {
+	copied := *x
+	if copied.TaskID == "" {
+		copied.TaskID = k.newTask()
+	}
+	k.Engine.Script(copied.TaskID, s)
+	return &copied
 }
 
 // Do sends a task and waits for its answer.

@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"troupe/engine"
@@ -18,6 +19,8 @@ type Script struct {
 	Hang    bool            // does not heed its context: only the browser's end ends it
 	// Do, when set, is played instead of all of the above.
 	Do func(ctx context.Context, c Call) *engine.Outcome
+	// Steps are told of while the task goes on, evenly over its time.
+	Steps int
 }
 
 // Call is what a script is played on.
@@ -46,6 +49,12 @@ type Reset struct {
 	Hang  bool // does not heed its context
 }
 
+// Save says how the state of a session is read from its browser.
+type Save struct {
+	Takes time.Duration
+	Err   error
+}
+
 func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outcome {
 	if s.Do != nil {
 		return s.Do(ctx, c)
@@ -55,7 +64,12 @@ func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outco
 	if s.Hang {
 		done = nil
 	}
-	over := time.NewTimer(s.Takes)
+	for i := range s.Steps {
+		if pause(ctx, s.Takes/time.Duration(s.Steps+1)) == nil && c.Stage.OnStep != nil {
+			c.Stage.OnStep(engine.StepReport{Path: strconv.Itoa(i), Action: "scripted", Success: true})
+		}
+	}
+	over := time.NewTimer(s.Takes - time.Since(began))
 	defer over.Stop()
 	if s.Hang {
 		over.Stop()

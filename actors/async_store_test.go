@@ -1,0 +1,84 @@
+package actors_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+// slowStore is a store whose durable writes take a while or fail.
+type slowStore struct {
+	persistence.Store
+	takes time.Duration
+	fails atomic.Pointer[string] // keys that begin so cannot be written
+}
+
+func (s *slowStore) fail(prefix string) { s.fails.Store(&prefix) }
+
+func (s *slowStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	time.Sleep(s.takes)
+	if p := s.fails.Load(); p != nil && strings.HasPrefix(w.Key, *p) {
+		return 0, errors.New("the disk is full")
+	}
+	return s.Store.Put(ctx, w)
+}
+
+func TestAsyncTaskIsOnDiskBeforeItIsPlayedOrAcknowledged(t *testing.T) {
+	store := &slowStore{Store: persistence.NewMemory(), takes: time.Second}
+	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
+		began := time.Now()
+		s := k.StartAsync(anna, testkit.Task(testkit.Within(5*time.Second)), lasting(4*time.Second))
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("acknowledged after %v", took)
+		}
+		if r, err := store.Get(context.Background(), "task/"+s.TaskID); err != nil || !bytes.Contains(r.Value, []byte(`"pending"`)) {
+			t.Errorf("record %s, %v", r.Value, err)
+		}
+		k.WantPoll(anna, s.TaskID, time.Minute, actors.TaskComplete) // its time counts from its beginning
+		if p := k.Engine.Plays()[0]; p.Began.Sub(began) != time.Second {
+			t.Errorf("played after %v", p.Began.Sub(began))
+		}
+		if took := time.Since(began); took != 7*time.Second { // and the outcome, and the record
+			t.Errorf("complete after %v", took)
+		}
+	})
+}
+
+func TestAsyncTaskThatCannotBeWrittenDownIsNotPlayed(t *testing.T) {
+	store := &slowStore{Store: persistence.NewMemory()}
+	store.fail("")
+	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
+		x := k.SendAsync(&actors.Execute{Account: anna, Task: testkit.Task()}, second)
+		if x.Refusal == nil || x.Refusal.Code != engine.CodeInternal {
+			t.Errorf("%+v", x)
+		}
+		k.Settle()
+		if n := len(k.Engine.Plays()); n != 0 {
+			t.Errorf("%d tasks were played", n)
+		}
+		notFound(k, anna, x.TaskID)
+		k.Until("w1", actors.Online)
+
+		// The end of one that was begun is written when that is possible again.
+		store.fail("outcome/")
+		s := k.StartAsync(anna, testkit.Task(), second)
+		k.WantPoll(anna, s.TaskID, 2*time.Second, actors.TaskComplete)
+		time.Sleep(5 * time.Minute)
+		k.WantPoll(anna, s.TaskID, 0, actors.TaskComplete)
+		k.Settle()
+		store.fails.Store(nil)
+		time.Sleep(time.Minute)
+		k.Crash()
+		k.Boot()
+		k.WantPoll(anna, s.TaskID, 0, actors.TaskComplete)
+	})
+}
