@@ -18,14 +18,14 @@ import (
 // slowStore is a store whose durable writes take a while or fail.
 type slowStore struct {
 	persistence.Store
-	takes time.Duration
+	takes atomic.Int64
 	fails atomic.Pointer[string] // keys that begin so cannot be written
 }
 
 func (s *slowStore) fail(prefix string) { s.fails.Store(&prefix) }
 
 func (s *slowStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
-	time.Sleep(s.takes)
+	time.Sleep(time.Duration(s.takes.Load()))
 	if p := s.fails.Load(); p != nil && strings.HasPrefix(w.Key, *p) {
 		return 0, errors.New("the disk is full")
 	}
@@ -33,7 +33,8 @@ func (s *slowStore) Put(ctx context.Context, w persistence.Write) (uint64, error
 }
 
 func TestAsyncTaskIsOnDiskBeforeItIsPlayedOrAcknowledged(t *testing.T) {
-	store := &slowStore{Store: persistence.NewMemory(), takes: time.Second}
+	store := &slowStore{Store: persistence.NewMemory()}
+	store.takes.Store(int64(time.Second))
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		s := k.StartAsync(anna, testkit.Task(testkit.Within(5*time.Second)), lasting(4*time.Second))

@@ -191,7 +191,8 @@ var keyRows = []asyncRow{
 }
 
 func TestKeyIsOnDiskBeforeItsTaskBegins(t *testing.T) {
-	store := &slowStore{Store: persistence.NewMemory(), takes: time.Second}
+	store := &slowStore{Store: persistence.NewMemory()}
+	store.takes.Store(int64(time.Second))
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		k.WantEnd(k.Send(with("k", "d", anna), second), engine.EndCompleted)

@@ -118,7 +118,15 @@ func (b *Browser) Save(ctx context.Context) (json.RawMessage, error) {
 func (b *Browser) Restore(_ context.Context, state json.RawMessage) error {
 	b.engine.mu.Lock()
 	err := b.engine.restores[b.worker]
+	dies := b.engine.dying[b.worker] > 0
+	if dies {
+		b.engine.dying[b.worker]--
+	}
 	b.engine.mu.Unlock()
+	if dies {
+		b.Kill()
+		return errScripted
+	}
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type Engine struct {
 	resets   map[string][]Reset
 	saves    map[string][]Save
 	restores map[string]error
+	dying    map[string]int
 	plays    []Played
 	faults   []string
 }
@@ -46,7 +47,7 @@ type Played struct {
 func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
-		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{},
+		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, dying: map[string]int{},
 	}
 }
 
@@ -91,6 +92,14 @@ func (e *Engine) FailRestores(worker string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.restores[worker] = err
+}
+
+// DieRestoring lets the next n browsers of the worker die when a session's state
+// is put into them.
+func (e *Engine) DieRestoring(worker string, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dying[worker] = n
 }
 
 // Kill ends the worker's browser as a crash does. It reports whether there was

@@ -84,7 +84,7 @@ func start(t testing.TB, o Options, bubble bool) *Kit {
 		t.Fatalf("start the kit: %v", err)
 	}
 	k.seal = seal
-	k.boot()
+	k.boot(o.Cold)
 	return k
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // boot starts a node on what the kit's store and files have.
-func (k *Kit) boot() {
+func (k *Kit) boot(cold bool) {
 	k.T.Helper()
 	d := &disk{}
 	k.mu.Lock()
@@ -37,7 +37,7 @@ func (k *Kit) boot() {
 		k.T.Fatalf("start the node: %v", err)
 	}
 	k.Node = node
-	if !k.options.Cold {
+	if !cold {
 		for _, w := range cfg.Workers {
 			k.until(w.ID, "come up", func(s actors.State) bool { return s == actors.Online || s == actors.Reserved })
 		}
@@ -56,10 +56,17 @@ func (k *Kit) Crash() {
 	k.Node.Stop()
 }
 
-// Boot starts a new node, with the same workers, on what the last one left.
+// Boot starts a new node, with the same workers, on what the last one left, and
+// waits until every worker has a browser. BootCold does not wait.
 func (k *Kit) Boot() {
 	k.T.Helper()
-	k.boot()
+	k.boot(false)
+}
+
+// BootCold is part of [Kit.Boot].
+func (k *Kit) BootCold() {
+	k.T.Helper()
+	k.boot(true)
 }
 
 // Restart ends the node in order, with its running tasks interrupted, and starts
@@ -67,7 +74,7 @@ func (k *Kit) Boot() {
 func (k *Kit) Restart() {
 	k.T.Helper()
 	k.Node.Stop()
-	k.boot()
+	k.boot(false)
 }
 
 // disk is what one node has of the store and the files: after the node's death
