@@ -50,6 +50,12 @@ var _ = define(Action[shot]{
 		if err != nil {
 			return nil, err
 		}
+		if r.input || r.script || t.Loading() {
+			// The page may be on its way to another: that one is meant, and all of it.
+			if err := r.arrive(ctx, t); err != nil {
+				return nil, err
+			}
+		}
 		switch v.what {
 		case "fullpage":
 			// The page gets most of the time to unroll, the picture the rest.
@@ -74,6 +80,15 @@ var _ = define(Action[shot]{
 		return r.saveFile(ctx, File{Account: r.stage.Account, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
 	},
 })
+
+// arrive waits for the page to be there and loaded, but not so long that no time
+// for the picture is left.
+func (r *Run) arrive(ctx context.Context, t *browser.Tab) error {
+	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)/2))}
+	r.settle(arg)
+	_, err := t.Call(ctx, "load", arg) // what is missing is missing in the picture
+	return err
+}
 
 // saveFile keeps a picture and gives its address.
 func (r *Run) saveFile(ctx context.Context, f File, b []byte) (Result, error) {

@@ -34,8 +34,17 @@ T.load = async (a) => {
 T.scroll = async (a) => {
   if (!(await settle(a))) return { n: true };
   const why = {};
-  const doc = enter(a.in, why);
-  if (!doc) return fail('element_not_found', why.e);
+  // A page that still arrives may not be long enough yet.
+  const since = now(), arriving = (d) => dom.state(d) === 'loading' && now() - since < a.ms / 2;
+  const doc = await until(a.ms, () => {
+    delete why.e;
+    const d = enter(a.in, why);
+    return d && !arriving(d) ? { v: d } : undefined;
+  });
+  if (!doc) return late('element_not_found', why.e + `, within ${a.of}ms`);
+  return doc.v ? scrollIn(doc.v, a) : doc;
+};
+const scrollIn = async (doc, a) => {
   const top = dom.scroller(doc) || dom.rootElement(doc);
   const axis = a.x ? ['scrollLeft', 'scrollWidth', 'clientWidth', 'overflowX'] : ['scrollTop', 'scrollHeight', 'clientHeight', 'overflowY'];
   const room = (el) => dom[axis[1]](el) - dom[axis[2]](el);
