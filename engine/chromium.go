@@ -36,6 +36,9 @@ func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) 
 		return nil, err
 	}
 	c, err := b.NewContext(ctx)
+	if err == nil {
+		err = c.Warm(ctx)
+	}
 	if err != nil {
 		b.Close()
 		return nil, err
@@ -155,6 +158,9 @@ func (in *instance) Reset(ctx context.Context) error {
 		return err
 	}
 	c, err := in.browser.NewContext(ctx)
+	if err == nil {
+		err = c.Warm(ctx)
+	}
 	if err != nil {
 		return err
 	}

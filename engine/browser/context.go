@@ -367,3 +367,18 @@ func (c *Context) tell(fn string) {
 
 // Gone is closed when the browser has died.
 func (c *Context) Gone() <-chan struct{} { return c.b.gone }
+
+// Warm lets the blank tab's process do once what every first page needs: make
+// our world and compile the page script. The first page of the next task then
+// finds both done, for the process stays when the tab leaves its blank page.
+func (c *Context) Warm(ctx context.Context) error {
+	c.mu.Lock()
+	tabs := append([]*Tab(nil), c.tabs...)
+	c.mu.Unlock()
+	for _, t := range tabs {
+		if err := t.evaluate(ctx, object+".measure()", nil); err != nil {
+			return fmt.Errorf("warming a tab: %w", err)
+		}
+	}
+	return nil
+}

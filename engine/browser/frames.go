@@ -98,6 +98,7 @@ func (w *walker) attach(ctx context.Context, s *session, children chan target.Ev
 					}
 				}
 			})
+			child.send(page.CommandEnable, page.EnableParams{}) // worlds are made only then
 			w.sessions = append(w.sessions, child)
 			w.frames[cdp.FrameID(e.TargetInfo.TargetID)] = child
 			if err := w.attach(ctx, child, children); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/fetch"
 )
@@ -149,8 +150,12 @@ func (c *Context) Restore(ctx context.Context, s *State) error {
 	})
 }
 
+// reopenTime is how long the current tab of a session may take to load again.
+const reopenTime = 10 * time.Second
+
 // Reopen opens the tabs of a state, each with its session storage. It returns
-// when their documents have begun, or the reason why one could not.
+// when their documents have begun and the current one has loaded, or the reason
+// why one could not.
 func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 	var failed error
 	for i, ts := range tabs {
@@ -181,6 +186,12 @@ func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 		}
 		if err := t.Navigate(ctx, ts.URL); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("opening %s again: %w", ts.URL, err))
+			continue
+		}
+		if i == len(tabs)-1 { // the current tab: the client's list goes on in it
+			if _, err := t.Call(ctx, "load", map[string]any{"ms": reopenTime.Milliseconds()}); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("loading %s again: %w", ts.URL, err))
+			}
 		}
 	}
 	return failed

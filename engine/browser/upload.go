@@ -60,7 +60,7 @@ func (t *Tab) SetFiles(ctx context.Context, paths []string) error {
 // chosen is the element that the page script has chosen in the call before;
 // empty when its document is gone.
 func (t *Tab) chosen(ctx context.Context) (runtime.RemoteObjectID, error) {
-	world, first, err := t.enter(ctx)
+	world, err := t.enter(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +68,7 @@ func (t *Tab) chosen(ctx context.Context) (runtime.RemoteObjectID, error) {
 		Result runtime.RemoteObject `json:"result"`
 	}
 	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: first + object + ".element()", ContextID: runtime.ExecutionContextID(world),
+		Expression: object + ".element()", ContextID: runtime.ExecutionContextID(world),
 	}, &handle)
 	if err != nil && !replaced(err) {
 		return "", err

@@ -134,7 +134,7 @@ func (t *Tab) left(ctx context.Context) error {
 // evaluate runs an expression in our world. What it gives is JSON in a string,
 // which is decoded into out unless that is nil.
 func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
-	world, first, err := t.enter(ctx)
+	world, err := t.enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
 	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: first + expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes,
+		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes,
 	}, &res)
 	if err != nil {
 		if replaced(err) {
@@ -179,30 +179,33 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	return nil
 }
 
-// enter returns our world in the current document and, where the page script is
-// not there yet, what installs it: to be run before the first expression there.
-func (t *Tab) enter(ctx context.Context) (world int64, first string, err error) {
+// enter returns our world in the current document and installs the page script
+// where it is not there yet.
+func (t *Tab) enter(ctx context.Context) (int64, error) {
 	t.mu.Lock()
-	world = t.world
+	world := t.world
 	t.mu.Unlock()
 	if world != 0 {
-		return world, "", nil
+		return world, nil
 	}
 	var made page.CreateIsolatedWorldResult
 	p := page.CreateIsolatedWorldParams{FrameID: t.mainFrame(), WorldName: worldName}
 	if err := t.s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
 		if replaced(err) {
-			return 0, "", ErrNewDocument
+			return 0, ErrNewDocument
 		}
-		return 0, "", err
+		return 0, err
 	}
 	world = int64(made.ExecutionContextID)
-	// Not waited for: the next call into the world comes after it.
+	// Neither is waited for: the next call into the world comes after them. The
+	// script is sent as it always is, and not as part of the first call: the
+	// browser has compiled these very bytes before.
 	t.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
+	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: install, ContextID: made.ExecutionContextID})
 	t.mu.Lock()
 	t.world = world
 	t.mu.Unlock()
-	return world, install + "\n;", nil
+	return world, nil
 }
 
 // replaced reports whether a call failed because its document is gone. The
