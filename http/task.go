@@ -61,15 +61,27 @@ type told struct {
 
 // order makes of a request what the actors are asked.
 func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*actors.Execute, *refusal) {
+	key, fault := keyOf(ctx)
 	task, err := engine.Parse(b.payload, b.files)
-	if err != nil {
-		var invalid *engine.Invalid
-		if errors.As(err, &invalid) {
-			return nil, refuseInvalid(invalid.Faults...)
-		}
+	var invalid *engine.Invalid
+	switch {
+	case errors.As(err, &invalid) && fault != nil:
+		return nil, refuseInvalid(append(invalid.Faults, *fault)...)
+	case errors.As(err, &invalid):
+		return nil, refuseInvalid(invalid.Faults...)
+	case err != nil:
 		return nil, s.failed(ctx, "read a task", err)
+	case fault != nil:
+		return nil, refuseInvalid(*fault)
 	}
-	return &actors.Execute{TaskID: id, Account: by(account), Task: task}, nil
+	m := &actors.Execute{TaskID: id, Account: by(account), Task: task}
+	if key != "" {
+		m.Idempotency.Key = key
+		if m.Idempotency.Digest, err = digest(b.payload, b.files); err != nil {
+			return nil, s.failed(ctx, "compare a request", err)
+		}
+	}
+	return m, nil
 }
 
 // by names an account to the actors.
