@@ -98,7 +98,6 @@ func (w *walker) attach(ctx context.Context, s *session, children chan target.Ev
 					}
 				}
 			})
-			child.send(page.CommandEnable, page.EnableParams{}) // worlds are made only then
 			w.sessions = append(w.sessions, child)
 			w.frames[cdp.FrameID(e.TargetInfo.TargetID)] = child
 			if err := w.attach(ctx, child, children); err != nil {
@@ -140,7 +139,8 @@ func (w *walker) node(ctx context.Context, s *session, frame cdp.FrameID, n *cdp
 		if len(around) < 4000 {
 			around += " " + strings.TrimSpace(name)
 		}
-		if n.FrameID != "" && n.ContentDocument == nil {
+		// The outermost element of a frame has its number too.
+		if n.FrameID != "" && n.FrameID != frame && n.ContentDocument == nil {
 			if child := w.frames[n.FrameID]; child != nil {
 				inner := append(append([]frameOwner(nil), origin...), frameOwner{s, n.BackendNodeID})
 				if err := w.document(ctx, child, n.FrameID, inner, around); err != nil {
