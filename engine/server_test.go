@@ -49,6 +49,9 @@ func (s script) server(t *testing.T) (base, other string) {
 		case r.URL.Path == "/redirect":
 			http.Redirect(w, r, q.Get("to"), http.StatusFound)
 			return
+		case r.URL.Path == "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+			return
 		case r.URL.Path == "/download":
 			w.Header().Set("Content-Disposition", `attachment; filename="`+q.Get("name")+`"`)
 			fmt.Fprint(w, "the file")
