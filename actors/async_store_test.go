@@ -37,7 +37,7 @@ func TestAsyncTaskIsOnDiskBeforeItIsPlayedOrAcknowledged(t *testing.T) {
 	store.takes.Store(int64(time.Second))
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
-		s := k.StartAsync(anna, testkit.Task(testkit.Within(5*time.Second)), lasting(4*time.Second))
+		s := k.StartAsync(anna, testkit.Task(testkit.Within(4500*time.Millisecond)), lasting(4*time.Second))
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("acknowledged after %v", took)
 		}

@@ -74,6 +74,11 @@ func (p *pool) hear(ctx actor.Context, n note) *seat {
 		old = s.note
 	}
 	s, over := p.roster.apply(n, time.Now())
+	if s != nil && !s.heard {
+		if s.heard = true; p.draining { // it was not there to be told
+			ctx.Send(s.pid, &workerDrain{})
+		}
+	}
 	if over != nil {
 		delete(p.jobs, over.task())
 	}

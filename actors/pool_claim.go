@@ -62,6 +62,9 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 	if s == nil {
 		return p.routeFree(j)
 	}
+	if !s.heard {
+		return s, refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.order))
+	}
 	if s.job != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
 		if j.order.ID != "" && j.order.ID != s.note.Session {

@@ -15,6 +15,7 @@ type seat struct {
 	spec WorkerSpec
 	pid  *actor.PID
 
+	heard bool // it has spoken: before that nobody may be there
 	note  note
 	since time.Time
 	used  time.Time // when its last task ended; zero: never

@@ -70,6 +70,7 @@ var durableRows = []asyncRow{
 		id := reserve(k, anna, testkit.On("w1"))
 		goesOn(k, anna, id, 1, false)
 		k.Engine.Kill("w1")
+		k.WantState("w1", actors.Offline)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeWorkerOffline)
 		k.Until("w1", actors.Reserved)
 		goesOn(k, anna, id, 2, true)
