@@ -31,7 +31,8 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 // In want, each field must be in the answer with that value: "data" as a whole,
 // other objects at least with the fields named. A string that begins with "~" is
 // a regular expression, null wants nothing to be there. Beside the outcome's own
-// fields there are "error" and "code" of the first failure, "warning", "invalid"
+// fields there are "error" and "code" of the first failure, "warning", "notes" of
+// all steps of the trace, "invalid"
 // with the faults of a request that was refused, "picture" (see picture_test.go)
 // and "within", the most milliseconds that it may have taken.
 //
@@ -55,7 +56,7 @@ type scriptCase struct {
 
 var soon = strconv.FormatInt(time.Now().Add(30*24*time.Hour).Unix(), 10)
 
-var tagged = regexp.MustCompile(`^(.*?)((?: \[[a-z ]+\])*)$`)
+var tagged = regexp.MustCompile(`^(.*?)((?: \[[$a-z ]+\])*)$`)
 
 func newCase(name string) scriptCase {
 	m := tagged.FindStringSubmatch(name)
@@ -186,6 +187,13 @@ func answer(t *testing.T, body string, files []Upload) (map[string]any, *kept) {
 		first := f[0].(map[string]any)
 		got["error"], got["code"] = first["error"], first["code"]
 	}
+	var notes []any
+	for i := range o.Steps {
+		for _, n := range o.Steps[i].Notes {
+			notes = append(notes, n)
+		}
+	}
+	got["notes"] = notes
 	if w, ok := got["warnings"].([]any); ok {
 		got["warning"] = w[0].(map[string]any)["message"]
 	}
