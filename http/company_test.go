@@ -100,12 +100,20 @@ func (door) Lookup(_ context.Context, token string) (persistence.Account, error)
 	switch token {
 	case "good":
 		return persistence.Account{ID: "acc1", Name: "local", Plan: "pro"}, nil
+	case "small":
+		return persistence.Account{ID: "acc2", Name: "small", Plan: "free"}, nil
 	case "ill":
 		return persistence.Account{}, persistence.ErrClosed
 	default:
 		return persistence.Account{}, persistence.ErrNotFound
 	}
 }
+
+// counts is a stand-in for the daily counts.
+type counts int64
+
+func (n counts) Read(context.Context, string, time.Time) (int64, error) { return int64(n), nil }
+func (counts) Reset(now time.Time) time.Time                            { return now.Add(90 * time.Minute) }
 
 // shelf keeps files in memory.
 type shelf struct {

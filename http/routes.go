@@ -29,6 +29,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("GET", s.known(s.workers))
 	case "/v1/get-result":
 		return only("GET", s.known(s.result))
+	case "/v1/usage":
+		return only("GET", s.known(s.usage))
 	case "/healthz":
 		return only("GET", s.health)
 	case "/readyz":

@@ -41,9 +41,11 @@ type Doorkeeper interface {
 type Config struct {
 	Company Company
 	Door    Doorkeeper
-	Files   persistence.Files // nil: nothing is served under /files/
-	Uploads string            // folder for the files of requests; emptied at the start
-	TLS     *tls.Config       // nil: plain HTTP
+	Files   persistence.Files             // nil: nothing is served under /files/
+	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
+	Limits  map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
+	Uploads string                        // folder for the files of requests; emptied at the start
+	TLS     *tls.Config                   // nil: plain HTTP
 	Log     zerolog.Logger
 
 	MaxConns       int           // open connections; 16384
@@ -71,6 +73,9 @@ type Server struct {
 
 // New makes a server. It serves nothing until Serve.
 func New(cfg Config) (*Server, error) {
+	if cfg.Limits == nil {
+		cfg.Limits = engine.DefaultLimits()
+	}
 	def(&cfg.MaxConns, 16384)
 	def(&cfg.MaxHeader, 16<<10)
 	def(&cfg.RequestTimeout, 30*time.Second)

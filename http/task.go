@@ -42,6 +42,7 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	} else {
 		no = s.play(ctx, waiting, m, &t)
 	}
+	s.rate(ctx, account)
 	if errors.Is(context.Cause(listening), engine.ErrClientGone) {
 		ctx.SetConnectionClose() // what is written now reaches nobody
 	}

@@ -1,0 +1,87 @@
+package http
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Counts knows how many tasks an account has used. [persistence.Usage] is one.
+type Counts interface {
+	Read(ctx context.Context, account string, now time.Time) (int64, error)
+	Reset(now time.Time) time.Time
+}
+
+// rate tells what is left of the account's day, where its plan has a limit.
+func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
+	limit := s.cfg.Limits[engine.Plan(account.Plan)].TasksPerDay
+	if s.cfg.Counts == nil || limit <= 0 {
+		return
+	}
+	now := time.Now()
+	used, err := s.cfg.Counts.Read(s.base, account.ID, now)
+	if err != nil {
+		s.cfg.Log.Warn().Err(err).Str("request", requestID(ctx)).Msg("an answer does not tell what is left of the day")
+		return
+	}
+	set := func(name string, n int64) { ctx.Response.Header.Set(name, strconv.FormatInt(n, 10)) }
+	set("RateLimit-Limit", limit)
+	set("RateLimit-Remaining", max(limit-used, 0))
+	set("RateLimit-Reset", int64(math.Ceil(s.cfg.Counts.Reset(now).Sub(now).Seconds())))
+}
+
+// usage tells an account what it may use and what it has used.
+func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+	if s.cfg.Counts == nil {
+		return refuse(engine.CodeNotFound)
+	}
+	now := time.Now()
+	used, err := s.cfg.Counts.Read(s.base, account.ID, now)
+	if err != nil {
+		return s.failed(ctx, "read a count", err)
+	}
+	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{Account: by(account)})
+	if err != nil {
+		return s.failed(ctx, "list the workers", err)
+	}
+	held := 0
+	for _, w := range found.Workers {
+		if w.Session != "" { // which only who holds it is told
+			held++
+		}
+	}
+	l := s.cfg.Limits[engine.Plan(account.Plan)]
+	type limits struct {
+		TasksPerDay  *int64 `json:"tasksPerDay"` // null: no limit
+		SyncTimeout  int64  `json:"syncTimeout"`
+		AsyncTimeout int64  `json:"asyncTimeout"`
+		Sessions     bool   `json:"sessions"`
+		Reserved     int    `json:"reservedWorkers"`
+	}
+	a := struct {
+		Success   bool   `json:"success"`
+		Plan      string `json:"plan"`
+		Limits    limits `json:"limits"`
+		Used      int64  `json:"usedToday"`
+		Remaining *int64 `json:"remainingToday"`
+		Reset     string `json:"resetAt"`
+		Held      int    `json:"reservedWorkers"`
+	}{
+		Success: true, Plan: account.Plan, Used: used, Held: held,
+		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
+		Limits: limits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved},
+	}
+	if l.TasksPerDay > 0 {
+		left := max(l.TasksPerDay-used, 0)
+		a.Limits.TasksPerDay, a.Remaining = &l.TasksPerDay, &left
+	}
+	sendJSON(ctx, fasthttp.StatusOK, a)
+	return nil
+}
