@@ -50,6 +50,7 @@ func defaultData() (string, error) {
 func storeIn(data string) string   { return filepath.Join(data, "store") }
 func filesIn(data string) string   { return filepath.Join(data, "files") }
 func uploadsIn(data string) string { return filepath.Join(data, "uploads") }
+func keyIn(data string) string     { return filepath.Join(data, "key") }
 func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
 
 // browserFolder returns where browsers live. As root they run as another user,

@@ -169,8 +169,12 @@ func (s *service) start(addr net.Addr) (err error) {
 	if base == "" {
 		base = s.base(addr) + "/files"
 	}
+	seal, err := persistence.OpenSeal(keyIn(s.data))
+	if err != nil {
+		return err
+	}
 	s.node, err = actors.Start(actors.Config{
-		Engine: eng, Store: s.store, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Engine: eng, Store: s.store, Files: s.files, Seal: seal, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Workers: actors.SharedWorkers("", s.Workers), Log: s.log,
 	})
 	if err != nil {
@@ -179,7 +183,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.node, Door: s.accounts, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 	})
 	return err
 }
