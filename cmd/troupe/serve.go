@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/engine"
 	"troupe/engine/browser"
 	"troupe/engine/egress"
 	"troupe/http"
@@ -28,6 +29,7 @@ type serveCommand struct {
 	TLSCert        string        `name:"tls-cert" help:"Certificate file (PEM), with --tls-key." placeholder:"FILE"`
 	TLSKey         string        `name:"tls-key" help:"Key file (PEM)." placeholder:"FILE"`
 	Data           string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
+	Config         string        `help:"Configuration file (JSON), which changes plans." placeholder:"FILE"`
 	Workers        int           `help:"Number of browsers. Default: one for each processor, at least 2."`
 	FilesURL       string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
 	FileTTL        time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
@@ -35,7 +37,8 @@ type serveCommand struct {
 	Log            logFlags      `embed:"" prefix:"log-"`
 	Chromium       chromium      `embed:""`
 
-	tls *tls.Config
+	tls    *tls.Config
+	limits map[engine.Plan]engine.Limits
 }
 
 // check finds what is wrong with the flags before anything is started.
@@ -60,6 +63,9 @@ func (c *serveCommand) check() error {
 		if u, err := url.Parse(c.FilesURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return usage("--files-url %q is not an address such as https://files.example.org/files", c.FilesURL)
 		}
+	}
+	if c.limits, err = readConfig(c.Config); err != nil {
+		return usage("read --config %s: %w", c.Config, err)
 	}
 	if c.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
@@ -174,7 +180,7 @@ func (s *service) start(addr net.Addr) (err error) {
 		return err
 	}
 	s.node, err = actors.Start(actors.Config{
-		Engine: eng, Store: s.store, Files: s.files, Seal: seal, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Engine: eng, Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Workers: actors.SharedWorkers("", s.Workers), Log: s.log,
 	})
 	if err != nil {
@@ -183,7 +189,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 	})
 	return err
 }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"troupe/engine"
+)
+
+// planChange is what a configuration file says of a plan. What it leaves out
+// stays as it is.
+type planChange struct {
+	TasksPerDay    *int64 `json:"tasksPerDay"`    // 0: no limit
+	SyncTimeoutMs  *int64 `json:"syncTimeoutMs"`  // of a task that answers at once
+	AsyncTimeoutMs *int64 `json:"asyncTimeoutMs"` // of a task that answers later; 0: none
+	Sessions       *bool  `json:"sessions"`
+	Reserved       *int64 `json:"reserved"` // workers held by sessions at the same time
+}
+
+// readConfig returns the limits of the plans as a file changes them.
+func readConfig(path string) (map[engine.Plan]engine.Limits, error) {
+	limits := engine.DefaultLimits()
+	if path == "" {
+		return limits, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Plans map[string]json.RawMessage `json:"plans"`
+	}
+	if err := strictly(b, &file); err != nil {
+		return nil, err
+	}
+	for name, raw := range file.Plans {
+		plan, err := engine.ParsePlan(name)
+		if err != nil {
+			return nil, fmt.Errorf("plans: %w", err)
+		}
+		l, err := changed(limits[plan], raw)
+		if err != nil {
+			return nil, fmt.Errorf("plans.%s: %w", name, err)
+		}
+		limits[plan] = l
+	}
+	return limits, nil
+}
+
+func changed(l engine.Limits, raw []byte) (engine.Limits, error) {
+	var c planChange
+	if err := strictly(raw, &c); err != nil {
+		return l, err
+	}
+	const longest = 24 * 60 * 60 * 1000
+	for _, n := range []struct {
+		name        string
+		v           *int64
+		least, most int64
+		set         func(int64)
+	}{
+		{"tasksPerDay", c.TasksPerDay, 0, 1e12, func(v int64) { l.TasksPerDay = v }},
+		{"syncTimeoutMs", c.SyncTimeoutMs, 1000, longest, func(v int64) { l.Sync = time.Duration(v) * time.Millisecond }},
+		{"asyncTimeoutMs", c.AsyncTimeoutMs, 0, longest, func(v int64) { l.Async = time.Duration(v) * time.Millisecond }},
+		{"reserved", c.Reserved, 0, 1e6, func(v int64) { l.Reserved = int(v) }},
+	} {
+		if n.v == nil {
+			continue
+		}
+		if *n.v < n.least || *n.v > n.most {
+			return l, fmt.Errorf("%s is %d: want %d to %d", n.name, *n.v, n.least, n.most)
+		}
+		n.set(*n.v)
+	}
+	if c.Sessions != nil {
+		l.Sessions = *c.Sessions
+	}
+	if l.Sessions && l.Reserved == 0 {
+		return l, errors.New("reserved is 0: with sessions it must be at least 1")
+	}
+	return l, nil
+}
+
+// strictly decodes JSON that has nothing unknown in it and nothing behind it.
+func strictly(b []byte, v any) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		return errors.New("want an object in JSON")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the JSON")
+	}
+	return nil
+}

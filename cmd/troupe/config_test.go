@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/engine"
+)
+
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "troupe.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConfigChangesPlans(t *testing.T) {
+	got, err := readConfig(configFile(t, `{"plans":{"free":{"tasksPerDay":7,"asyncTimeoutMs":90000,"sessions":true,"reserved":1},"pro":{"syncTimeoutMs":5000}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := engine.DefaultLimits()
+	want[engine.Free] = engine.Limits{TasksPerDay: 7, Sync: time.Minute, Async: 90 * time.Second, Sessions: true, Reserved: 1}
+	pro := want[engine.Pro]
+	pro.Sync = 5 * time.Second
+	want[engine.Pro] = pro
+	for _, p := range engine.Plans {
+		if got[p] != want[p] {
+			t.Errorf("%s: %+v, want %+v", p, got[p], want[p])
+		}
+	}
+}
+
+// TestWrongConfig: the start is refused with the name of what is wrong, and
+// nothing is made.
+func TestWrongConfig(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                    "want an object",
+		`[]`:                                  "want an object",
+		`{"plans":{}} {}`:                     "behind the JSON",
+		`{"plan":{}}`:                         `unknown field "plan"`,
+		`{"plans":{"gold":{}}}`:               `plan "gold" is unknown`,
+		`{"plans":{"free":null}}`:             "plans.free: want an object",
+		`{"plans":{"free":{"taskPerDay":1}}}`: `plans.free: json: unknown field "taskPerDay"`,
+		`{"plans":{"free":{"tasksPerDay":"many"}}}`: "tasksPerDay",
+		`{"plans":{"free":{"tasksPerDay":-1}}}`:     "plans.free: tasksPerDay is -1",
+		`{"plans":{"free":{"syncTimeoutMs":10}}}`:   "plans.free: syncTimeoutMs is 10",
+		`{"plans":{"free":{"sessions":true}}}`:      "plans.free: reserved is 0",
+	} {
+		data := filepath.Join(t.TempDir(), "data")
+		code, _, stderr := play(t, "", "serve", "--data="+data, "--config="+configFile(t, text))
+		if _, err := os.Stat(data); code != exitUsage || !strings.Contains(stderr, want) || err == nil {
+			t.Errorf("%s: exit code %d, %s", text, code, stderr)
+		}
+	}
+	if code, _, stderr := play(t, "", "serve", "--config=nothing.json"); code != exitUsage || !strings.Contains(stderr, "nothing.json") {
+		t.Errorf("no file: exit code %d, %s", code, stderr)
+	}
+}
