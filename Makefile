@@ -13,6 +13,7 @@ run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
 	@exec ./bin/troupe serve --data $(DATA)
 
 test: setup ## Run all tests, real browsers included
+	@./.ci/setup-tests
 	go test -race ./...
 
 build: ## Build bin/troupe
