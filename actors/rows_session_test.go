@@ -270,7 +270,7 @@ var sessionRows = []row{
 		k.Engine.Kill("w1")
 		k.Until("w1", actors.Offline)
 		k.Until("w1", actors.Reserved)
-		id = k.Do(anna, testkit.Task(testkit.Continue(id)), look).SessionID
+		k.Do(anna, testkit.Task(testkit.Continue(id)), look)
 		id = k.Do(anna, testkit.Task(testkit.Override()), look).SessionID
 		k.Do(anna, testkit.Task(testkit.Close(id)), look)
 		k.Do(anna, testkit.Task(), look)

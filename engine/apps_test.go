@@ -163,8 +163,7 @@ func packageFile(root, name string) string {
 func importMap(t *testing.T, root string) string {
 	t.Helper()
 	imports := map[string]string{}
-	var walk func(dir, name string)
-	walk = func(dir, name string) {
+	walk := func(dir, name string) {
 		b, err := os.ReadFile(filepath.Join(root, dir, "package.json"))
 		if err != nil {
 			return
