@@ -122,6 +122,9 @@ func (w *worker) forgetSession(ctx actor.Context) {
 		ctx.Send(w.session, &sessionForget{})
 		ctx.Poison(w.session)
 		w.session = nil
+		if w.browser != nil { // what it has of the session is nobody's
+			w.browser.restored = false
+		}
 	}
 }
 

@@ -6,12 +6,28 @@ import (
 	"testing"
 )
 
+// asked says that the number of random histories was given.
+var asked bool
+
+// fewer asks for less than TestMain does, for histories that take long.
+func fewer(t *testing.T, checks string) {
+	if asked || testing.Short() {
+		return
+	}
+	was := flag.Lookup("rapid.checks").Value.String()
+	if err := flag.Set("rapid.checks", checks); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set("rapid.checks", was) })
+}
+
 // TestMain asks for more random histories than the library does by itself.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if !given["rapid.checks"] && !testing.Short() {
+	asked = given["rapid.checks"]
+	if !asked && !testing.Short() {
 		if err := flag.Set("rapid.checks", "2000"); err != nil {
 			panic(err)
 		}

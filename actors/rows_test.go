@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type row struct {
 
 // TestTransitions drives every row of the table in doc.go through the actors.
 func TestTransitions(t *testing.T) {
-	for _, r := range append(workerRows, sessionRows...) {
+	for _, r := range slices.Concat(workerRows, sessionRows, restartRows) {
 		t.Run(r.name, func(t *testing.T) {
 			if r.options.Workers == 0 {
 				r.options.Workers = 1

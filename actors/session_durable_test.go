@@ -15,6 +15,8 @@ import (
 	"troupe/testkit"
 )
 
+var errNo = errors.New("no")
+
 func TestDurableSessions(t *testing.T) {
 	for _, r := range durableRows {
 		t.Run(r.name, func(t *testing.T) {
@@ -242,7 +244,7 @@ var durableRows = []asyncRow{
 	}},
 	{"a state that is not read in time is answered with a warning, and the last one stays", func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w1"))
-		for _, s := range []testkit.Save{{Takes: time.Hour}, {Err: errors.New("no")}} {
+		for _, s := range []testkit.Save{{Takes: time.Hour}, {Err: errNo}} {
 			k.Engine.OnSave("w1", s)
 			began := time.Now()
 			x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted)

@@ -60,27 +60,18 @@ func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outco
 		return s.Do(ctx, c)
 	}
 	began := time.Now()
-	done := ctx.Done()
-	if s.Hang {
-		done = nil
-	}
+	end := engine.EndCompleted
 	for i := range s.Steps {
-		if pause(ctx, s.Takes/time.Duration(s.Steps+1)) == nil && c.Stage.OnStep != nil {
+		end = s.until(ctx, c, began.Add(s.Takes*time.Duration(i+1)/time.Duration(s.Steps+1)))
+		if end != engine.EndCompleted {
+			break
+		}
+		if c.Stage.OnStep != nil {
 			c.Stage.OnStep(engine.StepReport{Path: strconv.Itoa(i), Action: "scripted", Success: true})
 		}
 	}
-	over := time.NewTimer(s.Takes - time.Since(began))
-	defer over.Stop()
-	if s.Hang {
-		over.Stop()
-	}
-	end := engine.EndCompleted
-	select {
-	case <-over.C:
-	case <-done:
-		end = engine.EndOf(ctx)
-	case <-c.Browser.Gone():
-		end = engine.EndCrashed
+	if end == engine.EndCompleted {
+		end = s.until(ctx, c, began.Add(s.Takes))
 	}
 	if end == engine.EndCompleted {
 		switch {
@@ -98,4 +89,23 @@ func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outco
 		out.Data, _ = json.Marshal(Result{Task: c.Stage.TaskID, Before: before})
 	}
 	return out
+}
+
+// until lets time pass, and says how the task ends if it ends before.
+func (s Script) until(ctx context.Context, c Call, at time.Time) engine.End {
+	done := ctx.Done()
+	over := time.NewTimer(time.Until(at))
+	defer over.Stop()
+	if s.Hang {
+		done = nil
+		over.Stop()
+	}
+	select {
+	case <-over.C:
+		return engine.EndCompleted
+	case <-done:
+		return engine.EndOf(ctx)
+	case <-c.Browser.Gone():
+		return engine.EndCrashed
+	}
 }

@@ -1,0 +1,88 @@
+package actors_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/testkit"
+)
+
+// What a worker becomes when its node starts again.
+var restartRows = []row{
+	{"offline with a saved session to reserved when the browser is up", testkit.Options{Engine: slowEngine(time.Second)},
+		func(t *testing.T, k *testkit.Kit) {
+			id := reserve(k, anna)
+			k.Crash()
+			k.BootCold()
+			k.WantState("w1", actors.Offline)
+			ws, err := k.Node.Workers(context.Background(), &actors.ListWorkers{Account: anna})
+			if err != nil || ws.Workers[0].Session != id {
+				t.Fatalf("%+v, %v", ws, err)
+			}
+			k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeWorkerOffline)
+			time.Sleep(time.Second)
+			k.WantState("w1", actors.Reserved)
+			goesOn(k, anna, id, 1, true)
+		}},
+	{"offline with a saved session to online when its time is over", testkit.Options{
+		Config: func(c *actors.Config) { c.Browser.LaunchTimeout = time.Hour }}, func(_ *testing.T, k *testkit.Kit) {
+		reserve(k, anna, testkit.Lasting(time.Minute))
+		k.Crash()
+		k.Engine.SetLaunchTakes(2 * time.Minute)
+		k.BootCold()
+		k.Until("w1", actors.Online)
+		sees(k, k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted), 0)
+	}},
+	{"offline with a saved session to online when it cannot be put back", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna)
+		k.Engine.FailRestores("w1", errNo)
+		k.Restart()
+		k.WantState("w1", actors.Online)
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
+		wantKept(k)
+	}},
+	{"reserved to offline by a drain, and reserved again where the worker comes back", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna)
+		k.Drain(time.Minute)
+		k.WantState("w1", actors.Offline)
+		wantKept(k, id)
+		k.Restart()
+		k.WantState("w1", actors.Reserved)
+		goesOn(k, anna, id, 1, true)
+	}},
+	{"a drain saves what changed since, and does not give the session more time", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna, testkit.Lasting(10*time.Minute))
+		began := time.Now()
+		k.Engine.OnSave("w1", testkit.Save{Err: errNo})
+		k.Do(anna, testkit.Task(testkit.Continue(id)), quick) // its state is not saved
+		time.Sleep(6 * time.Minute)
+		k.Restart()
+		goesOn(k, anna, id, 2, true)
+		k.Restart()
+		time.Sleep(9 * time.Minute)
+		k.WantState("w1", actors.Reserved)
+		k.Until("w1", actors.Online)
+		if took := time.Since(began); took != 16*time.Minute {
+			t.Fatalf("free after %v", took)
+		}
+	}},
+	{"busy with a session to offline when the node dies, and reserved again", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna)
+		k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
+		k.WantState("w1", actors.Busy)
+		k.Crash()
+		k.Boot()
+		k.WantState("w1", actors.Reserved)
+		goesOn(k, anna, id, 1, true)
+	}},
+	{"busy to online when the node dies", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
+		k.Start(anna, testkit.Task(), lasting(time.Minute))
+		k.WantState("w1", actors.Busy)
+		k.Crash()
+		k.Boot()
+		k.WantState("w1", actors.Online)
+	}},
+}
