@@ -6,6 +6,9 @@
 // # Who there is
 //
 //	node
+//	├── keys             requests that may be repeated: each is played once
+//	├── tasks            the asynchronous tasks that run or have just ended
+//	│   └── task/<id>    one of them: on disk before it begins
 //	├── admission        the rules of the account's plan, and its daily count
 //	├── pool             which worker gets which task; whoever waits, waits here
 //	└── worker/<id>      the keeper: says when a browser may be started again
@@ -14,7 +17,9 @@
 //
 // A request goes from the edge to admission, to pool, to a worker; its answer
 // comes from the worker, or from whoever refuses it, straight to the edge.
-// [Node.Execute] is that round trip.
+// [Node.Execute] is that round trip. A task that somebody has to write down first
+// is announced to them by the worker, and begins when they say so: an
+// asynchronous one to its actor, one with a key to keys.
 //
 // A worker decides everything by one pure function, step in state.go: it takes
 // a condition and an event, and gives the next condition and what has to be
@@ -75,4 +80,26 @@
 //   - Whoever gave up, went away or was refused never gets a worker. Inside an
 //     account the first comes first; between accounts the turns go round.
 //   - The daily count is taken before the claim and given back if there is none.
+//   - An asynchronous task is on disk before it begins and before it is
+//     acknowledged; its end is on disk before anybody hears of it. One that ran
+//     when the process died has failed, as interrupted, and stays so.
+//   - A request with a key is played once, whatever happens to the process or to
+//     the client, and answered the same for a day.
+//   - What a session has become is on disk, sealed, before the answer of the
+//     request that changed it, or the answer warns that it is not. A session goes
+//     on after the end of its browser and of the process, for as long as its
+//     timer says, which runs on meanwhile.
+//   - A task that has no session, is not asynchronous and carries no key touches
+//     the disk for its daily count only.
+//
+// # What is on disk
+//
+//	task/<id>           an asynchronous task, until an hour after its end
+//	outcome/<id>        how it ended
+//	key/<account>/<…>   a request with a key and its answer, for a day
+//	session/<id>        a session: whose, which worker's, until when
+//	session-state/<id>  its browser's state and its data cache, sealed
+//
+// Values over 256 KiB are in files, and the record says which. Nothing in a
+// mailbox touches the disk: what takes time goes on beside it.
 package actors

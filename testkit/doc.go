@@ -17,6 +17,15 @@
 // tasks it has played since it was clean, and says so in the default result, so
 // a test sees at once when one task could see another.
 //
+// A kit's store and files outlive its node: [Kit.Crash] ends the node as the
+// death of its process does, and [Kit.Boot] starts the next one on what is left.
+// Asynchronous tasks are started with [Kit.StartAsync] and asked for with
+// [Kit.Poll] and [Kit.Follow]; requests with a key are sent with [Kit.Send].
+//
+// The examples of this package are whole tests. Whoever writes an engine or a
+// store of their own finds what it has to promise in testkit/enginetest and
+// persistence/storetest, and gives it to a kit by [Options].
+//
 // At its end a kit stops the actors and fails the test if a browser was left
 // open or was used in a way that the engine's contract forbids.
 package testkit
