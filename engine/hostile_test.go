@@ -132,8 +132,14 @@ var hostilePages = []hostile{
 		task: `{"open":"{{url}}/"},{"evaluate":"window.open('/?w');return 1"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":1500}`, within: 6 * time.Second, check: endsAs(EndCompleted)},
 	{name: "a question before leaving", page: `<input id=a><script>addEventListener('beforeunload',e=>{e.preventDefault();e.returnValue='x'})</script>`,
 		task: `{"open":"{{url}}/"},{"fill":["#a","x"]},{"open":"{{url}}/quiet"},{"getText":"p"}`, within: 5 * time.Second, check: noFailure(`"quiet"`)},
-	{name: "a crash of the page", page: `<h1>x</h1><script>onload=()=>setTimeout(()=>{const a=[];for(;;)a.push(new Array(1e7).fill(Math.random()))},50)</script>`,
-		task: `{"open":"{{url}}/"},{"wait":400},{"getText":"h1"}`, config: `"config":{"actionTimeout":1500},"timeout":8000`, within: 10 * time.Second, check: func(*testing.T, *Outcome) {}},
+	{name: "a page that eats memory", page: `<h1>x</h1><script>onload=()=>setTimeout(()=>{const a=[];for(;;)a.push(new Array(1e7).fill(Math.random()))},50)</script>`,
+		task: `{"open":"{{url}}/"},{"wait":400},{"getText":"h1"}`, config: `"config":{"actionTimeout":1500},"timeout":8000`, within: 10 * time.Second,
+		check: func(t *testing.T, o *Outcome) {
+			// Either it is still at it, or its process has died of it.
+			if n := len(o.Failures); n != 1 || o.Failures[0].Code != CodeTimeout && (o.Failures[0].Code != CodeBrowserCrashed || o.End != EndCrashed) {
+				t.Errorf("ended as %s with %v", o.End, failuresOf(o))
+			}
+		}},
 }
 
 // TestHostilePages wants a definite answer from every page within its time, and

@@ -201,3 +201,18 @@ func TestTamperingChangesNothing(t *testing.T) {
 }
 
 var hosts = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
+// TestScriptsOfTamperedPages wants an answer that is JSON even from a page that
+// has put its own functions in the place of those that make it.
+func TestScriptsOfTamperedPages(t *testing.T) {
+	for _, tampering := range []string{`JSON.stringify=()=>'}{'`, `JSON.stringify=()=>({})`, `Promise.prototype.then=()=>7`, `JSON.stringify=()=>{throw 1}`} {
+		url := serve(t, "<!doctype html><p>x</p><script>"+tampering+"</script>")
+		o := play(t, newInstance(t), fmt.Sprintf(`{"config":{"actionTimeout":2000},"actions":[{"open":%q},{"evaluate":"return 1","options":{"save":"v"}},{"getText":"p"}]}`, url), Stage{})
+		if len(o.Failures) != 1 || o.Failures[0].Code != CodeScriptError {
+			t.Errorf("%s: %v", tampering, failuresOf(o))
+		}
+		if b, err := json.Marshal(o); err != nil || string(o.Data) != `"x"` {
+			t.Errorf("%s: the outcome is %s, %v", tampering, b, err)
+		}
+	}
+}
