@@ -34,6 +34,7 @@ type Action[V any] struct {
 	Finds   bool
 	Result  string // what it gives, for the reference; empty: {"success":true}
 	Example string // one action, as JSON
+	Page    string // of the demo shop, where the example plays; empty: its first page
 
 	// Exactly one of these does the work. A Read only looks at the page: it
 	// says which function of the page script gives the result, so that the
@@ -72,15 +73,15 @@ func opt[V any](name string, s Shape[V], doc string) Opt {
 
 // definition is an Action without its type.
 type definition struct {
-	name, group, doc, result, example string
-	value                             anyShape
-	opts                              []Opt
-	not                               Place
-	unbounded, finds                  bool
-	run                               func(context.Context, *Run, *Step) (Result, error)
-	read                              func(*Run, *Step) (Call, error)
-	check                             func(*decoder, *node, *Step)
-	keys                              func(*Step, map[string]bool)
+	name, group, doc, result, example, page string
+	value                                   anyShape
+	opts                                    []Opt
+	not                                     Place
+	unbounded, finds                        bool
+	run                                     func(context.Context, *Run, *Step) (Result, error)
+	read                                    func(*Run, *Step) (Call, error)
+	check                                   func(*decoder, *node, *Step)
+	keys                                    func(*Step, map[string]bool)
 }
 
 // registry holds the definitions by name.
@@ -93,7 +94,7 @@ func define[V any](a Action[V]) struct{} {
 		panic("engine: action " + a.Name + " is defined twice, has no name, or not exactly one of Run and Read")
 	}
 	def := &definition{
-		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example,
+		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
 		value: a.Value.any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, finds: a.Finds,
 	}
 	if a.Run != nil {

@@ -10,7 +10,7 @@ var _ = define(Action[Selector]{
 	Name: "check", Group: "Interaction",
 	Doc:     "Checks a checkbox, a radio button or a switch by clicking it, or its label when it is hidden itself; does nothing when it is checked already. `role=checkbox`, `radio`, `switch` and `menuitemcheckbox` with `aria-checked` work too.",
 	Value:   selectorShape,
-	Example: `{"check":"#terms"}`,
+	Example: `{"check":"#urgent"}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		return nil, r.check(ctx, s, v, true)
 	},
@@ -20,7 +20,7 @@ var _ = define(Action[Selector]{
 	Name: "uncheck", Group: "Interaction",
 	Doc:     "Unchecks a checkbox or a switch by clicking it. A radio button cannot be unchecked.",
 	Value:   selectorShape,
-	Example: `{"uncheck":"#newsletter"}`,
+	Example: `{"uncheck":"#urgent"}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		return nil, r.check(ctx, s, v, false)
 	},

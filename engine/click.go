@@ -13,7 +13,7 @@ var _ = define(Action[Selector]{
 		"If another element still covers it after a second, the click goes through the DOM instead (its event is not trusted then), with a warning that names what covers it; `force: false` makes that a failure.",
 	Value:   selectorShape,
 	Opts:    []Opt{opt("force", boolShape, "Whether a covered element is clicked through the DOM. Default: true.")},
-	Example: `{"click":"#buy"}`,
+	Example: `{"click":"#next"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		return nil, r.click(ctx, s, v, own(s, "force", true))
 	},

@@ -12,8 +12,8 @@ var _ = define(Action[Pair[Selector, Text]]{
 		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled.",
 	Value:   pairShape(selectorShape, textShape("text")),
 	Opts:    []Opt{opt("clear", boolShape, "Whether to clear the field first. Default: true.")},
-	Example: `{"fill":["#user","ada"]}`,
-	Keys:    pairKeys,
+	Example: `{"fill":["#user","ada"]}`, Page: "/login",
+	Keys: pairKeys,
 	Run: func(ctx context.Context, r *Run, s *Step, v Pair[Selector, Text]) (Result, error) {
 		text, err := v.B.Expand(r.cache)
 		if err != nil {

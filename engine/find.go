@@ -5,7 +5,7 @@ var _ = define(Action[Selector]{
 	Doc:     "Waits until an element is in the document. With `save` it can be used as `$key` for as long as it stays there, within this task.",
 	Value:   selectorShape,
 	Finds:   true,
-	Example: `{"find":"#results","options":{"save":"list"}}`,
+	Example: `{"find":".products","options":{"save":"list"}}`,
 	Read: func(r *Run, s *Step, v Selector) (Call, error) {
 		return r.find("find", v, r.saveElement(s))
 	},
@@ -16,7 +16,7 @@ var _ = define(Action[Selector]{
 	Doc:     "Waits until an element is in the document.",
 	Value:   selectorShape,
 	Finds:   true,
-	Example: `{"waitForElement":".hit","options":{"timeout":5000}}`,
+	Example: `{"waitForElement":".hit","options":{"timeout":5000}}`, Page: "/live",
 	Read: func(r *Run, s *Step, v Selector) (Call, error) {
 		return r.find("find", v, r.saveElement(s))
 	},

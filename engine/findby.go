@@ -13,7 +13,7 @@ var _ = define(Action[Text]{
 		opt("exact", boolShape, "Whether the whole text must be the same. Default: true."),
 	},
 	Finds:   true,
-	Example: `{"findByText":"Add to cart","options":{"selector":"button","save":"add"}}`,
+	Example: `{"findByText":"oak lamp","options":{"selector":"h3","save":"lamp"}}`,
 	Read: func(r *Run, s *Step, v Text) (Call, error) {
 		text, err := v.Expand(r.cache)
 		if err != nil {
@@ -38,7 +38,7 @@ var _ = define(Action[Pair[Text, Text]]{
 	Value:   pairShape(nonEmpty("attribute"), textShape("value")),
 	Opts:    []Opt{opt("exact", boolShape, "Whether the whole value must be the same. Default: false.")},
 	Finds:   true,
-	Example: `{"findByAttribute":["data-id","42"],"options":{"save":"row"}}`,
+	Example: `{"findByAttribute":["href","/product/"],"options":{"save":"first"}}`,
 	Keys: func(v Pair[Text, Text], to map[string]bool) {
 		v.A.keys(to)
 		v.B.keys(to)

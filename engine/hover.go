@@ -6,7 +6,7 @@ var _ = define(Action[Selector]{
 	Name: "hover", Group: "Interaction",
 	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. Where another element stays in front of it, the pointer goes there all the same, with a warning.",
 	Value:   selectorShape,
-	Example: `{"hover":"#menu"}`,
+	Example: `{"hover":"a.link"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		p, err := r.hoverSpot(ctx, s, v)
 		if err != nil {

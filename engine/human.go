@@ -18,7 +18,7 @@ var _ = define(Action[Selector]{
 	Doc:     "Clicks an element after moving the pointer to it on a curved path, with changing speed, as a hand would. The events are the browser's own.",
 	Value:   selectorShape,
 	Opts:    []Opt{modeOpt},
-	Example: `{"clickHuman":"#buy","options":{"mode":"fast"}}`,
+	Example: `{"clickHuman":"#next","options":{"mode":"fast"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		fast := own(s, "mode", "") == "fast"
 		return nil, r.clickAt(ctx, s, v, func() (p spot, err error) {
@@ -45,7 +45,7 @@ var _ = define(Action[Selector]{
 	Doc:     "Moves the pointer over an element on a curved path, with changing speed, and does not click.",
 	Value:   selectorShape,
 	Opts:    []Opt{modeOpt},
-	Example: `{"hoverHuman":"#menu"}`,
+	Example: `{"hoverHuman":"a.link"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		p, err := r.hoverSpot(ctx, s, v)
 		if err != nil {

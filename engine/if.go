@@ -73,7 +73,7 @@ var _ = define(Action[branch]{
 	},
 	Unbounded: true,
 	Result:    "the last result of the list that ran, else `{\"success\":true}`",
-	Example:   `{"if":{"condition":"#login","then":[{"click":"#login"}],"else":[{"getText":"h1"}]}}`,
+	Example:   `{"if":{"condition":"#login","then":[{"click":"#login"}],"else":[{"getText":"h1"}]}}`, Page: "/login",
 	Run: func(ctx context.Context, r *Run, s *Step, v branch) (Result, error) {
 		yes, err := r.decide(ctx, s, v.cond)
 		if err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strings"
@@ -71,7 +72,7 @@ func (d *definition) write(b *strings.Builder) {
 			fmt.Fprintf(b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
 		}
 	}
-	fmt.Fprintf(b, "\n```json\n%s\n```\n", d.example)
+	fmt.Fprintf(b, "\nOn `http://demo.troupe.test%s`:\n\n```json\n%s\n```\n", cmp.Or(d.page, "/"), d.example)
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }

@@ -38,7 +38,7 @@ var _ = define(Action[Text]{
 	Opts:    []Opt{opt("method", nonEmpty("HTTP method"), "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
 	Result:  "the answer's body, at the end of the task",
-	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`,
+	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`, Page: "/live",
 	Check: func(d *decoder, n *node, s *Step, v Text) {
 		d.network = true
 		if v.Fixed() {

@@ -34,7 +34,7 @@ var _ = define(Action[Pair[Selector, choice]]{
 		},
 	}),
 	Opts:    []Opt{opt("by", enumShape("what to select by", "value", "text", "index"), "Default: `value`.")},
-	Example: `{"selectOption":["#country","Norway"],"options":{"by":"text"}}`,
+	Example: `{"selectOption":["#topic","An order"],"options":{"by":"text"}}`, Page: "/contact",
 	Keys: func(v Pair[Selector, choice], to map[string]bool) {
 		v.A.keys(to)
 		v.B.keys(to)

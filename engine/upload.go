@@ -86,7 +86,7 @@ var _ = define(Action[uploading]{
 			return u
 		},
 	},
-	Example: `{"uploadFile":["input[type=file]","$file:0"]}`,
+	Example: `{"uploadFile":["input[type=file]","$file:0"]}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v uploading) (Result, error) {
 		var paths []string
 		for _, f := range v.files {
