@@ -15,7 +15,7 @@ import (
 // Messages carry it so that news of an earlier one is known to be late.
 type browser struct {
 	worker string
-	goes   *sync.WaitGroup
+	goes   *crew
 	ctx    context.Context // ends when the browser is not wanted any more
 	cancel context.CancelFunc
 

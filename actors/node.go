@@ -30,8 +30,8 @@ type nodeParts struct {
 	records *records
 	kept    map[string]*keptSession // by worker: what goes on from an earlier process
 
-	turns  chan struct{}  // held while a browser starts
-	goes   sync.WaitGroup // what runs beside the mailboxes
+	turns  chan struct{} // held while a browser starts
+	goes   crew          // what runs beside the mailboxes
 	status atomic.Pointer[Status]
 }
 
