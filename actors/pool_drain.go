@@ -37,7 +37,9 @@ func (p *pool) onDrain(ctx actor.Context, m *Drain) {
 		p.publish() // before anybody hears of it
 		p.refuseWaiting(ctx)
 		for _, s := range p.roster.all {
-			ctx.Send(s.pid, &workerDrain{})
+			if s.heard { // the others are told when they first speak
+				ctx.Send(s.pid, &workerDrain{})
+			}
 		}
 	}
 	p.checkDrained(ctx)

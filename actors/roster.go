@@ -15,7 +15,9 @@ type seat struct {
 	spec WorkerSpec
 	pid  *actor.PID
 
-	heard bool // it has spoken: before that nobody may be there
+	// heard: it has spoken. Before that nobody may be there, and the library
+	// does not allow that an actor is written to while it is being spawned.
+	heard bool
 	note  note
 	since time.Time
 	used  time.Time // when its last task ended; zero: never

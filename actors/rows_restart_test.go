@@ -61,8 +61,9 @@ var restartRows = []row{
 		time.Sleep(6 * time.Minute)
 		k.Restart()
 		goesOn(k, anna, id, 2, true)
+		time.Sleep(4 * time.Minute)
 		k.Restart()
-		time.Sleep(9 * time.Minute)
+		time.Sleep(5 * time.Minute)
 		k.WantState("w1", actors.Reserved)
 		k.Until("w1", actors.Online)
 		if took := time.Since(began); took != 16*time.Minute {
