@@ -73,7 +73,7 @@ func (t *Tab) setUp() {
 	t.s.send(page.CommandEnable, page.EnableParams{}) // dialogs, and when loading stops
 	t.sendSize(w, h)
 	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	if t.context.watch != nil {
+	if t.context.watching() != nil {
 		t.s.send("Network.enable", networkLimits)
 	}
 	t.ready = t.s.send("Runtime.runIfWaitingForDebugger", nil)
@@ -175,7 +175,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		t.mu.Unlock()
 		t.context.b.conn.drop(t.s.id)
 	default:
-		if w := t.context.watch; w != nil {
+		if w := t.context.watching(); w != nil {
 			w.event(t, method, params)
 		}
 	}
