@@ -2,8 +2,6 @@ package browser
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -29,6 +27,8 @@ type Tab struct {
 	frames   map[string]bool
 	loading  bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped  chan struct{} // closed, and made anew, when that ends
+	heading  cdp.LoaderID  // the navigation that began last
+	started  chan struct{} // closed, and made anew, when one begins
 	pointer  Point
 	aimed    chan bool // hears whether the press that is on its way has hit
 	stubbed  bool      // requests are answered with an empty page
@@ -63,7 +63,7 @@ func (t *Tab) Arrived(ctx context.Context) error {
 const popupTime = 2 * time.Second
 
 func newTab(c *Context, id target.ID) *Tab {
-	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), closed: make(chan struct{})}
+	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), started: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // setUp sends what every tab needs before its first script runs. Nothing is
@@ -99,6 +99,15 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			answer.PromptText = e.DefaultPrompt
 		}
 		t.s.send(page.CommandHandleJavaScriptDialog, answer)
+	case "Page.frameStartedNavigating":
+		var e page.EventFrameStartedNavigating
+		if decode(params, &e) && e.FrameID == t.mainFrame() {
+			t.mu.Lock()
+			t.heading = e.LoaderID
+			close(t.started)
+			t.started = make(chan struct{})
+			t.mu.Unlock()
+		}
 	case "Page.frameStartedLoading":
 		var e page.EventFrameStartedLoading
 		if decode(params, &e) && e.FrameID == t.mainFrame() {
@@ -207,35 +216,6 @@ func (t *Tab) loadingState() (bool, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.loading, t.stopped
-}
-
-// NavigationError is a page that could not be reached.
-type NavigationError struct{ Text string } // such as net::ERR_NAME_NOT_RESOLVED
-
-func (e *NavigationError) Error() string { return e.Text }
-
-// ErrDownload says that a navigation became a download.
-var ErrDownload = errors.New("the address is a download")
-
-// Navigate goes to the URL and returns when the new document has begun. When
-// ctx ends first, the navigation is stopped.
-func (t *Tab) Navigate(ctx context.Context, url string) error {
-	t.forget()
-	var res page.NavigateResult
-	err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: url}, &res)
-	t.forget()
-	switch {
-	case err != nil:
-		if ctx.Err() != nil {
-			t.s.send(page.CommandStopLoading, nil)
-		}
-		return fmt.Errorf("navigating: %w", err)
-	case res.IsDownload:
-		return ErrDownload
-	case res.ErrorText != "":
-		return &NavigationError{res.ErrorText}
-	}
-	return nil
 }
 
 // StopLoading ends what the page still waits for.

@@ -1,0 +1,84 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+)
+
+// NavigationError is a page that could not be reached.
+type NavigationError struct{ Text string } // such as net::ERR_NAME_NOT_RESOLVED
+
+func (e *NavigationError) Error() string { return e.Text }
+
+// ErrDownload says that a navigation became a download.
+var ErrDownload = errors.New("the address is a download")
+
+// Navigate goes to the URL and returns when the new document has begun. When
+// ctx ends first, the navigation is stopped.
+//
+// A script that has just sent the page elsewhere may get its navigation in
+// after ours, and the browser then drops ours. Who asked last is known here,
+// so ours is sent again.
+func (t *Tab) Navigate(ctx context.Context, url string) error {
+	for range 3 {
+		res, err := t.navigate(ctx, url)
+		switch {
+		case err != nil:
+			return err
+		case res.IsDownload:
+			return ErrDownload
+		case res.ErrorText == "":
+			return nil
+		case res.ErrorText != aborted || !t.overtaken(ctx, res.LoaderID):
+			return &NavigationError{res.ErrorText}
+		}
+	}
+	return &NavigationError{aborted}
+}
+
+// aborted is the browser's word for a navigation that another one replaced,
+// and for one whose answer has no content.
+const aborted = "net::ERR_ABORTED"
+
+// overtakenTime is how long the browser may take to tell of the navigation
+// that replaced ours, once it has said that ours is gone.
+const overtakenTime = 50 * time.Millisecond
+
+func (t *Tab) overtaken(ctx context.Context, ours cdp.LoaderID) bool {
+	timer := time.NewTimer(overtakenTime)
+	defer timer.Stop()
+	for {
+		t.mu.Lock()
+		heading, started := t.heading, t.started
+		t.mu.Unlock()
+		if heading != ours {
+			return true
+		}
+		select {
+		case <-started:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (t *Tab) navigate(ctx context.Context, url string) (page.NavigateResult, error) {
+	t.forget()
+	var res page.NavigateResult
+	err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: url}, &res)
+	t.forget()
+	if err != nil {
+		if ctx.Err() != nil {
+			t.s.send(page.CommandStopLoading, nil)
+		}
+		return res, fmt.Errorf("navigating: %w", err)
+	}
+	return res, nil
+}
