@@ -4,18 +4,21 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/engine/egress"
 )
 
 // raw is what a careful person would write against the bare protocol: one
@@ -29,41 +32,40 @@ type raw struct {
 	tab     string // session of the tab
 	target  string
 	context string
+	keeper  string // session of the tab that the browser starts with
 	clean   bool
 	busy    sync.Mutex
 	dir     string
 }
 
 // serveRaw runs the raw client as a server of its own, so that its processor
-// time can be counted, until its standard input is closed.
-func serveRaw(path, proxy string, clean bool) error {
+// time can be counted, until its standard input is closed. Its browser is
+// started as the service's are, with the sandbox, and goes out through a proxy
+// of the same kind in the same process.
+func serveRaw(path string, clean bool) error {
 	dir, err := os.MkdirTemp("", "troupe-raw")
 	if err != nil {
 		return err
 	}
-	os.Chmod(dir, 0o711)
 	defer os.RemoveAll(dir)
-	inR, inW, err := os.Pipe()
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return err
+	}
+	proxy, err := egress.Start(egress.Config{AllowPrivate: true, Log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
-	outR, outW, err := os.Pipe()
+	defer proxy.Close()
+	from, to, stop, err := browser.Pipe(browser.Options{Path: path, Dir: dir, Proxy: proxy.Addr()})
 	if err != nil {
-		return err
-	}
-	o := browser.Options{Proxy: proxy, NoSandbox: os.Geteuid() == 0}
-	cmd := exec.Command(path, browser.Flags(o, filepath.Join(dir, "profile"))...)
-	cmd.ExtraFiles = []*os.File{inR, outW}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting the raw client's browser: %w", err)
 	}
-	defer func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-	}()
-	r := &raw{w: inW, waiting: map[int]chan json.RawMessage{}, clean: clean, dir: dir}
-	go r.read(outR)
+	defer stop()
+	r := &raw{w: to, waiting: map[int]chan json.RawMessage{}, clean: clean, dir: dir}
+	go r.read(from)
+	if err := r.keep(); err != nil {
+		return err
+	}
 	if err := r.fresh(); err != nil {
 		return err
 	}
@@ -124,10 +126,36 @@ func (r *raw) call(session, method string, params, out any) {
 	}
 }
 
-// fresh makes a tab in a new context, as the service does.
+// keep attaches to the tab that the browser starts with.
+func (r *raw) keep() error {
+	var list struct {
+		TargetInfos []struct{ TargetID, Type string }
+	}
+	for range 100 { // the tab comes a little after the browser
+		r.call("", "Target.getTargets", map[string]any{}, &list)
+		for _, t := range list.TargetInfos {
+			if t.Type == "page" {
+				var s struct {
+					ID string `json:"sessionId"`
+				}
+				r.call("", "Target.attachToTarget", map[string]any{"targetId": t.TargetID, "flatten": true}, &s)
+				r.keeper = s.ID
+				return nil
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return errors.New("the raw client's browser has no tab")
+}
+
+const wipe = `(()=>{const t=document.createElement('textarea');t.value=' ';document.documentElement.append(t);t.focus();t.select();const ok=document.execCommand('copy');t.remove();return ok})()`
+
+// fresh makes a tab in a new context and overwrites the clipboard, as the
+// service does.
 func (r *raw) fresh() error {
 	if r.context != "" {
 		r.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+		r.call(r.keeper, "Runtime.evaluate", map[string]any{"expression": wipe, "userGesture": true}, nil)
 	}
 	var c struct {
 		ID string `json:"browserContextId"`

@@ -75,12 +75,12 @@ func stderrOf(err error) string {
 }
 
 // startRaw starts this program again as the raw client.
-func startRaw(name, browserPath, proxy string, clean bool) (*side, error) {
+func startRaw(name, browserPath string, clean bool) (*side, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "-raw", "-browser", browserPath, "-proxy", proxy, fmt.Sprintf("-clean=%v", clean))
+	cmd := exec.Command(self, "-raw", "-browser", browserPath, fmt.Sprintf("-clean=%v", clean))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

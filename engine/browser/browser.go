@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
 	"github.com/rs/zerolog"
 )
 
@@ -35,19 +36,12 @@ type Browser struct {
 // Launch starts a browser and returns when it answers. ctx bounds the start
 // only.
 func Launch(ctx context.Context, o Options) (*Browser, error) {
-	if o.Path == "" {
-		path, err := Find()
-		if err != nil {
-			return nil, err
-		}
-		o.Path = path
-	}
-	proc, tr, err := start(o)
+	proc, from, to, err := start(o)
 	if err != nil {
 		return nil, err
 	}
 	b := &Browser{
-		log: o.Log, proc: proc, conn: newConn(tr), dir: proc.dir,
+		log: o.Log, proc: proc, conn: newConn(chromedp.NewPipeConn(from, to)), dir: proc.dir,
 		contexts: map[string]*Context{}, byID: map[target.SessionID]*Tab{},
 		keeperUp: make(chan struct{}), gone: make(chan struct{}),
 	}

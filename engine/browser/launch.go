@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/rs/zerolog"
 )
 
@@ -40,33 +39,51 @@ type process struct {
 	once   sync.Once
 }
 
+// Pipe starts a browser as Launch does and hands out the ends of its protocol
+// pipe, for a program that speaks the protocol itself. stop ends the browser and
+// returns when nothing of it is left.
+func Pipe(o Options) (from, to *os.File, stop func(), err error) {
+	p, from, to, err := start(o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return from, to, func() {
+		closeAll(from, to)
+		p.kill()
+	}, nil
+}
+
 // start runs the program in a process group and a folder of its own, and
-// returns the pipe to it.
-func start(o Options) (*process, chromedp.Transport, error) {
+// returns the ends of the pipe to it.
+func start(o Options) (p *process, from, to *os.File, err error) {
+	if o.Path == "" {
+		if o.Path, err = Find(); err != nil {
+			return nil, nil, nil, err
+		}
+	}
 	if err := os.MkdirAll(o.Dir, 0o711); err != nil {
-		return nil, nil, fmt.Errorf("making the browsers' folder: %w", err)
+		return nil, nil, nil, fmt.Errorf("making the browsers' folder: %w", err)
 	}
 	dir, err := os.MkdirTemp(o.Dir, "b")
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a browser's folder: %w", err)
+		return nil, nil, nil, fmt.Errorf("making a browser's folder: %w", err)
 	}
-	p := &process{dir: dir, stderr: &tail{}, exited: make(chan struct{})}
-	fail := func(doing string, err error) (*process, chromedp.Transport, error) {
+	p = &process{dir: dir, stderr: &tail{}, exited: make(chan struct{})}
+	fail := func(doing string, err error) (*process, *os.File, *os.File, error) {
 		os.RemoveAll(dir)
-		return nil, nil, fmt.Errorf("%s: %w", doing, err)
+		return nil, nil, nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	tmp := filepath.Join(dir, "tmp")
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return fail("making a browser's folder", err)
 	}
-	childIn, in, err := os.Pipe()
+	childIn, to, err := os.Pipe()
 	if err != nil {
 		return fail("making a pipe", err)
 	}
-	out, childOut, err := os.Pipe()
+	from, childOut, err := os.Pipe()
 	if err != nil {
-		childIn.Close()
-		in.Close()
+		closeAll(childIn, to)
 		return fail("making a pipe", err)
 	}
 
@@ -77,13 +94,13 @@ func start(o Options) (*process, chromedp.Transport, error) {
 	cmd.Stderr, cmd.Stdout = p.stderr, p.stderr
 	cmd.WaitDelay = time.Second // grandchildren may hold the output open
 	if err := own(cmd, dir, o.NoSandbox); err != nil {
-		closeAll(childIn, childOut, in, out)
+		closeAll(childIn, childOut, to, from)
 		return fail("handing the folder to the browser's user", err)
 	}
 	err = cmd.Start()
 	closeAll(childIn, childOut)
 	if err != nil {
-		closeAll(in, out)
+		closeAll(to, from)
 		return fail("starting "+o.Path, err)
 	}
 	p.cmd = cmd
@@ -94,7 +111,7 @@ func start(o Options) (*process, chromedp.Transport, error) {
 		_ = cmd.Wait() // how it ended is in the tail and in Err
 		close(p.exited)
 	}()
-	return p, chromedp.NewPipeConn(out, in), nil
+	return p, from, to, nil
 }
 
 // kill ends the process with its whole group and removes its folder. It
