@@ -11,32 +11,45 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/engine/browser"
-	"troupe/engine/egress"
 )
 
 func main() {
 	var (
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
-		proxy   = flag.String("proxy", "", "with -raw: the outbound proxy")
 		path    = flag.String("browser", "", "the Chromium to measure with; default: the one found")
 		quick   = flag.Bool("quick", os.Getenv("QUICK") != "", "three short rounds")
 		idle    = flag.Duration("idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 		troupe  = flag.String("troupe", "", "the service's program; default: build it")
 		workers = flag.Int("workers", 1, "workers of the service")
+		only    = flag.String("only", "", "measure only this: http, what the service adds to HTTP")
+		part    = flag.String("http-side", "", "be a side of -only http (used by this program itself)")
+		partDir = flag.String("http-dir", "", "with -http-side: where it keeps what it keeps")
 	)
 	flag.Parse()
 	var err error
+	switch {
+	case *part != "":
+		err = serveHTTPSide(*part, *partDir)
+	case *only == "http":
+		err = runHTTP(*quick)
+	case *only != "":
+		err = fmt.Errorf("-only %q is unknown: want http", *only)
+	}
+	if err != nil {
+		fail(err)
+	}
+	if *part != "" || *only != "" {
+		return
+	}
 	if *path == "" {
 		if *path, err = browser.Find(); err != nil {
 			fail(err)
 		}
 	}
 	if *isRaw {
-		if err := serveRaw(*path, *proxy, *clean); err != nil {
+		if err := serveRaw(*path, *clean); err != nil {
 			fail(err)
 		}
 		return
@@ -65,12 +78,6 @@ func run(path, bin string, quick bool, idle time.Duration, workers int) error {
 	}
 	web := site()
 	defer web.Close()
-	// The raw clients go through a proxy of the same kind.
-	out, err := egress.Start(egress.Config{AllowPrivate: true, Log: zerolog.Nop()})
-	if err != nil {
-		return err
-	}
-	defer out.Close()
 	var sides []*side
 	defer func() {
 		for _, s := range sides {
@@ -86,7 +93,7 @@ func run(path, bin string, quick bool, idle time.Duration, workers int) error {
 		name  string
 		clean bool
 	}{{"raw, cleaned", true}, {"raw, never cleaned", false}} {
-		s, err := startRaw(r.name, path, out.Addr(), r.clean)
+		s, err := startRaw(r.name, path, r.clean)
 		if err != nil {
 			return err
 		}
