@@ -2,7 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/engine"
 	"troupe/testkit"
 )
 
@@ -77,7 +75,7 @@ func BenchmarkClaims(b *testing.B) {
 
 // hollowNode starts a node whose browsers weigh nothing.
 func hollowNode(b *testing.B, workers int) *actors.Node {
-	node, err := actors.Start(actors.Config{Engine: &hollow{}, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop()})
+	node, err := actors.Start(actors.Config{Engine: &testkit.Hollow{}, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -95,22 +93,3 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc + m.StackInuse
 }
-
-// hollow is an engine of browsers that do and keep nothing.
-type hollow struct{}
-
-func (*hollow) Launch(context.Context, string) (engine.Instance, error) {
-	return hollowBrowser{}, nil
-}
-
-type hollowBrowser struct{ engine.Instance }
-
-func (hollowBrowser) Play(context.Context, *engine.Task, engine.Stage) *engine.Outcome {
-	return &engine.Outcome{End: engine.EndCompleted}
-}
-func (hollowBrowser) Save(context.Context) (json.RawMessage, error) {
-	return json.RawMessage("{}"), nil
-}
-func (hollowBrowser) Reset(context.Context) error { return nil }
-func (hollowBrowser) Gone() <-chan struct{}       { return nil }
-func (hollowBrowser) Close()                      {}

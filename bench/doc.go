@@ -4,6 +4,10 @@
 // each side's whole process tree, memory, and the ratios, which are what counts:
 // machines are noisy.
 //
-//	go run ./bench            W1 to W5, ten rounds
-//	go run ./bench -quick     three short rounds
+// Beside that it measures what HTTP, actors and store cost without a browser,
+// against a handler that decodes the same requests and does nothing.
+//
+//	go run ./bench              everything, ten rounds
+//	go run ./bench -quick       fewer and shorter rounds
+//	go run ./bench -only http   only what needs no browser
 package main

@@ -57,6 +57,10 @@ func main() {
 	if err := run(*path, *troupe, *quick, *idle, *workers); err != nil {
 		fail(err)
 	}
+	fmt.Println()
+	if err := runHTTP(*quick); err != nil {
+		fail(err)
+	}
 }
 
 func fail(err error) {
