@@ -141,11 +141,14 @@ func (r *Run) begin(q *sequence, k int) *Step {
 	return s
 }
 
+// operation is a function of the page script and its argument.
+type operation [2]any
+
 // operations are the steps of one iteration, from the next one on, as the page
 // script takes them: [function, argument]. A step that cannot be asked for ends
 // the sequence there, so that it fails in its turn; total is how many steps are
 // left up to it.
-func (r *Run) operations(q *sequence) (ops []any, total int, err error) {
+func (r *Run) operations(q *sequence) (ops []operation, total int, err error) {
 	for k := range min(len(q.steps), q.left) {
 		s, _ := q.at(k)
 		r.timed(s)
@@ -162,12 +165,12 @@ func (r *Run) operations(q *sequence) (ops []any, total int, err error) {
 		if !r.continues(s) {
 			call.Arg["stop"] = true
 		}
-		ops = append(ops, []any{call.Fn, call.Arg})
+		ops = append(ops, operation{call.Fn, call.Arg})
 	}
 	return ops, min(q.left, maxFused), nil
 }
 
-func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []any, total int, limit time.Duration) ([]fusedReply, error) {
+func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total int, limit time.Duration) ([]fusedReply, error) {
 	bctx, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
 	tab, err := r.tab(bctx)
@@ -178,7 +181,8 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []any, total int, 
 	if r.loop != nil && r.loop.each != nil {
 		arg["each"], arg["i"], arg["next"], arg["n"] = r.loop.each, q.first, q.next, len(q.steps)
 	}
-	reply, err := tab.Call(bctx, "batch", arg)
+	first, _ := ops[0][1].(map[string]any)
+	reply, err := ask(tab, first, true)(bctx, "batch", arg)
 	if err != nil {
 		return nil, err
 	}

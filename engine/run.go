@@ -284,11 +284,24 @@ func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
 	if r.loop != nil && r.loop.each != nil {
 		arg["each"], arg["i"] = r.loop.each, r.loop.i
 	}
-	reply, err := tab.Call(ctx, c.Fn, arg)
+	reply, err := ask(tab, arg, !changes[c.Fn])(ctx, c.Fn, arg)
 	if err != nil {
 		return nil, err
 	}
 	return r.replied(reply)
+}
+
+// changes are the functions of the page script that change a page in ways that
+// must not happen in a document that is about to be left.
+var changes = map[string]bool{"clickByScript": true, "select": true, "scroll": true, "settled": true}
+
+// ask is the way to ask the page: what changes nothing, and only needs to let
+// the page settle first, may look at once.
+func ask(t *browser.Tab, arg map[string]any, safe bool) func(context.Context, string, any) (*browser.Reply, error) {
+	if safe && arg["settle"] == true {
+		return t.Look
+	}
+	return t.Call
 }
 
 // argument adds the frame and the time to what a call says itself.

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -21,6 +22,8 @@ type Tab struct {
 	s       *session
 	ready   *pending      // the last command of setUp
 	closed  chan struct{} // closed with the tab
+
+	asked atomic.Bool // something in the page has asked to go to another document
 
 	mu       sync.Mutex
 	world    int64 // our world in the current document; zero: make it
@@ -124,9 +127,15 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			t.stopped = make(chan struct{})
 			t.mu.Unlock()
 		}
+	case "Page.frameRequestedNavigation":
+		var e page.EventFrameRequestedNavigation
+		if decode(params, &e) && e.FrameID == t.mainFrame() && e.Disposition == page.ClientNavigationDispositionCurrentTab {
+			t.asked.Store(true)
+		}
 	case "Page.frameNavigated":
 		var e page.EventFrameNavigated
 		if decode(params, &e) && e.Frame.ParentID == "" {
+			t.asked.Store(false)
 			t.mu.Lock()
 			stubbed := t.stubbed
 			t.mu.Unlock()

@@ -69,7 +69,33 @@ func (t *Tab) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
 	}
-	expr := object + ".run('" + fn + "'," + string(b) + ")"
+	return t.run(ctx, object+".run('"+fn+"',"+string(b)+")")
+}
+
+// Look is Call for a function that changes nothing. Where the argument asks to
+// let the page settle first, it looks at once all the same, and again, with
+// patience, if the page turns out to have been asked to leave: the browser says
+// so before it answers.
+func (t *Tab) Look(ctx context.Context, fn string, arg any) (*Reply, error) {
+	b, err := json.Marshal(arg)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
+	}
+	call := object + ".run('" + fn + "'," + string(b)
+	if !t.asked.Load() {
+		r, err := t.run(ctx, call+",true)")
+		if err != nil || !t.asked.Load() {
+			return r, err
+		}
+	}
+	r, err := t.run(ctx, call+")")
+	if err == nil {
+		t.asked.Store(false)
+	}
+	return r, err
+}
+
+func (t *Tab) run(ctx context.Context, expr string) (*Reply, error) {
 	for {
 		r := new(Reply)
 		err := t.evaluate(ctx, expr, r)

@@ -239,7 +239,7 @@ const fieldIn = (el) => {
 // T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and
 // gives {type: what to type, erase: whether to erase first}, or sets the value
 // of a field that cannot be typed into. {click: point} asks for a click first.
-T.fill = (a) => withFirst(a, (host, why) => {
+T.fill = (a) => withFirst(a, async (host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
   if (!el) return fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(host)}: fill needs an input, a textarea or something editable`);
@@ -253,6 +253,7 @@ T.fill = (a) => withFirst(a, (host, why) => {
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
   intoView(el);
   if (chosen.includes(kind)) {
+    if (a.haste && !(await settle({ settle: true }))) return { n: true }; // this changes the page
     focusOn(el);
     const text = kind === 'color' ? a.text.toLowerCase() : a.text;
     const before = valueOf(el);

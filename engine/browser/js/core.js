@@ -137,8 +137,13 @@ const settle = async (a) => {
 
 // T.run(function, argument): what every call goes through. The reply is made
 // into JSON here, which is much faster than letting the browser take it apart;
-// half a character is replaced, as no JSON can carry it.
-T.run = async (fn, a) => {
+// half a character is replaced, as no JSON can carry it. In haste nobody waits
+// for the page to settle: whoever asks learns otherwise whether it leaves.
+T.run = async (fn, a, haste) => {
+  if (haste) for (const arg of [a, ...(a.ops || []).map((op) => op[1])]) {
+    arg.haste = arg.settle === true;
+    arg.settle = false;
+  }
   const r = await T[fn](a);
   return typeof r === 'string' ? r : encode(r);
 };
