@@ -40,9 +40,34 @@ var (
 	tellBinding = object + "_tell"
 
 	install = "(()=>{if(globalThis." + object + ")return;const T={tell:'" + tellBinding + "'};" +
-		strings.Join([]string{coreJS, findJS, readJS, actJS, pageJS, guardJS}, "\n") +
-		"\nObject.defineProperty(globalThis,'" + object + "',{value:T})})()"
+		lean(coreJS, findJS, readJS, actJS, pageJS, guardJS) +
+		"Object.defineProperty(globalThis,'" + object + "',{value:T})})()"
 )
+
+// lean drops comments and indentation, and writes what is not ASCII as escapes:
+// every new document gets the script, and half the bytes take half the time.
+// Lines that begin with // are comments; no other comments are dropped, and no
+// text of the script spans lines.
+func lean(files ...string) string {
+	var b strings.Builder
+	for _, f := range files {
+		for line := range strings.Lines(f) {
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "//") {
+				continue
+			}
+			for _, r := range line {
+				if r < 0x80 {
+					b.WriteByte(byte(r))
+				} else {
+					fmt.Fprintf(&b, "\\u%04x", r) // none is beyond the basic plane
+				}
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
 
 // worldName is how our world is called in the browser's own tools.
 const worldName = "troupe"

@@ -128,8 +128,9 @@ const place = (el) => { const r = rectOf(el), o = offset(el); return [r.left + o
 const same = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 0.5);
 
 // When something has last happened that may move things: a change of the
-// document, scrolling, a picture or a font that came, another size.
-let stirred = now();
+// document, scrolling, a picture or a font that came, another size. A page that
+// had loaded before we came is taken to be at rest.
+let stirred = dom.state(document) === 'complete' ? -Infinity : now();
 const stir = () => { stirred = now(); };
 new MutationObserver(stir).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
 for (const e of ['scroll', 'load', 'toggle', 'transitionrun', 'animationstart']) dom.listen(document, e, stir, { capture: true, passive: true });
