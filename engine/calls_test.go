@@ -70,7 +70,7 @@ func TestProtocolCalls(t *testing.T) {
 		{"uncheck what is unchecked", `{"uncheck":"#box"}`, 1},
 		{"fill", fmt.Sprintf(`{"fill":["#empty",%q]}`, letters), 1 + 2*int64(len(letters))},
 		{"fill over a value", fmt.Sprintf(`{"fill":["#name",%q]}`, letters), 3 + 2*int64(len(letters))},
-		{"fill with a letter that has no key", `{"fill":["#empty","ü"]}`, 2},
+		{"fill with a letter of another keyboard", `{"fill":["#empty","ü"]}`, 3},
 		{"click and read", `{"click":"#go"},{"getText":"#h"},{"getText":"#go"}`, 5},
 		// Navigate, make our world, and wait for load; two more that are not
 		// waited for: the page script and the guard's way to tell.

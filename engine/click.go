@@ -11,11 +11,17 @@ var _ = define(Action[Selector]{
 	Name: "click", Group: "Interaction",
 	Doc: "Clicks an element with the pointer, at a point of it that can be seen, once it is visible, enabled and not moving. " +
 		"If another element still covers it after a second, the click goes through the DOM instead (its event is not trusted then), with a warning that names what covers it; `force: false` makes that a failure.",
-	Value:   selectorShape,
-	Opts:    []Opt{opt("force", boolShape, "Whether a covered element is clicked through the DOM. Default: true.")},
+	Value: selectorShape,
+	Opts: []Opt{
+		opt("count", intShape("how many times", 1, 3), "How many times to click in quick succession: 2 is a double click. Default: 1."),
+		opt("force", boolShape, "Whether a covered element is clicked through the DOM. Default: true."),
+	},
 	Example: `{"click":"#next"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
-		return nil, r.click(ctx, s, v, own(s, "force", true))
+		times := own(s, "count", 1)
+		return nil, r.clickAt(ctx, s, v, func() (p spot, err error) {
+			return p, r.ask(ctx, s, "point", v, map[string]any{"force": own(s, "force", true), "guard": true, "times": times}, &p)
+		}, func(t *browser.Tab, ctx context.Context, p browser.Point) error { return t.ClickTimes(ctx, p, times) })
 	},
 })
 
@@ -26,17 +32,9 @@ type spot struct {
 	Done    bool   `json:"done"` // nothing needs to be clicked
 }
 
-// click clicks an element as a person would, or through the DOM where that is
-// allowed and the only way.
-func (r *Run) click(ctx context.Context, s *Step, v Selector, force bool) error {
-	return r.clickAt(ctx, s, v, func() (p spot, err error) {
-		return p, r.ask(ctx, s, "point", v, map[string]any{"force": force, "guard": true}, &p)
-	}, (*browser.Tab).Click)
-}
-
-// clickAt clicks where look says. A page that moves between the look and the
-// click is looked at again: the page script keeps a click that would hit
-// something else from it.
+// clickAt clicks where look says, or through the DOM where that is allowed and
+// the only way. A page that moves between the look and the click is looked at
+// again: the page script keeps a click that would hit something else from it.
 func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func() (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
 	for {
 		p, err := look()
@@ -46,7 +44,7 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func() (spo
 		r.input = true
 		if p.Covered != "" {
 			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-			err := r.ask(ctx, s, "clickByScript", v, nil, nil)
+			err := r.ask(ctx, s, "clickByScript", v, map[string]any{"times": own(s, "count", 1)}, nil)
 			r.input = true
 			return err
 		}

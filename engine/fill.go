@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"troupe/engine/browser"
 )
@@ -72,5 +75,10 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 			return err
 		}
 	}
-	return t.Type(ctx, text)
+	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
+	typed, err := t.Type(ctx, text)
+	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
+		return Problemf(CodeTimeout, "Only %d of %d characters were typed into %q within %dms: a longer text wants a longer timeout", typed, utf8.RuneCountInString(text), v.String(), Millis(r.limit))
+	}
+	return err
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"image"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -83,6 +85,10 @@ func (s script) server(t *testing.T) (base, other string) {
 			w.Header().Set("Content-Type", "image/svg+xml")
 			fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="%s"/></svg>`, html.EscapeString(q.Get("color")))
 			return
+		case r.URL.Path == "/image": // a raster picture, which the browser shows in a document of its own
+			w.Header().Set("Content-Type", "image/png")
+			png.Encode(w, image.NewRGBA(image.Rect(0, 0, 40, 30)))
+			return
 		case r.URL.Path == "/large": // more than a file may have
 			w.Header().Set("Content-Length", strconv.Itoa(MaxUpload+1))
 			for n := 0; n <= MaxUpload; n += 1 << 20 {
@@ -107,6 +113,12 @@ func (s script) server(t *testing.T) (base, other string) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		case ".js":
 			w.Header().Set("Content-Type", "text/javascript")
+		case ".xhtml":
+			w.Header().Set("Content-Type", "application/xhtml+xml")
+		case ".svg":
+			w.Header().Set("Content-Type", "image/svg+xml")
+		case ".xml":
+			w.Header().Set("Content-Type", "application/xml")
 		}
 		if csp := q.Get("csp"); csp != "" {
 			w.Header().Set("Content-Security-Policy", csp)

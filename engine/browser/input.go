@@ -15,20 +15,24 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
-// Click presses and releases the primary button at a point. The three events
-// are sent at once; the answer to the last means that the page has handled
-// them.
-func (t *Tab) Click(ctx context.Context, p Point) error {
+// Click presses and releases the primary button at a point.
+func (t *Tab) Click(ctx context.Context, p Point) error { return t.ClickTimes(ctx, p, 1) }
+
+// ClickTimes clicks several times in quick succession: twice is a double click.
+// All events are sent at once; the answer to the last means that the page has
+// handled them.
+func (t *Tab) ClickTimes(ctx context.Context, p Point, times int) error {
 	t.pointAt(p)
 	left := input.MouseButtonLeft
 	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
 		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count}
 		return t.s.send(input.CommandDispatchMouseEvent, e)
 	}
-	return t.settle(ctx, "clicking",
-		mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0),
-		mouse(input.DispatchMouseEventTypeMousePressed, left, 1, 1),
-		mouse(input.DispatchMouseEventTypeMouseReleased, left, 0, 1))
+	sent := []*pending{mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0)}
+	for n := int64(1); n <= int64(times); n++ {
+		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, left, 1, n), mouse(input.DispatchMouseEventTypeMouseReleased, left, 0, n))
+	}
+	return t.settle(ctx, "clicking", sent...)
 }
 
 // Aim is called before a press that the page script guards, and Hit after it:
@@ -99,11 +103,13 @@ func (t *Tab) Press(ctx context.Context, c *Chord) error {
 const typeAhead = 64
 
 // Type types a text into whatever has the focus, each character with the events
-// of its key.
-func (t *Tab) Type(ctx context.Context, text string) error {
+// of its key, and says how many characters it has typed.
+func (t *Tab) Type(ctx context.Context, text string) (typed int, err error) {
 	var sent []*pending
+	waiting := 0
 	for _, r := range text {
-		keys := typed(r)
+		waiting++
+		keys := keysFor(r)
 		for _, e := range keys {
 			sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
 		}
@@ -112,12 +118,15 @@ func (t *Tab) Type(ctx context.Context, text string) error {
 		}
 		if len(sent) >= typeAhead {
 			if err := t.settle(ctx, "typing", sent...); err != nil {
-				return err
+				return typed, err
 			}
-			sent = sent[:0]
+			typed, waiting, sent = typed+waiting, 0, sent[:0]
 		}
 	}
-	return t.settle(ctx, "typing", sent...)
+	if err := t.settle(ctx, "typing", sent...); err != nil {
+		return typed, err
+	}
+	return typed + waiting, nil
 }
 
 // settle waits for input events that were sent. An event may close the tab or

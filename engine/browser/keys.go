@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
@@ -103,10 +104,7 @@ func keyNamed(name string) (*kb.Key, error) {
 		return k, nil
 	}
 	if r := []rune(name); len(r) == 1 {
-		if k := kb.Keys[r[0]]; k != nil {
-			return k, nil
-		}
-		return &kb.Key{Key: name, Text: name, Unmodified: name, Print: true}, nil
+		return keyOf(r[0]), nil
 	}
 	for n, k := range named { // a name in other letters
 		if strings.EqualFold(n, name) {
@@ -119,6 +117,15 @@ func keyNamed(name string) (*kb.Key, error) {
 		}
 	}
 	return nil, fmt.Errorf("key %q is unknown: want a character or a name of KeyboardEvent.key such as Enter, Tab, ArrowDown or Control+A", name)
+}
+
+// keyOf is the key that a character is typed with. One that our keyboard lacks
+// has a key on somebody's.
+func keyOf(r rune) *kb.Key {
+	if k := kb.Keys[r]; k != nil {
+		return k
+	}
+	return &kb.Key{Key: string(r), Text: string(r), Unmodified: string(r), Print: true}
 }
 
 // KeyNames lists the names that a key can have.
@@ -198,14 +205,15 @@ func shifted(k *kb.Key) *kb.Key {
 	return k
 }
 
-// typed is what typing one character sends: a key's events, or nil where no key
-// gives the character, so that it is put in as an input method would.
-func typed(r rune) []input.DispatchKeyEventParams {
+// keysFor is what typing one character sends: a key's events, or nil for what is
+// put in as text: a tab, whose key would leave the field, and other control
+// characters.
+func keysFor(r rune) []input.DispatchKeyEventParams {
 	if r == '\n' {
 		r = '\r'
 	}
-	k := kb.Keys[r]
-	if k == nil || !k.Print || k.Text == "" || r == '\t' {
+	k := keyOf(r)
+	if !k.Print || k.Text == "" || r == '\t' || r != '\r' && unicode.IsControl(r) {
 		return nil
 	}
 	var mask int64

@@ -24,6 +24,8 @@ var (
 	findJS string
 	//go:embed js/read.js
 	readJS string
+	//go:embed js/place.js
+	placeJS string
 	//go:embed js/act.js
 	actJS string
 	//go:embed js/page.js
@@ -40,7 +42,7 @@ var (
 	tellBinding = object + "_tell"
 
 	install = "(()=>{if(globalThis." + object + ")return;const T={tell:'" + tellBinding + "'};" +
-		lean(coreJS, findJS, readJS, actJS, pageJS, guardJS) +
+		lean(coreJS, findJS, readJS, placeJS, actJS, pageJS, guardJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})})()"
 )
 

@@ -26,6 +26,9 @@ const dom = {
   id: get(Element.prototype, 'id'),
   html: get(Element.prototype, 'innerHTML'),
   text: get(Node.prototype, 'textContent'),
+  nodes: get(Node.prototype, 'childNodes'),
+  range: own(Document.prototype, 'createRange'),
+  visible: own(Element.prototype, 'checkVisibility'),
   parent: get(Node.prototype, 'parentNode'),
   children: get(Element.prototype, 'children'),
   childrenOfFragment: get(DocumentFragment.prototype, 'children'),
@@ -108,6 +111,8 @@ const nameOf = (el) => {
   else if (name) s += `[name="${name}"]`;
   return s.length > 100 ? s.slice(0, 100) + '…' : s;
 };
+
+const an = (s) => (/^([aeiou]|h(tml|r|\d)\b)/.test(s) ? 'an ' : 'a ') + s;
 
 const now = () => performance.now();
 const frame = () => new Promise((r) => { const t = setTimeout(r, 100); requestAnimationFrame(() => { clearTimeout(t); setTimeout(r, 0); }); });

@@ -148,7 +148,7 @@ const enter = (place, why) => {
     }
     const f = found[0];
     if (!f) { why.e = `Iframe not found: nothing matches "${p.a}"`; return null; }
-    if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is a ${nameOf(f)}, not an iframe`; return null; }
+    if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
     const d = frameDocument(f);
     if (!d) { why.e = `Iframe not found: "${p.a}" belongs to another origin; only same-origin iframes are reachable`; return null; }
     if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
@@ -199,6 +199,14 @@ const elsewhere = (t, place) => {
       let n = 0;
       try { n = query(d, t.k, t.s).length; } catch {}
       if (n && !place?.length) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in iframe ${dom.attribute(f, 'id') ? '#' + dom.attribute(f, 'id') : nameOf(f)}`);
+    }
+    if (!notes.length && t.k === 'xpath') {
+      // A name in XPath means HTML in an HTML document and nothing at all in one
+      // of XML: drawings, and pages that are XHTML, have a namespace.
+      const name = (s) => `*[local-name()='${s}']`;
+      let n = 0, first = '';
+      try { n = query(document, 'xpath', t.s.replace(/(^|\/|::)([A-Za-z][\w-]*)(?![\w-]*\s*(?:\(|::))/g, (all, at, s) => at + name((first ||= s, s)))).length; } catch {}
+      if (n) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in another namespace, as SVG and XHTML have one: write ${name(first)} for ${first}`);
     }
     const foreign = query(document, 'css', 'iframe').filter((f) => !frameDocument(f)).length;
     if (!notes.length && foreign) notes.push(`${foreign} iframe${foreign === 1 ? '' : 's'} of another origin cannot be searched`);

@@ -4,9 +4,9 @@
 
 let unguard = () => {};
 
-// guard lets the next press, with all that follows from it, pass only where it
-// reaches the element, or the one that has taken its place in a page that was
-// drawn anew. Others are kept from the page. Which it was is told.
+// guard lets the next a.times presses, with all that follows from them, pass only
+// where the first reaches the element, or the one that has taken its place in a
+// page that was drawn anew. Others are kept from the page. Which it was is told.
 const guard = (el, a) => {
   unguard();
   const views = [window];
@@ -16,6 +16,7 @@ const guard = (el, a) => {
     try { return (search(a.t, a.in, {}, true) || []).find(isElement); } catch { return undefined; }
   };
   let missed; // unknown until the button goes down
+  let left = a.times || 1;
   const on = (e) => {
     if (!e.isTrusted) return;
     if (missed === undefined) {
@@ -25,9 +26,9 @@ const guard = (el, a) => {
       globalThis[T.tell](missed ? 'missed' : 'hit');
     }
     if (missed) { e.preventDefault(); e.stopImmediatePropagation(); }
-    if (e.type === 'mouseup') setTimeout(off, 0); // its click comes in the same task
+    if (e.type === 'mouseup' && --left === 0) setTimeout(off, 0); // its click comes in the same task
   };
-  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click'];
+  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick'];
   const off = () => { for (const w of views) for (const t of types) dom.unlisten(w, t, on, true); };
   for (const w of views) for (const t of types) dom.listen(w, t, on, true);
   const timer = setTimeout(off, 5000); // input that never came

@@ -59,6 +59,9 @@ const scrollIn = async (doc, a) => {
       if (area > best) { best = area; el = c; }
     }
   }
+  // What watches the page for things that come into view must have seen it as it
+  // is: a person is not faster than that.
+  if (!calm(el)) await frame();
   dom.scrollBy(el, { left: a.x || 0, top: a.y || 0, behavior: 'instant' });
   await frame(); // what listens to scrolling hears of it in the next frame
   return done;
@@ -72,8 +75,8 @@ T.box = (a) => withFirst(a, async (el, why) => {
   if (why.e) return undefined;
   intoView(el);
   if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
-  const r = dom.rect(el), o = offset(el);
-  return { v: { x: r.left * o.sx + o.x + scrollX, y: r.top * o.sy + o.y + scrollY, width: r.width * o.sx, height: r.height * o.sy } };
+  const own = dom.rect(el), r = mappedRect(offset(el), sized(own) ? own : rectOf(el));
+  return { v: { x: r.left + scrollX, y: r.top + scrollY, width: r.width, height: r.height } };
 });
 
 // T.measure(): the size of the whole page.

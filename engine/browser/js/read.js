@@ -22,7 +22,7 @@ T.value = (a) => withFirst(a, (el) => {
   const v = valueOf(el);
   if (v === undefined) {
     if (isEditable(el)) return { v: dom.text(el) };
-    return fail('invalid_value', `Element "${a.t.a}" is a ${nameOf(el)}: only input, textarea and select have a value`);
+    return fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(el))}: only input, textarea and select have a value`);
   }
   return { v };
 });

@@ -1,0 +1,227 @@
+// Where things are: whether an element can be seen, where it lies, and whether
+// it stands still.
+
+// The picture that an area is a part of, and the boxes of an element: those of an
+// area are where its shape lies in the picture.
+const pictureOf = (area) => {
+  const name = dom.attribute(dom.closest(area, 'map') || area, 'name');
+  return [...all(dom.root(area), 'img[usemap]')].find((i) => dom.attribute(i, 'usemap') === '#' + name);
+};
+const boxes = (el) => {
+  const picture = is(el, 'area') && pictureOf(el);
+  if (!picture) { const own = [...dom.rects(el)].filter(sized); return own.length ? own : spilled(el); }
+  const r = dom.rect(picture), n = (dom.attribute(el, 'coords') || '').split(',').map(Number), shape = (dom.attribute(el, 'shape') || 'rect').toLowerCase();
+  const left = r.left + picture.clientLeft, top = r.top + picture.clientTop;
+  if (shape === 'default' || n.length < 3 || n.some(isNaN)) return [r];
+  if (shape.startsWith('circ')) return [new DOMRect(left + n[0] - n[2], top + n[1] - n[2], 2 * n[2], 2 * n[2])];
+  const xs = n.filter((_, i) => i % 2 === 0), ys = n.filter((_, i) => i % 2 === 1);
+  return [new DOMRect(left + Math.min(...xs), top + Math.min(...ys), Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys))];
+};
+const sized = (r) => r.width > 0 && r.height > 0;
+
+// What an element without a size of its own shows all the same: what is in it
+// may float, stand elsewhere, or be all that there is of it.
+const spilled = (el, out = []) => {
+  if (clips(styleOf(el))) return out;
+  for (const n of inside(el)) {
+    if (dom.type(n) === 3) {
+      const range = dom.range(dom.doc(el));
+      range.selectNode(n);
+      out.push(...[...range.getClientRects()].filter(sized));
+    } else if (isElement(n)) {
+      const own = [...dom.rects(n)].filter(sized);
+      if (own.length && styleOf(n).visibility === 'visible') out.push(...own);
+      else if (!own.length) spilled(n, out);
+    }
+  }
+  return out;
+};
+const inside = (el) => dom.nodes(dom.shadow(el) || el);
+const clips = (s) => s.display !== 'contents' && (s.overflowX !== 'visible' || s.overflowY !== 'visible');
+
+const rectOf = (el) => boxes(el)[0] || dom.rect(el); // of one that is broken over lines the first box is a safe place
+const styleOf = (el) => viewOf(el).getComputedStyle(el);
+
+const hiddenBecause = (el) => {
+  if (is(el, 'area') && pictureOf(el)) return hiddenBecause(pictureOf(el));
+  for (let n = el, from = null; n && isElement(n); from = n, n = dom.slot(n) || above(n)) {
+    const s = styleOf(n);
+    if (s.display === 'none') return n === el ? 'is hidden (display: none)' : `is hidden: ${nameOf(n)} has display: none`;
+    if (n === el) continue;
+    if (s.contentVisibility === 'hidden') return `is hidden: ${nameOf(n)} has content-visibility: hidden`;
+    if (is(n, 'details') && !dom.hasAttribute(n, 'open') && from !== one(n, ':scope > summary') && !dom.visible(from)) return `is hidden: ${nameOf(n)} is closed`;
+  }
+  const s = styleOf(el);
+  if (s.visibility !== 'visible') return `is hidden (visibility: ${s.visibility})`;
+  const r = dom.rect(el);
+  if (!sized(r) && !boxes(el).length) return `is hidden (its size is ${Math.round(r.width)}×${Math.round(r.height)})`;
+  return '';
+};
+const disabledBecause = (el) => {
+  const control = is(el, 'button', 'input', 'select', 'textarea', 'option', 'fieldset', 'optgroup') ? el : dom.closest(el, 'button');
+  if (control && dom.matches(control, ':disabled')) return 'is disabled';
+  const aria = dom.closest(el, '[aria-disabled]');
+  if (aria && dom.attribute(aria, 'aria-disabled') === 'true') return 'is disabled (aria-disabled)';
+  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) if (dom.hasAttribute(n, 'inert')) return n === el ? 'is inert' : `is inert: ${nameOf(n)} is`;
+  return '';
+};
+
+// What cuts an element off so that nothing of it is left to be seen. What is
+// positioned gets out of what does not hold it.
+const cutOffBy = (el) => {
+  const list = boxes(el), free = (s) => s.position === 'absolute' || s.position === 'fixed';
+  let at = styleOf(el);
+  for (let n = above(el); n && isElement(n) && !is(n, 'html', 'body'); n = above(n)) {
+    const s = styleOf(n), holds = s.transform !== 'none' || s.filter !== 'none' || s.position !== 'static' && at.position !== 'fixed';
+    if (free(at) && !holds) continue;
+    const r = dom.rect(n), both = (b) => Math.min(Math.min(b.right, r.right) - Math.max(b.left, r.left), Math.min(b.bottom, r.bottom) - Math.max(b.top, r.top));
+    if (clips(s) && list.every((b) => both(b) < 1)) return n;
+    at = s;
+  }
+  return null;
+};
+
+// How what lies in the frame of an element is placed in the main page.
+const offset = (el) => {
+  let m = new DOMMatrix();
+  for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) {
+    const f = w.frameElement, r = dom.rect(f), cs = styleOf(f), turned = turn(f);
+    const content = new DOMMatrix().translate(f.clientLeft + parseFloat(cs.paddingLeft || 0), f.clientTop + parseFloat(cs.paddingTop || 0));
+    const box = turned
+      ? new DOMMatrix().translate(r.left + r.width / 2, r.top + r.height / 2).multiply(turned).translate(-f.offsetWidth / 2, -f.offsetHeight / 2) // whatever is done to it, its middle stays the middle
+      : new DOMMatrix([f.offsetWidth ? r.width / f.offsetWidth : 1, 0, 0, f.offsetHeight ? r.height / f.offsetHeight : 1, r.left, r.top]);
+    m = box.multiply(content).multiply(m);
+  }
+  return m;
+};
+const mapped = (m, x, y) => { const p = m.transformPoint({ x, y }); return { x: p.x, y: p.y }; };
+const mappedRect = (m, r) => {
+  const c = [[r.left, r.top], [r.right, r.top], [r.left, r.bottom], [r.right, r.bottom]].map(([x, y]) => mapped(m, x, y));
+  const xs = c.map((p) => p.x), ys = c.map((p) => p.y), x = Math.min(...xs), y = Math.min(...ys);
+  return new DOMRect(x, y, Math.max(...xs) - x, Math.max(...ys) - y);
+};
+
+// What turns or slants an element, itself and what it is in, or null where
+// nothing does: then its box tells all.
+const turn = (el) => {
+  let m = new DOMMatrix();
+  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) {
+    const s = styleOf(n);
+    if (s.transform === 'none' && s.rotate === 'none' && s.scale === 'none') continue;
+    const t = new DOMMatrix(s.transform === 'none' ? '' : s.transform);
+    let own = new DOMMatrix();
+    if (s.rotate !== 'none') own = own.multiply(new DOMMatrix(`rotate(${s.rotate})`));
+    if (s.scale !== 'none') own = own.multiply(new DOMMatrix(`scale(${s.scale.split(' ').slice(0, 2).join(',')})`));
+    m = own.multiply(new DOMMatrix([t.a, t.b, t.c, t.d, 0, 0])).multiply(m);
+  }
+  return Math.abs(m.b) < 1e-6 && Math.abs(m.c) < 1e-6 && m.a > 0 && m.d > 0 ? null : m;
+};
+
+const hit = (doc, x, y) => {
+  let el = dom.at(doc, x, y);
+  for (let s = el && dom.shadow(el); s; s = el && dom.shadow(el)) {
+    const inner = dom.atInShadow(s, x, y);
+    if (!inner || inner === el) break;
+    el = inner;
+  }
+  return el;
+};
+const within = (el, top) => { for (let n = el; n; n = isElement(n) ? dom.slot(n) || above(n) : above(n)) if (n === top) return true; return false; };
+const labelOf = (el) => dom.closest(el, 'label');
+
+// What gets the pointer over an element: for an icon that lets it through, the
+// control that it is a part of. Null where nothing does that it could stand for.
+const receiver = (el) => {
+  if (styleOf(el).pointerEvents !== 'none') return el;
+  for (let n = above(el); n && isElement(n); n = dom.slot(n) || above(n)) {
+    if (dom.matches(n, 'a[href],button,label,summary,[role],[onclick],[tabindex]')) return styleOf(n).pointerEvents === 'none' ? null : n;
+  }
+  return null;
+};
+
+// Whether a click at what lies on top reaches the element: itself, something in
+// it, or a label that belongs to it.
+const reaches = (top, el) => {
+  if (!top) return false;
+  el = receiver(el) || el;
+  if (within(top, el) || within(el, top) && styleOf(el).display === 'contents') return true;
+  const l = labelOf(top);
+  if (l && l.control === el) return true;
+  // A label's control passes its click on, and a decorated control may lie on
+  // its own label.
+  const mine = labelOf(el);
+  return !!(mine && is(el, 'label') && mine.control && within(top, mine.control));
+};
+
+// Points worth trying: the middle of each box, then a grid over the largest.
+const points = (el) => {
+  const v = viewOf(el), w = v.innerWidth, h = v.innerHeight, out = [];
+  const list = boxes(el).filter(sized);
+  const clip = (r) => ({ l: Math.max(r.left, 0), t: Math.max(r.top, 0), r: Math.min(r.right, w), b: Math.min(r.bottom, h) });
+  const seen = list.map(clip).filter((c) => c.r - c.l >= 1 && c.b - c.t >= 1);
+  for (const c of seen) out.push([(c.l + c.r) / 2, (c.t + c.b) / 2]);
+  const big = seen.sort((a, b) => (b.r - b.l) * (b.b - b.t) - (a.r - a.l) * (a.b - a.t))[0];
+  if (big) for (const fx of [0.5, 0.2, 0.8]) for (const fy of [0.5, 0.2, 0.8]) {
+    if (fx !== 0.5 || fy !== 0.5) out.push([big.l + (big.r - big.l) * fx, big.t + (big.b - big.t) * fy]);
+  }
+  return out;
+};
+
+const inView = (el) => {
+  const r = rectOf(el), v = viewOf(el);
+  if (r.top < 0 || r.left < 0 || r.bottom > v.innerHeight || r.right > v.innerWidth) return false;
+  for (let w = v; w !== window && w.frameElement; w = w.parent) {
+    const f = mappedRect(offset(w.frameElement), dom.rect(w.frameElement));
+    if (f.left < 0 || f.top < 0 || f.top + r.top > innerHeight || f.left + r.left > innerWidth) return false;
+  }
+  // A scrolled container may hide it although the window does not.
+  for (let n = above(el); n && isElement(n); n = above(n)) {
+    if (dom.scrollHeight(n) <= dom.clientHeight(n) && dom.scrollWidth(n) <= dom.clientWidth(n)) continue;
+    const s = styleOf(n);
+    if (s.overflowY === 'visible' && s.overflowX === 'visible') continue;
+    const b = dom.rect(n);
+    if (r.top < b.top - 1 || r.bottom > b.bottom + 1 || r.left < b.left - 1 || r.right > b.right + 1) return false;
+  }
+  return true;
+};
+const intoView = (el) => {
+  if (is(el, 'area') && pictureOf(el)) el = pictureOf(el);
+  if (!inView(el)) dom.scrollIntoView(el, { block: 'center', inline: 'center', behavior: 'instant' });
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
+    const f = w.frameElement;
+    if (!inView(f) && !inView(el)) { dom.scrollIntoView(f, { block: 'center', inline: 'center', behavior: 'instant' }); dom.scrollIntoView(el, { block: 'nearest', inline: 'nearest', behavior: 'instant' }); }
+  }
+};
+
+const place = (el) => { const r = mappedRect(offset(el), rectOf(el)); return [r.left, r.top, r.width, r.height]; };
+const same = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 0.5);
+
+// When something has last happened that may move things: a change of the
+// document, scrolling, a picture or a font that came, another size. A page that
+// had loaded before we came is taken to be at rest.
+let stirred = dom.state(document) === 'complete' ? -Infinity : now();
+const stir = () => { stirred = now(); };
+new MutationObserver(stir).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+for (const e of ['scroll', 'load', 'toggle', 'transitionrun', 'animationstart']) dom.listen(document, e, stir, { capture: true, passive: true });
+dom.listen(globalThis, 'resize', stir);
+dom.listen(document.fonts, 'loadingdone', stir);
+
+// A page is calm when nothing of that was in the last two frames and nothing is
+// animated. What lies in frames and shadow roots is not seen from here.
+const calm = (el) => dom.root(el) === document && now() - stirred > 34 && !dom.animations(document).some((a) => a.playState === 'running');
+
+// Whether an animation runs that could move an element.
+const animated = (el) => dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target && within(el, x.effect.target));
+
+// Waits until an element has stood still over a frame; over more of them where
+// an animation runs, which may just begin or be turning back. On a calm page it
+// has.
+const still = async (el) => {
+  if (calm(el)) return true;
+  const a = place(el);
+  for (let n = animated(el) ? 4 : 1; n > 0; n--) {
+    await frame();
+    if (!attached(el) || !same(a, place(el))) return false;
+  }
+  return true;
+};
