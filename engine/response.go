@@ -29,13 +29,28 @@ func (c *capture) result() json.RawMessage {
 	return c.body
 }
 
+// methodShape is a method of HTTP, in upper or lower case.
+var methodShape = Shape[Text]{
+	Words: "HTTP method", Schema: `{"type":"string","minLength":1}`,
+	read: func(d *decoder, n *node) Text {
+		s, ok := wantString(d, n, "an HTTP method")
+		t := parseText(s)
+		if ok && t.Fixed() && !httpMethod.MatchString(s) {
+			d.fault(n, "want an HTTP method such as POST, not %q", s)
+		}
+		return t
+	},
+}
+
+var httpMethod = regexp.MustCompile(`^[A-Za-z]+$`)
+
 var _ = define(Action[Text]{
 	Name: "waitForResponse", Group: "Advanced",
 	Doc: "Begins to look out for the answer to a fetch or XMLHttpRequest of the page, and lets the list go on. The answer's body becomes the task's `data` at the end: parsed when it is JSON, else a string. " +
 		"The pattern is part of the address, or a regular expression of RE2 that matches it; `/re/flags` is a regular expression with flags. " +
 		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end.",
 	Value:   nonEmpty("pattern"),
-	Opts:    []Opt{opt("method", nonEmpty("HTTP method"), "Only requests with this method.")},
+	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
 	Result:  "the answer's body, at the end of the task",
 	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`, Page: "/live",

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -64,7 +65,7 @@ func textShape(what string) Shape[Text] {
 	return Shape[Text]{
 		Words: what, Schema: `{"type":"string"}`,
 		read: func(d *decoder, n *node) Text {
-			s, _ := wantString(d, n, "a "+what)
+			s, _ := wantString(d, n, withArticle(what))
 			return parseText(s)
 		},
 	}
@@ -75,9 +76,9 @@ func nonEmpty(what string) Shape[Text] {
 	return Shape[Text]{
 		Words: what, Schema: `{"type":"string","minLength":1}`,
 		read: func(d *decoder, n *node) Text {
-			s, ok := wantString(d, n, "a "+what)
+			s, ok := wantString(d, n, withArticle(what))
 			if ok && strings.TrimSpace(s) == "" {
-				d.fault(n, "want a %s, not an empty string", what)
+				d.fault(n, "want %s, not an empty string", withArticle(what))
 			}
 			return parseText(s)
 		},
@@ -131,7 +132,7 @@ func numberShape(what string, min, max float64) Shape[float64] {
 				return 0
 			}
 			if n.num < min || n.num > max {
-				d.fault(n, "want %s %s, not %v", what, bounds(min, max), n.num)
+				d.fault(n, "want %s %s, not %s", what, bounds(min, max), plain(n.num))
 			}
 			return n.num
 		},
@@ -147,11 +148,11 @@ func intShape(what string, min, max float64) Shape[int] {
 				return 0
 			}
 			if n.num != math.Trunc(n.num) {
-				d.fault(n, "want %s, a whole number, not %v", what, n.num)
+				d.fault(n, "want %s, a whole number, not %s", what, plain(n.num))
 				return 0
 			}
 			if n.num < min || n.num > max {
-				d.fault(n, "want %s %s, not %v", what, bounds(min, max), n.num)
+				d.fault(n, "want %s %s, not %s", what, bounds(min, max), plain(n.num))
 				return 0
 			}
 			return int(n.num)
@@ -173,12 +174,28 @@ func numberSchema(kind string, min, max float64) string {
 func bounds(min, max float64) string {
 	switch {
 	case math.IsInf(max, 1):
-		return fmt.Sprintf("of at least %v", min)
+		return "of at least " + plain(min)
 	case math.IsInf(min, -1):
-		return fmt.Sprintf("of at most %.0f", max)
+		return "of at most " + plain(max)
 	default:
-		return fmt.Sprintf("from %v to %.0f", min, max)
+		return "from " + plain(min) + " to " + plain(max)
 	}
+}
+
+// plain is a number as people write it, unless it is beyond all measure.
+func plain(n float64) string {
+	if math.Abs(n) >= 1e15 {
+		return fmt.Sprint(n)
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+// withArticle puts a or an before a noun.
+func withArticle(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) || strings.HasPrefix(noun, "HTTP") {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // maxMillis bounds every time in a request: a day is longer than any task.
@@ -193,7 +210,7 @@ var millisShape = Shape[time.Duration]{
 			return 0
 		}
 		if n.num <= 0 || n.num > maxMillis {
-			d.fault(n, "want a number of milliseconds above 0 and up to %d, not %v", maxMillis, n.num)
+			d.fault(n, "want a number of milliseconds above 0 and up to %d, not %s", maxMillis, plain(n.num))
 			return 0
 		}
 		return time.Duration(n.num * float64(time.Millisecond))
