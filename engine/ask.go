@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// How a step asks the page.
+
+// call runs a function of the page script for a step and returns its value.
+func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
+	tab, err := r.tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	arg, err := r.argument(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if r.loop != nil && r.loop.each != nil {
+		arg["each"], arg["i"] = r.loop.each, r.loop.i
+	}
+	reply, err := ask(tab, arg, !changes[c.Fn])(ctx, c.Fn, arg)
+	if err != nil {
+		return nil, err
+	}
+	return r.replied(reply)
+}
+
+// changes are the functions of the page script that change a page in ways that
+// must not happen in a document that is about to be left.
+var changes = map[string]bool{"clickByScript": true, "select": true, "scroll": true, "settled": true}
+
+// ask is the way to ask the page: what changes nothing, and only needs to let
+// the page settle first, may look at once.
+func ask(t *browser.Tab, arg map[string]any, safe bool) func(context.Context, string, any) (*browser.Reply, error) {
+	if safe && arg["settle"] == true {
+		return t.Look
+	}
+	return t.Call
+}
+
+// argument adds the frame and the time to what a call says itself.
+func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
+	arg := c.Arg
+	if arg == nil {
+		arg = map[string]any{}
+	}
+	arg["ms"] = max(0, Millis(time.Until(r.deadline)))
+	arg["of"] = Millis(r.limit)
+	r.settle(arg)
+	place, err := r.place(s)
+	if err != nil {
+		return nil, err
+	}
+	if place != nil {
+		arg["in"] = place
+	}
+	return arg, nil
+}
+
+// settle lets the page begin to leave before it is looked at, after whatever may
+// have made it leave.
+func (r *Run) settle(arg map[string]any) {
+	if r.input || r.script {
+		arg["settle"] = true
+		r.input, r.script = false, false
+	}
+}
+
+// place is the frame that a step looks in: its own, or that of the loop.
+func (r *Run) place(s *Step) ([]target, error) {
+	frames := s.Options.Frame
+	if frames == nil {
+		frames = r.frame
+	}
+	var place []target
+	for _, f := range frames {
+		t, err := f.target(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		place = append(place, t)
+	}
+	return place, nil
+}
+
+func (r *Run) replied(reply *browser.Reply) (Result, error) {
+	for _, w := range reply.Warnings {
+		r.warn("%s", w)
+	}
+	if reply.Code != "" {
+		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
+	}
+	return Result(reply.Value), nil
+}
+
+// tab is the current tab.
+func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
+	t, err := r.tabs.Tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Arrived(ctx)
+}
+
+// notes are what happened beside the actions: dialogs, popups, downloads.
+func (r *Run) notes(ctx context.Context) []string {
+	return append(r.tabs.Notes(), r.downloads(ctx)...)
+}
+
+// find is a call with a selector.
+func (r *Run) find(fn string, sel Selector, more map[string]any) (Call, error) {
+	t, err := sel.target(r.cache)
+	if err != nil {
+		return Call{}, err
+	}
+	if more == nil {
+		more = map[string]any{}
+	}
+	more["t"] = t
+	return Call{Fn: fn, Arg: more}, nil
+}
+
+// ask is find and call at once, with the value decoded into out.
+func (r *Run) ask(ctx context.Context, s *Step, fn string, sel Selector, more map[string]any, out any) error {
+	c, err := r.find(fn, sel, more)
+	if err != nil {
+		return err
+	}
+	v, err := r.call(ctx, s, c)
+	if err != nil {
+		return err
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(v, out); err != nil {
+		return fmt.Errorf("reading the page's answer to %s: %w", fn, err)
+	}
+	return nil
+}
+
+// strict bounds a call by the step's own time, without the grace that calls
+// into the page get.
+func (r *Run) strict(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, r.deadline)
+}
