@@ -22,15 +22,25 @@ type Chromium struct {
 	// browsers have for it, and a sentence. Both are empty when it does not
 	// know. It may be nil.
 	Explain func(url string) (net, text string)
+	// Group names the browser that a worker shares with all others of the same
+	// name; with an empty name, and where Group is nil, it has one of its own.
+	Group func(worker string) string
 	// NoBypass switches byPassChallenge off.
 	NoBypass bool
 	Log      zerolog.Logger
+
+	berths berths
 }
 
 // Launch starts a browser with one clean context.
 func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) {
 	o := e.Options
 	o.Log = e.Log.With().Str("worker", worker).Logger()
+	if e.Group != nil {
+		if name := e.Group(worker); name != "" {
+			return e.launchShared(ctx, name, o)
+		}
+	}
 	b, err := browser.Launch(ctx, o)
 	if err != nil {
 		return nil, err
@@ -50,6 +60,7 @@ func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) 
 type instance struct {
 	engine  *Chromium
 	browser *browser.Browser
+	tenant  *tenant // nil: the browser is the worker's own
 
 	mu     sync.Mutex
 	tabs   *browser.Context
@@ -58,8 +69,20 @@ type instance struct {
 	apart bool // see Run
 }
 
-func (in *instance) Gone() <-chan struct{} { return in.browser.Gone() }
-func (in *instance) Close()                { in.browser.Close() }
+func (in *instance) Gone() <-chan struct{} {
+	if in.tenant != nil {
+		return in.tenant.gone
+	}
+	return in.browser.Gone()
+}
+
+func (in *instance) Close() {
+	if in.tenant != nil {
+		in.tenant.end(in.context())
+		return
+	}
+	in.browser.Close()
+}
 
 func (in *instance) context() *browser.Context {
 	in.mu.Lock()
@@ -116,12 +139,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stoppe
 }
 
 func (in *instance) dead() bool {
-	select {
-	case <-in.browser.Gone():
-		return true
-	default:
-		return false
-	}
+	return ended(in.browser)
 }
 
 func (r *Run) reportedCrash() bool {

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/engine/browser"
+)
+
+// sharing is an engine whose workers share one browser, and its folder.
+func sharing(t *testing.T) (launch func() *instance, dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "troupe-share-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("left behind when all have left: %v", left)
+		}
+		os.RemoveAll(dir)
+	})
+	e := &Chromium{Options: browser.Options{Dir: dir, Log: zerolog.Nop()}, Group: func(string) string { return "g" }}
+	return func() *instance {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		in, err := e.Launch(ctx, "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(in.Close)
+		return in.(*instance)
+	}, dir
+}
+
+func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
+	launch, dir := sharing(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
+	defer srv.Close()
+	a, b := launch(), launch()
+	if a.browser.PID() != b.browser.PID() {
+		t.Fatalf("the workers have the browsers %d and %d, want one", a.browser.PID(), b.browser.PID())
+	}
+	const mark = `"document.cookie='a=1';localStorage.a=1;return document.cookie+localStorage.a"`
+	const look = `"return document.cookie+(localStorage.a||'nothing')"`
+	task := func(in *instance, script string) string {
+		t.Helper()
+		o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"evaluate":%s}]}`, srv.URL, script), Stage{})
+		if len(o.Failures) > 0 {
+			t.Fatal(o.Failures)
+		}
+		return string(o.Data)
+	}
+	if got := task(a, mark); got != `"a=11"` {
+		t.Fatalf("the marks are %s", got)
+	}
+	if got := task(b, look); got != `"nothing"` {
+		t.Errorf("another worker of the browser sees %s", got)
+	}
+	if err := a.Reset(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := task(a, look); got != `"nothing"` {
+		t.Errorf("after a reset the worker sees %s", got)
+	}
+
+	// One leaves; the other goes on in the same browser.
+	a.Close()
+	select {
+	case <-a.Gone():
+	default:
+		t.Error("a worker that has left is not gone")
+	}
+	if got := task(b, mark); got != `"a=11"` {
+		t.Errorf("when one has left, the other gets %s", got)
+	}
+	pid := b.browser.PID()
+	b.Close()
+	eventually(t, "the browser ends with the last who shares it", func() bool { return groupMembers(t, pid) == 0 })
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("folders are left: %v", left)
+	}
+}
+
+func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
+	launch, _ := sharing(t)
+	a, b := launch(), launch()
+	pid := a.browser.PID()
+	ends := make(chan End, 2)
+	for _, in := range []*instance{a, b} {
+		go func() {
+			ends <- play(t, in, `{"actions":[{"waitForElement":"#never"}]}`, Stage{}).End
+		}()
+	}
+	eventually(t, "both play", func() bool { return a.context().Used() && b.context().Used() })
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if end := <-ends; end != EndCrashed {
+			t.Errorf("a task ended as %v, want a crash", end)
+		}
+	}
+	<-a.Gone()
+	<-b.Gone()
+
+	// Who comes back finds a new browser, though the others have not left the
+	// dead one yet.
+	a.Close()
+	c := launch()
+	if c.browser.PID() == pid {
+		t.Error("a worker came back to the dead browser")
+	}
+	b.Close()
+	if o := play(t, c, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
+		t.Errorf("after the crash, a task gives %s: %v", o.Data, o.Failures)
+	}
+}
+
+// A page that never gives its process back ends with its own worker; the others
+// do not notice.
+func TestAWorkerThatHangsLeavesTheBrowserToTheOthers(t *testing.T) {
+	launch, _ := sharing(t)
+	a, b := launch(), launch()
+	ctx, cancel := context.WithCancel(context.Background())
+	task, err := Parse([]byte(`{"actions":[{"evaluate":"for(;;);"}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hangs := make(chan *Outcome, 1)
+	go func() { hangs <- a.Play(ctx, task, Stage{}) }()
+	eventually(t, "the task plays", func() bool { return a.context().Used() })
+	a.Close()
+	cancel()
+	<-hangs
+	if ended(b.browser) {
+		t.Fatal("the whole browser was ended")
+	}
+	if o := play(t, b, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
+		t.Errorf("the other worker gives %s: %v", o.Data, o.Failures)
+	}
+}
