@@ -96,7 +96,7 @@ func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
 
 func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 	launch, _ := sharing(t)
-	a, b := launch(), launch()
+	a, b, idle := launch(), launch(), launch()
 	pid := a.browser.PID()
 	ends := make(chan End, 2)
 	for _, in := range []*instance{a, b} {
@@ -113,17 +113,17 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 			t.Errorf("a task ended as %v, want a crash", end)
 		}
 	}
-	<-a.Gone()
-	<-b.Gone()
+	for _, in := range []*instance{a, b, idle} {
+		<-in.Gone()
+	}
 
-	// Who comes back finds a new browser, though the others have not left the
-	// dead one yet.
-	a.Close()
+	// Who comes back finds a new browser, though one has not left the dead one
+	// yet.
 	c := launch()
 	if c.browser.PID() == pid {
 		t.Error("a worker came back to the dead browser")
 	}
-	b.Close()
+	idle.Close()
 	if o := play(t, c, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
 		t.Errorf("after the crash, a task gives %s: %v", o.Data, o.Failures)
 	}
