@@ -15,6 +15,10 @@ const (
 	// codeRangeNotSatisfiable: the part of a file that was asked for is not
 	// there.
 	codeRangeNotSatisfiable engine.Code = "range_not_satisfiable"
+	// codeWrongHost: the request was made for another name than the service's.
+	codeWrongHost engine.Code = "wrong_host"
+	// codeForeignOrigin: a page of another site has sent the request.
+	codeForeignOrigin engine.Code = "foreign_origin"
 )
 
 // CodeInfo is one row of the table of codes.
@@ -39,6 +43,7 @@ var codes = []CodeInfo{
 	{engine.CodePlanRequired, 403, false, 0, "The account's plan does not include this"},
 	{engine.CodeForeignWorker, 403, false, 0, "The worker does not belong to the account"},
 	{engine.CodeSessionLimit, 403, false, 0, "The account holds as many sessions as it may"},
+	{codeForeignOrigin, 403, false, 0, "The Origin is not allowed: the operator names the origins of web pages that may send requests with --allow-origin"},
 	{engine.CodeNoWorkerAvailable, 404, true, time.Second, "No workers available"},
 	{engine.CodeTaskNotFound, 404, false, 0, "There is no such task"},
 	{engine.CodeNotFound, 404, false, 0, "There is nothing here"},
@@ -52,6 +57,7 @@ var codes = []CodeInfo{
 	{engine.CodePayloadTooLarge, 413, false, 0, "The request is too large"},
 	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
 	{codeRangeNotSatisfiable, 416, false, 0, "The Range lies outside the file"},
+	{codeWrongHost, 421, false, 0, "The Host is not one of the service's names: the operator names them with --host"},
 	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
 	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},

@@ -106,7 +106,11 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			}
 		}()
 		r := ambiguous(ctx)
+		answered := false
 		if r == nil {
+			r, answered = s.foreign(ctx)
+		}
+		if r == nil && !answered {
 			r = s.route(ctx)(ctx)
 		}
 		if r != nil {

@@ -48,6 +48,13 @@ type Config struct {
 	TLS     *tls.Config                   // nil: plain HTTP
 	Log     zerolog.Logger
 
+	// Hosts are the names under which the service answers, LocalHosts for those
+	// of the machine itself; nil: any.
+	Hosts []string
+	// Origins are those of web pages that may use the service from a browser,
+	// beside its own; nil: none.
+	Origins []string
+
 	MaxConns       int           // open connections; 16384
 	MaxConnsPerIP  int           // open connections from one address; 0: no limit
 	MaxHeader      int           // bytes of request line and headers; 16 KiB

@@ -47,6 +47,8 @@ func TestWrongUse(t *testing.T) {
 		"open IPv6":        {args: []string{"serve", "--listen=[::]:0"}, text: "--insecure-listen"},
 		"half of TLS":      {args: []string{"serve", "--tls-cert=a.pem"}, text: "give both"},
 		"no certificate":   {args: []string{"serve", "--listen=127.0.0.1:0", "--tls-cert=no.pem", "--tls-key=no.pem"}, text: "no.pem"},
+		"host with port":   {args: []string{"serve", "--host=browsers.example.org:443"}, text: "without a port"},
+		"every origin":     {args: []string{"serve", "--allow-origin=*"}, text: "want a scheme and a host"},
 		"files URL":        {args: []string{"serve", "--files-url=files.example.org"}, text: "--files-url"},
 		"file time":        {args: []string{"serve", "--file-ttl=1s"}, text: "a minute or more"},
 		"grace":            {args: []string{"serve", "--grace=-1s"}, text: "--grace"},

@@ -24,34 +24,25 @@ import (
 )
 
 type serveCommand struct {
-	Listen         string        `default:"127.0.0.1:8080" help:"Address to answer on. Default: 127.0.0.1:8080." placeholder:"HOST:PORT"`
-	InsecureListen bool          `help:"Allow an address that others can reach without TLS: tokens then cross the network readable."`
-	TLSCert        string        `name:"tls-cert" help:"Certificate file (PEM), with --tls-key." placeholder:"FILE"`
-	TLSKey         string        `name:"tls-key" help:"Key file (PEM)." placeholder:"FILE"`
-	Data           string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
-	Config         string        `help:"Configuration file (JSON), which changes plans." placeholder:"FILE"`
-	Workers        int           `help:"Number of browsers. Default: one for each processor, at least 2."`
-	FilesURL       string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
-	FileTTL        time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
-	Grace          time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
-	Log            logFlags      `embed:"" prefix:"log-"`
-	Chromium       chromium      `embed:""`
+	Listening listening     `embed:""`
+	Data      string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
+	Config    string        `help:"Configuration file (JSON), which changes plans." placeholder:"FILE"`
+	Workers   int           `help:"Number of browsers. Default: one for each processor, at least 2."`
+	FilesURL  string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
+	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
+	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
+	Log       logFlags      `embed:"" prefix:"log-"`
+	Chromium  chromium      `embed:""`
 
-	tls    *tls.Config
 	limits map[engine.Plan]engine.Limits
 }
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	host, _, err := net.SplitHostPort(c.Listen)
+	if err := c.Listening.check(); err != nil {
+		return err
+	}
 	switch {
-	case err != nil:
-		return usage("--listen %q is not an address such as 127.0.0.1:8080: %w", c.Listen, err)
-	case (c.TLSCert == "") != (c.TLSKey == ""):
-		return usage("--tls-cert and --tls-key belong together: give both")
-	case !loopback(host) && c.TLSCert == "" && !c.InsecureListen:
-		return usage("--listen %s can be reached from other machines, and tokens would cross the network readable: "+
-			"give --tls-cert and --tls-key, or --insecure-listen where something before the service does TLS", c.Listen)
 	case c.Workers < 0 || c.Workers > 512:
 		return usage("--workers is %d: want 1 to 512", c.Workers)
 	case c.FileTTL < time.Minute:
@@ -64,25 +55,15 @@ func (c *serveCommand) check() error {
 			return usage("--files-url %q is not an address such as https://files.example.org/files", c.FilesURL)
 		}
 	}
-	if c.limits, err = readConfig(c.Config); err != nil {
+	limits, err := readConfig(c.Config)
+	if err != nil {
 		return usage("read --config %s: %w", c.Config, err)
 	}
-	if c.TLSCert != "" {
-		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-		if err != nil {
-			return usage("read --tls-cert and --tls-key: %w", err)
-		}
-		c.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-	}
+	c.limits = limits
 	if c.Workers == 0 {
 		c.Workers = max(2, runtime.NumCPU())
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // service is everything that runs.
@@ -90,6 +71,7 @@ type service struct {
 	*serveCommand
 	data string
 	log  zerolog.Logger
+	tls  *tls.Config
 	ends []func() error // in the order of their starts
 
 	store    *persistence.Badger
@@ -109,6 +91,9 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if s.log, err = c.Log.open(w.stderr); err != nil {
 		return usageError{err}
 	}
+	if s.tls, err = c.Listening.secure(s.log); err != nil {
+		return err
+	}
 	if s.data, err = dataFolder(c.Data); err != nil {
 		return usageError{err}
 	}
@@ -116,9 +101,9 @@ func (c *serveCommand) Run(w *world) (err error) {
 	defer forget()
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	ln, err := net.Listen("tcp", c.Listen)
+	ln, err := c.Listening.open()
 	if err != nil {
-		return usage("listen: %w", err)
+		return err
 	}
 	s.ends = append(s.ends, func() error { _ = ln.Close(); return nil }) // closed by the edge, if it got to serve
 	if err := s.start(ln.Addr()); err != nil {
@@ -163,8 +148,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
 		s.log.Warn().Err(err).Int("ended", n).Msg("browsers of a killed service were left")
 	}
-	host, _, _ := net.SplitHostPort(s.Listen)
-	eng, proxy, err := s.Chromium.engine(browsers, loopback(host), s.log)
+	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), s.log)
 	if err != nil {
 		return err
 	}
@@ -190,6 +174,7 @@ func (s *service) start(addr net.Addr) (err error) {
 
 	s.edge, err = http.New(http.Config{
 		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 	})
 	return err
 }
@@ -197,13 +182,13 @@ func (s *service) start(addr net.Addr) (err error) {
 // base is the service's address for clients on this machine.
 func (s *service) base(addr net.Addr) string {
 	scheme := "http"
-	if s.TLSCert != "" {
+	if s.Listening.TLSCert != "" {
 		scheme = "https"
 	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
-		if name, err := os.Hostname(); err == nil && s.TLSCert != "" {
+		if name, err := os.Hostname(); err == nil && s.Listening.TLSCert != "" {
 			host = name
 		}
 	}
