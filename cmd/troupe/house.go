@@ -47,15 +47,16 @@ func (c *chromium) engine(dir string, soft bool, log zerolog.Logger) (engine.Eng
 	if c.NoSandbox {
 		log.Warn().Msg("browsers run without their sandbox: every page can do what the browser's user can")
 	}
-	o := browser.Options{Path: program, Dir: dir, NoSandbox: c.NoSandbox, Log: log}
-	real := engine.NewChromium(o, proxy)
-	real.NoBypass = !c.Challenge
-	if c.NoSandbox || !soft {
-		return real, proxy, nil
+	chromium := func(noSandbox bool) *engine.Chromium {
+		e := engine.NewChromium(browser.Options{Path: program, Dir: dir, NoSandbox: noSandbox, Log: log}, proxy)
+		e.NoBypass = !c.Challenge
+		return e
 	}
-	open := *real
-	open.Options.NoSandbox = true
-	return &cautious{sandboxed: real, open: &open, log: log}, proxy, nil
+	first := chromium(c.NoSandbox)
+	if c.NoSandbox || !soft {
+		return first, proxy, nil
+	}
+	return &cautious{sandboxed: first, open: chromium(true), log: log}, proxy, nil
 }
 
 // cautious starts browsers in their sandbox, and without it once it has seen
