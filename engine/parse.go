@@ -12,13 +12,16 @@ type Fault struct {
 	Message string `json:"message"`
 }
 
+// String is the fault with its place in front, where it has one.
+func (f Fault) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
+
 // Invalid is the error of [Parse]: every fault of the request.
 type Invalid struct{ Faults []Fault }
 
 func (e *Invalid) Error() string {
 	all := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
-		all[i] = strings.TrimPrefix(f.Path+": "+f.Message, ": ")
+		all[i] = f.String()
 	}
 	return strings.Join(all, "; ")
 }

@@ -74,14 +74,14 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	var faults []engine.Fault
 	args := ctx.QueryArgs()
 	if m.TaskID = string(args.Peek("taskId")); m.TaskID == "" {
-		faults = append(faults, engine.Fault{Path: "/taskId", Message: "taskId is missing: name the task"})
+		faults = append(faults, engine.Fault{Path: "/taskId", Message: "missing: want the id of a task"})
 	}
 	if args.Has("wait") {
 		text := string(args.Peek("wait"))
 		ms, err := strconv.ParseUint(text, 10, 32)
 		if m.Wait = time.Duration(ms) * time.Millisecond; err != nil || m.Wait > maxWait {
 			faults = append(faults, engine.Fault{Path: "/wait", Message: fmt.Sprintf(
-				"wait is %q: want 0 to %d milliseconds", text, engine.Millis(maxWait))})
+				"want 0 to %d milliseconds, not %q", engine.Millis(maxWait), text)})
 		}
 	}
 	if len(faults) > 0 {

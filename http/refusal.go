@@ -36,11 +36,12 @@ func refuseText(c engine.Code, text string) *refusal {
 	return &refusal{Error: text, Code: row.Code, Retryable: row.Retryable}
 }
 
-// refuseInvalid makes the 400 that names every fault of a request.
+// refuseInvalid makes the 400 that names every fault of a request. Its sentence
+// is the first of them, with its place: many clients show nothing else.
 func refuseInvalid(faults ...engine.Fault) *refusal {
 	r := refuse(engine.CodeInvalidRequest)
 	if len(faults) > 0 {
-		r.Error, r.Details = faults[0].Message, faults
+		r.Error, r.Details = faults[0].String(), faults
 	}
 	return r
 }
