@@ -212,3 +212,40 @@ func TestNoMachinePaths(t *testing.T) {
 		}
 	}
 }
+
+// named matches a test that a document names.
+var named = regexp.MustCompile("`(Test[A-Za-z0-9]+)(?:/[^`]*)?`")
+
+// TestDocumentsNameTests: a promise that names the test which shows it names
+// one that is there, and each limit names one.
+func TestDocumentsNameTests(t *testing.T) {
+	there := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && s.test {
+				there[f.Name.Name] = true
+			}
+		}
+	}
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("%d documents: %v", len(documents), err)
+	}
+	for _, p := range documents {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(b), "\n") {
+			found := named.FindAllStringSubmatch(line, -1)
+			for _, m := range found {
+				if !there[m[1]] {
+					t.Errorf("%s:%d names %s, which is not there", p, i+1, m[1])
+				}
+			}
+			if p == filepath.Join("docs", "limits.md") && strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| what") && len(found) == 0 {
+				t.Errorf("%s:%d: no test shows this limit: %s", p, i+1, line)
+			}
+		}
+	}
+}

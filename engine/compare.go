@@ -52,7 +52,7 @@ func compare(have json.RawMessage, operator, want string) (bool, error) {
 	case "contains", "notContains":
 		return holds(have, left, want) == (operator == "contains"), nil
 	case "matches":
-		re, err := regexp.Compile(want)
+		re, err := compilePattern(want)
 		if err != nil {
 			return false, Problemf(CodeInvalidValue, "%q is no RE2 expression: %v", short(want, 100), err)
 		}
@@ -61,6 +61,14 @@ func compare(have json.RawMessage, operator, want string) (bool, error) {
 		return isEmpty(have) == (operator == "empty"), nil
 	}
 	return false, fmt.Errorf("comparing: operator %q is unknown", operator)
+}
+
+// compilePattern compiles an RE2 expression that is not too long.
+func compilePattern(s string) (*regexp.Regexp, error) {
+	if len(s) > maxPattern {
+		return nil, fmt.Errorf("it has %d bytes, and %d are the limit", len(s), maxPattern)
+	}
+	return regexp.Compile(s)
 }
 
 func numbers(a, b string) (x, y float64, ok bool) {

@@ -111,13 +111,16 @@ func urlMatcher(p string) (func(string) bool, error) {
 		if flags != "" {
 			re = "(?" + flags + ")" + re
 		}
-		c, err := regexp.Compile(re)
+		c, err := compilePattern(re)
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "pattern %q is no RE2 expression: %v", short(p, 100), err)
 		}
 		return c.MatchString, nil
 	}
-	c, err := regexp.Compile(p)
+	c, err := compilePattern(p)
+	if len(p) > maxPattern {
+		return nil, Problemf(CodeInvalidValue, "pattern %q is too long: %v", short(p, 100), err)
+	}
 	return func(url string) bool {
 		return strings.Contains(url, p) || err == nil && c.MatchString(url)
 	}, nil

@@ -11,6 +11,9 @@ import (
 	"troupe/engine/browser"
 )
 
+// maxPictures bounds the pictures of one task. There are none in loops.
+const maxPictures = 100
+
 // shot is what to take a picture of.
 type shot struct {
 	what    string // viewport, fullpage, or empty for an element
@@ -22,7 +25,7 @@ func (s shot) keys(to map[string]bool) { s.element.keys(to) }
 var _ = define(Action[shot]{
 	Name: "screenshot", Group: "Screenshot",
 	Doc: "Takes a picture and gives its address. `viewport` is what can be seen, `fullpage` the whole page, which is first scrolled through so that what loads late is there, and a selector one element. " +
-		"A picture has at most 40 million pixels.",
+		"A picture has at most 40 million pixels, and a task at most 100 pictures.",
 	Value: Shape[shot]{
 		Words: "viewport, fullpage or selector", Schema: `{"type":"string","minLength":1}`,
 		read: func(d *decoder, n *node) shot {
@@ -40,6 +43,9 @@ var _ = define(Action[shot]{
 	Result:  `{"success":true,"url":string}`,
 	Example: `{"screenshot":"viewport"}`,
 	Check: func(d *decoder, n *node, s *Step, v shot) {
+		if d.pictures++; d.pictures == maxPictures+1 {
+			d.fault(n, "want at most %d screenshots in one task", maxPictures)
+		}
 		if _, ok := s.Options.own["quality"]; ok && own(s, "format", "png") == "png" {
 			d.fault(n, "quality is for jpeg and webp: a png has none")
 		}

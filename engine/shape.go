@@ -13,6 +13,8 @@ type decoder struct {
 	faults []Fault
 	files  []Upload
 	steps  int
+	// pictures are the screenshots so far.
+	pictures int
 
 	inLoop, inBranch bool
 	config           Config
@@ -57,9 +59,19 @@ var selectorShape = Shape[Selector]{
 		if ok && strings.TrimSpace(s) == "" {
 			d.fault(n, "want a selector, not an empty string")
 		}
+		if len(s) > maxSelector {
+			d.fault(n, "want a selector of at most %d bytes, not %d", maxSelector, len(s))
+		}
 		return parseSelector(strings.TrimSpace(s))
 	},
 }
+
+// maxSelector and maxPattern bound what is compiled: a selector once for each
+// look at the page, a pattern once for each comparison.
+const (
+	maxSelector = 8 << 10
+	maxPattern  = 4 << 10
+)
 
 func textShape(what string) Shape[Text] {
 	return Shape[Text]{

@@ -19,23 +19,24 @@ import (
 // send anything.
 type connections struct {
 	max, perIP int
+	trusted    func(netip.Addr) bool // proxies, which bring many clients
 
 	mu     sync.Mutex
 	closed bool
 	doors  []*listener
 	open   map[*conn]struct{}
-	byIP   map[netip.Addr]int
+	byIP   map[netip.Prefix]int
 }
 
-func newConnections(max, perIP int) *connections {
-	return &connections{max: max, perIP: perIP, open: map[*conn]struct{}{}, byIP: map[netip.Addr]int{}}
+func newConnections(max, perIP int, trusted func(netip.Addr) bool) *connections {
+	return &connections{max: max, perIP: perIP, trusted: trusted, open: map[*conn]struct{}{}, byIP: map[netip.Prefix]int{}}
 }
 
 // conn is one connection of a client.
 type conn struct {
 	net.Conn
 	all *connections
-	ip  netip.Addr
+	ip  netip.Prefix
 	// serving: a request is being answered on it.
 	serving atomic.Bool
 	// linger: the client may still be sending. What is closed with unread
@@ -110,18 +111,25 @@ func passes(err error) bool {
 }
 
 func (s *connections) add(c net.Conn) *conn {
-	own := &conn{Conn: c, all: s}
-	if a, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
-		own.ip = a.Addr().Unmap()
-	}
+	from := addrOf(c)
+	own := &conn{Conn: c, all: s, ip: neighbourhood(from)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.open) >= s.max || s.perIP > 0 && own.ip.IsValid() && s.byIP[own.ip] >= s.perIP {
+	if s.closed || len(s.open) >= s.max || s.perIP > 0 && own.ip.IsValid() && s.byIP[own.ip] >= s.perIP && !s.trusted(from) {
 		return nil
 	}
 	s.open[own] = struct{}{}
 	s.byIP[own.ip]++
 	return own
+}
+
+// addrOf is the address of the other side, or the zero value.
+func addrOf(c net.Conn) netip.Addr {
+	a, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr()
 }
 
 func (s *connections) remove(c *conn) {

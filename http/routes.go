@@ -70,13 +70,21 @@ func (s *Server) known(h func(*fasthttp.RequestCtx, persistence.Account) *refusa
 		if !ok {
 			return refuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
 		}
+		from := s.client(ctx)
+		if wait := s.guesses.wait(from, token, time.Now()); wait > 0 {
+			r := refuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
+			r.after = wait
+			return r
+		}
 		account, err := s.cfg.Door.Lookup(s.base, token)
 		switch {
 		case errors.Is(err, persistence.ErrNotFound):
+			s.guesses.wrong(from, time.Now())
 			return refuseText(engine.CodeUnauthorized, "The bearer token is not valid")
 		case err != nil:
 			return s.failed(ctx, "look up a token", err)
 		}
+		s.guesses.right(token)
 		return h(ctx, account)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -55,8 +56,12 @@ type Config struct {
 	// beside its own; nil: none.
 	Origins []string
 
+	// Proxies are believed about who sent a request (X-Forwarded-For), and may
+	// have any number of connections.
+	Proxies []netip.Prefix
+
 	MaxConns       int           // open connections; 16384
-	MaxConnsPerIP  int           // open connections from one address; 0: no limit
+	MaxConnsPerIP  int           // open connections from one address, or one /64 of IPv6; 0: no limit
 	MaxHeader      int           // bytes of request line and headers; 16 KiB
 	RequestTimeout time.Duration // for headers and a small body to arrive; 30 s
 	IdleTimeout    time.Duration // between requests of one connection; 2 min
@@ -66,10 +71,11 @@ type Config struct {
 
 // Server answers clients.
 type Server struct {
-	cfg   Config
-	http  *fasthttp.Server
-	conns *connections
-	watch *watcher
+	cfg     Config
+	http    *fasthttp.Server
+	conns   *connections
+	watch   *watcher
+	guesses *guesses
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
@@ -92,8 +98,8 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery)}
-	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP)
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses()}
+	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,

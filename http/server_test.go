@@ -113,6 +113,7 @@ func TestSlowClients(t *testing.T) {
 		code string
 	}{
 		"nothing":            {"", nil, "incomplete_request"},
+		"half a handshake":   {"\x16\x03\x01", client, ""},
 		"half a header":      {"POST /v1/ HTTP/1.1\r\nHost: te", nil, ""},
 		"half a body":        {request + "100\r\n\r\n{\"actions\":", nil, "incomplete_request"},
 		"half a body, TLS":   {request + "100\r\n\r\n{\"actions\":", client, "incomplete_request"},
@@ -127,7 +128,11 @@ func TestSlowClients(t *testing.T) {
 					cfg.TLS = server
 				}
 			})
-			conn := e.dial(t, tc.tls)
+			speaks := tc.tls
+			if name == "half a handshake" {
+				speaks = nil
+			}
+			conn := e.dial(t, speaks)
 			_, _ = io.WriteString(conn, tc.sent)
 			start := time.Now()
 			if tc.code != "" {
@@ -143,6 +148,50 @@ func TestSlowClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTricklingClients: a byte now and then does not extend the time of a
+// request.
+func TestTricklingClients(t *testing.T) {
+	for name, begin := range map[string]string{"header": "POST /v1/ HTTP/1.1\r\nX-A: ", "body": request + "100\r\n\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, &company{}, func(cfg *http.Config) { cfg.RequestTimeout = 300 * time.Millisecond })
+			conn := e.dial(t, nil)
+			start := time.Now()
+			_, err := io.WriteString(conn, begin)
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for err == nil && time.Since(start) < 10*time.Second {
+				<-tick.C
+				_, err = io.WriteString(conn, "a")
+			}
+			if took := time.Since(start); err == nil || took > 5*time.Second {
+				t.Errorf("the connection was held for %v", took)
+			}
+		})
+	}
+}
+
+// TestClientsThatDoNotRead an answer lose it, and their connection, in time.
+func TestClientsThatDoNotRead(t *testing.T) {
+	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+		x := done(m)
+		x.Outcome.Data = []byte(`"` + strings.Repeat("x", 15<<20) + `"`)
+		return x, nil
+	}}
+	e := open(t, c, func(cfg *http.Config) { cfg.MaxConns, cfg.WriteTimeout = 1, 200*time.Millisecond })
+	conn := e.dial(t, nil)
+	_, _ = io.WriteString(conn, taskRequest())
+	eventually(t, "somebody else gets the place", func() bool {
+		other, err := net.Dial("tcp", e.addr)
+		if err != nil {
+			return false
+		}
+		defer other.Close()
+		_, _ = io.WriteString(other, "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n")
+		r, err := nethttp.ReadResponse(bufio.NewReader(other), nil)
+		return err == nil && r.StatusCode == 200 && c.asked() == 1
+	})
 }
 
 // TestSilentHandshake: a client that opens a TLS connection and says nothing

@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 
 	"github.com/rs/zerolog"
@@ -17,7 +19,12 @@ type listening struct {
 	TLSCert        string   `name:"tls-cert" help:"Certificate file (PEM), with --tls-key. Read again when it changes." placeholder:"FILE"`
 	TLSKey         string   `name:"tls-key" help:"Key file (PEM)." placeholder:"FILE"`
 	Host           []string `help:"Name under which clients reach the service, where it is not one of this machine's. May be repeated. Default: any beyond loopback, those of this machine on loopback." placeholder:"NAME"`
+	TrustedProxy   []string `help:"Address or network of proxies in front, which are believed about where a request comes from (X-Forwarded-For). May be repeated." placeholder:"CIDR"`
+	MaxConnections int      `default:"16384" help:"Open connections. Default: 16384."`
+	PerAddress     int      `name:"max-connections-per-address" help:"Open connections from one address, or one /64 of IPv6. Default: 1024, no limit on loopback."`
 	AllowOrigin    []string `help:"Origin of web pages that may use the service from a browser, such as https://console.example.org. May be repeated. Default: none." placeholder:"ORIGIN"`
+
+	proxies []netip.Prefix
 }
 
 // check finds what is wrong with the flags.
@@ -36,6 +43,15 @@ func (l *listening) check() error {
 		if u, err := url.Parse("//" + h); err != nil || u.Hostname() != h || h == "" {
 			return usage("--host %q is not a name such as browsers.example.org, without a port", h)
 		}
+	}
+	if l.proxies, err = networks(l.TrustedProxy); err != nil {
+		return usage("--trusted-proxy: %w", err)
+	}
+	if l.MaxConnections < 1 || l.PerAddress < 0 {
+		return usage("--max-connections is %d, --max-connections-per-address %d: want 1 or more", l.MaxConnections, l.PerAddress)
+	}
+	if l.PerAddress == 0 && !l.local() {
+		l.PerAddress = 1024
 	}
 	for i, o := range l.AllowOrigin {
 		if l.AllowOrigin[i], err = http.ParseOrigin(o); err != nil {
@@ -93,4 +109,21 @@ func (l *listening) hosts(filesURL string) []string {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// networks reads addresses and networks, such as 10.0.0.7 and 10.0.0.0/8.
+func networks(all []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, s := range all {
+		if a, err := netip.ParseAddr(s); err == nil {
+			out = append(out, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(s)
+		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("%q is no network: want an address, or one with the number of its bits such as 10.0.0.0/8", s)
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }

@@ -1,0 +1,153 @@
+package http
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Bounds of how often an address may be wrong about a token.
+const (
+	guessBurst  = 10              // at once
+	guessEvery  = 6 * time.Second // one more after so long
+	maxGuessers = 1 << 16         // addresses that are remembered; the rest share one row
+	maxProven   = 1 << 14         // tokens that are remembered as good
+)
+
+// guesses bounds how often somebody may try tokens. Who has tried too many is
+// refused before a token is looked at, so that another token, even the right
+// one, changes nothing. A token that was good before goes through: whoever
+// shares an address with a guesser goes on working.
+type guesses struct {
+	seed maphash.Seed
+
+	mu     sync.Mutex
+	rows   map[netip.Prefix]guessRow
+	rest   guessRow // of all addresses for which there was no room
+	swept  time.Time
+	proven map[uint64]struct{}
+}
+
+// guessRow says when an address is where it would be without a wrong token.
+// Each one moves that moment; how far it lies ahead is what is owed.
+type guessRow struct{ even time.Time }
+
+func newGuesses() *guesses {
+	return &guesses{seed: maphash.MakeSeed(), rows: map[netip.Prefix]guessRow{}, proven: map[uint64]struct{}{}}
+}
+
+// wait returns how long an address has to wait before it may show a token.
+func (g *guesses) wait(from netip.Prefix, token string, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	row, known := g.rows[from]
+	if !known {
+		if len(g.rows) < maxGuessers {
+			return 0
+		}
+		row = g.rest
+	}
+	free := row.even.Add(-(guessBurst - 1) * guessEvery)
+	if !free.After(now) {
+		return 0
+	}
+	if _, ok := g.proven[maphash.String(g.seed, token)]; ok {
+		return 0
+	}
+	return free.Sub(now)
+}
+
+// wrong notes a token that nobody has.
+func (g *guesses) wrong(from netip.Prefix, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	row, known := g.rows[from]
+	if !known && len(g.rows) >= maxGuessers && now.Sub(g.swept) >= guessEvery {
+		g.swept = now
+		for k, r := range g.rows {
+			if !r.even.After(now) {
+				delete(g.rows, k)
+			}
+		}
+	}
+	switch {
+	case !known && len(g.rows) >= maxGuessers:
+		g.rest.add(now)
+	default:
+		row.add(now)
+		g.rows[from] = row
+	}
+}
+
+func (r *guessRow) add(now time.Time) {
+	if r.even.Before(now) {
+		r.even = now
+	}
+	r.even = r.even.Add(guessEvery)
+}
+
+// right notes a token that was good. What is owed stays: with one token of one's
+// own, others cannot be tried any faster.
+func (g *guesses) right(token string) {
+	h := maphash.String(g.seed, token)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, ok := g.proven[h]; ok {
+		return
+	}
+	if len(g.proven) >= maxProven {
+		for k := range g.proven {
+			delete(g.proven, k)
+			break
+		}
+	}
+	g.proven[h] = struct{}{}
+}
+
+// neighbourhood is what counts as one address: a customer of a network provider
+// has one of IPv4, or 64 bits of IPv6 to choose from.
+func neighbourhood(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 64
+	if a.Is4() {
+		bits = 32
+	}
+	p, _ := a.Prefix(bits) // without an address it stays the zero value
+	return p
+}
+
+// client returns the address that a request comes from. What a proxy says about
+// it counts only if the operator trusts the proxy.
+func (s *Server) client(ctx *fasthttp.RequestCtx) netip.Prefix {
+	peer := addrOf(ctx.Conn())
+	if !s.trusted(peer) {
+		return neighbourhood(peer)
+	}
+	var said []string
+	for _, h := range ctx.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor) {
+		said = append(said, strings.Split(string(h), ",")...)
+	}
+	for i := len(said) - 1; i >= 0; i-- { // each proxy adds whom it saw at the end
+		a, err := netip.ParseAddr(strings.TrimSpace(said[i]))
+		if err != nil {
+			break
+		}
+		if peer = a; !s.trusted(a) {
+			break
+		}
+	}
+	return neighbourhood(peer)
+}
+
+func (s *Server) trusted(a netip.Addr) bool {
+	for _, p := range s.cfg.Proxies {
+		if p.Contains(a.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
