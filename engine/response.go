@@ -175,6 +175,9 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 		select {
 		case <-c.wanted.Done():
 		case <-t.C:
+			if status := c.wanted.Status(); status != 0 {
+				return Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
+			}
 			return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
 		case <-r.tabs.Gone():
 			return browser.ErrGone

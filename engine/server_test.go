@@ -37,6 +37,12 @@ func (s script) server(t *testing.T) (base, other string) {
 			return
 		case r.URL.Path == "/json":
 			w.Header().Set("Content-Type", "application/json")
+			if q.Has("nostore") {
+				w.Header().Set("Cache-Control", "no-store")
+			}
+			if q.Has("huge") { // more than the browser takes of what nobody reads
+				w.Write(bytes.Repeat([]byte(" "), 3<<20))
+			}
 			fmt.Fprintf(w, `{"method":%q,"query":%q}`, r.Method, r.URL.RawQuery)
 			return
 		case r.URL.Path == "/echo": // shows what was sent

@@ -2,8 +2,8 @@ package browser
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +20,14 @@ const maxBody = 16 << 20
 
 var networkLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody}
 
+// watchNetwork makes the browser tell of a tab's requests, and keep the bodies
+// of their answers where neither a page that leaves nor one that does not read
+// them is in the way.
+func (t *Tab) watchNetwork() {
+	t.s.send(network.CommandEnable, networkLimits)
+	t.s.send(network.CommandConfigureDurableMessages, networkLimits)
+}
+
 // responses counts the requests of a context's tabs and shows their answers to
 // those who wait for them.
 type responses struct {
@@ -27,6 +35,7 @@ type responses struct {
 	active  map[requestKey]request
 	quiet   time.Time     // since when nothing is under way
 	changed chan struct{} // closed, and made anew, at each change
+	over    chan struct{} // closed when nobody watches any more
 	wanted  []*Wanted
 }
 
@@ -40,21 +49,13 @@ type request struct {
 	kind        network.ResourceType
 	main        bool // the tab's own document
 	stream      bool // does not end by itself: not counted
+	unread      bool // ends when the page has read its body, which it may never do
 	wanted      []*Wanted
 	status      int64
 }
 
-// Wanted is an answer that somebody waits for.
-type Wanted struct {
-	// Match says whether a request is the one; set before Want.
-	Match func(url, method string) bool
-
-	tab  *Tab
-	once sync.Once
-	done chan struct{}
-	body []byte
-	err  error
-}
+// counts reports whether a page with the request under way is not idle.
+func (q request) counts() bool { return !q.stream && !q.unread }
 
 // WatchNetwork begins to count requests and to see answers, in the tabs that
 // are open and those that come. It is a cost for each request of a page, so
@@ -65,9 +66,9 @@ func (c *Context) WatchNetwork() {
 	if c.watch != nil {
 		return
 	}
-	c.watch = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{})}
+	c.watch = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{})}
 	for _, t := range c.tabs {
-		t.s.send(network.CommandEnable, networkLimits)
+		t.watchNetwork()
 	}
 }
 
@@ -78,6 +79,7 @@ func (c *Context) UnwatchNetwork() {
 	if c.watch == nil {
 		return
 	}
+	close(c.watch.over)
 	c.watch = nil
 	for _, t := range c.tabs {
 		t.s.send(network.CommandDisable, nil)
@@ -88,32 +90,6 @@ func (c *Context) watching() *responses {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.watch
-}
-
-// Want begins to wait for an answer to a fetch or XMLHttpRequest, from now on.
-func (c *Context) Want(w *Wanted) {
-	w.done = make(chan struct{})
-	r := c.watching()
-	if r == nil {
-		w.end(nil, fmt.Errorf("the network is not watched"))
-		return
-	}
-	r.mu.Lock()
-	r.wanted = append(r.wanted, w)
-	r.mu.Unlock()
-}
-
-// Done is closed when the answer has come, or never will.
-func (w *Wanted) Done() <-chan struct{} { return w.done }
-
-// Body returns the answer's bytes.
-func (w *Wanted) Body() ([]byte, error) { return w.body, w.err }
-
-func (w *Wanted) end(body []byte, err error) {
-	w.once.Do(func() {
-		w.body, w.err = body, err
-		close(w.done)
-	})
 }
 
 // WaitIdle returns when no request was under way for IdleWindow.
@@ -152,7 +128,7 @@ func (c *Context) Active() []string {
 	defer r.mu.Unlock()
 	var urls []string
 	for _, q := range r.active {
-		if !q.stream {
+		if q.counts() {
 			urls = append(urls, q.url)
 		}
 	}
@@ -162,7 +138,7 @@ func (c *Context) Active() []string {
 func (r *responses) count() int {
 	n := 0
 	for _, q := range r.active {
-		if !q.stream {
+		if q.counts() {
 			n++
 		}
 	}
@@ -190,6 +166,11 @@ func (r *responses) event(t *Tab, method string, params jsonv2.Value) {
 		if decode(params, &e) {
 			r.answered(t, &e)
 		}
+	case "Network.dataReceived":
+		var e network.EventDataReceived
+		if decode(params, &e) {
+			r.goesOn(t, e.RequestID)
+		}
 	case "Network.loadingFinished":
 		var e network.EventLoadingFinished
 		if decode(params, &e) {
@@ -213,8 +194,8 @@ func (r *responses) begins(t *Tab, e *network.EventRequestWillBeSent) {
 		// A new document ends what the old one still waited for.
 		for k, old := range r.active {
 			if k.tab == t && k.id != e.RequestID {
-				for _, w := range old.wanted {
-					w.end(nil, fmt.Errorf("the page was left before the answer came"))
+				if !old.unread {
+					r.take(k, old, fmt.Errorf("the page was left before the answer came"))
 				}
 				delete(r.active, k)
 			}
@@ -248,55 +229,54 @@ func (r *responses) answered(t *Tab, e *network.EventResponseReceived) {
 		return
 	}
 	q.status = e.Response.Status
+	for _, w := range q.wanted {
+		w.status.Store(q.status)
+	}
 	if e.Response.MimeType == "text/event-stream" {
 		q.stream = true // it never ends; a page with one can still be idle
+	}
+	// The browser reads such a body only as far as the page does, and many pages
+	// look no further than the status.
+	if q.kind == network.ResourceTypeFetch && !q.stream && noStore(e.Response.Headers) {
+		q.unread = true
+		if len(q.wanted) > 0 {
+			go r.takeUnread(k, q)
+		}
 	}
 	r.active[k] = q
 	r.touch()
 }
 
-func (r *responses) ends(t *Tab, id network.RequestID, err error) {
-	r.mu.Lock()
-	k := requestKey{t, id}
-	q, ok := r.active[k]
-	delete(r.active, k)
-	if ok {
-		r.touch()
+func noStore(h network.Headers) bool {
+	for name, v := range h {
+		if s, ok := v.(string); ok && strings.EqualFold(name, "Cache-Control") && strings.Contains(strings.ToLower(s), "no-store") {
+			return true
+		}
 	}
-	r.mu.Unlock()
-	for _, w := range q.wanted {
-		if err != nil && noContent(q.status) {
-			w.end(nil, nil) // the browser cancels what has no body to read
-			continue
-		}
-		if err != nil {
-			w.end(nil, err)
-			continue
-		}
-		// The body is asked for at once: a page that leaves takes it along.
-		p := t.s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: id})
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
-			var res struct {
-				Body    string `json:"body"`
-				Encoded bool   `json:"base64Encoded"`
-			}
-			if err := p.wait(ctx, &res); err != nil {
-				w.end(nil, fmt.Errorf("reading the answer's body: %w", err))
-				return
-			}
-			body := []byte(res.Body)
-			if res.Encoded {
-				if body, err = base64.StdEncoding.DecodeString(res.Body); err != nil {
-					w.end(nil, fmt.Errorf("reading the answer's body: %w", err))
-					return
-				}
-			}
-			w.end(body, nil)
-		}()
+	return false
+}
+
+// goesOn hears that more of an answer has come: a page is not idle then.
+func (r *responses) goesOn(t *Tab, id network.RequestID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q, ok := r.active[requestKey{t, id}]; ok && q.unread {
+		r.touch()
 	}
 }
 
-// noContent reports whether answers of a status never have a body.
-func noContent(status int64) bool { return status == 204 || status == 205 || status == 304 }
+// ends hears that a request has ended.
+func (r *responses) ends(t *Tab, id network.RequestID, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := requestKey{t, id}
+	q, ok := r.active[k]
+	if !ok {
+		return
+	}
+	delete(r.active, k)
+	r.touch()
+	if err == nil || !q.unread { // what has begun to arrive does arrive
+		r.take(k, q, err)
+	}
+}

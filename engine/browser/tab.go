@@ -77,7 +77,7 @@ func (t *Tab) setUp() {
 	t.sendSize(w, h)
 	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	if t.context.watching() != nil {
-		t.s.send("Network.enable", networkLimits)
+		t.watchNetwork()
 	}
 	t.ready = t.s.send("Runtime.runIfWaitingForDebugger", nil)
 }
