@@ -24,7 +24,8 @@ lint: ## Check formatting, go vet and staticcheck
 	go vet ./...
 	go tool staticcheck ./...
 
-bench: setup ## Measure beside a client that speaks the browser's raw protocol
+bench: setup ## Measure beside the raw protocol, Puppeteer and Playwright; QUICK=1 for a short look
+	@./.ci/setup-tests
 	go run ./bench
 
 generate: ## Make the generated documents anew

@@ -1,13 +1,22 @@
-// Command bench measures the service beside a client that speaks the browser's
-// raw protocol: the same pages, the same tasks, the same HTTP, the same flags,
-// in one run, round by round in turn. It prints times, the processor time of
-// each side's whole process tree, memory, and the ratios, which are what counts:
-// machines are noisy.
+// Command bench measures the service beside others that do the same work: a
+// client that speaks the browser's raw protocol, and servers around Puppeteer
+// and Playwright as people write them by hand. The same pages, the same tasks,
+// the same HTTP, in one run, round by round in turn. It prints times, the
+// processor time of each side's whole process tree, memory, and the ratios,
+// which are what counts: machines are noisy. A wrong answer ends the run.
 //
 // Beside that it measures what HTTP, actors and store cost without a browser,
-// against a handler that decodes the same requests and does nothing.
+// how long the first result takes, how the actors grow with the number of
+// workers, and whether the service is the same after very many tasks.
 //
-//	go run ./bench              everything, ten rounds
-//	go run ./bench -quick       fewer and shorter rounds
-//	go run ./bench -only http   only what needs no browser
+//	go run ./bench                        tasks, http and cold
+//	go run ./bench -quick                 a short look at them
+//	go run ./bench -peers=false           without what needs npm
+//	go run ./bench -only http             only what needs no browser
+//	go run ./bench -only scale -plot F    draws the growth into a file, too
+//	go run ./bench -only flat             10,000 tasks
+//	go run ./bench -write docs/performance.md
+//
+// The last puts the results of whatever it measured into the document, between
+// its marks. What is compared and how is explained there.
 package main

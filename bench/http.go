@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -60,7 +59,7 @@ const httpTask = `{"actions":[{"open":"https://example.com/text"},{"getText":"#h
 
 // runHTTP measures what the service adds to HTTP: tasks of browsers that take
 // no time, and polls, beside a handler that does nothing else.
-func runHTTP(quick bool) error {
+func runHTTP(b *bench, p *part) error {
 	dir, err := os.MkdirTemp("", "troupe-bench")
 	if err != nil {
 		return err
@@ -86,13 +85,12 @@ func runHTTP(quick bool) error {
 	}
 	defer plain.stop()
 
-	rounds, lasts := 15, 500*time.Millisecond
-	if quick {
-		rounds, lasts = 5, 300*time.Millisecond
+	rounds, lasts := 8, 400*time.Millisecond
+	if b.quick {
+		rounds, lasts = 2, 150*time.Millisecond
 	}
-	fmt.Printf("%d rounds of %v each, in turn, over connections that stay open; processor time of the answering process\n\n", rounds, lasts)
-	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "what\tclients\tside\tper second\tp50 µs\tp99 µs\tcpu µs\trate ratio\tp50 more µs\tcpu ratio")
+	p.say("%d rounds of %v each, in turn, over connections that stay open; processor time of the answering process. Ratios are troupe ÷ bare handler, medians over the rounds.", rounds, lasts)
+	t := table{head: []string{"what", "clients", "side", "per second", "p50 µs", "p99 µs", "CPU µs", "rate ratio", "p50 more µs", "CPU ratio"}}
 	for _, n := range []int{1, 16} {
 		for _, w := range []struct {
 			name string
@@ -103,12 +101,12 @@ func runHTTP(quick bool) error {
 			{"poll, from the disk", func() (string, error) { return old, nil }},
 		} {
 			m := &httpWork{name: w.name, n: n, task: w.task, want: hollowResult}
-			if err := m.measure(tw, []*httpSide{house, plain}, rounds, lasts); err != nil {
+			if err := m.measure(&t, []*httpSide{house, plain}, rounds, lasts); err != nil {
 				return err
 			}
-			tw.Flush()
 		}
 	}
+	p.add(t)
 	return nil
 }
 
@@ -168,7 +166,7 @@ type round struct {
 	rate, p50 float64 // per second, µs
 }
 
-func (w *httpWork) measure(tw *tabwriter.Writer, sides []*httpSide, rounds int, lasts time.Duration) error {
+func (w *httpWork) measure(t *table, sides []*httpSide, rounds int, lasts time.Duration) error {
 	done := make([][]round, len(sides))
 	took := make([][]time.Duration, len(sides))
 	used := make([]float64, len(sides))
@@ -201,15 +199,16 @@ func (w *httpWork) measure(tw *tabwriter.Writer, sides []*httpSide, rounds int, 
 	for i, s := range sides {
 		slices.Sort(took[i])
 		each := used[i] * 1000 / float64(len(took[i]))
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%.0f\t%.0f\t%.0f\t%.1f", w.name, w.n, s.name,
-			middle(done[i], func(j int) float64 { return done[i][j].rate }), micros(at(took[i], 50)), micros(at(took[i], 99)), each)
+		row := []string{w.name, fmt.Sprint(w.n), s.name,
+			fmt.Sprintf("%.0f", middle(done[i], func(j int) float64 { return done[i][j].rate })),
+			fmt.Sprintf("%.0f", micros(at(took[i], 50))), fmt.Sprintf("%.0f", micros(at(took[i], 99))), fmt.Sprintf("%.1f", each)}
 		if i != bare {
-			fmt.Fprintf(tw, "\t%.2f\t%.0f\t%.1f",
-				middle(done[i], func(j int) float64 { return done[i][j].rate / done[bare][j].rate }),
-				middle(done[i], func(j int) float64 { return done[i][j].p50 - done[bare][j].p50 }),
-				each/(used[bare]*1000/float64(len(took[bare]))))
+			row = append(row,
+				fmt.Sprintf("%.2f", middle(done[i], func(j int) float64 { return done[i][j].rate / done[bare][j].rate })),
+				fmt.Sprintf("%.0f", middle(done[i], func(j int) float64 { return done[i][j].p50 - done[bare][j].p50 })),
+				fmt.Sprintf("%.1f", each/(used[bare]*1000/float64(len(took[bare])))))
 		}
-		fmt.Fprintln(tw)
+		t.row(row...)
 	}
 	return nil
 }

@@ -1,177 +1,117 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"troupe/engine/browser"
 )
 
+// measurement is a part of the report and what makes it.
+type measurement struct {
+	name string
+	run  func(*bench, *part) error
+	asks bool // runs only when it is asked for: it takes long
+}
+
+var measurements = []measurement{
+	{"tasks", runTasks, false},
+	{"http", runHTTP, false},
+	{"cold", runCold, false},
+	{"scale", runScale, true},
+	{"flat", runFlat, true},
+}
+
 func main() {
 	var (
+		b       = &bench{command: spelled(os.Args[1:])}
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, scale, flat; default: the first three")
+		write   = flag.String("write", "", "put the results into this document, between its marks")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
-		path    = flag.String("browser", "", "the Chromium to measure with; default: the one found")
-		quick   = flag.Bool("quick", os.Getenv("QUICK") != "", "three short rounds")
-		idle    = flag.Duration("idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
-		troupe  = flag.String("troupe", "", "the service's program; default: build it")
-		workers = flag.Int("workers", 1, "workers of the service")
-		only    = flag.String("only", "", "measure only this: http, what the service adds to HTTP")
+		tabs    = flag.Int("tabs", 1, "with -raw: how many browsers with a tab each")
 		part    = flag.String("http-side", "", "be a side of -only http (used by this program itself)")
 		partDir = flag.String("http-dir", "", "with -http-side: where it keeps what it keeps")
 	)
+	flag.StringVar(&b.browser, "browser", "", "the Chromium to measure with; default: the one found")
+	flag.StringVar(&b.service, "troupe", "", "the service's program; default: build it")
+	flag.BoolVar(&b.quick, "quick", os.Getenv("QUICK") != "", "a short look")
+	flag.BoolVar(&b.withPeers, "peers", true, "measure servers around Puppeteer and Playwright, too, which need npm")
+	flag.StringVar(&b.plot, "plot", "", "with scale: draw a diagram into this file (SVG)")
+	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()
 	var err error
+	if b.browser == "" && *part == "" {
+		b.browser, err = browser.Find()
+	}
 	switch {
+	case err != nil:
 	case *part != "":
 		err = serveHTTPSide(*part, *partDir)
-	case *only == "http":
-		err = runHTTP(*quick)
-	case *only != "":
-		err = fmt.Errorf("-only %q is unknown: want http", *only)
+	case *isRaw:
+		err = serveRaw(b.browser, *clean, *tabs)
+	default:
+		err = measureAll(b, *only, *write)
 	}
 	if err != nil {
-		fail(err)
-	}
-	if *part != "" || *only != "" {
-		return
-	}
-	if *path == "" {
-		if *path, err = browser.Find(); err != nil {
-			fail(err)
-		}
-	}
-	if *isRaw {
-		if err := serveRaw(*path, *clean); err != nil {
-			fail(err)
-		}
-		return
-	}
-	if err := run(*path, *troupe, *quick, *idle, *workers); err != nil {
-		fail(err)
-	}
-	fmt.Println()
-	if err := runHTTP(*quick); err != nil {
-		fail(err)
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
 	}
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "bench:", err)
-	os.Exit(1)
+// spelled is the command that this is.
+func spelled(args []string) string {
+	return strings.TrimSpace("go run ./bench " + strings.Join(args, " "))
 }
 
-func run(path, bin string, quick bool, idle time.Duration, workers int) error {
-	dir, err := os.MkdirTemp("", "troupe-bench")
-	if err != nil {
+func measureAll(b *bench, only, write string) (err error) {
+	chosen := []string{}
+	if only != "" {
+		chosen = strings.Split(only, ",")
+	}
+	for _, name := range chosen {
+		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, scale or flat", name)
+		}
+	}
+	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if bin == "" {
-		bin = filepath.Join(dir, "troupe")
-		if out, err := exec.Command("go", "build", "-o", bin, "./cmd/troupe").CombinedOutput(); err != nil {
+	defer os.RemoveAll(b.dir)
+	if err := os.Chmod(b.dir, 0o711); err != nil { // unprivileged users look into it
+		return err
+	}
+	if b.service == "" {
+		b.service = filepath.Join(b.dir, "troupe")
+		if out, err := exec.Command("go", "build", "-o", b.service, "./cmd/troupe").CombinedOutput(); err != nil {
 			return fmt.Errorf("building the service: %w: %s", err, out)
 		}
 	}
 	web := site()
 	defer web.Close()
-	var sides []*side
-	defer func() {
-		for _, s := range sides {
-			s.stop()
+	b.site = web.URL
+	began := time.Now()
+	var done []*part
+	for _, m := range measurements {
+		if len(chosen) > 0 && !slices.Contains(chosen, m.name) || len(chosen) == 0 && m.asks {
+			continue
 		}
-	}()
-	service, err := startService(bin, filepath.Join(dir, "data"), workers)
-	if err != nil {
-		return err
-	}
-	sides = append(sides, service)
-	for _, r := range []struct {
-		name  string
-		clean bool
-	}{{"raw, cleaned", true}, {"raw, never cleaned", false}} {
-		s, err := startRaw(r.name, path, r.clean)
-		if err != nil {
-			return err
+		p := &part{name: m.name, show: os.Stdout}
+		fmt.Printf("## %s\n\n", m.name)
+		if err := m.run(b, p); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		sides = append(sides, s)
+		done = append(done, p)
 	}
-	rounds, each := 10, 6
-	if quick {
-		rounds, each = 3, 4
+	fmt.Fprintf(os.Stderr, "%.0f s in all\n", time.Since(began).Seconds())
+	if write == "" {
+		return nil
 	}
-	fmt.Printf("%d rounds of %d tasks, one after the other with %s between them; p50 and p95 in ms, processor time in ms a task over the whole process tree\n\n", rounds, each, idle)
-	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\twhat\tside\tp50\tp95\tcpu\tp50 ratio\tcpu ratio")
-	for _, w := range works {
-		if err := measure(tw, w, web.URL, sides, rounds, each, idle); err != nil {
-			return err
-		}
-	}
-	tw.Flush()
-	for _, s := range sides {
-		fmt.Printf("memory (PSS) of %s with %d worker: %.0f MB\n", s.name, workers, memory(s.cmd.Process.Pid))
-	}
-	return nil
+	return writeParts(write, done)
 }
-
-// measure runs one workload on all sides in turn and prints a line for each.
-func measure(tw *tabwriter.Writer, w work, base string, sides []*side, rounds, each int, idle time.Duration) error {
-	times := make([][]time.Duration, len(sides))
-	used := make([]float64, len(sides))
-	for i, s := range sides { // warm
-		for range 3 {
-			if _, err := s.do(w, base); err != nil {
-				return err
-			}
-			time.Sleep(idle)
-		}
-		_ = i
-	}
-	for range rounds {
-		for i, s := range sides {
-			before := cpu(s.cmd.Process.Pid)
-			for range each {
-				took, err := s.do(w, base)
-				if err != nil {
-					return err
-				}
-				times[i] = append(times[i], took)
-				time.Sleep(idle)
-			}
-			used[i] += cpu(s.cmd.Process.Pid) - before
-		}
-	}
-	n := float64(rounds * each)
-	for i, s := range sides {
-		slices.Sort(times[i])
-		label, what := "", ""
-		if i == 0 {
-			label, what = w.name, w.what
-		}
-		ratio := func(a, b float64) string {
-			if i == 0 || b == 0 {
-				return ""
-			}
-			return fmt.Sprintf("%.2f", a/b)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%.1f\t%.1f\t%.0f\t%s\t%s\n", label, what, s.name, ms(at(times[i], 50)), ms(at(times[i], 95)), used[i]/n,
-			ratio(ms(at(times[0], 50)), ms(at(times[i], 50))), ratio(used[0], used[i]))
-	}
-	if n == 0 {
-		return errors.New("nothing was measured")
-	}
-	return nil
-}
-
-// at is a percentile of sorted times.
-func at(t []time.Duration, p int) time.Duration { return t[min(len(t)-1, len(t)*p/100)] }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,18 +57,22 @@ func cpu(root int) float64 {
 func memory(root int) float64 {
 	total := 0.0
 	for _, pid := range tree(root) {
-		f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-		if err != nil {
-			continue
-		}
-		for sc := bufio.NewScanner(f); sc.Scan(); {
-			var kb float64
-			if n, _ := fmt.Sscanf(sc.Text(), "Pss: %f kB", &kb); n == 1 {
-				total += kb / 1024
-				break
-			}
-		}
-		f.Close()
+		total += memoryOf(pid)
 	}
 	return total
+}
+
+// memoryOf is the proportional memory of one process in MB.
+func memoryOf(pid int) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		var kb float64
+		if n, _ := fmt.Sscanf(line, "Pss: %f kB", &kb); n == 1 {
+			return kb / 1024
+		}
+	}
+	return 0
 }

@@ -7,23 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/engine/browser"
-	"troupe/engine/egress"
 )
 
 // raw is what a careful person would write against the bare protocol: one
 // command for each action, trusted input, no checks, no waiting but where the
-// page needs it. With clean, the tab's context is replaced after each answer.
+// page needs it. It is one browser with one tab; raw_serve.go has the server.
 type raw struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -33,50 +28,28 @@ type raw struct {
 	target  string
 	context string
 	keeper  string // session of the tab that the browser starts with
-	clean   bool
-	busy    sync.Mutex
 	dir     string
+	picture int
 }
 
-// serveRaw runs the raw client as a server of its own, so that its processor
-// time can be counted, until its standard input is closed. Its browser is
-// started as the service's are, with the sandbox, and goes out through a proxy
-// of the same kind in the same process.
-func serveRaw(path string, clean bool) error {
-	dir, err := os.MkdirTemp("", "troupe-raw")
+// openRaw starts a browser and makes its tab. The browser is started as the
+// service's are, with the sandbox.
+func openRaw(path, dir, proxy string) (*raw, func(), error) {
+	from, to, stop, err := browser.Pipe(browser.Options{Path: path, Dir: dir, Proxy: proxy})
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("starting the raw client's browser: %w", err)
 	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o711); err != nil {
-		return err
-	}
-	proxy, err := egress.Start(egress.Config{AllowPrivate: true, Log: zerolog.Nop()})
-	if err != nil {
-		return err
-	}
-	defer proxy.Close()
-	from, to, stop, err := browser.Pipe(browser.Options{Path: path, Dir: dir, Proxy: proxy.Addr()})
-	if err != nil {
-		return fmt.Errorf("starting the raw client's browser: %w", err)
-	}
-	defer stop()
-	r := &raw{w: to, waiting: map[int]chan json.RawMessage{}, clean: clean, dir: dir}
+	r := &raw{w: to, waiting: map[int]chan json.RawMessage{}, dir: dir}
 	go r.read(from)
-	if err := r.keep(); err != nil {
-		return err
+	err = r.keep()
+	if err == nil {
+		err = r.fresh()
 	}
-	if err := r.fresh(); err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		stop()
+		return nil, nil, err
 	}
-	fmt.Println(l.Addr())
-	go http.Serve(l, http.HandlerFunc(r.serve))
-	io.Copy(io.Discard, os.Stdin)
-	return nil
+	return r, stop, nil
 }
 
 func (r *raw) read(f *os.File) {
@@ -189,36 +162,6 @@ func (r *raw) eval(js string) json.RawMessage {
 
 func quote(v any) string { b, _ := json.Marshal(v); return string(b) }
 
-func (r *raw) serve(w http.ResponseWriter, req *http.Request) {
-	r.busy.Lock()
-	var task struct {
-		Actions []map[string]json.RawMessage `json:"actions"`
-	}
-	json.NewDecoder(req.Body).Decode(&task)
-	var last json.RawMessage
-	for _, a := range task.Actions {
-		for name, v := range a {
-			last = r.act(name, v)
-		}
-	}
-	if len(last) == 0 {
-		last = json.RawMessage(`{"success":true}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"success":true,"data":%s}`, last)
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
-	if !r.clean {
-		r.busy.Unlock()
-		return
-	}
-	go func() {
-		defer r.busy.Unlock()
-		r.fresh()
-	}()
-}
-
 const loaded = `new Promise(r=>{if(document.readyState==='complete')r(1);else addEventListener('load',()=>r(1))})`
 
 func (r *raw) act(name string, v json.RawMessage) json.RawMessage {
@@ -262,9 +205,30 @@ func (r *raw) act(name string, v json.RawMessage) json.RawMessage {
 		var res struct{ Data string }
 		r.call(r.tab, "Page.captureScreenshot", map[string]any{"format": "png", "optimizeForSpeed": true}, &res)
 		b, _ := base64.StdEncoding.DecodeString(res.Data)
-		path := filepath.Join(r.dir, "picture.png")
+		r.picture++
+		path := filepath.Join(r.dir, fmt.Sprintf("%s-%d.png", r.tab, r.picture))
 		os.WriteFile(path, b, 0o600)
-		return json.RawMessage(quote(map[string]any{"success": true, "url": "file:" + strings.TrimPrefix(path, "/")}))
+		return json.RawMessage(quote(map[string]any{"success": true, "url": "file://" + path}))
+	case "loop":
+		var l struct {
+			Each json.RawMessage
+			Do   []struct {
+				GetText string
+				Options struct{ Push string }
+			}
+		}
+		json.Unmarshal(v, &l)
+		var n int
+		json.Unmarshal(r.eval(`(window.each=[...document.querySelectorAll(`+string(l.Each)+`)]).length`), &n)
+		lists := map[string][]json.RawMessage{}
+		for i := range n {
+			for _, d := range l.Do {
+				inner := strings.TrimPrefix(d.GetText, "$this ")
+				text := r.eval(fmt.Sprintf(`each[%d].querySelector(%s).textContent.trim()`, i, quote(inner)))
+				lists[d.Options.Push] = append(lists[d.Options.Push], text)
+			}
+		}
+		return json.RawMessage(quote(lists))
 	}
 	return nil
 }

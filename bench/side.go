@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,59 +9,147 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
 
-// side is one of what is compared: a server in a process of its own.
+// side is one of what is compared: a server in a process of its own, with so
+// many browsers or pages.
 type side struct {
-	name   string
-	url    string
-	token  string
-	cmd    *exec.Cmd
-	client *http.Client
-	stop   func()
+	kind
+	clients []*client
+	pid     int
+	began   time.Time // when the process was started, where that matters
+	stop    func()
 }
 
-func newClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 2 * time.Minute}
+// kind is how a side is built. Its start returns when the server answers.
+type kind struct {
+	name  string
+	start func(b *bench, n int) (*side, error)
+}
+
+// The sides. Warm ones play every task in the same page; fresh ones give every
+// task a context of its own and are thereby what a service has to be.
+var (
+	troupe   = kind{"troupe", startService}
+	rawClean = kind{"raw protocol, cleaned", startRaw(true)}
+	rawNever = kind{"raw protocol, never cleaned", startRaw(false)}
+
+	puppeteerWarm      = kind{"Puppeteer, warm page", startPeer("puppeteer", false, false)}
+	puppeteerFresh     = kind{"Puppeteer, fresh context", startPeer("puppeteer", true, false)}
+	playwrightWarm     = kind{"Playwright, warm page", startPeer("playwright", false, false)}
+	playwrightFresh    = kind{"Playwright, fresh context", startPeer("playwright", true, false)}
+	puppeteerWarmOurs  = kind{"Puppeteer, warm page, our flags", startPeer("puppeteer", false, true)}
+	puppeteerFreshOurs = kind{"Puppeteer, fresh context, our flags", startPeer("puppeteer", true, true)}
+	playwrightWarmOurs = kind{"Playwright, warm page, our flags", startPeer("playwright", false, true)}
+)
+
+// bench is what a whole run has in common.
+type bench struct {
+	command   string // that started it
+	plot      string // file for a diagram of the scale; empty: none
+	browser   string // program
+	service   string // program
+	dir       string // of this run; everybody may enter it
+	peers     string // folder with the peers and their packages, once they are installed
+	site      string // address of the pages
+	quick     bool
+	withPeers bool
+	idle      time.Duration
+	folders   int
+}
+
+// folder makes a new one of the run.
+func (b *bench) folder() (string, error) {
+	b.folders++
+	dir := filepath.Join(b.dir, fmt.Sprint(b.folders))
+	return dir, os.Mkdir(dir, 0o711)
+}
+
+func newSide(url string, pid int, stop func(), tokens ...string) *side {
+	s := &side{pid: pid, stop: stop}
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 2 * time.Minute}
+	for _, t := range tokens {
+		s.clients = append(s.clients, &client{http: c, url: url + "/v1", token: t})
+	}
+	return s
+}
+
+// client returns the one with a number. Accounts take turns: one of them alone
+// may not reserve all workers.
+func (s *side) client(i int) *client {
+	c := *s.clients[i%len(s.clients)]
+	return &c
 }
 
 // startService starts the service with everything in place: tokens, admission,
 // actors, isolation, the outbound proxy.
-func startService(bin, dir string, workers int) (*side, error) {
+func startService(b *bench, n int) (*side, error) {
+	dir, tokens, err := serviceData(b)
+	if err != nil {
+		return nil, err
+	}
+	s, err := launchService(b, dir, n, tokens)
+	if err != nil {
+		return nil, err
+	}
+	if err := ready(s); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// ready waits until the service has a browser.
+func ready(s *side) error {
+	base := strings.TrimSuffix(s.clients[0].url, "/v1")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		res, err := http.Get(base + "/readyz")
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		if time.Now().After(end) {
+			return errors.New("starting the service: it is not ready after 30 s")
+		}
+	}
+}
+
+// serviceData makes a data folder with two accounts.
+func serviceData(b *bench) (dir string, tokens []string, err error) {
+	if dir, err = b.folder(); err != nil {
+		return "", nil, err
+	}
+	for _, account := range []string{"bench", "second"} {
+		out, err := exec.Command(b.service, "token", "create", "--data", dir, "--account", account, "--plan", "pro").Output()
+		if err != nil {
+			return "", nil, fmt.Errorf("making a token: %w: %s", err, stderrOf(err))
+		}
+		tokens = append(tokens, strings.TrimSpace(string(out)))
+	}
+	return dir, tokens, nil
+}
+
+// launchService starts the service's process and does not wait until it answers.
+func launchService(b *bench, dir string, n int, tokens []string) (*side, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	token, err := exec.Command(bin, "token", "create", "--data", dir, "--account", "bench", "--plan", "pro").Output()
-	if err != nil {
-		return nil, fmt.Errorf("making a token: %w: %s", err, stderrOf(err))
-	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	cmd := exec.Command(bin, "serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(workers), "--allow-private", "--log-level", "error")
+	cmd := exec.Command(b.service, "serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(n), "--browser", b.browser, "--allow-private", "--log-level", "error")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service: %w", err)
 	}
-	s := &side{name: "troupe", url: "http://" + addr + "/v1/", token: strings.TrimSpace(string(token)), cmd: cmd, client: newClient()}
-	s.stop = func() {
-		cmd.Process.Signal(os.Interrupt)
-		cmd.Wait()
-	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		res, err := http.Get("http://" + addr + "/readyz")
-		if err == nil {
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return s, nil
-			}
-		}
-		if time.Now().After(end) {
-			s.stop()
-			return nil, errors.New("starting the service: it is not ready after 30 s")
-		}
-	}
+	return newSide("http://"+addr, cmd.Process.Pid, func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	}, tokens...), nil
 }
 
 func stderrOf(err error) string {
@@ -75,12 +161,19 @@ func stderrOf(err error) string {
 }
 
 // startRaw starts this program again as the raw client.
-func startRaw(name, browserPath string, clean bool) (*side, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
+func startRaw(clean bool) func(*bench, int) (*side, error) {
+	return func(b *bench, n int) (*side, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return startHelper(exec.Command(self, "-raw", "-browser", b.browser, fmt.Sprintf("-clean=%v", clean), fmt.Sprintf("-tabs=%d", n)))
 	}
-	cmd := exec.Command(self, "-raw", "-browser", browserPath, fmt.Sprintf("-clean=%v", clean))
+}
+
+// startHelper starts a server that says its address in its first line and ends
+// when its standard input does.
+func startHelper(cmd *exec.Cmd) (*side, error) {
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -91,49 +184,39 @@ func startRaw(name, browserPath string, clean bool) (*side, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the raw client: %w", err)
+		return nil, err
+	}
+	stop := func() {
+		_ = in.Close()
+		_ = cmd.Wait()
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
-		return nil, fmt.Errorf("starting the raw client: it ended at once: %w", err)
+		stop()
+		return nil, fmt.Errorf("it ended at once: %w", err)
 	}
-	return &side{name: name, url: "http://" + strings.TrimSpace(line) + "/v1/", cmd: cmd, client: newClient(), stop: func() {
-		in.Close()
-		cmd.Wait()
-	}}, nil
+	go io.Copy(io.Discard, out)
+	return newSide("http://"+strings.TrimSpace(line), cmd.Process.Pid, stop, ""), nil
 }
 
-// do sends one task and checks its answer.
-func (s *side) do(w work, base string) (time.Duration, error) {
-	req, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(w.body(base)))
-	if err != nil {
-		return 0, err
+// startAll starts sides with so many browsers each.
+func startAll(b *bench, kinds []kind, n int) (sides []*side, err error) {
+	for _, k := range kinds {
+		s, err := k.start(b, n)
+		if err != nil {
+			stopAll(sides)
+			return nil, fmt.Errorf("starting %s: %w", k.name, err)
+		}
+		s.kind = k
+		sides = append(sides, s)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if s.token != "" {
-		req.Header.Set("Authorization", "Bearer "+s.token)
+	return sides, nil
+}
+
+func stopAll(sides []*side) {
+	for _, s := range sides {
+		s.stop()
 	}
-	start := time.Now()
-	res, err := s.client.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	b, err := io.ReadAll(res.Body)
-	res.Body.Close()
-	took := time.Since(start)
-	if err != nil {
-		return 0, err
-	}
-	var a struct {
-		Success bool            `json:"success"`
-		Data    json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(b, &a); err != nil || !a.Success || !w.right(bytes.TrimSpace(a.Data)) {
-		return 0, fmt.Errorf("%s gave a wrong answer to %s: %d %.300s", s.name, w.name, res.StatusCode, b)
-	}
-	return took, nil
 }
 
 func freePort() (int, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// site serves the pages that both sides are measured on.
+// site serves the pages that all sides are measured on.
 func site() *httptest.Server {
 	var cards strings.Builder
 	for i := range 100 {
@@ -35,40 +35,4 @@ func site() *httptest.Server {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, page)
 	}))
-}
-
-// work is one workload: a request, and whether an answer is right.
-type work struct {
-	name, what string
-	body       func(base string) string
-	right      func(data json.RawMessage) bool
-}
-
-func is(want string) func(json.RawMessage) bool {
-	return func(d json.RawMessage) bool { return string(d) == want }
-}
-
-var works = []work{
-	{"W1", "open + getText", func(b string) string {
-		return `{"actions":[{"open":"` + b + `/text"},{"getText":"#h"}]}`
-	}, is(`"Hello, bench"`)},
-	{"W2", "open + extractAll of 100 × 3", func(b string) string {
-		return `{"actions":[{"open":"` + b + `/cards"},{"extractAll":[".card",{"title":"h3","price":".price","link":["a","href"]}]}]}`
-	}, func(d json.RawMessage) bool {
-		var list []struct{ Title, Price, Link string }
-		return json.Unmarshal(d, &list) == nil && len(list) == 100 && list[99].Title == "Product 99" && list[99].Link == "/p/99" && list[7].Price == "7.99"
-	}},
-	{"W3", "open + fill 5 + fill 10 + click + wait + getText", func(b string) string {
-		return `{"actions":[{"open":"` + b + `/login"},{"fill":["#user","alice"]},{"fill":["#pass","secret1234"]},{"click":"#go"},{"waitForElement":".hello"},{"getText":".hello"}]}`
-	}, is(`"Hello alice 10"`)},
-	{"W4", "open + PNG of 1280 × 720", func(b string) string {
-		return `{"actions":[{"open":"` + b + `/picture"},{"screenshot":"viewport"}]}`
-	}, func(d json.RawMessage) bool { return strings.Contains(string(d), `"url":"`) }},
-	{"W5", "open + 20 evaluate", func(b string) string {
-		list := make([]string, 20)
-		for i := range list {
-			list[i] = fmt.Sprintf(`{"evaluate":"return document.title + %d"}`, i)
-		}
-		return `{"actions":[{"open":"` + b + `/text"},` + strings.Join(list, ",") + `]}`
-	}, is(`"W119"`)},
 }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInsert(t *testing.T) {
+	begin, end := marks("cold")
+	doc := "before\n" + begin + "\nold\n" + end + "\nafter\n"
+	got, err := insert(doc, "cold", "\nnew\n\n")
+	if want := "before\n" + begin + "\n\nnew\n\n" + end + "\nafter\n"; err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if again, err := insert(got, "cold", "new"); err != nil || again != got {
+		t.Errorf("the same text again changes the document: %v\n%s", err, again)
+	}
+	for _, broken := range []string{"no marks", begin, end + begin, begin + begin + end, begin + end + end, doc + doc} {
+		if got, err := insert(broken, "cold", "new"); err == nil {
+			t.Errorf("%q became %q", broken, got)
+		}
+	}
+}
+
+// TestDocument: the document has a place for each measurement.
+func TestDocument(t *testing.T) {
+	b, err := os.ReadFile("../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range measurements {
+		if _, err := insert(string(b), m.name, ""); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	tab := table{head: []string{"ä", "b"}}
+	tab.row("1")
+	tab.row("long", "2 µs")
+	want := "| ä    | b    |\n| ---- | ---- |\n| 1    |      |\n| long | 2 µs |\n"
+	if got := tab.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestFigures(t *testing.T) {
+	r := &result{cpu: 300, lasts: 2 * time.Second}
+	for i := range 10 {
+		r.times = append(r.times, time.Duration(i+1)*time.Millisecond)
+	}
+	for _, c := range []struct{ got, want float64 }{{r.p(0), 1}, {r.p(50), 6}, {r.p(95), 10}, {r.p(100), 10}, {r.each(), 30}, {r.rate(), 5}} {
+		if c.got != c.want {
+			t.Errorf("got %v, want %v", c.got, c.want)
+		}
+	}
+}
+
+// TestAims: an aim is judged by what was measured, and left out where nothing
+// was.
+func TestAims(t *testing.T) {
+	r := &results{of: map[key]*result{}}
+	took := func(k kind, took, cpu float64) {
+		r.of[key{k.name, "W1", 1, false}] = &result{times: []time.Duration{time.Duration(took * float64(time.Millisecond))}, cpu: cpu}
+	}
+	took(troupe, 20, 30)
+	took(rawClean, 10, 30)
+	took(puppeteerWarm, 30, 0)
+	took(playwrightWarm, 60, 0)
+	verdicts := map[string]string{}
+	for _, row := range aims(r).rows {
+		verdicts[row[0]] = row[1] + ": " + row[2]
+	}
+	want := map[string]string{
+		"W1: p50 at most 1.15 × the raw client that cleans, too":          "2.00: missed by 0.85",
+		"W1: CPU at most 1.15 × the raw client that cleans, too":          "1.00: met",
+		"W1: p50 2.2 × faster than the best warm server with stock flags": "1.50 ×: missed by 32 %",
+	}
+	for aim, v := range want {
+		if verdicts[aim] != v {
+			t.Errorf("%s: got %q, want %q", aim, verdicts[aim], v)
+		}
+	}
+	if len(verdicts) != len(want) {
+		t.Errorf("there are more: %v", verdicts)
+	}
+}
+
+// TestPlans: no cell names a side that is not started or a workload that there
+// is not.
+func TestPlans(t *testing.T) {
+	for _, peers := range []bool{true, false} {
+		for _, g := range append(plan(peers), quickPlan(peers)...) {
+			for _, c := range g.cells {
+				for _, s := range c.sides {
+					if !slices.Contains(names(g.kinds), s) && peers {
+						t.Errorf("%d clients: %q is measured, but is not started", g.n, s)
+					}
+				}
+				for _, w := range c.works {
+					if !slices.Contains(append(simple, composite...), w) {
+						t.Errorf("%d clients: there is no workload %q", g.n, w)
+					}
+				}
+				if !c.load && c.tasks == 0 {
+					t.Errorf("%d clients: %v are played no times", g.n, c.works)
+				}
+			}
+		}
+	}
+}
+
+// TestWrongAnswers: an answer that is not right is no measurement.
+func TestWrongAnswers(t *testing.T) {
+	var cards, titles, prices []string
+	for i := range 100 {
+		cards = append(cards, fmt.Sprintf(`{"title":"Product %d","price":"%d.99","link":"/p/%d"}`, i, i, i))
+		titles, prices = append(titles, fmt.Sprintf(`"Product %d"`, i)), append(prices, fmt.Sprintf(`"%d.99"`, i))
+	}
+	list := func(of []string) string { return "[" + strings.Join(of, ",") + "]" }
+	lists := func(titles, prices []string) string {
+		return `{"titles":` + list(titles) + `,"prices":` + list(prices) + `}`
+	}
+	if err := errors.Join(hasCards(nil, json.RawMessage(list(cards))), hasLists(nil, json.RawMessage(lists(titles, prices)))); err != nil {
+		t.Errorf("what is right does not pass: %v", err)
+	}
+	for _, bad := range []string{"null", "[]", list(cards[1:]), strings.Replace(list(cards), "Product 99", "Product 9", 1),
+		strings.Replace(list(cards), `"50.99`, `"5.99`, 1), strings.Replace(list(cards), "/p/99", "/p/9", 1)} {
+		if hasCards(nil, json.RawMessage(bad)) == nil {
+			t.Errorf("these pass for cards: %.80s", bad)
+		}
+	}
+	for _, bad := range []string{"null", lists(titles[:99], prices[:99]), lists(titles, prices[1:]), lists(titles[1:], prices),
+		strings.Replace(lists(titles, prices), "Product 99", "Product 9", 1), strings.Replace(lists(titles, prices), `"50.99`, `"5.99`, 1)} {
+		if hasLists(nil, json.RawMessage(bad)) == nil {
+			t.Errorf("these pass for lists: %.80s", bad)
+		}
+	}
+	picture := t.TempDir() + "/p.png"
+	if err := os.WriteFile(picture, []byte("no picture"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if isPicture(nil, json.RawMessage(`{"url":"file://`+picture+`"}`)) == nil {
+		t.Error("something else passes for a picture")
+	}
+}
+
+func TestDraw(t *testing.T) {
+	c := chart{title: "a < b", series: []series{{name: "one"}, {name: "two"}}}
+	c.add(10, 5, 2000)
+	c.add(10000, 50, 20)
+	svg := draw("workers", c, c)
+	d := xml.NewDecoder(strings.NewReader(svg))
+	circles := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, svg)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
+			circles++
+		}
+	}
+	if circles != 8 {
+		t.Errorf("%d points are drawn, want 8", circles)
+	}
+	// The first value of the first series: half a decade above the bottom of
+	// four, at the left edge.
+	if want := `cx="64.0" cy="231.5"`; !strings.Contains(svg, want) {
+		t.Errorf("want a point at %s in\n%s", want, svg)
+	}
+}
