@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -141,6 +142,9 @@ type Step struct {
 
 // Name is the action's name.
 func (s *Step) Name() string { return s.def.name }
+
+// top reports whether the step stands in the task's own list.
+func (s *Step) top() bool { return !strings.Contains(s.Path, "/") }
 
 // Options are what stands beside an action.
 type Options struct {

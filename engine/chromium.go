@@ -98,7 +98,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		cache = NewCache()
 	}
 	tabs := in.context()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success, apart: in.apart}
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success, good: null, apart: in.apart}
 	if t.network {
 		tabs.WatchNetwork()
 		defer tabs.UnwatchNetwork()
@@ -129,6 +129,9 @@ func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stoppe
 	}
 	if o.End == EndCrashed && !r.reportedCrash() {
 		o.Failures = append(o.Failures, Failure{Code: CodeBrowserCrashed, Text: "The browser crashed", Path: r.path})
+	}
+	if o.End != EndCompleted { // what there is so far
+		r.last = r.good
 	}
 	o.Data, o.Last = r.data()
 	if r.task.Config.Trace {

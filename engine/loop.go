@@ -92,11 +92,14 @@ var _ = define(Action[repetition]{
 			}
 		}
 		for l.i = 0; l.i < n; {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+			did, err := 0, ctx.Err()
+			if err == nil {
+				did, err = r.iterate(ctx, v, n)
 			}
-			did, err := r.iterate(ctx, v, n)
 			if err != nil {
+				if len(l.pushed) > 0 {
+					r.good, _ = l.result(n)
+				}
 				return nil, err
 			}
 			l.i += did

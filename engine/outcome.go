@@ -44,7 +44,7 @@ func EndOf(ctx context.Context) End {
 // stored for asynchronous tasks and crosses processes.
 type Outcome struct {
 	End      End             `json:"end"`
-	Data     json.RawMessage `json:"data,omitempty"`     // the task's result; null when the last action failed
+	Data     json.RawMessage `json:"data,omitempty"`     // the task's result, null when the last action failed; what there was so far where the list did not come to its end
 	Last     json.RawMessage `json:"last,omitempty"`     // the last action's result, where Data holds captured responses
 	Duration time.Duration   `json:"duration"`           // from the start of the first action
 	Failures []Failure       `json:"failures,omitempty"` // in the order they happened

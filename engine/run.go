@@ -30,6 +30,7 @@ type Run struct {
 	steps    []StepReport
 	captures []*capture
 	last     Result // of the last top-level action that is no waitForResponse
+	good     Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 
 	deadline time.Time     // of the step that runs
 	limit    time.Duration // the time that it was given
@@ -184,6 +185,9 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		}
 	} else {
 		report.Result = res
+		if s.top() && s.def.name != "waitForResponse" {
+			r.good = res
+		}
 	}
 	r.report(report)
 	return res, stop
