@@ -1,0 +1,153 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// described is where the documents say that the service is.
+const described = "http://127.0.0.1:8080"
+
+// TestEveryExampleOfTheDocuments does what the documents of the repository say,
+// from the top of each to its end, with a service of its own. A block of JSON
+// that is a request is posted, a block of commands is run in a shell, and a
+// block of JSON right after either is the answer that must come. A block that is
+// neither fails: whoever writes an example finds it tested.
+//
+// In commands TOKEN is the token of the first start, and TASK, SESSION, WORKER
+// and FILE are what the answers so far had last as taskId, sessionId, workerId
+// and url.
+func TestEveryExampleOfTheDocuments(t *testing.T) {
+	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	data := filepath.Join(dir, "data")
+	c, base := serve(t, data, "--log-level=error")
+	token := tokenLine.FindStringSubmatch(c.out.String())
+	if token == nil {
+		t.Fatal("the first start shows no token")
+	}
+	n := 0
+	for _, doc := range documents(t) {
+		blocks := blocksOf(t, doc)
+		n += len(blocks)
+		if len(blocks) == 0 {
+			continue
+		}
+		t.Run(doc, func(t *testing.T) {
+			r := newReader(t, base, token[1], data)
+			for _, b := range blocks {
+				if err := r.read(b); err != nil {
+					t.Errorf("%s:%d: %v\n%s", doc, b.line, err, b.text)
+				}
+			}
+			if err := r.finish(); err != nil {
+				t.Errorf("%s: %v", doc, err)
+			}
+		})
+	}
+	if n < 30 {
+		t.Errorf("there are %d examples: the documents are not where they were", n)
+	}
+}
+
+// documents are the pages that people read, by their paths from here.
+func documents(t *testing.T) (all []string) {
+	t.Helper()
+	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if hidden := strings.HasPrefix(d.Name(), ".") && path != root; d.IsDir() && (hidden || slices.Contains([]string{"node_modules", "testdata", "data"}, d.Name())) {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			all = append(all, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A block is a fenced part of a document.
+type block struct {
+	line       int
+	lang, text string
+	page       string // the page of the demo shop that it is for, where the text before it names one
+}
+
+var (
+	fence  = regexp.MustCompile("^```(\\w*)\\s*$")
+	onPage = regexp.MustCompile("^On `(http\\S+)`:$")
+)
+
+func blocksOf(t *testing.T, doc string) (all []block) {
+	t.Helper()
+	b, err := os.ReadFile(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in *block
+	page := ""
+	for i, line := range strings.Split(string(b), "\n") {
+		m := fence.FindStringSubmatch(line)
+		switch {
+		case in != nil && line == "```":
+			all = append(all, *in)
+			in, page = nil, ""
+		case in != nil:
+			in.text += line + "\n"
+		case m != nil:
+			in = &block{line: i + 1, lang: m[1], page: page}
+		case onPage.MatchString(line):
+			page = onPage.FindStringSubmatch(line)[1]
+		}
+	}
+	if in != nil {
+		t.Errorf("%s:%d: the block does not end", doc, in.line)
+	}
+	return all
+}
+
+// TestEveryRouteHasAnExample wants a line in the documents that shows how each
+// address of the service is asked.
+func TestEveryRouteHasAnExample(t *testing.T) {
+	source, err := os.ReadFile("../../http/routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, routes, _ := strings.Cut(string(source), ") route(")
+	routes, _, _ = strings.Cut(routes, "\n}\n")
+	var asked string
+	for _, b := range blocksOf(t, "../../docs/api.md") {
+		if b.lang == "sh" {
+			asked += b.text
+		}
+	}
+	ways := map[string]string{"tasksPath": `-X DELETE "` + described + `/v1/tasks/$TASK"`, "filesPath": `"$FILE"`, "/events": "/v1/tasks/$TASK/events", "/v1": "/v1/"}
+	found := regexp.MustCompile(`"(/[a-z0-9/-]+)"|(\w+Path)\b`).FindAllStringSubmatch(routes, -1)
+	if len(found) < 10 {
+		t.Fatalf("only %d routes: %v", len(found), found)
+	}
+	for _, m := range found {
+		route := m[1] + m[2]
+		way := ways[route]
+		if way == "" {
+			way = described + route
+		}
+		if !strings.Contains(asked, way) {
+			t.Errorf("docs/api.md has no example of %s: want a curl of %s", route, way)
+		}
+	}
+}
