@@ -134,6 +134,9 @@ func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
 			sendJSON(ctx, fasthttp.StatusInternalServerError, tokenMade{Error: "the service failed: see its log"})
 		}
 	}()
+	if profiled(ctx) {
+		return
+	}
 	var order tokenOrder
 	switch {
 	case string(ctx.Path()) != tokenPath || !ctx.IsPost():
