@@ -11,25 +11,15 @@ import (
 // task may take. It does not count: that takes a store.
 func admit(x *Execute, limits engine.Limits, owners map[string]string) (time.Duration, *Refusal) {
 	t := x.Task
-	most := limits.Sync
-	switch {
-	case t.Async && limits.Async == 0:
-		return 0, refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no asynchronous tasks", x.Account.Plan))
-	case intentOf(t) != plain && !limits.Sessions:
-		return 0, refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no sessions", x.Account.Plan))
-	case t.Async:
-		most = limits.Async
+	timeout, lacking := limits.Admit(t)
+	if lacking != "" {
+		return 0, refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no %s", x.Account.Plan, lacking))
 	}
 	if t.WorkerID != "" {
 		// Whether it belongs to somebody else or to nobody must look the same.
 		if owner, ok := owners[t.WorkerID]; !ok || owner != "" && owner != x.Account.ID {
 			return 0, refuse(engine.CodeForeignWorker, fmt.Sprintf("%q", t.WorkerID))
 		}
-	}
-	timeout := t.Timeout
-	def(&timeout, engine.DefaultTimeout)
-	if most > 0 {
-		timeout = min(timeout, most)
 	}
 	return timeout, nil
 }

@@ -147,8 +147,14 @@ func parseSelector(s string) Selector {
 
 func (s Selector) String() string { return s.source }
 
-// keys adds the keys of the data cache that the selector reads.
-func (s Selector) keys(to map[string]bool) { s.text.keys(to) }
+// keys adds the keys of the data cache that the selector reads, and with a $ in
+// front that of the element it begins with.
+func (s Selector) keys(to map[string]bool) {
+	s.text.keys(to)
+	if s.ref != "" {
+		to["$"+s.ref] = true
+	}
+}
 
 // target is a selector as the page script takes it.
 type target struct {

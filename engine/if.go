@@ -25,6 +25,7 @@ type branch struct {
 func (b branch) keys(to map[string]bool) {
 	if b.cond.selector != nil {
 		b.cond.selector.keys(to)
+		b.cond.property.keys(to)
 	}
 	if b.cond.cached != "" {
 		to[b.cond.cached] = true

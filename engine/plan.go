@@ -50,3 +50,39 @@ func DefaultLimits() map[Plan]Limits {
 		Pro:      {Sync: 2 * minute, Async: 60 * minute, Sessions: true, Reserved: 50},
 	}
 }
+
+// Admit returns how long a task may take under the limits, or what of it they
+// do not have at all: "asynchronous tasks" or "sessions".
+func (l Limits) Admit(t *Task) (timeout time.Duration, lacking string) {
+	most := l.Sync
+	switch {
+	case t.Async && l.Async == 0:
+		return 0, "asynchronous tasks"
+	case t.Session.used() && !l.Sessions:
+		return 0, "sessions"
+	case t.Async:
+		most = l.Async
+	}
+	timeout = t.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	if most > 0 {
+		timeout = min(timeout, most)
+	}
+	return timeout, ""
+}
+
+// LowestPlan is the lowest plan that has what the task asks for; empty: none.
+func LowestPlan(t *Task, limits map[Plan]Limits) Plan {
+	for _, p := range Plans {
+		l, ok := limits[p]
+		if !ok {
+			continue
+		}
+		if _, lacking := l.Admit(t); lacking == "" {
+			return p
+		}
+	}
+	return ""
+}

@@ -47,6 +47,12 @@ type Session struct {
 	Override bool
 }
 
+// used reports whether the request asks anything of a session: a time alone
+// does not.
+func (s *Session) used() bool {
+	return s != nil && (s.Preserve || s.ID != "" || s.Close || s.Override)
+}
+
 // Keeps reports whether the task's session, if it has one, outlives the task.
 func (t *Task) Keeps() bool {
 	return t.Session != nil && !t.Session.Close && (t.Session.Preserve || t.Session.ID != "" || t.Session.Override)

@@ -25,6 +25,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	switch path {
 	case "/v1", "/v1/", "/v1/execute":
 		return only("POST", s.known(s.execute))
+	case "/v1/validate":
+		return only("POST", s.known(s.validate))
 	case "/v1/workers":
 		return only("GET", s.known(s.workers))
 	case "/v1/get-result":

@@ -25,10 +25,11 @@ const envPrefix = "TROUPE"
 
 // commands is the command line.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the service."`
-	Run     runCommand     `cmd:"" help:"Play a task file without a service and print the result."`
-	Token   tokenCommands  `cmd:"" help:"Make tokens."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve    serveCommand    `cmd:"" help:"Run the service."`
+	Run      runCommand      `cmd:"" help:"Play a task file without a service and print the result."`
+	Validate validateCommand `cmd:"" help:"Say what is wrong with a task file, what it needs and how long it can take."`
+	Token    tokenCommands   `cmd:"" help:"Make tokens."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 // usageError is an error of what was asked for: nothing was tried.

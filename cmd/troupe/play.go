@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"mime"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,9 +22,8 @@ import (
 var errTaskFailed = errors.New("the task failed")
 
 type runCommand struct {
-	Task     string   `arg:"" help:"File with the request as JSON, or - for the standard input."`
+	Task     taskFile `embed:""`
 	Out      string   `default:"." help:"Folder for pictures and downloads; made when there is one." placeholder:"DIR"`
-	File     []string `help:"File for uploadFile: the first is $file:0. May be repeated." sep:"none" placeholder:"FILE"`
 	Log      logFlags `embed:"" prefix:"log-"`
 	Chromium chromium `embed:""`
 }
@@ -86,41 +84,12 @@ func (c *runCommand) Run(w *world) (err error) {
 	return err
 }
 
-// maxTask is what the service takes over HTTP, too.
-const maxTask = 1 << 20
-
-// read reads and parses the task file. Its faults are printed as the service
-// would answer them.
+// read reads and parses the task. Its faults are printed as the service would
+// answer them.
 func (c *runCommand) read(w *world) (*engine.Task, error) {
-	in := w.stdin
-	if c.Task != "-" {
-		f, err := os.Open(c.Task)
-		if err != nil {
-			return nil, usage("read the task: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	source, err := io.ReadAll(io.LimitReader(in, maxTask+1))
-	switch {
-	case err != nil:
-		return nil, usage("read the task: %w", err)
-	case len(source) > maxTask:
-		return nil, usage("read the task: it is larger than %d bytes", maxTask)
-	}
-	var files []engine.Upload
-	for _, name := range c.File {
-		info, err := os.Stat(name)
-		if err != nil {
-			return nil, usage("read --file: %w", err)
-		}
-		path, err := filepath.Abs(name)
-		if err != nil {
-			return nil, usage("read --file: %w", err)
-		}
-		files = append(files, engine.Upload{
-			Name: info.Name(), Type: mime.TypeByExtension(filepath.Ext(name)), Path: path, Size: info.Size(),
-		})
+	source, files, err := c.Task.read(w)
+	if err != nil {
+		return nil, err
 	}
 	task, err := engine.Parse(source, files)
 	var invalid *engine.Invalid

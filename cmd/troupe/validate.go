@@ -1,0 +1,37 @@
+package main
+
+import (
+	"troupe/engine"
+	"troupe/http"
+)
+
+type validateCommand struct {
+	Task   taskFile `embed:""`
+	Plan   string   `help:"Plan that the task is to be played on: free, basic, standard or pro. Default: any." placeholder:"PLAN"`
+	Config string   `help:"The service's configuration file (JSON), which changes plans." placeholder:"FILE"`
+}
+
+// Run says what is wrong with the task, what it needs and how long it can take,
+// and plays nothing. The exit code is 0 if the service would take it, 1 if not,
+// and 2 if there was nothing to look at.
+func (c *validateCommand) Run(w *world) error {
+	limits, err := readConfig(c.Config)
+	if err != nil {
+		return usage("read --config %s: %w", c.Config, err)
+	}
+	plan := engine.Plan(c.Plan)
+	if c.Plan != "" {
+		if plan, err = engine.ParsePlan(c.Plan); err != nil {
+			return usage("--plan: %w", err)
+		}
+	}
+	source, files, err := c.Task.read(w)
+	if err != nil {
+		return err
+	}
+	ok, err := http.WriteValidation(w.stdout, source, files, limits, plan)
+	if err == nil && !ok {
+		err = errTaskFailed
+	}
+	return err
+}

@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// Review is what can be said of a valid task without playing it.
+type Review struct {
+	Actions int // nested ones included
+	// Longest is the most that the actions can take if there were no time for
+	// the whole list, in milliseconds: days times iterations do not fit into a
+	// [time.Duration].
+	Longest int64
+	// Warnings are about what is allowed and yet cannot be meant. Each path is
+	// a JSON Pointer into the request, as those of faults are.
+	Warnings []Fault
+}
+
+// Review looks at the task as it would be played with so much time in all.
+func (t *Task) Review(timeout time.Duration) Review {
+	v := &reviewer{
+		task: t, later: map[string]string{},
+		lost:  map[string]string{},
+		known: known{values: map[string]bool{}, elements: map[string]bool{}},
+	}
+	v.saves(t.Steps)
+	all := v.list(t.Steps)
+	longest := all.most
+	for _, c := range v.captures {
+		longest = max(longest, c.until)
+		if c.until == 0 { // it has the action timeout from the list's end on
+			longest = max(longest, all.most+ceilMillis(t.Config.ActionTimeout+grace))
+		}
+	}
+	if limit := Millis(timeout); all.least > limit {
+		v.warn("/actions", "the waits alone take %d ms, more than the task's time of %d ms: it cannot come to its end", all.least, limit)
+	}
+	return Review{Actions: v.actions, Longest: longest, Warnings: v.warnings}
+}
+
+// reviewer goes through a task in the order in which it would be played.
+type reviewer struct {
+	task     *Task
+	actions  int
+	warnings []Fault
+	captures []captured
+	later    map[string]string // where a key is saved first, by key; $key for an element
+	lost     map[string]string // where a value was forgotten again, by key
+	known    known
+	each     bool // in a loop over elements
+	before   int64
+}
+
+// known is what may have been saved by now.
+type known struct{ values, elements map[string]bool }
+
+func (k known) copy() known { return known{maps.Clone(k.values), maps.Clone(k.elements)} }
+
+// or is what was saved on one way or the other.
+func (k known) or(other known) known {
+	both := k.copy()
+	maps.Copy(both.values, other.values)
+	maps.Copy(both.elements, other.elements)
+	return both
+}
+
+// span is how long something takes at least and at most, in milliseconds.
+type span struct{ least, most int64 }
+
+// captured is a waitForResponse: when it gives up at the latest. Zero: some
+// time after the list's end.
+type captured struct{ until int64 }
+
+func (v *reviewer) warn(path, format string, args ...any) {
+	if len(v.warnings) < maxFaults {
+		v.warnings = append(v.warnings, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func ceilMillis(d time.Duration) int64 {
+	return int64(math.Ceil(float64(d) / float64(time.Millisecond)))
+}
+
+// timeOf is how long one step may take by itself. The page has the step's time,
+// and we wait a moment longer for what it says.
+func (v *reviewer) timeOf(s *Step) int64 {
+	limit := v.task.Config.ActionTimeout
+	if s.Options.Timeout > 0 {
+		limit = s.Options.Timeout
+	}
+	return ceilMillis(limit + grace)
+}
+
+// saves notes where each key is saved first.
+func (v *reviewer) saves(steps []Step) {
+	for i := range steps {
+		s := &steps[i]
+		for _, key := range []string{saved(s), s.Options.Push} {
+			if _, ok := v.later[key]; key != "" && !ok {
+				v.later[key] = pointer(s)
+			}
+		}
+		switch b := s.value.(type) {
+		case repetition:
+			v.saves(b.do)
+		case branch:
+			v.saves(b.then)
+			v.saves(b.other)
+		}
+	}
+}
+
+// saved is what the step's save keeps: key, or $key for an element.
+func saved(s *Step) string {
+	if s.Options.Save != "" && s.def.finds {
+		return "$" + s.Options.Save
+	}
+	return s.Options.Save
+}
+
+func pointer(s *Step) string { return "/actions/" + s.Path }
+
+func (v *reviewer) list(steps []Step) (all span) {
+	for i := range steps {
+		one := v.step(&steps[i])
+		all.least, all.most = all.least+one.least, all.most+one.most
+		v.before += one.most
+	}
+	v.before -= all.most // the list that this one is part of counts it
+	return all
+}
+
+func (v *reviewer) step(s *Step) (took span) {
+	v.actions++
+	v.reads(s)
+	switch b := s.value.(type) {
+	case repetition:
+		took = v.loop(s, b)
+	case branch:
+		took = v.branch(s, b)
+	default:
+		took = v.single(s)
+	}
+	if s.def.name == "waitForResponse" {
+		return took // the body comes, and is saved, when the list is over
+	}
+	if s.Options.Save != "" {
+		if s.def.finds {
+			v.known.elements[s.Options.Save] = true
+		} else {
+			v.known.values[s.Options.Save] = true
+		}
+	}
+	if s.Options.Push != "" {
+		v.known.values[s.Options.Push] = true
+	}
+	return took
+}
+
+// single is for a step without lists in it.
+func (v *reviewer) single(s *Step) span {
+	switch s.def.name {
+	case "wait":
+		ms := int64(math.Ceil(s.value.(float64)))
+		return span{ms, ms}
+	case "waitForResponse":
+		c := captured{}
+		if s.Options.Timeout > 0 {
+			c.until = v.before + v.timeOf(s)
+		}
+		v.captures = append(v.captures, c)
+		return span{}
+	case "clearSavedData":
+		for key := range v.known.values {
+			v.lost[key] = pointer(s)
+		}
+		clear(v.known.values)
+	}
+	return span{0, v.timeOf(s)}
+}
+
+func (v *reviewer) loop(s *Step, l repetition) (took span) {
+	times := int64(l.repeat)
+	if l.each != nil {
+		times = int64(l.max)
+		took.most = v.timeOf(s)
+	}
+	was, none := v.each, v.known.copy()
+	v.each = l.each != nil
+	once := v.list(l.do)
+	v.each = was
+	took.most += times * once.most
+	if l.each == nil {
+		took.least = times * once.least
+	} else {
+		v.known = v.known.or(none) // there may be no element
+	}
+	return took
+}
+
+func (v *reviewer) branch(s *Step, b branch) span {
+	start := v.known
+	v.known = start.copy()
+	yes := v.list(b.then)
+	after := v.known
+	v.known = start.copy()
+	no := v.list(b.other)
+	v.known = v.known.or(after)
+	took := span{min(yes.least, no.least), max(yes.most, no.most)}
+	if b.cond.selector != nil {
+		took.most += v.timeOf(s)
+	}
+	return took
+}
+
+// reads warns of what the step reads and nothing before it can have kept.
+func (v *reviewer) reads(s *Step) {
+	keys := map[string]bool{}
+	s.keys(keys)
+	optional := map[string]string{} // what may be missing, and what it is then
+	switch b := s.value.(type) {
+	case branch:
+		if b.cond.cached != "" {
+			delete(keys, b.cond.cached)
+			optional[b.cond.cached] = "the condition finds it missing"
+		}
+	case []string:
+		for _, key := range b {
+			optional[key] = "its value is null"
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		v.read(s, key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(optional)) {
+		// It may well be saved later, in the next turn of a loop.
+		if _, ever := v.later[key]; !ever && !v.goesOn() {
+			v.warn(pointer(s), "nothing saves %q: %s%s", key, optional[key], v.near(key))
+		}
+	}
+}
+
+// goesOn reports whether the data cache may hold what earlier requests saved.
+func (v *reviewer) goesOn() bool { return v.task.Session != nil && v.task.Session.ID != "" }
+
+func (v *reviewer) read(s *Step, key string) {
+	path, element := pointer(s), key[0] == '$'
+	name := key
+	if element {
+		name = key[1:]
+	}
+	switch {
+	case key == "$this":
+		if !v.each {
+			v.warn(path, "$this is the current element of a loop with each, and here is none")
+		}
+	case element && v.known.elements[name], !element && v.known.values[name], !element && v.goesOn():
+	case element && v.known.values[name]:
+		v.warn(path, "$%s is a saved element, but %q was saved as a value: ${%s} reads it", name, name, name)
+	case !element && v.known.elements[name]:
+		v.warn(path, "${%s} reads a value, but %q was saved as an element: $%s uses it", name, name, name)
+	default:
+		shown := "${" + name + "}"
+		if element {
+			shown = key
+		}
+		if at, ok := v.lost[key]; ok {
+			v.warn(path, "%s is used after %s has cleared it", shown, at)
+			return
+		}
+		if at, ok := v.later[key]; ok {
+			v.warn(path, "%s is used before it is saved: that does %s", shown, at)
+			return
+		}
+		v.warn(path, "%s is used, but nothing saves it%s", shown, v.near(name))
+	}
+}
+
+// near suggests a key that is saved.
+func (v *reviewer) near(name string) string {
+	var names []string
+	for _, key := range slices.Sorted(maps.Keys(v.later)) {
+		if key[0] == '$' {
+			key = key[1:]
+		}
+		names = append(names, key)
+	}
+	return didYouMean(name, names)
+}

@@ -1,0 +1,110 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// validation is what is said of a request that is not carried out. The order of
+// the fields is the order on the wire.
+type validation struct {
+	Success  bool           `json:"success"`
+	Valid    bool           `json:"valid"`
+	Faults   []engine.Fault `json:"faults"`
+	Warnings []engine.Fault `json:"warnings"`
+	Actions  int            `json:"actions,omitempty"`
+	Plan     *planNeed      `json:"plan,omitempty"`
+	Time     *timeNeed      `json:"time,omitempty"`
+}
+
+// planNeed is which plan a task needs, beside the one that it would be played on.
+type planNeed struct {
+	Lowest  *engine.Plan `json:"lowest"` // null: no plan has what it asks for
+	Account engine.Plan  `json:"account,omitempty"`
+	Allowed *bool        `json:"allowed,omitempty"`
+}
+
+// timeNeed is how long a task may take, in milliseconds.
+type timeNeed struct {
+	Timeout int64 `json:"timeout"` // of the list, as the plan allows it
+	Queue   int64 `json:"queueTimeout"`
+	Actions int64 `json:"actions"`   // if there were no timeout
+	Worst   int64 `json:"worstCase"` // until the list has ended, one way or the other
+}
+
+// validationOf looks at a request as an account of the plan would send it. An
+// empty plan is the lowest that takes the task.
+func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]engine.Limits, plan engine.Plan) (*validation, error) {
+	task, err := engine.Parse(payload, files)
+	var invalid *engine.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return &validation{Success: true, Faults: invalid.Faults, Warnings: []engine.Fault{}}, nil
+	case err != nil:
+		return nil, err
+	}
+	v := &validation{Success: true, Valid: true, Faults: []engine.Fault{}, Plan: &planNeed{Account: plan}}
+	lowest := engine.LowestPlan(task, limits)
+	if lowest != "" {
+		v.Plan.Lowest = &lowest
+	}
+	played := lowest
+	if plan != "" {
+		_, lacking := limits[plan].Admit(task)
+		allowed := lacking == ""
+		v.Plan.Allowed = &allowed
+		if allowed {
+			played = plan
+		}
+	}
+	timeout := task.Timeout
+	if played != "" {
+		timeout, _ = limits[played].Admit(task)
+	}
+	review := task.Review(timeout)
+	v.Actions = review.Actions
+	v.Warnings = append([]engine.Fault{}, review.Warnings...)
+	if asked := task.Timeout; timeout < asked {
+		v.Warnings = append([]engine.Fault{{Path: "/timeout", Message: fmt.Sprintf(
+			"plan %s allows %d ms: the timeout of %d ms is lowered to that", played, engine.Millis(timeout), engine.Millis(asked))}}, v.Warnings...)
+	}
+	v.Time = &timeNeed{Timeout: engine.Millis(timeout), Queue: engine.Millis(task.QueueTimeout), Actions: review.Longest}
+	v.Time.Worst = v.Time.Queue + min(v.Time.Actions, v.Time.Timeout)
+	return v, nil
+}
+
+// validate says what is wrong with a task, what it needs and how long it can
+// take. It plays nothing and counts nothing.
+func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+	b, no := s.readBody(ctx, actors.NewTaskID(time.Now()))
+	defer func() { b.remove() }()
+	if no != nil {
+		return no
+	}
+	v, err := validationOf(b.payload, b.files, s.cfg.Limits, engine.Plan(account.Plan))
+	if err != nil {
+		return s.failed(ctx, "validate a task", err)
+	}
+	sendJSON(ctx, fasthttp.StatusOK, v)
+	return nil
+}
+
+// WriteValidation writes what the service would say of a request as indented
+// JSON, and reports whether it is valid and the plan has what it asks for.
+// Without a plan any will do.
+func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, limits map[engine.Plan]engine.Limits, plan engine.Plan) (ok bool, err error) {
+	v, err := validationOf(payload, files, limits, plan)
+	if err != nil {
+		return false, err
+	}
+	ok = v.Valid && v.Plan.Lowest != nil && (v.Plan.Allowed == nil || *v.Plan.Allowed)
+	return ok, indent(w, v)
+}
