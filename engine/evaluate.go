@@ -14,7 +14,6 @@ var _ = define(Action[Text]{
 	Doc: "Runs JavaScript as the body of an async function in the page's own world and gives what it returns, as JSON. " +
 		"The script sees the data cache as the read-only object `saved`; use it rather than `${key}` for whatever was read from a page, so that text of one site does not become code on another.",
 	Value:   nonEmpty("script"),
-	Keys:    func(Text, map[string]bool) {}, // needs none: what has no value stays as it is
 	Result:  "any JSON value",
 	Example: `{"evaluate":"return document.title"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {

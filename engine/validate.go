@@ -220,7 +220,9 @@ func (v *reviewer) branch(s *Step, b branch) span {
 // reads warns of what the step reads and nothing before it can have kept.
 func (v *reviewer) reads(s *Step) {
 	keys := map[string]bool{}
-	s.keys(keys)
+	if s.def.name != "evaluate" { // what has no value stays as it is in a script
+		s.keys(keys)
+	}
 	optional := map[string]string{} // what may be missing, and what it is then
 	switch b := s.value.(type) {
 	case branch:
