@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ type answer struct {
 // client sends requests to a side, one after the other, and counts the time
 // until their answers have been read.
 type client struct {
+	ctx   context.Context
 	http  *http.Client
 	url   string // with the path of the API
 	token string
@@ -35,7 +37,7 @@ func (c *client) poll(task string) (answer, error) {
 }
 
 func (c *client) send(method, url string, body io.Reader) (a answer, err error) {
-	req, err := http.NewRequest(method, url, body)
+	req, err := http.NewRequestWithContext(c.ctx, method, url, body)
 	if err != nil {
 		return a, err
 	}

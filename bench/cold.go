@@ -22,9 +22,9 @@ func runCold(b *bench, p *part) error {
 			return err
 		}
 	}
-	rounds := 10
+	rounds := 7
 	if b.quick {
-		rounds = 2
+		rounds = 1
 	}
 	took := make([][]time.Duration, len(starts))
 	for range rounds + 1 { // the first one brings the programs into memory

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"troupe/engine/browser"
@@ -57,7 +60,11 @@ func main() {
 	case *isRaw:
 		err = serveRaw(b.browser, *clean, *tabs)
 	default:
+		// Whoever ends the run early must not find its servers running.
+		ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		b.ctx = ctx
 		err = measureAll(b, *only, *write)
+		forget()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -104,7 +104,7 @@ func startPeer(library string, fresh, ours bool) func(*bench, int) (*side, error
 		if err := unprivileged(cmd, dir); err != nil {
 			return nil, err
 		}
-		return startHelper(cmd)
+		return startHelper(b, cmd)
 	}
 }
 

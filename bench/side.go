@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,13 +49,14 @@ var (
 
 // bench is what a whole run has in common.
 type bench struct {
-	command   string // that started it
-	plot      string // file for a diagram of the scale; empty: none
-	browser   string // program
-	service   string // program
-	dir       string // of this run; everybody may enter it
-	peers     string // folder with the peers and their packages, once they are installed
-	site      string // address of the pages
+	ctx       context.Context // ends when the run is to end
+	command   string          // that started it
+	plot      string          // file for a diagram of the scale; empty: none
+	browser   string          // program
+	service   string          // program
+	dir       string          // of this run; everybody may enter it
+	peers     string          // folder with the peers and their packages, once they are installed
+	site      string          // address of the pages
 	quick     bool
 	withPeers bool
 	idle      time.Duration
@@ -68,11 +70,11 @@ func (b *bench) folder() (string, error) {
 	return dir, os.Mkdir(dir, 0o711)
 }
 
-func newSide(url string, pid int, stop func(), tokens ...string) *side {
+func newSide(b *bench, url string, pid int, stop func(), tokens ...string) *side {
 	s := &side{pid: pid, stop: stop}
 	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 2 * time.Minute}
 	for _, t := range tokens {
-		s.clients = append(s.clients, &client{http: c, url: url + "/v1", token: t})
+		s.clients = append(s.clients, &client{ctx: b.ctx, http: c, url: url + "/v1", token: t})
 	}
 	return s
 }
@@ -146,7 +148,7 @@ func launchService(b *bench, dir string, n int, tokens []string) (*side, error) 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service: %w", err)
 	}
-	return newSide("http://"+addr, cmd.Process.Pid, func() {
+	return newSide(b, "http://"+addr, cmd.Process.Pid, func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	}, tokens...), nil
@@ -167,13 +169,13 @@ func startRaw(clean bool) func(*bench, int) (*side, error) {
 		if err != nil {
 			return nil, err
 		}
-		return startHelper(exec.Command(self, "-raw", "-browser", b.browser, fmt.Sprintf("-clean=%v", clean), fmt.Sprintf("-tabs=%d", n)))
+		return startHelper(b, exec.Command(self, "-raw", "-browser", b.browser, fmt.Sprintf("-clean=%v", clean), fmt.Sprintf("-tabs=%d", n)))
 	}
 }
 
 // startHelper starts a server that says its address in its first line and ends
 // when its standard input does.
-func startHelper(cmd *exec.Cmd) (*side, error) {
+func startHelper(b *bench, cmd *exec.Cmd) (*side, error) {
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -196,7 +198,7 @@ func startHelper(cmd *exec.Cmd) (*side, error) {
 		return nil, fmt.Errorf("it ended at once: %w", err)
 	}
 	go io.Copy(io.Discard, out)
-	return newSide("http://"+strings.TrimSpace(line), cmd.Process.Pid, stop, ""), nil
+	return newSide(b, "http://"+strings.TrimSpace(line), cmd.Process.Pid, stop, ""), nil
 }
 
 // startAll starts sides with so many browsers each.

@@ -107,7 +107,11 @@ func isPicture(c *client, d json.RawMessage) error {
 		r = f
 		defer os.Remove(path)
 	} else {
-		res, err := c.http.Get(a.URL)
+		req, err := http.NewRequestWithContext(c.ctx, http.MethodGet, a.URL, nil)
+		if err != nil {
+			return err
+		}
+		res, err := c.http.Do(req)
 		if err != nil {
 			return err
 		}
