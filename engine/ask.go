@@ -24,25 +24,34 @@ func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
 	if r.loop != nil && r.loop.each != nil {
 		arg["each"], arg["i"] = r.loop.each, r.loop.i
 	}
-	reply, err := ask(tab, arg, !changes[c.Fn])(ctx, c.Fn, arg)
+	ask := tab.Call
+	if arg["settle"] == settleSoon && aims[c.Fn] {
+		ask = tab.Look
+	}
+	reply, err := ask(ctx, c.Fn, arg)
 	if err != nil {
 		return nil, err
 	}
 	return r.replied(reply)
 }
 
-// changes are the functions of the page script that change a page in ways that
-// must not happen in a document that is about to be left.
-var changes = map[string]bool{"clickByScript": true, "select": true, "scroll": true, "settled": true}
+// aims are the functions of the page script that say where input must go. They
+// change nothing, so after typed text they look at once: whoever fills a form
+// does not wait for a frame between two fields. Reads are not among them: what
+// is read after input is what the page has made of it.
+var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": true, "fileInput": true}
 
-// ask is the way to ask the page: what changes nothing, and only needs to let
-// the page settle first, may look at once.
-func ask(t *browser.Tab, arg map[string]any, safe bool) func(context.Context, string, any) (*browser.Reply, error) {
-	if safe && arg["settle"] == true {
-		return t.Look
-	}
-	return t.Call
-}
+// sent is what the page was sent, so that it may be about to leave.
+type sent int
+
+const (
+	sentNothing sent = iota
+	sentText         // typed into a field, which seldom takes a page elsewhere
+	sentAct          // a click, a key, a choice
+)
+
+// settleSoon asks to let the page settle, unless a look shows that it stays.
+const settleSoon = "soon"
 
 // argument adds the frame and the time to what a call says itself.
 func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
@@ -66,10 +75,13 @@ func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
 // settle lets the page begin to leave before it is looked at, after whatever may
 // have made it leave.
 func (r *Run) settle(arg map[string]any) {
-	if r.input || r.script {
+	switch {
+	case r.input == sentText && !r.script:
+		arg["settle"] = settleSoon
+	case r.input != sentNothing || r.script:
 		arg["settle"] = true
-		r.input, r.script = false, false
 	}
+	r.input, r.script = sentNothing, false
 }
 
 // place is the frame that a step looks in: its own, or that of the loop.

@@ -30,7 +30,7 @@ var _ = define(Action[struct{}]{
 		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return nil, err
 		}
-		r.input = true
+		r.input = sentAct
 		return json.Marshal(struct {
 			Success  bool `json:"success"`
 			Detected bool `json:"detected"`

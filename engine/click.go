@@ -41,11 +41,11 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func() (spo
 		if err != nil || p.Done {
 			return err
 		}
-		r.input = true
+		r.input = sentAct
 		if p.Covered != "" {
 			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
 			err := r.ask(ctx, s, "clickByScript", v, map[string]any{"times": own(s, "count", 1)}, nil)
-			r.input = true
+			r.input = sentAct
 			return err
 		}
 		t, err := r.tabs.Tab(ctx)

@@ -39,7 +39,7 @@ var _ = define(Action[Text]{
 		switch {
 		case place != nil:
 			_, err = r.call(ctx, s, Call{Fn: "frame"})
-		case r.input || r.script && t.Loading():
+		case r.input != sentNothing || r.script && t.Loading():
 			_, err = r.call(ctx, s, Call{Fn: "settled"})
 		}
 		if err != nil {

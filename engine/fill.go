@@ -60,7 +60,10 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 			return err
 		}
 	}
-	r.input = true
+	r.input = sentText
+	if f.Set || strings.ContainsAny(text, "\r\n") { // a new line submits a form
+		r.input = sentAct
+	}
 	switch {
 	case f.Set:
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"troupe/engine/browser"
@@ -43,6 +44,10 @@ func (r *Run) fusable(steps []Step) int {
 	}
 	return len(steps)
 }
+
+// fuses reports whether the next n steps become one call: more than one, or what
+// the page has answered already.
+func (r *Run) fuses(n int) bool { return n > 1 || n == 1 && len(r.answered) > 0 }
 
 // fusedReply is one of the replies of a fused call, with the page's clock at
 // its end where somebody asks for it.
@@ -97,6 +102,11 @@ func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
 	if r.loop != nil && len(r.loop.ahead) > 0 {
 		replies := r.loop.ahead
 		r.loop.ahead = nil
+		return r.replies(ctx, q, replies)
+	}
+	if len(r.answered) > 0 {
+		replies := r.answered
+		r.answered = nil
 		return r.replies(ctx, q, replies)
 	}
 	began := time.Now()
@@ -177,12 +187,19 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total
 	if err != nil {
 		return nil, err
 	}
-	arg := map[string]any{"ops": ops, "total": total, "clock": r.traced()}
+	var more map[string]any
 	if r.loop != nil && r.loop.each != nil {
-		arg["each"], arg["i"], arg["next"], arg["n"] = r.loop.each, q.first, q.next, len(q.steps)
+		more = map[string]any{"each": r.loop.each, "i": q.first, "next": q.next, "n": len(q.steps)}
 	}
-	first, _ := ops[0][1].(map[string]any)
-	reply, err := ask(tab, first, true)(bctx, "batch", arg)
+	return r.askBatch(bctx, tab, ops, total, more)
+}
+
+// askBatch asks the page for several things in one call. It answers the first,
+// and those after it that it need not wait for.
+func (r *Run) askBatch(ctx context.Context, t *browser.Tab, ops []operation, total int, more map[string]any) ([]fusedReply, error) {
+	arg := map[string]any{"ops": ops, "total": total, "clock": r.traced()}
+	maps.Copy(arg, more)
+	reply, err := t.Call(ctx, "batch", arg)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +214,25 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total
 		return nil, fmt.Errorf("reading the page's answers: there are none")
 	}
 	return replies, nil
+}
+
+// following are the reads right behind the step that runs, to be sent along with
+// its own call: what the page can answer at once needs no call of its own then.
+func (r *Run) following(s *Step) []operation {
+	if r.apart || r.loop != nil || s.Options.Save != "" || s.Options.Push != "" {
+		return nil
+	}
+	limit, deadline := r.limit, r.deadline
+	defer func() { r.limit, r.deadline = limit, deadline }()
+	n := r.fusable(r.rest)
+	if n == 0 {
+		return nil
+	}
+	ops, n, err := r.operations(&sequence{steps: r.rest[:n], left: n})
+	if err != nil {
+		return nil // it fails in its turn
+	}
+	return ops[:n]
 }
 
 // onlyReads reports whether one call can do a whole list.

@@ -33,8 +33,8 @@ func TestFusingChangesNothing(t *testing.T) {
 		var steps func(n int, loop bool) string
 		options := func(sel, action string) string {
 			o := map[string]any{"timeout": 30}
-			if strings.Contains(sel, "late") {
-				o["timeout"] = 2000 // it comes, in time
+			if strings.Contains(sel, "late") || action == "open" {
+				o["timeout"] = 5000 // it comes, in time
 			}
 			if rapid.Bool().Draw(rt, "keeps") {
 				o[draw("how", []string{"save", "push"})] = draw("key", keys)
@@ -63,7 +63,7 @@ func TestFusingChangesNothing(t *testing.T) {
 				}
 				sel := draw("selector", from)
 				q, _ := json.Marshal(sel)
-				action := draw("action", []string{"getText", "getHTML", "getAttribute", "getValue", "extractAll", "find", "findByText", "findByAttribute", "getSavedData", "if", "loop", "wait"})
+				action := draw("action", []string{"getText", "getHTML", "getAttribute", "getValue", "extractAll", "find", "findByText", "findByAttribute", "getSavedData", "if", "loop", "wait", "open"})
 				var value string
 				switch action {
 				case "getAttribute":
@@ -78,6 +78,8 @@ func TestFusingChangesNothing(t *testing.T) {
 					value = `["a","b"]`
 				case "wait":
 					value = "1"
+				case "open":
+					value = fmt.Sprintf("%q", draw("page", []string{url, url + "?again", "http://127.0.0.1:1/", "about:blank"}))
 				case "if":
 					if strings.Contains(sel, "late") {
 						q = []byte(`"#h"`) // a condition looks once: what comes late is there or not, by chance

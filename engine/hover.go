@@ -16,7 +16,7 @@ var _ = define(Action[Selector]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = true
+		r.input = sentAct
 		// Two moves: a pointer that is already there would not move at all.
 		return nil, t.Move(ctx, p.Near(), p.Point)
 	},

@@ -51,7 +51,7 @@ var _ = define(Action[Selector]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = true
+		r.input = sentAct
 		return nil, r.moveLikeHand(ctx, p.Point, own(s, "mode", "") == "fast")
 	},
 })

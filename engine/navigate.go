@@ -122,7 +122,7 @@ func (r *Run) address(v Text) (string, error) {
 func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string) error {
 	sctx, cancel := r.strict(ctx)
 	defer cancel()
-	r.input, r.script = false, false
+	r.input, r.script = sentNothing, false
 	err := t.Navigate(sctx, address)
 	var nav *browser.NavigationError
 	switch {
@@ -140,14 +140,19 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	return r.awaitLoad(ctx, s, t, address)
 }
 
-// awaitLoad waits for the load event of the current document.
+// awaitLoad waits for the load event of the current document. The reads that
+// follow go along.
 func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address string) error {
 	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
 	r.settle(arg)
-	reply, err := t.Call(ctx, "load", arg)
+	arg["stop"] = true
+	ops := append([]operation{{"load", arg}}, r.following(s)...)
+	replies, err := r.askBatch(ctx, t, ops, len(ops), nil)
 	if err != nil {
 		return err
 	}
+	reply := &replies[0]
+	r.answered = replies[1:]
 	if reply.Code != "" {
 		t.StopLoading()
 		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))

@@ -58,7 +58,7 @@ var _ = define(Action[Pair[*Selector, Text]]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = true
+		r.input = sentAct
 		return nil, t.Press(ctx, chord)
 	},
 })

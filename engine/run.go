@@ -35,9 +35,11 @@ type Run struct {
 	deadline time.Time     // of the step that runs
 	limit    time.Duration // the time that it was given
 	path     string
-	input    bool // input was sent, so the page may be about to leave
-	script   bool // a script ran, with the same effect
-	kept     int  // bytes in the data cache by this task
+	input    sent         // since the page was last asked for anything
+	script   bool         // a script ran, with the same effect
+	kept     int          // bytes in the data cache by this task
+	rest     []Step       // what follows the step that runs, in its list
+	answered []fusedReply // the page's answers to what follows, where they came with its load
 	loop     *loopState
 	frame    []Selector // of the loop that runs
 	crashed  bool
@@ -54,7 +56,7 @@ func (r *Run) play(ctx context.Context) (stopped bool) {
 			return false
 		}
 		n := r.fusable(r.task.Steps[i:])
-		if n > 1 {
+		if r.fuses(n) {
 			last, err := r.fused(ctx, r.task.Steps[i:i+n])
 			r.last = last
 			if err != nil {
@@ -64,6 +66,7 @@ func (r *Run) play(ctx context.Context) (stopped bool) {
 			continue
 		}
 		s := &r.task.Steps[i]
+		r.rest = r.task.Steps[i+1:]
 		res, err := r.step(ctx, s)
 		if s.def.name != "waitForResponse" {
 			r.last = res
@@ -85,10 +88,10 @@ func (r *Run) list(ctx context.Context, steps []Step) (Result, error) {
 		}
 		var err error
 		n := r.fusable(steps[i:])
-		if n > 1 {
+		if r.fuses(n) {
 			res, err = r.fused(ctx, steps[i:i+n])
 		} else {
-			n = 1
+			n, r.rest = 1, steps[i+1:]
 			res, err = r.step(ctx, &steps[i])
 		}
 		if err != nil {
@@ -106,7 +109,7 @@ var null = Result("null")
 // must not go on; the failure itself is in r.failures.
 func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
 	began := time.Now()
-	r.path = s.Path
+	r.path, r.answered = s.Path, nil
 	sctx := ctx
 	if !s.def.unbounded {
 		var cancel context.CancelFunc

@@ -56,7 +56,7 @@ var _ = define(Action[shot]{
 		if err != nil {
 			return nil, err
 		}
-		if r.input || r.script || t.Loading() {
+		if r.input != sentNothing || r.script || t.Loading() {
 			// The page may be on its way to another: that one is meant, and all of it.
 			if err := r.arrive(ctx, t); err != nil {
 				return nil, err

@@ -52,13 +52,13 @@ var _ = define(Action[Pair[Selector, choice]]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = true
+		r.input = sentAct
 		c, err := r.find("select", v.A, map[string]any{"by": own(s, "by", "value"), "value": value})
 		if err != nil {
 			return nil, err
 		}
 		res, err := r.call(ctx, s, c)
-		r.input = true
+		r.input = sentAct
 		return res, err
 	},
 })

@@ -104,7 +104,7 @@ var _ = define(Action[uploading]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = true
+		r.input = sentAct
 		return nil, tab.SetFiles(ctx, paths)
 	},
 })

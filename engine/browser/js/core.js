@@ -145,10 +145,7 @@ const settle = async (a) => {
 // half a character is replaced, as no JSON can carry it. In haste nobody waits
 // for the page to settle: whoever asks learns otherwise whether it leaves.
 T.run = async (fn, a, haste) => {
-  if (haste) for (const arg of [a, ...(a.ops || []).map((op) => op[1])]) {
-    arg.haste = arg.settle === true;
-    arg.settle = false;
-  }
+  if (haste) Object.assign(a, { haste, settle: false });
   const r = await T[fn](a);
   return typeof r === 'string' ? r : encode(r);
 };

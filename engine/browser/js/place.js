@@ -197,10 +197,16 @@ const place = (el) => { const r = mappedRect(offset(el), rectOf(el)); return [r.
 const same = (a, b) => a.every((v, i) => Math.abs(v - b[i]) < 0.5);
 
 // When something has last happened that may move things: a change of the
-// document, scrolling, a picture or a font that came, another size. A page that
-// had loaded before we came is taken to be at rest.
-let stirred = dom.state(document) === 'complete' ? -Infinity : now();
-const stir = () => { stirred = now(); };
+// document, scrolling, a picture or a font that came, another size.
+// Frames are counted where something has happened, for on a busy machine they
+// are far apart.
+let stirred = now(), restless = 0;
+const rest = () => { if (--restless > 0) requestAnimationFrame(rest); };
+const stir = () => {
+  if (restless === 0) requestAnimationFrame(rest);
+  stirred = now();
+  restless = 2;
+};
 new MutationObserver(stir).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
 for (const e of ['scroll', 'load', 'toggle', 'transitionrun', 'animationstart']) dom.listen(document, e, stir, { capture: true, passive: true });
 dom.listen(globalThis, 'resize', stir);
@@ -208,7 +214,7 @@ dom.listen(document.fonts, 'loadingdone', stir);
 
 // A page is calm when nothing of that was in the last two frames and nothing is
 // animated. What lies in frames and shadow roots is not seen from here.
-const calm = (el) => dom.root(el) === document && now() - stirred > 34 && !dom.animations(document).some((a) => a.playState === 'running');
+const calm = (el) => dom.root(el) === document && restless === 0 && now() - stirred > 34 && !dom.animations(document).some((a) => a.playState === 'running');
 
 // Whether an animation runs that could move an element.
 const animated = (el) => dom.animations(dom.doc(el)).some((x) => x.playState === 'running' && x.effect?.target && within(el, x.effect.target));
