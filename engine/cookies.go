@@ -53,7 +53,7 @@ var _ = define(Action[address]{
 		opt("name", nonEmpty("cookie name"), "Only cookies of this name."),
 		opt("domain", nonEmpty("domain"), "Only cookies of this domain and those below it."),
 	},
-	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie",
+	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set",
 	Example: `{"getCookies":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
 		cookies, err := r.cookiesOf(ctx, v)

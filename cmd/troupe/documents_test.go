@@ -151,3 +151,57 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 		}
 	}
 }
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	code    = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+)
+
+// TestEveryLinkLeadsSomewhere follows the links between the documents.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	n := 0
+	for _, doc := range documents(t) {
+		b, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(b), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			n++
+			name, anchor, _ := strings.Cut(m[1], "#")
+			target := doc
+			if name != "" {
+				target = filepath.Join(filepath.Dir(doc), name)
+			}
+			at, err := os.ReadFile(target)
+			if info, e := os.Stat(target); e == nil && info.IsDir() && anchor == "" {
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s links to %s: %v", doc, m[1], err)
+				continue
+			}
+			if anchor != "" && !anchors(string(at))[anchor] {
+				t.Errorf("%s links to %s, but %s has no such heading", doc, m[1], target)
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("there are %d links: the documents are not where they were", n)
+	}
+}
+
+// anchors are the names of a document's headings, as sites that show it make
+// them.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		name := strings.ToLower(strings.ReplaceAll(m[1], "`", ""))
+		name = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(name, "")
+		all[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return all
+}
