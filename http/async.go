@@ -19,6 +19,16 @@ const tasksPath = "/v1/tasks/"
 // maxWait bounds how long a poll may wait for the end of its task.
 const maxWait = time.Minute
 
+// started is the answer to a task that goes on without its client.
+type started struct {
+	Success    bool   `json:"success"`
+	Async      bool   `json:"async"`
+	TaskID     string `json:"taskId"`
+	WorkerID   string `json:"workerId"`
+	WorkerName string `json:"workerName"`
+	SessionID  string `json:"sessionId,omitempty"`
+}
+
 // start answers as soon as a worker has the task.
 func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, b *body, t *told) *refusal {
 	x, err := s.cfg.Company.Start(waiting, m)
@@ -31,14 +41,7 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *act
 	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
 		s.lend(b, m)
 	}
-	sendJSON(ctx, t.status, struct {
-		Success    bool   `json:"success"`
-		Async      bool   `json:"async"`
-		TaskID     string `json:"taskId"`
-		WorkerID   string `json:"workerId"`
-		WorkerName string `json:"workerName"`
-		SessionID  string `json:"sessionId,omitempty"`
-	}{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
+	sendJSON(ctx, t.status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
 	return nil
 }
 
@@ -111,6 +114,13 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	return nil
 }
 
+// pending is told of a task that still runs.
+type pending struct {
+	Success   bool              `json:"success"`
+	Status    actors.TaskStatus `json:"status"`
+	SessionID string            `json:"sessionId,omitempty"`
+}
+
 // polled is the body of a poll.
 func polled(p *actors.Polled) any {
 	x := p.Executed
@@ -119,11 +129,7 @@ func polled(p *actors.Polled) any {
 		if x != nil {
 			session = x.SessionID
 		}
-		return struct {
-			Success   bool              `json:"success"`
-			Status    actors.TaskStatus `json:"status"`
-			SessionID string            `json:"sessionId,omitempty"`
-		}{false, p.Status, session}
+		return pending{false, p.Status, session}
 	}
 	_, a := answerOf(x)
 	a.Status = actors.TaskFailed
@@ -144,6 +150,13 @@ func (s *Server) of(id string, h func(*fasthttp.RequestCtx, persistence.Account,
 	}
 }
 
+// cancelled says whether there was a task to end.
+type cancelled struct {
+	Success   bool   `json:"success"`
+	TaskID    string `json:"taskId"`
+	Cancelled bool   `json:"cancelled"`
+}
+
 // cancel ends a task. For one that has ended already there is nothing to do,
 // which is no error.
 func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
@@ -160,10 +173,6 @@ func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, i
 			return refuseBy(p.Refusal)
 		}
 	}
-	sendJSON(ctx, fasthttp.StatusOK, struct {
-		Success   bool   `json:"success"`
-		TaskID    string `json:"taskId"`
-		Cancelled bool   `json:"cancelled"`
-	}{true, id, c.Found})
+	sendJSON(ctx, fasthttp.StatusOK, cancelled{true, id, c.Found})
 	return nil
 }

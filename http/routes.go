@@ -193,27 +193,31 @@ func (s *Server) handleBroken(ctx *fasthttp.RequestCtx, err error) {
 	}
 }
 
+type health struct {
+	Status string `json:"status"`
+}
+
 // health says that the process is alive.
 func (s *Server) health(ctx *fasthttp.RequestCtx) *refusal {
-	sendJSON(ctx, fasthttp.StatusOK, struct {
-		Status string `json:"status"`
-	}{"ok"})
+	sendJSON(ctx, fasthttp.StatusOK, health{"ok"})
 	return nil
+}
+
+// readiness is whether a task would be taken, and why not.
+type readiness struct {
+	Ready  bool   `json:"ready"`
+	Status string `json:"status"`
 }
 
 // ready says whether a task would be taken now.
 func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
-	type state struct {
-		Ready  bool   `json:"ready"`
-		Status string `json:"status"`
-	}
 	switch {
 	case s.draining.Load():
-		sendJSON(ctx, fasthttp.StatusServiceUnavailable, state{false, "draining"})
+		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining"})
 	case !s.cfg.Company.Ready():
-		sendJSON(ctx, fasthttp.StatusServiceUnavailable, state{false, "no worker has a browser"})
+		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser"})
 	default:
-		sendJSON(ctx, fasthttp.StatusOK, state{true, "ready"})
+		sendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready"})
 	}
 	return nil
 }

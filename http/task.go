@@ -107,6 +107,22 @@ func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *acto
 	return nil
 }
 
+// workerList is the answer that lists workers.
+type workerList struct {
+	Success bool     `json:"success"`
+	Workers []worker `json:"workers"`
+}
+
+type worker struct {
+	ID      string       `json:"workerId"`
+	Name    string       `json:"workerName"`
+	State   actors.State `json:"state"`
+	Since   string       `json:"since"`
+	Shared  bool         `json:"shared"`
+	Session string       `json:"sessionId,omitempty"`
+	Task    string       `json:"taskId,omitempty"`
+}
+
 // workers lists the workers that the account may see.
 func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{
@@ -115,15 +131,6 @@ func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	if err != nil {
 		return s.failed(ctx, "list the workers", err)
 	}
-	type worker struct {
-		ID      string       `json:"workerId"`
-		Name    string       `json:"workerName"`
-		State   actors.State `json:"state"`
-		Since   string       `json:"since"`
-		Shared  bool         `json:"shared"`
-		Session string       `json:"sessionId,omitempty"`
-		Task    string       `json:"taskId,omitempty"`
-	}
 	list := make([]worker, 0, len(found.Workers))
 	for _, w := range found.Workers {
 		list = append(list, worker{
@@ -131,9 +138,6 @@ func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) 
 			Shared: w.Owner == "", Session: w.Session, Task: w.TaskID,
 		})
 	}
-	sendJSON(ctx, fasthttp.StatusOK, struct {
-		Success bool     `json:"success"`
-		Workers []worker `json:"workers"`
-	}{true, list})
+	sendJSON(ctx, fasthttp.StatusOK, workerList{true, list})
 	return nil
 }

@@ -37,13 +37,32 @@ func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
 	set("RateLimit-Reset", int64(math.Ceil(s.cfg.Counts.Reset(now).Sub(now).Seconds())))
 }
 
+// used is what an account is told of its plan and its day.
+type used struct {
+	Success   bool       `json:"success"`
+	Plan      string     `json:"plan"`
+	Limits    planLimits `json:"limits"`
+	Used      int64      `json:"usedToday"`
+	Remaining *int64     `json:"remainingToday"` // null: no limit
+	Reset     string     `json:"resetAt"`
+	Held      int        `json:"reservedWorkers"`
+}
+
+type planLimits struct {
+	TasksPerDay  *int64 `json:"tasksPerDay"` // null: no limit
+	SyncTimeout  int64  `json:"syncTimeout"`
+	AsyncTimeout int64  `json:"asyncTimeout"`
+	Sessions     bool   `json:"sessions"`
+	Reserved     int    `json:"reservedWorkers"`
+}
+
 // usage tells an account what it may use and what it has used.
 func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	if s.cfg.Counts == nil {
 		return refuse(engine.CodeNotFound)
 	}
 	now := time.Now()
-	used, err := s.cfg.Counts.Read(s.base, account.ID, now)
+	today, err := s.cfg.Counts.Read(s.base, account.ID, now)
 	if err != nil {
 		return s.failed(ctx, "read a count", err)
 	}
@@ -58,28 +77,13 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *r
 		}
 	}
 	l := s.cfg.Limits[engine.Plan(account.Plan)]
-	type limits struct {
-		TasksPerDay  *int64 `json:"tasksPerDay"` // null: no limit
-		SyncTimeout  int64  `json:"syncTimeout"`
-		AsyncTimeout int64  `json:"asyncTimeout"`
-		Sessions     bool   `json:"sessions"`
-		Reserved     int    `json:"reservedWorkers"`
-	}
-	a := struct {
-		Success   bool   `json:"success"`
-		Plan      string `json:"plan"`
-		Limits    limits `json:"limits"`
-		Used      int64  `json:"usedToday"`
-		Remaining *int64 `json:"remainingToday"`
-		Reset     string `json:"resetAt"`
-		Held      int    `json:"reservedWorkers"`
-	}{
-		Success: true, Plan: account.Plan, Used: used, Held: held,
+	a := used{
+		Success: true, Plan: account.Plan, Used: today, Held: held,
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
-		Limits: limits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved},
+		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved},
 	}
 	if l.TasksPerDay > 0 {
-		left := max(l.TasksPerDay-used, 0)
+		left := max(l.TasksPerDay-today, 0)
 		a.Limits.TasksPerDay, a.Remaining = &l.TasksPerDay, &left
 	}
 	sendJSON(ctx, fasthttp.StatusOK, a)
