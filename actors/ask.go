@@ -37,9 +37,10 @@ func (p *asker) Stop(*actor.PID) {}
 
 // question is a message that was sent and is not answered yet.
 type question struct {
-	system *actor.ActorSystem
-	pid    *actor.PID
-	asker  *asker
+	system  *actor.ActorSystem
+	to, pid *actor.PID
+	asker   *asker
+	watched bool
 }
 
 // put sends a question. The asker must call forget in the end.
@@ -47,10 +48,27 @@ func put(system *actor.ActorSystem, to *actor.PID, m any) *question {
 	p := &asker{answer: make(chan any, 1)}
 	pid, _ := system.ProcessRegistry.Add(p, "ask"+system.ProcessRegistry.NextID())
 	system.Root.RequestWithCustomSender(to, m, pid)
-	return &question{system: system, pid: pid, asker: p}
+	return &question{system: system, to: to, pid: pid, asker: p}
 }
 
-func (q *question) forget() { q.system.ProcessRegistry.Remove(q.pid) }
+// watch makes the end of who was asked an answer. Without it a question that is
+// still in the mailbox then is never answered: the library drops it.
+func (q *question) watch() {
+	q.watched = true
+	q.about(&actor.Watch{Watcher: q.pid})
+}
+
+func (q *question) forget() {
+	if q.watched {
+		q.about(&actor.Unwatch{Watcher: q.pid})
+	}
+	q.system.ProcessRegistry.Remove(q.pid)
+}
+
+func (q *question) about(m any) {
+	p, _ := q.system.ProcessRegistry.Get(q.to) // nobody is the dead letters, which answer, too
+	p.SendSystemMessage(q.to, m)
+}
 
 // take turns what came into an answer of the wanted type.
 func take[T any](got any) (*T, error) {
@@ -68,6 +86,7 @@ func take[T any](got any) (*T, error) {
 func ask[T any](ctx context.Context, system *actor.ActorSystem, to *actor.PID, m any) (*T, error) {
 	q := put(system, to, m)
 	defer q.forget()
+	q.watch()
 	return await[T](ctx, q, nil)
 }
 
