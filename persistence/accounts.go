@@ -46,6 +46,9 @@ func (a *Accounts) Create(ctx context.Context, name, plan string) (Account, erro
 	err := a.put(ctx, acc, &none)
 	if errors.Is(err, ErrConflict) {
 		err = ErrNameTaken
+		if _, e := a.ByName(ctx, name); errors.Is(e, ErrNotFound) {
+			err = fmt.Errorf("%w: the account that had it is still being removed", err)
+		}
 	}
 	if err != nil {
 		return Account{}, fmt.Errorf("create account %q: %w", name, err)
@@ -56,7 +59,7 @@ func (a *Accounts) Create(ctx context.Context, name, plan string) (Account, erro
 // Get returns the account with an identifier, or ErrNotFound.
 func (a *Accounts) Get(ctx context.Context, id string) (Account, error) {
 	acc, _, err := a.read(ctx, id)
-	return acc, err
+	return living(acc, err)
 }
 
 // ByName returns the account of a name, or ErrNotFound.
@@ -68,91 +71,35 @@ func (a *Accounts) ByName(ctx context.Context, name string) (Account, error) {
 	if err != nil {
 		return Account{}, err
 	}
-	return accountOf(r)
+	return living(accountOf(r))
 }
 
 // List returns all accounts, by name.
 func (a *Accounts) List(ctx context.Context) ([]Account, error) {
+	return a.list(ctx, func(acc Account) bool { return acc.Removed.IsZero() })
+}
+
+// Removed returns the accounts that were deleted and not forgotten yet.
+func (a *Accounts) Removed(ctx context.Context) ([]Account, error) {
+	return a.list(ctx, func(acc Account) bool { return !acc.Removed.IsZero() })
+}
+
+func (a *Accounts) list(ctx context.Context, is func(Account) bool) ([]Account, error) {
 	records, err := a.store.List(ctx, accountPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)
 	}
-	list := make([]Account, len(records))
-	for i, r := range records {
-		if list[i], err = accountOf(r); err != nil {
+	list := make([]Account, 0, len(records))
+	for _, r := range records {
+		acc, err := accountOf(r)
+		if err != nil {
 			return nil, err
+		}
+		if is(acc) {
+			list = append(list, acc)
 		}
 	}
 	return list, nil
-}
-
-// SetPlan changes the plan of an account.
-func (a *Accounts) SetPlan(ctx context.Context, id, plan string) (Account, error) {
-	for {
-		acc, revision, err := a.read(ctx, id)
-		if err == nil {
-			acc.Plan = plan
-			err = a.put(ctx, acc, &revision)
-		}
-		if errors.Is(err, ErrConflict) { // somebody else changed it meanwhile
-			continue
-		}
-		if err != nil {
-			return Account{}, fmt.Errorf("set the plan of %q: %w", id, err)
-		}
-		a.cache.clear()
-		return acc, nil
-	}
-}
-
-// Delete removes an account and its tokens. From the first moment no token of
-// it is valid, whatever may go wrong after that.
-func (a *Accounts) Delete(ctx context.Context, id string) error {
-	var gone error
-	for {
-		acc, revision, err := a.read(ctx, id)
-		if err == nil {
-			err = a.store.Delete(ctx, accountPrefix+acc.Name, &revision, true)
-		}
-		if errors.Is(err, ErrConflict) {
-			continue
-		}
-		if gone = err; err != nil && !errors.Is(err, ErrNotFound) {
-			return fmt.Errorf("delete account %q: %w", id, err)
-		}
-		break
-	}
-	a.cache.clear()
-	tokens, err := a.ListTokens(ctx, id) // an earlier Delete may have left some
-	if err != nil {
-		return err
-	}
-	for _, t := range tokens {
-		if err := a.RevokeToken(ctx, t.ID); err != nil && !errors.Is(err, ErrNotFound) {
-			return err
-		}
-	}
-	if gone != nil {
-		return fmt.Errorf("delete account %q: %w", id, gone)
-	}
-	return nil
-}
-
-// read finds an account by its identifier.
-func (a *Accounts) read(ctx context.Context, id string) (Account, uint64, error) {
-	name, _, _ := strings.Cut(id, "~")
-	if !validName.MatchString(name) {
-		return Account{}, 0, ErrNotFound
-	}
-	r, err := a.store.Get(ctx, accountPrefix+name)
-	if err != nil {
-		return Account{}, 0, err
-	}
-	acc, err := accountOf(r)
-	if err == nil && acc.ID != id {
-		err = ErrNotFound
-	}
-	return acc, r.Revision, err
 }
 
 func (a *Accounts) put(ctx context.Context, acc Account, only *uint64) error {

@@ -2,6 +2,7 @@ package persistence_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -121,6 +122,41 @@ func TestDeletedAccount(t *testing.T) {
 	if err := a.Delete(ctx, bob.ID); err != nil {
 		t.Fatal(err)
 	}
+	late, _ := json.Marshal(persistence.Token{ID: "tok_0000000000000000", Account: bob.ID}) // made at the same moment
+	if _, err := store.Put(ctx, persistence.Write{Key: "token/" + strings.Repeat("0", 64), Value: late}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Create(ctx, "bob", "free"); !errors.Is(err, persistence.ErrNameTaken) || !strings.Contains(err.Error(), "still being removed") {
+		t.Fatalf("the name of one that is being removed: %v", err)
+	}
+	for what, err := range map[string]error{
+		"Get":         second(a.Get(ctx, bob.ID)),
+		"ByName":      second(a.ByName(ctx, "bob")),
+		"Lookup":      second(a.Lookup(ctx, plain)),
+		"SetPlan":     second(a.SetPlan(ctx, bob.ID, "pro")),
+		"CreateToken": third(a.CreateToken(ctx, bob.ID)),
+	} {
+		if !errors.Is(err, persistence.ErrNotFound) {
+			t.Errorf("%s of a deleted account: %v", what, err)
+		}
+	}
+	if list, err := a.List(ctx); err != nil || len(list) != 1 || list[0] != eve {
+		t.Fatalf("List = %+v, %v", list, err)
+	}
+	if list, err := a.Removed(ctx); err != nil || len(list) != 1 || list[0].ID != bob.ID || list[0].Plan != "free" {
+		t.Fatalf("Removed = %+v, %v", list, err)
+	}
+	if err := a.Forget(ctx, eve.ID); err == nil {
+		t.Fatal("an account was forgotten that was not deleted")
+	}
+	for range 2 { // again, where it was not finished
+		if err := a.Delete(ctx, bob.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Forget(ctx, bob.ID); err != nil {
+		t.Fatal(err)
+	}
 	again := newAccount(t, a, "bob")
 	if again.ID == bob.ID {
 		t.Fatal("the new bob is taken for the old one")
@@ -140,13 +176,19 @@ func TestDeletedAccount(t *testing.T) {
 	if got, err := a.Lookup(ctx, other); err != nil || got != eve {
 		t.Fatalf("eve's token: %+v, %v", got, err)
 	}
-	if err := a.Delete(ctx, bob.ID); !errors.Is(err, persistence.ErrNotFound) {
-		t.Fatalf("deleting twice: %v", err)
+	for what, err := range map[string]error{"Delete": a.Delete(ctx, bob.ID), "Forget": a.Forget(ctx, bob.ID)} {
+		if !errors.Is(err, persistence.ErrNotFound) {
+			t.Errorf("%s of a forgotten account: %v", what, err)
+		}
 	}
 	if _, err := a.Get(ctx, again.ID); err != nil {
 		t.Fatalf("the new bob went with the old one: %v", err)
 	}
 }
+
+func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }
 
 func TestTokens(t *testing.T) {
 	store := memory(t)
@@ -182,6 +224,9 @@ func TestTokens(t *testing.T) {
 	list, err := a.ListTokens(ctx, bob.ID)
 	if err != nil || len(list) != 2 || !slices.ContainsFunc(list, func(x persistence.Token) bool { return x.ID == tok.ID && x.Account == bob.ID }) {
 		t.Fatalf("ListTokens = %+v, %v", list, err)
+	}
+	if all, err := a.AllTokens(ctx); err != nil || len(all) != 3 {
+		t.Fatalf("AllTokens = %+v, %v", all, err)
 	}
 	if _, _, err := a.CreateToken(ctx, "nobody~aaaaaaaa"); !errors.Is(err, persistence.ErrNotFound) {
 		t.Fatalf("a token for nobody: %v", err)

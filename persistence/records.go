@@ -8,6 +8,9 @@ type Account struct {
 	Name    string    `json:"name"`
 	Plan    string    `json:"plan"`
 	Created time.Time `json:"created"`
+	// Removed is when it was deleted. Until what it has elsewhere is removed too,
+	// the record stays, and no method but [Accounts.Removed] shows it.
+	Removed time.Time `json:"removed,omitzero"`
 }
 
 // Token lets its bearer act for an account. The token itself is never kept.

@@ -78,6 +78,15 @@ func (a *Accounts) Lookup(ctx context.Context, plain string) (Account, error) {
 
 // ListTokens returns the tokens of an account.
 func (a *Accounts) ListTokens(ctx context.Context, account string) ([]Token, error) {
+	return a.tokens(ctx, func(t Token) bool { return t.Account == account })
+}
+
+// AllTokens returns the tokens of all accounts.
+func (a *Accounts) AllTokens(ctx context.Context) ([]Token, error) {
+	return a.tokens(ctx, func(Token) bool { return true })
+}
+
+func (a *Accounts) tokens(ctx context.Context, is func(Token) bool) ([]Token, error) {
 	records, err := a.store.List(ctx, tokenPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", err)
@@ -88,7 +97,7 @@ func (a *Accounts) ListTokens(ctx context.Context, account string) ([]Token, err
 		if err != nil {
 			return nil, err
 		}
-		if t.Account == account {
+		if is(t) {
 			list = append(list, t)
 		}
 	}

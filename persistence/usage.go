@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+const usagePrefix = "usage/" // followed by the account and the day
+
 // keepUsage is how long the count of a day is kept after it is over.
 const keepUsage = 7 * 24 * time.Hour
 
@@ -56,6 +58,18 @@ func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64,
 	return used, nil
 }
 
+// Forget removes the counts of an account.
+func (u *Usage) Forget(ctx context.Context, account string) error {
+	records, err := u.store.List(ctx, usagePrefix+account+"/")
+	for _, r := range records {
+		err = errors.Join(err, u.store.Delete(ctx, r.Key, nil, false))
+	}
+	if err != nil {
+		return fmt.Errorf("forget the usage of %q: %w", account, err)
+	}
+	return nil
+}
+
 // Reset returns when the day of a time ends and counting begins anew.
 func (u *Usage) Reset(now time.Time) time.Time {
 	return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -63,5 +77,5 @@ func (u *Usage) Reset(now time.Time) time.Time {
 
 func usageKey(account string, at time.Time) (key string, expires time.Time) {
 	day := at.UTC().Truncate(24 * time.Hour)
-	return "usage/" + account + "/" + day.Format(time.DateOnly), day.Add(24*time.Hour + keepUsage)
+	return usagePrefix + account + "/" + day.Format(time.DateOnly), day.Add(24*time.Hour + keepUsage)
 }
