@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 // usage is what admission counts with.
@@ -26,6 +27,23 @@ type admission struct {
 	owners   map[string]string
 	usage    usage                // nil: nothing is counted
 	counting map[string]*admitted // by task
+
+	gone     map[string]bool         // accounts that were removed
+	removing map[string][]*actor.PID // those of which something is being counted: who asked
+}
+
+func newAdmission(n *nodeParts) *admission {
+	a := &admission{
+		node: n, owners: map[string]string{}, counting: map[string]*admitted{},
+		gone: map[string]bool{}, removing: map[string][]*actor.PID{},
+	}
+	for _, s := range n.cfg.Workers {
+		a.owners[s.ID] = s.Owner
+	}
+	if n.cfg.Store != nil {
+		a.usage = persistence.NewUsage(n.cfg.Store)
+	}
+	return a
 }
 
 // counted says how the taking of a daily count ended.
@@ -46,7 +64,16 @@ func (a *admission) Receive(ctx actor.Context) {
 	case *counted:
 		a.onCounted(ctx, m)
 	case *giveBack:
-		a.count(func(c context.Context) error { return a.usage.GiveBack(c, m.Account, m.Counted) })
+		if !a.gone[m.Account] { // then the count is removed, too
+			a.count(func(c context.Context) error { return a.usage.GiveBack(c, m.Account, m.Counted) })
+		}
+	case *RemoveAccount:
+		a.gone[m.Account] = true
+		a.removeCounted(ctx, m, ctx.Sender())
+	case *enlisted:
+		a.owners[m.Worker] = m.Owner
+	case *struck:
+		delete(a.owners, m.Worker)
 	case *Cancel:
 		if adm := a.counting[m.TaskID]; adm != nil && adm.Execute.Account.ID == m.Account.ID {
 			adm.Cause = m.Cause
@@ -57,7 +84,23 @@ func (a *admission) Receive(ctx actor.Context) {
 	}
 }
 
+// removeCounted passes the removal of an account on when nothing of it is being
+// counted any more. So pool has seen all of its requests by then.
+func (a *admission) removeCounted(ctx actor.Context, m *RemoveAccount, who *actor.PID) {
+	for _, adm := range a.counting {
+		if adm.Execute.Account.ID == m.Account {
+			a.removing[m.Account] = append(a.removing[m.Account], who)
+			return
+		}
+	}
+	ctx.RequestWithCustomSender(a.node.pool, m, who)
+}
+
 func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
+	if a.gone[x.Account.ID] {
+		ctx.Respond(refused(x, 0, CauseRemoved.refusal()))
+		return
+	}
 	limits, ok := a.node.cfg.Limits[x.Account.Plan]
 	if !ok {
 		ctx.Respond(refused(x, 0, refuse(engine.CodePlanRequired, "there is no plan "+quoted(string(x.Account.Plan)))))
@@ -91,6 +134,13 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 	x := m.adm.Execute
 	delete(a.counting, x.TaskID)
 	switch {
+	case a.gone[x.Account.ID]:
+		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, CauseRemoved.refusal()))
+		waiting := a.removing[x.Account.ID]
+		delete(a.removing, x.Account.ID)
+		for _, who := range waiting {
+			a.removeCounted(ctx, &RemoveAccount{x.Account.ID}, who)
+		}
 	case m.err != nil:
 		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, refuse(engine.CodeInternal, "")))
 	case !m.ok:

@@ -32,6 +32,13 @@ func (s *slowStore) Put(ctx context.Context, w persistence.Write) (uint64, error
 	return s.Store.Put(ctx, w)
 }
 
+func (s *slowStore) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
+	if p := s.fails.Load(); p != nil && strings.HasPrefix(key, *p) {
+		return errors.New("the disk is full")
+	}
+	return s.Store.Delete(ctx, key, revision, durable)
+}
+
 func TestAsyncTaskIsOnDiskBeforeItIsPlayedOrAcknowledged(t *testing.T) {
 	store := &slowStore{Store: persistence.NewMemory()}
 	store.takes.Store(int64(time.Second))

@@ -23,3 +23,34 @@ func TestRequestsAtTheVeryBeginning(t *testing.T) {
 		})
 	}
 }
+
+// TestOperatorAtTheVeryBeginning does the same with what the operator asks.
+func TestOperatorAtTheVeryBeginning(t *testing.T) {
+	for i := range 60 {
+		testkit.Run(t, testkit.Options{Workers: 2, Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
+			w := k.AddWorker("extra", "")
+			reserve(k, anna, testkit.On("w1"))
+			k.Crash()
+			k.BootCold()
+			began := time.Now()
+			switch i % 3 {
+			case 0:
+				k.RemoveAccount(anna)
+				nothingOf(k, anna)
+			case 1:
+				k.RemoveWorker(w.ID, time.Minute)
+			case 2:
+				k.DrainWorker("w2")
+				k.ResumeWorker("w2")
+				k.DrainWorker("w2")
+			}
+			if took := time.Since(began); took > 0 {
+				t.Errorf("it took %v", took)
+			}
+			time.Sleep(2 * time.Second)
+			if n, want := k.Engine.Open(), 3-min(1, i%3); n != want {
+				t.Errorf("%d browsers, want %d", n, want)
+			}
+		})
+	}
+}

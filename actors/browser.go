@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -56,6 +57,13 @@ func (b *browser) adopt(inst engine.Instance) bool {
 	}
 	b.inst = inst
 	return true
+}
+
+// unwanted reports whether the browser was closed: how it ends is no news.
+func (b *browser) unwanted() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
 }
 
 // close ends the browser, or the attempt to start it. It waits for nothing.
@@ -137,7 +145,9 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 		return
 	}
 	if m.err != nil {
-		w.log.Error().Err(m.err).Msg("browser not started")
+		if !errors.Is(m.err, context.Canceled) { // then nobody wanted it any more
+			w.log.Error().Err(m.err).Msg("browser not started")
+		}
 		w.apply(ctx, evFailed{})
 		return
 	}

@@ -64,6 +64,7 @@ type condition struct {
 	Answered bool   // its client has its answer although it still runs
 	Opened   bool   // it has opened the session that holds the worker
 	Orphan   bool   // its client went away
+	Ends     bool   // the session ends with the claim, whatever was asked for
 	Cause    Cause  // why it was told to end
 	Dead     bool   // its browser died under it
 	Stale    bool   // the browser that is starting puts back a session that has ended
@@ -87,7 +88,9 @@ func (c condition) state() State {
 func (c condition) claimed() bool { return c.Order.Task != "" }
 
 // claimable reports whether a claim without a session would be taken.
-func (c condition) claimable() bool { return c.state() == Online && !c.Draining }
+func (c condition) claimable() bool {
+	return c.state() == Online && !c.Draining && c.Browser != leaving
+}
 
 // refusal says why the worker does not take an order, or nothing. What can
 // never succeed comes before what may succeed later.
@@ -96,11 +99,9 @@ func (c condition) refusal(o order) engine.Code {
 	switch {
 	case named && (o.ID != c.Session || o.Account != c.Holder || o.ID == ""):
 		return engine.CodeSessionMismatch
-	case c.Draining:
-		return engine.CodeDraining
 	case c.claimed():
 		return engine.CodeWorkerBusy
-	case c.Browser == down || c.Browser == starting:
+	case c.Draining || c.Browser == down || c.Browser == starting || c.Browser == leaving:
 		return engine.CodeWorkerOffline
 	case c.Session == "" || named:
 		return ""
@@ -113,7 +114,7 @@ func (c condition) refusal(o order) engine.Code {
 
 // keeps reports whether a session holds the worker after the present claim.
 func (c condition) keeps() bool {
-	return c.Session != "" && c.Order.Intent != shut && !(c.Opened && c.Orphan)
+	return c.Session != "" && c.Order.Intent != shut && !c.Ends && !(c.Opened && c.Orphan)
 }
 
 // kept is the session that the claim's answer names.

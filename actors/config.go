@@ -53,6 +53,8 @@ type WorkerSpec struct {
 	ID    string // opaque, URL-safe, 20 characters or fewer; see WorkerID
 	Name  string // for people
 	Owner string // account, or empty for the shared pool
+
+	added bool // it has a record of its own
 }
 
 // QueueConfig bounds waiting.
@@ -108,19 +110,26 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Session.MaxAge, 8*time.Hour)
 	def(&c.Session.SharePerMil, 500)
 	def(&c.Session.SaveTimeout, 2*time.Second)
+	if err := checkWorkers(c.Workers); err != nil {
+		return c, fmt.Errorf("start the actors: %w", err)
+	}
+	return c, nil
+}
+
+func checkWorkers(all []WorkerSpec) error {
 	ids, names := map[string]bool{}, map[string]bool{}
-	for _, w := range c.Workers {
+	for _, w := range all {
 		switch {
 		case !workerID.MatchString(w.ID):
-			return c, fmt.Errorf("start the actors: worker id %q is not 1 to 20 letters, digits, '_' or '-'", w.ID)
+			return fmt.Errorf("worker id %q is not 1 to 20 letters, digits, '_' or '-'", w.ID)
 		case ids[w.ID]:
-			return c, fmt.Errorf("start the actors: two workers have the id %q", w.ID)
+			return fmt.Errorf("two workers have the id %q", w.ID)
 		case w.Name == "" || names[w.Name]:
-			return c, fmt.Errorf("start the actors: worker %s needs a name that no other has, not %q", w.ID, w.Name)
+			return fmt.Errorf("worker %s needs a name that no other has, not %q", w.ID, w.Name)
 		}
 		ids[w.ID], names[w.Name] = true, true
 	}
-	return c, nil
+	return nil
 }
 
 func def[T comparable](v *T, d T) {

@@ -11,7 +11,8 @@
 //	│   └── task/<id>    one of them: on disk before it begins
 //	├── admission        the rules of the account's plan, and its daily count
 //	├── pool             which worker gets which task; whoever waits, waits here
-//	└── worker/<id>      the keeper: says when a browser may be started again
+//	└── worker/<id>      the keeper: says when a browser may be started again; some
+//	    │                are added and removed while the node runs
 //	    └── browser      the worker: one browser, one task at a time
 //	session/<id>         the timer, the data cache and the saved state of one session
 //
@@ -66,7 +67,17 @@
 // time pass first: longer after each failure in a row, and a minute at a time
 // when there were many. A session that holds the worker goes on, with its timer,
 // and its state is put back into the next browser, after which the worker is
-// reserved; otherwise it is online. A drained worker stays offline.
+// reserved; otherwise it is online. A drained worker stays offline until it is
+// resumed.
+//
+// # What an operator can change
+//
+// Workers are added to a node that runs, and start again with it: see
+// [AddWorker]. Any worker can be drained and resumed. One that was added can be
+// removed, which is a drain that ends its session: from its first moment requests
+// are answered as if there were no such worker, and so is whoever waits for it.
+// An account is removed with its tasks, sessions, workers and records: see
+// [RemoveAccount]. [Dormant] does what of this makes sense while no node runs.
 //
 // # What is promised
 //
@@ -99,6 +110,7 @@
 //	key/<account>/<…>   a request with a key and its answer, for a day
 //	session/<id>        a session: whose, which worker's, until when
 //	session-state/<id>  its browser's state and its data cache, sealed
+//	worker/<id>         a worker that was added
 //
 // Values over 256 KiB are in files, and the record says which. Nothing in a
 // mailbox touches the disk: what takes time goes on beside it.

@@ -19,9 +19,11 @@ type (
 		Cause Cause
 	}
 	evReset     struct{ OK bool }        // cleaning is over
-	evExpired   struct{ Session string } // the time of a session is over, or its account was removed
+	evExpired   struct{ Session string } // the time of a session is over
 	evRenew     struct{}                 // the browser is due to be replaced
 	evDrain     struct{}                 // the worker is to stop when it can
+	evDismiss   struct{}                 // the same for good: it will not come back
+	evDisown    struct{ Account string } // an account was removed
 	evInterrupt struct{}                 // the worker is to stop now
 	evSuspended struct{}                 // the session's state is saved
 	evResume    struct{}                 // a drained worker is to come back
@@ -50,6 +52,8 @@ func (evExpired) event()   {}
 func (evRenew) event()     {}
 func (evDrain) event()     {}
 func (evInterrupt) event() {}
+func (evDismiss) event()   {}
+func (evDisown) event()    {}
 func (evSuspended) event() {}
 func (evResume) event()    {}
 

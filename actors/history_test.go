@@ -13,12 +13,14 @@ import (
 )
 
 // TestHistories lets accounts send tasks to real actors, give up, go away,
-// cancel and lose browsers at random, and checks what must hold whatever
-// happens: everybody has one answer, nobody is served who is gone, who came
-// first in an account begins first, and no worker is lost.
+// cancel and lose browsers at random, while the operator adds, drains, resumes
+// and removes workers and removes accounts, and checks what must hold whatever
+// happens: everybody has one answer, nobody is served who is gone, or by whom who
+// is drained or gone, who came first in an account begins first, and no worker is
+// lost.
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := &history{workers: rapid.IntRange(1, 3).Draw(rt, "workers")}
+		h := &history{staff: staff{workers: rapid.IntRange(1, 3).Draw(rt, "workers")}}
 		for range rapid.IntRange(1, 40).Draw(rt, "moves") {
 			h.moves = append(h.moves, drawMove(rt))
 		}
@@ -39,25 +41,38 @@ type move struct {
 	waits   time.Duration
 	crash   bool
 	named   bool
+	owned   bool
 }
 
 func drawMove(rt *rapid.T) move {
 	ms := func(most int, what string) time.Duration {
 		return time.Duration(rapid.IntRange(0, most).Draw(rt, what)) * time.Millisecond
 	}
-	m := move{what: rapid.SampledFrom([]string{"send", "send", "send", "send", "leave", "cancel", "kill", "pass", "pass"}).Draw(rt, "what")}
+	m := move{what: rapid.SampledFrom([]string{
+		"send", "send", "send", "send", "send", "leave", "cancel", "kill", "pass", "pass", "pass",
+		"add", "drain", "resume", "remove", "erase",
+	}).Draw(rt, "what")}
 	switch m.what {
 	case "send":
 		m.account = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "account")
 		m.takes, m.waits = ms(400, "takes"), ms(1500, "waits")
 		m.crash = rapid.IntRange(0, 5).Draw(rt, "crash") == 0
 		if m.named = rapid.IntRange(0, 4).Draw(rt, "named") == 0; m.named {
-			m.worker = rapid.IntRange(0, 2).Draw(rt, "worker")
+			m.worker = rapid.IntRange(0, 5).Draw(rt, "worker")
 		}
+	case "add":
+		m.account = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "account")
+		m.owned = rapid.Bool().Draw(rt, "owned")
+	case "erase":
+		m.account = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "account")
+	case "drain", "resume":
+		m.worker = rapid.IntRange(0, 5).Draw(rt, "worker")
+	case "remove":
+		m.worker, m.takes = rapid.IntRange(0, 5).Draw(rt, "worker"), ms(600, "grace")
 	case "leave", "cancel":
 		m.which = rapid.IntRange(0, 100).Draw(rt, "which")
 	case "kill":
-		m.worker = rapid.IntRange(0, 2).Draw(rt, "worker")
+		m.worker = rapid.IntRange(0, 5).Draw(rt, "worker")
 	case "pass":
 		m.takes = ms(600, "time")
 	}
@@ -65,16 +80,17 @@ func drawMove(rt *rapid.T) move {
 }
 
 type history struct {
-	workers int
-	moves   []move
-	sent    []*sent
-	wrong   string
+	staff
+	moves []move
+	sent  []*sent
+	wrong string
 }
 
 // sent is a request with what the client knows of it.
 type sent struct {
 	*testkit.Request
 	move     move
+	target   *member // that it names; nil: none
 	at       time.Time
 	answered time.Time // when the client was seen to have the answer
 }
@@ -86,16 +102,19 @@ func (h *history) fail(format string, args ...any) {
 }
 
 func (h *history) play(_ *testing.T, k *testkit.Kit) {
+	h.begin()
 	for i, m := range h.moves {
 		switch m.what {
 		case "send":
 			opts := []testkit.Option{testkit.Waiting(m.waits)}
+			var target *member
 			if m.named {
-				opts = append(opts, testkit.On(h.worker(m)))
+				target = h.worker(m)
+				opts = append(opts, testkit.On(target.id))
 			}
 			// No two ends at the same moment: then their order is known.
 			script := testkit.Script{Takes: m.takes + time.Duration(i+1)*time.Microsecond, Crash: m.crash}
-			h.sent = append(h.sent, &sent{Request: k.Start(testkit.Pro(m.account), testkit.Task(opts...), script), move: m, at: time.Now()})
+			h.sent = append(h.sent, &sent{Request: k.Start(testkit.Pro(m.account), testkit.Task(opts...), script), move: m, target: target, at: time.Now()})
 		case "leave":
 			if len(h.sent) > 0 {
 				h.sent[m.which%len(h.sent)].Leave()
@@ -105,9 +124,13 @@ func (h *history) play(_ *testing.T, k *testkit.Kit) {
 				h.sent[m.which%len(h.sent)].Cancel()
 			}
 		case "kill":
-			k.Engine.Kill(h.worker(m))
+			k.Engine.Kill(h.worker(m).id)
 		case "pass":
 			time.Sleep(m.takes)
+		default:
+			if err := h.operate(k, m); err != nil {
+				h.fail("%+v: %v", m, err)
+			}
 		}
 		k.Settle()
 		h.look(k)
@@ -117,16 +140,10 @@ func (h *history) play(_ *testing.T, k *testkit.Kit) {
 	}
 	h.look(k)
 	h.check(k)
-	for i := range h.workers { // no worker is lost
-		w := fmt.Sprint("w", i+1)
-		k.Until(w, actors.Online)
-		if x := k.Do(anna, testkit.Task(testkit.On(w)), quick); x.Refusal != nil {
-			h.fail("%s is lost: %v", w, x.Refusal)
-		}
+	if err := h.end(k); err != nil {
+		h.fail("%v", err)
 	}
 }
-
-func (h *history) worker(m move) string { return fmt.Sprint("w", m.worker%h.workers+1) }
 
 // look notes who has an answer by now, and that nobody waits for what is free.
 func (h *history) look(k *testkit.Kit) {
@@ -137,22 +154,24 @@ func (h *history) look(k *testkit.Kit) {
 	}
 	if s := k.Node.Status(); s.Waiting > 0 && s.Online > 0 {
 		free := map[string]bool{}
-		for i := range h.workers {
-			if w := fmt.Sprint("w", i+1); k.Worker(w).State == actors.Online {
-				free[w] = true
+		for _, w := range h.all {
+			if now := k.Worker(w.id); now.State == actors.Online && !now.Draining {
+				free[w.id] = true
 			}
 		}
 		for _, s := range h.sent {
-			if !s.Answered() && !h.began(k, s) && (!s.move.named || free[h.worker(s.move)]) {
-				h.fail("%s waits and %v are free", s.ID, free)
+			for w := range free {
+				if !s.Answered() && !h.began(k, s) && h.serves(w, s) {
+					h.fail("%s waits and %v are free", s.ID, free)
+				}
 			}
 		}
 	}
 }
 
 func (h *history) began(k *testkit.Kit, s *sent) bool {
-	for i := range h.workers {
-		if k.Worker(fmt.Sprint("w", i+1)).TaskID == s.ID {
+	for _, w := range h.all {
+		if k.Worker(w.id).TaskID == s.ID {
 			return true
 		}
 	}
@@ -167,6 +186,9 @@ func (h *history) check(k *testkit.Kit) {
 			h.fail("%s was played twice", p.Task)
 		}
 		played[p.Task] = p
+		if w := h.by(p.Worker); w.away(p.Began) {
+			h.fail("%s began on %s, which takes no tasks: %+v", p.Task, p.Worker, w)
+		}
 	}
 	for _, s := range h.sent {
 		x := s.Answer()
@@ -180,6 +202,8 @@ func (h *history) check(k *testkit.Kit) {
 			if r, err := testkit.ResultOf(x.Outcome); err != nil || r.Task != s.ID || len(r.Before) > 0 {
 				h.fail("%s got the result %+v, %v", s.ID, r, err)
 			}
+		case x.Refusal != nil && !h.mayRefuse(s, x.Refusal.Code):
+			h.fail("%s was refused: %v", s.ID, x.Refusal)
 		case ok && p.Began.After(s.answered):
 			h.fail("%s began at %v, after its answer", s.ID, p.Began)
 		}

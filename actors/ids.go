@@ -30,8 +30,18 @@ func random(n int) string {
 // is the same after every restart, so clients may keep it.
 func WorkerID(node string, n int) string {
 	sum := sha256.Sum256([]byte(node + "/" + strconv.Itoa(n)))
-	return "w" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+	return workerIDOf(sum[:10])
 }
+
+// newWorkerID returns the identifier of a worker that is added. Its record keeps
+// it.
+func newWorkerID() string {
+	b := make([]byte, 10)
+	_, _ = rand.Read(b) // never fails: it ends the process instead
+	return workerIDOf(b)
+}
+
+func workerIDOf(b []byte) string { return "w" + strings.ToLower(base32.StdEncoding.EncodeToString(b)) }
 
 // SharedWorkers returns n workers that belong to the shared pool.
 func SharedWorkers(node string, n int) []WorkerSpec {

@@ -65,14 +65,18 @@ type declined struct {
 }
 
 // workerCancel ends a task; workerDrain and workerInterrupt stop a worker when
-// it can and at once.
+// it can and at once, and workerResume takes the drain back. workerDismiss is a
+// drain for good. workerDisown ends what a removed account has there.
 type (
 	workerCancel struct {
 		Task  string
 		Cause Cause
 	}
 	workerDrain     struct{}
+	workerResume    struct{}
 	workerInterrupt struct{}
+	workerDismiss   struct{}
+	workerDisown    struct{ Account string }
 )
 
 // Between a worker and its keeper.

@@ -1,6 +1,10 @@
 package actors
 
-import "troupe/engine"
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
 
 // attended is an Execute whose sender waits for more than the answer: it is
 // asked before anything is played, and hears of each step of an asynchronous
@@ -27,9 +31,15 @@ type taskSettled struct{ Task string }
 // taskRetires tells that a task has nothing more to say than its record has.
 type taskRetires struct{ Task string }
 
-// settle asks for an answer when everything that has ended is on disk. Reply:
-// [settled].
+// settle asks for an answer when everything that has ended is on disk: of one
+// account, of which nothing may come any more, or of all. Reply: [settled].
 type (
-	settle  struct{}
+	settle  struct{ Account string }
 	settled struct{}
 )
+
+// settling is somebody who waits for that.
+type settling struct {
+	who     *actor.PID
+	account string // empty: all
+}

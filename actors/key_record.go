@@ -25,8 +25,10 @@ type keyRecord struct {
 // hashes stand for them.
 func keyPath(account, key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return "key/" + account + "/" + hex.EncodeToString(sum[:])
+	return keysOf(account) + hex.EncodeToString(sum[:])
 }
+
+func keysOf(account string) string { return "key/" + account + "/" }
 
 func (r *records) keepKey(ctx context.Context, account, key string, k keyRecord) error {
 	return keepJSON(ctx, r.plain, keyPath(account, key), account, k.Made.Add(keepKey), k)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -22,7 +23,7 @@ type keys struct {
 	node  *nodeParts
 	now   map[[2]string]*keyedRequest // by account and key
 	tasks map[string]*keyedRequest
-	asked []*actor.PID // wait until nothing goes on
+	asked []settling // wait until nothing goes on
 }
 
 // keyed is a request with a key. Reply: [Started] when it is a start, else
@@ -83,7 +84,7 @@ func (k *keys) Receive(ctx actor.Context) {
 			k.end(ctx, r, m)
 		}
 	case *settle:
-		k.asked = append(k.asked, ctx.Sender())
+		k.asked = append(k.asked, settling{ctx.Sender(), m.Account})
 		k.check(ctx)
 	}
 }
@@ -208,11 +209,13 @@ func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
 }
 
 func (k *keys) check(ctx actor.Context) {
-	if len(k.now) > 0 {
-		return
-	}
-	for _, who := range k.asked {
-		ctx.Send(who, &settled{})
-	}
-	k.asked = nil
+	k.asked = slices.DeleteFunc(k.asked, func(s settling) bool {
+		for id := range k.now {
+			if s.account == "" || s.account == id[0] {
+				return false
+			}
+		}
+		ctx.Send(s.who, &settled{})
+		return true
+	})
 }

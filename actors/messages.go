@@ -49,7 +49,9 @@ type Cause string
 const (
 	CauseClient Cause = "client" // the client went away
 	CauseAsked  Cause = "asked"  // somebody asked for it
-	CauseDrain  Cause = "drain"  // the service stops
+	CauseDrain  Cause = "drain"  // the service stops, or the worker is removed
+	// CauseRemoved: the account was removed.
+	CauseRemoved Cause = "removed"
 )
 
 // Err returns the cause as the error that the task's context ends with.
@@ -82,6 +84,13 @@ type WorkerInfo struct {
 	Owner   string // account, or empty for the shared pool
 	Session string // only for the account that holds it
 	TaskID  string // only for the account that runs it
+	// Draining: it takes no more tasks. It is drained when it is offline, too.
+	Draining bool
+	// Added: it was added to the node while this ran, or an earlier one of the
+	// same store. The others came with the configuration.
+	Added bool
+	// Account is whose session or task it has. Only the operator is told.
+	Account string
 }
 
 // State is what a worker is doing.

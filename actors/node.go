@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
-
-	"troupe/persistence"
 )
 
 // nodeParts is what the actors of a node share.
@@ -20,6 +17,7 @@ type nodeParts struct {
 	cfg    Config
 	log    zerolog.Logger
 	system *actor.ActorSystem
+	top    *actor.PID
 	pool   *actor.PID
 	// admission stands between the edge and pool.
 	admission *actor.PID
@@ -45,7 +43,6 @@ func (n *nodeParts) changed(info WorkerInfo) {
 // goroutine.
 type Node struct {
 	parts *nodeParts
-	top   *actor.PID
 	ended chan struct{} // closed when the actors are gone
 	stop  func()
 }
@@ -60,6 +57,7 @@ func Start(cfg Config) (*Node, error) {
 	system := newSystem(cfg.Log)
 	parts := &nodeParts{
 		cfg: cfg, log: cfg.Log, system: system,
+		top:       system.NewLocalPID("node"),
 		pool:      system.NewLocalPID("node/pool"),
 		admission: system.NewLocalPID("node/admission"),
 		keys:      system.NewLocalPID("node/keys"),
@@ -72,11 +70,12 @@ func Start(cfg Config) (*Node, error) {
 	if err := parts.recover(); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
-	parts.status.Store(&Status{Workers: len(cfg.Workers), Offline: len(cfg.Workers)})
+	workers := len(parts.cfg.Workers) // with those that were added
+	parts.status.Store(&Status{Workers: workers, Offline: workers})
 	t := &top{parts: parts, up: make(chan error, 1)}
 	n := &Node{parts: parts, ended: make(chan struct{})}
 	n.stop = sync.OnceFunc(n.end)
-	if n.top, err = system.Root.SpawnNamed(actor.PropsFromProducer(func() actor.Actor { return t }), "node"); err != nil {
+	if _, err = system.Root.SpawnNamed(actor.PropsFromProducer(func() actor.Actor { return t }), "node"); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	if err := <-t.up; err != nil {
@@ -84,56 +83,6 @@ func Start(cfg Config) (*Node, error) {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	return n, nil
-}
-
-// top is the parent of all: its end is the end of everything.
-type top struct {
-	parts *nodeParts
-	up    chan error
-}
-
-func (t *top) Receive(ctx actor.Context) {
-	if _, ok := ctx.Message().(*actor.Started); !ok {
-		return
-	}
-	t.up <- errors.Join(t.spawn(ctx)...)
-}
-
-func (t *top) spawn(ctx actor.Context) (errs []error) {
-	n := t.parts
-	child := func(name string, a func() actor.Actor) {
-		_, err := ctx.SpawnNamed(actor.PropsFromProducer(a), name)
-		errs = append(errs, err)
-	}
-	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID {
-		return n.system.NewLocalPID("node/worker/" + s.ID + "/browser")
-	}, time.Now())
-	for id, s := range n.kept { // before anybody asks for it
-		r.apply(note{Worker: id, State: Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
-	}
-	child("pool", func() actor.Actor {
-		return &pool{node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}}
-	})
-	adm := &admission{node: n, owners: map[string]string{}, counting: map[string]*admitted{}}
-	for _, s := range n.cfg.Workers {
-		adm.owners[s.ID] = s.Owner
-	}
-	if n.cfg.Store != nil {
-		adm.usage = persistence.NewUsage(n.cfg.Store)
-	}
-	child("admission", func() actor.Actor { return adm })
-	child("keys", func() actor.Actor {
-		return &keys{node: n, now: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}}
-	})
-	child("tasks", func() actor.Actor { return &tasks{node: n, live: map[string]*liveTask{}} })
-	for _, s := range n.cfg.Workers {
-		k := newWorker(s, n)
-		log := n.log.With().Str("worker", s.ID).Logger()
-		child("worker/"+s.ID, func() actor.Actor {
-			return &keeper{worker: k, restarts: n.cfg.Browser.Restarts, log: log}
-		})
-	}
-	return errs
 }
 
 // Execute plays a task and returns its answer. When ctx ends first, the task is
@@ -169,15 +118,23 @@ func (n *Node) Ready() bool { return n.Status().Ready() }
 // does no harm; with less grace it shortens what is left.
 func (n *Node) Drain(ctx context.Context, grace time.Duration) (*Drained, error) {
 	d, err := askNode[Drained](ctx, n, n.parts.pool, &Drain{Grace: grace})
-	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
-		if err == nil { // how the tasks ended is on disk, too
-			_, err = askNode[settled](ctx, n, who, &settle{})
-		}
+	if err == nil {
+		err = n.settle(ctx, "")
 	}
 	if err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// settle waits until it is on disk how the tasks ended, of an account or of all.
+func (n *Node) settle(ctx context.Context, account string) error {
+	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
+		if _, err := askNode[settled](ctx, n, who, &settle{Account: account}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func askNode[T any](ctx context.Context, n *Node, to *actor.PID, m any) (*T, error) {
@@ -204,8 +161,8 @@ func (n *Node) end() {
 	if _, err := n.Drain(ctx, 0); err != nil {
 		n.parts.log.Error().Err(err).Msg("tasks still ran when the actors were stopped")
 	}
-	gone := watch(n.parts.system, n.top)
-	n.parts.system.Root.Stop(n.top)
+	gone := watch(n.parts.system, n.parts.top)
+	n.parts.system.Root.Stop(n.parts.top)
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
 	close(n.ended)
 	done := make(chan struct{})
@@ -231,6 +188,8 @@ func reply(ctx actor.Context, m any) {
 		ctx.Respond(m)
 	}
 }
+
+const panicked = "the service failed: see its log"
 
 // recoverIn keeps the actors that hold everybody's requests alive through a
 // panic: the message that caused it is answered, the others are not lost.
@@ -262,6 +221,12 @@ func recoverIn(ctx actor.Context, n *nodeParts) {
 		reply(ctx, &Cancelled{})
 	case *ListWorkers:
 		ctx.Respond(&Workers{})
+	case *SurveyWorkers:
+		ctx.Respond(&Workers{})
+	case *AddWorker, *DrainWorker, *ResumeWorker, *RemoveWorker:
+		ctx.Respond(&WorkerChanged{Fault: panicked})
+	case *RemoveAccount:
+		ctx.Respond(&AccountRemoved{Fault: panicked})
 	case *Drain:
 		ctx.Respond(&Drained{})
 	}

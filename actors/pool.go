@@ -18,6 +18,17 @@ type pool struct {
 	suspect  bool        // the last look found a free worker beside one who waits for it
 	draining bool
 	drain    poolDrain
+
+	adding   map[string]WorkerSpec      // by name: workers whose records are being written
+	gone     map[string]bool            // accounts that were removed
+	removals map[string]*accountRemoval // those that something is left of
+}
+
+func newPool(n *nodeParts, r *roster) *pool {
+	return &pool{
+		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{},
+		adding: map[string]WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
+	}
 }
 
 type (
@@ -46,6 +57,24 @@ func (p *pool) Receive(ctx actor.Context) {
 		reply(ctx, &Cancelled{Found: p.cancel(ctx, m)})
 	case *ListWorkers:
 		ctx.Respond(&Workers{Workers: p.list(m.Account.ID)})
+	case *SurveyWorkers:
+		ctx.Respond(&Workers{Workers: p.survey()})
+	case *AddWorker:
+		p.onAddWorker(ctx, m)
+	case *workerKept:
+		p.onWorkerKept(ctx, m)
+	case *DrainWorker:
+		p.onDrainWorker(ctx, m)
+	case *ResumeWorker:
+		p.onResumeWorker(ctx, m)
+	case *RemoveWorker:
+		p.onRemoveWorker(ctx, m)
+	case *timeToLeave:
+		p.onTimeToLeave(ctx, m.seat)
+	case *workerForgotten:
+		p.onWorkerForgotten(ctx, m)
+	case *RemoveAccount:
+		p.onRemoveAccount(ctx, m)
 	case *Drain:
 		p.onDrain(ctx, m)
 	case *graceOver:
@@ -55,15 +84,25 @@ func (p *pool) Receive(ctx actor.Context) {
 	default:
 		return
 	}
+	p.checkRemovals(ctx)
 	p.publish()
 }
 
 func (p *pool) onNote(ctx actor.Context, n note) {
-	s := p.hear(ctx, n)
-	if s == nil {
-		return
+	holder := ""
+	if s := p.roster.seats[n.Worker]; s != nil {
+		holder = s.holder
 	}
-	p.serve(ctx, s)
+	s := p.hear(ctx, n)
+	switch {
+	case s == nil:
+		return
+	case holder != "" && s.holder != holder: // that account may reserve another one
+		p.serveAll(ctx)
+	default:
+		p.serve(ctx, s)
+	}
+	p.checkLeaving(ctx, s)
 	p.checkDrained(ctx)
 }
 
@@ -75,9 +114,8 @@ func (p *pool) hear(ctx actor.Context, n note) *seat {
 	}
 	s, over := p.roster.apply(n, time.Now())
 	if s != nil && !s.heard {
-		if s.heard = true; p.draining { // it was not there to be told
-			ctx.Send(s.pid, &workerDrain{})
-		}
+		s.heard = true
+		p.tellMissed(ctx, s)
 	}
 	if over != nil {
 		delete(p.jobs, over.task())
@@ -92,7 +130,34 @@ func (s *seat) info() WorkerInfo {
 	return WorkerInfo{
 		ID: s.spec.ID, Name: s.spec.Name, State: s.note.State, Since: s.since,
 		Owner: s.spec.Owner, Session: s.note.Session, TaskID: s.note.Task,
+		Draining: s.draining, Added: s.spec.added,
 	}
+}
+
+// tellMissed tells a worker that speaks for the first time what it was not there
+// to be told.
+func (p *pool) tellMissed(ctx actor.Context, s *seat) {
+	if p.gone[s.note.Holder] {
+		ctx.Send(s.pid, &workerDisown{s.note.Holder})
+	}
+	switch {
+	case s.leaving != nil:
+		ctx.Send(s.pid, &workerDismiss{})
+	case p.draining || s.draining:
+		ctx.Send(s.pid, &workerDrain{})
+	}
+}
+
+// survey tells the operator of all workers.
+func (p *pool) survey() []WorkerInfo {
+	all := make([]WorkerInfo, len(p.roster.all))
+	for i, s := range p.roster.all {
+		all[i] = s.info()
+		if all[i].Account = s.note.Account; all[i].Account == "" {
+			all[i].Account = s.note.Holder
+		}
+	}
+	return all
 }
 
 // list tells an account of the workers it may use.

@@ -19,7 +19,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
 		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 		return
 	case j.cause != "":
-		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
+		p.refuse(ctx, j, j.cause.refusal())
 		return
 	}
 	p.jobs[j.task()] = j
@@ -48,11 +48,11 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 	switch {
 	case t.WorkerID != "":
 		s = p.roster.seats[t.WorkerID]
-		if s == nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
+		if s == nil || s.leaving != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
 			return nil, refuse(engine.CodeForeignWorker, quoted(t.WorkerID))
 		}
 	case j.order.Intent == goOn || j.order.Intent == shut:
-		if s = p.roster.sessions[j.order.ID]; s == nil || s.note.Holder != j.account() {
+		if s = p.roster.sessions[j.order.ID]; s == nil || s.leaving != nil || s.note.Holder != j.account() {
 			return nil, refuse(engine.CodeSessionMismatch, "there is no session "+quoted(j.order.ID)+" of this account")
 		}
 	case j.order.Intent == seize:
@@ -148,6 +148,9 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	if mine && !j.waiting() {
 		p.serve(ctx, s)
 	}
+	if s != nil {
+		p.checkLeaving(ctx, s)
+	}
 	p.checkDrained(ctx)
 }
 
@@ -155,12 +158,12 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 	j.tries++
 	switch {
 	case j.cause != "":
-		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
+		p.refuse(ctx, j, j.cause.refusal())
 	case p.draining:
 		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 	case code == engine.CodeInternal:
 		p.refuse(ctx, j, refuse(code, ""))
-	case !j.aimed && j.tries <= len(p.roster.all):
+	case !j.aimed && j.tries <= len(p.roster.all), s.leaving != nil:
 		p.try(ctx, j)
 	case waitable(code) && time.Now().Before(j.until):
 		if !j.aimed {
@@ -194,7 +197,7 @@ func (p *pool) cancel(ctx actor.Context, m *Cancel) bool {
 	if j.seat != nil {
 		ctx.Send(j.seat.pid, &workerCancel{Task: j.task(), Cause: m.Cause})
 	} else {
-		p.refuse(ctx, j, refuse(engine.CodeCancelled, ""))
+		p.refuse(ctx, j, m.Cause.refusal())
 	}
 	return true
 }

@@ -93,4 +93,9 @@ func (p *pool) stop(ctx actor.Context) {
 	if p.drain.timer != nil {
 		p.drain.timer.Stop()
 	}
+	for _, s := range p.roster.all {
+		if s.leaving != nil {
+			s.leaving.timer.Stop()
+		}
+	}
 }

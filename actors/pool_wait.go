@@ -1,7 +1,9 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -19,7 +21,7 @@ func (p *pool) enqueue(ctx actor.Context, j *job, s *seat) {
 	if j.wait == nil {
 		j.wait = &waiter{Task: j.task(), Account: j.account()}
 	}
-	if s != nil {
+	if j.wait.Target = ""; s != nil {
 		j.wait.Target = s.spec.ID
 	}
 	p.queue.add(j.wait)
@@ -50,6 +52,21 @@ func (p *pool) giveUp(ctx actor.Context, j *job) {
 	no.Position = place
 	no.Text += fmt.Sprintf("; waited %d ms, place %d in the queue", j.adm.Execute.Task.QueueTimeout.Milliseconds(), place)
 	p.refuse(ctx, j, no)
+}
+
+// reroute looks again what is to become of those who wait for a certain worker.
+func (p *pool) reroute(ctx actor.Context, s *seat) {
+	var all []*job
+	for _, j := range p.jobs {
+		if j.waiting() && j.wait.Target == s.spec.ID {
+			all = append(all, j)
+		}
+	}
+	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.wait.arrival, b.wait.arrival) })
+	for _, j := range all {
+		p.leave(j)
+		p.try(ctx, j)
+	}
 }
 
 // serve gives a worker to those who wait for it, until it is taken.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/persistence"
 )
 
@@ -19,13 +21,14 @@ type records struct {
 	store  persistence.Store
 	plain  *persistence.Shelf
 	sealed *persistence.Shelf // for what is the client's secret
+	log    zerolog.Logger
 	close  func()
 }
 
 // newRecords keeps records where the configuration says, and in memory what it
 // says nothing of.
 func newRecords(cfg Config) (*records, error) {
-	r := &records{store: cfg.Store, close: func() {}}
+	r := &records{store: cfg.Store, log: cfg.Log, close: func() {}}
 	if r.store == nil {
 		r.store = persistence.NewMemory()
 		r.close = func() { _ = r.store.Close() }
@@ -63,6 +66,24 @@ func readJSON(ctx context.Context, s *persistence.Shelf, key string, v any) erro
 	}
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("read %s: %w", key, err)
+	}
+	return nil
+}
+
+// eachJSON reads all records whose keys begin with a prefix. One that cannot be
+// read is logged, and does not keep the others from being.
+func eachJSON[T any](ctx context.Context, r *records, prefix string, f func(T)) error {
+	list, err := r.store.List(ctx, prefix)
+	if err != nil {
+		return fmt.Errorf("list the records at %s: %w", prefix, err)
+	}
+	for _, rec := range list {
+		var v T
+		if err := json.Unmarshal(rec.Value, &v); err != nil {
+			r.log.Error().Err(err).Str("key", rec.Key).Msg("record not read")
+			continue
+		}
+		f(v)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ func refuse(code engine.Code, found string) *Refusal {
 		text  string
 		retry time.Duration
 	}{
+		engine.CodeUnauthorized:        {"The account was removed", 0},
 		engine.CodePlanRequired:        {"Plan does not allow this", 0},
 		engine.CodeForeignWorker:       {"Worker does not belong to this account", 0},
 		engine.CodeSessionLimit:        {"Session limit reached", 0},
@@ -45,6 +46,14 @@ func refuse(code engine.Code, found string) *Refusal {
 		t.text += ": " + found
 	}
 	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
+}
+
+// refusal is the answer to a task that was told to end before it began.
+func (c Cause) refusal() *Refusal {
+	if c == CauseRemoved { // as whoever asks after that is told
+		return refuse(engine.CodeUnauthorized, "")
+	}
+	return refuse(engine.CodeCancelled, "")
 }
 
 // waitable reports whether waiting may help against a refusal.
@@ -77,6 +86,9 @@ func (s *seat) found(code engine.Code, o order) string {
 		}
 		return fmt.Sprintf("a session holds %s", s.spec.Name)
 	case engine.CodeWorkerOffline:
+		if s.draining {
+			return fmt.Sprintf("%s was told to take no more tasks", s.spec.Name)
+		}
 		return fmt.Sprintf("%s has no browser now", s.spec.Name)
 	case engine.CodeSessionMismatch:
 		return fmt.Sprintf("%s is not the session of %s", quoted(o.ID), s.spec.Name)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"container/list"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -24,6 +25,9 @@ type seat struct {
 	seq   uint64    // of the last claim sent to it
 	job   *job      // the claim that is not known to be over
 
+	draining bool       // it was told to take no more tasks
+	leaving  *departure // it is being removed; nil: it stays
+
 	in     *list.List // the list of free workers it stands in
 	at     *list.Element
 	holder string // the account whose session it counts for
@@ -34,12 +38,12 @@ type seat struct {
 // thousand.
 type roster struct {
 	seats    map[string]*seat
-	all      []*seat               // by name
+	all      []*seat               // as configured, then as they were added
 	ready    map[string]*list.List // free workers by owner, last used first
 	cleaning map[string]*list.List // free workers that are not clean yet, by owner
 	sessions map[string]*seat
 	held     map[string]map[*seat]bool // by account: seats with a session, or with a claim that opens one
-	shared   int                       // workers without an owner
+	shared   int                       // workers without an owner that stay
 	owned    map[string]int
 	states   map[State]int
 }
@@ -50,17 +54,67 @@ func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Tim
 		sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[State]int{},
 	}
 	for _, spec := range specs {
-		s := &seat{spec: spec, pid: pid(spec), since: now, note: note{Worker: spec.ID, State: Offline}}
-		r.seats[spec.ID] = s
-		r.all = append(r.all, s)
-		r.states[Offline]++
-		if spec.Owner == "" {
-			r.shared++
-		} else {
-			r.owned[spec.Owner]++
-		}
+		r.add(spec, pid(spec), now)
 	}
 	return r
+}
+
+// add makes a seat for a worker that has not said a word yet.
+func (r *roster) add(spec WorkerSpec, pid *actor.PID, now time.Time) *seat {
+	s := &seat{spec: spec, pid: pid, since: now, note: note{Worker: spec.ID, State: Offline}}
+	r.seats[spec.ID] = s
+	r.all = append(r.all, s)
+	r.states[Offline]++
+	r.count(s, 1)
+	return s
+}
+
+// leave begins the end of a worker: nothing may be reserved on it any more, and
+// what is does not count.
+func (r *roster) leave(s *seat) {
+	s.leaving, s.draining = &departure{}, true
+	r.count(s, -1)
+	r.settle(s)
+}
+
+// stay takes back leave. The worker stays drained.
+func (r *roster) stay(s *seat) {
+	s.leaving = nil
+	r.count(s, 1)
+	r.settle(s)
+}
+
+// drop takes away the seat of a worker that has left.
+func (r *roster) drop(s *seat) {
+	delete(r.seats, s.spec.ID)
+	r.all = slices.DeleteFunc(r.all, func(o *seat) bool { return o == s })
+	r.states[s.note.State]--
+	if s.note.Session != "" {
+		delete(r.sessions, s.note.Session)
+	}
+	s.note = note{Worker: s.spec.ID, State: Offline}
+	r.settle(s) // in no list, for no account
+}
+
+func (r *roster) count(s *seat, n int) {
+	if s.spec.Owner == "" {
+		r.shared += n
+	} else if r.owned[s.spec.Owner] += n; r.owned[s.spec.Owner] == 0 {
+		delete(r.owned, s.spec.Owner)
+	}
+}
+
+// named finds a worker by its identifier or its name.
+func (r *roster) named(who string) *seat {
+	if s := r.seats[who]; s != nil {
+		return s
+	}
+	for _, s := range r.all {
+		if s.spec.Name == who {
+			return s
+		}
+	}
+	return nil
 }
 
 // apply takes over a note. It returns the worker's seat and the claim that is
@@ -120,6 +174,9 @@ func (r *roster) settle(s *seat) {
 	holder := s.note.Holder
 	if holder == "" && s.job != nil && s.job.opens() {
 		holder = s.job.account()
+	}
+	if s.leaving != nil {
+		holder = ""
 	}
 	if holder != s.holder {
 		if delete(r.held[s.holder], s); len(r.held[s.holder]) == 0 {

@@ -2,8 +2,6 @@ package actors
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -15,10 +13,12 @@ const recoverTimeout = time.Minute
 func (n *nodeParts) recover() error {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
-	if err := n.recoverTasks(ctx); err != nil {
-		return err
+	for _, each := range []func(context.Context) error{n.recoverWorkers, n.recoverTasks, n.recoverSessions} {
+		if err := each(ctx); err != nil {
+			return err
+		}
 	}
-	return n.recoverSessions(ctx)
+	return nil
 }
 
 // keptSession is a session that goes on.
@@ -30,28 +30,19 @@ type keptSession struct {
 // recoverSessions finds the sessions that go on with their workers, and ends
 // those whose time passed while the node was down.
 func (n *nodeParts) recoverSessions(ctx context.Context) error {
-	list, err := n.records.store.List(ctx, sessionPrefix)
-	if err != nil {
-		return fmt.Errorf("list the sessions: %w", err)
-	}
 	mine := map[string]bool{}
 	for _, w := range n.cfg.Workers {
 		mine[w.ID] = true
 	}
 	n.kept = map[string]*keptSession{}
 	var over []string
-	for _, r := range list {
-		var rec sessionRecord
-		if err := json.Unmarshal(r.Value, &rec); err != nil || rec.ID == "" {
-			n.log.Error().Err(err).Str("key", r.Key).Msg("session not read")
-			continue
-		}
+	err := eachJSON(ctx, n.records, sessionPrefix, func(rec sessionRecord) {
 		if !mine[rec.Worker] {
 			// Another node's, perhaps: its time ends it.
 			if !time.Now().Before(rec.Deadline) {
 				over = append(over, rec.ID)
 			}
-			continue
+			return
 		}
 		s := n.revive(ctx, rec)
 		switch other := n.kept[rec.Worker]; {
@@ -65,6 +56,9 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 		default:
 			over = append(over, rec.ID)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	err = together(over, func(id string) error { return n.records.eraseSession(ctx, id) })
 	if err != nil {

@@ -38,11 +38,10 @@ func step(c condition, e event) (condition, []effect) {
 		if c.claimed() {
 			return cancel(c, CauseDrain)
 		}
-	case evSuspended:
-		if c.Browser == leaving {
-			c.Browser = down
-			return c, []effect{efKill{}}
-		}
+	case evDismiss:
+		return dismiss(c)
+	case evDisown:
+		return disown(c, e.Account)
 	default:
 		return stepBrowser(c, e)
 	}
@@ -153,24 +152,14 @@ func expire(c condition, session string) (condition, []effect) {
 	return c, do
 }
 
-func drain(c condition) (condition, []effect) {
-	if c.Draining {
-		return c, nil
-	}
-	c.Draining = true
-	var do []effect
+// disown ends what a removed account has here: its task, and its session.
+func disown(c condition, account string) (condition, []effect) {
 	switch {
-	case c.Running:
-		return c, nil // finish closes the browser
-	case c.claimed():
-		c.Order = order{}
-		do = append(do, efGiveUp{engine.CodeDraining})
-	case c.Browser == ready && c.Session != "":
-		c.Browser = leaving
-		return c, []effect{efSuspend{c.Session}}
-	case c.Browser == down:
-		return c, nil
+	case c.claimed() && c.Order.Account == account:
+		c.Ends = c.Running
+		return cancel(c, CauseRemoved)
+	case c.Holder == account:
+		return expire(c, c.Session)
 	}
-	c.Browser, c.Stale = down, false
-	return c, append(do, efKill{})
+	return c, nil
 }

@@ -11,9 +11,10 @@ func stepBrowser(c condition, e event) (condition, []effect) {
 			return c, []effect{efLaunch{}}
 		}
 	case evResume:
-		if c.Draining && !c.claimed() && c.Browser == down {
-			c.Draining, c.Browser = false, starting
-			return c, []effect{efLaunch{}}
+		return resume(c)
+	case evSuspended:
+		if c.Browser == leaving {
+			return leave(c)
 		}
 	case evUp:
 		if c.Browser == starting || c.Browser == cleaning {
@@ -86,8 +87,7 @@ func gone(c condition) (condition, []effect) {
 	case c.Browser == cleaning:
 		return c, []effect{efKill{}, efLaunch{}}
 	case c.Browser == leaving:
-		c.Browser = down
-		return c, []effect{efKill{}}
+		return leave(c)
 	}
 	return c, nil
 }

@@ -78,7 +78,7 @@ func (m *stateModel) event(c condition) event {
 		}
 		return evRenew{}
 	case 13:
-		return []event{evDrain{}, evInterrupt{}}[draw(2, "drain")]
+		return []event{evDrain{}, evInterrupt{}, evDismiss{}, evDisown{account}}[draw(4, "drain")]
 	case 14:
 		return []event{evSuspended{}, evResume{}}[draw(2, "after drain")]
 	default:
@@ -125,6 +125,22 @@ func (m *stateModel) check(c condition, e event, next condition, do []effect) {
 		t.Fatalf("%T: ready on a browser that is not: %+v", e, next)
 	case next.Browser == down && !next.Draining && !relaunches(do) && c.Browser != down:
 		t.Fatalf("%T: down, and nobody asks for a browser: %v", e, do)
+	}
+	if next.claimable() && next.refusal(order{Task: "next", Intent: plain}) != "" {
+		t.Fatalf("%T: claimable, and a claim is refused: %+v", e, next)
+	}
+	switch e := e.(type) {
+	case evDismiss:
+		if !next.Draining || next.Session != "" && !(next.Running && next.Ends) {
+			t.Fatalf("dismissed, but it goes on: %+v", next)
+		}
+	case evDisown:
+		if next.Holder == e.Account && !(next.Running && next.Ends) || next.Order.Account == e.Account && next.Cause == "" {
+			t.Fatalf("%s goes on after it was removed: %+v", e.Account, next)
+		}
+	}
+	if c.Ends && !next.Running && (next.Session != "" || next.Ends) {
+		t.Fatalf("%T: the session goes on after its end: %+v", e, next)
 	}
 	for task := range m.owed {
 		if task != next.Order.Task {

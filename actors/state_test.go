@@ -86,7 +86,9 @@ func (c condition) String() string {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{c.Answered, "answered"}, {c.Cause != "", "told to end"}, {c.Dead, "dead"}, {c.Stale, "stale"}, {c.Draining, "draining"}} {
+	}{{c.Answered, "answered"}, {c.Cause != "", "told to end"}, {c.Dead, "dead"}, {c.Stale, "stale"},
+		{c.Ends, "its session ends"}, {c.Draining, "draining"},
+		{c.state() == Online && !c.Draining && !c.claimable(), "not claimable"}} {
 		if f.on {
 			s += ", " + f.name
 		}
@@ -191,6 +193,10 @@ func parseEvent(line string) (event, error) {
 		return evSuspended{}, nil
 	case "resume":
 		return evResume{}, nil
+	case "dismiss":
+		return evDismiss{}, nil
+	case "disown":
+		return evDisown{Account: arg(1)}, nil
 	}
 	return nil, fmt.Errorf("unknown event %q", f[0])
 }

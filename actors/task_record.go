@@ -128,22 +128,15 @@ func interrupted() *engine.Outcome { return &engine.Outcome{End: engine.EndInter
 // recoverTasks writes down what has become of the tasks that ran when the node
 // ended: from now on they have failed, whatever happens next.
 func (n *nodeParts) recoverTasks(ctx context.Context) error {
-	list, err := n.records.store.List(ctx, taskPrefix)
-	if err != nil {
-		return fmt.Errorf("list the tasks: %w", err)
-	}
 	var lost []taskRecord
-	for _, r := range list {
-		var t taskRecord
-		if err := json.Unmarshal(r.Value, &t); err != nil {
-			n.log.Error().Err(err).Str("key", r.Key).Msg("task not read")
-			continue
+	err := eachJSON(ctx, n.records, taskPrefix, func(t taskRecord) {
+		if t.Status == TaskPending && t.Node == n.cfg.Node {
+			t.Status, t.Ended = TaskFailed, time.Now()
+			lost = append(lost, t)
 		}
-		if t.Status != TaskPending || t.Node != n.cfg.Node {
-			continue
-		}
-		t.Status, t.Ended = TaskFailed, time.Now()
-		lost = append(lost, t)
+	})
+	if err != nil {
+		return err
 	}
 	err = together(lost, func(t taskRecord) error { return n.records.endTask(ctx, t, interrupted()) })
 	if err != nil {

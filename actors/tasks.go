@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -11,10 +12,9 @@ import (
 // tasks is the parent of the asynchronous tasks that run or have just ended, and
 // answers for the others from the disk.
 type tasks struct {
-	node   *nodeParts
-	live   map[string]*liveTask
-	writes int          // tasks of which something is still to be written
-	asked  []*actor.PID // wait until there is none
+	node  *nodeParts
+	live  map[string]*liveTask
+	asked []settling // wait until nothing is to be written
 }
 
 type liveTask struct {
@@ -35,18 +35,22 @@ func (ts *tasks) Receive(ctx actor.Context) {
 	case *taskSettled:
 		if t := ts.live[m.Task]; t != nil && !t.settled {
 			t.settled = true
-			ts.writes--
 			ts.check(ctx)
 		}
 	case *taskRetires:
 		if t := ts.live[m.Task]; t != nil {
-			delete(ts.live, m.Task)
-			ctx.Poison(t.pid) // it answers first what was sent to it before
+			ts.retire(ctx, m.Task, t)
 		}
 	case *settle:
-		ts.asked = append(ts.asked, ctx.Sender())
+		ts.asked = append(ts.asked, settling{ctx.Sender(), m.Account})
 		ts.check(ctx)
 	}
+}
+
+// retire ends the actor of a task. It answers first what was sent to it before.
+func (ts *tasks) retire(ctx actor.Context, id string, t *liveTask) {
+	delete(ts.live, id)
+	ctx.Poison(t.pid)
 }
 
 func (ts *tasks) start(ctx actor.Context, x *Execute) {
@@ -61,7 +65,6 @@ func (ts *tasks) start(ctx actor.Context, x *Execute) {
 		return
 	}
 	ts.live[x.TaskID] = &liveTask{pid: pid, account: x.Account.ID}
-	ts.writes++
 }
 
 // ask passes a question on to the task, or answers it from the disk.
@@ -88,13 +91,21 @@ func (ts *tasks) ask(ctx actor.Context, id string, a Account, shape func(*Polled
 	}
 }
 
-// check answers whoever waits until everything is written.
+// check answers whoever waits until everything is written. Of an account nothing
+// stays behind then.
 func (ts *tasks) check(ctx actor.Context) {
-	if ts.writes > 0 {
-		return
-	}
-	for _, who := range ts.asked {
-		ctx.Send(who, &settled{})
-	}
-	ts.asked = nil
+	ts.asked = slices.DeleteFunc(ts.asked, func(s settling) bool {
+		for _, t := range ts.live {
+			if !t.settled && (s.account == "" || s.account == t.account) {
+				return false
+			}
+		}
+		for id, t := range ts.live {
+			if s.account == t.account {
+				ts.retire(ctx, id, t)
+			}
+		}
+		ctx.Send(s.who, &settled{})
+		return true
+	})
 }

@@ -58,7 +58,7 @@ func (w *worker) Receive(ctx actor.Context) {
 	case *launched:
 		w.onLaunched(ctx, m)
 	case *browserGone:
-		if m.browser == w.browser {
+		if m.browser == w.browser && !m.browser.unwanted() {
 			w.log.Warn().Msg("browser died")
 			w.apply(ctx, evGone{})
 		}
@@ -92,8 +92,14 @@ func (w *worker) Receive(ctx actor.Context) {
 		w.apply(ctx, evCancel{Task: m.Task, Cause: m.Cause})
 	case *workerDrain:
 		w.apply(ctx, evDrain{})
+	case *workerResume:
+		w.apply(ctx, evResume{})
 	case *workerInterrupt:
 		w.apply(ctx, evInterrupt{})
+	case *workerDismiss:
+		w.apply(ctx, evDismiss{})
+	case *workerDisown:
+		w.apply(ctx, evDisown{m.Account})
 	}
 }
 

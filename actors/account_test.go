@@ -1,0 +1,343 @@
+package actors_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+// TestRemovedAccounts removes anna's account. Bert's goes on.
+func TestRemovedAccounts(t *testing.T) {
+	for _, r := range removedRows {
+		t.Run(r.name, func(t *testing.T) {
+			if r.options.Workers == 0 {
+				r.options.Workers = 1
+			}
+			testkit.Run(t, r.options, r.drive)
+		})
+	}
+}
+
+// nothingOf fails the test if anything on disk names an account.
+func nothingOf(k *testkit.Kit, a actors.Account) {
+	k.T.Helper()
+	k.Settle()
+	list, err := k.Store.List(context.Background(), "")
+	if err != nil {
+		k.T.Fatal(err)
+	}
+	for _, r := range list {
+		if strings.Contains(r.Key, a.ID) || strings.Contains(string(r.Value), `"`+a.ID+`"`) {
+			k.T.Errorf("left of %s: %s %.80q", a.ID, r.Key, r.Value)
+		}
+	}
+}
+
+var removedRows = []row{
+	{"reserved to online when its account is removed, after a reset", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna)
+		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
+		began := time.Now()
+		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Sessions: 1}) {
+			t.Errorf("%+v", r)
+		}
+		x := k.WantEnd(k.Start(bert, testkit.Task(testkit.On("w1")), quick), engine.EndCompleted)
+		sees(k, x, 0)
+		if took := time.Since(began); took != time.Second { // it waited for the reset
+			t.Errorf("clean after %v", took)
+		}
+		wantKept(k)
+		k.WantState("w1", actors.Online)
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeUnauthorized)
+		if n := k.Node.Sessions(); n != 0 {
+			t.Errorf("%d sessions", n)
+		}
+		nothingOf(k, anna)
+	}},
+	{"busy to online when its account is removed", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna, testkit.On("w1"))
+		r1 := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
+		r2 := k.Start(anna, testkit.Task(testkit.On("w2")), lasting(time.Minute))
+		k.WantState("w1", actors.Busy)
+		k.WantState("w2", actors.Busy)
+		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Tasks: 2, Sessions: 1}) {
+			t.Errorf("%+v", r)
+		}
+		for _, r := range []*testkit.Request{r1, r2} {
+			if x := k.WantEnd(r, engine.EndCancelled); x.SessionID != "" {
+				t.Errorf("the answer names session %s", x.SessionID)
+			}
+		}
+		for _, w := range []string{"w1", "w2"} {
+			k.WantState(w, actors.Online)
+			sees(k, k.WantEnd(k.Start(bert, testkit.Task(testkit.On(w)), quick), engine.EndCompleted), 0)
+		}
+		nothingOf(k, anna)
+	}},
+	{"a session that its task opens does not come about", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
+		r := k.Start(anna, testkit.Task(testkit.Preserve()), lasting(time.Minute))
+		k.WantState("w1", actors.Busy)
+		k.RemoveAccount(anna)
+		if x := k.WantEnd(r, engine.EndCancelled); x.SessionID != "" {
+			k.T.Errorf("%+v", x)
+		}
+		k.WantState("w1", actors.Online)
+		nothingOf(k, anna)
+	}},
+	{"a task that heeds nothing is ended with its browser", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		r := k.Start(anna, testkit.Task(testkit.Preserve()), deaf)
+		k.WantState("w1", actors.Busy)
+		began := time.Now()
+		k.RemoveAccount(anna)
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("removed after %v", took)
+		}
+		k.WantEnd(r, engine.EndCancelled)
+		nothingOf(k, anna)
+	}},
+	{"who waits is told at once, and nobody else is", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		hold := k.Start(bert, testkit.Task(), second)
+		k.WantState("w1", actors.Busy)
+		wait := testkit.Waiting(time.Minute)
+		waits := []*testkit.Request{
+			k.Start(anna, testkit.Task(wait), quick), k.Start(anna, testkit.Task(wait, testkit.On("w1")), quick),
+			k.Send(with("key", "a", anna, wait), quick),
+		}
+		other := k.Start(bert, testkit.Task(wait), quick)
+		k.UntilWaiting(4)
+		began := time.Now()
+		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Tasks: 3}) {
+			t.Errorf("%+v", r)
+		}
+		for _, r := range waits {
+			k.WantRefused(r, engine.CodeUnauthorized)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("told after %v", took)
+		}
+		k.WantEnd(hold, engine.EndCompleted)
+		k.WantEnd(other, engine.EndCompleted)
+		nothingOf(k, anna)
+		late := k.SendAsync(&actors.Execute{Account: anna, Task: testkit.Task()}, quick)
+		if late.Refusal == nil || late.Refusal.Code != engine.CodeUnauthorized {
+			t.Errorf("%+v", late)
+		}
+	}},
+	{"its workers go", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		own := []actors.WorkerInfo{k.AddWorker("one", "anna"), k.AddWorker("two", "anna"), k.AddWorker("three", "anna")}
+		k.AddWorker("berts", "bert")
+		reserve(k, anna, testkit.On(own[0].ID))
+		r := k.Start(anna, testkit.Task(testkit.On(own[1].ID)), lasting(time.Minute))
+		k.WantState(own[1].ID, actors.Busy)
+		k.DrainWorker("three")
+		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Tasks: 1, Sessions: 1, Workers: 3}) {
+			t.Errorf("%+v", r)
+		}
+		k.WantEnd(r, engine.EndCancelled)
+		k.Settle()
+		if by := workers(k); len(by) != 2 || len(records(k, "worker/")) != 1 || k.Engine.Open() != 2 {
+			t.Errorf("%+v, %v, %d browsers", by, records(k, "worker/"), k.Engine.Open())
+		}
+		if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "late", Owner: "anna"}); err == nil {
+			t.Error("a worker was added for a removed account")
+		}
+		k.Crash()
+		k.Boot()
+		if by := workers(k); len(by) != 2 {
+			t.Errorf("%+v", by)
+		}
+		nothingOf(k, anna)
+	}},
+	{"its records go: tasks, keys, counts", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
+		carl := testkit.Account("carl", engine.Standard)
+		ended := k.StartAsync(carl, testkit.Task(), quick)
+		k.WantPoll(carl, ended.TaskID, time.Second, actors.TaskComplete)
+		large := testkit.Script{Do: withCache(func(*engine.Cache) {})}
+		k.WantEnd(k.Send(with("key", "a", carl), large), engine.EndCompleted)
+		key := with("async", "a", carl)
+		runs := k.SendAsync(key, lasting(time.Minute))
+		others := k.StartAsync(bert, testkit.Task(), quick)
+		k.WantPoll(bert, others.TaskID, time.Second, actors.TaskComplete)
+		polls := make(chan *actors.Polled, 1)
+		go func() { polls <- k.Poll(carl, runs.TaskID, time.Minute) }()
+		k.Settle()
+		if len(records(k, "task/")) != 3 || len(records(k, "key/carl/")) != 2 || len(records(k, "usage/carl/")) != 1 {
+			t.Fatalf("%v", records(k, ""))
+		}
+		if r := k.RemoveAccount(carl); *r != (actors.AccountRemoved{Tasks: 1}) {
+			t.Errorf("%+v", r)
+		}
+		if p := <-polls; p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
+			t.Errorf("who waited for the end: %+v", p)
+		}
+		notFound(k, carl, ended.TaskID)
+		notFound(k, carl, runs.TaskID)
+		nothingOf(k, carl)
+		k.WantPoll(bert, others.TaskID, 0, actors.TaskComplete)
+		time.Sleep(2 * time.Minute) // nor does an actor write anything later
+		nothingOf(k, carl)
+	}},
+	{"one that the node knows nothing of, and twice", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		for range 2 {
+			if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{}) {
+				t.Errorf("%+v", r)
+			}
+		}
+		k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
+	}},
+	{"its session is still being put back after a restart", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		reserve(k, anna)
+		k.Crash()
+		k.Engine.SetLaunchTakes(10 * time.Second)
+		k.BootCold()
+		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Sessions: 1}) {
+			t.Errorf("%+v", r)
+		}
+		nothingOf(k, anna)
+		k.Until("w1", actors.Online)
+		sees(k, k.Do(bert, testkit.Task(), quick), 0)
+	}},
+	{"in the middle of the taking of a daily count", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		for range 20 {
+			r := k.Start(anna, testkit.Task(), lasting(20*time.Second))
+			k.RemoveAccount(anna)
+			if x := r.Answer(); x.Refusal != nil && x.Refusal.Code != engine.CodeUnauthorized || x.Outcome != nil && x.Outcome.End != engine.EndCancelled {
+				t.Errorf("%+v", x)
+			}
+		}
+		k.WantState("w1", actors.Online)
+	}},
+}
+
+// heldStore lets writes and additions to keys that begin so wait.
+type heldStore struct {
+	persistence.Store
+	prefix string
+	begun  chan struct{}
+	free   chan struct{}
+}
+
+func (s *heldStore) hold(key string) {
+	if strings.HasPrefix(key, s.prefix) {
+		s.begun <- struct{}{}
+		<-s.free
+	}
+}
+
+func (s *heldStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	s.hold(w.Key)
+	return s.Store.Put(ctx, w)
+}
+
+func (s *heldStore) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
+	s.hold(key)
+	return s.Store.Add(ctx, key, delta, limit, expires)
+}
+
+// held runs f with a store that lets such writes wait.
+func held(t *testing.T, prefix string, f func(*testing.T, *testkit.Kit, *heldStore)) {
+	t.Helper()
+	s := &heldStore{Store: persistence.NewMemory(), prefix: prefix}
+	config := func(*actors.Config) { s.begun, s.free = make(chan struct{}, 1), make(chan struct{}) } // in the bubble
+	testkit.Run(t, testkit.Options{Workers: 1, Store: s, Config: config}, func(t *testing.T, k *testkit.Kit) { f(t, k, s) })
+}
+
+// TestAccountIsRemovedWhileATaskIsCounted: the count is not there afterwards.
+func TestAccountIsRemovedWhileATaskIsCounted(t *testing.T) {
+	held(t, "usage/", func(_ *testing.T, k *testkit.Kit, store *heldStore) {
+		r := k.Start(anna, testkit.Task(), quick)
+		<-store.begun
+		removed := make(chan struct{})
+		go func() { k.RemoveAccount(anna); close(removed) }()
+		k.Settle()
+		close(store.free)
+		k.WantRefused(r, engine.CodeUnauthorized)
+		<-removed
+		nothingOf(k, anna)
+	})
+}
+
+// TestAccountIsRemovedWhileAWorkerIsAddedForIt lets the two meet.
+func TestAccountIsRemovedWhileAWorkerIsAddedForIt(t *testing.T) {
+	held(t, "worker/", func(t *testing.T, k *testkit.Kit, store *heldStore) {
+		added := make(chan error, 1)
+		go func() {
+			added <- errOf(k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "annas", Owner: "anna"}))
+		}()
+		<-store.begun
+		removed := make(chan struct{})
+		go func() { k.RemoveAccount(anna); close(removed) }()
+		k.Settle()
+		close(store.free)
+		if err := <-added; err == nil || !strings.Contains(err.Error(), "account was removed") {
+			t.Error(err)
+		}
+		<-removed
+		if by := workers(k); len(by) != 1 || len(records(k, "worker/")) != 0 {
+			t.Errorf("%+v, %v", by, records(k, "worker/"))
+		}
+	})
+}
+
+// TestAccountThatCannotBeErased: the removal says so, and can be asked for again.
+func TestAccountThatCannotBeErased(t *testing.T) {
+	store := &slowStore{Store: persistence.NewMemory()}
+	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
+		w := k.AddWorker("annas", "anna")
+		s := k.StartAsync(anna, testkit.Task(), quick)
+		k.WantPoll(anna, s.TaskID, time.Second, actors.TaskComplete)
+		for _, prefix := range []string{"", "worker/"} {
+			store.fail(prefix)
+			if _, err := k.Node.RemoveAccount(context.Background(), &actors.RemoveAccount{Account: "anna"}); err == nil ||
+				!strings.Contains(err.Error(), "disk is full") {
+				t.Errorf("%s: %v", prefix, err)
+			}
+			k.Settle()
+			if n := k.Engine.Open(); n != 1 { // it runs no more, whatever the disk says
+				t.Errorf("%d browsers", n)
+			}
+		}
+		store.fails.Store(nil)
+		k.RemoveAccount(anna)
+		nothingOf(k, anna)
+		if by := workers(k); by["annas"].ID == w.ID {
+			t.Errorf("%+v", by)
+		}
+	})
+}
+
+// TestWorkerThatCannotBeWrittenDown is not added, and one that cannot be
+// forgotten stays.
+func TestWorkerThatCannotBeWrittenDown(t *testing.T) {
+	store := &slowStore{Store: persistence.NewMemory()}
+	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
+		store.fail("worker/")
+		if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "extra"}); err == nil ||
+			!strings.Contains(err.Error(), "disk is full") {
+			t.Error(err)
+		}
+		if by := workers(k); len(by) != 1 {
+			t.Errorf("%+v", by)
+		}
+		store.fails.Store(nil)
+		w := k.AddWorker("extra", "anna") // the name was not taken
+		store.fail("worker/")
+		if _, err := k.Node.RemoveWorker(context.Background(), &actors.RemoveWorker{Worker: "extra"}); err == nil ||
+			!strings.Contains(err.Error(), "stays, drained") {
+			t.Error(err)
+		}
+		k.WantState(w.ID, actors.Offline)
+		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeWorkerOffline)
+		k.ResumeWorker("extra")
+		k.Until(w.ID, actors.Online)
+		on(k, w.ID, k.Start(anna, testkit.Task(), quick))
+		store.fails.Store(nil)
+		k.RemoveWorker("extra", 0)
+	})
+}

@@ -1,0 +1,67 @@
+package actors
+
+import "time"
+
+// What the operator asks of a node.
+
+// SurveyWorkers asks for all workers, whoever they belong to. Reply: [Workers].
+type SurveyWorkers struct{}
+
+// AddWorker asks for one more worker. It is written down, and so starts again
+// with each later start of the node. Reply: [WorkerChanged], when it is on disk;
+// its browser comes up after that.
+type AddWorker struct {
+	Name  string // see [CheckWorkerName]
+	Owner string // account, or empty for the shared pool
+}
+
+// DrainWorker tells a worker to take no more tasks. The one that runs goes on to
+// its end; a session is saved, and goes on when the worker is resumed. It holds
+// until then, or until the node starts again. Reply: [WorkerChanged], at once.
+type DrainWorker struct{ Worker string } // identifier or name
+
+// ResumeWorker takes [DrainWorker] back. Reply: [WorkerChanged], at once.
+type ResumeWorker struct{ Worker string }
+
+// RemoveWorker ends a worker that was added: a drain, after which its session
+// ends, its browser is closed and its record is removed. A task that still runs
+// when the grace is over is interrupted. Reply: [WorkerChanged], when all is
+// done.
+type RemoveWorker struct {
+	Worker string
+	Grace  time.Duration
+}
+
+// WorkerChanged answers those: the worker as it is now, or why it is not as it
+// was to be.
+type WorkerChanged struct {
+	Worker WorkerInfo
+	Fault  string
+}
+
+// RemoveAccount ends what an account has in the node: its tasks, sessions and
+// workers. Requests of it are refused from then on. Reply: [AccountRemoved], when
+// nothing of it goes on.
+type RemoveAccount struct{ Account string }
+
+// AccountRemoved answers [RemoveAccount] with how many of each were ended.
+type AccountRemoved struct {
+	Tasks    int // running or waiting
+	Sessions int
+	Workers  int
+	Fault    string // it could not be done
+}
+
+// Between pool, admission and the top.
+
+// enlisted and struck tell admission who may name which worker.
+type (
+	enlisted struct{ Worker, Owner string }
+	struck   struct{ Worker string }
+)
+
+// hire starts the actors of a worker, release ends them.
+type (
+	hire    struct{ spec WorkerSpec }
+	release struct{ worker string }
+)

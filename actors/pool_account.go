@@ -1,0 +1,82 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// accountRemoval is an account that something still goes on of.
+type accountRemoval struct {
+	asked []*actor.PID
+	count AccountRemoved
+}
+
+// onRemoveAccount ends what an account has here. Where it has a session or a
+// task, the worker ends it: it alone knows how far that is.
+func (p *pool) onRemoveAccount(ctx actor.Context, m *RemoveAccount) {
+	r := p.removals[m.Account]
+	if r == nil {
+		r = &accountRemoval{}
+		p.removals[m.Account], p.gone[m.Account] = r, true
+		p.disown(ctx, m.Account, &r.count)
+	}
+	r.asked = append(r.asked, ctx.Sender())
+}
+
+func (p *pool) disown(ctx actor.Context, account string, count *AccountRemoved) {
+	for _, j := range p.jobs {
+		if j.account() != account {
+			continue
+		}
+		count.Tasks++
+		if j.cause = CauseRemoved; j.waiting() {
+			p.refuse(ctx, j, j.cause.refusal())
+		}
+	}
+	for _, s := range p.roster.all {
+		if s.note.Holder == account {
+			count.Sessions++
+		}
+		// Whoever has not spoken is told when it does.
+		if s.heard && (s.note.Holder == account || s.job != nil && s.job.account() == account) {
+			ctx.Send(s.pid, &workerDisown{account})
+		}
+		if s.spec.Owner == account {
+			count.Workers++
+			p.dismiss(ctx, s, 0)
+			p.checkLeaving(ctx, s)
+		}
+	}
+}
+
+// checkRemovals answers whoever removed an account of which nothing is left.
+func (p *pool) checkRemovals(ctx actor.Context) {
+	for account, r := range p.removals {
+		if p.has(account) {
+			continue
+		}
+		delete(p.removals, account)
+		for _, who := range r.asked {
+			ctx.Send(who, &r.count)
+		}
+	}
+}
+
+// has reports whether anything of an account goes on.
+func (p *pool) has(account string) bool {
+	for _, j := range p.jobs {
+		if j.account() == account {
+			return true
+		}
+	}
+	for _, s := range p.roster.all {
+		if s.note.Holder == account || s.spec.Owner == account {
+			return true
+		}
+	}
+	for _, spec := range p.adding {
+		if spec.Owner == account {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// departure is what pool knows of the end of one worker.
+type departure struct {
+	asked      []*actor.PID
+	until      time.Time
+	timer      *time.Timer // the end of its grace
+	forgetting bool        // its record is being removed
+}
+
+type (
+	// workerKept says that a worker's record is on disk, or is not.
+	workerKept struct {
+		spec WorkerSpec
+		who  *actor.PID
+		err  error
+	}
+	// timeToLeave says that a worker that leaves has had its time.
+	timeToLeave struct{ seat *seat }
+	// workerForgotten says that its record is gone, or is not.
+	workerForgotten struct {
+		seat *seat
+		err  error
+	}
+)
+
+func (p *pool) onAddWorker(ctx actor.Context, m *AddWorker) {
+	if fault := p.mayAdd(m); fault != "" {
+		ctx.Respond(&WorkerChanged{Fault: fault})
+		return
+	}
+	spec := WorkerSpec{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, added: true}
+	p.adding[spec.Name] = spec
+	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerKept{spec: spec, who: ctx.Sender()}
+	n := p.node
+	rec := workerRecord{ID: spec.ID, Name: spec.Name, Owner: spec.Owner, Node: n.cfg.Node, Added: time.Now().UTC()}
+	n.beside(func(c context.Context) error { return n.records.keepWorker(c, rec) }, func(err error) {
+		kept.err = err
+		root.Send(self, kept)
+	})
+}
+
+func (p *pool) mayAdd(m *AddWorker) string {
+	if err := CheckWorkerName(m.Name); err != nil {
+		return err.Error()
+	}
+	_, coming := p.adding[m.Name]
+	switch {
+	case p.draining:
+		return stopping
+	case p.gone[m.Owner]:
+		return ownerGone
+	case coming || p.roster.named(m.Name) != nil:
+		return nameTaken(m.Name)
+	case len(p.roster.all)+len(p.adding) >= MaxWorkers:
+		return tooMany
+	}
+	return ""
+}
+
+// onWorkerKept lets a worker begin whose record is on disk.
+func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
+	delete(p.adding, m.spec.Name)
+	if m.err != nil {
+		p.node.log.Error().Err(m.err).Str("worker", m.spec.Name).Msg("worker not added")
+		ctx.Send(m.who, &WorkerChanged{Fault: "the worker could not be written down: " + m.err.Error()})
+		return
+	}
+	if p.draining { // it begins with the next start
+		ctx.Send(m.who, &WorkerChanged{Worker: WorkerInfo{
+			ID: m.spec.ID, Name: m.spec.Name, Owner: m.spec.Owner, State: Offline, Since: time.Now(), Added: true,
+		}})
+		return
+	}
+	s := p.roster.add(m.spec, p.node.browserOf(m.spec.ID), time.Now())
+	if p.gone[m.spec.Owner] { // meanwhile: its actors need not even begin
+		s.note.Drained = true
+		p.dismiss(ctx, s, 0)
+		p.checkLeaving(ctx, s)
+		ctx.Send(m.who, &WorkerChanged{Fault: ownerGone})
+		return
+	}
+	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
+	ctx.Send(p.node.top, &hire{s.spec})
+	ctx.Send(m.who, &WorkerChanged{Worker: s.info()})
+	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
+}
+
+// serveAll gives each free worker to those who wait for it.
+func (p *pool) serveAll(ctx actor.Context) {
+	for _, s := range p.roster.all {
+		p.serve(ctx, s)
+	}
+}
+
+func (p *pool) onDrainWorker(ctx actor.Context, m *DrainWorker) {
+	s := p.wanted(ctx, m.Worker)
+	if s == nil {
+		return
+	}
+	if !s.draining {
+		s.draining = true
+		if s.heard {
+			ctx.Send(s.pid, &workerDrain{})
+		}
+		p.node.changed(s.info())
+	}
+	ctx.Respond(&WorkerChanged{Worker: s.info()})
+}
+
+func (p *pool) onResumeWorker(ctx actor.Context, m *ResumeWorker) {
+	s := p.wanted(ctx, m.Worker)
+	if s == nil {
+		return
+	}
+	if p.draining {
+		ctx.Respond(&WorkerChanged{Fault: stopping})
+		return
+	}
+	if s.draining {
+		s.draining = false
+		if s.heard {
+			ctx.Send(s.pid, &workerResume{})
+		}
+		p.node.changed(s.info())
+	}
+	ctx.Respond(&WorkerChanged{Worker: s.info()})
+}
+
+// wanted finds the worker that a request is about, or answers that it cannot be
+// changed.
+func (p *pool) wanted(ctx actor.Context, who string) *seat {
+	s := p.roster.named(who)
+	switch {
+	case s == nil:
+		ctx.Respond(&WorkerChanged{Fault: noWorker(who)})
+	case s.leaving != nil:
+		ctx.Respond(&WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.spec.Name)})
+	default:
+		return s
+	}
+	return nil
+}
+
+func (p *pool) onRemoveWorker(ctx actor.Context, m *RemoveWorker) {
+	s := p.roster.named(m.Worker)
+	switch {
+	case s == nil:
+		ctx.Respond(&WorkerChanged{Fault: noWorker(m.Worker)})
+		return
+	case !s.spec.added:
+		ctx.Respond(&WorkerChanged{Fault: fmt.Sprintf(
+			"the worker %q comes with the service: drain it, or start the service with fewer workers", s.spec.Name)})
+		return
+	}
+	p.dismiss(ctx, s, m.Grace)
+	s.leaving.asked = append(s.leaving.asked, ctx.Sender())
+	p.checkLeaving(ctx, s)
+}
+
+// dismiss begins the end of a worker. A second time with less grace shortens it.
+// From now on it is as if there were no such worker.
+func (p *pool) dismiss(ctx actor.Context, s *seat, grace time.Duration) {
+	first := s.leaving == nil
+	if first {
+		p.roster.leave(s)
+		ctx.Send(p.node.admission, &struck{s.spec.ID})
+		if s.heard {
+			ctx.Send(s.pid, &workerDismiss{})
+		}
+		p.node.changed(s.info())
+		p.reroute(ctx, s)
+	}
+	l := s.leaving
+	if until := time.Now().Add(grace); first || until.Before(l.until) {
+		l.until = until
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		l.timer = time.AfterFunc(grace, func() { root.Send(self, &timeToLeave{s}) })
+	}
+}
+
+// onTimeToLeave interrupts what still runs on a worker that leaves.
+func (p *pool) onTimeToLeave(ctx actor.Context, s *seat) {
+	if s.leaving != nil && s.job != nil {
+		ctx.Send(s.pid, &workerInterrupt{})
+	}
+}
+
+// checkLeaving removes the record of a worker that does nothing any more.
+func (p *pool) checkLeaving(ctx actor.Context, s *seat) {
+	l := s.leaving
+	if l == nil || l.forgetting || s.job != nil || !s.note.Drained || s.note.Session != "" {
+		return
+	}
+	l.forgetting = true
+	l.timer.Stop()
+	root, self, n := ctx.ActorSystem().Root, ctx.Self(), p.node
+	n.beside(func(c context.Context) error { return n.records.forgetWorker(c, s.spec.ID) }, func(err error) {
+		root.Send(self, &workerForgotten{s, err})
+	})
+}
+
+func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
+	s, l := m.seat, m.seat.leaving
+	answer := &WorkerChanged{Worker: s.info()}
+	if m.err != nil {
+		p.node.log.Error().Err(m.err).Str("worker", s.spec.ID).Msg("worker not removed: its record could not be")
+		answer = &WorkerChanged{Fault: "the worker's record could not be removed, and so the worker stays, drained: " + m.err.Error()}
+	}
+	if m.err != nil && !p.gone[s.spec.Owner] {
+		p.roster.stay(s)
+		ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
+	} else {
+		p.roster.drop(s)
+		ctx.Send(p.node.top, &release{s.spec.ID})
+		p.checkDrained(ctx)
+	}
+	for _, who := range l.asked {
+		ctx.Send(who, answer)
+	}
+}

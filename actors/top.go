@@ -1,0 +1,67 @@
+package actors
+
+import (
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// top is the parent of all: its end is the end of everything. Workers that are
+// added while the node runs are its children, too.
+type top struct {
+	parts *nodeParts
+	up    chan error
+}
+
+func (t *top) Receive(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *actor.Started:
+		t.up <- errors.Join(t.spawn(ctx)...)
+	case *hire:
+		if err := t.hire(ctx, m.spec); err != nil {
+			t.parts.log.Error().Err(err).Str("worker", m.spec.ID).Msg("worker not started")
+		}
+	case *release:
+		ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
+	}
+}
+
+func (t *top) spawn(ctx actor.Context) (errs []error) {
+	n := t.parts
+	child := func(name string, a func() actor.Actor) {
+		_, err := ctx.SpawnNamed(actor.PropsFromProducer(a), name)
+		errs = append(errs, err)
+	}
+	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
+	for id, s := range n.kept { // before anybody asks for it
+		r.apply(note{Worker: id, State: Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
+	}
+	child("pool", func() actor.Actor { return newPool(n, r) })
+	child("admission", func() actor.Actor { return newAdmission(n) })
+	child("keys", func() actor.Actor {
+		return &keys{node: n, now: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}}
+	})
+	child("tasks", func() actor.Actor { return &tasks{node: n, live: map[string]*liveTask{}} })
+	for _, s := range n.cfg.Workers {
+		errs = append(errs, t.hire(ctx, s))
+	}
+	return errs
+}
+
+// hire starts the actors of a worker.
+func (t *top) hire(ctx actor.Context, s WorkerSpec) error {
+	n := t.parts
+	worker, log := newWorker(s, n), n.log.With().Str("worker", s.ID).Logger()
+	_, err := ctx.SpawnNamed(actor.PropsFromProducer(func() actor.Actor {
+		return &keeper{worker: worker, restarts: n.cfg.Browser.Restarts, log: log}
+	}), "worker/"+s.ID)
+	return err
+}
+
+// keeperOf is where the keeper of a worker is, browserOf where the worker itself.
+func keeperOf(worker string) string { return "node/worker/" + worker }
+
+func (n *nodeParts) browserOf(worker string) *actor.PID {
+	return n.system.NewLocalPID(keeperOf(worker) + "/browser")
+}
