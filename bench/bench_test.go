@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -54,13 +55,39 @@ func TestTable(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	r := &result{cpu: 300, lasts: 2 * time.Second}
+	r := &result{cpu: 300, own: 40, lasts: 2 * time.Second}
 	for i := range 10 {
 		r.times = append(r.times, time.Duration(i+1)*time.Millisecond)
 	}
-	for _, c := range []struct{ got, want float64 }{{r.p(0), 1}, {r.p(50), 6}, {r.p(95), 10}, {r.p(100), 10}, {r.each(), 30}, {r.rate(), 5}} {
+	for _, c := range []struct{ got, want float64 }{{r.p(0), 1}, {r.p(50), 6}, {r.p(95), 10}, {r.p(100), 10}, {r.each(), 30}, {r.ownEach(), 4}, {r.rate(), 5}} {
 		if c.got != c.want {
 			t.Errorf("got %v, want %v", c.got, c.want)
+		}
+	}
+}
+
+// TestProcessorTime: what this process uses is seen, in the right unit.
+func TestProcessorTime(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("this system does not tell")
+	}
+	before, tree := cpuOf(os.Getpid()), cpu(os.Getpid())
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	spent := func(u syscall.Rusage) float64 {
+		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
+	}
+	start := spent(used)
+	for spent(used)-start < 200 {
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, got := range map[string]float64{"process": cpuOf(os.Getpid()) - before, "tree": cpu(os.Getpid()) - tree} {
+		if got < 150 || got > 300 {
+			t.Errorf("%s: %v ms of 200 are seen", name, got)
 		}
 	}
 }

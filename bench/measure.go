@@ -20,11 +20,13 @@ type key struct {
 type result struct {
 	times []time.Duration // in order, once it is complete
 	cpu   float64         // ms of the whole process tree, cleaning included
+	own   float64         // ms of the server's process alone, without its browsers
 	lasts time.Duration
 }
 
 func (r *result) p(percent int) float64 { return ms(at(r.times, percent)) }
 func (r *result) each() float64         { return r.cpu / float64(len(r.times)) }
+func (r *result) ownEach() float64      { return r.own / float64(len(r.times)) }
 func (r *result) rate() float64         { return float64(len(r.times)) / r.lasts.Seconds() }
 
 // results are all that a run has measured.
@@ -47,7 +49,7 @@ const settles = 150 * time.Millisecond
 // idleBlock sends some tasks as real clients do: with time between them.
 func idleBlock(b *bench, s *side, w work, tasks int, r *result) error {
 	c := s.client(0)
-	before := cpu(s.pid)
+	before, own := cpu(s.pid), cpuOf(s.pid)
 	for range tasks {
 		took, err := c.do(w, b.site)
 		if err != nil {
@@ -57,6 +59,7 @@ func idleBlock(b *bench, s *side, w work, tasks int, r *result) error {
 		time.Sleep(b.idle)
 	}
 	r.cpu += cpu(s.pid) - before
+	r.own += cpuOf(s.pid) - own
 	return nil
 }
 
@@ -64,7 +67,7 @@ func idleBlock(b *bench, s *side, w work, tasks int, r *result) error {
 func loadBlock(b *bench, s *side, w work, n int, window time.Duration, r *result) error {
 	errs := make([]error, n)
 	took := make([][]time.Duration, n)
-	before, start := cpu(s.pid), time.Now()
+	before, own, start := cpu(s.pid), cpuOf(s.pid), time.Now()
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
@@ -83,6 +86,7 @@ func loadBlock(b *bench, s *side, w work, n int, window time.Duration, r *result
 	r.lasts += time.Since(start)
 	time.Sleep(settles)
 	r.cpu += cpu(s.pid) - before
+	r.own += cpuOf(s.pid) - own
 	r.times = append(r.times, slices.Concat(took...)...)
 	return errors.Join(errs...)
 }

@@ -8,7 +8,7 @@ import (
 // reportTasks writes down what was measured: first what was aimed at, then all
 // of it.
 func reportTasks(b *bench, p *part, groups []group, r *results, rounds int, window time.Duration) {
-	p.say("%d rounds. Idle: 2 to 4 tasks a round, %v between two. Load: %v a round. Times in ms; CPU is processor time in ms a task over the whole process tree, the cleaning after the answer included. Ratios are troupe ÷ the other: below 1, troupe needs less.", rounds, b.idle, window)
+	p.say("%d rounds. Idle: 2 to 4 tasks a round, %v between two. Load: %v a round. Times in ms; CPU is processor time in ms a task over the whole process tree, the cleaning after the answer included; own CPU is that of the server's process without its browsers. Ratios are troupe ÷ the other: below 1, troupe needs less.", rounds, b.idle, window)
 	p.say("### Aims")
 	p.add(aims(r))
 	for _, g := range groups {
@@ -17,9 +17,9 @@ func reportTasks(b *bench, p *part, groups []group, r *results, rounds int, wind
 			if load {
 				how = "back to back at full load"
 			}
-			t := table{head: []string{"", "side", "p50", "p95", "CPU", "per second", "p50 ratio", "CPU ratio"}}
+			t := table{head: []string{"", "side", "p50", "p95", "CPU", "own CPU", "per second", "p50 ratio", "CPU ratio"}}
 			if !load {
-				t.head[5] = "tasks"
+				t.head[6] = "tasks"
 			}
 			for _, w := range works {
 				for i, row := range rows(r, g, w, load) {
@@ -50,9 +50,9 @@ func rows(r *results, g group, w work, load bool) (rows [][]string) {
 		if one == nil {
 			continue
 		}
-		row := []string{"", k.name, f1(one.p(50)), f1(one.p(95)), fmt.Sprintf("%.0f", one.each()), fmt.Sprint(len(one.times))}
+		row := []string{"", k.name, f1(one.p(50)), f1(one.p(95)), fmt.Sprintf("%.0f", one.each()), f1(one.ownEach()), fmt.Sprint(len(one.times))}
 		if load {
-			row[5] = f1(one.rate())
+			row[6] = f1(one.rate())
 		}
 		if one != us && us != nil {
 			row = append(row, f2(us.p(50)/one.p(50)), f2(us.each()/one.each()))
