@@ -47,6 +47,12 @@ func (e *edge) post(t testing.TB, contentType string, body io.Reader, change ...
 		t.Fatalf("no answer: %v", err)
 	}
 	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented(t, "POST", "/v1/", r.StatusCode, r.Header.Get("Content-Type"), b)
+	r.Body = io.NopCloser(bytes.NewReader(b))
 	return r.StatusCode, judge(t, r)
 }
 

@@ -32,3 +32,6 @@ const (
 	GuessEvery  = guessEvery
 	MaxGuessers = maxGuessers
 )
+
+// OpenAPI is the document that the service gives.
+func OpenAPI() []byte { return openAPI() }

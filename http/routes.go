@@ -33,6 +33,10 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("GET", s.known(s.result))
 	case "/v1/usage":
 		return only("GET", s.known(s.usage))
+	case "/openapi.json":
+		return only("GET", s.openapi)
+	case "/docs":
+		return only("GET", s.docs)
 	case "/healthz":
 		return only("GET", s.health)
 	case "/readyz":

@@ -77,6 +77,13 @@ func TestWire(t *testing.T) {
 			if played := c.asked() > 0; played != (part["executed"] != nil || part["started"] != nil || part["error"] != nil) {
 				t.Errorf("the task reached the actors: %v", played)
 			}
+			line := strings.Fields(string(part["request"]))
+			head, body, _ := strings.Cut(got, "\n\n")
+			var status int
+			_, _ = fmt.Sscan(head, &status)
+			_, kind, _ := strings.Cut(head, "Content-Type: ")
+			kind, _, _ = strings.Cut(kind, "\n")
+			documented(t, line[0], line[1], status, kind, []byte(body))
 			if *update {
 				setPart(ar, "response", got)
 				if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// object is an object of JSON whose names keep the order in which they are
+// written down.
+type object []entry
+
+type entry struct {
+	name  string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, e := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(e.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(e.value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}
+
+// Schemas gives the JSON Schema (2020-12) of a request and of all that it is
+// made of, by name: "Task" is the request. They are made from the definitions
+// that requests are read with, and refer to each other below base.
+//
+// Where an action may stand, and what options mean together, no schema says:
+// that is for [Parse].
+func Schemas(base string) map[string]json.RawMessage {
+	all := map[string]any{
+		"Task":     taskSchema(base),
+		"operator": object{{"enum", operators}, {"description", "How a condition compares."}},
+		"actions": object{
+			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},
+			{"description", "Actions that run one after the other."},
+		},
+	}
+	var refs []object
+	for _, name := range ActionNames() {
+		of := strings.ToUpper(name[:1]) + name[1:] + "Action"
+		all[of] = registry[name].schema()
+		refs = append(refs, object{{"$ref", base + of}})
+	}
+	all["action"] = object{
+		{"description", "An object with exactly one action's name, its value, and options beside it where they are wanted."},
+		{"oneOf", refs},
+	}
+	out := make(map[string]json.RawMessage, len(all))
+	for name, v := range all {
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic("engine: the schema of " + name + " is no JSON: " + err.Error())
+		}
+		// The shapes of the definitions are written without knowing where.
+		out[name] = json.RawMessage(strings.ReplaceAll(string(b), `"#/$defs/`, `"`+base))
+	}
+	return out
+}
+
+// schema is that of an action as a whole.
+func (d *definition) schema() object {
+	options := append(slices.Clone(d.opts), commonOpts...)
+	slices.SortStableFunc(options, func(a, b Opt) int { return cmp.Compare(a.Name, b.Name) })
+	// An option of the action's own goes before the common one of its name.
+	options = slices.CompactFunc(options, func(a, b Opt) bool { return a.Name == b.Name })
+	var opts object
+	for _, o := range options {
+		opts = append(opts, entry{o.Name, described(o.Shape.schema, o.Doc)})
+	}
+	return object{
+		{"type", "object"}, {"description", d.doc}, {"required", []string{d.name}}, {"additionalProperties", false},
+		{"properties", object{
+			{d.name, described(d.value.schema, d.value.words)},
+			{"options", object{{"type", "object"}, {"additionalProperties", false}, {"properties", opts}}},
+		}},
+		{"examples", []json.RawMessage{json.RawMessage(d.example)}},
+	}
+}
+
+// described adds a description to a schema.
+func described(schema, doc string) object {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(schema), &fields); err != nil {
+		panic("engine: a schema is no JSON: " + schema)
+	}
+	o := object{{"description", doc}}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		o = append(o, entry{name, fields[name]})
+	}
+	return o
+}
+
+// optional lets a field be null, too: that is what many clients send for "not
+// set".
+func optional(schema, doc string, more ...entry) object {
+	return append(object{{"description", doc}, {"anyOf", []json.RawMessage{json.RawMessage(schema), json.RawMessage(`{"type":"null"}`)}}}, more...)
+}
+
+func taskSchema(base string) object {
+	part := func(doc string, properties object) object {
+		return object{{"description", doc}, {"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", properties}}
+	}
+	text := `{"type":"string","minLength":1}`
+	return object{
+		{"type", "object"}, {"description", "A request: what to do, and how."}, {"additionalProperties", false},
+		{"properties", object{
+			{"actions", optional(`{"$ref":"`+base+`actions"}`, "What to do, in order. May be left out where the session says to preserve, close or override.")},
+			{"workerId", optional(text, "Plays on this worker. Default: any.")},
+			{"timeout", optional(millisShape.Schema, "Time for the whole list, from the start of its first action, in milliseconds. What the plan does not allow is lowered to what it does.", entry{"default", Millis(DefaultTimeout)})},
+			{"queueTimeout", optional(numberSchema("number", 0, float64(Millis(MaxQueueTimeout))), "Waits so many milliseconds for a worker instead of being refused at once.", entry{"default", 0})},
+			{"config", part("What holds for all actions.", object{
+				{"actionTimeout", optional(millisShape.Schema, "Time for each action, in milliseconds.", entry{"default", Millis(DefaultActionTimeout)})},
+				{"continueOnError", optional(boolShape.Schema, "Whether the list goes on after a failed action.", entry{"default", true})},
+				{"trace", optional(boolShape.Schema, "Adds steps to the answer.", entry{"default", false})},
+			})},
+			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
+				{"preserve", optional(boolShape.Schema, "Reserves the worker when the task has ended.")},
+				{"id", optional(text, "Continues that session.")},
+				{"close", optional(boolShape.Schema, "Ends the session of id after the actions.")},
+				{"timeout", optional(numberSchema("number", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))), "How long the session may stay unused, in milliseconds.", entry{"default", Millis(DefaultSessionTimeout)})},
+				{"override", optional(boolShape.Schema, "Takes over a worker that the account holds reserved.")},
+			})},
+			{"async", optional(boolShape.Schema, "Answers as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
+		}},
+	}
+}

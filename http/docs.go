@@ -1,0 +1,181 @@
+package http
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+)
+
+//go:embed pages/docs.html
+var docsHTML string
+
+//go:embed pages/docs.css
+var docsCSS string
+
+// docsPolicy lets the page be nothing but text in its own style: there is no
+// script in it, and nothing comes from elsewhere.
+var docsPolicy = func() string {
+	sum := sha256.Sum256([]byte(docsCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}()
+
+// document is what the page reads of the OpenAPI document: it shows what
+// programs get, and knows nothing else.
+type document struct {
+	OpenAPI string `json:"openapi"`
+	Info    struct{ Title, Description string }
+	Paths   map[string]map[string]struct {
+		OperationID string
+		Summary     string
+		Description string
+		Security    *[]any
+		Parameters  []struct {
+			Name, In, Description string
+			Required              bool
+		}
+		RequestBody *struct{}
+		Responses   map[string]struct {
+			Description string
+			Content     map[string]struct {
+				Schema struct {
+					Ref   string `json:"$ref"`
+					AnyOf []struct {
+						Ref string `json:"$ref"`
+					}
+				}
+			}
+		}
+	}
+	Components struct{ Schemas map[string]json.RawMessage }
+}
+
+type (
+	docsOperation struct {
+		ID, Method, Path, Summary, Doc string
+		Open, Task                     bool
+		Params                         any
+		Answers                        []docsAnswer
+	}
+	docsAnswer struct {
+		Status               int
+		Shapes               []string
+		Content, Description string
+	}
+	docsSchema struct{ Name, Doc, Example, Schema string }
+)
+
+// docsPage is the API for people.
+var docsPage = sync.OnceValue(func() []byte {
+	var d document
+	if err := json.Unmarshal(openAPI(), &d); err != nil {
+		panic(fmt.Errorf("read the OpenAPI document: %w", err))
+	}
+	view := struct {
+		document
+		Style            template.CSS
+		Operations       []docsOperation
+		Actions, Schemas []docsSchema
+	}{document: d, Style: template.CSS(docsCSS)}
+	for _, o := range operations {
+		view.Operations = append(view.Operations, d.operation(&o))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+		var s struct {
+			Description string
+			Required    []string
+			Examples    []json.RawMessage
+		}
+		raw := d.Components.Schemas[name]
+		if err := json.Unmarshal(raw, &s); err != nil {
+			panic(fmt.Errorf("read the schema %s: %w", name, err))
+		}
+		shown := docsSchema{Name: name, Doc: s.Description, Schema: pretty(raw)}
+		if strings.HasSuffix(name, "Action") && len(s.Examples) == 1 {
+			shown.Name, shown.Example = s.Required[0], string(s.Examples[0])
+			view.Actions = append(view.Actions, shown)
+			continue
+		}
+		view.Schemas = append(view.Schemas, shown)
+	}
+	var b bytes.Buffer
+	if err := template.Must(template.New("docs").Parse(docsHTML)).Execute(&b, view); err != nil {
+		panic(fmt.Errorf("make the page of the API: %w", err))
+	}
+	return b.Bytes()
+})
+
+// operation is how the page shows one.
+func (d *document) operation(o *operation) docsOperation {
+	from := d.Paths[o.path][o.method]
+	shown := docsOperation{
+		ID: from.OperationID, Method: strings.ToUpper(o.method), Path: o.path, Summary: from.Summary, Doc: from.Description,
+		Open: from.Security != nil, Task: from.RequestBody != nil, Params: from.Parameters,
+	}
+	for _, status := range slices.Sorted(maps.Keys(from.Responses)) {
+		r := from.Responses[status]
+		n, err := strconv.Atoi(status)
+		if err != nil {
+			panic("http: a status is no number: " + status)
+		}
+		a := docsAnswer{Status: n, Description: r.Description}
+		for kind, c := range r.Content {
+			refs := []string{c.Schema.Ref}
+			for _, s := range c.Schema.AnyOf {
+				refs = append(refs, s.Ref)
+			}
+			for _, ref := range refs {
+				if ref != "" {
+					a.Shapes = append(a.Shapes, strings.TrimPrefix(ref, components))
+				}
+			}
+			if a.Shapes == nil {
+				a.Content = kind
+			}
+		}
+		shown.Answers = append(shown.Answers, a)
+	}
+	return shown
+}
+
+func pretty(raw []byte) string {
+	var b bytes.Buffer
+	_ = json.Indent(&b, raw, "", "  ") // it was read before
+	return b.String()
+}
+
+// openapi answers with the OpenAPI document.
+func (s *Server) openapi(ctx *fasthttp.RequestCtx) *refusal {
+	ctx.SetContentType("application/json; charset=utf-8")
+	s.published(ctx)
+	ctx.SetBody(openAPI())
+	return nil
+}
+
+// docs answers with the API for people.
+func (s *Server) docs(ctx *fasthttp.RequestCtx) *refusal {
+	ctx.SetContentType("text/html; charset=utf-8")
+	s.published(ctx)
+	h := &ctx.Response.Header
+	h.Set(fasthttp.HeaderContentSecurityPolicy, docsPolicy)
+	h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
+	h.Set(fasthttp.HeaderXFrameOptions, "DENY")
+	ctx.SetBody(docsPage())
+	return nil
+}
+
+// published is for what is the same for everybody until the next version.
+func (*Server) published(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
+	ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
+}

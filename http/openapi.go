@@ -1,0 +1,263 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+)
+
+// operation is one thing that a client can ask for, for documents.
+type operation struct {
+	method, path, id, tag string
+	summary, doc          string
+	open                  bool // needs no token
+	params                []param
+	task                  bool // carries a task
+	answers               []reply
+	codes                 []engine.Code // beside those that every operation has
+}
+
+// param is a parameter outside of the body.
+type param struct {
+	name, in, doc string
+	schema        string
+	required      bool
+}
+
+// reply is an answer that is no refusal.
+type reply struct {
+	status  int
+	doc     string
+	content string // empty: JSON
+	shapes  []any  // values of the types that it may have
+}
+
+var (
+	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
+	openCodes  = []engine.Code{engine.CodeInternal, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
+	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, codeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType}
+
+	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
+)
+
+// operations is everything that route knows.
+var operations = []operation{
+	{
+		method: "post", path: "/v1/", id: "execute", tag: "Tasks", task: true,
+		summary: "Play a task",
+		doc: "Plays a list of actions in a browser and answers with how it ended. A task that was played is a 200, whether its actions worked or not. " +
+			"With `async` the answer comes as soon as a worker has the task. `POST /v1/execute` is the same.",
+		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}},
+		answers: []reply{{200, "The task was played, or was started.", "", []any{answer{}, started{}}}, {408, "The task's time was over.", "", []any{answer{}}}, {413, "The request, or the task's result, is too large.", "", []any{refusal{}, answer{}}}, {500, "The service failed.", "", []any{refusal{}, answer{}}}},
+		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
+			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
+			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeNoQuorum}, bodyCodes...),
+	},
+	{
+		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,
+		summary: "Check a task",
+		doc:     "Says what is wrong with a task, which plan it needs and how long it can take. Plays nothing and counts nothing.",
+		answers: []reply{{200, "What was found; `valid` says whether the task would be taken.", "", []any{validation{}}}},
+		codes:   bodyCodes,
+	},
+	{
+		method: "get", path: "/v1/get-result", id: "getResult", tag: "Asynchronous tasks",
+		summary: "Ask what has become of a task",
+		doc:     "Tells whether an asynchronous task still runs, and how it ended. A result is kept for an hour.",
+		params: []param{
+			{"taskId", "query", "The task, as its start was answered.", `{"type":"string"}`, true},
+			{"wait", "query", "How long the answer may wait for the end of the task, in milliseconds.", `{"type":"integer","minimum":0,"maximum":60000,"default":0}`, false},
+		},
+		answers: []reply{{200, "The task runs, or has ended.", "", []any{pending{}, answer{}}}},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound},
+	},
+	{
+		method: "delete", path: "/v1/tasks/{taskId}", id: "cancelTask", tag: "Asynchronous tasks",
+		summary: "Cancel a task", doc: "Ends a task that waits or runs. For one that has ended, `cancelled` is false.",
+		params:  []param{taskParam},
+		answers: []reply{{200, "The task ends, or had ended before.", "", []any{cancelled{}}}},
+		codes:   []engine.Code{engine.CodeTaskNotFound},
+	},
+	{
+		method: "get", path: "/v1/tasks/{taskId}/events", id: "followTask", tag: "Asynchronous tasks",
+		summary: "Follow a task",
+		doc:     "Tells of each step as it ends, as server-sent events: `step` with a number as its id, and `end` with what a poll would answer.",
+		params:  []param{taskParam, {"Last-Event-ID", "header", "The last event that was received: the answer begins after it.", `{"type":"integer","minimum":0}`, false}},
+		answers: []reply{{200, "Events until the task has ended.", "text/event-stream", nil}},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound},
+	},
+	{
+		method: "get", path: "/v1/workers", id: "listWorkers", tag: "Account",
+		summary: "List the workers", doc: "Lists the workers that the account may use.",
+		answers: []reply{{200, "The workers, in the order of their names.", "", []any{workerList{}}}},
+	},
+	{
+		method: "get", path: "/v1/usage", id: "usage", tag: "Account",
+		summary: "Tell what the account has used", doc: "Tells what the account's plan allows and what the account has used of it today. Days are those of UTC.",
+		answers: []reply{{200, "What may be used and what was.", "", []any{used{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "get", path: "/files/{file}", id: "getFile", tag: "Files", open: true,
+		summary: "Fetch a picture or a download", doc: "The address is all that is needed: it has at least 128 random bits. Files are removed after a time that the operator sets.",
+		params:  []param{{"file", "path", "The end of the address that the task's result has.", `{"type":"string"}`, true}, {"Range", "header", "Part of the file.", `{"type":"string"}`, false}},
+		answers: []reply{{200, "The file.", "*/*", nil}, {206, "The part of the file.", "*/*", nil}},
+		codes:   []engine.Code{engine.CodeNotFound, codeRangeNotSatisfiable},
+	},
+	{
+		method: "get", path: "/healthz", id: "health", tag: "Service", open: true,
+		summary: "Tell that the service is alive", doc: "For what restarts the service when it does not answer.",
+		answers: []reply{{200, "It is.", "", []any{health{}}}},
+	},
+	{
+		method: "get", path: "/readyz", id: "ready", tag: "Service", open: true,
+		summary: "Tell whether a task would be taken", doc: "For what sends requests elsewhere.",
+		answers: []reply{{200, "It would.", "", []any{readiness{}}}, {503, "It would not.", "", []any{readiness{}}}},
+	},
+	{
+		method: "get", path: "/openapi.json", id: "openapi", tag: "Service", open: true,
+		summary: "This document", answers: []reply{{200, "The document.", "", []any{map[string]any{}}}},
+	},
+	{
+		method: "get", path: "/docs", id: "docs", tag: "Service", open: true,
+		summary: "This document for people", answers: []reply{{200, "A page.", "text/html", nil}},
+	},
+}
+
+const components = "#/components/schemas/"
+
+type fields = map[string]any
+
+// openAPI is the OpenAPI document of the API, made from the tables that
+// requests are read and answers are made with.
+var openAPI = sync.OnceValue(func() []byte {
+	r := reflector{schemas: fields{}}
+	for name, schema := range engine.Schemas(components) {
+		r.schemas[name] = schema
+	}
+	paths := fields{}
+	for _, o := range operations {
+		at, ok := paths[o.path].(fields)
+		if !ok {
+			at = fields{}
+			paths[o.path] = at
+		}
+		at[o.method] = o.describe(&r)
+	}
+	paths["/v1/execute"] = fields{"post": aliasOf(paths["/v1/"].(fields)["post"].(fields), "executeAlias")}
+	b, err := json.Marshal(fields{
+		"openapi":           "3.1.0",
+		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+		"info": fields{
+			"title": "Troupe", "version": "1", "license": fields{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+			"description": "Plays lists of browser actions over HTTP. Times are in milliseconds. Programs go by `code` of an error; `retryable` says that the same request may be sent again as it is.",
+		},
+		"servers":  []any{fields{"url": "/"}},
+		"security": []any{fields{"token": []any{}}},
+		"paths":    paths,
+		"components": fields{
+			"securitySchemes": fields{"token": fields{"type": "http", "scheme": "bearer"}},
+			"schemas":         r.schemas,
+			"headers": fields{
+				"X-Request-Id": fields{"description": "Names the request in the service's log.", "schema": fields{"type": "string"}},
+				"Retry-After":  fields{"description": "After how many seconds the request may be sent again. Only where it may.", "schema": fields{"type": "integer"}},
+			},
+		},
+	})
+	if err != nil {
+		panic(fmt.Errorf("make the OpenAPI document: %w", err))
+	}
+	return b
+})
+
+// aliasOf is the same operation under another name.
+func aliasOf(o fields, id string) fields {
+	alias := fields{}
+	for k, v := range o {
+		alias[k] = v
+	}
+	alias["operationId"] = id
+	alias["summary"] = o["summary"].(string) + " (the same)"
+	return alias
+}
+
+func (o *operation) describe(r *reflector) fields {
+	d := fields{"operationId": o.id, "summary": o.summary, "tags": []string{o.tag}, "responses": o.responses(r)}
+	if o.doc != "" {
+		d["description"] = o.doc
+	}
+	if o.open {
+		d["security"] = []any{}
+	}
+	var params []any
+	for _, p := range o.params {
+		params = append(params, fields{"name": p.name, "in": p.in, "description": p.doc, "required": p.required, "schema": json.RawMessage(p.schema)})
+	}
+	if params != nil {
+		d["parameters"] = params
+	}
+	if o.task {
+		task := fields{"$ref": components + "Task"}
+		d["requestBody"] = fields{"required": true, "content": fields{
+			"application/json": fields{"schema": task},
+			"multipart/form-data": fields{
+				"schema": fields{"type": "object", "required": []string{"payload"}, "additionalProperties": false, "properties": fields{
+					"payload": task,
+					"files":   fields{"type": "array", "description": "Files that actions name as $file:0, $file:1 and so on.", "maxItems": maxFiles, "items": fields{"type": "string", "contentMediaType": "application/octet-stream"}},
+				}},
+				"encoding": fields{"payload": fields{"contentType": "application/json"}},
+			},
+		}}
+	}
+	return d
+}
+
+// responses has the answers by status: what is told of refusals comes from the
+// table of codes.
+func (o *operation) responses(r *reflector) fields {
+	codes := tokenCodes
+	if o.open {
+		codes = openCodes
+	}
+	byStatus := map[int][]string{}
+	for _, c := range append(slices.Clone(codes), o.codes...) {
+		info := infoOf(c)
+		byStatus[info.Status] = append(byStatus[info.Status], fmt.Sprintf("`%s`: %s", c, info.Text))
+	}
+	all := fields{}
+	headers := fields{requestIDHeader: fields{"$ref": "#/components/headers/" + requestIDHeader}}
+	for status, texts := range byStatus {
+		h := fields{requestIDHeader: headers[requestIDHeader]}
+		h[fasthttp.HeaderRetryAfter] = fields{"$ref": "#/components/headers/" + fasthttp.HeaderRetryAfter}
+		all[strconv.Itoa(status)] = fields{
+			"description": strings.Join(texts, ". "), "headers": h,
+			"content": fields{"application/json": fields{"schema": r.anyOf(refusal{})}},
+		}
+	}
+	for _, a := range o.answers {
+		answer := fields{"description": a.doc, "headers": headers}
+		switch {
+		case a.content != "":
+			answer["content"] = fields{a.content: fields{"schema": fields{"type": "string"}}}
+		default:
+			answer["content"] = fields{"application/json": fields{"schema": r.anyOf(a.shapes...)}}
+		}
+		if refused := byStatus[a.status]; refused != nil && a.status != 408 {
+			shapes := a.shapes
+			if !slices.ContainsFunc(shapes, func(v any) bool { _, ok := v.(refusal); return ok }) {
+				shapes = append(slices.Clone(shapes), refusal{})
+			}
+			answer["description"] = a.doc + " " + strings.Join(refused, ". ")
+			answer["content"] = fields{"application/json": fields{"schema": r.anyOf(shapes...)}}
+		}
+		all[strconv.Itoa(a.status)] = answer
+	}
+	return all
+}

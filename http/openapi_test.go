@@ -1,0 +1,316 @@
+package http_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/tools/txtar"
+
+	"troupe/engine"
+	"troupe/http"
+)
+
+// document is the OpenAPI document, made strict: an answer with a field that it
+// does not name is not the answer that it documents.
+type document struct {
+	raw     map[string]any
+	schemas *jsonschema.Compiler
+}
+
+var openAPI = sync.OnceValue(func() *document {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(http.OpenAPI()))
+	if err != nil {
+		panic(err)
+	}
+	d := &document{raw: v.(map[string]any), schemas: jsonschema.NewCompiler()}
+	for _, s := range at(d.raw, "components", "schemas") {
+		if o := s.(map[string]any); o["type"] == "object" && o["additionalProperties"] == nil {
+			o["additionalProperties"] = false
+		}
+	}
+	if err := d.schemas.AddResource("openapi.json", v); err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// at goes down into a document.
+func at(v map[string]any, keys ...string) map[string]any {
+	for _, k := range keys {
+		v, _ = v[k].(map[string]any)
+	}
+	return v
+}
+
+func pointer(keys ...string) string {
+	var b strings.Builder
+	for _, k := range keys {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(k))
+	}
+	return b.String()
+}
+
+// check compares a body with the schema at a place of the document.
+func (d *document) check(body []byte, keys ...string) error {
+	s, err := d.schemas.Compile("openapi.json#" + pointer(keys...))
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
+
+// path finds what the document says of an address.
+func (d *document) path(target string) string {
+	target, _, _ = strings.Cut(target, "?")
+	paths := at(d.raw, "paths")
+	if paths[target] != nil {
+		return target
+	}
+	for p := range paths {
+		hole := regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`).ReplaceAllString(regexp.QuoteMeta(p), `[^/]+`)
+		if regexp.MustCompile("^" + hole + "$").MatchString(target) {
+			return p
+		}
+	}
+	return ""
+}
+
+// documented complains of an answer that is not as the document says.
+func documented(t testing.TB, method, target string, status int, contentType string, body []byte) {
+	t.Helper()
+	d, code := openAPI(), fmt.Sprint(status)
+	kind, _, _ := strings.Cut(contentType, ";")
+	path := d.path(target)
+	if target == "/v1" {
+		path = "/v1/"
+	}
+	op := at(d.raw, "paths", path, strings.ToLower(method))
+	if op == nil { // what is not documented may only be refused
+		if err := d.check(body, "components", "schemas", "Error"); err != nil || status != 404 && status != 405 && status != 401 {
+			t.Errorf("%s %s is not documented, and answers %d %s (%v)", method, target, status, body, err)
+		}
+		return
+	}
+	content := at(op, "responses", code, "content")
+	if content == nil {
+		t.Errorf("%s %s answers %d, which is not documented", method, path, status)
+		return
+	}
+	if content[kind] == nil && content["*/*"] == nil {
+		t.Errorf("%s %s answers %d as %s, which is not documented", method, path, status, contentType)
+		return
+	}
+	if kind != "application/json" {
+		return
+	}
+	if err := d.check(body, "paths", path, strings.ToLower(method), "responses", code, "content", kind, "schema"); err != nil {
+		t.Errorf("%s %s answers %d with %s, which is not as documented: %v", method, path, status, body, err)
+	}
+}
+
+// TestOpenAPIIsValid: a validator that others wrote takes the document.
+func TestOpenAPIIsValid(t *testing.T) {
+	load := func(b []byte) error {
+		doc, err := openapi3.NewLoader().LoadFromData(b)
+		if err != nil {
+			return err
+		}
+		if !doc.IsOpenAPI31OrLater() {
+			return fmt.Errorf("it is of version %s", doc.OpenAPI)
+		}
+		return doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation(), openapi3.EnableMultiError())
+	}
+	if err := load(http.OpenAPI()); err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range []struct{ old, now string }{
+		{`"in":"query"`, `"in":"qurey"`},
+		{`#/components/schemas/Error"`, `#/components/schemas/Eror"`},
+		{`"type":"boolean"`, `"type":"bool"`},
+		{`"description":"The file."`, `"descripton":"The file."`},
+		{`"operationId":"validate"`, `"operationId":"execute"`},
+	} {
+		b := strings.Replace(string(http.OpenAPI()), broken.old, broken.now, 1)
+		if b == string(http.OpenAPI()) || load([]byte(b)) == nil {
+			t.Errorf("with %s the document is valid", broken.now)
+		}
+	}
+}
+
+// TestOpenAPIKnowsEveryRoute: each case of route is documented, and each
+// documented address answers.
+func TestOpenAPIKnowsEveryRoute(t *testing.T) {
+	source, err := os.ReadFile("routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(source), ") route(")
+	body, _, _ = strings.Cut(body, "\n}\n")
+	paths := at(openAPI().raw, "paths")
+	for _, m := range regexp.MustCompile(`"(/[a-z0-9./-]+)"`).FindAllStringSubmatch(body, -1) {
+		if m[1] != "/v1" && m[1] != "/events" && paths[m[1]] == nil {
+			t.Errorf("%s is not documented", m[1])
+		}
+	}
+	e := open(t, &company{}, func(c *http.Config) { c.Files, c.Counts = newShelf(), counts(3) })
+	for path, v := range paths {
+		for method := range v.(map[string]any) {
+			req, _ := nethttp.NewRequest(strings.ToUpper(method), "http://"+e.addr+strings.NewReplacer("{taskId}", "t1", "{file}", "f1").Replace(path), nil)
+			req.Header.Set("Authorization", "Bearer good")
+			r, err := new(nethttp.Transport).RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := io.ReadAll(r.Body)
+			r.Body.Close()
+			documented(t, strings.ToUpper(method), req.URL.Path, r.StatusCode, r.Header.Get("Content-Type"), b)
+			if r.StatusCode == 404 && bytes.Contains(b, []byte("There is nothing here")) {
+				t.Errorf("%s %s is documented, and is not there", method, path)
+			}
+		}
+	}
+}
+
+// TestOpenAPITakesEveryTask: whatever the service takes is valid by the
+// document, and what the document refuses the service refuses.
+func TestOpenAPITakesEveryTask(t *testing.T) {
+	files, _ := filepath.Glob("../engine/testdata/*.txtar")
+	taken, seen := 0, map[string]bool{}
+	for _, name := range files {
+		ar, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range ar.Files {
+			if !strings.HasPrefix(f.Name, "case ") {
+				continue
+			}
+			body := []byte(strings.NewReplacer("{{url}}", "http://a.test", "{{other}}", "http://b.test", "{{soon}}", "1900000000").Replace(string(f.Data)))
+			task, err := engine.Parse(body, []engine.Upload{{Name: "a"}, {Name: "b"}, {Name: "c"}})
+			if err != nil {
+				continue
+			}
+			taken++
+			for _, s := range task.Steps {
+				seen[s.Name()] = true
+			}
+			if err := openAPI().check(body, "components", "schemas", "Task"); err != nil {
+				t.Errorf("%s: %s is not valid by the document: %v\n%s", name, f.Name, err, body)
+			}
+		}
+	}
+	for _, name := range engine.ActionNames() {
+		if !seen[name] {
+			t.Errorf("no task was tried with %s", name)
+		}
+	}
+	if taken < 300 {
+		t.Errorf("only %d tasks were tried", taken)
+	}
+	for _, task := range []string{
+		`{"actions":[{"clik":"a"}]}`, `{"actions":[{"click":""}]}`, `{"actions":[{"click":"a","wait":1}]}`, `{"actions":[{"fill":["a"]}]}`, `{"actions":[{}]}`,
+		`{"actions":[{"click":"a","options":{"timout":1}}]}`, `{"actions":[{"find":"a","options":{"save":"1a"}}]}`, `{"actions":[{"click":"a","options":{"timeout":0}}]}`,
+		`{"action":[]}`, `{"timeout":-1,"actions":[{"wait":1}]}`, `{"queueTimeout":120001,"actions":[{"wait":1}]}`, `{"session":{"preserv":true},"actions":[{"wait":1}]}`,
+		`{"config":{"trace":"yes"},"actions":[{"wait":1}]}`, `{"actions":[{"loop":{"do":[]}}]}`, `{"actions":[{"loop":{"repeat":1,"each":"a","do":[]}}]}`,
+		`{"actions":[{"if":{"condition":{"cached":"a","operator":"~"},"then":[]}}]}`, `{"session":{"timeout":59999},"actions":[{"wait":1}]}`, `[]`,
+	} {
+		if openAPI().check([]byte(task), "components", "schemas", "Task") == nil {
+			t.Errorf("%s is valid by the document", task)
+		}
+		if _, err := engine.Parse([]byte(task), nil); err == nil {
+			t.Errorf("%s is valid", task)
+		}
+	}
+	// Null is what many clients send for "not set".
+	null := `{"actions":[{"wait":1}],"workerId":null,"timeout":null,"queueTimeout":null,"config":null,"session":null,"async":null}`
+	if _, err := engine.Parse([]byte(null), nil); err != nil {
+		t.Error(err)
+	}
+	if err := openAPI().check([]byte(null), "components", "schemas", "Task"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDocsPage: the page is one file without scripts, links to what is in it,
+// and shows every operation and action.
+func TestDocsPage(t *testing.T) {
+	e := open(t, &company{})
+	r, err := nethttp.Get("http://" + e.addr + "/docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != 200 {
+		t.Fatal(r.StatusCode, err)
+	}
+	page := string(b)
+	if p := r.Header.Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'none'; style-src 'sha256-") || strings.Contains(p, "unsafe") {
+		t.Errorf("the policy is %q", p)
+	}
+	for _, bad := range []string{"<script", "http://" + e.addr, " style=", "<img", "<link", "ZgotmplZ", "&lt;nil&gt;"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+	ids := map[string]int{}
+	for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		ids[m[1]]++
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%d places are called %s", n, id)
+		}
+	}
+	for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] == 0 {
+			t.Errorf("a link leads to #%s, which is not there", m[1])
+		}
+	}
+	want := engine.ActionNames()
+	for _, path := range at(openAPI().raw, "paths") {
+		for _, op := range path.(map[string]any) {
+			id := op.(map[string]any)["operationId"].(string)
+			if id != "executeAlias" {
+				want = append(want, id)
+			}
+		}
+	}
+	slices.Sort(want)
+	for _, id := range want {
+		if ids[id] == 0 {
+			t.Errorf("%s is not shown", id)
+		}
+	}
+}
+
+// TestOpenAPIIsServed: what is served is the document.
+func TestOpenAPIIsServed(t *testing.T) {
+	e := open(t, &company{})
+	r, err := nethttp.Get("http://" + e.addr + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, _ := io.ReadAll(r.Body)
+	if !json.Valid(b) || !bytes.Equal(b, http.OpenAPI()) || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		t.Errorf("%d %s: %.100s", r.StatusCode, r.Header.Get("Content-Type"), b)
+	}
+}

@@ -1,0 +1,132 @@
+package http
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// named is what the types on the wire are called in documents.
+var named = map[reflect.Type]string{
+	reflect.TypeFor[answer]():            "Result",
+	reflect.TypeFor[failure]():           "Failure",
+	reflect.TypeFor[refusal]():           "Error",
+	reflect.TypeFor[engine.Fault]():      "Fault",
+	reflect.TypeFor[engine.Warning]():    "Warning",
+	reflect.TypeFor[engine.StepReport](): "Step",
+	reflect.TypeFor[engine.Code]():       "Code",
+	reflect.TypeFor[engine.Plan]():       "Plan",
+	reflect.TypeFor[actors.State]():      "WorkerState",
+	reflect.TypeFor[actors.TaskStatus](): "TaskStatus",
+	reflect.TypeFor[started]():           "Started",
+	reflect.TypeFor[pending]():           "Pending",
+	reflect.TypeFor[cancelled]():         "Cancelled",
+	reflect.TypeFor[validation]():        "Validation",
+	reflect.TypeFor[planNeed]():          "PlanNeed",
+	reflect.TypeFor[timeNeed]():          "TimeNeed",
+	reflect.TypeFor[workerList]():        "Workers",
+	reflect.TypeFor[worker]():            "Worker",
+	reflect.TypeFor[used]():              "Usage",
+	reflect.TypeFor[planLimits]():        "PlanLimits",
+	reflect.TypeFor[health]():            "Health",
+	reflect.TypeFor[readiness]():         "Readiness",
+}
+
+// words are the types that have a few values only.
+var words = map[reflect.Type]func() any{
+	reflect.TypeFor[engine.Code](): func() any {
+		all := make([]engine.Code, len(codes))
+		for i, c := range codes {
+			all[i] = c.Code
+		}
+		return all
+	},
+	reflect.TypeFor[engine.Plan]():  func() any { return engine.Plans },
+	reflect.TypeFor[actors.State](): func() any { return []actors.State{actors.Online, actors.Reserved, actors.Busy, actors.Offline} },
+	reflect.TypeFor[actors.TaskStatus](): func() any {
+		return []actors.TaskStatus{actors.TaskPending, actors.TaskComplete, actors.TaskFailed}
+	},
+}
+
+// reflector makes JSON Schemas of the types that answers are made of, so that
+// what is documented is what is sent.
+type reflector struct{ schemas fields }
+
+// anyOf is the schema of a value of one of the types.
+func (r *reflector) anyOf(values ...any) any {
+	var all []any
+	for _, v := range values {
+		all = append(all, r.schema(reflect.TypeOf(v)))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return fields{"anyOf": all}
+}
+
+func (r *reflector) schema(t reflect.Type) any {
+	name, ok := named[t]
+	if !ok {
+		return r.plain(t)
+	}
+	if _, known := r.schemas[name]; !known {
+		r.schemas[name] = nil // while it is made, it may refer to itself
+		r.schemas[name] = r.plain(t)
+	}
+	return fields{"$ref": components + name}
+}
+
+func (r *reflector) plain(t reflect.Type) any {
+	if of := words[t]; of != nil {
+		return fields{"type": "string", "enum": of()}
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return fields{} // any JSON
+	case t.Kind() == reflect.Pointer:
+		return r.schema(t.Elem())
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return fields{"type": "boolean"}
+	case reflect.String:
+		return fields{"type": "string"}
+	case reflect.Int, reflect.Int64:
+		return fields{"type": "integer"}
+	case reflect.Float64:
+		return fields{"type": "number"}
+	case reflect.Slice:
+		return fields{"type": "array", "items": r.schema(t.Elem())}
+	case reflect.Map:
+		return fields{"type": "object"}
+	case reflect.Struct:
+		return r.object(t)
+	}
+	panic("http: no schema for " + t.String())
+}
+
+// object is the schema of a struct. What may be left out is not required; what
+// may be missing and is not left out is null.
+func (r *reflector) object(t reflect.Type) any {
+	properties, required := fields{}, []string{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		schema := r.schema(f.Type)
+		omitted := strings.Contains(options, "omitempty")
+		if f.Type.Kind() == reflect.Pointer && !omitted {
+			schema = fields{"anyOf": []any{schema, fields{"type": "null"}}}
+		}
+		properties[name] = schema
+		if !omitted {
+			required = append(required, name)
+		}
+	}
+	return fields{"type": "object", "properties": properties, "required": required}
+}
