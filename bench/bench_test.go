@@ -205,7 +205,7 @@ func TestDraw(t *testing.T) {
 	}
 	// The first value of the first series: half a decade above the bottom of
 	// four, at the left edge.
-	if want := `cx="64.0" cy="231.5"`; !strings.Contains(svg, want) {
+	if want := `cx="64.0" cy="234.6"`; !strings.Contains(svg, want) {
 		t.Errorf("want a point at %s in\n%s", want, svg)
 	}
 }

@@ -28,7 +28,7 @@ func (c *chart) add(x float64, values ...float64) {
 // Sizes of a diagram in pixels: the whole, and what is around its area.
 const (
 	chartWidth, chartHeight = 420, 320
-	left, right, top, below = 64, 20, 40, 48
+	left, right, top, below = 64, 20, 58, 48
 )
 
 // colours can be told apart by people who see fewer of them, too, and on a dark
