@@ -29,10 +29,11 @@ type holding struct {
 // runFlat plays very many tasks and looks at what the service holds before,
 // meanwhile and afterwards.
 func runFlat(b *bench, p *part) error {
-	tasks, each := 10000, 2000
+	tasks := b.tasks
 	if b.quick {
-		tasks, each = 200, 100
+		tasks = min(tasks, 200)
 	}
+	each := max(1, tasks/5)
 	n := runtime.NumCPU()
 	dir, tokens, err := serviceData(b)
 	if err != nil {

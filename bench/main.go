@@ -47,6 +47,8 @@ func main() {
 	flag.BoolVar(&b.quick, "quick", os.Getenv("QUICK") != "", "a short look")
 	flag.BoolVar(&b.withPeers, "peers", true, "measure servers around Puppeteer and Playwright, too, which need npm")
 	flag.StringVar(&b.plot, "plot", "", "with scale: draw a diagram into this file (SVG)")
+	flag.IntVar(&b.rounds, "rounds", 3, "with tasks: how often each side takes its turn")
+	flag.IntVar(&b.tasks, "tasks", 10000, "with flat: how many")
 	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()
 	var err error

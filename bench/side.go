@@ -59,6 +59,8 @@ type bench struct {
 	site      string          // address of the pages
 	quick     bool
 	withPeers bool
+	rounds    int // of tasks
+	tasks     int // that flat plays
 	idle      time.Duration
 	folders   int
 }

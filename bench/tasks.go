@@ -90,7 +90,7 @@ func names(kinds []kind) (all []string) {
 
 // runTasks measures all workloads on all sides, round by round in turn.
 func runTasks(b *bench, p *part) error {
-	groups, rounds, window := plan(b.withPeers), 3, 600*time.Millisecond
+	groups, rounds, window := plan(b.withPeers), b.rounds, 600*time.Millisecond
 	if b.quick {
 		groups, rounds, window = quickPlan(b.withPeers), 1, 500*time.Millisecond
 	}

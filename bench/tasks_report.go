@@ -8,7 +8,7 @@ import (
 // reportTasks writes down what was measured: first what was aimed at, then all
 // of it.
 func reportTasks(b *bench, p *part, groups []group, r *results, rounds int, window time.Duration) {
-	p.say("%d rounds. Idle: 2 to 4 tasks a round, %v between two. Load: %v a round. Times in ms; CPU is processor time in ms a task over the whole process tree, the cleaning after the answer included; own CPU is that of the server's process without its browsers. Ratios are troupe ÷ the other: below 1, troupe needs less.", rounds, b.idle, window)
+	p.say("Rounds: %d. Idle: 2 to 4 tasks a round, %v between two. Load: %v a round. Times in ms; CPU is processor time in ms a task over the whole process tree, the cleaning after the answer included; own CPU is that of the server's process without its browsers. Ratios are troupe ÷ the other: below 1, troupe needs less.", rounds, b.idle, window)
 	p.say("### Aims")
 	p.add(aims(r))
 	for _, g := range groups {

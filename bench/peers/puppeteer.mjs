@@ -25,7 +25,9 @@ const driver = {
   async slot(i) {
     const browser = shared ?? (await launch(i));
     if (!shared) browsers.push(browser);
-    return { browser, page: fresh ? null : await browser.newPage() };
+    const slot = { browser };
+    if (!fresh) slot.page = await driver.page(slot);
+    return slot;
   },
   async page(slot) {
     slot.context = await slot.browser.createBrowserContext();
