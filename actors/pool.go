@@ -84,6 +84,10 @@ func (p *pool) Receive(ctx actor.Context) {
 	default:
 		return
 	}
+	if p.roster.opened {
+		p.roster.opened = false
+		p.serveAll(ctx)
+	}
 	p.checkRemovals(ctx)
 	p.publish()
 }

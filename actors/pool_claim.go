@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -65,6 +66,9 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 	if !s.heard {
 		return s, refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.order))
 	}
+	if !p.mayLodge(s, j) {
+		return s, refuse(engine.CodeWorkerBusy, "its browser serves another account")
+	}
 	if s.job != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
 		if j.order.ID != "" && j.order.ID != s.note.Session {
@@ -86,7 +90,7 @@ func (p *pool) routeFree(j *job) (*seat, *Refusal) {
 			return nil, p.sessionLimit(j)
 		}
 	}
-	if s := p.roster.free(j.account(), shared); s != nil {
+	if s := p.roster.free(j.account(), shared, func(s *seat) bool { return p.mayLodge(s, j) }); s != nil {
 		return s, nil
 	}
 	return nil, refuse(engine.CodeNoWorkerAvailable, fmt.Sprintf(
@@ -106,6 +110,27 @@ func (p *pool) mayTake(s *seat, j *job) bool {
 	}
 	some, shared := p.mayOpen(j)
 	return some && (shared || s.spec.Owner != "")
+}
+
+// mayLodge reports whether a job may go to a worker that shares its browser. A
+// browser that is kept for an account takes no more of its tasks while another
+// account waits, or that one might wait for ever; but who has a session there
+// keeps it anyway.
+func (p *pool) mayLodge(s *seat, j *job) bool {
+	l := s.lodging
+	if l == nil || l.guest == "" || l.stays && l.guest == j.account() {
+		return true
+	}
+	return l.guest == j.account() && !p.awaited(l, j.account())
+}
+
+// awaited reports whether another account waits for what a browser's workers
+// could give it.
+func (p *pool) awaited(l *lodging, account string) bool {
+	if p.queue.others("", account) {
+		return true
+	}
+	return slices.ContainsFunc(l.seats, func(s *seat) bool { return p.queue.others(s.spec.ID, account) })
 }
 
 func (p *pool) sessionLimit(j *job) *Refusal {

@@ -44,6 +44,16 @@ func (q *queue) len() int { return len(q.waiters) }
 // of returns how many requests of the account wait.
 func (q *queue) of(account string) int { return q.number[account] }
 
+// others reports whether requests of another account wait for a target.
+func (q *queue) others(target, account string) bool {
+	lanes := q.lanes[target]
+	n := len(lanes)
+	if lanes[account] != nil {
+		n--
+	}
+	return n > 0
+}
+
 // add puts a waiter at the end of its lane, or where it was before if a worker
 // had it already and sent it back.
 func (q *queue) add(w *waiter) {

@@ -31,6 +31,9 @@ type seat struct {
 	in     *list.List // the list of free workers it stands in
 	at     *list.Element
 	holder string // the account whose session it counts for
+
+	lodging *lodging // the browser that it shares; nil: it has its own
+	last    string   // the account whose task it was sent last
 }
 
 // roster is all the workers of the node, in the orders that selecting needs.
@@ -43,7 +46,9 @@ type roster struct {
 	cleaning map[string]*list.List // free workers that are not clean yet, by owner
 	sessions map[string]*seat
 	held     map[string]map[*seat]bool // by account: seats with a session, or with a claim that opens one
-	shared   int                       // workers without an owner that stay
+	lodgings map[string]*lodging
+	opened   bool // workers of shared browsers may be open to those they were not open to
+	shared   int  // workers without an owner that stay
 	owned    map[string]int
 	states   map[State]int
 }
@@ -51,7 +56,7 @@ type roster struct {
 func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Time) *roster {
 	r := &roster{
 		seats: map[string]*seat{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
-		sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[State]int{},
+		lodgings: map[string]*lodging{}, sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[State]int{},
 	}
 	for _, spec := range specs {
 		r.add(spec, pid(spec), now)
@@ -66,6 +71,13 @@ func (r *roster) add(spec WorkerSpec, pid *actor.PID, now time.Time) *seat {
 	r.all = append(r.all, s)
 	r.states[Offline]++
 	r.count(s, 1)
+	if spec.Browser != "" {
+		if r.lodgings[spec.Browser] == nil {
+			r.lodgings[spec.Browser] = new(lodging)
+		}
+		s.lodging = r.lodgings[spec.Browser]
+		s.lodging.seats = append(s.lodging.seats, s)
+	}
 	return s
 }
 
@@ -87,6 +99,9 @@ func (r *roster) stay(s *seat) {
 // drop takes away the seat of a worker that has left.
 func (r *roster) drop(s *seat) {
 	delete(r.seats, s.spec.ID)
+	if l := s.lodging; l != nil {
+		l.seats = slices.DeleteFunc(l.seats, func(o *seat) bool { return o == s })
+	}
 	r.all = slices.DeleteFunc(r.all, func(o *seat) bool { return o == s })
 	r.states[s.note.State]--
 	if s.note.Session != "" {
@@ -146,7 +161,7 @@ func (r *roster) apply(n note, now time.Time) (s *seat, over *job) {
 // assign notes that a claim was sent.
 func (r *roster) assign(s *seat, j *job) {
 	s.seq++
-	s.job, j.seat = j, s
+	s.job, j.seat, s.last = j, s, j.account()
 	r.settle(s)
 }
 
@@ -161,6 +176,13 @@ func (r *roster) release(j *job) {
 
 // settle puts a seat where it belongs after a change.
 func (r *roster) settle(s *seat) {
+	r.lodge(s)
+	r.place(s)
+	r.hold(s)
+}
+
+// place puts a seat into the list of free workers that it belongs to.
+func (r *roster) place(s *seat) {
 	want := r.listOf(s)
 	if s.in != want {
 		if s.in != nil {
@@ -171,6 +193,10 @@ func (r *roster) settle(s *seat) {
 			s.at = insert(want, s)
 		}
 	}
+}
+
+// hold counts a seat for the account whose session it has or is to get.
+func (r *roster) hold(s *seat) {
 	holder := s.note.Holder
 	if holder == "" && s.job != nil && s.job.opens() {
 		holder = s.job.account()
@@ -200,10 +226,14 @@ func (r *roster) listOf(s *seat) *list.List {
 	case !s.note.Ready:
 		lists = r.cleaning
 	}
-	l := lists[s.spec.Owner]
+	who := s.spec.Owner
+	if s.lodging != nil && s.lodging.guest != "" {
+		who = kept(s.lodging.guest)
+	}
+	l := lists[who]
 	if l == nil {
 		l = list.New()
-		lists[s.spec.Owner] = l
+		lists[who] = l
 	}
 	return l
 }
@@ -225,20 +255,29 @@ func insert(l *list.List, s *seat) *list.Element {
 // free selects a worker for an account: one that is ready before one that is
 // being cleaned, its own before a shared one. Of the ready ones the last used
 // comes first, of the others the one that is cleaned the longest. Shared ones
-// are left out when the account may reserve no more of them.
-func (r *roster) free(account string, shared bool) *seat {
-	owners := []string{account, ""}
+// are left out when the account may reserve no more of them; among these, those
+// of a browser that is kept for the account come first, where it may lodge.
+func (r *roster) free(account string, shared bool, lodge func(*seat) bool) *seat {
+	owners := []string{account, kept(account), ""}
 	if !shared {
 		owners = owners[:1]
 	}
 	for _, owner := range owners {
-		if l := r.ready[owner]; l != nil && l.Len() > 0 {
-			return l.Front().Value.(*seat)
+		if l := r.ready[owner]; l != nil {
+			for e := l.Front(); e != nil; e = e.Next() {
+				if s := e.Value.(*seat); lodge(s) {
+					return s
+				}
+			}
 		}
 	}
 	for _, owner := range owners {
-		if l := r.cleaning[owner]; l != nil && l.Len() > 0 {
-			return l.Back().Value.(*seat)
+		if l := r.cleaning[owner]; l != nil {
+			for e := l.Back(); e != nil; e = e.Prev() {
+				if s := e.Value.(*seat); lodge(s) {
+					return s
+				}
+			}
 		}
 	}
 	return nil

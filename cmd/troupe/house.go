@@ -27,8 +27,9 @@ type chromium struct {
 }
 
 // engine wires the browsers to their way out. The sandbox may be given up where
-// it does not work only if soft is true. The caller closes the proxy.
-func (c *chromium) engine(dir string, soft bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
+// it does not work only if soft is true; shares names the browser that a worker
+// shares, or is nil. The caller closes the proxy.
+func (c *chromium) engine(dir string, soft bool, shares func(worker string) string, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
 	program := c.Browser
 	if program == "" {
 		var err error
@@ -49,7 +50,7 @@ func (c *chromium) engine(dir string, soft bool, log zerolog.Logger) (engine.Eng
 	}
 	chromium := func(noSandbox bool) *engine.Chromium {
 		e := engine.NewChromium(browser.Options{Path: program, Dir: dir, NoSandbox: noSandbox, Log: log}, proxy)
-		e.NoBypass = !c.Challenge
+		e.NoBypass, e.Group = !c.Challenge, shares
 		return e
 	}
 	first := chromium(c.NoSandbox)

@@ -33,13 +33,14 @@ type serveCommand struct {
 	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
 	Log       logFlags      `embed:"" prefix:"log-"`
 	Chromium  chromium      `embed:""`
+	Sharing   sharing       `embed:""`
 
 	limits map[engine.Plan]engine.Limits
 }
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := c.Listening.check(); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check()); err != nil {
 		return err
 	}
 	switch {
@@ -148,7 +149,8 @@ func (s *service) start(addr net.Addr) (err error) {
 	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
 		s.log.Warn().Err(err).Int("ended", n).Msg("browsers of a killed service were left")
 	}
-	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), s.log)
+	workers, shares := s.Sharing.workers(s.Workers)
+	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), shares, s.log)
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	}
 	s.node, err = actors.Start(actors.Config{
 		Engine: eng, Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
-		Workers: actors.SharedWorkers("", s.Workers), Log: s.log,
+		Workers: workers, Log: s.log,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,56 @@
+package actors
+
+// lodging is a browser that several workers share. They serve one account at a
+// time: their contexts share no page, but the browser's own process and one
+// clipboard.
+type lodging struct {
+	seats []*seat
+	guest string // the account whose tasks, sessions or remains are in the browser; empty: none
+	stays bool   // a session is among them
+}
+
+// guest is the account that a worker keeps its browser for: that of its task or
+// session, or of the task that it is not yet clean of.
+func (s *seat) guest() (account string, stays bool) {
+	switch {
+	case s.note.Holder != "":
+		return s.note.Holder, true
+	case s.job != nil:
+		return s.job.account(), s.job.opens()
+	case s.note.State == Online && !s.note.Ready:
+		return s.last, false
+	}
+	return "", false
+}
+
+// open reports whether an account's tasks may go to a worker now.
+func (s *seat) open(account string) bool {
+	return s.lodging == nil || s.lodging.guest == "" || s.lodging.guest == account
+}
+
+// lodge finds out for whom a worker's browser is kept now. It moves the other
+// workers of the browser to where they belong then.
+func (r *roster) lodge(s *seat) {
+	l := s.lodging
+	if l == nil {
+		return
+	}
+	was := l.guest
+	l.guest, l.stays = "", false
+	for _, o := range l.seats {
+		if g, stays := o.guest(); g != "" {
+			l.guest, l.stays = g, l.stays || stays
+		}
+	}
+	if l.guest == was {
+		return
+	}
+	r.opened = true
+	for _, o := range l.seats {
+		r.place(o)
+	}
+}
+
+// kept is the name of the list of those free workers whose browser is kept for
+// an account. No account's own name begins so.
+func kept(account string) string { return "\x00" + account }

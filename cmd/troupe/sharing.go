@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strconv"
+
+	"troupe/actors"
+)
+
+// sharing is how workers share browsers, as flags.
+type sharing struct {
+	WorkersPerBrowser            int  `default:"1" help:"Workers that share one browser: less memory for each, and a crash takes all of them. Default: 1."`
+	ShareBrowsersBetweenAccounts bool `help:"Let workers that share a browser serve several accounts at once."`
+}
+
+func (s *sharing) check() error {
+	if s.WorkersPerBrowser < 1 || s.WorkersPerBrowser > 64 {
+		return usage("--workers-per-browser is %d: want 1 to 64", s.WorkersPerBrowser)
+	}
+	if s.ShareBrowsersBetweenAccounts && s.WorkersPerBrowser == 1 {
+		return usage("--share-browsers-between-accounts needs --workers-per-browser above 1")
+	}
+	return nil
+}
+
+// workers are n shared workers, and which browser each of them is in. Workers
+// that are not among them have a browser of their own.
+func (s *sharing) workers(n int) ([]actors.WorkerSpec, func(worker string) string) {
+	specs := actors.SharedWorkers("", n)
+	if s.WorkersPerBrowser == 1 {
+		return specs, nil
+	}
+	in := make(map[string]string, n)
+	for i := range specs {
+		name := "browser-" + strconv.Itoa(i/s.WorkersPerBrowser+1)
+		in[specs[i].ID] = name
+		if !s.ShareBrowsersBetweenAccounts {
+			specs[i].Browser = name
+		}
+	}
+	return specs, func(worker string) string { return in[worker] }
+}
