@@ -72,7 +72,8 @@ type Cancelled struct{ Found bool }
 // ListWorkers asks for the workers that an account may see. Reply: [Workers].
 type ListWorkers struct{ Account Account }
 
-// Workers answers [ListWorkers], in the order of their names.
+// Workers answers [ListWorkers] and [SurveyWorkers]: those of the configuration,
+// then the others as they were added.
 type Workers struct{ Workers []WorkerInfo }
 
 // WorkerInfo is what others may know of a worker.

@@ -96,7 +96,7 @@ var operations = []operation{
 	{
 		method: "get", path: "/v1/workers", id: "listWorkers", tag: "Account",
 		summary: "List the workers", doc: "Lists the workers that the account may use.",
-		answers: []reply{{200, "The workers, in the order of their names.", "", []any{workerList{}}}},
+		answers: []reply{{200, "The workers: those that come with the service, then the added ones, oldest first.", "", []any{workerList{}}}},
 	},
 	{
 		method: "get", path: "/v1/usage", id: "usage", tag: "Account",

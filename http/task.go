@@ -114,13 +114,14 @@ type workerList struct {
 }
 
 type worker struct {
-	ID      string       `json:"workerId"`
-	Name    string       `json:"workerName"`
-	State   actors.State `json:"state"`
-	Since   string       `json:"since"`
-	Shared  bool         `json:"shared"`
-	Session string       `json:"sessionId,omitempty"`
-	Task    string       `json:"taskId,omitempty"`
+	ID       string       `json:"workerId"`
+	Name     string       `json:"workerName"`
+	State    actors.State `json:"state"`
+	Since    string       `json:"since"`
+	Shared   bool         `json:"shared"`
+	Session  string       `json:"sessionId,omitempty"`
+	Task     string       `json:"taskId,omitempty"`
+	Draining bool         `json:"draining,omitempty"` // it takes no more tasks
 }
 
 // workers lists the workers that the account may see.
@@ -135,7 +136,7 @@ func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	for _, w := range found.Workers {
 		list = append(list, worker{
 			ID: w.ID, Name: w.Name, State: w.State, Since: w.Since.UTC().Format(time.RFC3339Nano),
-			Shared: w.Owner == "", Session: w.Session, Task: w.TaskID,
+			Shared: w.Owner == "", Session: w.Session, Task: w.TaskID, Draining: w.Draining,
 		})
 	}
 	sendJSON(ctx, fasthttp.StatusOK, workerList{true, list})
