@@ -9,55 +9,18 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
-
-	"troupe/engine"
-	"troupe/persistence"
 )
 
-// Ledger is what issuing tokens needs of the accounts. [persistence.Accounts]
-// is one.
-type Ledger interface {
-	ByName(ctx context.Context, name string) (persistence.Account, error)
-	Create(ctx context.Context, name, plan string) (persistence.Account, error)
-	CreateToken(ctx context.Context, account string) (string, persistence.Token, error)
-}
-
-// IssueToken makes a token for the account of a name. An account that does not
-// exist is created, which takes a plan. One that exists keeps its plan: naming
-// another one is an error, because whoever does so expects what they will not
-// get.
-func IssueToken(ctx context.Context, l Ledger, name, plan string) (string, error) {
-	if plan != "" {
-		if _, err := engine.ParsePlan(plan); err != nil {
-			return "", err
-		}
-	}
-	account, err := l.ByName(ctx, name)
-	switch {
-	case errors.Is(err, persistence.ErrNotFound) && plan == "":
-		return "", fmt.Errorf("there is no account %q: name a plan to create it", name)
-	case errors.Is(err, persistence.ErrNotFound):
-		account, err = l.Create(ctx, name, plan)
-	}
-	if err != nil {
-		return "", err
-	}
-	if plan != "" && account.Plan != plan {
-		return "", fmt.Errorf("account %q has the plan %s, not %s: leave the plan out to make a token for it", name, account.Plan, plan)
-	}
-	token, _, err := l.CreateToken(ctx, account.ID)
-	return token, err
-}
-
-// Admin answers the operator's commands over a socket in the data folder while
-// the service runs, and so holds the store. Who may open the socket may do
-// anything: it belongs to the service's user alone.
+// Admin answers the operator's orders over a socket in the data folder while the
+// service runs, and so holds the store. Who may open the socket may do anything:
+// it belongs to the service's user alone.
 type Admin struct {
-	ledger Ledger
+	office *Office
 	log    zerolog.Logger
 	server *fasthttp.Server
 	path   string
@@ -66,25 +29,10 @@ type Admin struct {
 // longestSocket is the longest path that every system takes for a socket.
 const longestSocket = 103
 
-// tokenPath is where tokens are made; further commands get paths beside it.
-const tokenPath = "/token"
-
-// tokenOrder asks for a token, tokenMade is the answer.
-type (
-	tokenOrder struct {
-		Account string `json:"account"`
-		Plan    string `json:"plan,omitempty"`
-	}
-	tokenMade struct {
-		Token string `json:"token,omitempty"`
-		Error string `json:"error,omitempty"`
-	}
-)
-
 // OpenAdmin starts to answer on a socket. A socket that a killed service left
 // there is replaced: the caller holds the data folder's lock, so nobody else
 // can be listening.
-func OpenAdmin(path string, l Ledger, log zerolog.Logger) (*Admin, error) {
+func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
 	if len(path) > longestSocket {
 		return nil, fmt.Errorf("listen on %s: the path has %d characters, and sockets take %d: choose a shorter data folder",
 			path, len(path), longestSocket)
@@ -99,7 +47,7 @@ func OpenAdmin(path string, l Ledger, log zerolog.Logger) (*Admin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on the private socket: %w", err)
 	}
-	a := &Admin{ledger: l, log: log, path: path}
+	a := &Admin{office: o, log: log, path: path}
 	a.server = &fasthttp.Server{
 		Handler: a.handle, Logger: printer{log}, NoDefaultServerHeader: true,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: 64 << 10,
@@ -127,65 +75,84 @@ func (a *Admin) Close() error {
 	return nil
 }
 
+// carried is the answer to an order: what it gave, or a sentence that says why
+// nothing was done.
+type carried struct {
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
 func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
 	defer func() {
 		if v := recover(); v != nil {
-			a.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("a command failed")
-			sendJSON(ctx, fasthttp.StatusInternalServerError, tokenMade{Error: "the service failed: see its log"})
+			a.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("an order failed")
+			sendJSON(ctx, fasthttp.StatusInternalServerError, carried{Error: "the service failed: see its log"})
 		}
 	}()
 	if profiled(ctx) {
 		return
 	}
-	var order tokenOrder
-	switch {
-	case string(ctx.Path()) != tokenPath || !ctx.IsPost():
-		sendJSON(ctx, fasthttp.StatusNotFound, tokenMade{Error: "the service knows no such command: is it of the same version?"})
-		return
-	case json.Unmarshal(ctx.PostBody(), &order) != nil:
-		sendJSON(ctx, fasthttp.StatusBadRequest, tokenMade{Error: "the command could not be read"})
+	path := string(ctx.Path())
+	desk, known := desks[path]
+	if !known || !ctx.IsPost() {
+		sendJSON(ctx, fasthttp.StatusNotFound, carried{Error: "the service knows no such command: is it of the same version?"})
 		return
 	}
-	token, err := IssueToken(context.Background(), a.ledger, order.Account, order.Plan)
+	result, about, err := desk(context.Background(), a.office, ctx.PostBody())
+	said := a.log.Info()
+	if err == nil && strings.HasSuffix(path, "/list") {
+		said = a.log.Debug()
+	}
+	said.Str("order", path).Str("about", about).AnErr("refused", err).Msg("the operator gave an order")
 	if err != nil {
-		sendJSON(ctx, fasthttp.StatusConflict, tokenMade{Error: err.Error()})
+		sendJSON(ctx, fasthttp.StatusConflict, carried{Error: err.Error()})
 		return
 	}
-	a.log.Info().Str("account", order.Account).Msg("a token was made")
-	sendJSON(ctx, fasthttp.StatusOK, tokenMade{Token: token})
+	sendJSON(ctx, fasthttp.StatusOK, carried{Result: result})
 }
 
 // ErrNoService says that nobody answers on a private socket.
 var ErrNoService = errors.New("no service is running")
 
-// AskToken asks the service behind a private socket for a token.
-func AskToken(path, account, plan string) (string, error) {
-	c, err := net.Dial("unix", path)
+// Send gives an order to the service behind a private socket.
+func Send[R any](socket string, o Order[R]) (result R, err error) {
+	c, err := net.Dial("unix", socket)
+	if errors.Is(err, fs.ErrPermission) {
+		return result, fmt.Errorf("only the user that the service runs as may give orders: %w", err)
+	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoService, err)
+		return result, fmt.Errorf("%w: %w", ErrNoService, err)
 	}
 	_ = c.Close()
-	order, err := json.Marshal(tokenOrder{account, plan})
+	body, err := json.Marshal(o)
 	if err != nil {
-		return "", err
+		return result, err
 	}
-	client := &fasthttp.HostClient{Addr: "troupe", Dial: func(string) (net.Conn, error) { return net.Dial("unix", path) }}
+	client := &fasthttp.HostClient{
+		Addr: "troupe", Dial: func(string) (net.Conn, error) { return net.Dial("unix", socket) },
+	}
 	defer client.CloseIdleConnections()
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(resp)
-	req.SetRequestURI("http://troupe" + tokenPath)
+	req.SetRequestURI("http://troupe" + o.path())
 	req.Header.SetMethod(fasthttp.MethodPost)
-	req.SetBody(order)
-	if err := client.DoTimeout(req, resp, 10*time.Second); err != nil {
-		return "", fmt.Errorf("ask the running service: %w", err)
+	req.SetBody(body)
+	if err := client.DoTimeout(req, resp, within(o)+answering); err != nil {
+		return result, fmt.Errorf("ask the running service: %w", err)
 	}
-	var made tokenMade
-	if err := json.Unmarshal(resp.Body(), &made); err != nil {
-		return "", fmt.Errorf("read the answer of the running service: %w", err)
+	var done carried
+	if err := json.Unmarshal(resp.Body(), &done); err != nil {
+		return result, fmt.Errorf("read the answer of the running service: %w", err)
 	}
-	if made.Token == "" {
-		return "", errors.New(made.Error)
+	if done.Error != "" {
+		return result, errors.New(done.Error)
 	}
-	return made.Token, nil
+	if err := json.Unmarshal(done.Result, &result); err != nil {
+		return result, fmt.Errorf("read the answer of the running service: %w", err)
+	}
+	return result, nil
 }
+
+// answering is how much longer than the order itself its answer is waited for.
+const answering = 5 * time.Second

@@ -28,7 +28,7 @@ func TestProfilesOnThePrivateSocketOnly(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "admin.sock")
-	admin, err := http.OpenAdmin(path, persistence.NewAccounts(store), zerolog.Nop())
+	admin, err := http.OpenAdmin(path, &http.Office{Accounts: persistence.NewAccounts(store)}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func NewAccounts(store Store) *Accounts {
 // a later account of the same name is not taken for this one.
 func (a *Accounts) Create(ctx context.Context, name, plan string) (Account, error) {
 	if !validName.MatchString(name) {
-		return Account{}, fmt.Errorf("create account: the name %q is not 1 to 64 of letters, digits and . _ @ + -, beginning with a letter or a digit", name)
+		return Account{}, fmt.Errorf("the name %q is not 1 to 64 of letters, digits and . _ @ + -, beginning with a letter or a digit", name)
 	}
 	acc := Account{ID: name + "~" + randomText(5), Name: name, Plan: plan, Created: time.Now().UTC()}
 	var none uint64

@@ -23,6 +23,10 @@ const (
 	tokenIDSize = 16        // hexadecimal digits of the hash in an identifier
 )
 
+// LooksLikeToken reports whether a text is a token rather than a token's
+// identifier.
+func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenSign) }
+
 // CreateToken makes a token for an account. What it returns first is the only
 // copy there will ever be.
 func (a *Accounts) CreateToken(ctx context.Context, account string) (string, Token, error) {

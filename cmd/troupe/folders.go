@@ -10,9 +10,8 @@ import (
 	"runtime"
 )
 
-// dataFolder returns the folder of everything that outlives the process, and
-// makes it if there is none. Only its owner can look into it.
-func dataFolder(dir string) (string, error) {
+// findData returns where everything is that outlives the process.
+func findData(dir string) (string, error) {
 	if dir == "" {
 		var err error
 		if dir, err = defaultData(); err != nil {
@@ -22,6 +21,16 @@ func dataFolder(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("find the data folder: %w", err)
+	}
+	return dir, nil
+}
+
+// dataFolder is findData, and makes the folder if there is none. Only its owner
+// can look into it.
+func dataFolder(dir string) (string, error) {
+	dir, err := findData(dir)
+	if err != nil {
+		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the data folder: %w", err)

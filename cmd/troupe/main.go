@@ -28,7 +28,9 @@ type commands struct {
 	Serve    serveCommand    `cmd:"" help:"Run the service."`
 	Run      runCommand      `cmd:"" help:"Play a task file without a service and print the result."`
 	Validate validateCommand `cmd:"" help:"Say what is wrong with a task file, what it needs and how long it can take."`
-	Token    tokenCommands   `cmd:"" help:"Make tokens."`
+	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
+	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
+	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

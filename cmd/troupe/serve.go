@@ -112,7 +112,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.edge.Serve(ln) }()
-	admin, err := http.OpenAdmin(socketIn(s.data), s.accounts, s.log)
+	admin, err := http.OpenAdmin(socketIn(s.data), s.office(), s.log)
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,9 @@ func (c *serveCommand) Run(w *world) (err error) {
 	return errors.Join(err, s.stop(hurry))
 }
 
+// office is what the operator's orders are carried out on.
+func (s *service) office() *http.Office { return &http.Office{Accounts: s.accounts, Staff: s.node} }
+
 // start opens the store and starts browsers, actors and edge.
 func (s *service) start(addr net.Addr) (err error) {
 	if s.store, err = persistence.OpenBadger(storeIn(s.data), persistence.Options{Log: s.log}); err != nil {
@@ -139,6 +142,13 @@ func (s *service) start(addr net.Addr) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, s.files.Close, s.sweep())
+	rest, err := dormant(s.accounts, s.store, s.files, s.log)
+	if err != nil {
+		return err
+	}
+	if err := rest.FinishRemovals(context.Background()); err != nil { // the others are in no danger
+		s.log.Error().Err(err).Msg("what a deleted account had is not all removed; the next start tries again")
+	}
 
 	browsers, err := browserFolder(s.data)
 	if err != nil {

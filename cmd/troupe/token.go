@@ -1,48 +1,55 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-
-	"github.com/rs/zerolog"
+	"io"
 
 	"troupe/http"
-	"troupe/persistence"
 )
 
 type tokenCommands struct {
 	Create tokenCreate `cmd:"" help:"Make a token and print it, and nothing else."`
+	List   tokenList   `cmd:"" help:"List tokens by their ids. The tokens themselves are not kept."`
+	Revoke tokenRevoke `cmd:"" help:"Make a token worthless."`
 }
 
 type tokenCreate struct {
+	operator
 	Account string `required:"" help:"Name of the account; one that does not exist is created with the plan."`
 	Plan    string `help:"free, basic, standard or pro. May be left out for an account that exists."`
-	Data    string `help:"Data folder of the service." placeholder:"DIR"`
 }
 
-// Run asks the running service, which has the store locked, or does it itself.
 func (c *tokenCreate) Run(w *world) error {
-	dir, err := dataFolder(c.Data)
-	if err != nil {
-		return usageError{err}
-	}
-	token, err := http.AskToken(socketIn(dir), c.Account, c.Plan)
-	if errors.Is(err, http.ErrNoService) {
-		token, err = c.create(dir)
-	}
-	if err != nil {
-		return fmt.Errorf("make a token: %w", err)
-	}
-	_, err = fmt.Fprintln(w.stdout, token)
-	return err
+	return one(w, c.operator, true, "make a token", http.CreateToken{Account: c.Account, Plan: c.Plan},
+		func(t http.TokenMade, _ bool) string { return t.Token })
 }
 
-func (c *tokenCreate) create(dir string) (token string, err error) {
-	store, err := persistence.OpenBadger(storeIn(dir), persistence.Options{Log: zerolog.Nop()})
+type tokenList struct {
+	operator
+	Account string `help:"Only the tokens of this account."`
+}
+
+func (c *tokenList) Run(w *world) error {
+	all, _, err := carryOut(w, c.operator, false, http.ListTokens{Account: c.Account})
 	if err != nil {
-		return "", err
+		return fmt.Errorf("list tokens: %w", err)
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return http.IssueToken(context.Background(), persistence.NewAccounts(store), c.Account, c.Plan)
+	return c.print(w, all, func(out io.Writer) {
+		rows := [][]string{{"ID", "ACCOUNT", "CREATED"}}
+		for _, t := range all {
+			rows = append(rows, []string{t.ID, t.Account, minute(t.Created)})
+		}
+		table(out, rows)
+	})
+}
+
+type tokenRevoke struct {
+	operator
+	ID string `arg:"" help:"Id of the token, as the list shows it: tok_ and 16 digits."`
+}
+
+func (c *tokenRevoke) Run(w *world) error {
+	return one(w, c.operator, false, "revoke a token", http.RevokeToken{ID: c.ID}, func(t http.Token, _ bool) string {
+		return fmt.Sprintf("The token %s of the account %q is revoked.", t.ID, t.Account)
+	})
 }

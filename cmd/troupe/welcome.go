@@ -34,14 +34,15 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 		return fmt.Errorf("look for accounts: %w", err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Troupe answers on %s with %d workers.\n", base, s.Workers)
+	fmt.Fprintf(&b, "Troupe answers on %s with %d workers.\n", base, s.node.Status().Workers)
 	if len(known) > 0 {
 		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
 	} else {
-		token, err := http.IssueToken(settled, s.accounts, firstAccount, string(engine.Pro))
+		made, err := http.CreateToken{Account: firstAccount, Plan: string(engine.Pro)}.Do(settled, s.office())
 		if err != nil {
 			return fmt.Errorf("make the first token: %w", err)
 		}
+		token := made.Token
 		fmt.Fprintf(&b, "\nThe account %q was created. Its token is shown only now:\n\n  %s\n\n", firstAccount, token)
 		fmt.Fprintf(&b, "Try it:\n\n%s\n\n", example(base, token, s.Chromium.Demo))
 	}

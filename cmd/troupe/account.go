@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"troupe/http"
+)
+
+type accountCommands struct {
+	List    accountList    `cmd:"" help:"List the accounts."`
+	Create  accountCreate  `cmd:"" help:"Create an account. It has no token yet."`
+	SetPlan accountSetPlan `cmd:"" help:"Change the plan of an account, from its next request on."`
+	Delete  accountDelete  `cmd:"" help:"Delete an account, with its tokens, running tasks, sessions, workers and results. At once, without a question."`
+}
+
+type accountList struct{ operator }
+
+func (c *accountList) Run(w *world) error {
+	all, _, err := carryOut(w, c.operator, false, http.ListAccounts{})
+	if err != nil {
+		return fmt.Errorf("list accounts: %w", err)
+	}
+	return c.print(w, all, func(out io.Writer) {
+		rows := [][]string{{"NAME", "PLAN", "TOKENS", "CREATED"}}
+		for _, a := range all {
+			rows = append(rows, []string{a.Name, a.Plan, strconv.Itoa(a.Tokens), minute(a.Created)})
+		}
+		table(out, rows)
+	})
+}
+
+type accountCreate struct {
+	operator
+	Name string `arg:"" help:"Name of the account."`
+	Plan string `required:"" placeholder:"PLAN" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
+}
+
+func (c *accountCreate) Run(w *world) error {
+	return one(w, c.operator, true, "create an account", http.CreateAccount{Name: c.Name, Plan: c.Plan}, func(a http.Account, _ bool) string {
+		return fmt.Sprintf("The account %q was created with the plan %s.", a.Name, a.Plan)
+	})
+}
+
+type accountSetPlan struct {
+	operator
+	Name string `arg:"" help:"Name of the account."`
+	Plan string `arg:"" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
+}
+
+func (c *accountSetPlan) Run(w *world) error {
+	return one(w, c.operator, false, "change a plan", http.SetPlan{Account: c.Name, Plan: c.Plan}, func(a http.Account, _ bool) string {
+		return fmt.Sprintf("The account %q has the plan %s.", a.Name, a.Plan)
+	})
+}
+
+type accountDelete struct {
+	operator
+	Name string `arg:"" help:"Name of the account."`
+}
+
+func (c *accountDelete) Run(w *world) error {
+	return one(w, c.operator, false, "delete an account", http.DeleteAccount{Account: c.Name}, func(d http.AccountDeleted, _ bool) string {
+		return fmt.Sprintf("The account %q is deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
+			d.Account, d.Tasks, d.Sessions, d.Workers)
+	})
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/http"
+	"troupe/persistence"
+)
+
+// operator is the flags of each command that works on a service's data.
+type operator struct {
+	Data string `help:"Data folder of the service." placeholder:"DIR"`
+	JSON bool   `help:"Print JSON, for scripts."`
+}
+
+// carryOut gives an order to the running service, which has the store locked, or
+// carries it out itself where none runs; live tells which. An order that makes
+// nothing wants a store that exists: in an empty one there is nothing to find,
+// and the folder is probably the wrong one.
+func carryOut[R any](w *world, c operator, makes bool, o http.Order[R]) (result R, live bool, err error) {
+	dir, err := findData(c.Data)
+	if err != nil {
+		return result, false, usageError{err}
+	}
+	result, err = http.Send(socketIn(dir), o)
+	if !errors.Is(err, http.ErrNoService) {
+		return result, true, err
+	}
+	if _, missing := os.Stat(storeIn(dir)); missing != nil && !makes {
+		return result, false, usage("there is nothing in the data folder %s: name the service's with --data", dir)
+	}
+	if dir, err = dataFolder(dir); err != nil {
+		return result, false, usageError{err}
+	}
+	office, end, err := openOffice(dir)
+	if err != nil {
+		return result, false, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	result, err = o.Do(w.ctx, office)
+	return result, false, err
+}
+
+// openOffice opens what a service that does not run has left.
+func openOffice(dir string) (o *http.Office, end func() error, err error) {
+	store, err := persistence.OpenBadger(storeIn(dir), persistence.Options{Log: zerolog.Nop()})
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := persistence.OpenFolder(filesIn(dir))
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	end = func() error { return errors.Join(files.Close(), store.Close()) }
+	if o, err = dormant(persistence.NewAccounts(store), store, files, zerolog.Nop()); err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	return o, end, nil
+}
+
+// dormant is the office of a service that does not run.
+func dormant(a *persistence.Accounts, store persistence.Store, files persistence.Files, log zerolog.Logger) (*http.Office, error) {
+	staff, err := actors.NewDormant(actors.Config{Store: store, Files: files, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Office{Accounts: a, Staff: staff}, nil
+}
+
+// print writes a result: as JSON, or as people want it.
+func (c operator) print(w *world, result any, people func(io.Writer)) error {
+	if !c.JSON {
+		people(w.stdout)
+		return nil
+	}
+	enc := json.NewEncoder(w.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(result)
+}
+
+// table writes rows in columns. The first row is the heads.
+func table(out io.Writer, rows [][]string) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(t, "\t")
+			}
+			fmt.Fprint(t, cell)
+		}
+		fmt.Fprintln(t)
+	}
+	_ = t.Flush()
+}
+
+func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// one runs an order about one thing and prints what has become of it.
+func one[R any](w *world, c operator, makes bool, doing string, o http.Order[R], say func(R, bool) string) error {
+	r, live, err := carryOut(w, c, makes, o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return c.print(w, r, func(out io.Writer) { fmt.Fprintln(out, say(r, live)) })
+}

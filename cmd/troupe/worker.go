@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"troupe/actors"
+	"troupe/http"
+)
+
+type workerCommands struct {
+	Add    workerAdd    `cmd:"" help:"Add a worker. It starts at once, and with each later start of the service."`
+	List   workerList   `cmd:"" help:"List the workers."`
+	Drain  workerDrain  `cmd:"" help:"Let a worker end its task and take no more."`
+	Resume workerResume `cmd:"" help:"Let a drained worker take tasks again."`
+	Remove workerRemove `cmd:"" help:"Drain a worker that was added, end it and forget it. Its session ends."`
+}
+
+type workerAdd struct {
+	operator
+	Name    string `arg:"" help:"Name of the worker."`
+	Account string `help:"Account that the worker is for. Default: it is shared."`
+}
+
+func (c *workerAdd) Run(w *world) error {
+	return one(w, c.operator, true, "add a worker", http.AddWorker{Name: c.Name, Account: c.Account}, func(r http.Worker, live bool) string {
+		if !live {
+			return fmt.Sprintf("The worker %q (%s) was added. It starts with the service.", r.Name, r.ID)
+		}
+		return fmt.Sprintf("The worker %q (%s) was added and starts.", r.Name, r.ID)
+	})
+}
+
+type workerList struct{ operator }
+
+func (c *workerList) Run(w *world) error {
+	all, live, err := carryOut(w, c.operator, false, http.ListWorkers{})
+	if err != nil {
+		return fmt.Errorf("list workers: %w", err)
+	}
+	if !live {
+		fmt.Fprintln(w.stderr, "troupe: no service runs; these are the workers that were added, without those of --workers")
+	}
+	return c.print(w, all, func(out io.Writer) {
+		rows := [][]string{{"NAME", "ID", "STATE", "SINCE", "OWNER", "FOR", "TASK"}}
+		for _, r := range all {
+			rows = append(rows, []string{r.Name, r.ID, stateOf(r), minute(r.Since), either(r.Account, "shared"), either(r.For, "-"), either(r.Task, "-")})
+		}
+		table(out, rows)
+	})
+}
+
+func either(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// stateOf tells the state with what a drain has made of it.
+func stateOf(r http.Worker) string {
+	switch {
+	case r.Draining && r.State == actors.Offline:
+		return "drained"
+	case r.Draining:
+		return string(r.State) + ", draining"
+	default:
+		return string(r.State)
+	}
+}
+
+type workerDrain struct {
+	operator
+	Worker string `arg:"" help:"Name or id of the worker."`
+}
+
+func (c *workerDrain) Run(w *world) error {
+	return one(w, c.operator, false, "drain a worker", http.DrainWorker{Worker: c.Worker}, func(r http.Worker, _ bool) string {
+		if r.State == actors.Busy {
+			return fmt.Sprintf("The worker %q takes no more tasks. The one that it runs goes on to its end.", r.Name)
+		}
+		return fmt.Sprintf("The worker %q takes no more tasks.", r.Name)
+	})
+}
+
+type workerResume struct {
+	operator
+	Worker string `arg:"" help:"Name or id of the worker."`
+}
+
+func (c *workerResume) Run(w *world) error {
+	return one(w, c.operator, false, "resume a worker", http.ResumeWorker{Worker: c.Worker}, func(r http.Worker, _ bool) string {
+		return fmt.Sprintf("The worker %q takes tasks again.", r.Name)
+	})
+}
+
+type workerRemove struct {
+	operator
+	Worker string        `arg:"" help:"Name or id of the worker."`
+	Grace  time.Duration `default:"30s" help:"How long a task that it runs may go on. Default: 30s."`
+}
+
+func (c *workerRemove) Run(w *world) error {
+	if c.Grace < 0 {
+		return usage("--grace is %v: want zero or more", c.Grace)
+	}
+	return one(w, c.operator, false, "remove a worker", http.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r http.Worker, _ bool) string {
+		return fmt.Sprintf("The worker %q is gone.", r.Name)
+	})
+}

@@ -1,0 +1,138 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"troupe/actors"
+	"troupe/persistence"
+)
+
+// Office is what the operator's orders are carried out on: by the service that
+// runs, or where none does by whoever has opened its store.
+type Office struct {
+	Accounts *persistence.Accounts
+	Staff    Staff
+}
+
+// Staff is what the orders need of the actors: [actors.Node] is one, and while
+// none runs [actors.Dormant].
+type Staff interface {
+	Survey(context.Context, *actors.SurveyWorkers) (*actors.Workers, error)
+	AddWorker(context.Context, *actors.AddWorker) (actors.WorkerInfo, error)
+	DrainWorker(context.Context, *actors.DrainWorker) (actors.WorkerInfo, error)
+	ResumeWorker(context.Context, *actors.ResumeWorker) (actors.WorkerInfo, error)
+	RemoveWorker(context.Context, *actors.RemoveWorker) (actors.WorkerInfo, error)
+	RemoveAccount(context.Context, *actors.RemoveAccount) (*actors.AccountRemoved, error)
+}
+
+// Order is one command of the operator: plain data that crosses the private
+// socket as JSON, and what it gives. An error of it is a sentence for people.
+type Order[R any] interface {
+	Do(context.Context, *Office) (R, error)
+	path() string
+}
+
+// within is how long an order may take.
+func within(order any) time.Duration {
+	if o, ok := order.(interface{ takes() time.Duration }); ok {
+		return o.takes()
+	}
+	return 10 * time.Second
+}
+
+// desks are the orders by their paths.
+var desks = map[string]desk{}
+
+// desk reads an order and carries it out. What the order is about is for the log.
+type desk func(ctx context.Context, o *Office, body []byte) (result json.RawMessage, about string, err error)
+
+// aboutOf is whose or which thing an order changes. No secret is in it.
+func aboutOf(order any) string {
+	if o, ok := order.(interface{ about() string }); ok {
+		return o.about()
+	}
+	return ""
+}
+
+// accept makes an order known to the private socket.
+func accept[R any, O Order[R]](order O) {
+	desks[order.path()] = func(ctx context.Context, o *Office, body []byte) (json.RawMessage, string, error) {
+		var order O
+		if json.Unmarshal(body, &order) != nil {
+			return nil, "", errors.New("the command could not be read: is the service of the same version?")
+		}
+		ctx, cancel := context.WithTimeout(ctx, within(order))
+		defer cancel()
+		result, err := order.Do(ctx, o)
+		if err != nil {
+			return nil, aboutOf(order), err
+		}
+		b, err := json.Marshal(result)
+		return b, aboutOf(order), err
+	}
+}
+
+func init() {
+	accept(CreateToken{})
+	accept(ListTokens{})
+	accept(RevokeToken{})
+	accept(ListAccounts{})
+	accept(CreateAccount{})
+	accept(SetPlan{})
+	accept(DeleteAccount{})
+	accept(ListWorkers{})
+	accept(AddWorker{})
+	accept(DrainWorker{})
+	accept(ResumeWorker{})
+	accept(RemoveWorker{})
+}
+
+// account finds the account that an order names: by its name, or by its
+// identifier.
+func (o *Office) account(ctx context.Context, who string) (persistence.Account, error) {
+	find := o.Accounts.ByName
+	if strings.Contains(who, "~") {
+		find = o.Accounts.Get
+	}
+	a, err := find(ctx, who)
+	if errors.Is(err, persistence.ErrNotFound) {
+		err = fmt.Errorf("there is no account %q", who)
+	}
+	return a, err
+}
+
+// FinishRemovals ends the removals of accounts that were begun and did not come
+// to their end.
+func (o *Office) FinishRemovals(ctx context.Context) error {
+	begun, err := o.Accounts.Removed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range begun {
+		if _, e := o.remove(ctx, a.ID); e != nil {
+			err = errors.Join(err, fmt.Errorf("finish the removal of account %q: %w", a.Name, e))
+		}
+	}
+	return err
+}
+
+// remove ends what an account has and forgets it. No token of it is valid from
+// the first moment.
+func (o *Office) remove(ctx context.Context, id string) (*actors.AccountRemoved, error) {
+	if err := o.Accounts.Delete(ctx, id); err != nil {
+		return nil, err
+	}
+	r, err := o.Staff.RemoveAccount(ctx, &actors.RemoveAccount{Account: id})
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Accounts.Forget(ctx, id); err != nil && !errors.Is(err, persistence.ErrNotFound) {
+		return nil, err
+	}
+	return r, nil
+}

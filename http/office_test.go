@@ -1,0 +1,259 @@
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/http"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+func TestTokenOrders(t *testing.T) {
+	path, _, accounts := office(t, testkit.Options{Workers: 1})
+	ctx := context.Background()
+	for _, step := range []struct{ account, plan, fault string }{
+		{"ada", "", `no account "ada"`},
+		{"ada", "gold", `plan "gold" is unknown`},
+		{"ada", "basic", ""},
+		{"ada", "basic", ""},
+		{"ada", "", ""},
+		{"ada", "pro", `"ada" has the plan basic, not pro`},
+		{"a b", "pro", `"a b"`},
+		{"bob", "free", ""},
+	} {
+		made := wants(t, path, step.fault, http.CreateToken{Account: step.account, Plan: step.plan})
+		if step.fault != "" {
+			continue
+		}
+		if a, err := accounts.Lookup(ctx, made.Token); err != nil || a.Name != step.account || made.Account != step.account {
+			t.Errorf("%+v: the token is of %+v, %v", step, a, err)
+		}
+	}
+	all := wants(t, path, "", http.ListTokens{})
+	if len(all) != 4 || all[0].Account != "ada" || all[3].Account != "bob" || all[0].Created.After(all[1].Created) {
+		t.Errorf("%+v", all)
+	}
+	if b, _ := json.Marshal(all); strings.Contains(string(b), "troupe_") {
+		t.Errorf("a secret is shown: %s", b)
+	}
+	if bobs := wants(t, path, "", http.ListTokens{Account: "bob"}); len(bobs) != 1 || bobs[0] != all[3] {
+		t.Errorf("%+v", bobs)
+	}
+	wants(t, path, `no account "eve"`, http.ListTokens{Account: "eve"})
+
+	made := wants(t, path, "", http.CreateToken{Account: "bob"})
+	if r := wants(t, path, "", http.RevokeToken{ID: made.ID}); r.Account != "bob" || r.ID != made.ID {
+		t.Errorf("%+v", r)
+	}
+	if _, err := accounts.Lookup(ctx, made.Token); !errors.Is(err, persistence.ErrNotFound) {
+		t.Errorf("a revoked token: %v", err)
+	}
+	for _, id := range []string{made.ID, "", "tok_", "bob"} {
+		wants(t, path, fmt.Sprintf("no token %q", id), http.RevokeToken{ID: id})
+	}
+}
+
+func TestAccountOrders(t *testing.T) {
+	scripted := testkit.NewEngine()
+	scripted.Default = func(c testkit.Call) testkit.Script {
+		if c.Task.Timeout == time.Minute {
+			return testkit.Script{Takes: time.Minute}
+		}
+		return testkit.Script{}
+	}
+	path, k, accounts := office(t, testkit.Options{Workers: 2, Engine: scripted})
+	e := open(t, k.Node, func(c *http.Config) { c.Door = accounts })
+	ada := wants(t, path, "", http.CreateAccount{Name: "ada", Plan: "free"})
+	wants(t, path, "already, with the plan free", http.CreateAccount{Name: "ada", Plan: "pro"})
+	wants(t, path, `plan "gold" is unknown`, http.CreateAccount{Name: "bob", Plan: "gold"})
+	wants(t, path, "1 to 64", http.CreateAccount{Name: "a b", Plan: "pro"})
+	token := wants(t, path, "", http.CreateToken{Account: "ada"}).Token
+	if all := wants(t, path, "", http.ListAccounts{}); len(all) != 1 || all[0].Name != "ada" || all[0].Plan != "free" || all[0].Tokens != 1 || all[0].ID != ada.ID {
+		t.Errorf("%+v", all)
+	}
+
+	// A plan holds from the next request on.
+	session := `{"actions":[{"wait":1}],"session":{"preserve":true}}`
+	if status, body := play(t, e, token, session); status != 403 || !strings.Contains(body, "plan_required") {
+		t.Errorf("%d %s", status, body)
+	}
+	if a := wants(t, path, "", http.SetPlan{Account: "ada", Plan: "pro"}); a.Plan != "pro" || a.Tokens != 1 {
+		t.Errorf("%+v", a)
+	}
+	status, body := play(t, e, token, session)
+	if status != 200 || !strings.Contains(body, `"sessionId"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	wants(t, path, `plan "gold" is unknown`, http.SetPlan{Account: "ada", Plan: "gold"})
+	wants(t, path, `no account "eve"`, http.SetPlan{Account: "eve", Plan: "pro"})
+
+	// Everything that it has ends with it.
+	wants(t, path, "", http.AddWorker{Name: "adas", Account: "ada"})
+	eventually(t, "ada's worker is up", func() bool { return k.Node.Status().Online == 2 })
+	type answer struct {
+		status int
+		body   string
+	}
+	running := make(chan answer, 1)
+	go func() {
+		status, body := play(t, e, token, `{"actions":[{"wait":1}],"timeout":60000}`)
+		running <- answer{status, body}
+	}()
+	eventually(t, "the task runs", func() bool { return k.Node.Status().Busy == 1 })
+	if d := wants(t, path, "", http.DeleteAccount{Account: "ada"}); d != (http.AccountDeleted{Account: "ada", Tasks: 1, Sessions: 1, Workers: 1}) {
+		t.Errorf("%+v", d)
+	}
+	if a := <-running; a.status != 200 || !strings.Contains(a.body, `"code":"cancelled"`) {
+		t.Errorf("the running task: %d %s", a.status, a.body)
+	}
+	if status, body := play(t, e, token, session); status != 401 {
+		t.Errorf("its token: %d %s", status, body)
+	}
+	wants(t, path, `no account "ada"`, http.DeleteAccount{Account: "ada"})
+	wants(t, path, `no account "ada"`, http.AddWorker{Name: "late", Account: "ada"})
+	again := wants(t, path, "", http.CreateAccount{Name: "ada", Plan: "free"})
+	wants(t, path, fmt.Sprintf("no account %q", ada.ID), http.DeleteAccount{Account: ada.ID})
+	wants(t, path, "", http.DeleteAccount{Account: again.ID})
+	left, err := k.Store.List(context.Background(), "")
+	if err != nil || len(left) != 0 {
+		t.Errorf("left: %+v, %v", left, err)
+	}
+}
+
+// failing is a store that deletes nothing.
+type failing struct {
+	persistence.Store
+	fails bool
+}
+
+func (s *failing) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
+	if s.fails {
+		return errors.New("the disk is full")
+	}
+	return s.Store.Delete(ctx, key, revision, durable)
+}
+
+// TestRemovalIsFinished: what could not be removed with an account is, by the same
+// order or at the next start.
+func TestRemovalIsFinished(t *testing.T) {
+	for _, how := range []string{"the same order", "the next start"} {
+		store := &failing{Store: persistence.NewMemory()}
+		defer store.Close()
+		accounts := persistence.NewAccounts(store)
+		staff, err := actors.NewDormant(actors.Config{Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &http.Office{Accounts: accounts, Staff: staff}
+		ctx := context.Background()
+		made, err := http.CreateToken{Account: "ada", Plan: "pro"}.Do(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (http.AddWorker{Name: "adas", Account: "ada"}).Do(ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		store.fails = true
+		if _, err := (http.DeleteAccount{Account: "ada"}).Do(ctx, o); err == nil || !strings.Contains(err.Error(), "can do nothing any more") {
+			t.Error(err)
+		}
+		if _, err := accounts.Lookup(ctx, made.Token); !errors.Is(err, persistence.ErrNotFound) {
+			t.Errorf("the token: %v", err)
+		}
+		if err := o.FinishRemovals(ctx); err == nil || !strings.Contains(err.Error(), `"ada"`) {
+			t.Error(err)
+		}
+		store.fails = false
+		if how == "the same order" {
+			_, err = http.DeleteAccount{Account: "ada"}.Do(ctx, o)
+		} else {
+			err = o.FinishRemovals(ctx)
+		}
+		left, e := store.List(ctx, "")
+		if err != nil || e != nil || len(left) != 0 {
+			t.Errorf("by %s: %v, %v, left: %+v", how, err, e, left)
+		}
+	}
+}
+
+func TestWorkerOrders(t *testing.T) {
+	path, k, accounts := office(t, testkit.Options{Workers: 1})
+	e := open(t, k.Node, func(c *http.Config) { c.Door = accounts })
+	ada := wants(t, path, "", http.CreateToken{Account: "ada", Plan: "pro"}).Token
+	bob := wants(t, path, "", http.CreateToken{Account: "bob", Plan: "pro"}).Token
+	w := wants(t, path, "", http.AddWorker{Name: "adas", Account: "ada"})
+	if w.Name != "adas" || w.Account != "ada" || !w.Added || w.ID == "" {
+		t.Errorf("%+v", w)
+	}
+	wants(t, path, "already", http.AddWorker{Name: "adas"})
+	wants(t, path, "come with the service", http.AddWorker{Name: "worker-2"})
+	wants(t, path, `no account "eve"`, http.AddWorker{Name: "eves", Account: "eve"})
+	eventually(t, "both are up", func() bool { return k.Node.Status().Online == 2 })
+
+	on := func(token, worker string) (int, string) {
+		return play(t, e, token, fmt.Sprintf(`{"actions":[{"wait":1}],"workerId":%q}`, worker))
+	}
+	if status, body := on(ada, w.ID); status != 200 {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := on(bob, w.ID); status != 403 || !strings.Contains(body, "foreign_worker") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := call(t, e, "GET", "/v1/workers", bob, ""); status != 200 || strings.Contains(body, "adas") || strings.Contains(body, "draining") {
+		t.Errorf("%d %s", status, body)
+	}
+	account, err := accounts.ByName(context.Background(), "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.StartAsync(actors.Account{ID: account.ID, Plan: engine.Pro}, testkit.Task(testkit.On(w.ID)), testkit.Script{Takes: time.Minute})
+	find := func(name string) http.Worker {
+		t.Helper()
+		for _, w := range wants(t, path, "", http.ListWorkers{}) {
+			if w.Name == name {
+				return w
+			}
+		}
+		return http.Worker{}
+	}
+	if w := find("adas"); w.State != actors.Busy || w.For != "ada" || w.Task == "" || w.Draining {
+		t.Errorf("%+v", w)
+	}
+	if w := wants(t, path, "", http.DrainWorker{Worker: "adas"}); !w.Draining || w.State != actors.Busy {
+		t.Errorf("%+v", w)
+	}
+	if status, body := call(t, e, "GET", "/v1/workers", ada, ""); status != 200 || !strings.Contains(body, `"draining":true`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := on(ada, w.ID); status != 409 || !strings.Contains(body, "worker_busy") {
+		t.Errorf("%d %s", status, body)
+	}
+	wants(t, path, "", http.DrainWorker{Worker: "worker-1"})
+	eventually(t, "worker-1 is drained", func() bool { return find("worker-1").State == actors.Offline })
+	if status, body := on(bob, "w1"); status != 409 || !strings.Contains(body, "worker_offline") || !strings.Contains(body, "take no more tasks") {
+		t.Errorf("%d %s", status, body)
+	}
+	if w := wants(t, path, "", http.ResumeWorker{Worker: "w1"}); w.Draining {
+		t.Errorf("%+v", w)
+	}
+	eventually(t, "worker-1 is up", func() bool { return find("worker-1").State == actors.Online })
+	wants(t, path, "drain it, or start the service with fewer", http.RemoveWorker{Worker: "worker-1"})
+	for _, grace := range []int64{-1, 1 << 62} {
+		wants(t, path, "want 0 to", http.RemoveWorker{Worker: "adas", Grace: grace})
+	}
+	wants(t, path, "", http.RemoveWorker{Worker: "adas", Grace: 1})
+	for _, o := range []http.Order[http.Worker]{http.DrainWorker{Worker: "adas"}, http.ResumeWorker{Worker: "adas"}, http.RemoveWorker{Worker: "adas"}} {
+		wants(t, path, `no worker "adas"`, o)
+	}
+	if status, body := on(ada, w.ID); status != 403 {
+		t.Errorf("%d %s", status, body)
+	}
+}

@@ -1,0 +1,124 @@
+package http
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// CreateToken makes a token for the account of a name. An account that does not
+// exist is created, which takes a plan. One that exists keeps its plan: naming
+// another one is an error, because whoever does so expects what they will not
+// get.
+type CreateToken struct {
+	Account string `json:"account"`
+	Plan    string `json:"plan,omitempty"`
+}
+
+// TokenMade is a token with its secret, which is shown this once.
+type TokenMade struct {
+	Token   string `json:"token"`
+	ID      string `json:"id"`
+	Account string `json:"account"`
+}
+
+func (CreateToken) path() string    { return "/token/create" }
+func (c CreateToken) about() string { return c.Account }
+
+// Do is part of [Order].
+func (c CreateToken) Do(ctx context.Context, o *Office) (TokenMade, error) {
+	if c.Plan != "" {
+		if _, err := engine.ParsePlan(c.Plan); err != nil {
+			return TokenMade{}, err
+		}
+	}
+	account, err := o.Accounts.ByName(ctx, c.Account)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound) && c.Plan == "":
+		err = fmt.Errorf("there is no account %q: name a plan to create it", c.Account)
+	case errors.Is(err, persistence.ErrNotFound):
+		account, err = o.Accounts.Create(ctx, c.Account, c.Plan)
+	case err == nil && c.Plan != "" && account.Plan != c.Plan:
+		err = fmt.Errorf("account %q has the plan %s, not %s: leave the plan out to make a token for it", c.Account, account.Plan, c.Plan)
+	}
+	if err != nil {
+		return TokenMade{}, err
+	}
+	secret, t, err := o.Accounts.CreateToken(ctx, account.ID)
+	return TokenMade{Token: secret, ID: t.ID, Account: account.Name}, err
+}
+
+// ListTokens lists the tokens of an account, or of all when none is named.
+type ListTokens struct {
+	Account string `json:"account,omitempty"`
+}
+
+// Token is a token without its secret.
+type Token struct {
+	ID      string    `json:"id"`
+	Account string    `json:"account"`
+	Created time.Time `json:"created"`
+}
+
+func (ListTokens) path() string { return "/token/list" }
+
+// Do is part of [Order].
+func (l ListTokens) Do(ctx context.Context, o *Office) ([]Token, error) {
+	find := o.Accounts.AllTokens
+	if l.Account != "" {
+		a, err := o.account(ctx, l.Account)
+		if err != nil {
+			return nil, err
+		}
+		find = func(ctx context.Context) ([]persistence.Token, error) { return o.Accounts.ListTokens(ctx, a.ID) }
+	}
+	found, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Token, len(found))
+	for i, t := range found {
+		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created}
+	}
+	slices.SortFunc(all, func(a, b Token) int {
+		return cmp.Or(strings.Compare(a.Account, b.Account), a.Created.Compare(b.Created))
+	})
+	return all, nil
+}
+
+// RevokeToken makes a token worthless.
+type RevokeToken struct {
+	ID string `json:"id"`
+}
+
+func (RevokeToken) path() string { return "/token/revoke" }
+
+func (r RevokeToken) about() string {
+	if persistence.LooksLikeToken(r.ID) {
+		return ""
+	}
+	return r.ID
+}
+
+// Do is part of [Order].
+func (r RevokeToken) Do(ctx context.Context, o *Office) (Token, error) {
+	if persistence.LooksLikeToken(r.ID) {
+		return Token{}, errors.New("that is a token itself, which belongs on no command line: name its id, which begins with tok_")
+	}
+	all, err := ListTokens{}.Do(ctx, o)
+	if err != nil {
+		return Token{}, err
+	}
+	i := slices.IndexFunc(all, func(t Token) bool { return t.ID == r.ID })
+	if i < 0 {
+		return Token{}, fmt.Errorf("there is no token %q", r.ID)
+	}
+	return all[i], o.Accounts.RevokeToken(ctx, r.ID)
+}

@@ -1,0 +1,137 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Worker is a worker as the operator sees it.
+type Worker struct {
+	Name     string       `json:"name"`
+	ID       string       `json:"id"`
+	State    actors.State `json:"state"`
+	Draining bool         `json:"draining"`
+	Since    time.Time    `json:"since"`
+	Account  string       `json:"account,omitempty"` // whose it is; empty: shared
+	Added    bool         `json:"added"`             // it can be removed
+	For      string       `json:"for,omitempty"`     // the account whose task or session it has
+	Task     string       `json:"taskId,omitempty"`
+}
+
+func workerOf(w actors.WorkerInfo) Worker {
+	return Worker{
+		Name: w.Name, ID: w.ID, State: w.State, Draining: w.Draining, Since: w.Since.UTC(),
+		Account: persistence.AccountName(w.Owner), Added: w.Added, For: persistence.AccountName(w.Account), Task: w.TaskID,
+	}
+}
+
+// changed is the answer to an order about one worker.
+func changed(w actors.WorkerInfo, err error) (Worker, error) {
+	if errors.Is(err, actors.ErrDormant) {
+		err = errors.New("no service runs here: a drain holds from the command to the service's end, and every worker starts without one")
+	}
+	if err != nil {
+		return Worker{}, err
+	}
+	return workerOf(w), nil
+}
+
+// ListWorkers lists all workers. While no service runs these are the ones that
+// were added.
+type ListWorkers struct{}
+
+func (ListWorkers) path() string { return "/worker/list" }
+
+// Do is part of [Order].
+func (ListWorkers) Do(ctx context.Context, o *Office) ([]Worker, error) {
+	found, err := o.Staff.Survey(ctx, &actors.SurveyWorkers{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Worker, len(found.Workers))
+	for i, w := range found.Workers {
+		all[i] = workerOf(w)
+	}
+	return all, nil
+}
+
+// AddWorker adds a worker, which starts now and with each later start.
+type AddWorker struct {
+	Name    string `json:"name"`
+	Account string `json:"account,omitempty"` // empty: shared
+}
+
+func (AddWorker) path() string    { return "/worker/add" }
+func (a AddWorker) about() string { return a.Name }
+
+// Do is part of [Order].
+func (a AddWorker) Do(ctx context.Context, o *Office) (Worker, error) {
+	m := &actors.AddWorker{Name: a.Name}
+	if a.Account != "" {
+		owner, err := o.account(ctx, a.Account)
+		if err != nil {
+			return Worker{}, err
+		}
+		m.Owner = owner.ID
+	}
+	return changed(o.Staff.AddWorker(ctx, m))
+}
+
+// DrainWorker tells a worker to take no more tasks.
+type DrainWorker struct {
+	Worker string `json:"worker"` // name or identifier
+}
+
+func (DrainWorker) path() string    { return "/worker/drain" }
+func (d DrainWorker) about() string { return d.Worker }
+
+// Do is part of [Order].
+func (d DrainWorker) Do(ctx context.Context, o *Office) (Worker, error) {
+	return changed(o.Staff.DrainWorker(ctx, &actors.DrainWorker{Worker: d.Worker}))
+}
+
+// ResumeWorker lets a drained worker take tasks again.
+type ResumeWorker struct {
+	Worker string `json:"worker"`
+}
+
+func (ResumeWorker) path() string    { return "/worker/resume" }
+func (r ResumeWorker) about() string { return r.Worker }
+
+// Do is part of [Order].
+func (r ResumeWorker) Do(ctx context.Context, o *Office) (Worker, error) {
+	return changed(o.Staff.ResumeWorker(ctx, &actors.ResumeWorker{Worker: r.Worker}))
+}
+
+// RemoveWorker ends a worker that was added, after its task or when the grace is
+// over.
+type RemoveWorker struct {
+	Worker string `json:"worker"`
+	Grace  int64  `json:"graceMs"`
+}
+
+// maxGrace is longer than any task.
+const maxGrace = 24 * time.Hour
+
+func (RemoveWorker) path() string    { return "/worker/remove" }
+func (r RemoveWorker) about() string { return r.Worker }
+
+// An interrupted task that does not heed it has some seconds more.
+func (r RemoveWorker) takes() time.Duration {
+	return time.Duration(min(max(r.Grace, 0), engine.Millis(maxGrace)))*time.Millisecond + 30*time.Second
+}
+
+// Do is part of [Order].
+func (r RemoveWorker) Do(ctx context.Context, o *Office) (Worker, error) {
+	grace := time.Duration(r.Grace) * time.Millisecond
+	if r.Grace < 0 || r.Grace > engine.Millis(maxGrace) {
+		return Worker{}, fmt.Errorf("the grace is %d ms: want 0 to %v", r.Grace, maxGrace)
+	}
+	return changed(o.Staff.RemoveWorker(ctx, &actors.RemoveWorker{Worker: r.Worker, Grace: grace}))
+}
