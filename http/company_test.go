@@ -25,7 +25,8 @@ type company struct {
 	follow  func(context.Context, *actors.Follow) (*actors.Followed, error)
 	found   bool // there is a task to cancel
 	list    []actors.WorkerInfo
-	asleep  bool // no worker is ready
+	asleep  bool          // no worker is ready
+	status  actors.Status // zero: two workers are free
 
 	mu   sync.Mutex
 	seen []*actors.Execute
@@ -84,7 +85,15 @@ func (c *company) Cancel(context.Context, *actors.Cancel) (*actors.Cancelled, er
 	return &actors.Cancelled{Found: c.found}, nil
 }
 
-func (c *company) Ready() bool { return !c.asleep }
+func (c *company) Status() actors.Status {
+	if c.asleep {
+		return actors.Status{Workers: 2, Offline: 2}
+	}
+	if c.status == (actors.Status{}) {
+		return actors.Status{Workers: 2, Online: 2}
+	}
+	return c.status
+}
 
 // asked returns how many tasks have reached the company.
 func (c *company) asked() int {

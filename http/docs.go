@@ -129,7 +129,8 @@ func (d *document) operation(o *operation) docsOperation {
 			panic("http: a status is no number: " + status)
 		}
 		a := docsAnswer{Status: n, Description: r.Description}
-		for kind, c := range r.Content {
+		for _, kind := range slices.Sorted(maps.Keys(r.Content)) {
+			c, shapes := r.Content[kind], len(a.Shapes)
 			refs := []string{c.Schema.Ref}
 			for _, s := range c.Schema.AnyOf {
 				refs = append(refs, s.Ref)
@@ -139,7 +140,7 @@ func (d *document) operation(o *operation) docsOperation {
 					a.Shapes = append(a.Shapes, strings.TrimPrefix(ref, components))
 				}
 			}
-			if a.Shapes == nil {
+			if len(a.Shapes) == shapes {
 				a.Content = kind
 			}
 		}

@@ -35,8 +35,8 @@ type param struct {
 type reply struct {
 	status  int
 	doc     string
-	content string // empty: JSON
-	shapes  []any  // values of the types that it may have
+	content string // what it can be instead of JSON
+	shapes  []any  // values of the types that it may have as JSON
 }
 
 var (
@@ -120,6 +120,14 @@ var operations = []operation{
 		method: "get", path: "/readyz", id: "ready", tag: "Service", open: true,
 		summary: "Tell whether a task would be taken", doc: "For what sends requests elsewhere.",
 		answers: []reply{{200, "It would.", "", []any{readiness{}}}, {503, "It would not.", "", []any{readiness{}}}},
+	},
+	{
+		method: "get", path: "/v1/capacity", id: "capacity", tag: "Service",
+		summary: "Tell how much more work the service could take",
+		doc: "Counts workers by what they do, and the requests that wait. As text, for load balancers, it needs no token: 200 when a task would find a free worker, else 503. " +
+			"Text is asked for with `format=text` or by `Accept`.",
+		params:  []param{{"format", "query", "Text instead of JSON.", `{"type":"string","enum":["text"]}`, false}},
+		answers: []reply{{200, "The numbers, or `available`.", "text/plain", []any{capacity{}}}, {503, "It is busy, or draining.", "text/plain", nil}},
 	},
 	{
 		method: "get", path: "/openapi.json", id: "openapi", tag: "Service", open: true,
@@ -242,20 +250,19 @@ func (o *operation) responses(r *reflector) fields {
 		}
 	}
 	for _, a := range o.answers {
-		answer := fields{"description": a.doc, "headers": headers}
-		switch {
-		case a.content != "":
-			answer["content"] = fields{a.content: fields{"schema": fields{"type": "string"}}}
-		default:
-			answer["content"] = fields{"application/json": fields{"schema": r.anyOf(a.shapes...)}}
+		content, shapes := fields{}, a.shapes
+		answer := fields{"description": a.doc, "headers": headers, "content": content}
+		if a.content != "" {
+			content[a.content] = fields{"schema": fields{"type": "string"}}
 		}
 		if refused := byStatus[a.status]; refused != nil && a.status != 408 {
-			shapes := a.shapes
 			if !slices.ContainsFunc(shapes, func(v any) bool { _, ok := v.(refusal); return ok }) {
 				shapes = append(slices.Clone(shapes), refusal{})
 			}
 			answer["description"] = a.doc + " " + strings.Join(refused, ". ")
-			answer["content"] = fields{"application/json": fields{"schema": r.anyOf(shapes...)}}
+		}
+		if len(shapes) > 0 {
+			content["application/json"] = fields{"schema": r.anyOf(shapes...)}
 		}
 		all[strconv.Itoa(a.status)] = answer
 	}

@@ -31,6 +31,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("GET", s.known(s.workers))
 	case "/v1/get-result":
 		return only("GET", s.known(s.result))
+	case "/v1/capacity":
+		return only("GET", s.capacity)
 	case "/v1/usage":
 		return only("GET", s.known(s.usage))
 	case "/openapi.json":
@@ -116,7 +118,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 				s.cfg.Log.Error().Str("request", requestID(ctx)).Any("panic", v).
 					Bytes("stack", debug.Stack()).Msg("a request failed")
 				ctx.Response.ResetBody()
-				refuse(engine.CodeInternal).send(ctx)
+				s.turnAway(ctx, refuse(engine.CodeInternal))
 			}
 		}()
 		r := ambiguous(ctx)
@@ -128,7 +130,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 			r = s.route(ctx)(ctx)
 		}
 		if r != nil {
-			r.send(ctx)
+			s.turnAway(ctx, r)
 		}
 	}()
 	if !bodyTaken(ctx) {
@@ -138,6 +140,14 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		if c != nil {
 			c.linger.Store(true)
 		}
+	}
+}
+
+// turnAway answers with a refusal.
+func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *refusal) {
+	r.send(ctx)
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(r.Code)
 	}
 }
 
@@ -187,13 +197,13 @@ func (s *Server) handleBroken(ctx *fasthttp.RequestCtx, err error) {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &small):
-		refuse(codeHeadersTooLarge).send(ctx)
+		s.turnAway(ctx, refuse(codeHeadersTooLarge))
 	case errors.As(err, &timeout) && timeout.Timeout():
-		refuseText(codeIncompleteRequest, "The request did not arrive in time").send(ctx)
+		s.turnAway(ctx, refuseText(codeIncompleteRequest, "The request did not arrive in time"))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		refuse(codeIncompleteRequest).send(ctx)
+		s.turnAway(ctx, refuse(codeIncompleteRequest))
 	default:
-		refuseText(engine.CodeInvalidRequest, "The request is not valid HTTP").send(ctx)
+		s.turnAway(ctx, refuseText(engine.CodeInvalidRequest, "The request is not valid HTTP"))
 	}
 }
 
@@ -218,7 +228,7 @@ func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
 	switch {
 	case s.draining.Load():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining"})
-	case !s.cfg.Company.Ready():
+	case !s.cfg.Company.Status().Ready():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser"})
 	default:
 		sendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready"})

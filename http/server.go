@@ -28,7 +28,7 @@ type Company interface {
 	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
 	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
 	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
-	Ready() bool
+	Status() actors.Status
 }
 
 // Doorkeeper knows whose a token is. [persistence.Accounts] is one. The error
@@ -48,6 +48,8 @@ type Config struct {
 	Uploads string                        // folder for the files of requests; emptied at the start
 	TLS     *tls.Config                   // nil: plain HTTP
 	Log     zerolog.Logger
+	// Refused, when set, hears the code of each answer that is a refusal.
+	Refused func(engine.Code)
 
 	// Hosts are the names under which the service answers, LocalHosts for those
 	// of the machine itself; nil: any.

@@ -62,6 +62,9 @@ func TestWire(t *testing.T) {
 				c.follow = follower(&x)
 			}
 			c.found = part["found"] != nil
+			if script := part["status"]; script != nil {
+				strict(t, script, &c.status)
+			}
 			if script := part["workers"]; script != nil {
 				strict(t, script, &c.list)
 			}

@@ -1,0 +1,63 @@
+package http
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/persistence"
+)
+
+// capacity is how much more work the service could take now.
+type capacity struct {
+	Success   bool `json:"success"`
+	Available bool `json:"available"` // a task would find a free worker
+	Draining  bool `json:"draining"`
+	Workers   int  `json:"workers"`
+	Online    int  `json:"online"` // free
+	Reserved  int  `json:"reserved"`
+	Busy      int  `json:"busy"`
+	Offline   int  `json:"offline"`
+	Waiting   int  `json:"waiting"` // requests
+}
+
+// capacity tells accounts how busy the service is, and load balancers, which
+// have no token, whether to send the next task here.
+func (s *Server) capacity(ctx *fasthttp.RequestCtx) *refusal {
+	ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAccept)
+	if !wantsText(ctx) {
+		return s.known(func(ctx *fasthttp.RequestCtx, _ persistence.Account) *refusal {
+			sendJSON(ctx, fasthttp.StatusOK, s.free())
+			return nil
+		})(ctx)
+	}
+	status, word := fasthttp.StatusOK, "available\n"
+	switch now := s.free(); {
+	case now.Draining:
+		status, word = fasthttp.StatusServiceUnavailable, "draining\n"
+	case !now.Available:
+		status, word = fasthttp.StatusServiceUnavailable, "busy\n"
+	}
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
+	ctx.SetBodyString(word)
+	return nil
+}
+
+// wantsText reports whether an answer is for something that reads only its
+// status. Many load balancers can be told an address and no header.
+func wantsText(ctx *fasthttp.RequestCtx) bool {
+	return string(ctx.QueryArgs().Peek("format")) == "text" ||
+		bytes.HasPrefix(bytes.ToLower(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), []byte("text/plain"))
+}
+
+func (s *Server) free() capacity {
+	n := s.cfg.Company.Status()
+	draining := n.Draining || s.draining.Load()
+	return capacity{
+		Success: true, Available: !draining && n.Online > 0 && n.Waiting == 0, Draining: draining,
+		Workers: n.Workers, Online: n.Online, Reserved: n.Reserved, Busy: n.Busy, Offline: n.Offline, Waiting: n.Waiting,
+	}
+}
