@@ -17,6 +17,8 @@ type Execute struct {
 	TaskID  string // see NewTaskID; empty: the node makes one
 	Account Account
 	Task    *engine.Task
+	// Asked is when the request came; zero: nobody says.
+	Asked time.Time
 	// Idempotency lets the client repeat the request. A task with a key is not
 	// cancelled when its client goes away.
 	Idempotency Idempotency
@@ -121,6 +123,7 @@ type Status struct {
 	Busy     int
 	Offline  int
 	Waiting  int // requests that wait for a worker
+	Sessions int // that hold a worker
 }
 
 // Ready reports whether a request has a chance: at least one worker has a

@@ -193,6 +193,7 @@ func (p *pool) publish() {
 		Busy:     p.roster.states[Busy],
 		Offline:  p.roster.states[Offline],
 		Waiting:  p.queue.len(),
+		Sessions: len(p.roster.sessions),
 	}
 	if *p.node.status.Load() != s {
 		p.node.status.Store(&s)

@@ -184,7 +184,7 @@ type play struct {
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
-	st := engine.Stage{Account: x.Account.ID, TaskID: x.TaskID, SaveFile: p.node.cfg.SaveFile}
+	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, SaveFile: p.node.cfg.SaveFile}
 	if p.session != nil {
 		cache, err := p.beginSession(base)
 		if err != nil {

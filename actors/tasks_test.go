@@ -237,7 +237,7 @@ func TestListOfWorkers(t *testing.T) {
 		if len(yours) != 3 || yours["w1"].Session != "" || yours["hers"].TaskID != r.ID {
 			t.Errorf("bert sees %+v", yours)
 		}
-		if s := k.Node.Status(); s != (actors.Status{Workers: 3, Online: 1, Reserved: 1, Busy: 1}) {
+		if s := k.Node.Status(); s != (actors.Status{Workers: 3, Online: 1, Reserved: 1, Busy: 1, Sessions: 1}) {
 			t.Errorf("status %+v", s)
 		}
 	})

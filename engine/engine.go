@@ -48,13 +48,21 @@ type Stage struct {
 	Cache *Cache
 	// Account names the owner of the files that the task makes.
 	Account string
+	// Plan is the owner's plan, for figures: what it allows was decided before.
+	Plan Plan
 	// TaskID is the task's identifier, for logs and files.
 	TaskID string
+	// Asked is when the request for the task came; zero: nobody says.
+	Asked time.Time
 	// SaveFile keeps a picture or a download and returns its URL.
 	SaveFile SaveFile
 	// OnStep, when set, hears of each step as it ends, in order. It must not
 	// block.
 	OnStep func(StepReport)
+	// Measure, when set, hears of each step as it ends, too, without the notes
+	// that somebody who reads them would want: it costs the task nothing. It
+	// must not block.
+	Measure func(StepReport)
 }
 
 // SaveFile keeps what r gives under an unguessable name and returns the URL it

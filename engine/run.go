@@ -206,6 +206,9 @@ func (r *Run) report(s StepReport) {
 	if r.stage.OnStep != nil {
 		r.stage.OnStep(s)
 	}
+	if r.stage.Measure != nil {
+		r.stage.Measure(s)
+	}
 }
 
 func (r *Run) continues(s *Step) bool {

@@ -41,6 +41,7 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *act
 	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
 		s.lend(b, m)
 	}
+	t.status, t.code, t.worker = fasthttp.StatusOK, "", x.WorkerID
 	sendJSON(ctx, t.status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
 	return nil
 }

@@ -13,10 +13,34 @@ import (
 )
 
 // execute plays a task and answers with how it ended, or starts one that is
-// asked for later.
+// asked for later. Whatever becomes of it is one line of the log.
 func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	start := time.Now()
 	id := actors.NewTaskID(start)
+	t := told{status: fasthttp.StatusInternalServerError, code: engine.CodeInternal} // unless it does not panic
+	defer func() {
+		s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.ID).Str("plan", account.Plan).
+			Bool("async", t.async).Str("worker", t.worker).Int("status", t.status).Str("code", string(t.code)).Int("failed", t.failed).
+			Dur("took", time.Since(start)).Msg("task")
+	}()
+	no := s.attend(ctx, account, id, start, &t)
+	if no != nil {
+		t.code, t.status = no.Code, infoOf(no.Code).Status
+	}
+	return no
+}
+
+// told is what the log says of a request for a task.
+type told struct {
+	async  bool
+	worker string
+	status int
+	code   engine.Code // empty: the task was played, or started, and nothing stopped it
+	failed int         // actions that failed
+}
+
+// attend reads a request for a task and answers it.
+func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, id string, asked time.Time, t *told) *refusal {
 	b, no := s.readBody(ctx, id)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
@@ -26,6 +50,8 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	if no != nil {
 		return no
 	}
+	m.Asked = asked
+	t.async = m.Task.Async
 	if s.draining.Load() {
 		return refuse(engine.CodeDraining)
 	}
@@ -36,28 +62,16 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	if m.Idempotency.Key != "" {
 		waiting = s.base // who repeats the request wants its answer
 	}
-	t := told{status: fasthttp.StatusOK}
-	if m.Task.Async {
-		no = s.start(ctx, waiting, m, b, &t)
+	if t.async {
+		no = s.start(ctx, waiting, m, b, t)
 	} else {
-		no = s.play(ctx, waiting, m, &t)
+		no = s.play(ctx, waiting, m, t)
 	}
 	s.rate(ctx, account)
 	if errors.Is(context.Cause(listening), engine.ErrClientGone) {
 		ctx.SetConnectionClose() // what is written now reaches nobody
 	}
-	if no != nil {
-		t.code, t.status = no.Code, infoOf(no.Code).Status
-	}
-	s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.ID).Bool("async", m.Task.Async).
-		Int("status", t.status).Str("code", string(t.code)).Dur("took", time.Since(start)).Msg("task")
 	return no
-}
-
-// told is what the log says of an answer.
-type told struct {
-	status int
-	code   engine.Code
 }
 
 // order makes of a request what the actors are asked.
@@ -102,7 +116,7 @@ func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *acto
 		return s.failed(ctx, "play a task", errors.New("the answer has no outcome"))
 	}
 	status, a := answerOf(x)
-	t.status, t.code = status, a.Code
+	t.status, t.code, t.worker, t.failed = status, a.Code, x.WorkerID, len(x.Outcome.Failures)
 	sendJSON(ctx, status, a)
 	return nil
 }

@@ -66,8 +66,11 @@ func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outco
 		if end != engine.EndCompleted {
 			break
 		}
-		if c.Stage.OnStep != nil {
-			c.Stage.OnStep(engine.StepReport{Path: strconv.Itoa(i), Action: "scripted", Success: true})
+		report := engine.StepReport{Path: strconv.Itoa(i), Action: "scripted", Success: true}
+		for _, tell := range []func(engine.StepReport){c.Stage.OnStep, c.Stage.Measure} {
+			if tell != nil {
+				tell(report)
+			}
 		}
 	}
 	if end == engine.EndCompleted {

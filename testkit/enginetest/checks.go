@@ -231,9 +231,14 @@ func refuses(p *probe) {
 
 func steps(p *probe) {
 	in := p.launch()
-	var told []engine.StepReport
-	out := in.Play(background, p.o.Short(p.T), engine.Stage{TaskID: "task_1", OnStep: func(s engine.StepReport) { told = append(told, s) }})
+	var told, measured []engine.StepReport
+	out := in.Play(background, p.o.Short(p.T), engine.Stage{
+		TaskID: "task_1", OnStep: func(s engine.StepReport) { told = append(told, s) }, Measure: func(s engine.StepReport) { measured = append(measured, s) },
+	})
 	p.wantEnd(out, engine.EndCompleted)
+	if len(measured) != len(told) {
+		p.Errorf("%d steps were told of, %d measured", len(told), len(measured))
+	}
 	if len(told) == 0 {
 		p.Fatal("nobody is told of a step")
 	}
