@@ -28,10 +28,12 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"http", "cluster", "actors", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence"},
+	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence"},
 		"the binary wires everything and is imported by nothing"},
 	{"bench", []string{"http", "cluster", "actors", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},
 		"it measures everything and is imported by nothing"},
+	{"http/telemetry", []string{"actors", "engine"},
+		"it hears of what the actors and the engine do: none of them may know that it listens"},
 	{"http", []string{"actors", "engine", "persistence"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"cluster", []string{"actors", "engine", "persistence"},

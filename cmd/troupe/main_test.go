@@ -52,6 +52,7 @@ func TestWrongUse(t *testing.T) {
 		"files URL":        {args: []string{"serve", "--files-url=files.example.org"}, text: "--files-url"},
 		"file time":        {args: []string{"serve", "--file-ttl=1s"}, text: "a minute or more"},
 		"grace":            {args: []string{"serve", "--grace=-1s"}, text: "--grace"},
+		"metrics address":  {args: []string{"serve", "--metrics-listen=9464"}, text: "such as 127.0.0.1:9464"},
 		"log level":        {args: []string{"serve", "--log-level=loud"}, text: "want debug, info, warn or error"},
 		"log format":       {args: []string{"serve", "--log-format=xml"}, text: "--log-format"},
 		"unknown variable": {args: []string{"version"}, env: [2]string{"TROUPE_WROKERS", "3"}, text: "TROUPE_WROKERS is unknown; there are"},

@@ -20,6 +20,7 @@ import (
 	"troupe/engine/browser"
 	"troupe/engine/egress"
 	"troupe/http"
+	"troupe/http/telemetry"
 	"troupe/persistence"
 )
 
@@ -34,13 +35,14 @@ type serveCommand struct {
 	Log       logFlags      `embed:"" prefix:"log-"`
 	Chromium  chromium      `embed:""`
 	Sharing   sharing       `embed:""`
+	Watching  watching      `embed:""`
 
 	limits map[engine.Plan]engine.Limits
 }
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Watching.check()); err != nil {
 		return err
 	}
 	switch {
@@ -166,6 +168,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	}
 	s.proxy = proxy
 	s.ends = append(s.ends, proxy.Close)
+	metrics := telemetry.NewMetrics()
 
 	base := s.FilesURL
 	if base == "" {
@@ -176,18 +179,25 @@ func (s *service) start(addr net.Addr) (err error) {
 		return err
 	}
 	s.node, err = actors.Start(actors.Config{
-		Engine: eng, Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Engine: metrics.Engine(eng), Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Workers: workers, Log: s.log,
 	})
 	if err != nil {
 		return err
 	}
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
+	metrics.Node(s.node.Status)
+	if end, err := s.Watching.open(metrics, s.log); err != nil {
+		return err
+	} else if end != nil {
+		s.ends = append(s.ends, end)
+	}
 
 	s.edge, err = http.New(http.Config{
 		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress,
+		Refused: metrics.Refused,
 	})
 	return err
 }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// fetch returns an answer with its status.
+func fetch(t *testing.T, url, token string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// TestOperatorsSeeWhatHappens: metrics on their own listener and nowhere else,
+// the capacity, and one line of the log for each task.
+func TestOperatorsSeeWhatHappens(t *testing.T) {
+	dir, err := os.MkdirTemp("", "tr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	c, base := serve(t, filepath.Join(dir, "data"), "--workers=1", "--metrics-listen=127.0.0.1:0", "--log-format=json")
+	token := tokenLine.FindStringSubmatch(c.out.String())
+	at := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(c.errs.String())
+	if token == nil || at == nil {
+		t.Fatal("no token or no address")
+	}
+	if status, body, err := post(base, token[1], `{"actions":[{"open":"http://demo.troupe.test/"},{"click":"#nothing","options":{"timeout":1}},{"getText":"h1"}]}`); err != nil || status != 200 {
+		t.Fatal(status, body, err)
+	}
+	if status, _, err := post(base, "troupe_wrong", `{}`); err != nil || status != 401 {
+		t.Error(status, err)
+	}
+	if status, _, err := post(base, token[1], `{}`); err != nil || status != 400 {
+		t.Error(status, err)
+	}
+
+	status, page := fetch(t, "http://"+at[1]+"/metrics", "")
+	for _, want := range []string{
+		`troupe_tasks_total{plan="pro",status="completed"} 1`, `troupe_queue_wait_seconds_count 1`,
+		`troupe_action_duration_seconds_count{type="open"} 1`, `troupe_action_errors_total{code="element_not_found",type="click"} 1`,
+		`troupe_rejected_total{reason="unauthorized"} 1`, `troupe_rejected_total{reason="invalid_request"} 1`,
+		`troupe_workers{state="offline"} 0`, `troupe_ready 1`,
+	} {
+		if status != 200 || !strings.Contains(page, "\n"+want+"\n") {
+			t.Errorf("%d without %s:\n%s", status, want, page)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^troupe_chrome_processes [1-9]`).MatchString(page) {
+		if _, err := os.Stat("/proc/self/stat"); err == nil {
+			t.Errorf("no processes of the browser:\n%s", page)
+		}
+	}
+	if strings.Contains(page, token[1]) || strings.Contains(page, "demo.troupe.test") {
+		t.Error("the metrics name a token or an address")
+	}
+	if status, _ := fetch(t, base+"/metrics", token[1]); status != 404 {
+		t.Errorf("clients get the metrics, too: %d", status)
+	}
+	if status, body := fetch(t, "http://"+at[1]+"/debug/pprof/", ""); status != 404 {
+		t.Errorf("there is more on the metrics' listener: %d %s", status, body)
+	}
+	if status, body := fetch(t, base+"/v1/capacity", token[1]); status != 200 || !strings.Contains(body, `"workers":1`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := fetch(t, base+"/v1/capacity?format=text", ""); status != 200 && status != 503 {
+		t.Errorf("%d %s", status, body)
+	}
+
+	var lines []map[string]any
+	for line := range strings.Lines(c.errs.String()) {
+		var v map[string]any
+		if json.Unmarshal([]byte(line), &v) == nil && v["message"] == "task" {
+			lines = append(lines, v)
+		}
+	}
+	if len(lines) != 2 {
+		t.Fatalf("%d lines about tasks: %v", len(lines), lines)
+	}
+	for i, want := range []map[string]any{
+		{"status": 200.0, "code": "", "failed": 1.0, "plan": "pro", "async": false},
+		{"status": 400.0, "code": "invalid_request", "failed": 0.0, "plan": "pro", "async": false, "worker": ""},
+	} {
+		for k, v := range want {
+			if lines[i][k] != v {
+				t.Errorf("line %d has %s %v, want %v", i, k, lines[i][k], v)
+			}
+		}
+		if lines[i]["task"] == "" || lines[i]["request"] == "" || lines[i]["account"] == "" || lines[i]["took"] == nil {
+			t.Errorf("line %d: %v", i, lines[i])
+		}
+	}
+	if lines[0]["worker"] == "" {
+		t.Errorf("%v", lines[0])
+	}
+}

@@ -1,0 +1,124 @@
+package telemetry
+
+import (
+	nethttp "net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+const namespace = "troupe"
+
+// Metrics counts what happens, where it happens. What the service knows anyway
+// is read when somebody asks.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	rejected, tasks, restarts, actionErrors *prometheus.CounterVec
+	duration, actions                       *prometheus.HistogramVec
+	wait                                    prometheus.Histogram
+}
+
+// NewMetrics makes metrics. They count from when their parts are given to the
+// edge and to the actors.
+func NewMetrics() *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets ...float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}
+	}
+	m.rejected = counter("rejected_total", "Requests that were answered with a refusal, by its code.", "reason")
+	m.tasks = counter("tasks_total", "Tasks that were played, by how they ended.", "status", "plan")
+	m.restarts = counter("worker_restarts_total", "Browsers that were started in the place of another one, by why it had to be.", "reason")
+	m.actionErrors = counter("action_errors_total", "Actions that failed.", "type", "code")
+	m.duration = prometheus.NewHistogramVec(histogram("task_duration_seconds", "Time from the start of a task's first action to its end.",
+		.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 600, 1800, 3600), []string{"status"})
+	m.actions = prometheus.NewHistogramVec(histogram("action_duration_seconds", "Time that one action took.",
+		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30), []string{"type"})
+	m.wait = prometheus.NewHistogram(histogram("queue_wait_seconds", "Time from the arrival of a request until a browser began with its task.",
+		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120))
+	m.registry.MustRegister(m.rejected, m.tasks, m.restarts, m.actionErrors, m.duration, m.actions, m.wait, processes{},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Node reads a node's numbers whenever somebody asks.
+func (m *Metrics) Node(status func() actors.Status) { m.registry.MustRegister(&node{status}) }
+
+// Refused hears of a refusal from the edge.
+func (m *Metrics) Refused(c engine.Code) { m.rejected.WithLabelValues(string(c)).Inc() }
+
+// Handler answers with the metrics as text.
+func (m *Metrics) Handler() nethttp.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4})
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+var (
+	workersDesc  = desc("workers", "Workers by their state.", "state")
+	queueDesc    = desc("queue_size", "Requests that wait for a worker.")
+	sessionsDesc = desc("sessions_active", "Sessions that hold a worker.")
+	drainingDesc = desc("draining", "1 while the service takes no more tasks because it is about to stop.")
+	readyDesc    = desc("ready", "1 if a task would be taken.")
+	memoryDesc   = desc("chrome_rss_bytes", "Resident memory of all processes of all browsers; what they share is counted for each.")
+	processDesc  = desc("chrome_processes", "Processes of all browsers.")
+)
+
+// gauge tells one number.
+func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+// node tells what the actors know of themselves.
+type node struct{ status func() actors.Status }
+
+func (*node) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{workersDesc, queueDesc, sessionsDesc, drainingDesc, readyDesc} {
+		to <- d
+	}
+}
+
+func (n *node) Collect(to chan<- prometheus.Metric) {
+	s := n.status()
+	for state, number := range map[actors.State]int{
+		actors.Online: s.Online, actors.Reserved: s.Reserved, actors.Busy: s.Busy, actors.Offline: s.Offline,
+	} {
+		gauge(to, workersDesc, float64(number), string(state))
+	}
+	gauge(to, queueDesc, float64(s.Waiting))
+	gauge(to, sessionsDesc, float64(s.Sessions))
+	gauge(to, drainingDesc, one(s.Draining))
+	gauge(to, readyDesc, one(s.Ready()))
+}
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// processes tells what the browsers' processes need. The service starts no
+// others.
+type processes struct{}
+
+func (processes) Describe(to chan<- *prometheus.Desc) {
+	to <- memoryDesc
+	to <- processDesc
+}
+
+func (processes) Collect(to chan<- prometheus.Metric) {
+	if n, rss, ok := descendants(); ok { // else the system does not tell
+		gauge(to, memoryDesc, float64(rss))
+		gauge(to, processDesc, float64(n))
+	}
+}
