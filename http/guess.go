@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
 )
 
 // Bounds of how often an address may be wrong about a token.
@@ -106,6 +108,13 @@ func (g *guesses) right(token string) {
 		}
 	}
 	g.proven[h] = struct{}{}
+}
+
+// guessing refuses an address that has tried too many tokens.
+func guessing(wait time.Duration) *refusal {
+	r := refuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
+	r.after = wait
+	return r
 }
 
 // neighbourhood is what counts as one address: a customer of a network provider

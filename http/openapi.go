@@ -19,7 +19,8 @@ type operation struct {
 	summary, doc          string
 	open                  bool // needs no token
 	params                []param
-	task                  bool // carries a task
+	task                  bool   // carries a task
+	body                  string // schema of another body; empty: none
 	answers               []reply
 	codes                 []engine.Code // beside those that every operation has
 }
@@ -89,9 +90,26 @@ var operations = []operation{
 		method: "get", path: "/v1/tasks/{taskId}/events", id: "followTask", tag: "Asynchronous tasks",
 		summary: "Follow a task",
 		doc:     "Tells of each step as it ends, as server-sent events: `step` with a number as its id, and `end` with what a poll would answer.",
-		params:  []param{taskParam, {"Last-Event-ID", "header", "The last event that was received: the answer begins after it.", `{"type":"integer","minimum":0}`, false}},
+		params: []param{taskParam, {"Last-Event-ID", "header", "The last event that was received: the answer begins after it.", `{"type":"integer","minimum":0}`, false},
+			{"ticket", "query", "A ticket for the task, where no header can be sent.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "Events until the task has ended.", "text/event-stream", nil}},
 		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound},
+	},
+	{
+		method: "post", path: ticketsPath, id: "issueTicket", tag: "Account",
+		summary: "Make a ticket",
+		doc:     "A ticket lets its bearer look at one task, session or worker for a short time, and do nothing else. It may stand in an address, where a token must not.",
+		body: fmt.Sprintf(`{"type":"object","required":["object"],"additionalProperties":false,"properties":{"object":{"type":"string","description":"The id of a task, a session or a worker."},"ttl":{"type":"integer","minimum":%d,"maximum":%d,"default":%d,"description":"How long it is valid, in milliseconds."}}}`,
+			engine.Millis(minTicket), engine.Millis(maxTicket), engine.Millis(defaultTicket)),
+		answers: []reply{{200, "The ticket. It is shown only now.", "", []any{ticketMade{}}}},
+		codes:   append([]engine.Code{engine.CodeNotFound}, bodyCodes...),
+	},
+	{
+		method: "delete", path: ticketsPath + "/{id}", id: "revokeTicket", tag: "Account",
+		summary: "Revoke a ticket", doc: "Ends a ticket before its time.",
+		params:  []param{{"id", "path", "The id that the ticket was made with; not the ticket.", `{"type":"string"}`, true}},
+		answers: []reply{{200, "It is worth nothing now.", "", []any{ticketRevoked{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
 	},
 	{
 		method: "get", path: "/v1/workers", id: "listWorkers", tag: "Account",
@@ -210,6 +228,9 @@ func (o *operation) describe(r *reflector) fields {
 	}
 	if params != nil {
 		d["parameters"] = params
+	}
+	if o.body != "" {
+		d["requestBody"] = fields{"required": true, "content": fields{"application/json": fields{"schema": json.RawMessage(o.body)}}}
 	}
 	if o.task {
 		task := fields{"$ref": components + "Task"}

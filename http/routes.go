@@ -33,6 +33,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("GET", s.known(s.result))
 	case "/v1/capacity":
 		return only("GET", s.capacity)
+	case ticketsPath:
+		return only("POST", s.known(s.issueTicket))
 	case "/v1/usage":
 		return only("GET", s.known(s.usage))
 	case "/openapi.json":
@@ -46,9 +48,12 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	}
 	if id, ok := strings.CutPrefix(path, tasksPath); ok {
 		if id, ok := strings.CutSuffix(id, "/events"); ok {
-			return only("GET", s.known(s.of(id, s.events)))
+			return only("GET", s.admitted(id, s.of(id, s.events)))
 		}
 		return only("DELETE", s.known(s.of(id, s.cancel)))
+	}
+	if id, ok := strings.CutPrefix(path, ticketsPath+"/"); ok {
+		return only("DELETE", s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal { return s.revokeTicket(ctx, a, id) }))
 	}
 	if id, ok := strings.CutPrefix(path, filesPath); ok {
 		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.file(ctx, id) })
@@ -80,9 +85,7 @@ func (s *Server) known(h func(*fasthttp.RequestCtx, persistence.Account) *refusa
 		}
 		from := s.client(ctx)
 		if wait := s.guesses.wait(from, token, time.Now()); wait > 0 {
-			r := refuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
-			r.after = wait
-			return r
+			return guessing(wait)
 		}
 		account, err := s.cfg.Door.Lookup(s.base, token)
 		switch {

@@ -78,6 +78,7 @@ type Server struct {
 	conns   *connections
 	watch   *watcher
 	guesses *guesses
+	tickets *tickets
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
@@ -100,7 +101,7 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses()}
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets()}
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{

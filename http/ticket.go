@@ -1,0 +1,209 @@
+package http
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// ticketsPath is where tickets are made, and revoked below it.
+const ticketsPath = "/v1/tickets"
+
+// Bounds of tickets.
+const (
+	minTicket     = time.Second
+	maxTicket     = 15 * time.Minute
+	defaultTicket = time.Minute
+	maxTickets    = 1000 // alive at once, of one account
+)
+
+// ticket lets its bearer look at one thing of an account, and nothing else. It
+// stands in an address, where a token must not: browsers can send no headers
+// with an EventSource.
+type ticket struct {
+	id      string
+	account persistence.Account
+	object  string
+	expires time.Time
+}
+
+// tickets are those that are alive. They are short-lived, so they end with the
+// process.
+type tickets struct {
+	mu    sync.Mutex
+	alive map[[sha256.Size]byte]ticket // by the hash: memory that leaks holds none
+}
+
+func newTickets() *tickets { return &tickets{alive: map[[sha256.Size]byte]ticket{}} }
+
+// issue makes a ticket, unless the account has too many.
+func (t *tickets) issue(a persistence.Account, object string, expires, now time.Time) (plain, id string, ok bool) {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	plain = "ticket_" + base64.RawURLEncoding.EncodeToString(secret)
+	sum := sha256.Sum256([]byte(plain))
+	id = "tkt_" + hex.EncodeToString(sum[:8])
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := 0
+	for k, v := range t.alive {
+		switch {
+		case !v.expires.After(now):
+			delete(t.alive, k)
+		case v.account.ID == a.ID:
+			own++
+		}
+	}
+	if own >= maxTickets {
+		return "", "", false
+	}
+	t.alive[sum] = ticket{id, a, object, expires}
+	return plain, id, true
+}
+
+// of finds a living ticket for an object.
+func (t *tickets) of(plain, object string, now time.Time) (ticket, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found, ok := t.alive[sha256.Sum256([]byte(plain))]
+	return found, ok && found.object == object && found.expires.After(now)
+}
+
+// revoke ends a ticket of an account.
+func (t *tickets) revoke(account, id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k, v := range t.alive {
+		if v.id == id && v.account.ID == account {
+			delete(t.alive, k)
+			return true
+		}
+	}
+	return false
+}
+
+// ticketMade and ticketRevoked are answers.
+type (
+	ticketMade struct {
+		Success bool   `json:"success"`
+		ID      string `json:"id"`
+		Ticket  string `json:"ticket"`
+		Object  string `json:"object"`
+		Expires string `json:"expiresAt"`
+	}
+	ticketRevoked struct {
+		Success bool `json:"success"`
+	}
+)
+
+// issueTicket answers with a ticket for one task, session or worker.
+func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+	b, no := s.readBody(ctx, "")
+	defer b.remove()
+	if no != nil {
+		return no
+	}
+	var order map[string]json.RawMessage
+	if err := json.Unmarshal(b.payload, &order); err != nil || order == nil {
+		return refuseInvalid(engine.Fault{Message: `The body is not an object in JSON: want {"object":"task_...","ttl":60000}`})
+	}
+	var object string
+	ttl := engine.Millis(defaultTicket)
+	var faults []engine.Fault
+	for name, v := range order {
+		switch name {
+		case "object":
+			if json.Unmarshal(v, &object) != nil || !saneID([]byte(object)) {
+				faults = append(faults, engine.Fault{Path: "/object", Message: "object wants the id of a task, a session or a worker"})
+			}
+		case "ttl":
+			if json.Unmarshal(v, &ttl) != nil || ttl < engine.Millis(minTicket) || ttl > engine.Millis(maxTicket) {
+				faults = append(faults, engine.Fault{Path: "/ttl", Message: fmt.Sprintf("ttl wants milliseconds from %d to %d", engine.Millis(minTicket), engine.Millis(maxTicket))})
+			}
+		default:
+			faults = append(faults, engine.Fault{Path: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), Message: fmt.Sprintf("a ticket has no field %q: want object and ttl", name)})
+		}
+	}
+	if _, there := order["object"]; !there {
+		faults = append(faults, engine.Fault{Path: "/object", Message: "object is missing: it names a task, a session or a worker"})
+	}
+	if len(faults) > 0 {
+		return refuseInvalid(faults...)
+	}
+	switch own, err := s.owns(account, object); {
+	case err != nil:
+		return s.failed(ctx, "look for a ticket's object", err)
+	case !own:
+		return refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
+	}
+	now := time.Now()
+	expires := now.Add(time.Duration(ttl) * time.Millisecond)
+	plain, id, ok := s.tickets.issue(account, object, expires, now)
+	if !ok {
+		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d tickets: revoke some, or wait until they have ended", maxTickets))
+	}
+	sendJSON(ctx, fasthttp.StatusOK, ticketMade{true, id, plain, object, expires.UTC().Format(time.RFC3339Nano)})
+	return nil
+}
+
+// owns reports whether an account may look at an object.
+func (s *Server) owns(account persistence.Account, object string) (bool, error) {
+	if strings.HasPrefix(object, "task_") {
+		p, err := s.cfg.Company.Poll(s.base, &actors.Poll{TaskID: object, Account: by(account)})
+		return err == nil && p.Refusal == nil, err
+	}
+	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{Account: by(account)})
+	if err != nil {
+		return false, err
+	}
+	for _, w := range found.Workers {
+		// A worker of the shared pool shows everybody's tasks in turn: only who
+		// owns it, or holds it now, may look.
+		if w.Session != "" && w.Session == object || w.ID == object && (w.Owner == account.ID || w.Session != "") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// revokeTicket ends a ticket before its time.
+func (s *Server) revokeTicket(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
+	if !s.tickets.revoke(account.ID, id) {
+		return refuseText(engine.CodeNotFound, "There is no such ticket: it has ended, or never was")
+	}
+	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
+	return nil
+}
+
+// admitted lets requests through that carry a ticket for the object, or the
+// token of an account.
+func (s *Server) admitted(object string, h func(*fasthttp.RequestCtx, persistence.Account) *refusal) handler {
+	return func(ctx *fasthttp.RequestCtx) *refusal {
+		plain := string(ctx.QueryArgs().Peek("ticket"))
+		if plain == "" || len(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)) > 0 {
+			return s.known(h)(ctx)
+		}
+		from := s.client(ctx)
+		if wait := s.guesses.wait(from, plain, time.Now()); wait > 0 {
+			return guessing(wait)
+		}
+		t, ok := s.tickets.of(plain, object, time.Now())
+		if !ok {
+			s.guesses.wrong(from, time.Now())
+			return refuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")
+		}
+		return h(ctx, t.account)
+	}
+}
