@@ -49,10 +49,16 @@ var _ = define(Action[Pair[*Selector, Text]]{
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
 		}
-		if v.A != nil {
-			if err := r.ask(ctx, s, "focus", *v.A, nil, nil); err != nil {
-				return nil, err
-			}
+		switch {
+		case v.A != nil:
+			err = r.ask(ctx, s, "focus", *v.A, nil, nil)
+		case r.input == sentAct || r.script:
+			// The page is told of what a key did, as of a caret that moved, only
+			// in a task of its own; and this key belongs to the page it led to.
+			_, err = r.call(ctx, s, Call{Fn: "settled"})
+		}
+		if err != nil {
+			return nil, err
 		}
 		t, err := r.tab(ctx)
 		if err != nil {

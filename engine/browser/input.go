@@ -106,9 +106,18 @@ const typeAhead = 64
 // of its key, and says how many characters it has typed.
 func (t *Tab) Type(ctx context.Context, text string) (typed int, err error) {
 	var sent []*pending
-	waiting := 0
+	var ends []int // of each character on its way: the number of its last event
+	flush := func() error {
+		done, err := t.settled(ctx, "typing", sent...)
+		for _, end := range ends {
+			if end <= done {
+				typed++
+			}
+		}
+		sent, ends = sent[:0], ends[:0]
+		return err
+	}
 	for _, r := range text {
-		waiting++
 		keys := keysFor(r)
 		for _, e := range keys {
 			sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
@@ -116,31 +125,33 @@ func (t *Tab) Type(ctx context.Context, text string) (typed int, err error) {
 		if keys == nil {
 			sent = append(sent, t.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
 		}
-		if len(sent) >= typeAhead {
-			if err := t.settle(ctx, "typing", sent...); err != nil {
+		if ends = append(ends, len(sent)); len(sent) >= typeAhead {
+			if err := flush(); err != nil {
 				return typed, err
 			}
-			typed, waiting, sent = typed+waiting, 0, sent[:0]
 		}
 	}
-	if err := t.settle(ctx, "typing", sent...); err != nil {
-		return typed, err
-	}
-	return typed + waiting, nil
+	return typed, flush()
 }
 
 // settle waits for input events that were sent. An event may close the tab or
 // replace its document: it did what it was to do then.
 func (t *Tab) settle(ctx context.Context, doing string, sent ...*pending) error {
-	for _, p := range sent {
+	_, err := t.settled(ctx, doing, sent...)
+	return err
+}
+
+// settled is settle that also says how many of the events are over.
+func (t *Tab) settled(ctx context.Context, doing string, sent ...*pending) (int, error) {
+	for i, p := range sent {
 		err := p.wait(ctx, nil)
 		switch {
 		case err == nil, errors.Is(err, ErrDetached) && !t.Crashed(), replaced(err):
 		default:
-			return fmt.Errorf("%s: %w", doing, err)
+			return i, fmt.Errorf("%s: %w", doing, err)
 		}
 	}
-	return nil
+	return len(sent), nil
 }
 
 // Near is a point beside another, still in view.

@@ -93,13 +93,95 @@ const fieldIn = (el) => {
   return inner.length === 1 ? inner[0] : null;
 };
 
+// undressed reports whether style sheets of an element's document are on their
+// way.
+const undressed = (el) => {
+  const view = viewOf(el);
+  return [...query(el.ownerDocument, 'css', 'link[rel~=stylesheet][href]')].some((l) => !l.sheet && !l.disabled && !view.performance.getEntriesByName(l.href).length);
+};
+
+// expectant gives a question to be asked of a field each time it is looked at:
+// is something still to be put into it? What makes an editor of an element often
+// waits for its style sheets before it puts in what was stored, and what was typed
+// before is lost. One that never comes is waited for a second, at most.
+const expectant = (ms) => {
+  const until = now() + Math.min(1000, ms / 2);
+  let bare = -Infinity;
+  return (el) => {
+    if (!isEditable(el) || now() > until || dom.text(el).trim() !== '') return false;
+    if (undressed(el)) bare = now();
+    return now() - bare < 40; // it is told of them a little later
+  };
+};
+
+const textIn = (el) => (isEditable(el) ? dom.text(el) : valueOf(el));
+
+// marked reports whether all of a field is marked, or else whether the caret is
+// behind it: undefined for fields for numbers and addresses, which do not say.
+const marked = (el, all) => {
+  const n = textIn(el).length;
+  if (!isEditable(el)) return el.selectionStart === null ? undefined : el.selectionEnd === n && el.selectionStart === (all ? 0 : n);
+  const sel = viewOf(el).getSelection();
+  if (!sel.focusNode || !within(sel.focusNode, el)) return false;
+  const rest = el.ownerDocument.createRange();
+  rest.selectNodeContents(el);
+  if (!all) rest.setStart(sel.focusNode, sel.focusOffset);
+  return all ? n === 0 || sel.toString().trim() === rest.toString().trim() : sel.isCollapsed && rest.toString() === '';
+};
+
+// mark marks all of a field, since what is marked is replaced by the first
+// character typed, or else puts the caret behind it. Who is there already stays:
+// editors forget what was chosen for the next character when the caret is moved.
+// False where the caret cannot be put.
+const mark = (el, all) => {
+  if (marked(el, all)) return true;
+  if (isEditable(el)) {
+    const sel = viewOf(el).getSelection();
+    sel.selectAllChildren(el);
+    if (!all) sel.collapseToEnd();
+  } else if (all) {
+    el.select();
+  } else {
+    const n = valueOf(el).length;
+    try { el.setSelectionRange(n, n); } catch { return false; }
+  }
+  return true;
+};
+
+// remark marks a field again right before the first key, when the page has put
+// something else into it meanwhile or has moved the caret, as editors do once
+// they have the focus.
+let unmark = () => {};
+const remark = (el, all) => {
+  unmark();
+  const view = viewOf(el), was = textIn(el);
+  const on = (e) => {
+    if (!e.isTrusted) return;
+    unmark();
+    const a = activeIn(el);
+    if (!attached(el) || !a || !(within(a, el) || within(el, a))) return;
+    if (textIn(el) !== was || marked(el, all) === false) mark(el, all);
+  };
+  dom.listen(view, 'keydown', on, true);
+  const timer = setTimeout(() => unmark(), 5000); // keys that never came
+  unmark = () => { clearTimeout(timer); dom.unlisten(view, 'keydown', on, true); };
+};
+
 // T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and
 // gives {type: what to type, erase: whether to erase first}, or sets the value
 // of a field that cannot be typed into. {click: point} asks for a click first.
-T.fill = (a) => withFirst(a, async (host, why) => {
+T.fill = (a) => {
+  const waits = expectant(a.ms);
+  return withFirst(a, (host, why) => readyToFill(a, waits, host, why));
+};
+const readyToFill = async (a, waits, host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
-  if (!el) return fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(host))}: fill needs an input, a textarea or something editable`);
+  if (!el) {
+    why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable`;
+    // Until it has loaded, a page may make a field of it.
+    return host.ownerDocument.readyState === 'complete' ? fail('invalid_value', `Element "${a.t.a}" ${why.e}`) : undefined;
+  }
   const kind = is(el, 'input') ? dom.inputType(el) : '';
   if (is(el, 'select')) return fail('invalid_value', `Element "${a.t.a}" is a select: use selectOption`);
   if (kind === 'file') return fail('invalid_value', `Element "${a.t.a}" is a file input: use uploadFile`);
@@ -108,6 +190,7 @@ T.fill = (a) => withFirst(a, async (host, why) => {
   why.e = hiddenBecause(el) || disabledBecause(el);
   if (why.e) return undefined;
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
+  if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
   intoView(el);
   if (chosen.includes(kind)) {
     if (a.haste && !(await settle({ settle: true }))) return { n: true }; // this changes the page
@@ -134,23 +217,11 @@ T.fill = (a) => withFirst(a, async (host, why) => {
     why.e = 'does not take the focus';
     return undefined;
   }
-  // What is marked is replaced by the first character typed.
-  let full;
-  if (isEditable(el)) {
-    full = dom.text(el) !== '';
-    const sel = viewOf(el).getSelection();
-    sel.selectAllChildren(el);
-    if (!a.clear) sel.collapseToEnd();
-  } else {
-    full = valueOf(el) !== '';
-    if (a.clear) el.select();
-    else {
-      const n = valueOf(el).length;
-      try { el.setSelectionRange(n, n); } catch { /* number and email have no selection: the caret is at the end after End */ return { v: { type: true, end: true } }; }
-    }
-  }
+  const full = textIn(el) !== '';
+  if (!mark(el, a.clear)) return { v: { type: true, end: true } };
+  remark(el, a.clear);
   return { v: { type: true, erase: a.clear && full, multi: isEditable(el) || is(el, 'textarea') } };
-});
+};
 const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
 const wanted = {
   date: 'want yyyy-mm-dd', time: 'want hh:mm', 'datetime-local': 'want yyyy-mm-ddThh:mm', month: 'want yyyy-mm', week: 'want yyyy-Www',
