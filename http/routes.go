@@ -222,19 +222,24 @@ func (s *Server) health(ctx *fasthttp.RequestCtx) *refusal {
 
 // readiness is whether a task would be taken, and why not.
 type readiness struct {
-	Ready  bool   `json:"ready"`
-	Status string `json:"status"`
+	Ready   bool     `json:"ready"`
+	Status  string   `json:"status"`
+	Notices []string `json:"notices,omitempty"`
 }
 
 // ready says whether a task would be taken now.
 func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
+	var notices []string
+	if s.cfg.Notices != nil {
+		notices = s.cfg.Notices()
+	}
 	switch {
 	case s.draining.Load():
-		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining"})
+		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
 	case !s.cfg.Company.Status().Ready():
-		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser"})
+		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})
 	default:
-		sendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready"})
+		sendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready", notices})
 	}
 	return nil
 }

@@ -57,6 +57,9 @@ type Config struct {
 	// Origins are those of web pages that may use the service from a browser,
 	// beside its own; nil: none.
 	Origins []string
+	// Notices are sentences for the operator that /readyz says, whether or not
+	// the service is ready. It may be nil.
+	Notices func() []string
 
 	// Proxies are believed about who sent a request (X-Forwarded-For), and may
 	// have any number of connections.

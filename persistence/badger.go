@@ -100,6 +100,10 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 // was opened. It is empty if all was well.
 func (b *Badger) Quarantined() string { return b.quarantined }
 
+// Full reports whether the disk has so little space left that writes give
+// [ErrFull].
+func (b *Badger) Full() bool { return b.full.Load() }
+
 // Get implements [Store].
 func (b *Badger) Get(ctx context.Context, key string) (Record, error) {
 	var r Record
