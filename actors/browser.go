@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -30,6 +31,8 @@ type browser struct {
 	restored bool
 	tasks    int
 	renewal  *time.Timer
+
+	heavy atomic.Bool // its last check found it over the limit of memory
 }
 
 type (
@@ -42,8 +45,11 @@ type (
 	}
 	// browserGone says that a browser has died.
 	browserGone struct{ browser *browser }
-	// renew says that a browser has become old.
-	renew struct{ browser *browser }
+	// renew says that a browser has become old or large.
+	renew struct {
+		browser *browser
+		heavy   bool
+	}
 	// suspended says that all that could be saved of a session is.
 	suspended struct{ browser *browser }
 )
@@ -115,11 +121,7 @@ func (w *worker) launch(ctx actor.Context) {
 			m.lost, m.err = b.restore(node, session)
 		}
 		root.Send(self, m)
-		select {
-		case <-inst.Gone():
-			root.Send(self, &browserGone{browser: b})
-		case <-live.Done():
-		}
+		b.watch(node, func(news any) { root.Send(self, news) })
 	})
 }
 
@@ -172,8 +174,7 @@ type resetDone struct {
 // clean resets the browser beside the mailbox, or replaces it when it is due.
 func (w *worker) clean(ctx actor.Context) {
 	cfg := w.node.cfg.Browser
-	if cfg.RenewTasks > 0 && w.browser.tasks >= cfg.RenewTasks ||
-		cfg.RenewAge > 0 && time.Since(w.browser.upSince) >= cfg.RenewAge {
+	if w.browser.due(cfg) {
 		w.browser.close()
 		w.launch(ctx)
 		return

@@ -78,10 +78,18 @@ type BrowserConfig struct {
 	// browser is closed under it; 5 s.
 	StopMargin time.Duration
 	Restarts   Restarts
-	// RenewTasks and RenewAge replace a browser that nothing uses after so
-	// many tasks or so long a time; zero: never.
-	RenewTasks int
-	RenewAge   time.Duration
+	// RenewTasks, RenewAge and RenewMemory replace a browser that nothing uses
+	// after so many tasks, so long a time, or when it takes so many bytes; zero:
+	// never.
+	RenewTasks  int
+	RenewAge    time.Duration
+	RenewMemory int64
+	// CheckEvery is how often each browser is asked whether it answers, and for
+	// its memory; 5 s. Negative: never.
+	CheckEvery time.Duration
+	// CheckTimeout is how long it may take to answer before it counts as dead;
+	// 10 s.
+	CheckTimeout time.Duration
 }
 
 // SessionConfig bounds sessions.
@@ -109,6 +117,8 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Browser.ResetTimeout, 2*time.Second)
 	def(&c.Browser.AnswerMargin, 250*time.Millisecond)
 	def(&c.Browser.StopMargin, 5*time.Second)
+	def(&c.Browser.CheckEvery, 5*time.Second)
+	def(&c.Browser.CheckTimeout, 10*time.Second)
 	c.Browser.Restarts = c.Browser.Restarts.withDefaults()
 	def(&c.Session.MaxAge, 8*time.Hour)
 	def(&c.Session.SharePerMil, 500)

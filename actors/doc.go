@@ -86,6 +86,8 @@
 //     BrowserConfig.AnswerMargin after it, without its result.
 //   - A crash is answered at once, and the worker is back after one launch and
 //     the shortest wait.
+//   - A browser that does not answer within BrowserConfig.CheckTimeout, which it
+//     is asked to every BrowserConfig.CheckEvery, is treated as one that died.
 //   - A claim on a worker that turns out to be gone goes to the next one; its
 //     client does not notice.
 //   - Whoever gave up, went away or was refused never gets a worker. Inside an

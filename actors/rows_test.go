@@ -123,6 +123,62 @@ var workerRows = []row{
 				t.Fatalf("%d launches after an hour more, want 3", n)
 			}
 		}},
+	{"online, renewed for its memory: only when nothing uses it, and only if it was used", testkit.Options{Config: func(c *actors.Config) { c.Browser.RenewMemory = 1 << 30 }},
+		func(t *testing.T, k *testkit.Kit) {
+			k.Engine.SetMemory("w1", 1<<30)
+			time.Sleep(time.Minute)
+			if n := k.Engine.Launches("w1"); n != 1 {
+				t.Fatalf("%d launches without a task, want 1", n)
+			}
+			k.Engine.SetMemory("w1", 1<<30-1)
+			time.Sleep(6 * time.Second) // until it was looked at
+			k.Do(anna, testkit.Task(), quick)
+			time.Sleep(time.Minute)
+			if n := k.Engine.Launches("w1"); n != 1 {
+				t.Fatalf("%d launches below the limit, want 1", n)
+			}
+			id := reserve(k, anna)
+			k.Engine.SetMemory("w1", 1<<30)
+			time.Sleep(time.Minute)
+			if n := k.Engine.Launches("w1"); n != 1 {
+				t.Fatalf("%d launches while a session holds it, want 1", n)
+			}
+			k.Do(anna, testkit.Task(testkit.Close(id), testkit.Empty()), quick)
+			k.WantState("w1", actors.Online)
+			k.Settle()
+			if n := k.Engine.Launches("w1"); n != 2 {
+				t.Fatalf("%d launches after the session, want 2", n)
+			}
+			k.Do(anna, testkit.Task(), quick)
+			k.Engine.SetMemory("w1", 1<<30)
+			time.Sleep(6 * time.Second)
+			k.WantState("w1", actors.Online)
+			if n := k.Engine.Launches("w1"); n != 3 {
+				t.Fatalf("%d launches when it has grown while idle, want 3", n)
+			}
+		}},
+	{"any to offline when the browser does not answer, and back", testkit.Options{Config: func(c *actors.Config) { c.Browser.CheckEvery, c.Browser.CheckTimeout = 5*time.Second, 10*time.Second }},
+		func(t *testing.T, k *testkit.Kit) {
+			began := time.Now()
+			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
+			k.Engine.SetDeaf("w1", true)
+			k.WantEnd(r, engine.EndCrashed)
+			if took := time.Since(began); took > 16*time.Second {
+				t.Fatalf("answered after %v", took)
+			}
+			k.Engine.SetDeaf("w1", false)
+			k.Until("w1", actors.Online)
+			k.Engine.SetDeaf("w1", true) // with nothing in hand
+			k.Until("w1", actors.Offline)
+			k.Engine.SetDeaf("w1", false)
+			k.Until("w1", actors.Online)
+			id := reserve(k, anna)
+			k.Engine.SetDeaf("w1", true) // with a session, which goes on
+			k.Until("w1", actors.Offline)
+			k.Engine.SetDeaf("w1", false)
+			k.Until("w1", actors.Reserved)
+			k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted)
+		}},
 	{"any to offline when the browser dies, and back", testkit.Options{Engine: slowEngine(300 * time.Millisecond)}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		k.Engine.Kill("w1")

@@ -83,7 +83,7 @@ func (w *worker) Receive(ctx actor.Context) {
 			w.apply(ctx, evSuspended{})
 		}
 	case *renew:
-		if m.browser == w.browser {
+		if m.browser == w.browser && (!m.heavy || m.browser.tasks > 0) {
 			w.apply(ctx, evRenew{})
 		}
 	case *sessionOver:

@@ -82,5 +82,7 @@ func (*orderBrowser) Reset(context.Context) error {
 	return nil
 }
 
+func (*orderBrowser) Check(context.Context) (int64, error) { return 0, nil }
+
 func (b *orderBrowser) Gone() <-chan struct{} { return b.gone }
 func (b *orderBrowser) Close()                { close(b.gone) }

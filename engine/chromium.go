@@ -53,6 +53,7 @@ func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) 
 		b.Close()
 		return nil, err
 	}
+	o.Log.Debug().Int("pid", b.PID()).Msg("browser started")
 	return &instance{engine: e, browser: b, tabs: c}, nil
 }
 
@@ -74,6 +75,18 @@ func (in *instance) Gone() <-chan struct{} {
 		return in.tenant.gone
 	}
 	return in.browser.Gone()
+}
+
+// Check asks the browser for its version. What a browser that several workers
+// share takes is no single worker's, so that is not told.
+func (in *instance) Check(ctx context.Context) (memory int64, err error) {
+	if err := in.browser.Ping(ctx); err != nil {
+		return 0, err
+	}
+	if in.tenant != nil {
+		return 0, nil
+	}
+	return in.browser.Memory(), nil
 }
 
 func (in *instance) Close() {

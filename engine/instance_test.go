@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -145,6 +146,31 @@ func TestACrashedPageEndsTheTask(t *testing.T) {
 	case <-in.Gone(): // a browser whose page has crashed is not used again
 	case <-time.After(5 * time.Second):
 		t.Error("the browser is still there")
+	}
+}
+
+// TestAStoppedBrowserDoesNotAnswer stops all processes of a browser, which closes
+// nothing: it is seen by asking only. Its memory is told while it lives.
+func TestAStoppedBrowserDoesNotAnswer(t *testing.T) {
+	in, _ := launch(t)
+	ctx, cancel := contextFor(30 * time.Second)
+	defer cancel()
+	memory, err := in.Check(ctx)
+	if err != nil || memory < 30<<20 || memory > 2<<30 {
+		t.Errorf("it takes %d MiB: %v", memory>>20, err)
+	}
+	if err := in.browser.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := contextFor(300 * time.Millisecond)
+	defer cancel()
+	if _, err := in.Check(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a stopped browser says %v", err)
+	}
+	pid := in.browser.PID()
+	in.Close()
+	if n := groupMembers(t, pid); n != 0 {
+		t.Errorf("%d processes are left of a stopped browser", n)
 	}
 }
 

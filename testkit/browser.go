@@ -136,6 +136,27 @@ func (b *Browser) Restore(_ context.Context, state json.RawMessage) error {
 	return json.Unmarshal(state, &b.traces)
 }
 
+// Check is part of [engine.Instance].
+func (b *Browser) Check(ctx context.Context) (int64, error) {
+	e := b.engine
+	e.mu.Lock()
+	memory, deaf := e.memory[b.worker], e.deaf[b.worker]
+	e.mu.Unlock()
+	if deaf {
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-b.gone:
+		}
+	}
+	select {
+	case <-b.gone:
+		return 0, errScripted
+	default:
+		return memory, nil
+	}
+}
+
 // Gone is part of [engine.Instance].
 func (b *Browser) Gone() <-chan struct{} { return b.gone }
 

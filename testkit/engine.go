@@ -31,6 +31,8 @@ type Engine struct {
 	saves    map[string][]Save
 	restores map[string]error
 	dying    map[string]int
+	memory   map[string]int64
+	deaf     map[string]bool
 	plays    []Played
 	faults   []string
 }
@@ -48,6 +50,7 @@ func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
 		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, dying: map[string]int{},
+		memory: map[string]int64{}, deaf: map[string]bool{},
 	}
 }
 
@@ -100,6 +103,21 @@ func (e *Engine) DieRestoring(worker string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dying[worker] = n
+}
+
+// SetMemory sets how many bytes the worker's browsers take from now on.
+func (e *Engine) SetMemory(worker string, bytes int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.memory[worker] = bytes
+}
+
+// SetDeaf says whether the worker's browsers let checks wait from now on, as
+// one does whose process was stopped.
+func (e *Engine) SetDeaf(worker string, deaf bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deaf[worker] = deaf
 }
 
 // Kill ends the worker's browser as a crash does. It reports whether there was

@@ -90,6 +90,7 @@ func (*dozer) Play(ctx context.Context, _ *engine.Task, _ engine.Stage) *engine.
 func (*dozer) Reset(context.Context) error                    { return nil }
 func (*dozer) Save(context.Context) (json.RawMessage, error)  { return json.RawMessage("{}"), nil }
 func (*dozer) Restore(context.Context, json.RawMessage) error { return nil }
+func (*dozer) Check(context.Context) (int64, error)           { return 0, nil }
 func (d *dozer) Gone() <-chan struct{}                        { return d.gone }
 func (d *dozer) Close()                                       { d.once.Do(func() { close(d.gone) }) }
 

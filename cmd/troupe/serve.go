@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ type serveCommand struct {
 	FilesURL  string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
 	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
 	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
+	Renewal   renewal       `embed:"" prefix:"renew-"`
 	Log       logFlags      `embed:"" prefix:"log-"`
 	Chromium  chromium      `embed:""`
 	Sharing   sharing       `embed:""`
@@ -42,7 +44,7 @@ type serveCommand struct {
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Watching.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check()); err != nil {
 		return err
 	}
 	switch {
@@ -181,6 +183,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	s.node, err = actors.Start(actors.Config{
 		Engine: metrics.Engine(eng), Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Workers: workers, Log: s.log,
+		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
 	if err != nil {
 		return err
@@ -196,10 +199,22 @@ func (s *service) start(addr net.Addr) (err error) {
 	s.edge, err = http.New(http.Config{
 		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
-		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress,
+		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
 		Refused: metrics.Refused,
 	})
 	return err
+}
+
+// notices are what the operator has to know although the service runs. Whoever
+// may ask for them sees no more of the disk than the name of one folder.
+func (s *service) notices() (all []string) {
+	if moved := s.store.Quarantined(); moved != "" {
+		all = append(all, "the store was damaged and was moved aside to "+filepath.Base(moved)+" in the data folder; this service started with an empty one")
+	}
+	if s.store.Full() {
+		all = append(all, "the disk of the data folder is nearly full: what has to be written down is refused until there is space")
+	}
+	return all
 }
 
 // base is the service's address for clients on this machine.

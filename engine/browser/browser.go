@@ -82,6 +82,15 @@ func (b *Browser) Gone() <-chan struct{} { return b.gone }
 // PID is the number of the browser's main process, which leads its group.
 func (b *Browser) PID() int { return b.proc.cmd.Process.Pid }
 
+// Ping returns when the browser's main process answers.
+func (b *Browser) Ping(ctx context.Context) error {
+	return b.root.call(ctx, browser.CommandGetVersion, nil, nil)
+}
+
+// Memory is how many bytes the browser takes with all its processes, where what
+// several share counts in parts. It is zero where the system does not tell.
+func (b *Browser) Memory() int64 { return groupMemory(b.PID()) }
+
 // Dir is the browser's own folder.
 func (b *Browser) Dir() string { return b.dir }
 

@@ -19,6 +19,34 @@ func answers(p *probe) {
 	}
 }
 
+func checks(p *probe) {
+	in := p.launch()
+	check := func() error {
+		ctx, cancel := context.WithTimeout(background, slow)
+		defer cancel()
+		memory, err := in.Check(ctx)
+		if err == nil && memory < 0 {
+			p.Errorf("it takes %d bytes", memory)
+		}
+		return err
+	}
+	if err := check(); err != nil {
+		p.Errorf("a browser that lives: %v", err)
+	}
+	ctx, cancel := context.WithCancel(background)
+	ended := make(chan *engine.Outcome, 1)
+	go func() { ended <- in.Play(ctx, p.o.Long(p.T), engine.Stage{}) }()
+	if err := check(); err != nil {
+		p.Errorf("while a task is played: %v", err)
+	}
+	cancel()
+	p.soon("a task that was cancelled", func() { <-ended })
+	in.Close()
+	if err := check(); err == nil {
+		p.Error("a browser that was closed answers")
+	}
+}
+
 func launchEnds(p *probe) {
 	ctx, cancel := context.WithCancel(background)
 	cancel()

@@ -49,6 +49,7 @@ func Run(t *testing.T, o Options) {
 		run  func(*probe)
 	}{
 		{"a launched browser answers", answers},
+		{"a browser answers when it is asked, and not after its end", checks},
 		{"a launch ends with its context", launchEnds},
 		{"a task that runs to its end is completed", completes},
 		{"a task ends with its context, which says how", endsOfContexts},
