@@ -142,7 +142,7 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 			a.removeCounted(ctx, &RemoveAccount{x.Account.ID}, who)
 		}
 	case m.err != nil:
-		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, refuse(engine.CodeInternal, "")))
+		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, unkept(m.err)))
 	case !m.ok:
 		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, dailyLimit(x.Account, m.used, time.Now())))
 	default:

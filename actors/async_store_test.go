@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,7 +28,7 @@ func (s *slowStore) fail(prefix string) { s.fails.Store(&prefix) }
 func (s *slowStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
 	time.Sleep(time.Duration(s.takes.Load()))
 	if p := s.fails.Load(); p != nil && strings.HasPrefix(w.Key, *p) {
-		return 0, errors.New("the disk is full")
+		return 0, fmt.Errorf("write: %w", persistence.ErrFull)
 	}
 	return s.Store.Put(ctx, w)
 }
@@ -66,7 +67,7 @@ func TestAsyncTaskThatCannotBeWrittenDownIsNotPlayed(t *testing.T) {
 	store.fail("")
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		x := k.SendAsync(&actors.Execute{Account: anna, Task: testkit.Task()}, second)
-		if x.Refusal == nil || x.Refusal.Code != engine.CodeInternal {
+		if x.Refusal == nil || x.Refusal.Code != engine.CodeStorageFull {
 			t.Errorf("%+v", x)
 		}
 		k.Settle()

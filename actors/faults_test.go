@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -131,21 +132,27 @@ func TestLaunchThatHangsIsNotWaitedFor(t *testing.T) {
 // brokenStore cannot count.
 type brokenStore struct {
 	persistence.Store
-	panics bool
+	err error // nil: it panics
 }
 
 func (s brokenStore) Add(context.Context, string, int64, int64, time.Time) (int64, bool, error) {
-	if s.panics {
+	if s.err == nil {
 		panic("oh")
 	}
-	return 0, false, errors.New("the disk is full")
+	return 0, false, s.err
 }
 
 func TestStoreThatCannotCount(t *testing.T) {
-	for _, panics := range []bool{false, true} {
-		store := brokenStore{persistence.NewMemory(), panics}
+	for _, tc := range []struct {
+		err  error
+		code engine.Code
+	}{
+		{nil, engine.CodeInternal}, {errors.New("oh"), engine.CodeInternal},
+		{fmt.Errorf("write: %w", persistence.ErrFull), engine.CodeStorageFull},
+	} {
+		store := brokenStore{persistence.NewMemory(), tc.err}
 		testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
-			k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeInternal)
+			k.WantRefused(k.Start(anna, testkit.Task(), quick), tc.code)
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Empty()), quick), engine.EndCompleted)
 		})
 	}

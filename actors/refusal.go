@@ -1,18 +1,21 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 // How long a client should wait before it tries again, where nothing better is
 // known. A busy worker is free in the time of a short task; a reserved one
-// takes longer.
+// takes longer, and a full disk longest.
 const (
 	soon  = time.Second
 	later = 5 * time.Second
+	full  = 30 * time.Second
 )
 
 // refuse makes the refusal that a code stands for. What was found instead
@@ -36,6 +39,7 @@ func refuse(code engine.Code, found string) *Refusal {
 		engine.CodeTaskNotFound:        {"Task not found", 0},
 		engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
 		engine.CodeDraining:            {"The service is stopping", later},
+		engine.CodeStorageFull:         {"The service has too little space on its disk to write the task down", full},
 		engine.CodeCancelled:           {"The task was cancelled before it began", 0},
 	}
 	t, ok := texts[code]
@@ -46,6 +50,14 @@ func refuse(code engine.Code, found string) *Refusal {
 		t.text += ": " + found
 	}
 	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
+}
+
+// unkept is the answer to a task of which something could not be written down.
+func unkept(err error) *Refusal {
+	if errors.Is(err, persistence.ErrFull) {
+		return refuse(engine.CodeStorageFull, "")
+	}
+	return refuse(engine.CodeInternal, "")
 }
 
 // refusal is the answer to a task that was told to end before it began.

@@ -133,7 +133,7 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 	}
 	if err != nil {
 		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
-		t.refused(ctx, refuse(engine.CodeInternal, ""))
+		t.refused(ctx, unkept(err))
 		return
 	}
 	t.noted = true

@@ -27,6 +27,7 @@ const (
 	CodePayloadTooLarge      Code = "payload_too_large"
 	CodeIdempotencyMismatch  Code = "idempotency_mismatch"
 	CodeDraining             Code = "draining"
+	CodeStorageFull          Code = "storage_full"
 	CodeInternal             Code = "internal"
 )
 

@@ -19,6 +19,7 @@ import (
 	"context"
 
 	"troupe/actors"
+	"troupe/http"
 )
 
 var update = flag.Bool("update", false, "write the answers into testdata")
@@ -73,7 +74,11 @@ func TestWire(t *testing.T) {
 					return nil, fmt.Errorf("%s", script)
 				}
 			}
-			e := open(t, c)
+			e := open(t, c, func(cfg *http.Config) {
+				if script := part["notices"]; script != nil {
+					cfg.Notices = func() []string { return strings.Split(strings.TrimSpace(string(script)), "\n") }
+				}
+			})
 			conn := e.dial(t, nil)
 			send(t, conn, part["request"])
 			got := receive(t, conn)
