@@ -137,3 +137,38 @@ func TestLeftoversAreNoDamage(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckChangesNothing: the check tells a whole store from one that is used,
+// damaged, or ended the process each time, and leaves it as it is.
+func TestCheckChangesNothing(t *testing.T) {
+	dir := filled(t)
+	if err := persistence.CheckBadger(dir); err != nil {
+		t.Errorf("a whole store: %v", err)
+	}
+	b := openBadger(t, dir)
+	if err := persistence.CheckBadger(dir); !errors.Is(err, persistence.ErrInUse) {
+		t.Errorf("one that is open: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+".opening", []byte("3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := persistence.CheckBadger(dir); err == nil || !strings.Contains(err.Error(), "3 times") {
+		t.Errorf("one that ended the process: %v", err)
+	}
+	if err := os.Remove(dir + ".opening"); err != nil {
+		t.Fatal(err)
+	}
+	table := find(t, dir, "*.sst")
+	edit(t, table, func(b []byte) []byte { return b[:len(b)-1] })
+	for range 2 {
+		if err := persistence.CheckBadger(dir); err == nil || !strings.Contains(err.Error(), "table") {
+			t.Errorf("one that is cut off: %v", err)
+		}
+	}
+	if _, err := os.Stat(table); err != nil {
+		t.Error(err)
+	}
+}

@@ -68,6 +68,20 @@ func openOrQuarantine(dir string, log zerolog.Logger) (*badger.DB, string, error
 	}
 }
 
+// CheckBadger says what is wrong with the database of a folder, and changes
+// nothing. It is [ErrInUse] while somebody has it open.
+func CheckBadger(dir string) error {
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if n := readCount(dir + ".opening"); n >= attempts {
+		return fmt.Errorf("opening it ended the process %d times", n)
+	}
+	return damaged(dir)
+}
+
 // badgerOptions keeps the database small: what it holds is small.
 func badgerOptions(dir string, log zerolog.Logger) badger.Options {
 	return badger.DefaultOptions(dir).

@@ -31,6 +31,7 @@ type commands struct {
 	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
 	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
+	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
@@ -96,7 +97,7 @@ func (w *world) fail(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errTaskFailed):
+	case errors.Is(err, errTaskFailed), errors.Is(err, errUnwell):
 		return exitFailed // the result is printed and says so
 	}
 	fmt.Fprintln(w.stderr, "troupe: "+err.Error())

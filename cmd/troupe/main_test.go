@@ -56,6 +56,7 @@ func TestWrongUse(t *testing.T) {
 		"renewal age":      {args: []string{"serve", "--renew-age=1s"}, text: "a minute or more"},
 		"renewal memory":   {args: []string{"serve", "--renew-memory=10"}, text: "256 or more"},
 		"metrics address":  {args: []string{"serve", "--metrics-listen=9464"}, text: "such as 127.0.0.1:9464"},
+		"doctor":           {args: []string{"doctor", "--workers=-1"}, text: "want 1 to 512"},
 		"log level":        {args: []string{"serve", "--log-level=loud"}, text: "want debug, info, warn or error"},
 		"log format":       {args: []string{"serve", "--log-format=xml"}, text: "--log-format"},
 		"unknown variable": {args: []string{"version"}, env: [2]string{"TROUPE_WROKERS", "3"}, text: "TROUPE_WROKERS is unknown; there are"},

@@ -117,8 +117,8 @@ func (processes) Describe(to chan<- *prometheus.Desc) {
 }
 
 func (processes) Collect(to chan<- prometheus.Metric) {
-	if n, rss, ok := descendants(); ok { // else the system does not tell
-		gauge(to, memoryDesc, float64(rss))
-		gauge(to, processDesc, float64(n))
+	if sum, ok := Browsers(); ok { // else the system does not tell
+		gauge(to, memoryDesc, float64(sum.Memory))
+		gauge(to, processDesc, float64(sum.Number))
 	}
 }

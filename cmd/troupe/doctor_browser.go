@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/engine"
+	"troupe/engine/browser"
+	"troupe/http/telemetry"
+)
+
+// tryWithin bounds each thing that is tried with a browser.
+const tryWithin = 20 * time.Second
+
+// examineBrowser starts a browser as the service would and plays a task with
+// it. It tells of the browser, its sandbox and the fonts, and how many threads
+// the browser had.
+func (c *doctorCommand) examineBrowser(ctx context.Context) (all []finding, threads int) {
+	chromium := c.Serve.Chromium
+	b := finding{Check: "browser", Verdict: problem}
+	if chromium.Browser == "" {
+		var err error
+		if chromium.Browser, err = browser.Find(); err != nil {
+			b.Found, b.Advice, _ = strings.Cut(err.Error(), ": ")
+			return []finding{b}, 0
+		}
+	}
+	dir, err := os.MkdirTemp("", "troupe-doctor-")
+	if err == nil {
+		err = os.Chmod(dir, 0o711) // the browser may run as another user
+		defer os.RemoveAll(dir)
+	}
+	if err != nil {
+		b.Found, b.Advice = err.Error(), "make room for temporary files, or name a folder for them with the variable TMPDIR"
+		return []finding{b}, 0
+	}
+	sandbox := finding{Check: "sandbox", Verdict: good, Found: "it works"}
+	v, err := try(ctx, chromium, dir, signs)
+	switch {
+	case chromium.NoSandbox:
+		sandbox.Verdict, sandbox.Found, sandbox.Advice = warning, "it is switched off by --no-sandbox", "every page can do what the browser's user can: leave the flag out"
+	case err != nil:
+		chromium.NoSandbox = true
+		with := err
+		if v, err = try(ctx, chromium, dir, signs); err == nil {
+			sandbox = judgeSandbox(with, c.Serve.Listening.local())
+		}
+	}
+	if err != nil {
+		b.Found = fmt.Sprintf("%s does not start: %v", chromium.Browser, err)
+		b.Advice = "run it by hand with --version and see what it says; " + browser.ErrNoBrowser.Error()
+		return []finding{b}, 0
+	}
+	b.Verdict = good
+	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", version(ctx, chromium.Browser), chromium.Browser, v.up.Milliseconds())
+	return []finding{b, sandbox, judgeFonts(v.missing)}, v.threads
+}
+
+// visit is what was seen of a browser.
+type visit struct {
+	up      time.Duration
+	threads int
+	missing []string // scripts without a font
+}
+
+// try starts a browser and plays a task, which looks for fonts.
+func try(ctx context.Context, c chromium, dir string, signs map[string]string) (v visit, err error) {
+	eng, proxy, err := c.engine(dir, false, nil, zerolog.Nop())
+	if err != nil {
+		return v, err
+	}
+	defer proxy.Close()
+	ctx, cancel := context.WithTimeout(ctx, tryWithin)
+	defer cancel()
+	began := time.Now()
+	in, err := eng.Launch(ctx, "doctor")
+	if err != nil {
+		return v, err
+	}
+	defer in.Close()
+	v.up = time.Since(began)
+	all, err := json.Marshal(signs)
+	if err != nil {
+		return v, err
+	}
+	source, err := json.Marshal(map[string]any{"actions": []any{map[string]any{"open": "about:blank"}, map[string]any{"evaluate": fmt.Sprintf(fontsScript, all)}}})
+	if err != nil {
+		return v, err
+	}
+	task, err := engine.Parse(source, nil)
+	if err != nil {
+		return v, err
+	}
+	out := in.Play(ctx, task, engine.Stage{TaskID: "doctor"})
+	switch {
+	case out.End != engine.EndCompleted:
+		return v, fmt.Errorf("play a task: it ended %s", out.End)
+	case len(out.Failures) > 0:
+		return v, fmt.Errorf("play a task: %w", &out.Failures[0])
+	}
+	if err := json.Unmarshal(out.Data, &v.missing); err != nil {
+		return v, fmt.Errorf("play a task: %w", err)
+	}
+	if p, ok := telemetry.Browsers(); ok {
+		v.threads = p.Threads
+	}
+	return v, nil
+}
+
+// fontsScript paints a sign of each script and compares it with one that no
+// font has. What looks the same is a box in every picture.
+const fontsScript = `
+const signs = %s;
+const paint = text => {
+  const c = document.createElement('canvas'); c.width = c.height = 64;
+  const g = c.getContext('2d', {willReadFrequently: true}); g.font = '40px sans-serif'; g.fillText(text, 8, 48);
+  return g.getImageData(0, 0, 64, 64).data.join();
+};
+const none = [paint('\u0378'), paint(' ')];
+return Object.keys(signs).filter(name => none.includes(paint(signs[name])));`
+
+// signs has one of each script.
+var signs = map[string]string{
+	"Latin": "A", "Greek": "Ω", "Cyrillic": "Ж", "Arabic": "ع", "Hebrew": "א", "Devanagari": "क", "Thai": "ก",
+	"Chinese": "漢", "Japanese": "あ", "Korean": "한", "emoji": "😀",
+}
+
+func judgeFonts(missing []string) finding {
+	f := finding{Check: "fonts", Verdict: good, Found: "there are fonts for all scripts that were tried"}
+	if len(missing) == 0 {
+		return f
+	}
+	f.Verdict, f.Found = warning, "pictures show boxes for "+strings.Join(missing, ", ")
+	f.Advice = "install fonts, on Debian or Ubuntu fonts-noto-core, fonts-noto-cjk and fonts-noto-color-emoji"
+	if slices.Contains(missing, "Latin") {
+		f.Verdict, f.Advice = problem, "install fonts-liberation at least; "+f.Advice
+	}
+	return f
+}
+
+func judgeSandbox(err error, local bool) finding {
+	f := finding{Check: "sandbox", Verdict: problem, Found: "browsers start only without it: " + err.Error()}
+	if local { // which the service does by itself then
+		f.Verdict = warning
+	}
+	f.Advice = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu an AppArmor profile for the browser, " +
+		"in containers a seccomp profile that lets clone and unshare through), or as root make a user troupe that may read the temporary folder"
+	if runtime.GOOS != "linux" {
+		f.Advice = "start the service as a user who may start the browser by hand"
+	}
+	return f
+}
+
+// version asks the program.
+func version(ctx context.Context, program string) string {
+	ctx, cancel := context.WithTimeout(ctx, tryWithin)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	if text := strings.TrimSpace(string(out)); err == nil && text != "" {
+		return text
+	}
+	return "a browser that does not say its version"
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"troupe/persistence"
+)
+
+// judgeShared tells of shared memory. Browsers are told to do without: in
+// containers it is 64 MiB as a rule, and a page that needs more is killed.
+func judgeShared(bytes uint64, ok bool) finding {
+	f := finding{Check: "shared memory", Verdict: good, Found: "this system has no /dev/shm; browsers do not need it"}
+	if ok {
+		f.Found = "/dev/shm has " + size(bytes) + "; browsers do not need it, they keep what they share in files of their own folder"
+	}
+	return f
+}
+
+// judgePids compares how many threads may be started with what the browsers
+// need: threads is what one was seen with, or 0. Pages of many sites have more
+// processes than the one that was tried.
+func judgePids(left int64, limited bool, workers, threads int) finding {
+	f := finding{Check: "pids", Verdict: good, Found: "no limit"}
+	if !limited {
+		return f
+	}
+	if threads == 0 {
+		threads = 100
+	}
+	need := int64(workers) * int64(threads)
+	f.Found = fmt.Sprintf("%d more processes and threads may be started; %d browsers need about %d with one simple page each", left, workers, need)
+	const advice = "raise it (docker run --pids-limit, TasksMax= of a systemd unit, ulimit -u), or start fewer browsers with --workers"
+	switch {
+	case left < need:
+		f.Verdict, f.Advice = problem, advice
+	case left < 3*need:
+		f.Verdict, f.Advice = warning, "pages with frames of many sites have several times as many: "+advice
+	}
+	return f
+}
+
+// descriptorsEach is what one browser and its task need of this process: pipes,
+// connections of the proxy to and from it, files.
+const descriptorsEach = 100
+
+func judgeDescriptors(limit uint64, connections, workers int) finding {
+	need := uint64(connections) + uint64(workers)*descriptorsEach + 256
+	f := finding{Check: "descriptors", Verdict: good, Found: fmt.Sprintf("%d may be open, %d are needed for %d connections and %d browsers", limit, need, connections, workers)}
+	const advice = "raise the limit (LimitNOFILE= of a systemd unit, docker run --ulimit nofile=…, ulimit -n), or lower --max-connections"
+	switch {
+	case limit < uint64(workers)*descriptorsEach+256:
+		f.Verdict, f.Advice = problem, advice
+	case limit < need:
+		f.Verdict, f.Advice = warning, advice
+	}
+	return f
+}
+
+// reading is what can be told of the clock.
+type reading struct {
+	now    time.Time
+	built  time.Time // when this program's source was committed; zero: not known
+	synced bool
+	known  bool // whether synced means anything
+}
+
+func clock() reading {
+	r := reading{now: time.Now()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.time" {
+				r.built, _ = time.Parse(time.RFC3339, s.Value)
+			}
+		}
+	}
+	r.synced, r.known = clockSynced()
+	return r
+}
+
+func judgeClock(r reading) finding {
+	f := finding{Check: "clock", Verdict: good, Found: r.now.UTC().Format(time.RFC3339)}
+	const advice = "set the clock and keep it right (timedatectl set-ntp true, chrony): daily counts, expiry of files and certificates go by it"
+	switch {
+	case !r.built.IsZero() && r.now.Before(r.built):
+		f.Verdict, f.Found, f.Advice = problem, f.Found+", which is before this program was written", advice
+	case r.known && !r.synced:
+		f.Verdict, f.Found, f.Advice = warning, f.Found+", and nothing keeps it right", advice
+	case r.known:
+		f.Found += ", kept right by the system"
+	}
+	return f
+}
+
+// volume is what is left of a file system.
+type volume struct {
+	free, inodes uint64
+	err          error
+}
+
+func space(dir string) volume {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return volume{err: err}
+	}
+	v := volume{free: s.Bavail * uint64(s.Bsize), inodes: s.Ffree}
+	if s.Files == 0 { // it has no such limit
+		v.inodes = 1 << 62
+	}
+	return v
+}
+
+// The store refuses to write when less than 64 MiB are left.
+const (
+	leastSpace = 64 << 20
+	someSpace  = 1 << 30
+)
+
+func judgeDisk(dir string, v volume) finding {
+	f := finding{Check: "disk", Verdict: good}
+	if v.err != nil {
+		f.Verdict, f.Found, f.Advice = problem, fmt.Sprintf("%s cannot be looked at: %v", dir, v.err), "name another data folder with --data"
+		return f
+	}
+	f.Found = size(v.free) + " are free for " + dir
+	const advice = "make room, or name a data folder elsewhere with --data; pictures and downloads go after --file-ttl"
+	switch {
+	case v.free < leastSpace || v.inodes < 100:
+		f.Verdict, f.Advice = problem, "nothing can be written down: "+advice
+	case v.free < someSpace || v.inodes < 10_000:
+		f.Verdict, f.Advice = warning, advice
+	}
+	if v.inodes < 10_000 {
+		f.Found += fmt.Sprintf(", and %d files", v.inodes)
+	}
+	return f
+}
+
+// serviceRuns reports whether a service has the data folder.
+func serviceRuns(data string) bool {
+	c, err := net.Dial("unix", socketIn(data))
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
+}
+
+func examinePort(listen string, running bool) finding {
+	f := finding{Check: "port", Verdict: good, Found: listen + " is free"}
+	ln, err := net.Listen("tcp", listen)
+	switch {
+	case err == nil:
+		_ = ln.Close()
+	case errors.Is(err, syscall.EADDRINUSE) && running:
+		f.Found = listen + " is in use, and the service runs"
+	case errors.Is(err, syscall.EADDRINUSE):
+		f.Verdict, f.Found, f.Advice = problem, listen+" is in use by another program", "end that, or choose another address with --listen"
+	case errors.Is(err, syscall.EACCES):
+		f.Verdict, f.Found, f.Advice = problem, listen+" is for privileged users", "choose a port above 1023 with --listen, or give the right (AmbientCapabilities=CAP_NET_BIND_SERVICE)"
+	default:
+		f.Verdict, f.Found, f.Advice = problem, err.Error(), "choose an address of this machine with --listen"
+	}
+	return f
+}
+
+// examineStore looks at what is there and changes nothing.
+func examineStore(data string, running bool) finding {
+	f := finding{Check: "store", Verdict: good, Found: storeIn(data) + " is whole"}
+	_, err := os.Stat(storeIn(data))
+	switch {
+	case running:
+		f.Found = "the service runs and has it open"
+		return f
+	case errors.Is(err, os.ErrNotExist):
+		f.Found = "there is none yet; the first start makes it in " + data
+		if err := writable(existing(data)); err != nil {
+			f.Verdict, f.Found, f.Advice = problem, err.Error(), "make the folder for the service's user, or name another one with --data"
+		}
+		return f
+	case err == nil:
+		err = persistence.CheckBadger(storeIn(data))
+	}
+	switch {
+	case errors.Is(err, persistence.ErrInUse):
+		f.Verdict, f.Found, f.Advice = problem, "another process has it open, and no service answers", "end that process, or wait until it has ended"
+	case errors.Is(err, os.ErrPermission):
+		f.Verdict, f.Found, f.Advice = problem, err.Error(), "run as the service's user, or name its data folder with --data"
+	case err != nil:
+		f.Verdict, f.Found = problem, "it is damaged: "+err.Error()
+		f.Advice = "put the backup back; else the next start moves it aside and begins with an empty one, without accounts and tokens"
+	}
+	return f
+}
+
+// writable tries to make a file.
+func writable(dir string) error {
+	t, err := os.CreateTemp(dir, ".troupe-doctor-")
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", filepath.Clean(dir), err)
+	}
+	return errors.Join(t.Close(), os.Remove(t.Name()))
+}
+
+// descriptors is how many files this process may open. Go has raised it to what
+// is allowed.
+func descriptors() uint64 {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 0
+	}
+	return l.Cur
+}
+
+// size says a number of bytes as people do.
+func size(n uint64) string {
+	for _, u := range []struct {
+		name string
+		of   uint64
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.of {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.of), u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
