@@ -106,11 +106,12 @@ const undressed = (el) => {
 // before is lost. One that never comes is waited for a second, at most.
 const expectant = (ms) => {
   const until = now() + Math.min(1000, ms / 2);
-  let bare = -Infinity;
+  let bare = false, dressed = 0; // since when
   return (el) => {
     if (!isEditable(el) || now() > until || dom.text(el).trim() !== '') return false;
-    if (undressed(el)) bare = now();
-    return now() - bare < 40; // it is told of them a little later
+    if (undressed(el)) { bare = true; dressed = 0; return true; }
+    if (bare) dressed ||= now();
+    return bare && now() - dressed < 60; // who waits is told of them a little later
   };
 };
 
@@ -147,6 +148,15 @@ const mark = (el, all) => {
   }
   return true;
 };
+
+// told ends when a page has heard that something else is marked: editors go by
+// what they heard last, not by what is marked.
+const told = (el) => new Promise((resolve) => {
+  const d = el.ownerDocument;
+  const end = () => { clearTimeout(timer); dom.unlisten(d, 'selectionchange', end); resolve(); };
+  const timer = setTimeout(end, 200);
+  dom.listen(d, 'selectionchange', end);
+});
 
 // remark marks a field again right before the first key, when the page has put
 // something else into it meanwhile or has moved the caret, as editors do once
@@ -218,8 +228,10 @@ const readyToFill = async (a, waits, host, why) => {
     return undefined;
   }
   const full = textIn(el) !== '';
+  const news = isEditable(el) && !marked(el, a.clear) && told(el);
   if (!mark(el, a.clear)) return { v: { type: true, end: true } };
   remark(el, a.clear);
+  await news;
   return { v: { type: true, erase: a.clear && full, multi: isEditable(el) || is(el, 'textarea') } };
 };
 const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
