@@ -211,22 +211,28 @@ const copyBlank = `(()=>{const t=document.createElement('textarea');t.value=' ';
 // ErrUnclean is the error of a reset that could not be carried out.
 var ErrUnclean = errors.New("the browser could not be cleaned")
 
-// WipeClipboard overwrites the clipboard from the keeper tab.
+// WipeClipboard overwrites the clipboard from the keeper tab. A busy browser may
+// not yet have given the keeper the focus that the context before had.
 func (b *Browser) WipeClipboard(ctx context.Context) error {
-	yes := true
-	var res struct {
-		Result struct {
-			Value jsonv2.Value `json:"value"`
-		} `json:"result"`
+	for tries := 1; ; tries++ {
+		var res struct {
+			Result struct {
+				Value bool `json:"value"`
+			} `json:"result"`
+		}
+		err := b.keeper.call(ctx, "Runtime.evaluate", map[string]any{"expression": copyBlank, "userGesture": true, "returnByValue": true}, &res)
+		if err != nil || res.Result.Value {
+			return err
+		}
+		if tries == 20 {
+			return fmt.Errorf("overwriting the clipboard: %w", ErrUnclean)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	err := b.keeper.call(ctx, "Runtime.evaluate", map[string]any{"expression": copyBlank, "userGesture": yes, "returnByValue": yes}, &res)
-	if err != nil {
-		return err
-	}
-	if string(res.Result.Value) != "true" {
-		return fmt.Errorf("overwriting the clipboard: %w", ErrUnclean)
-	}
-	return nil
 }
 
 // Signal sends a signal to the browser's process group, for fault tests.
