@@ -29,6 +29,8 @@ type Config struct {
 	Seal *persistence.Seal
 	// SaveFile keeps what tasks make: pictures and downloads.
 	SaveFile engine.SaveFile
+	// Secrets gives the secrets of an account to its tasks; nil: there are none.
+	Secrets engine.SecretsOf
 	// Node names this process among others; the identifiers of its workers
 	// come from it, so that they are the same after a restart.
 	Node string

@@ -111,7 +111,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		cache = NewCache()
 	}
 	tabs := in.context()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success, good: null, apart: in.apart}
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart}
 	if t.network {
 		tabs.WatchNetwork()
 		defer tabs.UnwatchNetwork()

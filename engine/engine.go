@@ -60,6 +60,9 @@ type Stage struct {
 	TaskID string
 	// Asked is when the request for the task came; zero: nobody says.
 	Asked time.Time
+	// Secrets are those of the account. All of them are masked in whatever the
+	// task gives, also those that an earlier task of the session has typed.
+	Secrets []Secret
 	// SaveFile keeps a picture or a download and returns its URL.
 	SaveFile SaveFile
 	// OnStep, when set, hears of each step as it ends, in order. It must not
@@ -74,6 +77,9 @@ type Stage struct {
 // SaveFile keeps what r gives under an unguessable name and returns the URL it
 // can be fetched from. Inline says that a browser may show it.
 type SaveFile func(ctx context.Context, f File, r io.Reader) (url string, err error)
+
+// SecretsOf gives the secrets of an account.
+type SecretsOf func(ctx context.Context, account string) ([]Secret, error)
 
 // File describes a file that a task made.
 type File struct {

@@ -27,9 +27,13 @@ type Text struct {
 type part struct {
 	literal string
 	key     string
+	secret  bool // the key is the name of a secret
 }
 
-func parseText(s string) Text {
+func parseText(s string) Text { return parseTextWith(s, false) }
+
+// parseTextWith reads a text, and with secrets also ${secret:NAME} in it.
+func parseTextWith(s string, secrets bool) Text {
 	t := Text{source: s}
 	if !strings.Contains(s, "$$") && !strings.Contains(s, "${") {
 		return t
@@ -42,6 +46,11 @@ func parseText(s string) Text {
 			i += 2
 		case strings.HasPrefix(s[i:], "${"):
 			m := placeholder.FindStringSubmatch(s[i:])
+			secret := false
+			if m == nil && secrets {
+				m = secretMark.FindStringSubmatch(s[i:])
+				secret = m != nil
+			}
 			if m == nil {
 				lit.WriteByte('$')
 				i++
@@ -51,7 +60,7 @@ func parseText(s string) Text {
 				t.parts = append(t.parts, part{literal: lit.String()})
 				lit.Reset()
 			}
-			t.parts = append(t.parts, part{key: m[1]})
+			t.parts = append(t.parts, part{key: m[1], secret: secret})
 			i += len(m[0])
 		default:
 			lit.WriteByte(s[i])
@@ -77,7 +86,7 @@ func (t Text) Fixed() bool {
 // keys adds the keys that the text reads.
 func (t Text) keys(to map[string]bool) {
 	for _, p := range t.parts {
-		if p.key != "" {
+		if p.key != "" && !p.secret {
 			to[p.key] = true
 		}
 	}

@@ -12,15 +12,23 @@ import (
 var _ = define(Action[Pair[Selector, Text]]{
 	Name: "fill", Group: "Interaction",
 	Doc: "Types a text into a field, with real key events for each character. What was in the field is cleared first unless `clear` is false; then the text is appended. " +
-		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled.",
-	Value:   pairShape(selectorShape, textShape("text")),
+		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled. " +
+		"`${secret:NAME}` in the text stands for a secret of the account. It is put into fields of the secret's own origins only, all at once and without key events, and is masked in everything that the task gives.",
+	Value:   pairShape(selectorShape, secretText("text")),
 	Opts:    []Opt{opt("clear", boolShape, "Whether to clear the field first. Default: true.")},
 	Example: `{"fill":["#user","ada"]}`, Page: "/login",
 	Keys: pairKeys,
 	Run: func(ctx context.Context, r *Run, s *Step, v Pair[Selector, Text]) (Result, error) {
-		text, err := v.B.Expand(r.cache)
+		filled, origins, err := r.secrets(v.B)
 		if err != nil {
 			return nil, err
+		}
+		text, err := filled.Expand(r.cache)
+		if err != nil {
+			return nil, err
+		}
+		if origins != nil {
+			return nil, r.fillSecret(ctx, s, v.A, text, origins, own(s, "clear", true))
 		}
 		return nil, r.fill(ctx, s, v.A, text, own(s, "clear", true))
 	},
@@ -37,6 +45,37 @@ type ready struct {
 	Click *browser.Point `json:"click"`
 	Erase bool           `json:"erase"`
 	End   bool           `json:"end"` // go to the end first
+}
+
+// fillSecret puts a secret into a field of one of its origins. It is not typed
+// key by key, for the keys go to whatever has the focus when they arrive, and a
+// page can hand that to a frame of another site between two of them. The page
+// script looks at the origin and puts the whole text in at one moment; it is
+// handed the text only after it has found the origin right.
+func (r *Run) fillSecret(ctx context.Context, s *Step, v Selector, text string, origins []string, clear bool) error {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	ask := func(text string, clicked bool) (f ready, err error) {
+		err = r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked, "origins": origins}, &f)
+		return f, err
+	}
+	f, err := ask("", false)
+	if err != nil {
+		return err
+	}
+	clicked := f.Click != nil
+	if clicked {
+		t, err := r.tabs.Tab(ctx)
+		if err != nil {
+			return err
+		}
+		if err := t.Click(ctx, *f.Click); err != nil {
+			return err
+		}
+		r.input = sentAct
+	}
+	_, err = ask(text, clicked)
+	r.input = sentAct
+	return err
 }
 
 func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear bool) error {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,6 +42,9 @@ func Parse(body []byte, files []Upload) (*Task, error) {
 	}
 	d := &decoder{files: files}
 	t := d.readTask(n)
+	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
+		d.refuseSecrets(n)
+	}
 	if len(d.faults) > maxFaults {
 		d.faults = d.faults[:maxFaults]
 	}

@@ -153,6 +153,7 @@ func (r *Run) collect(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		c.body = r.mask.json(c.body)
 		if err == nil {
 			err = r.keep(c.step, c.body)
 		}
@@ -162,7 +163,7 @@ func (r *Run) collect(ctx context.Context) {
 		r.path = c.step.Path
 		p := r.problem(c.step, err)
 		c.body = nil
-		r.failures = append(r.failures, Failure{Code: p.Code, Text: p.Text, Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
+		r.failures = append(r.failures, Failure{Code: p.Code, Text: r.mask.text(p.Text), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
 	}
 }
 

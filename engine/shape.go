@@ -15,6 +15,8 @@ type decoder struct {
 	steps  int
 	// pictures are the screenshots so far.
 	pictures int
+	// mayHoldSecrets are the texts in which secrets may stand.
+	mayHoldSecrets map[*node]bool
 
 	inLoop, inBranch bool
 	config           Config

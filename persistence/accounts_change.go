@@ -61,6 +61,7 @@ func (a *Accounts) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
+// revokeAll removes the tokens of an account, and its secrets.
 func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 	tokens, err := a.ListTokens(ctx, id)
 	if err != nil {
@@ -70,6 +71,13 @@ func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 		if err := a.RevokeToken(ctx, t.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
+	}
+	secrets, err := a.store.List(ctx, secretPrefix+id+"/")
+	for _, r := range secrets {
+		err = errors.Join(err, a.store.Delete(ctx, r.Key, nil, true))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the secrets of account %q: %w", id, err)
 	}
 	return nil
 }

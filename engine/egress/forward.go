@@ -53,7 +53,7 @@ func (p *Proxy) forwarder() *goproxy.ProxyHttpServer {
 		if r.URL.Scheme != "http" || r.URL.Host == "" {
 			return r, plain(r, http.StatusBadRequest, "only http is forwarded, and CONNECT for the rest")
 		}
-		p.log.Debug().Str("method", r.Method).Stringer("url", r.URL).Msg("forward")
+		p.log.Debug().Str("method", r.Method).Str("host", r.URL.Host).Str("path", r.URL.Path).Msg("forward") // a query may hold what a form was filled with
 		asSent(r)
 		r.Close = false // that was between browser and proxy
 		hopByHop(r.Header)

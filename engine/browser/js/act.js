@@ -197,6 +197,8 @@ const readyToFill = async (a, waits, host, why) => {
   if (kind === 'file') return fail('invalid_value', `Element "${a.t.a}" is a file input: use uploadFile`);
   if (kind === 'checkbox' || kind === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a ${kind}: use check or uncheck`);
   if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
+  if (a.origins && !a.origins.includes(viewOf(el).origin)) return fail('invalid_value', `The secret is not for pages of ${viewOf(el).origin}: its origins are ${a.origins.join(', ') || 'none'}`);
+  if (a.origins && chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}: a secret can be put into a text field only`);
   why.e = hiddenBecause(el) || disabledBecause(el);
   if (why.e) return undefined;
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
@@ -229,8 +231,15 @@ const readyToFill = async (a, waits, host, why) => {
   }
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
-  if (!mark(el, a.clear)) return { v: { type: true, end: true } };
-  remark(el, a.clear);
+  const placed = mark(el, a.clear);
+  if (a.origins && a.text !== '') { // nothing can come between the look at the origin above and this
+    if (!dom.command(dom.doc(el), 'insertText', false, a.text)) { why.e = 'does not take a text'; return undefined; }
+    return { v: { set: true } };
+  }
+  if (!a.origins) {
+    if (!placed) return { v: { type: true, end: true } };
+    remark(el, a.clear);
+  }
   await news;
   return { v: { type: true, erase: a.clear && full, multi: isEditable(el) || is(el, 'textarea') } };
 };

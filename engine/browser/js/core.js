@@ -45,6 +45,7 @@ const dom = {
   state: get(Document.prototype, 'readyState'),
   active: get(Document.prototype, 'activeElement'),
   activeInShadow: get(ShadowRoot.prototype, 'activeElement'),
+  command: own(Document.prototype, 'execCommand'),
   at: own(Document.prototype, 'elementFromPoint'),
   atInShadow: own(ShadowRoot.prototype, 'elementFromPoint'),
   dispatch: own(EventTarget.prototype, 'dispatchEvent'),

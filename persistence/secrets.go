@@ -1,0 +1,161 @@
+package persistence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Secret is a value that an account's tasks use without knowing it, and the
+// origins of the pages that it is for.
+type Secret struct {
+	Name    string    `json:"name"`
+	Value   string    `json:"value"`
+	Origins []string  `json:"origins"`
+	Changed time.Time `json:"changed"`
+}
+
+// secretPrefix is followed by the account's identifier and the secret's name.
+const secretPrefix = "secret/"
+
+// maxSecrets bounds the secrets of one account.
+const maxSecrets = 100
+
+// ErrTooMany: the account has as many as it may.
+var ErrTooMany = errors.New("there are as many as there may be")
+
+// Secrets keeps secrets sealed: whoever has the store but not the key can read
+// neither a value nor the origins, and cannot put one in another's place.
+type Secrets struct {
+	store Store
+	seal  *Seal
+
+	mu         sync.Mutex
+	following  bool // changes are heard of
+	generation uint64
+	known      map[string][]Secret // by account
+}
+
+// NewSecrets keeps secrets in a store. What it remembers of them follows the
+// store's changes until the store is closed.
+func NewSecrets(store Store, seal *Seal) *Secrets {
+	s := &Secrets{store: store, seal: seal, known: map[string][]Secret{}}
+	s.follow()
+	return s
+}
+
+// Set makes a secret, or replaces it.
+func (s *Secrets) Set(ctx context.Context, account string, secret Secret) error {
+	key := secretPrefix + account + "/" + secret.Name
+	all, err := s.store.List(ctx, secretPrefix+account+"/")
+	if err != nil {
+		return fmt.Errorf("keep the secret %q: %w", secret.Name, err)
+	}
+	there := len(all)
+	for _, r := range all {
+		if r.Key == key {
+			there--
+		}
+	}
+	if there >= maxSecrets {
+		return fmt.Errorf("keep the secret %q: %w: an account has at most %d", secret.Name, ErrTooMany, maxSecrets)
+	}
+	secret.Changed = time.Now().UTC()
+	plain, err := json.Marshal(secret)
+	if err == nil {
+		_, err = s.store.Put(ctx, Write{Key: key, Value: s.seal.Close(key, plain), Durable: true})
+	}
+	s.forget()
+	if err != nil {
+		return fmt.Errorf("keep the secret %q: %w", secret.Name, err)
+	}
+	return nil
+}
+
+// Of returns the secrets of an account, by name. It seldom reads the store. What
+// it returns must not be changed.
+func (s *Secrets) Of(ctx context.Context, account string) ([]Secret, error) {
+	s.mu.Lock()
+	all, known := s.known[account]
+	generation := s.generation
+	s.mu.Unlock()
+	if known {
+		return all, nil
+	}
+	records, err := s.store.List(ctx, secretPrefix+account+"/")
+	if err != nil {
+		return nil, fmt.Errorf("read secrets: %w", err)
+	}
+	for _, r := range records {
+		plain, err := s.seal.Open(r.Key, r.Value)
+		if err != nil {
+			return nil, fmt.Errorf("read secrets: %w", err)
+		}
+		var secret Secret
+		if err := json.Unmarshal(plain, &secret); err != nil {
+			return nil, fmt.Errorf("read the secret at %q: it is broken", r.Key) // what is wrong would show it
+		}
+		all = append(all, secret)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.following && s.generation == generation {
+		if len(s.known) >= cacheSize {
+			clear(s.known)
+		}
+		s.known[account] = all
+	}
+	return all, nil
+}
+
+// Remove deletes a secret. One that is not there is ErrNotFound.
+func (s *Secrets) Remove(ctx context.Context, account, name string) error {
+	key := secretPrefix + account + "/" + name
+	r, err := s.store.Get(ctx, key)
+	if err == nil {
+		err = s.store.Delete(ctx, key, &r.Revision, true)
+	}
+	s.forget()
+	if err != nil {
+		return fmt.Errorf("remove the secret %q: %w", name, err)
+	}
+	return nil
+}
+
+func (s *Secrets) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generation++
+	clear(s.known)
+}
+
+// follow forgets at every change, until the store is closed. While changes
+// cannot be followed nothing is remembered.
+func (s *Secrets) follow() {
+	changes, err := s.store.Watch(context.Background(), secretPrefix)
+	if err != nil {
+		if !errors.Is(err, ErrClosed) {
+			time.AfterFunc(time.Second, s.follow)
+		}
+		return
+	}
+	s.forget()
+	s.hear(true)
+	go func() {
+		for range changes {
+			s.forget()
+		}
+		s.hear(false)
+		s.forget()
+		s.follow()
+	}()
+}
+
+func (s *Secrets) hear(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.following = yes
+}

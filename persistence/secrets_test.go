@@ -1,0 +1,98 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestSecrets(t *testing.T) {
+	ctx := context.Background()
+	store := NewMemory()
+	defer store.Close()
+	seal, err := NewSeal(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts := NewAccounts(store)
+	ada, err := accounts.Create(ctx, "ada", "pro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSecrets(store, seal)
+	put := func(account, name, value string) {
+		t.Helper()
+		if err := s.Set(ctx, account, Secret{Name: name, Value: value, Origins: []string{"https://shop.example"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values := func(account string) (all string) {
+		t.Helper()
+		list, err := s.Of(ctx, account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range list {
+			all += v.Name + "=" + v.Value + " "
+		}
+		return all
+	}
+	if got := values(ada.ID); got != "" {
+		t.Errorf("at first there is %s", got)
+	}
+	put(ada.ID, "b", "hunter22")
+	put(ada.ID, "a", "correct horse")
+	put("bert~1", "a", "another")
+	if got := values(ada.ID); got != "a=correct horse b=hunter22 " {
+		t.Errorf("there is %s", got)
+	}
+	put(ada.ID, "b", "changed")
+	if got := values(ada.ID); got != "a=correct horse b=changed " {
+		t.Errorf("after a change there is %s", got)
+	}
+
+	// What is stored shows nothing, and cannot be put in another's place.
+	records, err := store.List(ctx, "secret/")
+	if err != nil || len(records) != 3 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for _, r := range records {
+		for _, hidden := range []string{"correct horse", "changed", "another", "shop.example"} {
+			if bytes.Contains(r.Value, []byte(hidden)) {
+				t.Errorf("%s holds %q", r.Key, hidden)
+			}
+		}
+	}
+	if _, err := store.Put(ctx, Write{Key: "secret/bert~1/stolen", Value: records[0].Value}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewSecrets(store, seal).Of(ctx, "bert~1"); !errors.Is(err, ErrSealed) {
+		t.Errorf("a secret put elsewhere: %v", err)
+	}
+
+	if err := s.Remove(ctx, ada.ID, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Remove(ctx, ada.ID, "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if got := values(ada.ID); got != "b=changed " {
+		t.Errorf("after a removal there is %s", got)
+	}
+	for n := range maxSecrets - 1 {
+		put(ada.ID, fmt.Sprint("n", n), "value")
+	}
+	if err := s.Set(ctx, ada.ID, Secret{Name: "more", Value: "value"}); !errors.Is(err, ErrTooMany) {
+		t.Errorf("one too many: %v", err)
+	}
+	put(ada.ID, "b", "again") // replacing is still possible
+
+	if err := accounts.Delete(ctx, ada.ID); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := store.List(ctx, "secret/"+ada.ID+"/"); len(left) != 0 {
+		t.Errorf("%d secrets outlive their account", len(left))
+	}
+}
