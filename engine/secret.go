@@ -36,6 +36,7 @@ var (
 	secretName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
 	secretMark  = regexp.MustCompile(`^\$\{secret:([^}]*)\}`)
 	secretBegin = "${secret:"
+	originHost  = regexp.MustCompile(`^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 )
 
 // CheckSecret says what is wrong with a secret.
@@ -65,6 +66,9 @@ func ParseOrigin(s string) (string, error) {
 		return "", fmt.Errorf("%q is no origin: want a scheme and a host, such as https://shop.example", s)
 	}
 	host := strings.ToLower(u.Host)
+	if !originHost.MatchString(host) {
+		return "", fmt.Errorf("%q is no origin: the host is written as browsers do, in ASCII (xn--...) and without wildcards", s)
+	}
 	if port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; strings.HasSuffix(host, port) {
 		host = strings.TrimSuffix(host, port)
 	}

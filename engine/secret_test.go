@@ -142,6 +142,36 @@ func TestSecretsReachTheirPages(t *testing.T) {
 	}
 }
 
+// TestSecretsAreChecked before they are kept: what could match no page, or could
+// not be masked, is refused.
+func TestSecretsAreChecked(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://shop.example": "https://shop.example", "HTTPS://Shop.Example:443/": "https://shop.example", "http://shop.example:80": "http://shop.example", "http://shop.example:443": "http://shop.example:443",
+		"http://[::1]:8080": "http://[::1]:8080",
+		"shop.example":      "", "https://": "", "": "", "file:///x": "", "https://ada:pw@shop.example": "", "https://shop.example/login": "", "https://shop.example?x": "", "https://shop.example#x": "",
+		"https://*.shop.example": "", "https://münchen.example": "", "javascript:x": "", "null": "", "about:blank": "", "https://a b": "",
+	} {
+		if got, err := ParseOrigin(in); got != want || (err == nil) != (want != "") {
+			t.Errorf("the origin of %q is %q, %v", in, got, err)
+		}
+	}
+	good := Secret{Name: "pass", Value: "1234", Origins: []string{"https://shop.example"}}
+	if err := CheckSecret(good); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(*Secret){
+		"not 1 to 64": func(s *Secret) { s.Name = "a b" }, `the name ""`: func(s *Secret) { s.Name = "" }, "the name \"aaaa": func(s *Secret) { s.Name = strings.Repeat("a", 65) },
+		"3 bytes": func(s *Secret) { s.Value = "123" }, "4097 bytes": func(s *Secret) { s.Value = strings.Repeat("x", MaxSecret+1) },
+		"needs the origin": func(s *Secret) { s.Origins = nil }, "no origin": func(s *Secret) { s.Origins = []string{"*"} }, `is spelled "https://shop.example"`: func(s *Secret) { s.Origins = []string{"https://SHOP.example"} },
+	} {
+		bad := good
+		change(&bad)
+		if err := CheckSecret(bad); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "123") {
+			t.Errorf("%+v: %v, want %q", bad, err, want)
+		}
+	}
+}
+
 // TestSecretsStayAway from pages of other origins, whatever those do.
 func TestSecretsStayAway(t *testing.T) {
 	v := newVault(t)

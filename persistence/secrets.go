@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -16,6 +17,9 @@ type Secret struct {
 	Value   string    `json:"value"`
 	Origins []string  `json:"origins"`
 	Changed time.Time `json:"changed"`
+	// Lost says that there is a secret of this name which cannot be read: it was
+	// sealed with another key, or is broken. Only its name is known.
+	Lost bool `json:"-"`
 }
 
 // secretPrefix is followed by the account's identifier and the secret's name.
@@ -85,18 +89,18 @@ func (s *Secrets) Of(ctx context.Context, account string) ([]Secret, error) {
 	if known {
 		return all, nil
 	}
-	records, err := s.store.List(ctx, secretPrefix+account+"/")
+	prefix := secretPrefix + account + "/"
+	records, err := s.store.List(ctx, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	for _, r := range records {
-		plain, err := s.seal.Open(r.Key, r.Value)
-		if err != nil {
-			return nil, fmt.Errorf("read secrets: %w", err)
-		}
-		var secret Secret
-		if err := json.Unmarshal(plain, &secret); err != nil {
-			return nil, fmt.Errorf("read the secret at %q: it is broken", r.Key) // what is wrong would show it
+		secret := Secret{Name: strings.TrimPrefix(r.Key, prefix), Lost: true}
+		if plain, err := s.seal.Open(r.Key, r.Value); err == nil {
+			var open Secret
+			if json.Unmarshal(plain, &open) == nil && open.Name == secret.Name {
+				secret = open
+			}
 		}
 		all = append(all, secret)
 	}

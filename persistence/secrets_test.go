@@ -68,8 +68,17 @@ func TestSecrets(t *testing.T) {
 	if _, err := store.Put(ctx, Write{Key: "secret/bert~1/stolen", Value: records[0].Value}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewSecrets(store, seal).Of(ctx, "bert~1"); !errors.Is(err, ErrSealed) {
-		t.Errorf("a secret put elsewhere: %v", err)
+	elsewhere, err := NewSecrets(store, seal).Of(ctx, "bert~1")
+	if err != nil || len(elsewhere) != 2 || elsewhere[0].Lost || elsewhere[0].Value != "another" || !elsewhere[1].Lost || elsewhere[1].Name != "stolen" || elsewhere[1].Value != "" {
+		t.Errorf("beside a secret put elsewhere: %+v, %v", elsewhere, err)
+	}
+	other, err := NewSeal(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, err := NewSecrets(store, other).Of(ctx, ada.ID)
+	if err != nil || len(lost) != 2 || !lost[0].Lost || lost[0].Name != "a" || lost[0].Value != "" {
+		t.Errorf("with another key: %+v, %v", lost, err)
 	}
 
 	if err := s.Remove(ctx, ada.ID, "a"); err != nil {

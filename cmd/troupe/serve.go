@@ -81,6 +81,7 @@ type service struct {
 
 	store    *persistence.Badger
 	accounts *persistence.Accounts
+	secrets  *persistence.Secrets
 	files    *persistence.Folder
 	proxy    *egress.Proxy
 	node     *actors.Node
@@ -180,9 +181,10 @@ func (s *service) start(addr net.Addr) (err error) {
 	if err != nil {
 		return err
 	}
+	s.secrets = persistence.NewSecrets(s.store, seal)
 	s.node, err = actors.Start(actors.Config{
 		Engine: metrics.Engine(eng), Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
-		Workers: workers, Log: s.log,
+		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
 	if err != nil {
