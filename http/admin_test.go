@@ -36,7 +36,11 @@ func office(t *testing.T, o testkit.Options) (path string, k *testkit.Kit, accou
 	k = testkit.New(t, o)
 	accounts = persistence.NewAccounts(k.Store)
 	path = socket(t)
-	admin, err := http.OpenAdmin(path, &http.Office{Accounts: accounts, Staff: k.Node}, zerolog.Nop())
+	seal, err := persistence.NewSeal(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := http.OpenAdmin(path, &http.Office{Accounts: accounts, Secrets: persistence.NewSecrets(k.Store, seal), Staff: k.Node}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}

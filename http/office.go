@@ -16,6 +16,7 @@ import (
 // runs, or where none does by whoever has opened its store.
 type Office struct {
 	Accounts *persistence.Accounts
+	Secrets  *persistence.Secrets
 	Staff    Staff
 }
 
@@ -85,6 +86,9 @@ func init() {
 	accept(CreateAccount{})
 	accept(SetPlan{})
 	accept(DeleteAccount{})
+	accept(SetSecret{})
+	accept(ListSecrets{})
+	accept(RemoveSecret{})
 	accept(ListWorkers{})
 	accept(AddWorker{})
 	accept(DrainWorker{})

@@ -257,3 +257,35 @@ func TestWorkerOrders(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 }
+
+// TestSecretOrders: a value goes in and never comes out.
+func TestSecretOrders(t *testing.T) {
+	path, _, _ := office(t, testkit.Options{Workers: 1})
+	wants(t, path, "", http.CreateToken{Account: "ada", Plan: "pro"})
+	wants(t, path, "", http.CreateToken{Account: "bob", Plan: "pro"})
+	const value = "correct horse"
+	set := http.SetSecret{Account: "ada", Name: "pass", Value: value, Origins: []string{"HTTPS://Shop.example:443/"}}
+	made := wants(t, path, "", set)
+	if made.Name != "pass" || made.Account != "ada" || len(made.Origins) != 1 || made.Origins[0] != "https://shop.example" || time.Since(made.Changed) > time.Minute {
+		t.Errorf("%+v", made)
+	}
+	for text, change := range map[string]func(*http.SetSecret){
+		"no account": func(s *http.SetSecret) { s.Account = "eve" }, "is no origin": func(s *http.SetSecret) { s.Origins = []string{"shop.example"} },
+		"not 1 to 64": func(s *http.SetSecret) { s.Name = "a b" }, "has 3 bytes": func(s *http.SetSecret) { s.Value = "abc" }, "needs the origin": func(s *http.SetSecret) { s.Origins = nil },
+	} {
+		bad := set
+		change(&bad)
+		wants(t, path, text, bad)
+	}
+	all := wants(t, path, "", http.ListSecrets{Account: "ada"})
+	if b, _ := json.Marshal(all); len(all) != 1 || !strings.Contains(string(b), `"name":"pass"`) || strings.Contains(string(b), value) {
+		t.Errorf("the list is %s", b)
+	}
+	if of := wants(t, path, "", http.ListSecrets{Account: "bob"}); len(of) != 0 {
+		t.Errorf("somebody else has %+v", of)
+	}
+	wants(t, path, `"bob" has no secret "pass"`, http.RemoveSecret{Account: "bob", Name: "pass"})
+	wants(t, path, "", http.RemoveSecret{Account: "ada", Name: "pass"})
+	wants(t, path, `"ada" has no secret "pass"`, http.RemoveSecret{Account: "ada", Name: "pass"})
+	wants(t, path, "no account", http.ListSecrets{Account: "eve"})
+}

@@ -51,12 +51,12 @@ func NewSecrets(store Store, seal *Seal) *Secrets {
 	return s
 }
 
-// Set makes a secret, or replaces it.
-func (s *Secrets) Set(ctx context.Context, account string, secret Secret) error {
+// Set makes a secret, or replaces it, and returns what is kept.
+func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secret, error) {
 	key := secretPrefix + account + "/" + secret.Name
 	all, err := s.store.List(ctx, secretPrefix+account+"/")
 	if err != nil {
-		return fmt.Errorf("keep the secret %q: %w", secret.Name, err)
+		return Secret{}, fmt.Errorf("keep the secret %q: %w", secret.Name, err)
 	}
 	there := len(all)
 	for _, r := range all {
@@ -65,7 +65,7 @@ func (s *Secrets) Set(ctx context.Context, account string, secret Secret) error 
 		}
 	}
 	if there >= maxSecrets {
-		return fmt.Errorf("keep the secret %q: %w: an account has at most %d", secret.Name, ErrTooMany, maxSecrets)
+		return Secret{}, fmt.Errorf("keep the secret %q: %w: an account has at most %d", secret.Name, ErrTooMany, maxSecrets)
 	}
 	secret.Changed = time.Now().UTC()
 	plain, err := json.Marshal(secret)
@@ -74,9 +74,9 @@ func (s *Secrets) Set(ctx context.Context, account string, secret Secret) error 
 	}
 	s.forget()
 	if err != nil {
-		return fmt.Errorf("keep the secret %q: %w", secret.Name, err)
+		return Secret{}, fmt.Errorf("keep the secret %q: %w", secret.Name, err)
 	}
-	return nil
+	return secret, nil
 }
 
 // Of returns the secrets of an account, by name. It seldom reads the store. What

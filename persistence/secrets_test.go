@@ -24,7 +24,7 @@ func TestSecrets(t *testing.T) {
 	s := NewSecrets(store, seal)
 	put := func(account, name, value string) {
 		t.Helper()
-		if err := s.Set(ctx, account, Secret{Name: name, Value: value, Origins: []string{"https://shop.example"}}); err != nil {
+		if _, err := s.Set(ctx, account, Secret{Name: name, Value: value, Origins: []string{"https://shop.example"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestSecrets(t *testing.T) {
 	for n := range maxSecrets - 1 {
 		put(ada.ID, fmt.Sprint("n", n), "value")
 	}
-	if err := s.Set(ctx, ada.ID, Secret{Name: "more", Value: "value"}); !errors.Is(err, ErrTooMany) {
+	if _, err := s.Set(ctx, ada.ID, Secret{Name: "more", Value: "value"}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("one too many: %v", err)
 	}
 	put(ada.ID, "b", "again") // replacing is still possible

@@ -30,6 +30,7 @@ type commands struct {
 	Validate validateCommand `cmd:"" help:"Say what is wrong with a task file, what it needs and how long it can take."`
 	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
 	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
+	Secret   secretCommands  `cmd:"" help:"Keep values that tasks put into pages without knowing them."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
 	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`

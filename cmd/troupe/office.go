@@ -61,9 +61,14 @@ func openOffice(dir string) (o *http.Office, end func() error, err error) {
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	end = func() error { return errors.Join(files.Close(), store.Close()) }
+	seal, err := persistence.OpenSeal(keyIn(dir))
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
 	if o, err = dormant(persistence.NewAccounts(store), store, files, zerolog.Nop()); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
+	o.Secrets = persistence.NewSecrets(store, seal)
 	return o, end, nil
 }
 

@@ -134,7 +134,9 @@ func (c *serveCommand) Run(w *world) (err error) {
 }
 
 // office is what the operator's orders are carried out on.
-func (s *service) office() *http.Office { return &http.Office{Accounts: s.accounts, Staff: s.node} }
+func (s *service) office() *http.Office {
+	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.node}
+}
 
 // start opens the store and starts browsers, actors and edge.
 func (s *service) start(addr net.Addr) (err error) {
