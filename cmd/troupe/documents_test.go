@@ -19,9 +19,9 @@ const described = "http://127.0.0.1:8080"
 // block of JSON right after either is the answer that must come. A block that is
 // neither fails: whoever writes an example finds it tested.
 //
-// In commands TOKEN is the token of the first start, and TASK, SESSION, WORKER
-// and FILE are what the answers so far had last as taskId, sessionId, workerId
-// and url.
+// In commands TOKEN is the token of the first start, and TASK, SESSION, WORKER,
+// FILE, TICKET and TICKET_ID are what the answers so far had last as taskId,
+// sessionId, workerId, url, ticket and its id.
 func TestEveryExampleOfTheDocuments(t *testing.T) {
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {
@@ -135,7 +135,7 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 			asked += b.text
 		}
 	}
-	ways := map[string]string{"tasksPath": `-X DELETE "` + described + `/v1/tasks/$TASK"`, "filesPath": `"$FILE"`, "/events": "/v1/tasks/$TASK/events", "/v1": "/v1/"}
+	ways := map[string]string{"tasksPath": `-X DELETE "` + described + `/v1/tasks/$TASK"`, "filesPath": `"$FILE"`, "ticketsPath": described + "/v1/tickets", "/events": "/v1/tasks/$TASK/events", "/v1": "/v1/"}
 	found := regexp.MustCompile(`"(/[a-z0-9/-]+)"|(\w+Path)\b`).FindAllStringSubmatch(routes, -1)
 	if len(found) < 10 {
 		t.Fatalf("only %d routes: %v", len(found), found)
