@@ -8,15 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
-	"sort"
 	"strings"
 	"sync"
 	"testing"
@@ -25,8 +22,8 @@ import (
 // TestApps drives applications that nobody here wrote: libraries as npm has
 // them, served from this machine, with no build between. Each script's pages
 // stand beside its cases, as in TestScripts; {{map}} in a page is an import map
-// of everything that is installed, /npm/ its files, and /cjs/ a package that is
-// no module made into one.
+// of everything that is installed, /npm/ its files, and /svelte/ a page of the
+// script that Svelte compiles.
 func TestApps(t *testing.T) {
 	root := installedApps(t)
 	files, err := filepath.Glob("testdata/apps/*.txtar")
@@ -106,15 +103,16 @@ func installedApps(t *testing.T) string {
 func appServer(t *testing.T, root string, s script) string {
 	imports := importMap(t, root)
 	mux := http.NewServeMux()
-	mux.HandleFunc("/npm/", func(w http.ResponseWriter, r *http.Request) {
-		name := packageFile(root, strings.TrimPrefix(r.URL.Path, "/npm/"))
-		if strings.HasSuffix(name, ".mjs") || strings.HasSuffix(name, ".js") {
-			w.Header().Set("Content-Type", "text/javascript")
+	mux.HandleFunc("/npm/", func(w http.ResponseWriter, r *http.Request) { servePackage(w, r, root) })
+	mux.HandleFunc("/svelte/", func(w http.ResponseWriter, r *http.Request) {
+		js, err := compileSvelte(root, s.pages[strings.TrimPrefix(r.URL.Path, "/svelte")])
+		if err != nil {
+			t.Error(err)
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
 		}
-		http.ServeFile(w, r, name)
-	})
-	mux.HandleFunc("/cjs/", func(w http.ResponseWriter, r *http.Request) {
-		serveCommonJS(w, root, strings.TrimPrefix(r.URL.Path, "/cjs/"))
+		w.Header().Set("Content-Type", "text/javascript")
+		w.Write(js)
 	})
 	mux.HandleFunc("/items", func(w http.ResponseWriter, r *http.Request) { // a list that comes page by page
 		var from int
@@ -140,141 +138,11 @@ func appServer(t *testing.T, root string, s script) string {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, strings.NewReplacer("{{map}}", `<script type=importmap>`+imports+`</script>`, "{{port}}", port(r.Host)).Replace(string(body)))
+		fmt.Fprint(w, strings.NewReplacer("{{map}}", `<script>window.process={env:{NODE_ENV:'production'}}</script><script type=importmap>`+imports+`</script>`, "{{port}}", port(r.Host)).Replace(string(body)))
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	return srv.URL
-}
-
-// packageFile finds the file that an import means: its name may lack the ending.
-func packageFile(root, name string) string {
-	full := filepath.Join(root, filepath.FromSlash(path.Clean("/"+name)))
-	for _, try := range []string{full, full + ".js", filepath.Join(full, "index.js")} {
-		if st, err := os.Stat(try); err == nil && !st.IsDir() {
-			return try
-		}
-	}
-	return full
-}
-
-// importMap tells the browser where each package's modules are, as the packages
-// themselves say it.
-func importMap(t *testing.T, root string) string {
-	t.Helper()
-	imports := map[string]string{}
-	walk := func(dir, name string) {
-		b, err := os.ReadFile(filepath.Join(root, dir, "package.json"))
-		if err != nil {
-			return
-		}
-		var p struct {
-			Exports json.RawMessage
-			Module  string
-			Main    string
-		}
-		if json.Unmarshal(b, &p) != nil {
-			return
-		}
-		base := "/npm/" + dir + "/"
-		imports[name+"/"] = base
-		entry := p.Module
-		if entry == "" {
-			entry = p.Main
-		}
-		if entry != "" {
-			imports[name] = base + strings.TrimPrefix(entry, "./")
-		}
-		var exports map[string]json.RawMessage
-		if json.Unmarshal(p.Exports, &exports) == nil {
-			for key, v := range exports {
-				if !strings.HasPrefix(key, ".") {
-					v, key = p.Exports, "."
-				}
-				if target := exportFor(v); target != "" && !strings.Contains(key, "*") {
-					imports[name+strings.TrimPrefix(key, ".")] = base + strings.TrimPrefix(target, "./")
-				}
-			}
-		}
-	}
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "@") {
-			scoped, err := os.ReadDir(filepath.Join(root, e.Name()))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				t.Fatal(err)
-			}
-			for _, s := range scoped {
-				walk(e.Name()+"/"+s.Name(), e.Name()+"/"+s.Name())
-			}
-			continue
-		}
-		walk(e.Name(), e.Name())
-	}
-	for _, name := range []string{"react", "react-dom", "react-dom/client", "scheduler"} {
-		imports[name] = "/cjs/" + name
-	}
-	b, err := json.Marshal(map[string]any{"imports": imports})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// exportFor chooses among the conditions of an export.
-func exportFor(v json.RawMessage) string {
-	var s string
-	if json.Unmarshal(v, &s) == nil {
-		return s
-	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal(v, &m) != nil {
-		return ""
-	}
-	for _, c := range []string{"browser", "import", "module", "es2015", "production", "default"} {
-		if t := exportFor(m[c]); t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
-var required = regexp.MustCompile(`\brequire\(["']([^"']+)["']\)`)
-
-// serveCommonJS makes a module of a file that is none.
-func serveCommonJS(w http.ResponseWriter, root, name string) {
-	file := packageFile(root, name)
-	b, err := os.ReadFile(file)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
-	rel, _ := filepath.Rel(root, file)
-	needs := map[string]bool{}
-	for _, m := range required.FindAllStringSubmatch(string(b), -1) {
-		needs[m[1]] = !strings.Contains(m[1], "development")
-	}
-	var names []string
-	for n, wanted := range needs {
-		if wanted {
-			names = append(names, n)
-		}
-	}
-	sort.Strings(names)
-	var out, table strings.Builder
-	for i, n := range names {
-		at := n
-		if strings.HasPrefix(n, ".") {
-			at = path.Join(path.Dir(filepath.ToSlash(rel)), n)
-		}
-		fmt.Fprintf(&out, "import m%d from '/cjs/%s';\n", i, at)
-		fmt.Fprintf(&table, "%q:m%d,", n, i)
-	}
-	w.Header().Set("Content-Type", "text/javascript")
-	fmt.Fprintf(w, "%sconst process={env:{NODE_ENV:'production'}},module={exports:{}},exports=module.exports,require=(n)=>({%s})[n];\n(()=>{%s\n})();\nexport default module.exports;\n", out.String(), table.String(), b)
 }
 
 // puzzle is a challenge of ALTCHA: the page's own script finds the number.
