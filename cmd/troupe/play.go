@@ -24,6 +24,7 @@ var errTaskFailed = errors.New("the task failed")
 type runCommand struct {
 	Task     taskFile `embed:""`
 	Out      string   `default:"." help:"Folder for pictures and downloads; made when there is one." placeholder:"DIR"`
+	Progress string   `default:"auto" enum:"auto,always,never" help:"Show each step on standard error as it ends: always, never, or auto: on a terminal."`
 	Log      logFlags `embed:"" prefix:"log-"`
 	Chromium chromium `embed:""`
 }
@@ -52,6 +53,9 @@ func (c *runCommand) Run(w *world) (err error) {
 		return usageError{err}
 	}
 	defer proxy.Close()
+	if c.Progress == "always" || c.Progress == "auto" && terminal(w.stderr) {
+		eng = &shown{Engine: eng, progress: &progress{out: w.stderr}}
+	}
 	watched := &launches{Engine: eng, failed: make(chan error, 1)}
 	limits := engine.DefaultLimits()
 	own := limits[engine.Pro]
