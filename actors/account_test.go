@@ -319,7 +319,7 @@ func TestWorkerThatCannotBeWrittenDown(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		store.fail("worker/")
 		if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "extra"}); err == nil ||
-			!strings.Contains(err.Error(), "disk is full") {
+			!strings.Contains(err.Error(), "disk is nearly full") {
 			t.Error(err)
 		}
 		if by := workers(k); len(by) != 1 {

@@ -5,19 +5,21 @@ import (
 	"time"
 )
 
-// watch follows a browser to its end, and asks it now and then whether it is
-// well. What it finds is said to the worker.
+// watch follows a browser to its end, asks it now and then whether it is well,
+// and looks at its memory. What it finds is said to the worker.
 //
 // A process that was stopped, or that hangs, closes nothing: without the
 // asking, a worker would stay online with a browser that answers no task.
 func (b *browser) watch(n *nodeParts, say func(any)) {
-	every := n.cfg.Browser.CheckEvery
-	var tick <-chan time.Time
-	if every > 0 {
-		t := time.NewTicker(every)
-		defer t.Stop()
-		tick = t.C
+	cfg := n.cfg.Browser
+	check, end := every(cfg.CheckEvery)
+	defer end()
+	weighEvery := cfg.MemoryEvery
+	if cfg.RenewMemory <= 0 {
+		weighEvery = -1
 	}
+	weigh, end := every(weighEvery)
+	defer end()
 	for {
 		select {
 		case <-b.inst.Gone():
@@ -25,34 +27,45 @@ func (b *browser) watch(n *nodeParts, say func(any)) {
 			return
 		case <-b.ctx.Done():
 			return
-		case <-tick:
-			b.check(n, say)
+		case <-check:
+			b.check(n)
+		case <-weigh:
+			b.weigh(n, say)
 		}
 	}
 }
 
+// every ticks; not at all when the time is negative.
+func every(d time.Duration) (tick <-chan time.Time, end func()) {
+	if d < 0 {
+		return nil, func() {}
+	}
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}
+
 // check asks the browser once. One that does not answer is closed, which is
 // news to whoever plays on it and to watch.
-func (b *browser) check(n *nodeParts, say func(any)) {
+func (b *browser) check(n *nodeParts) {
 	ctx, cancel := context.WithTimeout(b.ctx, n.cfg.Browser.CheckTimeout)
 	defer cancel()
-	var memory int64
-	err := n.bounded(ctx, func() (err error) {
-		memory, err = b.inst.Check(ctx)
-		return err
-	}, func() {})
-	if err != nil {
-		select {
-		case <-b.ctx.Done():
-		case <-b.inst.Gone():
-		default:
-			n.log.Error().Err(err).Str("worker", b.worker).Msg("browser closed: it does not answer")
-			b.inst.Close()
-		}
+	err := n.bounded(ctx, func() error { return b.inst.Check(ctx) }, func() {})
+	if err == nil {
 		return
 	}
-	most := n.cfg.Browser.RenewMemory
-	heavy := most > 0 && memory >= most
+	select {
+	case <-b.ctx.Done():
+	case <-b.inst.Gone():
+	default:
+		n.log.Error().Err(err).Str("worker", b.worker).Msg("browser closed: it does not answer")
+		b.inst.Close()
+	}
+}
+
+// weigh looks at the browser's memory once.
+func (b *browser) weigh(n *nodeParts, say func(any)) {
+	memory := b.inst.Memory()
+	heavy := memory >= n.cfg.Browser.RenewMemory
 	b.heavy.Store(heavy)
 	if heavy {
 		n.log.Info().Str("worker", b.worker).Int64("bytes", memory).Msg("browser takes much memory: it is replaced when nothing uses it")

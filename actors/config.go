@@ -86,12 +86,15 @@ type BrowserConfig struct {
 	RenewTasks  int
 	RenewAge    time.Duration
 	RenewMemory int64
-	// CheckEvery is how often each browser is asked whether it answers, and for
-	// its memory; 5 s. Negative: never.
+	// CheckEvery is how often each browser is asked whether it answers; 5 s.
+	// Negative: never.
 	CheckEvery time.Duration
 	// CheckTimeout is how long it may take to answer before it counts as dead;
 	// 10 s.
 	CheckTimeout time.Duration
+	// MemoryEvery is how often the memory of each browser is looked at, which
+	// takes a hundredth of a second of a processor; a minute.
+	MemoryEvery time.Duration
 }
 
 // SessionConfig bounds sessions.
@@ -121,6 +124,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Browser.StopMargin, 5*time.Second)
 	def(&c.Browser.CheckEvery, 5*time.Second)
 	def(&c.Browser.CheckTimeout, 10*time.Second)
+	def(&c.Browser.MemoryEvery, time.Minute)
 	c.Browser.Restarts = c.Browser.Restarts.withDefaults()
 	def(&c.Session.MaxAge, 8*time.Hour)
 	def(&c.Session.SharePerMil, 500)

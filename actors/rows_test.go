@@ -123,7 +123,7 @@ var workerRows = []row{
 				t.Fatalf("%d launches after an hour more, want 3", n)
 			}
 		}},
-	{"online, renewed for its memory: only when nothing uses it, and only if it was used", testkit.Options{Config: func(c *actors.Config) { c.Browser.RenewMemory = 1 << 30 }},
+	{"online, renewed for its memory: only when nothing uses it, and only if it was used", testkit.Options{Config: func(c *actors.Config) { c.Browser.RenewMemory, c.Browser.MemoryEvery = 1<<30, 5*time.Second }},
 		func(t *testing.T, k *testkit.Kit) {
 			k.Engine.SetMemory("w1", 1<<30)
 			time.Sleep(time.Minute)

@@ -82,7 +82,8 @@ func (*orderBrowser) Reset(context.Context) error {
 	return nil
 }
 
-func (*orderBrowser) Check(context.Context) (int64, error) { return 0, nil }
+func (*orderBrowser) Check(context.Context) error { return nil }
+func (*orderBrowser) Memory() int64               { return 0 }
 
 func (b *orderBrowser) Gone() <-chan struct{} { return b.gone }
 func (b *orderBrowser) Close()                { close(b.gone) }

@@ -77,16 +77,16 @@ func (in *instance) Gone() <-chan struct{} {
 	return in.browser.Gone()
 }
 
-// Check asks the browser for its version. What a browser that several workers
-// share takes is no single worker's, so that is not told.
-func (in *instance) Check(ctx context.Context) (memory int64, err error) {
-	if err := in.browser.Ping(ctx); err != nil {
-		return 0, err
-	}
+// Check asks the browser for its version.
+func (in *instance) Check(ctx context.Context) error { return in.browser.Ping(ctx) }
+
+// Memory is not told of a browser that several workers share: it is no single
+// worker's.
+func (in *instance) Memory() int64 {
 	if in.tenant != nil {
-		return 0, nil
+		return 0
 	}
-	return in.browser.Memory(), nil
+	return in.browser.Memory()
 }
 
 func (in *instance) Close() {

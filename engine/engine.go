@@ -33,11 +33,15 @@ type Instance interface {
 	Save(ctx context.Context) (json.RawMessage, error)
 	Restore(ctx context.Context, state json.RawMessage) error
 
-	// Check asks the browser itself, not a page, whether it answers, and says how
-	// many bytes of memory it takes with all its processes: zero where that
-	// cannot be told. It may be called at any time, Play and Reset included. An
-	// error means that there was no answer before ctx ended.
-	Check(ctx context.Context) (memory int64, err error)
+	// Check asks the browser itself, not a page, whether it answers. It may be
+	// called at any time, Play and Reset included. An error means that there was
+	// no answer before ctx ended.
+	Check(ctx context.Context) error
+
+	// Memory says how many bytes the browser takes with all its processes: zero
+	// where that cannot be told. It may be called at any time, and takes some
+	// milliseconds of processor time.
+	Memory() int64
 
 	// Gone is closed when the browser has died or was closed.
 	Gone() <-chan struct{}

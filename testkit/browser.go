@@ -137,24 +137,31 @@ func (b *Browser) Restore(_ context.Context, state json.RawMessage) error {
 }
 
 // Check is part of [engine.Instance].
-func (b *Browser) Check(ctx context.Context) (int64, error) {
+func (b *Browser) Check(ctx context.Context) error {
 	e := b.engine
 	e.mu.Lock()
-	memory, deaf := e.memory[b.worker], e.deaf[b.worker]
+	deaf := e.deaf[b.worker]
 	e.mu.Unlock()
 	if deaf {
 		select {
 		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+			return context.Cause(ctx)
 		case <-b.gone:
 		}
 	}
 	select {
 	case <-b.gone:
-		return 0, errScripted
+		return errScripted
 	default:
-		return memory, nil
+		return nil
 	}
+}
+
+// Memory is part of [engine.Instance].
+func (b *Browser) Memory() int64 {
+	b.engine.mu.Lock()
+	defer b.engine.mu.Unlock()
+	return b.engine.memory[b.worker]
 }
 
 // Gone is part of [engine.Instance].

@@ -90,7 +90,8 @@ func (*dozer) Play(ctx context.Context, _ *engine.Task, _ engine.Stage) *engine.
 func (*dozer) Reset(context.Context) error                    { return nil }
 func (*dozer) Save(context.Context) (json.RawMessage, error)  { return json.RawMessage("{}"), nil }
 func (*dozer) Restore(context.Context, json.RawMessage) error { return nil }
-func (*dozer) Check(context.Context) (int64, error)           { return 0, nil }
+func (*dozer) Check(context.Context) error                    { return nil }
+func (*dozer) Memory() int64                                  { return 0 }
 func (d *dozer) Gone() <-chan struct{}                        { return d.gone }
 func (d *dozer) Close()                                       { d.once.Do(func() { close(d.gone) }) }
 

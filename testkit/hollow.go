@@ -34,6 +34,7 @@ func (hollowBrowser) Save(context.Context) (json.RawMessage, error) {
 
 func (hollowBrowser) Restore(context.Context, json.RawMessage) error { return nil }
 func (hollowBrowser) Reset(context.Context) error                    { return nil }
-func (hollowBrowser) Check(context.Context) (int64, error)           { return 0, nil }
+func (hollowBrowser) Check(context.Context) error                    { return nil }
+func (hollowBrowser) Memory() int64                                  { return 0 }
 func (hollowBrowser) Gone() <-chan struct{}                          { return nil }
 func (hollowBrowser) Close()                                         {}

@@ -24,11 +24,10 @@ func checks(p *probe) {
 	check := func() error {
 		ctx, cancel := context.WithTimeout(background, slow)
 		defer cancel()
-		memory, err := in.Check(ctx)
-		if err == nil && memory < 0 {
-			p.Errorf("it takes %d bytes", memory)
-		}
-		return err
+		return in.Check(ctx)
+	}
+	if memory := in.Memory(); memory < 0 {
+		p.Errorf("it takes %d bytes", memory)
 	}
 	if err := check(); err != nil {
 		p.Errorf("a browser that lives: %v", err)
