@@ -56,6 +56,48 @@ func TestASharedBrowserChangesHands(t *testing.T) {
 	})
 }
 
+// Each of two accounts that always wait has all workers of a browser, and none
+// has all browsers.
+func TestSharedBrowsersAreSharedOut(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 8, Config: sharing(2)}, func(t *testing.T, k *testkit.Kit) {
+		began := time.Now()
+		var mu sync.Mutex
+		playing, most := map[string]int{}, map[string]int{}
+		var sent []*testkit.Request
+		send := func(account actors.Account, after time.Duration) {
+			sent = append(sent, k.Start(account, testkit.Task(testkit.Waiting(10*time.Minute)), testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome {
+				mu.Lock()
+				playing[account.ID]++
+				if time.Since(began) > after {
+					most[account.ID] = max(most[account.ID], playing[account.ID])
+				}
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				playing[account.ID]--
+				mu.Unlock()
+				return &engine.Outcome{End: engine.EndCompleted}
+			}}))
+		}
+		for range 40 {
+			send(anna, 5*time.Second)
+		}
+		k.Settle() // all browsers are anna's now
+		for range 40 {
+			send(bert, 5*time.Second)
+		}
+		for _, r := range sent {
+			k.WantEnd(r, engine.EndCompleted)
+		}
+		if most[anna.ID] < 4 || most[bert.ID] < 4 {
+			t.Errorf("at most %v tasks were played at once, want 4 of each account", most)
+		}
+		if took := time.Since(began); took > 13*time.Second {
+			t.Errorf("80 tasks of a second took 8 workers %v", took)
+		}
+	})
+}
+
 func TestASessionKeepsItsSharedBrowser(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Config: sharing(2)}, func(t *testing.T, k *testkit.Kit) {
 		open := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve()), quick), engine.EndCompleted)

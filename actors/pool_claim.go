@@ -114,23 +114,23 @@ func (p *pool) mayTake(s *seat, j *job) bool {
 
 // mayLodge reports whether a job may go to a worker that shares its browser. A
 // browser that is kept for an account takes no more of its tasks while another
-// account waits, or that one might wait for ever; but who has a session there
-// keeps it anyway.
+// account waits that has more need of it, or that one might wait for ever; but
+// who has a session there keeps it anyway.
 func (p *pool) mayLodge(s *seat, j *job) bool {
 	l := s.lodging
 	if l == nil || l.guest == "" || l.stays && l.guest == j.account() {
 		return true
 	}
-	return l.guest == j.account() && !p.awaited(l, j.account())
+	return l.guest == j.account() && !p.awaited(l)
 }
 
-// awaited reports whether another account waits for what a browser's workers
-// could give it.
-func (p *pool) awaited(l *lodging, account string) bool {
-	if p.queue.others("", account) {
-		return true
-	}
-	return slices.ContainsFunc(l.seats, func(s *seat) bool { return p.queue.others(s.spec.ID, account) })
+// awaited reports whether somebody waits who should get a browser rather than
+// the account that has it.
+func (p *pool) awaited(l *lodging) bool {
+	deserves := func(account string) bool { return p.roster.deserves(account, l.guest) }
+	other := func(account string) bool { return account != l.guest }
+	return p.queue.waiting("", deserves) ||
+		slices.ContainsFunc(l.seats, func(s *seat) bool { return p.queue.waiting(s.spec.ID, other) })
 }
 
 func (p *pool) sessionLimit(j *job) *Refusal {

@@ -44,14 +44,14 @@ func (q *queue) len() int { return len(q.waiters) }
 // of returns how many requests of the account wait.
 func (q *queue) of(account string) int { return q.number[account] }
 
-// others reports whether requests of another account wait for a target.
-func (q *queue) others(target, account string) bool {
-	lanes := q.lanes[target]
-	n := len(lanes)
-	if lanes[account] != nil {
-		n--
+// waiting reports whether requests of such an account wait for a target.
+func (q *queue) waiting(target string, such func(account string) bool) bool {
+	for account := range q.lanes[target] {
+		if such(account) {
+			return true
+		}
 	}
-	return n > 0
+	return false
 }
 
 // add puts a waiter at the end of its lane, or where it was before if a worker

@@ -47,8 +47,9 @@ type roster struct {
 	sessions map[string]*seat
 	held     map[string]map[*seat]bool // by account: seats with a session, or with a claim that opens one
 	lodgings map[string]*lodging
-	opened   bool // workers of shared browsers may be open to those they were not open to
-	shared   int  // workers without an owner that stay
+	homes    map[string]int // shared browsers by the account that they serve
+	opened   bool           // workers of shared browsers may be open to those they were not open to
+	shared   int            // workers without an owner that stay
 	owned    map[string]int
 	states   map[State]int
 }
@@ -56,7 +57,8 @@ type roster struct {
 func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Time) *roster {
 	r := &roster{
 		seats: map[string]*seat{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
-		lodgings: map[string]*lodging{}, sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[State]int{},
+		lodgings: map[string]*lodging{}, homes: map[string]int{},
+		sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[State]int{},
 	}
 	for _, spec := range specs {
 		r.add(spec, pid(spec), now)
