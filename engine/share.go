@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -57,6 +58,10 @@ func (g *berth) enter(ctx context.Context, o browser.Options) (*browser.Browser,
 		return nil, nil, err
 	}
 	b, leave := g.join(started)
+	if b == nil {
+		started.Close()
+		return nil, nil, browser.ErrGone
+	}
 	return b, leave, nil
 }
 
@@ -138,8 +143,20 @@ func (t *tenant) end(c *browser.Context) {
 	<-t.gone
 }
 
-// launchShared gives a worker a context in its group's browser.
+// launchShared gives a worker a context in its group's browser. One that ends
+// while it is entered has ended for the others; a new one is started then.
 func (e *Chromium) launchShared(ctx context.Context, name string, o browser.Options) (Instance, error) {
+	in, err := e.moveIn(ctx, name, o)
+	if errors.Is(err, browser.ErrGone) && ctx.Err() == nil {
+		in, err = e.moveIn(ctx, name, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("entering the shared browser: %w", err)
+	}
+	return in, nil
+}
+
+func (e *Chromium) moveIn(ctx context.Context, name string, o browser.Options) (*instance, error) {
 	b, leave, err := e.berths.of(name).enter(ctx, o)
 	if err != nil {
 		return nil, err
@@ -149,9 +166,15 @@ func (e *Chromium) launchShared(ctx context.Context, name string, o browser.Opti
 	if err == nil {
 		err = c.Warm(ctx)
 	}
+	if errors.Is(err, browser.ErrGone) { // whoever comes next is to know it, too
+		select {
+		case <-b.Gone():
+		case <-ctx.Done():
+		}
+	}
 	if err != nil {
 		t.end(c)
-		return nil, fmt.Errorf("entering the shared browser: %w", err)
+		return nil, err
 	}
 	return &instance{engine: e, browser: b, tenant: t, tabs: c}, nil
 }

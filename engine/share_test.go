@@ -129,6 +129,23 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 	}
 }
 
+// A browser may end while a worker enters it: there is a new one then.
+func TestABrowserThatEndsIsNotEntered(t *testing.T) {
+	launch, _ := sharing(t)
+	for range 6 {
+		a := launch()
+		if err := syscall.Kill(a.browser.PID(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		b := launch() // nobody has heard of the end yet
+		if o := play(t, b, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
+			t.Errorf("a task gives %s: %v", o.Data, o.Failures)
+		}
+		a.Close()
+		b.Close()
+	}
+}
+
 // A page that never gives its process back ends with its own worker; the others
 // do not notice.
 func TestAWorkerThatHangsLeavesTheBrowserToTheOthers(t *testing.T) {

@@ -61,10 +61,11 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 }
 
 // cautious starts browsers in their sandbox, and without it once it has seen
-// that they start only so.
+// that they start only so. One start that failed says little, and where any
+// browser has started in its sandbox, it is never given up.
 type cautious struct {
-	sandboxed, open *engine.Chromium
-	given           atomic.Bool
+	sandboxed, open engine.Engine
+	proved, given   atomic.Bool
 	log             zerolog.Logger
 }
 
@@ -73,7 +74,13 @@ func (c *cautious) Launch(ctx context.Context, worker string) (engine.Instance, 
 		return c.open.Launch(ctx, worker)
 	}
 	in, err := c.sandboxed.Launch(ctx, worker)
-	if err == nil || ctx.Err() != nil {
+	if err != nil && ctx.Err() == nil && !c.proved.Load() {
+		in, err = c.sandboxed.Launch(ctx, worker)
+	}
+	if err == nil {
+		c.proved.Store(true)
+	}
+	if err == nil || ctx.Err() != nil || c.proved.Load() {
 		return in, err
 	}
 	in, bare := c.open.Launch(ctx, worker)

@@ -57,7 +57,7 @@ func browsersOf(t *testing.T, service int) []int {
 	return out
 }
 
-func loadService(t *testing.T, workers int) (c *child, base, token, browsers string) {
+func loadService(t *testing.T, workers int, args ...string) (c *child, base, token, browsers string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
@@ -68,7 +68,7 @@ func loadService(t *testing.T, workers int) (c *child, base, token, browsers str
 	if browsers, err = browserFolder(data); err != nil {
 		t.Fatal(err)
 	}
-	c, base = serve(t, data, fmt.Sprintf("--workers=%d", workers), "--allow-private")
+	c, base = serve(t, data, append([]string{fmt.Sprintf("--workers=%d", workers), "--allow-private"}, args...)...)
 	return c, base, tokenLine.FindStringSubmatch(c.out.String())[1], browsers
 }
 
