@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,14 +11,17 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/engine/egress"
 )
 
 // Chromium is the real [Engine].
 type Chromium struct {
 	Options browser.Options
-	// Egress fetches what uploadFile names by URL, through the same outbound
-	// rules as the browsers. Nil: uploads by URL are refused.
+	// Egress fetches what uploadFile names by URL. Nil: the worker's own door to
+	// the proxy does, and where there is no proxy uploads by URL are refused.
 	Egress Fetcher
+	// Quota is how many bytes one task may move. Zero: any number.
+	Quota int64
 	// Explain says why the proxy could not reach a URL just now: the name that
 	// browsers have for it, and a sentence. Both are empty when it does not
 	// know. It may be nil.
@@ -29,39 +33,18 @@ type Chromium struct {
 	NoBypass bool
 	Log      zerolog.Logger
 
+	out    *egress.Proxy // nil: browsers have no proxy (tests only)
 	berths berths
-}
-
-// Launch starts a browser with one clean context.
-func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) {
-	o := e.Options
-	o.Log = e.Log.With().Str("worker", worker).Logger()
-	if e.Group != nil {
-		if name := e.Group(worker); name != "" {
-			return e.launchShared(ctx, name, o)
-		}
-	}
-	b, err := browser.Launch(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	c, err := b.NewContext(ctx)
-	if err == nil {
-		err = c.Warm(ctx)
-	}
-	if err != nil {
-		b.Close()
-		return nil, err
-	}
-	o.Log.Debug().Int("pid", b.PID()).Msg("browser started")
-	return &instance{engine: e, browser: b, tabs: c}, nil
 }
 
 // instance is a browser that plays one task at a time.
 type instance struct {
 	engine  *Chromium
 	browser *browser.Browser
-	tenant  *tenant // nil: the browser is the worker's own
+	tenant  *tenant      // nil: the browser is the worker's own
+	door    *egress.Door // nil: there is no proxy
+	proxy   string       // the door's address
+	egress  Fetcher
 
 	mu     sync.Mutex
 	tabs   *browser.Context
@@ -92,9 +75,12 @@ func (in *instance) Memory() int64 {
 func (in *instance) Close() {
 	if in.tenant != nil {
 		in.tenant.end(in.context())
-		return
+	} else {
+		in.browser.Close()
 	}
-	in.browser.Close()
+	if in.door != nil {
+		in.door.Close()
+	}
 }
 
 func (in *instance) context() *browser.Context {
@@ -111,7 +97,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		cache = NewCache()
 	}
 	tabs := in.context()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart}
+	ctx, traffic, end := in.measured(ctx)
+	defer end()
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart}
 	if t.network {
 		tabs.WatchNetwork()
 		defer tabs.UnwatchNetwork()
@@ -124,6 +112,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	}
 	o := in.outcome(ctx, r, began, stopped)
 	o.Restored = restored
+	if t.Config.Trace {
+		o.Traffic = traffic()
+	}
 	return o
 }
 
@@ -134,6 +125,13 @@ func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stoppe
 	case r.crashed || in.dead():
 		o.End = EndCrashed
 		go in.Close() // a page whose process died leaves a browser that cannot be trusted
+	case errors.Is(context.Cause(ctx), errSpent):
+		o.End = EndStopped
+		r.tabs.Abort()
+		if !r.hasSpent() {
+			r.spent(nil)
+		}
+		o.Failures = r.failures
 	case ctx.Err() != nil:
 		o.End = EndOf(ctx)
 		r.tabs.Abort()
@@ -191,7 +189,7 @@ func (in *instance) Reset(ctx context.Context) error {
 	if err := in.browser.WipeClipboard(ctx); err != nil {
 		return err
 	}
-	c, err := in.browser.NewContext(ctx)
+	c, err := in.browser.NewContext(ctx, in.proxy)
 	if err == nil {
 		err = c.Warm(ctx)
 	}

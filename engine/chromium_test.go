@@ -63,7 +63,7 @@ func newInstance(t testing.TB) *instance {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	c, err := shared.browser.NewContext(ctx)
+	c, err := shared.browser.NewContext(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func newInstance(t testing.TB) *instance {
 			t.Error(err)
 		}
 	})
-	return &instance{engine: &Chromium{Egress: directFetch}, browser: shared.browser, tabs: c}
+	return &instance{engine: &Chromium{}, egress: directFetch, browser: shared.browser, tabs: c}
 }
 
 // kept is where the files of a test go.

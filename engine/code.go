@@ -49,4 +49,5 @@ const (
 	CodeScriptError      Code = "script_error"
 	CodeTimeout          Code = "timeout"
 	CodeInvalidValue     Code = "invalid_value"
+	CodeEgressQuota      Code = "egress_quota"
 )

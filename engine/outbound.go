@@ -2,11 +2,15 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
+	"strings"
 
 	"troupe/engine/browser"
 	"troupe/engine/egress"
@@ -16,13 +20,10 @@ import (
 // world through the proxy and nowhere else.
 func NewChromium(o browser.Options, out *egress.Proxy) *Chromium {
 	o.Proxy = out.Addr()
-	client := out.Client()
 	return &Chromium{
 		Options: o,
 		Log:     o.Log,
-		Egress: func(ctx context.Context, url string, limit int64) (string, io.ReadCloser, error) {
-			return fetch(ctx, client, url, limit)
-		},
+		out:     out,
 		Explain: func(url string) (string, string) {
 			f, ok := out.Failure(url)
 			if !ok {
@@ -31,6 +32,48 @@ func NewChromium(o browser.Options, out *egress.Proxy) *Chromium {
 			return f.Net, f.Text
 		},
 	}
+}
+
+// Traffic is how many bytes a task's pages and uploads have moved, heads and TLS
+// included.
+type Traffic struct {
+	In  int64 `json:"bytesIn"`
+	Out int64 `json:"bytesOut"`
+}
+
+// errSpent is the cause of the end of a task that has moved more than it may.
+var errSpent = errors.New("the task has moved as many bytes as it may")
+
+// measured lets a task play through the worker's own door to the proxy. The
+// door stays bounded after it: what a session's pages move between its tasks
+// counts for the last one.
+func (in *instance) measured(ctx context.Context) (bounded context.Context, traffic func() *Traffic, end func()) {
+	if in.door == nil {
+		return ctx, func() *Traffic { return nil }, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	before := in.door.Traffic()
+	in.door.Bound(in.engine.Quota, func() { cancel(errSpent) })
+	return ctx, func() *Traffic {
+		t := in.door.Traffic().Since(before)
+		return &Traffic{In: t.In, Out: t.Out}
+	}, func() { cancel(nil) }
+}
+
+// spent is the failure of whatever ran last when the task had moved all it may.
+func (r *Run) spent(action json.RawMessage) {
+	top, _, _ := strings.Cut(r.path, "/")
+	index, _ := strconv.Atoi(top) // of nothing that ran: the first
+	r.failures = append(r.failures, Failure{
+		Code: CodeEgressQuota, Index: index, Path: r.path, Iteration: r.iteration(), Action: action,
+		Text: fmt.Sprintf("The task has sent and received more than %d bytes, which the operator allows", r.engine.Quota),
+	})
+}
+
+// hasSpent reports whether that was told already.
+func (r *Run) hasSpent() bool {
+	n := len(r.failures)
+	return n > 0 && r.failures[n-1].Code == CodeEgressQuota
 }
 
 // fetch gets a file over HTTP and gives its name and its bytes.

@@ -50,6 +50,7 @@ type Outcome struct {
 	Failures []Failure       `json:"failures,omitempty"` // in the order they happened
 	Warnings []Warning       `json:"warnings,omitempty"`
 	Steps    []StepReport    `json:"steps,omitempty"` // only with config.trace
+	Traffic  *Traffic        `json:"traffic,omitempty"`
 	Restored bool            `json:"restored,omitempty"`
 }
 

@@ -24,6 +24,7 @@ type Run struct {
 	tabs   *browser.Context
 	cache  *Cache
 	engine *Chromium
+	egress Fetcher // nil: uploads by URL are refused
 
 	failures []Failure
 	warnings []Warning
@@ -180,6 +181,11 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		if ctx.Err() != nil && !errors.Is(err, errStopped) {
 			// The whole task is over: that is no failure of this action.
 			report.Error = "cut off by the end of the task"
+			if errors.Is(context.Cause(ctx), errSpent) && !r.hasSpent() {
+				r.path = s.Path
+				r.spent(s.raw)
+				report.Error, report.Code = r.failures[len(r.failures)-1].Text, CodeEgressQuota
+			}
 			r.report(report)
 			return res, ctx.Err()
 		}

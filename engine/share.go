@@ -145,24 +145,24 @@ func (t *tenant) end(c *browser.Context) {
 
 // launchShared gives a worker a context in its group's browser. One that ends
 // while it is entered has ended for the others; a new one is started then.
-func (e *Chromium) launchShared(ctx context.Context, name string, o browser.Options) (Instance, error) {
-	in, err := e.moveIn(ctx, name, o)
+func (in *instance) launchShared(ctx context.Context, name string, o browser.Options) error {
+	err := in.moveIn(ctx, name, o)
 	if errors.Is(err, browser.ErrGone) && ctx.Err() == nil {
-		in, err = e.moveIn(ctx, name, o)
+		err = in.moveIn(ctx, name, o)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("entering the shared browser: %w", err)
+		return fmt.Errorf("entering the shared browser: %w", err)
 	}
-	return in, nil
+	return nil
 }
 
-func (e *Chromium) moveIn(ctx context.Context, name string, o browser.Options) (*instance, error) {
-	b, leave, err := e.berths.of(name).enter(ctx, o)
+func (in *instance) moveIn(ctx context.Context, name string, o browser.Options) error {
+	b, leave, err := in.engine.berths.of(name).enter(ctx, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t := newTenant(b, leave)
-	c, err := b.NewContext(ctx)
+	c, err := b.NewContext(ctx, in.proxy)
 	if err == nil {
 		err = c.Warm(ctx)
 	}
@@ -174,7 +174,8 @@ func (e *Chromium) moveIn(ctx context.Context, name string, o browser.Options) (
 	}
 	if err != nil {
 		t.end(c)
-		return nil, err
+		return err
 	}
-	return &instance{engine: e, browser: b, tenant: t, tabs: c}, nil
+	in.browser, in.tenant, in.tabs = b, t, c
+	return nil
 }

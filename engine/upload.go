@@ -126,10 +126,10 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if r.engine.Egress == nil {
+		if r.egress == nil {
 			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", short(url, 200))
 		}
-		if name, body, err = r.engine.Egress(ctx, url, MaxUpload); err != nil {
+		if name, body, err = r.egress(ctx, url, MaxUpload); err != nil {
 			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %v", short(url, 200), err)
 		}
 	}

@@ -38,6 +38,7 @@ type answer struct {
 	Errors      []failure           `json:"errors,omitempty"`
 	Warnings    []engine.Warning    `json:"warnings,omitempty"`
 	Steps       []engine.StepReport `json:"steps,omitempty"`
+	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
 }
 
 // failure is one failed action in an answer.
@@ -56,7 +57,7 @@ func answerOf(x *actors.Executed) (int, *answer) {
 	a := &answer{
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
-		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps,
+		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Traffic: o.Traffic,
 	}
 	if n := len(o.Data) + len(o.Last); n > maxResult {
 		a.Data, a.LastResult, a.Steps = nil, nil, nil

@@ -79,6 +79,7 @@ var codes = []CodeInfo{
 	{engine.CodeScriptError, 200, false, 0, "The script failed"},
 	{engine.CodeTimeout, 200, false, 0, "The action's time was over"},
 	{engine.CodeInvalidValue, 200, false, 0, "The value does not fit"},
+	{engine.CodeEgressQuota, 200, false, 0, "The task has moved as many bytes as the operator allows"},
 }
 
 // Codes lists every code that an answer may carry, for documents.

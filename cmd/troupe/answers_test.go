@@ -20,6 +20,8 @@ var varying = map[string]*regexp.Regexp{
 	"workerName": regexp.MustCompile(`^"worker-\d+"$`),
 	"duration":   regexp.MustCompile(`^\d+$`),
 	"durationMs": regexp.MustCompile(`^\d+(\.\d+)?$`),
+	"bytesIn":    regexp.MustCompile(`^[1-9]\d*$`),
+	"bytesOut":   regexp.MustCompile(`^[1-9]\d*$`),
 	"since":      regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),
 	"usedToday":  regexp.MustCompile(`^\d+$`),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	nethttp "net/http"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -10,20 +9,25 @@ import (
 	"troupe/engine"
 	"troupe/engine/browser"
 	"troupe/engine/egress"
-	"troupe/engine/egress/demo"
 )
-
-// demoHost is the reserved name of the demo shop. It exists only inside the
-// service's own proxy.
-const demoHost = "demo.troupe.test"
 
 // chromium is how browsers are started, as flags.
 type chromium struct {
-	Browser      string `help:"Program of the browser. Default: an installed Chromium or Chrome." placeholder:"PATH"`
-	NoSandbox    bool   `help:"Run browsers without their sandbox. Every page can then do what the browser's user can."`
-	AllowPrivate bool   `help:"Let pages reach loopback, private and link-local addresses."`
-	Demo         bool   `default:"true" negatable:"" help:"Play the demo shop at http://demo.troupe.test/."`
-	Challenge    bool   `default:"true" negatable:"" help:"Allow byPassChallenge, which clicks the checkbox of a verification widget."`
+	Browser              string   `help:"Program of the browser. Default: an installed Chromium or Chrome." placeholder:"PATH"`
+	NoSandbox            bool     `help:"Run browsers without their sandbox. Every page can then do what the browser's user can."`
+	Outbound             outbound `embed:""`
+	RendererProcessLimit int      `default:"1" help:"Processes for the pages of a browser, where they are not of different sites: those never share one. 0 is the browser's own choice. Default: 1."`
+	InProcessGPU         bool     `name:"in-process-gpu" default:"true" negatable:"" help:"Paint in the browser's own process."`
+	InProcessNetwork     bool     `default:"true" negatable:"" help:"Speak to the network in the browser's own process."`
+	Challenge            bool     `default:"true" negatable:"" help:"Allow byPassChallenge, which clicks the checkbox of a verification widget."`
+}
+
+// check finds what is wrong with the flags.
+func (c *chromium) check() error {
+	if c.RendererProcessLimit < 0 || c.RendererProcessLimit > 1000 {
+		return usage("--renderer-process-limit is %d: want 1 or more, or 0 for the browser's own choice", c.RendererProcessLimit)
+	}
+	return c.Outbound.check()
 }
 
 // engine wires the browsers to their way out. The sandbox may be given up where
@@ -37,20 +41,26 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 			return nil, nil, err
 		}
 	}
-	hosts := map[string]nethttp.Handler{}
-	if c.Demo {
-		hosts[demoHost] = demo.Handler()
+	if err := c.check(); err != nil {
+		return nil, nil, err
 	}
-	proxy, err := egress.Start(egress.Config{AllowPrivate: c.AllowPrivate, Hosts: hosts, Log: log})
+	proxy, err := c.Outbound.start(log)
 	if err != nil {
 		return nil, nil, err
 	}
 	if c.NoSandbox {
 		log.Warn().Msg("browsers run without their sandbox: every page can do what the browser's user can")
 	}
+	renderers := c.RendererProcessLimit
+	if renderers == 0 {
+		renderers = -1
+	}
 	chromium := func(noSandbox bool) *engine.Chromium {
-		e := engine.NewChromium(browser.Options{Path: program, Dir: dir, NoSandbox: noSandbox, Log: log}, proxy)
-		e.NoBypass, e.Group = !c.Challenge, shares
+		e := engine.NewChromium(browser.Options{
+			Path: program, Dir: dir, NoSandbox: noSandbox, Log: log,
+			Renderers: renderers, ApartGPU: !c.InProcessGPU, ApartNetwork: !c.InProcessNetwork,
+		}, proxy)
+		e.NoBypass, e.Group, e.Quota = !c.Challenge, shares, c.Outbound.EgressQuota<<20
 		return e
 	}
 	first := chromium(c.NoSandbox)

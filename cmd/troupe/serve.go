@@ -44,7 +44,7 @@ type serveCommand struct {
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check(), c.Chromium.check()); err != nil {
 		return err
 	}
 	switch {

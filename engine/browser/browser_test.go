@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 func newContext(t testing.TB) (context.Context, *browser.Context) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
-	c, err := shared.NewContext(ctx)
+	c, err := shared.NewContext(ctx, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,10 +50,15 @@ type Context struct {
 	watch     *responses         // nil unless a task looks at requests
 }
 
-// NewContext makes a context with one blank tab.
-func (b *Browser) NewContext(ctx context.Context) (*Context, error) {
+// NewContext makes a context with one blank tab. All its traffic goes through a
+// proxy at host:port; empty: the browser's own.
+func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error) {
 	var made target.CreateBrowserContextResult
-	if err := b.root.call(ctx, target.CommandCreateBrowserContext, target.CreateBrowserContextParams{}, &made); err != nil {
+	var params target.CreateBrowserContextParams
+	if proxy != "" {
+		params.ProxyServer, params.ProxyBypassList = proxy, noBypass
+	}
+	if err := b.root.call(ctx, target.CommandCreateBrowserContext, params, &made); err != nil {
 		return nil, fmt.Errorf("making a browser context: %w", err)
 	}
 	c := &Context{b: b, id: made.BrowserContextID, changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,

@@ -2,6 +2,10 @@ package browser
 
 import "fmt"
 
+// noBypass has loopback go through the proxy too: by itself a browser goes there
+// directly.
+const noBypass = "<-loopback>"
+
 // Flags is the command line of every browser. Each group says what it is for;
 // what trades isolation for speed or memory is named in docs/security.md.
 func Flags(o Options, profile string) []string {
@@ -33,20 +37,28 @@ func Flags(o Options, profile string) []string {
 
 		// All traffic goes through the service's proxy, loopback included, and
 		// nothing that a proxy cannot carry is spoken.
-		"--proxy-server=" + o.Proxy, "--proxy-bypass-list=<-loopback>", "--disable-quic",
+		"--proxy-server=" + o.Proxy, "--proxy-bypass-list=" + noBypass, "--disable-quic",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 
-		// One process for a browser that serves one worker: the software
-		// renderer and the network run inside it. Measured in docs/performance.md.
-		"--in-process-gpu", "--disable-software-rasterizer", "--renderer-process-limit=1",
-		"--enable-features=NetworkServiceInProcess2,NetworkServiceInProcess",
+		"--disable-software-rasterizer",
 		"--disable-features=BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,PaintHolding,Translate," +
 			"OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,InterestFeedContentSuggestions," +
 			"HttpsUpgrades,GlobalMediaControls,DestroyProfileOnBrowserClose,AcceptCHFrame",
 		"--site-per-process",
 	}
 	if o.Proxy == "" {
-		f = remove(f, "--proxy-server=", "--proxy-bypass-list=<-loopback>")
+		f = remove(f, "--proxy-server=", "--proxy-bypass-list="+noBypass)
+	}
+	// Few processes for a browser that serves one worker. Measured in
+	// docs/performance.md.
+	if o.Renderers >= 0 {
+		f = append(f, fmt.Sprintf("--renderer-process-limit=%d", max(1, o.Renderers)))
+	}
+	if !o.ApartGPU {
+		f = append(f, "--in-process-gpu")
+	}
+	if !o.ApartNetwork {
+		f = append(f, "--enable-features=NetworkServiceInProcess2,NetworkServiceInProcess")
 	}
 	if o.NoSandbox {
 		f = append(f, "--no-sandbox")

@@ -22,12 +22,17 @@ const (
 
 // Options say how browsers are started.
 type Options struct {
-	Path       string // the program; empty: Find
-	Dir        string // where each browser gets a folder of its own
-	Proxy      string // host:port that all traffic goes through; empty: none (tests only)
-	NoSandbox  bool
-	ExtraFlags []string
-	Log        zerolog.Logger
+	Path      string // the program; empty: Find
+	Dir       string // where each browser gets a folder of its own
+	Proxy     string // host:port that all traffic goes through; empty: none (tests only)
+	NoSandbox bool
+	// What trades isolation for speed or memory, see docs/security.md: the zero
+	// value has few processes.
+	Renderers    int  // processes for pages that may share one; zero: 1; negative: the browser's own choice
+	ApartGPU     bool // paint in a process of its own
+	ApartNetwork bool // speak to the network in a process of its own
+	ExtraFlags   []string
+	Log          zerolog.Logger
 }
 
 // process is a started Chromium with everything that belongs to it.

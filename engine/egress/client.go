@@ -1,15 +1,20 @@
 package egress
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 )
 
 // Client returns an HTTP client that goes by the same rules, at redirects too.
 // Its callers bound the time with their contexts, and the size by themselves.
-func (p *Proxy) Client() *http.Client {
+func (p *Proxy) Client() *http.Client { return p.client(p.exits.dial) }
+
+func (p *Proxy) client(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	t := p.exits.transport(p.transport.IdleConnTimeout)
+	t.DialContext = dial
 	t.DisableCompression = false
 	t.ForceAttemptHTTP2 = true
 	return &http.Client{

@@ -21,7 +21,6 @@ package egress
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -49,6 +48,9 @@ type Config struct {
 	DialTimeout time.Duration
 	// Idle is how long an unused connection is kept. Zero: 90 s.
 	Idle time.Duration
+	// Upstream is the proxy that everything but the reserved hosts is handed on
+	// to. Nil: none.
+	Upstream *Upstream
 	// Resolver looks up names. Nil: the system's.
 	Resolver *net.Resolver
 	// Log hears of refusals with hosts and addresses, of URLs only at debug.
@@ -67,7 +69,7 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	closed    bool
-	entrances map[string]*entrance
+	entrances map[*entrance]struct{}
 }
 
 // Start starts a proxy on a free port of 127.0.0.1.
@@ -78,7 +80,7 @@ func Start(c Config) (*Proxy, error) {
 	if c.Idle <= 0 {
 		c.Idle = 90 * time.Second
 	}
-	p := &Proxy{log: c.Log, entrances: map[string]*entrance{}}
+	p := &Proxy{log: c.Log, entrances: map[*entrance]struct{}{}}
 	p.exits = newExits(c, &p.failures)
 	p.transport = p.exits.transport(c.Idle)
 	p.proxy = p.forwarder()
@@ -89,7 +91,7 @@ func Start(c Config) (*Proxy, error) {
 		MaxHeaderBytes:    1 << 20,
 		ErrorLog:          quiet(c.Log),
 	}
-	main, err := p.enter("")
+	main, err := p.enter()
 	if err != nil {
 		p.exits.close()
 		return nil, err
@@ -101,43 +103,6 @@ func Start(c Config) (*Proxy, error) {
 // Addr is the address to give to browsers, as host:port.
 func (p *Proxy) Addr() string { return p.main.Addr().String() }
 
-// Listen opens another door to the proxy, whose bytes are counted by name. The
-// same rules hold there. What passes it ends when stop is called; after that the
-// name may be used again.
-func (p *Proxy) Listen(name string) (addr string, stop func(), err error) {
-	if name == "" {
-		return "", nil, errors.New("listen: the name is empty")
-	}
-	e, err := p.enter(name)
-	if err != nil {
-		return "", nil, err
-	}
-	return e.Addr().String(), func() { e.end() }, nil
-}
-
-// Bytes tells how many bytes went to the clients of a name (in) and came from
-// them (out) since the last Listen with that name; the empty name is that of
-// [Proxy.Addr]. They are the bytes between browser and proxy: payload, TLS and
-// the heads of requests and answers.
-func (p *Proxy) Bytes(name string) (in, out int64) {
-	p.mu.Lock()
-	e := p.entrances[name]
-	p.mu.Unlock()
-	if e == nil {
-		return 0, 0
-	}
-	return e.in.Load(), e.out.Load()
-}
-
-// Forget drops the count of a name that is no longer used.
-func (p *Proxy) Forget(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if name != "" {
-		delete(p.entrances, name)
-	}
-}
-
 // Failure says why the last connection to the host of a URL could not be made,
 // if that was in the last half minute. The URL is to be spelled as the browser
 // reports it, with the host that it really asked for.
@@ -148,11 +113,11 @@ func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	entrances := p.entrances
-	p.entrances = map[string]*entrance{}
+	p.entrances = nil
 	p.mu.Unlock()
 
 	err := p.server.Close()
-	for _, e := range entrances {
+	for e := range entrances {
 		e.end()
 	}
 	p.transport.CloseIdleConnections()
@@ -161,23 +126,19 @@ func (p *Proxy) Close() error {
 }
 
 // enter opens a door.
-func (p *Proxy) enter(name string) (*entrance, error) {
+func (p *Proxy) enter() (*entrance, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for browsers: %w", err)
 	}
-	e := &entrance{Listener: l, name: name, conns: map[*inside]struct{}{}}
+	e := &entrance{Listener: l, conns: map[net.Conn]struct{}{}}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		l.Close()
 		return nil, net.ErrClosed
 	}
-	if old := p.entrances[name]; old != nil && old.isOpen() {
-		l.Close()
-		return nil, fmt.Errorf("listen for browsers: the name %q is in use", name)
-	}
-	p.entrances[name] = e
+	p.entrances[e] = struct{}{}
 	go p.server.Serve(e)
 	return e, nil
 }

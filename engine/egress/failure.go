@@ -92,11 +92,14 @@ func (f *failures) find(raw string) (Failure, bool) {
 func failureOf(name string, err error) Failure {
 	var dns *net.DNSError
 	var known *dialError
+	var between *upstreamError
 	switch {
 	case errors.As(err, &known):
 		return known.Failure
 	case errors.Is(err, ErrRefused):
 		return Failure{true, "net::ERR_BLOCKED_BY_ADMINISTRATOR", "the address of " + name + " is " + ErrRefused.Error()}
+	case errors.As(err, &between):
+		return Failure{false, between.net, between.Error()}
 	case errors.Is(err, errOnlyHTTP):
 		return Failure{false, "net::ERR_CONNECTION_REFUSED", name + ": " + errOnlyHTTP.Error()}
 	case errors.As(err, &dns) && !dns.IsTimeout:

@@ -15,34 +15,95 @@ import (
 // linger is how long one side of a tunnel may go on when the other has ended.
 const linger = 15 * time.Second
 
-// entrance is a door for browsers. It knows its connections, also those that
-// became tunnels, and counts their bytes.
+// entrance is a place where browsers come in. It knows its connections, also
+// those that became tunnels, and counts their bytes.
 type entrance struct {
 	net.Listener
-	name    string
 	in, out atomic.Int64 // to the browser, from the browser
+	most    atomic.Int64 // of both together; zero: no bound
 
 	mu    sync.Mutex
-	conns map[*inside]struct{} // nil: the door is closed
+	conns map[net.Conn]struct{} // nil: it is closed
+	shut  bool                  // the quota is used up
+	spent func()
 }
 
 func (e *entrance) Accept() (net.Conn, error) {
-	c, err := e.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := e.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		i, err := e.adopt(&inside{Conn: c, entrance: e})
+		if err != errSpent {
+			return i, err
+		}
 	}
-	i := &inside{Conn: c, entrance: e}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.conns == nil {
-		c.Close()
-		return nil, net.ErrClosed
-	}
-	e.conns[i] = struct{}{}
-	return i, nil
 }
 
-// end closes the door and everything that goes through it.
+// adopt takes a connection in, or closes it.
+func (e *entrance) adopt(c net.Conn) (net.Conn, error) {
+	e.mu.Lock()
+	why := error(nil)
+	switch {
+	case e.conns == nil:
+		why = net.ErrClosed
+	case e.shut:
+		why = errSpent
+	default:
+		e.conns[c] = struct{}{}
+	}
+	e.mu.Unlock()
+	if why != nil {
+		c.Close()
+		return nil, why
+	}
+	return c, nil
+}
+
+func (e *entrance) leave(c net.Conn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.conns, c)
+}
+
+// count adds bytes, and shuts the door after the last that may pass.
+func (e *entrance) count(to *atomic.Int64, n int) {
+	to.Add(int64(n))
+	if most := e.most.Load(); most > 0 && e.in.Load()+e.out.Load() > most {
+		e.close(most)
+	}
+}
+
+// close ends all connections because a bound was passed, unless there is another
+// bound by now.
+func (e *entrance) close(most int64) {
+	e.mu.Lock()
+	if e.shut || e.conns == nil || e.most.Load() != most {
+		e.mu.Unlock()
+		return
+	}
+	e.shut = true
+	conns, spent := e.conns, e.spent
+	e.conns = map[net.Conn]struct{}{}
+	e.mu.Unlock()
+	spent() // first, for whoever sees a connection end is to know why
+	for c := range conns {
+		c.Close()
+	}
+}
+
+func (e *entrance) bound(quota int64, spent func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.shut, e.spent = false, spent
+	if quota > 0 {
+		quota += e.in.Load() + e.out.Load()
+	}
+	e.most.Store(quota)
+}
+
+// end closes the entrance and everything that goes through it.
 func (e *entrance) end() {
 	e.Listener.Close()
 	e.mu.Lock()
@@ -50,14 +111,8 @@ func (e *entrance) end() {
 	e.conns = nil
 	e.mu.Unlock()
 	for c := range conns {
-		c.Conn.Close()
+		c.Close()
 	}
-}
-
-func (e *entrance) isOpen() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.conns != nil
 }
 
 // inside is a connection of a browser.
@@ -68,20 +123,18 @@ type inside struct {
 
 func (i *inside) Read(p []byte) (int, error) {
 	n, err := i.Conn.Read(p)
-	i.entrance.out.Add(int64(n))
+	i.entrance.count(&i.entrance.out, n)
 	return n, err
 }
 
 func (i *inside) Write(p []byte) (int, error) {
 	n, err := i.Conn.Write(p)
-	i.entrance.in.Add(int64(n))
+	i.entrance.count(&i.entrance.in, n)
 	return n, err
 }
 
 func (i *inside) Close() error {
-	i.entrance.mu.Lock()
-	delete(i.entrance.conns, i)
-	i.entrance.mu.Unlock()
+	i.entrance.leave(i)
 	return i.Conn.Close()
 }
 

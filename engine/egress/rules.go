@@ -33,6 +33,7 @@ type exits struct {
 	open     bool     // every address is allowed
 	names    []string // allowed whatever their address
 	reserved map[string]*pipe
+	upstream *Upstream
 	timeout  time.Duration
 	failures *failures
 	log      zerolog.Logger
@@ -44,7 +45,7 @@ type exits struct {
 
 func newExits(c Config, f *failures) *exits {
 	x := &exits{
-		open: c.AllowPrivate, timeout: c.DialTimeout, failures: f, log: c.Log,
+		open: c.AllowPrivate, upstream: c.Upstream, timeout: c.DialTimeout, failures: f, log: c.Log,
 		reserved: map[string]*pipe{}, conns: map[*outside]struct{}{},
 	}
 	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second}
@@ -126,7 +127,13 @@ func (x *exits) connect(ctx context.Context, network, name, host, port string) (
 	if x.open || x.named(name) {
 		d = &x.free
 	}
-	c, err := d.DialContext(ctx, network, net.JoinHostPort(host, port))
+	dial := d.DialContext
+	if x.upstream != nil {
+		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return x.upstream.dial(ctx, &x.free, d.Control, address)
+		}
+	}
+	c, err := dial(ctx, network, net.JoinHostPort(host, port))
 	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) {
 		x.log.Warn().Str("host", host).Str("port", port).Err(err).Msg("refused a connection")
 		return nil, fmt.Errorf("%s is %w", net.JoinHostPort(host, port), ErrRefused)
