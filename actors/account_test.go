@@ -248,19 +248,26 @@ func held(t *testing.T, prefix string, f func(*testing.T, *testkit.Kit, *heldSto
 	testkit.Run(t, testkit.Options{Workers: 1, Store: s, Config: config}, func(t *testing.T, k *testkit.Kit) { f(t, k, s) })
 }
 
-// TestAccountIsRemovedWhileATaskIsCounted: the count is not there afterwards.
+// TestAccountIsRemovedWhileATaskIsCounted: the count is not there afterwards. Who
+// has no limit does not wait for it before the task, but before the answer.
 func TestAccountIsRemovedWhileATaskIsCounted(t *testing.T) {
-	held(t, "usage/", func(_ *testing.T, k *testkit.Kit, store *heldStore) {
-		r := k.Start(anna, testkit.Task(), quick)
-		<-store.begun
-		removed := make(chan struct{})
-		go func() { k.RemoveAccount(anna); close(removed) }()
-		k.Settle()
-		close(store.free)
-		k.WantRefused(r, engine.CodeUnauthorized)
-		<-removed
-		nothingOf(k, anna)
-	})
+	for _, a := range []actors.Account{anna, testkit.Account("carl", engine.Standard)} {
+		held(t, "usage/", func(_ *testing.T, k *testkit.Kit, store *heldStore) {
+			r := k.Start(a, testkit.Task(), quick)
+			<-store.begun
+			removed := make(chan struct{})
+			go func() { k.RemoveAccount(a); close(removed) }()
+			k.Settle()
+			close(store.free)
+			if a == anna {
+				k.WantEnd(r, engine.EndCompleted)
+			} else {
+				k.WantRefused(r, engine.CodeUnauthorized)
+			}
+			<-removed
+			nothingOf(k, a)
+		})
+	}
 }
 
 // TestAccountIsRemovedWhileAWorkerIsAddedForIt lets the two meet.

@@ -7,14 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/engine"
-	"troupe/persistence"
 )
-
-// usage is what admission counts with.
-type usage interface {
-	Take(ctx context.Context, account string, limit int64, now time.Time) (used int64, ok bool, err error)
-	GiveBack(ctx context.Context, account string, taken time.Time) error
-}
 
 // countTimeout bounds one change of the daily count.
 const countTimeout = 5 * time.Second
@@ -25,7 +18,6 @@ const countTimeout = 5 * time.Second
 type admission struct {
 	node     *nodeParts
 	owners   map[string]string
-	usage    usage                // nil: nothing is counted
 	counting map[string]*admitted // by task
 
 	gone     map[string]bool         // accounts that were removed
@@ -39,9 +31,6 @@ func newAdmission(n *nodeParts) *admission {
 	}
 	for _, s := range n.cfg.Workers {
 		a.owners[s.ID] = s.Owner
-	}
-	if n.cfg.Store != nil {
-		a.usage = persistence.NewUsage(n.cfg.Store)
 	}
 	return a
 }
@@ -63,10 +52,6 @@ func (a *admission) Receive(ctx actor.Context) {
 		a.onExecute(ctx, m.Execute, true)
 	case *counted:
 		a.onCounted(ctx, m)
-	case *giveBack:
-		if !a.gone[m.Account] { // then the count is removed, too
-			a.count(func(c context.Context) error { return a.usage.GiveBack(c, m.Account, m.Counted) })
-		}
 	case *RemoveAccount:
 		a.gone[m.Account] = true
 		a.removeCounted(ctx, m, ctx.Sender())
@@ -113,7 +98,15 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 	}
 	adm := &admitted{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
 	switch {
-	case a.usage == nil || !x.Task.Counts():
+	case a.node.usage == nil || !x.Task.Counts():
+		ctx.Send(a.node.pool, adm)
+	case limits.TasksPerDay <= 0: // nothing to decide: it is written meanwhile
+		if err := a.node.usage.Ready(); err != nil {
+			ctx.Respond(refused(x, timeout, unkept(err)))
+			return
+		}
+		adm.Counted = time.Now()
+		a.node.usage.Count(x.Account.ID, adm.Counted)
 		ctx.Send(a.node.pool, adm)
 	case a.counting[x.TaskID] != nil:
 		ctx.Respond(refused(x, timeout, refuse(engine.CodeInternal, "two tasks have the same id")))
@@ -123,7 +116,7 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 		a.count(func(c context.Context) error {
 			m := &counted{adm: adm, err: errNobody} // unless it does not panic
 			defer func() { root.Send(self, m) }()
-			m.used, m.ok, m.err = a.usage.Take(c, x.Account.ID, limits.TasksPerDay, now)
+			m.used, m.ok, m.err = a.node.usage.Take(c, x.Account.ID, limits.TasksPerDay, now)
 			adm.Counted = now
 			return m.err
 		})

@@ -228,4 +228,26 @@ var asyncRows = []asyncRow{
 		k.Boot()
 		notFound(k, anna, s.TaskID)
 	}},
+	{"what has ended is answered again without reading, for as long as it is kept", func(t *testing.T, k *testkit.Kit) {
+		s := k.StartAsync(anna, testkit.Task(), second)
+		want := k.WantPoll(anna, s.TaskID, time.Minute, actors.TaskComplete)
+		same := func() {
+			t.Helper()
+			p := k.WantPoll(anna, s.TaskID, 0, actors.TaskComplete)
+			if string(p.Executed.Outcome.Data) != string(want.Executed.Outcome.Data) || p.Executed.WorkerID != s.WorkerID {
+				t.Fatalf("%+v", p.Executed)
+			}
+			notFound(k, bert, s.TaskID)
+		}
+		time.Sleep(10 * time.Minute) // its actor is gone
+		same()
+		k.Restart()
+		same()
+		if err := k.Store.Delete(context.Background(), "task/"+s.TaskID, nil, false); err != nil {
+			t.Fatal(err)
+		}
+		same()
+		time.Sleep(50 * time.Minute)
+		notFound(k, anna, s.TaskID)
+	}},
 }

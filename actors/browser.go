@@ -180,21 +180,19 @@ func (w *worker) clean(ctx actor.Context) {
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	inst, node := w.browser.inst, w.node
-	bound, cancel := context.WithTimeout(w.browser.ctx, cfg.ResetTimeout)
-	r := &resetting{}
+	inst, r := w.browser.inst, &resetting{}
 	w.reset = r
-	node.goes.Go(func() {
-		defer cancel()
-		done := make(chan error, 1)
-		node.goes.Go(func() { done <- protect(func() error { return inst.Reset(bound) }) })
-		var err error
-		select {
-		case err = <-done:
-		case <-bound.Done(): // a claim may be waiting: no moment more
-			err = fmt.Errorf("reset the browser: %w", context.Cause(bound))
+	bound, cancel := context.WithCancelCause(w.browser.ctx)
+	late := time.AfterFunc(cfg.ResetTimeout, func() { // a claim may be waiting: no moment more
+		cancel(context.DeadlineExceeded)
+		root.Send(self, &resetDone{r, fmt.Errorf("reset the browser: %w", context.DeadlineExceeded)})
+	})
+	w.node.goes.Go(func() {
+		err := protect(func() error { return inst.Reset(bound) })
+		if late.Stop() {
+			root.Send(self, &resetDone{r, err})
 		}
-		root.Send(self, &resetDone{r, err})
+		cancel(nil)
 	})
 }
 

@@ -6,9 +6,10 @@ import "sync"
 // waited for while more is sent off: an actor may still be writing its last
 // record when the node begins to wait for its end.
 type crew struct {
-	mu   sync.Mutex
-	idle sync.Cond
-	n    int
+	hands hands
+	mu    sync.Mutex
+	idle  sync.Cond
+	n     int
 }
 
 // Go runs f beside the mailboxes.
@@ -16,7 +17,7 @@ func (c *crew) Go(f func()) {
 	c.mu.Lock()
 	c.n++
 	c.mu.Unlock()
-	go func() {
+	c.hands.do(func() {
 		defer func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -25,7 +26,7 @@ func (c *crew) Go(f func()) {
 			}
 		}()
 		f()
-	}()
+	})
 }
 
 // Wait returns when nothing runs.

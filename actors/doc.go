@@ -18,7 +18,8 @@
 //
 // A request goes from the edge to admission, to pool, to a worker; its answer
 // comes from the worker, or from whoever refuses it, straight to the edge.
-// [Node.Execute] is that round trip. A task that somebody has to write down first
+// [Node.Execute] is that round trip. Who only wants to see how far a task is looks
+// at the board, which needs no actor. A task that somebody has to write down first
 // is announced to them by the worker, and begins when they say so: an
 // asynchronous one to its actor, one with a key to keys.
 //
@@ -93,6 +94,8 @@
 //   - Whoever gave up, went away or was refused never gets a worker. Inside an
 //     account the first comes first; between accounts the turns go round.
 //   - The daily count is taken before the claim and given back if there is none.
+//     It is in the store before the answer. Where the plan has no limit nothing
+//     has to be decided, and it is written while the task goes on.
 //   - An asynchronous task is on disk before it begins and before it is
 //     acknowledged; its end is on disk before anybody hears of it. One that ran
 //     when the process died has failed, as interrupted, and stays so.

@@ -129,19 +129,26 @@ func TestLaunchThatHangsIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// brokenStore cannot count.
+// brokenStore cannot count until it is repaired.
 type brokenStore struct {
 	persistence.Store
-	err error // nil: it panics
+	err   error // nil: it panics
+	whole atomic.Bool
 }
 
-func (s brokenStore) Add(context.Context, string, int64, int64, time.Time) (int64, bool, error) {
-	if s.err == nil {
+func (s *brokenStore) Add(ctx context.Context, key string, n, limit int64, expires time.Time) (int64, bool, error) {
+	switch {
+	case s.whole.Load():
+		return s.Store.Add(ctx, key, n, limit, expires)
+	case s.err == nil:
 		panic("oh")
+	default:
+		return 0, false, s.err
 	}
-	return 0, false, s.err
 }
 
+// TestStoreThatCannotCount: whose day is limited must wait for a count. Who has
+// no limit need not, and is counted when that is possible.
 func TestStoreThatCannotCount(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
@@ -150,10 +157,20 @@ func TestStoreThatCannotCount(t *testing.T) {
 		{nil, engine.CodeInternal}, {errors.New("oh"), engine.CodeInternal},
 		{fmt.Errorf("write: %w", persistence.ErrFull), engine.CodeStorageFull},
 	} {
-		store := brokenStore{persistence.NewMemory(), tc.err}
+		store := &brokenStore{Store: persistence.NewMemory(), err: tc.err}
 		testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
-			k.WantRefused(k.Start(anna, testkit.Task(), quick), tc.code)
-			k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Empty()), quick), engine.EndCompleted)
+			carl := testkit.Account("carl", engine.Standard)
+			k.WantRefused(k.Start(carl, testkit.Task(), quick), tc.code)
+			k.WantEnd(k.Start(carl, testkit.Task(testkit.Preserve(), testkit.Empty()), quick), engine.EndCompleted)
+		})
+		store = &brokenStore{Store: persistence.NewMemory(), err: tc.err}
+		testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
+			k.WantEnd(k.Start(anna, testkit.Task(), quick), engine.EndCompleted)
+			store.whole.Store(true)
+			k.WantEnd(k.Start(anna, testkit.Task(), quick), engine.EndCompleted)
+			if n, err := persistence.NewUsage(store).Read(context.Background(), anna.ID, time.Now()); n != 2 || err != nil {
+				t.Errorf("%d tasks are counted (%v), want 2", n, err)
+			}
 		})
 	}
 }

@@ -23,12 +23,6 @@ type admitted struct {
 	Cause    Cause // it was cancelled before it came so far
 }
 
-// giveBack returns a daily count to the account.
-type giveBack struct {
-	Account string
-	Counted time.Time
-}
-
 // Between pool and worker.
 
 // claim gives a task to a worker. The worker answers the client, or sends the

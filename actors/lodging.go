@@ -26,11 +26,6 @@ func (s *seat) guest() (account string, stays bool) {
 	return "", false
 }
 
-// open reports whether an account's tasks may go to a worker now.
-func (s *seat) open(account string) bool {
-	return s.lodging == nil || s.lodging.guest == "" || s.lodging.guest == account
-}
-
 // lodge finds out for whom a worker's browser is kept now. It moves the other
 // workers of the browser to where they belong then.
 func (r *roster) lodge(s *seat) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
+
+	"troupe/persistence"
 )
 
 // nodeParts is what the actors of a node share.
@@ -26,11 +28,19 @@ type nodeParts struct {
 	// tasks is where asynchronous tasks are.
 	tasks   *actor.PID
 	records *records
-	kept    map[string]*keptSession // by worker: what goes on from an earlier process
+	// usage is where tasks are counted; nil: they are not.
+	usage *persistence.Usage
+	board board
+	kept  map[string]*keptSession // by worker: what goes on from an earlier process
 
 	turns  chan struct{} // held while a browser starts
 	goes   crew          // what runs beside the mailboxes
 	status atomic.Pointer[Status]
+}
+
+// props are those of an actor whose mailbox takes its turns on the node's hands.
+func (n *nodeParts) props(a func() actor.Actor) *actor.Props {
+	return actor.PropsFromProducer(a, actor.WithDispatcher(&n.goes.hands))
 }
 
 func (n *nodeParts) changed(info WorkerInfo) {
@@ -64,6 +74,9 @@ func Start(cfg Config) (*Node, error) {
 		tasks:     system.NewLocalPID("node/tasks"),
 		turns:     make(chan struct{}, cfg.Browser.Launches),
 	}
+	if cfg.Store != nil {
+		parts.usage = persistence.NewUsage(cfg.Store)
+	}
 	if parts.records, err = newRecords(cfg); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
@@ -75,7 +88,7 @@ func Start(cfg Config) (*Node, error) {
 	t := &top{parts: parts, up: make(chan error, 1)}
 	n := &Node{parts: parts, ended: make(chan struct{})}
 	n.stop = sync.OnceFunc(n.end)
-	if _, err = system.Root.SpawnNamed(actor.PropsFromProducer(func() actor.Actor { return t }), "node"); err != nil {
+	if _, err = system.Root.SpawnNamed(parts.props(func() actor.Actor { return t }), "node"); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	if err := <-t.up; err != nil {
@@ -90,11 +103,23 @@ func Start(cfg Config) (*Node, error) {
 // with a key is not cancelled: its answer is for whoever asks again.
 func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
 	m = withID(m)
+	defer n.counted(m)
 	lost := func(no *Refusal) *Executed { return refused(m, 0, no) }
 	if m.Idempotency.Key != "" {
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, false}, lost)
 	}
 	return request(ctx, n, n.parts.admission, m, m, lost)
+}
+
+// counted waits until the store has what a request has counted: what is answered
+// must not be forgotten with the process.
+func (n *Node) counted(m *Execute) {
+	if n.parts.usage == nil || !m.Task.Counts() {
+		return
+	}
+	if err := n.parts.usage.Written(context.Background(), m.Account.ID); err != nil {
+		n.parts.log.Error().Err(err).Str("task", m.TaskID).Msg("daily count not changed")
+	}
 }
 
 // Cancel ends a waiting or running task of the account.
@@ -168,8 +193,12 @@ func (n *Node) end() {
 	done := make(chan struct{})
 	go func() { n.parts.goes.Wait(); close(done) }()
 	wait(done, stopTimeout, func() { n.parts.log.Error().Msg("a browser did not stop") })
+	if n.parts.usage != nil {
+		_ = n.parts.usage.Settled(ctx)
+	}
 	n.parts.records.close()
 	n.parts.system.Shutdown()
+	n.parts.goes.hands.close()
 }
 
 func wait(c <-chan struct{}, most time.Duration, late func()) {

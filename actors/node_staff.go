@@ -53,7 +53,11 @@ func (n *Node) RemoveAccount(ctx context.Context, m *RemoveAccount) (*AccountRem
 	if err == nil {
 		err = n.settle(ctx, m.Account)
 	}
+	if err == nil && n.parts.usage != nil {
+		err = n.parts.usage.Written(ctx, m.Account)
+	}
 	if err == nil {
+		n.parts.board.forget(m.Account)
 		err = n.parts.records.eraseAccount(ctx, m.Account)
 	}
 	if err != nil {

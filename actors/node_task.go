@@ -14,6 +14,7 @@ import (
 // The task's files are needed until it has ended: a [Poll] that waits says when.
 func (n *Node) Start(ctx context.Context, m *Execute) (*Started, error) {
 	m = withID(m)
+	defer n.counted(m)
 	if m.Idempotency.Key != "" {
 		return request[Started](context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true}, func(no *Refusal) *Started {
 			return &Started{TaskID: m.TaskID, Refusal: no}
@@ -26,6 +27,9 @@ func (n *Node) Start(ctx context.Context, m *Execute) (*Started, error) {
 
 // Poll tells what has become of an asynchronous task.
 func (n *Node) Poll(ctx context.Context, m *Poll) (*Polled, error) {
+	if p := n.parts.board.look(m); p != nil {
+		return p, nil
+	}
 	return askNode[Polled](ctx, n, n.parts.tasks, m)
 }
 

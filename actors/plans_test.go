@@ -69,6 +69,40 @@ func TestOnlyClaimedTasksCount(t *testing.T) {
 	})
 }
 
+// hesitantStore takes a second to count.
+type hesitantStore struct{ persistence.Store }
+
+func (s hesitantStore) Add(ctx context.Context, key string, n, limit int64, expires time.Time) (int64, bool, error) {
+	time.Sleep(time.Second)
+	return s.Store.Add(ctx, key, n, limit, expires)
+}
+
+// TestWhatIsAnsweredIsCounted: the count is in the store before the answer, and
+// the task does not wait for it.
+func TestWhatIsAnsweredIsCounted(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Store: hesitantStore{persistence.NewMemory()}}, func(t *testing.T, k *testkit.Kit) {
+		counted := func(want int64) {
+			t.Helper()
+			if n, err := persistence.NewUsage(k.Store).Read(context.Background(), "anna", time.Now()); n != want || err != nil {
+				t.Errorf("%d tasks are counted (%v), want %d", n, err, want)
+			}
+		}
+		began := time.Now()
+		k.WantEnd(k.Start(anna, testkit.Task(), quick), engine.EndCompleted)
+		counted(1)
+		if p := k.Engine.Plays(); len(p) != 1 || p[0].Ended.Sub(began) > 0 || time.Since(began) != time.Second {
+			t.Errorf("answered after %v: %+v", time.Since(began), p)
+		}
+		k.StartAsync(anna, testkit.Task(), lasting(time.Minute))
+		counted(2)
+		k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
+		counted(2)
+		x := &actors.Execute{Account: anna, Task: testkit.Task(testkit.Waiting(2 * time.Minute)), Idempotency: actors.Idempotency{Key: "k"}}
+		k.WantEnd(k.Send(x, quick), engine.EndCompleted)
+		counted(3)
+	})
+}
+
 func TestPlans(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		for _, plan := range []engine.Plan{engine.Free, engine.Basic, "gold"} {

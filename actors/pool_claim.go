@@ -207,7 +207,7 @@ func (p *pool) refuse(ctx actor.Context, j *job, no *Refusal) {
 	}
 	p.leave(j)
 	if !j.adm.Counted.IsZero() {
-		ctx.Send(p.node.admission, &giveBack{Account: j.account(), Counted: j.adm.Counted})
+		p.node.usage.GiveBack(j.account(), j.adm.Counted)
 	}
 	ctx.Send(j.adm.Client, refused(j.adm.Execute, j.adm.Timeout, no))
 }

@@ -24,12 +24,13 @@ type run struct {
 	cancel context.CancelCauseFunc
 	post   func(any) // to the worker
 
-	mu      sync.Mutex
-	over    bool
-	saving  bool // the task is over, and its session is being saved
-	out     *engine.Outcome
-	overdue *time.Timer
-	stuck   *time.Timer
+	mu     sync.Mutex
+	over   bool
+	saving bool // the task is over, and its session is being saved
+	out    *engine.Outcome
+	bounds int           // how often they were set
+	stuck  time.Duration // after the first of them
+	alarm  *time.Timer   // for the first, then for the second
 }
 
 type (
@@ -64,8 +65,24 @@ func (r *run) bound(overdue, stuck time.Duration) {
 		return
 	}
 	r.unbind()
-	r.overdue = time.AfterFunc(overdue, func() { r.post(&late{run: r}) })
-	r.stuck = time.AfterFunc(stuck, func() { r.post(&late{run: r, stuck: true}) })
+	r.stuck = stuck - overdue
+	r.bounds++
+	bounds := r.bounds
+	r.alarm = time.AfterFunc(overdue, func() { r.passed(bounds, false) })
+}
+
+// passed tells the worker that the run has passed a bound, unless the bounds were
+// set anew meanwhile.
+func (r *run) passed(bounds int, stuck bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.bounds != bounds {
+		return
+	}
+	r.post(&late{run: r, stuck: stuck})
+	if !stuck {
+		r.alarm = time.AfterFunc(r.stuck, func() { r.passed(bounds, true) })
+	}
 }
 
 // finish says that nothing of the run goes on any more.
@@ -77,9 +94,8 @@ func (r *run) finish() {
 }
 
 func (r *run) unbind() {
-	if r.overdue != nil {
-		r.overdue.Stop()
-		r.stuck.Stop()
+	if r.alarm != nil {
+		r.alarm.Stop()
 	}
 }
 

@@ -34,7 +34,7 @@ type timeUp struct{ gen int }
 // newSession is a session that begins, or goes on with what is known of it.
 func newSession(n *nodeParts, worker *actor.PID, rec sessionRecord, state sessionState) *actor.Props {
 	book := newSessionBook(n)
-	return actor.PropsFromProducer(func() actor.Actor {
+	return n.props(func() actor.Actor {
 		return &session{worker: worker, rec: rec, book: book, cache: state.Cache, saved: state.Browser}
 	})
 }

@@ -55,7 +55,7 @@ type (
 )
 
 func newTask(n *nodeParts, x *Execute, client *actor.PID) *actor.Props {
-	return actor.PropsFromProducer(func() actor.Actor {
+	return n.props(func() actor.Actor {
 		return &task{node: n, x: x, client: client, waits: map[*taskWait]struct{}{}}
 	})
 }
@@ -97,6 +97,11 @@ func (t *task) Receive(ctx actor.Context) {
 	case *waited:
 		t.release(ctx, m.wait)
 	case *retire:
+		if t.kept {
+			t.node.board.remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.expires())
+		} else {
+			t.node.board.hide(t.x.TaskID)
+		}
 		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
 	}
 }
@@ -137,6 +142,7 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 		return
 	}
 	t.noted = true
+	t.show()
 	t.tell(ctx, t.started())
 	if t.out != nil {
 		t.keep(ctx)
@@ -153,7 +159,9 @@ func (t *task) onEnd(ctx actor.Context, x *Executed) {
 		return
 	}
 	t.out = x.Outcome
-	t.rec.SessionID = x.SessionID
+	if t.rec.SessionID = x.SessionID; t.noted {
+		t.show()
+	}
 	switch {
 	case t.rec.ID == "": // it ended before it could begin
 		t.claimed(ctx, x)
@@ -192,6 +200,7 @@ func (t *task) onKept(ctx actor.Context, err error) {
 	first := !t.kept
 	t.kept = true
 	if first {
+		t.show()
 		t.wake(ctx)
 		t.settled(ctx)
 	}
@@ -236,6 +245,9 @@ func (t *task) polled() *Polled {
 	}
 	return p
 }
+
+// show lets others see how far the task is without asking.
+func (t *task) show() { t.node.board.show(t.x.TaskID, t.x.Account.ID, t.polled()) }
 
 // await answers a question now if there is news, else when there is some, or
 // when the wait is over.

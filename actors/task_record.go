@@ -102,24 +102,25 @@ func (r *records) task(ctx context.Context, id, account string) (taskRecord, err
 	return t, nil
 }
 
-// poll reads what has become of a task that no actor knows of any more. One that
-// still runs by its record does not: its node has ended under it.
-func (r *records) poll(ctx context.Context, id, account string) (*Polled, error) {
+// poll reads what has become of a task that no actor knows of any more, and
+// until when that stays so; zero: it is not sure. One that still runs by its
+// record does not: its node has ended under it.
+func (r *records) poll(ctx context.Context, id, account string) (p *Polled, until time.Time, err error) {
 	t, err := r.task(ctx, id, account)
 	if errors.Is(err, persistence.ErrNotFound) {
-		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}, nil
+		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}, until, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, until, err
 	}
 	if t.Status == TaskPending {
-		return &Polled{Status: TaskFailed, Executed: t.executed(interrupted())}, nil
+		return &Polled{Status: TaskFailed, Executed: t.executed(interrupted())}, until, nil
 	}
 	out := new(engine.Outcome)
 	if err := readJSON(ctx, r.plain, outcomePrefix+id, out); err != nil {
-		return nil, fmt.Errorf("read the outcome of %s: %w", id, err)
+		return nil, until, fmt.Errorf("read the outcome of %s: %w", id, err)
 	}
-	return &Polled{Status: t.Status, Executed: t.executed(out)}, nil
+	return &Polled{Status: t.Status, Executed: t.executed(out)}, t.expires(), nil
 }
 
 // interrupted is the outcome of a task whose node ended under it.

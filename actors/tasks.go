@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -75,7 +76,10 @@ func (ts *tasks) ask(ctx actor.Context, id string, a Account, shape func(*Polled
 		root := ctx.ActorSystem().Root
 		var p *Polled
 		ts.node.beside(func(c context.Context) (err error) {
-			p, err = ts.node.records.poll(c, id, a.ID)
+			var until time.Time
+			if p, until, err = ts.node.records.poll(c, id, a.ID); !until.IsZero() {
+				ts.node.board.remember(id, a.ID, p, until)
+			}
 			return err
 		}, func(err error) {
 			if err != nil {

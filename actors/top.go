@@ -30,7 +30,7 @@ func (t *top) Receive(ctx actor.Context) {
 func (t *top) spawn(ctx actor.Context) (errs []error) {
 	n := t.parts
 	child := func(name string, a func() actor.Actor) {
-		_, err := ctx.SpawnNamed(actor.PropsFromProducer(a), name)
+		_, err := ctx.SpawnNamed(n.props(a), name)
 		errs = append(errs, err)
 	}
 	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
@@ -53,7 +53,7 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 func (t *top) hire(ctx actor.Context, s WorkerSpec) error {
 	n := t.parts
 	worker, log := newWorker(s, n), n.log.With().Str("worker", s.ID).Logger()
-	_, err := ctx.SpawnNamed(actor.PropsFromProducer(func() actor.Actor {
+	_, err := ctx.SpawnNamed(n.props(func() actor.Actor {
 		return &keeper{worker: worker, restarts: n.cfg.Browser.Restarts, log: log}
 	}), "worker/"+s.ID)
 	return err

@@ -39,7 +39,7 @@ func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
 	if s := node.kept[spec.ID]; s != nil {
 		mem.cond.Session, mem.cond.Holder = s.rec.ID, s.rec.Account
 	}
-	return actor.PropsFromProducer(func() actor.Actor {
+	return node.props(func() actor.Actor {
 		return &worker{spec: spec, node: node, mem: mem, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
 }

@@ -55,6 +55,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 		}
 		n.system.Root.Stop(n.pool)
 		n.goes.Wait()
+		n.goes.hands.close()
 		time.Sleep(2 * time.Second)
 	})
 }

@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -258,7 +258,7 @@ func (d *decoder) readSteps(n *node, prefix string, index int) []Step {
 		if d.steps > MaxSteps {
 			break
 		}
-		if s, ok := d.readStep(a, fmt.Sprintf("%s%d", prefix, i), top); ok {
+		if s, ok := d.readStep(a, prefix+strconv.Itoa(i), top); ok {
 			steps = append(steps, s)
 		}
 	}
@@ -272,22 +272,28 @@ func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
 		return s, false
 	}
 	var action, options *node
-	var names []string
+	others := 0
 	for _, f := range n.fields {
-		if f.key == "options" {
+		switch {
+		case f.key == "options":
 			options = f
-			continue
-		}
-		names = append(names, f.key)
-		if action == nil {
+		case action == nil:
 			action = f
+		default:
+			others++
 		}
 	}
 	switch {
 	case action == nil:
 		d.fault(n, `want an action, an object such as {"click":"#buy"}, but there is no action's name in it`)
 		return s, false
-	case len(names) > 1:
+	case others > 0:
+		var names []string
+		for _, f := range n.fields {
+			if f.key != "options" {
+				names = append(names, f.key)
+			}
+		}
 		d.fault(n, "want one action in an object, but there are %d: %q", len(names), names)
 	}
 	s.def = registry[action.key]

@@ -148,6 +148,9 @@ type Selector struct {
 }
 
 func parseSelector(s string) Selector {
+	if !strings.HasPrefix(s, "$") {
+		return Selector{source: s, text: parseText(s)}
+	}
 	if m := reference.FindStringSubmatch(s); m != nil {
 		return Selector{source: s, ref: m[1], text: parseText(strings.TrimSpace(m[2]))}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -72,8 +73,17 @@ func (n *node) isA() string {
 // readNode reads one JSON value and nothing after it. Names that come twice in
 // an object, invalid UTF-8 and too deep nesting are faults.
 func readNode(b []byte) (*node, *Fault) {
-	d := jsontext.NewDecoder(bytes.NewReader(b))
-	n, err := readValue(d, b, nil, "", 0)
+	d, _ := decoders.Get().(*jsontext.Decoder)
+	if d == nil {
+		d = new(jsontext.Decoder)
+	}
+	defer func() {
+		d.Reset(nobody) // it must not hold on to a request
+		decoders.Put(d)
+	}()
+	d.Reset(bytes.NewBuffer(b))
+	r := &nodeReader{d: d, body: b, text: string(b)}
+	n, err := r.value(nil, "", 0)
 	if err == nil {
 		if _, more := d.ReadToken(); more != io.EOF {
 			err = fmt.Errorf("there is something after the JSON value, at byte %d", d.InputOffset())
@@ -85,11 +95,46 @@ func readNode(b []byte) (*node, *Fault) {
 	return n, nil
 }
 
-func readValue(d *jsontext.Decoder, b []byte, parent *node, key string, depth int) (*node, error) {
-	n := &node{parent: parent, key: key, kind: d.PeekKind()}
+// decoders are used again: what they know of an object's names needs room.
+var (
+	decoders sync.Pool
+	nobody   = bytes.NewBuffer(nil)
+)
+
+// nodeReader reads the nodes of one request.
+type nodeReader struct {
+	d    *jsontext.Decoder
+	body []byte
+	text string // the body: most strings stand in it as they are
+	free []node // nodes are made several at a time
+}
+
+func (r *nodeReader) node() *node {
+	if len(r.free) == 0 {
+		r.free = make([]node, 8)
+	}
+	n := &r.free[0]
+	r.free = r.free[1:]
+	return n
+}
+
+// str is the string that was just read. It began at the byte from or after it.
+func (r *nodeReader) str(t jsontext.Token, from int64) string {
+	quoted := r.text[from:r.d.InputOffset()]
+	i := strings.IndexByte(quoted, '"')
+	if i < 0 || strings.IndexByte(quoted, '\\') >= 0 {
+		return t.String()
+	}
+	return quoted[i+1 : len(quoted)-1]
+}
+
+func (r *nodeReader) value(parent *node, key string, depth int) (*node, error) {
+	d, n := r.d, r.node()
+	n.parent, n.key, n.kind = parent, key, d.PeekKind()
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 	}
+	from := d.InputOffset()
 	t, err := d.ReadToken()
 	if err != nil {
 		return nil, err
@@ -98,13 +143,13 @@ func readValue(d *jsontext.Decoder, b []byte, parent *node, key string, depth in
 	start := int(d.InputOffset()) // of a value that is no container: its end
 	switch n.kind {
 	case '"':
-		n.str = t.String()
+		n.str = r.str(t, from)
 	case '0':
 		n.num = t.Float()
 	case '[':
 		start--
 		for i := 0; d.PeekKind() != ']'; i++ {
-			c, err := readValue(d, b, n, strconv.Itoa(i), depth+1)
+			c, err := r.value(n, strconv.Itoa(i), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -113,11 +158,12 @@ func readValue(d *jsontext.Decoder, b []byte, parent *node, key string, depth in
 	case '{':
 		start--
 		for d.PeekKind() != '}' {
+			from := d.InputOffset()
 			name, err := d.ReadToken()
 			if err != nil {
 				return nil, err
 			}
-			c, err := readValue(d, b, n, name.String(), depth+1)
+			c, err := r.value(n, r.str(name, from), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +174,7 @@ func readValue(d *jsontext.Decoder, b []byte, parent *node, key string, depth in
 		if _, err := d.ReadToken(); err != nil {
 			return nil, err
 		}
-		n.raw = b[start:d.InputOffset()]
+		n.raw = r.body[start:d.InputOffset()]
 	}
 	return n, nil
 }

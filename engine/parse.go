@@ -67,10 +67,6 @@ func (d *decoder) readMembers(n *node, what string, members []member) bool {
 		d.fault(n, "want %s, an object, not %s", what, n.isA())
 		return false
 	}
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.name
-	}
 next:
 	for _, f := range n.fields {
 		for _, m := range members {
@@ -80,6 +76,10 @@ next:
 				}
 				continue next
 			}
+		}
+		names := make([]string, len(members))
+		for i, m := range members {
+			names[i] = m.name
 		}
 		d.fault(f, "%s has no field %q%s", what, f.key, didYouMean(f.key, names))
 	}

@@ -1,0 +1,124 @@
+package actors
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/engine"
+)
+
+// boardMost bounds what is remembered of tasks that have ended, in bytes.
+const boardMost = 16 << 20
+
+// board shows what has become of asynchronous tasks. Most of those who ask only
+// want to know how far a task is: they look here, and no actor has to answer.
+//
+// Of tasks that run it shows what their actors say; what has ended stays the same
+// until it is deleted, and is remembered as long as there is room.
+type board struct {
+	mu     sync.RWMutex
+	shown  map[string]*shown // by task
+	ended  []*shown          // remembered, the oldest first
+	weight int               // of those
+}
+
+type shown struct {
+	task, account string
+	polled        *Polled
+	until         time.Time // zero: as long as its actor lives
+	weight        int
+}
+
+// show puts up how far a task is that has an actor.
+func (b *board) show(task, account string, p *Polled) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.put(&shown{task: task, account: account, polled: p})
+}
+
+func (b *board) put(s *shown) {
+	if b.shown == nil {
+		b.shown = map[string]*shown{}
+	}
+	b.shown[s.task] = s
+}
+
+// hide takes down what a task's actor has shown.
+func (b *board) hide(task string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.shown, task)
+}
+
+// forget takes down all that an account has.
+func (b *board) forget(account string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for task, s := range b.shown {
+		if s.account == account {
+			delete(b.shown, task)
+		}
+	}
+	b.ended = slices.DeleteFunc(b.ended, func(s *shown) bool {
+		if s.account == account {
+			b.weight -= s.weight
+		}
+		return s.account == account
+	})
+}
+
+// remember shows how a task has ended until it is deleted, if there is room.
+func (b *board) remember(task, account string, p *Polled, until time.Time) {
+	s := &shown{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
+	if s.weight > boardMost/100 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := b.shown[task]; old != nil && !old.until.IsZero() {
+		return
+	}
+	b.put(s)
+	b.ended, b.weight = append(b.ended, s), b.weight+s.weight
+	for now := time.Now(); b.weight > boardMost || !now.Before(b.ended[0].until); {
+		old := b.ended[0]
+		b.ended, b.weight = b.ended[1:], b.weight-old.weight
+		if b.shown[old.task] == old {
+			delete(b.shown, old.task)
+		}
+		if len(b.ended) == 0 {
+			break
+		}
+	}
+}
+
+// weightOf is about how many bytes an outcome takes.
+func weightOf(o *engine.Outcome) int {
+	n := 1024 + len(o.Data) + len(o.Last)
+	for _, f := range o.Failures {
+		n += 256 + len(f.Text) + len(f.Action)
+	}
+	for _, s := range o.Steps {
+		n += 256 + weigh(s)
+	}
+	for _, w := range o.Warnings {
+		n += 64 + len(w.Message)
+	}
+	return n
+}
+
+// look answers a poll, or gives nil where it has to be asked for: the task is not
+// shown, or its end is to be waited for.
+func (b *board) look(m *Poll) *Polled {
+	b.mu.RLock()
+	s := b.shown[m.TaskID]
+	b.mu.RUnlock()
+	switch {
+	case s == nil, s.account != m.Account.ID,
+		s.polled.Status == TaskPending && m.Wait > 0,
+		!s.until.IsZero() && !time.Now().Before(s.until):
+		return nil
+	}
+	return s.polled
+}

@@ -1,0 +1,162 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// tallyTimeout bounds one writing of counts.
+const tallyTimeout = 5 * time.Second
+
+// tally gathers counts that need no decision. While those of an account are
+// being written the later ones add up, so that many become one write, and who
+// counts never waits.
+type tally struct {
+	write func(context.Context, string, dayCount) error
+
+	mu      sync.Mutex
+	open    map[string]*sum // by account: what is still being added to
+	writing map[string]*sum
+	failed  map[string][]dayCount // goes along with the account's next write
+	idle    chan struct{}         // closed when nothing is left to be written; nil: nothing is
+}
+
+// sum is what an account has counted since its last write.
+type sum struct {
+	days []dayCount // nearly always one
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+type dayCount struct {
+	at time.Time
+	n  int64
+}
+
+func (s *sum) add(at time.Time, n int64) {
+	day := at.UTC().Truncate(24 * time.Hour)
+	for i := range s.days {
+		if s.days[i].at.Equal(day) {
+			s.days[i].n += n
+			return
+		}
+	}
+	s.days = append(s.days, dayCount{day, n})
+}
+
+// add counts n tasks of an account on the day of a time.
+func (t *tally) add(account string, at time.Time, n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.open[account]
+	if s == nil {
+		s = &sum{done: make(chan struct{})}
+		if t.open == nil {
+			t.open = map[string]*sum{}
+		}
+		t.open[account] = s
+		for _, d := range t.failed[account] {
+			s.add(d.at, d.n)
+		}
+		delete(t.failed, account)
+	}
+	s.add(at, n)
+	if t.idle == nil {
+		t.idle = make(chan struct{})
+		go t.run()
+	}
+}
+
+// run writes until nothing is left.
+func (t *tally) run() {
+	for t.next() {
+		ctx, cancel := context.WithTimeout(context.Background(), tallyTimeout)
+		var all sync.WaitGroup
+		left := len(t.writing)
+		for account, s := range t.writing {
+			one := func() { t.put(ctx, account, s) }
+			// At the same time, so that the store makes one commit of them all.
+			if left--; left > 0 {
+				all.Go(one)
+			} else {
+				one()
+			}
+		}
+		all.Wait()
+		cancel()
+	}
+}
+
+// put writes one sum. What the store does not take is not forgotten.
+func (t *tally) put(ctx context.Context, account string, s *sum) {
+	defer close(s.done)
+	for _, d := range s.days {
+		if d.n == 0 {
+			continue
+		}
+		if err := t.write(ctx, account, d); err != nil {
+			s.err = errors.Join(s.err, err)
+			t.mu.Lock()
+			if t.failed == nil {
+				t.failed = map[string][]dayCount{}
+			}
+			t.failed[account] = append(t.failed[account], d)
+			t.mu.Unlock()
+		}
+	}
+}
+
+// next takes what has been gathered and reports whether there was anything.
+func (t *tally) next() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writing, t.open = t.open, nil
+	if len(t.writing) > 0 {
+		return true
+	}
+	close(t.idle)
+	t.idle = nil
+	return false
+}
+
+// written waits until what the account has counted so far is in the store.
+func (t *tally) written(ctx context.Context, account string) error {
+	t.mu.Lock()
+	waiting := [...]*sum{t.writing[account], t.open[account]}
+	t.mu.Unlock()
+	var err error
+	for _, s := range waiting {
+		err = errors.Join(err, s.wait(ctx))
+	}
+	return err
+}
+
+// settled waits until nothing is left to be written.
+func (t *tally) settled(ctx context.Context) error {
+	t.mu.Lock()
+	idle := t.idle
+	t.mu.Unlock()
+	if idle == nil {
+		return nil
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *sum) wait(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

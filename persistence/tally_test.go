@@ -1,0 +1,119 @@
+package persistence_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/persistence"
+)
+
+// slowCounter is a store whose additions take a second, or fail.
+type slowCounter struct {
+	persistence.Store
+	adds  atomic.Int64
+	fails atomic.Bool
+}
+
+var errTally = errors.New("the test says no")
+
+func (s *slowCounter) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
+	s.adds.Add(1)
+	time.Sleep(time.Second)
+	if s.fails.Load() {
+		return 0, false, errTally
+	}
+	return s.Store.Add(ctx, key, delta, limit, expires)
+}
+
+func TestCountsBecomeOneWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowCounter{Store: persistence.NewMemory()}
+		defer s.Close()
+		u := persistence.NewUsage(s)
+		now := time.Now()
+		if err := u.Written(ctx, "bob"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		u.Count("bob", now)
+		synctest.Wait() // it is being written
+		for range 100 {
+			u.Count("bob", now)
+		}
+		u.GiveBack("bob", now)
+		u.Count("eve", now)
+		if time.Since(began) > 0 {
+			t.Error("counting waits")
+		}
+		if n, err := u.Read(ctx, "bob", now); n != 0 || err != nil {
+			t.Errorf("%d are counted before the write has ended (%v)", n, err)
+		}
+		if err := u.Written(ctx, "bob"); err != nil || time.Since(began) != 2*time.Second {
+			t.Errorf("written after %v (%v)", time.Since(began), err)
+		}
+		synctest.Wait()
+		for account, want := range map[string]int64{"bob": 100, "eve": 1} {
+			if n, err := u.Read(ctx, account, now); n != want || err != nil {
+				t.Errorf("%d tasks of %s are counted (%v), want %d", n, account, err, want)
+			}
+		}
+		if n := s.adds.Load(); n != 3 {
+			t.Errorf("there were %d writes, want 3", n)
+		}
+		u.Count("eve", now)
+		if err := u.Settled(ctx); err != nil {
+			t.Error(err)
+		}
+		if n, err := u.Read(ctx, "eve", now); n != 2 || err != nil {
+			t.Errorf("%d tasks of eve are counted (%v), want 2", n, err)
+		}
+	})
+}
+
+func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowCounter{Store: persistence.NewMemory()}
+		defer s.Close()
+		u := persistence.NewUsage(s)
+		now := time.Now()
+		s.fails.Store(true)
+		u.Count("bob", now)
+		if err := u.Written(ctx, "bob"); !errors.Is(err, errTally) {
+			t.Errorf("the error is %v", err)
+		}
+		if err := u.Settled(ctx); err != nil { // and does not try for ever
+			t.Error(err)
+		}
+		s.fails.Store(false)
+		u.Count("bob", now)
+		if err := u.Written(ctx, "bob"); err != nil {
+			t.Error(err)
+		}
+		if n, err := u.Read(ctx, "bob", now); n != 2 || err != nil {
+			t.Errorf("%d tasks are counted (%v), want 2", n, err)
+		}
+	})
+}
+
+func TestWrittenEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowCounter{Store: persistence.NewMemory()}
+		defer s.Close()
+		u := persistence.NewUsage(s)
+		u.Count("bob", time.Now())
+		short, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		for name, err := range map[string]error{"written": u.Written(short, "bob"), "settled": u.Settled(short)} {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+		}
+		if err := u.Settled(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
