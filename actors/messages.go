@@ -19,6 +19,8 @@ type Execute struct {
 	Task    *engine.Task
 	// Asked is when the request came; zero: nobody says.
 	Asked time.Time
+	// Trace is the trace context that the task belongs to; empty: none.
+	Trace string
 	// Idempotency lets the client repeat the request. A task with a key is not
 	// cancelled when its client goes away.
 	Idempotency Idempotency

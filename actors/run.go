@@ -200,7 +200,7 @@ type play struct {
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
-	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, SaveFile: p.node.cfg.SaveFile}
+	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile}
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error
 		if st.Secrets, err = of(base, x.Account.ID); err != nil { // without them nothing could be masked

@@ -64,6 +64,9 @@ type Stage struct {
 	TaskID string
 	// Asked is when the request for the task came; zero: nobody says.
 	Asked time.Time
+	// Trace is what the task's spans belong to (W3C trace context); empty: to
+	// none.
+	Trace string
 	// Secrets are those of the account. All of them are masked in whatever the
 	// task gives, also those that an earlier task of the session has typed.
 	Secrets []Secret

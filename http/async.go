@@ -30,7 +30,7 @@ type started struct {
 }
 
 // start answers as soon as a worker has the task.
-func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, b *body, t *told) *refusal {
+func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, b *body, t *Told) *refusal {
 	x, err := s.cfg.Company.Start(waiting, m)
 	switch {
 	case err != nil:
@@ -41,8 +41,8 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *act
 	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
 		s.lend(b, m)
 	}
-	t.status, t.code, t.worker = fasthttp.StatusOK, "", x.WorkerID
-	sendJSON(ctx, t.status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
+	t.Status, t.Code, t.Worker = fasthttp.StatusOK, "", x.WorkerID
+	sendJSON(ctx, t.Status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
 	return nil
 }
 

@@ -48,6 +48,9 @@ type Config struct {
 	Uploads string                        // folder for the files of requests; emptied at the start
 	TLS     *tls.Config                   // nil: plain HTTP
 	Log     zerolog.Logger
+	// Observe, when set, hears of each request for a task. It returns the trace
+	// context that the task gets, and what hears of the answer.
+	Observe func(Asked) (trace string, answered func(Told))
 	// Refused, when set, hears the code of each answer that is a refusal.
 	Refused func(engine.Code)
 

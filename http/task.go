@@ -17,41 +17,55 @@ import (
 func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	start := time.Now()
 	id := actors.NewTaskID(start)
-	t := told{status: fasthttp.StatusInternalServerError, code: engine.CodeInternal} // unless it does not panic
+	t := Told{Status: fasthttp.StatusInternalServerError, Code: engine.CodeInternal} // unless it does not panic
+	a, answered := Asked{Task: id, Plan: engine.Plan(account.Plan), At: start}, func(Told) {}
+	if s.cfg.Observe != nil {
+		a.Trace = string(ctx.Request.Header.Peek("traceparent"))
+		a.Trace, answered = s.cfg.Observe(a)
+	}
 	defer func() {
+		answered(t)
 		s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.ID).Str("plan", account.Plan).
-			Bool("async", t.async).Str("worker", t.worker).Int("status", t.status).Str("code", string(t.code)).Int("failed", t.failed).
+			Bool("async", t.Async).Str("worker", t.Worker).Int("status", t.Status).Str("code", string(t.Code)).Int("failed", t.Failed).
 			Dur("took", time.Since(start)).Msg("task")
 	}()
-	no := s.attend(ctx, account, id, start, &t)
+	no := s.attend(ctx, account, a, &t)
 	if no != nil {
-		t.code, t.status = no.Code, infoOf(no.Code).Status
+		t.Code, t.Status = no.Code, infoOf(no.Code).Status
 	}
 	return no
 }
 
-// told is what the log says of a request for a task.
-type told struct {
-	async  bool
-	worker string
-	status int
-	code   engine.Code // empty: the task was played, or started, and nothing stopped it
-	failed int         // actions that failed
+// Asked is a request for a task, to who observes the service.
+type Asked struct {
+	Task  string
+	Plan  engine.Plan
+	At    time.Time
+	Trace string // W3C trace context that it came with, unread; empty: none
+}
+
+// Told is what was answered.
+type Told struct {
+	Async  bool
+	Worker string
+	Status int
+	Code   engine.Code // empty: the task was played, or started, and nothing stopped it
+	Failed int         // actions that failed
 }
 
 // attend reads a request for a task and answers it.
-func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, id string, asked time.Time, t *told) *refusal {
-	b, no := s.readBody(ctx, id)
+func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a Asked, t *Told) *refusal {
+	b, no := s.readBody(ctx, a.Task)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
 		return no
 	}
-	m, no := s.order(ctx, account, id, b)
+	m, no := s.order(ctx, account, a.Task, b)
 	if no != nil {
 		return no
 	}
-	m.Asked = asked
-	t.async = m.Task.Async
+	m.Asked, m.Trace = a.At, a.Trace
+	t.Async = m.Task.Async
 	if s.draining.Load() {
 		return refuse(engine.CodeDraining)
 	}
@@ -62,7 +76,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, i
 	if m.Idempotency.Key != "" {
 		waiting = s.base // who repeats the request wants its answer
 	}
-	if t.async {
+	if t.Async {
 		no = s.start(ctx, waiting, m, b, t)
 	} else {
 		no = s.play(ctx, waiting, m, t)
@@ -105,7 +119,7 @@ func by(a persistence.Account) actors.Account {
 }
 
 // play answers with the end of a task.
-func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, t *told) *refusal {
+func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, t *Told) *refusal {
 	x, err := s.cfg.Company.Execute(waiting, m)
 	switch {
 	case err != nil:
@@ -116,7 +130,7 @@ func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *acto
 		return s.failed(ctx, "play a task", errors.New("the answer has no outcome"))
 	}
 	status, a := answerOf(x)
-	t.status, t.code, t.worker, t.failed = status, a.Code, x.WorkerID, len(x.Outcome.Failures)
+	t.Status, t.Code, t.Worker, t.Failed = status, a.Code, x.WorkerID, len(x.Outcome.Failures)
 	sendJSON(ctx, status, a)
 	return nil
 }

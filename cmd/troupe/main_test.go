@@ -64,6 +64,7 @@ func TestWrongUse(t *testing.T) {
 		"upstream file":     {args: []string{"serve", "--upstream-proxy=http://proxy.example", "--upstream-proxy-credentials=no.file"}, text: "no.file"},
 		"credentials only":  {args: []string{"serve", "--upstream-proxy-credentials=no.file"}, text: "belongs to --upstream-proxy"},
 		"renderers":         {args: []string{"serve", "--renderer-process-limit=-1"}, text: "want 1 or more"},
+		"traces address":    {args: []string{"serve", "--traces=127.0.0.1:4318"}, text: "such as http://127.0.0.1:4318"},
 		"doctor":            {args: []string{"doctor", "--workers=-1"}, text: "want 1 to 512"},
 		"log level":         {args: []string{"serve", "--log-level=loud"}, text: "want debug, info, warn or error"},
 		"log format":        {args: []string{"serve", "--log-format=xml"}, text: "--log-format"},

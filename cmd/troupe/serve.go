@@ -86,6 +86,8 @@ type service struct {
 	proxy    *egress.Proxy
 	node     *actors.Node
 	edge     *http.Server
+	metrics  *telemetry.Metrics
+	observe  func(http.Asked) (trace string, answered func(http.Told)) // nil: nobody wants traces
 }
 
 // Run starts the service and ends it when it is told to.
@@ -173,7 +175,9 @@ func (s *service) start(addr net.Addr) (err error) {
 	}
 	s.proxy = proxy
 	s.ends = append(s.ends, proxy.Close)
-	metrics := telemetry.NewMetrics()
+	if eng, err = s.watched(eng); err != nil {
+		return err
+	}
 
 	base := s.FilesURL
 	if base == "" {
@@ -185,7 +189,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	}
 	s.secrets = persistence.NewSecrets(s.store, seal)
 	s.node, err = actors.Start(actors.Config{
-		Engine: metrics.Engine(eng), Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Engine: eng, Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
@@ -193,18 +197,15 @@ func (s *service) start(addr net.Addr) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
-	metrics.Node(s.node.Status)
-	if end, err := s.Watching.open(metrics, s.log); err != nil {
+	if err := s.showMetrics(); err != nil {
 		return err
-	} else if end != nil {
-		s.ends = append(s.ends, end)
 	}
 
 	s.edge, err = http.New(http.Config{
 		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
-		Refused: metrics.Refused,
+		Observe: s.observe, Refused: s.metrics.Refused,
 	})
 	return err
 }

@@ -1,19 +1,32 @@
 package main
 
 import (
+	"context"
 	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel"
 
+	"troupe/engine"
 	"troupe/http/telemetry"
 )
 
 // watching is how the operator looks at the service from outside, as flags.
 type watching struct {
 	MetricsListen string `help:"Address of a listener of its own for /metrics, such as 127.0.0.1:9464. Default: none." placeholder:"HOST:PORT"`
+	Traces        string `help:"Collector of OpenTelemetry (OTLP over HTTP) that traces are sent to, such as http://127.0.0.1:4318. Default: what the variables OTEL_EXPORTER_OTLP_… say." placeholder:"URL"`
 }
 
 func (f *watching) check() error {
+	if f.Traces != "" {
+		if u, err := url.Parse(f.Traces); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
+			return usage("--traces %q is not an address such as http://127.0.0.1:4318", f.Traces)
+		}
+	}
 	if f.MetricsListen == "" {
 		return nil
 	}
@@ -23,16 +36,56 @@ func (f *watching) check() error {
 	return nil
 }
 
-// open lets the metrics be fetched, where the operator wants it. What it returns
-// ends that.
-func (f *watching) open(m *telemetry.Metrics, log zerolog.Logger) (end func() error, err error) {
-	if f.MetricsListen == "" {
+// lastSpans is how long a collector may take for what is left at the end.
+const lastSpans = 3 * time.Second
+
+// watched lets metrics, and traces where the operator wants them, hear of what
+// an engine does.
+func (s *service) watched(eng engine.Engine) (engine.Engine, error) {
+	s.metrics = telemetry.NewMetrics()
+	eng = s.metrics.Engine(eng)
+	t, err := s.Watching.trace(s.log)
+	if t == nil || err != nil {
+		return eng, err
+	}
+	s.observe = t.Asked
+	s.ends = append(s.ends, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
+		defer cancel()
+		if err := t.Close(ctx); err != nil {
+			s.log.Warn().Err(err).Msg("traces are lost") // which is no fault of the stop
+		}
+		return nil
+	})
+	return t.Engine(eng), nil
+}
+
+// trace opens the way to the collector; nil: nobody wants traces.
+func (f *watching) trace(log zerolog.Logger) (*telemetry.Traces, error) {
+	if f.Traces == "" && os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
 		return nil, nil
 	}
-	ln, err := net.Listen("tcp", f.MetricsListen)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn().Err(err).Msg("traces are lost")
+	}))
+	t, err := telemetry.OpenTraces(context.Background(), strings.TrimSuffix(f.Traces, "/"))
 	if err != nil {
-		return nil, usage("listen for metrics: %w", err)
+		return nil, usageError{err}
 	}
-	log.Info().Stringer("address", ln.Addr()).Msg("metrics can be fetched")
-	return m.Serve(ln, log).Close, nil
+	return t, nil
+}
+
+// showMetrics lets the metrics be fetched, where the operator wants it.
+func (s *service) showMetrics() error {
+	s.metrics.Node(s.node.Status)
+	if s.Watching.MetricsListen == "" {
+		return nil
+	}
+	ln, err := net.Listen("tcp", s.Watching.MetricsListen)
+	if err != nil {
+		return usage("listen for metrics: %w", err)
+	}
+	s.log.Info().Stringer("address", ln.Addr()).Msg("metrics can be fetched")
+	s.ends = append(s.ends, s.metrics.Serve(ln, s.log).Close)
+	return nil
 }

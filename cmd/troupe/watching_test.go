@@ -1,14 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
+
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // fetch returns an answer with its status.
@@ -114,5 +123,74 @@ func TestOperatorsSeeWhatHappens(t *testing.T) {
 	}
 	if lines[0]["worker"] == "" {
 		t.Errorf("%v", lines[0])
+	}
+}
+
+// collector takes spans as OTLP over HTTP.
+type collector struct {
+	mu    sync.Mutex
+	spans []*tracepb.Span
+}
+
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(r.Body)
+	var m coltracepb.ExportTraceServiceRequest
+	if err == nil {
+		err = proto.Unmarshal(b, &m)
+	}
+	if err != nil || r.URL.Path != "/v1/traces" || r.Method != http.MethodPost {
+		http.Error(w, "no spans", http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, of := range m.ResourceSpans {
+		for _, in := range of.ScopeSpans {
+			c.spans = append(c.spans, in.Spans...)
+		}
+	}
+}
+
+// TestTracesReachACollector: the spans of a task that has just ended, too, when
+// the service is stopped.
+func TestTracesReachACollector(t *testing.T) {
+	dir, err := os.MkdirTemp("", "tr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	var to collector
+	srv := httptest.NewServer(&to)
+	defer srv.Close()
+	c, base := serve(t, filepath.Join(dir, "data"), "--workers=1", "--traces="+srv.URL+"/")
+	token := tokenLine.FindStringSubmatch(c.out.String())
+	if token == nil {
+		t.Fatal("no token")
+	}
+	if status, body, err := post(base, token[1], `{"actions":[{"open":"http://demo.troupe.test/"},{"getText":"h1"}]}`); err != nil || status != 200 {
+		t.Fatal(status, body, err)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.end(t, 20*time.Second); err != nil {
+		t.Error(err)
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	found := map[string]*tracepb.Span{}
+	for _, s := range to.spans {
+		found[s.Name] = s
+	}
+	above := ""
+	for _, name := range []string{"request", "worker.claim", "action open"} { // each in the one before
+		s := found[name]
+		if s == nil || string(s.ParentSpanId) != above || !bytes.Equal(s.TraceId, to.spans[0].TraceId) {
+			t.Fatalf("%s is %v, of %v", name, s, to.spans)
+		}
+		above = string(s.SpanId)
+	}
+	if found["queue.wait"] == nil || found["action getText"] == nil || len(to.spans) != 5 {
+		t.Errorf("%v", to.spans)
 	}
 }
