@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -106,6 +108,8 @@ func account(t *testing.T) string {
 	return srv.URL
 }
 
+var kills = flag.Int("kills", 3, "how often TestKilledService kills the service")
+
 // TestKilledService kills the service under load, again and again: what it has
 // acknowledged is still true afterwards.
 func TestKilledService(t *testing.T) {
@@ -126,8 +130,9 @@ func TestKilledService(t *testing.T) {
 	session := read(t, got).SessionID
 
 	var tasks []string
-	for round := range 3 {
-		tasks = append(tasks, load(base, token, time.Duration(1000+350*round)*time.Millisecond, func() {
+	for round := range *kills {
+		before := time.Second + rand.N(time.Second) // at any moment of the load
+		tasks = append(tasks, load(base, token, before, func() {
 			browsers := browsersOf(t, c.Process.Pid)
 			_ = c.Process.Kill()
 			_ = c.end(t, 10*time.Second)
