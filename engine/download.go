@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// downloadTime is how long a finished step waits for files that are just
-// arriving, so that they stand in its line of the trace.
-const downloadTime = 200 * time.Millisecond
+// downloadTime is how long an action whose address is a download waits until the
+// browser tells of the file.
+const downloadTime = 2 * time.Second
 
 // downloads keeps the files that pages have sent and says where they are.
 func (r *Run) downloads(ctx context.Context) []string {
@@ -32,26 +32,23 @@ func (r *Run) downloads(ctx context.Context) []string {
 	return notes
 }
 
-// awaitDownload waits until no file is on its way.
+// awaitDownload waits until a file has arrived and none is on its way, so that it
+// stands in the step's own line of the trace.
 func (r *Run) awaitDownload(ctx context.Context) {
-	begun := time.After(downloadTime)
+	late := time.After(downloadTime)
+	begun := false
 	for {
-		n, changed := r.tabs.Downloading()
-		if n == 0 {
-			select {
-			case <-begun:
-				return
-			case <-changed:
-				if n, _ := r.tabs.Downloading(); n == 0 {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-			continue
+		coming, arrived, changed := r.tabs.Downloading()
+		if coming > 0 {
+			begun, late = true, nil // it has all the time of the step now
+		}
+		if coming == 0 && (begun || arrived > 0) {
+			return
 		}
 		select {
 		case <-changed:
+		case <-late:
+			return
 		case <-ctx.Done():
 			return
 		}

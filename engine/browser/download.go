@@ -92,12 +92,13 @@ func (c *Context) Downloads() []*Download {
 	return d
 }
 
-// Downloading reports how many files are on their way, and a channel that is
-// closed when that may have changed.
-func (c *Context) Downloading() (int, <-chan struct{}) {
+// Downloading reports how many files are on their way and how many have arrived
+// since the last call of Downloads, and a channel that is closed when that may
+// have changed.
+func (c *Context) Downloading() (coming, arrived int, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.downloads), c.changed
+	return len(c.downloads), len(c.done), c.changed
 }
 
 // label makes a page's name for a file harmless.
