@@ -86,7 +86,7 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 		ctx.Respond(refused(x, 0, CauseRemoved.refusal()))
 		return
 	}
-	limits, ok := a.node.cfg.Limits[x.Account.Plan]
+	limits, ok := (*a.node.limits.Load())[x.Account.Plan]
 	if !ok {
 		ctx.Respond(refused(x, 0, refuse(engine.CodePlanRequired, "there is no plan "+quoted(string(x.Account.Plan)))))
 		return

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
+	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -36,6 +38,7 @@ type nodeParts struct {
 	turns  chan struct{} // held while a browser starts
 	goes   crew          // what runs beside the mailboxes
 	status atomic.Pointer[Status]
+	limits atomic.Pointer[map[engine.Plan]engine.Limits]
 }
 
 // props are those of an actor whose mailbox takes its turns on the node's hands.
@@ -83,6 +86,7 @@ func Start(cfg Config) (*Node, error) {
 	if err := parts.recover(); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	parts.limits.Store(&cfg.Limits)
 	workers := len(parts.cfg.Workers) // with those that were added
 	parts.status.Store(&Status{Workers: workers, Offline: workers})
 	t := &top{parts: parts, up: make(chan error, 1)}
@@ -134,6 +138,12 @@ func (n *Node) Workers(ctx context.Context, m *ListWorkers) (*Workers, error) {
 
 // Status returns the node in numbers without asking any actor.
 func (n *Node) Status() Status { return *n.parts.status.Load() }
+
+// SetLimits changes what each plan allows, for requests that come from now on.
+func (n *Node) SetLimits(l map[engine.Plan]engine.Limits) {
+	l = maps.Clone(l)
+	n.parts.limits.Store(&l)
+}
 
 // Ready reports whether a request has a chance now.
 func (n *Node) Ready() bool { return n.Status().Ready() }

@@ -8,8 +8,8 @@ import (
 	"troupe/persistence"
 )
 
-// capacity is how much more work the service could take now.
-type capacity struct {
+// Capacity is how much more work the service could take now.
+type Capacity struct {
 	Success   bool `json:"success"`
 	Available bool `json:"available"` // a task would find a free worker
 	Draining  bool `json:"draining"`
@@ -53,11 +53,10 @@ func wantsText(ctx *fasthttp.RequestCtx) bool {
 		bytes.HasPrefix(bytes.ToLower(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), []byte("text/plain"))
 }
 
-func (s *Server) free() capacity {
-	n := s.cfg.Company.Status()
-	draining := n.Draining || s.draining.Load()
-	return capacity{
-		Success: true, Available: !draining && n.Online > 0 && n.Waiting == 0, Draining: draining,
+func (s *Server) free() Capacity {
+	n := s.Status()
+	return Capacity{
+		Success: true, Available: !n.Draining && n.Online > 0 && n.Waiting == 0, Draining: n.Draining,
 		Workers: n.Workers, Online: n.Online, Reserved: n.Reserved, Busy: n.Busy, Offline: n.Offline, Waiting: n.Waiting,
 	}
 }

@@ -18,6 +18,7 @@ type Office struct {
 	Accounts *persistence.Accounts
 	Secrets  *persistence.Secrets
 	Staff    Staff
+	Edge     *Server // nil: no service runs
 }
 
 // Staff is what the orders need of the actors: [actors.Node] is one, and while
@@ -88,6 +89,9 @@ func init() {
 	accept(DeleteAccount{})
 	accept(SetSecret{})
 	accept(ListSecrets{})
+	accept(DrainService{})
+	accept(ResumeService{})
+	accept(CountService{})
 	accept(RemoveSecret{})
 	accept(ListWorkers{})
 	accept(AddWorker{})

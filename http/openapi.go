@@ -145,7 +145,7 @@ var operations = []operation{
 		doc: "Counts workers by what they do, and the requests that wait. As text, for load balancers, it needs no token: 200 when a task would find a free worker, else 503. " +
 			"Text is asked for with `format=text` or by `Accept`.",
 		params:  []param{{"format", "query", "Text instead of JSON.", `{"type":"string","enum":["text"]}`, false}},
-		answers: []reply{{200, "The numbers, or `available`.", "text/plain", []any{capacity{}}}, {503, "It is busy, or draining.", "text/plain", nil}},
+		answers: []reply{{200, "The numbers, or `available`.", "text/plain", []any{Capacity{}}}, {503, "It is busy, or draining.", "text/plain", nil}},
 	},
 	{
 		method: "get", path: "/openapi.json", id: "openapi", tag: "Service", open: true,

@@ -234,7 +234,7 @@ func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
 		notices = s.cfg.Notices()
 	}
 	switch {
-	case s.draining.Load():
+	case s.drains():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
 	case !s.cfg.Company.Status().Ready():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})

@@ -29,7 +29,7 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[timeNeed]():          "TimeNeed",
 	reflect.TypeFor[workerList]():        "Workers",
 	reflect.TypeFor[worker]():            "Worker",
-	reflect.TypeFor[capacity]():          "Capacity",
+	reflect.TypeFor[Capacity]():          "Capacity",
 	reflect.TypeFor[used]():              "Usage",
 	reflect.TypeFor[planLimits]():        "PlanLimits",
 	reflect.TypeFor[health]():            "Health",

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -88,7 +89,9 @@ type Server struct {
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
-	draining atomic.Bool
+	limits   atomic.Pointer[map[engine.Plan]engine.Limits]
+	draining atomic.Bool // for good: the service is about to stop
+	paused   atomic.Bool // until the operator says otherwise
 	down     sync.Once
 	goes     sync.WaitGroup // what goes on after its request was answered
 }
@@ -108,6 +111,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
 	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets()}
+	s.limits.Store(&cfg.Limits)
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{
@@ -146,9 +150,28 @@ func (s *Server) Serve(ln net.Listener) error {
 	return nil
 }
 
+// SetLimits changes what each plan allows, for requests that come from now on.
+func (s *Server) SetLimits(l map[engine.Plan]engine.Limits) {
+	l = maps.Clone(l)
+	s.limits.Store(&l)
+}
+
 // Drain makes the service not ready: readyz says so, and new tasks are refused.
 // Connections stay open, so that whoever asks hears it.
 func (s *Server) Drain() { s.draining.Store(true) }
+
+// Pause does the same for as long as the operator wants.
+func (s *Server) Pause(on bool) { s.paused.Store(on) }
+
+// drains reports whether new tasks are refused.
+func (s *Server) drains() bool { return s.draining.Load() || s.paused.Load() }
+
+// Status is the node in numbers, as the edge lets clients to it.
+func (s *Server) Status() actors.Status {
+	n := s.cfg.Company.Status()
+	n.Draining = n.Draining || s.drains()
+	return n
+}
 
 // Shutdown drains, waits until every running request is answered, and closes
 // the listeners and connections. When ctx ends first, requests that still wait

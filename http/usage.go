@@ -21,7 +21,7 @@ type Counts interface {
 
 // rate tells what is left of the account's day, where its plan has a limit.
 func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
-	limit := s.cfg.Limits[engine.Plan(account.Plan)].TasksPerDay
+	limit := (*s.limits.Load())[engine.Plan(account.Plan)].TasksPerDay
 	if s.cfg.Counts == nil || limit <= 0 {
 		return
 	}
@@ -76,7 +76,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *r
 			held++
 		}
 	}
-	l := s.cfg.Limits[engine.Plan(account.Plan)]
+	l := (*s.limits.Load())[engine.Plan(account.Plan)]
 	a := used{
 		Success: true, Plan: account.Plan, Used: today, Held: held,
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),

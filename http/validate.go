@@ -89,7 +89,7 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	if no != nil {
 		return no
 	}
-	v, err := validationOf(b.payload, b.files, s.cfg.Limits, engine.Plan(account.Plan))
+	v, err := validationOf(b.payload, b.files, *s.limits.Load(), engine.Plan(account.Plan))
 	if err != nil {
 		return s.failed(ctx, "validate a task", err)
 	}

@@ -32,6 +32,8 @@ type commands struct {
 	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
 	Secret   secretCommands  `cmd:"" help:"Keep values that tasks put into pages without knowing them."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
+	Drain    drainCommand    `cmd:"" help:"Let the running service take no more tasks."`
+	Resume   resumeCommand   `cmd:"" help:"Let it take tasks again."`
 	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }

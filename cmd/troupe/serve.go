@@ -107,6 +107,8 @@ func (c *serveCommand) Run(w *world) (err error) {
 	}
 	stop, hurry, forget := signals(w.ctx)
 	defer forget()
+	hup, deaf := hangups()
+	defer deaf()
 	defer func() { err = errors.Join(err, s.close()) }()
 
 	ln, err := c.Listening.open()
@@ -125,6 +127,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 	}
 	s.ends = append(s.ends, admin.Close)
 
+	defer s.reloadAt(hup)()
 	if err := s.welcome(stop, w.stdout, s.base(ln.Addr())); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 
 // office is what the operator's orders are carried out on.
 func (s *service) office() *http.Office {
-	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.node}
+	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.node, Edge: s.edge}
 }
 
 // start opens the store and starts browsers, actors and edge.
@@ -197,9 +200,6 @@ func (s *service) start(addr net.Addr) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
-	if err := s.showMetrics(); err != nil {
-		return err
-	}
 
 	s.edge, err = http.New(http.Config{
 		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
@@ -207,7 +207,10 @@ func (s *service) start(addr net.Addr) (err error) {
 		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
 		Observe: s.observe, Refused: s.metrics.Refused,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.showMetrics()
 }
 
 // notices are what the operator has to know although the service runs. Whoever

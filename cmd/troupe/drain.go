@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"troupe/http"
+)
+
+type drainCommand struct {
+	operator
+	Wait time.Duration `help:"Wait so long until no task runs or waits any more. Exit code 1: one still does."`
+}
+
+// Run tells the running service to take no more tasks.
+func (c *drainCommand) Run(w *world) error {
+	if c.Wait < 0 {
+		return usage("--wait is %v: want zero or more", c.Wait)
+	}
+	now, err := order(c.operator, http.DrainService{})
+	if err != nil {
+		return fmt.Errorf("drain the service: %w", err)
+	}
+	late := time.After(c.Wait)
+	for c.Wait > 0 && now.Busy+now.Waiting > 0 {
+		select {
+		case <-w.ctx.Done():
+			return w.ctx.Err()
+		case <-late:
+			return fmt.Errorf("drain the service: %d tasks run and %d wait after %v", now.Busy, now.Waiting, c.Wait)
+		case <-time.After(200 * time.Millisecond):
+		}
+		if now, err = order(c.operator, http.CountService{}); err != nil {
+			return fmt.Errorf("drain the service: %w", err)
+		}
+	}
+	return c.print(w, now, func(out io.Writer) {
+		fmt.Fprintf(out, "The service takes no more tasks; %d run and %d wait. troupe resume takes it back.\n", now.Busy, now.Waiting)
+	})
+}
+
+type resumeCommand struct{ operator }
+
+// Run lets it take tasks again.
+func (c *resumeCommand) Run(w *world) error {
+	now, err := order(c.operator, http.ResumeService{})
+	if err != nil {
+		return fmt.Errorf("let the service go on: %w", err)
+	}
+	return c.print(w, now, func(out io.Writer) {
+		if now.Draining {
+			fmt.Fprintln(out, "The service is about to stop: it takes no more tasks.")
+			return
+		}
+		fmt.Fprintf(out, "The service takes tasks; %d of %d workers are free.\n", now.Online, now.Workers)
+	})
+}
+
+// order gives an order that only a running service can carry out.
+func order[R any](c operator, o http.Order[R]) (result R, err error) {
+	dir, err := findData(c.Data)
+	if err != nil {
+		return result, usageError{err}
+	}
+	if result, err = http.Send(socketIn(dir), o); errors.Is(err, http.ErrNoService) {
+		return result, usage("no service runs with the data folder %s", dir)
+	}
+	return result, err
+}

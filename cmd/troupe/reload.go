@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"troupe/engine"
+)
+
+// hangups keeps SIGHUP from ending the process.
+func hangups() (got chan os.Signal, forget func()) {
+	got = make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGHUP)
+	return got, func() { signal.Stop(got) }
+}
+
+// reloadAt reads the configuration again at each SIGHUP. What it returns ends
+// that.
+func (s *service) reloadAt(got <-chan os.Signal) (end func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-got:
+				s.reload()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// reload takes over the plans as the configuration file has them now. One that
+// is wrong changes nothing. Certificates need no word: they are looked at anyway.
+func (s *service) reload() {
+	limits, err := readConfig(s.Config)
+	if err != nil {
+		s.log.Error().Err(err).Str("file", s.Config).Msg("the configuration cannot be read: the plans stay as they are")
+		return
+	}
+	s.node.SetLimits(limits)
+	s.edge.SetLimits(limits)
+	var changed []string
+	for _, plan := range engine.Plans {
+		if limits[plan] != s.limits[plan] {
+			changed = append(changed, string(plan))
+		}
+	}
+	s.limits = limits
+	s.log.Info().Strs("changed", changed).Msg("the configuration was read again")
+}

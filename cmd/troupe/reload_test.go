@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// until waits for what comes about by itself.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came about that %s", what)
+		}
+	}
+}
+
+// TestPlansAreReadAgain: at SIGHUP, for requests that come then; a file that is
+// wrong changes nothing.
+func TestPlansAreReadAgain(t *testing.T) {
+	dir, err := os.MkdirTemp("", "tr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	config := filepath.Join(dir, "config.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{}`)
+	c, base := serve(t, filepath.Join(dir, "data"), "--workers=1", "--config="+config, "--log-format=json")
+	token := tokenLine.FindStringSubmatch(c.out.String())
+	if token == nil {
+		t.Fatal("no token")
+	}
+	hangup := func() {
+		t.Helper()
+		if err := c.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type told struct {
+		Limits struct{ TasksPerDay, SyncTimeout *int64 }
+	}
+	usage := func() (u told) {
+		t.Helper()
+		if status, body := fetch(t, base+"/v1/usage", token[1]); status != 200 || json.Unmarshal([]byte(body), &u) != nil {
+			t.Fatal(status, body)
+		}
+		return u
+	}
+	const task = `{"actions":[{"wait":1}]}`
+	if u := usage(); u.Limits.TasksPerDay != nil {
+		t.Errorf("%+v", u)
+	}
+	write(`{"plans":{"pro":{"tasksPerDay":1,"syncTimeoutMs":61000}}}`)
+	hangup()
+	until(t, "the plan is another", func() bool { u := usage(); return u.Limits.TasksPerDay != nil && *u.Limits.TasksPerDay == 1 })
+	if u := usage(); *u.Limits.SyncTimeout != 61000 {
+		t.Errorf("%+v", u)
+	}
+	for _, want := range []int{200, 429} {
+		if status, body, err := post(base, token[1], task); status != want {
+			t.Errorf("%d %s %v, want %d", status, body, err, want)
+		}
+	}
+	if status, body := fetch(t, base+"/readyz", ""); status != 200 {
+		t.Errorf("%d %s", status, body)
+	}
+	write(`{"plans":{"pro":{"tasksPerDay":"many"}}}`)
+	hangup()
+	until(t, "the log says that the file is wrong", func() bool { return strings.Contains(c.errs.String(), "the plans stay as they are") })
+	if u := usage(); *u.Limits.TasksPerDay != 1 {
+		t.Errorf("%+v", u)
+	}
+	write(`{}`)
+	hangup()
+	until(t, "there is no limit again", func() bool { return usage().Limits.TasksPerDay == nil })
+	if status, body, err := post(base, token[1], task); status != 200 {
+		t.Errorf("%d %s %v", status, body, err)
+	}
+	if n := strings.Count(c.errs.String(), `"changed":["pro"]`); n != 2 {
+		t.Errorf("the log tells of %d changes", n)
+	}
+}
+
+// TestDrainAndResume: the operator takes a service out and brings it back, and
+// no task suffers.
+func TestDrainAndResume(t *testing.T) {
+	dir, err := os.MkdirTemp("", "tr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	data := filepath.Join(dir, "data")
+	c, base := serve(t, data, "--workers=2")
+	token := tokenLine.FindStringSubmatch(c.out.String())
+	if token == nil {
+		t.Fatal("no token")
+	}
+	const task = `{"actions":[{"wait":1}]}`
+	ended := make(chan int, 1)
+	go func() {
+		status, _, _ := post(base, token[1], `{"actions":[{"wait":4000}]}`)
+		ended <- status
+	}()
+	until(t, "the task runs", func() bool {
+		_, body := fetch(t, base+"/v1/capacity", token[1])
+		return strings.Contains(body, `"busy":1`)
+	})
+	if code, out, errs := play(t, "", "drain", "--data", data); code != 0 || !strings.Contains(out, "1 run and 0 wait") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	if status, body, err := post(base, token[1], task); status != 503 || !strings.Contains(body, `"code":"draining"`) {
+		t.Errorf("%d %s %v", status, body, err)
+	}
+	for path, want := range map[string]string{"/readyz": "draining", "/v1/capacity?format=text": "draining\n"} {
+		if status, body := fetch(t, base+path, ""); status != 503 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if code, _, errs := play(t, "", "drain", "--data", data, "--wait=1ms"); code != exitFailed || !strings.Contains(errs, "1 tasks run and 0 wait") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	code, out, errs := play(t, "", "drain", "--data", data, "--wait=30s", "--json")
+	if code != 0 || !strings.Contains(out, `"busy": 0`) || !strings.Contains(out, `"draining": true`) {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	if status := <-ended; status != 200 {
+		t.Errorf("the task that ran: %d", status)
+	}
+	if code, out, errs := play(t, "", "resume", "--data", data); code != 0 || !strings.Contains(out, "of 2 workers are free") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	if status, body, err := post(base, token[1], task); status != 200 {
+		t.Errorf("%d %s %v", status, body, err)
+	}
+}
