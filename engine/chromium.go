@@ -60,8 +60,14 @@ func (in *instance) Gone() <-chan struct{} {
 	return in.browser.Gone()
 }
 
-// Check asks the browser for its version.
-func (in *instance) Check(ctx context.Context) error { return in.browser.Ping(ctx) }
+// Check asks the browser for its version. A browser that others go on with is
+// none of a worker that has left it.
+func (in *instance) Check(ctx context.Context) error {
+	if in.dead() {
+		return browser.ErrGone
+	}
+	return in.browser.Ping(ctx)
+}
 
 // Memory is not told of a browser that several workers share: it is no single
 // worker's.
@@ -82,6 +88,9 @@ func (in *instance) Close() {
 		in.door.Close()
 	}
 }
+
+// PID is the number of the browser's main process, for fault tests.
+func (in *instance) PID() int { return in.browser.PID() }
 
 func (in *instance) context() *browser.Context {
 	in.mu.Lock()
@@ -153,7 +162,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stoppe
 }
 
 func (in *instance) dead() bool {
-	return ended(in.browser)
+	return ended(in.browser) || ended(in)
 }
 
 func (r *Run) reportedCrash() bool {

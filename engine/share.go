@@ -95,7 +95,8 @@ func (g *berth) leave(b *browser.Browser) {
 	}
 }
 
-func ended(b *browser.Browser) bool {
+// ended reports whether a browser, or a worker's place in one, is gone.
+func ended(b interface{ Gone() <-chan struct{} }) bool {
 	select {
 	case <-b.Gone():
 		return true

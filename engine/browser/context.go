@@ -32,6 +32,8 @@ type Context struct {
 	b  *Browser
 	id cdp.BrowserContextID
 
+	gone chan struct{} // closed when it was closed or its browser has died
+
 	mu        sync.Mutex
 	tabs      []*Tab // the last one is the current tab
 	changed   chan struct{}
@@ -61,7 +63,7 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 	if err := b.root.call(ctx, target.CommandCreateBrowserContext, params, &made); err != nil {
 		return nil, fmt.Errorf("making a browser context: %w", err)
 	}
-	c := &Context{b: b, id: made.BrowserContextID, changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
+	c := &Context{b: b, id: made.BrowserContextID, gone: make(chan struct{}), changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
 		downloads: map[string]*Download{}}
 	b.mu.Lock()
 	b.contexts[string(c.id)] = c
@@ -217,6 +219,7 @@ func (c *Context) removeFiles() error {
 func (c *Context) end(err error) {
 	if c.err == nil {
 		c.err = err
+		close(c.gone)
 		close(c.changed)
 		c.changed = make(chan struct{})
 	}
@@ -370,8 +373,8 @@ func (c *Context) tell(fn string) {
 	}
 }
 
-// Gone is closed when the browser has died.
-func (c *Context) Gone() <-chan struct{} { return c.b.gone }
+// Gone is closed when the context was closed or its browser has died.
+func (c *Context) Gone() <-chan struct{} { return c.gone }
 
 // Warm lets the blank tab's process do once what every first page needs: make
 // our world and compile the page script. The first page of the next task then
