@@ -95,6 +95,9 @@ func fetch(ctx context.Context, client *http.Client, url string, limit int64) (s
 		return "", nil, fmt.Errorf("it has %d bytes, and %d are the limit", res.ContentLength, limit)
 	}
 	name := path.Base(res.Request.URL.Path)
+	if name == "/" || name == "." { // the page of a site
+		name = res.Request.URL.Hostname()
+	}
 	if _, p, err := mime.ParseMediaType(res.Header.Get("Content-Disposition")); err == nil && p["filename"] != "" {
 		name = p["filename"]
 	}
