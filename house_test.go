@@ -38,8 +38,10 @@ var house = []floor{
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"cluster", []string{"actors", "engine", "persistence"},
 		"the edge towards other nodes carries the actors' messages: it must not know clients"},
-	{"testkit", []string{"actors", "engine", "persistence", "persistence/storetest"},
+	{"testkit", []string{"actors", "engine", "persistence", "persistence/storetest", "testkit/leaks"},
 		"it stands beside the house and drives the actors as their users do"},
+	{"testkit/leaks", nil,
+		"it counts what tests leave behind, and is none of it itself"},
 	{"testkit/enginetest", []string{"engine", "testkit"},
 		"it tests engines, also those that others write"},
 	{"actors", []string{"engine", "persistence"},
@@ -138,7 +140,7 @@ func TestFloors(t *testing.T) {
 			below, ours := strings.CutPrefix(imported, "troupe/")
 			switch {
 			case !ours || below == s.pkg, s.pkg == ".":
-			case (below == "testkit" || below == "testkit/enginetest" || below == "persistence/storetest") && !s.test && s.pkg != "bench" && s.pkg != "testkit":
+			case (below == "testkit" || below == "testkit/enginetest" || below == "testkit/leaks" || below == "persistence/storetest") && !s.test && s.pkg != "bench" && s.pkg != "testkit":
 				t.Errorf("%s imports %s: only tests may, for it is made for them", s.path, below)
 			case s.test: // tests may set a scene with anything
 			case !slices.Contains(f.on, below):

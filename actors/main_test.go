@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"troupe/testkit/leaks"
 )
 
 // asked says that the number of random histories was given.
@@ -32,5 +34,6 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	look := leaks.Start()
+	os.Exit(look.End(m.Run()))
 }

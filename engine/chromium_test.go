@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/testkit/leaks"
 )
 
 // shared is the one Chromium of this test binary.
@@ -32,20 +33,18 @@ func TestMain(m *testing.M) {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		f.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
 	}
+	look := leaks.Start()
 	code := m.Run()
 	if shared.browser != nil {
 		shared.browser.Close()
-		if left, _ := os.ReadDir(shared.dir); len(left) > 0 && code == 0 {
-			fmt.Fprintln(os.Stderr, "left behind:", left)
-			code = 1
-		}
-		os.RemoveAll(shared.dir)
+		os.Remove(shared.dir) // stays where something is left in it
 	}
-	os.Exit(code)
+	os.Exit(look.End(code))
 }
 
-// newInstance is an instance with a context of its own in the shared browser.
-func newInstance(t testing.TB) *instance {
+// counted counts what the test leaves behind, less the shared browser, which it
+// starts. It is called before whatever else the test starts.
+func counted(t testing.TB) {
 	t.Helper()
 	shared.Do(func() {
 		if shared.dir, shared.err = os.MkdirTemp("", "troupe-engine-test"); shared.err != nil {
@@ -61,6 +60,13 @@ func newInstance(t testing.TB) *instance {
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
+	leaks.Check(t)
+}
+
+// newInstance is an instance with a context of its own in the shared browser.
+func newInstance(t testing.TB) *instance {
+	t.Helper()
+	counted(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	c, err := shared.browser.NewContext(ctx, "")
@@ -70,6 +76,9 @@ func newInstance(t testing.TB) *instance {
 	t.Cleanup(func() {
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+		if n, err := c.Left(context.Background()); n > 0 || err != nil {
+			t.Errorf("%d tabs are left of the test's context: %v", n, err)
 		}
 	})
 	return &instance{engine: &Chromium{}, egress: directFetch, browser: shared.browser, tabs: c}

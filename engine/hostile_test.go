@@ -183,6 +183,7 @@ func TestHostilePages(t *testing.T) {
 
 func hostileServer(t *testing.T, page string) string {
 	t.Helper()
+	counted(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		if r.URL.Path == "/quiet" {

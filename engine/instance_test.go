@@ -16,11 +16,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/testkit/leaks"
 )
 
 // launch starts a browser that belongs to the test alone.
 func launch(t *testing.T) (*instance, string) {
 	t.Helper()
+	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "troupe-instance-test")
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,7 @@ func ownBrowser(t testing.TB) *instance {
 // serve serves one page under every address.
 func serve(t testing.TB, html string) string {
 	t.Helper()
+	counted(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Write([]byte(html))

@@ -13,11 +13,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/testkit/leaks"
 )
 
 // sharing is an engine whose workers share one browser, and its folder.
 func sharing(t *testing.T) (launch func() *instance, dir string) {
 	t.Helper()
+	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "troupe-share-test")
 	if err != nil {
 		t.Fatal(err)

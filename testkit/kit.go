@@ -12,6 +12,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/persistence"
+	"troupe/testkit/leaks"
 )
 
 // Options is what a kit is started with.
@@ -52,6 +53,7 @@ const patience = 10 * time.Minute
 // testing.T of its own.
 func Run(t *testing.T, o Options, f func(*testing.T, *Kit)) {
 	t.Helper()
+	leaks.Check(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := start(t, o, true)
 		defer k.stop()
@@ -62,6 +64,7 @@ func Run(t *testing.T, o Options, f func(*testing.T, *Kit)) {
 // New starts a kit in real time. It ends with the test.
 func New(t testing.TB, o Options) *Kit {
 	t.Helper()
+	leaks.Check(t)
 	k := start(t, o, false)
 	t.Cleanup(k.stop)
 	return k

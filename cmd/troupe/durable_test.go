@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/testkit/leaks"
 )
 
 // get asks with a token.
@@ -113,6 +114,7 @@ var kills = flag.Int("kills", 3, "how often TestKilledService kills the service"
 // TestKilledService kills the service under load, again and again: what it has
 // acknowledged is still true afterwards.
 func TestKilledService(t *testing.T) {
+	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/testkit/leaks"
 )
 
 type process struct{ pid, parent, group int }
@@ -59,6 +61,7 @@ func browsersOf(t *testing.T, service int) []int {
 
 func loadService(t *testing.T, workers int, args ...string) (c *child, base, token, browsers string) {
 	t.Helper()
+	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

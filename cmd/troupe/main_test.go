@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"troupe/testkit/leaks"
 )
 
 // TestMain lets the test binary be the program itself: what signals and killed
@@ -16,7 +18,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TROUPE_TEST_MAIN") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	look := leaks.Start()
+	os.Exit(look.End(m.Run()))
 }
 
 // play runs a command line in this process.
@@ -142,6 +145,7 @@ func parse(t *testing.T, out string) (r result) {
 
 // TestRun plays task files in a real browser.
 func TestRun(t *testing.T) {
+	leaks.Check(t)
 	out := filepath.Join(t.TempDir(), "pictures")
 	file := filepath.Join(t.TempDir(), "task.json")
 	task := `{"actions":[{"open":"http://demo.troupe.test/"},{"screenshot":"viewport"},{"screenshot":"viewport"},{"getText":".name"}],"config":{"trace":true}}`

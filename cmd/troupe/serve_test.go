@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/testkit/leaks"
 )
 
 // child is the program in a process of its own.
@@ -42,6 +44,7 @@ func (o *output) String() string {
 
 func spawn(t *testing.T, args ...string) *child {
 	t.Helper()
+	leaks.Check(t)
 	c := &child{Cmd: exec.Command(os.Args[0], args...), done: make(chan error, 1)}
 	c.Env = append(os.Environ(), "TROUPE_TEST_MAIN=1")
 	c.Stdout, c.Stderr = &c.out, &c.errs
@@ -123,6 +126,7 @@ var (
 // TestServe is the life of a service: the first start, tokens, a stop, a later
 // start, a kill.
 func TestServe(t *testing.T) {
+	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +163,8 @@ func TestServe(t *testing.T) {
 	}
 	if r, err := http.Get(where); err != nil || r.StatusCode != 200 || r.Header.Get("Content-Type") != "image/png" {
 		t.Errorf("%s: %v, %v", where, r, err)
+	} else {
+		r.Body.Close()
 	}
 
 	// The service has the store locked; the command asks it.
@@ -227,6 +233,7 @@ func TestServe(t *testing.T) {
 
 // TestStop: the first signal lets a task end, the second does not.
 func TestStop(t *testing.T) {
+	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

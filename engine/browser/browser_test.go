@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/leaks"
 )
 
 // shared is the one browser of this test binary; every test has a context of
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		runChild(dir)
 	}
+	look := leaks.Start()
 	dir, err := os.MkdirTemp("", "troupe-browser-test")
 	if err != nil {
 		panic(err)
@@ -38,16 +40,13 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	shared.Close()
-	left, _ := os.ReadDir(dir)
-	if len(left) > 0 && code == 0 {
-		fmt.Fprintln(os.Stderr, "left behind:", left)
-		code = 1
-	}
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Remove(dir) // stays where something is left in it
+	os.Exit(look.End(code))
 }
 
 func newContext(t testing.TB) (context.Context, *browser.Context) {
+	t.Helper()
+	leaks.Check(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
 	c, err := shared.NewContext(ctx, "")
@@ -57,6 +56,9 @@ func newContext(t testing.TB) (context.Context, *browser.Context) {
 	t.Cleanup(func() {
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+		if n, err := c.Left(context.Background()); n > 0 || err != nil {
+			t.Errorf("%d tabs are left of the test's context: %v", n, err)
 		}
 	})
 	return ctx, c

@@ -1,0 +1,67 @@
+package leaks
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWhatIsLeftIsSeen leaves one thing of each kind behind.
+func TestWhatIsLeftIsSeen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		leave func(t *testing.T, root string) (tidy func())
+		want  string
+	}{
+		"a goroutine": {func(*testing.T, string) func() {
+			end := make(chan struct{})
+			go func() { <-end }()
+			return func() { close(end) }
+		}, "goroutines"},
+		"a descriptor": {func(t *testing.T, _ string) func() {
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() { f.Close() }
+		}, os.DevNull},
+		"a folder": {func(t *testing.T, root string) func() {
+			if err := os.Mkdir(root+"/forgotten", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(root + "/forgotten") }
+		}, "forgotten"},
+		"a process that is no child any more": {func(t *testing.T, root string) func() {
+			c := exec.Command("sh", "-c", "sleep 60 & echo $!")
+			c.Env = []string{"HOME=" + root + "/home", "PATH=" + os.Getenv("PATH")}
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Stdout = w
+			if err := c.Run(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			b := make([]byte, 20)
+			n, _ := r.Read(b)
+			r.Close()
+			return func() { _ = exec.Command("kill", strings.TrimSpace(string(b[:n]))).Run() }
+		}, "processes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			before := take(root)
+			tidy := tc.leave(t, root)
+			all := before.grown(root, 200*time.Millisecond)
+			if !strings.Contains(strings.Join(all, "\n"), tc.want) {
+				t.Errorf("what is said to be left is %v", all)
+			}
+			tidy()
+			if all := before.grown(root, patience); len(all) > 0 {
+				t.Errorf("when it is gone, it is said that there is %v", all)
+			}
+		})
+	}
+}
