@@ -75,7 +75,7 @@ var hostilePages = []hostile{
 	{name: "a script that never ends, in the page", page: `<h1>x</h1><script>for(;;);</script>`,
 		task: `{"open":"{{url}}/"},{"getText":"h1"}`, config: `"config":{"actionTimeout":1500,"continueOnError":false}`, within: 4 * time.Second, check: failsWith(CodeTimeout)},
 	{name: "a script that never ends, after the load", page: `<h1>x</h1><script>onload=()=>setTimeout(()=>{for(;;);},50)</script>`,
-		task: `{"open":"{{url}}/"},{"wait":200},{"getText":"h1"},{"click":"h1"},{"evaluate":"return 1"},{"screenshot":"viewport"},{"getCookies":true}`, config: `"config":{"actionTimeout":700}`, within: 9 * time.Second,
+		task: `{"open":"{{url}}/","options":{"timeout":5000}},{"wait":200},{"getText":"h1"},{"click":"h1"},{"evaluate":"return 1"},{"screenshot":"viewport"},{"getCookies":true}`, config: `"config":{"actionTimeout":700}`, within: 14 * time.Second,
 		check: failsWith(CodeTimeout, CodeTimeout, CodeTimeout)}, // evaluate ends what runs, so the picture can be taken
 	{name: "a handler that never ends", page: `<button id=b onclick="for(;;);">b</button>`,
 		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":1000}`, within: 6 * time.Second, check: failsWith(CodeTimeout, CodeTimeout)},
@@ -98,7 +98,7 @@ var hostilePages = []hostile{
 	{name: "a history that fills up", page: `<h1>x</h1><button id=b>b</button><script>b.onclick=()=>b.textContent='ok';let i=0;setInterval(()=>{for(let k=0;k<20;k++)try{history.pushState({},'','/p'+i++);location.hash=i}catch{}},10)</script>`,
 		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":4000}`, within: 9 * time.Second, check: noFailure(`"ok"`)},
 	{name: "a button that is removed as it is pressed", page: `<button id=b>b</button><script>addEventListener('mousedown',()=>document.documentElement.replaceChildren(),true)</script>`,
-		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":700}`, within: 5 * time.Second, check: failsWith(CodeElementNotFound)},
+		task: `{"open":"{{url}}/","options":{"timeout":5000}},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":700}`, within: 5 * time.Second, check: failsWith(CodeElementNotFound)},
 	{name: "a page that steals the focus", page: `<input id=a><input id=thief><script>setInterval(()=>thief.focus(),1)</script>`,
 		task: `{"open":"{{url}}/"},{"fill":["#a","hello"]},{"getValue":"#a"}`, config: `"config":{"actionTimeout":2000}`, within: 6 * time.Second, check: endsAs(EndCompleted)},
 	{name: "a page that scrolls all the time", page: `<div style="height:9000px">x</div><button id=b>b</button><div style="height:9000px"></div><script>b.onclick=()=>b.textContent='ok';setInterval(()=>scrollTo(0,Math.random()*18000),5)</script>`,
