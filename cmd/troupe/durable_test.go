@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -54,12 +55,20 @@ type of struct {
 	Data      any    `json:"data"`
 }
 
-func read(t *testing.T, body string) (a of) {
+func read(t *testing.T, body string) of {
 	t.Helper()
-	if err := json.Unmarshal([]byte(body), &a); err != nil {
-		t.Fatalf("%v: %s", err, body)
+	a, err := parsed(body)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return a
+}
+
+func parsed(body string) (a of, err error) {
+	if err := json.Unmarshal([]byte(body), &a); err != nil {
+		return a, fmt.Errorf("%w: %s", err, body)
+	}
+	return a, nil
 }
 
 // TestAsync starts a task, follows it while it runs, and polls its end.
