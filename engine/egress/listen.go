@@ -2,6 +2,7 @@ package egress
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -103,9 +104,18 @@ func (e *entrance) bound(quota int64, spent func()) {
 	e.most.Store(quota)
 }
 
+// Close closes the entrance to whoever would come in. It may be closed already:
+// a browser's end and the proxy's may come at once.
+func (e *entrance) Close() error {
+	if err := e.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
 // end closes the entrance and everything that goes through it.
 func (e *entrance) end() {
-	e.Listener.Close()
+	e.Close()
 	e.mu.Lock()
 	conns := e.conns
 	e.conns = nil

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -164,5 +165,25 @@ func TestTunnelsEnd(t *testing.T) {
 		if b, err := io.ReadAll(c); len(b) != 0 || err != nil && strings.Contains(err.Error(), "timeout") {
 			t.Errorf("after Close a tunnel is open: %q, %v", b, err)
 		}
+	}
+}
+
+// TestDoorsEndAsTheProxyDoes: a browser's door may be closed at the moment when
+// the proxy is, and that is no error.
+func TestDoorsEndAsTheProxyDoes(t *testing.T) {
+	for range 300 {
+		p := start(t, Config{})
+		var all sync.WaitGroup
+		for range 8 {
+			d, err := p.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() { d.Close() })
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
 	}
 }
