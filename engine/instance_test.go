@@ -122,32 +122,34 @@ func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
 }
 
 func TestACrashedPageEndsTheTask(t *testing.T) {
-	in, _ := launch(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
 	defer srv.Close()
-	began := make(chan struct{})
-	done := make(chan *Outcome, 1)
-	go func() {
-		done <- play(t, in, `{"actions":[{"open":"`+srv.URL+`"},{"getText":"#never"},{"getText":"#other"}]}`, Stage{OnStep: func(s StepReport) {
-			if s.Path == "0" {
-				close(began)
+	for _, meanwhile := range []string{`{"getText":"#never"},{"getText":"#other"}`, `{"wait":20000}`} {
+		in, _ := launch(t)
+		began := make(chan struct{})
+		done := make(chan *Outcome, 1)
+		go func() {
+			done <- play(t, in, `{"actions":[{"open":"`+srv.URL+`"},`+meanwhile+`]}`, Stage{OnStep: func(s StepReport) {
+				if s.Path == "0" {
+					close(began)
+				}
+			}})
+		}()
+		<-began
+		killRenderer(t, in.browser.PID())
+		select {
+		case o := <-done:
+			if o.End != EndCrashed || o.Failures[0].Code != CodeBrowserCrashed {
+				t.Errorf("%s: the outcome is %+v", meanwhile, o)
 			}
-		}})
-	}()
-	<-began
-	killRenderer(t, in.browser.PID())
-	select {
-	case o := <-done:
-		if o.End != EndCrashed || o.Failures[0].Code != CodeBrowserCrashed {
-			t.Errorf("the outcome is %+v", o)
+		case <-time.After(8 * time.Second):
+			t.Fatalf("%s: there is no answer", meanwhile)
 		}
-	case <-time.After(8 * time.Second):
-		t.Fatal("there is no answer")
-	}
-	select {
-	case <-in.Gone(): // a browser whose page has crashed is not used again
-	case <-time.After(5 * time.Second):
-		t.Error("the browser is still there")
+		select {
+		case <-in.Gone(): // a browser whose page has crashed is not used again
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: the browser is still there", meanwhile)
+		}
 	}
 }
 

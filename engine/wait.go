@@ -18,13 +18,21 @@ var _ = define(Action[float64]{
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
 		t := time.NewTimer(time.Duration(v * float64(time.Millisecond)))
 		defer t.Stop()
-		select {
-		case <-t.C:
-			return nil, nil
-		case <-r.tabs.Gone():
-			return nil, browser.ErrGone
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		fallen := r.tabs.Fallen()
+		for {
+			select {
+			case <-t.C:
+				return nil, nil
+			case <-fallen:
+				if r.tabs.Crashed() { // it is still the current tab
+					return nil, browser.ErrDetached
+				}
+				fallen = nil
+			case <-r.tabs.Gone():
+				return nil, browser.ErrGone
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
 		}
 	},
 })

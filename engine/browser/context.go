@@ -354,13 +354,6 @@ func (c *Context) Size() (int, int) {
 	return c.width, c.height
 }
 
-// Crashed reports whether the process of the current tab's page has died.
-func (c *Context) Crashed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.tabs) > 0 && c.tabs[len(c.tabs)-1].Crashed()
-}
-
 // ForgetElements drops the elements that an earlier task has saved.
 func (c *Context) ForgetElements() { c.tell("forget") }
 

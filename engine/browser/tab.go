@@ -22,6 +22,7 @@ type Tab struct {
 	s       *session
 	ready   *pending      // the last command of setUp
 	closed  chan struct{} // closed with the tab
+	fallen  chan struct{} // closed when the page's process has died
 
 	asked atomic.Bool // something in the page has asked to go to another document
 
@@ -66,7 +67,7 @@ func (t *Tab) Arrived(ctx context.Context) error {
 const popupTime = 2 * time.Second
 
 func newTab(c *Context, id target.ID) *Tab {
-	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), started: make(chan struct{}), closed: make(chan struct{})}
+	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), started: make(chan struct{}), closed: make(chan struct{}), fallen: make(chan struct{})}
 }
 
 // setUp sends what every tab needs before its first script runs. Nothing is
@@ -189,7 +190,10 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		}
 	case "Inspector.targetCrashed":
 		t.mu.Lock()
-		t.crashed = true
+		if !t.crashed {
+			t.crashed = true
+			close(t.fallen)
+		}
 		t.mu.Unlock()
 		t.context.b.conn.drop(t.s.id)
 	default:
