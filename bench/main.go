@@ -38,6 +38,7 @@ func main() {
 		write   = flag.String("write", "", "put the results into this document, between its marks")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
+		direct  = flag.Bool("direct", false, "with -raw: go without a proxy")
 		tabs    = flag.Int("tabs", 1, "with -raw: how many browsers with a tab each")
 		part    = flag.String("http-side", "", "be a side of -only http (used by this program itself)")
 		partDir = flag.String("http-dir", "", "with -http-side: where it keeps what it keeps")
@@ -60,7 +61,7 @@ func main() {
 	case *part != "":
 		err = serveHTTPSide(*part, *partDir)
 	case *isRaw:
-		err = serveRaw(b.browser, *clean, *tabs)
+		err = serveRaw(b.browser, *clean, *direct, *tabs)
 	default:
 		// Whoever ends the run early must not find its servers running.
 		ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

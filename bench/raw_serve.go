@@ -38,8 +38,8 @@ type rawTask struct {
 
 // serveRaw runs the raw client as a server of its own, so that its processor
 // time can be counted, until its standard input is closed. Its browsers go out
-// through a proxy of the service's kind in the same process.
-func serveRaw(path string, clean bool, tabs int) error {
+// through a proxy of the service's kind in the same process, or directly.
+func serveRaw(path string, clean, direct bool, tabs int) error {
 	dir, err := os.MkdirTemp("", "troupe-raw")
 	if err != nil {
 		return err
@@ -48,14 +48,18 @@ func serveRaw(path string, clean bool, tabs int) error {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return err
 	}
-	proxy, err := egress.Start(egress.Config{AllowPrivate: true, Log: zerolog.Nop()})
-	if err != nil {
-		return err
+	through := ""
+	if !direct {
+		proxy, err := egress.Start(egress.Config{AllowPrivate: true, Log: zerolog.Nop()})
+		if err != nil {
+			return err
+		}
+		defer proxy.Close()
+		through = proxy.Addr()
 	}
-	defer proxy.Close()
 	s := &rawServer{clean: clean, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}
 	for range tabs {
-		r, stop, err := openRaw(path, dir, proxy.Addr())
+		r, stop, err := openRaw(path, dir, through)
 		if err != nil {
 			return err
 		}

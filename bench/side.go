@@ -35,8 +35,11 @@ type kind struct {
 // task a context of its own and are thereby what a service has to be.
 var (
 	troupe   = kind{"troupe", startService}
-	rawClean = kind{"raw protocol, cleaned", startRaw(true)}
-	rawNever = kind{"raw protocol, never cleaned", startRaw(false)}
+	rawClean = kind{"raw protocol, cleaned", startRaw("-clean")}
+	rawNever = kind{"raw protocol, never cleaned", startRaw()}
+
+	// rawDirect shows what the outbound proxy costs.
+	rawDirect = kind{"raw protocol, cleaned, no proxy", startRaw("-clean", "-direct")}
 
 	puppeteerWarm      = kind{"Puppeteer, warm page", startPeer("puppeteer", false, false)}
 	puppeteerFresh     = kind{"Puppeteer, fresh context", startPeer("puppeteer", true, false)}
@@ -165,13 +168,13 @@ func stderrOf(err error) string {
 }
 
 // startRaw starts this program again as the raw client.
-func startRaw(clean bool) func(*bench, int) (*side, error) {
+func startRaw(how ...string) func(*bench, int) (*side, error) {
 	return func(b *bench, n int) (*side, error) {
 		self, err := os.Executable()
 		if err != nil {
 			return nil, err
 		}
-		return startHelper(b, exec.Command(self, "-raw", "-browser", b.browser, fmt.Sprintf("-clean=%v", clean), fmt.Sprintf("-tabs=%d", n)))
+		return startHelper(b, exec.Command(self, append([]string{"-raw", "-browser", b.browser, fmt.Sprintf("-tabs=%d", n)}, how...)...))
 	}
 }
 
