@@ -182,7 +182,7 @@ func TestCVE_2025_9611(t *testing.T) {
 func TestCVE_2026_28462(t *testing.T) {
 	f := newFortress(t)
 	before := tree(t, filepath.Dir(f.data))
-	for _, name := range []string{"../../../escaped", "..\\..\\escaped", "/tmp/escaped", "%2e%2e%2fescaped", "escaped/../..", "..", "."} {
+	for _, name := range []string{"../../../escaped", "..\\..\\escaped", "/tmp/escaped", "%2e%2e%2fescaped", "escaped/../..", "..", ".", "/"} {
 		disposition := `attachment; filename="` + strings.ReplaceAll(name, `\`, `\\`) + `"`
 		address := f.site + "/named?as=" + url.QueryEscape(disposition)
 		_, p := f.do(act{"open": f.page("<input type=file>")}, act{"uploadFile": []any{"input", address}}, act{"evaluate": "const i=document.querySelector('input');return i.files[0].name+' '+await i.files[0].text()"})

@@ -110,7 +110,7 @@ func label(s string) string {
 		}
 		return r
 	}, s)
-	if s == "" || s == "." || s == ".." {
+	if s == "" || s == "." || s == ".." || s == "/" {
 		return "download"
 	}
 	if len(s) > 200 {
