@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +97,35 @@ func TestGotenbergIssue1588(t *testing.T) {
 	}
 	if status, p := f.do(act{"open": f.page("x")}, act{"waitForResponse": "(" + strings.Repeat("a?", 2100) + ")"}); status != 400 || len(p.Details) == 0 {
 		t.Errorf("a long expression: %d %+v", status, p)
+	}
+}
+
+// TestFilesDoNotRun: what a site gave to be kept is never a page of the service's
+// own address, and a picture that is shown is one of nobody's.
+func TestFilesDoNotRun(t *testing.T) {
+	f := newFortress(t, "--allow-private") // so that a browser can look at the service
+	save := `const a=document.createElement('a');a.download='x.html';a.href=URL.createObjectURL(new Blob(["<script>document.title='ran'</script><h1>ran</h1>"],{type:'text/html'}));a.click()`
+	_, p := f.do(act{"open": f.page("x")}, act{"evaluate": save}, act{"wait": 500}, act{"screenshot": "viewport"})
+	kept := regexp.MustCompile(regexp.QuoteMeta(f.base) + `/files/[a-z2-7]{32}(\.html)?`).FindString(fmt.Sprint(p.Steps))
+	var picture struct{ URL string }
+	if err := json.Unmarshal(p.Data, &picture); err != nil || kept == "" || picture.URL == "" {
+		t.Fatalf("%v %+v", err, p)
+	}
+	frame := fmt.Sprintf(`<h1>quiet</h1><iframe src="%s"></iframe><object data="%[1]s"></object><embed src="%[1]s"><script src="%[1]s"></script><script type=module src="%[1]s"></script><link rel=stylesheet href="%[1]s">`, kept)
+	look := "return document.title+document.body.innerText+[...Array(frames.length).keys()].map(i=>{try{return frames[i].document.body.innerText}catch(e){return 'closed'}})"
+	for _, address := range []string{kept, kept + "?x", f.page(frame), f.page("<script>open('" + kept + "')</script>"), f.page("<script>location='" + kept + "'</script>")} {
+		_, p := f.do(act{"open": address}, act{"evaluate": look})
+		if strings.Contains(string(p.Data), "ran") {
+			t.Errorf("%s shows %s", address, p.Data)
+		}
+	}
+	_, p = f.do(act{"open": picture.URL}, act{"evaluate": "let s;try{s=localStorage.length}catch(e){s=e.name};return [origin,document.contentType,s]"})
+	if string(p.Data) != `["null","image/png","SecurityError"]` {
+		t.Errorf("a picture is a page of %s, %+v", p.Data, p.Errors)
+	}
+	// Nor does a page that can reach the service get anything from it.
+	_, p = f.do(act{"open": f.page("x")}, act{"evaluate": fmt.Sprintf(`const all=[];for(const path of ['/v1/workers','/v1/usage','/v1/get-result?taskId=x','/openapi.json','/readyz','/files/'])for(const o of [{},{headers:{Authorization:'Bearer x'}},{method:'POST',body:'{}'}])try{all.push(await(await fetch(%q+path,o)).text())}catch{};return all`, f.base)})
+	if string(p.Data) != "[]" {
+		t.Errorf("a page has read %s", p.Data)
 	}
 }
