@@ -43,7 +43,7 @@ type instance struct {
 	browser *browser.Browser
 	tenant  *tenant      // nil: the browser is the worker's own
 	door    *egress.Door // nil: there is no proxy
-	proxy   string       // the door's address
+	proxy   string       // of the worker's contexts; empty: the browser's
 	egress  Fetcher
 
 	mu     sync.Mutex

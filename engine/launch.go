@@ -17,7 +17,7 @@ func (e *Chromium) Launch(ctx context.Context, worker string) (Instance, error) 
 		if err != nil {
 			return nil, err
 		}
-		in.door, in.proxy = door, door.Addr()
+		in.door = door
 		if in.egress == nil {
 			in.egress = func(ctx context.Context, url string, limit int64) (string, io.ReadCloser, error) {
 				return fetch(ctx, door.Client(), url, limit)
@@ -46,13 +46,17 @@ func (e *Chromium) group(worker string) string {
 	return e.Group(worker)
 }
 
-// launch starts a browser of the worker's own.
+// launch starts a browser of the worker's own, all of whose traffic goes through
+// the worker's door.
 func (in *instance) launch(ctx context.Context, o browser.Options) error {
+	if in.door != nil {
+		o.Proxy = in.door.Addr()
+	}
 	b, err := browser.Launch(ctx, o)
 	if err != nil {
 		return err
 	}
-	c, err := b.NewContext(ctx, in.proxy)
+	c, err := b.NewContext(ctx, "")
 	if err == nil {
 		err = c.Warm(ctx)
 	}

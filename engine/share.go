@@ -158,6 +158,9 @@ func (in *instance) launchShared(ctx context.Context, name string, o browser.Opt
 }
 
 func (in *instance) moveIn(ctx context.Context, name string, o browser.Options) error {
+	if in.door != nil {
+		in.proxy = in.door.Addr()
+	}
 	b, leave, err := in.engine.berths.of(name).enter(ctx, o)
 	if err != nil {
 		return err
