@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -257,5 +258,24 @@ func TestFailuresAreExplained(t *testing.T) {
 	get(t, through(t, p.Addr()), at)
 	if f, known := p.Failure(at); known {
 		t.Fatalf("a failure is remembered after a success: %+v", f)
+	}
+}
+
+// TestANameServerThatHangs takes questions and answers none: whoever asks is told
+// when the time for a connection is over.
+func TestANameServerThatHangs(t *testing.T) {
+	hangs := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		return ours, nil
+	}}
+	p := start(t, Config{Resolver: hangs, DialTimeout: 300 * time.Millisecond})
+	began := time.Now()
+	status, body, _ := get(t, through(t, p.Addr()), "http://slow.example/")
+	if took := time.Since(began); status != http.StatusBadGateway || !strings.Contains(body, "took too long") || took < 300*time.Millisecond || took > 3*time.Second {
+		t.Errorf("%d after %v: %s", status, took, body)
+	}
+	if f, known := p.Failure("http://slow.example/"); !known || f.Net != "net::ERR_CONNECTION_TIMED_OUT" {
+		t.Errorf("%v %+v", known, f)
 	}
 }
