@@ -8,10 +8,12 @@ import (
 	"troupe/engine"
 )
 
-// hangups keeps SIGHUP from ending the process.
-func hangups() (got chan os.Signal, forget func()) {
+// hangups keeps SIGHUP from ending the process, where it does not mean that.
+func hangups(news bool) (got chan os.Signal, forget func()) {
 	got = make(chan os.Signal, 1)
-	signal.Notify(got, syscall.SIGHUP)
+	if news {
+		signal.Notify(got, syscall.SIGHUP)
+	}
 	return got, func() { signal.Stop(got) }
 }
 

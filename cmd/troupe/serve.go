@@ -105,9 +105,13 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if s.data, err = dataFolder(c.Data); err != nil {
 		return usageError{err}
 	}
-	stop, hurry, forget := signals(w.ctx)
+	var closed []os.Signal
+	if terminal(w.stderr) { // then it says that the terminal was closed, not that there is news
+		closed = append(closed, syscall.SIGHUP)
+	}
+	stop, hurry, forget := signals(w.ctx, closed...)
 	defer forget()
-	hup, deaf := hangups()
+	hup, deaf := hangups(closed == nil)
 	defer deaf()
 	defer func() { err = errors.Join(err, s.close()) }()
 
@@ -299,11 +303,12 @@ func (s *service) close() (err error) {
 
 // signals returns a context that ends with the first signal to stop, and one
 // that ends with the second. A third one is the system's to deal with.
-func signals(ctx context.Context) (stop, hurry context.Context, forget func()) {
+func signals(ctx context.Context, more ...os.Signal) (stop, hurry context.Context, forget func()) {
 	stop, stopped := context.WithCancel(ctx)
 	hurry, hurried := context.WithCancel(context.WithoutCancel(ctx))
 	got := make(chan os.Signal, 2)
-	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	all := append([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, more...)
+	signal.Notify(got, all...)
 	done := make(chan struct{})
 	go func() {
 		for _, end := range []context.CancelFunc{stopped, hurried} {
@@ -314,7 +319,7 @@ func signals(ctx context.Context) (stop, hurry context.Context, forget func()) {
 				return
 			}
 		}
-		signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+		signal.Reset(all...)
 	}()
 	return stop, hurry, func() { signal.Stop(got); close(done); stopped(); hurried() }
 }
