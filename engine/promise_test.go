@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/engine"
-	"troupe/engine/browser"
+	"troupe/testkit"
 	"troupe/testkit/enginetest"
 )
 
@@ -45,11 +42,11 @@ func TestPromises(t *testing.T) {
 		},
 	}
 	t.Run("a browser each", func(t *testing.T) {
-		options.Start = func(t *testing.T) engine.Engine { return chromium(t) }
+		options.Start = func(t *testing.T) engine.Engine { return testkit.Chromium(t) }
 		enginetest.Run(t, options)
 	})
 	t.Run("one that is shared", func(t *testing.T) {
-		e := chromium(t)
+		e := testkit.Chromium(t)
 		e.Group = func(string) string { return "all" }
 		var keeper engine.Instance // keeps the browser from ending with each test
 		options.Start = func(*testing.T) engine.Engine {
@@ -60,25 +57,6 @@ func TestPromises(t *testing.T) {
 		}
 		enginetest.Run(t, options)
 	})
-}
-
-// chromium is an engine whose browsers leave nothing behind.
-func chromium(t *testing.T) *engine.Chromium {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "troupe-promise-test")
-	if err == nil {
-		err = os.Chmod(dir, 0o711)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-		os.RemoveAll(dir)
-	})
-	return &engine.Chromium{Options: browser.Options{Dir: dir, Log: zerolog.Nop()}}
 }
 
 func start(t *testing.T, e engine.Engine) engine.Instance {

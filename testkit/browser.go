@@ -11,18 +11,13 @@ import (
 	"troupe/engine"
 )
 
-// Browser is one scripted browser. All that it keeps is which tasks it has
-// played since it was clean.
+// Browser is one scripted browser.
 type Browser struct {
 	engine *Engine
 	worker string
-	gone   chan struct{}
-	once   sync.Once
+	body   body
+	killed sync.Once
 	using  atomic.Int32 // Play and Reset must not meet
-
-	mu       sync.Mutex
-	traces   []string
-	restored bool // no task has been played since a session's state was put back
 }
 
 // Worker returns the worker that the browser belongs to.
@@ -31,12 +26,6 @@ func (b *Browser) Worker() string { return b.worker }
 // Play is part of [engine.Instance].
 func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *engine.Outcome {
 	defer b.use("played")()
-	b.mu.Lock()
-	before := b.traces
-	b.traces = append(b.traces[:len(b.traces):len(b.traces)], st.TaskID)
-	restored := b.restored
-	b.restored = false
-	b.mu.Unlock()
 	call := Call{Browser: b, Task: t, Stage: st}
 	e := b.engine
 	e.mu.Lock()
@@ -46,14 +35,20 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *en
 	if !ok && e.Default != nil {
 		s = e.Default(call)
 	}
+	if s.Hang {
+		ctx = context.WithoutCancel(ctx)
+	}
 	began := time.Now()
 	defer func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.plays = append(e.plays, Played{Worker: b.worker, Task: st.TaskID, Began: began, Ended: time.Now()})
 	}()
-	out := s.play(ctx, call, before)
-	if out != nil && restored {
+	before, restored, out := b.body.visit(ctx, st)
+	if out == nil {
+		out = s.play(ctx, call, began, before)
+	}
+	if out != nil && restored && !out.Restored {
 		copied := *out
 		copied.Restored, out = true, &copied
 	}
@@ -79,16 +74,13 @@ func (b *Browser) Reset(ctx context.Context) error {
 	}
 	e.mu.Unlock()
 	if r.Hang {
-		<-b.gone
+		<-b.Gone()
 		return errScripted
 	}
 	if err := pause(ctx, r.Takes); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	b.traces, b.restored = nil, false
-	b.mu.Unlock()
-	return r.Err
+	return errors.Join(b.body.reset(ctx), r.Err)
 }
 
 // Save is part of [engine.Instance].
@@ -103,19 +95,12 @@ func (b *Browser) Save(ctx context.Context) (json.RawMessage, error) {
 	if err := pause(ctx, r.Takes); err != nil {
 		return nil, err
 	}
-	select {
-	case <-b.gone:
-		return nil, errScripted
-	default:
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	state, err := json.Marshal(b.traces)
+	state, err := b.body.save(ctx)
 	return state, errors.Join(err, r.Err)
 }
 
 // Restore is part of [engine.Instance].
-func (b *Browser) Restore(_ context.Context, state json.RawMessage) error {
+func (b *Browser) Restore(ctx context.Context, state json.RawMessage) error {
 	b.engine.mu.Lock()
 	err := b.engine.restores[b.worker]
 	dies := b.engine.dying[b.worker] > 0
@@ -130,55 +115,42 @@ func (b *Browser) Restore(_ context.Context, state json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.restored = true
-	return json.Unmarshal(state, &b.traces)
+	return b.body.restore(ctx, state)
 }
 
 // Check is part of [engine.Instance].
-func (b *Browser) Check(ctx context.Context) error {
-	e := b.engine
-	e.mu.Lock()
-	deaf := e.deaf[b.worker]
-	e.mu.Unlock()
-	if deaf {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-b.gone:
-		}
-	}
-	select {
-	case <-b.gone:
-		return errScripted
-	default:
-		return nil
-	}
-}
+func (b *Browser) Check(ctx context.Context) error { return b.body.check(ctx) }
 
 // Memory is part of [engine.Instance].
 func (b *Browser) Memory() int64 {
 	b.engine.mu.Lock()
-	defer b.engine.mu.Unlock()
-	return b.engine.memory[b.worker]
+	b.engine.looks[b.worker]++
+	bytes, ok := b.engine.memory[b.worker]
+	b.engine.mu.Unlock()
+	if !ok {
+		return b.body.memory()
+	}
+	return bytes
 }
 
 // Gone is part of [engine.Instance].
-func (b *Browser) Gone() <-chan struct{} { return b.gone }
+func (b *Browser) Gone() <-chan struct{} { return b.body.gone() }
 
 // Kill ends the browser as a crash does. It reports whether it lived.
 func (b *Browser) Kill() (lived bool) {
-	b.once.Do(func() {
-		lived = true
-		close(b.gone)
-	})
+	select {
+	case <-b.Gone():
+		return false
+	default:
+	}
+	b.killed.Do(func() { lived = true })
+	b.body.kill()
 	return lived
 }
 
 // Close is part of [engine.Instance].
 func (b *Browser) Close() {
-	b.Kill()
+	b.body.close()
 	b.engine.mu.Lock()
 	defer b.engine.mu.Unlock()
 	delete(b.engine.open, b)

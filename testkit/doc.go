@@ -22,6 +22,10 @@
 // Asynchronous tasks are started with [Kit.StartAsync] and asked for with
 // [Kit.Poll] and [Kit.Follow]; requests with a key are sent with [Kit.Send].
 //
+// What a test has shown with fake time it can show once more with real browsers:
+// the scripted engine then stands on a real one, see [Footing], and [New] starts
+// the kit in real time.
+//
 // The examples of this package are whole tests. Whoever writes an engine or a
 // store of their own finds what it has to promise in testkit/enginetest and
 // persistence/storetest, and gives it to a kit by [Options].

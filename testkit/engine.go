@@ -20,6 +20,8 @@ type Engine struct {
 	// LaunchTakes is how long each browser needs to start. Set it before the
 	// actors start, or with SetLaunchTakes.
 	LaunchTakes time.Duration
+	// On is what the browsers are; nil: imagined. Set it before the actors start.
+	On *Footing
 
 	mu       sync.Mutex
 	scripts  map[string]Script
@@ -32,8 +34,11 @@ type Engine struct {
 	restores map[string]error
 	dying    map[string]int
 	memory   map[string]int64
+	looks    map[string]int
 	deaf     map[string]bool
 	plays    []Played
+
+	faultsMu sync.Mutex
 	faults   []string
 }
 
@@ -50,7 +55,7 @@ func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
 		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, dying: map[string]int{},
-		memory: map[string]int64{}, deaf: map[string]bool{},
+		memory: map[string]int64{}, looks: map[string]int{}, deaf: map[string]bool{},
 	}
 }
 
@@ -112,12 +117,25 @@ func (e *Engine) SetMemory(worker string, bytes int64) {
 	e.memory[worker] = bytes
 }
 
+// Looks returns how often somebody has looked at the memory of the worker's
+// browsers.
+func (e *Engine) Looks(worker string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.looks[worker]
+}
+
 // SetDeaf says whether the worker's browsers let checks wait from now on, as
 // one does whose process was stopped.
 func (e *Engine) SetDeaf(worker string, deaf bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.deaf[worker] = deaf
+	for b := range e.open {
+		if b.worker == worker {
+			b.body.stop(deaf)
+		}
+	}
 }
 
 // Kill ends the worker's browser as a crash does. It reports whether there was
@@ -153,14 +171,14 @@ func (e *Engine) Plays() []Played {
 
 // Faults returns in which ways browsers were misused.
 func (e *Engine) Faults() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.faultsMu.Lock()
+	defer e.faultsMu.Unlock()
 	return slices.Clone(e.faults)
 }
 
 func (e *Engine) fault(format string, args ...any) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.faultsMu.Lock()
+	defer e.faultsMu.Unlock()
 	e.faults = append(e.faults, fmt.Sprintf(format, args...))
 }
 
@@ -182,10 +200,21 @@ func (e *Engine) Launch(ctx context.Context, worker string) (engine.Instance, er
 	if fails {
 		return nil, errScripted
 	}
-	b := &Browser{engine: e, worker: worker, gone: make(chan struct{})}
+	b := &Browser{engine: e, worker: worker}
+	if e.On == nil {
+		b.body = &imagined{end: make(chan struct{})}
+	} else {
+		var err error
+		if b.body, err = e.On.launch(ctx, worker, e.fault); err != nil {
+			return nil, err
+		}
+	}
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.open[b], e.browsers[worker] = true, b
-	e.mu.Unlock()
+	if e.deaf[worker] {
+		b.body.stop(true)
+	}
 	return b, nil
 }
 

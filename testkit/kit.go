@@ -20,10 +20,13 @@ type Options struct {
 	Workers int                  // shared workers "w1", "w2" …, beside the Specs
 	Specs   []actors.WorkerSpec  // further ones
 	Engine  *Engine              // nil: a new one
+	On      *Footing             // what a new engine stands on; nil: nothing
 	Store   persistence.Store    // nil: one in memory
 	Files   persistence.Files    // nil: in memory
 	Config  func(*actors.Config) // changes the rest of the configuration
 	Cold    bool                 // do not wait until every worker is online
+
+	LaunchTakes time.Duration // how long each browser of a new engine needs to start
 }
 
 // Kit is a running node with a scripted engine.
@@ -75,6 +78,7 @@ func start(t testing.TB, o Options, bubble bool) *Kit {
 	k := &Kit{T: t, Engine: o.Engine, Store: o.Store, Files: o.Files, options: o, bubble: bubble}
 	if k.Engine == nil {
 		k.Engine = NewEngine()
+		k.Engine.On, k.Engine.LaunchTakes = o.On, o.LaunchTakes
 	}
 	if k.Store == nil {
 		k.Store = persistence.NewMemory()
@@ -109,15 +113,6 @@ func (k *Kit) stop() {
 		// ended lives a second longer than they.
 		time.Sleep(2 * time.Second)
 	}
-}
-
-// Settle waits until nothing happens any more before time goes on. It works in
-// a bubble only.
-func (k *Kit) Settle() {
-	if !k.bubble {
-		k.T.Fatal("Settle works only with testkit.Run")
-	}
-	synctest.Wait()
 }
 
 // hear takes note of a change of a worker. What an earlier node says is late.
@@ -167,16 +162,6 @@ func (k *Kit) until(worker, what string, is func(actors.State) bool) {
 		case <-most.C:
 			k.T.Fatalf("%s is %s and does not %s", worker, now, what)
 		}
-	}
-}
-
-// UntilWaiting waits until so many requests wait for a worker. It works in a
-// bubble only.
-func (k *Kit) UntilWaiting(n int) {
-	k.T.Helper()
-	k.Settle()
-	if got := k.Node.Status().Waiting; got != n {
-		k.T.Fatalf("%d requests wait, want %d", got, n)
 	}
 }
 

@@ -69,7 +69,7 @@ func (k *Kit) WantEnd(r *Request, end engine.End) *actors.Executed {
 	case x.Refusal != nil:
 		k.T.Fatalf("%s was refused with %s (%s), want it %s", r.ID, x.Refusal.Code, x.Refusal.Text, end)
 	case x.Outcome.End != end:
-		k.T.Fatalf("%s ended %s, want %s", r.ID, x.Outcome.End, end)
+		k.T.Fatalf("%s ended %s, want %s%s", r.ID, x.Outcome.End, end, failures(x.Outcome))
 	}
 	return x
 }
@@ -88,12 +88,10 @@ func (k *Kit) WantRefused(r *Request, code engine.Code) *actors.Refusal {
 	return x.Refusal
 }
 
-// WantState fails the test unless the worker is in the state once everything
-// that is due has happened. It works in a bubble only.
-func (k *Kit) WantState(worker string, s actors.State) {
-	k.T.Helper()
-	k.Settle()
-	if got := k.Worker(worker).State; got != s {
-		k.T.Fatalf("%s is %s, want %s", worker, got, s)
+// failures are the texts of what failed in a task.
+func failures(out *engine.Outcome) (texts string) {
+	for _, f := range out.Failures {
+		texts += ": " + f.Text
 	}
+	return texts
 }

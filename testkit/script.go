@@ -55,11 +55,10 @@ type Save struct {
 	Err   error
 }
 
-func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outcome {
+func (s Script) play(ctx context.Context, c Call, began time.Time, before []string) *engine.Outcome {
 	if s.Do != nil {
 		return s.Do(ctx, c)
 	}
-	began := time.Now()
 	end := engine.EndCompleted
 	for i := range s.Steps {
 		end = s.until(ctx, c, began.Add(s.Takes*time.Duration(i+1)/time.Duration(s.Steps+1)))
@@ -96,19 +95,11 @@ func (s Script) play(ctx context.Context, c Call, before []string) *engine.Outco
 
 // until lets time pass, and says how the task ends if it ends before.
 func (s Script) until(ctx context.Context, c Call, at time.Time) engine.End {
-	done := ctx.Done()
-	over := time.NewTimer(time.Until(at))
-	defer over.Stop()
 	if s.Hang {
-		done = nil
-		over.Stop()
+		at = time.Now().Add(endless)
 	}
-	select {
-	case <-over.C:
-		return engine.EndCompleted
-	case <-done:
-		return engine.EndOf(ctx)
-	case <-c.Browser.Gone():
-		return engine.EndCrashed
-	}
+	return c.Browser.body.last(ctx, c.Stage, at)
 }
+
+// endless is longer than any task is waited for.
+const endless = 24 * time.Hour / 2

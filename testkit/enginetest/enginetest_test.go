@@ -5,19 +5,27 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/engine/browser"
 	"troupe/testkit"
 	"troupe/testkit/enginetest"
 )
 
-// TestScriptedEngine runs the tests on the engine that stands in for browsers.
-func TestScriptedEngine(t *testing.T) {
-	enginetest.Run(t, enginetest.Options{
-		Start: func(*testing.T) engine.Engine {
+// scripted are the options for an engine that stands in for browsers, on
+// whatever it stands. The tasks' own steps are not played: they say how long one
+// takes.
+func scripted(on func(t *testing.T) *testkit.Footing) enginetest.Options {
+	return enginetest.Options{
+		Start: func(t *testing.T) engine.Engine {
 			e := testkit.NewEngine()
-			// The tasks' own steps are not played: they say how long one takes.
+			e.On = on(t)
 			e.Default = func(c testkit.Call) testkit.Script {
 				return testkit.Script{Takes: c.Task.Timeout - time.Minute, Steps: 1}
 			}
+			t.Cleanup(func() {
+				for _, f := range e.Faults() {
+					t.Error(f)
+				}
+			})
 			return e
 		},
 		Short: func(t *testing.T) *engine.Task {
@@ -37,5 +45,23 @@ func TestScriptedEngine(t *testing.T) {
 			}
 			return len(r.Before) > 0
 		},
-	})
+	}
+}
+
+// TestScriptedEngine runs the tests on the engine that stands in for browsers.
+func TestScriptedEngine(t *testing.T) {
+	enginetest.Run(t, scripted(func(*testing.T) *testkit.Footing { return nil }))
+}
+
+// TestStandingEngine runs them on one that stands on real browsers.
+func TestStandingEngine(t *testing.T) {
+	if _, err := browser.Find(); err != nil {
+		t.Skipf("there is nothing to stand on: %v", err)
+	}
+	trace := testkit.Tracing(t)
+	enginetest.Run(t, scripted(func(t *testing.T) *testkit.Footing {
+		e := testkit.Chromium(t)
+		e.Group = func(string) string { return "all" }
+		return &testkit.Footing{Engine: e, Trace: trace}
+	}))
 }

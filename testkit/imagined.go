@@ -1,0 +1,116 @@
+package testkit
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"troupe/engine"
+)
+
+// body is what a scripted browser consists of, beside its script.
+type body interface {
+	// visit looks which tasks have left a trace and leaves one. A nil outcome
+	// means that the task may go on.
+	visit(ctx context.Context, st engine.Stage) (before []string, restored bool, out *engine.Outcome)
+	// last goes on with the task until then, and says how it ends.
+	last(ctx context.Context, st engine.Stage, until time.Time) engine.End
+	reset(ctx context.Context) error
+	save(ctx context.Context) (json.RawMessage, error)
+	restore(ctx context.Context, state json.RawMessage) error
+	check(ctx context.Context) error
+	memory() int64
+	gone() <-chan struct{}
+	close()
+	kill()          // returns when gone is closed
+	stop(deaf bool) // stops the process, or lets it go on
+}
+
+// imagined is the body of a browser that is none. All that it keeps is which
+// tasks were played in it since it was clean.
+type imagined struct {
+	end  chan struct{}
+	once sync.Once
+
+	mu       sync.Mutex
+	traces   []string
+	restored bool // no task has been played since a session's state was put back
+	deaf     bool
+}
+
+func (b *imagined) visit(_ context.Context, st engine.Stage) (before []string, restored bool, _ *engine.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, restored = b.traces, b.restored
+	b.traces, b.restored = append(before[:len(before):len(before)], st.TaskID), false
+	return before, restored, nil
+}
+
+func (b *imagined) last(ctx context.Context, _ engine.Stage, until time.Time) engine.End {
+	over := time.NewTimer(time.Until(until))
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return engine.EndCompleted
+	case <-ctx.Done():
+		return engine.EndOf(ctx)
+	case <-b.end:
+		return engine.EndCrashed
+	}
+}
+
+func (b *imagined) reset(context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.traces, b.restored = nil, false
+	return nil
+}
+
+func (b *imagined) save(context.Context) (json.RawMessage, error) {
+	select {
+	case <-b.end:
+		return nil, errScripted
+	default:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return json.Marshal(b.traces)
+}
+
+func (b *imagined) restore(_ context.Context, state json.RawMessage) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.restored = true
+	return json.Unmarshal(state, &b.traces)
+}
+
+func (b *imagined) check(ctx context.Context) error {
+	b.mu.Lock()
+	deaf := b.deaf
+	b.mu.Unlock()
+	if deaf {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-b.end:
+		}
+	}
+	select {
+	case <-b.end:
+		return errScripted
+	default:
+		return nil
+	}
+}
+
+func (b *imagined) memory() int64         { return 0 }
+func (b *imagined) gone() <-chan struct{} { return b.end }
+func (b *imagined) kill()                 { b.once.Do(func() { close(b.end) }) }
+func (b *imagined) close()                { b.kill() }
+
+func (b *imagined) stop(deaf bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deaf = deaf
+}
