@@ -3,6 +3,8 @@ package actors_test
 import (
 	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"troupe/testkit/leaks"
@@ -23,7 +25,8 @@ func fewer(t *testing.T, checks string) {
 	t.Cleanup(func() { _ = flag.Set("rapid.checks", was) })
 }
 
-// TestMain asks for more random histories than the library does by itself.
+// TestMain asks for more random histories than the library does by itself, and
+// for more rows in real browsers at once than there are cores: they mostly wait.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := map[string]bool{}
@@ -31,6 +34,11 @@ func TestMain(m *testing.M) {
 	asked = given["rapid.checks"]
 	if !asked && !testing.Short() {
 		if err := flag.Set("rapid.checks", "2000"); err != nil {
+			panic(err)
+		}
+	}
+	if *chromium && !given["test.parallel"] {
+		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
 	}

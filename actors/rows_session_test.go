@@ -54,20 +54,20 @@ var sessionRows = []row{
 			t.Fatal("no session in the answer")
 		}
 		k.WantState("w1", actors.Reserved)
+		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy with a session to reserved only after a deaf task has stopped", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		r := k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Within(time.Second)), deaf)
 		began := time.Now()
-		x := k.WantEnd(r, engine.EndTimeout)
-		if took := time.Since(began); took != 1250*time.Millisecond || x.SessionID == "" {
-			t.Fatalf("answered after %v with session %q", took, x.SessionID)
+		x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Within(time.Second)), deaf), engine.EndTimeout)
+		k.WantTook(began, 1250*time.Millisecond, 1250*time.Millisecond)
+		if x.SessionID == "" {
+			t.Fatal("no session in the answer")
 		}
 		k.WantState("w1", actors.Busy)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(x.SessionID)), quick), engine.CodeWorkerBusy)
 		k.Until("w1", actors.Reserved)
-		if took := time.Since(began); took != 6*time.Second || k.Engine.Launches("w1") != 2 {
-			t.Fatalf("reserved after %v and %d launches", took, k.Engine.Launches("w1"))
-		}
+		k.WantTook(began, 6*time.Second, 6*time.Second)
+		k.WantLaunches("w1", 2)
 		k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(x.SessionID)), quick), engine.EndCompleted)
 	}},
 	{"reserved to busy by the right session, with and without a worker", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
@@ -123,49 +123,48 @@ var sessionRows = []row{
 		sees(k, k.Do(bert, testkit.Task(), quick), 0)
 	}},
 	{"reserved to online when the timeout has elapsed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		id := reserve(k, anna)
 		began := time.Now()
+		id := reserve(k, anna, testkit.Lasting(span(0, 5*time.Second))) // nothing: the default
 		k.Until("w1", actors.Online)
-		if took := time.Since(began); took != engine.DefaultSessionTimeout {
-			t.Fatalf("free after %v", took)
-		}
+		lasts := span(engine.DefaultSessionTimeout, 5*time.Second)
+		k.WantTook(began, lasts, lasts)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 	}},
 	{"reserved: the timer stands still while a task runs, and starts anew", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		id := reserve(k, anna, testkit.Lasting(time.Minute))
-		time.Sleep(59 * time.Second)
-		k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Within(2*time.Minute)), lasting(90*time.Second)), engine.EndCompleted)
+		lasts, task := span(time.Minute, 4*time.Second), span(90*time.Second, 5*time.Second)
+		id := reserve(k, anna, testkit.Lasting(lasts))
+		time.Sleep(span(59*time.Second, time.Second))
 		began := time.Now()
+		k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Within(2*time.Minute)), lasting(task)), engine.EndCompleted)
 		k.Until("w1", actors.Online)
-		if took := time.Since(began); took != time.Minute {
-			t.Fatalf("free after %v", took)
-		}
+		k.WantTook(began, task+lasts, task+lasts)
 	}},
 	{"reserved: a later request changes the timeout", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		id := reserve(k, anna, testkit.Lasting(time.Minute))
+		id := reserve(k, anna, testkit.Lasting(span(time.Minute, 3*time.Second)))
+		rest := span(time.Second, 3*time.Second)
 		for _, x := range []*engine.Task{
-			testkit.Task(testkit.Continue(id), testkit.Lasting(10*time.Minute)),
-			testkit.Task(testkit.Continue(id), testkit.Preserve(), testkit.Empty(), testkit.Lasting(20*time.Minute)),
+			testkit.Task(testkit.Continue(id), testkit.Lasting(span(10*time.Minute, 7*time.Second))),
+			testkit.Task(testkit.Continue(id), testkit.Preserve(), testkit.Empty(), testkit.Lasting(span(20*time.Minute, 11*time.Second))),
 		} {
 			k.WantEnd(k.Start(anna, x, quick), engine.EndCompleted)
-			time.Sleep(x.Session.Timeout - time.Second)
+			time.Sleep(x.Session.Timeout - rest)
 			k.WantState("w1", actors.Reserved)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(rest)
 		k.WantState("w1", actors.Online)
 	}},
-	{"reserved ends after the greatest age", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		id := reserve(k, anna, testkit.Lasting(30*time.Minute))
+	{"reserved ends after the greatest age", testkit.Options{Config: func(c *actors.Config) { c.Session.MaxAge = span(0, 14*time.Second) }}, func(t *testing.T, k *testkit.Kit) {
+		age, next, rest := span(8*time.Hour, 14*time.Second), span(20*time.Minute, 2*time.Second), span(time.Second, 2*time.Second)
 		began := time.Now()
-		k.Settle()
-		for k.Worker("w1").State == actors.Reserved {
-			time.Sleep(20 * time.Minute)
-			k.Do(anna, testkit.Task(testkit.Continue(id), testkit.Empty()), quick)
-			k.Settle()
+		id := reserve(k, anna, testkit.Lasting(span(30*time.Minute, 6*time.Second)))
+		for time.Since(began)+next+rest < age {
+			time.Sleep(next)
+			k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Empty()), quick), engine.EndCompleted)
 		}
-		if took := time.Since(began); took != 8*time.Hour {
-			t.Fatalf("ended after %v", took)
-		}
+		time.Sleep(age - time.Since(began) - rest)
+		k.WantState("w1", actors.Reserved)
+		k.Until("w1", actors.Online)
+		k.WantTook(began, age, age)
 	}},
 	{"reserved to busy by override, with and without a worker", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w2"))
@@ -184,22 +183,16 @@ var sessionRows = []row{
 		}
 	}},
 	{"override without a worker takes one that is reserved, not busy", testkit.Options{Workers: 12}, func(t *testing.T, k *testkit.Kit) {
-		var free actors.WorkerInfo
-		for i := range 6 {
-			id := reserve(k, anna)
-			if i == 3 {
-				for _, w := range []string{"w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12"} {
-					if k.Worker(w).Session == id {
-						free = k.Worker(w)
-					}
-				}
-				continue
+		const free = "w4"
+		for _, w := range []string{"w1", "w2", "w3", "w4", "w5", "w6"} {
+			id := reserve(k, anna, testkit.On(w))
+			if w != free {
+				k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
+				k.WantState(w, actors.Busy)
 			}
-			k.Start(anna, testkit.Task(testkit.Continue(id)), second)
-			k.Settle()
 		}
-		if x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Override()), second), engine.EndCompleted); x.WorkerID != free.ID {
-			t.Fatalf("took %s, want %s", x.WorkerID, free.ID)
+		if x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Override()), second), engine.EndCompleted); x.WorkerID != free {
+			t.Fatalf("took %s, want %s", x.WorkerID, free)
 		}
 	}},
 	{"online to reserved by override", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
@@ -214,6 +207,7 @@ var sessionRows = []row{
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
 		k.WantState("w1", actors.Online)
+		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy to reserved when the client leaves a session that existed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
@@ -222,8 +216,9 @@ var sessionRows = []row{
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
 		k.WantState("w1", actors.Reserved)
+		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
-	{"reserved to offline to reserved when the browser dies", testkit.Options{Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
+	{"reserved to offline to reserved when the browser dies", testkit.Options{LaunchTakes: time.Second}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		k.Engine.Kill("w1")
 		k.WantState("w1", actors.Offline)
@@ -232,7 +227,7 @@ var sessionRows = []row{
 		k.Until("w1", actors.Reserved)
 		sees(k, k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted), 1)
 	}},
-	{"busy with a session to offline to reserved when the browser dies", testkit.Options{Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
+	{"busy with a session to offline to reserved when the browser dies", testkit.Options{LaunchTakes: time.Second}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
 		k.WantState("w1", actors.Busy)
@@ -243,9 +238,10 @@ var sessionRows = []row{
 		k.Until("w1", actors.Reserved)
 		sees(k, k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted), 1)
 	}},
-	{"offline with a session to online when its time is over", testkit.Options{Engine: slowEngine(2 * time.Minute),
+	{"offline with a session to online when its time is over", testkit.Options{
 		Config: func(c *actors.Config) { c.Browser.LaunchTimeout = time.Hour }}, func(t *testing.T, k *testkit.Kit) {
-		reserve(k, anna, testkit.Lasting(time.Minute))
+		reserve(k, anna, testkit.Lasting(span(time.Minute, 3*time.Second)))
+		k.Engine.SetLaunchTakes(span(2*time.Minute, 5*time.Second))
 		k.Engine.Kill("w1")
 		k.Until("w1", actors.Online)
 		sees(k, k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted), 0)
@@ -262,7 +258,7 @@ var sessionRows = []row{
 		k.Drain(time.Minute)
 		k.WantState("w1", actors.Offline)
 	}},
-	{"the data cache lives as long as the session", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+	{"the data cache lives as long as the session", testkit.Options{LaunchTakes: time.Second}, func(t *testing.T, k *testkit.Kit) {
 		var caches []*engine.Cache
 		look := testkit.Script{Do: withCache(func(c *engine.Cache) { caches = append(caches, c) })}
 		id := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve()), look), engine.EndCompleted).SessionID
@@ -285,7 +281,6 @@ var sessionRows = []row{
 			reserve(k, anna)
 		}
 		k.WantState("own", actors.Reserved)
-		k.Settle()
 		for _, w := range []string{"w1", "w2", "w3", "w4"} {
 			if k.Worker(w).State == actors.Online {
 				k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Waiting(time.Minute), testkit.On(w)), quick), engine.CodeSessionLimit)

@@ -29,20 +29,25 @@ type row struct {
 	drive   func(t *testing.T, k *testkit.Kit)
 }
 
-// TestTransitions drives every row of the table in doc.go through the actors.
+// TestTransitions drives every row of the table in doc.go through the actors: in
+// fake time, or with -chromium in real browsers.
 func TestTransitions(t *testing.T) {
+	run := testkit.Run
+	if *chromium {
+		run = inChromium(t)
+	}
 	for _, r := range slices.Concat(workerRows, sessionRows, restartRows) {
 		t.Run(r.name, func(t *testing.T) {
 			if r.options.Workers == 0 {
 				r.options.Workers = 1
 			}
-			testkit.Run(t, r.options, r.drive)
+			run(t, r.options, r.drive)
 		})
 	}
 }
 
 var workerRows = []row{
-	{"offline to online when the browser is up", testkit.Options{Cold: true, Engine: slowEngine(time.Second)},
+	{"offline to online when the browser is up", testkit.Options{Cold: true, LaunchTakes: time.Second},
 		func(t *testing.T, k *testkit.Kit) {
 			k.WantState("w1", actors.Offline)
 			if k.Node.Ready() {
@@ -68,10 +73,12 @@ var workerRows = []row{
 	{"busy to online when the task times out", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Within(3*time.Second)), lasting(time.Minute)), engine.EndTimeout)
-		if took := time.Since(began); took != 3*time.Second || x.Timeout != took || x.WorkerID != "w1" || x.WorkerName != "worker-1" {
-			t.Fatalf("timed out after %v: %+v", took, x)
+		k.WantTook(began, 3*time.Second, 3*time.Second)
+		if x.Timeout != 3*time.Second || x.WorkerID != "w1" || x.WorkerName != "worker-1" {
+			t.Fatalf("%+v", x)
 		}
 		k.WantState("w1", actors.Online)
+		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy to online when the task is cancelled", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), lasting(time.Minute))
@@ -81,6 +88,7 @@ var workerRows = []row{
 		}
 		k.WantEnd(r, engine.EndCancelled)
 		k.WantState("w1", actors.Online)
+		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy to online when the client goes away", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), lasting(time.Minute))
@@ -88,84 +96,71 @@ var workerRows = []row{
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
 		k.WantState("w1", actors.Online)
+		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"online, being cleaned: a claim waits for it", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
-		k.Do(anna, testkit.Task(), quick)
 		began := time.Now()
+		k.Do(anna, testkit.Task(), quick)
 		x := k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
-		if r, _ := testkit.ResultOf(x.Outcome); len(r.Before) != 0 || time.Since(began) != time.Second {
-			t.Fatalf("after %v the task sees %v", time.Since(began), r.Before)
-		}
+		k.WantTook(began, time.Second, time.Second)
+		sees(k, x, 0)
 	}},
-	{"online, cleaned too slowly: the browser is replaced", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+	{"online, cleaned too slowly: the browser is replaced", testkit.Options{Config: func(c *actors.Config) { c.Browser.ResetTimeout = span(0, 2*time.Second) }}, func(t *testing.T, k *testkit.Kit) {
 		k.Engine.OnReset("w1", testkit.Reset{Hang: true})
-		k.Do(anna, testkit.Task(), quick)
 		began := time.Now()
+		k.Do(anna, testkit.Task(), quick)
 		x := k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
-		if r, _ := testkit.ResultOf(x.Outcome); len(r.Before) != 0 || time.Since(began) != 2*time.Second || k.Engine.Launches("w1") != 2 {
-			t.Fatalf("after %v and %d launches the task sees %v", time.Since(began), k.Engine.Launches("w1"), r.Before)
-		}
+		k.WantTook(began, 2*time.Second, 2*time.Second)
+		k.WantLaunches("w1", 2)
+		sees(k, x, 0)
 	}},
-	{"online, renewed: it stays claimable", testkit.Options{Engine: slowEngine(time.Second), Config: func(c *actors.Config) { c.Browser.RenewTasks = 2; c.Browser.RenewAge = time.Hour }},
+	{"online, renewed: it stays claimable", testkit.Options{LaunchTakes: time.Second, Config: func(c *actors.Config) { c.Browser.RenewTasks, c.Browser.RenewAge = 2, span(time.Hour, 8*time.Second) }},
 		func(t *testing.T, k *testkit.Kit) {
 			for range 2 {
 				k.Do(anna, testkit.Task(), quick)
 			}
 			k.WantState("w1", actors.Online)
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.On("w1")), quick), engine.EndCompleted)
-			if n := k.Engine.Launches("w1"); n != 2 {
-				t.Fatalf("%d launches after three tasks, want 2", n)
-			}
-			time.Sleep(time.Hour + time.Second)
+			k.WantLaunches("w1", 2) // after three tasks
+			time.Sleep(span(time.Hour, 8*time.Second) + time.Second)
 			k.WantState("w1", actors.Online)
-			if n := k.Engine.Launches("w1"); n != 3 {
-				t.Fatalf("%d launches after an hour more, want 3", n)
-			}
+			k.WantLaunches("w1", 3)
 		}},
-	{"online, renewed for its memory: only when nothing uses it, and only if it was used", testkit.Options{Config: func(c *actors.Config) { c.Browser.RenewMemory, c.Browser.MemoryEvery = 1<<30, 5*time.Second }},
+	{"online, renewed for its memory: only when nothing uses it, and only if it was used", testkit.Options{Config: func(c *actors.Config) {
+		c.Browser.RenewMemory, c.Browser.MemoryEvery = 1<<30, span(5*time.Second, 100*time.Millisecond)
+	}},
 		func(t *testing.T, k *testkit.Kit) {
 			k.Engine.SetMemory("w1", 1<<30)
-			time.Sleep(time.Minute)
-			if n := k.Engine.Launches("w1"); n != 1 {
-				t.Fatalf("%d launches without a task, want 1", n)
-			}
+			looks(k, 12)
+			k.WantLaunches("w1", 1) // without a task
 			k.Engine.SetMemory("w1", 1<<30-1)
-			time.Sleep(6 * time.Second) // until it was looked at
+			looks(k, 2)
 			k.Do(anna, testkit.Task(), quick)
-			time.Sleep(time.Minute)
-			if n := k.Engine.Launches("w1"); n != 1 {
-				t.Fatalf("%d launches below the limit, want 1", n)
-			}
+			looks(k, 12)
+			k.WantLaunches("w1", 1) // below the limit
 			id := reserve(k, anna)
 			k.Engine.SetMemory("w1", 1<<30)
-			time.Sleep(time.Minute)
-			if n := k.Engine.Launches("w1"); n != 1 {
-				t.Fatalf("%d launches while a session holds it, want 1", n)
-			}
+			looks(k, 12)
+			k.WantLaunches("w1", 1) // while a session holds it
 			k.Do(anna, testkit.Task(testkit.Close(id), testkit.Empty()), quick)
 			k.WantState("w1", actors.Online)
-			k.Settle()
-			if n := k.Engine.Launches("w1"); n != 2 {
-				t.Fatalf("%d launches after the session, want 2", n)
-			}
+			k.WantLaunches("w1", 2) // after the session
 			k.Do(anna, testkit.Task(), quick)
 			k.Engine.SetMemory("w1", 1<<30)
-			time.Sleep(6 * time.Second)
+			looks(k, 2)
 			k.WantState("w1", actors.Online)
-			if n := k.Engine.Launches("w1"); n != 3 {
-				t.Fatalf("%d launches when it has grown while idle, want 3", n)
-			}
+			k.WantLaunches("w1", 3) // when it has grown while idle
 		}},
-	{"any to offline when the browser does not answer, and back", testkit.Options{Config: func(c *actors.Config) { c.Browser.CheckEvery, c.Browser.CheckTimeout = 5*time.Second, 10*time.Second }},
+	{"any to offline when the browser does not answer, and back", testkit.Options{Config: func(c *actors.Config) {
+		c.Browser.CheckEvery, c.Browser.CheckTimeout = span(5*time.Second, time.Second), span(10*time.Second, 2*time.Second)
+	}},
 		func(t *testing.T, k *testkit.Kit) {
 			began := time.Now()
 			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
 			k.Engine.SetDeaf("w1", true)
 			k.WantEnd(r, engine.EndCrashed)
-			if took := time.Since(began); took > 16*time.Second {
-				t.Fatalf("answered after %v", took)
-			}
+			k.WantTook(began, 0, span(16*time.Second, 4*time.Second))
 			k.Engine.SetDeaf("w1", false)
 			k.Until("w1", actors.Online)
 			k.Engine.SetDeaf("w1", true) // with nothing in hand
@@ -179,30 +174,24 @@ var workerRows = []row{
 			k.Until("w1", actors.Reserved)
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted)
 		}},
-	{"any to offline when the browser dies, and back", testkit.Options{Engine: slowEngine(300 * time.Millisecond)}, func(t *testing.T, k *testkit.Kit) {
+	{"any to offline when the browser dies, and back", testkit.Options{LaunchTakes: 300 * time.Millisecond}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		k.Engine.Kill("w1")
 		k.WantState("w1", actors.Offline)
 		k.Until("w1", actors.Online)
-		if took := time.Since(began); took > time.Second {
-			t.Fatalf("back after %v", took)
-		}
+		k.WantTook(began, 0, time.Second)
 	}},
-	{"busy to offline when the browser dies under the task", testkit.Options{Engine: slowEngine(300 * time.Millisecond)},
+	{"busy to offline when the browser dies under the task", testkit.Options{LaunchTakes: 300 * time.Millisecond},
 		func(t *testing.T, k *testkit.Kit) {
 			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
 			k.WantState("w1", actors.Busy)
 			began := time.Now()
 			k.Engine.Kill("w1")
 			k.WantEnd(r, engine.EndCrashed)
-			if took := time.Since(began); took > 0 {
-				t.Fatalf("answered only after %v", took)
-			}
+			k.WantTook(began, 0, 0) // not only when its time is over
 			k.WantState("w1", actors.Offline)
 			k.Until("w1", actors.Online)
-			if took := time.Since(began); took > time.Second {
-				t.Fatalf("back after %v", took)
-			}
+			k.WantTook(began, 0, time.Second)
 		}},
 	{"online to offline by a drain", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		if d := k.Drain(time.Minute); d.Interrupted != 0 {
@@ -210,19 +199,27 @@ var workerRows = []row{
 		}
 		k.WantState("w1", actors.Offline)
 		k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeDraining)
-		time.Sleep(time.Hour)
+		time.Sleep(span(time.Hour, time.Second))
 		k.WantState("w1", actors.Offline)
 	}},
 	{"busy to offline by a drain, once the task has ended", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+		began := time.Now()
 		r := k.Start(anna, testkit.Task(), second)
 		k.WantState("w1", actors.Busy)
-		began := time.Now()
-		if d := k.Drain(time.Minute); d.Interrupted != 0 || time.Since(began) != time.Second {
-			t.Fatalf("%d interrupted after %v", d.Interrupted, time.Since(began))
+		if d := k.Drain(time.Minute); d.Interrupted != 0 {
+			t.Fatalf("%d interrupted", d.Interrupted)
 		}
+		k.WantTook(began, time.Second, time.Second)
 		k.WantEnd(r, engine.EndCompleted)
 		k.WantState("w1", actors.Offline)
 	}},
+}
+
+// looks waits until somebody has looked at the memory of w1 so often.
+func looks(k *testkit.Kit, n int) {
+	for n += k.Engine.Looks("w1"); k.Engine.Looks("w1") < n; {
+		time.Sleep(span(time.Second, 10*time.Millisecond))
+	}
 }
 
 func slowEngine(launch time.Duration) *testkit.Engine {

@@ -114,6 +114,7 @@ var leavingRows = []row{
 			t.Error(err)
 		}
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
+		k.Settle()
 		if n := len(kept(k)); n != 2 || k.Node.Sessions() != 1 { // that on w1
 			t.Errorf("on disk: %v, %d sessions", kept(k), k.Node.Sessions())
 		}
