@@ -15,6 +15,7 @@ run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
 test: setup ## Run all tests, real browsers included
 	@./.ci/setup-tests
 	go test -race -p 1 ./... # one package at a time: browsers share the processors
+	go test -race ./actors -run TestTransitions -chromium # the same rows once more, in real browsers
 
 build: ## Build bin/troupe
 	@go build -o bin/troupe ./cmd/troupe
