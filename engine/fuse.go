@@ -191,15 +191,18 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total
 	if r.loop != nil && r.loop.each != nil {
 		more = map[string]any{"each": r.loop.each, "i": q.first, "next": q.next, "n": len(q.steps)}
 	}
-	return r.askBatch(bctx, tab, ops, total, more)
+	return r.askBatch(bctx, tab.Call, ops, total, more)
 }
+
+// asking is a way to call a function of the page script.
+type asking func(ctx context.Context, fn string, arg any) (*browser.Reply, error)
 
 // askBatch asks the page for several things in one call. It answers the first,
 // and those after it that it need not wait for.
-func (r *Run) askBatch(ctx context.Context, t *browser.Tab, ops []operation, total int, more map[string]any) ([]fusedReply, error) {
+func (r *Run) askBatch(ctx context.Context, ask asking, ops []operation, total int, more map[string]any) ([]fusedReply, error) {
 	arg := map[string]any{"ops": ops, "total": total, "clock": r.traced()}
 	maps.Copy(arg, more)
-	reply, err := t.Call(ctx, "batch", arg)
+	reply, err := ask(ctx, "batch", arg)
 	if err != nil {
 		return nil, err
 	}

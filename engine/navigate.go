@@ -147,7 +147,7 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 	r.settle(arg)
 	arg["stop"] = true
 	ops := append([]operation{{"load", arg}}, r.following(s)...)
-	replies, err := r.askBatch(ctx, t, ops, len(ops), nil)
+	replies, err := r.askBatch(ctx, t.Arrive, ops, len(ops), nil)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 // TestCVE_2026_42591 and CVE-2026-40281 (Gotenberg): nothing that a client or a
 // page says becomes an argument of a process.
 func TestCVE_2026_42591(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	const mark = "--mark4d5e=;$(id)"
 	f.during(f.page("<title>"+mark+"</title><input type=file><input id=a>"), func() {
@@ -45,6 +46,7 @@ func TestCVE_2026_42591(t *testing.T) {
 // of browserbase/skills: no task finds another's files, and nobody else on the
 // machine does.
 func TestCVE_2026_42597(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	upload := f.site + "/named?as=" + "inline"
 	_, p := f.do(act{"open": f.page("<input type=file>")}, act{"uploadFile": []any{"input", upload}}, act{"screenshot": "viewport"})
@@ -88,6 +90,7 @@ func TestCVE_2026_42597(t *testing.T) {
 
 // TestGotenbergIssue1588: an expression cannot take time without end.
 func TestGotenbergIssue1588(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	began := time.Now()
 	status, p := f.do(act{"open": f.page("<p id=p></p>")}, act{"evaluate": "document.getElementById('p').textContent='a'.repeat(50000)+'!';return 1"},
@@ -103,6 +106,7 @@ func TestGotenbergIssue1588(t *testing.T) {
 // TestFilesDoNotRun: what a site gave to be kept is never a page of the service's
 // own address, and a picture that is shown is one of nobody's.
 func TestFilesDoNotRun(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t, "--allow-private") // so that a browser can look at the service
 	save := `const a=document.createElement('a');a.download='x.html';a.href=URL.createObjectURL(new Blob(["<script>document.title='ran'</script><h1>ran</h1>"],{type:'text/html'}));a.click()`
 	var kept string

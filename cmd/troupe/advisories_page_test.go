@@ -12,6 +12,7 @@ import (
 // TestCVE_2026_44439 (PlaywrightCapture): what a page does by itself does not
 // reach what the request's own address could not.
 func TestCVE_2026_44439(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	worker := func(js string) string { return "new Worker(URL.createObjectURL(new Blob([`" + js + "`])))" }
 	ways := []struct{ name, html string }{
@@ -71,6 +72,7 @@ func TestCVE_2026_44439(t *testing.T) {
 // TestCVE_2026_42595 and CVE-2026-42596, GHSA-4vmc-gm8v-m35h (Gotenberg): this
 // machine and what is near it, in every notation.
 func TestCVE_2026_42595(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	hosts := []string{
 		"127.0.0.1", "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.0.0.1.", "127.255.255.254", "0.0.0.0", "0",
@@ -99,6 +101,7 @@ func TestCVE_2026_42595(t *testing.T) {
 // TestCVE_2024_56800 and CVE-2025-57818, CVE-2026-32857 (Firecrawl): a redirect
 // leads nowhere that the first address could not.
 func TestCVE_2024_56800(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	again := func(to string) string { return f.redirect(f.redirect(to)) }
 	for i, address := range []string{f.redirect(f.target(1)), again(f.target(2)), f.redirect("//" + f.address(3)), f.redirect("http://0x7f.1.0.4:" + f.port)} {
@@ -126,6 +129,7 @@ func TestCVE_2024_56800(t *testing.T) {
 // TestCVE_2026_39383, GHSA-5vh4-rgv7-p9g4 and GHSA-pjrr-jgp4-v2fm, -pcrp-7g9h-7qhp
 // (Gotenberg): what the service fetches by itself goes by the same rules.
 func TestCVE_2026_39383(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	for _, address := range []string{f.target(1), "http://0x7f.1:" + f.port + "/", "http://localhost:" + f.port, "http://[::ffff:127.0.0.1]:" + f.port, "http://169.254.169.254/latest/meta-data/"} {
 		status, p := f.do(act{"open": f.page("<input type=file>")}, act{"uploadFile": []any{"input", address}}, act{"evaluate": "return document.querySelector('input').files.length"})
@@ -143,6 +147,7 @@ func TestCVE_2026_39383(t *testing.T) {
 // (Gotenberg): files of the machine, and pages of the browser itself, in every
 // spelling: by an action, and by a page.
 func TestCVE_2024_21527(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	addresses := []string{
 		"file:///etc/passwd", "FILE:///etc/passwd", "fIlE:/etc/passwd", "file:etc/passwd", "file://localhost/etc/passwd", " file:///etc/passwd", "\tfile:///etc/passwd", "fi\nle:///etc/passwd", "file\t:///etc/passwd",
@@ -188,6 +193,7 @@ func quoted(s string) string {
 // TestNothingGoesAroundTheProxy: WebRTC finds no address of this machine, and no
 // packet of UDP leaves: not for WebRTC, nor for QUIC.
 func TestNothingGoesAroundTheProxy(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	gather := `const seen=[], pc=new RTCPeerConnection({iceServers:[{urls:['stun:127.0.0.1:P','stun:127.0.0.2:P','turn:127.0.0.1:P','turn:127.0.0.1:P?transport=tcp','turn:localhost:P?transport=udp'].slice(0,1)},
 			{urls:['stun:127.0.0.2:P','stun:localhost:P']},{urls:['turn:127.0.0.1:P','turn:127.0.0.1:P?transport=tcp'],username:'a',credential:'b'}]});

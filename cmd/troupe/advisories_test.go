@@ -42,6 +42,7 @@ func (f *fortress) raw(request string) (int, string) {
 // TestCVE_2020_7758 and GHSA-8p9r-f949-699g (browserless): nothing but files that
 // tasks made comes out of /files, however it is asked for.
 func TestCVE_2020_7758(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	_, p := f.do(act{"open": f.page("x")}, act{"screenshot": "viewport"})
 	var made struct{ URL string }
@@ -88,6 +89,7 @@ func TestCVE_2020_7758(t *testing.T) {
 // TestBrowserlessShowsItsToken (the note of its version 2.51.0): no address gives
 // the token, or anything of the flags, away.
 func TestBrowserlessShowsItsToken(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	for _, path := range []string{"/", "/config", "/v1/config", "/debug/vars", "/debug/pprof/", "/env", "/json/version", "/json/list", "/metrics", "/healthz", "/readyz", "/v1/workers", "/v1/usage", "/v1/capacity", "/openapi.json", "/docs", "/admin", "/.env", "/data/key", "/token/list", "/account/list", "/secret/list"} {
 		for _, auth := range []string{"", "Authorization: Bearer " + f.token + "\r\n", "Authorization: Bearer wrong\r\n"} {
@@ -107,6 +109,7 @@ func TestBrowserlessShowsItsToken(t *testing.T) {
 // TestCVE_2022_28108 (Selenium): what a page of any site can send without being
 // asked is no request, and no request says how the browser is started.
 func TestCVE_2022_28108(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	task := `{"actions":[{"open":"` + f.target(1) + `"}]}`
 	send := func(headers, body string) (int, string) {
@@ -141,6 +144,7 @@ func TestCVE_2022_28108(t *testing.T) {
 
 // TestSeleniumGreed: nobody finds an open service by looking for one.
 func TestSeleniumGreed(t *testing.T) {
+	t.Parallel()
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		code, _, stderr := play(t, "", "serve", "--listen="+listen, "--data="+filepath.Join(t.TempDir(), "d"))
 		if code != exitUsage || !strings.Contains(stderr, "--tls-cert") {
@@ -160,6 +164,7 @@ func TestSeleniumGreed(t *testing.T) {
 // TestCVE_2025_9611 (playwright-mcp): a name that was made to stand for this
 // machine does not lead to the service.
 func TestCVE_2025_9611(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	get := func(host string) (int, string) {
 		return f.raw("GET /v1/workers HTTP/1.1\r\nHost: " + host + "\r\nAuthorization: Bearer " + f.token + "\r\nConnection: close\r\n\r\n")
@@ -180,6 +185,7 @@ func TestCVE_2025_9611(t *testing.T) {
 // TestCVE_2026_28462 (OpenClaw) and mcp-chrome #380: names that sites and clients
 // give to files are labels, and never a way.
 func TestCVE_2026_28462(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	before := tree(t, filepath.Dir(f.data))
 	for _, name := range []string{"../../../escaped", "..\\..\\escaped", "/tmp/escaped", "%2e%2e%2fescaped", "escaped/../..", "..", ".", "/"} {

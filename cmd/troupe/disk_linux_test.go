@@ -12,6 +12,7 @@ import (
 // TestFullDisk fills the disk of the data folder under a service that runs: each
 // request has a definite answer, and all is well again when there is space.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

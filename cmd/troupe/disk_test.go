@@ -21,6 +21,7 @@ func notices(t *testing.T, base string) string {
 // TestDamagedStore overwrites the list of tables: the service starts with an
 // empty store, keeps the damaged one, and says so until it is started again.
 func TestDamagedStore(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

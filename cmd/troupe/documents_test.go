@@ -23,6 +23,7 @@ const described = "http://127.0.0.1:8080"
 // FILE, TICKET and TICKET_ID are what the answers so far had last as taskId,
 // sessionId, workerId, url, ticket and its id.
 func TestEveryExampleOfTheDocuments(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {
 		t.Fatal(err)

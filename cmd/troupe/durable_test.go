@@ -73,6 +73,7 @@ func parsed(body string) (a of, err error) {
 
 // TestAsync starts a task, follows it while it runs, and polls its end.
 func TestAsync(t *testing.T) {
+	t.Parallel()
 	_, base, token, _ := loadService(t, 1)
 	_, got, err := post(base, token, `{"async":true,"queueTimeout":20000,"actions":[{"open":"http://demo.troupe.test/"},{"wait":500},{"getText":".name"}]}`)
 	if err != nil {

@@ -100,6 +100,7 @@ type answered struct {
 // TestLoad sends 200 tasks at concurrency 8 to 2 workers: all are answered, none
 // gets another's answer, and nothing is left after the stop.
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	c, base, token, folder := loadService(t, 2)
 	page, _ := numbered(t)
 	const tasks, clients = 200, 8
@@ -154,6 +155,7 @@ func TestLoad(t *testing.T) {
 // TestKills kills the browser under each of 20 tasks: each gets a definite
 // answer at once, and the worker is back every time.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	c, base, token, _ := loadService(t, 1)
 	page, shown := numbered(t)
 	slow := fmt.Sprintf(`{"queueTimeout":20000,"actions":[{"open":"%s/?n=1"},{"wait":20000}]}`, page)

@@ -70,6 +70,7 @@ func (d desk) until(name, state string) http.Worker {
 // TestOperator gives all commands: to a folder that holds nothing, to a service
 // that runs, to what it leaves behind, and to the next one.
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {
 		t.Fatal(err)

@@ -95,6 +95,7 @@ func TestPlansAreReadAgain(t *testing.T) {
 // TestDrainAndResume: the operator takes a service out and brings it back, and
 // no task suffers.
 func TestDrainAndResume(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 // service, at its most talkative, and are neither in what it prints and logs,
 // nor in anybody's arguments or environment, nor in any file of its own.
 func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {
 		t.Fatal(err)

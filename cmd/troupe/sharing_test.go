@@ -15,6 +15,7 @@ import (
 // browsers: no task sees what another has left, and after the end of a browser
 // both of its workers are back.
 func TestSharedBrowsers(t *testing.T) {
+	t.Parallel()
 	c, base, token, _ := loadService(t, 4, "--workers-per-browser=2")
 	page, shown := numbered(t)
 	data := c.Args[slices.IndexFunc(c.Args, func(a string) bool { return strings.HasPrefix(a, "--data=") })]

@@ -14,6 +14,7 @@ import (
 // secret. The next one plays on the same worker, on the same site, with whatever
 // identifiers it could have come by.
 func TestAnotherAccountGetsNothing(t *testing.T) {
+	t.Parallel()
 	f := newFortress(t)
 	code, other, stderr := play(t, "", "token", "create", "--account=mallory", "--plan=pro", "--data="+f.data)
 	if other = strings.TrimSpace(other); code != 0 {

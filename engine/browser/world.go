@@ -122,6 +122,21 @@ func (t *Tab) Look(ctx context.Context, fn string, arg any) (*Reply, error) {
 	return r, err
 }
 
+// Arrive is Call for what waits for a page to load. Where the page has asked to
+// leave by then, it goes along and asks the next one: a redirect by script may be
+// begun before the page script is there to see it.
+func (t *Tab) Arrive(ctx context.Context, fn string, arg any) (*Reply, error) {
+	for {
+		r, err := t.Call(ctx, fn, arg)
+		if err != nil || !t.asked.Swap(false) {
+			return r, err
+		}
+		if err := t.left(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
 func (t *Tab) run(ctx context.Context, expr string) (*Reply, error) {
 	for {
 		r := new(Reply)
