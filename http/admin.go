@@ -130,6 +130,7 @@ func Send[R any](socket string, o Order[R]) (result R, err error) {
 	}
 	client := &fasthttp.HostClient{
 		Addr: "troupe", Dial: func(string) (net.Conn, error) { return net.Dial("unix", socket) },
+		MaxIdleConnDuration: 50 * time.Millisecond, // a goroutine looks after connections as long as that
 	}
 	defer client.CloseIdleConnections()
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
