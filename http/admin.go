@@ -51,7 +51,7 @@ func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
 	a.server = &fasthttp.Server{
 		Handler: a.handle, Logger: printer{log}, NoDefaultServerHeader: true,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: 64 << 10,
-		CloseOnShutdown: true,
+		CloseOnShutdown: true, MaxIdleWorkerDuration: time.Second, // what a closed server leaves runs as long as that
 	}
 	go func() {
 		if err := a.server.Serve(ln); err != nil {
