@@ -121,12 +121,13 @@ func New(cfg Config) (*Server, error) {
 		Logger:       printer{cfg.Log},
 		// Connections over the limit are turned away by our own listener: it
 		// does so without a TLS handshake inside the accept loop.
-		Concurrency:        cfg.MaxConns + 1,
-		ReadBufferSize:     cfg.MaxHeader,
-		ReadTimeout:        cfg.RequestTimeout,
-		IdleTimeout:        cfg.IdleTimeout,
-		WriteTimeout:       cfg.WriteTimeout, // counts from the end of the handler: a long task is not cut
-		MaxRequestBodySize: maxRequest,
+		Concurrency:           cfg.MaxConns + 1,
+		ReadBufferSize:        cfg.MaxHeader,
+		ReadTimeout:           cfg.RequestTimeout,
+		IdleTimeout:           cfg.IdleTimeout,
+		MaxIdleWorkerDuration: 2 * time.Second,  // goroutines without a connection; what a closed server leaves runs as long as that
+		WriteTimeout:          cfg.WriteTimeout, // counts from the end of the handler: a long task is not cut
+		MaxRequestBodySize:    maxRequest,
 		// Bodies are read by the handlers, after the token was checked.
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true,
