@@ -19,6 +19,10 @@ const (
 	codeWrongHost engine.Code = "wrong_host"
 	// codeForeignOrigin: a page of another site has sent the request.
 	codeForeignOrigin engine.Code = "foreign_origin"
+	// codeOperatorOnly: the account's tokens may give no orders.
+	codeOperatorOnly engine.Code = "operator_only"
+	// codeOrderRefused: an order of the operator was not carried out.
+	codeOrderRefused engine.Code = "order_refused"
 )
 
 // CodeInfo is one row of the table of codes.
@@ -44,6 +48,7 @@ var codes = []CodeInfo{
 	{engine.CodeForeignWorker, 403, false, 0, "The worker does not belong to the account"},
 	{engine.CodeSessionLimit, 403, false, 0, "The account holds as many sessions as it may"},
 	{codeForeignOrigin, 403, false, 0, "The Origin is not allowed: the operator names the origins of web pages that may send requests with --allow-origin"},
+	{codeOperatorOnly, 403, false, 0, "This wants a token of an operator's account"},
 	{engine.CodeNoWorkerAvailable, 404, true, time.Second, "No workers available"},
 	{engine.CodeTaskNotFound, 404, false, 0, "There is no such task"},
 	{engine.CodeNotFound, 404, false, 0, "There is nothing here"},
@@ -54,6 +59,7 @@ var codes = []CodeInfo{
 	{engine.CodeWorkerOffline, 409, true, 2 * time.Second, "Worker offline"},
 	{engine.CodeSessionMismatch, 409, false, 0, "Session mismatch"},
 	{engine.CodeIdempotencyMismatch, 409, false, 0, "The Idempotency-Key was used with another request"},
+	{codeOrderRefused, 409, false, 0, "The operator's order was not carried out"},
 	{engine.CodePayloadTooLarge, 413, false, 0, "The request is too large"},
 	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
 	{codeRangeNotSatisfiable, 416, false, 0, "The Range lies outside the file"},

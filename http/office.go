@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,8 @@ type Office struct {
 	Secrets  *persistence.Secrets
 	Staff    Staff
 	Edge     *Server // nil: no service runs
+
+	remote bool // the orders come over HTTP
 }
 
 // Staff is what the orders need of the actors: [actors.Node] is one, and while
@@ -61,12 +64,17 @@ func aboutOf(order any) string {
 	return ""
 }
 
+// errUnread says that an order is not what its path says that it is.
+var errUnread = errors.New("the command could not be read: is the service of the same version?")
+
 // accept makes an order known to the private socket.
 func accept[R any, O Order[R]](order O) {
 	desks[order.path()] = func(ctx context.Context, o *Office, body []byte) (json.RawMessage, string, error) {
 		var order O
-		if json.Unmarshal(body, &order) != nil {
-			return nil, "", errors.New("the command could not be read: is the service of the same version?")
+		read := json.NewDecoder(bytes.NewReader(body))
+		read.DisallowUnknownFields() // what is not understood must not be left out
+		if read.Decode(&order) != nil {
+			return nil, "", errUnread
 		}
 		ctx, cancel := context.WithTimeout(ctx, within(order))
 		defer cancel()
@@ -80,24 +88,28 @@ func accept[R any, O Order[R]](order O) {
 }
 
 func init() {
-	accept(CreateToken{})
-	accept(ListTokens{})
-	accept(RevokeToken{})
-	accept(ListAccounts{})
-	accept(CreateAccount{})
-	accept(SetPlan{})
-	accept(DeleteAccount{})
+	// These are for the private socket only: an operator's token that was stolen
+	// must make no others of its kind, nor touch what accounts have entrusted.
+	accept(CreateOperator{})
 	accept(SetSecret{})
 	accept(ListSecrets{})
-	accept(DrainService{})
-	accept(ResumeService{})
-	accept(CountService{})
 	accept(RemoveSecret{})
-	accept(ListWorkers{})
-	accept(AddWorker{})
-	accept(DrainWorker{})
-	accept(ResumeWorker{})
-	accept(RemoveWorker{})
+
+	acceptRemote(ListAccounts{}, "listAccounts", "List the accounts")
+	acceptRemote(CreateAccount{}, "createAccount", "Create an account")
+	acceptRemote(SetPlan{}, "setPlan", "Change the plan of an account")
+	acceptRemote(DeleteAccount{}, "deleteAccount", "Delete an account with everything that it has")
+	acceptRemote(ListTokens{}, "listTokens", "List tokens by their ids")
+	acceptRemote(CreateToken{}, "createToken", "Make a token for an account. It is shown only now")
+	acceptRemote(RevokeToken{}, "revokeToken", "Make a token worthless")
+	acceptRemote(ListWorkers{}, "surveyWorkers", "List all workers")
+	acceptRemote(AddWorker{}, "addWorker", "Add a worker")
+	acceptRemote(DrainWorker{}, "drainWorker", "Let a worker take no more tasks")
+	acceptRemote(ResumeWorker{}, "resumeWorker", "Let a drained worker take tasks again")
+	acceptRemote(RemoveWorker{}, "removeWorker", "Remove a worker that was added")
+	acceptRemote(CountService{}, "countService", "Count what the workers do")
+	acceptRemote(DrainService{}, "drainService", "Let the service take no more tasks")
+	acceptRemote(ResumeService{}, "resumeService", "Let it take tasks again")
 }
 
 // account finds the account that an order names: by its name, or by its

@@ -13,15 +13,16 @@ import (
 
 // Account is an account as the operator sees it.
 type Account struct {
-	Name    string    `json:"name"`
-	ID      string    `json:"id"`
-	Plan    string    `json:"plan"`
-	Tokens  int       `json:"tokens"`
-	Created time.Time `json:"created"`
+	Name     string    `json:"name"`
+	ID       string    `json:"id"`
+	Plan     string    `json:"plan"`
+	Tokens   int       `json:"tokens"`
+	Created  time.Time `json:"created"`
+	Operator bool      `json:"operator,omitempty"` // its tokens may give orders over HTTP
 }
 
 func accountOf(a persistence.Account, tokens int) Account {
-	return Account{Name: a.Name, ID: a.ID, Plan: a.Plan, Tokens: tokens, Created: a.Created}
+	return Account{Name: a.Name, ID: a.ID, Plan: a.Plan, Tokens: tokens, Created: a.Created, Operator: a.Operator}
 }
 
 // ListAccounts lists all accounts by name.
@@ -61,17 +62,33 @@ func (c CreateAccount) about() string { return c.Name }
 
 // Do is part of [Order].
 func (c CreateAccount) Do(ctx context.Context, o *Office) (Account, error) {
+	return c.with(ctx, o, o.Accounts.Create)
+}
+
+// with makes the account in one way or another.
+func (c CreateAccount) with(ctx context.Context, o *Office, create func(_ context.Context, name, plan string) (persistence.Account, error)) (Account, error) {
 	if _, err := engine.ParsePlan(c.Plan); err != nil {
 		return Account{}, err
 	}
 	if a, err := o.Accounts.ByName(ctx, c.Name); err == nil {
 		return Account{}, fmt.Errorf("there is an account %q already, with the plan %s", c.Name, a.Plan)
 	}
-	a, err := o.Accounts.Create(ctx, c.Name, c.Plan)
+	a, err := create(ctx, c.Name, c.Plan)
 	if err != nil {
 		return Account{}, err
 	}
 	return accountOf(a, 0), nil
+}
+
+// CreateOperator makes an account whose tokens may give orders over HTTP. It has
+// no token yet.
+type CreateOperator struct{ CreateAccount }
+
+func (CreateOperator) path() string { return "/account/create-operator" }
+
+// Do is part of [Order].
+func (c CreateOperator) Do(ctx context.Context, o *Office) (Account, error) {
+	return c.with(ctx, o, o.Accounts.CreateOperator)
 }
 
 // SetPlan changes the plan of an account, from its next request on.

@@ -48,6 +48,9 @@ func (c CreateToken) Do(ctx context.Context, o *Office) (TokenMade, error) {
 	case err == nil && c.Plan != "" && account.Plan != c.Plan:
 		err = fmt.Errorf("account %q has the plan %s, not %s: leave the plan out to make a token for it", c.Account, account.Plan, c.Plan)
 	}
+	if err == nil && account.Operator && o.remote {
+		err = fmt.Errorf("account %q is the operator's: its tokens are made on the machine itself, with troupe token create", c.Account)
+	}
 	if err != nil {
 		return TokenMade{}, err
 	}

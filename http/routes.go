@@ -55,6 +55,9 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	if id, ok := strings.CutPrefix(path, ticketsPath+"/"); ok {
 		return only("DELETE", s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal { return s.revokeTicket(ctx, a, id) }))
 	}
+	if order, ok := strings.CutPrefix(path, operatorPath); ok {
+		return only("POST", s.ordered("/"+order))
+	}
 	if id, ok := strings.CutPrefix(path, filesPath); ok {
 		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.file(ctx, id) })
 	}

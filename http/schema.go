@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"time"
 
 	"troupe/actors"
 	"troupe/engine"
@@ -87,6 +88,8 @@ func (r *reflector) plain(t reflect.Type) any {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return fields{} // any JSON
+	case t == reflect.TypeFor[time.Time]():
+		return fields{"type": "string", "format": "date-time"}
 	case t.Kind() == reflect.Pointer:
 		return r.schema(t.Elem())
 	}

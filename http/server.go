@@ -54,6 +54,9 @@ type Config struct {
 	Observe func(Asked) (trace string, answered func(Told))
 	// Refused, when set, hears the code of each answer that is a refusal.
 	Refused func(engine.Code)
+	// Office, when set, carries out the orders that come over HTTP with a
+	// token of an operator's account. New puts the server into it.
+	Office *Office
 
 	// Hosts are the names under which the service answers, LocalHosts for those
 	// of the machine itself; nil: any.
@@ -112,6 +115,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets()}
 	s.limits.Store(&cfg.Limits)
+	if cfg.Office != nil {
+		cfg.Office.Edge = s
+	}
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{

@@ -46,6 +46,8 @@ type used struct {
 	Remaining *int64     `json:"remainingToday"` // null: no limit
 	Reset     string     `json:"resetAt"`
 	Held      int        `json:"reservedWorkers"`
+	Account   string     `json:"account"`
+	Operator  bool       `json:"operator,omitempty"` // it may give orders
 }
 
 type planLimits struct {
@@ -78,7 +80,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *r
 	}
 	l := (*s.limits.Load())[engine.Plan(account.Plan)]
 	a := used{
-		Success: true, Plan: account.Plan, Used: today, Held: held,
+		Success: true, Plan: account.Plan, Used: today, Held: held, Account: account.Name, Operator: account.Operator,
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
 		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved},
 	}

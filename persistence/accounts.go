@@ -38,10 +38,20 @@ func NewAccounts(store Store) *Accounts {
 // Create makes an account. Its identifier is the name and something random:
 // a later account of the same name is not taken for this one.
 func (a *Accounts) Create(ctx context.Context, name, plan string) (Account, error) {
+	return a.create(ctx, Account{Name: name, Plan: plan})
+}
+
+// CreateOperator makes an account for whoever operates the service.
+func (a *Accounts) CreateOperator(ctx context.Context, name, plan string) (Account, error) {
+	return a.create(ctx, Account{Name: name, Plan: plan, Operator: true})
+}
+
+func (a *Accounts) create(ctx context.Context, acc Account) (Account, error) {
+	name := acc.Name
 	if !validName.MatchString(name) {
 		return Account{}, fmt.Errorf("the name %q is not 1 to 64 of letters, digits and . _ @ + -, beginning with a letter or a digit", name)
 	}
-	acc := Account{ID: name + "~" + randomText(5), Name: name, Plan: plan, Created: time.Now().UTC()}
+	acc.ID, acc.Created = name+"~"+randomText(5), time.Now().UTC()
 	var none uint64
 	err := a.put(ctx, acc, &none)
 	if errors.Is(err, ErrConflict) {

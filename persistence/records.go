@@ -8,6 +8,8 @@ type Account struct {
 	Name    string    `json:"name"`
 	Plan    string    `json:"plan"`
 	Created time.Time `json:"created"`
+	// Operator says that its tokens may give the operator's orders over HTTP.
+	Operator bool `json:"operator,omitempty"`
 	// Removed is when it was deleted. Until what it has elsewhere is removed too,
 	// the record stays, and no method but [Accounts.Removed] shows it.
 	Removed time.Time `json:"removed,omitzero"`

@@ -25,6 +25,9 @@ func (c *accountList) Run(w *world) error {
 	return c.print(w, all, func(out io.Writer) {
 		rows := [][]string{{"NAME", "PLAN", "TOKENS", "CREATED"}}
 		for _, a := range all {
+			if a.Operator {
+				a.Plan += ", operator"
+			}
 			rows = append(rows, []string{a.Name, a.Plan, strconv.Itoa(a.Tokens), minute(a.Created)})
 		}
 		table(out, rows)
@@ -33,14 +36,24 @@ func (c *accountList) Run(w *world) error {
 
 type accountCreate struct {
 	operator
-	Name string `arg:"" help:"Name of the account."`
-	Plan string `required:"" placeholder:"PLAN" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
+	Name   string `arg:"" help:"Name of the account."`
+	Plan   string `required:"" placeholder:"PLAN" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
+	Orders bool   `name:"operator" help:"Let its tokens give orders over HTTP: accounts, tokens, workers, drain. The web page is then a console for the operator."`
 }
 
 func (c *accountCreate) Run(w *world) error {
-	return one(w, c.operator, true, "create an account", http.CreateAccount{Name: c.Name, Plan: c.Plan}, func(a http.Account, _ bool) string {
-		return fmt.Sprintf("The account %q was created with the plan %s.", a.Name, a.Plan)
-	})
+	account := http.CreateAccount{Name: c.Name, Plan: c.Plan}
+	say := func(a http.Account, _ bool) string {
+		of := ""
+		if a.Operator {
+			of = "; its tokens may give the operator's orders"
+		}
+		return fmt.Sprintf("The account %q was created with the plan %s%s.", a.Name, a.Plan, of)
+	}
+	if c.Orders {
+		return one(w, c.operator, true, "create an account", http.CreateOperator{CreateAccount: account}, say)
+	}
+	return one(w, c.operator, true, "create an account", account, say)
 }
 
 type accountSetPlan struct {

@@ -209,7 +209,7 @@ func (s *service) start(addr net.Addr) (err error) {
 		Company: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
-		Observe: s.observe, Refused: s.metrics.Refused,
+		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(),
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,92 @@
+package http
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// operatorPath is where the operator gives orders, each at its own path below.
+const operatorPath = "/v1/operator/"
+
+// remote are the orders that may come over HTTP, with the fields they take.
+var remote = map[string][]string{}
+
+// orderDone is the answer to an order that was carried out.
+type orderDone[R any] struct {
+	Success bool `json:"success"`
+	Result  R    `json:"result"`
+}
+
+// acceptRemote makes an order known to the private socket, and to whoever has
+// a token of an operator's account.
+func acceptRemote[R any, O Order[R]](order O, id, summary string) {
+	accept[R](order)
+	schema := new(reflector).plain(reflect.TypeOf(order)).(fields)
+	schema["additionalProperties"] = false
+	names := make([]string, 0, len(schema["properties"].(fields)))
+	for name := range schema["properties"].(fields) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	remote[order.path()] = names
+	body, err := json.Marshal(schema)
+	if err != nil {
+		panic(err)
+	}
+	operations = append(operations, operation{
+		method: "post", path: strings.TrimSuffix(operatorPath, "/") + order.path(), id: id, tag: "Operator",
+		summary: summary, doc: "Wants a token of an operator's account.", body: string(body),
+		answers: []reply{{200, "It was carried out.", "", []any{orderDone[R]{}}}},
+		codes:   append([]engine.Code{codeOperatorOnly, engine.CodeNotFound, codeOrderRefused}, bodyCodes...),
+	})
+}
+
+// ordered carries out an order of the operator.
+func (s *Server) ordered(path string) handler {
+	if s.cfg.Office == nil {
+		return func(*fasthttp.RequestCtx) *refusal {
+			return refuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
+		}
+	}
+	office := *s.cfg.Office
+	office.remote = true
+	return s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal {
+		takes, known := remote[path]
+		switch {
+		case !known:
+			return refuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
+		case !a.Operator:
+			return refuse(codeOperatorOnly)
+		}
+		b, no := s.readBody(ctx, "")
+		defer b.remove()
+		if no != nil {
+			return no
+		}
+		result, about, err := desks[path](s.base, &office, b.payload)
+		said := s.cfg.Log.Info()
+		if err == nil && strings.HasSuffix(path, "/list") {
+			said = s.cfg.Log.Debug()
+		}
+		said.Str("order", path).Str("about", about).Str("account", a.Name).Str("request", requestID(ctx)).AnErr("refused", err).
+			Msg("the operator gave an order")
+		switch {
+		case errors.Is(err, errUnread) && len(takes) == 0:
+			return refuseInvalid(engine.Fault{Message: "The body is not an order: want {}"})
+		case errors.Is(err, errUnread):
+			return refuseInvalid(engine.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+		case err != nil:
+			return refuseText(codeOrderRefused, err.Error())
+		}
+		sendJSON(ctx, fasthttp.StatusOK, orderDone[json.RawMessage]{true, result})
+		return nil
+	})
+}

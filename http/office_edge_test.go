@@ -1,0 +1,99 @@
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"troupe/actors"
+	"troupe/http"
+	"troupe/testkit"
+)
+
+// TestOrdersOverHTTP: a token of an operator's account gives orders, and no
+// other does; what is documented is what is answered.
+func TestOrdersOverHTTP(t *testing.T) {
+	path, k, accounts := office(t, testkit.Options{Workers: 1})
+	e := open(t, k.Node, func(c *http.Config) {
+		c.Door, c.Office = accounts, &http.Office{Accounts: accounts, Staff: k.Node}
+	})
+	wants(t, path, "", http.CreateOperator{CreateAccount: http.CreateAccount{Name: "ops", Plan: "pro"}})
+	ops := wants(t, path, "", http.CreateToken{Account: "ops"}).Token
+	ada := wants(t, path, "", http.CreateToken{Account: "ada", Plan: "free"}).Token
+
+	for _, tc := range []struct {
+		name, token, order, body string
+		status                   int
+		says                     string
+	}{
+		{"no token", "", "worker/list", `{}`, 401, "is missing"},
+		{"a token that nobody has", "troupe_x", "worker/list", `{}`, 401, "not valid"},
+		{"a token of another account", ada, "worker/list", `{}`, 403, "operator_only"},
+		{"what is not there", ops, "worker/dance", `{}`, 404, "no such order"},
+		{"no body", ops, "worker/list", ``, 400, `want {}`},
+		{"no object", ops, "worker/drain", `[]`, 400, "want an object with worker"},
+		{"a field too much", ops, "worker/drain", `{"worker":"worker-1","now":true}`, 400, "want an object with worker"},
+		{"no such worker", ops, "worker/drain", `{"worker":"nobody"}`, 409, `no worker \"nobody\"`},
+		{"no such plan", ops, "account/create", `{"name":"eve","plan":"gold"}`, 409, `plan \"gold\" is unknown`},
+		{"secrets are no matter for HTTP", ops, "secret/list", `{"account":"ada"}`, 404, "no such order"},
+		{"nor are other operators", ops, "account/create-operator", `{"name":"eve","plan":"pro"}`, 404, "no such order"},
+		{"nor their tokens", ops, "token/create", `{"account":"ops"}`, 409, "on the machine itself"},
+		{"accounts", ops, "account/list", `{}`, 200, `"operator":true`},
+		{"a token", ops, "token/create", `{"account":"bob","plan":"basic"}`, 200, `"token":"troupe_`},
+		{"tokens", ops, "token/list", `{}`, 200, `"account":"bob"`},
+		{"the count", ops, "capacity/list", `{}`, 200, `"draining":false`},
+	} {
+		status, body := call(t, e, "POST", "/v1/operator/"+tc.order, tc.token, tc.body)
+		documented(t, "POST", "/v1/operator/"+tc.order, status, "application/json", []byte(body))
+		if status != tc.status || !strings.Contains(body, tc.says) {
+			t.Errorf("%s: %d %s", tc.name, status, body)
+		}
+	}
+
+	drained := func() bool {
+		found, err := k.Node.Survey(context.Background(), &actors.SurveyWorkers{})
+		return err == nil && found.Workers[0].Draining
+	}
+	for _, order := range []string{"drain", "resume"} {
+		status, body := call(t, e, "POST", "/v1/operator/worker/"+order, ops, `{"worker":"worker-1"}`)
+		documented(t, "POST", "/v1/operator/worker/"+order, status, "application/json", []byte(body))
+		if status != 200 || drained() != (order == "drain") {
+			t.Errorf("%s: %d %s", order, status, body)
+		}
+	}
+
+	// The whole service, and it says so to everybody.
+	if status, body := call(t, e, "POST", "/v1/operator/drain", ops, `{}`); status != 200 || !strings.Contains(body, `"draining":true`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := call(t, e, "POST", "/v1/", ada, `{"actions":[{"wait":1}]}`); status != 503 {
+		t.Errorf("a drained service answers %d to a task", status)
+	}
+	if status, body := call(t, e, "POST", "/v1/operator/resume", ops, `{}`); status != 200 || !strings.Contains(body, `"draining":false`) {
+		t.Errorf("%d %s", status, body)
+	}
+
+	// A token that was revoked gives no more orders.
+	var made struct{ Result []http.Token }
+	_, body := call(t, e, "POST", "/v1/operator/token/list", ops, `{"account":"ops"}`)
+	if err := json.Unmarshal([]byte(body), &made); err != nil || len(made.Result) != 1 {
+		t.Fatalf("%s: %v", body, err)
+	}
+	if status, body := call(t, e, "POST", "/v1/operator/token/revoke", ops, `{"id":"`+made.Result[0].ID+`"}`); status != 200 {
+		t.Errorf("%d %s", status, body)
+	}
+	eventually(t, "the token is worth nothing", func() bool {
+		status, _ := call(t, e, "POST", "/v1/operator/worker/list", ops, `{}`)
+		return status == 401
+	})
+}
+
+// TestNoOrdersWithoutAnOffice: an edge that was given no office carries nothing
+// out, whoever asks.
+func TestNoOrdersWithoutAnOffice(t *testing.T) {
+	e := open(t, &company{})
+	if status, body := call(t, e, "POST", "/v1/operator/drain", "good", `{}`); status != 404 || !strings.Contains(body, "takes no orders") {
+		t.Errorf("%d %s", status, body)
+	}
+}
