@@ -63,6 +63,7 @@ var house = []floor{
 // drivers may be imported by one package of the house only.
 var drivers = map[string]string{
 	"github.com/chromedp/": "engine/browser",
+	"github.com/nats-io/":  "cluster",
 	"github.com/valyala/":  "http",
 }
 

@@ -41,7 +41,7 @@ type Badger struct {
 	lock        *os.File
 	log         zerolog.Logger
 	quarantined string
-	hub         hub
+	hub         Hub
 
 	mu       sync.RWMutex // held for reading while db or a channel is used
 	closed   bool
@@ -150,7 +150,7 @@ func (b *Badger) List(ctx context.Context, prefix string) ([]Record, error) {
 
 // Watch implements [Store].
 func (b *Badger) Watch(ctx context.Context, prefix string) (<-chan Event, error) {
-	return b.hub.watch(ctx, prefix)
+	return b.hub.Watch(ctx, prefix)
 }
 
 // Put implements [Store].
@@ -197,7 +197,7 @@ func (b *Badger) Close() error {
 	<-b.wrote
 	close(b.unsynced)
 	<-b.synced
-	b.hub.close()
+	b.hub.Close()
 	err := b.db.Close()
 	return errors.Join(err, b.lock.Close())
 }

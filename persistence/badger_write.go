@@ -235,7 +235,7 @@ func (b *Badger) finish(t *batch) {
 			return
 		}
 		b.dirty.Store(true) // before any answer, so that a sync covers it
-		b.hub.publish(t.events)
+		b.hub.Publish(t.events)
 	}
 	for _, d := range t.due {
 		b.due.add(d)

@@ -48,11 +48,11 @@ type verdict struct {
 }
 
 func putting(w Write) (change, error) {
-	if err := checkKey(w.Key); err != nil {
+	if err := CheckKey(w.Key); err != nil {
 		return change{}, err
 	}
-	if len(w.Value) > MaxValue {
-		return change{}, fmt.Errorf("write %d bytes to %q: %w", len(w.Value), w.Key, ErrTooLarge)
+	if err := CheckValue(w.Key, w.Value); err != nil {
+		return change{}, err
 	}
 	c := change{kind: put, key: w.Key, value: append([]byte(nil), w.Value...), expires: stamp(w.Expires), durable: w.Durable}
 	if w.If != nil {
@@ -72,12 +72,21 @@ func removing(key string, revision *uint64, durable bool) change {
 }
 
 func adding(key string, delta, limit int64, expires time.Time) (change, error) {
-	return change{kind: add, key: key, delta: delta, limit: limit, expires: stamp(expires)}, checkKey(key)
+	return change{kind: add, key: key, delta: delta, limit: limit, expires: stamp(expires)}, CheckKey(key)
 }
 
-func checkKey(key string) error {
+// CheckKey reports a key that no store keeps.
+func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKey {
 		return fmt.Errorf("use a key of %d bytes: %w", len(key), ErrTooLarge)
+	}
+	return nil
+}
+
+// CheckValue reports a value that no store keeps.
+func CheckValue(key string, value []byte) error {
+	if len(value) > MaxValue {
+		return fmt.Errorf("write %d bytes to %q: %w", len(value), key, ErrTooLarge)
 	}
 	return nil
 }
@@ -115,25 +124,46 @@ func (c *change) allowed(cur *current) bool {
 
 // sum decides an addition.
 func (c *change) sum(cur *current) verdict {
-	var total int64
+	var old []byte
 	if cur != nil {
+		old = cur.value
+	}
+	t, err := Sum(c.key, old, c.delta, c.limit)
+	if err != nil || !t.Changes {
+		return verdict{err: err, total: t.Total, ok: t.OK}
+	}
+	return verdict{set: true, value: strconv.AppendInt(nil, t.Total, 10), expires: c.expires, total: t.Total, ok: true}
+}
+
+// Total is what an addition to a counter comes to.
+type Total struct {
+	Total   int64
+	OK      bool // it keeps to the limit
+	Changes bool // the counter has to be written
+}
+
+// Sum decides an addition for every store, by the rules of [Store]: value is
+// what the counter's record holds, nil where there is none.
+func Sum(key string, value []byte, delta, limit int64) (Total, error) {
+	var total int64
+	if value != nil {
 		var err error
-		if total, err = strconv.ParseInt(string(cur.value), 10, 64); err != nil {
-			return verdict{err: fmt.Errorf("add to %q, which is no counter: %w", c.key, err)}
+		if total, err = strconv.ParseInt(string(value), 10, 64); err != nil {
+			return Total{}, fmt.Errorf("add to %q, which is no counter: %w", key, err)
 		}
 	}
-	if c.delta == 0 {
-		return verdict{total: total, ok: c.limit <= 0 || total <= c.limit}
+	if delta == 0 {
+		return Total{Total: total, OK: limit <= 0 || total <= limit}, nil
 	}
-	next := total + c.delta
-	if c.delta > 0 && next < total {
+	next := total + delta
+	if delta > 0 && next < total {
 		next = math.MaxInt64
 	}
 	next = max(next, 0)
-	if c.limit > 0 && next > c.limit {
-		return verdict{total: total}
+	if limit > 0 && next > limit {
+		return Total{Total: total}, nil
 	}
-	return verdict{set: true, value: strconv.AppendInt(nil, next, 10), expires: c.expires, total: next, ok: true}
+	return Total{Total: next, OK: true, Changes: true}, nil
 }
 
 // stamp gives a time as nanoseconds since the epoch, zero for never.

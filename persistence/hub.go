@@ -10,9 +10,9 @@ import (
 // watchBuffer is how many events a watcher may be behind.
 const watchBuffer = 1024
 
-// hub hands events to watchers. It never waits for one: a watcher whose buffer
-// is full is closed.
-type hub struct {
+// Hub hands events to watchers, for every store. It never waits for one: a
+// watcher whose buffer is full is closed. The zero value is ready.
+type Hub struct {
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
 	closed   bool
@@ -24,7 +24,8 @@ type watcher struct {
 	forget func() bool // ends waiting for the watcher's context
 }
 
-func (h *hub) watch(ctx context.Context, prefix string) (<-chan Event, error) {
+// Watch tells of the events that are published from now on, until ctx ends.
+func (h *Hub) Watch(ctx context.Context, prefix string) (<-chan Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -46,9 +47,9 @@ func (h *hub) watch(ctx context.Context, prefix string) (<-chan Event, error) {
 	return w.events, nil
 }
 
-// publish hands out events in their order. Events reach a watcher in the order
+// Publish hands out events in their order. Events reach a watcher in the order
 // of the calls, so only one goroutine at a time may call it.
-func (h *hub) publish(events []Event) {
+func (h *Hub) Publish(events []Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
@@ -69,7 +70,7 @@ func (h *hub) publish(events []Event) {
 }
 
 // drop ends a watcher. The caller holds the lock.
-func (h *hub) drop(w *watcher) {
+func (h *Hub) drop(w *watcher) {
 	if _, there := h.watchers[w]; there {
 		delete(h.watchers, w)
 		w.forget()
@@ -77,12 +78,19 @@ func (h *hub) drop(w *watcher) {
 	}
 }
 
-// close ends every watcher, and all later ones.
-func (h *hub) close() {
+// Lose ends every watcher: there are events that cannot be told.
+func (h *Hub) Lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.closed = true
 	for w := range h.watchers {
 		h.drop(w)
 	}
+}
+
+// Close ends every watcher, and all later ones.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.Lose()
 }

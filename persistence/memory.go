@@ -16,7 +16,7 @@ type memory struct {
 	mu       sync.Mutex
 	records  map[string]current
 	revision uint64
-	hub      hub
+	hub      Hub
 	closed   bool
 	wake     *time.Timer // removes what has expired
 	wakes    int64       // the stamp that wake is set to; zero: not set
@@ -86,7 +86,7 @@ func (m *memory) Add(ctx context.Context, key string, delta, limit int64, expire
 }
 
 func (m *memory) Watch(ctx context.Context, prefix string) (<-chan Event, error) {
-	return m.hub.watch(ctx, prefix)
+	return m.hub.Watch(ctx, prefix)
 }
 
 func (m *memory) Sync(ctx context.Context) error {
@@ -104,7 +104,7 @@ func (m *memory) Close() error {
 	if m.wake != nil {
 		m.wake.Stop()
 	}
-	m.hub.close()
+	m.hub.Close()
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (m *memory) change(ctx context.Context, c change) (verdict, uint64, error) 
 		m.revision++
 		r := current{value: v.value, revision: m.revision, expires: v.expires}
 		m.records[c.key] = r
-		m.hub.publish([]Event{{Record: r.record(c.key)}})
+		m.hub.Publish([]Event{{Record: r.record(c.key)}})
 		m.rouse(r.expires)
 	case v.drop:
 		m.drop(c.key)
@@ -158,7 +158,7 @@ func (m *memory) lapse(key string, now time.Time) {
 func (m *memory) drop(key string) {
 	delete(m.records, key)
 	m.revision++
-	m.hub.publish([]Event{{Record: Record{Key: key, Revision: m.revision}, Deleted: true}})
+	m.hub.Publish([]Event{{Record: Record{Key: key, Revision: m.revision}, Deleted: true}})
 }
 
 // rouse sees to it that what expires at the stamp is removed then.

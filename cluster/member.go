@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Bounds of what nodes say to each other.
+const (
+	// MaxMessage is the largest message between nodes. What is larger goes in
+	// parts, or by the files.
+	MaxMessage = 16 << 20
+
+	startTimeout = 20 * time.Second
+	// A connection that does not answer two of these in a row is closed, so a
+	// node that is frozen or cut off is known to be within a second and a half.
+	routePing   = 500 * time.Millisecond
+	routeMisses = 2
+	// The longest key of a record, each byte of it escaped, and what stands
+	// around it.
+	longestSubject = 16 << 10
+)
+
+// Member is this node's place in the cluster.
+type Member struct {
+	cfg    Config
+	server *server.Server
+	conn   *nats.Conn
+	close  sync.Once
+}
+
+// Join starts this node's engine and returns when it listens. Whether the
+// others are there is another question: see [Member.Ready]. The very first
+// start of a cluster needs all nodes; later ones a majority.
+func Join(ctx context.Context, cfg Config) (*Member, error) {
+	cfg.Peers = slices.Clone(cfg.Peers)
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	o, err := cfg.options()
+	if err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the engine between nodes: %w", err)
+	}
+	s.SetLoggerV2(engineLog{cfg.Log}, cfg.Log.GetLevel() <= 0, false, false)
+	s.Start()
+	m := &Member{cfg: cfg, server: s}
+	if len(cfg.Peers) > 0 {
+		// The engine begins with its routes when it has a port for clients,
+		// which it is to have none of. This is the signal that it waits for.
+		ready := make(chan struct{})
+		close(ready)
+		s.StartRouting(ready)
+	}
+	if !s.ReadyForConnections(min(startTimeout, left(ctx))) {
+		m.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("listen for other nodes on %s: the engine is not ready; is the address another's?", cfg.Listen)
+	}
+	// In the process itself: it ends only where this process falls behind with
+	// what it is sent, and comes back then.
+	m.conn, err = nats.Connect("", nats.InProcessServer(s), nats.Name(cfg.Name),
+		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	if err != nil {
+		m.Close()
+		return nil, fmt.Errorf("connect to the engine between nodes: %w", err)
+	}
+	return m, nil
+}
+
+// options are those of the engine.
+func (c *Config) options() (*server.Options, error) {
+	o := &server.Options{
+		ServerName:             c.Name,
+		DontListen:             true, // clients are in this process
+		NoSigs:                 true,
+		JetStream:              true,
+		StoreDir:               c.Dir,
+		JetStreamMaxMemory:     64 << 20,
+		JetStreamMaxStore:      1 << 40, // the disk is the bound
+		SyncAlways:             !c.Unsynced,
+		DisableJetStreamBanner: true,
+		MaxPayload:             MaxMessage,
+		MaxPending:             8 * MaxMessage,
+		MaxControlLine:         longestSubject,
+	}
+	if len(c.Peers) == 0 {
+		return o, nil
+	}
+	secure, err := c.transport()
+	if err != nil {
+		return nil, err
+	}
+	password, err := c.password()
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := splitAddress(c.Listen)
+	o.Cluster = server.ClusterOpts{
+		Name: "troupe", Host: host, Port: port,
+		Username: "node", Password: password, AuthTimeout: 5,
+		TLSConfig: secure, TLSTimeout: 5,
+		PingInterval: routePing, MaxPingsOut: routeMisses,
+	}
+	for _, peer := range c.Peers {
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: peer, User: url.UserPassword("node", password)})
+	}
+	return o, nil
+}
+
+// left is how much time a context leaves.
+func left(ctx context.Context) time.Duration {
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		return time.Hour
+	}
+	return max(time.Until(end), 0)
+}
+
+// Name is the node's own.
+func (m *Member) Name() string { return m.cfg.Name }
+
+// Conn is the connection that messages between nodes go by. It ends with the
+// member.
+func (m *Member) Conn() *nats.Conn { return m.conn }
+
+// Size is how many nodes the cluster is to have.
+func (m *Member) Size() int { return max(len(m.cfg.Peers), 1) }
+
+// Close leaves the cluster. Others notice at once.
+func (m *Member) Close() error {
+	m.close.Do(func() {
+		if m.conn != nil {
+			m.conn.Close()
+		}
+		m.server.Shutdown()
+		m.server.WaitForShutdown()
+	})
+	return nil
+}

@@ -1,0 +1,92 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/cluster"
+)
+
+// secret is what the nodes of tests share.
+var secret = []byte("0123456789abcdefghijklmnopqrstuvwxyz of tests")
+
+var quiet = func() zerolog.Logger {
+	if os.Getenv("TROUPE_TEST_LOG") == "" {
+		return zerolog.Nop()
+	}
+	return zerolog.New(zerolog.ConsoleWriter{Out: os.Stderr}).Level(zerolog.DebugLevel).With().Timestamp().Logger()
+}()
+
+// configs are those of n nodes on addresses of their own.
+func configs(t testing.TB, n int) []cluster.Config {
+	t.Helper()
+	var peers []string
+	var open []net.Listener
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, l)
+		peers = append(peers, l.Addr().String())
+	}
+	for _, l := range open {
+		l.Close()
+	}
+	dir := t.TempDir()
+	var all []cluster.Config
+	for i, p := range peers {
+		name := fmt.Sprintf("n%d", i+1)
+		all = append(all, cluster.Config{
+			Name: name, Listen: p, Peers: peers, Secret: secret,
+			Dir: filepath.Join(dir, name), Log: quiet.With().Str("node", name).Logger(),
+			Unsynced: true, // the disk is for the tests that are about it
+		})
+	}
+	return all
+}
+
+// join starts one node, and ends it with the test.
+func join(t testing.TB, cfg cluster.Config) *cluster.Member {
+	t.Helper()
+	m, err := cluster.Join(context.Background(), cfg)
+	if err != nil {
+		t.Fatalf("join as %s: %v", cfg.Name, err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func ready(t testing.TB, all ...*cluster.Member) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	errs := make([]error, len(all))
+	for i, m := range all {
+		wg.Go(func() { errs[i] = m.Ready(ctx) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// soon waits for a condition.
+func soon(t testing.TB, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 20s: %s", what)
+		}
+	}
+}
