@@ -50,6 +50,7 @@ type Context struct {
 	local     map[string][]Entry // what that Save found
 	uploads   []string           // folders below the browser's own
 	watch     *responses         // nil unless a task looks at requests
+	log       *Log               // nil unless somebody wants to know what pages say and ask for
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a

@@ -83,6 +83,9 @@ func (c *Context) UnwatchNetwork() {
 	c.watch = nil
 	for _, t := range c.tabs {
 		t.s.send(network.CommandDisable, nil)
+		if l := c.log; l != nil {
+			t.startLog(l, false)
+		}
 	}
 }
 

@@ -95,6 +95,8 @@ func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error
 	if err := t.s.call(ctx, "DOM.describeNode", map[string]any{"objectId": frame}, &node); err != nil {
 		return 0, err
 	}
+	l := t.context.logging()
+	logged := l != nil && l.console
 	worlds := make(chan runtime.EventExecutionContextCreated, 256)
 	t.mu.Lock()
 	t.worlds = worlds
@@ -103,10 +105,17 @@ func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error
 		t.mu.Lock()
 		t.worlds = nil
 		t.mu.Unlock()
-		t.s.send("Runtime.disable", nil)
+		if !logged {
+			t.s.send(runtime.CommandDisable, nil)
+		}
+		t.replaying.Store(false)
 	}()
+	if logged {
+		t.replaying.Store(true)
+		t.s.send(runtime.CommandDisable, nil)
+	}
 	// Every world there is has been told of when the answer comes.
-	if err := t.s.call(ctx, "Runtime.enable", nil, nil); err != nil {
+	if err := t.s.call(ctx, runtime.CommandEnable, nil, nil); err != nil {
 		return 0, err
 	}
 	for {

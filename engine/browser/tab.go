@@ -24,7 +24,8 @@ type Tab struct {
 	closed  chan struct{} // closed with the tab
 	fallen  chan struct{} // closed when the page's process has died
 
-	asked atomic.Bool // something in the page has asked to go to another document
+	asked     atomic.Bool // something in the page has asked to go to another document
+	replaying atomic.Bool // the browser tells once more what was said to the console
 
 	mu       sync.Mutex
 	world    int64 // our world in the current document; zero: make it
@@ -79,6 +80,9 @@ func (t *Tab) setUp() {
 	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	if t.context.watching() != nil {
 		t.watchNetwork()
+	}
+	if l := t.context.logging(); l != nil {
+		t.startLog(l, t.context.watching() != nil)
 	}
 	t.ready = t.s.send("Runtime.runIfWaitingForDebugger", nil)
 }
@@ -199,6 +203,9 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 	default:
 		if w := t.context.watching(); w != nil {
 			w.event(t, method, params)
+		}
+		if l := t.context.logging(); l != nil {
+			l.event(t, method, params)
 		}
 	}
 }

@@ -1,0 +1,212 @@
+package browser
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// Bounds of a log. What comes beyond is counted.
+const (
+	maxMessages    = 1000
+	maxMessageText = 2000
+	maxRequests    = 1000
+	maxAddress     = 2000
+)
+
+// Log is what the pages of a context say and ask for while somebody wants to
+// know.
+type Log struct {
+	began            time.Time
+	console, network bool
+	clean            func(string) string
+
+	mu       sync.Mutex
+	messages []Message
+	requests []*Request
+	open     map[requestKey]*Request // those under way
+	said     map[*Tab]float64        // when its last message came, by its own clock
+	more     Left
+}
+
+// Left is how many lines did not fit into a log.
+type Left struct{ Messages, Requests int }
+
+// Message is a line of the console.
+type Message struct {
+	At    time.Time
+	Level string // log, info, warning, error, debug
+	Text  string
+	URL   string // of the script
+	Line  int    // from 1; zero: unknown
+}
+
+// Request is what a page has asked a server for.
+type Request struct {
+	At          time.Time
+	Method, URL string
+	Kind        string // such as Document, Script, Fetch
+	Status      int    // zero: no answer
+	Bytes       int64  // as they came over the wire, heads included
+	Took        time.Duration
+	Done        bool
+	Cached      bool
+	Error       string
+
+	began float64 // by the browser's clock, in seconds
+}
+
+// StartLog begins a log of what the tabs that are open and those that come say
+// to the console and ask servers for. Frames of other sites are not part of it:
+// they live in processes of their own. Texts and addresses are cleaned before
+// they are cut.
+func (c *Context) StartLog(console, network bool, clean func(string) string) *Log {
+	l := &Log{began: time.Now(), console: console, network: network, clean: clean, open: map[requestKey]*Request{}, said: map[*Tab]float64{}}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log = l
+	for _, t := range c.tabs {
+		t.startLog(l, c.watch != nil)
+	}
+	return l
+}
+
+// StopLog ends it. What it holds stays.
+func (c *Context) StopLog() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.log
+	if l == nil {
+		return
+	}
+	c.log = nil
+	for _, t := range c.tabs {
+		if l.console {
+			t.s.send(runtime.CommandDisable, nil)
+			t.s.send(cdplog.CommandDisable, nil)
+		}
+		if l.network && c.watch == nil {
+			t.s.send(network.CommandDisable, nil)
+		}
+	}
+}
+
+func (c *Context) logging() *Log {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.log
+}
+
+// startLog makes the browser tell of what a tab says and asks for. No bodies are
+// kept for it.
+func (t *Tab) startLog(l *Log, watched bool) {
+	if l.console {
+		t.s.send(runtime.CommandEnable, nil)
+		t.s.send(cdplog.CommandEnable, nil)
+	}
+	if l.network && !watched {
+		t.s.send(network.CommandEnable, map[string]any{"maxResourceBufferSize": 0, "maxTotalBufferSize": 0})
+	}
+}
+
+// Messages and Requests are what has come so far, in order.
+func (l *Log) Messages() []Message {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Message(nil), l.messages...)
+}
+
+// Requests that are still under way have no Done.
+func (l *Log) Requests() []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]Request, len(l.requests))
+	for i, q := range l.requests {
+		all[i] = *q
+	}
+	return all
+}
+
+// Left is what did not fit.
+func (l *Log) Left() Left {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.more
+}
+
+// event hears of a tab's events, on the reader's goroutine.
+func (l *Log) event(t *Tab, method string, params jsonv2.Value) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch method {
+	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded":
+		if l.console {
+			l.hears(t, method, params)
+		}
+	case "Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFinished", "Network.loadingFailed":
+		if l.network {
+			l.sees(t, method, params)
+		}
+	}
+}
+
+// sees takes what a request has come to.
+func (l *Log) sees(t *Tab, method string, params jsonv2.Value) {
+	switch method {
+	case "Network.requestWillBeSent":
+		var e network.EventRequestWillBeSent
+		if !decode(params, &e) || e.Request == nil || strings.HasPrefix(e.Request.URL, "data:") {
+			return
+		}
+		k := requestKey{t, e.RequestID}
+		if e.RedirectResponse != nil { // the same request goes on elsewhere
+			l.ends(k, e.RedirectResponse.Status, e.RedirectResponse.EncodedDataLength, e.Timestamp, "")
+		}
+		if len(l.requests) >= maxRequests {
+			l.more.Requests++
+			return
+		}
+		q := &Request{Method: e.Request.Method, URL: shorten(l.clean(e.Request.URL), maxAddress), Kind: e.Type.String(), At: time.UnixMicro(int64(float64(e.WallTime) * 1e6))}
+		q.began = float64(e.Timestamp)
+		l.open[k], l.requests = q, append(l.requests, q)
+	case "Network.responseReceived":
+		var e network.EventResponseReceived
+		if !decode(params, &e) || e.Response == nil {
+			return
+		}
+		if q := l.open[requestKey{t, e.RequestID}]; q != nil {
+			q.Status = int(e.Response.Status)
+			q.Cached = e.Response.FromDiskCache || e.Response.FromPrefetchCache
+		}
+	case "Network.loadingFinished":
+		var e network.EventLoadingFinished
+		if decode(params, &e) {
+			l.ends(requestKey{t, e.RequestID}, 0, e.EncodedDataLength, e.Timestamp, "")
+		}
+	case "Network.loadingFailed":
+		var e network.EventLoadingFailed
+		if decode(params, &e) {
+			l.ends(requestKey{t, e.RequestID}, 0, 0, e.Timestamp, e.ErrorText)
+		}
+	}
+}
+
+// ends is the end of a request, with its status where it was not told before.
+func (l *Log) ends(k requestKey, status int64, bytes float64, at cdp.MonotonicTime, failure string) {
+	q := l.open[k]
+	if q == nil {
+		return
+	}
+	delete(l.open, k)
+	q.Done, q.Bytes, q.Error = true, int64(bytes), failure
+	if status != 0 {
+		q.Status = int(status)
+	}
+	q.Took = max(0, time.Duration((float64(at)-q.began)*float64(time.Second)))
+}
