@@ -84,7 +84,8 @@
 //
 //   - Every request is answered once: with an outcome, or with a refusal.
 //   - A task that does not heed its deadline is answered
-//     BrowserConfig.AnswerMargin after it, without its result.
+//     BrowserConfig.AnswerMargin after it, without its result; one that is to
+//     leave evidence of how it went, that much later (Task.Aftermath).
 //   - A crash is answered at once, and the worker is back after one launch and
 //     the shortest wait.
 //   - A browser that does not answer within BrowserConfig.CheckTimeout, which it

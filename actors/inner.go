@@ -36,6 +36,10 @@ type claim struct {
 	Attended bool
 }
 
+// most is how long the claim's task may take: its time, and what it needs then
+// to keep what shows how it went.
+func (c *claim) most() time.Duration { return c.Timeout + c.Execute.Task.Aftermath() }
+
 // note tells pool what a worker has become. One that does not know of pool's
 // last claim is out of date, and pool ignores it.
 type note struct {

@@ -143,16 +143,17 @@ func (r *run) warn(message string) {
 	r.out, r.saving = &out, false
 }
 
-// begin starts the time of a run that had to wait for something else first.
-func (r *run) begin(ctx context.Context, overdue, stuck time.Duration) {
+// begin starts the time of a run that had to wait for something else first, and
+// may take so long then.
+func (r *run) begin(ctx context.Context, most time.Duration, cfg BrowserConfig) {
 	r.mu.Lock()
 	r.began = time.Now()
 	r.mu.Unlock()
 	if ctx.Err() == nil {
-		r.bound(overdue, stuck)
+		r.bound(most+cfg.AnswerMargin, most+cfg.StopMargin)
 	}
 	if ctx.Err() != nil { // told to stop meanwhile: that bound must hold
-		r.bound(overdue-r.claim.Timeout, stuck-r.claim.Timeout)
+		r.bound(cfg.AnswerMargin, cfg.StopMargin)
 	}
 }
 
@@ -165,11 +166,11 @@ func (r *run) since() time.Time {
 // begin plays the claim beside the mailbox.
 func (w *worker) begin(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	cfg, timeout := w.node.cfg.Browser, w.claim.Timeout
+	cfg, most := w.node.cfg.Browser, w.claim.most()
 	base, cancel := context.WithCancelCause(context.Background())
 	r := &run{claim: w.claim, began: time.Now(), cancel: cancel, post: func(m any) { root.Send(self, m) }}
 	w.run = r
-	r.bound(timeout+cfg.AnswerMargin, timeout+cfg.StopMargin)
+	r.bound(most+cfg.AnswerMargin, most+cfg.StopMargin)
 	p := &play{
 		run: r, node: w.node, inst: w.browser.inst, session: w.session, spec: w.spec,
 		leaves: w.mem.cond.kept(), closes: w.mem.cond.Order.Intent == shut,
@@ -257,8 +258,7 @@ func (p *play) announce(base context.Context, st *engine.Stage) error {
 	if root := p.node.system.Root; c.Execute.Task.Async {
 		st.OnStep = func(s engine.StepReport) { root.Send(c.Client, &stepEnded{s}) }
 	}
-	cfg := p.node.cfg.Browser
-	p.run.begin(base, c.Timeout+cfg.AnswerMargin, c.Timeout+cfg.StopMargin)
+	p.run.begin(base, c.most(), p.node.cfg.Browser)
 	return nil
 }
 

@@ -103,6 +103,37 @@ func TestDeafTaskIsAnsweredInTime(t *testing.T) {
 	}
 }
 
+// TestEvidenceMayComeAfterTheDeadline: a task that is to leave some has its time
+// for that, and not a moment more.
+func TestEvidenceMayComeAfterTheDeadline(t *testing.T) {
+	slow := func(after time.Duration) testkit.Script {
+		return testkit.Script{Do: func(ctx context.Context, c testkit.Call) *engine.Outcome {
+			<-ctx.Done()
+			time.Sleep(after)
+			return &engine.Outcome{End: engine.EndTimeout, Evidence: &engine.Evidence{Path: "0", Screenshot: "http://files.test/1"}}
+		}}
+	}
+	wanted := func(t *engine.Task) { t.Config.OnFailure.Screenshot = true }
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		for _, c := range []struct {
+			after, took time.Duration
+			task        *engine.Task
+			kept        bool
+		}{
+			{1900 * time.Millisecond, 2900 * time.Millisecond, testkit.Task(testkit.Within(time.Second), wanted), true},
+			{3 * time.Second, 3250 * time.Millisecond, testkit.Task(testkit.Within(time.Second), wanted), false},
+			{1900 * time.Millisecond, 1250 * time.Millisecond, testkit.Task(testkit.Within(time.Second)), false},
+		} {
+			began := time.Now()
+			x := k.WantEnd(k.Start(anna, c.task, slow(c.after)), engine.EndTimeout)
+			if took := time.Since(began); took != c.took || (x.Outcome.Evidence != nil) != c.kept {
+				t.Errorf("kept after %v: answered after %v, want %v: %+v", c.after, took, c.took, x.Outcome)
+			}
+			k.Until("w1", actors.Online)
+		}
+	})
+}
+
 func TestDeafTaskIsAnsweredAfterItsClientIsGone(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), deaf)

@@ -85,6 +85,13 @@ func TestProtocolCalls(t *testing.T) {
 			}
 		})
 	}
+	t.Run("evidence that nobody needs", func(t *testing.T) {
+		before := in.browser.Sent()
+		o := play(t, in, `{"config":{"onFailure":{"screenshot":true,"html":true}},"actions":[{"getText":"#h"},{"getValue":"#name"}]}`, Stage{})
+		if n := in.browser.Sent() - before - 1; n != 1 || len(o.Failures) > 0 {
+			t.Errorf("%d calls, want 1: %v", n, failuresOf(o))
+		}
+	})
 	t.Run("reads that fail", func(t *testing.T) {
 		// Each of the missing ones waits its own time, so each is a call.
 		got := count(t, `{"getText":"#h"},{"getText":"#x","options":{"timeout":50}},{"getText":"#h"},{"getText":"#y","options":{"timeout":50}},{"getText":"#h"}`, 2)

@@ -108,7 +108,8 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	tabs := in.context()
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart}
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart || t.Config.FullTrace, began: began}
+	defer r.observe()()
 	if t.network {
 		tabs.WatchNetwork()
 		defer tabs.UnwatchNetwork()
@@ -119,8 +120,15 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	if !stopped && ctx.Err() == nil {
 		r.collect(ctx)
 	}
-	o := in.outcome(ctx, r, began, stopped)
+	took := time.Since(began)
+	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath)
+	defer end()
+	r.cutOff(ctx, after)
+	o := in.outcome(ctx, r, took, stopped)
 	o.Restored = restored
+	r.keepEvidence(after, o)
+	r.keepTrace(after, o)
+	o.Warnings = r.warnings
 	if t.Config.Trace {
 		o.Traffic = traffic()
 	}
@@ -128,7 +136,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 }
 
 // outcome sums the run up.
-func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stopped bool) *Outcome {
+func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, stopped bool) *Outcome {
 	o := &Outcome{End: EndCompleted, Failures: r.failures, Warnings: r.warnings}
 	switch {
 	case r.crashed || in.dead():
@@ -157,7 +165,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, began time.Time, stoppe
 	if r.task.Config.Trace {
 		o.Steps = r.steps
 	}
-	o.Duration = time.Since(began)
+	o.Duration = took
 	return o
 }
 

@@ -51,6 +51,8 @@ type Outcome struct {
 	Warnings []Warning       `json:"warnings,omitempty"`
 	Steps    []StepReport    `json:"steps,omitempty"` // only with config.trace
 	Traffic  *Traffic        `json:"traffic,omitempty"`
+	Trace    string          `json:"trace,omitempty"` // where the file of a full trace can be fetched
+	Evidence *Evidence       `json:"evidence,omitempty"`
 	Restored bool            `json:"restored,omitempty"`
 }
 

@@ -132,7 +132,26 @@ func (d *decoder) readConfig(n *node, c *Config) {
 	d.readMembers(n, "config", []member{
 		{"actionTimeout", func(f *node) { c.ActionTimeout = millisShape.read(d, f) }},
 		{"continueOnError", func(f *node) { c.ContinueOnError = boolShape.read(d, f) }},
-		{"trace", func(f *node) { c.Trace = boolShape.read(d, f) }},
+		{"trace", func(f *node) { c.Trace, c.FullTrace = d.readTrace(f) }},
+		{"onFailure", func(f *node) { d.readOnFailure(f, &c.OnFailure) }},
+	})
+}
+
+// readTrace reads how much a trace tells.
+func (d *decoder) readTrace(n *node) (trace, full bool) {
+	if n.isString() && n.str == "full" {
+		return true, true
+	}
+	if n.kind != 't' && n.kind != 'f' {
+		d.fault(n, `want true, false or "full", not %s`, n.isA())
+	}
+	return n.kind == 't', false
+}
+
+func (d *decoder) readOnFailure(n *node, o *OnFailure) {
+	flag := func(to *bool) func(*node) { return func(f *node) { *to = boolShape.read(d, f) } }
+	d.readMembers(n, "onFailure", []member{
+		{"screenshot", flag(&o.Screenshot)}, {"html", flag(&o.HTML)}, {"console", flag(&o.Console)}, {"network", flag(&o.Network)},
 	})
 }
 

@@ -164,6 +164,7 @@ func (r *Run) collect(ctx context.Context) {
 		p := r.problem(c.step, err)
 		c.body = nil
 		r.failures = append(r.failures, Failure{Code: p.Code, Text: r.mask.text(p.Text), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
+		r.fails(ctx, c.step.Path, false)
 	}
 }
 

@@ -45,7 +45,12 @@ type Run struct {
 	frame    []Selector // of the loop that runs
 	crashed  bool
 	mask     *masker
-	apart    bool // nothing is fused: tests compare both ways
+	apart    bool // nothing is fused: a full trace shows the page around each step, and tests compare both ways
+
+	began    time.Time
+	log      *browser.Log // nil unless somebody wants to know what pages say and ask for
+	evidence *evidence    // nil unless failures are to leave some
+	film     *recording   // nil without a full trace
 }
 
 // errStopped says that an action inside failed and the list was to stop there.
@@ -110,6 +115,13 @@ var null = Result("null")
 // step runs one action within its time. Its error is errStopped when the list
 // must not go on; the failure itself is in r.failures.
 func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
+	n := r.film.begins(ctx, r, s)
+	res, err := r.timedStep(ctx, s)
+	r.film.ends(ctx, r, n)
+	return res, err
+}
+
+func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 	began := time.Now()
 	r.path, r.answered = s.Path, nil
 	sctx := ctx
@@ -198,6 +210,9 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		if !r.continues(s) || r.crashed {
 			stop = errStopped
 		}
+		if !errors.Is(err, errStopped) {
+			r.fails(ctx, s.Path, stop != nil)
+		}
 	} else {
 		report.Result = res
 		if s.top() && s.def.name != "waitForResponse" {
@@ -215,6 +230,7 @@ func (r *Run) report(s StepReport) {
 	if r.task.Config.Trace {
 		r.steps = append(r.steps, s)
 	}
+	r.film.reported(r, s)
 	if r.stage.OnStep != nil {
 		r.stage.OnStep(s)
 	}

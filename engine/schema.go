@@ -127,7 +127,13 @@ func taskSchema(base string) object {
 			{"config", part("What holds for all actions.", object{
 				{"actionTimeout", optional(millisShape.Schema, "Time for each action, in milliseconds.", entry{"default", Millis(DefaultActionTimeout)})},
 				{"continueOnError", optional(boolShape.Schema, "Whether the list goes on after a failed action.", entry{"default", true})},
-				{"trace", optional(boolShape.Schema, "Adds steps to the answer.", entry{"default", false})},
+				{"trace", optional(`{"enum":[true,false,"full"]}`, "Adds steps to the answer; full adds a file that shows the page before and after each, too.", entry{"default", false})},
+				{"onFailure", part("What is kept of a task that fails, each as a file.", object{
+					{"screenshot", optional(boolShape.Schema, "A picture of the page as it was at the failure.", entry{"default", false})},
+					{"html", optional(boolShape.Schema, "The page's source, as it was then.", entry{"default", false})},
+					{"console", optional(boolShape.Schema, "What pages said to the console.", entry{"default", false})},
+					{"network", optional(boolShape.Schema, "What pages asked servers for.", entry{"default", false})},
+				})},
 			})},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
 				{"preserve", optional(boolShape.Schema, "Reserves the worker when the task has ended.")},

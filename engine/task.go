@@ -36,6 +36,8 @@ type Config struct {
 	ActionTimeout   time.Duration
 	ContinueOnError bool
 	Trace           bool
+	FullTrace       bool // Trace, and a file that shows each step
+	OnFailure       OnFailure
 }
 
 // Session is what a request says about keeping its worker.

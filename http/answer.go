@@ -39,6 +39,8 @@ type answer struct {
 	Warnings    []engine.Warning    `json:"warnings,omitempty"`
 	Steps       []engine.StepReport `json:"steps,omitempty"`
 	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
+	Trace       string              `json:"trace,omitempty"`
+	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
 }
 
 // failure is one failed action in an answer.
@@ -58,6 +60,7 @@ func answerOf(x *actors.Executed) (int, *answer) {
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
 		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Traffic: o.Traffic,
+		Trace: o.Trace, Evidence: o.Evidence,
 	}
 	if n := len(o.Data) + len(o.Last); n > maxResult {
 		a.Data, a.LastResult, a.Steps = nil, nil, nil

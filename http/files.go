@@ -50,11 +50,15 @@ func (s *Server) file(ctx *fasthttp.RequestCtx, id string) *refusal {
 	}
 	h := &ctx.Response.Header
 	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
-	h.Set(fasthttp.HeaderContentSecurityPolicy, "sandbox; default-src 'none'")
+	shown, policy := blob.Inline && shows[blob.ContentType] != "", nothing
+	if shown {
+		policy = shows[blob.ContentType]
+	}
+	h.Set(fasthttp.HeaderContentSecurityPolicy, policy)
 	h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
 	h.Set(fasthttp.HeaderCacheControl, "private, max-age=3600")
 	h.Set(fasthttp.HeaderAcceptRanges, "bytes")
-	if blob.Inline && picture(blob.ContentType) {
+	if shown {
 		ctx.SetContentType(blob.ContentType)
 		h.Set(fasthttp.HeaderContentDisposition, "inline")
 	} else {
@@ -103,5 +107,17 @@ func fileID(id string) bool {
 	return len(id) <= 128 && saneID([]byte(id)) && !strings.HasPrefix(id, ".") && !strings.Contains(id, ":")
 }
 
-// picture reports whether a browser can only ever show the type, not run it.
-func picture(t string) bool { return t == "image/png" || t == "image/jpeg" || t == "image/webp" }
+// shows are the types of files that a browser may show where the service made
+// them, each with the policy that it is shown under: none lets anything in it
+// run, fetch, or be of the service's origin.
+var shows = map[string]string{
+	"image/png":        nothing,
+	"image/jpeg":       nothing,
+	"image/webp":       nothing,
+	"application/json": nothing,
+	// A trace: text and pictures that are in the file itself.
+	"text/html; charset=utf-8": nothing + "; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+
+// nothing is the policy for a file that needs nothing.
+const nothing = "sandbox; default-src 'none'"

@@ -53,18 +53,23 @@ func TestFiles(t *testing.T) {
 	}
 	const png = "\x89PNG not really"
 	picture := put("shot.png", "image/png", true, png)
-	page := put(`ev"il größe.html`, "text/html", false, "<script>alert(1)</script>")
+	page := put(`ev"il größe.html`, "text/html; charset=utf-8", false, "<script>alert(1)</script>")
+	trace := put("trace.html", "text/html; charset=utf-8", true, "<p>steps</p>")
+	log := put("console.json", "application/json", true, "{}")
 	lying := put("page.svg", "image/svg+xml", true, "<svg onload='alert(1)'/>")
 
-	for path, want := range map[string]struct{ kind, disposition, body string }{
-		picture: {"image/png", "inline", png},
-		page:    {"application/octet-stream", `attachment; filename*=utf-8''ev%22il%20gr%C3%B6%C3%9Fe.html`, "<script>alert(1)</script>"},
-		lying:   {"application/octet-stream", "attachment; filename=page.svg", "<svg onload='alert(1)'/>"},
+	const nothing = "sandbox; default-src 'none'"
+	for path, want := range map[string]struct{ kind, disposition, body, policy string }{
+		picture: {"image/png", "inline", png, nothing},
+		page:    {"application/octet-stream", `attachment; filename*=utf-8''ev%22il%20gr%C3%B6%C3%9Fe.html`, "<script>alert(1)</script>", nothing},
+		lying:   {"application/octet-stream", "attachment; filename=page.svg", "<svg onload='alert(1)'/>", nothing},
+		log:     {"application/json", "inline", "{}", nothing},
+		trace:   {"text/html; charset=utf-8", "inline", "<p>steps</p>", nothing + "; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 	} {
 		r, body := e.fetch(t, "GET", path, "")
 		h := r.Header
 		if r.StatusCode != 200 || body != want.body || h.Get("Content-Type") != want.kind || h.Get("Content-Disposition") != want.disposition ||
-			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Security-Policy") != "sandbox; default-src 'none'" {
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Security-Policy") != want.policy {
 			t.Errorf("%s: %d %q %v", path, r.StatusCode, body, h)
 		}
 		r, body = e.fetch(t, "HEAD", path, "")

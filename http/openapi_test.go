@@ -228,7 +228,7 @@ func TestOpenAPITakesEveryTask(t *testing.T) {
 		`{"actions":[{"clik":"a"}]}`, `{"actions":[{"click":""}]}`, `{"actions":[{"click":"a","wait":1}]}`, `{"actions":[{"fill":["a"]}]}`, `{"actions":[{}]}`,
 		`{"actions":[{"click":"a","options":{"timout":1}}]}`, `{"actions":[{"find":"a","options":{"save":"1a"}}]}`, `{"actions":[{"click":"a","options":{"timeout":0}}]}`,
 		`{"action":[]}`, `{"timeout":-1,"actions":[{"wait":1}]}`, `{"queueTimeout":120001,"actions":[{"wait":1}]}`, `{"session":{"preserv":true},"actions":[{"wait":1}]}`,
-		`{"config":{"trace":"yes"},"actions":[{"wait":1}]}`, `{"actions":[{"loop":{"do":[]}}]}`, `{"actions":[{"loop":{"repeat":1,"each":"a","do":[]}}]}`,
+		`{"config":{"trace":"yes"},"actions":[{"wait":1}]}`, `{"config":{"onFailure":{"picture":true}},"actions":[{"wait":1}]}`, `{"config":{"onFailure":true},"actions":[{"wait":1}]}`, `{"actions":[{"loop":{"do":[]}}]}`, `{"actions":[{"loop":{"repeat":1,"each":"a","do":[]}}]}`,
 		`{"actions":[{"if":{"condition":{"cached":"a","operator":"~"},"then":[]}}]}`, `{"session":{"timeout":59999},"actions":[{"wait":1}]}`, `[]`,
 	} {
 		if openAPI().check([]byte(task), "components", "schemas", "Task") == nil {
@@ -239,6 +239,13 @@ func TestOpenAPITakesEveryTask(t *testing.T) {
 		}
 	}
 	// Null is what many clients send for "not set".
+	full := `{"config":{"trace":"full","onFailure":{"screenshot":true,"html":true,"console":false,"network":null}},"actions":[{"wait":1}]}`
+	if task, err := engine.Parse([]byte(full), nil); err != nil || !task.Config.FullTrace || !task.Config.Trace || task.Config.OnFailure != (engine.OnFailure{Screenshot: true, HTML: true}) {
+		t.Errorf("%+v, %v", task, err)
+	}
+	if err := openAPI().check([]byte(full), "components", "schemas", "Task"); err != nil {
+		t.Error(err)
+	}
 	null := `{"actions":[{"wait":1}],"workerId":null,"timeout":null,"queueTimeout":null,"config":null,"session":null,"async":null}`
 	if _, err := engine.Parse([]byte(null), nil); err != nil {
 		t.Error(err)

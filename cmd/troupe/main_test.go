@@ -166,6 +166,12 @@ func TestRun(t *testing.T) {
 		}
 	}
 
+	code, stdout, stderr = play(t, `{"config":null,"actions":[{"open":"http://demo.troupe.test/"},{"getText":".name"}]}`, "run", "-", "--trace", "--out", out)
+	page, err := os.ReadFile(filepath.Join(out, "trace-1.html"))
+	if code != 0 || err != nil || !strings.Contains(string(page), "Demo Shop") || !strings.Contains(stdout, "trace-1.html") {
+		t.Errorf("with --trace: exit code %d, %v, %d bytes, %s%s", code, err, len(page), stdout, stderr)
+	}
+
 	code, stdout, _ = play(t, `{"actions":[{"click":"#nowhere","options":{"timeout":10}}]}`, "run", "-")
 	if r := parse(t, stdout); code != exitFailed || r.Success {
 		t.Errorf("a failed action: exit code %d, %s", code, stdout)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ var errTaskFailed = errors.New("the task failed")
 type runCommand struct {
 	Task     taskFile `embed:""`
 	Out      string   `default:"." help:"Folder for pictures and downloads; made when there is one." placeholder:"DIR"`
+	Trace    bool     `help:"Write a page to the folder, too, that shows each step with the page before and after it: config.trace full, whatever the task says."`
 	Progress string   `default:"auto" enum:"auto,always,never" help:"Show each step on standard error as it ends: always, never, or auto: on a terminal."`
 	Log      logFlags `embed:"" prefix:"log-"`
 	Chromium chromium `embed:""`
@@ -88,6 +90,30 @@ func (c *runCommand) Run(w *world) (err error) {
 	return err
 }
 
+// traced is the task with a full trace.
+func traced(t *engine.Task) (*engine.Task, error) {
+	body, config := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	err := json.Unmarshal(t.Source(), &body)
+	if c := body["config"]; err == nil && c != nil {
+		err = json.Unmarshal(c, &config)
+	}
+	if config == nil { // it was null
+		config = map[string]json.RawMessage{}
+	}
+	config["trace"] = json.RawMessage(`"full"`)
+	if err == nil {
+		body["config"], err = json.Marshal(config)
+	}
+	var source []byte
+	if err == nil {
+		source, err = json.Marshal(body)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for a trace: %w", err)
+	}
+	return engine.Parse(source, t.Files)
+}
+
 // read reads and parses the task. Its faults are printed as the service would
 // answer them.
 func (c *runCommand) read(w *world) (*engine.Task, error) {
@@ -102,6 +128,9 @@ func (c *runCommand) read(w *world) (*engine.Task, error) {
 			return nil, err
 		}
 		return nil, usage("the task is not valid: see the result")
+	}
+	if err == nil && c.Trace {
+		return traced(task)
 	}
 	return task, err
 }

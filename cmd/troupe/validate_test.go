@@ -28,6 +28,7 @@ func TestValidate(t *testing.T) {
 		code int
 		want string
 	}{
+		"with evidence":     {`{"config":{"onFailure":{"html":true}},"actions":[{"wait":5}]}`, nil, 0, `"worstCase": 2005`},
 		"valid":             {`{"actions":[{"wait":5}]}`, nil, 0, `"worstCase": 5`},
 		"a fault":           {`{"actions":[{"clik":"a"}]}`, nil, exitFailed, `did you mean`},
 		"not JSON":          {`{`, nil, exitFailed, "not valid JSON"},

@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// OnFailure is what is kept of a task that fails.
+type OnFailure struct{ Screenshot, HTML, Console, Network bool }
+
+func (o OnFailure) any() bool { return o != OnFailure{} }
+
+// Evidence is where that can be fetched.
+type Evidence struct {
+	Path       string `json:"actionPath,omitempty"` // of the failed action, or the one that was cut off: the picture and the HTML show the page as that left it
+	Screenshot string `json:"screenshot,omitempty"`
+	HTML       string `json:"html,omitempty"`
+	Console    string `json:"console,omitempty"`
+	Network    string `json:"network,omitempty"`
+}
+
+// aftermath is how much longer than its time a task may take to keep what shows
+// how it went.
+const aftermath = 2 * time.Second
+
+// Aftermath is how much longer than its time the task may take: it is zero for
+// one that is to leave nothing but its answer.
+func (t *Task) Aftermath() time.Duration {
+	if t.Config.OnFailure.any() || t.Config.FullTrace {
+		return aftermath
+	}
+	return 0
+}
+
+const (
+	evidenceTime = 1200 * time.Millisecond // for a picture and the source of a page
+	maxSource    = 4 << 20                 // characters of a page's source, frames included
+)
+
+// evidence is what a run has of its failures so far.
+type evidence struct {
+	want    OnFailure
+	path    string
+	taken   bool
+	picture []byte
+	sources []browser.Source
+}
+
+// observe begins to watch for what the task is to leave, and returns what ends
+// that.
+func (r *Run) observe() (end func()) {
+	c := r.task.Config
+	if c.OnFailure.any() {
+		r.evidence = &evidence{want: c.OnFailure}
+	}
+	if c.FullTrace {
+		r.film = &recording{last: -1}
+	}
+	console, network := c.FullTrace || c.OnFailure.Console, c.FullTrace || c.OnFailure.Network
+	if !console && !network {
+		return func() {}
+	}
+	r.log = r.tabs.StartLog(console, network, r.mask.text)
+	return r.tabs.StopLog
+}
+
+// cutOff looks at the page of a task whose time, or whose bytes, were over
+// before its list was.
+func (r *Run) cutOff(ctx, after context.Context) {
+	if cause := context.Cause(ctx); r.crashed || !errors.Is(cause, context.DeadlineExceeded) && !errors.Is(cause, errSpent) {
+		return
+	}
+	if r.evidence != nil {
+		r.look(after, r.path)
+	}
+	r.film.final(after, r)
+}
+
+// fails takes evidence of the page as a failed action has left it: of the first
+// that failed, and of the one that stops the task.
+func (r *Run) fails(ctx context.Context, path string, stops bool) {
+	if e := r.evidence; e != nil && !r.crashed && (stops || !e.taken) {
+		r.look(ctx, path)
+	}
+}
+
+// look takes a picture of the current tab and reads its source, as far as the
+// page lets us in the time there is.
+func (r *Run) look(ctx context.Context, path string) {
+	e := r.evidence
+	e.path, e.taken, e.picture, e.sources = path, true, nil, nil
+	open := r.tabs.Tabs()
+	if len(open) == 0 || !e.want.Screenshot && !e.want.HTML {
+		return
+	}
+	tab := open[len(open)-1]
+	ctx, cancel := context.WithTimeout(ctx, evidenceTime)
+	defer cancel()
+	var both sync.WaitGroup
+	var unseen, unread error
+	if e.want.Screenshot {
+		both.Go(func() { e.picture, unseen = tab.Screenshot(ctx, browser.Picture{Format: "png"}) })
+	}
+	if e.want.HTML {
+		both.Go(func() { e.sources, unread = tab.Sources(ctx, maxSource) })
+	}
+	both.Wait()
+	if unseen != nil {
+		r.warn("there is no picture of the failure: %s", why(unseen))
+	}
+	if unread != nil {
+		r.warn("there is no HTML of the failure: %s", why(unread))
+	}
+}
+
+// why is an error of looking at a page in a client's words.
+func why(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return "the page does not answer"
+	case errors.Is(err, browser.ErrGone), errors.Is(err, browser.ErrDetached):
+		return "the page is gone"
+	}
+	return err.Error()
+}
+
+// keepEvidence keeps what there is of a task that has failed.
+func (r *Run) keepEvidence(ctx context.Context, o *Outcome) {
+	e := r.evidence
+	failed := len(o.Failures) > 0 || o.End == EndTimeout
+	if e == nil || !failed || o.End == EndCancelled || o.End == EndInterrupted {
+		return
+	}
+	kept := &Evidence{Path: e.path}
+	if e.picture != nil {
+		kept.Screenshot = r.keepFile(ctx, File{Name: "failure.png", ContentType: "image/png", Inline: true}, e.picture)
+	}
+	if len(e.sources) > 0 {
+		// What a page is made of may be anything: it is never shown, only handed out.
+		kept.HTML = r.keepFile(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(r.mask.text(written(e.sources))))
+	}
+	if e.want.Console {
+		kept.Console = r.keepLog(ctx, "console.json", r.messages())
+	}
+	if e.want.Network {
+		kept.Network = r.keepLog(ctx, "network.json", r.requests())
+	}
+	o.Evidence = kept
+}
+
+// keepFile keeps a file and gives its address, or a warning.
+func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
+	if r.stage.SaveFile == nil {
+		r.warn("%s could not be kept: there is no place to keep files", f.Name)
+		return ""
+	}
+	f.Account = r.stage.Account
+	url, err := r.stage.SaveFile(ctx, f, bytes.NewReader(b))
+	if err != nil {
+		r.warn("%s could not be kept: %v", f.Name, err)
+		return ""
+	}
+	return url
+}
+
+func (r *Run) keepLog(ctx context.Context, name string, log any) string {
+	b, err := json.Marshal(log)
+	if err != nil {
+		r.warn("%s could not be kept: %v", name, err)
+		return ""
+	}
+	return r.keepFile(ctx, File{Name: name, ContentType: "application/json", Inline: true}, b)
+}
+
+// written is a page's source as one file, with that of its frames behind it.
+func written(all []browser.Source) string {
+	var b strings.Builder
+	for i, s := range all {
+		if i > 0 {
+			fmt.Fprintf(&b, "\n<!-- The frame at %s -->\n", strings.ReplaceAll(s.URL, "--", "%2D%2D"))
+		}
+		b.WriteString(s.HTML)
+		if s.Cut {
+			b.WriteString("\n<!-- There was more: this is where the limit was. -->\n")
+		}
+	}
+	return b.String()
+}
+
+// consoleLog and networkLog are what pages said and asked for, as clients get
+// it. Times are in milliseconds, from the start of the first action.
+type (
+	consoleLog struct {
+		Messages []consoleLine `json:"messages"`
+		Left     int           `json:"left"` // that did not fit
+	}
+	consoleLine struct {
+		At    int64  `json:"atMs"`
+		Level string `json:"level"`
+		Text  string `json:"text"`
+		URL   string `json:"url,omitempty"`
+		Line  int    `json:"line,omitempty"`
+	}
+	networkLog struct {
+		Requests []networkLine `json:"requests"`
+		Left     int           `json:"left"`
+	}
+	networkLine struct {
+		At     int64  `json:"atMs"`
+		Method string `json:"method"`
+		URL    string `json:"url"`
+		Kind   string `json:"type"`
+		Status int    `json:"status,omitempty"`
+		Bytes  int64  `json:"bytes"`
+		Millis *int64 `json:"durationMs"` // null: it had not ended
+		Cached bool   `json:"cached,omitempty"`
+		Error  string `json:"error,omitempty"`
+	}
+)
+
+func (r *Run) messages() consoleLog {
+	all := consoleLog{Messages: []consoleLine{}, Left: r.log.Left().Messages}
+	for _, m := range r.log.Messages() {
+		all.Messages = append(all.Messages, consoleLine{Millis(m.At.Sub(r.began)), m.Level, m.Text, m.URL, m.Line})
+	}
+	return all
+}
+
+func (r *Run) requests() networkLog {
+	all := networkLog{Requests: []networkLine{}, Left: r.log.Left().Requests}
+	for _, q := range r.log.Requests() {
+		line := networkLine{At: Millis(q.At.Sub(r.began)), Method: q.Method, URL: q.URL, Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error}
+		if q.Done {
+			took := Millis(q.Took)
+			line.Millis = &took
+		}
+		all.Requests = append(all.Requests, line)
+	}
+	return all
+}

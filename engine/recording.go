@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// Bounds of a full trace. Base64 makes three bytes of a picture four, so the
+// file stays below 16 MiB.
+const (
+	maxScenes       = 500
+	maxStills       = 200
+	maxStillBytes   = 8 << 20
+	stillTime       = time.Second
+	sameStill       = 50 * time.Millisecond // what was seen so shortly before is seen still
+	maxBlind        = 3                     // pictures in a row that could not be taken: no more are tried
+	arrivalOfStills = 400 * time.Millisecond
+)
+
+// recording is what a full trace is made of: each step with the page before and
+// after it. It is nil where nobody wants one.
+type recording struct {
+	scenes []*scene // in the order in which they began
+	open   []*scene // those that run: a loop, and a step in it
+	left   int      // steps that did not fit
+
+	stills [][]byte // JPEG
+	bytes  int
+	blind  int
+	last   int // the still taken last; -1: none
+	tab    *browser.Tab
+	at     time.Time
+}
+
+// scene is one step of a recording.
+type scene struct {
+	step          *Step
+	at            time.Duration // from the start of the task
+	took          time.Duration
+	before, after int // stills; -1: none
+	report        *StepReport
+}
+
+// begins records that a step begins.
+func (v *recording) begins(ctx context.Context, r *Run, s *Step) *scene {
+	if v == nil {
+		return nil
+	}
+	n := &scene{step: s, before: -1, after: -1}
+	if len(v.scenes) >= maxScenes {
+		v.left++
+	} else {
+		if r.tabs.Used() { // a page that nobody has been on is blank
+			n.before = v.still(ctx, r, false)
+		}
+		v.scenes = append(v.scenes, n)
+	}
+	v.open = append(v.open, n)
+	n.at = time.Since(r.began)
+	return n
+}
+
+// reported hears how the step that runs has ended.
+func (v *recording) reported(r *Run, s StepReport) {
+	if v == nil || len(v.open) == 0 {
+		return
+	}
+	n := v.open[len(v.open)-1]
+	n.took, n.report = time.Since(r.began)-n.at, &s
+}
+
+// ends records that a step has ended. What only looked, and found at once, has
+// left the page as it was.
+func (v *recording) ends(ctx context.Context, r *Run, n *scene) {
+	if v == nil {
+		return
+	}
+	v.open = v.open[:len(v.open)-1]
+	switch {
+	case len(v.scenes) >= maxScenes && v.scenes[len(v.scenes)-1] != n:
+	case n.step.def.read != nil && n.took < sameStill && n.before >= 0:
+		n.after = n.before
+	default:
+		n.after = v.still(ctx, r, true)
+	}
+}
+
+// final is what was seen last of a task that was cut off.
+func (v *recording) final(ctx context.Context, r *Run) {
+	if v != nil && len(v.scenes) > 0 {
+		if n := v.scenes[len(v.scenes)-1]; n.after < 0 {
+			n.after = v.still(ctx, r, false)
+		}
+	}
+}
+
+// still takes a picture of the current tab and gives its number.
+func (v *recording) still(ctx context.Context, r *Run, acted bool) int {
+	open := r.tabs.Tabs()
+	if len(open) == 0 || r.crashed || v.blind >= maxBlind || len(v.stills) >= maxStills || v.bytes >= maxStillBytes {
+		return -1
+	}
+	tab := open[len(open)-1]
+	if !acted && v.last >= 0 && v.tab == tab && time.Since(v.at) < sameStill {
+		return v.last
+	}
+	ctx, cancel := context.WithTimeout(ctx, stillTime)
+	defer cancel()
+	if acted {
+		r.landed(ctx, tab)
+	}
+	b, err := tab.Screenshot(ctx, browser.Picture{Format: "jpeg", Quality: 60})
+	if err != nil {
+		v.blind++
+		return -1
+	}
+	v.blind, v.tab, v.at = 0, tab, time.Now()
+	if v.last >= 0 && bytes.Equal(v.stills[v.last], b) {
+		return v.last
+	}
+	v.stills, v.bytes, v.last = append(v.stills, b), v.bytes+len(b), len(v.stills)
+	return v.last
+}
+
+// landed gives a page that was clicked or typed into a moment to go where that
+// leads.
+func (r *Run) landed(ctx context.Context, tab *browser.Tab) {
+	if r.input == sentNothing && !r.script && !tab.Loading() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, arrivalOfStills)
+	defer cancel()
+	input, script := r.input, r.script
+	arg := map[string]any{"ms": Millis(arrivalOfStills) * 3 / 4}
+	r.settle(arg)
+	if _, err := tab.Call(ctx, "load", arg); err != nil {
+		r.input, r.script = input, script // the next step has to wait for it
+	}
+}
