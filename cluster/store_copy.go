@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/persistence"
+)
+
+// Copy is what this node has in memory of the store. It answers without asking
+// another node, so also where there is no majority, with what was true Age ago
+// or later.
+type Copy struct{ store *Store }
+
+// Copy gives the view of this node. Of keys below the hot prefixes it has all
+// values, of others the small ones.
+func (s *Store) Copy() Copy { return Copy{s} }
+
+// Get returns a record as it was last heard of. One whose value is not in
+// memory is not found; so is every one while the copy is being built anew.
+func (c Copy) Get(key string) (persistence.Record, error) {
+	e, known := c.store.index.last(key)
+	if !known || !e.kept || !e.there(time.Now()) {
+		return persistence.Record{}, persistence.ErrNotFound
+	}
+	return e.record(key), nil
+}
+
+// List returns the records below a prefix whose values are in memory, in key
+// order.
+func (c Copy) List(prefix string) []persistence.Record {
+	var list []persistence.Record
+	for _, f := range c.store.index.list(prefix) {
+		if f.kept {
+			list = append(list, f.Record)
+		}
+	}
+	slices.SortFunc(list, func(a, b persistence.Record) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// Age is how long ago the copy was last known to miss nothing.
+func (c Copy) Age() time.Duration {
+	return time.Since(time.Unix(0, c.store.current.Load()))
+}
+
+const (
+	lookEvery = 500 * time.Millisecond
+	// stuckFor is how many looks in a row may find changes that do not come by
+	// before a beat is sent after them, which shows that they are gone.
+	stuckFor = 4
+)
+
+// look asks again and again whether the index misses anything.
+func (s *Store) look(ctx context.Context) {
+	stuck := 0
+	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
+		start := time.Now()
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		info, err := s.stream.Info(try)
+		if err != nil {
+			cancel()
+			continue
+		}
+		if err := s.caughtUp(try, info.State.LastSeq); err == nil {
+			s.current.Store(start.UnixNano())
+			stuck = 0
+		} else if stuck++; stuck%stuckFor == 0 {
+			s.beat(try)
+		}
+		cancel()
+	}
+}

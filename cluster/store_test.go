@@ -1,0 +1,192 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"troupe/cluster"
+	"troupe/persistence"
+	"troupe/persistence/storetest"
+)
+
+// three are nodes that tests share which do not end any of them. Each test has
+// the store to itself.
+var three struct {
+	sync.Mutex
+	once    sync.Once
+	members []*cluster.Member
+}
+
+// shared gives the three nodes, until the test ends.
+func shared(t *testing.T) []*cluster.Member {
+	t.Helper()
+	three.Lock()
+	t.Cleanup(three.Unlock)
+	three.once.Do(func() {
+		for _, cfg := range configs(t, 3) {
+			cfg.Dir = tempDir(t)
+			m, err := cluster.Join(context.Background(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			three.members = append(three.members, m)
+		}
+		ready(t, three.members...)
+	})
+	return three.members
+}
+
+// opened opens the store through a node.
+func opened(t testing.TB, m *cluster.Member, hot ...string) *cluster.Store {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	s, err := cluster.OpenStore(ctx, m, hot...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// emptied removes what an earlier test has stored.
+func emptied(t testing.TB, m *cluster.Member) {
+	t.Helper()
+	js, err := jetstream.New(m.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range js.ListStreams(t.Context()).Info() {
+		if err := js.DeleteStream(t.Context(), s.Config.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The store keeps what every store promises, through whichever node.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	all := shared(t)
+	n := 0
+	storetest.Run(t, func(t *testing.T) persistence.Store {
+		emptied(t, all[0])
+		n++
+		for i, m := range all { // as in a service: the leader tidies up
+			if i != n%len(all) {
+				opened(t, m)
+			}
+		}
+		return opened(t, all[n%len(all)])
+	})
+}
+
+// Additions from every node at once give the exact total, and none passes the
+// limit.
+func TestCountersOfManyNodes(t *testing.T) {
+	t.Parallel()
+	all := shared(t)
+	emptied(t, all[0])
+	const callers, each, limit = 8, 40, 700 // of 960 that are asked for
+	var stores []*cluster.Store
+	for _, m := range all {
+		stores = append(stores, opened(t, m))
+	}
+	var taken atomic.Int64
+	var mu sync.Mutex
+	seen := map[int64]int{}
+	start := time.Now()
+	var wg sync.WaitGroup
+	for _, s := range stores {
+		for range callers {
+			wg.Go(func() {
+				for range each {
+					if _, _, err := s.Add(ctx, "free", 1, 0, time.Time{}); err != nil {
+						t.Errorf("Add: %v", err)
+					}
+					total, ok, err := s.Add(ctx, "n", 1, limit, time.Time{})
+					if err != nil {
+						t.Errorf("Add: %v", err)
+					}
+					if total > limit || !ok && total != limit {
+						t.Errorf("a total of %d, %v", total, ok)
+					}
+					if ok {
+						taken.Add(1)
+						mu.Lock()
+						seen[total]++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	took := time.Since(start)
+	if taken.Load() != limit || len(seen) != limit {
+		t.Errorf("%d of %d were taken, with %d different totals", taken.Load(), limit, len(seen))
+	}
+	for i, s := range stores {
+		for key, want := range map[string]string{"n": fmt.Sprint(limit), "free": fmt.Sprint(len(all) * callers * each)} {
+			if r, err := s.Get(ctx, key); err != nil || string(r.Value) != want {
+				t.Errorf("node %d: %s is %q, %v; want %s", i+1, key, r.Value, err, want)
+			}
+		}
+	}
+	t.Logf("%d additions from 3 nodes × %d callers in %v", 2*len(all)*callers*each, callers, took.Round(time.Millisecond))
+}
+
+// One of many conditional writers wins, wherever they are; a chain of
+// conditional writes loses no step.
+func TestContendedWrites(t *testing.T) {
+	t.Parallel()
+	all := shared(t)
+	emptied(t, all[0])
+	const callers, steps = 3, 40
+	var stores []*cluster.Store
+	for _, m := range all {
+		stores = append(stores, opened(t, m))
+	}
+	if _, err := stores[0].Put(ctx, persistence.Write{Key: "chain", Value: []byte("0")}); err != nil {
+		t.Fatal(err)
+	}
+	var conflicts atomic.Int64
+	start := time.Now()
+	var wg sync.WaitGroup
+	for _, s := range stores {
+		for range callers {
+			wg.Go(func() {
+				for done := 0; done < steps; {
+					r, err := s.Get(ctx, "chain")
+					if err != nil {
+						t.Errorf("Get: %v", err)
+						return
+					}
+					var n int
+					fmt.Sscan(string(r.Value), &n)
+					_, err = s.Put(ctx, persistence.Write{Key: "chain", Value: fmt.Append(nil, n+1), If: &r.Revision})
+					switch {
+					case err == nil:
+						done++
+					case isConflict(err):
+						conflicts.Add(1)
+					default:
+						t.Errorf("Put: %v", err)
+						return
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	r, err := stores[1].Get(ctx, "chain")
+	if want := fmt.Sprint(len(all) * callers * steps); err != nil || string(r.Value) != want {
+		t.Errorf("after %s steps the chain is at %q, %v", want, r.Value, err)
+	}
+	t.Logf("%d conditional writes to one key from 3 nodes × %d callers in %v, %d conflicts", len(all)*callers*steps, callers, time.Since(start).Round(time.Millisecond), conflicts.Load())
+}
