@@ -2,8 +2,6 @@ package actors
 
 import (
 	"time"
-
-	"troupe/engine"
 )
 
 // job is a request on its way through pool: it waits for a worker, or a worker
@@ -22,7 +20,7 @@ type job struct {
 
 func newJob(adm *admitted, now time.Time) *job {
 	t := adm.Execute.Task
-	j := &job{adm: adm, until: now.Add(min(t.QueueTimeout, engine.MaxQueueTimeout)), cause: adm.Cause}
+	j := &job{adm: adm, until: patience(adm.Execute, now), cause: adm.Cause}
 	j.order = order{
 		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: intentOf(t),
 	}

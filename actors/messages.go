@@ -24,6 +24,15 @@ type Execute struct {
 	// Idempotency lets the client repeat the request. A task with a key is not
 	// cancelled when its client goes away.
 	Idempotency Idempotency
+
+	// Roams: where no worker of the node is free, the answer may be a refusal that
+	// tells where there is one: see [Elsewhere]. Tasks that name a worker or a
+	// session do not roam, and neither do those with a key.
+	Roams bool
+	// Guest: it comes from a node where it waits, and so hardly waits here.
+	Guest bool
+	// Place is what a task brings back that was refused elsewhere.
+	Place Place
 }
 
 // Executed answers [Execute]: a refusal, or how the task ended. The worker's
@@ -125,12 +134,13 @@ type Status struct {
 	Busy     int
 	Offline  int
 	Waiting  int // requests that wait for a worker
+	Abroad   int // workers with a browser on other nodes that take tasks
 	Sessions int // that hold a worker
 }
 
 // Ready reports whether a request has a chance: at least one worker has a
-// browser, and the node is not about to stop.
-func (s Status) Ready() bool { return !s.Draining && s.Workers > s.Offline }
+// browser, here or on another node, and the node is not about to stop.
+func (s Status) Ready() bool { return !s.Draining && (s.Workers > s.Offline || s.Abroad > 0) }
 
 // Refusal says why a task was not run.
 type Refusal struct {
@@ -138,6 +148,7 @@ type Refusal struct {
 	Text       string
 	RetryAfter time.Duration // zero where trying again is no use
 	Position   int           // place in the queue when the waiter gave up; 1 is next, zero: did not wait
+	Elsewhere  *Elsewhere    // another node may have a worker; only where the request may roam
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -16,6 +16,7 @@ type pool struct {
 
 	patrol   *time.Timer // looks after the queue while anybody waits
 	suspect  bool        // the last look found a free worker beside one who waits for it
+	abroad   abroad
 	draining bool
 	drain    poolDrain
 
@@ -26,7 +27,7 @@ type pool struct {
 
 func newPool(n *nodeParts, r *roster) *pool {
 	return &pool{
-		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{},
+		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, abroad: abroad{},
 		adding: map[string]WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
 	}
 }
@@ -75,6 +76,10 @@ func (p *pool) Receive(ctx actor.Context) {
 		p.onWorkerForgotten(ctx, m)
 	case *RemoveAccount:
 		p.onRemoveAccount(ctx, m)
+	case *Offer:
+		p.onOffer(ctx, m)
+	case *freed:
+		p.onFreed(ctx, m)
 	case *Drain:
 		p.onDrain(ctx, m)
 	case *graceOver:

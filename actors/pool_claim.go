@@ -24,6 +24,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
 		return
 	}
 	p.jobs[j.task()] = j
+	p.returned(j)
 	p.try(ctx, j)
 }
 
@@ -32,6 +33,10 @@ func (p *pool) try(ctx actor.Context, j *job) {
 	s, no := p.route(j)
 	if no == nil {
 		p.send(ctx, s, j)
+		return
+	}
+	if o := p.away(j, no); o != nil {
+		p.sendAway(ctx, j, o)
 		return
 	}
 	if waitable(no.Code) && time.Now().Before(j.until) {
@@ -99,7 +104,9 @@ func (p *pool) routeFree(j *job) (*seat, *Refusal) {
 }
 
 func (p *pool) mayOpen(j *job) (some, shared bool) {
-	return p.roster.mayOpen(j.account(), j.adm.Limits, p.node.cfg.Session.SharePerMil)
+	limits := j.adm.Limits
+	limits.Reserved -= p.abroad.held(j.account())
+	return p.roster.mayOpen(j.account(), limits, p.node.cfg.Session.SharePerMil)
 }
 
 // mayTake reports whether the session that the job may open is within the
@@ -135,7 +142,7 @@ func (p *pool) awaited(l *lodging) bool {
 
 func (p *pool) sessionLimit(j *job) *Refusal {
 	return refuse(engine.CodeSessionLimit, fmt.Sprintf("%d workers are reserved for this account; plan %s allows %d, and at most %s of the shared workers",
-		len(p.roster.held[j.account()]), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(p.node.cfg.Session.SharePerMil)))
+		len(p.roster.held[j.account()])+p.abroad.held(j.account()), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(p.node.cfg.Session.SharePerMil)))
 }
 
 func share(perMil int) string {

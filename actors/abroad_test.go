@@ -1,0 +1,109 @@
+package actors_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/testkit"
+)
+
+func roaming(account actors.Account, wait time.Duration) *actors.Execute {
+	return &actors.Execute{Account: account, Task: testkit.Task(testkit.Waiting(wait)), Roams: true}
+}
+
+// sentTo is where an answer sends its task; empty: nowhere.
+func sentTo(x *actors.Executed) string {
+	if x.Refusal == nil || x.Refusal.Elsewhere == nil {
+		return ""
+	}
+	return x.Refusal.Elsewhere.Node
+}
+
+func TestRoamingTasksPreferTheirNode(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		anna := testkit.Pro("anna")
+		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
+		k.Node.Offer(&actors.Offer{Node: "n3", Free: 3})
+		k.Node.Offer(&actors.Offer{Node: "n4", Own: map[string]int{"bert": 9}})
+		first := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		k.Until("w1", actors.Busy)
+		if x := k.Send(roaming(anna, 0), testkit.Script{}).Answer(); sentTo(x) != "n3" {
+			t.Errorf("the second task goes to %q (%v), want the node with the most", sentTo(x), x.Refusal)
+		}
+		if x := k.Send(&actors.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{}).Answer(); sentTo(x) != "" {
+			t.Errorf("a task that may not roam goes to %q", sentTo(x))
+		}
+		named := roaming(anna, 0)
+		named.Task.WorkerID = "w1"
+		if x := k.Send(named, testkit.Script{}).Answer(); x.Refusal.Code != engine.CodeWorkerBusy || sentTo(x) != "" {
+			t.Errorf("a task that names its worker gets %v", x.Refusal)
+		}
+		k.WantEnd(first, engine.EndCompleted)
+	})
+}
+
+// TestRoamersKeepTheirPlace: whoever waits takes what frees first, here or
+// elsewhere, and loses nothing by having tried.
+func TestRoamersKeepTheirPlace(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		anna := testkit.Pro("anna")
+		blocker := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		k.Until("w1", actors.Busy)
+		began := time.Now()
+		early := k.Send(roaming(anna, 90*time.Second), testkit.Script{Takes: 20 * time.Second})
+		synctest.Wait()
+		late := k.Send(roaming(anna, 30*time.Second), testkit.Script{Takes: 20 * time.Second})
+		synctest.Wait()
+		if n := k.Node.Status().Waiting; n != 2 {
+			t.Fatalf("%d wait, want 2", n)
+		}
+
+		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
+		x := early.Answer()
+		if sentTo(x) != "n2" || late.Answered() {
+			t.Fatalf("the first is sent to %q, the second has an answer: %v", sentTo(x), late.Answered())
+		}
+		back := roaming(anna, 90*time.Second)
+		back.TaskID, back.Place = early.ID, x.Refusal.Elsewhere.Place
+		back.Place.Refused = "n2"
+		again := k.Send(back, testkit.Script{Takes: 20 * time.Second})
+		k.WantEnd(blocker, engine.EndCompleted)
+		k.WantEnd(again, engine.EndCompleted)
+		if took := time.Since(began); took < 39*time.Second || took > 41*time.Second {
+			t.Errorf("the one that came back ended after %v, want twice 20 s: it was before the other", took)
+		}
+		if x := late.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
+			t.Errorf("the second got %+v", x)
+		}
+
+		// A guest waits where it came from.
+		last := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		k.Until("w1", actors.Busy)
+		guest := roaming(anna, time.Minute)
+		guest.Guest, guest.Roams = true, false
+		at := time.Now()
+		if x := k.Send(guest, testkit.Script{}).Answer(); x.Refusal == nil || time.Since(at) > time.Second {
+			t.Errorf("a guest got %+v after %v", x, time.Since(at))
+		}
+		k.WantEnd(last, engine.EndCompleted)
+	})
+}
+
+// TestSessionsElsewhereCount: what an account holds on other nodes counts.
+func TestSessionsElsewhereCount(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
+		anna := testkit.Pro("anna")
+		most := engine.DefaultLimits()[engine.Pro].Reserved
+		k.Node.Offer(&actors.Offer{Node: "n2", Held: map[string]int{"anna": most}})
+		if x := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{}); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionLimit {
+			t.Errorf("got %+v", x)
+		}
+		k.Node.Offer(&actors.Offer{Node: "n2"})
+		if x := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{}); x.Refusal != nil {
+			t.Errorf("refused: %v", x.Refusal)
+		}
+	})
+}

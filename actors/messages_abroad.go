@@ -1,0 +1,31 @@
+package actors
+
+import "time"
+
+// What nodes tell each other of what is free.
+
+// Offer is what another node was last heard to have. It is a hint: only the
+// workers there know, and may refuse what is sent to them.
+type Offer struct {
+	Node string
+	Free int            // shared workers that would take a task
+	Own  map[string]int // workers that would, by the account that they are for
+	Held map[string]int // workers that sessions hold, by account
+}
+
+// Elsewhere is in the refusal of a task that may roam: another node is said to
+// have a worker for it. A task that is refused there, too, is sent again with
+// its Place.
+type Elsewhere struct {
+	Node  string
+	Place Place
+}
+
+// Place is what a task keeps of its waiting while it tries its luck elsewhere.
+// Its fields are for the pool that has given it.
+type Place struct {
+	Until   time.Time // it waits no longer
+	Arrival uint64
+	Turn    uint64
+	Refused string // the node that had nothing free after all
+}
