@@ -19,6 +19,7 @@ const (
 	EndCancelled   End = "cancelled" // nobody wants the answer any more
 	EndCrashed     End = "crashed"   // the browser died
 	EndInterrupted End = "interrupted"
+	EndLost        End = "lost" // its node went away; nobody knows how far it was
 )
 
 // ErrClientGone and ErrDraining are causes of a cancelled context.

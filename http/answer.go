@@ -84,6 +84,8 @@ func answerOf(x *actors.Executed) (int, *answer) {
 		return a.stop(o, engine.CodeInterrupted)
 	case engine.EndCancelled:
 		return a.stop(o, engine.CodeCancelled)
+	case engine.EndLost:
+		return a.stop(o, engine.CodeWorkerLost)
 	default:
 		return a.fail(engine.CodeInternal, "")
 	}

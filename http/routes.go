@@ -237,7 +237,7 @@ func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
 		notices = s.cfg.Notices()
 	}
 	switch {
-	case s.drains():
+	case s.Drains():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
 	case !s.cfg.Company.Status().Ready():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})

@@ -170,13 +170,13 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // Pause does the same for as long as the operator wants.
 func (s *Server) Pause(on bool) { s.paused.Store(on) }
 
-// drains reports whether new tasks are refused.
-func (s *Server) drains() bool { return s.draining.Load() || s.paused.Load() }
+// Drains reports whether new tasks are refused.
+func (s *Server) Drains() bool { return s.draining.Load() || s.paused.Load() }
 
 // Status is the node in numbers, as the edge lets clients to it.
 func (s *Server) Status() actors.Status {
 	n := s.cfg.Company.Status()
-	n.Draining = n.Draining || s.drains()
+	n.Draining = n.Draining || s.Drains()
 	return n
 }
 

@@ -66,7 +66,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async
-	if s.drains() {
+	if s.Drains() {
 		return refuse(engine.CodeDraining)
 	}
 

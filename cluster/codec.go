@@ -1,0 +1,282 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// codecVersion is the version of what nodes write. Nodes of neighbouring
+// releases run beside each other while a cluster is renewed, so a change that an
+// older node would misread takes a new number, and an older one is refused with a
+// sentence instead of being guessed at.
+const codecVersion = 1
+
+// errVersion is the error for a message that another version has written.
+var errVersion = errors.New("the message is of another version")
+
+// kind says what a message is.
+type kind byte
+
+// The kinds of messages. Their numbers are on the wire: none is used again.
+const (
+	kindExecute kind = iota + 1
+	kindExecuted
+	kindStarted
+	kindPoll
+	kindPolled
+	kindFollow
+	kindFollowed
+	kindCancel
+	kindCancelled
+	kindListWorkers
+	kindWorkers
+	kindLocate
+	kindLocated
+	kindInventory
+	kindParcel
+	kindFault
+)
+
+// The messages that are only between nodes.
+type (
+	// order is an Execute on its way: its task is not read before its files are
+	// there. It is a start when the task is asynchronous.
+	order struct {
+		actors.Execute
+		Origin string // the node that asks
+		Boot   string // its process
+		Sent   time.Time
+		Source []byte // what the task was parsed from
+		Files  []file
+	}
+	// file is an upload of a task, which the owner fetches.
+	file struct {
+		Name, Type string
+		Parcel     parcel
+	}
+	// parcel stands for bytes that are too many for one message. Whoever gets it
+	// fetches them from the node that has them.
+	parcel struct {
+		Node string
+		ID   string
+		Size int64
+	}
+	// locate asks whether a session is on a node. Reply: located.
+	locate struct {
+		Account string
+		Session string
+	}
+	located struct{ Here bool }
+	// fault answers what could not be done.
+	fault struct{ Text string }
+)
+
+// outcome is an outcome without what goes beside it as it is.
+type (
+	executed struct {
+		*actors.Executed
+		Outcome *engine.Outcome
+	}
+	polled struct {
+		*actors.Polled
+		Executed *executed
+	}
+)
+
+// encode writes a message: version, kind, and its parts, each with its length in
+// front. The first part is JSON; sources and results follow as the bytes they
+// are.
+func encode(m any) ([]byte, error) {
+	var k kind
+	var head any = m
+	var parts [][]byte
+	switch m := m.(type) {
+	case *order:
+		copied := *m
+		copied.Execute.Task, copied.Source = nil, nil
+		k, head, parts = kindExecute, &copied, [][]byte{m.Source}
+	case *actors.Executed:
+		k, head, parts = kindExecuted, strip(m), results(m)
+	case *actors.Polled:
+		k, head, parts = kindPolled, &polled{m, strip(m.Executed)}, results(m.Executed)
+	case *actors.Started:
+		k = kindStarted
+	case *actors.Poll:
+		k = kindPoll
+	case *actors.Follow:
+		k = kindFollow
+	case *actors.Followed:
+		k = kindFollowed
+	case *actors.Cancel:
+		k = kindCancel
+	case *actors.Cancelled:
+		k = kindCancelled
+	case *actors.ListWorkers:
+		k = kindListWorkers
+	case *actors.Workers:
+		k = kindWorkers
+	case *locate:
+		k = kindLocate
+	case *located:
+		k = kindLocated
+	case *inventory:
+		k = kindInventory
+	case *parcel:
+		k = kindParcel
+	case *fault:
+		k = kindFault
+	default:
+		return nil, fmt.Errorf("encode a message: %T is none", m)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // actions are told as the client sent them
+	if err := enc.Encode(head); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", m, err)
+	}
+	parts = append([][]byte{b.Bytes()}, parts...)
+	size := 2
+	for _, p := range parts {
+		size += binary.MaxVarintLen64 + len(p)
+	}
+	out := append(make([]byte, 0, size), codecVersion, byte(k))
+	for _, p := range parts {
+		out = append(binary.AppendUvarint(out, uint64(len(p))), p...)
+	}
+	return out, nil
+}
+
+// strip takes what is sent beside the JSON out of it.
+func strip(x *actors.Executed) *executed {
+	if x == nil {
+		return nil
+	}
+	short := &executed{Executed: x}
+	if x.Outcome != nil {
+		copied := *x.Outcome
+		copied.Data, copied.Last = nil, nil
+		short.Outcome = &copied
+	}
+	return short
+}
+
+func results(x *actors.Executed) [][]byte {
+	if x == nil || x.Outcome == nil {
+		return nil
+	}
+	return [][]byte{x.Outcome.Data, x.Outcome.Last}
+}
+
+// decode reads a message. What it returns has its own bytes.
+func decode(b []byte) (any, error) {
+	if len(b) < 2 {
+		return nil, fmt.Errorf("decode a message: it has %d bytes", len(b))
+	}
+	if b[0] != codecVersion {
+		return nil, fmt.Errorf("decode a message: %w: %d, and this node writes %d", errVersion, b[0], codecVersion)
+	}
+	k, parts, err := kind(b[1]), [][]byte(nil), error(nil)
+	for rest := b[2:]; len(rest) > 0; {
+		n, w := binary.Uvarint(rest)
+		if w <= 0 || n > uint64(len(rest)-w) {
+			return nil, fmt.Errorf("decode a message of kind %d: it is cut off", k)
+		}
+		parts = append(parts, bytes.Clone(rest[w:w+int(n)]))
+		rest = rest[w+int(n):]
+	}
+	m, want := empty(k)
+	switch {
+	case m == nil:
+		return nil, fmt.Errorf("decode a message: %w: its kind %d is unknown", errVersion, k)
+	case len(parts) < 1 || len(parts) > 1+want:
+		return nil, fmt.Errorf("decode a message of kind %d: it has %d parts", k, len(parts))
+	}
+	if err = json.Unmarshal(parts[0], m); err != nil {
+		return nil, fmt.Errorf("decode a message of kind %d: %w", k, err)
+	}
+	parts = parts[1:]
+	switch m := m.(type) {
+	case *order:
+		if len(parts) == 1 {
+			m.Source = parts[0]
+		}
+		return m, nil
+	case *executed:
+		return m.whole(parts), nil
+	case *polled:
+		if m.Polled == nil {
+			m.Polled = new(actors.Polled)
+		}
+		m.Polled.Executed = m.Executed.whole(parts)
+		return m.Polled, nil
+	}
+	return m, nil
+}
+
+// empty is a message of a kind to decode into, and how many parts it may have
+// beside its JSON; nil for a kind that there is not.
+func empty(k kind) (m any, parts int) {
+	switch k {
+	case kindExecute:
+		return new(order), 1
+	case kindExecuted:
+		return new(executed), 2
+	case kindPolled:
+		return new(polled), 2
+	case kindStarted:
+		return new(actors.Started), 0
+	case kindPoll:
+		return new(actors.Poll), 0
+	case kindFollow:
+		return new(actors.Follow), 0
+	case kindFollowed:
+		return new(actors.Followed), 0
+	case kindCancel:
+		return new(actors.Cancel), 0
+	case kindCancelled:
+		return new(actors.Cancelled), 0
+	case kindListWorkers:
+		return new(actors.ListWorkers), 0
+	case kindWorkers:
+		return new(actors.Workers), 0
+	case kindLocate:
+		return new(locate), 0
+	case kindLocated:
+		return new(located), 0
+	case kindInventory:
+		return new(inventory), 0
+	case kindParcel:
+		return new(parcel), 0
+	case kindFault:
+		return new(fault), 0
+	}
+	return nil, 0
+}
+
+// whole puts together what strip took apart.
+func (x *executed) whole(parts [][]byte) *actors.Executed {
+	if x == nil {
+		return nil
+	}
+	if x.Executed == nil {
+		x.Executed = new(actors.Executed)
+	}
+	x.Executed.Outcome = x.Outcome
+	for i, p := range parts {
+		switch {
+		case x.Outcome == nil || len(p) == 0:
+		case i == 0:
+			x.Outcome.Data = p
+		default:
+			x.Outcome.Last = p
+		}
+	}
+	return x.Executed
+}

@@ -1,0 +1,288 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+)
+
+// Local is what this node's own actors do. [actors.Node] is one.
+type Local interface {
+	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
+	Start(ctx context.Context, m *actors.Execute) (*actors.Started, error)
+	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
+	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
+	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
+	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
+	Survey(ctx context.Context, m *actors.SurveyWorkers) (*actors.Workers, error)
+	Status() actors.Status
+	Offer(o *actors.Offer)
+	Freed(node string)
+}
+
+// CompanyConfig is what a [Company] is made from.
+type CompanyConfig struct {
+	Conn    *nats.Conn // to the other nodes
+	Node    string     // this one's name
+	Version string     // of the program
+	Uploads string     // folder for files of other nodes' requests; emptied at the start
+	Log     zerolog.Logger
+}
+
+// Company is the actors of all nodes: it answers as [actors.Node] does, whichever
+// node has what is asked for. It decides nothing about workers. It knows from
+// hints who may have one, asks there, and where the answer is no, goes on.
+type Company struct {
+	cfg   CompanyConfig
+	boot  string
+	local Local
+	wires *wires
+	peers *presence
+	stop  []func()
+
+	paused  func() bool
+	changed chan struct{}             // a worker has changed
+	own     atomic.Pointer[inventory] // what was told last
+	trips   trips
+	guests  guests
+	homes   homes
+}
+
+// NewCompany makes a company of one. [Company.Open] lets it meet the others.
+func NewCompany(cfg CompanyConfig) (*Company, error) {
+	if err := os.RemoveAll(cfg.Uploads); err != nil {
+		return nil, fmt.Errorf("empty the folder for uploads: %w", err)
+	}
+	if err := os.MkdirAll(cfg.Uploads, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder for uploads: %w", err)
+	}
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails: it ends the process instead
+	c := &Company{
+		cfg: cfg, boot: hex.EncodeToString(b), wires: newWires(cfg.Conn, cfg.Node, cfg.Log),
+		peers: newPresence(cfg.Node), changed: make(chan struct{}, 1),
+	}
+	c.own.Store(&inventory{Node: cfg.Node, Boot: c.boot})
+	c.peers.ping = c.ping
+	c.peers.heard = func(i *inventory) { c.local.Offer(i.offer()) }
+	c.peers.down, c.peers.up = c.onDown, c.onUp
+	return c, nil
+}
+
+// Changed hears of the node's workers: see [actors.Config.OnChange].
+func (c *Company) Changed(actors.WorkerInfo) {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Open begins to answer other nodes, and to tell them of this one. While paused
+// says so, it takes nothing from others and offers nothing; nil: never.
+func (c *Company) Open(local Local, paused func() bool) error {
+	c.local, c.paused = local, paused
+	if paused == nil {
+		c.paused = func() bool { return false }
+	}
+	unserve, err := c.wires.serve(c.receive)
+	if err != nil {
+		return err
+	}
+	c.stop = append(c.stop, unserve)
+	for to, f := range map[string]nats.MsgHandler{
+		subject(c.cfg.Node, "ping"): func(m *nats.Msg) { _ = m.Respond([]byte(c.boot)) },
+		inventorySubject:            c.onInventory,
+	} {
+		s, err := c.cfg.Conn.Subscribe(to, f)
+		if err != nil {
+			return fmt.Errorf("listen to other nodes: %w", err)
+		}
+		c.stop = append(c.stop, func() { _ = s.Unsubscribe() })
+	}
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() { c.tellAll(done) })
+	c.stop = append(c.stop, func() { close(done); telling.Wait() })
+	return nil
+}
+
+// Close tells the others that the node leaves, and ends what it does with them.
+func (c *Company) Close() {
+	for i := len(c.stop) - 1; i >= 0; i-- {
+		c.stop[i]()
+	}
+	c.stop = nil
+	last := *c.own.Load()
+	last.Leaving, last.Workers, last.Sent = true, nil, time.Now()
+	c.publish(&last)
+	_ = c.cfg.Conn.FlushTimeout(wordMost)
+	c.peers.close()
+	c.guests.close()
+}
+
+func (c *Company) ping(ctx context.Context, node string) (boot string, err error) {
+	r, err := c.cfg.Conn.RequestWithContext(ctx, subject(node, "ping"), nil)
+	if err != nil {
+		return "", err
+	}
+	return string(r.Data), nil
+}
+
+const (
+	// tellEvery is how often a node tells of itself when nothing changes.
+	tellEvery = 300 * time.Millisecond
+	// tellRest is what passes between two tellings when much does.
+	tellRest = 25 * time.Millisecond
+)
+
+// tellAll tells the other nodes of this one.
+func (c *Company) tellAll(done <-chan struct{}) {
+	rest, tick := time.NewTimer(0), time.NewTicker(tellEvery)
+	defer rest.Stop()
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-rest.C:
+		}
+		c.tellNow()
+		rest.Reset(tellRest)
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		case <-c.changed:
+		}
+	}
+}
+
+func (c *Company) tellNow() {
+	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
+	defer cancel()
+	all, err := c.local.Survey(ctx, &actors.SurveyWorkers{})
+	if err != nil {
+		c.cfg.Log.Error().Err(err).Msg("the workers could not be counted for the other nodes")
+		return
+	}
+	s := c.local.Status()
+	i := &inventory{
+		Node: c.cfg.Node, Boot: c.boot, Version: c.cfg.Version, Sent: time.Now(),
+		Draining: s.Draining || c.paused(), Waiting: s.Waiting, Workers: all.Workers,
+	}
+	c.own.Store(i)
+	c.publish(i)
+}
+
+func (c *Company) publish(i *inventory) {
+	b, err := encode(i)
+	if err == nil {
+		err = c.cfg.Conn.Publish(inventorySubject, b)
+	}
+	if err != nil {
+		c.cfg.Log.Error().Err(err).Msg("the other nodes could not be told of this one")
+	}
+}
+
+func (c *Company) onInventory(msg *nats.Msg) {
+	m, err := decode(msg.Data)
+	if err != nil {
+		c.cfg.Log.Warn().Err(err).Msg("what another node tells of itself was not understood")
+		return
+	}
+	if i, ok := m.(*inventory); ok {
+		c.peers.hear(i)
+	}
+}
+
+// onDown ends what this node does for one that is down. What it waits for there
+// ends with the node's aliveness.
+func (c *Company) onDown(p *peer) {
+	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
+	c.local.Offer(&actors.Offer{Node: p.name})
+	c.guests.leaveOf(p.name)
+}
+
+// onUp tells a node that is back what nobody waits for any more: it may have been
+// away only for others, and still have the tasks that were given up.
+func (c *Company) onUp(p *peer) {
+	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
+	for _, m := range c.trips.givenUp(p.name) {
+		c.wires.tell(p.name, m)
+	}
+}
+
+// Status is this node in numbers, with what others could do for its clients.
+func (c *Company) Status() actors.Status {
+	s := c.local.Status()
+	for _, p := range c.peers.known() {
+		if p.up {
+			s.Abroad += p.inventory.usable()
+		}
+	}
+	return s
+}
+
+// Workers lists the workers of all nodes that the account may see, in the order
+// of the nodes' names. Those of a node that does not answer are offline.
+func (c *Company) Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error) {
+	known := c.peers.known()
+	lists := make([][]actors.WorkerInfo, len(known))
+	var asked sync.WaitGroup
+	for i, p := range known {
+		asked.Go(func() { lists[i] = c.workersOf(ctx, p, m) })
+	}
+	mine, err := c.local.Workers(ctx, m)
+	asked.Wait()
+	if err != nil {
+		return nil, err
+	}
+	all, told := []actors.WorkerInfo{}, false
+	for i, p := range known {
+		if !told && p.name > c.cfg.Node {
+			all, told = append(all, mine.Workers...), true
+		}
+		all = append(all, lists[i]...)
+	}
+	if !told {
+		all = append(all, mine.Workers...)
+	}
+	return &actors.Workers{Workers: all}, nil
+}
+
+func (c *Company) workersOf(ctx context.Context, p peer, m *actors.ListWorkers) []actors.WorkerInfo {
+	if p.up {
+		ctx, cancel := within(ctx, p.alive, wordMost)
+		defer cancel(nil)
+		if got, err := askFor[actors.Workers](ctx, c.wires, p.name, m); err == nil {
+			return got.Workers
+		}
+	}
+	all := p.inventory.seenBy(m.Account.ID)
+	for i := range all {
+		all[i].State, all[i].Since, all[i].TaskID = actors.Offline, p.since, ""
+	}
+	return all
+}
+
+// within is a context that ends with ctx, with a node, or when a time is over.
+func within(ctx, alive context.Context, most time.Duration) (context.Context, context.CancelCauseFunc) {
+	both, cancel := context.WithCancelCause(ctx)
+	unwatch := context.AfterFunc(alive, func() { cancel(context.Cause(alive)) })
+	timer := time.AfterFunc(most, func() { cancel(context.DeadlineExceeded) })
+	return both, func(cause error) { unwatch(); timer.Stop(); cancel(cause) }
+}
+
+// undelivered reports whether a message has certainly been taken by nobody.
+func undelivered(err error) bool { return errors.Is(err, errUndelivered) }

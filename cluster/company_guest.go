@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// seenMost bounds how many identifiers of tasks are remembered.
+const seenMost = 100_000
+
+// errSeen: the node has had the task already.
+var errSeen = errors.New("the node has had this task already: it is not played again")
+
+// guests are the tasks that this node plays for others. None is played twice:
+// whoever asks again for one that was taken is refused.
+type guests struct {
+	mu    sync.Mutex
+	now   map[string]*guest
+	seen  map[string]bool
+	order []string // of those, the oldest first
+	over  bool
+	goes  sync.WaitGroup
+}
+
+type guest struct {
+	id, origin, account string
+	ctx                 context.Context
+	cancel              context.CancelCauseFunc
+	stays               bool // it goes on without its origin
+}
+
+func (g *guests) enter(o *order) (*guest, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.now == nil {
+		g.now, g.seen = map[string]*guest{}, map[string]bool{}
+	}
+	switch {
+	case g.over:
+		return nil, errUndelivered
+	case g.seen[o.TaskID]:
+		return nil, errSeen
+	}
+	g.seen[o.TaskID] = true
+	g.order = append(g.order, o.TaskID)
+	for len(g.order) > seenMost {
+		delete(g.seen, g.order[0])
+		g.order = g.order[1:]
+	}
+	one := &guest{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != ""}
+	one.ctx, one.cancel = context.WithCancelCause(context.Background())
+	g.now[one.id] = one
+	g.goes.Add(1)
+	return one, nil
+}
+
+// leave ends a guest. One that was refused may come again.
+func (g *guests) leave(one *guest, refused bool) {
+	one.cancel(nil)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.now, one.id)
+	if refused {
+		delete(g.seen, one.id)
+	}
+	g.goes.Done()
+}
+
+// cancel ends a guest of an account that is not with the actors yet.
+func (g *guests) cancel(m *actors.Cancel) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := g.now[m.TaskID]
+	if one == nil || one.account != m.Account.ID {
+		return false
+	}
+	one.cancel(m.Cause.Err())
+	return true
+}
+
+// leaveOf ends what nobody waits for any more: the node that had asked is down,
+// and its clients with it.
+func (g *guests) leaveOf(origin string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, one := range g.now {
+		if one.origin == origin && !one.stays {
+			one.cancel(engine.ErrClientGone)
+		}
+	}
+}
+
+// close ends all, and waits until they are answered.
+func (g *guests) close() {
+	g.mu.Lock()
+	g.over = true
+	for _, one := range g.now {
+		one.cancel(engine.ErrDraining)
+	}
+	g.mu.Unlock()
+	g.goes.Wait()
+}
+
+// receive takes a message of another node.
+func (c *Company) receive(m any) func() any {
+	if o, ok := m.(*order); ok {
+		c.peers.meet(o.Origin, o.Boot, o.Sent)
+		one, err := c.guests.enter(o) // now: what comes next may cancel it
+		if err != nil {
+			return func() any { return &fault{err.Error()} }
+		}
+		return func() any { return c.host(one, o) }
+	}
+	return func() any {
+		x, err := c.answer(m)
+		if err != nil {
+			return &fault{err.Error()}
+		}
+		return x
+	}
+}
+
+// pollMost bounds an answer that may be waited for.
+const pollMost = 2 * time.Minute
+
+func (c *Company) answer(m any) (any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), pollMost)
+	defer cancel()
+	switch m := m.(type) {
+	case *actors.Poll:
+		return c.local.Poll(ctx, m)
+	case *actors.Follow:
+		return c.local.Follow(ctx, m)
+	case *actors.Cancel:
+		x, err := c.local.Cancel(ctx, m)
+		if err == nil && !x.Found && c.guests.cancel(m) {
+			x = &actors.Cancelled{Found: true}
+		}
+		return x, err
+	case *actors.ListWorkers:
+		return c.local.Workers(ctx, m)
+	case *locate:
+		return c.isHere(ctx, m)
+	default:
+		return nil, fmt.Errorf("there is no answer to %T", m)
+	}
+}
+
+func (c *Company) isHere(ctx context.Context, m *locate) (*located, error) {
+	all, err := c.local.Survey(ctx, &actors.SurveyWorkers{})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range all.Workers {
+		if w.Session == m.Session && w.Account == m.Account {
+			return &located{Here: true}, nil
+		}
+	}
+	return &located{}, nil
+}
+
+// host plays a task for another node.
+func (c *Company) host(one *guest, o *order) any {
+	refused := true
+	defer func() { c.guests.leave(one, refused) }()
+	m, folder, err := c.unpack(one.ctx, o)
+	remove := func() { _ = os.RemoveAll(folder) }
+	if err != nil {
+		remove()
+		return &fault{err.Error()}
+	}
+	if c.paused() {
+		remove()
+		return draining(m)
+	}
+	if m.Task.Async {
+		x, err := c.local.Start(one.ctx, m)
+		if err != nil || x.Refusal != nil || x.TaskID != m.TaskID || folder == "" {
+			remove()
+		} else {
+			go c.lend(m, remove)
+		}
+		if err != nil {
+			return &fault{err.Error()}
+		}
+		refused = x.Refusal != nil
+		return x
+	}
+	defer remove()
+	x, err := c.local.Execute(one.ctx, m)
+	if err != nil {
+		return &fault{err.Error()}
+	}
+	refused = x.Refusal != nil
+	return x
+}
+
+// draining is the answer to a task that comes when nothing is taken any more.
+func draining(m *actors.Execute) any {
+	no := &actors.Refusal{Code: engine.CodeDraining, Text: "The service is stopping", RetryAfter: 5 * time.Second}
+	if m.Task.Async {
+		return &actors.Started{TaskID: m.TaskID, Refusal: no}
+	}
+	return &actors.Executed{TaskID: m.TaskID, Refusal: no}
+}
+
+// unpack makes of an order what the actors are asked, with its files in a folder;
+// empty: there are none.
+func (c *Company) unpack(ctx context.Context, o *order) (m *actors.Execute, folder string, err error) {
+	files := make([]engine.Upload, 0, len(o.Files))
+	if len(o.Files) > 0 {
+		if folder, err = os.MkdirTemp(c.cfg.Uploads, "guest-"); err != nil {
+			return nil, "", fmt.Errorf("make a folder for files: %w", err)
+		}
+	}
+	if alive, up := c.peers.aliveness(o.Origin); up && len(o.Files) > 0 {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = within(ctx, alive, pollMost)
+		defer cancel(nil)
+	}
+	for i, f := range o.Files {
+		path := filepath.Join(folder, strconv.Itoa(i))
+		if err := c.wires.fetchFile(ctx, f.Parcel, path); err != nil {
+			return nil, folder, err
+		}
+		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Parcel.Size})
+	}
+	m = &o.Execute
+	if m.Task, err = engine.Parse(o.Source, files); err != nil {
+		return nil, folder, fmt.Errorf("read a task: %w", err)
+	}
+	return m, folder, nil
+}
+
+// lend keeps the files of a task until it has ended.
+func (c *Company) lend(m *actors.Execute, remove func()) {
+	defer remove()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), pollMost)
+		asked := time.Now()
+		p, err := c.local.Poll(ctx, &actors.Poll{TaskID: m.TaskID, Account: m.Account, Wait: time.Minute})
+		cancel()
+		if err != nil || p.Status != actors.TaskPending {
+			return
+		}
+		if time.Since(asked) < time.Second { // the next answer would be no other
+			time.Sleep(time.Second)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"time"
+
+	"troupe/actors"
+)
+
+// inventory is what a node tells the others of itself, a few times a second and
+// soon after each change. Whoever hears it knows how old it is, and no more: the
+// workers themselves decide.
+type inventory struct {
+	Node     string
+	Boot     string // of the process: another one has lost what this one was asked
+	Version  string
+	Sent     time.Time
+	Leaving  bool // the node ends in good order
+	Draining bool
+	Waiting  int // its own requests that wait for a worker
+	Workers  []actors.WorkerInfo
+}
+
+// offer is what of it others may use. A node that has nothing for its own
+// clients, or that stops, has nothing for others.
+func (i *inventory) offer() *actors.Offer {
+	o := &actors.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}}
+	for _, w := range i.Workers {
+		if w.Session != "" && w.Account != "" {
+			o.Held[w.Account]++
+		}
+		switch {
+		case i.Draining || i.Leaving || i.Waiting > 0 || w.Draining || w.State != actors.Online || w.TaskID != "":
+		case w.Owner == "":
+			o.Free++
+		default:
+			o.Own[w.Owner]++
+		}
+	}
+	return o
+}
+
+// usable is how many of its workers have a browser.
+func (i *inventory) usable() (n int) {
+	if i.Draining || i.Leaving {
+		return 0
+	}
+	for _, w := range i.Workers {
+		if w.State != actors.Offline {
+			n++
+		}
+	}
+	return n
+}
+
+// seenBy is what an account may know of the workers, as [actors.Node.Workers]
+// has it.
+func (i *inventory) seenBy(account string) (all []actors.WorkerInfo) {
+	for _, w := range i.Workers {
+		if w.Owner != "" && w.Owner != account {
+			continue
+		}
+		if w.Account != account {
+			w.Session, w.TaskID = "", ""
+		}
+		w.Account = ""
+		all = append(all, w)
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/testkit"
+)
+
+// TestALostNodeIsAnswered: what runs on a node whose process dies is answered
+// within a second, as lost, and is not played again.
+func TestALostNodeIsAnswered(t *testing.T) {
+	t.Parallel()
+	to := newTown(t, 0, 1, 1)
+	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
+	running := to.send(n1, anna, named, testkit.Script{Takes: time.Minute})
+	to.until("it runs on n2", n2.busy(1))
+	died := time.Now()
+	n2.conn.Close() // as the end of a process does
+	x := to.answer(running)
+	took := time.Since(died)
+	if x.Refusal != nil || x.Outcome.End != engine.EndLost || took > time.Second {
+		t.Errorf("the answer after %v: %+v, %v", took, x.Outcome, x.Refusal)
+	}
+	t.Logf("lost after %v", took)
+
+	if x := to.answer(to.send(n1, anna, named, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeWorkerOffline {
+		t.Errorf("a request for its worker: %+v", x)
+	}
+	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n3 {
+		t.Errorf("what may go anywhere was played on %s", h.name)
+	}
+	all, err := n1.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna})
+	if err != nil || len(all.Workers) != 2 || all.Workers[0].State != actors.Offline || all.Workers[1].State != actors.Online {
+		t.Errorf("the workers: %+v, %v", all, err)
+	}
+	if n := to.plays(running.id); n > 1 {
+		t.Errorf("the lost task was played %d times", n)
+	}
+}
+
+// TestUnheardOfferIsNotNoticed: a node that dies just before a task comes to it
+// costs its client nothing.
+func TestUnheardOfferIsNotNoticed(t *testing.T) {
+	t.Parallel()
+	to := newTown(t, 0, 2, 1)
+	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	n2.conn.Close() // n1 believes that it has the most, and sends there first
+	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n3 {
+		t.Errorf("played on %s", h.name)
+	}
+}
+
+// TestGuestsEndWithTheirNode: nobody waits for what a node had asked for that is
+// gone.
+func TestGuestsEndWithTheirNode(t *testing.T) {
+	t.Parallel()
+	to := newTown(t, 0, 1)
+	n1, n2 := to.houses[0], to.houses[1]
+	to.send(n1, anna, plain, testkit.Script{Takes: time.Minute})
+	to.until("it runs on n2", n2.busy(1))
+	n1.conn.Close()
+	to.until("n2 has ended it", n2.busy(0))
+}
+
+// TestMuchCrossesNodes: uploads and results of many megabytes, byte for byte, and
+// small things are not kept waiting by them.
+func TestMuchCrossesNodes(t *testing.T) {
+	t.Parallel()
+	to := newTown(t, 0, 2)
+	n1 := to.houses[0]
+	content := make([]byte, 20<<20+12345)
+	_, _ = rand.Read(content)
+	path := filepath.Join(t.TempDir(), "upload")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := []engine.Upload{
+		{Name: "big.bin", Type: "application/octet-stream", Path: path, Size: int64(len(content))},
+		{Name: "empty.txt", Type: "text/plain", Path: os.DevNull},
+	}
+	result, err := json.Marshal(bytes.Repeat([]byte("0123456789abcdef"), 12<<20/16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	var left []string
+	task := parse(t, `{"actions":[{"uploadFile":["#f",["$file:0","$file:1"]]}]}`, files...)
+	g := to.sendTask(n1, &actors.Execute{Account: anna, Task: task}, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
+		for _, f := range c.Task.Files {
+			b, err := os.ReadFile(f.Path)
+			got += fmt.Sprintf("%s %s %x %v\n", f.Name, f.Type, sha256.Sum256(b), err)
+			left = append(left, f.Path)
+		}
+		return &engine.Outcome{End: engine.EndCompleted, Data: result}
+	}})
+	worst := time.Duration(0)
+	for going := true; going; {
+		select {
+		case <-g.done:
+			going = false
+		default:
+			began := time.Now()
+			if _, err := n1.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna}); err != nil {
+				t.Fatal(err)
+			}
+			worst = max(worst, time.Since(began))
+		}
+	}
+	x := to.answer(g)
+	if x.Refusal != nil || !bytes.Equal(x.Outcome.Data, result) {
+		t.Fatalf("the result is not what was sent: %v", x.Refusal)
+	}
+	want := fmt.Sprintf("big.bin application/octet-stream %x <nil>\nempty.txt text/plain %x <nil>\n", sha256.Sum256(content), sha256.Sum256(nil))
+	if got != want {
+		t.Errorf("the files were\n%s, want\n%s", got, want)
+	}
+	to.until("the files are gone", func() bool {
+		for _, p := range left {
+			if _, err := os.Stat(p); err == nil {
+				return false
+			}
+		}
+		return true
+	})
+	t.Logf("%d MB there and %d MB back in %v; a small question beside it took %v at most", len(content)>>20, len(result)>>20, g.took, worst)
+	if worst > 2*time.Second {
+		t.Errorf("a small question took %v", worst)
+	}
+}

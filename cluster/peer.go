@@ -1,0 +1,168 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// inlineMost is how many bytes a message between nodes may have. What is larger
+// is fetched in pieces: a large message would keep the small ones behind it on
+// the one connection between two nodes, pings first.
+const inlineMost = 1<<20 + 64<<10 // a request's JSON and what is said about it
+
+const (
+	// asksMost bounds what a node does for others at the same time.
+	asksMost = 8192
+	// fetchMost bounds the time of one piece, and wordMost that of a short answer.
+	fetchMost = 10 * time.Second
+	wordMost  = 2 * time.Second
+)
+
+var (
+	// errUndelivered: the message has certainly not reached anybody.
+	errUndelivered = errors.New("nobody is there to take the message")
+	// errDown ends what waits for a node that does not answer any more.
+	errDown = errors.New("the node does not answer")
+	errBusy = errors.New("the node does too much for others already")
+)
+
+// wires carry messages to other nodes and theirs to this one.
+type wires struct {
+	nc    *nats.Conn
+	node  string
+	log   zerolog.Logger
+	out   *outbox
+	turns chan struct{}
+}
+
+func newWires(nc *nats.Conn, node string, log zerolog.Logger) *wires {
+	return &wires{nc: nc, node: node, log: log, out: newOutbox(node), turns: make(chan struct{}, asksMost)}
+}
+
+// subject is where a node takes one sort of messages.
+func subject(node, what string) string { return "troupe.node." + node + "." + what }
+
+const inventorySubject = "troupe.inventory"
+
+// ask sends a message to a node and waits for its answer until ctx ends.
+func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
+	b, err := encode(m)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > inlineMost {
+		return nil, fmt.Errorf("ask %s: the message has %d bytes, more than %d", node, len(b), inlineMost)
+	}
+	r, err := w.nc.RequestWithContext(ctx, subject(node, "ask"), b)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return nil, fmt.Errorf("ask %s: %w", node, errUndelivered)
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("ask %s: %w", node, context.Cause(ctx))
+	case err != nil:
+		return nil, fmt.Errorf("ask %s: %w", node, err)
+	}
+	got, err := decode(r.Data)
+	if p, ok := got.(*parcel); ok {
+		if b, err = w.fetch(ctx, *p); err == nil {
+			got, err = decode(b)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", node, err)
+	}
+	if f, ok := got.(*fault); ok {
+		return nil, fmt.Errorf("ask %s: it answers: %s", node, f.Text)
+	}
+	return got, nil
+}
+
+// askFor is ask for an answer of one type.
+func askFor[T any](ctx context.Context, w *wires, node string, m any) (*T, error) {
+	got, err := w.ask(ctx, node, m)
+	if err != nil {
+		return nil, err
+	}
+	x, ok := got.(*T)
+	if !ok {
+		return nil, fmt.Errorf("ask %s: it answers %T with %T", node, m, got)
+	}
+	return x, nil
+}
+
+// tell sends a message that has no answer that matters.
+func (w *wires) tell(node string, m any) {
+	b, err := encode(m)
+	if err == nil {
+		err = w.nc.Publish(subject(node, "ask"), b)
+	}
+	if err != nil {
+		w.log.Warn().Err(err).Str("to", node).Msg("another node could not be told")
+	}
+}
+
+// serve answers what other nodes ask. Receive sees each message in the order in
+// which they came, and gives what makes the answer, which may take its time.
+func (w *wires) serve(receive func(m any) func() any) (stop func(), err error) {
+	var subs []*nats.Subscription
+	stop = func() {
+		for _, s := range subs {
+			_ = s.Unsubscribe()
+		}
+	}
+	for what, f := range map[string]nats.MsgHandler{
+		"ask":   func(m *nats.Msg) { w.onAsk(m, receive) },
+		"piece": w.onPiece,
+	} {
+		s, err := w.nc.Subscribe(subject(w.node, what), f)
+		if err != nil {
+			stop()
+			return nil, fmt.Errorf("listen to other nodes: %w", err)
+		}
+		subs = append(subs, s)
+	}
+	return stop, nil
+}
+
+func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
+	m, err := decode(msg.Data)
+	if err != nil {
+		w.respond(msg, &fault{err.Error()})
+		return
+	}
+	select {
+	case w.turns <- struct{}{}:
+	default:
+		w.respond(msg, &fault{errBusy.Error()})
+		return
+	}
+	answer := receive(m)
+	go func() {
+		defer func() { <-w.turns }()
+		w.respond(msg, answer())
+	}()
+}
+
+// respond answers a message. An answer that is large waits to be fetched.
+func (w *wires) respond(msg *nats.Msg, m any) {
+	if msg.Reply == "" {
+		return
+	}
+	b, err := encode(m)
+	if err == nil && len(b) > inlineMost {
+		p := w.out.put(bytesIn(b), int64(len(b)), answerKept)
+		b, err = encode(&p)
+	}
+	if err != nil {
+		w.log.Error().Err(err).Msg("answer to another node not written")
+		b, _ = encode(&fault{"the answer could not be written"})
+	}
+	if err := msg.Respond(b); err != nil {
+		w.log.Error().Err(err).Msg("answer to another node not sent")
+	}
+}

@@ -1,0 +1,208 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// pieceSize is how much of a parcel is in one message, piecesAhead how many
+	// are on their way at once: enough to keep the line busy, and little to wait
+	// for behind them.
+	pieceSize   = 256 << 10
+	piecesAhead = 4
+	// messageMost bounds a message that is fetched.
+	messageMost = 256 << 20
+	// answerKept is how long an answer waits to be fetched. Its last piece ends
+	// it, too.
+	answerKept = time.Minute
+)
+
+// errNoParcel: it was fetched, or its time was over.
+var errNoParcel = errors.New("there is no such parcel")
+
+// outbox has what other nodes may fetch in pieces.
+type outbox struct {
+	node string
+
+	mu  sync.Mutex
+	has map[string]*parcelled
+}
+
+type parcelled struct {
+	open  func() (io.ReaderAt, func() error, error)
+	size  int64
+	timer *time.Timer // nil: it stays until it is removed
+}
+
+func newOutbox(node string) *outbox { return &outbox{node: node, has: map[string]*parcelled{}} }
+
+// put makes a parcel. With a time it goes when that is over, or its end was
+// fetched; without one it stays until it is removed.
+func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) parcel {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails: it ends the process instead
+	p := parcel{Node: o.node, ID: hex.EncodeToString(b), Size: size}
+	one := &parcelled{open: open, size: size}
+	if kept > 0 {
+		one.timer = time.AfterFunc(kept, func() { o.remove(p.ID) })
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.has[p.ID] = one
+	return p
+}
+
+func (o *outbox) remove(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if p := o.has[id]; p != nil && p.timer != nil {
+		p.timer.Stop()
+	}
+	delete(o.has, id)
+}
+
+func bytesIn(b []byte) func() (io.ReaderAt, func() error, error) {
+	return func() (io.ReaderAt, func() error, error) {
+		return bytes.NewReader(b), func() error { return nil }, nil
+	}
+}
+
+// fileAt reads a file that is opened for each piece: a request may have more of
+// them than a process should have open.
+func fileAt(path string) func() (io.ReaderAt, func() error, error) {
+	return func() (io.ReaderAt, func() error, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, f.Close, nil
+	}
+}
+
+// wantPiece asks for a piece of a parcel. The answer is a byte, zero if the rest
+// is what was asked for.
+type wantPiece struct {
+	ID   string
+	From int64
+	Size int
+}
+
+// read gives a piece of a parcel.
+func (o *outbox) read(m wantPiece) ([]byte, error) {
+	o.mu.Lock()
+	p := o.has[m.ID]
+	o.mu.Unlock()
+	switch {
+	case p == nil:
+		return nil, errNoParcel
+	case m.From < 0 || m.Size < 1 || m.Size > pieceSize || m.From+int64(m.Size) > p.size:
+		return nil, fmt.Errorf("the parcel has no %d bytes at %d", m.Size, m.From)
+	}
+	r, end, err := p.open()
+	if err != nil {
+		return nil, fmt.Errorf("open the parcel: %w", err)
+	}
+	defer func() { _ = end() }()
+	b := make([]byte, 1+m.Size)
+	if n, err := r.ReadAt(b[1:], m.From); n < m.Size {
+		return nil, fmt.Errorf("read the parcel: %w", err)
+	}
+	return b, nil
+}
+
+func (w *wires) onPiece(msg *nats.Msg) {
+	var m wantPiece
+	err := json.Unmarshal(msg.Data, &m)
+	var b []byte
+	if err == nil {
+		b, err = w.out.read(m)
+	}
+	if err != nil {
+		b = append([]byte{1}, err.Error()...)
+	}
+	if err := msg.Respond(b); err != nil {
+		w.log.Error().Err(err).Msg("piece of a parcel not sent")
+	}
+}
+
+// fetch gets a parcel that is a message.
+func (w *wires) fetch(ctx context.Context, p parcel) ([]byte, error) {
+	if p.Size < 0 || p.Size > messageMost {
+		return nil, fmt.Errorf("fetch from %s: a message of %d bytes is none", p.Node, p.Size)
+	}
+	b := make(into, p.Size)
+	if err := w.fetchTo(ctx, p, b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// into is memory that can be written anywhere in.
+type into []byte
+
+func (b into) WriteAt(p []byte, off int64) (int, error) { return copy(b[off:], p), nil }
+
+// fetchFile gets a parcel that is a file.
+func (w *wires) fetchFile(ctx context.Context, p parcel, path string) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("fetch a file: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return w.fetchTo(ctx, p, f)
+}
+
+// fetchTo gets a parcel piece by piece, a few at once, and says that it has it.
+func (w *wires) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, piecesAhead)
+	for from := int64(0); from < p.Size && ctx.Err() == nil; from += pieceSize {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			if err := w.fetchPiece(ctx, p, from, to); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("fetch %d bytes from %s: %w", p.Size, p.Node, context.Cause(ctx))
+	}
+	return nil
+}
+
+func (w *wires) fetchPiece(ctx context.Context, p parcel, from int64, to io.WriterAt) error {
+	m := wantPiece{ID: p.ID, From: from, Size: int(min(pieceSize, p.Size-from))}
+	ask, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchMost)
+	defer cancel()
+	r, err := w.nc.RequestWithContext(ctx, subject(p.Node, "piece"), ask)
+	switch {
+	case err != nil:
+		return err
+	case len(r.Data) < 1 || r.Data[0] != 0:
+		return errors.New(string(bytes.TrimLeft(r.Data, "\x01")))
+	case len(r.Data) != 1+m.Size:
+		return fmt.Errorf("a piece has %d bytes, and %d were wanted", len(r.Data)-1, m.Size)
+	}
+	_, err = to.WriteAt(r.Data[1:], from)
+	return err
+}

@@ -1,0 +1,248 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How soon a node counts as down. One whose process was killed refuses two pings
+// in half a second; a frozen one leaves two unanswered, which takes pingMost
+// each. A browser host may be busy: less would call a slow node a dead one.
+const (
+	pingEvery  = 250 * time.Millisecond
+	pingMost   = time.Second
+	pingMisses = 2
+	// forgetAfter is how long a node that does not come back is remembered.
+	forgetAfter = time.Hour
+)
+
+// presence knows who is there. That a node is down is a suspicion: it ends what
+// waits for the node, and never lets anything be done again.
+type presence struct {
+	node string
+	ping func(ctx context.Context, node string) (boot string, err error)
+	// down and up hear of changes, one at a time and in order.
+	down, up func(p *peer)
+	heard    func(i *inventory) // a new inventory, of a node that is up
+
+	mu    sync.Mutex
+	peers map[string]*peer
+	base  context.Context
+	stop  context.CancelFunc
+	goes  sync.WaitGroup
+}
+
+// peer is another node, as it was last heard. Its fields are of the presence.
+type peer struct {
+	name      string
+	up        bool
+	since     time.Time
+	inventory *inventory
+	heard     time.Time
+	workers   map[string]bool
+	sessions  map[string]string // the account of each
+
+	alive context.Context // ends with errDown
+	lose  context.CancelCauseFunc
+}
+
+func newPresence(node string) *presence {
+	p := &presence{
+		node: node, peers: map[string]*peer{},
+		down: func(*peer) {}, up: func(*peer) {}, heard: func(*inventory) {},
+	}
+	p.base, p.stop = context.WithCancel(context.Background())
+	return p
+}
+
+// close ends the pings. Nothing is told of after it.
+func (p *presence) close() {
+	p.mu.Lock()
+	p.stop()
+	for _, one := range p.peers {
+		one.lose(errDown)
+	}
+	p.mu.Unlock()
+	p.goes.Wait()
+}
+
+// hear takes over what a node says of itself.
+func (p *presence) hear(i *inventory) {
+	if i.Node == p.node {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.base.Err() != nil {
+		return
+	}
+	one := p.peers[i.Node]
+	switch {
+	case i.Leaving:
+		if one != nil && one.inventory.Boot == i.Boot {
+			one.inventory, one.heard = i, time.Now()
+			p.fall(one)
+		}
+		return
+	case one == nil:
+		one = &peer{name: i.Node}
+		p.peers[i.Node] = one
+		one.know(i)
+		p.rise(one)
+		p.goes.Go(func() { p.watch(one) })
+	case one.inventory.Boot != i.Boot: // what was asked of the last process is lost
+		if i.Sent.Before(one.inventory.Sent) {
+			return // its last words
+		}
+		p.fall(one)
+		one.know(i)
+		p.rise(one)
+	default:
+		one.know(i)
+	}
+	if one.up {
+		p.heard(i)
+	}
+}
+
+// meet takes a message as a sign of life. What is done for a node ends when that
+// is down, so it has to be watched, even if it has not told of itself yet.
+func (p *presence) meet(node, boot string, sent time.Time) {
+	p.mu.Lock()
+	one := p.peers[node]
+	known := one != nil && one.inventory.Boot == boot
+	if known && !one.up && !one.inventory.Leaving && p.base.Err() == nil {
+		p.rise(one)
+	}
+	p.mu.Unlock()
+	if !known {
+		p.hear(&inventory{Node: node, Boot: boot, Sent: sent})
+	}
+}
+
+func (o *peer) know(i *inventory) {
+	o.inventory, o.heard = i, time.Now()
+	o.workers, o.sessions = make(map[string]bool, len(i.Workers)), map[string]string{}
+	for _, w := range i.Workers {
+		o.workers[w.ID] = true
+		if w.Session != "" {
+			o.sessions[w.Session] = w.Account
+		}
+	}
+}
+
+func (p *presence) rise(one *peer) {
+	one.up, one.since = true, time.Now()
+	one.alive, one.lose = context.WithCancelCause(context.Background())
+	p.up(one)
+}
+
+func (p *presence) fall(one *peer) {
+	if one.up {
+		one.up, one.since = false, time.Now()
+		one.lose(errDown)
+		p.down(one)
+	}
+}
+
+// watch pings a node until it is forgotten.
+func (p *presence) watch(one *peer) {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for misses := 0; ; {
+		select {
+		case <-p.base.Done():
+			return
+		case <-tick.C:
+		}
+		ctx, cancel := context.WithTimeout(p.base, pingMost)
+		boot, err := p.ping(ctx, one.name)
+		cancel()
+		if err != nil {
+			misses++
+		} else {
+			misses = 0
+		}
+		if !p.note(one, boot, misses) {
+			return
+		}
+	}
+}
+
+// note takes over what a ping has shown. It reports whether the node is still
+// worth one.
+func (p *presence) note(one *peer, boot string, misses int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.base.Err() != nil:
+		return false
+	case misses >= pingMisses:
+		p.fall(one)
+	case misses == 0 && one.up && boot != one.inventory.Boot:
+		p.fall(one) // its inventory tells of the new process
+	case misses == 0 && !one.up && boot == one.inventory.Boot && !one.inventory.Leaving:
+		p.rise(one)
+	}
+	if !one.up && time.Since(one.since) > forgetAfter {
+		delete(p.peers, one.name)
+		return false
+	}
+	return true
+}
+
+// aliveness gives the context that ends when a node goes down.
+func (p *presence) aliveness(node string) (context.Context, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.peers[node]; one != nil && one.up {
+		return one.alive, true
+	}
+	return nil, false
+}
+
+// ups are the names of the nodes that are up, of all that are known, in order.
+func (p *presence) ups(is func(*peer) bool) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for name, one := range p.peers {
+		if one.up && (is == nil || is(one)) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// at finds the node that a test fits, up or down: one that is up if there is.
+func (p *presence) at(is func(*peer) bool) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	best := ""
+	for name, one := range p.peers {
+		if is(one) && (best == "" || one.up && !p.peers[best].up) {
+			best = name
+		}
+	}
+	return best
+}
+
+// known copies what is known of all nodes.
+func (p *presence) known() []peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]peer, 0, len(p.peers))
+	for _, one := range p.peers {
+		all = append(all, *one)
+	}
+	slices.SortFunc(all, func(a, b peer) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// lost reports whether an error says that a node went down.
+func lost(err error) bool { return errors.Is(err, errDown) }

@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fakePeer answers pings as a node does that is well, dead or frozen.
+type fakePeer struct {
+	mu   sync.Mutex
+	boot string
+	how  string
+}
+
+func (f *fakePeer) set(how, boot string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.how, f.boot = how, boot
+}
+
+func (f *fakePeer) ping(ctx context.Context, _ string) (string, error) {
+	f.mu.Lock()
+	how, boot := f.how, f.boot
+	f.mu.Unlock()
+	switch how {
+	case "dead":
+		return "", errUndelivered
+	case "frozen":
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	time.Sleep(time.Millisecond)
+	return boot, nil
+}
+
+func watched(t *testing.T, f func(t *testing.T, p *presence, far *fakePeer, news func() []string)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p, far := newPresence("n1"), &fakePeer{boot: "b1"}
+		defer p.close()
+		p.ping = far.ping
+		var mu sync.Mutex
+		var told []string
+		say := func(what string) func(*peer) {
+			return func(one *peer) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, what+" "+one.name)
+			}
+		}
+		p.up, p.down = say("up"), say("down")
+		f(t, p, far, func() []string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(told)
+		})
+	})
+}
+
+// TestPresence: who is killed is down within a second, who is frozen within
+// three, and who wakes up is there again.
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	for how, within := range map[string]time.Duration{"dead": time.Second, "frozen": 3 * time.Second} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
+				p.hear(&inventory{Node: "n1", Boot: "mine"})
+				p.hear(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+				time.Sleep(10 * time.Second)
+				if got := news(); !slices.Equal(got, []string{"up n2"}) {
+					t.Fatalf("told of %v", got)
+				}
+				alive, _ := p.aliveness("n2")
+				far.set(how, "b1")
+				began := time.Now()
+				<-alive.Done()
+				if took := time.Since(began); took > within || took < pingEvery || !errors.Is(context.Cause(alive), errDown) {
+					t.Errorf("%s is down after %v (%v)", how, took, context.Cause(alive))
+				}
+				if _, up := p.aliveness("n2"); up {
+					t.Error("a node that is down is up")
+				}
+				time.Sleep(15 * time.Second)
+				far.set("", "b1")
+				time.Sleep(2 * time.Second)
+				if got := news(); !slices.Equal(got, []string{"up n2", "down n2", "up n2"}) {
+					t.Errorf("told of %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestOneMissIsNone: a node that was slow once is not down.
+func TestOneMissIsNone(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
+		p.hear(&inventory{Node: "n2", Boot: "b1"})
+		for range 5 {
+			far.set("frozen", "b1")
+			time.Sleep(pingMost - pingEvery/2)
+			far.set("", "b1")
+			time.Sleep(pingMost)
+		}
+		if got := news(); !slices.Equal(got, []string{"up n2"}) {
+			t.Errorf("told of %v", got)
+		}
+	})
+}
+
+// TestAnotherProcessIsAnotherNode: a node that was killed and started again
+// between two pings has lost what it was asked.
+func TestAnotherProcessIsAnotherNode(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
+		p.hear(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+		alive, _ := p.aliveness("n2")
+		far.set("", "b2")
+		time.Sleep(2 * pingEvery)
+		if alive.Err() == nil {
+			t.Error("the process that was asked is alive")
+		}
+		late := &inventory{Node: "n2", Boot: "b1", Sent: time.Now()}
+		time.Sleep(time.Millisecond)
+		p.hear(&inventory{Node: "n2", Boot: "b2", Sent: time.Now()})
+		p.hear(late)
+		time.Sleep(5 * time.Second)
+		if got := news(); !slices.Equal(got, []string{"up n2", "down n2", "up n2"}) {
+			t.Errorf("told of %v", got)
+		}
+		far.set("dead", "")
+		time.Sleep(forgetAfter + time.Minute)
+		if known := p.known(); len(known) != 0 {
+			t.Errorf("still known: %v", known)
+		}
+	})
+}
+
+// TestLeaving: a node that says that it leaves is down at once, and stays so.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
+		p.hear(&inventory{Node: "n2", Boot: "b1"})
+		p.hear(&inventory{Node: "n2", Boot: "b1", Leaving: true})
+		time.Sleep(5 * time.Second)
+		if got := news(); !slices.Equal(got, []string{"up n2", "down n2"}) {
+			t.Errorf("told of %v", got)
+		}
+	})
+}
+
+// TestSeenTasksAreNotPlayedAgain: whatever comes twice is taken once, unless it
+// was refused and so did not begin.
+func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
+	t.Parallel()
+	var g guests
+	o := &order{Origin: "n2"}
+	o.TaskID = "t1"
+	one, err := g.enter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.enter(o); !errors.Is(err, errSeen) {
+		t.Errorf("while it runs: %v", err)
+	}
+	g.leave(one, false)
+	if _, err := g.enter(o); !errors.Is(err, errSeen) {
+		t.Errorf("after it was played: %v", err)
+	}
+	o.TaskID = "t2"
+	if one, err = g.enter(o); err != nil {
+		t.Fatal(err)
+	}
+	g.leave(one, true)
+	if one, err = g.enter(o); err != nil {
+		t.Errorf("after it was refused: %v", err)
+	}
+	g.leave(one, false)
+	for i := range seenMost {
+		o.TaskID = string(rune(i)) + "x"
+		if one, err := g.enter(o); err == nil {
+			g.leave(one, false)
+		}
+	}
+	if len(g.seen) > seenMost || len(g.order) > seenMost {
+		t.Errorf("%d are remembered", len(g.seen))
+	}
+}
