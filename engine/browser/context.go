@@ -371,14 +371,15 @@ func (c *Context) tell(fn string) {
 func (c *Context) Gone() <-chan struct{} { return c.gone }
 
 // Warm lets the blank tab's process do once what every first page needs: make
-// our world and compile the page script. The first page of the next task then
-// finds both done, for the process stays when the tab leaves its blank page.
+// our world, and compile the page script and what is called of it most. The first
+// page of the next task then finds that done, for the process stays when the tab
+// leaves its blank page.
 func (c *Context) Warm(ctx context.Context) error {
 	c.mu.Lock()
 	tabs := append([]*Tab(nil), c.tabs...)
 	c.mu.Unlock()
 	for _, t := range tabs {
-		if err := t.evaluate(ctx, object+".measure()", nil); err != nil {
+		if err := t.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {
 			return fmt.Errorf("warming a tab: %w", err)
 		}
 	}

@@ -32,6 +32,8 @@ var (
 	pageJS string
 	//go:embed js/guard.js
 	guardJS string
+	//go:embed js/rehearse.js
+	rehearseJS string
 
 	// object is the name of T in our world. Numbers of worlds are given out
 	// again in other processes of the browser, so a call may reach a stranger's
@@ -42,7 +44,7 @@ var (
 	tellBinding = object + "_tell"
 
 	install = "(()=>{if(globalThis." + object + ")return;const T={tell:'" + tellBinding + "'};" +
-		lean(coreJS, findJS, readJS, placeJS, actJS, pageJS, guardJS) +
+		lean(coreJS, findJS, readJS, placeJS, actJS, pageJS, guardJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})})()"
 )
 
