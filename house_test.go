@@ -42,6 +42,8 @@ var house = []floor{
 		"it stands beside the house and drives the actors as their users do"},
 	{"testkit/leaks", nil,
 		"it counts what tests leave behind, and is none of it itself"},
+	{"testkit/npm", nil,
+		"it fetches what tests drive, whatever they test"},
 	{"testkit/enginetest", []string{"engine", "testkit"},
 		"it tests engines, also those that others write"},
 	{"actors", []string{"engine", "persistence"},
@@ -141,7 +143,7 @@ func TestFloors(t *testing.T) {
 			below, ours := strings.CutPrefix(imported, "troupe/")
 			switch {
 			case !ours || below == s.pkg, s.pkg == ".":
-			case (below == "testkit" || below == "testkit/enginetest" || below == "testkit/leaks" || below == "persistence/storetest") && !s.test && s.pkg != "bench" && s.pkg != "testkit":
+			case (below == "testkit" || below == "testkit/enginetest" || below == "testkit/leaks" || below == "testkit/npm" || below == "persistence/storetest") && !s.test && s.pkg != "bench" && s.pkg != "testkit":
 				t.Errorf("%s imports %s: only tests may, for it is made for them", s.path, below)
 			case s.test: // tests may set a scene with anything
 			case !slices.Contains(f.on, below):

@@ -6,17 +6,16 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+
+	"troupe/testkit/npm"
 )
 
 // TestApps drives applications that nobody here wrote: libraries as npm has
@@ -54,40 +53,7 @@ func TestApps(t *testing.T) {
 
 // installed is the folder of packages, made once.
 var installed = sync.OnceValues(func() (string, error) {
-	root, err := filepath.Abs(filepath.Join("..", ".cache", "apps"))
-	if err != nil {
-		return "", err
-	}
-	stamp := filepath.Join(root, "installed.json")
-	lock, err := os.ReadFile("testdata/apps/package-lock.json")
-	if err != nil {
-		return "", err
-	}
-	if have, err := os.ReadFile(stamp); err == nil && string(have) == string(lock) {
-		return filepath.Join(root, "node_modules"), nil
-	}
-	if _, err := exec.LookPath("npm"); err != nil {
-		return "", errors.New("npm is not installed, and the application tests need it to fetch the applications: run `make setup`, or install the packages nodejs and npm")
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return "", err
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		b, err := os.ReadFile(filepath.Join("testdata", "apps", name))
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(root, name), b, 0o644); err != nil {
-			return "", err
-		}
-	}
-	// Nothing of the packages runs here: their install scripts neither.
-	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm could not install the applications: %w\n%s", err, out)
-	}
-	return filepath.Join(root, "node_modules"), os.WriteFile(stamp, lock, 0o644)
+	return npm.Install(filepath.Join("testdata", "apps"), filepath.Join("..", ".cache", "apps"))
 })
 
 func installedApps(t *testing.T) string {
