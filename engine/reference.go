@@ -72,7 +72,10 @@ func (d *definition) write(b *strings.Builder) {
 			fmt.Fprintf(b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
 		}
 	}
-	fmt.Fprintf(b, "\nOn `http://demo.troupe.test%s`:\n\n```json\n%s\n```\n", cmp.Or(d.page, "/"), d.example)
+	fmt.Fprintf(b, "\nOn `%s%s`:\n\n```json\n%s\n```\n", demoShop, cmp.Or(d.page, "/"), d.example)
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
+
+// demoShop is where the examples play: a web site that the service brings along.
+const demoShop = "http://demo.troupe.test"

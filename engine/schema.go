@@ -90,6 +90,7 @@ func (d *definition) schema() object {
 			{"options", object{{"type", "object"}, {"additionalProperties", false}, {"properties", opts}}},
 		}},
 		{"examples", []json.RawMessage{json.RawMessage(d.example)}},
+		{"x-page", demoShop + cmp.Or(d.page, "/")}, // where the example plays
 	}
 }
 
