@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test build lint bench soak chaos generate
+.PHONY: help setup run test build lint bench soak chaos generate editor screenshots
 
 DATA ?= data
 
@@ -35,6 +35,12 @@ soak: setup ## Play tasks of every kind for 15 minutes or 10,000 tasks; fails on
 chaos: setup ## Let browsers, pages, servers, clients and disks fail under load; fails on a broken promise. CHAOS=10 SEED=7
 	go test ./cmd/troupe -run '^(TestChaos|TestKills|TestKilledService|TestFullDisk|TestDamagedStore)$$' -v -count=1 -timeout 2h -chaos $(or $(CHAOS),3) -chaos.conns 10000 -seed $(or $(SEED),1)
 	go test ./engine ./persistence -run '^(TestHostilePages|TestACrashIsADefiniteAnswerAtOnce|TestACrashedPageEndsTheTask|TestAStoppedBrowserDoesNotAnswer|TestDamageIsQuarantined|TestFullDiskStopsWrites)$$' -v -count=1
+
+editor: ## Bundle the web page's editor from the packages of http/pages/editor
+	./http/pages/editor/build
+
+screenshots: setup ## Let the service take the pictures of docs/images of its own page
+	go test ./cmd/troupe -run '^TestScreenshots$$' -count=1 -v -screenshots
 
 generate: ## Make the generated documents anew
 	go generate ./...

@@ -153,6 +153,21 @@ var operations = []operation{
 		summary: "This document", answers: []reply{{200, "The document.", "", []any{map[string]any{}}}},
 	},
 	{
+		method: "get", path: "/", id: "page", tag: "Service", open: true,
+		summary: "The web page", doc: "Workers, tasks, a playground, usage; for the operator more. It signs in with a token, and asks for everything as any other client does.",
+		answers: []reply{{200, "A page.", "text/html", nil}},
+	},
+	{
+		method: "get", path: "/live", id: "livePage", tag: "Service", open: true,
+		summary: "The page that a link to a live picture opens", doc: "What it shows stands behind the # of its address, which browsers send to nobody.",
+		answers: []reply{{200, "A page.", "text/html", nil}},
+	},
+	{
+		method: "get", path: "/app/{name}", id: "pageFile", tag: "Service", open: true,
+		summary: "A file of the web page", params: []param{{"name", "path", "The file.", `{"type":"string"}`, true}},
+		answers: []reply{{200, "The file.", "*/*", nil}, {304, "You have it already.", "", nil}}, codes: []engine.Code{engine.CodeNotFound},
+	},
+	{
 		method: "get", path: "/docs", id: "docs", tag: "Service", open: true,
 		summary: "This document for people", answers: []reply{{200, "A page.", "text/html", nil}},
 	},

@@ -172,7 +172,7 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	e := open(t, &company{}, func(c *http.Config) { c.Files, c.Counts = newShelf(), counts(3) })
 	for path, v := range paths {
 		for method := range v.(map[string]any) {
-			req, _ := nethttp.NewRequest(strings.ToUpper(method), "http://"+e.addr+strings.NewReplacer("{taskId}", "t1", "{file}", "f1").Replace(path), nil)
+			req, _ := nethttp.NewRequest(strings.ToUpper(method), "http://"+e.addr+strings.NewReplacer("{taskId}", "t1", "{file}", "f1", "{name}", "main.js").Replace(path), nil)
 			req.Header.Set("Authorization", "Bearer good")
 			r, err := new(nethttp.Transport).RoundTrip(req)
 			if err != nil {

@@ -37,6 +37,10 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("POST", s.known(s.issueTicket))
 	case "/v1/usage":
 		return only("GET", s.known(s.usage))
+	case "/":
+		return only("GET", s.page("index.html"))
+	case "/live":
+		return only("GET", s.page("live.html"))
 	case "/openapi.json":
 		return only("GET", s.openapi)
 	case "/docs":
@@ -54,6 +58,9 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	}
 	if id, ok := strings.CutPrefix(path, ticketsPath+"/"); ok {
 		return only("DELETE", s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal { return s.revokeTicket(ctx, a, id) }))
+	}
+	if name, ok := strings.CutPrefix(path, assetsPath); ok {
+		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.asset(ctx, name) })
 	}
 	if order, ok := strings.CutPrefix(path, operatorPath); ok {
 		return only("POST", s.ordered("/"+order))

@@ -102,7 +102,11 @@ func serve(t *testing.T, data string, args ...string) (c *child, base string) {
 
 // post plays a task with a token.
 func post(base, token, task string) (int, string, error) {
-	req, err := http.NewRequest("POST", base+"/v1/", strings.NewReader(task))
+	return postTo(base+"/v1/", token, task)
+}
+
+func postTo(address, token, task string) (int, string, error) {
+	req, err := http.NewRequest("POST", address, strings.NewReader(task))
 	if err != nil {
 		return 0, "", err
 	}

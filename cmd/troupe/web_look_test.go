@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"troupe/testkit/npm"
+)
+
+// views are the page's, with what stands in each when it is drawn.
+var views = []struct{ name, ready string }{
+	{"workers", ".worker"}, {"tasks", ".head"}, {"playground", "#verdict .state[data-is=complete]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
+}
+
+// axe looks for what keeps people out, in each view, light and dark, wide and
+// narrow.
+func axe(t *testing.T, w *web) {
+	packages, err := npm.Install(filepath.Join("testdata", "web"), filepath.Join("..", "..", ".cache", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(packages, "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const look = `const {violations, passes} = await axe.run(document, {resultTypes: ['violations']});
+		return {passes: passes.length, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+			.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120) + ' ' + n.failureSummary).join(' | '))}`
+	list := `{{ops}},{"evaluate":` + asJSON(string(source)+"; window.axe = axe") + `}`
+	for i, v := range views {
+		list += fmt.Sprintf(`,{"click":"nav a[data-view=%s]"},{"waitForElement":%q}`, v.name, v.ready)
+		for j, theme := range []string{"light", "dark"} {
+			if (i+j)%2 == 0 {
+				list += `,{"setViewportSize":[390,844]}`
+			} else {
+				list += `,{"setViewportSize":[1280,800]}`
+			}
+			list += fmt.Sprintf(`,{"selectOption":["#theme",%q]},{"evaluate":%s,"options":{"push":"found"}}`, theme, asJSON(look))
+		}
+	}
+	list += `,{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}},{"evaluate":"return saved.found"}`
+	var all []struct {
+		Passes int
+		Found  []string
+	}
+	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+1 {
+		t.Fatalf("%s", got)
+	}
+	for i, one := range all {
+		if one.Passes < 10 {
+			t.Errorf("look %d found only %d rules that hold: was there anything to look at?", i, one.Passes)
+		}
+		for _, f := range one.Found {
+			t.Errorf("look %d (%s): %s", i, views[min(i/2, len(views)-1)].name, f)
+		}
+	}
+}
+
+// programs takes the programs that the playground makes of a task, and runs
+// them.
+func programs(t *testing.T, w *web) {
+	// What is hard to quote in one language or another.
+	const task = "{\"actions\": [\n  {\"open\": \"http://demo.troupe.test/\"},\n  {\"getText\": \"h1\", \"options\": {\"save\": \"h\"}},\n" +
+		`  {"evaluate": "return [saved.h, \"it's\", 'a \"b\"', ` + "`tick`" + `, '\\\\', 'ß', 'TASK']"}` + "\n]}"
+	got := w.plays(t, `{{ada}},{"click":"nav a[data-view=playground]"},{"evaluate":`+asJSON("await paste("+asJSON(task)+")")+`},
+		{"waitForElement":"#verdict .state[data-is=complete]"},
+		{"evaluate":"const all = {}; for (const b of document.querySelectorAll('button[data-language]')) { b.click(); all[b.dataset.language] = document.querySelector('#snippet').textContent; } return all"}`)
+	var all map[string]string
+	if err := json.Unmarshal(got, &all); err != nil || len(all) != 5 {
+		t.Fatalf("%s: %v", got, err)
+	}
+	for _, run := range []struct{ name, file, command string }{
+		{"curl", "run.sh", "sh run.sh"}, {"go", "main.go", "go run main.go"}, {"python", "run.py", "python3 run.py"}, {"javascript", "run.mjs", "node run.mjs"},
+	} {
+		t.Run(run.name, func(t *testing.T) {
+			if program := strings.Fields(run.command)[0]; exec.Command("which", program).Run() != nil {
+				t.Skip(program + " is not installed")
+			}
+			dir := t.TempDir()
+			if strings.Contains(all[run.name], w.ada) {
+				t.Error("the token is in the program")
+			}
+			if err := os.WriteFile(filepath.Join(dir, run.file), []byte(all[run.name]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("sh", "-c", run.command)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "NO_PROXY=127.0.0.1", "TROUPE_TOKEN="+w.ada)
+			out, err := cmd.CombinedOutput()
+			var a struct{ Data []string }
+			if err != nil || json.Unmarshal(out, &a) != nil || asJSON(a.Data) != asJSON([]string{"Products", "it's", `a "b"`, "tick", `\`, "ß", "TASK"}) {
+				t.Errorf("%v: %s\n%s", err, out, all[run.name])
+			}
+		})
+	}
+	var flow struct {
+		Nodes []struct {
+			Type       string
+			Parameters struct{ Method, URL, JSONBody string }
+		}
+	}
+	if err := json.Unmarshal([]byte(all["n8n"]), &flow); err != nil || len(flow.Nodes) != 1 {
+		t.Fatalf("n8n: %v: %s", err, all["n8n"])
+	}
+	node := flow.Nodes[0]
+	status, answer, err := postTo(node.Parameters.URL, w.ada, node.Parameters.JSONBody)
+	if node.Type != "n8n-nodes-base.httpRequest" || node.Parameters.Method != "POST" || err != nil || status != 200 || !strings.Contains(answer, `"Products"`) {
+		t.Errorf("n8n: %d, %v: %s\n%s", status, err, answer, all["n8n"])
+	}
+}

@@ -1,0 +1,96 @@
+// A live picture of a browser: a socket that brings frames, and a canvas.
+
+import { Refused, post } from "./api.js";
+import { h, text } from "./dom.js";
+
+const reasons = {
+  task_ended: "The task has ended.",
+  session_ended: "The session has ended.",
+  browser_gone: "The browser has ended.",
+  worker_gone: "The worker was removed.",
+  revoked: "The link was revoked.",
+  expired: "The link has expired.",
+  draining: "The service is stopping.",
+  slow: "This connection was too slow for the picture.",
+};
+
+// livePicture shows what happens at an object as long as signal lasts and the
+// element is on the screen. secret gives the ticket or link for it.
+export function livePicture(object, { signal, label, secret = () => ticket(object), onEnd }) {
+  const canvas = h("canvas", { role: "img", "aria-label": label, width: 800, height: 600 });
+  const why = h("p", { class: "why" }, "Waiting for the picture…");
+  const mark = h("span", { class: "live", hidden: true }, "Live");
+  const element = h("div", { class: "picture", "data-frames": "0" }, canvas, why, mark);
+  const draw = canvas.getContext("2d");
+  let socket, frames = 0, newest = 0, tries = 0, visible = false, over = false, timer;
+
+  const stopped = (sentence, final) => {
+    mark.hidden = true;
+    element.dataset.state = "ended";
+    text(why, sentence);
+    why.hidden = frames > 0 && !final;
+    over ||= final;
+    if (final) onEnd?.(sentence);
+  };
+
+  async function connect() {
+    if (socket || over || !visible || document.hidden || signal.aborted) return;
+    const mine = (socket = { close() {} }); // until the real one is there
+    let key;
+    try {
+      key = await secret();
+    } catch (err) {
+      socket = undefined;
+      if (signal.aborted) return;
+      // Nothing of ours runs there (any more), or pictures are not to be had.
+      return stopped(err.message, err instanceof Refused);
+    }
+    if (socket !== mine || signal.aborted) return;
+    const address = new URL(`/v1/live/${encodeURIComponent(object)}`, location);
+    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    const s = (socket = new WebSocket(address, ["troupe.live", key]));
+    s.binaryType = "blob";
+    s.onmessage = async ({ data }) => {
+      tries = 0;
+      if (typeof data === "string") {
+        const begin = JSON.parse(data);
+        if (begin.type === "begin" && begin.width && begin.height) Object.assign(element.dataset, { worker: begin.workerName, state: "live" });
+        mark.hidden = false;
+        return;
+      }
+      const mine = ++frames;
+      const picture = await createImageBitmap(data);
+      if (mine < newest) return picture.close(); // a later one was quicker
+      newest = mine;
+      if (canvas.width !== picture.width || canvas.height !== picture.height) Object.assign(canvas, { width: picture.width, height: picture.height });
+      draw.drawImage(picture, 0, 0);
+      picture.close();
+      why.hidden = true;
+      element.dataset.frames = String(frames);
+    };
+    s.onclose = ({ code, reason }) => {
+      if (socket !== s) return;
+      socket = undefined;
+      const final = code === 4000 && ["revoked", "expired", "worker_gone"].includes(reason);
+      stopped(reasons[reason] ?? (code === 1006 && frames === 0 ? "There is no live picture: nothing of yours runs here, or the link is not valid any more." : "The picture has stopped."), final);
+      if (!final && tries < 5 && !signal.aborted) timer = setTimeout(connect, 500 * 2 ** tries++);
+      else if (!final && frames === 0) onEnd?.(why.textContent);
+    };
+  }
+  function disconnect() {
+    clearTimeout(timer);
+    const s = socket;
+    socket = undefined;
+    s?.close();
+  }
+  const look = () => (visible && !document.hidden ? connect() : disconnect());
+  const seen = new IntersectionObserver(([e]) => ((visible = e.isIntersecting), look()));
+  seen.observe(element);
+  document.addEventListener("visibilitychange", look, { signal });
+  signal.addEventListener("abort", () => (seen.disconnect(), disconnect()), { once: true });
+  return element;
+}
+
+async function ticket(object) {
+  return (await post("/v1/tickets", { object, ttl: 30_000 })).ticket;
+}

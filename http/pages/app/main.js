@@ -1,0 +1,135 @@
+// The frame: who is signed in, which view is shown.
+
+import { forget, get, keep, token, Refused } from "./api.js";
+import { failed, fill, h, say, text } from "./dom.js";
+import * as feed from "./feed.js";
+
+const views = {
+  workers: ["Workers", () => import("./workers.js")],
+  tasks: ["Tasks", () => import("./tasks.js")],
+  playground: ["Playground", () => import("./playground.js")],
+  usage: ["Usage", () => import("./usage.js")],
+  operator: ["Operator", () => import("./operator.js")],
+};
+
+const main = document.getElementById("main");
+const bar = document.getElementById("bar");
+let who; // the answer of /v1/usage
+let leaveView;
+
+// enter signs in with a token, or says why not.
+async function enter(t) {
+  who = await get("/v1/usage", { as: t });
+  keep(t);
+  void feed.start();
+  drawBar();
+  await show();
+}
+
+function signOut(why) {
+  forget();
+  feed.leave();
+  who = undefined;
+  bar.hidden = true;
+  door(why);
+}
+
+function door(why) {
+  leaveView?.abort();
+  document.title = "Sign in · Troupe";
+  const said = h("div");
+  const input = h("input", { type: "password", id: "token", autocomplete: "off", spellcheck: "false", required: true, placeholder: "troupe_…", "aria-describedby": "door-help" });
+  const button = h("button", { class: "main", id: "sign-in" }, "Sign in");
+  const submit = async (e) => {
+    e.preventDefault();
+    button.disabled = true;
+    failed(said);
+    try {
+      await enter(input.value.trim());
+    } catch (err) {
+      failed(said, err);
+      button.disabled = false;
+      input.select();
+    }
+  };
+  fill(main, h("div", { class: "door sheet" },
+    h("div", { class: "brand" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
+    h("h1", { tabindex: "-1" }, "Sign in"),
+    h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token of your account", input), said, button),
+    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start; ", h("code", {}, "troupe token create"), " makes others. This tab keeps it until you sign out or close the tab.")));
+  failed(said, why);
+  input.focus();
+}
+
+function drawBar() {
+  fill(bar,
+    h("a", { class: "brand", href: "#/workers", "aria-label": "Troupe" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
+    h("nav", { "aria-label": "Views" }, Object.entries(views)
+      .filter(([name]) => name !== "operator" || who.operator)
+      .map(([name, [title]]) => h("a", { href: `#/${name}`, "data-view": name }, title))),
+    h("div", { class: "who" }, themes(), h("span", { id: "account" }, who.account ?? "", " · ", who.plan),
+      h("button", { class: "plain", id: "sign-out", onclick: () => signOut() }, "Sign out")));
+  bar.hidden = false;
+}
+
+// themes chooses colours. What is chosen stays in this browser.
+function themes() {
+  const now = document.documentElement.dataset.theme ?? "";
+  return h("select", {
+    id: "theme", "aria-label": "Colours",
+    onchange: ({ target: { value } }) => {
+      if (value) document.documentElement.dataset.theme = value;
+      else delete document.documentElement.dataset.theme;
+      if (value) localStorage.setItem("troupe.theme", value);
+      else localStorage.removeItem("troupe.theme");
+    },
+  }, [["", "Auto"], ["light", "Light"], ["dark", "Dark"]].map(([v, s]) => h("option", { value: v, selected: v === now }, s)));
+}
+
+// show draws the view that the address names.
+async function show() {
+  if (!who) return;
+  const [, name = "", ...rest] = location.hash.split("/");
+  const here = views[name] && (name !== "operator" || who.operator) ? name : "workers";
+  const [title, load] = views[here];
+  for (const a of bar.querySelectorAll("nav a")) {
+    if (a.dataset.view === here) a.setAttribute("aria-current", "page");
+    else a.removeAttribute("aria-current");
+  }
+  document.title = `${title} · Troupe`;
+  if (main.dataset.view === here && !leaveView.signal.aborted) {
+    main.dispatchEvent(new CustomEvent("address", { detail: rest }));
+    return;
+  }
+  leaveView?.abort();
+  const mine = (leaveView = new AbortController());
+  const view = await load();
+  if (mine.signal.aborted) return;
+  main.dataset.view = here;
+  fill(main);
+  view.draw(main, { signal: mine.signal, who, rest });
+  // Whoever came by keyboard goes on from the top of the view.
+  const h1 = main.querySelector("h1");
+  h1?.setAttribute("tabindex", "-1");
+  h1?.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
+window.addEventListener("hashchange", show);
+window.addEventListener("unauthorized", () => {
+  if (who) signOut(new Error("The token is not valid any more: sign in with another one."));
+});
+
+let wasUp = true;
+feed.onChange(() => {
+  if (!who || feed.link.up === wasUp) return;
+  wasUp = feed.link.up;
+  text(document.getElementById("account"), wasUp ? `${who.account ?? ""} · ${who.plan}` : "Not connected: trying again");
+  if (!wasUp) say("The connection to the service is lost");
+});
+
+if (token()) {
+  enter(token()).catch((err) => (err instanceof Refused && err.status === 401 ? signOut() : door(err)));
+} else {
+  door();
+}

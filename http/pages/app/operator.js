@@ -1,0 +1,173 @@
+// Operator: the service, its workers, accounts and tokens. Only for accounts of
+// the operator; the service looks at that again with each order.
+
+import { order } from "./api.js";
+import { failed, fill, h, rows, say, text } from "./dom.js";
+import { clock, lasting, plural } from "./format.js";
+import { confirmed, showToken } from "./dialogs.js";
+import { stateOf } from "./workers.js";
+
+const plans = ["free", "basic", "standard", "pro"];
+const planSelect = (id, label, plan) => h("select", { id, "aria-label": label }, plans.map((p) => h("option", { value: p, selected: p === plan }, p)));
+
+export function draw(main, { signal }) {
+  const said = h("div");
+  const parts = [service, workers, accounts, tokens].map((make) => make(act));
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Operator")), said, parts.map((p) => p.element));
+
+  const update = async () => {
+    try {
+      await Promise.all(parts.map((p) => p.update()));
+      if (!said.dataset.order) failed(said);
+    } catch (err) {
+      if (!signal.aborted) failed(said, err);
+    }
+  };
+  // act gives an order, says what came of it, and looks at everything again.
+  async function act(name, body, done) {
+    delete said.dataset.order;
+    failed(said);
+    let result;
+    try {
+      result = await order(name, body);
+      say(done);
+    } catch (err) {
+      said.dataset.order = name;
+      failed(said, err);
+      said.scrollIntoView({ block: "nearest" });
+    }
+    await update();
+    return result;
+  }
+  const timer = setInterval(update, 3000);
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  void update();
+}
+
+const table = (label, heads, body) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+  h("table", {}, h("thead", {}, h("tr", {}, heads.map((s) => h("th", { scope: "col" }, s)), h("td", {}, h("span", { class: "unseen" }, "Orders")))), body));
+
+const named = (label, name) => [label, h("span", { class: "unseen" }, ` ${name}`)];
+
+function service(act) {
+  const counts = h("div", { class: "counts" });
+  const state = h("span", { class: "state", id: "service-state" });
+  const button = h("button", { id: "drain-service" });
+  let draining;
+  button.addEventListener("click", () => act(draining ? "resume" : "drain", {}, draining ? "The service takes tasks again" : "The service takes no more tasks"));
+  const element = h("section", { "aria-label": "Service" }, h("h2", {}, "Service"),
+    h("div", { class: "sheet pad" }, h("div", { class: "tools" }, state, button), h("p", { class: "soft small" }, "Drained, it takes no more tasks; what runs and what waits goes on to its end."), counts));
+  return {
+    element,
+    async update() {
+      const c = await order("capacity/list");
+      draining = c.draining;
+      state.dataset.is = draining ? "draining" : "online";
+      text(state, draining ? "Takes no tasks" : "Takes tasks");
+      text(button, draining ? "Resume the service" : "Drain the service");
+      const shown = Object.entries(c).filter(([, v]) => typeof v === "number");
+      rows(counts, shown, ([k]) => k, ([k]) => h("div", {}, h("strong"), h("span", {}, k)), (e, [, v]) => text(e.firstChild, String(v)));
+    },
+  };
+}
+
+function workers(act) {
+  const body = h("tbody");
+  const name = h("input", { id: "worker-name", required: true, autocomplete: "off", maxlength: "64" });
+  const account = h("input", { id: "worker-account", autocomplete: "off", placeholder: "shared" });
+  const add = async (e) => {
+    e.preventDefault();
+    const made = await act("worker/add", account.value.trim() ? { name: name.value.trim(), account: account.value.trim() } : { name: name.value.trim() }, "The worker is added");
+    if (made) e.target.reset();
+  };
+  const element = h("section", { "aria-label": "Workers" }, h("h2", {}, "Workers"), h("div", { class: "sheet" },
+    table("All workers", ["Worker", "State", "How long", "Of", "Works for"], body),
+    h("form", { class: "line add", onsubmit: add }, h("label", {}, "New worker's name", name), h("label", {}, "Only for the account", account), h("button", {}, "Add the worker"))));
+  const row = (w) => {
+    const drain = h("button", {}, "");
+    const remove = h("button", { class: "danger", hidden: !w.added }, named("Remove", w.name));
+    const e = h("tr", { "data-worker": w.name }, h("td", {}, w.name), h("td", {}, h("span", { class: "state" })), h("td"), h("td", {}, w.account || "shared"), h("td"),
+      h("td", { class: "act" }, drain, " ", remove));
+    drain.addEventListener("click", () => act(`worker/${e.draining ? "resume" : "drain"}`, { worker: w.id }, e.draining ? `${w.name} takes tasks again` : `${w.name} takes no more tasks`));
+    remove.addEventListener("click", async () => {
+      if (await confirmed(`Remove the worker ${w.name}?`, "It ends after the task that it has, in a minute at most.", "Remove the worker")) void act("worker/remove", { worker: w.id, graceMs: 60_000 }, `${w.name} is removed`);
+    });
+    return e;
+  };
+  return {
+    element,
+    async update() {
+      rows(body, await order("worker/list"), (w) => w.id, row, (e, w) => {
+        const [is, said] = stateOf(w);
+        e.draining = w.draining;
+        e.cells[1].firstChild.dataset.is = is;
+        text(e.cells[1].firstChild, said);
+        text(e.cells[2], lasting(w.since));
+        text(e.cells[4], w.for ?? "");
+        const [drain] = e.cells[5].children;
+        if (drain.dataset.on !== String(w.draining)) {
+          drain.dataset.on = String(w.draining);
+          fill(drain, named(w.draining ? "Resume" : "Drain", w.name));
+        }
+      });
+    },
+  };
+}
+
+function accounts(act) {
+  const body = h("tbody");
+  const name = h("input", { id: "account-name", required: true, autocomplete: "off", maxlength: "64" });
+  const plan = planSelect("account-plan", "Plan of the new account", "free");
+  const add = async (e) => {
+    e.preventDefault();
+    if (await act("account/create", { name: name.value.trim(), plan: plan.value }, "The account is created")) e.target.reset();
+  };
+  const element = h("section", { "aria-label": "Accounts" }, h("h2", {}, "Accounts"), h("div", { class: "sheet" },
+    table("Accounts", ["Account", "Plan", "Tokens", "Created"], body),
+    h("form", { class: "line add", onsubmit: add }, h("label", {}, "New account's name", name), h("label", {}, "Plan", plan), h("button", {}, "Create the account"))));
+  const row = (a) => {
+    const select = planSelect(null, `Plan of ${a.name}`, a.plan);
+    select.addEventListener("change", () => act("account/set-plan", { account: a.name, plan: select.value }, `${a.name} has the plan ${select.value}`));
+    const token = h("button", { hidden: a.operator }, named("New token", `for ${a.name}`));
+    token.addEventListener("click", async () => {
+      const made = await act("token/create", { account: a.name }, `A token for ${a.name} is made`);
+      if (made) showToken(made);
+    });
+    const remove = h("button", { class: "danger" }, named("Delete", a.name));
+    remove.addEventListener("click", async () => {
+      if (await confirmed(`Delete the account ${a.name}?`, "At once: its tokens are worthless, its tasks are cancelled, its sessions, workers and results are removed. This cannot be undone.", "Delete the account")) void act("account/delete", { account: a.name }, `${a.name} is deleted`);
+    });
+    return h("tr", { "data-account": a.name }, h("td", {}, a.name, a.operator && h("span", { class: "soft" }, " · operator")), h("td", {}, select), h("td", { class: "num" }), h("td", {}, clock(a.created)), h("td", { class: "act" }, token, " ", remove));
+  };
+  return {
+    element,
+    async update() {
+      rows(body, await order("account/list"), (a) => a.id, row, (e, a) => {
+        const select = e.querySelector("select");
+        if (document.activeElement !== select) select.value = a.plan;
+        text(e.cells[2], String(a.tokens));
+      });
+    },
+  };
+}
+
+function tokens(act) {
+  const body = h("tbody");
+  const count = h("span", { class: "soft small" });
+  const element = h("section", { "aria-label": "Tokens" }, h("h2", {}, "Tokens ", count), h("div", { class: "sheet" }, table("Tokens", ["Id", "Account", "Created"], body)));
+  const row = (t) => h("tr", { "data-token": t.id }, h("td", {}, h("code", {}, t.id)), h("td", {}, t.account), h("td", {}, clock(t.created)),
+    h("td", { class: "act" }, h("button", {
+      class: "danger",
+      onclick: async () => {
+        if (await confirmed(`Revoke the token ${t.id}?`, `Whoever uses it for ${t.account} is refused from now on. This cannot be undone.`, "Revoke the token")) void act("token/revoke", { id: t.id }, "The token is revoked");
+      },
+    }, named("Revoke", t.id))));
+  return {
+    element,
+    async update() {
+      const all = await order("token/list");
+      text(count, plural(all.length, "token"));
+      rows(body, all, (t) => t.id, row, () => {});
+    },
+  };
+}

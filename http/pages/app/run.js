@@ -1,0 +1,73 @@
+// Running a task from the page: at once where the plan has nothing else, else
+// asynchronously, so that its steps can be followed and it can be cancelled.
+
+import { Refused, call, events, get, post, remove } from "./api.js";
+import * as feed from "./feed.js";
+
+const body = (text, files) => {
+  if (!files.length) return text;
+  const form = new FormData();
+  form.append("payload", text);
+  for (const f of files) form.append("files", f);
+  return form;
+};
+
+// check asks what the service says of a task.
+export const check = (text, files, signal) => post("/v1/validate", body(text, files), { signal });
+
+// run plays a task. It returns what cancels it, and the answer to come. hear is
+// told the task's id as soon as it is known, and each step as it ends.
+export function run(text, files, { who, hear }) {
+  const hangUp = new AbortController();
+  let id;
+  const task = JSON.parse(text);
+  const follow = who.limits.asyncTimeout > 0 && task.async === undefined && task.actions?.length > 0;
+  const cancel = async () => {
+    if (follow && !id) return hangUp.abort(); // it waits for a worker yet
+    if (id && follow) await remove(`/v1/tasks/${id}`);
+    else hangUp.abort();
+  };
+  const answer = follow ? followed() : atOnce();
+  return { cancel, answer };
+
+  async function followed() {
+    const started = await post("/v1/", body(text.replace("{", '{"async":true,'), files), { signal: hangUp.signal });
+    id = started.taskId;
+    hear({ started });
+    const known = { taskId: id, workerId: started.workerId, workerName: started.workerName, actions: task.actions.length, startedAt: new Date().toISOString() };
+    if (!feed.link.live) feed.learn({ ...known, status: "running", steps: [] });
+    const steps = [];
+    let end, last = 0;
+    for (let tries = 0; !end && tries < 5; tries++) {
+      try {
+        await events(`/v1/tasks/${id}/events`, {
+          signal: hangUp.signal, headers: last ? { "Last-Event-ID": String(last) } : {},
+          onEvent(name, data) {
+            tries = 0;
+            if (name === "end") end = data;
+            if (name !== "step") return;
+            last++;
+            steps.push(data);
+            hear({ step: data });
+            if (!feed.link.live) feed.learn({ taskId: id, steps: [...steps], stepsEnded: steps.length, failed: steps.filter((s) => !s.success).length });
+          },
+        });
+      } catch (err) {
+        if (err instanceof Refused) throw err;
+      }
+    }
+    while (!end || end.status === "pending") end = await get(`/v1/get-result?taskId=${id}&wait=20000`, { signal: hangUp.signal });
+    if (!feed.link.live) feed.learn({ taskId: id, status: end.success && !end.errors ? "complete" : "failed", duration: end.duration, code: end.code, error: end.error });
+    return end;
+  }
+
+  // atOnce waits for the answer itself; hanging up cancels the task.
+  async function atOnce() {
+    try {
+      return await call("POST", "/v1/", { body: body(text, files), signal: hangUp.signal });
+    } catch (err) {
+      if (err.name === "AbortError") throw new Error("The task was cancelled");
+      throw err;
+    }
+  }
+}

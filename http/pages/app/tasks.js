@@ -1,0 +1,124 @@
+// Tasks: those that run and the last ones that ended, with their steps.
+
+import { remove } from "./api.js";
+import { failed, fill, h, rows, say, text } from "./dom.js";
+import * as feed from "./feed.js";
+import { ago, clock, duration, plural, shortID } from "./format.js";
+import { livePicture } from "./live.js";
+import { shots, stateInto, stepList } from "./steps.js";
+
+export function draw(main, { signal, rest }) {
+  let chosen = rest[0];
+  const find = h("input", { type: "search", id: "find", "aria-label": "Find by id, worker, action or error", placeholder: "Find: id, worker, action, error" });
+  const status = h("select", { id: "status", "aria-label": "Show" },
+    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed"]].map(([v, s]) => h("option", { value: v }, s)));
+  const none = h("div", { class: "empty" });
+  const list = h("ul", { class: "tasks sheet", "aria-label": "Tasks, newest first" });
+  const detail = h("section", { "aria-label": "The task" });
+  const count = h("p", { class: "soft small", role: "status" });
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Tasks"), count),
+    h("div", { class: "pair" }, h("div", {}, h("div", { class: "filter", role: "search" }, find, status), none, list), detail));
+
+  let shown, one;
+  const choose = () => {
+    const t = feed.tasks.get(chosen);
+    if (shown !== chosen || !one) {
+      one?.end();
+      shown = chosen;
+      one = chosen ? taskDetail(chosen, signal) : undefined;
+      fill(detail, one ? one.element : h("p", { class: "empty" }, h("strong", {}, "No task is chosen"), "Choose one to see its steps, pictures and errors."));
+      if (chosen && !t) void feed.refresh(chosen).then(() => one?.show(feed.tasks.get(chosen), true));
+    }
+    one?.show(t);
+  };
+  const update = () => {
+    const words = find.value.trim().toLowerCase();
+    const all = feed.newestFirst();
+    const some = all.filter((t) => (!status.value || t.status === status.value) && (!words || haystack(t).includes(words)));
+    text(count, all.length === some.length ? `${all.filter((t) => t.status === "running").length} running` : `${some.length} of ${plural(all.length, "task")}`);
+    none.hidden = some.length > 0;
+    list.hidden = some.length === 0;
+    if (!none.hidden) {
+      if (all.length) fill(none, h("strong", {}, "No task is like that"), "Change what you look for.");
+      else fill(none, h("strong", {}, "No tasks yet"), "Run one in the ", h("a", { href: "#/playground" }, "playground"), ", or send one to ", h("code", {}, "POST /v1/"), ". ",
+        feed.link.live ? "What runs shows here at once." : "This service tells of no tasks but those that this page has started.");
+    }
+    rows(list, some, (t) => t.taskId, row, (e, t) => e.take(t, t.taskId === chosen));
+    choose();
+  };
+  main.addEventListener("address", ({ detail: [id] }) => ((chosen = id), update()), { signal });
+  find.addEventListener("input", update);
+  status.addEventListener("change", update);
+  feed.onChange(update, signal);
+  const tick = setInterval(update, 5000);
+  signal.addEventListener("abort", () => clearInterval(tick), { once: true });
+  update();
+}
+
+const haystack = (t) => [t.taskId, t.workerName, t.account, t.code, t.error, ...t.steps.map((s) => `${s.action} ${s.error ?? ""}`)].join(" ").toLowerCase();
+
+function row(first) {
+  const state = h("span"), when = h("span", { class: "soft" }), of = h("span", { class: "of" });
+  const a = h("a", { href: `#/tasks/${first.taskId}` }, state, h("code", {}, shortID(first.taskId)), when, of);
+  const li = h("li", { "data-task": first.taskId }, a);
+  li.take = (t, chosen) => {
+    stateInto(state, t.status);
+    text(when, ago(t.startedAt));
+    text(of, [t.account, t.workerName, plural(t.stepsEnded ?? t.steps.length, "step"), t.failed ? `${t.failed} failed` : "", t.status === "running" ? "" : duration(t.duration), t.code].filter(Boolean).join(" · "));
+    if (chosen) a.setAttribute("aria-current", "true");
+    else a.removeAttribute("aria-current");
+  };
+  return li;
+}
+
+// taskDetail is all that is known of one task.
+function taskDetail(id, signal) {
+  const ended = new AbortController();
+  const both = AbortSignal.any([signal, ended.signal]);
+  const state = h("span"), facts = h("dl", { class: "facts" }), said = h("div"), wrong = h("div");
+  const steps = stepList("Steps"), pictures = shots(), place = h("div");
+  const cancel = h("button", { class: "danger", id: "cancel-task", hidden: true, onclick: () => void stop() }, "Cancel the task");
+  const left = h("p", { class: "soft small" });
+  const element = h("div", { class: "sheet result" },
+    h("div", { class: "tools" }, h("h2", {}, "Task ", h("code", {}, shortID(id))), state, cancel), said, wrong, facts, place,
+    h("div", {}, h("h3", {}, "Steps"), left, steps.list), h("div", {}, h("h3", {}, "Pictures"), pictures.list));
+  async function stop() {
+    cancel.disabled = true;
+    try {
+      const { cancelled } = await remove(`/v1/tasks/${id}`);
+      say(cancelled ? "The task is cancelled" : "The task had ended already");
+    } catch (err) {
+      failed(said, err);
+    }
+    cancel.disabled = false;
+  }
+  let picture;
+  const show = (t, asked) => {
+    if (!t) {
+      fill(element, h("p", { class: "soft" }, asked ? "There is no such task, or it is too long ago." : "Asking for the task…"));
+      return;
+    }
+    stateInto(state, t.status);
+    cancel.hidden = t.status !== "running";
+    const is = [["Task", t.taskId], ["Account", t.account], ["Worker", t.workerName], ["Session", t.sessionId], ["Began", clock(t.startedAt)],
+      ["Took", t.status === "running" ? "" : duration(t.duration)], ["Actions", t.actions == null ? "" : `${t.actions} in the list, ${plural(t.stepsEnded ?? t.steps.length, "step")} ended, ${t.failed ?? 0} failed`]].filter(([, v]) => v);
+    const key = JSON.stringify(is);
+    if (facts.dataset.key !== key) fill(facts, is.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)])).dataset.key = key;
+    const why = t.error ?? (t.code ? `The task ended with ${t.code}` : "");
+    if (wrong.dataset.why !== why) {
+      wrong.dataset.why = why;
+      fill(wrong, why && h("p", { class: "error" }, t.code && h("code", {}, t.code), " ", why));
+    }
+    text(left, t.stepsLeftOut ? `${plural(t.stepsLeftOut, "step")} at the beginning are left out.` : t.steps.length === 0 && t.status === "running" ? "No step has ended yet." : "");
+    steps.show(t.steps);
+    pictures.show(t.pictures ?? []);
+    pictures.list.parentElement.hidden = !t.pictures?.length;
+    const live = t.status === "running" && feed.link.live;
+    if (live && !picture) fill(place, (picture = livePicture(id, { signal: both, label: "Live picture of the task" })));
+    if (!live && picture) {
+      picture = undefined;
+      fill(place);
+    }
+  };
+  return { element, show, end: () => ended.abort() };
+}
