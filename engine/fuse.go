@@ -102,12 +102,12 @@ func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
 	if r.loop != nil && len(r.loop.ahead) > 0 {
 		replies := r.loop.ahead
 		r.loop.ahead = nil
-		return r.replies(ctx, q, replies)
+		return r.replies(ctx, q, time.Now(), replies)
 	}
 	if len(r.answered) > 0 {
 		replies := r.answered
 		r.answered = nil
-		return r.replies(ctx, q, replies)
+		return r.replies(ctx, q, time.Now(), replies)
 	}
 	began := time.Now()
 	ops, total, err := r.operations(q)
@@ -115,7 +115,7 @@ func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
 		var replies []fusedReply
 		s, _ := q.at(0)
 		if replies, err = r.sendBatch(ctx, q, ops, total, r.timeOf(s)); err == nil {
-			return r.replies(ctx, q, replies)
+			return r.replies(ctx, q, began, replies)
 		}
 	}
 	s := r.begin(q, 0)
@@ -123,9 +123,8 @@ func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
 	return r.ended(ctx, s, began, nil, err)
 }
 
-// replies records what came.
-func (r *Run) replies(ctx context.Context, q *sequence, replies []fusedReply) (last Result, err error) {
-	began := time.Now()
+// replies records what came, to a call that was sent then.
+func (r *Run) replies(ctx context.Context, q *sequence, began time.Time, replies []fusedReply) (last Result, err error) {
 	for i := range replies {
 		s := r.begin(q, i)
 		if i > 0 { // the page's clock tells how long each took

@@ -17,6 +17,14 @@ import (
 func ownBrowser(t testing.TB) *instance {
 	t.Helper()
 	newInstance(t) // makes the folder that browsers live in
+	in := anyBrowser(t)
+	t.Cleanup(in.Close)
+	return in
+}
+
+// anyBrowser starts a browser that whoever wants it has to close.
+func anyBrowser(t testing.TB) *instance {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e := &Chromium{Options: browser.Options{Dir: shared.dir}, Log: zerolog.Nop(), Egress: directFetch}
@@ -24,7 +32,6 @@ func ownBrowser(t testing.TB) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(in.Close)
 	return in.(*instance)
 }
 

@@ -78,6 +78,7 @@ const backWithin = 10 * time.Second
 // TestChaos lets one fault after the other happen, in an order and at moments
 // that follow from -seed.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)
