@@ -51,6 +51,7 @@ type Context struct {
 	uploads   []string           // folders below the browser's own
 	watch     *responses         // nil unless a task looks at requests
 	log       *Log               // nil unless somebody wants to know what pages say and ask for
+	casting   chan struct{}      // held by the screencast that runs
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a
@@ -65,7 +66,7 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 		return nil, fmt.Errorf("making a browser context: %w", err)
 	}
 	c := &Context{b: b, id: made.BrowserContextID, gone: make(chan struct{}), changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
-		downloads: map[string]*Download{}}
+		downloads: map[string]*Download{}, casting: make(chan struct{}, 1)}
 	b.mu.Lock()
 	b.contexts[string(c.id)] = c
 	b.mu.Unlock()
@@ -289,6 +290,9 @@ func (c *Context) raise(t *Tab) {
 	for i, o := range c.tabs {
 		if o == t {
 			c.tabs = append(append(c.tabs[:i:i], c.tabs[i+1:]...), t)
+			if i < len(c.tabs)-1 {
+				c.notify()
+			}
 			return
 		}
 	}

@@ -24,8 +24,9 @@ type Tab struct {
 	closed  chan struct{} // closed with the tab
 	fallen  chan struct{} // closed when the page's process has died
 
-	asked     atomic.Bool // something in the page has asked to go to another document
-	replaying atomic.Bool // the browser tells once more what was said to the console
+	asked     atomic.Bool          // something in the page has asked to go to another document
+	replaying atomic.Bool          // the browser tells once more what was said to the console
+	cast      atomic.Pointer[cast] // nil: nobody watches
 
 	mu       sync.Mutex
 	world    int64 // our world in the current document; zero: make it
@@ -191,6 +192,10 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		var e runtime.EventBindingCalled
 		if decode(params, &e) && e.Name == tellBinding {
 			t.landed(e.Payload == "hit")
+		}
+	case "Page.screencastFrame":
+		if k := t.cast.Load(); k != nil {
+			k.frame(params)
 		}
 	case "Inspector.targetCrashed":
 		t.mu.Lock()

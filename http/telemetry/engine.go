@@ -93,6 +93,9 @@ type instance struct {
 	life    *life
 }
 
+// Unwrap lets what else the instance can do be found.
+func (in *instance) Unwrap() engine.Instance { return in.Instance }
+
 func (in *instance) Close() {
 	in.life.end() // looks before it is gone anyway
 	in.Instance.Close()

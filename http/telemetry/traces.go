@@ -109,6 +109,9 @@ type tracedInstance struct {
 	worker string
 }
 
+// Unwrap lets what else the instance can do be found.
+func (in *tracedInstance) Unwrap() engine.Instance { return in.Instance }
+
 // Play makes the span of the wait in the queue, and that of the worker's claim
 // with the actions in it.
 func (in *tracedInstance) Play(ctx context.Context, task *engine.Task, st engine.Stage) *engine.Outcome {

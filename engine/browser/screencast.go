@@ -1,0 +1,159 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/page"
+)
+
+// Cast says how a screencast is taken.
+type Cast struct {
+	Width, Height int           // the most that a picture has; the page's own proportions stay
+	Quality       int           // of the JPEG, 1 to 100
+	Every         time.Duration // at least between two pictures
+}
+
+// Screencast gives pictures of the context's current tab, as JPEG, whenever what
+// it shows has changed. The channel holds the newest picture only: who reads
+// slowly misses some, and the browser waits for nobody. It is closed when ctx
+// ends or the context is gone.
+//
+// A context has one screencast at a time. The next one begins when the last has
+// ended.
+func (c *Context) Screencast(ctx context.Context, how Cast) <-chan []byte {
+	k := &cast{context: c, how: how, shown: make(chan []byte, 1), frames: make(chan page.EventScreencastFrame, 4)}
+	go k.run(ctx)
+	return k.shown
+}
+
+// cast is a screencast of whichever tab is the current one.
+//
+// The browser reads every picture back that a page paints, sixty a second where
+// something moves, whether or not it was asked for the last one. So it is told to
+// stop after each picture, and to begin again when it is time for the next: it
+// then gives one at once. When that is the same as the last, nothing moves: the
+// browser is left to itself, says nothing and does nothing until it paints.
+type cast struct {
+	context *Context
+	how     Cast
+	shown   chan []byte
+	frames  chan page.EventScreencastFrame
+}
+
+func (k *cast) run(ctx context.Context) {
+	defer close(k.shown)
+	c := k.context
+	select {
+	case c.casting <- struct{}{}:
+		defer func() { <-c.casting }()
+	case <-ctx.Done():
+		return
+	case <-c.gone:
+		return
+	}
+	for {
+		t, changed := c.top()
+		if t == nil {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			case <-c.gone:
+				return
+			}
+		} else if !k.follow(ctx, t, changed) {
+			return
+		}
+	}
+}
+
+// top is the current tab, if there is one, and what is closed when that may have
+// changed. Looking is not using: nothing is opened for it.
+func (c *Context) top() (*Tab, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.tabs); n > 0 {
+		return c.tabs[n-1], c.changed
+	}
+	return nil, c.changed
+}
+
+// follow shows one tab for as long as it is the current one. It reports whether
+// there may be another.
+func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool {
+	t.cast.Store(k)
+	k.begin(t)
+	defer func() {
+		t.cast.Store(nil)
+		t.s.send(page.CommandStopScreencast, nil)
+		for len(k.frames) > 0 { // of a tab that is not the current one any more
+			<-k.frames
+		}
+	}()
+	pace := time.NewTimer(k.how.Every)
+	pace.Stop()
+	defer pace.Stop()
+	var last []byte
+	runs := true
+	for {
+		select {
+		case f := <-k.frames:
+			switch {
+			case !runs: // it was on its way when the browser was told to stop
+			case bytes.Equal(f.Data, last):
+				t.s.send(page.CommandScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: f.SessionID})
+			default:
+				last, runs = f.Data, false
+				k.show(last)
+				t.s.send(page.CommandStopScreencast, nil)
+				pace.Reset(k.how.Every)
+			}
+		case <-pace.C:
+			runs = true
+			k.begin(t)
+		case <-changed:
+			var now *Tab
+			if now, changed = k.context.top(); now != t {
+				return true
+			}
+		case <-t.fallen:
+			return false // with its page, the context is over
+		case <-ctx.Done():
+			return false
+		case <-k.context.gone:
+			return false
+		}
+	}
+}
+
+// begin asks for a picture now, and for more when the tab paints.
+func (k *cast) begin(t *Tab) {
+	quality := int64(k.how.Quality)
+	t.s.send(page.CommandStartScreencast, page.StartScreencastParams{
+		Format: page.StartScreencastFormatJpeg, Quality: &quality, MaxWidth: int64(k.how.Width), MaxHeight: int64(k.how.Height), EveryNthFrame: 1,
+	})
+}
+
+// show puts a picture where its reader finds it, in the place of an older one.
+func (k *cast) show(picture []byte) {
+	select {
+	case <-k.shown:
+	default:
+	}
+	k.shown <- picture // there is room: nobody else writes
+}
+
+// frame hears of a picture, on the reader's goroutine.
+func (k *cast) frame(params jsonv2.Value) {
+	var f page.EventScreencastFrame
+	if !decode(params, &f) {
+		return
+	}
+	select {
+	case k.frames <- f:
+	default: // the next picture is the same or newer
+	}
+}
