@@ -19,7 +19,8 @@
 // A request goes from the edge to admission, to pool, to a worker; its answer
 // comes from the worker, or from whoever refuses it, straight to the edge.
 // [Node.Execute] is that round trip. Who only wants to see how far a task is looks
-// at the board, which needs no actor. A task that somebody has to write down first
+// at the board, which needs no actor; who follows what goes on, at the feed and at
+// the sights of the workers. A task that somebody has to write down first
 // is announced to them by the worker, and begins when they say so: an
 // asynchronous one to its actor, one with a key to keys.
 //

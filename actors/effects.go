@@ -72,14 +72,16 @@ func (w *worker) answer(ctx actor.Context, eff efAnswer) {
 			out = &engine.Outcome{End: eff.End, Duration: time.Since(w.run.since())}
 		}
 	}
-	ctx.Send(w.claim.Client, &Executed{
+	answer := &Executed{
 		TaskID:     x.TaskID,
 		WorkerID:   w.spec.ID,
 		WorkerName: w.spec.Name,
 		SessionID:  eff.Session,
 		Timeout:    w.claim.Timeout,
 		Outcome:    out,
-	})
+	}
+	w.node.feed.over(answer) // first: who has the answer finds the task ended
+	ctx.Send(w.claim.Client, answer)
 }
 
 func (w *worker) sessionTimeout() time.Duration {

@@ -31,9 +31,11 @@ type nodeParts struct {
 	tasks   *actor.PID
 	records *records
 	// usage is where tasks are counted; nil: they are not.
-	usage *persistence.Usage
-	board board
-	kept  map[string]*keptSession // by worker: what goes on from an earlier process
+	usage  *persistence.Usage
+	board  board
+	feed   feed
+	sights sights
+	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
 	turns  chan struct{} // held while a browser starts
 	goes   crew          // what runs beside the mailboxes

@@ -58,6 +58,7 @@ func (n *Node) RemoveAccount(ctx context.Context, m *RemoveAccount) (*AccountRem
 	}
 	if err == nil {
 		n.parts.board.forget(m.Account)
+		n.parts.feed.forget(m.Account)
 		err = n.parts.records.eraseAccount(ctx, m.Account)
 	}
 	if err != nil {

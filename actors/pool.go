@@ -26,6 +26,9 @@ type pool struct {
 }
 
 func newPool(n *nodeParts, r *roster) *pool {
+	for _, s := range r.all {
+		n.feed.worker(s.news())
+	}
 	return &pool{
 		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, abroad: abroad{},
 		adding: map[string]WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
@@ -130,10 +133,18 @@ func (p *pool) hear(ctx actor.Context, n note) *seat {
 		delete(p.jobs, over.task())
 	}
 	if s != nil && (old.State != n.State || old.Task != n.Task || old.Session != n.Session) {
-		p.node.changed(s.info())
+		p.changed(s)
 	}
 	return s
 }
+
+// changed tells of a worker that is not as it was.
+func (p *pool) changed(s *seat) {
+	p.node.changed(s.info())
+	p.node.feed.worker(s.news())
+}
+
+func (s *seat) news() WorkerNews { return WorkerNews{s.info(), s.note.Holder, s.note.Account} }
 
 func (s *seat) info() WorkerInfo {
 	return WorkerInfo{
@@ -161,10 +172,7 @@ func (p *pool) tellMissed(ctx actor.Context, s *seat) {
 func (p *pool) survey() []WorkerInfo {
 	all := make([]WorkerInfo, len(p.roster.all))
 	for i, s := range p.roster.all {
-		all[i] = s.info()
-		if all[i].Account = s.note.Account; all[i].Account == "" {
-			all[i].Account = s.note.Holder
-		}
+		all[i], _ = s.news().seenBy("", true)
 	}
 	return all
 }
@@ -173,17 +181,9 @@ func (p *pool) survey() []WorkerInfo {
 func (p *pool) list(account string) []WorkerInfo {
 	var all []WorkerInfo
 	for _, s := range p.roster.all {
-		if s.spec.Owner != "" && s.spec.Owner != account {
-			continue
+		if info, may := s.news().seenBy(account, false); may {
+			all = append(all, info)
 		}
-		info := s.info()
-		if s.note.Holder != account {
-			info.Session = ""
-		}
-		if s.note.Account != account {
-			info.TaskID = ""
-		}
-		all = append(all, info)
 	}
 	return all
 }

@@ -90,6 +90,7 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 	}
 	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	ctx.Send(p.node.top, &hire{s.spec})
+	p.node.feed.worker(s.news())
 	ctx.Send(m.who, &WorkerChanged{Worker: s.info()})
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
@@ -111,7 +112,7 @@ func (p *pool) onDrainWorker(ctx actor.Context, m *DrainWorker) {
 		if s.heard {
 			ctx.Send(s.pid, &workerDrain{})
 		}
-		p.node.changed(s.info())
+		p.changed(s)
 	}
 	ctx.Respond(&WorkerChanged{Worker: s.info()})
 }
@@ -130,7 +131,7 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *ResumeWorker) {
 		if s.heard {
 			ctx.Send(s.pid, &workerResume{})
 		}
-		p.node.changed(s.info())
+		p.changed(s)
 	}
 	ctx.Respond(&WorkerChanged{Worker: s.info()})
 }
@@ -176,7 +177,7 @@ func (p *pool) dismiss(ctx actor.Context, s *seat, grace time.Duration) {
 		if s.heard {
 			ctx.Send(s.pid, &workerDismiss{})
 		}
-		p.node.changed(s.info())
+		p.changed(s)
 		p.reroute(ctx, s)
 	}
 	l := s.leaving
@@ -223,6 +224,7 @@ func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
 		ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	} else {
 		p.roster.drop(s)
+		p.node.feed.gone(s.spec.ID)
 		ctx.Send(p.node.top, &release{s.spec.ID})
 		p.checkDrained(ctx)
 	}

@@ -36,6 +36,7 @@ func refuse(code engine.Code, found string) *Refusal {
 		engine.CodeSessionMismatch:     {"Session mismatch", 0},
 		engine.CodeDailyLimit:          {"Daily task limit reached", 0},
 		engine.CodeTooManyWaiting:      {"Too many requests are waiting", 0},
+		engine.CodeNotFound:            {"There is nothing to see", 0},
 		engine.CodeTaskNotFound:        {"Task not found", 0},
 		engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
 		engine.CodeDraining:            {"The service is stopping", later},

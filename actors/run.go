@@ -175,7 +175,11 @@ func (w *worker) begin(ctx actor.Context) {
 		run: r, node: w.node, inst: w.browser.inst, session: w.session, spec: w.spec,
 		leaves: w.mem.cond.kept(), closes: w.mem.cond.Order.Intent == shut,
 	}
-	if len(w.claim.Execute.Task.Steps) > 0 {
+	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
+		w.node.feed.began(&TaskNews{
+			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.mem.cond.Session,
+			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began,
+		})
 		w.browser.used()
 		p.restored, w.browser.restored = w.browser.restored, false
 	}
@@ -201,7 +205,8 @@ type play struct {
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
-	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile}
+	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
+		Measure: func(s engine.StepReport) { p.node.feed.step(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error
 		if st.Secrets, err = of(base, x.Account.ID); err != nil { // without them nothing could be masked

@@ -23,6 +23,7 @@ func (t *top) Receive(ctx actor.Context) {
 			t.parts.log.Error().Err(err).Str("worker", m.spec.ID).Msg("worker not started")
 		}
 	case *release:
+		t.parts.sights.remove(m.worker)
 		ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
 	}
 }

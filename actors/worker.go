@@ -32,6 +32,7 @@ type worker struct {
 	reset   *resetting // the reset that is under way
 	session *actor.PID // of the session that holds the worker
 	told    note       // what pool knows
+	sight   *sight     // what accounts see of it
 }
 
 func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
@@ -39,8 +40,9 @@ func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
 	if s := node.kept[spec.ID]; s != nil {
 		mem.cond.Session, mem.cond.Holder = s.rec.ID, s.rec.Account
 	}
+	seen := node.sights.add(node, spec)
 	return node.props(func() actor.Actor {
-		return &worker{spec: spec, node: node, mem: mem, log: node.log.With().Str("worker", spec.ID).Logger()}
+		return &worker{spec: spec, node: node, mem: mem, sight: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
 }
 
@@ -143,7 +145,8 @@ func (w *worker) onLate(ctx actor.Context, m *late) {
 func (w *worker) apply(ctx actor.Context, e event) {
 	next, do := step(w.mem.cond, e)
 	w.mem.cond = next
-	if !returns(do) { // what is sent back carries the note
+	w.sight.change(sceneOf(next, w.browser)) // before anything begins on the browser
+	if !returns(do) {                        // what is sent back carries the note
 		w.tell(ctx)
 	}
 	for _, eff := range do {

@@ -35,6 +35,7 @@ type Engine struct {
 	dying    map[string]int
 	memory   map[string]int64
 	looks    map[string]int
+	watches  map[string]int
 	deaf     map[string]bool
 	plays    []Played
 
@@ -55,7 +56,7 @@ func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
 		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, dying: map[string]int{},
-		memory: map[string]int64{}, looks: map[string]int{}, deaf: map[string]bool{},
+		memory: map[string]int64{}, looks: map[string]int{}, watches: map[string]int{}, deaf: map[string]bool{},
 	}
 }
 

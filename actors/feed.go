@@ -1,0 +1,328 @@
+package actors
+
+import (
+	"bytes"
+	"container/list"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/engine"
+)
+
+// How much is remembered of the tasks of an account, and of all of them.
+const (
+	recentTasks   = 100      // of an account
+	recentBytes   = 2 << 20  // of an account: the steps of older ones go first
+	recentAll     = 64 << 20 // of all accounts: whole tasks, the oldest first
+	recentSteps   = 200      // of a task: the last ones
+	recentResult  = 1 << 10  // bytes: larger results are left out
+	recentText    = 2 << 10  // bytes of an error
+	recentFaults  = 20       // of a task
+	recentPicture = 20       // of a task
+	taskWeight    = 1 << 10  // of a task without steps
+	stepWeight    = 200      // of a step beside its texts
+)
+
+// TaskNews is how far a task is, for who follows an account.
+type TaskNews struct {
+	ID, Account          string
+	Worker, WorkerName   string
+	Session              string
+	Async                bool
+	Actions              int // of the list itself
+	Began, Ended         time.Time
+	Steps                []engine.StepReport // the last ones
+	Played, Left, Failed int                 // steps that ended; those of the beginning that are left out; those that failed
+	Pictures             []string            // addresses
+	Outcome              *engine.Outcome     // of one that has ended: how, without its data
+	Timeout              time.Duration
+
+	weight int
+	at     *list.Element // among those that have ended
+}
+
+// feed knows what the workers do and what has become of the last tasks of each
+// account, and tells who wants to hear of it. It is written by whoever makes the
+// news and waits for nobody: a task that nobody follows pays for one lock a step.
+type feed struct {
+	mu       sync.Mutex
+	seq      uint64
+	workers  map[string]WorkerNews
+	order    []string // of the workers, as they were added
+	accounts map[string]*recent
+	running  map[string]*TaskNews
+	ended    list.List // of all accounts, the oldest first
+	weight   int       // of those
+	readers  map[*Reader]struct{}
+}
+
+// recent is what is remembered of an account.
+type recent struct {
+	tasks  []*TaskNews // the oldest first
+	weight int
+}
+
+// WorkerNews is a worker as it is now. Who sees how much of it, views says.
+type WorkerNews struct {
+	WorkerInfo
+	holder string // whose session it has
+	user   string // whose task
+}
+
+// seenBy is what an account may know of a worker; all: the operator's.
+func (w WorkerNews) seenBy(account string, all bool) (WorkerInfo, bool) {
+	info := w.WorkerInfo
+	if all {
+		if info.Account = w.user; info.Account == "" {
+			info.Account = w.holder
+		}
+		return info, true
+	}
+	if info.Owner != "" && info.Owner != account {
+		return info, false
+	}
+	if w.holder != account {
+		info.Session = ""
+	}
+	if w.user != account {
+		info.TaskID = ""
+	}
+	return info, true
+}
+
+// worker takes note of a worker that is new or has changed.
+func (f *feed) worker(w WorkerNews) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was, known := f.workers[w.ID]
+	if known && was == w {
+		return
+	}
+	if f.workers == nil {
+		f.workers = map[string]WorkerNews{}
+	}
+	if !known {
+		f.order = append(f.order, w.ID)
+	}
+	f.workers[w.ID] = w
+	for r := range f.readers {
+		if info, may := w.seenBy(r.account, r.all); may {
+			f.tell(r, News{Worker: &info})
+		}
+	}
+}
+
+// gone takes note of a worker that was removed.
+func (f *feed) gone(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w, known := f.workers[id]
+	if !known {
+		return
+	}
+	delete(f.workers, id)
+	f.order = slices.DeleteFunc(f.order, func(o string) bool { return o == id })
+	for r := range f.readers {
+		if _, may := w.seenBy(r.account, r.all); may {
+			f.tell(r, News{Gone: id})
+		}
+	}
+}
+
+// began takes note of a task that begins.
+func (f *feed) began(t *TaskNews) {
+	t.Steps = make([]engine.StepReport, 0, min(t.Actions, recentSteps))
+	t.weight = taskWeight
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running == nil {
+		f.running, f.accounts = map[string]*TaskNews{}, map[string]*recent{}
+	}
+	f.running[t.ID] = t
+	a := f.accounts[t.Account]
+	if a == nil {
+		a = &recent{}
+		f.accounts[t.Account] = a
+	}
+	a.tasks = append(a.tasks, t)
+	a.weight += t.weight
+	f.tellTask(t, false)
+}
+
+// step takes note of a step that has ended.
+func (f *feed) step(task string, s engine.StepReport) {
+	if len(s.Result) > recentResult {
+		s.Result = nil
+	} else if cap(s.Result) > 4*recentResult {
+		s.Result = bytes.Clone(s.Result) // or it would hold all that it is part of
+	}
+	s.Error = brief(s.Error)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.running[task]
+	if t == nil { // it was answered without the rest
+		return
+	}
+	t.Played++
+	if !s.Success {
+		t.Failed++
+	}
+	if s.Action == "screenshot" && s.Success && len(t.Pictures) < recentPicture {
+		if url := urlIn(s.Result); url != "" {
+			t.Pictures = append(t.Pictures, url)
+		}
+	}
+	weight := stepWeight + weigh(s)
+	if len(t.Steps) == recentSteps {
+		weight -= stepWeight + weigh(t.Steps[0])
+		t.Steps, t.Left = t.Steps[1:], t.Left+1
+	}
+	t.Steps = append(t.Steps, s)
+	t.weight += weight
+	f.accounts[t.Account].weight += weight
+	for r := range f.readers {
+		if r.account == t.Account {
+			f.tell(r, News{TaskID: t.ID, Step: &s})
+		}
+	}
+}
+
+func brief(s string) string {
+	if len(s) <= recentText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:recentText], "") + "…"
+}
+
+// over takes note of the end of a task.
+func (f *feed) over(x *Executed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.running[x.TaskID]
+	if t == nil {
+		return
+	}
+	delete(f.running, t.ID)
+	end := &engine.Outcome{End: x.Outcome.End, Duration: x.Outcome.Duration}
+	failures := x.Outcome.Failures
+	if n := len(failures); n > recentFaults { // the last one may be why it ended
+		failures = append(slices.Clone(failures[:recentFaults-1]), failures[n-1])
+	}
+	for _, failure := range failures {
+		failure.Action, failure.Text = nil, brief(failure.Text)
+		end.Failures = append(end.Failures, failure)
+		t.weight += 256 + len(failure.Text)
+		f.accounts[t.Account].weight += 256 + len(failure.Text)
+	}
+	t.Ended, t.Session, t.Outcome, t.Timeout = time.Now(), x.SessionID, end, x.Timeout
+	t.at, f.weight = f.ended.PushBack(t), f.weight+t.weight
+	f.tellTask(t, true)
+	f.forgetOld(t.Account)
+}
+
+// forgetOld keeps within the bounds what is remembered. What still runs stays.
+func (f *feed) forgetOld(account string) {
+	a := f.accounts[account]
+	for excess := len(a.tasks) - recentTasks; excess > 0; excess-- {
+		i := slices.IndexFunc(a.tasks, (*TaskNews).isOver)
+		if i < 0 {
+			break
+		}
+		f.drop(a.tasks[i])
+	}
+	for _, t := range a.tasks {
+		if a.weight <= recentBytes {
+			break
+		}
+		if t.isOver() && len(t.Steps) > 0 {
+			freed := 0
+			for _, s := range t.Steps {
+				freed += stepWeight + weigh(s)
+			}
+			t.Left, t.Steps = t.Left+len(t.Steps), nil
+			t.weight, a.weight, f.weight = t.weight-freed, a.weight-freed, f.weight-freed
+		}
+	}
+	for f.weight > recentAll && f.ended.Len() > 1 {
+		f.drop(f.ended.Front().Value.(*TaskNews))
+	}
+}
+
+func (t *TaskNews) isOver() bool { return t.Outcome != nil }
+
+// drop forgets a task that has ended.
+func (f *feed) drop(t *TaskNews) {
+	f.ended.Remove(t.at)
+	f.weight -= t.weight
+	a := f.accounts[t.Account]
+	a.tasks, a.weight = slices.DeleteFunc(a.tasks, func(o *TaskNews) bool { return o == t }), a.weight-t.weight
+	if len(a.tasks) == 0 {
+		delete(f.accounts, t.Account)
+	}
+}
+
+// forget takes out all that is known of an account.
+func (f *feed) forget(account string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a := f.accounts[account]; a != nil {
+		for _, t := range slices.Clone(a.tasks) {
+			if t.isOver() {
+				f.drop(t)
+			}
+		}
+	}
+}
+
+// tasks are the last ones that an account may see, the newest first: those that
+// run, and up to as many in all as were asked for. All are everybody's.
+func (f *feed) tasks(account string, all bool, most int) []TaskNews {
+	var found []*TaskNews
+	if all {
+		found = slices.Collect(maps.Values(f.running))
+		for e := f.ended.Back(); e != nil && len(found) < most+len(f.running); e = e.Prev() {
+			found = append(found, e.Value.(*TaskNews))
+		}
+	} else if a := f.accounts[account]; a != nil {
+		found = slices.Clone(a.tasks)
+	}
+	slices.SortStableFunc(found, func(a, b *TaskNews) int {
+		if a.isOver() != b.isOver() { // first what runs, so that it is never left out
+			if b.isOver() {
+				return -1
+			}
+			return 1
+		}
+		return b.Began.Compare(a.Began)
+	})
+	var list []TaskNews
+	for _, t := range found {
+		if len(list) >= most && t.isOver() {
+			break
+		}
+		list = append(list, t.as(account))
+	}
+	slices.SortStableFunc(list, func(a, b TaskNews) int { return b.Began.Compare(a.Began) })
+	return list
+}
+
+// as is what an account may see of a task: of another's, that it is there.
+func (t *TaskNews) as(account string) TaskNews {
+	c := *t
+	c.Steps, c.Pictures = slices.Clip(t.Steps), slices.Clip(t.Pictures) // what comes next is appended elsewhere
+	if account != t.Account {
+		c.Steps, c.Pictures, c.Left = nil, nil, 0
+		if t.Outcome != nil {
+			end := *t.Outcome
+			end.Failures = slices.Clone(end.Failures)
+			for i := range end.Failures {
+				end.Failures[i] = engine.Failure{Code: end.Failures[i].Code}
+			}
+			c.Outcome = &end
+		}
+	}
+	return c
+}

@@ -1,0 +1,167 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"troupe/engine"
+)
+
+// newsMost is how many pieces of news a reader may be behind.
+const newsMost = 1000
+
+// ErrBehind is the error of a reader that has not taken what was there for it.
+// It begins anew, with all of it.
+var ErrBehind = errors.New("the reader was too slow")
+
+// News is one thing that has changed; one of Worker, Gone, Task and Step is set.
+type News struct {
+	Seq    uint64
+	Worker *WorkerInfo
+	Gone   string    // the worker that was removed
+	Task   *TaskNews // it has begun, or ended; in the news of its end without steps
+	Step   *engine.StepReport
+	TaskID string // of the step
+}
+
+// Reader hears of what happens to an account's tasks and workers.
+type Reader struct {
+	// What there is at first. All news come after it.
+	Seq     uint64
+	Workers []WorkerInfo
+	Tasks   []TaskNews
+
+	feed    *feed
+	account string
+	all     bool
+	wake    chan struct{}
+	waiting []News // guarded by the feed's lock
+	behind  bool
+}
+
+// read lets a reader hear of everything that changes after what it is given.
+func (f *feed) read(account string, all bool, tasks int) *Reader {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := &Reader{feed: f, account: account, all: all, wake: make(chan struct{}, 1), Seq: f.seq}
+	for _, id := range f.order {
+		if info, may := f.workers[id].seenBy(account, all); may {
+			r.Workers = append(r.Workers, info)
+		}
+	}
+	r.Tasks = f.tasks(account, all, tasks)
+	if f.readers == nil {
+		f.readers = map[*Reader]struct{}{}
+	}
+	f.readers[r] = struct{}{}
+	return r
+}
+
+// tell puts news where a reader finds them. The caller holds f.mu.
+func (f *feed) tell(r *Reader, n News) {
+	if r.behind {
+		return
+	}
+	if len(r.waiting) >= newsMost {
+		r.behind, r.waiting = true, nil
+	} else {
+		f.seq++
+		n.Seq = f.seq
+		r.waiting = append(r.waiting, n)
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tellTask tells of the beginning or the end of a task. The caller holds f.mu.
+func (f *feed) tellTask(t *TaskNews, ended bool) {
+	for r := range f.readers {
+		if r.account != t.Account && !r.all {
+			continue
+		}
+		news := t.as(r.account)
+		if ended {
+			news.Steps = nil
+		}
+		f.tell(r, News{Task: &news})
+	}
+}
+
+// Next returns what has changed since the last call, in its order, and waits
+// until ctx ends for something to change.
+func (r *Reader) Next(ctx context.Context) ([]News, error) {
+	for {
+		r.feed.mu.Lock()
+		news, behind := r.waiting, r.behind
+		r.waiting = nil
+		r.feed.mu.Unlock()
+		switch {
+		case behind:
+			return nil, ErrBehind
+		case len(news) > 0:
+			return news, nil
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Close ends the reading.
+func (r *Reader) Close() {
+	r.feed.mu.Lock()
+	defer r.feed.mu.Unlock()
+	delete(r.feed.readers, r)
+}
+
+// Read lets somebody hear of an account's tasks and workers; All: of everybody's,
+// without what the tasks of others give. At first it has so many tasks. The
+// caller closes the reader.
+func (n *Node) Read(account string, all bool, tasks int) *Reader {
+	return n.parts.feed.read(account, all, tasks)
+}
+
+// Recent returns the last tasks that an account may see, the newest first.
+func (n *Node) Recent(account string, all bool, most int) []TaskNews {
+	f := &n.parts.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tasks(account, all, most)
+}
+
+// RecentTask returns one of them.
+func (n *Node) RecentTask(account string, all bool, id string) (TaskNews, bool) {
+	f := &n.parts.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.running[id]
+	if a := f.accounts[account]; t == nil && a != nil {
+		if i := slices.IndexFunc(a.tasks, func(t *TaskNews) bool { return t.ID == id }); i >= 0 {
+			t = a.tasks[i]
+		}
+	}
+	for e := f.ended.Back(); t == nil && all && e != nil; e = e.Prev() {
+		if o := e.Value.(*TaskNews); o.ID == id {
+			t = o
+		}
+	}
+	if t == nil || t.Account != account && !all {
+		return TaskNews{}, false
+	}
+	return t.as(account), true
+}
+
+// urlIn reads the address out of the result of a screenshot.
+func urlIn(result json.RawMessage) string {
+	var picture struct{ URL string }
+	if json.Unmarshal(result, &picture) != nil {
+		return ""
+	}
+	return picture.URL
+}

@@ -1,0 +1,70 @@
+package testkit
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"troupe/engine"
+)
+
+// Watch is part of [engine.Watchable]. A picture of an imagined browser says
+// which tasks have left a trace in it; a browser that another stands on shows
+// what that one does.
+//
+// It goes on after a Reset, which an engine must not do: whoever hands pictures
+// on must not rely on it.
+func (b *Browser) Watch(ctx context.Context, v engine.View) <-chan []byte {
+	if s, ok := b.body.(*standing); ok {
+		if below := engine.WatchableOf(s.Instance); below != nil {
+			return below.Watch(ctx, v)
+		}
+	}
+	shown := make(chan []byte, 1)
+	b.engine.watched(b.worker, 1)
+	go func() {
+		defer b.engine.watched(b.worker, -1)
+		defer close(shown)
+		tick := time.NewTicker(v.Every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-shown:
+			default:
+			}
+			shown <- b.picture()
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			case <-b.Gone():
+				return
+			}
+		}
+	}()
+	return shown
+}
+
+func (b *Browser) picture() []byte {
+	i, ok := b.body.(*imagined)
+	if !ok {
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return []byte(strings.Join(i.traces, " "))
+}
+
+// watched counts who watches a worker's browsers.
+func (e *Engine) watched(worker string, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watches[worker] += n
+}
+
+// Watches returns how often the worker's browsers are watched at present.
+func (e *Engine) Watches(worker string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.watches[worker]
+}
