@@ -15,6 +15,8 @@ const (
 	// codeRangeNotSatisfiable: the part of a file that was asked for is not
 	// there.
 	codeRangeNotSatisfiable engine.Code = "range_not_satisfiable"
+	// codeUpgradeRequired: what was asked for is spoken over a WebSocket only.
+	codeUpgradeRequired engine.Code = "upgrade_required"
 	// codeWrongHost: the request was made for another name than the service's.
 	codeWrongHost engine.Code = "wrong_host"
 	// codeForeignOrigin: a page of another site has sent the request.
@@ -64,6 +66,7 @@ var codes = []CodeInfo{
 	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
 	{codeRangeNotSatisfiable, 416, false, 0, "The Range lies outside the file"},
 	{codeWrongHost, 421, false, 0, "The Host is not one of the service's names: the operator names them with --host"},
+	{codeUpgradeRequired, 426, false, 0, "A live picture comes over a WebSocket"},
 	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
 	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},

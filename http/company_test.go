@@ -111,6 +111,8 @@ func (door) Lookup(_ context.Context, token string) (persistence.Account, error)
 		return persistence.Account{ID: "acc1", Name: "local", Plan: "pro"}, nil
 	case "small":
 		return persistence.Account{ID: "acc2", Name: "small", Plan: "free"}, nil
+	case "boss":
+		return persistence.Account{ID: "acc3", Name: "ops", Plan: "pro", Operator: true}, nil
 	case "ill":
 		return persistence.Account{}, persistence.ErrClosed
 	default:

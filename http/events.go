@@ -38,36 +38,48 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, account persistence.Account, i
 	case first.Refusal != nil:
 		return refuseBy(first.Refusal)
 	}
-	t := &stream{
-		company: s.cfg.Company, conn: ctx.Conn(), patience: s.cfg.WriteTimeout, ask: m,
-		log: s.cfg.Log.With().Str("request", requestID(ctx)).Str("task", id).Logger(),
-	}
-	t.ctx, t.stop = s.watch.while(s.base, t.conn)
-	t.ask.Wait = s.cfg.Heartbeat
+	f := &following{company: s.cfg.Company, ask: m}
+	f.ask.Wait = s.cfg.Heartbeat
+	t := s.stream(ctx, f.next)
+	t.log = t.log.With().Str("task", id).Logger()
 	t.beat()
-	t.take(first)
-	h := &ctx.Response.Header
-	ctx.SetContentType("text/event-stream")
-	h.Set(fasthttp.HeaderCacheControl, "no-store")
-	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
-	h.Set("X-Accel-Buffering", "no") // proxies that collect answers would keep the events
-	ctx.SetBodyStream(t, -1)
+	f.take(t, first)
+	t.begin(ctx)
 	return nil
 }
 
 // stream is the body of an answer that is made while it is sent. It is read and
 // closed by the goroutine of the connection, before that lets go of it.
 type stream struct {
-	company  Company
 	conn     net.Conn
 	patience time.Duration // for the client to take what is there
 	log      zerolog.Logger
 	ctx      context.Context // ends when the client goes away
 	stop     func()
+	more     func(*stream) // waits for the next thing to tell
 
-	ask  actors.Follow
 	buf  bytes.Buffer
 	over bool
+}
+
+// stream makes the body of an answer that more goes on with.
+func (s *Server) stream(ctx *fasthttp.RequestCtx, more func(*stream)) *stream {
+	t := &stream{
+		conn: ctx.Conn(), patience: s.cfg.WriteTimeout, more: more,
+		log: s.cfg.Log.With().Str("request", requestID(ctx)).Logger(),
+	}
+	t.ctx, t.stop = s.watch.while(s.base, t.conn)
+	return t
+}
+
+// begin makes it the body of the answer, as server-sent events.
+func (t *stream) begin(ctx *fasthttp.RequestCtx) {
+	h := &ctx.Response.Header
+	ctx.SetContentType("text/event-stream")
+	h.Set(fasthttp.HeaderCacheControl, "no-store")
+	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
+	h.Set("X-Accel-Buffering", "no") // proxies that collect answers would keep the events
+	ctx.SetBodyStream(t, -1)
 }
 
 // Read gives what is there, and waits where nothing is.
@@ -96,7 +108,17 @@ func (t *stream) next() {
 			t.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("a stream of events failed")
 		}
 	}()
-	f, err := t.company.Follow(t.ctx, &t.ask)
+	t.more(t)
+}
+
+// following is what the events of one task are made from.
+type following struct {
+	company Company
+	ask     actors.Follow
+}
+
+func (f *following) next(t *stream) {
+	m, err := f.company.Follow(t.ctx, &f.ask)
 	if err != nil {
 		// The client asks again, with the number of the last event it has got.
 		t.over = true
@@ -105,30 +127,29 @@ func (t *stream) next() {
 		}
 		return
 	}
-	t.take(f)
+	f.take(t, m)
 }
 
 // take makes events of an answer of the actors.
-func (t *stream) take(f *actors.Followed) {
+func (f *following) take(t *stream, m *actors.Followed) {
 	switch {
-	case f.Refusal != nil:
-		t.end(refuseBy(f.Refusal))
-	case len(f.Steps) > 0:
-		for _, step := range f.Steps {
-			fmt.Fprintf(&t.buf, "id: %d\n", step.Seq)
-			t.event("step", step.Step)
-			t.ask.After = step.Seq
+	case m.Refusal != nil:
+		t.end(refuseBy(m.Refusal))
+	case len(m.Steps) > 0:
+		for _, step := range m.Steps {
+			t.numbered(uint64(step.Seq), "step", step.Step)
+			f.ask.After = step.Seq
 		}
-	case f.Status != actors.TaskPending:
-		t.finish()
+	case m.Status != actors.TaskPending:
+		f.finish(t)
 	default:
 		t.beat()
 	}
 }
 
 // finish tells how the task ended, as a poll does.
-func (t *stream) finish() {
-	p, err := t.company.Poll(t.ctx, &actors.Poll{TaskID: t.ask.TaskID, Account: t.ask.Account})
+func (f *following) finish(t *stream) {
+	p, err := f.company.Poll(t.ctx, &actors.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
 	switch {
 	case err != nil:
 		t.over = true
@@ -142,6 +163,12 @@ func (t *stream) finish() {
 func (t *stream) end(v any) {
 	t.over = true
 	t.event("end", v)
+}
+
+// numbered writes an event that a client can name when it comes again.
+func (t *stream) numbered(id uint64, name string, v any) {
+	fmt.Fprintf(&t.buf, "id: %d\n", id)
+	t.event(name, v)
 }
 
 // event writes an event. JSON has no line breaks that are not escaped.

@@ -145,9 +145,10 @@ func (s *connections) remove(c *conn) {
 }
 
 // changed hears of the states of connections from fasthttp. Idle comes after
-// the answer was written out.
+// the answer was written out, and so does hijacked: a socket is no request that
+// has to be waited for.
 func (s *connections) changed(c net.Conn, state fasthttp.ConnState) {
-	if own := connOf(c); own != nil && state == fasthttp.StateIdle {
+	if own := connOf(c); own != nil && (state == fasthttp.StateIdle || state == fasthttp.StateHijacked) {
 		own.serving.Store(false)
 	}
 }

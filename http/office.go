@@ -147,6 +147,9 @@ func (o *Office) remove(ctx context.Context, id string) (*actors.AccountRemoved,
 	if err := o.Accounts.Delete(ctx, id); err != nil {
 		return nil, err
 	}
+	if o.Edge != nil {
+		o.Edge.tickets.forget(id)
+	}
 	r, err := o.Staff.RemoveAccount(ctx, &actors.RemoveAccount{Account: id})
 	if err != nil {
 		return nil, err

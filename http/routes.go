@@ -35,6 +35,12 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("GET", s.capacity)
 	case ticketsPath:
 		return only("POST", s.known(s.issueTicket))
+	case "/v1/tasks":
+		return only("GET", s.known(s.recent))
+	case feedPath:
+		return only("GET", s.feed)
+	case linksPath:
+		return either("GET", s.known(s.listLinks), "POST", s.known(s.issueLink))
 	case "/v1/usage":
 		return only("GET", s.known(s.usage))
 	case "/":
@@ -54,7 +60,13 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		if id, ok := strings.CutSuffix(id, "/events"); ok {
 			return only("GET", s.admitted(id, s.of(id, s.events)))
 		}
-		return only("DELETE", s.known(s.of(id, s.cancel)))
+		return either("GET", s.known(s.of(id, s.recentTask)), "DELETE", s.known(s.of(id, s.cancel)))
+	}
+	if object, ok := strings.CutPrefix(path, livePath); ok {
+		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.live(ctx, object) })
+	}
+	if id, ok := strings.CutPrefix(path, linksPath+"/"); ok {
+		return only("DELETE", s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal { return s.revokeLink(ctx, a, id) }))
 	}
 	if id, ok := strings.CutPrefix(path, ticketsPath+"/"); ok {
 		return only("DELETE", s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal { return s.revokeTicket(ctx, a, id) }))
@@ -86,28 +98,55 @@ func only(method string, h handler) handler {
 	}
 }
 
+// either lets requests of two methods through, each to its own handler.
+func either(one string, h handler, other string, g handler) handler {
+	return func(ctx *fasthttp.RequestCtx) *refusal {
+		switch method := string(ctx.Method()); {
+		case method == one || one == "GET" && ctx.IsHead():
+			return h(ctx)
+		case method == other:
+			return g(ctx)
+		}
+		allow := one + ", " + other
+		if one == "GET" {
+			allow = "GET, HEAD, " + other
+		}
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
+		return refuseText(engine.CodeMethodNotAllowed, "The method is not allowed here: use "+allow)
+	}
+}
+
 // known lets requests through that carry the token of an account.
 func (s *Server) known(h func(*fasthttp.RequestCtx, persistence.Account) *refusal) handler {
 	return func(ctx *fasthttp.RequestCtx) *refusal {
-		token, ok := bearer(ctx)
-		if !ok {
-			return refuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
+		account, _, no := s.account(ctx)
+		if no != nil {
+			return no
 		}
-		from := s.client(ctx)
-		if wait := s.guesses.wait(from, token, time.Now()); wait > 0 {
-			return guessing(wait)
-		}
-		account, err := s.cfg.Door.Lookup(s.base, token)
-		switch {
-		case errors.Is(err, persistence.ErrNotFound):
-			s.guesses.wrong(from, time.Now())
-			return refuseText(engine.CodeUnauthorized, "The bearer token is not valid")
-		case err != nil:
-			return s.failed(ctx, "look up a token", err)
-		}
-		s.guesses.right(token)
 		return h(ctx, account)
 	}
+}
+
+// account finds whose token a request carries.
+func (s *Server) account(ctx *fasthttp.RequestCtx) (account persistence.Account, token string, no *refusal) {
+	token, ok := bearer(ctx)
+	if !ok {
+		return account, "", refuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
+	}
+	from := s.client(ctx)
+	if wait := s.guesses.wait(from, token, time.Now()); wait > 0 {
+		return account, "", guessing(wait)
+	}
+	account, err := s.cfg.Door.Lookup(s.base, token)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		s.guesses.wrong(from, time.Now())
+		return account, "", refuseText(engine.CodeUnauthorized, "The bearer token is not valid")
+	case err != nil:
+		return account, "", s.failed(ctx, "look up a token", err)
+	}
+	s.guesses.right(token)
+	return account, token, nil
 }
 
 // bearer copies the token out of the request's Authorization header. No other

@@ -30,6 +30,8 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[timeNeed]():          "TimeNeed",
 	reflect.TypeFor[workerList]():        "Workers",
 	reflect.TypeFor[worker]():            "Worker",
+	reflect.TypeFor[recentTask]():        "RecentTask",
+	reflect.TypeFor[link]():              "Link",
 	reflect.TypeFor[Capacity]():          "Capacity",
 	reflect.TypeFor[used]():              "Usage",
 	reflect.TypeFor[planLimits]():        "PlanLimits",

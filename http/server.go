@@ -42,6 +42,7 @@ type Doorkeeper interface {
 // the comments name.
 type Config struct {
 	Company Company
+	Live    Live // nil: nothing can be looked at while it goes on
 	Door    Doorkeeper
 	Files   persistence.Files             // nil: nothing is served under /files/
 	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
@@ -90,6 +91,11 @@ type Server struct {
 	guesses *guesses
 	tickets *tickets
 
+	watchers seats // of live pictures
+	feeds    seats
+	shown    shownTotals
+	leaving  chan struct{} // closed when the service stops: what only looks on ends then
+
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
 	limits   atomic.Pointer[map[engine.Plan]engine.Limits]
@@ -113,7 +119,8 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets()}
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets(), leaving: make(chan struct{})}
+	s.watchers.most, s.feeds.most = maxWatchers, maxFeeds
 	s.limits.Store(&cfg.Limits)
 	if cfg.Office != nil {
 		cfg.Office.Edge = s
@@ -191,7 +198,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) shutdown(ctx context.Context) error {
+	close(s.leaving)
 	late := s.conns.quiet(ctx)
+	s.goodbye()
 	if late != nil {
 		s.abandon(engine.ErrDraining)
 		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)

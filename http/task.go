@@ -150,6 +150,14 @@ type worker struct {
 	Session  string       `json:"sessionId,omitempty"`
 	Task     string       `json:"taskId,omitempty"`
 	Draining bool         `json:"draining,omitempty"` // it takes no more tasks
+	Account  string       `json:"account,omitempty"`  // who uses it; only for an operator
+}
+
+func workerSeen(w actors.WorkerInfo) worker {
+	return worker{
+		ID: w.ID, Name: w.Name, State: w.State, Since: w.Since.UTC().Format(time.RFC3339Nano),
+		Shared: w.Owner == "", Session: w.Session, Task: w.TaskID, Draining: w.Draining, Account: persistence.AccountName(w.Account),
+	}
 }
 
 // workers lists the workers that the account may see.
@@ -162,10 +170,7 @@ func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	}
 	list := make([]worker, 0, len(found.Workers))
 	for _, w := range found.Workers {
-		list = append(list, worker{
-			ID: w.ID, Name: w.Name, State: w.State, Since: w.Since.UTC().Format(time.RFC3339Nano),
-			Shared: w.Owner == "", Session: w.Session, Task: w.TaskID, Draining: w.Draining,
-		})
+		list = append(list, workerSeen(w))
 	}
 	sendJSON(ctx, fasthttp.StatusOK, workerList{true, list})
 	return nil

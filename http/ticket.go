@@ -36,45 +36,64 @@ type ticket struct {
 	id      string
 	account persistence.Account
 	object  string
+	made    time.Time
 	expires time.Time
+	revoked chan struct{} // closed when it is, and with its account
+
+	// link: it was made for somebody else, lives longer, and must not stand in
+	// an address. See link.go.
+	link     bool
+	label    string
+	watching int // how many look through it
 }
+
+// kind is what a ticket is issued as.
+type kind struct {
+	sign, id string // what the secret and the identifier begin with
+	most     int    // alive at once, of one account
+}
+
+var (
+	asTicket = kind{"ticket_", "tkt_", maxTickets}
+	asLink   = kind{"link_", "lnk_", maxLinks}
+)
 
 // tickets are those that are alive. They are short-lived, so they end with the
 // process.
 type tickets struct {
 	mu    sync.Mutex
-	alive map[[sha256.Size]byte]ticket // by the hash: memory that leaks holds none
+	alive map[[sha256.Size]byte]*ticket // by the hash: memory that leaks holds none
 }
 
-func newTickets() *tickets { return &tickets{alive: map[[sha256.Size]byte]ticket{}} }
+func newTickets() *tickets { return &tickets{alive: map[[sha256.Size]byte]*ticket{}} }
 
 // issue makes a ticket, unless the account has too many.
-func (t *tickets) issue(a persistence.Account, object string, expires, now time.Time) (plain, id string, ok bool) {
+func (t *tickets) issue(as kind, n ticket) (plain, id string, ok bool) {
 	secret := make([]byte, 32)
 	rand.Read(secret)
-	plain = "ticket_" + base64.RawURLEncoding.EncodeToString(secret)
+	plain = as.sign + base64.RawURLEncoding.EncodeToString(secret)
 	sum := sha256.Sum256([]byte(plain))
-	id = "tkt_" + hex.EncodeToString(sum[:8])
+	n.id, n.revoked = as.id+hex.EncodeToString(sum[:8]), make(chan struct{})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := 0
 	for k, v := range t.alive {
 		switch {
-		case !v.expires.After(now):
+		case !v.expires.After(n.made):
 			delete(t.alive, k)
-		case v.account.ID == a.ID:
+		case v.account.ID == n.account.ID && v.link == n.link:
 			own++
 		}
 	}
-	if own >= maxTickets {
+	if own >= as.most {
 		return "", "", false
 	}
-	t.alive[sum] = ticket{id, a, object, expires}
-	return plain, id, true
+	t.alive[sum] = &n
+	return plain, n.id, true
 }
 
 // of finds a living ticket for an object.
-func (t *tickets) of(plain, object string, now time.Time) (ticket, bool) {
+func (t *tickets) of(plain, object string, now time.Time) (*ticket, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found, ok := t.alive[sha256.Sum256([]byte(plain))]
@@ -82,16 +101,26 @@ func (t *tickets) of(plain, object string, now time.Time) (ticket, bool) {
 }
 
 // revoke ends a ticket of an account.
-func (t *tickets) revoke(account, id string) bool {
+func (t *tickets) revoke(account, id string, link bool) bool {
+	return t.end(func(v *ticket) bool { return v.id == id && v.account.ID == account && v.link == link }) > 0
+}
+
+// forget ends all tickets of an account.
+func (t *tickets) forget(account string) {
+	t.end(func(v *ticket) bool { return v.account.ID == account })
+}
+
+func (t *tickets) end(is func(*ticket) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k, v := range t.alive {
-		if v.id == id && v.account.ID == account {
+		if is(v) {
 			delete(t.alive, k)
-			return true
+			close(v.revoked)
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // ticketMade and ticketRevoked are answers.
@@ -126,7 +155,7 @@ func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Accou
 		switch name {
 		case "object":
 			if json.Unmarshal(v, &object) != nil || !saneID([]byte(object)) {
-				faults = append(faults, engine.Fault{Path: "/object", Message: "object wants the id of a task, a session or a worker"})
+				faults = append(faults, engine.Fault{Path: "/object", Message: "object wants the id of a task, a session or a worker, or account"})
 			}
 		case "ttl":
 			if json.Unmarshal(v, &ttl) != nil || ttl < engine.Millis(minTicket) || ttl > engine.Millis(maxTicket) {
@@ -150,7 +179,7 @@ func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Accou
 	}
 	now := time.Now()
 	expires := now.Add(time.Duration(ttl) * time.Millisecond)
-	plain, id, ok := s.tickets.issue(account, object, expires, now)
+	plain, id, ok := s.tickets.issue(asTicket, ticket{account: account, object: object, made: now, expires: expires})
 	if !ok {
 		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d tickets: revoke some, or wait until they have ended", maxTickets))
 	}
@@ -158,9 +187,18 @@ func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Accou
 	return nil
 }
 
+// accountObject is the object of a ticket for all that happens in the account.
+const accountObject = "account"
+
 // owns reports whether an account may look at an object.
 func (s *Server) owns(account persistence.Account, object string) (bool, error) {
+	if object == accountObject {
+		return true, nil
+	}
 	if strings.HasPrefix(object, "task_") {
+		if s.recently(account, object) != nil {
+			return true, nil
+		}
 		p, err := s.cfg.Company.Poll(s.base, &actors.Poll{TaskID: object, Account: by(account)})
 		return err == nil && p.Refusal == nil, err
 	}
@@ -170,8 +208,8 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 	}
 	for _, w := range found.Workers {
 		// A worker of the shared pool shows everybody's tasks in turn: only who
-		// owns it, or holds it now, may look.
-		if w.Session != "" && w.Session == object || w.ID == object && (w.Owner == account.ID || w.Session != "") {
+		// owns it, or has a session or a task there now, may look.
+		if w.Session != "" && w.Session == object || w.ID == object && (w.Owner == account.ID || w.Session != "" || w.TaskID != "" || account.Operator) {
 			return true, nil
 		}
 	}
@@ -180,7 +218,7 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 
 // revokeTicket ends a ticket before its time.
 func (s *Server) revokeTicket(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	if !s.tickets.revoke(account.ID, id) {
+	if !s.tickets.revoke(account.ID, id, false) {
 		return refuseText(engine.CodeNotFound, "There is no such ticket: it has ended, or never was")
 	}
 	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
@@ -191,19 +229,10 @@ func (s *Server) revokeTicket(ctx *fasthttp.RequestCtx, account persistence.Acco
 // token of an account.
 func (s *Server) admitted(object string, h func(*fasthttp.RequestCtx, persistence.Account) *refusal) handler {
 	return func(ctx *fasthttp.RequestCtx) *refusal {
-		plain := string(ctx.QueryArgs().Peek("ticket"))
-		if plain == "" || len(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)) > 0 {
-			return s.known(h)(ctx)
+		p, no := s.pass(ctx, object)
+		if no != nil {
+			return no
 		}
-		from := s.client(ctx)
-		if wait := s.guesses.wait(from, plain, time.Now()); wait > 0 {
-			return guessing(wait)
-		}
-		t, ok := s.tickets.of(plain, object, time.Now())
-		if !ok {
-			s.guesses.wrong(from, time.Now())
-			return refuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")
-		}
-		return h(ctx, t.account)
+		return h(ctx, p.account)
 	}
 }

@@ -20,8 +20,8 @@ const described = "http://127.0.0.1:8080"
 // neither fails: whoever writes an example finds it tested.
 //
 // In commands TOKEN is the token of the first start, and TASK, SESSION, WORKER,
-// FILE, TICKET and TICKET_ID are what the answers so far had last as taskId,
-// sessionId, workerId, url, ticket and its id.
+// FILE, TICKET, TICKET_ID and LINK_ID are what the answers so far had last as
+// taskId, sessionId, workerId, url, ticket and its id, and the id of a link.
 func TestEveryExampleOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
@@ -136,7 +136,9 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 			asked += b.text
 		}
 	}
-	ways := map[string]string{"tasksPath": `-X DELETE "` + described + `/v1/tasks/$TASK"`, "filesPath": `"$FILE"`, "ticketsPath": described + "/v1/tickets", "/events": "/v1/tasks/$TASK/events", "/v1": "/v1/"}
+	ways := map[string]string{"tasksPath": `-X DELETE "` + described + `/v1/tasks/$TASK"`, "filesPath": `"$FILE"`, "ticketsPath": described + "/v1/tickets",
+		"linksPath": described + "/v1/links", "feedPath": described + "/v1/events", "livePath": described + "/v1/live/",
+		"operatorPath": described + "/v1/operator/", "/events": "/v1/tasks/$TASK/events", "/v1": "/v1/"}
 	found := regexp.MustCompile(`"(/[a-z0-9/-]+)"|(\w+Path)\b`).FindAllStringSubmatch(routes, -1)
 	if len(found) < 10 {
 		t.Fatalf("only %d routes: %v", len(found), found)

@@ -227,7 +227,7 @@ func (r *reader) answered(answer []byte) {
 	r.answer = answer
 	for name, pattern := range map[string]string{
 		"TASK": `"taskId":"([^"]+)"`, "SESSION": `"sessionId":"([^"]+)"`, "WORKER": `"workerId":"([^"]+)"`, "FILE": `"url":"([^"]+)"`,
-		"TICKET": `"ticket":"([^"]+)"`, "TICKET_ID": `"id":"(tkt_[^"]+)"`,
+		"TICKET": `"ticket":"([^"]+)"`, "TICKET_ID": `"id":"(tkt_[^"]+)"`, "LINK_ID": `"id":"(lnk_[^"]+)"`,
 	} {
 		if m := regexp.MustCompile(pattern).FindSubmatch(answer); m != nil {
 			r.vars[name] = string(m[1])

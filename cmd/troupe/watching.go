@@ -78,6 +78,7 @@ func (f *watching) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 // showMetrics lets the metrics be fetched, where the operator wants it.
 func (s *service) showMetrics() error {
 	s.metrics.Node(s.edge.Status)
+	s.metrics.Live(s.edge.LiveStats)
 	if s.Watching.MetricsListen == "" {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/http"
 	"troupe/http/telemetry"
 	"troupe/testkit"
 )
@@ -50,6 +51,15 @@ func wants(t *testing.T, m *telemetry.Metrics, lines ...string) {
 func counting(workers int) (*telemetry.Metrics, testkit.Options) {
 	m := telemetry.NewMetrics()
 	return m, testkit.Options{Workers: workers, Config: func(c *actors.Config) { c.Engine = m.Engine(c.Engine) }}
+}
+
+// TestLookingOnIsCounted: the edge's numbers are told as they are.
+func TestLookingOnIsCounted(t *testing.T) {
+	m := telemetry.NewMetrics()
+	m.Live(func() http.LiveStats {
+		return http.LiveStats{Watchers: 2, Pictures: 300, Bytes: 4000, Slow: 5, Feeds: 6}
+	})
+	wants(t, m, "live_watchers 2", "live_pictures_total 300", "live_bytes_total 4000", "live_slow_total 5", "live_feeds 6")
 }
 
 // TestTasksAreCounted: how tasks and actions end, how long they take and how

@@ -1,0 +1,135 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// feedPath is where an account hears of all that happens in it.
+const feedPath = "/v1/events"
+
+// maxFeeds is how many readers of its news an account may have at once.
+const maxFeeds = 20
+
+// snapshot is the first event of a feed: all that those after it change.
+type snapshot struct {
+	Workers []worker     `json:"workers"`
+	Tasks   []recentTask `json:"tasks"`
+}
+
+type (
+	workerGone struct {
+		ID string `json:"workerId"`
+	}
+	stepNews struct {
+		TaskID string             `json:"taskId"`
+		Step   *engine.StepReport `json:"step"`
+	}
+)
+
+// feed tells an account of its workers and tasks as they change, as server-sent
+// events. It always begins with all there is: so a reader that comes again, after
+// whatever it has missed, has no wrong picture.
+func (s *Server) feed(ctx *fasthttp.RequestCtx) *refusal {
+	if s.cfg.Live == nil {
+		return refuse(engine.CodeNotFound)
+	}
+	p, no := s.pass(ctx, accountObject)
+	if no != nil {
+		return no
+	}
+	select {
+	case <-s.leaving:
+		return refuse(engine.CodeDraining)
+	default:
+	}
+	leave, ok := s.feeds.take(p.account.ID)
+	if !ok {
+		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
+	}
+	f := &reading{server: s, pass: p, looked: time.Now(), reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
+	t := s.stream(ctx, f.next)
+	gone := t.stop
+	var cancel context.CancelFunc
+	t.ctx, cancel = context.WithCancel(t.ctx)
+	go func() { // ends with the stream
+		select {
+		case <-p.revoked():
+			cancel()
+		case <-s.leaving:
+			cancel()
+		case <-t.ctx.Done():
+		}
+	}()
+	t.stop = func() {
+		cancel()
+		gone()
+		f.reader.Close()
+		leave()
+	}
+	t.beat()
+	f.begin(t)
+	t.begin(ctx)
+	return nil
+}
+
+// reading is what a feed is made from.
+type reading struct {
+	server *Server
+	pass   *pass
+	reader *actors.Reader
+	looked time.Time // when the pass was last seen to be valid
+}
+
+func (f *reading) begin(t *stream) {
+	all := snapshot{Workers: make([]worker, len(f.reader.Workers)), Tasks: recentsOf(f.reader.Tasks, f.pass.account)}
+	for i, w := range f.reader.Workers {
+		all.Workers[i] = workerSeen(w)
+	}
+	t.numbered(f.reader.Seq, "snapshot", all)
+	f.reader.Workers, f.reader.Tasks = nil, nil
+}
+
+// next waits for news, and now and then looks whether the client may still hear
+// of them.
+func (f *reading) next(t *stream) {
+	wait, cancel := context.WithTimeout(t.ctx, f.server.cfg.Heartbeat)
+	defer cancel()
+	news, err := f.reader.Next(wait)
+	switch {
+	case t.ctx.Err() != nil, errors.Is(err, actors.ErrBehind):
+		t.over = true
+	case err != nil: // nothing has happened for a while
+		t.beat()
+	default:
+		for i := range news {
+			f.tell(t, &news[i])
+		}
+	}
+	if now := time.Now(); now.Sub(f.looked) >= f.server.cfg.Heartbeat {
+		f.looked = now
+		t.over = t.over || !f.server.holds(f.pass)
+	}
+}
+
+func (f *reading) tell(t *stream, n *actors.News) {
+	switch {
+	case n.Worker != nil:
+		t.numbered(n.Seq, "worker", workerSeen(*n.Worker))
+	case n.Gone != "":
+		t.numbered(n.Seq, "gone", workerGone{n.Gone})
+	case n.Step != nil:
+		t.numbered(n.Seq, "step", stepNews{n.TaskID, n.Step})
+	case n.Task.Outcome != nil:
+		t.numbered(n.Seq, "end", recentOf(n.Task, f.pass.account))
+	default:
+		t.numbered(n.Seq, "task", recentOf(n.Task, f.pass.account))
+	}
+}

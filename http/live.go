@@ -1,0 +1,241 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/fasthttp/websocket"
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// livePath is where pictures of browsers are, each under what it shows.
+const livePath = "/v1/live/"
+
+// maxWatchers is how many pictures of one account may be looked at at once.
+const maxWatchers = 20
+
+// Live is what can be looked at while it goes on. [actors.Node] is one.
+type Live interface {
+	Watch(*actors.Watch) (*actors.Watcher, *actors.Refusal)
+	Read(account string, all bool, tasks int) *actors.Reader
+	Recent(account string, all bool, most int) []actors.TaskNews
+	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
+}
+
+// LiveStats is how much is looked at.
+type LiveStats struct {
+	Watchers int   // sockets with pictures
+	Pictures int64 // sent
+	Bytes    int64 // of those
+	Slow     int64 // watchers that were cut off
+	Feeds    int   // readers of accounts' news
+}
+
+// LiveStats tells how much is looked at.
+func (s *Server) LiveStats() LiveStats {
+	n := &s.shown
+	return LiveStats{Watchers: s.watchers.taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.taken()}
+}
+
+type shownTotals struct{ pictures, bytes, slow atomic.Int64 }
+
+// Times of a socket.
+const (
+	// takePicture is how long a client may take for one picture.
+	takePicture = 10 * time.Second
+	// farewell is how long it may take to say goodbye, too.
+	farewell = time.Second
+	// closeEnded begins the codes that are ours to give: the reason is a word.
+	closeEnded = 4000
+)
+
+// What ends a picture beside what ends at the actors'.
+const (
+	endRevoked  = "revoked"
+	endExpired  = "expired"
+	endDraining = "draining"
+	endSlow     = "slow"
+)
+
+// liveBegin is the first message of a socket.
+type liveBegin struct {
+	Type       string `json:"type"` // begin
+	WorkerID   string `json:"workerId"`
+	WorkerName string `json:"workerName"`
+	TaskID     string `json:"taskId,omitempty"`
+	SessionID  string `json:"sessionId,omitempty"`
+	Width      int    `json:"width"` // that a picture has at most
+	Height     int    `json:"height"`
+	Rate       int    `json:"rate"` // pictures a second at most
+}
+
+// upgrader begins sockets. Who may is decided before; see foreign for the origin.
+var upgrader = websocket.FastHTTPUpgrader{
+	Subprotocols: []string{liveProtocol}, WriteBufferSize: 4 << 10, ReadBufferSize: 512,
+	CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
+}
+
+// live shows what a browser looks like, over a socket, for as long as it has to
+// do with the object.
+func (s *Server) live(ctx *fasthttp.RequestCtx, object string) *refusal {
+	if s.cfg.Live == nil {
+		return refuse(engine.CodeNotFound)
+	}
+	p, no := s.pass(ctx, object)
+	switch {
+	case no != nil:
+		return no
+	case !websocket.FastHTTPIsWebSocketUpgrade(ctx):
+		ctx.Response.Header.Set(fasthttp.HeaderUpgrade, "websocket")
+		return refuse(codeUpgradeRequired)
+	case s.draining.Load():
+		return refuse(engine.CodeDraining)
+	}
+	leave, ok := s.watchers.take(p.account.ID)
+	if !ok {
+		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers))
+	}
+	w, not := s.cfg.Live.Watch(&actors.Watch{Account: by(p.account), All: p.account.Operator, Object: object})
+	if not != nil {
+		leave()
+		return refuseBy(not)
+	}
+	end := func() { w.Close(); leave() }
+	// A client that is gone before it has the answer gets no socket, and nobody
+	// tells.
+	lost := time.AfterFunc(s.cfg.WriteTimeout+farewell, end)
+	err := upgrader.Upgrade(ctx, func(c *websocket.Conn) {
+		if !lost.Stop() {
+			return
+		}
+		defer end()
+		s.show(c, w, p)
+	})
+	if err != nil {
+		lost.Stop()
+		end()
+		return refuseText(engine.CodeInvalidRequest, "The request is no handshake of a WebSocket: "+err.Error())
+	}
+	return nil
+}
+
+// show sends pictures until there is a reason not to.
+func (s *Server) show(c *websocket.Conn, w *actors.Watcher, p *pass) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.cfg.Log.Error().Any("panic", v).Msg("a live picture failed")
+		}
+	}()
+	if p.ticket != nil {
+		s.tickets.look(p.ticket, 1)
+		defer s.tickets.look(p.ticket, -1)
+	}
+	patience := min(takePicture, s.cfg.WriteTimeout)
+	quiet := 3 * s.cfg.Heartbeat
+	c.SetReadLimit(512)
+	_ = c.SetReadDeadline(time.Now().Add(quiet))
+	c.SetPongHandler(func(string) error { return c.SetReadDeadline(time.Now().Add(quiet)) })
+	heard := &heard{over: make(chan struct{})}
+	go func() {
+		defer close(heard.over)
+		_, _, err := c.ReadMessage()
+		heard.said = err == nil || errors.Is(err, websocket.ErrReadLimit)
+	}()
+	if code, why := s.send(c, w, p, patience, heard); why != "" {
+		_ = c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(farewell))
+		_ = c.SetReadDeadline(time.Now().Add(farewell))
+		<-heard.over // the client's goodbye, so that the end does not overtake ours
+	}
+	_ = c.Close()
+	<-heard.over
+}
+
+// heard is what came from a client that is there to look.
+type heard struct {
+	over chan struct{} // closed when it has said something, or is gone
+	said bool
+}
+
+// send sends pictures and returns why it has stopped; nothing where nobody is
+// there to be told.
+func (s *Server) send(c *websocket.Conn, w *actors.Watcher, p *pass, patience time.Duration, h *heard) (int, string) {
+	write := func(kind int, b []byte) error {
+		_ = c.SetWriteDeadline(time.Now().Add(patience))
+		return c.WriteMessage(kind, b)
+	}
+	v := actors.View
+	begin := liveBegin{
+		Type: "begin", WorkerID: w.Worker, WorkerName: w.WorkerName, TaskID: w.Task, SessionID: w.Session,
+		Width: v.Width, Height: v.Height, Rate: int(time.Second / v.Every),
+	}
+	_ = c.SetWriteDeadline(time.Now().Add(patience))
+	if err := c.WriteJSON(begin); err != nil {
+		return s.cut(h)
+	}
+	beat := time.NewTicker(s.cfg.Heartbeat)
+	defer beat.Stop()
+	expires := p.ends()
+	for {
+		// What ends it comes before what it shows.
+		select {
+		case <-w.Over():
+			return closeEnded, w.Why()
+		case <-p.revoked():
+			return closeEnded, endRevoked
+		default:
+		}
+		select {
+		case picture := <-w.Pictures():
+			if err := write(websocket.BinaryMessage, picture); err != nil {
+				return s.cut(h)
+			}
+			s.shown.pictures.Add(1)
+			s.shown.bytes.Add(int64(len(picture)))
+		case <-w.Over():
+			return closeEnded, w.Why()
+		case <-p.revoked():
+			return closeEnded, endRevoked
+		case <-expires:
+			return closeEnded, endExpired
+		case <-s.leaving:
+			return closeEnded, endDraining
+		case <-h.over:
+			if h.said {
+				return websocket.CloseUnsupportedData, "view_only"
+			}
+			return 0, ""
+		case <-beat.C:
+			if !s.holds(p) {
+				return closeEnded, endRevoked
+			}
+			if err := c.WriteControl(websocket.PingMessage, nil, time.Now().Add(patience)); err != nil {
+				return s.cut(h)
+			}
+		}
+	}
+}
+
+// goodbye waits a moment for those who look at pictures to hear that the service
+// stops.
+func (s *Server) goodbye() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(farewell); s.watchers.taken() > 0 && time.Now().Before(end); {
+		<-tick.C
+	}
+}
+
+// cut counts a client that does not take what it asked for, unless it has gone.
+func (s *Server) cut(h *heard) (int, string) {
+	select {
+	case <-h.over:
+	default:
+		s.shown.slow.Add(1)
+	}
+	return closeEnded, endSlow
+}
