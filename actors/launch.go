@@ -16,19 +16,17 @@ const unheeding = time.Second
 
 var errUnheeded = errors.New("it goes on after its time was over")
 
-// launch starts a browser when it is its turn: many at once only make each
-// other slow.
+// launch starts a browser when it is its turn.
 func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance, error) {
-	select {
-	case n.turns <- struct{}{}:
-		defer func() { <-n.turns }()
-	case <-live.Done():
-		return nil, live.Err()
+	back, err := n.starts.turn(live)
+	if err != nil {
+		return nil, err
 	}
+	defer back()
 	ctx, cancel := context.WithTimeout(live, n.cfg.Browser.LaunchTimeout)
 	defer cancel()
 	var inst engine.Instance
-	err := n.bounded(ctx, func() (err error) {
+	err = n.bounded(ctx, func() (err error) {
 		inst, err = n.cfg.Engine.Launch(ctx, worker)
 		return err
 	}, func() {

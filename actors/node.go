@@ -37,8 +37,8 @@ type nodeParts struct {
 	sights sights
 	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
-	turns  chan struct{} // held while a browser starts
-	goes   crew          // what runs beside the mailboxes
+	starts *starts
+	goes   crew // what runs beside the mailboxes
 	status atomic.Pointer[Status]
 	limits atomic.Pointer[map[engine.Plan]engine.Limits]
 }
@@ -77,7 +77,7 @@ func Start(cfg Config) (*Node, error) {
 		admission: system.NewLocalPID("node/admission"),
 		keys:      system.NewLocalPID("node/keys"),
 		tasks:     system.NewLocalPID("node/tasks"),
-		turns:     make(chan struct{}, cfg.Browser.Launches),
+		starts:    newStarts(cfg.Browser.Launches),
 	}
 	if cfg.Store != nil {
 		parts.usage = persistence.NewUsage(cfg.Store)

@@ -22,7 +22,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop()), turns: make(chan struct{}, 1)}
+		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop()), starts: newStarts(1)}
 		// Pool and the client are the same actor, so the order is known.
 		n.pool = n.system.NewLocalPID("pool")
 		_, err = n.system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
