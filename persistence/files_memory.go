@@ -29,7 +29,7 @@ func (m *memoryFiles) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error
 	if err != nil {
 		return Blob{}, fmt.Errorf("keep a file: %w", err)
 	}
-	b.ID, b.Size, b.Created = randomText(20), int64(len(all)), time.Now().UTC()
+	b.ID, b.Size, b.Created = NewFileID(b.ContentType), int64(len(all)), time.Now().UTC()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.blobs[b.ID] = memoryBlob{b, all}

@@ -2,8 +2,6 @@ package persistence
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,6 +47,15 @@ var extensions = map[string]string{
 	"text/plain":       ".txt",
 }
 
+// NewFileID gives an identifier for a file of that type.
+func NewFileID(contentType string) string {
+	media, _, _ := mime.ParseMediaType(contentType)
+	return randomText(20) + extensions[media]
+}
+
+// IsFileID reports whether a text has the form of an identifier.
+func IsFileID(id string) bool { return validID.MatchString(id) }
+
 // OpenFolder opens a folder of files and creates it if there is none. Only its
 // owner can look into it.
 func OpenFolder(dir string) (*Folder, error) {
@@ -71,13 +78,10 @@ func (f *Folder) Close() error { return f.root.Close() }
 
 // Put implements [Files].
 func (f *Folder) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
-	var random [20]byte
-	rand.Read(random[:])
-	name := strings.ToLower(base32.StdEncoding.EncodeToString(random[:]))
-	media, _, _ := mime.ParseMediaType(b.ContentType)
-	b.ID = name + extensions[media]
+	b.ID = NewFileID(b.ContentType)
 	b.Created = time.Now().UTC()
 
+	name := b.ID[:32]
 	blob, about := paths(name)
 	tmp := "tmp/put-" + name
 	defer f.root.Remove(tmp)
@@ -140,7 +144,7 @@ func (f *Folder) Open(ctx context.Context, id string) (Blob, io.ReadSeekCloser, 
 	if ctx.Err() != nil {
 		return Blob{}, nil, context.Cause(ctx)
 	}
-	if !validID.MatchString(id) {
+	if !IsFileID(id) {
 		return Blob{}, nil, ErrNotFound
 	}
 	blob, about := paths(id[:32])
@@ -200,7 +204,7 @@ func (f *Folder) Delete(ctx context.Context, id string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !validID.MatchString(id) {
+	if !IsFileID(id) {
 		return nil
 	}
 	_, about := paths(id[:32])
