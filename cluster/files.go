@@ -137,7 +137,7 @@ func (f *Files) Open(ctx context.Context, id string) (persistence.Blob, io.ReadS
 	if gone(b, time.Now()) {
 		return persistence.Blob{}, nil, persistence.ErrNotFound
 	}
-	return b, &file{files: f, ctx: ctx, name: nameOf(id), size: b.Size, part: -1}, nil
+	return b, &openFile{files: f, ctx: ctx, name: nameOf(id), size: b.Size, part: -1}, nil
 }
 
 func description(r persistence.Record) (persistence.Blob, error) {

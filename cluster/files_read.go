@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// file reads a file part by part. The context of its opening ends it.
-type file struct {
+// openFile reads a file part by part. The context of its opening ends it.
+type openFile struct {
 	files *Files
 	ctx   context.Context
 	name  string
@@ -27,7 +27,7 @@ const missing = 3 * time.Second
 
 var errShort = errors.New("a part of the file is missing")
 
-func (f *file) Read(p []byte) (int, error) {
+func (f *openFile) Read(p []byte) (int, error) {
 	if f.at >= f.size {
 		return 0, io.EOF
 	}
@@ -42,7 +42,7 @@ func (f *file) Read(p []byte) (int, error) {
 }
 
 // load reads a part.
-func (f *file) load(part int64) error {
+func (f *openFile) load(part int64) error {
 	want := min(partSize, f.size-part*partSize)
 	subject := partSubject(f.name, part)
 	end := time.Now().Add(missing)
@@ -63,7 +63,7 @@ func (f *file) load(part int64) error {
 	})
 }
 
-func (f *file) Seek(offset int64, whence int) (int64, error) {
+func (f *openFile) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
 		offset += f.at
@@ -77,4 +77,4 @@ func (f *file) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-func (f *file) Close() error { return nil }
+func (f *openFile) Close() error { return nil }
