@@ -41,6 +41,8 @@ func BenchmarkWatch(b *testing.B) {
 		switch r.URL.Path {
 		case "/animation":
 			fmt.Fprint(w, `<style>@keyframes t{to{transform:rotate(360deg)}} div{width:200px;height:200px;margin:100px;background:teal;animation:t 2s linear infinite}</style><div></div>`, strings.Repeat("<p>Some words to fill the page with.</p>", 40))
+		case "/unseen": // paints all the time what looks the same
+			fmt.Fprint(w, `<p id=p>Still.</p><script>let i=0;(function f(){document.getElementById('p').style.outline='1px solid rgba(255,255,255,0.0'+(++i%2+1)+')';requestAnimationFrame(f)})()</script>`)
 		default:
 			fmt.Fprint(w, `<h1 id=h>Hello</h1><input id=user><input id=pass><button id=go onclick="const p=document.createElement('p');p.className='in';p.textContent='in';document.body.append(p)">go</button>`, strings.Repeat("<p>Some words to fill the page with.</p>", 40))
 		}
@@ -53,6 +55,7 @@ func BenchmarkWatch(b *testing.B) {
 		{"work", strings.TrimSuffix(strings.Repeat(login+",", 150), ",")},
 		{"pauses", strings.TrimSuffix(strings.Repeat(login+`,{"wait":400},`, 8), ",")},
 		{"animation", `{"open":"` + u + `/animation"},{"wait":4000}`},
+		{"unseen", `{"open":"` + u + `/unseen"},{"wait":4000}`},
 		{"still", login + `,{"wait":4000}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

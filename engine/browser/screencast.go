@@ -97,22 +97,29 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 	pace.Stop()
 	defer pace.Stop()
 	var last []byte
-	runs := true
+	runs, same := true, false // since it was told to begin: it goes on; there was one that is the same
+	rest := func() {
+		runs = false
+		t.s.send(page.CommandStopScreencast, nil)
+		pace.Reset(k.how.Every)
+	}
 	for {
 		select {
 		case f := <-k.frames:
 			switch {
 			case !runs: // it was on its way when the browser was told to stop
-			case bytes.Equal(f.Data, last):
-				t.s.send(page.CommandScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: f.SessionID})
-			default:
-				last, runs = f.Data, false
+			case !bytes.Equal(f.Data, last):
+				last = f.Data
 				k.show(last)
-				t.s.send(page.CommandStopScreencast, nil)
-				pace.Reset(k.how.Every)
+				rest()
+			case same: // it paints what cannot be seen
+				rest()
+			default:
+				same = true
+				t.s.send(page.CommandScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: f.SessionID})
 			}
 		case <-pace.C:
-			runs = true
+			runs, same = true, false
 			k.begin(t)
 		case <-changed:
 			var now *Tab
