@@ -206,7 +206,7 @@ func (f *feed) over(x *Executed) {
 		return
 	}
 	delete(f.running, t.ID)
-	end := &engine.Outcome{End: x.Outcome.End, Duration: x.Outcome.Duration}
+	end := &engine.Outcome{End: x.Outcome.End, Duration: x.Outcome.Duration, Trace: x.Outcome.Trace, Evidence: x.Outcome.Evidence}
 	failures := x.Outcome.Failures
 	if n := len(failures); n > recentFaults { // the last one may be why it ended
 		failures = append(slices.Clone(failures[:recentFaults-1]), failures[n-1])
@@ -317,7 +317,7 @@ func (t *TaskNews) as(account string) TaskNews {
 		c.Steps, c.Pictures, c.Left = nil, nil, 0
 		if t.Outcome != nil {
 			end := *t.Outcome
-			end.Failures = slices.Clone(end.Failures)
+			end.Trace, end.Evidence, end.Failures = "", nil, slices.Clone(end.Failures)
 			for i := range end.Failures {
 				end.Failures[i] = engine.Failure{Code: end.Failures[i].Code}
 			}

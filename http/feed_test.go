@@ -92,6 +92,7 @@ func (f *feed) until(name string, v any) {
 
 type told struct {
 	TaskID, Status, Account, WorkerID, State, Error, Code string
+	Trace                                                 string
 	StepsEnded, Failed, Actions                           int
 	Duration                                              *int
 	Steps                                                 []engine.StepReport
@@ -115,7 +116,7 @@ func TestFeed(t *testing.T) {
 			t.Errorf("it begins with %+v", n)
 		}
 	}
-	stopped := &engine.Outcome{End: engine.EndStopped, Duration: time.Second, Failures: []engine.Failure{{Code: engine.CodeElementNotFound, Text: `Element "#a" not found`, Path: "1"}}}
+	stopped := &engine.Outcome{End: engine.EndStopped, Trace: "http://files/trace.html", Duration: time.Second, Failures: []engine.Failure{{Code: engine.CodeElementNotFound, Text: `Element "#a" not found`, Path: "1"}}}
 	first := h.kit.Start(acc1, testkit.Task(), testkit.Script{Steps: 2, Takes: 20 * time.Millisecond, Outcome: stopped})
 	first.Answer()
 	for _, f := range []*feed{own, byTicket} {
@@ -143,7 +144,7 @@ func TestFeed(t *testing.T) {
 		if !busy || !began || steps != 2 {
 			t.Errorf("it heard of the worker: %v, of the beginning: %v, of %d steps", busy, began, steps)
 		}
-		if n.Status != "failed" || n.Code != "element_not_found" || n.Error != `Element "#a" not found` || n.StepsEnded != 2 || n.Steps != nil {
+		if n.Status != "failed" || n.Code != "element_not_found" || n.Error != `Element "#a" not found` || n.StepsEnded != 2 || n.Steps != nil || n.Trace != stopped.Trace {
 			t.Errorf("it ends as %+v", n)
 		}
 	}
@@ -164,7 +165,7 @@ func TestFeed(t *testing.T) {
 	}
 	for ends := 0; ends < 2; {
 		n := boss.next()
-		if n.name == "step" || strings.Contains(n.data, "not found") || strings.Contains(n.data, `"errors"`) || n.name == "" {
+		if n.name == "step" || strings.Contains(n.data, "not found") || strings.Contains(n.data, `"errors"`) || strings.Contains(n.data, "trace.html") || n.name == "" {
 			t.Fatalf("the operator hears of %+v", n)
 		}
 		if n.name == "end" {

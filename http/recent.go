@@ -43,6 +43,8 @@ type recentTask struct {
 	Left       int                 `json:"stepsLeftOut,omitempty"`
 	Pictures   []string            `json:"pictures,omitempty"`
 	Errors     []failure           `json:"errors,omitempty"`
+	Trace      string              `json:"trace,omitempty"`
+	Evidence   *engine.Evidence    `json:"evidence,omitempty"`
 	Account    string              `json:"account,omitempty"` // only for an operator
 }
 
@@ -77,7 +79,7 @@ func recentOf(t *actors.TaskNews, account persistence.Account) recentTask {
 		r.Status = string(actors.TaskComplete)
 	}
 	if t.Account == account.ID {
-		r.Error, r.Errors = a.Error, failures(t.Outcome.Failures)
+		r.Error, r.Errors, r.Trace, r.Evidence = a.Error, failures(t.Outcome.Failures), a.Trace, a.Evidence
 	} else {
 		r.SessionID = "" // who knows it and has a token of the account may go on with it
 	}
