@@ -93,12 +93,15 @@ func (s *side) client(i int) *client {
 
 // startService starts the service with everything in place: tokens, admission,
 // actors, isolation, the outbound proxy.
-func startService(b *bench, n int) (*side, error) {
+func startService(b *bench, n int) (*side, error) { return startServiceWith(b, n) }
+
+// startServiceWith starts it with more flags.
+func startServiceWith(b *bench, n int, flags ...string) (*side, error) {
 	dir, tokens, err := serviceData(b)
 	if err != nil {
 		return nil, err
 	}
-	s, err := launchService(b, dir, n, tokens)
+	s, err := launchService(b, dir, n, tokens, flags...)
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +145,14 @@ func serviceData(b *bench) (dir string, tokens []string, err error) {
 }
 
 // launchService starts the service's process and does not wait until it answers.
-func launchService(b *bench, dir string, n int, tokens []string) (*side, error) {
+func launchService(b *bench, dir string, n int, tokens []string, flags ...string) (*side, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	cmd := exec.Command(b.service, "serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(n), "--browser", b.browser, "--allow-private", "--log-level", "error")
+	args := append([]string{"serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(n), "--browser", b.browser, "--allow-private", "--log-level", "error"}, flags...)
+	cmd := exec.Command(b.service, args...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service: %w", err)
