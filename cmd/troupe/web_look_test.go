@@ -14,7 +14,7 @@ import (
 
 // views are the page's, with what stands in each when it is drawn.
 var views = []struct{ name, ready string }{
-	{"workers", ".worker"}, {"tasks", ".head"}, {"playground", "#verdict .state[data-is=complete]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
+	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
 }
 
 // axe looks for what keeps people out, in each view, light and dark, wide and
@@ -31,9 +31,21 @@ func axe(t *testing.T, w *web) {
 	const look = `const {violations, passes} = await axe.run(document, {resultTypes: ['violations']});
 		return {passes: passes.length, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
 			.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120) + ' ' + n.failureSummary).join(' | '))}`
+	// Something runs, something was shared, something has failed.
+	status, got, err := post(w.base, w.ops, `{"async":true,"timeout":120000,"actions":[{"open":"http://demo.troupe.test/"},{"click":"#nope","options":{"timeout":50}},{"screenshot":"viewport"},{"wait":100000}]}`)
+	if err != nil || status != 200 {
+		t.Fatalf("%d, %v: %s", status, err, got)
+	}
+	task := read(t, got)
+	if status, got, err := postTo(w.base+"/v1/links", w.ops, `{"object":"`+task.TaskID+`","label":"for Bob"}`); err != nil || status != 200 {
+		t.Fatalf("%d, %v: %s", status, err, got)
+	}
 	list := `{{ops}},{"evaluate":` + asJSON(string(source)+"; window.axe = axe") + `}`
 	for i, v := range views {
 		list += fmt.Sprintf(`,{"click":"nav a[data-view=%s]"},{"waitForElement":%q}`, v.name, v.ready)
+		if v.name == "tasks" {
+			list += fmt.Sprintf(`,{"click":"li[data-task=%s] a"},{"waitForElement":".shots img"}`, task.TaskID)
+		}
 		for j, theme := range []string{"light", "dark"} {
 			if (i+j)%2 == 0 {
 				list += `,{"setViewportSize":[390,844]}`
@@ -43,12 +55,15 @@ func axe(t *testing.T, w *web) {
 			list += fmt.Sprintf(`,{"selectOption":["#theme",%q]},{"evaluate":%s,"options":{"push":"found"}}`, theme, asJSON(look))
 		}
 	}
-	list += `,{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}},{"evaluate":"return saved.found"}`
+	for _, open := range []string{`{"click":"nav a[data-view=workers]"},{"click":".worker:has(.picture) button"},{"waitForElement":"#make-link"}`, `{"press":[null,"Escape"]},{"click":"nav a[data-view=operator]"},{"click":"tr[data-account=ops] .danger"},{"waitForElement":"#yes"}`} {
+		list += "," + open + `,{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}}`
+	}
+	list += `,{"press":[null,"Escape"]},{"evaluate":"await fetch('/v1/tasks/` + task.TaskID + `', {method: 'DELETE', headers: {Authorization: 'Bearer ' + sessionStorage.getItem('troupe.token')}})"},{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}},{"evaluate":"return saved.found"}`
 	var all []struct {
 		Passes int
 		Found  []string
 	}
-	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+1 {
+	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+3 {
 		t.Fatalf("%s", got)
 	}
 	for i, one := range all {
@@ -56,7 +71,7 @@ func axe(t *testing.T, w *web) {
 			t.Errorf("look %d found only %d rules that hold: was there anything to look at?", i, one.Passes)
 		}
 		for _, f := range one.Found {
-			t.Errorf("look %d (%s): %s", i, views[min(i/2, len(views)-1)].name, f)
+			t.Errorf("look %d: %s", i, f)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type web struct {
 	fill *strings.Replacer // what lists name in {{}}
 	ops  string            // token of the operator
 	ada  string            // token of an account with the plan Pro
+	at   chan struct{}     // lists that play at once: each may run a task of its own, which does not wait for a worker
 }
 
 // watched lets a page say what went wrong in it: scripts that failed and what
@@ -51,12 +52,13 @@ func openWeb(t *testing.T, args ...string) *web {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after the service has ended
-	w := &web{t: t, desk: desk{t, filepath.Join(dir, "data")}}
+	w := &web{t: t, desk: desk{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
 	w.desk.says("account", "create", "ops", "--plan=pro", "--operator")
 	w.ops = w.desk.says("token", "create", "--account=ops")
 	w.ada = w.desk.says("token", "create", "--account=ada", "--plan=pro")
 	eve := w.desk.says("token", "create", "--account=eve", "--plan=free")
-	_, w.base = serve(t, w.desk.data, append([]string{"--allow-cidr=127.0.0.1/32"}, args...)...)
+	// What runs to be looked at need not end.
+	_, w.base = serve(t, w.desk.data, append([]string{"--allow-cidr=127.0.0.1/32", "--grace=0s"}, args...)...)
 
 	signIn := func(token string) string {
 		return fmt.Sprintf(`{"open":"%s/"},{"evaluate":%s},{"fill":["#token","%s"]},{"click":"#sign-in"},{"waitForElement":"nav a[aria-current]"}`, w.base, asJSON(watched), token)
@@ -82,6 +84,8 @@ func asJSON(v any) string {
 // the page may break. It returns the result of the last.
 func (w *web) plays(t *testing.T, actions string) json.RawMessage {
 	t.Helper()
+	w.at <- struct{}{}
+	defer func() { <-w.at }()
 	task := `{"config":{"continueOnError":false,"actionTimeout":15000,"trace":true},"timeout":60000,"queueTimeout":60000,"actions":[` +
 		w.fill.Replace(actions) + `,{"evaluate":"return window.broken"}]}`
 	status, got, err := post(w.base, w.ops, task)
@@ -105,7 +109,7 @@ func (w *web) plays(t *testing.T, actions string) json.RawMessage {
 // a list and what the last action of it gives.
 func TestWebPage(t *testing.T) {
 	t.Parallel()
-	w := openWeb(t, "--workers=4")
+	w := openWeb(t, "--workers=5")
 	files, err := filepath.Glob("testdata/web/*.txtar")
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d lists: %v", len(files), err)

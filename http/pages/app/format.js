@@ -50,6 +50,7 @@ export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many
 export function oneLine(v, most = 140) {
   if (v === undefined) return "";
   if (v && typeof v === "object" && !Array.isArray(v) && Object.keys(v).length === 1 && v.success === true) return "";
+  if (v?.success === true && typeof v.url === "string") return v.url.split("/").pop();
   const s = typeof v === "string" ? v : JSON.stringify(v);
   return s.length > most ? s.slice(0, most - 1) + "…" : s;
 }

@@ -62,7 +62,10 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       const picture = await createImageBitmap(data);
       if (mine < newest) return picture.close(); // a later one was quicker
       newest = mine;
-      if (canvas.width !== picture.width || canvas.height !== picture.height) Object.assign(canvas, { width: picture.width, height: picture.height });
+      if (canvas.width !== picture.width || canvas.height !== picture.height) {
+        Object.assign(canvas, { width: picture.width, height: picture.height });
+        element.style.aspectRatio = `${picture.width} / ${Math.max(picture.height, picture.width / 2.4)}`;
+      }
       draw.drawImage(picture, 0, 0);
       picture.close();
       why.hidden = true;

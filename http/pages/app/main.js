@@ -83,7 +83,7 @@ function themes() {
       if (value) localStorage.setItem("troupe.theme", value);
       else localStorage.removeItem("troupe.theme");
     },
-  }, [["", "Auto"], ["light", "Light"], ["dark", "Dark"]].map(([v, s]) => h("option", { value: v, selected: v === now }, s)));
+  }, [["", "Auto theme"], ["light", "Light theme"], ["dark", "Dark theme"]].map(([v, s]) => h("option", { value: v, selected: v === now }, s)));
 }
 
 // show draws the view that the address names.

@@ -4,6 +4,7 @@
 import { order } from "./api.js";
 import { failed, fill, h, rows, say, text } from "./dom.js";
 import { clock, lasting, plural } from "./format.js";
+import * as feed from "./feed.js";
 import { confirmed, showToken } from "./dialogs.js";
 import { stateOf } from "./workers.js";
 
@@ -39,13 +40,19 @@ export function draw(main, { signal }) {
     await update();
     return result;
   }
+  // The feed tells when a worker changes; accounts and tokens nobody tells of.
+  let soon;
+  feed.onChange(() => (soon ??= setTimeout(() => ((soon = undefined), !signal.aborted && update()), 250)), signal);
   const timer = setInterval(update, 3000);
-  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  signal.addEventListener("abort", () => (clearInterval(timer), clearTimeout(soon)), { once: true });
   void update();
 }
 
 const table = (label, heads, body) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-  h("table", {}, h("thead", {}, h("tr", {}, heads.map((s) => h("th", { scope: "col" }, s)), h("td", {}, h("span", { class: "unseen" }, "Orders")))), body));
+  h("table", {}, h("thead", {}, h("tr", {}, heads.map((s) => h("th", { scope: "col", class: spare.has(s) ? "spare" : null }, s)), h("td", {}, h("span", { class: "unseen" }, "Orders")))), body));
+
+// spare columns are left out where there is no room.
+const spare = new Set(["How long", "Of", "Created"]);
 
 const named = (label, name) => [label, h("span", { class: "unseen" }, ` ${name}`)];
 
@@ -86,7 +93,7 @@ function workers(act) {
   const row = (w) => {
     const drain = h("button", {}, "");
     const remove = h("button", { class: "danger", hidden: !w.added }, named("Remove", w.name));
-    const e = h("tr", { "data-worker": w.name }, h("td", {}, w.name), h("td", {}, h("span", { class: "state" })), h("td"), h("td", {}, w.account || "shared"), h("td"),
+    const e = h("tr", { "data-worker": w.name }, h("td", {}, w.name), h("td", {}, h("span", { class: "state" })), h("td", { class: "spare" }), h("td", { class: "spare" }, w.account || "shared"), h("td"),
       h("td", { class: "act" }, drain, " ", remove));
     drain.addEventListener("click", () => act(`worker/${e.draining ? "resume" : "drain"}`, { worker: w.id }, e.draining ? `${w.name} takes tasks again` : `${w.name} takes no more tasks`));
     remove.addEventListener("click", async () => {
@@ -137,7 +144,7 @@ function accounts(act) {
     remove.addEventListener("click", async () => {
       if (await confirmed(`Delete the account ${a.name}?`, "At once: its tokens are worthless, its tasks are cancelled, its sessions, workers and results are removed. This cannot be undone.", "Delete the account")) void act("account/delete", { account: a.name }, `${a.name} is deleted`);
     });
-    return h("tr", { "data-account": a.name }, h("td", {}, a.name, a.operator && h("span", { class: "soft" }, " · operator")), h("td", {}, select), h("td", { class: "num" }), h("td", {}, clock(a.created)), h("td", { class: "act" }, token, " ", remove));
+    return h("tr", { "data-account": a.name }, h("td", {}, a.name, a.operator && h("span", { class: "soft" }, " · operator")), h("td", {}, select), h("td", { class: "num" }), h("td", { class: "spare" }, clock(a.created)), h("td", { class: "act" }, token, " ", remove));
   };
   return {
     element,
@@ -155,7 +162,7 @@ function tokens(act) {
   const body = h("tbody");
   const count = h("span", { class: "soft small" });
   const element = h("section", { "aria-label": "Tokens" }, h("h2", {}, "Tokens ", count), h("div", { class: "sheet" }, table("Tokens", ["Id", "Account", "Created"], body)));
-  const row = (t) => h("tr", { "data-token": t.id }, h("td", {}, h("code", {}, t.id)), h("td", {}, t.account), h("td", {}, clock(t.created)),
+  const row = (t) => h("tr", { "data-token": t.id }, h("td", {}, h("code", {}, t.id)), h("td", {}, t.account), h("td", { class: "spare" }, clock(t.created)),
     h("td", { class: "act" }, h("button", {
       class: "danger",
       onclick: async () => {

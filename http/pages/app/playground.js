@@ -145,7 +145,7 @@ function resultPanel() {
       stepsPart.hidden = false;
     },
     end(answer) {
-      stateInto(state, answer.success && !answer.errors?.length ? "complete" : "failed");
+      stateInto(state, answer.error ? "failed" : answer.errors?.length ? "partial" : "complete");
       const link = answer.taskId && h("a", { href: `#/tasks/${answer.taskId}` }, "in Tasks");
       fill(about, [answer.workerName && `on ${answer.workerName}`, duration(answer.duration)].filter(Boolean).join(" · "), " · ", link);
       fill(said,

@@ -57,7 +57,7 @@ export function run(text, files, { who, hear }) {
       }
     }
     while (!end || end.status === "pending") end = await get(`/v1/get-result?taskId=${id}&wait=20000`, { signal: hangUp.signal });
-    if (!feed.link.live) feed.learn({ taskId: id, status: end.success && !end.errors ? "complete" : "failed", duration: end.duration, code: end.code, error: end.error });
+    if (!feed.link.live) feed.learn({ taskId: id, status: end.error ? "failed" : "complete", duration: end.duration, code: end.code, error: end.error });
     return end;
   }
 

@@ -41,7 +41,12 @@ export function shots() {
 }
 
 // state is how a task stands, in colour and words.
-export const words = { running: "Running", complete: "Complete", failed: "Failed" };
+export const words = { running: "Running", complete: "Complete", partial: "Some failed", failed: "Failed" };
+
+// stands is the state of a task of the feed: a list that came to its end may
+// have had actions that failed on the way.
+export const stands = (t) => (t.status === "complete" && t.failed > 0 ? "partial" : t.status);
+
 export function stateInto(e, status) {
   e.className = "state";
   e.dataset.is = status;

@@ -5,19 +5,22 @@ import { failed, fill, h, rows, say, text } from "./dom.js";
 import * as feed from "./feed.js";
 import { ago, clock, duration, plural, shortID } from "./format.js";
 import { livePicture } from "./live.js";
-import { shots, stateInto, stepList } from "./steps.js";
+import { shots, stands, stateInto, stepList } from "./steps.js";
+
+const narrow = matchMedia("(max-width: 980px)");
 
 export function draw(main, { signal, rest }) {
   let chosen = rest[0];
   const find = h("input", { type: "search", id: "find", "aria-label": "Find by id, worker, action or error", placeholder: "Find: id, worker, action, error" });
   const status = h("select", { id: "status", "aria-label": "Show" },
-    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed"]].map(([v, s]) => h("option", { value: v }, s)));
+    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed, or in part"]].map(([v, s]) => h("option", { value: v }, s)));
   const none = h("div", { class: "empty" });
   const list = h("ul", { class: "tasks sheet", "aria-label": "Tasks, newest first" });
   const detail = h("section", { "aria-label": "The task" });
+  const pair = h("div", { class: "pair" }, h("div", {}, h("div", { class: "filter", role: "search" }, find, status), none, list), detail);
   const count = h("p", { class: "soft small", role: "status" });
   fill(main, h("div", { class: "head" }, h("h1", {}, "Tasks"), count),
-    h("div", { class: "pair" }, h("div", {}, h("div", { class: "filter", role: "search" }, find, status), none, list), detail));
+    pair);
 
   let shown, one;
   const choose = () => {
@@ -25,6 +28,7 @@ export function draw(main, { signal, rest }) {
     if (shown !== chosen || !one) {
       one?.end();
       shown = chosen;
+      pair.toggleAttribute("data-chosen", Boolean(chosen));
       one = chosen ? taskDetail(chosen, signal) : undefined;
       fill(detail, one ? one.element : h("p", { class: "empty" }, h("strong", {}, "No task is chosen"), "Choose one to see its steps, pictures and errors."));
       if (chosen && !t) void feed.refresh(chosen).then(() => one?.show(feed.tasks.get(chosen), true));
@@ -34,7 +38,7 @@ export function draw(main, { signal, rest }) {
   const update = () => {
     const words = find.value.trim().toLowerCase();
     const all = feed.newestFirst();
-    const some = all.filter((t) => (!status.value || t.status === status.value) && (!words || haystack(t).includes(words)));
+    const some = all.filter((t) => (!status.value || t.status === status.value || (status.value === "failed" && stands(t) === "partial")) && (!words || haystack(t).includes(words)));
     text(count, all.length === some.length ? `${all.filter((t) => t.status === "running").length} running` : `${some.length} of ${plural(all.length, "task")}`);
     none.hidden = some.length > 0;
     list.hidden = some.length === 0;
@@ -46,7 +50,7 @@ export function draw(main, { signal, rest }) {
     rows(list, some, (t) => t.taskId, row, (e, t) => e.take(t, t.taskId === chosen));
     choose();
   };
-  main.addEventListener("address", ({ detail: [id] }) => ((chosen = id), update()), { signal });
+  main.addEventListener("address", ({ detail: [id] }) => ((chosen = id), update(), id && narrow.matches && main.scrollIntoView()), { signal });
   find.addEventListener("input", update);
   status.addEventListener("change", update);
   feed.onChange(update, signal);
@@ -62,7 +66,7 @@ function row(first) {
   const a = h("a", { href: `#/tasks/${first.taskId}` }, state, h("code", {}, shortID(first.taskId)), when, of);
   const li = h("li", { "data-task": first.taskId }, a);
   li.take = (t, chosen) => {
-    stateInto(state, t.status);
+    stateInto(state, stands(t));
     text(when, ago(t.startedAt));
     text(of, [t.account, t.workerName, plural(t.stepsEnded ?? t.steps.length, "step"), t.failed ? `${t.failed} failed` : "", t.status === "running" ? "" : duration(t.duration), t.code].filter(Boolean).join(" · "));
     if (chosen) a.setAttribute("aria-current", "true");
@@ -80,7 +84,7 @@ function taskDetail(id, signal) {
   const cancel = h("button", { class: "danger", id: "cancel-task", hidden: true, onclick: () => void stop() }, "Cancel the task");
   const left = h("p", { class: "soft small" });
   const element = h("div", { class: "sheet result" },
-    h("div", { class: "tools" }, h("h2", {}, "Task ", h("code", {}, shortID(id))), state, cancel), said, wrong, facts, place,
+    h("div", { class: "tools" }, h("h2", {}, "Task ", h("code", {}, shortID(id))), state, cancel, h("a", { class: "button plain", href: "#/tasks" }, "Close")), said, wrong, facts, place,
     h("div", {}, h("h3", {}, "Steps"), left, steps.list), h("div", {}, h("h3", {}, "Pictures"), pictures.list));
   async function stop() {
     cancel.disabled = true;
@@ -98,7 +102,7 @@ function taskDetail(id, signal) {
       fill(element, h("p", { class: "soft" }, asked ? "There is no such task, or it is too long ago." : "Asking for the task…"));
       return;
     }
-    stateInto(state, t.status);
+    stateInto(state, stands(t));
     cancel.hidden = t.status !== "running";
     const is = [["Task", t.taskId], ["Account", t.account], ["Worker", t.workerName], ["Session", t.sessionId], ["Began", clock(t.startedAt)],
       ["Took", t.status === "running" ? "" : duration(t.duration)], ["Actions", t.actions == null ? "" : `${t.actions} in the list, ${plural(t.stepsEnded ?? t.steps.length, "step")} ended, ${t.failed ?? 0} failed`]].filter(([, v]) => v);

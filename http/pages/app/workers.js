@@ -47,7 +47,7 @@ function card(first, { who, signal, onShare }) {
   const since = h("time", {});
   const what = h("span");
   const tools = h("span", { class: "tools" });
-  const place = h("div");
+  const place = h("div", { class: "place" });
   const element = h("article", { class: "worker sheet", "data-worker": first.workerName, "aria-label": first.workerName },
     h("div", { class: "top" }, name, state), place, h("div", { class: "under" }, what, since, tools));
   let ended, shown;
