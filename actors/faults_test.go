@@ -156,6 +156,7 @@ func TestStoreThatCannotCount(t *testing.T) {
 	}{
 		{nil, engine.CodeInternal}, {errors.New("oh"), engine.CodeInternal},
 		{fmt.Errorf("write: %w", persistence.ErrFull), engine.CodeStorageFull},
+		{fmt.Errorf("write: %w", persistence.ErrUnwritable), engine.CodeStorageUnwritable},
 	} {
 		store := &brokenStore{Store: persistence.NewMemory(), err: tc.err}
 		testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {

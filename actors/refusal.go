@@ -41,6 +41,7 @@ func refuse(code engine.Code, found string) *Refusal {
 		engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
 		engine.CodeDraining:            {"The service is stopping", later},
 		engine.CodeStorageFull:         {"The service has too little space on its disk to write the task down", full},
+		engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so the task cannot be written down", full},
 		engine.CodeCancelled:           {"The task was cancelled before it began", 0},
 	}
 	t, ok := texts[code]
@@ -55,8 +56,11 @@ func refuse(code engine.Code, found string) *Refusal {
 
 // unkept is the answer to a task of which something could not be written down.
 func unkept(err error) *Refusal {
-	if errors.Is(err, persistence.ErrFull) {
+	switch {
+	case errors.Is(err, persistence.ErrFull):
 		return refuse(engine.CodeStorageFull, "")
+	case errors.Is(err, persistence.ErrUnwritable):
+		return refuse(engine.CodeStorageUnwritable, "")
 	}
 	return refuse(engine.CodeInternal, "")
 }

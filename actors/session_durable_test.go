@@ -92,6 +92,37 @@ var durableRows = []asyncRow{
 		}
 		wantKept(k, id)
 	}},
+	{"a clock that was set back meanwhile gives it no more time", func(_ *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna, testkit.On("w1"))
+		wantKept(k, id)
+		k.Crash()
+		r, err := k.Store.Get(context.Background(), "session/"+id)
+		if err != nil {
+			k.T.Fatal(err)
+		}
+		var rec map[string]any
+		if err := json.Unmarshal(r.Value, &rec); err != nil {
+			k.T.Fatal(err)
+		}
+		for _, name := range []string{"deadline", "until", "started", "saved"} { // as written two days ahead
+			at, err := time.Parse(time.RFC3339Nano, rec[name].(string))
+			if err != nil {
+				k.T.Fatal(err)
+			}
+			rec[name] = at.Add(48 * time.Hour)
+		}
+		r.Value, _ = json.Marshal(rec)
+		if _, err := k.Store.Put(context.Background(), persistence.Write{Key: r.Key, Value: r.Value, Expires: r.Expires.Add(48 * time.Hour)}); err != nil {
+			k.T.Fatal(err)
+		}
+		k.Boot()
+		k.Crash()
+		k.Boot()
+		k.Until("w1", actors.Reserved)
+		time.Sleep(time.Duration(rec["timeout"].(float64)) + time.Second)
+		k.Until("w1", actors.Online)
+		wantKept(k)
+	}},
 	{"and after a drain", func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))

@@ -48,6 +48,19 @@ func (r *sessionRecord) rest(now time.Time) time.Time {
 	return r.Until
 }
 
+// heed makes up for a clock that was set back while the service was off, which
+// shows in a record from the future: it is as if it were written now.
+func (r *sessionRecord) heed(now time.Time) {
+	ahead := r.Saved.Sub(now)
+	if ahead <= 0 {
+		return
+	}
+	r.Saved, r.Started, r.Deadline = now, r.Started.Add(-ahead), r.Deadline.Add(-ahead)
+	if !r.Until.IsZero() {
+		r.Until = r.Until.Add(-ahead)
+	}
+}
+
 // sessionBook is the record of one session on disk. What is to be done with it
 // is done one after the other, beside the mailbox. Only the session's actor may
 // call its methods.

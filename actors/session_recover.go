@@ -72,6 +72,7 @@ func (n *nodeParts) revive(ctx context.Context, rec sessionRecord) *keptSession 
 	if !time.Now().Before(rec.Deadline) {
 		return nil
 	}
+	rec.heed(time.Now())
 	state, err := n.records.readState(ctx, rec.ID)
 	if err != nil {
 		n.log.Error().Err(err).Str("worker", rec.Worker).Msg("session lost: its state could not be read")

@@ -28,6 +28,7 @@ const (
 	CodeIdempotencyMismatch  Code = "idempotency_mismatch"
 	CodeDraining             Code = "draining"
 	CodeStorageFull          Code = "storage_full"
+	CodeStorageUnwritable    Code = "storage_unwritable"
 	CodeInternal             Code = "internal"
 )
 

@@ -62,7 +62,7 @@ var operations = []operation{
 		answers: []reply{{200, "The task was played, or was started.", "", []any{answer{}, started{}}}, {408, "The task's time was over.", "", []any{answer{}}}, {413, "The request, or the task's result, is too large.", "", []any{refusal{}, answer{}}}, {500, "The service failed.", "", []any{refusal{}, answer{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
 			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
-			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeStorageFull, engine.CodeNoQuorum}, bodyCodes...),
+			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeStorageFull, engine.CodeStorageUnwritable, engine.CodeNoQuorum}, bodyCodes...),
 	},
 	{
 		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,

@@ -29,8 +29,14 @@ type Options struct {
 	MinFree int64
 }
 
-// ErrFull: the disk has too little space left.
-var ErrFull = errors.New("the disk is nearly full")
+// Errors of a store whose disk takes nothing: what would be written is refused,
+// what is there can be read, and it passes when the reason does.
+var (
+	// ErrFull: the disk has too little space left.
+	ErrFull = errors.New("the disk is nearly full")
+	// ErrUnwritable: nothing new can be made in the store's folder.
+	ErrUnwritable = errors.New("the store's folder cannot be written to")
+)
 
 // Badger is the embedded [Store]. One goroutine decides and commits all
 // changes, as many at once as are waiting; another one syncs, so that a change
@@ -46,11 +52,11 @@ type Badger struct {
 	mu       sync.RWMutex // held for reading while db or a channel is used
 	closed   bool
 	requests chan *request
-	unsynced chan *request // committed, and to be answered when synced
-	wrote    chan struct{} // the writer has ended
-	synced   chan struct{} // the syncer has ended
-	dirty    atomic.Bool   // something was committed since the last sync
-	full     atomic.Bool   // the disk has too little space left
+	unsynced chan *request         // committed, and to be answered when synced
+	wrote    chan struct{}         // the writer has ended
+	synced   chan struct{}         // the syncer has ended
+	dirty    atomic.Bool           // something was committed since the last sync
+	blocked  atomic.Pointer[error] // why nothing is written now; nil: it is
 
 	// What follows belongs to the writer.
 	revision uint64 // the last one that was given
@@ -90,7 +96,7 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 		lock.Close()
 		return nil, fmt.Errorf("load the store in %s: %w", dir, err)
 	}
-	b.checkSpace(o.MinFree)
+	b.checkDisk(o.MinFree)
 	go b.write()
 	go b.syncAll(o)
 	return b, nil
@@ -100,9 +106,14 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 // was opened. It is empty if all was well.
 func (b *Badger) Quarantined() string { return b.quarantined }
 
-// Full reports whether the disk has so little space left that writes give
-// [ErrFull].
-func (b *Badger) Full() bool { return b.full.Load() }
+// Blocked says why writes are refused now: an [ErrFull] or an [ErrUnwritable], or
+// nil while they are not.
+func (b *Badger) Blocked() error {
+	if err := b.blocked.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // Get implements [Store].
 func (b *Badger) Get(ctx context.Context, key string) (Record, error) {

@@ -26,7 +26,7 @@ func (b *Badger) syncAll(o Options) {
 				waiting = b.pending(r)
 			}
 		case <-tick.C:
-			b.checkSpace(o.MinFree)
+			b.checkDisk(o.MinFree)
 		}
 		if b.dirty.Swap(false) && broken == nil {
 			if broken = b.flush(); broken != nil {
@@ -80,17 +80,52 @@ func (b *Badger) flush() error {
 	return nil
 }
 
-// checkSpace stops and allows writes by what is free on the disk.
-func (b *Badger) checkSpace(least int64) {
+// checkDisk stops and allows writes by what the disk would take. It has to be
+// known before Badger meets it: that writes through mapped memory, and needs a new
+// file only once in a while.
+func (b *Badger) checkDisk(least int64) {
+	was := b.Blocked()
+	now := b.space(least)
+	if now == nil && (was != nil || b.dirty.Load()) {
+		now = b.probe()
+	}
+	switch {
+	case now != nil:
+		b.blocked.Store(&now)
+		if was == nil {
+			b.log.Error().Err(now).Msg("the store takes no writes")
+		}
+	case was != nil:
+		b.blocked.Store(nil)
+		b.log.Warn().Msg("the store takes writes again")
+	}
+}
+
+// space looks at how much of the disk is free.
+func (b *Badger) space(least int64) error {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(b.dir, &disk); err != nil {
 		b.log.Warn().Err(err).Msg("the free space of the disk is unknown")
-		return
+		return nil
 	}
-	full := int64(disk.Bavail)*int64(disk.Bsize) < least
-	if b.full.Swap(full) != full {
-		b.log.Warn().Bool("full", full).Msg("the space on the disk of the store has passed its bound")
+	if int64(disk.Bavail)*int64(disk.Bsize) < least {
+		return ErrFull
 	}
+	return nil
+}
+
+// probe makes a file in the store's folder, which is what Badger has to do for
+// its next log or table.
+func (b *Badger) probe() error {
+	name := filepath.Join(b.dir, "probe")
+	err := errors.Join(os.WriteFile(name, []byte{0}, 0o600), os.Remove(name))
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return ErrFull
+	}
+	return fmt.Errorf("%w: %w", ErrUnwritable, err)
 }
 
 // syncFile syncs a file or a folder by its name.

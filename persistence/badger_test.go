@@ -223,8 +223,8 @@ func TestFullDiskStopsWrites(t *testing.T) {
 	defer b.Close()
 	_, put := b.Put(ctx, persistence.Write{Key: "k", Value: []byte("2")})
 	_, _, add := b.Add(ctx, "n", 1, 0, time.Time{})
-	if !b.Full() {
-		t.Error("Full() says that there is space")
+	if err := b.Blocked(); !errors.Is(err, persistence.ErrFull) {
+		t.Errorf("Blocked() = %v", err)
 	}
 	if !errors.Is(put, persistence.ErrFull) || !errors.Is(add, persistence.ErrFull) {
 		t.Fatalf("Put: %v; Add: %v; want ErrFull", put, add)

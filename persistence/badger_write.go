@@ -44,8 +44,10 @@ func (r *request) reply() {
 }
 
 func (b *Badger) do(ctx context.Context, c change) answer {
-	if b.full.Load() && (c.kind == put || c.kind == add) {
-		return answer{err: fmt.Errorf("write %q: %w", c.key, ErrFull)}
+	if c.kind == put || c.kind == add {
+		if err := b.Blocked(); err != nil {
+			return answer{err: fmt.Errorf("write %q: %w", c.key, err)}
+		}
 	}
 	return b.submit(ctx, b.requests, &request{change: c, ctx: ctx, done: make(chan answer, 1)})
 }

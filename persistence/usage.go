@@ -52,8 +52,10 @@ func (u *Usage) Take(ctx context.Context, account string, limit int64, now time.
 // Ready says why nothing can be counted now, if the store knows that: a count
 // that is not waited for would not be missed before its task has been played.
 func (u *Usage) Ready() error {
-	if s, ok := u.store.(interface{ Full() bool }); ok && s.Full() {
-		return fmt.Errorf("count tasks: %w", ErrFull)
+	if s, ok := u.store.(interface{ Blocked() error }); ok {
+		if err := s.Blocked(); err != nil {
+			return fmt.Errorf("count tasks: %w", err)
+		}
 	}
 	return nil
 }

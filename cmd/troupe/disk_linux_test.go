@@ -1,23 +1,21 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// TestFullDisk fills the disk of the data folder under a service that runs: each
-// request has a definite answer, and all is well again when there is space.
+// TestFullDisk fills the disk of the data folder under a service that runs.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "tr")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := shortFolder(t)
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=192m"); err != nil {
 		t.Skipf("no disk of its own can be made here: %v", err)
 	}
@@ -26,7 +24,76 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	data := filepath.Join(dir, "data")
+	filler := filepath.Join(dir, "filler")
+	troubled(t, filepath.Join(dir, "data"), "nearly full", "storage_full", "the disk is nearly full", func() error {
+		var disk syscall.Statfs_t
+		if err := syscall.Statfs(dir, &disk); err != nil {
+			return err
+		}
+		return os.WriteFile(filler, make([]byte, int64(disk.Bavail)*int64(disk.Bsize)-(50<<20)), 0o600)
+	}, func() error { return os.Remove(filler) })
+}
+
+// TestUnwritableFolder takes the data folder's permission to make files away under
+// a service that runs. Root needs none, so for root the folders are made immutable.
+func TestUnwritableFolder(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(shortFolder(t), "data")
+	set := func(locked bool) error {
+		return filepath.WalkDir(data, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			if os.Geteuid() != 0 {
+				return os.Chmod(p, map[bool]os.FileMode{true: 0o500, false: 0o700}[locked])
+			}
+			return immutable(p, locked)
+		})
+	}
+	try := t.TempDir()
+	if err := immutable(try, true); os.Geteuid() == 0 && err != nil {
+		t.Skipf("folders cannot be made immutable here: %v", err)
+	}
+	_ = immutable(try, false)
+	t.Cleanup(func() { _ = set(false) })
+	troubled(t, data, "takes no new files", "storage_unwritable", "cannot be written to", func() error { return set(true) }, func() error { return set(false) })
+}
+
+// immutableFlag is FS_IMMUTABLE_FL of linux/fs.h.
+const immutableFlag = 0x10
+
+// immutable sets or clears a folder's flag by which nobody makes or removes
+// anything in it.
+func immutable(dir string, on bool) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+	if err != nil {
+		return err
+	}
+	if flags &^= immutableFlag; on {
+		flags |= immutableFlag
+	}
+	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags)
+}
+
+// shortFolder is a folder whose name leaves room for that of a socket.
+func shortFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// troubled lets something happen to the disk under a service that runs, and end
+// again: each request has a definite answer, and afterwards all is well.
+func troubled(t *testing.T, data, notice, code, command string, begin, end func() error) {
 	c, base := serve(t, data, "--workers=1")
 	token := tokenLine.FindStringSubmatch(c.out.String())[1]
 	_, limited, stderr := play(t, "", "token", "create", "--account=ada", "--plan=free", "--data="+data)
@@ -40,41 +107,40 @@ func TestFullDisk(t *testing.T) {
 	if get(t, base, token, "/v1/get-result?wait=20000&taskId="+done.TaskID); err != nil || !done.Success {
 		t.Fatalf("the first task: %v: %s", err, got)
 	}
-	until := func(full bool) {
+	until := func(noted bool) {
 		t.Helper()
-		for end := time.Now().Add(15 * time.Second); strings.Contains(notices(t, base), "nearly full") != full; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(15 * time.Second); strings.Contains(notices(t, base), notice) != noted; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("/readyz says %q", notices(t, base))
 			}
 		}
 	}
-	filler := filepath.Join(dir, "filler")
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(dir, &disk); err != nil {
+	if err := begin(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filler, make([]byte, int64(disk.Bavail)*int64(disk.Bsize)-(50<<20)), 0o600); err != nil {
-		t.Fatal(err)
+	// What is written meanwhile may still go well: it needs no new file.
+	if status, got, err := post(base, limited, shopTask); err != nil || status != 200 && status != 503 {
+		t.Errorf("at the beginning: %d, %v: %s", status, err, got)
 	}
 	until(true)
 	for _, tc := range []struct{ token, task string }{{token, shopTask}, {limited, shopTask}, {token, later}, {token, session}} {
-		if status, got, err := post(base, tc.token, tc.task); status != 503 || !strings.Contains(got, `"code":"storage_full","retryable":true`) {
-			t.Errorf("on a full disk, %s: %d, %v: %s", tc.task, status, err, got)
+		if status, got, err := post(base, tc.token, tc.task); status != 503 || !strings.Contains(got, `"code":"`+code+`","retryable":true`) {
+			t.Errorf("meanwhile, %s: %d, %v: %s", tc.task, status, err, got)
 		}
 	}
 	if status, got := get(t, base, token, "/v1/get-result?taskId="+done.TaskID); status != 200 || !strings.Contains(got, `"data":42`) {
 		t.Errorf("a result that was there before: %d: %s", status, got)
 	}
-	if code, _, stderr := play(t, "", "account", "create", "bob", "--plan=free", "--data="+data); code != exitFailed || !strings.Contains(stderr, "the disk is nearly full") {
+	if code, _, stderr := play(t, "", "account", "create", "bob", "--plan=free", "--data="+data); code != exitFailed || !strings.Contains(stderr, command) {
 		t.Errorf("an operator's command: %d, %s", code, stderr)
 	}
-	if err := os.Remove(filler); err != nil {
+	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 	until(false)
 	for _, tc := range []struct{ token, task string }{{limited, shopTask}, {token, later}, {token, session}} {
 		if status, got, err := post(base, tc.token, tc.task); status != 200 || !strings.Contains(got, `"success":true`) {
-			t.Errorf("when there is space again, %s: %d, %v: %s", tc.task, status, err, got)
+			t.Errorf("afterwards, %s: %d, %v: %s", tc.task, status, err, got)
 		}
 	}
 	_ = c.Process.Signal(syscall.SIGTERM) // before its disk goes

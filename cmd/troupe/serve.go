@@ -223,8 +223,11 @@ func (s *service) notices() (all []string) {
 	if moved := s.store.Quarantined(); moved != "" {
 		all = append(all, "the store was damaged and was moved aside to "+filepath.Base(moved)+" in the data folder; this service started with an empty one")
 	}
-	if s.store.Full() {
+	switch err := s.store.Blocked(); {
+	case errors.Is(err, persistence.ErrFull):
 		all = append(all, "the disk of the data folder is nearly full: what has to be written down is refused until there is space")
+	case err != nil:
+		all = append(all, "the data folder takes no new files: what has to be written down is refused until it does; the log says why")
 	}
 	return all
 }
