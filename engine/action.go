@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
+	"runtime"
 	"sort"
 	"strconv"
 	"strings"
@@ -75,6 +77,7 @@ func opt[V any](name string, s Shape[V], doc string) Opt {
 // definition is an Action without its type.
 type definition struct {
 	name, group, doc, result, example, page string
+	file                                    string // that defines it, in this folder
 	value                                   anyShape
 	opts                                    []Opt
 	not                                     Place
@@ -94,7 +97,9 @@ func define[V any](a Action[V]) struct{} {
 	if registry[a.Name] != nil || a.Name == "" || (a.Run == nil) == (a.Read == nil) {
 		panic("engine: action " + a.Name + " is defined twice, has no name, or not exactly one of Run and Read")
 	}
+	_, file, _, _ := runtime.Caller(1)
 	def := &definition{
+		file: filepath.Base(file),
 		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
 		value: a.Value.any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, finds: a.Finds,
 	}

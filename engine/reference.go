@@ -14,49 +14,59 @@ var groups = []string{
 }
 
 // Reference is the reference of all actions as Markdown, made from their
-// definitions.
-func Reference() string {
+// definitions: an index, and a page for each by its name. Met are the failures
+// that an action is known to have, by name.
+func Reference(met map[string][]Met) (index string, pages map[string]string) {
 	var b strings.Builder
 	b.WriteString("# Actions\n\n" +
 		"<!-- Generated from the actions' definitions by `make generate`. -->\n\n" +
 		"A task is a list of actions that run one after the other. Each is an object with one action's name, its value, and `options` beside it where they are wanted:\n\n" +
-		"```json\n{\"fill\":[\"#q\",\"hello\"],\"options\":{\"timeout\":2000}}\n```\n\n")
+		"```json\n{\"fill\":[\"#q\",\"hello\"],\"options\":{\"timeout\":2000}}\n```\n\n" +
+		"Each has a page with its value, options, failures and an example. The examples play in the demo shop that the service brings along, and a test plays all of them.\n\n")
 	b.WriteString("## Options of every action\n\n| option | value | meaning |\n|---|---|---|\n")
 	for _, o := range commonOpts {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
 	}
-	b.WriteString("\nActions that give no value of their own have the result `{\"success\":true}`.\n\n## Contents\n\n")
+	b.WriteString("\nTimes are in milliseconds. Actions that give no value of their own have the result `{\"success\":true}`.\n")
 	byGroup := map[string][]*definition{}
 	for _, d := range registry {
 		byGroup[d.group] = append(byGroup[d.group], d)
 	}
+	pages = map[string]string{}
 	for _, g := range groups {
 		sort.Slice(byGroup[g], func(i, j int) bool { return byGroup[g][i].name < byGroup[g][j].name })
-		names := make([]string, len(byGroup[g]))
-		for i, d := range byGroup[g] {
-			names[i] = fmt.Sprintf("[`%s`](#%s)", d.name, strings.ToLower(d.name))
-		}
-		fmt.Fprintf(&b, "- %s: %s\n", g, strings.Join(names, " "))
-	}
-	for _, g := range groups {
-		fmt.Fprintf(&b, "\n## %s\n", g)
+		fmt.Fprintf(&b, "\n## %s\n\n| action | value | |\n|---|---|---|\n", g)
 		for _, d := range byGroup[g] {
-			d.write(&b)
+			fmt.Fprintf(&b, "| [`%s`](actions/%s.md) | %s | %s |\n", d.name, d.name, cell(d.value.words), cell(firstSentence(d.doc)))
+			pages[d.name] = d.reference(met[d.name])
 		}
 	}
-	return b.String()
+	return b.String(), pages
 }
 
-func (d *definition) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", d.name, d.doc)
-	fmt.Fprintf(b, "- Value: %s\n", d.value.words)
+// Met is a failure that an action has had, with what was said of it: empty where
+// that differs.
+type Met struct {
+	Code Code
+	Text string
+}
+
+// reference is the page of one action.
+func (d *definition) reference(met []Met) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n<!-- Generated from the action's definition by `make generate`. -->\n\n[All actions](../actions.md#%s) · %s\n\n%s\n\n",
+		d.name, strings.ReplaceAll(strings.ToLower(d.group), " ", "-"), d.group, d.doc)
+	fmt.Fprintf(&b, "- Value: %s\n", d.value.words)
 	result := d.result
 	if result == "" {
 		result = "`{\"success\":true}`"
 	} else if strings.HasPrefix(result, "{") {
 		result = "`" + result + "`"
 	}
-	fmt.Fprintf(b, "- Result: %s\n", result)
+	fmt.Fprintf(&b, "- Result: %s\n", result)
+	if d.finds {
+		b.WriteString("- `save` keeps the element, to be used as `$key`.\n")
+	}
 	switch d.not {
 	case NotInLoop:
 		b.WriteString("- Not in a loop, nor in an `if` in a loop.\n")
@@ -65,14 +75,44 @@ func (d *definition) write(b *strings.Builder) {
 	}
 	if d.unbounded {
 		b.WriteString("- Bounded by the task's time, not by the action timeout.\n")
+	} else {
+		fmt.Fprintf(&b, "- Time: `timeout` in `options`, else `config.actionTimeout`, which is %d ms by itself.\n", Millis(DefaultActionTimeout))
 	}
-	if len(d.opts) > 0 {
-		b.WriteString("\n| option | value | meaning |\n|---|---|---|\n")
-		for _, o := range d.opts {
-			fmt.Fprintf(b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
+	fmt.Fprintf(&b, "\n## Example\n\nOn `http://demo.troupe.test%s`:\n\n```json\n%s\n```\n", cmp.Or(d.page, "/"), d.example)
+	b.WriteString("\n## Options\n\n| option | value | meaning |\n|---|---|---|\n")
+	own := map[string]bool{}
+	for _, o := range d.opts {
+		own[o.Name] = true
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
+	}
+	for _, o := range commonOpts {
+		if !own[o.Name] {
+			fmt.Fprintf(&b, "| `%s` | %s | [of every action](../actions.md#options-of-every-action) |\n", o.Name, cell(o.Shape.words))
 		}
 	}
-	fmt.Fprintf(b, "\nOn `%s%s`:\n\n```json\n%s\n```\n", demoShop, cmp.Or(d.page, "/"), d.example)
+	b.WriteString("\n## Failures\n\nThose of every action ([codes](../errors.md)): `timeout` when its time is over, `browser_crashed`, and `invalid_value` where what `${key}` stands for makes no sense.")
+	if len(met) > 0 {
+		b.WriteString(" Its test cases meet:\n\n| code | such as |\n|---|---|\n")
+		for _, m := range met {
+			text := m.Text
+			if text != "" {
+				text = "`" + cell(strings.ReplaceAll(text, "`", "'")) + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s |\n", m.Code, text)
+		}
+	} else {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "\n## Where it is decided\n\nWhat it does: [engine/%s](../../engine/%s). The cases that hold it to that: [engine/testdata/%s.txtar](../../engine/testdata/%s.txtar).\n", d.file, d.file, d.name, d.name)
+	return b.String()
+}
+
+// firstSentence ends where the next one begins.
+func firstSentence(s string) string {
+	if i := strings.Index(s, ". "); i > 0 {
+		return s[:i+1]
+	}
+	return s
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,27 +37,55 @@ func TestEveryExampleOfTheDocuments(t *testing.T) {
 		t.Fatal("the first start shows no token")
 	}
 	n := 0
+	var inOrder, pages []string
 	for _, doc := range documents(t) {
-		blocks := blocksOf(t, doc)
-		n += len(blocks)
-		if len(blocks) == 0 {
-			continue
+		n += len(blocksOf(t, doc))
+		if filepath.Base(filepath.Dir(doc)) == "actions" {
+			pages = append(pages, doc)
+		} else {
+			inOrder = append(inOrder, doc)
 		}
-		t.Run(doc, func(t *testing.T) {
-			r := newReader(t, base, token[1], data)
-			for _, b := range blocks {
-				if err := r.read(b); err != nil {
-					t.Errorf("%s:%d: %v\n%s", doc, b.line, err, b.text)
-				}
-			}
-			if err := r.finish(); err != nil {
-				t.Errorf("%s: %v", doc, err)
-			}
-		})
 	}
-	if n < 30 {
-		t.Errorf("there are %d examples: the documents are not where they were", n)
+	if n < 100 || len(pages) < 30 {
+		t.Errorf("there are %d examples, and %d pages of actions: the documents are not where they were", n, len(pages))
 	}
+	read := func(t *testing.T, r *reader, doc string) {
+		for _, b := range blocksOf(t, doc) {
+			if err := r.read(b); err != nil {
+				t.Errorf("%s:%d: %v\n%s", doc, b.line, err, b.text)
+			}
+		}
+		if err := r.finish(); err != nil {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
+	// What the documents say of workers is true while nobody else has any, so the
+	// pages with one action each have a service of their own.
+	t.Run("documents", func(t *testing.T) {
+		t.Parallel()
+		for _, doc := range inOrder {
+			t.Run(doc, func(t *testing.T) { read(t, newReader(t, base, token[1], data), doc) })
+		}
+	})
+	t.Run("pages", func(t *testing.T) {
+		t.Parallel()
+		const workers = 2
+		data := filepath.Join(dir, "pages")
+		c, base := serve(t, data, "--log-level=error", fmt.Sprint("--workers=", workers))
+		token := tokenLine.FindStringSubmatch(c.out.String())
+		if token == nil {
+			t.Fatal("the first start shows no token")
+		}
+		free := make(chan struct{}, workers)
+		for _, doc := range pages {
+			t.Run(doc, func(t *testing.T) {
+				t.Parallel()
+				free <- struct{}{}
+				defer func() { <-free }()
+				read(t, newReader(t, base, token[1], data), doc)
+			})
+		}
+	})
 }
 
 // documents are the pages that people read, by their paths from here.
