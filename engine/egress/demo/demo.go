@@ -26,6 +26,9 @@ var style []byte
 //go:embed live.js
 var script []byte
 
+//go:embed endless.js
+var endless []byte
+
 // Bounds of what a visitor may send and the shop may remember.
 const (
 	maxForm   = 64 << 10
@@ -40,7 +43,7 @@ type shop struct {
 // Handler answers for a shop of its own: no two know of each other's visitors.
 func Handler() http.Handler {
 	s := &shop{pages: map[string]*template.Template{}}
-	for _, name := range []string{"list", "product", "login", "account", "contact", "live", "missing"} {
+	for _, name := range []string{"list", "product", "login", "account", "contact", "live", "endless", "missing"} {
 		s.pages[name] = template.Must(template.ParseFS(pages, "pages/frame.html", "pages/"+name+".html"))
 	}
 	mux := http.NewServeMux()
@@ -53,9 +56,11 @@ func Handler() http.Handler {
 	mux.HandleFunc("GET /contact", s.contactForm)
 	mux.HandleFunc("POST /contact", s.contact)
 	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /endless", s.endless)
 	mux.HandleFunc("GET /api/products", s.api)
 	mux.HandleFunc("GET /style.css", file("text/css; charset=utf-8", style))
 	mux.HandleFunc("GET /live.js", file("text/javascript; charset=utf-8", script))
+	mux.HandleFunc("GET /endless.js", file("text/javascript; charset=utf-8", endless))
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("/", s.missing)
 	return guarded(mux)
@@ -138,12 +143,22 @@ func (s *shop) live(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, http.StatusOK, "live", "Live stock", nil)
 }
 
+func (s *shop) endless(w http.ResponseWriter, r *http.Request) {
+	s.show(w, r, http.StatusOK, "endless", "All products", nil)
+}
+
 func (s *shop) missing(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, http.StatusNotFound, "missing", "Not found", nil)
 }
 
-// api gives the products as JSON.
+// api gives the products as JSON: all, or those of one page, which has none
+// where there are no more.
 func (s *shop) api(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(map[string]any{"products": search(strings.TrimSpace(r.FormValue("q")))})
+	found := search(strings.TrimSpace(r.FormValue("q")))
+	if n, err := strconv.Atoi(r.FormValue("page")); err == nil {
+		first := min((min(max(n, 1), len(found)+1)-1)*perPage, len(found))
+		found = found[first:min(first+perPage, len(found))]
+	}
+	json.NewEncoder(w).Encode(map[string]any{"products": found})
 }

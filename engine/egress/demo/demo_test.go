@@ -246,6 +246,27 @@ func TestLive(t *testing.T) {
 }
 
 // Everything comes from here, and pages hold together.
+func TestEndless(t *testing.T) {
+	v := visit(t)
+	if _, body := v.open("/endless"); !strings.Contains(body, `src="/endless.js"`) || strings.Contains(body, `class="item"`) {
+		t.Error("the page should load its content by script")
+	}
+	seen := map[int]bool{}
+	for page, want := range map[string]int{"1": perPage, "2": perPage, "3": len(catalogue) - 2*perPage, "4": 0, "-1": perPage, "9223372036854775807": 0} {
+		_, body := v.open("/api/products?page=" + page)
+		var answer struct{ Products []struct{ ID int } }
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Products) != want {
+			t.Errorf("page %s has %d products, want %d: %v", page, len(answer.Products), want, err)
+		}
+		for _, p := range answer.Products {
+			seen[p.ID] = true
+		}
+	}
+	if len(seen) != len(catalogue) {
+		t.Errorf("the pages show %d products of %d", len(seen), len(catalogue))
+	}
+}
+
 func TestPagesAreSelfContained(t *testing.T) {
 	v := visit(t)
 	v.login("ann", "demo")
