@@ -52,7 +52,7 @@ func BenchmarkWatch(b *testing.B) {
 	login := `{"open":"` + u + `/"},{"fill":["#user","alice"]},{"fill":["#pass","secret1234"]},{"click":"#go"},{"waitForElement":".in"},{"getText":".in"}`
 	v := View{Width: 640, Height: 480, Quality: 60, Every: time.Second / 6}
 	for _, c := range []struct{ name, list string }{
-		{"work", strings.TrimSuffix(strings.Repeat(login+",", 150), ",")},
+		{"work", strings.TrimSuffix(strings.Repeat(login+",", 40), ",")},
 		{"pauses", strings.TrimSuffix(strings.Repeat(login+`,{"wait":400},`, 8), ",")},
 		{"animation", `{"open":"` + u + `/animation"},{"wait":4000}`},
 		{"unseen", `{"open":"` + u + `/unseen"},{"wait":4000}`},

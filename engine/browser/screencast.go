@@ -138,9 +138,11 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 
 // begin asks for a picture now, and for more when the tab paints.
 func (k *cast) begin(t *Tab) {
-	quality := int64(k.how.Quality)
+	// With two on their way, one that differs from the first is always sent; a
+	// third would be made for nothing.
+	quality, two := int64(k.how.Quality), int64(2)
 	t.s.send(page.CommandStartScreencast, page.StartScreencastParams{
-		Format: page.StartScreencastFormatJpeg, Quality: &quality, MaxWidth: int64(k.how.Width), MaxHeight: int64(k.how.Height), EveryNthFrame: 1,
+		Format: page.StartScreencastFormatJpeg, Quality: &quality, MaxWidth: int64(k.how.Width), MaxHeight: int64(k.how.Height), EveryNthFrame: 1, MaxFramesInFlight: two,
 	})
 }
 
