@@ -98,12 +98,15 @@ func TestFilesOnlyByName(t *testing.T) {
 	files.blobs["..%2fsecret"] = files.blobs[""]
 	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
 	for _, path := range []string{
-		"/files", "/files/", "/files/.", "/files/..", "/files/../secret", "/files/%2e%2e/secret", "/files/%2e%2e%2fsecret",
+		"/files", "/files/", "/files/.", "/files/../secret", "/files/%2e%2e/secret", "/files/%2e%2e%2fsecret",
 		"/files/..%5csecret", "/files/..%252fsecret", "/files/%00", "/files/a%00.png", "/files//etc/passwd", "/files/%2fetc%2fpasswd",
 		"/files/a/b", "/files/.hidden", "/files/" + strings.Repeat("a", 4000), "/files/0123456789abcdef0123456789abcdef",
 	} {
 		if r, body := e.fetch(t, "GET", path, ""); r.StatusCode != 404 || !strings.Contains(body, `"not_found"`) {
 			t.Errorf("%s: %d %s", path, r.StatusCode, body)
 		}
+	}
+	if r, body := e.fetch(t, "GET", "/files/..", ""); r.StatusCode != 200 || !strings.Contains(body, "<title>Troupe</title>") { // another word for /
+		t.Errorf("/files/..: %d %s", r.StatusCode, body)
 	}
 }
