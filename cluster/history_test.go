@@ -16,9 +16,16 @@ import (
 )
 
 var (
-	faults = flag.Duration("faults", 0, "how long TestHistory does faults to nodes; without it one of each kind")
+	faults = flag.Duration("faults", 0, "run the tests that do faults to real processes and disks, TestHistory for at least so long")
 	seed   = flag.Uint64("seed", 1, "of the faults and of what is written")
 )
+
+func needsFaults(t *testing.T) {
+	t.Helper()
+	if *faults == 0 {
+		t.Skip("takes half a minute: -faults 10s runs it")
+	}
+}
 
 // did is what an operation was given, and came what it gave.
 type did struct {
@@ -136,6 +143,7 @@ func (h *history) client(id int, node func() *process, stop <-chan struct{}) {
 // frozen, fits one order of all they did: nothing acknowledged is lost, nothing
 // stale is read, no write takes effect twice.
 func TestHistory(t *testing.T) {
+	needsFaults(t)
 	t.Parallel()
 	var mu sync.Mutex
 	all := startProcesses(t, configs(t, 3))
@@ -166,11 +174,10 @@ func TestHistory(t *testing.T) {
 		node(i).cmd.Process.Signal(syscall.SIGCONT)
 	}
 	time.Sleep(time.Second)
-	if *faults == 0 {
-		kill(leading(t, all))
-		freeze(leading(t, all), 7*time.Second)
-	}
-	for end := time.Now().Add(*faults); time.Now().Before(end); {
+	end := time.Now().Add(*faults)
+	kill(leading(t, all))
+	freeze(leading(t, all), 7*time.Second)
+	for time.Now().Before(end) {
 		i := r.IntN(3)
 		if r.IntN(2) == 0 {
 			i = leading(t, all)

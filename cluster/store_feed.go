@@ -99,7 +99,9 @@ func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat 
 		pause(ctx, retryPause)
 		return nil // again: there is no leader yet
 	}
-	it, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(256, 8<<20), jetstream.PullExpiry(5*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
+	// The bound is a number of messages: the engine leaves out the one at which
+	// a bound of bytes is passed, and says nothing.
+	it, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.PullExpiry(5*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
 	if err != nil {
 		return nil
 	}

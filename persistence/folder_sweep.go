@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"path"
 	"strings"
 	"time"
@@ -87,6 +88,30 @@ func (f *Folder) clear(folder, name string) error {
 		return f.remove(random)
 	}
 	return f.root.Remove(path.Join(folder, name))
+}
+
+// All gives the descriptions of all files that are there whole, in no order.
+func (f *Folder) All(ctx context.Context) iter.Seq2[Blob, error] {
+	return func(yield func(Blob, error) bool) {
+		found, err := fs.Glob(f.root.FS(), "??/*.json")
+		if err != nil {
+			yield(Blob{}, err)
+			return
+		}
+		for _, name := range found {
+			if ctx.Err() != nil {
+				yield(Blob{}, context.Cause(ctx))
+				return
+			}
+			b, err := f.about(name)
+			if errors.Is(err, ErrNotFound) { // half written, or just removed
+				continue
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 var _ interface {
