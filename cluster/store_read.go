@@ -85,7 +85,7 @@ func (s *Store) untilAnswered(ctx context.Context, request func(context.Context)
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case s.ctx.Err() != nil:
+		case s.ctx.Err() != nil, s.js.Conn().IsClosed():
 			return persistence.ErrClosed
 		case time.Now().Add(retryPause).After(end):
 			return fmt.Errorf("%w: %w", persistence.ErrNoQuorum, err)
