@@ -16,7 +16,6 @@ import (
 
 // web is a service that opens its own web page.
 type web struct {
-	t    *testing.T
 	base string
 	desk desk
 	fill *strings.Replacer // what lists name in {{}}
@@ -52,7 +51,7 @@ func openWeb(t *testing.T, args ...string) *web {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after the service has ended
-	w := &web{t: t, desk: desk{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
+	w := &web{desk: desk{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
 	w.desk.says("account", "create", "ops", "--plan=pro", "--operator")
 	w.ops = w.desk.says("token", "create", "--account=ops")
 	w.ada = w.desk.says("token", "create", "--account=ada", "--plan=pro")

@@ -37,17 +37,9 @@ export function draw(main, { signal, who }) {
   write = editor(place, {
     doc: draft, nonce: document.querySelector("meta[name=style-nonce]").content, schema: () => schema,
     onChange: (s) => ((draft = s), code.update()), onRun: () => void start(), onCheck: judge,
-    check: async (s) => {
-      asking?.abort();
-      asking = new AbortController();
-      try {
-        return await check(s, files.files, AbortSignal.any([asking.signal, signal]));
-      } catch (err) {
-        if (err.name !== "AbortError") fill(verdict, h("span", { class: "state", "data-is": "failed" }, "Not checked"), h("span", {}, err.message));
-        return null;
-      }
-    },
+    check: look,
   });
+  files.addEventListener("change", async () => (code.update(), judge(await look(write.text()))));
   signal.addEventListener("abort", () => write.end(), { once: true });
   code.update();
 
@@ -62,6 +54,18 @@ export function draw(main, { signal, who }) {
     schema = new TaskSchema(api);
     examples.append(h("optgroup", { label: "Actions" }, schema.actions.map((a) => h("option", { value: `a ${a.name}` }, a.name))));
   }, (err) => err.name !== "AbortError" && say(err.message));
+
+  // look asks the service about a text; only what was asked last is answered.
+  async function look(s) {
+    asking?.abort();
+    asking = new AbortController();
+    try {
+      return await check(s, files.files, AbortSignal.any([asking.signal, signal]));
+    } catch (err) {
+      if (err.name !== "AbortError") fill(verdict, h("span", { class: "state", "data-is": "failed" }, "Not checked"), h("span", {}, err.message));
+      return null;
+    }
+  }
 
   // judge shows what the service says of the task.
   function judge(said) {

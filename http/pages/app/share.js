@@ -2,6 +2,7 @@
 
 import { get, post, remove } from "./api.js";
 import { copy, failed, fill, h, rows, say, text } from "./dom.js";
+import { workers } from "./feed.js";
 import { shortID, until } from "./format.js";
 
 const lives = [[15, "15 minutes"], [60, "1 hour"], [480, "8 hours"], [1440, "24 hours"]];
@@ -50,7 +51,7 @@ export function links({ signal }) {
       const { links: all } = await get("/v1/links", { signal });
       section.hidden = all.length === 0;
       rows(list, all, (l) => l.id,
-        (l) => h("tr", {}, h("td", {}, l.label || "no label"), h("td", {}, h("code", {}, shortID(l.object))), h("td"), h("td", { class: "num" }),
+        (l) => h("tr", {}, h("td", {}, l.label || "no label"), h("td", {}, workers.get(l.object)?.workerName ?? h("code", {}, shortID(l.object))), h("td"), h("td", { class: "num" }),
           h("td", { class: "act" }, h("button", { class: "danger", onclick: () => revoke(l) }, "Revoke", h("span", { class: "unseen" }, ` ${l.label || l.id}`)))),
         (e, l) => {
           text(e.cells[2], until(l.expiresAt));
