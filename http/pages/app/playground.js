@@ -9,7 +9,7 @@ import { around, pretty, recipes } from "./recipes.js";
 import { check, run } from "./run.js";
 import { TaskSchema } from "./schema.js";
 import { languages } from "./snippets.js";
-import { picturesIn, shots, stateInto, stepList } from "./steps.js";
+import { kept, picturesIn, shots, stateInto, stepList } from "./steps.js";
 
 let draft = pretty(recipes["Read products"]); // stays while the page does
 
@@ -155,14 +155,14 @@ function resultPanel() {
       fill(said,
         answer.error && h("p", { class: "error", role: "alert" }, answer.code && h("code", {}, answer.code), " ", answer.error),
         !answer.error && answer.errors?.length > 0 && h("p", { class: "error", role: "alert" }, `${plural(answer.errors.length, "action")} failed: ${answer.errors.map((e) => e.error).join(" ")}`),
-        answer.warnings?.map((w) => h("p", { class: "note" }, w.message)));
+        answer.warnings?.map((w) => h("p", { class: "note" }, w.message)), kept(answer));
       if (answer.steps && !all.length) {
         steps.show(answer.steps);
         stepsPart.hidden = false;
       }
       text(data, JSON.stringify(answer.data ?? null, null, 2));
       text(whole, JSON.stringify(answer, null, 2));
-      const urls = picturesIn(answer);
+      const urls = picturesIn(answer.data);
       for (const s of all) urls.push(...picturesIn(s.result).filter((u) => !urls.includes(u)));
       pictures.show(urls);
       shotsPart.hidden = urls.length === 0;

@@ -32,6 +32,19 @@ export function picturesIn(v, found = []) {
   return [...new Set(found)];
 }
 
+const names = { screenshot: "picture", html: "page source", console: "console", network: "network" };
+
+// kept links to what was written down of a task: its trace, and what it left when
+// it failed.
+export function kept({ trace, evidence }) {
+  const link = (url, text) => h("a", { href: fileHere(url), target: "_blank", rel: "noopener" }, text);
+  const left = Object.keys(names).filter((k) => evidence?.[k]).map((k) => link(evidence[k], names[k]));
+  return [
+    trace && h("p", { class: "small" }, link(trace, "Trace of every step")),
+    left.length > 0 && h("p", { class: "small kept" }, evidence.actionPath != null ? `When action ${evidence.actionPath} failed: ` : "When it failed: ", left.map((a, i) => [i ? ", " : "", a])),
+  ];
+}
+
 // shots shows pictures.
 export function shots() {
   const list = h("div", { class: "shots" });

@@ -5,7 +5,7 @@ import { failed, fill, h, rows, say, text } from "./dom.js";
 import * as feed from "./feed.js";
 import { ago, clock, duration, plural, shortID } from "./format.js";
 import { livePicture } from "./live.js";
-import { shots, stands, stateInto, stepList } from "./steps.js";
+import { kept, shots, stands, stateInto, stepList } from "./steps.js";
 
 const narrow = matchMedia("(max-width: 980px)");
 
@@ -109,9 +109,10 @@ function taskDetail(id, signal) {
     const key = JSON.stringify(is);
     if (facts.dataset.key !== key) fill(facts, is.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)])).dataset.key = key;
     const why = t.error ?? (t.code ? `The task ended with ${t.code}` : "");
-    if (wrong.dataset.why !== why) {
-      wrong.dataset.why = why;
-      fill(wrong, why && h("p", { class: "error" }, t.code && h("code", {}, t.code), " ", why));
+    const told = JSON.stringify([why, t.trace, t.evidence]);
+    if (wrong.dataset.told !== told) {
+      wrong.dataset.told = told;
+      fill(wrong, why && h("p", { class: "error" }, t.code && h("code", {}, t.code), " ", why), kept(t));
     }
     text(left, t.stepsLeftOut ? `${plural(t.stepsLeftOut, "step")} at the beginning are left out.` : t.steps.length === 0 && t.status === "running" ? "No step has ended yet." : "");
     steps.show(t.steps);
