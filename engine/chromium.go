@@ -73,7 +73,7 @@ func (in *instance) Check(ctx context.Context) error {
 // worker's.
 func (in *instance) Memory() int64 {
 	if in.tenant != nil {
-		return 0
+		return in.tenant.memory()
 	}
 	return in.browser.Memory()
 }

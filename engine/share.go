@@ -24,13 +24,38 @@ type berths struct {
 	list map[string]*berth
 }
 
-// berth is the browser of a group, while anybody uses it.
+// berth is where a group's browsers are: one that takes who comes, and others that
+// are left one by one.
 type berth struct {
 	starting sync.Mutex // one start at a time
 
-	mu      sync.Mutex
+	mu     sync.Mutex
+	newest *lodging // nil: the next who comes starts one
+}
+
+// lodging is one browser that is shared, while anybody uses it.
+type lodging struct {
 	browser *browser.Browser
-	users   int
+	berth   *berth
+
+	// These belong to berth.mu.
+	users int // now
+	most  int // at one time so far
+	came  int // all that ever came
+}
+
+// worn reports whether a browser takes no more: each of its places has been taken
+// anew once. Workers come anew when they are renewed, so nobody's browser becomes
+// older than twice what was set for a worker's own, and one that has grown is left
+// by all who renew because of it.
+func (s *lodging) worn() bool { return s.came >= 2*s.most }
+
+// memory is a user's part of what the browser takes.
+func (s *lodging) memory() int64 {
+	s.berth.mu.Lock()
+	users := int64(max(s.users, 1))
+	s.berth.mu.Unlock()
+	return s.browser.Memory() / users
 }
 
 func (g *berths) of(name string) *berth {
@@ -45,53 +70,53 @@ func (g *berths) of(name string) *berth {
 	return g.list[name]
 }
 
-// enter returns the group's browser, started if it does not run, and what to
-// call when it is needed no more.
-func (g *berth) enter(ctx context.Context, o browser.Options) (*browser.Browser, func(), error) {
+// enter returns the browser of the group that takes who comes, started if there is
+// none. Whoever needs it no more must call leave.
+func (g *berth) enter(ctx context.Context, o browser.Options) (*lodging, error) {
 	g.starting.Lock()
 	defer g.starting.Unlock()
-	if b, leave := g.join(nil); b != nil {
-		return b, leave, nil
+	if s := g.join(); s != nil {
+		return s, nil
 	}
-	started, err := browser.Launch(ctx, o)
+	b, err := browser.Launch(ctx, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	b, leave := g.join(started)
-	if b == nil {
-		started.Close()
-		return nil, nil, browser.ErrGone
+	g.mu.Lock()
+	g.newest = &lodging{browser: b, berth: g}
+	g.mu.Unlock()
+	if s := g.join(); s != nil {
+		return s, nil
 	}
-	return b, leave, nil
+	b.Close()
+	return nil, browser.ErrGone
 }
 
-// join adds a user to the browser that runs, or to one that was just started.
-func (g *berth) join(started *browser.Browser) (*browser.Browser, func()) {
+// join adds a user to the browser that takes who comes, if there is one.
+func (g *berth) join() *lodging {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if started != nil {
-		g.browser, g.users = started, 0
+	s := g.newest
+	if s == nil || ended(s.browser) || s.came > 0 && s.worn() {
+		return nil
 	}
-	b := g.browser
-	if b == nil || ended(b) {
-		return nil, nil
-	}
-	g.users++
-	return b, func() { g.leave(b) }
+	s.came++
+	s.users++
+	s.most = max(s.most, s.users)
+	return s
 }
 
 // leave ends a browser that nobody uses any more, or that has died.
-func (g *berth) leave(b *browser.Browser) {
-	g.mu.Lock()
-	last := ended(b)
-	if g.browser == b {
-		if g.users--; g.users == 0 {
-			g.browser, last = nil, true
-		}
+func (s *lodging) leave() {
+	s.berth.mu.Lock()
+	s.users--
+	last := s.users == 0 || ended(s.browser)
+	if last && s.berth.newest == s {
+		s.berth.newest = nil
 	}
-	g.mu.Unlock()
+	s.berth.mu.Unlock()
 	if last {
-		b.Close()
+		s.browser.Close()
 	}
 }
 
@@ -107,19 +132,18 @@ func ended(b interface{ Gone() <-chan struct{} }) bool {
 
 // tenant is the place of one worker in a shared browser.
 type tenant struct {
-	browser *browser.Browser
-	leave   func()
-	once    sync.Once
-	gone    chan struct{} // closed when the browser has died or the worker has left
-	left    chan struct{} // closed when the worker leaves
+	*lodging
+	once sync.Once
+	gone chan struct{} // closed when the browser has died or the worker has left
+	left chan struct{} // closed when the worker leaves
 }
 
-func newTenant(b *browser.Browser, leave func()) *tenant {
-	t := &tenant{browser: b, leave: leave, gone: make(chan struct{}), left: make(chan struct{})}
+func newTenant(s *lodging) *tenant {
+	t := &tenant{lodging: s, gone: make(chan struct{}), left: make(chan struct{})}
 	go func() {
 		defer close(t.gone)
 		select {
-		case <-b.Gone():
+		case <-s.browser.Gone():
 		case <-t.left:
 		}
 	}()
@@ -161,11 +185,11 @@ func (in *instance) moveIn(ctx context.Context, name string, o browser.Options) 
 	if in.door != nil {
 		in.proxy = in.door.Addr()
 	}
-	b, leave, err := in.engine.berths.of(name).enter(ctx, o)
+	s, err := in.engine.berths.of(name).enter(ctx, o)
 	if err != nil {
 		return err
 	}
-	t := newTenant(b, leave)
+	t, b := newTenant(s), s.browser
 	c, err := b.NewContext(ctx, in.proxy)
 	if err == nil {
 		err = c.Warm(ctx)

@@ -96,6 +96,37 @@ func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
 	}
 }
 
+// Workers that are renewed one after the other come into a younger browser, and the
+// old one ends when the last has left it. Each is told its part of the memory.
+func TestASharedBrowserIsReplacedByThoseWhoRenew(t *testing.T) {
+	launch, _ := sharing(t)
+	workers := []*instance{launch(), launch()}
+	first := workers[0].browser
+	both := workers[0].Memory() + workers[1].Memory()
+	if whole := first.Memory(); both < whole/2 || both > 2*whole {
+		t.Errorf("the parts are %d bytes together, the browser takes %d", both, whole)
+	}
+	moved := 0
+	for i := range 6 { // three renewals of each
+		w := i % 2
+		before := workers[w].browser
+		workers[w].Close()
+		workers[w] = launch()
+		if workers[w].browser != before {
+			moved++
+		}
+	}
+	if moved < 2 || ended(workers[0].browser) || ended(workers[1].browser) {
+		t.Errorf("%d of 6 renewals came into another browser, want at least 2", moved)
+	}
+	if !ended(first) || groupMembers(t, first.PID()) > 0 {
+		t.Error("the first browser is still there")
+	}
+	if workers[0].browser != workers[1].browser {
+		t.Error("after as many renewals the two share no browser any more")
+	}
+}
+
 func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 	launch, _ := sharing(t)
 	a, b, idle := launch(), launch(), launch()
