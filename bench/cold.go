@@ -22,7 +22,7 @@ func runCold(b *bench, p *part) error {
 			return err
 		}
 	}
-	rounds := 7
+	rounds := 5
 	if b.quick {
 		rounds = 1
 	}

@@ -85,7 +85,7 @@ func runHTTP(b *bench, p *part) error {
 	}
 	defer plain.stop()
 
-	rounds, lasts := 6, 400*time.Millisecond
+	rounds, lasts := 5, 350*time.Millisecond
 	if b.quick {
 		rounds, lasts = 2, 150*time.Millisecond
 	}

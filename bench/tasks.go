@@ -48,7 +48,7 @@ func plan(peers bool) []group {
 			{works: []string{"W2", "W3", "W4", "W5"}, sides: main, tasks: 4},
 			{works: simple, sides: names(with(stock)[3:]), tasks: 2},
 			{works: []string{"W1", "W3", "W4"}, sides: names(with(ours)[3:]), tasks: 2},
-			{works: composite, sides: warm, tasks: 2},
+			{works: composite, sides: warm, tasks: 1},
 			{works: []string{"W1"}, load: true, sides: names(with(stock))},
 		}},
 		{2, with(stock), []cell{
@@ -91,7 +91,7 @@ func names(kinds []kind) (all []string) {
 
 // runTasks measures all workloads on all sides, round by round in turn.
 func runTasks(b *bench, p *part) error {
-	groups, rounds, window := plan(b.withPeers), b.rounds, 600*time.Millisecond
+	groups, rounds, window := plan(b.withPeers), b.rounds, 450*time.Millisecond
 	if b.quick {
 		groups, rounds, window = quickPlan(b.withPeers), 1, 500*time.Millisecond
 	}
