@@ -80,8 +80,9 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 		}
 
 		// A guest waits where it came from.
+		k.WantState("w1", actors.Online)
 		last := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.WantState("w1", actors.Busy)
 		guest := roaming(anna, time.Minute)
 		guest.Guest, guest.Roams = true, false
 		at := time.Now()

@@ -4,7 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"time"
+
+	"troupe/persistence"
 )
 
 // keepKey is how long the answer to a key is kept.
@@ -15,6 +19,7 @@ type keyRecord struct {
 	Digest []byte    `json:"digest"`
 	TaskID string    `json:"taskId"`
 	Made   time.Time `json:"made"`
+	Node   string    `json:"node,omitempty"` // that plays it
 	// Started answers the start of an asynchronous task, Executed any other. It
 	// has no outcome until the task has ended.
 	Started  *Started  `json:"started,omitempty"`
@@ -30,7 +35,22 @@ func keyPath(account, key string) string {
 
 func keysOf(account string) string { return "key/" + account + "/" }
 
+// beginKey writes a key down before its task begins, unless another node has:
+// then that plays it, and the error is [persistence.ErrConflict].
+func (r *records) beginKey(ctx context.Context, account, key string, k keyRecord) error {
+	k.Node = r.node
+	b, err := json.Marshal(k)
+	if err != nil {
+		return fmt.Errorf("write a key: %w", err)
+	}
+	return r.plain.Put(ctx, persistence.Item{
+		Key: keyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(keepKey), Durable: true, New: r.node != "",
+	})
+}
+
+// keepKey writes down how the task of a key has ended.
 func (r *records) keepKey(ctx context.Context, account, key string, k keyRecord) error {
+	k.Node = r.node
 	return keepJSON(ctx, r.plain, keyPath(account, key), account, k.Made.Add(keepKey), k)
 }
 

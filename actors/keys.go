@@ -39,6 +39,7 @@ type keyedRequest struct {
 	waiting []*actor.PID
 	rec     keyRecord
 	writing bool
+	taken   bool      // another node has written its beginning down first
 	answer  *Executed // came while the beginning was being written
 }
 
@@ -95,20 +96,24 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 	case first == nil:
 		r := &keyedRequest{keyed: *m, waiting: []*actor.PID{ctx.Sender()}}
 		k.now[m.id()] = r
-		root, self, read := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}
-		x := m.Execute
-		k.node.beside(func(c context.Context) (err error) {
-			read.rec, err = k.node.records.key(c, x.Account.ID, x.Idempotency.Key)
-			return err
-		}, func(err error) {
-			read.err = err
-			root.Send(self, read)
-		})
+		k.read(ctx, r)
 	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
 		ctx.Respond(m.refused(refuse(engine.CodeIdempotencyMismatch, "")))
 	default:
 		first.waiting = append(first.waiting, ctx.Sender())
 	}
+}
+
+// read looks what is on disk of a key.
+func (k *keys) read(ctx actor.Context, r *keyedRequest) {
+	root, self, read, x := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}, r.Execute
+	k.node.beside(func(c context.Context) (err error) {
+		read.rec, err = k.node.records.key(c, x.Account.ID, x.Idempotency.Key)
+		return err
+	}, func(err error) {
+		read.err = err
+		root.Send(self, read)
+	})
 }
 
 // refused is the answer that says so.
@@ -137,6 +142,10 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		k.end(ctx, r, r.refused(refuse(engine.CodeIdempotencyMismatch, "")))
 	case r.Start:
 		k.end(ctx, r, rec.Started)
+	case rec.Executed.Outcome == nil && rec.Node != k.node.cfg.Node: // it may still run there
+		no := refuse(engine.CodeWorkerLost, "")
+		no.Elsewhere = &Elsewhere{Node: rec.Node}
+		k.end(ctx, r, refused(r.Execute, 0, no))
 	default:
 		if rec.Executed.Outcome == nil { // it ran when its node ended
 			rec.Executed.Outcome = interrupted()
@@ -156,19 +165,19 @@ func (k *keys) onBegun(ctx actor.Context, m *begun) {
 		Digest: r.Execute.Idempotency.Digest, TaskID: r.Execute.TaskID, Made: time.Now(), Executed: m.Executed,
 	}
 	run := ctx.Sender()
-	k.write(ctx, r, func(err error) any { return &keyNoted{r, run, err} })
+	k.write(ctx, r, k.node.records.beginKey, func(err error) any { return &keyNoted{r, run, err} })
 }
 
-func (k *keys) write(ctx actor.Context, r *keyedRequest, then func(error) any) {
+func (k *keys) write(ctx actor.Context, r *keyedRequest, keep func(context.Context, string, string, keyRecord) error, then func(error) any) {
 	r.writing = true
 	root, self, rec, x := ctx.ActorSystem().Root, ctx.Self(), r.rec, r.Execute
 	k.node.beside(func(c context.Context) error {
-		return k.node.records.keepKey(c, x.Account.ID, x.Idempotency.Key, rec)
+		return keep(c, x.Account.ID, x.Idempotency.Key, rec)
 	}, func(err error) { root.Send(self, then(err)) })
 }
 
 func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
-	m.req.writing = false
+	m.req.writing, m.req.taken = false, errors.Is(m.err, persistence.ErrConflict)
 	if m.err != nil {
 		k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("task not begun: its key could not be written down")
 	}
@@ -185,6 +194,9 @@ func (k *keys) onExecuted(ctx actor.Context, x *Executed) {
 	r := k.tasks[x.TaskID]
 	switch {
 	case r == nil:
+	case r.taken: // what it says now is the answer
+		delete(k.tasks, r.Execute.TaskID)
+		k.read(ctx, r)
 	case x.Refusal != nil:
 		k.end(ctx, r, x)
 	case r.writing:
@@ -194,7 +206,7 @@ func (k *keys) onExecuted(ctx actor.Context, x *Executed) {
 		if r.rec.Made.IsZero() {
 			r.rec.Made = time.Now()
 		}
-		k.write(ctx, r, func(err error) any { return &keyKept{r, err} })
+		k.write(ctx, r, k.node.records.keepKey, func(err error) any { return &keyKept{r, err} })
 	}
 }
 

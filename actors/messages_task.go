@@ -39,6 +39,9 @@ type Poll struct {
 type Polled struct {
 	Status  TaskStatus
 	Refusal *Refusal // task_not_found: the account has no such task
+	// Node is the one that has the task, where that is another; nothing is said
+	// of the outcome then. Empty: this node.
+	Node string
 	// Executed is all that is known of the task: its worker and session from
 	// the beginning, its outcome when it has ended.
 	Executed *Executed
@@ -70,6 +73,7 @@ type Follow struct {
 type Followed struct {
 	Status  TaskStatus
 	Refusal *Refusal
+	Node    string // as in [Polled]
 	Steps   []TaskStep
 }
 

@@ -123,7 +123,14 @@ func (n *Node) counted(m *Execute) {
 	if n.parts.usage == nil || !m.Task.Counts() {
 		return
 	}
-	if err := n.parts.usage.Written(context.Background(), m.Account.ID); err != nil {
+	ctx := context.Background()
+	if most := n.parts.cfg.CountWithin; most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+	err := n.parts.usage.Written(ctx, m.Account.ID)
+	if err != nil && ctx.Err() == nil { // what is late is still being written
 		n.parts.log.Error().Err(err).Str("task", m.TaskID).Msg("daily count not changed")
 	}
 }

@@ -21,6 +21,7 @@ type records struct {
 	store  persistence.Store
 	plain  *persistence.Shelf
 	sealed *persistence.Shelf // for what is the client's secret
+	node   string
 	log    zerolog.Logger
 	close  func()
 }
@@ -28,7 +29,7 @@ type records struct {
 // newRecords keeps records where the configuration says, and in memory what it
 // says nothing of.
 func newRecords(cfg Config) (*records, error) {
-	r := &records{store: cfg.Store, log: cfg.Log, close: func() {}}
+	r := &records{store: cfg.Store, node: cfg.Node, log: cfg.Log, close: func() {}}
 	if r.store == nil {
 		r.store = persistence.NewMemory()
 		r.close = func() { _ = r.store.Close() }

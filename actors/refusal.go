@@ -42,6 +42,8 @@ func refuse(code engine.Code, found string) *Refusal {
 		engine.CodeDraining:            {"The service is stopping", later},
 		engine.CodeStorageFull:         {"The service has too little space on its disk to write the task down", full},
 		engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so the task cannot be written down", full},
+		engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},
+		engine.CodeNoQuorum:            {"The cluster has no majority to write the task down", 2 * soon},
 		engine.CodeCancelled:           {"The task was cancelled before it began", 0},
 	}
 	t, ok := texts[code]
@@ -61,6 +63,8 @@ func unkept(err error) *Refusal {
 		return refuse(engine.CodeStorageFull, "")
 	case errors.Is(err, persistence.ErrUnwritable):
 		return refuse(engine.CodeStorageUnwritable, "")
+	case errors.Is(err, persistence.ErrNoQuorum):
+		return refuse(engine.CodeNoQuorum, "")
 	}
 	return refuse(engine.CodeInternal, "")
 }

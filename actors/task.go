@@ -28,6 +28,7 @@ type task struct {
 	client *actor.PID // waits for Started
 	run    *actor.PID // waits for the word to begin
 	rec    taskRecord
+	stored uint64          // the revision of what is on disk of it
 	out    *engine.Outcome // how it ended
 	noted  bool            // it is on disk
 	kept   bool            // its end is, too
@@ -47,11 +48,19 @@ type taskWait struct {
 }
 
 type (
-	taskNoted struct{ err error }
-	taskKept  struct{ err error }
-	keepIt    struct{}
-	waited    struct{ wait *taskWait }
-	retire    struct{}
+	taskNoted struct {
+		revision uint64
+		err      error
+	}
+	// taskKept says that the end is on disk, or is not. Found is set when it was
+	// there before: another node has given the task up.
+	taskKept struct {
+		found *Polled
+		err   error
+	}
+	keepIt struct{}
+	waited struct{ wait *taskWait }
+	retire struct{}
 )
 
 func newTask(n *nodeParts, x *Execute, client *actor.PID) *actor.Props {
@@ -75,6 +84,7 @@ func (t *task) Receive(ctx actor.Context) {
 		t.run = ctx.Sender()
 		t.claimed(ctx, m.Executed)
 	case *taskNoted:
+		t.stored = m.revision
 		t.onNoted(ctx, m.err)
 	case *stepEnded:
 		t.steps.add(m.Step)
@@ -84,6 +94,9 @@ func (t *task) Receive(ctx actor.Context) {
 	case *keepIt:
 		t.keep(ctx)
 	case *taskKept:
+		if m.found != nil {
+			t.rec.Status, t.out = m.found.Status, m.found.Executed.Outcome
+		}
 		t.onKept(ctx, m.err)
 	case *Poll:
 		t.await(ctx, &taskWait{who: ctx.Sender(), answer: func() any { return t.polled() }}, m.Wait)
@@ -113,15 +126,28 @@ func (t *task) claimed(ctx actor.Context, x *Executed) {
 		WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Timeout: x.Timeout, Started: time.Now(),
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	rec, key, started := t.rec, t.x.Idempotency, t.started()
+	rec, key, started, wrote := t.rec, t.x.Idempotency, t.started(), &taskNoted{}
 	t.node.beside(func(c context.Context) error {
-		both := []func() error{func() error { return t.node.records.keepTask(c, rec) }}
+		both := []func() error{func() (err error) {
+			wrote.revision, err = t.node.records.keepTask(c, rec, nil)
+			return err
+		}}
 		if key.Key != "" { // repeating the request must not start the task again
 			k := keyRecord{Digest: key.Digest, TaskID: rec.ID, Made: rec.Started, Started: started}
-			both = append(both, func() error { return t.node.records.keepKey(c, rec.Account, key.Key, k) })
+			begin := func() error { return t.node.records.beginKey(c, rec.Account, key.Key, k) }
+			if rec.Node != "" { // another node may have begun it: then there is no such task
+				if err := begin(); err != nil {
+					return err
+				}
+			} else {
+				both = append(both, begin)
+			}
 		}
 		return together(both, func(f func() error) error { return f() })
-	}, func(err error) { root.Send(self, &taskNoted{err}) })
+	}, func(err error) {
+		wrote.err = err
+		root.Send(self, wrote)
+	})
 }
 
 func (t *task) started() *Started {
@@ -189,9 +215,14 @@ func (t *task) keep(ctx actor.Context) {
 		t.rec.Status, t.rec.Ended = statusOf(t.out.End), time.Now()
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	rec, out := t.rec, t.out
-	t.node.beside(func(c context.Context) error { return t.node.records.endTask(c, rec, out) },
-		func(err error) { root.Send(self, &taskKept{err}) })
+	rec, stored, out, kept := t.rec, t.stored, t.out, &taskKept{}
+	t.node.beside(func(c context.Context) (err error) {
+		kept.found, err = t.node.records.finishTask(c, rec, stored, out)
+		return err
+	}, func(err error) {
+		kept.err = err
+		root.Send(self, kept)
+	})
 }
 
 // onKept tells everybody who waits. When the end could not be written they hear

@@ -61,25 +61,27 @@ func (t *taskRecord) expires() time.Time {
 	return t.Ended.Add(keepTask)
 }
 
-func (r *records) keepTask(ctx context.Context, t taskRecord) error {
+// keepTask writes the record down, over the one of a revision if one is named,
+// and returns the new one's.
+func (r *records) keepTask(ctx context.Context, t taskRecord, over *uint64) (revision uint64, err error) {
 	b, err := json.Marshal(t)
-	if err != nil {
-		return fmt.Errorf("keep task %s: %w", t.ID, err)
+	if err == nil {
+		revision, err = r.store.Put(ctx, persistence.Write{Key: taskPrefix + t.ID, Value: b, Expires: t.expires(), If: over, Durable: true})
 	}
-	_, err = r.store.Put(ctx, persistence.Write{Key: taskPrefix + t.ID, Value: b, Expires: t.expires(), Durable: true})
 	if err != nil {
-		return fmt.Errorf("keep task %s: %w", t.ID, err)
+		return 0, fmt.Errorf("keep task %s: %w", t.ID, err)
 	}
-	return nil
+	return revision, nil
 }
 
 // endTask keeps how a task ended: the outcome first, so that a record that says
 // "complete" always has one.
-func (r *records) endTask(ctx context.Context, t taskRecord, out *engine.Outcome) error {
+func (r *records) endTask(ctx context.Context, t taskRecord, over *uint64, out *engine.Outcome) error {
 	if err := keepJSON(ctx, r.plain, outcomePrefix+t.ID, t.Account, t.expires(), out); err != nil {
 		return err
 	}
-	return r.keepTask(ctx, t)
+	_, err := r.keepTask(ctx, t, over)
+	return err
 }
 
 // task reads a task of an account. Whether it belongs to somebody else or to
@@ -113,6 +115,9 @@ func (r *records) poll(ctx context.Context, id, account string) (p *Polled, unti
 	if err != nil {
 		return nil, until, err
 	}
+	if t.Node != r.node {
+		return &Polled{Status: TaskPending, Node: t.Node, Executed: t.executed(nil)}, until, nil
+	}
 	if t.Status == TaskPending {
 		return &Polled{Status: TaskFailed, Executed: t.executed(interrupted())}, until, nil
 	}
@@ -139,7 +144,7 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = together(lost, func(t taskRecord) error { return n.records.endTask(ctx, t, interrupted()) })
+	err = together(lost, func(t taskRecord) error { return n.records.endTask(ctx, t, nil, interrupted()) })
 	if err != nil {
 		return fmt.Errorf("write down interrupted tasks: %w", err)
 	}

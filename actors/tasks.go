@@ -32,7 +32,7 @@ func (ts *tasks) Receive(ctx actor.Context) {
 	case *Poll:
 		ts.ask(ctx, m.TaskID, m.Account, func(p *Polled) any { return p })
 	case *Follow:
-		ts.ask(ctx, m.TaskID, m.Account, func(p *Polled) any { return &Followed{Status: p.Status, Refusal: p.Refusal} })
+		ts.ask(ctx, m.TaskID, m.Account, func(p *Polled) any { return &Followed{Status: p.Status, Refusal: p.Refusal, Node: p.Node} })
 	case *taskSettled:
 		if t := ts.live[m.Task]; t != nil && !t.settled {
 			t.settled = true

@@ -44,6 +44,9 @@ type Item struct {
 	Value   []byte
 	Expires time.Time
 	Durable bool
+	// New keeps it only where nothing has the key yet: otherwise it is
+	// [ErrConflict].
+	New bool
 }
 
 // Put keeps a value. The file of the value that it replaces is removed.
@@ -68,7 +71,11 @@ func (s *Shelf) Put(ctx context.Context, it Item) error {
 		file = b.ID
 		record = append([]byte{outside}, file...)
 	}
-	if _, err := s.store.Put(ctx, Write{Key: it.Key, Value: record, Expires: it.Expires, Durable: it.Durable}); err != nil {
+	w := Write{Key: it.Key, Value: record, Expires: it.Expires, Durable: it.Durable}
+	if it.New {
+		w.If = new(uint64)
+	}
+	if _, err := s.store.Put(ctx, w); err != nil {
 		return errors.Join(fmt.Errorf("keep %s: %w", it.Key, err), s.drop(ctx, file))
 	}
 	return s.drop(ctx, old)

@@ -1,0 +1,112 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// PollLost tells what has become of a task whose node is down: what is on disk
+// of its end, or that it is lost. Then it has failed for everybody from now on,
+// whatever that node does when it is back.
+func (n *Node) PollLost(ctx context.Context, m *Poll) (*Polled, error) {
+	p, err := n.parts.records.giveUpTask(ctx, m.TaskID, m.Account.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(m.TaskID))}, nil
+	case err != nil:
+		return nil, fmt.Errorf("give up a task: %w", err)
+	}
+	return p, nil
+}
+
+// lostTask is the outcome of a task whose node went away.
+func lostTask() *engine.Outcome { return &engine.Outcome{End: engine.EndLost} }
+
+// giveUpTask writes down that a task is lost, unless its end is on disk.
+func (r *records) giveUpTask(ctx context.Context, id, account string) (*Polled, error) {
+	for {
+		t, revision, err := r.taskAt(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if t.Account != account {
+			return nil, persistence.ErrNotFound
+		}
+		if t.Status != TaskPending {
+			return r.ended(ctx, t)
+		}
+		t.Status, t.Ended = TaskFailed, time.Now()
+		out := lostTask()
+		// The record first: should its node be back and end the task meanwhile,
+		// its outcome must not be replaced.
+		_, err = r.keepTask(ctx, t, &revision)
+		if errors.Is(err, persistence.ErrConflict) {
+			continue // it has ended meanwhile
+		}
+		if err == nil {
+			err = keepJSON(ctx, r.plain, outcomePrefix+id, t.Account, t.expires(), out)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Polled{Status: t.Status, Executed: t.executed(out)}, nil
+	}
+}
+
+// taskAt reads a task's record with its revision.
+func (r *records) taskAt(ctx context.Context, id string) (t taskRecord, revision uint64, err error) {
+	if len(id) > taskIDMost {
+		return t, 0, persistence.ErrNotFound
+	}
+	rec, err := r.store.Get(ctx, taskPrefix+id)
+	if err != nil {
+		return t, 0, err
+	}
+	if err := json.Unmarshal(rec.Value, &t); err != nil {
+		return t, 0, fmt.Errorf("read task %s: %w", id, err)
+	}
+	return t, rec.Revision, nil
+}
+
+// ended reads how a task has ended.
+func (r *records) ended(ctx context.Context, t taskRecord) (*Polled, error) {
+	out := new(engine.Outcome)
+	err := readJSON(ctx, r.plain, outcomePrefix+t.ID, out)
+	if t.Status == TaskFailed && (errors.Is(err, persistence.ErrNotFound) || err == nil && out.End == engine.EndCompleted) {
+		out, err = lostTask(), nil // who gave it up did not come to write that, or its node wrote at the same time
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the outcome of %s: %w", t.ID, err)
+	}
+	return &Polled{Status: t.Status, Executed: t.executed(out)}, nil
+}
+
+// finishTask keeps how a task ended, unless it has ended already by its record:
+// then that counts, and is returned.
+func (r *records) finishTask(ctx context.Context, t taskRecord, stored uint64, out *engine.Outcome) (found *Polled, err error) {
+	if r.node == "" { // there is nobody else
+		return nil, r.endTask(ctx, t, nil, out)
+	}
+	now, revision, err := r.taskAt(ctx, t.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return nil, r.endTask(ctx, t, nil, out)
+	case err != nil:
+		return nil, err
+	case revision != stored && now.Status != TaskPending:
+		return r.ended(ctx, now)
+	}
+	err = r.endTask(ctx, t, &stored, out)
+	if errors.Is(err, persistence.ErrConflict) {
+		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != TaskPending {
+			return r.ended(ctx, now)
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,68 @@
+package actors_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+// TestATaskThatWasGivenUpStaysSo: two nodes on one store. What a node plays that
+// another one takes for lost has failed for both.
+func TestATaskThatWasGivenUpStaysSo(t *testing.T) {
+	named := func(node string) func(*actors.Config) {
+		return func(c *actors.Config) { c.Node = node }
+	}
+	store, files := persistence.NewMemory(), persistence.NewMemoryFiles()
+	testkit.Run(t, testkit.Options{Workers: 1, Store: store, Files: files, Config: named("n1")}, func(t *testing.T, k *testkit.Kit) {
+		anna, ctx := testkit.Pro("anna"), context.Background()
+		other, err := actors.Start(actors.Config{Engine: testkit.NewEngine(), Store: store, Files: files, Node: "n2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Stop()
+		ask := func(id string, f func(context.Context, *actors.Poll) (*actors.Polled, error)) *actors.Polled {
+			t.Helper()
+			p, err := f(ctx, &actors.Poll{TaskID: id, Account: anna})
+			if err != nil || p.Refusal != nil {
+				t.Fatalf("%s: %+v, %v", id, p, err)
+			}
+			return p
+		}
+
+		ended := k.StartAsync(anna, testkit.Task(), testkit.Script{Takes: time.Second}).TaskID
+		if p := ask(ended, other.Poll); p.Status != actors.TaskPending || p.Node != "n1" {
+			t.Errorf("another node tells of a task that runs: %+v", p)
+		}
+		k.WantPoll(anna, ended, time.Minute, actors.TaskComplete)
+		if p := ask(ended, other.Poll); p.Node != "n1" {
+			t.Errorf("the owner has the say: %+v", p)
+		}
+		if p := ask(ended, other.PollLost); p.Status != actors.TaskComplete || len(p.Executed.Outcome.Data) == 0 {
+			t.Errorf("a result outlives its node: %+v", p)
+		}
+
+		lost := k.StartAsync(anna, testkit.Task(), testkit.Script{Takes: 10 * time.Second}).TaskID
+		if p, err := other.PollLost(ctx, &actors.Poll{TaskID: lost, Account: testkit.Pro("bert")}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
+			t.Errorf("another account: %+v, %v", p, err)
+		}
+		for range 2 {
+			if p := ask(lost, other.PollLost); p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndLost {
+				t.Errorf("given up: %+v", p)
+			}
+		}
+		time.Sleep(20 * time.Second) // n1 was not dead, and plays it to its end
+		synctest.Wait()
+		if p := k.WantPoll(anna, lost, 0, actors.TaskFailed); p.Executed.Outcome.End != engine.EndLost {
+			t.Errorf("its node says %+v", p.Executed.Outcome)
+		}
+		if p := ask(lost, other.PollLost); p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndLost {
+			t.Errorf("the record says %+v", p)
+		}
+	})
+}
