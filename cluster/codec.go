@@ -42,6 +42,8 @@ const (
 	kindInventory
 	kindParcel
 	kindFault
+	kindRemoveAccount
+	kindAccountRemoved
 )
 
 // The messages that are only between nodes.
@@ -132,6 +134,10 @@ func encode(m any) ([]byte, error) {
 		k = kindParcel
 	case *fault:
 		k = kindFault
+	case *actors.RemoveAccount:
+		k = kindRemoveAccount
+	case *actors.AccountRemoved:
+		k = kindAccountRemoved
 	default:
 		return nil, fmt.Errorf("encode a message: %T is none", m)
 	}
@@ -256,6 +262,10 @@ func empty(k kind) (m any, parts int) {
 		return new(parcel), 0
 	case kindFault:
 		return new(fault), 0
+	case kindRemoveAccount:
+		return new(actors.RemoveAccount), 0
+	case kindAccountRemoved:
+		return new(actors.AccountRemoved), 0
 	}
 	return nil, 0
 }

@@ -137,7 +137,7 @@ func TestMessagesArriveAsTheyWere(t *testing.T) {
 // sent.
 func TestEveryMessageHasItsKind(t *testing.T) {
 	t.Parallel()
-	for k := kindExecute; k <= kindFault; k++ {
+	for k := kindExecute; k <= kindAccountRemoved; k++ {
 		m, _ := empty(k)
 		if m == nil {
 			t.Errorf("kind %d has no message", k)

@@ -22,10 +22,12 @@ type Local interface {
 	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
 	Start(ctx context.Context, m *actors.Execute) (*actors.Started, error)
 	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
+	PollLost(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
 	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
 	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
 	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
 	Survey(ctx context.Context, m *actors.SurveyWorkers) (*actors.Workers, error)
+	RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error)
 	Status() actors.Status
 	Offer(o *actors.Offer)
 	Freed(node string)
@@ -46,11 +48,13 @@ type CompanyConfig struct {
 type Company struct {
 	cfg   CompanyConfig
 	boot  string
+	began time.Time
 	local Local
 	wires *wires
 	peers *presence
 	stop  []func()
 
+	closing sync.Once
 	paused  func() bool
 	changed chan struct{}             // a worker has changed
 	own     atomic.Pointer[inventory] // what was told last
@@ -70,10 +74,10 @@ func NewCompany(cfg CompanyConfig) (*Company, error) {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	c := &Company{
-		cfg: cfg, boot: hex.EncodeToString(b), wires: newWires(cfg.Conn, cfg.Node, cfg.Log),
+		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), wires: newWires(cfg.Conn, cfg.Node, cfg.Log),
 		peers: newPresence(cfg.Node), changed: make(chan struct{}, 1),
 	}
-	c.own.Store(&inventory{Node: cfg.Node, Boot: c.boot})
+	c.own.Store(&inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
 	c.peers.ping = c.ping
 	c.peers.heard = func(i *inventory) { c.local.Offer(i.offer()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
@@ -118,11 +122,15 @@ func (c *Company) Open(local Local, paused func() bool) error {
 }
 
 // Close tells the others that the node leaves, and ends what it does with them.
+// Calling it again does no more.
 func (c *Company) Close() {
+	c.closing.Do(c.close)
+}
+
+func (c *Company) close() {
 	for i := len(c.stop) - 1; i >= 0; i-- {
 		c.stop[i]()
 	}
-	c.stop = nil
 	last := *c.own.Load()
 	last.Leaving, last.Workers, last.Sent = true, nil, time.Now()
 	c.publish(&last)

@@ -161,7 +161,7 @@ type question[T any] struct {
 	here    func() (*T, error)
 	message any // for other nodes
 	unknown func(*T) bool
-	down    func(node string) *T // its node is down
+	down    func(node string) (*T, error) // its node is down
 	// at names the node that the answer says the task is on; nil: none does.
 	at func(*T) string
 }
@@ -194,13 +194,13 @@ func find[T any](ctx context.Context, c *Company, q question[T]) (*T, error) {
 	}
 	alive, up := c.peers.aliveness(node)
 	if !up {
-		return q.down(node), nil
+		return q.down(node)
 	}
 	ctx, cancel := within(ctx, alive, q.most)
 	defer cancel(nil)
 	y, err := askFor[T](ctx, c.wires, node, q.message)
 	if undelivered(err) || lost(err) {
-		return q.down(node), nil
+		return q.down(node)
 	}
 	return y, err
 }
@@ -211,7 +211,14 @@ func (c *Company) Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, err
 		task: m.TaskID, most: m.Wait + wordMost, message: m,
 		here:    func() (*actors.Polled, error) { return c.local.Poll(ctx, m) },
 		unknown: func(p *actors.Polled) bool { return notFound(p.Refusal) },
-		down:    func(node string) *actors.Polled { return &actors.Polled{Refusal: unreachable(node)} },
+		at:      func(p *actors.Polled) string { return p.Node },
+		down: func(node string) (*actors.Polled, error) {
+			p, err := c.local.PollLost(ctx, m)
+			if err == nil && notFound(p.Refusal) { // what is here knows nothing of it
+				p = &actors.Polled{Refusal: unreachable(node)}
+			}
+			return p, err
+		},
 	})
 }
 
@@ -221,7 +228,17 @@ func (c *Company) Follow(ctx context.Context, m *actors.Follow) (*actors.Followe
 		task: m.TaskID, most: m.Wait + wordMost, message: m,
 		here:    func() (*actors.Followed, error) { return c.local.Follow(ctx, m) },
 		unknown: func(f *actors.Followed) bool { return notFound(f.Refusal) },
-		down:    func(node string) *actors.Followed { return &actors.Followed{Refusal: unreachable(node)} },
+		at:      func(f *actors.Followed) string { return f.Node },
+		down: func(node string) (*actors.Followed, error) {
+			p, err := c.local.PollLost(ctx, &actors.Poll{TaskID: m.TaskID, Account: m.Account})
+			if err != nil {
+				return nil, err
+			}
+			if notFound(p.Refusal) {
+				p.Refusal = unreachable(node)
+			}
+			return &actors.Followed{Status: p.Status, Refusal: p.Refusal}, nil
+		},
 	})
 }
 
@@ -237,7 +254,7 @@ func (c *Company) Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancell
 			return x, err
 		},
 		unknown: func(x *actors.Cancelled) bool { return !x.Found },
-		down:    func(string) *actors.Cancelled { return &actors.Cancelled{} },
+		down:    func(string) (*actors.Cancelled, error) { return &actors.Cancelled{}, nil },
 	})
 }
 

@@ -61,10 +61,64 @@ func (t *trips) cancelled(m *actors.Cancel) bool {
 	if one == nil || one.account != m.Account.ID {
 		return false
 	}
-	one.mu.Lock()
-	one.cause = m.Cause
-	one.mu.Unlock()
-	one.cancel(m.Cause.Err())
+	one.stop(m.Cause)
+	return true
+}
+
+// interrupt ends a trip because the node stops.
+func (t *trips) interrupt(id string) {
+	t.mu.Lock()
+	one := t.now[id]
+	t.mu.Unlock()
+	if one != nil {
+		one.stop(actors.CauseDrain)
+	}
+}
+
+func (t *trip) stop(cause actors.Cause) {
+	t.mu.Lock()
+	t.cause = cause
+	t.mu.Unlock()
+	t.cancel(cause.Err())
+}
+
+// ids are the tasks that are on their way.
+func (t *trips) ids() (all []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range t.now {
+		all = append(all, id)
+	}
+	return all
+}
+
+// Finish waits until no client of this node waits for another one, and interrupts
+// what still runs elsewhere when the grace or ctx is over.
+func (c *Company) Finish(ctx context.Context, grace time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if c.trips.quiet(ctx) {
+		return
+	}
+	for _, id := range c.trips.ids() {
+		c.trips.interrupt(id)
+	}
+	last, enough := context.WithTimeout(context.Background(), farewell)
+	defer enough()
+	c.trips.quiet(last)
+}
+
+// quiet reports whether no trip is left before ctx ends.
+func (t *trips) quiet(ctx context.Context) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for len(t.ids()) > 0 {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
 	return true
 }
 
@@ -175,6 +229,13 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 			return x, nil
 		}
 		guest := *m
+		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here
+			x, err := carry(ctx, c, one, no.Elsewhere.Node, m, w)
+			if undelivered(err) {
+				return w.lost(m, no.Elsewhere.Node), nil
+			}
+			return x, err
+		}
 		guest.Guest = true
 		y, err := carry(ctx, c, one, no.Elsewhere.Node, &guest, w)
 		switch {

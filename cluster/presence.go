@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// How soon a node counts as down. One whose process was killed refuses two pings
-// in half a second; a frozen one leaves two unanswered, which takes pingMost
-// each. A browser host may be busy: less would call a slow node a dead one.
+// How soon a node counts as down. Nobody takes the pings to one whose process was
+// killed: that is half a second. A frozen one leaves two of them unanswered, each
+// for pingMost. A browser host may be busy: less would call a slow node a dead
+// one.
 const (
 	pingEvery  = 250 * time.Millisecond
-	pingMost   = time.Second
+	pingMost   = 1500 * time.Millisecond
 	pingMisses = 2
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
@@ -149,26 +150,48 @@ func (p *presence) fall(one *peer) {
 	}
 }
 
-// watch pings a node until it is forgotten.
+// watch pings a node until it is forgotten. A ping does not wait for the one
+// before it: of a process that was just killed one may stay unanswered, and the
+// next ones find nobody.
 func (p *presence) watch(one *peer) {
+	type result struct {
+		n    int
+		boot string
+		err  error
+	}
+	results := make(chan result, 16) // more than are on their way at once
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
-	for misses := 0; ; {
+	misses, missed := 0, 0 // in a row; the number of the last one
+	for n := 1; ; {
 		select {
 		case <-p.base.Done():
 			return
 		case <-tick.C:
-		}
-		ctx, cancel := context.WithTimeout(p.base, pingMost)
-		boot, err := p.ping(ctx, one.name)
-		cancel()
-		if err != nil {
-			misses++
-		} else {
-			misses = 0
-		}
-		if !p.note(one, boot, misses) {
-			return
+			number := n
+			n++
+			p.goes.Go(func() {
+				ctx, cancel := context.WithTimeout(p.base, pingMost)
+				defer cancel()
+				boot, err := p.ping(ctx, one.name)
+				select {
+				case results <- result{number, boot, err}:
+				case <-p.base.Done():
+				}
+			})
+			continue
+		case r := <-results:
+			switch {
+			case r.err != nil:
+				misses, missed = misses+1, max(missed, r.n)
+			case r.n > missed:
+				misses = 0
+			default: // older than a miss: it tells nothing new
+				continue
+			}
+			if !p.note(one, r.boot, misses) {
+				return
+			}
 		}
 	}
 }

@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"troupe/actors"
+)
+
+// RemoveAccount ends what an account has on all nodes that are up: see
+// [actors.Node.RemoveAccount]. One that is down has its own to end at its next
+// start, before it takes any task.
+func (c *Company) RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error) {
+	nodes := c.peers.ups(nil)
+	counts, errs := make([]*actors.AccountRemoved, len(nodes)), make([]error, len(nodes))
+	var asked sync.WaitGroup
+	for i, node := range nodes {
+		asked.Go(func() {
+			alive, up := c.peers.aliveness(node)
+			if !up {
+				return
+			}
+			ctx, cancel := within(ctx, alive, pollMost)
+			defer cancel(nil)
+			counts[i], errs[i] = askFor[actors.AccountRemoved](ctx, c.wires, node, m)
+			if undelivered(errs[i]) || lost(errs[i]) {
+				errs[i] = nil // it is down now
+			}
+		})
+	}
+	all, err := c.local.RemoveAccount(ctx, m)
+	asked.Wait()
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return nil, fmt.Errorf("remove an account on all nodes: %w", err)
+	}
+	for _, n := range counts {
+		if n != nil {
+			all.Tasks, all.Sessions, all.Workers = all.Tasks+n.Tasks, all.Sessions+n.Sessions, all.Workers+n.Workers
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors"
+)
+
+// Node is what is known of a node, and how old that is.
+type Node struct {
+	Name     string
+	Up       bool
+	Since    time.Time // of being up or down
+	Heard    time.Time // of what follows
+	Version  string
+	Draining bool
+	Waiting  int
+	Workers  []actors.WorkerInfo
+}
+
+// Nodes tells of all nodes that were ever heard of and not forgotten, this one
+// among them, by name.
+func (c *Company) Nodes() []Node {
+	own := c.own.Load()
+	all := []Node{nodeOf(own, true, c.began, own.Sent)}
+	for _, p := range c.peers.known() {
+		all = append(all, nodeOf(p.inventory, p.up, p.since, p.heard))
+	}
+	slices.SortFunc(all, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func nodeOf(i *inventory, up bool, since, heard time.Time) Node {
+	return Node{
+		Name: i.Node, Up: up, Since: since, Heard: heard, Version: i.Version,
+		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers,
+	}
+}

@@ -1,0 +1,212 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/cluster"
+	"troupe/engine"
+	"troupe/testkit"
+)
+
+// house is a node of a test: real actors with a scripted engine.
+type house struct {
+	*testkit.Kit
+	*cluster.Company
+	name string
+	conn *nats.Conn
+
+	paused atomic.Bool
+}
+
+// town is some nodes that hear each other.
+type town struct {
+	t      testing.TB
+	houses []*house
+	tasks  int
+}
+
+var anna, bert = testkit.Pro("anna"), testkit.Pro("bert")
+
+// newTown starts nodes with so many workers each, and waits until all of them
+// know all others.
+func newTown(t testing.TB, workers ...int) *town {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, MaxPayload: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	to := &town{t: t}
+	for i, n := range workers {
+		to.houses = append(to.houses, to.open(s, "n"+strconv.Itoa(i+1), n))
+	}
+	to.until("every node knows all workers", func() bool {
+		for _, h := range to.houses {
+			all, err := h.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna})
+			want := 0
+			for _, n := range workers {
+				want += n
+			}
+			if err != nil || len(all.Workers) != want {
+				return false
+			}
+			for _, w := range all.Workers {
+				if w.State != actors.Online {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return to
+}
+
+func (to *town) open(s *server.Server, name string, workers int) *house {
+	to.t.Helper()
+	conn, err := nats.Connect("", nats.InProcessServer(s), nats.Name(name))
+	if err != nil {
+		to.t.Fatal(err)
+	}
+	to.t.Cleanup(conn.Close)
+	h := &house{name: name, conn: conn}
+	h.Company, err = cluster.NewCompany(cluster.CompanyConfig{
+		Conn: conn, Node: name, Version: "test", Uploads: filepath.Join(to.t.TempDir(), "guests"), Log: zerolog.Nop(),
+	})
+	if err != nil {
+		to.t.Fatal(err)
+	}
+	h.Kit = testkit.New(to.t, testkit.Options{Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
+		heard := c.OnChange
+		c.Node, c.OnChange = name, func(w actors.WorkerInfo) { heard(w); h.Company.Changed(w) }
+	}})
+	if err := h.Open(h.Node, h.paused.Load); err != nil {
+		to.t.Fatal(err)
+	}
+	to.t.Cleanup(h.Company.Close)
+	return h
+}
+
+func (to *town) until(what string, is func() bool) {
+	to.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			to.t.Fatalf("it does not become so that %s", what)
+		}
+	}
+}
+
+// scripted gives a message a task's identifier, and tells every engine how it
+// goes: whichever node plays it.
+func (to *town) scripted(m *actors.Execute, s testkit.Script) *actors.Execute {
+	to.tasks++
+	m.TaskID = fmt.Sprintf("task_%d", to.tasks)
+	for _, h := range to.houses {
+		h.Engine.Script(m.TaskID, s)
+	}
+	return m
+}
+
+// parse makes a task as a client sends it: only such a one crosses nodes.
+func parse(t testing.TB, body string, files ...engine.Upload) *engine.Task {
+	t.Helper()
+	task, err := engine.Parse([]byte(body), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+const plain = `{"actions":[{"wait":1}]}`
+
+// going is a request that was sent.
+type going struct {
+	id    string
+	done  chan struct{}
+	leave context.CancelFunc
+	x     *actors.Executed
+	err   error
+	took  time.Duration
+}
+
+func (to *town) send(h *house, a actors.Account, body string, s testkit.Script) *going {
+	to.t.Helper()
+	return to.sendTask(h, &actors.Execute{Account: a, Task: parse(to.t, body)}, s)
+}
+
+func (to *town) sendTask(h *house, m *actors.Execute, s testkit.Script) *going {
+	m = to.scripted(m, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &going{id: m.TaskID, done: make(chan struct{}), leave: cancel}
+	began := time.Now()
+	go func() {
+		defer close(g.done)
+		defer cancel()
+		g.x, g.err = h.Company.Execute(ctx, m)
+		g.took = time.Since(began)
+	}()
+	return g
+}
+
+func (to *town) answer(g *going) *actors.Executed {
+	to.t.Helper()
+	select {
+	case <-g.done:
+	case <-time.After(20 * time.Second):
+		to.t.Fatalf("%s gets no answer", g.id)
+	}
+	if g.err != nil {
+		to.t.Fatalf("%s: %v", g.id, g.err)
+	}
+	return g.x
+}
+
+// played fails the test unless a task has ended well, and returns its node.
+func (to *town) played(g *going) *house {
+	to.t.Helper()
+	x := to.answer(g)
+	if x.Refusal != nil || x.Outcome.End != engine.EndCompleted {
+		to.t.Fatalf("%s: %+v, refused: %v", g.id, x.Outcome, x.Refusal)
+	}
+	return to.nodeOf(x.WorkerID)
+}
+
+func (to *town) nodeOf(worker string) *house {
+	to.t.Helper()
+	for _, h := range to.houses {
+		for i := range 8 {
+			if actors.WorkerID(h.name, i+1) == worker {
+				return h
+			}
+		}
+	}
+	to.t.Fatalf("no node has the worker %q", worker)
+	return nil
+}
+
+// plays is how often a task was played, on all nodes.
+func (to *town) plays(task string) (n int) {
+	for _, h := range to.houses {
+		for _, p := range h.Engine.Plays() {
+			if p.Task == task {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (h *house) busy(n int) func() bool {
+	return func() bool { return h.Node.Status().Busy == n }
+}
