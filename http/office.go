@@ -108,6 +108,7 @@ func init() {
 	acceptRemote(ResumeWorker{}, "resumeWorker", "Let a drained worker take tasks again")
 	acceptRemote(RemoveWorker{}, "removeWorker", "Remove a worker that was added")
 	acceptRemote(CountService{}, "countService", "Count what the workers do")
+	acceptRemote(ShowCluster{}, "showCluster", "Tell what the node knows of all nodes")
 	acceptRemote(DrainService{}, "drainService", "Let the service take no more tasks")
 	acceptRemote(ResumeService{}, "resumeService", "Let it take tasks again")
 }

@@ -200,6 +200,12 @@ var operations = []operation{
 		answers: []reply{{200, "It would.", "", []any{readiness{}}}, {503, "It would not.", "", []any{readiness{}}}},
 	},
 	{
+		method: "get", path: "/v1/cluster", id: "cluster", tag: "Service",
+		summary: "Tell of the nodes", doc: "Tells what this node knows of all nodes of its cluster, and how old that is in milliseconds. Every node may tell something else.",
+		answers: []reply{{200, "The nodes, by name.", "", []any{Cluster{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
 		method: "get", path: "/v1/capacity", id: "capacity", tag: "Service",
 		summary: "Tell how much more work the service could take",
 		doc: "Counts workers by what they do, and the requests that wait. As text, for load balancers, it needs no token: 200 when a task would find a free worker, else 503. " +

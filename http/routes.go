@@ -33,6 +33,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 		return only("GET", s.known(s.result))
 	case "/v1/capacity":
 		return only("GET", s.capacity)
+	case "/v1/cluster":
+		return only("GET", s.known(s.cluster))
 	case ticketsPath:
 		return only("POST", s.known(s.issueTicket))
 	case "/v1/tasks":
@@ -235,6 +237,9 @@ func (s *Server) failed(ctx *fasthttp.RequestCtx, doing string, err error) *refu
 		return refuse(engine.CodeDraining)
 	}
 	s.cfg.Log.Error().Str("request", requestID(ctx)).Err(err).Msg("failed to " + doing)
+	if errors.Is(err, persistence.ErrNoQuorum) {
+		return refuse(engine.CodeNoQuorum)
+	}
 	return refuse(engine.CodeInternal)
 }
 

@@ -65,6 +65,8 @@ type Config struct {
 	// Origins are those of web pages that may use the service from a browser,
 	// beside its own; nil: none.
 	Origins []string
+	// Cluster tells what this node knows of all; nil: there are no others.
+	Cluster func() Cluster
 	// Notices are sentences for the operator that /readyz says, whether or not
 	// the service is ready. It may be nil.
 	Notices func() []string

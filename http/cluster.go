@@ -1,0 +1,56 @@
+package http
+
+import (
+	"context"
+	"errors"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Cluster is what a node knows of all nodes. It is a hint: how old what is said
+// of a node is stands beside it.
+type Cluster struct {
+	Success  bool          `json:"success"`
+	Node     string        `json:"node"`             // the one that answers
+	Leader   string        `json:"leader,omitempty"` // of what the nodes keep in common; empty: none is known
+	Majority bool          `json:"majority"`         // the node sees enough others to write
+	Nodes    []ClusterNode `json:"nodes"`
+}
+
+// ClusterNode is one node of them.
+type ClusterNode struct {
+	Node     string               `json:"node"`
+	Up       bool                 `json:"up"`
+	Since    string               `json:"since"` // when that was noticed
+	Age      int64                `json:"age"`   // of what follows, in milliseconds
+	Version  string               `json:"version"`
+	Draining bool                 `json:"draining"`
+	Waiting  int                  `json:"waiting"` // requests
+	Workers  map[actors.State]int `json:"workers"` // by state
+}
+
+// cluster tells of the nodes.
+func (s *Server) cluster(ctx *fasthttp.RequestCtx, _ persistence.Account) *refusal {
+	if s.cfg.Cluster == nil {
+		return refuseText(engine.CodeNotFound, "This service is no node of a cluster")
+	}
+	sendJSON(ctx, fasthttp.StatusOK, s.cfg.Cluster())
+	return nil
+}
+
+// ShowCluster tells the operator the same.
+type ShowCluster struct{}
+
+func (ShowCluster) path() string { return "/cluster/show" }
+
+// Do is part of [Order].
+func (ShowCluster) Do(_ context.Context, o *Office) (Cluster, error) {
+	if o.Edge == nil || o.Edge.cfg.Cluster == nil {
+		return Cluster{}, errors.New("the service is no node of a cluster")
+	}
+	return o.Edge.cfg.Cluster(), nil
+}

@@ -1,0 +1,49 @@
+package http_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	nethttp "net/http"
+	"testing"
+
+	"troupe/actors"
+	"troupe/http"
+)
+
+// TestClusterTellsOfTheNodes where there are some, to who has a token.
+func TestClusterTellsOfTheNodes(t *testing.T) {
+	t.Parallel()
+	ask := func(token string, change ...func(*http.Config)) (int, http.Cluster) {
+		t.Helper()
+		e := open(t, &company{}, change...)
+		c := e.dial(t, nil)
+		_, _ = io.WriteString(c, "GET /v1/cluster HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n")
+		r, err := nethttp.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		var got http.Cluster
+		if r.StatusCode == 200 {
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return r.StatusCode, got
+	}
+	if status, _ := ask("good"); status != 404 {
+		t.Errorf("a single node answers %d", status)
+	}
+	nodes := func(c *http.Config) {
+		c.Cluster = func() http.Cluster {
+			return http.Cluster{Success: true, Node: "n1", Nodes: []http.ClusterNode{{Node: "n2", Up: true, Workers: map[actors.State]int{actors.Busy: 3}}}}
+		}
+	}
+	if status, got := ask("good", nodes); status != 200 || len(got.Nodes) != 1 || got.Nodes[0].Workers[actors.Busy] != 3 {
+		t.Errorf("a node answers %d %+v", status, got)
+	}
+	if status, _ := ask("bad", nodes); status != 401 {
+		t.Errorf("without a token it answers %d", status)
+	}
+}
