@@ -1,10 +1,10 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test build lint bench soak chaos generate editor screenshots
+.PHONY: help setup run test build lint bench soak chaos cluster-test generate editor screenshots
 
 DATA ?= data
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install a Chromium if there is none (Debian and Ubuntu), or say what to install
 	@./.ci/setup
@@ -42,6 +42,10 @@ editor: ## Bundle the web page's editor from the packages of http/pages/editor
 
 screenshots: setup ## Let the service take the pictures of docs/images of its own page
 	go test ./cmd/troupe -run '^TestScreenshots$$' -count=1 -v -screenshots
+
+cluster-test: setup ## Three nodes on this machine, frozen, killed and started again; QUICK=1 for once
+	go test ./cmd/troupe -run '^TestThreeNodes$$' -v -count=1 -timeout 1h -rounds $(if $(QUICK),2,10)
+	go test -race ./cluster -count=1
 
 generate: ## Make the generated documents anew
 	go generate ./...

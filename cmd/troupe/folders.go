@@ -60,6 +60,8 @@ func storeIn(data string) string   { return filepath.Join(data, "store") }
 func filesIn(data string) string   { return filepath.Join(data, "files") }
 func uploadsIn(data string) string { return filepath.Join(data, "uploads") }
 func keyIn(data string) string     { return filepath.Join(data, "key") }
+func clusterIn(data string) string { return filepath.Join(data, "cluster") }
+func guestsIn(data string) string  { return filepath.Join(data, "guests") }
 func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
 
 // browserFolder returns where browsers live. As root they run as another user,

@@ -32,6 +32,7 @@ type commands struct {
 	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
 	Secret   secretCommands  `cmd:"" help:"Keep values that tasks put into pages without knowing them."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
+	Cluster  clusterCommands `cmd:"" help:"Look at the nodes of a cluster."`
 	Drain    drainCommand    `cmd:"" help:"Let the running service take no more tasks."`
 	Resume   resumeCommand   `cmd:"" help:"Let it take tasks again."`
 	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`
@@ -147,6 +148,12 @@ func settings(root *kong.Node) error {
 type versionCommand struct{}
 
 func (versionCommand) Run(w *world) error {
+	_, err := fmt.Fprintf(w.stdout, "troupe %s %s %s/%s\n", ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// ownVersion is the program's own, with the commit where the version does not tell.
+func ownVersion() string {
 	version, revision := "devel", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; v != "" && v != "(devel)" {
@@ -158,6 +165,5 @@ func (versionCommand) Run(w *world) error {
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w.stdout, "troupe %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+	return version + revision
 }

@@ -35,6 +35,9 @@ func carryOut[R any](w *world, c operator, makes bool, o http.Order[R]) (result 
 	if !errors.Is(err, http.ErrNoService) {
 		return result, true, err
 	}
+	if _, err := os.Stat(clusterIn(dir)); err == nil {
+		return result, false, usage("the data folder %s is that of a node of a cluster, and no service runs with it: start it, or ask another node", dir)
+	}
 	if _, missing := os.Stat(storeIn(dir)); missing != nil && !makes {
 		return result, false, usage("there is nothing in the data folder %s: name the service's with --data", dir)
 	}

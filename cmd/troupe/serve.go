@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/cluster"
 	"troupe/engine"
 	"troupe/engine/browser"
 	"troupe/engine/egress"
@@ -29,7 +30,7 @@ type serveCommand struct {
 	Listening listening     `embed:""`
 	Data      string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
 	Config    string        `help:"Configuration file (JSON), which changes plans." placeholder:"FILE"`
-	Workers   int           `help:"Number of browsers. Default: one for each processor, at least 2."`
+	Number    *int          `name:"workers" help:"Number of browsers; 0 for a node of a cluster that has none. Default: one for each processor, at least 2." placeholder:"N"`
 	FilesURL  string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
 	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
 	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
@@ -38,14 +39,20 @@ type serveCommand struct {
 	Chromium  chromium      `embed:""`
 	Sharing   sharing       `embed:""`
 	Watching  watching      `embed:""`
+	Cluster   clustering    `embed:""`
 
-	limits map[engine.Plan]engine.Limits
+	Workers int `kong:"-"` // what Number says, or its default
+	limits  map[engine.Plan]engine.Limits
 }
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check(), c.Chromium.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check(), c.Cluster.check(), c.Chromium.check()); err != nil {
 		return err
+	}
+	c.Workers = max(2, runtime.NumCPU())
+	if c.Number != nil && (*c.Number != 0 || c.Cluster.on()) {
+		c.Workers = *c.Number
 	}
 	switch {
 	case c.Workers < 0 || c.Workers > 512:
@@ -65,9 +72,6 @@ func (c *serveCommand) check() error {
 		return usage("read --config %s: %w", c.Config, err)
 	}
 	c.limits = limits
-	if c.Workers == 0 {
-		c.Workers = max(2, runtime.NumCPU())
-	}
 	return nil
 }
 
@@ -79,11 +83,15 @@ type service struct {
 	tls  *tls.Config
 	ends []func() error // in the order of their starts
 
-	store    *persistence.Badger
+	disk     *persistence.Badger // of this node alone; nil in a cluster
+	store    persistence.Store
 	accounts *persistence.Accounts
+	door     *persistence.Accounts // for the tokens of requests
 	secrets  *persistence.Secrets
-	files    *persistence.Folder
+	files    persistence.Files
 	proxy    *egress.Proxy
+	member   *cluster.Member  // nil: there are no other nodes
+	team     *cluster.Company // nil as well then
 	node     *actors.Node
 	edge     *http.Server
 	metrics  *telemetry.Metrics
@@ -120,7 +128,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, func() error { _ = ln.Close(); return nil }) // closed by the edge, if it got to serve
-	if err := s.start(ln.Addr()); err != nil {
+	if err := s.start(stop, ln.Addr()); err != nil {
 		return err
 	}
 	failed := make(chan error, 1)
@@ -144,20 +152,15 @@ func (c *serveCommand) Run(w *world) (err error) {
 
 // office is what the operator's orders are carried out on.
 func (s *service) office() *http.Office {
-	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.node, Edge: s.edge}
+	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge}
 }
 
 // start opens the store and starts browsers, actors and edge.
-func (s *service) start(addr net.Addr) (err error) {
-	if s.store, err = persistence.OpenBadger(storeIn(s.data), persistence.Options{Log: s.log}); err != nil {
+func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
+	if err := s.openStore(ctx); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.store.Close)
-	s.accounts = persistence.NewAccounts(s.store)
-	if s.files, err = persistence.OpenFolder(filesIn(s.data)); err != nil {
-		return err
-	}
-	s.ends = append(s.ends, s.files.Close, s.sweep())
+	s.ends = append(s.ends, s.sweep())
 	rest, err := dormant(s.accounts, s.store, s.files, s.log)
 	if err != nil {
 		return err
@@ -175,7 +178,7 @@ func (s *service) start(addr net.Addr) (err error) {
 	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
 		s.log.Warn().Err(err).Int("ended", n).Msg("browsers of a killed service were left")
 	}
-	workers, shares := s.Sharing.workers(s.Workers)
+	workers, shares := s.Sharing.workers(s.Cluster.Node, s.Workers)
 	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), shares, s.log)
 	if err != nil {
 		return err
@@ -190,13 +193,14 @@ func (s *service) start(addr net.Addr) (err error) {
 	if base == "" {
 		base = s.base(addr) + "/files"
 	}
-	seal, err := persistence.OpenSeal(keyIn(s.data))
+	seal, err := s.seal()
 	if err != nil {
 		return err
 	}
 	s.secrets = persistence.NewSecrets(s.store, seal)
 	s.node, err = actors.Start(actors.Config{
 		Engine: eng, Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Node: s.Cluster.Node, CountWithin: s.Cluster.countWithin(), OnChange: s.changes(),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
@@ -206,12 +210,15 @@ func (s *service) start(addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.node, Live: s.node, Door: s.accounts, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+		Company: s.company(), Live: s.node, Door: s.door, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
-		Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
+		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
 		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(),
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.meet(); err != nil {
 		return err
 	}
 	return s.showMetrics()
@@ -220,10 +227,13 @@ func (s *service) start(addr net.Addr) (err error) {
 // notices are what the operator has to know although the service runs. Whoever
 // may ask for them sees no more of the disk than the name of one folder.
 func (s *service) notices() (all []string) {
-	if moved := s.store.Quarantined(); moved != "" {
+	if s.disk == nil {
+		return s.clusterNotices()
+	}
+	if moved := s.disk.Quarantined(); moved != "" {
 		all = append(all, "the store was damaged and was moved aside to "+filepath.Base(moved)+" in the data folder; this service started with an empty one")
 	}
-	switch err := s.store.Blocked(); {
+	switch err := s.disk.Blocked(); {
 	case errors.Is(err, persistence.ErrFull):
 		all = append(all, "the disk of the data folder is nearly full: what has to be written down is refused until there is space")
 	case err != nil:
@@ -275,10 +285,12 @@ func (s *service) sweep() func() error {
 // stop ends the service: first nothing new, then what runs, then the rest.
 func (s *service) stop(hurry context.Context) error {
 	s.log.Info().Dur("grace", s.Grace).Msg("stopping; a second signal stops at once")
+	began := time.Now()
 	s.edge.Drain()
 	if d, err := s.node.Drain(hurry, s.Grace); err == nil && d.Interrupted > 0 {
 		s.log.Warn().Int("tasks", d.Interrupted).Msg("tasks were interrupted")
 	}
+	s.leave(hurry, began)
 	s.node.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

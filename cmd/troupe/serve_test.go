@@ -83,11 +83,17 @@ var address = regexp.MustCompile(`answers on (https?://\S+)`)
 func serve(t *testing.T, data string, args ...string) (c *child, base string) {
 	t.Helper()
 	c = spawn(t, append([]string{"serve", "--listen=127.0.0.1:0", "--data=" + data}, args...)...)
+	return c, c.greeting(t)
+}
+
+// greeting waits until the service says where it answers.
+func (c *child) greeting(t *testing.T) (base string) {
+	t.Helper()
 	deadline := time.Now().Add(40 * time.Second)
 	for {
 		said := c.out.String()
 		if m := address.FindStringSubmatch(said); m != nil && strings.HasSuffix(said, "\n") {
-			return c, m[1]
+			return m[1]
 		}
 		select {
 		case err := <-c.done:

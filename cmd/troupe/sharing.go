@@ -22,10 +22,10 @@ func (s *sharing) check() error {
 	return nil
 }
 
-// workers are n shared workers, and which browser each of them is in. Workers
+// workers are n shared workers of a node, and which browser each of them is in. Workers
 // that are not among them have a browser of their own.
-func (s *sharing) workers(n int) ([]actors.WorkerSpec, func(worker string) string) {
-	specs := actors.SharedWorkers("", n)
+func (s *sharing) workers(node string, n int) ([]actors.WorkerSpec, func(worker string) string) {
+	specs := actors.SharedWorkers(node, n)
 	if s.WorkersPerBrowser == 1 {
 		return specs, nil
 	}

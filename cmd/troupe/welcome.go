@@ -35,7 +35,7 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Troupe answers on %s with %d workers.\n", base, s.node.Status().Workers)
-	if len(known) > 0 {
+	if len(known) > 0 || s.member != nil { // of several nodes each would make one
 		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
 	} else {
 		made, err := http.CreateToken{Account: firstAccount, Plan: string(engine.Pro)}.Do(settled, s.office())
@@ -55,7 +55,7 @@ func (s *service) waitReady(ctx context.Context) bool {
 	defer end.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !s.node.Ready() {
+	for !s.edge.Status().Ready() {
 		select {
 		case <-ctx.Done():
 			return false

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+
+	"troupe/actors"
+	"troupe/cluster"
+	"troupe/http"
+	"troupe/persistence"
+)
+
+// clustering is how the service is one with others, as flags.
+type clustering struct {
+	ClusterListen     string   `help:"Address on which the other nodes of a cluster reach this one. Default: there are none." placeholder:"HOST:PORT"`
+	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, this one too: three or more." placeholder:"HOST:PORT"`
+	ClusterSecretFile string   `help:"File with the secret that all nodes share." placeholder:"FILE"`
+	Node              string   `help:"Name of this node in the cluster. It keeps it for ever." placeholder:"NAME"`
+}
+
+// on reports whether there are other nodes.
+func (c *clustering) on() bool {
+	return c.ClusterListen != "" || len(c.ClusterPeers) > 0 || c.ClusterSecretFile != "" || c.Node != ""
+}
+
+// countWithin is how long an answer waits for a count that decides nothing.
+func (c *clustering) countWithin() time.Duration {
+	if c.on() {
+		return 500 * time.Millisecond
+	}
+	return 0
+}
+
+var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+func (c *clustering) check() error {
+	if !c.on() {
+		return nil
+	}
+	for flag, missing := range map[string]bool{
+		"--cluster-listen": c.ClusterListen == "", "--cluster-peers": len(c.ClusterPeers) == 0,
+		"--cluster-secret-file": c.ClusterSecretFile == "", "--node": c.Node == "",
+	} {
+		if missing {
+			return usage("a node of a cluster needs %s, too: there are --cluster-listen, --cluster-peers, --cluster-secret-file and --node", flag)
+		}
+	}
+	if !nodeName.MatchString(c.Node) {
+		return usage("--node is %q: want 1 to 63 small letters, digits and hyphens, such as node-1", c.Node)
+	}
+	if _, err := os.Stat(c.ClusterSecretFile); err != nil {
+		return usage("read --cluster-secret-file: %w", err)
+	}
+	return nil
+}
+
+// How long a start may take: of what is between the nodes, and until a majority
+// of them is there. Nodes are started one after another, by people too.
+const (
+	joinTimeout     = 30 * time.Second
+	majorityTimeout = 10 * time.Minute
+)
+
+// openStore opens what outlives the process: on this machine, or on all nodes of
+// the cluster.
+func (s *service) openStore(ctx context.Context) (err error) {
+	if s.Cluster.on() {
+		return s.join(ctx)
+	}
+	if s.disk, err = persistence.OpenBadger(storeIn(s.data), persistence.Options{Log: s.log}); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.disk.Close)
+	s.store = s.disk
+	s.accounts = persistence.NewAccounts(s.store)
+	s.door = s.accounts
+	folder, err := persistence.OpenFolder(filesIn(s.data))
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, folder.Close)
+	s.files = folder
+	return nil
+}
+
+// join makes the service a node of its cluster.
+func (s *service) join(ctx context.Context) (err error) {
+	soon, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	s.member, err = cluster.Join(soon, cluster.Config{
+		Name: s.Cluster.Node, Listen: s.Cluster.ClusterListen, Peers: s.Cluster.ClusterPeers,
+		SecretFile: s.Cluster.ClusterSecretFile, Dir: clusterIn(s.data), Log: s.log,
+	})
+	if err != nil {
+		return usage("join the cluster: %w", err)
+	}
+	s.ends = append(s.ends, s.member.Close)
+	s.log.Info().Str("node", s.Cluster.Node).Msg("waiting for a majority of the nodes")
+	wait, enough := context.WithTimeout(ctx, majorityTimeout)
+	defer enough()
+	shared, err := cluster.OpenStore(wait, s.member, hot...)
+	if err != nil {
+		return fmt.Errorf("join the cluster: %w", err)
+	}
+	s.ends = append(s.ends, shared.Close)
+	s.store = shared
+	s.accounts = persistence.NewAccounts(shared)
+	s.door = persistence.NewAccounts(shared.Near())
+	if s.files, err = cluster.OpenFiles(wait, shared); err != nil {
+		return fmt.Errorf("join the cluster: %w", err)
+	}
+	s.team, err = cluster.NewCompany(cluster.CompanyConfig{
+		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: guestsIn(s.data), Log: s.log,
+	})
+	return err
+}
+
+// hot are the records that every request needs: each node has them in memory.
+var hot = []string{"account/", "token/"}
+
+// seal closes what is secret in the store: with a key of this machine, or with
+// one that all nodes have.
+func (s *service) seal() (*persistence.Seal, error) {
+	if s.member == nil {
+		return persistence.OpenSeal(keyIn(s.data))
+	}
+	key, err := s.member.Key("seal")
+	if err != nil {
+		return nil, fmt.Errorf("make the key for secrets: %w", err)
+	}
+	return persistence.NewSeal(key)
+}
+
+// clusterStatus tells of the nodes; nil: there are no others.
+func (s *service) clusterStatus() func() http.Cluster {
+	if s.team == nil {
+		return nil
+	}
+	return func() http.Cluster {
+		c := http.Cluster{Success: true, Node: s.Cluster.Node, Leader: s.member.Leader(), Majority: s.member.Majority()}
+		for _, n := range s.team.Nodes() {
+			one := http.ClusterNode{
+				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
+				Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[actors.State]int{},
+			}
+			for _, w := range n.Workers {
+				one.Workers[w.State]++
+			}
+			c.Nodes = append(c.Nodes, one)
+		}
+		return c
+	}
+}
+
+// clusterNotices are what the operator of a node has to know although it runs.
+func (s *service) clusterNotices() (all []string) {
+	if !s.member.Majority() {
+		all = append(all, "this node sees no majority of the cluster: what has to be written down is refused until it does")
+	}
+	return all
+}
+
+// changes is who hears of each change of a worker; nil: nobody.
+func (s *service) changes() func(actors.WorkerInfo) {
+	if s.team == nil {
+		return nil
+	}
+	return s.team.Changed
+}
+
+// company is whom the edge asks: the actors here, or those of all nodes.
+func (s *service) company() http.Company {
+	if s.team == nil {
+		return s.node
+	}
+	return s.team
+}
+
+// staff is whom the operator's orders are for: workers are of this node, and
+// accounts of all.
+func (s *service) staff() http.Staff {
+	if s.team == nil {
+		return s.node
+	}
+	return clusterStaff{s.node, s.team}
+}
+
+type clusterStaff struct {
+	*actors.Node
+	team *cluster.Company
+}
+
+func (c clusterStaff) RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error) {
+	return c.team.RemoveAccount(ctx, m)
+}
+
+// meet lets the other nodes know of this one, once it can answer them.
+func (s *service) meet() error {
+	if s.team == nil {
+		return nil
+	}
+	if err := s.team.Open(s.node, s.edge.Drains); err != nil {
+		return fmt.Errorf("meet the other nodes: %w", err)
+	}
+	s.ends = append(s.ends, func() error { s.team.Close(); return nil })
+	return nil
+}
+
+// leave lets this node's clients have their answers from others, for what is left
+// of the grace, and tells those that it goes.
+func (s *service) leave(hurry context.Context, began time.Time) {
+	if s.team != nil {
+		s.team.Finish(hurry, s.Grace-time.Since(began))
+		s.team.Close()
+	}
+}

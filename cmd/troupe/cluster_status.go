@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"troupe/actors"
+	"troupe/http"
+)
+
+type clusterCommands struct {
+	Status clusterStatus `cmd:"" help:"Tell what the node of a data folder knows of all nodes."`
+}
+
+type clusterStatus struct{ operator }
+
+func (c *clusterStatus) Run(w *world) error {
+	now, err := order(c.operator, http.ShowCluster{})
+	if err != nil {
+		return fmt.Errorf("look at the cluster: %w", err)
+	}
+	return c.print(w, now, func(out io.Writer) {
+		rows := [][]string{{"NODE", "STATE", "SINCE", "HEARD", "ONLINE", "RESERVED", "BUSY", "OFFLINE", "WAITING", "VERSION"}}
+		for _, n := range now.Nodes {
+			state, since := "down", n.Since
+			switch {
+			case n.Up && n.Draining:
+				state = "draining"
+			case n.Up:
+				state = "up"
+			}
+			if n.Node == now.Leader {
+				state += ", leads"
+			}
+			if at, err := time.Parse(time.RFC3339Nano, n.Since); err == nil {
+				since = minute(at)
+			}
+			heard := (time.Duration(n.Age) * time.Millisecond).String() + " ago"
+			if n.Node == now.Node {
+				heard = "here"
+			}
+			row := []string{n.Node, state, since, heard}
+			for _, s := range []actors.State{actors.Online, actors.Reserved, actors.Busy, actors.Offline} {
+				row = append(row, strconv.Itoa(n.Workers[s]))
+			}
+			rows = append(rows, append(row, strconv.Itoa(n.Waiting), n.Version))
+		}
+		table(out, rows)
+		if !now.Majority {
+			fmt.Fprintf(out, "\n%s sees no majority of the nodes: nothing can be written down.\n", now.Node)
+		}
+	})
+}
