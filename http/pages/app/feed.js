@@ -3,6 +3,7 @@
 // for again and again, and tasks are only those that this page has started.
 
 import { Refused, events, get } from "./api.js";
+import { picturesIn } from "./steps.js";
 
 export const workers = new Map(); // by workerId
 export const tasks = new Map(); // by taskId
@@ -57,7 +58,11 @@ function take(name, data) {
       break;
     case "step": {
       const t = tasks.get(data.taskId);
-      if (t) tasks.set(t.taskId, { ...t, steps: [...t.steps, data.step].slice(-200), stepsEnded: (t.stepsEnded ?? 0) + 1, failed: (t.failed ?? 0) + (data.step.success ? 0 : 1) });
+      if (!t) break;
+      tasks.set(t.taskId, {
+        ...t, steps: [...t.steps, data.step].slice(-200), stepsEnded: (t.stepsEnded ?? 0) + 1, failed: (t.failed ?? 0) + (data.step.success ? 0 : 1),
+        pictures: data.step.action === "screenshot" ? [...(t.pictures ?? []), ...picturesIn(data.step.result)] : t.pictures,
+      });
       break;
     }
     case "task":
@@ -99,9 +104,9 @@ const pause = (ms, signal) =>
     signal.addEventListener("abort", () => (clearTimeout(t), done()), { once: true });
   });
 
-// start follows the feed until leave.
+// start follows the feed until rest or leave.
 export async function start() {
-  leave();
+  rest();
   const ended = new AbortController();
   stop = () => ended.abort();
   for (let wait = 500; !ended.signal.aborted; wait = Math.min(wait * 2, 10_000)) {
@@ -128,10 +133,16 @@ export async function start() {
   }
 }
 
-// leave forgets everything: another account may sign in next.
-export function leave() {
+// rest stops following, and keeps what is known.
+export function rest() {
   stop?.();
   stop = undefined;
+  link.up = false;
+}
+
+// leave forgets everything: another account may sign in next.
+export function leave() {
+  rest();
   workers.clear();
   tasks.clear();
   Object.assign(link, { up: false, live: true, told: false });

@@ -120,6 +120,14 @@ window.addEventListener("unauthorized", () => {
   if (who) signOut(new Error("The token is not valid any more: sign in with another one."));
 });
 
+// Browsers open few connections to one place, for all tabs together: a tab that
+// nobody sees needs none. What it has missed comes first when it is seen again.
+document.addEventListener("visibilitychange", () => {
+  if (!who) return;
+  if (document.hidden) feed.rest();
+  else void feed.start();
+});
+
 let wasUp = true;
 feed.onChange(() => {
   if (!who || feed.link.up === wasUp) return;
