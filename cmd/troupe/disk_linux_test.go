@@ -80,17 +80,6 @@ func immutable(dir string, on bool) error {
 	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags)
 }
 
-// shortFolder is a folder whose name leaves room for that of a socket.
-func shortFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "tr")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // troubled lets something happen to the disk under a service that runs, and end
 // again: each request has a definite answer, and afterwards all is well.
 func troubled(t *testing.T, data, notice, code, command string, begin, end func() error) {

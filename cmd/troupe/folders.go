@@ -32,6 +32,7 @@ func dataFolder(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	private() // libraries and browsers make files there, too
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the data folder: %w", err)
 	}
