@@ -66,6 +66,7 @@ var house = []floor{
 var drivers = map[string]string{
 	"github.com/chromedp/": "engine/browser",
 	"github.com/nats-io/":  "cluster",
+	"github.com/minio/":    "persistence",
 	"github.com/valyala/":  "http",
 }
 
