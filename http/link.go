@@ -1,12 +1,9 @@
 package http
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
@@ -63,57 +60,12 @@ func linkOf(t *ticket) link {
 
 // issueLink answers with a link to one task, session or worker.
 func (s *Server) issueLink(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
-	b, no := s.readBody(ctx, "")
-	defer b.remove()
-	if no != nil {
-		return no
+	plain, n, no := s.ticketFor(ctx, account, asLink)
+	if no == nil {
+		l := linkOf(&n)
+		sendJSON(ctx, fasthttp.StatusOK, linkMade{true, n.id, plain, "/live#" + n.object + "/" + plain, n.object, n.label, l.Created, l.Expires})
 	}
-	var order map[string]json.RawMessage
-	if err := json.Unmarshal(b.payload, &order); err != nil || order == nil {
-		return refuseInvalid(engine.Fault{Message: `The body is not an object in JSON: want {"object":"sess_...","ttl":3600000,"label":"for the review"}`})
-	}
-	n, ttl := ticket{account: account, link: true}, engine.Millis(defaultLink)
-	var faults []engine.Fault
-	for name, v := range order {
-		switch name {
-		case "object":
-			if json.Unmarshal(v, &n.object) != nil || !saneID([]byte(n.object)) || n.object == accountObject {
-				faults = append(faults, engine.Fault{Path: "/object", Message: "object wants the id of a task, a session or a worker"})
-			}
-		case "ttl":
-			if json.Unmarshal(v, &ttl) != nil || ttl < engine.Millis(minLink) || ttl > engine.Millis(maxLink) {
-				faults = append(faults, engine.Fault{Path: "/ttl", Message: fmt.Sprintf("ttl wants milliseconds from %d to %d", engine.Millis(minLink), engine.Millis(maxLink))})
-			}
-		case "label":
-			if json.Unmarshal(v, &n.label) != nil || utf8.RuneCountInString(n.label) > maxLabel {
-				faults = append(faults, engine.Fault{Path: "/label", Message: fmt.Sprintf("label wants a text of at most %d characters", maxLabel)})
-			}
-		default:
-			faults = append(faults, engine.Fault{Path: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), Message: fmt.Sprintf("a link has no field %q: want object, ttl and label", name)})
-		}
-	}
-	if _, there := order["object"]; !there {
-		faults = append(faults, engine.Fault{Path: "/object", Message: "object is missing: it names a task, a session or a worker"})
-	}
-	if len(faults) > 0 {
-		return refuseInvalid(faults...)
-	}
-	switch own, err := s.owns(account, n.object); {
-	case err != nil:
-		return s.failed(ctx, "look for a link's object", err)
-	case !own:
-		return refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
-	}
-	n.made = time.Now()
-	n.expires = n.made.Add(time.Duration(ttl) * time.Millisecond)
-	plain, id, ok := s.tickets.issue(asLink, n)
-	if !ok {
-		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d links: revoke some, or wait until they have ended", maxLinks))
-	}
-	n.id = id
-	l := linkOf(&n)
-	sendJSON(ctx, fasthttp.StatusOK, linkMade{true, id, plain, "/live#" + n.object + "/" + plain, n.object, n.label, l.Created, l.Expires})
-	return nil
+	return no
 }
 
 // listLinks lists the account's links that are alive, the newest first. Their

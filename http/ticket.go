@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
@@ -49,14 +50,91 @@ type ticket struct {
 
 // kind is what a ticket is issued as.
 type kind struct {
-	sign, id string // what the secret and the identifier begin with
-	most     int    // alive at once, of one account
+	name             string
+	sign, id         string        // what the secret and the identifier begin with
+	most             int           // alive at once, of one account
+	least, max, free time.Duration // how long one may live, and does if nobody says
+	link             bool
+	example          string
 }
 
 var (
-	asTicket = kind{"ticket_", "tkt_", maxTickets}
-	asLink   = kind{"link_", "lnk_", maxLinks}
+	asTicket = &kind{"ticket", "ticket_", "tkt_", maxTickets, minTicket, maxTicket, defaultTicket, false, `{"object":"task_...","ttl":60000}`}
+	asLink   = &kind{"link", "link_", "lnk_", maxLinks, minLink, maxLink, defaultLink, true, `{"object":"sess_...","ttl":3600000,"label":"for the review"}`}
 )
+
+// objects says what can be named.
+func (k *kind) objects() string {
+	if k.link {
+		return "the id of a task, a session or a worker"
+	}
+	return "the id of a task, a session or a worker, or account"
+}
+
+// read makes a ticket of an order, or says what is wrong with that.
+func (k *kind) read(payload []byte) (n ticket, faults []engine.Fault) {
+	fault := func(path, text string, a ...any) {
+		faults = append(faults, engine.Fault{Path: path, Message: fmt.Sprintf(text, a...)})
+	}
+	var order map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &order); err != nil || order == nil {
+		fault("", "The body is not an object in JSON: want %s", k.example)
+		return n, faults
+	}
+	fields, ttl := "object and ttl", engine.Millis(k.free)
+	if k.link {
+		fields = "object, ttl and label"
+	}
+	for name, v := range order {
+		switch {
+		case name == "object":
+			if json.Unmarshal(v, &n.object) != nil || !saneID([]byte(n.object)) || k.link && n.object == accountObject {
+				fault("/object", "object wants %s", k.objects())
+			}
+		case name == "ttl":
+			if json.Unmarshal(v, &ttl) != nil || ttl < engine.Millis(k.least) || ttl > engine.Millis(k.max) {
+				fault("/ttl", "ttl wants milliseconds from %d to %d", engine.Millis(k.least), engine.Millis(k.max))
+			}
+		case name == "label" && k.link:
+			if json.Unmarshal(v, &n.label) != nil || utf8.RuneCountInString(n.label) > maxLabel {
+				fault("/label", "label wants a text of at most %d characters", maxLabel)
+			}
+		default:
+			fault("/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), "a %s has no field %q: want %s", k.name, name, fields)
+		}
+	}
+	if _, there := order["object"]; !there {
+		fault("/object", "object is missing: it names a task, a session or a worker")
+	}
+	n.link, n.made = k.link, time.Now()
+	n.expires = n.made.Add(time.Duration(ttl) * time.Millisecond)
+	return n, faults
+}
+
+// ticketFor issues what a request asks for.
+func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, k *kind) (plain string, n ticket, no *refusal) {
+	b, no := s.readBody(ctx, "")
+	defer b.remove()
+	if no != nil {
+		return "", n, no
+	}
+	n, faults := k.read(b.payload)
+	if len(faults) > 0 {
+		return "", n, refuseInvalid(faults...)
+	}
+	switch own, err := s.owns(account, n.object); {
+	case err != nil:
+		return "", n, s.failed(ctx, "look for a "+k.name+"'s object", err)
+	case !own:
+		return "", n, refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
+	}
+	n.account = account
+	var ok bool
+	if plain, n.id, ok = s.tickets.issue(k, n); !ok {
+		return "", n, refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss: revoke some, or wait until they have ended", k.most, k.name))
+	}
+	return plain, n, nil
+}
 
 // tickets are those that are alive. They are short-lived, so they end with the
 // process.
@@ -68,7 +146,7 @@ type tickets struct {
 func newTickets() *tickets { return &tickets{alive: map[[sha256.Size]byte]*ticket{}} }
 
 // issue makes a ticket, unless the account has too many.
-func (t *tickets) issue(as kind, n ticket) (plain, id string, ok bool) {
+func (t *tickets) issue(as *kind, n ticket) (plain, id string, ok bool) {
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	plain = as.sign + base64.RawURLEncoding.EncodeToString(secret)
@@ -139,52 +217,11 @@ type (
 
 // issueTicket answers with a ticket for one task, session or worker.
 func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
-	b, no := s.readBody(ctx, "")
-	defer b.remove()
-	if no != nil {
-		return no
+	plain, n, no := s.ticketFor(ctx, account, asTicket)
+	if no == nil {
+		sendJSON(ctx, fasthttp.StatusOK, ticketMade{true, n.id, plain, n.object, n.expires.UTC().Format(time.RFC3339Nano)})
 	}
-	var order map[string]json.RawMessage
-	if err := json.Unmarshal(b.payload, &order); err != nil || order == nil {
-		return refuseInvalid(engine.Fault{Message: `The body is not an object in JSON: want {"object":"task_...","ttl":60000}`})
-	}
-	var object string
-	ttl := engine.Millis(defaultTicket)
-	var faults []engine.Fault
-	for name, v := range order {
-		switch name {
-		case "object":
-			if json.Unmarshal(v, &object) != nil || !saneID([]byte(object)) {
-				faults = append(faults, engine.Fault{Path: "/object", Message: "object wants the id of a task, a session or a worker, or account"})
-			}
-		case "ttl":
-			if json.Unmarshal(v, &ttl) != nil || ttl < engine.Millis(minTicket) || ttl > engine.Millis(maxTicket) {
-				faults = append(faults, engine.Fault{Path: "/ttl", Message: fmt.Sprintf("ttl wants milliseconds from %d to %d", engine.Millis(minTicket), engine.Millis(maxTicket))})
-			}
-		default:
-			faults = append(faults, engine.Fault{Path: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), Message: fmt.Sprintf("a ticket has no field %q: want object and ttl", name)})
-		}
-	}
-	if _, there := order["object"]; !there {
-		faults = append(faults, engine.Fault{Path: "/object", Message: "object is missing: it names a task, a session or a worker"})
-	}
-	if len(faults) > 0 {
-		return refuseInvalid(faults...)
-	}
-	switch own, err := s.owns(account, object); {
-	case err != nil:
-		return s.failed(ctx, "look for a ticket's object", err)
-	case !own:
-		return refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
-	}
-	now := time.Now()
-	expires := now.Add(time.Duration(ttl) * time.Millisecond)
-	plain, id, ok := s.tickets.issue(asTicket, ticket{account: account, object: object, made: now, expires: expires})
-	if !ok {
-		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d tickets: revoke some, or wait until they have ended", maxTickets))
-	}
-	sendJSON(ctx, fasthttp.StatusOK, ticketMade{true, id, plain, object, expires.UTC().Format(time.RFC3339Nano)})
-	return nil
+	return no
 }
 
 // accountObject is the object of a ticket for all that happens in the account.
