@@ -29,7 +29,7 @@ func axe(t *testing.T, w *web) {
 		t.Fatal(err)
 	}
 	const look = `const {violations, passes} = await axe.run(document, {resultTypes: ['violations']});
-		return {passes: passes.length, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+		return {passes: passes.length, over: document.documentElement.scrollWidth - innerWidth, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
 			.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120) + ' ' + n.failureSummary).join(' | '))}`
 	// Something runs, something was shared, something has failed.
 	status, got, err := post(w.base, w.ops, `{"async":true,"timeout":120000,"actions":[{"open":"http://demo.troupe.test/"},{"click":"#nope","options":{"timeout":50}},{"screenshot":"viewport"},{"wait":100000}]}`)
@@ -61,6 +61,7 @@ func axe(t *testing.T, w *web) {
 	list += `,{"press":[null,"Escape"]},{"evaluate":"await fetch('/v1/tasks/` + task.TaskID + `', {method: 'DELETE', headers: {Authorization: 'Bearer ' + sessionStorage.getItem('troupe.token')}})"},{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}},{"evaluate":"return saved.found"}`
 	var all []struct {
 		Passes int
+		Over   int // how far the page is wider than what can be seen
 		Found  []string
 	}
 	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+3 {
@@ -69,6 +70,9 @@ func axe(t *testing.T, w *web) {
 	for i, one := range all {
 		if one.Passes < 10 {
 			t.Errorf("look %d found only %d rules that hold: was there anything to look at?", i, one.Passes)
+		}
+		if one.Over > 0 {
+			t.Errorf("look %d: the page is %d pixels too wide", i, one.Over)
 		}
 		for _, f := range one.Found {
 			t.Errorf("look %d: %s", i, f)

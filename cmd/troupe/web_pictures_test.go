@@ -19,7 +19,7 @@ func TestScreenshots(t *testing.T) {
 	if !*screenshots {
 		t.Skip("make screenshots takes them")
 	}
-	w := openWeb(t, "--workers=4")
+	w := openWeb(t, 4)
 	start := func(task string) {
 		t.Helper()
 		if status, got, err := post(w.base, w.ada, task); err != nil || status != 200 {

@@ -43,7 +43,9 @@ window.paste = async (text) => {
 	editor.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true}));
 };`
 
-func openWeb(t *testing.T, args ...string) *web {
+// openWeb starts a service and waits until all of its workers are up: what a page
+// runs does not wait for one.
+func openWeb(t *testing.T, workers int) *web {
 	t.Helper()
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
@@ -57,7 +59,10 @@ func openWeb(t *testing.T, args ...string) *web {
 	w.ada = w.desk.says("token", "create", "--account=ada", "--plan=pro")
 	eve := w.desk.says("token", "create", "--account=eve", "--plan=free")
 	// What runs to be looked at need not end.
-	_, w.base = serve(t, w.desk.data, append([]string{"--allow-cidr=127.0.0.1/32", "--grace=0s"}, args...)...)
+	_, w.base = serve(t, w.desk.data, "--allow-cidr=127.0.0.1/32", "--grace=0s", fmt.Sprintf("--workers=%d", workers))
+	for i := range workers {
+		w.desk.until(fmt.Sprintf("worker-%d", i+1), "online")
+	}
 
 	signIn := func(token string) string {
 		return fmt.Sprintf(`{"open":"%s/"},{"evaluate":%s},{"fill":["#token","%s"]},{"click":"#sign-in"},{"waitForElement":"nav a[aria-current]"}`, w.base, asJSON(watched), token)
@@ -108,7 +113,7 @@ func (w *web) plays(t *testing.T, actions string) json.RawMessage {
 // a list and what the last action of it gives.
 func TestWebPage(t *testing.T) {
 	t.Parallel()
-	w := openWeb(t, "--workers=5")
+	w := openWeb(t, 5)
 	files, err := filepath.Glob("testdata/web/*.txtar")
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d lists: %v", len(files), err)
