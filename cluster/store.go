@@ -52,7 +52,10 @@ type Store struct {
 
 	mu       sync.Mutex
 	counters map[string]*counter
+	source   source
+	shunned  string // node that changes are not taken from
 	roused   chan struct{}
+	heardOf  atomic.Int64 // messages that came by
 	current  atomic.Int64 // when the index was last known to miss nothing
 
 	opened  time.Time

@@ -48,28 +48,36 @@ func (c Copy) Age() time.Duration {
 
 const (
 	lookEvery = 500 * time.Millisecond
-	// stuckFor is how many looks in a row may find changes that do not come by
-	// before a beat is sent after them, which shows that they are gone.
-	stuckFor = 4
+	// stuckAfter is how long changes that are known to be there may not come by,
+	// with nothing else coming either, before they are asked for elsewhere.
+	stuckAfter = time.Second
 )
 
 // look asks again and again whether the index misses anything.
 func (s *Store) look(ctx context.Context) {
 	stuck := 0
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
-		start := time.Now()
+		start, heard := time.Now(), s.heardOf.Load()
 		try, cancel := context.WithTimeout(ctx, tryTimeout)
 		info, err := s.stream.Info(try)
+		cancel()
 		if err != nil {
-			cancel()
 			continue
 		}
-		if err := s.caughtUp(try, info.State.LastSeq); err == nil {
+		try, cancel = context.WithTimeout(ctx, stuckAfter)
+		err = s.caughtUp(try, info.State.LastSeq)
+		cancel()
+		switch {
+		case err == nil:
 			s.current.Store(start.UnixNano())
 			stuck = 0
-		} else if stuck++; stuck%stuckFor == 0 {
-			s.beat(try)
+		case s.heardOf.Load() == heard:
+			s.shun()
+			if stuck++; stuck%3 == 0 { // they may be gone: what comes after them shows it
+				try, cancel = context.WithTimeout(ctx, tryTimeout)
+				s.beat(try)
+				cancel()
+			}
 		}
-		cancel()
 	}
 }

@@ -16,7 +16,39 @@ import (
 var (
 	errGap         = errors.New("changes are missing")
 	errInterrupted = errors.New("interrupted while reading what is stored")
+	errShunned     = errors.New("the changes would come from a node that is behind")
 )
+
+// source is where changes come from now.
+type source struct {
+	node string
+	end  context.CancelFunc
+}
+
+// shun ends the source of changes, for it is behind, and takes another node's.
+// Whose disk is full, say, goes on to serve what it has.
+func (s *Store) shun() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.source.end != nil {
+		s.shunned = s.source.node
+		s.source.end()
+	}
+}
+
+// from notes the source of changes, unless that is one to be shunned.
+func (s *Store) from(consumer jetstream.Consumer, end context.CancelFunc) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.source = source{end: end}
+	if c := consumer.CachedInfo().Cluster; c != nil {
+		s.source.node = c.Leader
+	}
+	if s.source.node != "" && s.source.node == s.shunned {
+		return errShunned
+	}
+	return nil
+}
 
 // stored is a change as it was stored.
 type stored struct {
@@ -76,6 +108,9 @@ func (s *Store) follow(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: ">"}
 	for {
 		err := s.consume(ctx, cfg, beat)
+		if errors.Is(err, errShunned) {
+			continue
+		}
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -99,22 +134,26 @@ func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat 
 		pause(ctx, retryPause)
 		return nil // again: there is no leader yet
 	}
-	// The bound is a number of messages: the engine leaves out the one at which
-	// a bound of bytes is passed, and says nothing.
-	it, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.PullExpiry(5*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
-	if err != nil {
-		return nil
-	}
-	stop := context.AfterFunc(ctx, it.Stop)
+	following, end := context.WithCancel(ctx)
 	defer func() {
-		stop()
-		it.Stop()
+		end()
 		ending, cancel := context.WithTimeout(context.Background(), tryTimeout)
 		defer cancel()
 		if s.js.Conn().IsConnected() && ctx.Err() == nil {
 			s.js.DeleteConsumer(ending, storeStream, consumer.CachedInfo().Name)
 		}
 	}()
+	if err := s.from(consumer, end); err != nil {
+		return err
+	}
+	// The bound is a number of messages: the engine leaves out the one at which
+	// a bound of bytes is passed, and says nothing.
+	it, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.PullExpiry(5*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
+	if err != nil {
+		return nil
+	}
+	defer it.Stop()
+	defer context.AfterFunc(following, it.Stop)()
 	for n := uint64(1); ; n++ {
 		msg, err := it.Next()
 		if err != nil {
@@ -135,6 +174,7 @@ func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat 
 
 // heard takes one message in.
 func (s *Store) heard(msg jetstream.Msg, seq, beat uint64) error {
+	s.heardOf.Add(1)
 	live, _ := s.index.reached(beat)
 	if live && seq != s.index.at()+1 {
 		return errGap
