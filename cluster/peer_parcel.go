@@ -24,8 +24,8 @@ const (
 	piecesAhead = 4
 	// messageMost bounds a message that is fetched.
 	messageMost = 256 << 20
-	// answerKept is how long an answer waits to be fetched. Its last piece ends
-	// it, too.
+	// answerKept is how long an answer waits to be fetched, whose asker does not
+	// say that it has it.
 	answerKept = time.Minute
 )
 
@@ -48,8 +48,8 @@ type parcelled struct {
 
 func newOutbox(node string) *outbox { return &outbox{node: node, has: map[string]*parcelled{}} }
 
-// put makes a parcel. With a time it goes when that is over, or its end was
-// fetched; without one it stays until it is removed.
+// put makes a parcel. With a time it goes when that is over or it was fetched;
+// without one it stays until it is removed.
 func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) parcel {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
@@ -73,6 +73,16 @@ func (o *outbox) remove(id string) {
 	delete(o.has, id)
 }
 
+// fetched ends a parcel that was for one who has it now.
+func (o *outbox) fetched(id string) {
+	o.mu.Lock()
+	p := o.has[id]
+	o.mu.Unlock()
+	if p != nil && p.timer != nil {
+		o.remove(id)
+	}
+}
+
 func bytesIn(b []byte) func() (io.ReaderAt, func() error, error) {
 	return func() (io.ReaderAt, func() error, error) {
 		return bytes.NewReader(b), func() error { return nil }, nil
@@ -92,11 +102,12 @@ func fileAt(path string) func() (io.ReaderAt, func() error, error) {
 }
 
 // wantPiece asks for a piece of a parcel. The answer is a byte, zero if the rest
-// is what was asked for.
+// is what was asked for. With Done nothing is wanted any more, and not answered.
 type wantPiece struct {
 	ID   string
 	From int64
 	Size int
+	Done bool
 }
 
 // read gives a piece of a parcel.
@@ -126,6 +137,10 @@ func (w *wires) onPiece(msg *nats.Msg) {
 	var m wantPiece
 	err := json.Unmarshal(msg.Data, &m)
 	var b []byte
+	if err == nil && m.Done {
+		w.out.fetched(m.ID)
+		return
+	}
 	if err == nil {
 		b, err = w.out.read(m)
 	}
@@ -182,6 +197,9 @@ func (w *wires) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
 	wg.Wait()
 	if ctx.Err() != nil {
 		return fmt.Errorf("fetch %d bytes from %s: %w", p.Size, p.Node, context.Cause(ctx))
+	}
+	if b, err := json.Marshal(wantPiece{ID: p.ID, Done: true}); err == nil {
+		_ = w.nc.Publish(subject(p.Node, "piece"), b) // without it the time ends it
 	}
 	return nil
 }
