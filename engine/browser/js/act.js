@@ -153,8 +153,8 @@ const mark = (el, all) => {
 // what they heard last, not by what is marked.
 const told = (el) => new Promise((resolve) => {
   const d = el.ownerDocument;
-  const end = () => { clearTimeout(timer); dom.unlisten(d, 'selectionchange', end); resolve(); };
-  const timer = setTimeout(end, 200);
+  const end = () => { off(); dom.unlisten(d, 'selectionchange', end); resolve(); };
+  const off = later(end, 200);
   dom.listen(d, 'selectionchange', end);
 });
 
@@ -173,8 +173,8 @@ const remark = (el, all) => {
     if (textIn(el) !== was || marked(el, all) === false) mark(el, all);
   };
   dom.listen(view, 'keydown', on, true);
-  const timer = setTimeout(() => unmark(), 5000); // keys that never came
-  unmark = () => { clearTimeout(timer); dom.unlisten(view, 'keydown', on, true); };
+  const off = later(() => unmark(), 5000); // keys that never came
+  unmark = () => { off(); dom.unlisten(view, 'keydown', on, true); };
 };
 
 // T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and

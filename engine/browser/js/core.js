@@ -118,7 +118,28 @@ const nameOf = (el) => {
 const an = (s) => (/^([aeiou]|h(tml|r|\d)\b)/.test(s) ? 'an ' : 'a ') + s;
 
 const now = () => performance.now();
-const frame = () => new Promise((r) => { const t = setTimeout(r, 100); requestAnimationFrame(() => { clearTimeout(t); setTimeout(r, 0); }); });
+
+// later calls f after so many milliseconds, and gives what calls that off; every
+// does it again and again. A document that may run no scripts, by the sandbox of
+// its content security policy, has silent timers in every world. The scheduler of
+// tasks is not silent there; it stands behind each timer, a little later, until
+// one is known to go off.
+let timersGoOff = false;
+const later = (f, ms) => {
+  let over = false;
+  const go = () => { if (!over) { over = true; f(); } };
+  const id = setTimeout(() => { timersGoOff = true; go(); }, ms);
+  if (!timersGoOff) scheduler.postTask(go, { delay: ms + 50 });
+  return () => { over = true; clearTimeout(id); };
+};
+const every = (f, ms) => {
+  let off;
+  const go = () => { off = later(go, ms); f(); };
+  off = later(go, ms);
+  return () => off();
+};
+const passed = (ms) => new Promise((r) => later(r, ms));
+const frame = () => new Promise((r) => { const off = later(r, 100); requestAnimationFrame(() => { off(); later(r, 0); }); });
 
 // Whether the page is on its way to another document. A submitted form leaves
 // in a task of its own, so whoever comes after input lets that task run first.
@@ -130,7 +151,7 @@ if (globalThis.navigation) {
     leaving = e;
     // A page that handles the navigation itself stays in its document; that is
     // known when all listeners have run.
-    setTimeout(() => { if (leaving === e && (e.defaultPrevented || navigation.transition)) leaving = null; }, 0);
+    later(() => { if (leaving === e && (e.defaultPrevented || navigation.transition)) leaving = null; }, 0);
   });
   const over = (e) => { if (e.isTrusted) leaving = null; };
   dom.listen(navigation, 'navigateerror', over);
@@ -139,7 +160,7 @@ if (globalThis.navigation) {
 const gone = () => leaving !== null && !leaving.defaultPrevented;
 const settle = async (a) => {
   inLoop(a);
-  if (a.settle) await new Promise((r) => setTimeout(r, 0));
+  if (a.settle) await passed(0);
   return !gone();
 };
 

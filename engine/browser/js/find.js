@@ -235,7 +235,7 @@ const watch = (ms, look) => new Promise((resolve) => {
   let ended = false, busy = false, again = false;
   const watched = new WeakSet();
   const watcher = new MutationObserver(() => run());
-  const end = (v) => { ended = true; waits.delete(end); watcher.disconnect(); clearTimeout(timer); clearInterval(tick); resolve(v); };
+  const end = (v) => { ended = true; waits.delete(end); watcher.disconnect(); timer(); tick(); resolve(v); };
   const observe = () => {
     for (const d of [document, ...frames(document).map(([, d]) => d)]) for (const n of [d, ...shadows(d)]) {
       if (watched.has(n)) continue;
@@ -252,11 +252,11 @@ const watch = (ms, look) => new Promise((resolve) => {
     if (ended) return;
     if (v !== undefined) end(v);
     else if (!(now() < deadline)) end(undefined);
-    else if (again) setTimeout(run, 0); // in a task of its own: looking may itself change the page
+    else if (again) later(run, 0); // in a task of its own: looking may itself change the page
   };
   const deadline = now() + ms;
-  const timer = setTimeout(() => { if (!busy) end(undefined); }, ms);
-  const tick = setInterval(() => { observe(); run(); }, 50);
+  const timer = later(() => { if (!busy) end(undefined); }, ms);
+  const tick = every(() => { observe(); run(); }, 50);
   waits.add(end);
   observe();
   run(); // what came between the first look and now

@@ -26,11 +26,11 @@ const guard = (el, a) => {
       globalThis[T.tell](missed ? 'missed' : 'hit');
     }
     if (missed) { e.preventDefault(); e.stopImmediatePropagation(); }
-    if (e.type === 'mouseup' && --left === 0) setTimeout(off, 0); // its click comes in the same task
+    if (e.type === 'mouseup' && --left === 0) later(off, 0); // its click comes in the same task
   };
   const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick'];
   const off = () => { for (const w of views) for (const t of types) dom.unlisten(w, t, on, true); };
   for (const w of views) for (const t of types) dom.listen(w, t, on, true);
-  const timer = setTimeout(off, 5000); // input that never came
-  unguard = () => { clearTimeout(timer); off(); };
+  const end = later(off, 5000); // input that never came
+  unguard = () => { end(); off(); };
 };

@@ -9,22 +9,22 @@ T.load = async (a) => {
   if (await settle(a) === false) return { n: true };
   if (ended()) return { v: { state: 'load', status: status() } };
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
+    const timer = later(() => {
       if (gone()) return resolve({ n: true });
       const entry = performance.getEntriesByType('navigation')[0];
       const arrived = dom.state(document) !== 'loading' || (entry && entry.responseEnd > 0);
       resolve(arrived ? { v: { state: 'resources', status: status() } } : { c: 'timeout', e: 'the document is still arriving' });
     }, Math.max(a.ms, 0));
     const finish = () => {
-      clearTimeout(timer);
+      timer();
       // A redirect that the page's own scripts began is still part of opening it.
-      setTimeout(() => resolve(gone() ? { n: true } : { v: { state: 'load', status: status() } }), 0);
+      later(() => resolve(gone() ? { n: true } : { v: { state: 'load', status: status() } }), 0);
     };
     if (dom.state(document) === 'complete') finish(); // between readiness and the event
     else {
       // A listener of the page's own can keep the event from all others.
-      const tick = setInterval(() => { if (ended()) { clearInterval(tick); finish(); } }, 50);
-      dom.listen(window, 'load', () => { clearInterval(tick); finish(); }, { once: true });
+      const tick = every(() => { if (ended()) { tick(); finish(); } }, 50);
+      dom.listen(window, 'load', () => { tick(); finish(); }, { once: true });
     }
   });
 };
@@ -99,14 +99,14 @@ T.unroll = async (a) => {
     if (at + innerHeight >= size()) {
       // At the end: what is asked for here may make the page longer.
       const h = size();
-      for (let i = 0; i < 10 && size() === h && now() < until; i++) await new Promise((r) => setTimeout(r, 20));
+      for (let i = 0; i < 10 && size() === h && now() < until; i++) await passed(20);
       if (size() === h || ++grown > 200) break;
       continue;
     }
     at = Math.min(at + innerHeight, size() - innerHeight);
   }
   const pending = () => [...all(document, 'img')].filter((i) => !i.complete && i.currentSrc !== '');
-  while (now() < until && pending().length) await new Promise((r) => setTimeout(r, 20));
+  while (now() < until && pending().length) await passed(20);
   dom.scrollTo(e, { left: x, top: y, behavior: 'instant' });
   await frame();
   return T.measure();
