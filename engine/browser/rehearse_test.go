@@ -14,8 +14,8 @@ func TestRehearsal(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := tab.Call(ctx, "rehearse", map[string]any{})
-	if err != nil || string(r.Value) != "4" {
-		t.Fatalf("%+v (%v): want 4 parts that went well", r, err)
+	if err != nil || string(r.Value) != "2" {
+		t.Fatalf("%+v (%v): want 2 parts that went well", r, err)
 	}
 	var page struct {
 		HTML, Active string
