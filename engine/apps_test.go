@@ -24,7 +24,6 @@ import (
 // of everything that is installed, /npm/ its files, and /svelte/ a page of the
 // script that Svelte compiles.
 func TestApps(t *testing.T) {
-	t.Parallel()
 	root := installedApps(t)
 	files, err := filepath.Glob("testdata/apps/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -36,7 +35,6 @@ func TestApps(t *testing.T) {
 		url := appServer(t, root, s)
 		n += len(s.cases)
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			t.Parallel()
 			for _, c := range s.cases {
 				if *only != "" && !regexp.MustCompile(*only).MatchString(c.name) {
 					continue

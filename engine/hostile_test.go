@@ -96,7 +96,7 @@ var hostilePages = []hostile{
 	{name: "pages that send each other to and fro", page: `<h1>x</h1><script>location.replace('/?'+Math.random())</script>`,
 		task: `{"open":"{{url}}/"},{"getText":"h1"},{"getText":"#nope"}`, config: `"config":{"actionTimeout":1500}`, within: 8 * time.Second, check: endsAs(EndCompleted)},
 	{name: "a history that fills up", page: `<h1>x</h1><button id=b>b</button><script>b.onclick=()=>b.textContent='ok';let i=0;setInterval(()=>{for(let k=0;k<20;k++)try{history.pushState({},'','/p'+i++);location.hash=i}catch{}},10)</script>`,
-		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":4000}`, within: 9 * time.Second, check: noFailure(`"ok"`)},
+		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":8000}`, within: 14 * time.Second, check: noFailure(`"ok"`)},
 	{name: "a button that is removed as it is pressed", page: `<button id=b>b</button><script>addEventListener('mousedown',()=>document.documentElement.replaceChildren(),true)</script>`,
 		task: `{"open":"{{url}}/","options":{"timeout":5000}},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":700}`, within: 5 * time.Second, check: failsWith(CodeElementNotFound)},
 	{name: "a page that steals the focus", page: `<input id=a><input id=thief><script>setInterval(()=>thief.focus(),1)</script>`,
