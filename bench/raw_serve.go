@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/engine/browser"
 	"troupe/engine/egress"
 )
 
@@ -55,6 +56,7 @@ func serveRaw(path string, clean, direct bool, tabs int) error {
 			return err
 		}
 		defer proxy.Close()
+		proxy.Admit(browser.Options{}.User())
 		through = proxy.Addr()
 	}
 	s := &rawServer{clean: clean, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}

@@ -20,6 +20,7 @@ import (
 // world through the proxy and nowhere else.
 func NewChromium(o browser.Options, out *egress.Proxy) *Chromium {
 	o.Proxy = out.Addr()
+	out.Admit(o.User())
 	return &Chromium{
 		Options: o,
 		Log:     o.Log,

@@ -15,7 +15,7 @@ import (
 // start as root.
 func own(cmd *exec.Cmd, dir string, noSandbox bool) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if os.Geteuid() != 0 || noSandbox {
+	if !demoted(noSandbox) {
 		return nil
 	}
 	uid, gid := unprivileged()
@@ -26,6 +26,18 @@ func own(cmd *exec.Cmd, dir string, noSandbox bool) error {
 		}
 		return os.Chown(path, int(uid), int(gid))
 	})
+}
+
+// demoted reports whether browsers run as another user than the service.
+func demoted(noSandbox bool) bool { return os.Geteuid() == 0 && !noSandbox }
+
+// User is the user that browsers run as.
+func (o Options) User() int {
+	if !demoted(o.NoSandbox) {
+		return os.Geteuid()
+	}
+	uid, _ := unprivileged()
+	return int(uid)
 }
 
 // unprivileged is the user that browsers run as when the service is root: the

@@ -14,5 +14,8 @@ func own(cmd *exec.Cmd, _ string, _ bool) error {
 	return nil
 }
 
+// User is the user that browsers run as: ours.
+func (Options) User() int { return os.Geteuid() }
+
 // ownerOf is the user that a browser runs as: ours.
 func ownerOf(string) (uid, gid int) { return os.Geteuid(), os.Getegid() }

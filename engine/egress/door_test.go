@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -145,6 +146,44 @@ func TestBounds(t *testing.T) {
 			d.Bound(3*size, func() { told.Add(1) })
 			if n := use(t, d); n < size || told.Load() != 1 {
 				t.Errorf("%d bytes passed of a larger quota, told %d times", n, told.Load())
+			}
+		})
+	}
+}
+
+// TestNoDoorLeadsToAnother: what an operator allows leaves out the proxy itself,
+// through which a page would use up the quota of somebody else.
+func TestNoDoorLeadsToAnother(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]Config{
+		"everything":      {AllowPrivate: true},
+		"a name":          {AllowHosts: []string{"localhost", "127.0.0.1", "0.0.0.0", "::ffff:127.0.0.1"}},
+		"loopback itself": {Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "allowed") })
+			p := start(t, c)
+			one, two := open(t, p), open(t, p)
+			if _, body, _ := get(t, through(t, one.Addr()), s.URL); body != "allowed" {
+				t.Errorf("what is allowed: %q", body)
+			}
+			for _, addr := range []string{two.Addr(), one.Addr(), p.Addr()} {
+				_, port, _ := net.SplitHostPort(addr)
+				for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"} {
+					if _, _, head := speak(t, one.Addr(), connect(host+":"+port)); !strings.HasPrefix(head, "HTTP/1.1 403 ") {
+						t.Errorf("CONNECT %s:%s: %s", host, port, head)
+					}
+					if status, _, _ := get(t, through(t, one.Addr()), "http://"+host+":"+port+"/"); status != 403 {
+						t.Errorf("GET %s:%s: %d", host, port, status)
+					}
+				}
+				if _, err := one.Client().Get("http://" + addr + "/"); err == nil || !strings.Contains(err.Error(), "outbound rules") {
+					t.Errorf("a fetch of %s: %v", addr, err)
+				}
+			}
+			if none := (Traffic{}); two.Traffic() != none {
+				t.Errorf("the other door has %+v", two.Traffic())
 			}
 		})
 	}

@@ -25,6 +25,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
@@ -55,6 +56,8 @@ type Config struct {
 	Resolver *net.Resolver
 	// Log hears of refusals with hosts and addresses, of URLs only at debug.
 	Log zerolog.Logger
+
+	ask asker // whose a connection is; nil: the first way that works here
 }
 
 // Proxy is a running proxy.
@@ -66,6 +69,9 @@ type Proxy struct {
 	server    *http.Server
 	main      *entrance
 	failures  failures
+	callers   callers
+	ask       asker // whose a connection is; nil: this system does not tell
+	strangers sync.Once
 
 	mu        sync.Mutex
 	closed    bool
@@ -80,8 +86,15 @@ func Start(c Config) (*Proxy, error) {
 	if c.Idle <= 0 {
 		c.Idle = 90 * time.Second
 	}
-	p := &Proxy{log: c.Log, entrances: map[*entrance]struct{}{}}
+	if c.ask == nil {
+		c.ask = askKernel()
+	}
+	p := &Proxy{log: c.Log, entrances: map[*entrance]struct{}{}, ask: c.ask}
+	if p.callers.admit(os.Geteuid()); p.ask == nil {
+		c.Log.Warn().Msg("this system does not tell whose a connection is: other users of this machine can use the outbound proxy")
+	}
 	p.exits = newExits(c, &p.failures)
+	p.exits.inward = p.isDoor
 	p.transport = p.exits.transport(c.Idle)
 	p.proxy = p.forwarder()
 	p.server = &http.Server{
@@ -131,7 +144,7 @@ func (p *Proxy) enter() (*entrance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for browsers: %w", err)
 	}
-	e := &entrance{Listener: l, conns: map[net.Conn]struct{}{}}
+	e := &entrance{Listener: l, admitted: p.admitted, conns: map[net.Conn]struct{}{}}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -141,4 +154,20 @@ func (p *Proxy) enter() (*entrance, error) {
 	p.entrances[e] = struct{}{}
 	go p.server.Serve(e)
 	return e, nil
+}
+
+// isDoor reports whether an address leads back in: through one door to another,
+// whose quota is somebody else's.
+func (p *Proxy) isDoor(a netip.AddrPort) bool {
+	if ip := a.Addr().Unmap(); !ip.IsLoopback() && !ip.IsUnspecified() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for e := range p.entrances {
+		if addrPort(e.Addr()).Port() == a.Port() {
+			return true
+		}
+	}
+	return false
 }

@@ -20,8 +20,9 @@ const linger = 15 * time.Second
 // those that became tunnels, and counts their bytes.
 type entrance struct {
 	net.Listener
-	in, out atomic.Int64 // to the browser, from the browser
-	most    atomic.Int64 // of both together; zero: no bound
+	admitted func(net.Conn) bool
+	in, out  atomic.Int64 // to the browser, from the browser
+	most     atomic.Int64 // of both together; zero: no bound
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // nil: it is closed
@@ -34,6 +35,10 @@ func (e *entrance) Accept() (net.Conn, error) {
 		c, err := e.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if !e.admitted(c) {
+			c.Close()
+			continue
 		}
 		i, err := e.adopt(&inside{Conn: c, entrance: e})
 		if err != errSpent {

@@ -22,6 +22,9 @@ var ErrRefused = errors.New("refused by the operator's outbound rules")
 // errOnlyHTTP: a reserved host was asked for something else.
 var errOnlyHTTP = errors.New("this reserved host answers only http on port 80")
 
+// errInward: the address is one of the proxy's own.
+var errInward = errors.New("it leads back into the proxy")
+
 // moreDenied is what ssrf takes for public, and is not: the address at which
 // one provider's machines reach its control plane.
 var moreDenied = []netip.Prefix{netip.MustParsePrefix("168.63.129.16/32")}
@@ -36,6 +39,7 @@ type exits struct {
 	upstream *Upstream
 	timeout  time.Duration
 	failures *failures
+	inward   func(netip.AddrPort) bool // leads back into the proxy
 	log      zerolog.Logger
 
 	mu     sync.Mutex
@@ -48,9 +52,15 @@ func newExits(c Config, f *failures) *exits {
 		open: c.AllowPrivate, upstream: c.Upstream, timeout: c.DialTimeout, failures: f, log: c.Log,
 		reserved: map[string]*pipe{}, conns: map[*outside]struct{}{},
 	}
-	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second}
+	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second, Control: x.outward}
 	x.guarded = x.free
-	x.guarded.Control = guard(c.Allow)
+	rules := guard(c.Allow)
+	x.guarded.Control = func(network, address string, c syscall.RawConn) error {
+		if err := rules(network, address, c); err != nil {
+			return err
+		}
+		return x.outward(network, address, c)
+	}
 	for _, h := range c.AllowHosts {
 		x.names = append(x.names, hostName(h))
 	}
@@ -76,6 +86,14 @@ func guard(allow []netip.Prefix) func(network, address string, c syscall.RawConn
 		ssrf.WithAllowedV6Prefixes(six...),
 		ssrf.WithDeniedV4Prefixes(moreDenied...),
 	).Safe
+}
+
+// outward refuses the proxy's own doors, whatever else is allowed.
+func (x *exits) outward(_, address string, _ syscall.RawConn) error {
+	if a, err := netip.ParseAddrPort(address); err == nil && x.inward != nil && x.inward(a) {
+		return errInward
+	}
+	return nil
 }
 
 // transport is an HTTP client's side of the exits. It follows no proxy of the
@@ -123,18 +141,18 @@ func (x *exits) connect(ctx context.Context, network, name, host, port string) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.timeout)
 	defer cancel()
-	d := &x.guarded
+	d, check := &x.guarded, x.guarded.Control
 	if x.open || x.named(name) {
-		d = &x.free
+		d, check = &x.free, nil
 	}
 	dial := d.DialContext
 	if x.upstream != nil {
 		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
-			return x.upstream.dial(ctx, &x.free, d.Control, address)
+			return x.upstream.dial(ctx, &x.free, check, address)
 		}
 	}
 	c, err := dial(ctx, network, net.JoinHostPort(host, port))
-	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) {
+	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, errInward) {
 		x.log.Warn().Str("host", host).Str("port", port).Err(err).Msg("refused a connection")
 		return nil, fmt.Errorf("%s is %w", net.JoinHostPort(host, port), ErrRefused)
 	}
