@@ -51,6 +51,16 @@ const shortestSecret = 32
 // validName is what may be part of a subject, a file name and a metric.
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
+// Check reports what is wrong with the configuration and with the files that it
+// names, before anything is started.
+func (c Config) Check() error {
+	err := c.check()
+	if err == nil && len(c.Peers) > 0 {
+		_, err = c.transport()
+	}
+	return err
+}
+
 // check reports everything that is wrong at once.
 func (c *Config) check() error {
 	var wrong []error

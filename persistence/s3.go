@@ -37,6 +37,7 @@ type S3Config struct {
 	Prefix    string // before the name of each object
 	AccessKey string
 	SecretKey string
+	Session   string // token of keys that are for a time; empty: they are not
 }
 
 // s3Part is how much of a file is held in memory while it is sent.
@@ -45,7 +46,7 @@ const s3Part = 8 << 20
 // OpenS3 opens the storage. The bucket must be there.
 func OpenS3(ctx context.Context, cfg S3Config) (*S3, error) {
 	client, err := minio.New(cfg.Endpoint, &minio.Options{
-		Creds:      credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, ""),
+		Creds:      credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, cfg.Session),
 		Secure:     !cfg.Insecure,
 		Region:     cfg.Region,
 		MaxRetries: 4,
@@ -75,6 +76,23 @@ func (s *S3) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 		return Blob{}, context.Cause(ctx)
 	}
 	b.ID, b.Created = NewFileID(b.ContentType), time.Now().UTC()
+	return s.keep(ctx, b, r)
+}
+
+// Adopt implements [Adopter].
+func (s *S3) Adopt(ctx context.Context, b Blob, r io.Reader) error {
+	switch _, err := s.describe(ctx, b.ID); {
+	case err == nil:
+		return ErrConflict
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	_, err := s.keep(ctx, b, r)
+	return err
+}
+
+// keep writes a file whose name and times are known.
+func (s *S3) keep(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 	look := b.Expires
 	if look.IsZero() {
 		look = b.Created.Add(abandoned)
@@ -272,4 +290,4 @@ func (m *rememberingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var _ Files = (*S3)(nil)
+var _ Adopter = (*S3)(nil)

@@ -18,12 +18,17 @@ type clustering struct {
 	ClusterListen     string   `help:"Address on which the other nodes of a cluster reach this one. Default: there are none." placeholder:"HOST:PORT"`
 	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, this one too: three or more." placeholder:"HOST:PORT"`
 	ClusterSecretFile string   `help:"File with the secret that all nodes share." placeholder:"FILE"`
+	ClusterCert       string   `help:"Certificate of this node (PEM), of an authority of your own. Default: nodes make theirs from the secret." placeholder:"FILE"`
+	ClusterKey        string   `help:"Key of that certificate (PEM)." placeholder:"FILE"`
+	ClusterCA         string   `name:"cluster-ca" help:"Certificate of the authority that signs all nodes (PEM)." placeholder:"FILE"`
+	ClusterUnsynced   bool     `help:"Acknowledge what is kept in common before it is on the disks: faster, and a loss of power at a majority of nodes takes the last of it."`
 	Node              string   `help:"Name of this node in the cluster. It keeps it for ever." placeholder:"NAME"`
 }
 
 // on reports whether there are other nodes.
 func (c *clustering) on() bool {
-	return c.ClusterListen != "" || len(c.ClusterPeers) > 0 || c.ClusterSecretFile != "" || c.Node != ""
+	return c.ClusterListen != "" || len(c.ClusterPeers) > 0 || c.ClusterSecretFile != "" || c.Node != "" ||
+		c.ClusterCert != "" || c.ClusterKey != "" || c.ClusterCA != "" || c.ClusterUnsynced
 }
 
 // countWithin is how long an answer waits for a count that decides nothing.
@@ -54,7 +59,22 @@ func (c *clustering) check() error {
 	if _, err := os.Stat(c.ClusterSecretFile); err != nil {
 		return usage("read --cluster-secret-file: %w", err)
 	}
+	if own := c.ClusterCert != ""; own != (c.ClusterKey != "") || own != (c.ClusterCA != "") {
+		return usage("--cluster-cert, --cluster-key and --cluster-ca belong together: give all three, or none, and nodes make certificates from their secret")
+	}
+	if err := c.config("data").Check(); err != nil {
+		return usageError{err}
+	}
 	return nil
+}
+
+// config is what the flags say, for a node that keeps what is stored in a data
+// folder.
+func (c *clustering) config(data string) cluster.Config {
+	return cluster.Config{
+		Name: c.Node, Listen: c.ClusterListen, Peers: c.ClusterPeers, SecretFile: c.ClusterSecretFile,
+		CertFile: c.ClusterCert, KeyFile: c.ClusterKey, CAFile: c.ClusterCA, Dir: clusterIn(data), Unsynced: c.ClusterUnsynced,
+	}
 }
 
 // How long a start may take: of what is between the nodes, and until a majority
@@ -77,6 +97,10 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	s.store = s.disk
 	s.accounts = persistence.NewAccounts(s.store)
 	s.door = s.accounts
+	if s.S3.on() {
+		s.files, err = s.openStorage(ctx)
+		return err
+	}
 	folder, err := persistence.OpenFolder(filesIn(s.data))
 	if err != nil {
 		return err
@@ -86,14 +110,22 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
+// openStorage opens the storage for files that the flags name.
+func (s *service) openStorage(ctx context.Context) (persistence.Files, error) {
+	files, err := s.S3.open(ctx)
+	if err != nil {
+		return nil, usage("--s3-endpoint: %w", err)
+	}
+	return files, nil
+}
+
 // join makes the service a node of its cluster.
 func (s *service) join(ctx context.Context) (err error) {
 	soon, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	s.member, err = cluster.Join(soon, cluster.Config{
-		Name: s.Cluster.Node, Listen: s.Cluster.ClusterListen, Peers: s.Cluster.ClusterPeers,
-		SecretFile: s.Cluster.ClusterSecretFile, Dir: clusterIn(s.data), Log: s.log,
-	})
+	cfg := s.Cluster.config(s.data)
+	cfg.Log = s.log
+	s.member, err = cluster.Join(soon, cfg)
 	if err != nil {
 		return usage("join the cluster: %w", err)
 	}
@@ -109,7 +141,12 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.store = shared
 	s.accounts = persistence.NewAccounts(shared)
 	s.door = persistence.NewAccounts(shared.Near())
-	if s.files, err = cluster.OpenFiles(wait, shared); err != nil {
+	if s.S3.on() {
+		s.files, err = s.openStorage(ctx)
+	} else {
+		s.files, err = cluster.OpenFiles(wait, shared)
+	}
+	if err != nil {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	s.team, err = cluster.NewCompany(cluster.CompanyConfig{

@@ -60,6 +60,7 @@ func (c *doctorCommand) Run(w *world) error {
 		examinePort(c.Serve.Listening.Listen, running),
 		examineStore(dir, running),
 	)
+	all = append(append(all, c.Serve.Cluster.examine(running)...), c.Serve.S3.examine(w.ctx)...)
 	if err := c.report(w.stdout, all); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type serveCommand struct {
 	Sharing   sharing       `embed:""`
 	Watching  watching      `embed:""`
 	Cluster   clustering    `embed:""`
+	S3        storage       `embed:"" prefix:"s3-"`
 
 	Workers int `kong:"-"` // what Number says, or its default
 	limits  map[engine.Plan]engine.Limits
@@ -47,7 +48,7 @@ type serveCommand struct {
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check(), c.Cluster.check(), c.Chromium.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check()); err != nil {
 		return err
 	}
 	c.Workers = max(2, runtime.NumCPU())
