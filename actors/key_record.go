@@ -33,7 +33,9 @@ func keyPath(account, key string) string {
 	return keysOf(account) + hex.EncodeToString(sum[:])
 }
 
-func keysOf(account string) string { return "key/" + account + "/" }
+const keyPrefix = "key/"
+
+func keysOf(account string) string { return keyPrefix + account + "/" }
 
 // beginKey writes a key down before its task begins, unless another node has:
 // then that plays it, and the error is [persistence.ErrConflict].

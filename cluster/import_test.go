@@ -1,102 +1,167 @@
 package cluster_test
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"troupe/cluster"
+	"troupe/actors"
+	"troupe/engine"
 	"troupe/persistence"
+	"troupe/testkit"
 )
 
-// A service of one node becomes one of three with its data.
-func TestOneNodeBecomesThree(t *testing.T) {
-	t.Parallel()
+// origin is where the tests' secrets may be put.
+const origin = "https://shop.example"
+
+// estate makes what a service of one node leaves: two accounts of which ada uses
+// it, and what is known of them.
+type estate struct {
+	actors.Estate
+	ada, bob      persistence.Account
+	token, bobs   string
+	task, session string
+	picture       persistence.Blob
+}
+
+func newEstate(t *testing.T) *estate {
+	t.Helper()
 	dir := t.TempDir()
-	old, err := persistence.OpenBadger(filepath.Join(dir, "store"), persistence.Options{})
+	store, err := persistence.OpenBadger(filepath.Join(dir, "store"), persistence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer old.Close()
 	folder, err := persistence.OpenFolder(filepath.Join(dir, "files"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
-
-	when := time.Now().Add(time.Hour)
-	for i := range 300 {
-		w := persistence.Write{Key: fmt.Sprintf("async/%d", i), Value: fmt.Append(nil, i)}
-		if i%2 == 0 {
-			w.Expires = when
-		}
-		if _, err := old.Put(ctx, w); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, _, err := old.Add(ctx, "usage/bob/today", 41, 0, when); err != nil {
-		t.Fatal(err)
-	}
-	shelf := persistence.NewShelf(old, folder)
-	large := strings.Repeat("large ", 200_000)
-	if err := shelf.Put(ctx, persistence.Item{Key: "result/1", Value: []byte(large)}); err != nil {
-		t.Fatal(err)
-	}
-	picture, err := folder.Put(ctx, persistence.Blob{ContentType: "image/png", Account: "bob", Expires: when}, strings.NewReader("picture"))
+	t.Cleanup(func() { folder.Close() })
+	seal, err := persistence.OpenSeal(filepath.Join(dir, "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	e := &estate{Estate: actors.Estate{Store: store, Files: folder, Seal: seal}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	accounts := persistence.NewAccounts(store)
+	e.ada, err = accounts.Create(ctx, "ada", "pro")
+	must(err)
+	e.bob, err = accounts.Create(ctx, "bob", "pro")
+	must(err)
+	e.token, _, err = accounts.CreateToken(ctx, e.ada.ID)
+	must(err)
+	e.bobs, _, err = accounts.CreateToken(ctx, e.bob.ID)
+	must(err)
+	_, err = persistence.NewSecrets(store, seal).Set(ctx, e.ada.ID, persistence.Secret{Name: "pass", Value: "open sesame", Origins: []string{origin}})
+	must(err)
 
+	k := testkit.New(t, testkit.Options{Workers: 2, Store: store, Files: folder, Config: func(c *actors.Config) { c.Seal = seal }})
+	who := testkit.Account(e.ada.ID, engine.Pro)
+	e.task = k.StartAsync(who, testkit.Task(), testkit.Script{Outcome: &engine.Outcome{
+		End: engine.EndCompleted, Data: []byte(`"` + strings.Repeat("large ", 100_000) + `"`),
+	}}).TaskID
+	k.WantPoll(who, e.task, time.Minute, actors.TaskComplete)
+	x := k.WantEnd(k.Start(who, testkit.Task(testkit.On("w2"), testkit.Preserve()), testkit.Script{}), engine.EndCompleted)
+	e.session = x.SessionID
+	k.Until("w2", actors.Reserved)
+	m := &actors.Execute{Account: who, Task: testkit.Task(), Idempotency: actors.Idempotency{Key: "order 7", Digest: []byte("same")}}
+	k.WantEnd(k.Send(m, testkit.Script{}), engine.EndCompleted)
+	_, err = k.Node.AddWorker(ctx, &actors.AddWorker{Name: "extra", Owner: e.ada.ID})
+	must(err)
+	_, _, err = store.Add(ctx, "usage/"+e.ada.ID+"/"+time.Now().UTC().Format(time.DateOnly), 41, 0, time.Now().Add(time.Hour))
+	must(err)
+	e.picture, err = folder.Put(ctx, persistence.Blob{ContentType: "image/png", Account: e.ada.ID, Expires: time.Now().Add(time.Hour)}, strings.NewReader("picture"))
+	must(err)
+	k.Node.Stop()
+	return e
+}
+
+// A service of one node becomes one of three with its data.
+func TestOneNodeBecomesThree(t *testing.T) {
+	t.Parallel()
+	old := newEstate(t)
 	all := shared(t)
 	emptied(t, all[0])
 	s := opened(t, all[0])
 	files := openedFiles(t, s)
-	if _, err := s.Put(ctx, persistence.Write{Key: "async/7", Value: []byte("newer")}); err != nil {
+	key, err := all[0].Key("seal")
+	if err != nil {
 		t.Fatal(err)
 	}
+	seal, err := persistence.NewSeal(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := persistence.NewAccounts(s).Create(ctx, "bob", "free"); err != nil { // another bob
+		t.Fatal(err)
+	}
+
+	to := actors.Config{Store: s, Files: files, Seal: seal, Node: "n1"}
 	start := time.Now()
-	for i, want := range []cluster.Imported{{Records: 301, Files: 2, Present: 1}, {Present: 304}} {
-		got, err := cluster.Import(ctx, old, folder, s, files)
-		if err != nil || got != want {
-			t.Fatalf("import %d: %+v, %v; want %+v", i+1, got, err, want)
-		}
-		if i == 0 {
-			t.Logf("%d records and %d files in %v", got.Records, got.Files, time.Since(start).Round(time.Millisecond))
-		}
+	first, err := actors.Import(ctx, old.Estate, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v in %v", first, time.Since(start).Round(time.Millisecond))
+	if first.Accounts != 1 || first.Tokens != 1 || first.Secrets != 1 || first.Counts != 1 || first.Tasks != 1 || first.Answers != 1 ||
+		first.Sessions != 1 || first.Workers != 1 || first.Files != 2 || first.Present != 0 || len(first.Left) != 1 || !strings.Contains(first.Left[0], `"bob"`) {
+		t.Errorf("brought: %+v", first)
+	}
+	second, err := actors.Import(ctx, old.Estate, to)
+	if err != nil || second.Accounts+second.Tokens+second.Secrets+second.Counts+second.Tasks+second.Answers+second.Sessions+second.Workers+second.Files != 0 || second.Present != 10 {
+		t.Errorf("brought the second time: %+v, %v", second, err)
 	}
 
 	there := opened(t, all[2])
-	list, err := there.List(ctx, "async/")
-	if err != nil || len(list) != 300 {
-		t.Fatalf("%d records, %v", len(list), err)
+	accounts := persistence.NewAccounts(there)
+	if a, err := accounts.Lookup(ctx, old.token); err != nil || a.ID != old.ada.ID || a.Plan != "pro" {
+		t.Errorf("the token is %+v's, %v", a, err)
 	}
-	for _, r := range list {
-		var i int
-		fmt.Sscanf(r.Key, "async/%d", &i)
-		want, expires := fmt.Sprint(i), i%2 == 0
-		if i == 7 {
-			want = "newer"
-		}
-		if string(r.Value) != want || expires != r.Expires.Equal(when) {
-			t.Errorf("%s is %q until %v", r.Key, r.Value, r.Expires)
-		}
+	if a, err := accounts.Lookup(ctx, old.bobs); err == nil {
+		t.Errorf("the token of the bob who stayed behind is %+v's", a)
 	}
-	if total, ok, err := there.Add(ctx, "usage/bob/today", 1, 42, when); total != 42 || !ok || err != nil {
-		t.Errorf("the count goes on at %d, %v, %v", total, ok, err)
+	if all, err := persistence.NewSecrets(there, seal).Of(ctx, old.ada.ID); err != nil || len(all) != 1 || all[0].Value != "open sesame" || all[0].Origins[0] != origin {
+		t.Errorf("the secrets are %+v, %v", all, err)
+	}
+	if r, err := there.Get(ctx, "secret/"+old.ada.ID+"/pass"); err != nil || strings.Contains(string(r.Value), "sesame") {
+		t.Errorf("the secret is stored as %q, %v", r.Value, err)
+	}
+	if n, err := persistence.NewUsage(there).Read(ctx, old.ada.ID, time.Now()); err != nil || n < 41 {
+		t.Errorf("the day's count is %d, %v", n, err)
 	}
 	kept := openedFiles(t, there)
-	if value, err := persistence.NewShelf(there, kept).Get(ctx, "result/1"); err != nil || string(value) != large {
-		t.Errorf("a large value has %d bytes, %v", len(value), err)
-	}
-	b, r, err := kept.Open(ctx, picture.ID)
+	b, r, err := kept.Open(ctx, old.picture.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if text, err := io.ReadAll(r); err != nil || string(text) != "picture" || b.Account != "bob" {
-		t.Errorf("the picture is %q of %s, %v", text, b.Account, err)
+	if text, err := io.ReadAll(r); err != nil || string(text) != "picture" || !b.Expires.Equal(old.picture.Expires) {
+		t.Errorf("the picture is %q until %v, %v", text, b.Expires, err)
+	}
+
+	// The node that took it over knows the task, goes on with the session and
+	// gives the answer to the key; its next start has the worker.
+	k := testkit.New(t, testkit.Options{Workers: 2, Store: there, Files: kept, Config: func(c *actors.Config) { c.Seal, c.Node = seal, "n1" }})
+	who := testkit.Account(old.ada.ID, engine.Pro)
+	if p := k.WantPoll(who, old.task, 0, actors.TaskComplete); len(p.Executed.Outcome.Data) < 600_000 {
+		t.Errorf("the result has %d bytes", len(p.Executed.Outcome.Data))
+	}
+	x := k.WantEnd(k.Start(who, testkit.Task(testkit.Continue(old.session)), testkit.Script{}), engine.EndCompleted)
+	if got, err := testkit.ResultOf(x.Outcome); err != nil || len(got.Before) != 1 || !x.Outcome.Restored {
+		t.Errorf("the session goes on as %+v, %v", got, err)
+	}
+	plays := len(k.Engine.Plays())
+	m := &actors.Execute{Account: who, Task: testkit.Task(), Idempotency: actors.Idempotency{Key: "order 7", Digest: []byte("same")}}
+	if k.WantEnd(k.Send(m, testkit.Script{}), engine.EndCompleted); len(k.Engine.Plays()) != plays {
+		t.Error("a request that was answered before the import is played again")
+	}
+	if w, err := k.Node.Survey(ctx, &actors.SurveyWorkers{}); err != nil || len(w.Workers) != 3 || w.Workers[2].Name != "extra" || w.Workers[2].Owner != old.ada.ID {
+		t.Errorf("the workers are %+v, %v", w, err)
 	}
 }

@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -53,4 +54,22 @@ func (ShowCluster) Do(_ context.Context, o *Office) (Cluster, error) {
 		return Cluster{}, errors.New("the service is no node of a cluster")
 	}
 	return o.Edge.cfg.Cluster(), nil
+}
+
+// ImportData brings what a single node has left in a folder of this machine into
+// the cluster. It may take its time, and may be repeated.
+type ImportData struct {
+	From string `json:"from"`
+}
+
+func (ImportData) path() string         { return "/cluster/import" }
+func (i ImportData) about() string      { return i.From }
+func (ImportData) takes() time.Duration { return time.Hour }
+
+// Do is part of [Order].
+func (i ImportData) Do(ctx context.Context, o *Office) (*actors.Imported, error) {
+	if o.Import == nil {
+		return nil, errors.New("the service is no node of a cluster: data is brought into one only")
+	}
+	return o.Import(ctx, i.From)
 }

@@ -20,6 +20,9 @@ type Office struct {
 	Secrets  *persistence.Secrets
 	Staff    Staff
 	Edge     *Server // nil: no service runs
+	// Import brings what a single node has left in a folder; nil: the service is
+	// no node of a cluster.
+	Import func(ctx context.Context, from string) (*actors.Imported, error)
 
 	remote bool // the orders come over HTTP
 }
@@ -94,6 +97,7 @@ func init() {
 	accept(SetSecret{})
 	accept(ListSecrets{})
 	accept(RemoveSecret{})
+	accept(ImportData{})
 
 	acceptRemote(ListAccounts{}, "listAccounts", "List the accounts")
 	acceptRemote(CreateAccount{}, "createAccount", "Create an account")

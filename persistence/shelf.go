@@ -30,6 +30,9 @@ type Shelf struct {
 	seal  *Seal // nil: values are kept as they are
 }
 
+// Inline is what the record of a small value has.
+func Inline(value []byte) []byte { return append([]byte{inline}, value...) }
+
 // NewShelf returns a shelf of a store and files.
 func NewShelf(store Store, files Files) *Shelf { return &Shelf{store: store, files: files} }
 
@@ -60,7 +63,7 @@ func (s *Shelf) Put(ctx context.Context, it Item) error {
 		value = s.seal.Close(it.Key, value)
 	}
 	var file string
-	record := append([]byte{inline}, value...)
+	record := Inline(value)
 	if len(value) > inlineMost {
 		b, err := s.files.Put(ctx, Blob{
 			Account: it.Account, Label: it.Key, ContentType: "application/octet-stream", Expires: it.Expires, Durable: it.Durable,

@@ -12,6 +12,7 @@ import (
 
 type clusterCommands struct {
 	Status clusterStatus `cmd:"" help:"Tell what the node of a data folder knows of all nodes."`
+	Import clusterImport `cmd:"" help:"Bring the data of a single node into the cluster. It must not run; it may be repeated."`
 }
 
 type clusterStatus struct{ operator }

@@ -153,7 +153,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 
 // office is what the operator's orders are carried out on.
 func (s *service) office() *http.Office {
-	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge}
+	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge, Import: s.importer()}
 }
 
 // start opens the store and starts browsers, actors and edge.

@@ -1,0 +1,267 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"troupe/persistence"
+)
+
+// Estate is what a node that does not run has left.
+type Estate struct {
+	Store persistence.Store
+	Files *persistence.Folder
+	Seal  *persistence.Seal // nil: the key is lost, and what it has closed
+}
+
+// Imported is what an import has brought.
+type Imported struct {
+	persistence.Adoption
+	Tasks    int `json:"tasks"` // asynchronous ones, with their results
+	Answers  int `json:"answersToKeys"`
+	Sessions int `json:"sessions"`
+	Workers  int `json:"workers"`
+	Files    int `json:"files"`
+}
+
+// Import brings what a node has left into the store and the files of another one,
+// which may run. From then on it is that node's. What is there already is left
+// alone, so it may be repeated where it was interrupted.
+//
+// Of the configuration only Store, Files, Seal, Node and Log matter.
+func Import(ctx context.Context, from Estate, to Config) (*Imported, error) {
+	i := &importing{from: from}
+	var err error
+	if i.old, err = newRecords(Config{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
+		i.new, err = newRecords(to)
+	}
+	var files persistence.Adopter
+	if err == nil {
+		var ok bool
+		if files, ok = to.Files.(persistence.Adopter); !ok {
+			err = errors.New("these files take over no others")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	adopted, err := persistence.AdoptAccounts(ctx, from.Store, to.Store, from.Seal, to.Seal)
+	i.Adoption = *adopted
+	// A record that names a file never comes before it, and what a record says
+	// that there is never after that.
+	for _, each := range []func(context.Context) error{
+		func(ctx context.Context) error { return i.files(ctx, files) }, i.tasks, i.keys, i.sessions, i.workers, to.Store.Sync,
+	} {
+		if err == nil {
+			err = each(ctx)
+		}
+	}
+	if err != nil {
+		return &i.Imported, fmt.Errorf("import: %w", err)
+	}
+	return &i.Imported, nil
+}
+
+// importing is an import that goes on.
+type importing struct {
+	Imported
+	from     Estate
+	old, new *records
+}
+
+func (i *importing) leave(format string, a ...any) {
+	i.Left = append(i.Left, fmt.Sprintf(format, a...))
+}
+
+// sealedIn reports whether a file has a value that is not the same in the other
+// store: it is read and written instead.
+func sealedIn(b persistence.Blob) bool {
+	return strings.HasPrefix(b.Label, statePrefix) || strings.HasPrefix(b.Label, keyPrefix)
+}
+
+func (i *importing) files(ctx context.Context, to persistence.Adopter) error {
+	for b, err := range i.from.Files.All(ctx) {
+		if err != nil {
+			return fmt.Errorf("read files: %w", err)
+		}
+		if !i.Same(b.Account) || sealedIn(b) {
+			continue
+		}
+		switch err := i.file(ctx, b, to); {
+		case errors.Is(err, persistence.ErrConflict):
+			i.Present++
+		case errors.Is(err, persistence.ErrNotFound): // it has expired
+		case err != nil:
+			return fmt.Errorf("bring the file %s: %w", b.ID, err)
+		default:
+			i.Files++
+		}
+	}
+	return nil
+}
+
+func (i *importing) file(ctx context.Context, b persistence.Blob, to persistence.Adopter) error {
+	b, r, err := i.from.Files.Open(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	b.Durable = true
+	return to.Adopt(ctx, b, r)
+}
+
+// tasks brings asynchronous tasks. One that had not ended was interrupted.
+func (i *importing) tasks(ctx context.Context) error {
+	var outcomes, tasks []persistence.Record
+	records, err := i.old.store.List(ctx, taskPrefix)
+	if err != nil {
+		return fmt.Errorf("read tasks: %w", err)
+	}
+	for _, r := range records {
+		var t taskRecord
+		if json.Unmarshal(r.Value, &t) != nil || !i.Same(t.Account) {
+			continue
+		}
+		t.Node = i.new.node
+		out, err := i.old.store.Get(ctx, outcomePrefix+t.ID)
+		switch {
+		case t.Status == TaskPending:
+			t.Status, t.Ended = TaskFailed, time.Now()
+			text, err := json.Marshal(interrupted())
+			if err != nil {
+				return fmt.Errorf("write how the task %s ended: %w", t.ID, err)
+			}
+			out = persistence.Record{Key: outcomePrefix + t.ID, Value: persistence.Inline(text), Expires: t.expires()}
+		case errors.Is(err, persistence.ErrNotFound):
+			continue // its time is over
+		case err != nil:
+			return fmt.Errorf("read how the task %s ended: %w", t.ID, err)
+		}
+		if r.Value, err = json.Marshal(t); err != nil {
+			return fmt.Errorf("write the task %s: %w", t.ID, err)
+		}
+		r.Expires = t.expires()
+		outcomes, tasks = append(outcomes, out), append(tasks, r)
+	}
+	if _, _, err = persistence.AdoptRecords(ctx, i.new.store, outcomes); err != nil {
+		return err
+	}
+	return i.adopt(ctx, tasks, &i.Tasks)
+}
+
+func (i *importing) adopt(ctx context.Context, all []persistence.Record, count *int) error {
+	brought, present, err := persistence.AdoptRecords(ctx, i.new.store, all)
+	*count, i.Present = *count+brought, i.Present+present
+	return err
+}
+
+// keys brings the answers to keys, so that a request is not played again because
+// its client comes to the cluster now.
+func (i *importing) keys(ctx context.Context) error {
+	records, err := i.old.store.List(ctx, keyPrefix)
+	if err != nil {
+		return fmt.Errorf("read the answers to keys: %w", err)
+	}
+	for _, r := range records {
+		account, _, _ := strings.Cut(strings.TrimPrefix(r.Key, keyPrefix), "/")
+		if !i.Same(account) {
+			continue
+		}
+		var k keyRecord
+		if err := readJSON(ctx, i.old.plain, r.Key, &k); err != nil {
+			i.leave("the answer to a key of the account %q: it cannot be read", persistence.AccountName(account))
+			continue
+		}
+		k.Node = i.new.node
+		b, err := json.Marshal(k)
+		if err != nil {
+			return fmt.Errorf("write an answer to a key: %w", err)
+		}
+		if err := i.put(ctx, i.new.plain, persistence.Item{Key: r.Key, Account: account, Value: b, Expires: r.Expires}, &i.Answers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put keeps a value on a shelf where there is none.
+func (i *importing) put(ctx context.Context, s *persistence.Shelf, it persistence.Item, count *int) error {
+	if _, err := i.new.store.Get(ctx, it.Key); err == nil {
+		i.Present++
+		return nil
+	} else if !errors.Is(err, persistence.ErrNotFound) {
+		return fmt.Errorf("look for %s: %w", it.Key, err)
+	}
+	it.New, it.Durable = true, true
+	switch err := s.Put(ctx, it); {
+	case errors.Is(err, persistence.ErrConflict):
+		i.Present++
+	case err != nil:
+		return fmt.Errorf("bring %s: %w", it.Key, err)
+	default:
+		*count++
+	}
+	return nil
+}
+
+// sessions brings sessions whose time is not over, with their state sealed anew.
+func (i *importing) sessions(ctx context.Context) error {
+	list, err := i.old.store.List(ctx, sessionPrefix)
+	if err != nil {
+		return fmt.Errorf("read sessions: %w", err)
+	}
+	var all []persistence.Record
+	for _, r := range list {
+		var s sessionRecord
+		if json.Unmarshal(r.Value, &s) != nil || !i.Same(s.Account) || !time.Now().Before(s.Deadline) {
+			continue
+		}
+		state, err := i.old.sealed.Get(ctx, statePrefix+s.ID)
+		if errors.Is(err, persistence.ErrSealed) || errors.Is(err, persistence.ErrNotFound) {
+			i.leave("a session of the account %q: its state cannot be read", persistence.AccountName(s.Account))
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read the state of a session: %w", err)
+		}
+		var states int // they are told of with their sessions
+		it := persistence.Item{Key: statePrefix + s.ID, Account: s.Account, Value: state, Expires: r.Expires}
+		present := i.Present
+		if err := i.put(ctx, i.new.sealed, it, &states); err != nil {
+			return err
+		}
+		i.Present = present
+		all = append(all, r)
+	}
+	return i.adopt(ctx, all, &i.Sessions)
+}
+
+// workers brings the workers that were added. They start with the node.
+func (i *importing) workers(ctx context.Context) error {
+	there, err := i.new.workers(ctx, func(w workerRecord) bool { return w.Node == i.new.node })
+	if err != nil {
+		return fmt.Errorf("read workers: %w", err)
+	}
+	added, err := i.old.workers(ctx, func(w workerRecord) bool { return w.Owner == "" || i.Same(w.Owner) })
+	if err != nil {
+		return fmt.Errorf("read workers: %w", err)
+	}
+	var all []persistence.Record
+	for _, w := range added {
+		if t := named(there, w.Name); t != nil && t.ID != w.ID {
+			i.leave("the worker %q: this node has another one of this name", w.Name)
+			continue
+		}
+		w.Node = i.new.node
+		b, err := json.Marshal(w)
+		if err != nil {
+			return fmt.Errorf("write the worker %s: %w", w.ID, err)
+		}
+		all = append(all, persistence.Record{Key: workerPrefix + w.ID, Value: b})
+	}
+	return i.adopt(ctx, all, &i.Workers)
+}
