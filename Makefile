@@ -43,9 +43,9 @@ editor: ## Bundle the web page's editor from the packages of http/pages/editor
 screenshots: setup ## Let the service take the pictures of docs/images of its own page
 	go test ./cmd/troupe -run '^TestScreenshots$$' -count=1 -v -screenshots
 
-cluster-test: setup ## Three nodes on this machine, frozen, killed and started again; QUICK=1 for once
-	go test ./cmd/troupe -run '^TestThreeNodes$$' -v -count=1 -timeout 1h -rounds $(if $(QUICK),2,10)
-	go test -race ./cluster -count=1
+cluster-test: setup ## Three nodes with browsers: frozen, killed, cut off, renewed; QUICK=1 for a minute of it, ROUNDS=3 for each thrice
+	go test ./cmd/troupe -run '^TestThreeNodes$$' -v -count=1 -timeout 1h -rows $(if $(QUICK),quick,whole) -rounds $(or $(ROUNDS),1)
+	$(if $(QUICK),,go test -race ./cluster -count=1)
 
 generate: ## Make the generated documents anew
 	go generate ./...

@@ -50,7 +50,9 @@ type of struct {
 	Success   bool   `json:"success"`
 	Status    string `json:"status"`
 	Code      string `json:"code"`
+	Retryable bool   `json:"retryable"`
 	TaskID    string `json:"taskId"`
+	WorkerID  string `json:"workerId"`
 	SessionID string `json:"sessionId"`
 	Data      any    `json:"data"`
 }

@@ -44,8 +44,18 @@ func (o *output) String() string {
 
 func spawn(t *testing.T, args ...string) *child {
 	t.Helper()
+	return spawnIn(t, "", args...)
+}
+
+// spawnIn starts the program in a network of its own; empty: that of this
+// process.
+func spawnIn(t *testing.T, network string, args ...string) *child {
+	t.Helper()
 	leaks.Check(t)
 	c := &child{Cmd: exec.Command(os.Args[0], args...), done: make(chan error, 1)}
+	if network != "" { // the command becomes the program, so signals reach it
+		c.Cmd = exec.Command("ip", append([]string{"netns", "exec", network, os.Args[0]}, args...)...)
+	}
 	c.Env = append(os.Environ(), "TROUPE_TEST_MAIN=1")
 	c.Stdout, c.Stderr = &c.out, &c.errs
 	if err := c.Start(); err != nil {

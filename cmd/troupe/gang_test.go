@@ -1,0 +1,342 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine/browser"
+	"troupe/testkit/leaks"
+)
+
+// member is one node of a cluster of processes.
+type member struct {
+	*child
+	name, data, base string
+	args             []string
+	workers          int
+	place            string // its network; empty: that of this process
+	link             string // its connection to the other nodes, where it has a network of its own
+
+	dead, frozen, cut bool
+}
+
+// gang is such a cluster.
+type gang struct {
+	t     *testing.T // of what is being tried
+	home  *testing.T // what is started ends with it
+	dir   string
+	nodes []*member
+	token string // of ada, who has no daily limit
+	site  *witness
+	wires *wires // nil: the nodes are on the loopback addresses of this machine
+	told  *ledger
+}
+
+// newGang starts nodes n1, n2 … on loopback with so many workers each, and makes
+// a token.
+func newGang(t *testing.T, workers ...int) *gang {
+	t.Helper()
+	return startGang(t, nil, workers...)
+}
+
+func startGang(t *testing.T, w *wires, workers ...int) *gang {
+	t.Helper()
+	leaks.Check(t)
+	dir, err := os.MkdirTemp("", "tr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	g := &gang{t: t, home: t, dir: dir, wires: w, told: &ledger{}, site: newWitness(t, w.here())}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret)
+	if err := os.WriteFile(g.secretFile(), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.sweep)
+	var peers []string
+	for range workers {
+		peers = append(peers, "")
+	}
+	if w == nil {
+		peers = freeAddresses(t, len(workers))
+	}
+	for i, n := range workers {
+		m := &member{name: fmt.Sprintf("n%d", i+1), workers: n}
+		listen := "127.0.0.1:0"
+		if w != nil {
+			var host string
+			m.place, m.link, peers[i], host = w.plug(t, i+1)
+			listen = host + ":0"
+		}
+		m.data = filepath.Join(dir, m.name)
+		m.args = []string{"serve", "--listen=" + listen, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", n), "--log-level=warn",
+			"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + peers[i]}
+		if w != nil {
+			m.args = append(m.args, "--insecure-listen")
+		}
+		g.nodes = append(g.nodes, m)
+	}
+	for _, m := range g.nodes {
+		m.args = append(m.args, "--cluster-peers="+strings.Join(peers, ","))
+	}
+	g.start(g.nodes...)
+	g.token = g.newToken("ada", "pro")
+	g.whole()
+	return g
+}
+
+func (g *gang) secretFile() string { return filepath.Join(g.dir, "secret") }
+
+// freeAddresses are such on which nothing listens.
+func freeAddresses(t *testing.T, n int) (all []string) {
+	t.Helper()
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		all = append(all, ln.Addr().String())
+	}
+	return all
+}
+
+// newToken makes an account on a plan, if there is none, and a token for it.
+func (g *gang) newToken(account, plan string) string {
+	g.t.Helper()
+	code, out, errs := play(g.t, "", "token", "create", "--account="+account, "--plan="+plan, "--data="+g.nodes[0].data)
+	if code != 0 || !onlyToken.MatchString(out) {
+		g.t.Fatalf("no token: %s%s", out, errs)
+	}
+	return strings.TrimSpace(out)
+}
+
+// start starts nodes side by side and waits until all of them answer.
+func (g *gang) start(all ...*member) {
+	g.t.Helper()
+	for _, m := range all {
+		m.child = spawnIn(g.home, m.place, m.args...)
+		m.dead, m.frozen = false, false
+	}
+	for _, m := range all {
+		m.base = m.greeting(g.t)
+	}
+}
+
+// stop tells nodes to end in good order, side by side, and waits until they
+// have.
+func (g *gang) stop(all ...*member) {
+	g.t.Helper()
+	for _, m := range all {
+		g.signal(m, syscall.SIGTERM)
+		m.dead = true
+	}
+	for _, m := range all {
+		if err := m.end(g.t, 30*time.Second); err != nil {
+			g.t.Errorf("the end of %s: %v", m.name, err)
+		}
+	}
+}
+
+// kill ends nodes as a loss of power would, but for what was not written to
+// their disks.
+func (g *gang) kill(all ...*member) {
+	g.t.Helper()
+	for _, m := range all {
+		g.signal(m, syscall.SIGKILL)
+		m.dead = true
+	}
+	for _, m := range all {
+		<-m.done
+	}
+}
+
+func (g *gang) freeze(m *member) {
+	g.t.Helper()
+	g.signal(m, syscall.SIGSTOP)
+	m.frozen = true
+	c := m.child
+	g.home.Cleanup(func() { _ = c.Process.Signal(syscall.SIGCONT) }) // it could not be ended otherwise
+}
+
+func (g *gang) wake(m *member) {
+	g.t.Helper()
+	g.signal(m, syscall.SIGCONT)
+	m.frozen = false
+}
+
+func (g *gang) signal(m *member, s syscall.Signal) {
+	g.t.Helper()
+	if err := m.Process.Signal(s); err != nil {
+		g.t.Fatalf("%v of %s: %v", s, m.name, err)
+	}
+}
+
+// needWires skips what needs nodes that can be cut off from each other.
+func (g *gang) needWires() {
+	g.t.Helper()
+	if g.wires == nil {
+		g.t.Skip("cutting nodes off needs networks of their own: root, and the command ip")
+	}
+}
+
+// cutOff takes a node's connection to the other nodes away: what is sent there
+// is lost, and nobody is told. Clients still reach it.
+func (g *gang) cutOff(m *member) {
+	g.t.Helper()
+	g.needWires()
+	g.wires.cut(g.t, m.link)
+	m.cut = true
+}
+
+func (g *gang) heal(m *member) {
+	g.t.Helper()
+	g.wires.heal(g.t, m.link)
+	m.cut = false
+}
+
+// whole brings back what is away, and waits until all nodes know all workers and
+// can write.
+func (g *gang) whole() {
+	g.t.Helper()
+	var dead []*member
+	for _, m := range g.nodes {
+		if m.cut {
+			g.heal(m)
+		}
+		if m.frozen {
+			g.wake(m)
+		}
+		if m.dead {
+			dead = append(dead, m)
+		}
+	}
+	g.start(dead...)
+	g.allKnow(g.workers())
+}
+
+func (g *gang) workers() (n int) {
+	for _, m := range g.nodes {
+		n += m.workers
+	}
+	return n
+}
+
+// allKnow waits until each node tells of so many free workers, and of a leader
+// and a majority. It returns how long that took.
+func (g *gang) allKnow(workers int) time.Duration {
+	g.t.Helper()
+	return g.until("every node knows all others and their workers", func() bool {
+		for _, m := range g.nodes {
+			x := g.ask(m, "GET", "/v1/cluster", "")
+			if x.status != 200 || strings.Count(x.body, `"up":true`) != len(g.nodes) || strings.Contains(x.body, `"draining":true`) ||
+				!strings.Contains(x.body, `"majority":true`) || !strings.Contains(x.body, `"leader":`) || g.online(m) != workers {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// leader is the node that the nodes say leads.
+func (g *gang) leader() *member {
+	g.t.Helper()
+	var leads *member
+	g.until("there is a leader", func() bool {
+		x := g.ask(g.nodes[0], "GET", "/v1/cluster", "")
+		var c struct{ Leader string }
+		_ = json.Unmarshal([]byte(x.body), &c)
+		i := slices.IndexFunc(g.nodes, func(m *member) bool { return m.name == c.Leader })
+		if i >= 0 {
+			leads = g.nodes[i]
+		}
+		return i >= 0
+	})
+	return leads
+}
+
+// others are the nodes but one.
+func (g *gang) others(than *member) (all []*member) {
+	for _, m := range g.nodes {
+		if m != than {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (g *gang) until(what string, is func() bool) time.Duration {
+	g.t.Helper()
+	began := time.Now()
+	for !is() {
+		if time.Since(began) > 40*time.Second {
+			g.t.Fatalf("it does not become so that %s", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// online counts the workers that a node tells of and that are free; -1: it does
+// not tell.
+func (g *gang) online(m *member) (n int) {
+	x := g.ask(m, "GET", "/v1/workers", "")
+	var list struct {
+		Workers []struct {
+			State actors.State `json:"state"`
+		} `json:"workers"`
+	}
+	if x.status != 200 || json.Unmarshal([]byte(x.body), &list) != nil {
+		return -1
+	}
+	for _, w := range list.Workers {
+		if w.State == actors.Online {
+			n++
+		}
+	}
+	return n
+}
+
+// end stops all nodes at once: what is left of a cluster is slow to end.
+func (g *gang) end() time.Duration {
+	g.t.Helper()
+	began := time.Now()
+	var alive []*member
+	for _, m := range g.nodes {
+		if m.frozen {
+			g.wake(m)
+		}
+		if !m.dead {
+			alive = append(alive, m)
+		}
+	}
+	g.stop(alive...)
+	return time.Since(began)
+}
+
+// sweep ends the browsers of killed nodes, as their next starts would have.
+func (g *gang) sweep() {
+	for _, m := range g.nodes {
+		browsers, err := browserFolder(m.data)
+		if _, there := os.Stat(browsers); err != nil || there != nil {
+			continue
+		}
+		_, err = browser.EndLeftovers(browsers)
+		if err = errors.Join(err, os.Remove(browsers)); err != nil {
+			g.home.Error(err)
+		}
+	}
+}
