@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		runChild(dir)
 	}
+	if dir := os.Getenv(islandDir); dir != "" {
+		runIsland(dir)
+	}
 	look := leaks.Start()
 	dir, err := os.MkdirTemp("", "troupe-browser-test")
 	if err != nil {

@@ -6,6 +6,10 @@ import "fmt"
 // directly.
 const noBypass = "<-loopback>"
 
+// noNames lets a browser look up no name itself: the proxy does. By itself it asks
+// for the names of TURN servers, whose first labels could hold what a page knows.
+const noNames = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+
 // Flags is the command line of every browser. Each group says what it is for;
 // what trades isolation for speed or memory is named in docs/security.md.
 func Flags(o Options, profile string) []string {
@@ -38,7 +42,7 @@ func Flags(o Options, profile string) []string {
 		// All traffic goes through the service's proxy, loopback included, and
 		// nothing that a proxy cannot carry is spoken.
 		"--proxy-server=" + o.Proxy, "--proxy-bypass-list=" + noBypass, "--disable-quic",
-		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", noNames,
 
 		"--disable-software-rasterizer",
 		"--disable-features=BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,PaintHolding,Translate," +
@@ -47,7 +51,7 @@ func Flags(o Options, profile string) []string {
 		"--site-per-process",
 	}
 	if o.Proxy == "" {
-		f = remove(f, "--proxy-server=", "--proxy-bypass-list="+noBypass)
+		f = remove(f, "--proxy-server=", "--proxy-bypass-list="+noBypass, noNames)
 	}
 	// Few processes for a browser that serves one worker. Measured in
 	// docs/performance.md.
