@@ -2,9 +2,7 @@ package http
 
 import (
 	"bytes"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/base64"
+	_ "embed" // the page's template
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -17,18 +15,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-//go:embed pages/docs.html
-var docsHTML string
-
-//go:embed pages/docs.css
-var docsCSS string
-
-// docsPolicy lets the page be nothing but text in its own style: there is no
-// script in it, and nothing comes from elsewhere.
-var docsPolicy = func() string {
-	sum := sha256.Sum256([]byte(docsCSS))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}()
+//go:embed pages/operations.html
+var operationsHTML string
 
 // document is what the page reads of the OpenAPI document: it shows what
 // programs get, and knows nothing else.
@@ -75,18 +63,17 @@ type (
 	docsSchema struct{ Name, Doc, Example, Schema string }
 )
 
-// docsPage is the API for people.
-var docsPage = sync.OnceValue(func() []byte {
+// operationsPage is the API for people.
+var operationsPage = sync.OnceValue(func() asset {
 	var d document
 	if err := json.Unmarshal(openAPI(), &d); err != nil {
 		panic(fmt.Errorf("read the OpenAPI document: %w", err))
 	}
 	view := struct {
 		document
-		Style            template.CSS
 		Operations       []docsOperation
 		Actions, Schemas []docsSchema
-	}{document: d, Style: template.CSS(docsCSS)}
+	}{document: d}
 	for _, o := range operations {
 		view.Operations = append(view.Operations, d.operation(&o))
 	}
@@ -109,10 +96,10 @@ var docsPage = sync.OnceValue(func() []byte {
 		view.Schemas = append(view.Schemas, shown)
 	}
 	var b bytes.Buffer
-	if err := template.Must(template.New("docs").Parse(docsHTML)).Execute(&b, view); err != nil {
+	if err := template.Must(template.New("operations").Funcs(template.FuncMap{"text": marked}).Parse(operationsHTML)).Execute(&b, view); err != nil {
 		panic(fmt.Errorf("make the page of the API: %w", err))
 	}
-	return b.Bytes()
+	return framed(&docsView{Title: "The API, one by one", Main: template.HTML(b.String())})
 })
 
 // operation is how the page shows one.
@@ -149,6 +136,19 @@ func (d *document) operation(o *operation) docsOperation {
 	return shown
 }
 
+// marked is a text in which names stand between backquotes.
+func marked(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		part = template.HTMLEscapeString(part)
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String())
+}
+
 func pretty(raw []byte) string {
 	var b bytes.Buffer
 	_ = json.Indent(&b, raw, "", "  ") // it was read before
@@ -160,18 +160,6 @@ func (s *Server) openapi(ctx *fasthttp.RequestCtx) *refusal {
 	ctx.SetContentType("application/json; charset=utf-8")
 	s.published(ctx)
 	ctx.SetBody(openAPI())
-	return nil
-}
-
-// docs answers with the API for people.
-func (s *Server) docs(ctx *fasthttp.RequestCtx) *refusal {
-	ctx.SetContentType("text/html; charset=utf-8")
-	s.published(ctx)
-	h := &ctx.Response.Header
-	h.Set(fasthttp.HeaderContentSecurityPolicy, docsPolicy)
-	h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
-	h.Set(fasthttp.HeaderXFrameOptions, "DENY")
-	ctx.SetBody(docsPage())
 	return nil
 }
 

@@ -234,7 +234,19 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/docs", id: "docs", tag: "Service", open: true,
-		summary: "This document for people", answers: []reply{{200, "A page.", "text/html", nil}},
+		summary: "This document for people", answers: []reply{{200, "A page.", "text/html", nil}, {304, "You have it already.", "", nil}},
+	},
+	{
+		method: "get", path: docsPath + "{page}", id: "document", tag: "Service", open: true,
+		summary: "A page of the documentation", doc: "`start` is the first one.",
+		params:  []param{{"page", "path", "The page.", `{"type":"string"}`, true}},
+		answers: []reply{{200, "The page, or a picture.", "*/*", nil}, {304, "You have it already.", "", nil}}, codes: []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "get", path: docsPath + "{folder}/{page}", id: "documentInFolder", tag: "Service", open: true,
+		summary: "A page of a part of the documentation", doc: "Such as `actions/click`; and the pictures of the pages.",
+		params:  []param{{"folder", "path", "The part.", `{"type":"string"}`, true}, {"page", "path", "The page.", `{"type":"string"}`, true}},
+		answers: []reply{{200, "The page, or the picture.", "*/*", nil}, {304, "You have it already.", "", nil}}, codes: []engine.Code{engine.CodeNotFound},
 	},
 }
 

@@ -44,32 +44,11 @@ var assets = sync.OnceValue(func() map[string]asset {
 		if err != nil {
 			return err
 		}
-		kind := mime.TypeByExtension(path.Ext(p))
-		switch path.Ext(p) { // what the machine's own table says must not matter
-		case ".js":
-			kind = "text/javascript; charset=utf-8"
-		case ".css":
-			kind = "text/css; charset=utf-8"
-		case ".svg":
-			kind = "image/svg+xml"
-		case ".html":
-			kind = "text/html; charset=utf-8"
-		case ".txt":
-			kind = "text/plain; charset=utf-8"
-		}
+		kind := kindOf(p)
 		if kind == "" {
 			return fmt.Errorf("%s has no media type", p)
 		}
-		var z bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&z, gzip.BestCompression) // the level is one of its own
-		if _, err := w.Write(b); err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
-		sum := sha256.Sum256(b)
-		all[strings.TrimPrefix(p, "pages/app/")] = asset{kind, b, z.Bytes(), hex.EncodeToString(sum[:12])}
+		all[strings.TrimPrefix(p, "pages/app/")] = newAsset(kind, b)
 		return nil
 	})
 	if err != nil {
@@ -77,6 +56,42 @@ var assets = sync.OnceValue(func() map[string]asset {
 	}
 	return all
 })
+
+// kindOf is what a file is by its name. What the machine's own table says must
+// not matter.
+func kindOf(name string) string {
+	switch ext := path.Ext(name); ext {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".txt":
+		return "text/plain; charset=utf-8"
+	default:
+		return mime.TypeByExtension(ext)
+	}
+}
+
+// newAsset is what is served of a file.
+func newAsset(kind string, b []byte) asset {
+	var z bytes.Buffer
+	w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(fmt.Errorf("zip a file of the page: %w", err)) // neither the level nor the memory can fail
+	}
+	sum := sha256.Sum256(b)
+	return asset{kind, b, z.Bytes(), hex.EncodeToString(sum[:12])}
+}
 
 // pagePolicy lets the page run its own scripts and nothing else, reach this
 // service and nothing else, and be framed by nobody. The editor makes its style
@@ -104,13 +119,19 @@ func (s *Server) page(name string) handler {
 	}
 }
 
-// asset answers with one of the page's files. They change with the version only,
-// and their names stay: a browser asks each time whether it has the right one.
+// asset answers with one of the page's files.
 func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) *refusal {
 	a, ok := assets()[name]
 	if !ok || strings.HasSuffix(name, ".html") {
 		return refuse(engine.CodeNotFound)
 	}
+	sendAsset(ctx, a)
+	return nil
+}
+
+// sendAsset answers with a file. Files change with the version only, and their
+// names stay: a browser asks each time whether it has the right one.
+func sendAsset(ctx *fasthttp.RequestCtx, a asset) {
 	h := &ctx.Response.Header
 	tag := `"` + a.tag + `"`
 	h.Set(fasthttp.HeaderETag, tag)
@@ -120,14 +141,13 @@ func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) *refusal {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if string(ctx.Request.Header.Peek(fasthttp.HeaderIfNoneMatch)) == tag {
 		ctx.SetStatusCode(fasthttp.StatusNotModified)
-		return nil
+		return
 	}
 	ctx.SetContentType(a.kind)
 	if ctx.Request.Header.HasAcceptEncoding("gzip") {
 		h.Set(fasthttp.HeaderContentEncoding, "gzip")
 		ctx.SetBody(a.zipped)
-		return nil
+		return
 	}
 	ctx.SetBody(a.plain)
-	return nil
 }

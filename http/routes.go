@@ -52,7 +52,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	case "/openapi.json":
 		return only("GET", s.openapi)
 	case "/docs":
-		return only("GET", s.docs)
+		return only("GET", s.operations)
 	case "/healthz":
 		return only("GET", s.health)
 	case "/readyz":
@@ -75,6 +75,9 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	}
 	if name, ok := strings.CutPrefix(path, assetsPath); ok {
 		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.asset(ctx, name) })
+	}
+	if name, ok := strings.CutPrefix(path, docsPath); ok {
+		return only("GET", func(ctx *fasthttp.RequestCtx) *refusal { return s.docs(ctx, name) })
 	}
 	if order, ok := strings.CutPrefix(path, operatorPath); ok {
 		return only("POST", s.ordered("/"+order))

@@ -166,7 +166,7 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 		}
 	}
 	ways := map[string]string{"tasksPath": `-X DELETE "` + described + `/v1/tasks/$TASK"`, "filesPath": `"$FILE"`, "ticketsPath": described + "/v1/tickets",
-		"linksPath": described + "/v1/links", "feedPath": described + "/v1/events", "livePath": described + "/v1/live/", "assetsPath": described + "/app/",
+		"linksPath": described + "/v1/links", "feedPath": described + "/v1/events", "livePath": described + "/v1/live/", "assetsPath": described + "/app/", "docsPath": described + "/docs/",
 		"operatorPath": described + "/v1/operator/", "/events": "/v1/tasks/$TASK/events", "/v1": "/v1/"}
 	found := regexp.MustCompile(`"(/[a-z0-9/-]+)"|(\w+Path)\b`).FindAllStringSubmatch(routes, -1)
 	if len(found) < 10 {

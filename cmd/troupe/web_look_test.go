@@ -17,6 +17,34 @@ var views = []struct{ name, ready string }{
 	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
 }
 
+// prose are documents of each kind: prose, pictures, wide tables, code, what is
+// made of the schema.
+var prose = []string{"/docs/start", "/docs/limits", "/docs/web", "/docs/actions/click", "/docs/examples", "/docs"}
+
+const look = `const {violations, passes} = await axe.run(document, {resultTypes: ['violations']});
+	return {passes: passes.length, over: document.documentElement.scrollWidth - innerWidth, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+		.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120) + ' ' + n.failureSummary).join(' | '))}`
+
+// looked is what a look has found.
+type looked struct {
+	Passes int
+	Over   int // how far the page is wider than what can be seen
+	Found  []string
+}
+
+func (l looked) check(t *testing.T, of string) {
+	t.Helper()
+	if l.Passes < 10 {
+		t.Errorf("%s: only %d rules hold: was there anything to look at?", of, l.Passes)
+	}
+	if l.Over > 0 {
+		t.Errorf("%s: the page is %d pixels too wide", of, l.Over)
+	}
+	for _, f := range l.Found {
+		t.Errorf("%s: %s", of, f)
+	}
+}
+
 // axe looks for what keeps people out, in each view, light and dark, wide and
 // narrow.
 func axe(t *testing.T, w *web) {
@@ -28,9 +56,6 @@ func axe(t *testing.T, w *web) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const look = `const {violations, passes} = await axe.run(document, {resultTypes: ['violations']});
-		return {passes: passes.length, over: document.documentElement.scrollWidth - innerWidth, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')
-			.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 120) + ' ' + n.failureSummary).join(' | '))}`
 	// Something runs, something was shared, something has failed.
 	status, got, err := post(w.base, w.ops, `{"async":true,"timeout":120000,"actions":[{"open":"http://demo.troupe.test/"},{"click":"#nope","options":{"timeout":50}},{"screenshot":"viewport"},{"wait":100000}]}`)
 	if err != nil || status != 200 {
@@ -58,25 +83,24 @@ func axe(t *testing.T, w *web) {
 	for _, open := range []string{`{"click":"nav a[data-view=workers]"},{"click":".worker:has(.picture) button"},{"waitForElement":"#make-link"}`, `{"press":[null,"Escape"]},{"click":"nav a[data-view=operator]"},{"click":"tr[data-account=ops] .danger"},{"waitForElement":"#yes"}`} {
 		list += "," + open + `,{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}}`
 	}
-	list += `,{"press":[null,"Escape"]},{"evaluate":"await fetch('/v1/tasks/` + task.TaskID + `', {method: 'DELETE', headers: {Authorization: 'Bearer ' + sessionStorage.getItem('troupe.token')}})"},{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}},{"evaluate":"return saved.found"}`
-	var all []struct {
-		Passes int
-		Over   int // how far the page is wider than what can be seen
-		Found  []string
-	}
+	list += `,{"press":[null,"Escape"]},{"evaluate":"await fetch('/v1/tasks/` + task.TaskID + `', {method: 'DELETE', headers: {Authorization: 'Bearer ' + sessionStorage.getItem('troupe.token')}})"},{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}}`
+	list += `,{"evaluate":"return saved.found"}`
+	var all []looked
 	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+3 {
 		t.Fatalf("%s", got)
 	}
 	for i, one := range all {
-		if one.Passes < 10 {
-			t.Errorf("look %d found only %d rules that hold: was there anything to look at?", i, one.Passes)
+		one.check(t, fmt.Sprintf("look %d", i))
+	}
+	for i, page := range prose {
+		theme, width := []string{"light", "light", "dark", "dark"}[i%4], []int{1280, 390}[i%2]
+		got := w.plays(t, fmt.Sprintf(`{"setViewportSize":[%d,800]},{"open":"{{base}}%s"},{"evaluate":%s},{"evaluate":%s}`, width, page,
+			asJSON(string(source)+"; window.axe = axe; document.documentElement.dataset.theme = '"+theme+"'; window.broken = []"), asJSON(look)))
+		var one looked
+		if err := json.Unmarshal(got, &one); err != nil {
+			t.Fatal(err)
 		}
-		if one.Over > 0 {
-			t.Errorf("look %d: the page is %d pixels too wide", i, one.Over)
-		}
-		for _, f := range one.Found {
-			t.Errorf("look %d: %s", i, f)
-		}
+		one.check(t, fmt.Sprint(page, " ", theme, " ", width))
 	}
 }
 

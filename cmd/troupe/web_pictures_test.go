@@ -65,6 +65,7 @@ func TestScreenshots(t *testing.T) {
 			{"click":"#run"},{"waitForElement":"#outcome[data-is=complete]"}`)
 		take("playground-dark", `{{ada}},{"selectOption":["#theme","dark"]},{"click":"nav a[data-view=playground]"},
 			{"evaluate":"await paste('{\"actions\": [\\n  {\"open\": \"http://demo.troupe.test/\"},\\n  {\"clik\": \"#next\"},\\n  {\"fill\": \"#q\"}\\n]}')"},{"waitForElement":".faults button"}`)
+		take("docs", `{"open":"{{base}}/docs/actions/click"},{"evaluate":{{watched}}}`)
 		take("usage", `{{ada}},{"click":"nav a[data-view=usage]"},{"waitForElement":"#used-tasks"}`)
 		take("operator", `{{ops}},{"click":"nav a[data-view=operator]"},{"waitForElement":"tr[data-token]"}`)
 	}

@@ -6,7 +6,7 @@ const kept = "troupe.token";
 
 export const token = () => sessionStorage.getItem(kept);
 export const keep = (t) => sessionStorage.setItem(kept, t);
-export const forget = () => sessionStorage.removeItem(kept);
+export const forget = () => sessionStorage.clear(); // with all that was written
 
 // Refused is an answer that says no, in the service's own words.
 export class Refused extends Error {

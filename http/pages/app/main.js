@@ -56,7 +56,8 @@ function door(why) {
     h("div", { class: "brand" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
     h("h1", { tabindex: "-1" }, "Sign in"),
     h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token of your account", input), said, button),
-    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start; ", h("code", {}, "troupe token create"), " makes others. This tab keeps it until you sign out or close the tab.")));
+    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start; ", h("code", {}, "troupe token create"), " makes others. This tab keeps it until you sign out or close the tab."),
+    h("p", { class: "small soft" }, "New here? ", h("a", { href: "/docs/start" }, "Read how it works"), ".")));
   failed(said, why);
   input.focus();
 }
@@ -66,7 +67,7 @@ function drawBar() {
     h("a", { class: "brand", href: "#/workers", "aria-label": "Troupe" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
     h("nav", { "aria-label": "Views" }, Object.entries(views)
       .filter(([name]) => name !== "operator" || who.operator)
-      .map(([name, [title]]) => h("a", { href: `#/${name}`, "data-view": name }, title))),
+      .map(([name, [title]]) => h("a", { href: `#/${name}`, "data-view": name }, title)), h("a", { href: "/docs/start" }, "Docs")),
     h("div", { class: "who" }, themes(), h("span", { id: "account" }, who.account ?? "", " · ", who.plan),
       h("button", { class: "plain", id: "sign-out", onclick: () => signOut() }, "Sign out")));
   bar.hidden = false;

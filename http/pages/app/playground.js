@@ -9,9 +9,19 @@ import { around, pretty, recipes } from "./recipes.js";
 import { check, run } from "./run.js";
 import { TaskSchema } from "./schema.js";
 import { languages } from "./snippets.js";
-import { kept, picturesIn, shots, stateInto, stepList } from "./steps.js";
+import { kept as evidence, picturesIn, shots, stateInto, stepList } from "./steps.js";
 
-let draft = pretty(recipes["Read products"]); // stays while the page does
+// What is written stays with the tab, as the token does: whoever reads the
+// documents in between finds it again.
+const kept = "troupe.draft";
+const draft = () => sessionStorage.getItem(kept) ?? pretty(recipes["Read products"]);
+function keepDraft(s) {
+  try {
+    sessionStorage.setItem(kept, s);
+  } catch {
+    sessionStorage.removeItem(kept); // larger than a tab may keep, and than any task may be
+  }
+}
 
 export function draw(main, { signal, who }) {
   let schema, write, running, asking;
@@ -25,7 +35,7 @@ export function draw(main, { signal, who }) {
   const files = h("input", { type: "file", multiple: true, id: "files" });
   const result = resultPanel();
   const code = codePanel(() => write.text(), () => files.files.length);
-  fill(main, h("div", { class: "head" }, h("h1", {}, "Playground"), h("p", { class: "soft small" }, "What each action does: ", h("a", { href: "/docs#execute" }, "reference"))),
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Playground"), h("p", { class: "soft small" }, "What each action does: ", h("a", { href: "/docs/actions" }, "reference"))),
     h("div", { class: "play" },
       h("section", { "aria-label": "Task" }, h("div", { class: "tools" }, examples, play, cancel),
         h("div", { class: "editor sheet" }, place, verdict, faults),
@@ -35,8 +45,8 @@ export function draw(main, { signal, who }) {
   place.className = "";
 
   write = editor(place, {
-    doc: draft, nonce: document.querySelector("meta[name=style-nonce]").content, schema: () => schema,
-    onChange: (s) => ((draft = s), code.update()), onRun: () => void start(), onCheck: judge,
+    doc: draft(), nonce: document.querySelector("meta[name=style-nonce]").content, schema: () => schema,
+    onChange: (s) => (keepDraft(s), code.update()), onRun: () => void start(), onCheck: judge,
     check: look,
   });
   files.addEventListener("change", async () => (code.update(), judge(await look(write.text()))));
@@ -155,7 +165,7 @@ function resultPanel() {
       fill(said,
         answer.error && h("p", { class: "error", role: "alert" }, answer.code && h("code", {}, answer.code), " ", answer.error),
         !answer.error && answer.errors?.length > 0 && h("p", { class: "error", role: "alert" }, `${plural(answer.errors.length, "action")} failed: ${answer.errors.map((e) => e.error).join(" ")}`),
-        answer.warnings?.map((w) => h("p", { class: "note" }, w.message)), kept(answer));
+        answer.warnings?.map((w) => h("p", { class: "note" }, w.message)), evidence(answer));
       if (answer.steps && !all.length) {
         steps.show(answer.steps);
         stepsPart.hidden = false;

@@ -1,0 +1,129 @@
+package http
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the frame of the pages
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"path"
+	"sync"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe"
+	"troupe/engine"
+	"troupe/http/documents"
+)
+
+// docsPath is where the documents are shown. The API for people, which is made
+// of the OpenAPI document, stands at the address without the last slash.
+const docsPath = "/docs/"
+
+//go:embed pages/docs.html
+var docsHTML string
+
+//go:embed pages/docs.css
+var docsCSS string
+
+// docsStyle and docsScript stand in each page: the colours are those of the web
+// page, and so is the choice among them.
+var (
+	docsStyle  = pageText("style/colours.css") + docsCSS
+	docsScript = pageText("theme.js")
+)
+
+func pageText(name string) string {
+	b, err := pageFiles.ReadFile("pages/app/" + name)
+	if err != nil {
+		panic(fmt.Errorf("read the web page: %w", err))
+	}
+	return string(b)
+}
+
+// docsPolicy lets the pages be text and pictures in their own style. The one
+// script that may run is named by what is in it.
+var docsPolicy = "default-src 'none'; img-src 'self'; style-src " + hashOf(docsStyle) + "; script-src " + hashOf(docsScript) +
+	"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// library is all documents, as pages.
+var library = sync.OnceValue(func() *documents.Library {
+	l, err := documents.Read(troupe.Documents, docsPath)
+	if err != nil {
+		panic(fmt.Errorf("make pages of the documents: %w", err))
+	}
+	return l
+})
+
+// docsView is a page with its frame.
+type docsView struct {
+	Title         string
+	Main          template.HTML
+	Page, Parent  *documents.Page
+	Before, After *documents.Page
+}
+
+var docsFrame = sync.OnceValue(func() *template.Template { return template.Must(template.New("docs").Parse(docsHTML)) })
+
+// framed puts a page into its frame.
+func framed(v *docsView) asset {
+	var b bytes.Buffer
+	if err := docsFrame().Execute(&b, struct {
+		*docsView
+		Base    string
+		Script  template.JS
+		Style   template.CSS
+		Shelves []documents.Shelf
+	}{v, docsPath, template.JS(docsScript), template.CSS(docsStyle), library().Shelves}); err != nil {
+		panic(fmt.Errorf("frame the page %s: %w", v.Title, err))
+	}
+	return newAsset(kindOf(".html"), b.Bytes())
+}
+
+// docsPages are the pages that somebody has read, in their frames.
+var docsPages sync.Map // path: asset
+
+// docs answers with a document, or with a picture of one.
+func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
+	p := library().Page(name)
+	switch {
+	case p != nil:
+		a, ok := docsPages.Load(name)
+		if !ok {
+			a, _ = docsPages.LoadOrStore(name, framed(&docsView{Title: p.Heading, Main: template.HTML(p.HTML), Page: p, Parent: p.Parent, Before: p.Before, After: p.After}))
+		}
+		sendDocument(ctx, a.(asset))
+	case path.Ext(name) != "":
+		b, ok := library().Picture(name)
+		if !ok {
+			return refuse(engine.CodeNotFound)
+		}
+		// Who opens a drawing by itself opens a document that could run scripts.
+		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
+		sendAsset(ctx, newAsset(kindOf(name), b))
+	default:
+		return refuse(engine.CodeNotFound)
+	}
+	return nil
+}
+
+// operations answers with the API for people.
+func (s *Server) operations(ctx *fasthttp.RequestCtx) *refusal {
+	sendDocument(ctx, operationsPage())
+	return nil
+}
+
+// sendDocument answers with a page of the documents.
+func sendDocument(ctx *fasthttp.RequestCtx, a asset) {
+	h := &ctx.Response.Header
+	h.Set(fasthttp.HeaderContentSecurityPolicy, docsPolicy)
+	h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
+	h.Set(fasthttp.HeaderXFrameOptions, "DENY")
+	sendAsset(ctx, a)
+}

@@ -1,0 +1,107 @@
+package documents
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// A Shelf is a part of the contents.
+type Shelf struct {
+	Title string
+	Pages []*Page // in the order in which they are read
+}
+
+// shelves say where each document stands. Those of a folder follow its own page,
+// which is the folder's README, or the document that is called like the folder.
+var shelves = []struct {
+	title string
+	files []string
+}{
+	{"Begin", []string{"README.md", "docs/web.md", "docs/examples.md", "docs/recipes/README.md"}},
+	{"Reference", []string{"docs/actions.md", "docs/api.md", "docs/errors.md", "docs/limits.md", "docs/states.md"}},
+	{"Operate", []string{"docs/operations.md", "docs/deployment.md", "docs/cluster.md", "docs/security.md", "docs/reliability.md", "docs/performance.md"}},
+	{"Project", []string{"CHANGELOG.md", "docs/decisions/README.md", "docs/coverage.md", "docs/dependencies.md", "CONTRIBUTING.md", "SECURITY.md"}},
+}
+
+// titles are what documents are called in the contents where their own headings
+// say too little there.
+var titles = map[string]string{
+	"README.md":                "Quick start",
+	"docs/decisions/README.md": "Decisions",
+	"docs/coverage.md":         "Test coverage",
+	"SECURITY.md":              "Reporting a vulnerability",
+}
+
+// place puts documents on their shelves. All have to have a place: a document
+// that nobody finds is none.
+func place(files fs.FS) (placed []Shelf, paths map[string]*Page, err error) {
+	paths = map[string]*Page{}
+	add := func(shelf *Shelf, name string, parent *Page) *Page {
+		p := &Page{Path: address(name), Title: titles[name], Parent: parent, file: name}
+		paths[name] = p
+		if parent == nil {
+			shelf.Pages = append(shelf.Pages, p)
+		} else {
+			parent.Pages = append(parent.Pages, p)
+		}
+		return p
+	}
+	for _, s := range shelves {
+		shelf := Shelf{Title: s.title}
+		for _, name := range s.files {
+			p := add(&shelf, name, nil)
+			folder := strings.TrimSuffix(name, ".md")
+			if path.Base(name) == "README.md" {
+				folder = path.Dir(name)
+			}
+			if folder == "." {
+				continue
+			}
+			below, err := fs.Glob(files, folder+"/*.md")
+			if err != nil {
+				return nil, nil, fmt.Errorf("list %s: %w", folder, err)
+			}
+			for _, b := range below {
+				if b != name {
+					add(&shelf, b, p)
+				}
+			}
+		}
+		placed = append(placed, shelf)
+	}
+	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && path.Ext(name) == ".md" && paths[name] == nil {
+			err = fmt.Errorf("%s stands on no shelf: give it a place in http/documents/shelves.go", name)
+		}
+		return err
+	})
+	return placed, paths, err
+}
+
+// address is where a document is shown, below the address of all.
+func address(name string) string {
+	name = strings.TrimSuffix(name, ".md")
+	if below, ok := strings.CutPrefix(name, "docs/"); ok {
+		return strings.TrimSuffix(below, "/README")
+	}
+	// Those of the root are written large, and one of them would be taken for a
+	// document of the folder otherwise.
+	if name == "README" {
+		return "start"
+	}
+	if name == "SECURITY" {
+		return "reporting"
+	}
+	return strings.ToLower(name)
+}
+
+// inside are the pages of a shelf with those below them, in order.
+func (s Shelf) inside() (all []*Page) {
+	for _, p := range s.Pages {
+		all = append(all, p)
+		all = append(all, p.Pages...)
+	}
+	return all
+}

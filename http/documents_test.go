@@ -1,0 +1,131 @@
+package http_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	nethttp "net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"troupe/engine"
+)
+
+// plainPage complains of a page of the documents that could do more than be
+// read: the style and the one script in it are those that its policy names, and
+// nothing comes from elsewhere.
+func plainPage(t *testing.T, r *nethttp.Response, b []byte) {
+	t.Helper()
+	page, policy := string(b), r.Header.Get("Content-Security-Policy")
+	for _, kind := range []string{"script", "style"} {
+		parts := regexp.MustCompile("(?s)<"+kind+"[^>]*>(.*?)</"+kind+">").FindAllStringSubmatch(page, -1)
+		if len(parts) != 1 {
+			t.Fatalf("the page has %d of <%s>", len(parts), kind)
+		}
+		sum := sha256.Sum256([]byte(parts[0][1]))
+		if want := kind + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "';"; !strings.Contains(policy, want) {
+			t.Errorf("the policy is %q, want %s in it", policy, want)
+		}
+	}
+	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+		t.Errorf("the policy is %q", policy)
+	}
+	for _, bad := range []string{" style=", " onclick=", "ZgotmplZ", "&lt;nil&gt;", `src="http`, `src="//`, "<form", "<iframe"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Content-Type": "text/html; charset=utf-8"} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+}
+
+// TestDocsPage: the page links to what is in it, and shows every operation and
+// action.
+func TestDocsPage(t *testing.T) {
+	e := open(t, &company{})
+	r, b := fetch(t, e, "/docs")
+	if r.StatusCode != 200 {
+		t.Fatal(r.StatusCode)
+	}
+	page := string(b)
+	plainPage(t, r, b)
+	ids := map[string]int{}
+	for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		ids[m[1]]++
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%d places are called %s", n, id)
+		}
+	}
+	for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] == 0 {
+			t.Errorf("a link leads to #%s, which is not there", m[1])
+		}
+	}
+	want := engine.ActionNames()
+	for _, path := range at(openAPI().raw, "paths") {
+		for _, op := range path.(map[string]any) {
+			id := op.(map[string]any)["operationId"].(string)
+			if id != "executeAlias" {
+				want = append(want, id)
+			}
+		}
+	}
+	slices.Sort(want)
+	for _, id := range want {
+		if ids[id] == 0 {
+			t.Errorf("%s is not shown", id)
+		}
+	}
+}
+
+// TestDocuments: the documents are shown without a token, each in its place of
+// the contents, and again only when they have changed.
+func TestDocuments(t *testing.T) {
+	e := open(t, &company{})
+	for path, want := range map[string][]string{
+		"/docs/start":         {`<title>Troupe · Troupe</title>`, `href="/docs/start" aria-current="page"`, `href="/docs/actions"`},
+		"/docs/actions/click": {`<h1 id="click">click</h1>`, `href="/docs/actions/click" aria-current="page"`, `href="/docs/actions/fill"`, `rel="next"`},
+		"/docs/api":           {`href="#sessions"`, `href="/docs/errors"`},
+		"/docs/recipes":       {`href="/docs/recipes/paging"`},
+	} {
+		r, b := fetch(t, e, path)
+		documented(t, "GET", path, r.StatusCode, r.Header.Get("Content-Type"), b)
+		if r.StatusCode != 200 {
+			t.Errorf("%s answers %d", path, r.StatusCode)
+			continue
+		}
+		plainPage(t, r, b)
+		for _, w := range want {
+			if !strings.Contains(string(b), w) {
+				t.Errorf("%s has nothing of %s", path, w)
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?:href|src)="(/[^"#]*)`).FindAllStringSubmatch(string(b), -1) {
+			if r, _ := fetch(t, e, m[1]); r.StatusCode != 200 {
+				t.Errorf("%s leads to %s, which answers %d", path, m[1], r.StatusCode)
+			}
+		}
+		if again, b := fetch(t, e, path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || len(b) > 0 {
+			t.Errorf("%s again answers %d with %d bytes", path, again.StatusCode, len(b))
+		}
+	}
+	for _, path := range []string{"/docs/images/usage-390.png", "/docs/scale.svg"} {
+		r, b := fetch(t, e, path)
+		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "image/") || len(b) < 1000 || r.Header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" {
+			t.Errorf("%s answers %d with %d bytes and %v", path, r.StatusCode, len(b), r.Header)
+		}
+	}
+	for _, path := range []string{"/docs/", "/docs/actions/", "/docs/click", "/docs/api.md", "/docs/docs/api", "/docs/../go.mod", "/docs/%2e%2e/go.mod", "/docs/images/", "/docs/images/nothing.png", "/docs/decisions/README"} {
+		r, b := fetch(t, e, path)
+		documented(t, "GET", path, r.StatusCode, r.Header.Get("Content-Type"), b)
+		if r.StatusCode != 404 {
+			t.Errorf("%s answers %d", path, r.StatusCode)
+		}
+	}
+}
