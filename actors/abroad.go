@@ -132,8 +132,15 @@ func (p *pool) returned(j *job) {
 // task and is about to be free. For anything longer it waits where it came from.
 const guestWait = 100 * time.Millisecond
 
+// movedWait is how long a request waits for the browser that its session is put
+// into.
+const movedWait = 20 * time.Second
+
 // patience is until when a job waits that has just come.
 func patience(x *Execute, now time.Time) time.Time {
+	if x.Moved { // its worker gets a browser
+		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
+	}
 	if x.Guest {
 		return now.Add(guestWait)
 	}

@@ -21,7 +21,7 @@ func (r *records) eraseAccount(ctx context.Context, account string) error {
 		}),
 		eachJSON(ctx, r, sessionPrefix, func(s sessionRecord) {
 			if s.Account == account {
-				keep(func() error { return r.eraseSession(ctx, s.ID) })
+				keep(func() error { return r.eraseSession(ctx, s) })
 			}
 		}),
 		eachJSON(ctx, r, workerPrefix, func(w workerRecord) {

@@ -15,7 +15,7 @@ func admit(x *Execute, limits engine.Limits, owners map[string]string) (time.Dur
 	if lacking != "" {
 		return 0, refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no %s", x.Account.Plan, lacking))
 	}
-	if t.WorkerID != "" {
+	if x.worker() != "" {
 		// Whether it belongs to somebody else or to nobody must look the same.
 		if owner, ok := owners[t.WorkerID]; !ok || owner != "" && owner != x.Account.ID {
 			return 0, refuse(engine.CodeForeignWorker, fmt.Sprintf("%q", t.WorkerID))

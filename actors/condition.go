@@ -138,7 +138,7 @@ func (c condition) end() engine.End {
 }
 
 func (c Cause) end() engine.End {
-	if c == CauseDrain {
+	if c == CauseDrain || c == CauseUnheld {
 		return engine.EndInterrupted
 	}
 	return engine.EndCancelled

@@ -108,6 +108,9 @@ type SessionConfig struct {
 	MaxAge      time.Duration // a session on a shared worker ends after it; 8 h
 	SharePerMil int           // thousandths of the shared pool that one account may reserve; 500
 	SaveTimeout time.Duration // for reading a browser's state after a request; 2 s
+	// Lease is how long the node's sessions stay its own while it is not heard of;
+	// then another node of the same Store may go on with them. Zero: there is none.
+	Lease time.Duration
 }
 
 var workerID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,20}$`)
@@ -135,6 +138,9 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Session.MaxAge, 8*time.Hour)
 	def(&c.Session.SharePerMil, 500)
 	def(&c.Session.SaveTimeout, 2*time.Second)
+	if c.Session.Lease > 0 && (c.Store == nil || c.Node == "") {
+		return c, errors.New("start the actors: a lease needs a node's name and a store that others share")
+	}
 	if err := checkWorkers(c.Workers); err != nil {
 		return c, fmt.Errorf("start the actors: %w", err)
 	}

@@ -99,14 +99,14 @@ func (d *Dormant) RemoveWorker(ctx context.Context, m *RemoveWorker) (WorkerInfo
 	if w == nil {
 		return WorkerInfo{}, errors.New(noWorker(m.Worker) + " among those that were added")
 	}
-	var sessions []string
+	var sessions []sessionRecord
 	err = eachJSON(ctx, d.records, sessionPrefix, func(s sessionRecord) {
 		if s.Worker == w.ID {
-			sessions = append(sessions, s.ID)
+			sessions = append(sessions, s)
 		}
 	})
-	for _, id := range sessions {
-		err = errors.Join(err, d.records.eraseSession(ctx, id))
+	for _, s := range sessions {
+		err = errors.Join(err, d.records.eraseSession(ctx, s))
 	}
 	if err == nil {
 		err = d.records.forgetWorker(ctx, w.ID)

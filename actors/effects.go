@@ -38,6 +38,8 @@ func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
 		ctx.Send(ctx.Parent(), &browserDown{Early: w.browser.early(w.node.cfg.Browser.Restarts.Stable)})
 	case efReset:
 		w.clean(ctx)
+	case efAdopt:
+		w.spawnSession(ctx, *w.adopts)
 	case efOpen:
 		w.openSession(ctx, eff.Session)
 	case efRename:
@@ -101,19 +103,19 @@ func (w *worker) openTimeout() time.Duration {
 func (w *worker) openSession(ctx actor.Context, id string) {
 	now := time.Now()
 	rec := sessionRecord{
-		ID: id, Account: w.claim.Execute.Account.ID, Worker: w.spec.ID, Timeout: w.openTimeout(), Started: now,
+		ID: id, Account: w.claim.Execute.Account.ID, Worker: w.spec.ID, Node: w.node.cfg.Node, Timeout: w.openTimeout(), Started: now,
 	}
 	if w.spec.Owner == "" {
 		rec.Until = now.Add(w.node.cfg.Session.MaxAge)
 	}
 	rec.Deadline = rec.rest(now)
-	w.spawnSession(ctx, rec, sessionState{Cache: engine.NewCache()})
+	w.spawnSession(ctx, keptSession{rec: rec, state: sessionState{Cache: engine.NewCache()}, term: w.node.leases.term()})
 }
 
-func (w *worker) spawnSession(ctx actor.Context, rec sessionRecord, state sessionState) {
-	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(w.node, ctx.Self(), rec, state), "session/"+rec.ID)
+func (w *worker) spawnSession(ctx actor.Context, k keptSession) {
+	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(w.node, ctx.Self(), k), "session/"+k.rec.ID)
 	if err != nil {
-		w.log.Error().Err(err).Str("session", rec.ID).Msg("session could not be spawned")
+		w.log.Error().Err(err).Str("session", k.rec.ID).Msg("session could not be spawned")
 	}
 	w.session = pid
 }

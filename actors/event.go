@@ -18,8 +18,14 @@ type (
 		Task  string
 		Cause Cause
 	}
-	evReset     struct{ OK bool }        // cleaning is over
-	evExpired   struct{ Session string } // the time of a session is over
+	evReset   struct{ OK bool }        // cleaning is over
+	evExpired struct{ Session string } // the time of a session is over
+	evUnheld  struct{ Session string } // another node may have it
+	evTaken   struct{ Session string } // another node has it
+	evAdopt   struct {                 // a session comes from another worker
+		Session string
+		Account string
+	}
 	evRenew     struct{}                 // the browser is due to be replaced
 	evDrain     struct{}                 // the worker is to stop when it can
 	evDismiss   struct{}                 // the same for good: it will not come back
@@ -49,6 +55,9 @@ func (evStuck) event()     {}
 func (evCancel) event()    {}
 func (evReset) event()     {}
 func (evExpired) event()   {}
+func (evUnheld) event()    {}
+func (evTaken) event()     {}
+func (evAdopt) event()     {}
 func (evRenew) event()     {}
 func (evDrain) event()     {}
 func (evInterrupt) event() {}
@@ -82,6 +91,7 @@ type (
 	efRelaunch struct{}                  // ask the supervisor for a new browser
 	efReset    struct{}                  // clean the browser
 	efOpen     struct{ Session string }  // a session begins
+	efAdopt    struct{ Session string }  // one goes on here that another worker had
 	efRename   struct{ From, To string } // it gets another id, and an empty cache
 	efRest     struct{ Session string }  // its timer starts anew
 	efForget   struct{ Session string }  // it ends
@@ -99,6 +109,7 @@ func (efLaunch) effect()   {}
 func (efRelaunch) effect() {}
 func (efReset) effect()    {}
 func (efOpen) effect()     {}
+func (efAdopt) effect()    {}
 func (efRename) effect()   {}
 func (efRest) effect()     {}
 func (efForget) effect()   {}

@@ -100,6 +100,8 @@ type sessionBegin struct {
 type sessionBegun struct {
 	Cache *engine.Cache
 	Err   string // it is not on disk
+	// Unheld: the node does not know whether the session is still its own.
+	Unheld bool
 }
 
 // sessionKeep keeps what a request has left. Reply: [sessionKept], when it is
@@ -127,6 +129,37 @@ type (
 	sessionRecall   struct{}
 	sessionRecalled struct{ State json.RawMessage }
 )
+
+// sessionConfirm makes sure that the session is still the node's, in a term of its
+// lease. Reply: [sessionConfirmed], also where it is not: then its worker hears of
+// that.
+type (
+	sessionConfirm   struct{ Term uint64 }
+	sessionConfirmed struct {
+		Term uint64
+		Err  string
+	}
+)
+
+// sessionLapse says that the node's lease has lapsed, superseded that what is on
+// disk is another node's.
+type (
+	sessionLapse struct{}
+	superseded   struct{}
+)
+
+// sessionUnheld tells the worker to end what runs for a session, sessionTaken that
+// it is another node's.
+type (
+	sessionUnheld struct{ Session string }
+	sessionTaken  struct{ Session string }
+)
+
+// workerAdopt gives a worker a session that another one had.
+type workerAdopt struct {
+	Seq  uint64
+	kept keptSession
+}
 
 // sessionRest starts the timer anew.
 type sessionRest struct{ Timeout time.Duration }

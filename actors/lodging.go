@@ -20,6 +20,8 @@ func (s *seat) guest() (account string, stays bool) {
 		return s.note.Holder, true
 	case s.job != nil:
 		return s.job.account(), s.job.opens()
+	case s.aside != nil:
+		return s.aside.account(), true
 	case s.note.State == Online && !s.note.Ready:
 		return s.last, false
 	}

@@ -31,8 +31,19 @@ type Execute struct {
 	Roams bool
 	// Guest: it comes from a node where it waits, and so hardly waits here.
 	Guest bool
+	// Moved: its session was restored on another worker than the one that the task
+	// names, and is found by its identifier alone. See [Restore].
+	Moved bool
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place
+}
+
+// worker is the one that the task is for; empty: any, or its session's.
+func (x *Execute) worker() string {
+	if x.Moved {
+		return ""
+	}
+	return x.Task.WorkerID
 }
 
 // Executed answers [Execute]: a refusal, or how the task ended. The worker's
@@ -65,6 +76,8 @@ const (
 	CauseDrain  Cause = "drain"  // the service stops, or the worker is removed
 	// CauseRemoved: the account was removed.
 	CauseRemoved Cause = "removed"
+	// CauseUnheld: it is of a session that another node may have by now.
+	CauseUnheld Cause = "unheld"
 )
 
 // Err returns the cause as the error that the task's context ends with.
@@ -72,7 +85,7 @@ func (c Cause) Err() error {
 	switch c {
 	case CauseClient:
 		return engine.ErrClientGone
-	case CauseDrain:
+	case CauseDrain, CauseUnheld:
 		return engine.ErrDraining
 	default:
 		return engine.ErrCancelled

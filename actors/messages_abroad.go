@@ -21,6 +21,22 @@ type Elsewhere struct {
 	Place Place
 }
 
+// Restore asks a node to go on with a session whose own node is not there any
+// more. Reply: [Restored].
+type Restore struct {
+	Session string
+	Account Account
+	Worker  string // that the request names; empty: none
+	Lost    string // the node that does not answer; empty: none is known to
+}
+
+// Restored answers [Restore]: a refusal, or the node that has the session now, by
+// its record. That is the one that was asked, if it has restored it.
+type Restored struct {
+	Node    string
+	Refusal *Refusal
+}
+
 // Place is what a task keeps of its waiting while it tries its luck elsewhere.
 // Its fields are for the pool that has given it.
 type Place struct {

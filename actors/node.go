@@ -35,6 +35,8 @@ type nodeParts struct {
 	board  board
 	feed   feed
 	sights sights
+	leases *leases                 // nil: there are no other nodes
+	held   holdings                // the sessions of its workers
 	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
 	starts *starts
@@ -85,7 +87,11 @@ func Start(cfg Config) (*Node, error) {
 	if parts.records, err = newRecords(cfg); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	if parts.leases = newLeases(cfg); parts.leases != nil {
+		parts.leases.lapsed, parts.leases.confirm = parts.lapsed, parts.confirmSessions
+	}
 	if err := parts.recover(); err != nil {
+		parts.leases.close()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	parts.limits.Store(&cfg.Limits)
@@ -215,6 +221,7 @@ func (n *Node) end() {
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Settled(ctx)
 	}
+	n.parts.leases.close()
 	n.parts.records.close()
 	n.parts.system.Shutdown()
 	n.parts.goes.hands.close()
@@ -275,6 +282,8 @@ func recoverIn(ctx actor.Context, n *nodeParts) {
 		ctx.Respond(&WorkerChanged{Fault: panicked})
 	case *RemoveAccount:
 		ctx.Respond(&AccountRemoved{Fault: panicked})
+	case *putAside:
+		ctx.Respond(&wasPutAside{Refusal: no})
 	case *Drain:
 		ctx.Respond(&Drained{})
 	}

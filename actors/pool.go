@@ -83,6 +83,10 @@ func (p *pool) Receive(ctx actor.Context) {
 		p.onOffer(ctx, m)
 	case *freed:
 		p.onFreed(ctx, m)
+	case *putAside:
+		p.onPutAside(ctx, m)
+	case *adoption:
+		p.onAdopt(ctx, m)
 	case *Drain:
 		p.onDrain(ctx, m)
 	case *graceOver:

@@ -50,9 +50,12 @@ func (p *pool) try(ctx actor.Context, j *job) {
 // refusal the seat is the worker to wait for; none means any.
 func (p *pool) route(j *job) (*seat, *Refusal) {
 	t := j.adm.Execute.Task
+	if j.order.Intent != plain && !p.node.leases.serving() {
+		return nil, refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
+	}
 	var s *seat
 	switch {
-	case t.WorkerID != "":
+	case j.adm.Execute.worker() != "":
 		s = p.roster.seats[t.WorkerID]
 		if s == nil || s.leaving != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
 			return nil, refuse(engine.CodeForeignWorker, quoted(t.WorkerID))
@@ -74,7 +77,7 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 	if !p.mayLodge(s, j) {
 		return s, refuse(engine.CodeWorkerBusy, "its browser serves another account")
 	}
-	if s.job != nil { // the worker would say the same
+	if s.job != nil || s.aside != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
 		if j.order.ID != "" && j.order.ID != s.note.Session {
 			code = engine.CodeSessionMismatch

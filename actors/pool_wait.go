@@ -72,7 +72,7 @@ func (p *pool) reroute(ctx actor.Context, s *seat) {
 
 // serve gives a worker to those who wait for it, until it is taken.
 func (p *pool) serve(ctx actor.Context, s *seat) {
-	for !p.draining && s.job == nil && p.queue.len() > 0 {
+	for !p.draining && s.job == nil && s.aside == nil && p.queue.len() > 0 {
 		w := p.queue.next(targets(s), func(w *waiter) bool { return p.fits(s, w) })
 		if w == nil {
 			return
@@ -126,7 +126,7 @@ func (p *pool) look(ctx actor.Context) {
 	p.watch(ctx)
 	var idle []*seat
 	for _, s := range p.roster.all {
-		if s.job == nil && p.queue.peek(targets(s), func(w *waiter) bool { return p.fits(s, w) }) != nil {
+		if s.job == nil && s.aside == nil && p.queue.peek(targets(s), func(w *waiter) bool { return p.fits(s, w) }) != nil {
 			idle = append(idle, s)
 		}
 	}

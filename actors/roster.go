@@ -18,12 +18,14 @@ type seat struct {
 
 	// heard: it has spoken. Before that nobody may be there, and the library
 	// does not allow that an actor is written to while it is being spawned.
-	heard bool
-	note  note
-	since time.Time
-	used  time.Time // when its last task ended; zero: never
-	seq   uint64    // of the last claim sent to it
-	job   *job      // the claim that is not known to be over
+	heard  bool
+	note   note
+	since  time.Time
+	used   time.Time    // when its last task ended; zero: never
+	seq    uint64       // of the last claim sent to it
+	job    *job         // the claim that is not known to be over
+	aside  *job         // what it is put aside for: a session that comes from another worker
+	asking []*actor.PID // who else wants that session here
 
 	draining bool       // it was told to take no more tasks
 	leaving  *departure // it is being removed; nil: it stays
@@ -203,6 +205,9 @@ func (r *roster) hold(s *seat) {
 	if holder == "" && s.job != nil && s.job.opens() {
 		holder = s.job.account()
 	}
+	if holder == "" && s.aside != nil {
+		holder = s.aside.account()
+	}
 	if s.leaving != nil {
 		holder = ""
 	}
@@ -223,7 +228,7 @@ func (r *roster) hold(s *seat) {
 func (r *roster) listOf(s *seat) *list.List {
 	lists := r.ready
 	switch {
-	case s.job != nil || !s.note.Claimable:
+	case s.job != nil || s.aside != nil || !s.note.Claimable:
 		return nil
 	case !s.note.Ready:
 		lists = r.cleaning

@@ -272,6 +272,9 @@ func (p *play) unbegun(base context.Context, err error) *engine.Outcome {
 	if base.Err() != nil { // because somebody wanted its end
 		return &engine.Outcome{End: engine.EndOf(base)}
 	}
+	if errors.Is(err, errUnheld) {
+		return &engine.Outcome{End: engine.EndInterrupted}
+	}
 	return p.internal(err)
 }
 

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -26,24 +27,30 @@ type session struct {
 	gen   int // a timer of another generation fired late
 
 	renamed bool // what is on disk has its earlier name
+
+	// term is that of the node's lease in which the session was last known to be
+	// the node's: in another one it is not used.
+	term uint64
 }
 
 // timeUp is what the timer says.
 type timeUp struct{ gen int }
 
 // newSession is a session that begins, or goes on with what is known of it.
-func newSession(n *nodeParts, worker *actor.PID, rec sessionRecord, state sessionState) *actor.Props {
-	book := newSessionBook(n)
+func newSession(n *nodeParts, worker *actor.PID, k keptSession) *actor.Props {
+	book := newSessionBook(n, k)
 	return n.props(func() actor.Actor {
-		return &session{worker: worker, rec: rec, book: book, cache: state.Cache, saved: state.Browser}
+		return &session{worker: worker, rec: k.rec, book: book, cache: k.state.Cache, saved: k.state.Browser, term: k.term}
 	})
 }
 
 func (s *session) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
+		s.book.node.held.add(ctx.Self())
 		s.arm(ctx)
 	case *actor.Stopping, *actor.Restarting:
+		s.book.node.held.remove(ctx.Self())
 		s.disarm()
 	case *sessionBegin:
 		s.begin(ctx, m)
@@ -61,9 +68,17 @@ func (s *session) Receive(ctx actor.Context) {
 		s.arm(ctx)
 	case *sessionErase:
 		root, who := ctx.ActorSystem().Root, ctx.Sender()
-		s.book.erase(s.rec.ID, func(err error) { root.Send(who, &sessionErased{Err: words(err)}) })
+		s.book.erase(s.rec, func(err error) { root.Send(who, &sessionErased{Err: words(err)}) })
 	case *sessionForget:
-		s.book.erase(s.rec.ID, nil)
+		s.book.erase(s.rec, nil)
+	case *sessionConfirm:
+		s.confirm(ctx, m.Term)
+	case *sessionConfirmed:
+		s.term = m.Term
+	case *sessionLapse:
+		ctx.Send(s.worker, &sessionUnheld{Session: s.rec.ID})
+	case *superseded:
+		ctx.Send(s.worker, &sessionTaken{Session: s.rec.ID})
 	case *timeUp:
 		if m.gen == s.gen {
 			ctx.Send(s.worker, &sessionOver{Session: s.rec.ID})
@@ -76,6 +91,10 @@ func (s *session) Receive(ctx actor.Context) {
 // end. Whether that is on disk matters when somebody is told of the session
 // before the task has ended.
 func (s *session) begin(ctx actor.Context, m *sessionBegin) {
+	if !s.book.node.leases.serves(s.term) {
+		ctx.Respond(&sessionBegun{Unheld: true})
+		return
+	}
 	s.disarm()
 	s.change(m.Timeout)
 	s.rec.Deadline = s.rec.rest(time.Now().Add(m.Task))
@@ -86,11 +105,11 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 		state, _ = s.state()
 	}
 	if !m.Wait {
-		s.book.write(s.rec, state, nil)
+		s.write(ctx, state, nil)
 		ctx.Respond(reply)
 		return
 	}
-	s.book.write(s.rec, state, func(err error) {
+	s.write(ctx, state, func(err error) {
 		reply.Err = words(err)
 		root.Send(who, reply)
 	})
@@ -111,7 +130,39 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 		ctx.Respond(&sessionKept{Err: words(err)})
 		return
 	}
-	s.book.write(s.rec, state, func(err error) { root.Send(who, &sessionKept{Err: words(err)}) })
+	s.write(ctx, state, func(err error) { root.Send(who, &sessionKept{Err: words(err)}) })
+}
+
+// write keeps the session as it is now. Should it be another node's by then, its
+// worker hears of that.
+func (s *session) write(ctx actor.Context, state []byte, over func(error)) {
+	root, self, n := ctx.ActorSystem().Root, ctx.Self(), s.book.node
+	s.book.write(s.rec, state, func(err error) {
+		if errors.Is(err, errTaken) {
+			root.Send(self, &superseded{})
+		}
+		switch {
+		case over != nil:
+			over(err)
+		case err != nil:
+			n.log.Error().Err(err).Msg("session not written")
+		}
+	})
+}
+
+// confirm writes the record down in a new term of the node's lease. Whoever was
+// about to take the session finds it changed, and whoever has taken it is found.
+func (s *session) confirm(ctx actor.Context, term uint64) {
+	root, self, who := ctx.ActorSystem().Root, ctx.Self(), ctx.Sender()
+	s.write(ctx, nil, func(err error) {
+		if err == nil {
+			root.Send(self, &sessionConfirmed{Term: term})
+		}
+		if errors.Is(err, errTaken) {
+			err = nil
+		}
+		root.Send(who, &sessionConfirmed{Term: term, Err: words(err)})
+	})
 }
 
 func (s *session) state() ([]byte, error) {

@@ -1,21 +1,23 @@
 package actors
 
 import (
-	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"troupe/engine"
-	"troupe/persistence"
 )
 
 const (
 	sessionPrefix = "session/"
 	statePrefix   = "session-state/"
 )
+
+// sessionIDMost bounds what is looked for: an identifier that is longer is none
+// of ours.
+const sessionIDMost = 64
 
 // unclaimed is how long a session's record is kept after its time is over, for
 // the start of the service that would have ended it.
@@ -26,6 +28,10 @@ type sessionRecord struct {
 	ID       string        `json:"id"`
 	Account  string        `json:"account"`
 	Worker   string        `json:"worker"`
+	Node     string        `json:"node,omitempty"`   // whose it is
+	Epoch    uint64        `json:"epoch,omitempty"`  // another one with each owner
+	State    uint64        `json:"state,omitempty"`  // the epoch that its state was saved in
+	Former   []string      `json:"former,omitempty"` // the workers that it had before
 	Timeout  time.Duration `json:"timeout"`
 	Started  time.Time     `json:"started"`
 	Until    time.Time     `json:"until,omitzero"` // it ends then in any case
@@ -61,107 +67,33 @@ func (r *sessionRecord) heed(now time.Time) {
 	}
 }
 
-// sessionBook is the record of one session on disk. What is to be done with it
-// is done one after the other, beside the mailbox. Only the session's actor may
-// call its methods.
-type sessionBook struct {
-	node *nodeParts
-	tail chan struct{} // closed when all that was to be done is
-
-	// What follows belongs to what is being done.
-	stale   []string          // the session had these identifiers
-	written [sha256.Size]byte // the state, and until when it is kept
-	expires time.Time
-}
-
-func newSessionBook(n *nodeParts) *sessionBook {
-	tail := make(chan struct{})
-	close(tail)
-	return &sessionBook{node: n, tail: tail}
-}
-
-func (b *sessionBook) then(f func(context.Context) error, over func(error)) {
-	before, after := b.tail, make(chan struct{})
-	b.tail = after
-	b.node.beside(func(ctx context.Context) error {
-		defer close(after)
-		<-before
-		return f(ctx)
-	}, over)
-}
-
-// write keeps the record, and the state if it is another one. Over is told when
-// that would survive a loss of power; nil: nobody waits for it.
-func (b *sessionBook) write(rec sessionRecord, state []byte, over func(error)) {
-	rec.Saved = time.Now()
-	b.then(func(ctx context.Context) error { return b.put(ctx, rec, state) }, over)
-}
-
-func (b *sessionBook) put(ctx context.Context, rec sessionRecord, state []byte) error {
-	r, expires := b.node.records, rec.Deadline.Add(unclaimed)
-	about, err := json.Marshal(rec)
-	if err != nil {
-		return fmt.Errorf("keep session: %w", err)
+// taken is the record of a session that a node takes over, from another one or
+// from its own earlier process.
+func (r sessionRecord) taken(node, worker string) sessionRecord {
+	if worker != r.Worker {
+		r.Former = append(slices.Clone(r.Former), r.Worker)
 	}
-	sum := sha256.Sum256(append([]byte(rec.ID), state...))
-	both := []func() error{func() error {
-		_, err := r.store.Put(ctx, persistence.Write{Key: sessionPrefix + rec.ID, Value: about, Expires: expires, Durable: true})
-		return err
-	}}
-	// What is the same is written again only to be kept longer.
-	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(unclaimed/2)))
-	if fresh {
-		both = append(both, func() error {
-			return r.sealed.Put(ctx, persistence.Item{
-				Key: statePrefix + rec.ID, Account: rec.Account, Value: state, Expires: expires, Durable: true,
-			})
-		})
-	}
-	if err := together(both, func(f func() error) error { return f() }); err != nil {
-		return fmt.Errorf("keep session: %w", err)
-	}
-	if fresh {
-		b.written, b.expires = sum, expires
-	}
-	for state != nil && len(b.stale) > 0 {
-		if err := r.eraseSession(ctx, b.stale[0]); err != nil {
-			return err
-		}
-		b.stale = b.stale[1:]
-	}
-	return nil
+	r.Node, r.Worker, r.Epoch = node, worker, r.Epoch+1
+	return r
 }
 
-// rename says that what is written from now on replaces what was kept under an
-// earlier identifier.
-func (b *sessionBook) rename(from string) {
-	b.then(func(context.Context) error {
-		b.stale = append(b.stale, from)
-		return nil
-	}, nil)
+// had reports whether a worker is or was the session's.
+func (r *sessionRecord) had(worker string) bool {
+	return r.Worker == worker || slices.Contains(r.Former, worker)
 }
 
-// erase removes the session from the disk.
-func (b *sessionBook) erase(id string, over func(error)) {
-	b.then(func(ctx context.Context) error {
-		errs := []error{b.node.records.eraseSession(ctx, id)}
-		for _, old := range b.stale {
-			errs = append(errs, b.node.records.eraseSession(ctx, old))
-		}
-		return errors.Join(errs...)
-	}, over)
-}
+// same reports whether two records are of one ownership.
+func (r *sessionRecord) same(o sessionRecord) bool { return r.Node == o.Node && r.Epoch == o.Epoch }
 
-func (r *records) eraseSession(ctx context.Context, id string) error {
-	return errors.Join(r.store.Delete(ctx, sessionPrefix+id, nil, true), r.sealed.Delete(ctx, statePrefix+id, true))
-}
-
-// readState reads the state of a session. One that never was saved has none.
-func (r *records) readState(ctx context.Context, id string) (sessionState, error) {
-	s := sessionState{Cache: engine.NewCache()}
-	err := readJSON(ctx, r.sealed, statePrefix+id, &s)
-	if errors.Is(err, persistence.ErrNotFound) {
-		return s, nil
+// stateKey is where the state is that was saved in an epoch. Each has a place of
+// its own, or an owner that was replaced without knowing it could overwrite what
+// the next one saves.
+func stateKey(id string, epoch uint64) string {
+	if epoch == 0 {
+		return statePrefix + id
 	}
-	return s, err
+	return fmt.Sprintf("%s%s/%d", statePrefix, id, epoch)
 }
+
+// errTaken: the session is another node's, or has ended.
+var errTaken = errors.New("the session has another owner")

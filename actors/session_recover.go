@@ -2,7 +2,15 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
+
+	"troupe/persistence"
 )
 
 // recoverTimeout bounds the reading of what an earlier process has left.
@@ -13,7 +21,7 @@ const recoverTimeout = time.Minute
 func (n *nodeParts) recover() error {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
-	for _, each := range []func(context.Context) error{n.recoverWorkers, n.recoverTasks, n.recoverSessions} {
+	for _, each := range []func(context.Context) error{n.leases.open, n.recoverWorkers, n.recoverTasks, n.recoverSessions} {
 		if err := each(ctx); err != nil {
 			return err
 		}
@@ -23,8 +31,10 @@ func (n *nodeParts) recover() error {
 
 // keptSession is a session that goes on.
 type keptSession struct {
-	rec   sessionRecord
-	state sessionState
+	rec      sessionRecord
+	revision uint64 // of the record; zero: it is yet to be written
+	state    sessionState
+	term     uint64 // of the node's lease, in which this was found out
 }
 
 // recoverSessions finds the sessions that go on with their workers, and ends
@@ -35,36 +45,76 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 		mine[w.ID] = true
 	}
 	n.kept = map[string]*keptSession{}
-	var over []string
+	var over []sessionRecord
 	err := eachJSON(ctx, n.records, sessionPrefix, func(rec sessionRecord) {
-		if !mine[rec.Worker] {
+		switch {
+		case rec.Node != "" && rec.Node != n.cfg.Node:
+			return // another node's by now
+		case !mine[rec.Worker]:
 			// Another node's, perhaps: its time ends it.
 			if !time.Now().Before(rec.Deadline) {
-				over = append(over, rec.ID)
+				over = append(over, rec)
 			}
 			return
 		}
 		s := n.revive(ctx, rec)
 		switch other := n.kept[rec.Worker]; {
 		case s == nil:
-			over = append(over, rec.ID)
+			over = append(over, rec)
 		case other == nil:
 			n.kept[rec.Worker] = s
 		case other.rec.Saved.Before(rec.Saved): // it was renamed
-			over = append(over, other.rec.ID)
+			over = append(over, other.rec)
 			n.kept[rec.Worker] = s
 		default:
-			over = append(over, rec.ID)
+			over = append(over, rec)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	err = together(over, func(id string) error { return n.records.eraseSession(ctx, id) })
+	err = together(over, func(rec sessionRecord) error { return n.records.eraseSession(ctx, rec) })
 	if err != nil {
 		n.log.Error().Err(err).Msg("sessions that are over not removed")
 	}
-	return nil
+	return n.ownKept(ctx)
+}
+
+// ownKept makes the sessions that go on this process's own, and leaves those to
+// another node that has been faster.
+func (n *nodeParts) ownKept(ctx context.Context) error {
+	var mu sync.Mutex
+	return together(slices.Collect(maps.Values(n.kept)), func(s *keptSession) error {
+		rec, revision, err := n.records.sessionAt(ctx, s.rec.ID)
+		if err == nil && n.leases != nil && rec.same(s.rec) {
+			rec, revision, err = n.records.takeSession(ctx, rec, revision, n.cfg.Node, rec.Worker)
+		}
+		switch {
+		case err == nil && (rec.Node == n.cfg.Node || rec.Node == ""):
+			s.rec.Node, s.rec.Epoch, s.revision, s.term = rec.Node, rec.Epoch, revision, n.leases.term()
+			return nil
+		case err == nil || errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrConflict):
+			mu.Lock()
+			delete(n.kept, s.rec.Worker)
+			mu.Unlock()
+			return nil
+		}
+		return fmt.Errorf("take a session over: %w", err)
+	})
+}
+
+// takeSession writes down that a session has another owner, if nothing has changed
+// since its record was read.
+func (r *records) takeSession(ctx context.Context, rec sessionRecord, over uint64, node, worker string) (sessionRecord, uint64, error) {
+	rec = rec.taken(node, worker)
+	b, err := json.Marshal(rec)
+	if err != nil {
+		return rec, 0, err
+	}
+	revision, err := r.store.Put(ctx, persistence.Write{
+		Key: sessionPrefix + rec.ID, Value: b, Expires: rec.Deadline.Add(unclaimed), If: &over, Durable: true,
+	})
+	return rec, revision, err
 }
 
 // revive reads a session that goes on, and returns nil for one that cannot.
@@ -73,7 +123,7 @@ func (n *nodeParts) revive(ctx context.Context, rec sessionRecord) *keptSession 
 		return nil
 	}
 	rec.heed(time.Now())
-	state, err := n.records.readState(ctx, rec.ID)
+	state, err := n.records.readState(ctx, rec)
 	if err != nil {
 		n.log.Error().Err(err).Str("worker", rec.Worker).Msg("session lost: its state could not be read")
 		return nil

@@ -42,6 +42,14 @@ func step(c condition, e event) (condition, []effect) {
 		return dismiss(c)
 	case evDisown:
 		return disown(c, e.Account)
+	case evUnheld:
+		if c.claimed() && c.Session == e.Session {
+			return cancel(c, CauseUnheld)
+		}
+	case evTaken:
+		return taken(c, e.Session)
+	case evAdopt:
+		return adopt(c, e)
 	default:
 		return stepBrowser(c, e)
 	}

@@ -31,8 +31,9 @@ type worker struct {
 	browser *browser   // the present one, or the one that is starting
 	reset   *resetting // the reset that is under way
 	session *actor.PID // of the session that holds the worker
-	told    note       // what pool knows
-	sight   *sight     // what accounts see of it
+	adopts  *keptSession
+	told    note   // what pool knows
+	sight   *sight // what accounts see of it
 }
 
 func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
@@ -90,6 +91,13 @@ func (w *worker) Receive(ctx actor.Context) {
 		}
 	case *sessionOver:
 		w.apply(ctx, evExpired{Session: m.Session})
+	case *sessionUnheld:
+		w.apply(ctx, evUnheld{Session: m.Session})
+	case *sessionTaken:
+		w.log.Warn().Str("session", m.Session).Msg("session dropped: another node has it")
+		w.apply(ctx, evTaken{Session: m.Session})
+	case *workerAdopt:
+		w.onAdopt(ctx, m)
 	case *workerCancel:
 		w.apply(ctx, evCancel{Task: m.Task, Cause: m.Cause})
 	case *workerDrain:
@@ -110,7 +118,7 @@ func (w *worker) start(ctx actor.Context) {
 	w.mem.lives++
 	if w.mem.lives == 1 {
 		if s := w.node.kept[w.spec.ID]; s != nil {
-			w.spawnSession(ctx, s.rec, s.state)
+			w.spawnSession(ctx, *s)
 		}
 		w.apply(ctx, evLaunch{})
 		return
@@ -126,6 +134,14 @@ func (w *worker) onClaim(ctx actor.Context, m *claim) {
 		w.claim = m
 	}
 	w.apply(ctx, evClaim{m.Order})
+}
+
+// onAdopt takes over a session that another worker had. Pool has put this one
+// aside for it; should it have another session all the same, pool hears so.
+func (w *worker) onAdopt(ctx actor.Context, m *workerAdopt) {
+	w.mem.seq, w.adopts = m.Seq, &m.kept
+	w.apply(ctx, evAdopt{Session: m.kept.rec.ID, Account: m.kept.rec.Account})
+	w.adopts = nil
 }
 
 func (w *worker) onLate(ctx actor.Context, m *late) {

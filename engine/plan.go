@@ -37,7 +37,9 @@ type Limits struct {
 	Sync        time.Duration // longest task that answers at once
 	Async       time.Duration // longest task that answers later; zero: not allowed
 	Sessions    bool
-	Reserved    int // workers held by sessions at the same time
+	// SessionsStay: a session is not restored on another node when its own is lost.
+	SessionsStay bool
+	Reserved     int // workers held by sessions at the same time
 }
 
 // DefaultLimits is the table of plans as the service ships it.

@@ -1,0 +1,315 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/persistence"
+)
+
+const leasePrefix = "lease/"
+
+// errHeld: the node's lease goes on.
+var errHeld = errors.New("the node holds its lease")
+
+// leases keeps the node's own lease, and watches those of the others: see
+// lease.go for the rules. A nil one is that of a node without others, which holds
+// everything.
+type leases struct {
+	store persistence.Store
+	lasts time.Duration
+	log   zerolog.Logger
+	began time.Time
+	// lapsed ends what runs for sessions; confirm finds out which of the node's
+	// sessions are still its own.
+	lapsed  func()
+	confirm func(ctx context.Context, term uint64) error
+
+	mu         sync.Mutex
+	own        ownLease
+	others     map[string]*seenLease
+	news       chan struct{} // closed at the next change of another's lease
+	bell       *time.Timer   // rings when the lease has lapsed
+	confirming bool
+
+	ctx  context.Context
+	stop context.CancelFunc
+	goes sync.WaitGroup
+}
+
+func newLeases(cfg Config) *leases {
+	if cfg.Session.Lease == 0 {
+		return nil
+	}
+	l := &leases{
+		store: cfg.Store, lasts: cfg.Session.Lease, log: cfg.Log, began: time.Now(),
+		lapsed: func() {}, confirm: func(context.Context, uint64) error { return nil },
+		own:    ownLease{node: cfg.Node, boot: random(8), lasts: cfg.Session.Lease},
+		others: map[string]*seenLease{}, news: make(chan struct{}),
+	}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+// now is a clock that nobody sets.
+func (l *leases) now() time.Duration { return time.Since(l.began) }
+
+// serving reports whether the node may use its sessions.
+func (l *leases) serving() bool {
+	if l == nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.own.serves(l.now())
+}
+
+// serves reports whether a session may be used that is known to be the node's
+// since a term of its lease.
+func (l *leases) serves(term uint64) bool { return l.serving() && l.term() == term }
+
+// term is that of the lease that the node has, or had last.
+func (l *leases) term() uint64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.own.term
+}
+
+// open takes the lease over from an earlier process of the node, and keeps it
+// until close.
+func (l *leases) open(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	for {
+		rec, revision, err := l.read(ctx, l.own.node)
+		if err == nil {
+			l.own.inherit(rec, revision)
+			began := l.now()
+			next, over, _ := l.own.next()
+			if revision, err = l.write(ctx, next, over); err == nil {
+				l.own.stored(next, revision, began)
+				break
+			}
+		}
+		if !errors.Is(err, persistence.ErrConflict) {
+			return fmt.Errorf("take the node's lease: %w", err)
+		}
+	}
+	// What is started now reads its sessions before it uses them.
+	l.own.confirmed = l.own.term
+	l.bell = time.AfterFunc(l.own.until-l.now(), l.ring)
+	l.goes.Go(l.keep)
+	l.goes.Go(l.watch)
+	return nil
+}
+
+// close gives the lease back: what the node's sessions have become is on disk.
+func (l *leases) close() {
+	if l == nil || l.bell == nil {
+		return
+	}
+	l.stop()
+	l.goes.Wait()
+	l.bell.Stop()
+	l.mu.Lock()
+	last, over, mine := l.own.next()
+	l.own.until = 0
+	l.mu.Unlock()
+	if last.Over = true; !mine {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.lasts/4)
+	defer cancel()
+	if _, err := l.write(ctx, last, over); err != nil {
+		l.log.Warn().Err(err).Msg("the node's lease was not given back: its sessions go on elsewhere only when it is over")
+	}
+}
+
+// keep renews the lease until the node ends.
+func (l *leases) keep() {
+	tick := time.NewTicker(l.lasts / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+			l.renew()
+		}
+	}
+}
+
+func (l *leases) renew() {
+	ctx, cancel := context.WithTimeout(l.ctx, l.lasts/4)
+	defer cancel()
+	l.mu.Lock()
+	began := l.now()
+	rec, over, write := l.own.next()
+	l.mu.Unlock()
+	err := error(persistence.ErrConflict)
+	var revision uint64
+	if write {
+		revision, err = l.write(ctx, rec, over)
+	}
+	var found leaseRecord
+	if errors.Is(err, persistence.ErrConflict) {
+		if found, revision, err = l.read(ctx, l.own.node); err == nil {
+			err = persistence.ErrConflict
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch had := l.own.term; {
+	case err == nil:
+		l.own.stored(rec, revision, began)
+	case errors.Is(err, persistence.ErrConflict):
+		if l.own.met(found, revision); had != 0 && l.own.term != had {
+			l.log.Warn().Msg("the node's lease was ended by another node: its sessions are looked at before they go on")
+		}
+	default: // the bell says when it is too late
+	}
+	l.bell.Reset(max(l.own.until-l.now(), 0))
+	if l.own.holds(l.now()) && l.own.confirmed != l.own.term && !l.confirming {
+		l.confirming = true
+		term := l.own.term
+		l.goes.Go(func() { l.regain(term) })
+	}
+}
+
+// regain finds out which sessions are still the node's after its lease was ended.
+func (l *leases) regain(term uint64) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.lasts)
+	defer cancel()
+	err := l.confirm(ctx, term)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.confirming = false; err != nil { // the next renewal tries again
+		l.log.Warn().Err(err).Msg("the node's sessions could not be looked at")
+		return
+	}
+	l.own.confirmed = term
+}
+
+// ring ends what runs for sessions once the lease has lapsed.
+func (l *leases) ring() {
+	l.mu.Lock()
+	holds := l.own.holds(l.now())
+	l.mu.Unlock()
+	if !holds && l.ctx.Err() == nil {
+		l.lapsed()
+	}
+}
+
+// watch sees the renewals of other nodes.
+func (l *leases) watch() {
+	for l.ctx.Err() == nil {
+		events, err := l.store.Watch(l.ctx, leasePrefix)
+		if err == nil {
+			var list []persistence.Record
+			if list, err = l.store.List(l.ctx, leasePrefix); err == nil {
+				for _, r := range list {
+					l.see(r)
+				}
+			}
+			for e := range events {
+				l.see(e.Record)
+			}
+		}
+		select {
+		case <-l.ctx.Done():
+		case <-time.After(l.lasts / 10):
+		}
+	}
+}
+
+func (l *leases) see(r persistence.Record) {
+	var rec leaseRecord
+	if json.Unmarshal(r.Value, &rec) != nil { // a deletion has none
+		return
+	}
+	l.seen(strings.TrimPrefix(r.Key, leasePrefix), rec, r.Revision)
+}
+
+func (l *leases) seen(node string, rec leaseRecord, revision uint64) seenLease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.others[node]
+	if s == nil {
+		s = &seenLease{since: l.now()}
+		l.others[node] = s
+	}
+	if s.revision < revision {
+		s.see(rec, revision, l.now())
+		close(l.news)
+		l.news = make(chan struct{})
+	}
+	return *s
+}
+
+// outlast waits until the lease of another node is over, and ends it: the node's
+// sessions may be taken then. It gives errHeld when ctx ends first.
+func (l *leases) outlast(ctx context.Context, node string) error {
+	for {
+		rec, revision, err := l.read(ctx, node)
+		if err != nil {
+			return fmt.Errorf("read the lease of %s: %w", node, err)
+		}
+		s := l.seen(node, rec, revision)
+		l.mu.Lock()
+		rest, news := s.rest(l.now(), l.lasts), l.news
+		l.mu.Unlock()
+		if rest == 0 {
+			// Written even where it is over: what was read may be out of date, and
+			// that a majority has stored is not.
+			_, err = l.write(ctx, s.end(node), s.revision)
+			if err == nil {
+				return nil
+			}
+			if !errors.Is(err, persistence.ErrConflict) {
+				return fmt.Errorf("end the lease of %s: %w", node, err)
+			}
+			rest = time.Millisecond
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-timer.C:
+		case <-news:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return errHeld
+		}
+	}
+}
+
+// read gives revision 0 where there is none.
+func (l *leases) read(ctx context.Context, node string) (rec leaseRecord, revision uint64, err error) {
+	r, err := l.store.Get(ctx, leasePrefix+node)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return rec, 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(r.Value, &rec)
+	}
+	return rec, r.Revision, err
+}
+
+func (l *leases) write(ctx context.Context, rec leaseRecord, over uint64) (revision uint64, err error) {
+	b, err := json.Marshal(rec)
+	if err != nil {
+		return 0, err
+	}
+	return l.store.Put(ctx, persistence.Write{Key: leasePrefix + rec.Node, Value: b, If: &over, Durable: true})
+}

@@ -1,0 +1,181 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// restoreMargin is how much longer than a lease a restoring may take.
+const restoreMargin = 3 * time.Second
+
+// Restore goes on with a session here whose node is lost: from its saved state, on
+// a free worker, once that node's lease is over. Its requests are answered after
+// that with Execute.Moved set.
+func (n *Node) Restore(ctx context.Context, m *Restore) (*Restored, error) {
+	parts := n.parts
+	if parts.leases == nil {
+		return &Restored{Refusal: unknownSession(m.Session)}, nil
+	}
+	bound, cancel := context.WithTimeout(ctx, parts.leases.lasts+restoreMargin)
+	defer cancel()
+	for {
+		x, err := n.restore(bound, m)
+		switch {
+		case errors.Is(err, persistence.ErrConflict): // somebody else was faster
+			continue
+		case err == nil:
+			return x, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.Is(err, errHeld) || bound.Err() != nil:
+			return &Restored{Refusal: refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
+		}
+		parts.log.Error().Err(err).Str("session", m.Session).Msg("session not restored")
+		return &Restored{Refusal: unkept(err)}, nil
+	}
+}
+
+func (n *Node) restore(ctx context.Context, m *Restore) (*Restored, error) {
+	parts, term := n.parts, n.parts.leases.term()
+	rec, revision, err := parts.records.sessionAt(ctx, m.Session)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound) || err == nil && (rec.Account != m.Account.ID || !time.Now().Before(rec.Deadline)):
+		return &Restored{Refusal: unknownSession(m.Session)}, nil
+	case err != nil:
+		return nil, err
+	case m.Worker != "" && !rec.had(m.Worker):
+		return &Restored{Refusal: refuse(engine.CodeSessionMismatch, quoted(m.Session)+" is not of the worker "+quoted(m.Worker))}, nil
+	case rec.Node != parts.cfg.Node && (rec.Node == "" || rec.Node != m.Lost):
+		return &Restored{Node: rec.Node}, nil
+	}
+	if rec.Node != parts.cfg.Node {
+		if no := parts.mayRestore(m); no != nil {
+			return &Restored{Refusal: no}, nil
+		}
+		if err := parts.leases.outlast(ctx, rec.Node); err != nil {
+			return nil, err
+		}
+	}
+	if !parts.leases.serves(term) {
+		return nil, persistence.ErrNoQuorum
+	}
+	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account})
+	switch {
+	case err != nil:
+		return nil, err
+	case aside.Refusal != nil:
+		return &Restored{Refusal: aside.Refusal}, nil
+	case aside.Again:
+		return nil, persistence.ErrConflict
+	case aside.Here:
+		return &Restored{Node: parts.cfg.Node}, nil
+	}
+	a := &adoption{worker: aside.Worker}
+	defer func() { parts.system.Root.Send(parts.pool, a) }()
+	took, revision, err := parts.records.takeSession(ctx, rec, revision, parts.cfg.Node, aside.Worker)
+	if err != nil {
+		return nil, fmt.Errorf("take the session: %w", err)
+	}
+	state, err := parts.records.readState(ctx, took)
+	if err != nil {
+		return nil, fmt.Errorf("read the session's state: %w", err)
+	}
+	took.heed(time.Now())
+	a.kept = &keptSession{rec: took, revision: revision, state: state, term: term}
+	parts.log.Info().Str("session", took.ID).Str("from", rec.Node).Str("worker", aside.Worker).Msg("session goes on here")
+	return &Restored{Node: parts.cfg.Node}, nil
+}
+
+// mayRestore refuses what the operator has forbidden. The session goes on when its
+// node is back.
+func (n *nodeParts) mayRestore(m *Restore) *Refusal {
+	if limits := (*n.limits.Load())[m.Account.Plan]; limits.SessionsStay {
+		return refuse(engine.CodeWorkerOffline, fmt.Sprintf(
+			"its node %s does not answer, and sessions of plan %s are not restored on another one", m.Lost, m.Account.Plan))
+	}
+	return nil
+}
+
+func unknownSession(id string) *Refusal {
+	return refuse(engine.CodeSessionMismatch, "there is no session "+quoted(id)+" of this account")
+}
+
+// putAside asks pool for a free worker for a session that comes from another one,
+// which nobody else gets until [adoption]. Reply: [wasPutAside].
+type (
+	putAside struct {
+		Session string
+		Account Account
+	}
+	wasPutAside struct {
+		Worker  string
+		Here    bool // a worker of the node has the session already
+		Again   bool // one was to get it, and has not: ask again
+		Refusal *Refusal
+	}
+)
+
+// adoption gives the session to the worker that was put aside for it; without one
+// that is free again.
+type adoption struct {
+	worker string
+	kept   *keptSession
+}
+
+func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
+	for _, s := range p.roster.all {
+		switch {
+		case s.note.Session == m.Session:
+			ctx.Respond(&wasPutAside{Worker: s.spec.ID, Here: true})
+			return
+		case s.aside != nil && s.aside.order.Fresh == m.Session:
+			s.asking = append(s.asking, ctx.Sender())
+			return
+		}
+	}
+	limits := (*p.node.limits.Load())[m.Account.Plan]
+	j := &job{
+		adm:   &admitted{Execute: &Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
+		order: order{Account: m.Account.ID, Intent: open, Fresh: m.Session},
+	}
+	if p.draining || p.gone[m.Account.ID] {
+		ctx.Respond(&wasPutAside{Refusal: refuse(engine.CodeDraining, "")})
+		return
+	}
+	s, no := p.routeFree(j)
+	if no != nil {
+		ctx.Respond(&wasPutAside{Refusal: no})
+		return
+	}
+	s.aside = j
+	p.roster.settle(s)
+	ctx.Respond(&wasPutAside{Worker: s.spec.ID})
+}
+
+func (p *pool) onAdopt(ctx actor.Context, m *adoption) {
+	s := p.roster.seats[m.worker]
+	if s == nil {
+		return
+	}
+	for _, who := range s.asking {
+		ctx.Send(who, &wasPutAside{Worker: s.spec.ID, Here: m.kept != nil, Again: m.kept == nil})
+	}
+	s.aside, s.asking = nil, nil
+	if m.kept == nil || s.leaving != nil || p.gone[m.kept.rec.Account] {
+		p.roster.settle(s)
+		p.serve(ctx, s)
+		return
+	}
+	s.seq++ // what the worker has said before is out of date
+	p.hear(ctx, note{
+		Worker: s.spec.ID, Seq: s.seq, State: Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
+	})
+	ctx.Send(s.pid, &workerAdopt{Seq: s.seq, kept: *m.kept})
+}

@@ -1,0 +1,255 @@
+package actors
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// sessionBook is the record of one session on disk. What is to be done with it
+// is done one after the other, beside the mailbox. Only the session's actor may
+// call its methods.
+type sessionBook struct {
+	node *nodeParts
+	tail chan struct{} // closed when all that was to be done is
+
+	// What follows belongs to what is being done.
+	revision uint64            // of the record; zero: there is none
+	state    uint64            // the epoch of the state on disk
+	stale    []staleSession    // what it was before it was renamed
+	written  [sha256.Size]byte // the state, and until when it is kept
+	expires  time.Time
+	taken    bool // the session is not this node's any more: nothing is written
+	over     bool // it was erased
+}
+
+// staleSession is what is left on disk of a session that was renamed.
+type staleSession struct {
+	id              string
+	revision, state uint64
+}
+
+func newSessionBook(n *nodeParts, k keptSession) *sessionBook {
+	tail := make(chan struct{})
+	close(tail)
+	return &sessionBook{node: n, tail: tail, revision: k.revision, state: k.rec.State}
+}
+
+func (b *sessionBook) then(f func(context.Context) error, over func(error)) {
+	before, after := b.tail, make(chan struct{})
+	b.tail = after
+	b.node.beside(func(ctx context.Context) error {
+		defer close(after)
+		<-before
+		return f(ctx)
+	}, over)
+}
+
+// write keeps the record, and the state if it is another one. Over is told when
+// that would survive a loss of power; nil: nobody waits for it.
+func (b *sessionBook) write(rec sessionRecord, state []byte, over func(error)) {
+	rec.Saved = time.Now()
+	b.then(func(ctx context.Context) error { return b.put(ctx, rec, state) }, over)
+}
+
+func (b *sessionBook) put(ctx context.Context, rec sessionRecord, state []byte) error {
+	if b.taken {
+		return errTaken
+	}
+	r, expires, before := b.node.records, rec.Deadline.Add(unclaimed), b.state
+	sum := sha256.Sum256(append([]byte(rec.ID), state...))
+	// What is the same is written again only to be kept longer.
+	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(unclaimed/2)))
+	if rec.State = before; fresh {
+		rec.State = rec.Epoch
+	}
+	record := func() error { return b.putRecord(ctx, rec, expires) }
+	saved := func() error {
+		if !fresh {
+			return nil
+		}
+		return r.sealed.Put(ctx, persistence.Item{
+			Key: stateKey(rec.ID, rec.Epoch), Account: rec.Account, Value: state, Expires: expires, Durable: true,
+		})
+	}
+	if err := b.both(record, saved, rec.State != before); err != nil {
+		return fmt.Errorf("keep session: %w", err)
+	}
+	b.state = rec.State
+	if fresh {
+		b.written, b.expires = sum, expires
+	}
+	if rec.State != before {
+		if err := r.sealed.Delete(ctx, stateKey(rec.ID, before), true); err != nil {
+			return fmt.Errorf("remove a session's earlier state: %w", err)
+		}
+	}
+	for state != nil && len(b.stale) > 0 {
+		if err := b.eraseStale(ctx, b.stale[0]); err != nil {
+			return err
+		}
+		b.stale = b.stale[1:]
+	}
+	return nil
+}
+
+// both writes the record and the state. A node with others writes no state over
+// one that another owner may read: the record, which tells of that, is first. A
+// state that has a place of its own is there before a record names it.
+func (b *sessionBook) both(record, state func() error, moves bool) error {
+	first, then := record, state
+	switch {
+	case moves:
+		first, then = state, record
+	case b.node.leases == nil:
+		return together([]func() error{record, state}, func(f func() error) error { return f() })
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return then()
+}
+
+// putRecord writes the record over the one that is known, and finds out whose
+// session it is where that is another one.
+func (b *sessionBook) putRecord(ctx context.Context, rec sessionRecord, expires time.Time) error {
+	about, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	for {
+		over := b.revision
+		revision, err := b.node.records.store.Put(ctx, persistence.Write{
+			Key: sessionPrefix + rec.ID, Value: about, Expires: expires, If: &over, Durable: true,
+		})
+		if err == nil {
+			b.revision = revision
+			return nil
+		}
+		if !errors.Is(err, persistence.ErrConflict) {
+			return err
+		}
+		if err := b.look(ctx, rec); err != nil {
+			return err
+		}
+	}
+}
+
+// look reads the record that is there instead of the one that is known. An own
+// write may be there of which no answer came.
+func (b *sessionBook) look(ctx context.Context, rec sessionRecord) error {
+	found, revision, err := b.node.records.sessionAt(ctx, rec.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound) && b.revision == 0:
+		return nil
+	case err == nil && found.same(rec):
+		b.revision = revision
+		return nil
+	case err == nil || errors.Is(err, persistence.ErrNotFound):
+		b.taken = true
+		return errTaken
+	}
+	return err
+}
+
+// rename says that what is written from now on replaces what was kept under an
+// earlier identifier.
+func (b *sessionBook) rename(from string) {
+	b.then(func(context.Context) error {
+		b.stale = append(b.stale, staleSession{from, b.revision, b.state})
+		b.revision = 0
+		return nil
+	}, nil)
+}
+
+// erase removes the session from the disk, unless it is another node's.
+func (b *sessionBook) erase(rec sessionRecord, over func(error)) {
+	b.then(func(ctx context.Context) error {
+		if b.taken || b.over {
+			return nil
+		}
+		var errs []error
+		for _, old := range b.stale {
+			errs = append(errs, b.eraseStale(ctx, old))
+		}
+		err := b.eraseRecord(ctx, rec)
+		if errors.Is(err, errTaken) {
+			return errors.Join(errs...)
+		}
+		if err == nil {
+			err = b.node.records.sealed.Delete(ctx, stateKey(rec.ID, b.state), true)
+		}
+		b.over = err == nil
+		return errors.Join(append(errs, err)...)
+	}, over)
+}
+
+func (b *sessionBook) eraseRecord(ctx context.Context, rec sessionRecord) error {
+	for {
+		if b.revision == 0 { // no write of it was answered
+			if err := b.look(ctx, rec); err != nil || b.revision == 0 {
+				return err
+			}
+		}
+		over := b.revision
+		err := b.node.records.store.Delete(ctx, sessionPrefix+rec.ID, &over, true)
+		if !errors.Is(err, persistence.ErrConflict) {
+			return err
+		}
+		if err := b.look(ctx, rec); err != nil {
+			return err
+		}
+	}
+}
+
+// eraseStale leaves a record alone that somebody has changed since.
+func (b *sessionBook) eraseStale(ctx context.Context, old staleSession) error {
+	if old.revision > 0 {
+		err := b.node.records.store.Delete(ctx, sessionPrefix+old.id, &old.revision, true)
+		if err != nil && !errors.Is(err, persistence.ErrConflict) {
+			return err
+		}
+	}
+	return b.node.records.sealed.Delete(ctx, stateKey(old.id, old.state), true)
+}
+
+// sessionAt reads a session's record with its revision.
+func (r *records) sessionAt(ctx context.Context, id string) (rec sessionRecord, revision uint64, err error) {
+	if len(id) > sessionIDMost {
+		return rec, 0, persistence.ErrNotFound
+	}
+	found, err := r.store.Get(ctx, sessionPrefix+id)
+	if err != nil {
+		return rec, 0, err
+	}
+	if err := json.Unmarshal(found.Value, &rec); err != nil {
+		return rec, 0, fmt.Errorf("read session %s: %w", id, err)
+	}
+	return rec, found.Revision, nil
+}
+
+// eraseSession removes what is on disk of a session, whoever has it.
+func (r *records) eraseSession(ctx context.Context, rec sessionRecord) error {
+	errs := []error{r.store.Delete(ctx, sessionPrefix+rec.ID, nil, true)}
+	for _, epoch := range slices.Compact([]uint64{rec.State, rec.Epoch}) {
+		errs = append(errs, r.sealed.Delete(ctx, stateKey(rec.ID, epoch), true))
+	}
+	return errors.Join(errs...)
+}
+
+// readState reads the state of a session. One that never was saved has none.
+func (r *records) readState(ctx context.Context, rec sessionRecord) (sessionState, error) {
+	s := sessionState{Cache: engine.NewCache()}
+	err := readJSON(ctx, r.sealed, stateKey(rec.ID, rec.State), &s)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return s, nil
+	}
+	return s, err
+}
