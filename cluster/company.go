@@ -59,6 +59,7 @@ type Company struct {
 	changed chan struct{}             // a worker has changed
 	own     atomic.Pointer[inventory] // what was told last
 	trips   trips
+	tally   tally
 	guests  guests
 	homes   homes
 }

@@ -232,6 +232,7 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here
 			x, err := carry(ctx, c, one, no.Elsewhere.Node, m, w)
 			if undelivered(err) {
+				c.tally.lost.Add(1)
 				return w.lost(m, no.Elsewhere.Node), nil
 			}
 			return x, err
@@ -311,12 +312,16 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 	}
 	c.homes.put(m.TaskID, node)
 	x, err := askFor[T](asking, c.wires, node, o)
+	if !undelivered(err) {
+		c.tally.forwarded.Add(1)
+	}
 	switch {
 	case err == nil || undelivered(err):
 		return x, err
 	case ctx.Err() != nil && !lost(err):
 		return nil, context.Cause(ctx)
 	}
+	c.tally.lost.Add(1)
 	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
 	gone := &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: actors.CauseClient}
 	if m.Idempotency.Key == "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -47,6 +48,9 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	}
 	if n := to.plays(running.id); n > 1 {
 		t.Errorf("the lost task was played %d times", n)
+	}
+	if got, want := n1.Company.Tally(), (cluster.Tally{Forwarded: 2, Lost: 1}); got != want {
+		t.Errorf("the node counts %+v, want %+v", got, want)
 	}
 }
 

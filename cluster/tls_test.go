@@ -26,6 +26,7 @@ import (
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
+	name string // what its certificates are for; empty: 127.0.0.1
 }
 
 func newAuthority(t *testing.T) *authority {
@@ -46,10 +47,10 @@ func newAuthority(t *testing.T) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &authority{cert, key}
+	return &authority{cert: cert, key: key}
 }
 
-// files writes a certificate for 127.0.0.1, its key, and the authority.
+// files writes a certificate, its key, and the authority.
 func (a *authority) files(t *testing.T, uses ...x509.ExtKeyUsage) (certFile, keyFile, caFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), nil)
@@ -59,6 +60,9 @@ func (a *authority) files(t *testing.T, uses ...x509.ExtKeyUsage) (certFile, key
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: uses,
+	}
+	if a.name != "" {
+		leaf.IPAddresses, leaf.DNSNames = nil, []string{a.name}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, a.cert, &key.PublicKey, a.key)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"troupe/actors"
 	"troupe/cluster"
 	"troupe/http"
+	"troupe/http/telemetry"
 	"troupe/persistence"
 )
 
@@ -190,6 +191,22 @@ func (s *service) clusterStatus() func() http.Cluster {
 		}
 		return c
 	}
+}
+
+// clusterNumbers tells the same of the nodes to whoever watches this one.
+func (s *service) clusterNumbers() telemetry.Cluster {
+	told := s.team.Tally()
+	c := telemetry.Cluster{
+		Size: s.member.Size(), Majority: s.member.Majority(), Leads: s.member.Leader() == s.Cluster.Node, Lag: s.member.Lag(),
+		Forwarded: told.Forwarded, Lost: told.Lost,
+	}
+	for _, n := range s.team.Nodes() {
+		if n.Up {
+			c.Up++
+			c.Age = max(c.Age, time.Since(n.Heard))
+		}
+	}
+	return c
 }
 
 // clusterNotices are what the operator of a node has to know although it runs.

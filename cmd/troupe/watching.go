@@ -79,6 +79,9 @@ func (f *watching) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 func (s *service) showMetrics() error {
 	s.metrics.Node(s.edge.Status)
 	s.metrics.Live(s.edge.LiveStats)
+	if s.team != nil {
+		s.metrics.Cluster(s.clusterNumbers)
+	}
 	if s.Watching.MetricsListen == "" {
 		return nil
 	}

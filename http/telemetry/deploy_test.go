@@ -15,6 +15,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/http/telemetry"
 	"troupe/testkit"
 )
 
@@ -54,8 +55,12 @@ func everything(t *testing.T) (text string) {
 	m, o := counting(1)
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
 		m.Node(k.Node.Status)
+		m.Live(func() http.LiveStats { return http.LiveStats{} })
+		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
 		m.Refused(engine.CodeInternal)
-		k.WantEnd(k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
+		task := testkit.Task()
+		task.Config.FullTrace = true
+		k.WantEnd(k.Start(testkit.Pro("anna"), task, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
 			c.Stage.Measure(engine.StepReport{Action: "click", Code: engine.CodeElementNotFound})
 			c.Browser.Kill()
 			return &engine.Outcome{End: engine.EndCrashed}
@@ -106,6 +111,10 @@ func known(t *testing.T, where, expr, page string) {
 // values is what a label can be.
 func values(name, label string) (all []string) {
 	switch {
+	case name == "troupe_cluster_nodes":
+		return []string{"up", "down"}
+	case name == "troupe_evidence_total" && label == "result":
+		return []string{"kept", "missing"}
 	case label == "state":
 		return []string{string(actors.Online), string(actors.Reserved), string(actors.Busy), string(actors.Offline)}
 	case label == "status":

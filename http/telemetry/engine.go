@@ -123,6 +123,7 @@ func (in *instance) Play(ctx context.Context, task *engine.Task, st engine.Stage
 	if end == string(engine.EndCrashed) {
 		in.life.died()
 	}
+	m.left(task, out)
 	m.tasks.WithLabelValues(end, planOf(st.Plan)).Inc()
 	m.duration.WithLabelValues(end).Observe(time.Since(began).Seconds())
 	return out

@@ -18,9 +18,9 @@ const namespace = "troupe"
 type Metrics struct {
 	registry *prometheus.Registry
 
-	rejected, tasks, restarts, actionErrors *prometheus.CounterVec
-	duration, actions                       *prometheus.HistogramVec
-	wait                                    prometheus.Histogram
+	rejected, tasks, restarts, actionErrors, evidence *prometheus.CounterVec
+	duration, actions                                 *prometheus.HistogramVec
+	wait                                              prometheus.Histogram
 }
 
 // NewMetrics makes metrics. They count from when their parts are given to the
@@ -37,13 +37,14 @@ func NewMetrics() *Metrics {
 	m.tasks = counter("tasks_total", "Tasks that were played, by how they ended.", "status", "plan")
 	m.restarts = counter("worker_restarts_total", "Browsers that were started in the place of another one, by why it had to be.", "reason")
 	m.actionErrors = counter("action_errors_total", "Actions that failed.", "type", "code")
+	m.evidence = counter("evidence_total", "Files that show how a task went, by what they are and whether they could be kept.", "kind", "result")
 	m.duration = prometheus.NewHistogramVec(histogram("task_duration_seconds", "Time from the start of a task's first action to its end.",
 		.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 600, 1800, 3600), []string{"status"})
 	m.actions = prometheus.NewHistogramVec(histogram("action_duration_seconds", "Time that one action took.",
 		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30), []string{"type"})
 	m.wait = prometheus.NewHistogram(histogram("queue_wait_seconds", "Time from the arrival of a request until a browser began with its task.",
 		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120))
-	m.registry.MustRegister(m.rejected, m.tasks, m.restarts, m.actionErrors, m.duration, m.actions, m.wait, processes{},
+	m.registry.MustRegister(m.rejected, m.tasks, m.restarts, m.actionErrors, m.evidence, m.duration, m.actions, m.wait, processes{},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

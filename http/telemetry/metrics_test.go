@@ -62,6 +62,43 @@ func TestLookingOnIsCounted(t *testing.T) {
 	wants(t, m, "live_watchers 2", "live_pictures_total 300", "live_bytes_total 4000", "live_slow_total 5", "live_feeds 6")
 }
 
+// TestNodesAreCounted: what is known of the nodes is told as it is, and one that
+// never came is down.
+func TestNodesAreCounted(t *testing.T) {
+	m := telemetry.NewMetrics()
+	now := telemetry.Cluster{Size: 3, Up: 2, Majority: true, Leads: true, Lag: 40, Age: 1500 * time.Millisecond, Forwarded: 7, Lost: 1}
+	m.Cluster(func() telemetry.Cluster { return now })
+	wants(t, m, `cluster_nodes{state="up"} 2`, `cluster_nodes{state="down"} 1`, "cluster_majority 1", "cluster_leader 1",
+		"cluster_lag_changes 40", "cluster_news_age_seconds 1.5", "cluster_forwarded_total 7", "cluster_lost_total 1")
+	now = telemetry.Cluster{Size: 3, Up: 4} // one that was taken out of the list is still there
+	wants(t, m, `cluster_nodes{state="up"} 4`, `cluster_nodes{state="down"} 0`, "cluster_majority 0", "cluster_leader 0")
+}
+
+// TestEvidenceIsCounted: what a task has left of its failure, and what it was to
+// leave and could not.
+func TestEvidenceIsCounted(t *testing.T) {
+	m, o := counting(1)
+	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
+		play := func(out engine.Outcome) {
+			t.Helper()
+			task := testkit.Task()
+			task.Config.OnFailure, task.Config.FullTrace = engine.OnFailure{Screenshot: true, HTML: true, Console: true}, true
+			k.WantEnd(k.Start(testkit.Pro("anna"), task, testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome { return &out }}), out.End)
+			k.Until("w1", actors.Online)
+		}
+		play(engine.Outcome{End: engine.EndCompleted, Trace: "u"})
+		play(engine.Outcome{End: engine.EndStopped, Trace: "u", Evidence: &engine.Evidence{Screenshot: "u", HTML: "u", Console: "u"}})
+		play(engine.Outcome{End: engine.EndTimeout, Evidence: &engine.Evidence{Console: "u"}})
+		play(engine.Outcome{End: engine.EndInterrupted, Evidence: &engine.Evidence{}})
+		wants(t, m, `evidence_total{kind="trace",result="kept"} 2`, `evidence_total{kind="trace",result="missing"} 1`,
+			`evidence_total{kind="screenshot",result="kept"} 1`, `evidence_total{kind="screenshot",result="missing"} 1`,
+			`evidence_total{kind="html",result="missing"} 1`, `evidence_total{kind="console",result="kept"} 2`)
+		if strings.Contains(page(t, m), `kind="network"`) {
+			t.Error("what nobody asked for is counted")
+		}
+	})
+}
+
 // TestTasksAreCounted: how tasks and actions end, how long they take and how
 // long their requests wait.
 func TestTasksAreCounted(t *testing.T) {
@@ -205,6 +242,8 @@ func TestNamesAreAsTheyShouldBe(t *testing.T) {
 	m, o := counting(1)
 	k := testkit.New(t, o)
 	m.Node(k.Node.Status)
+	m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
+	m.Live(func() http.LiveStats { return http.LiveStats{} })
 	m.Refused(engine.CodeDailyLimit)
 	k.WantEnd(k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Steps: 1}), engine.EndCompleted)
 	faults, err := promlint.New(strings.NewReader(page(t, m))).Lint()
