@@ -9,8 +9,9 @@ import (
 	"troupe/engine"
 )
 
-// countTimeout bounds one change of the daily count.
-const countTimeout = 5 * time.Second
+// countTimeout bounds one change of the daily count. A store of several nodes says
+// itself, a little before that, that it has no majority.
+const countTimeout = 15 * time.Second
 
 // admission applies the rules that come before any worker: the plan, whose
 // worker it is, the daily count. The count is in a store, so it is taken beside
@@ -108,6 +109,8 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 		adm.Counted = time.Now()
 		a.node.usage.Count(x.Account.ID, adm.Counted)
 		ctx.Send(a.node.pool, adm)
+	case a.takeNow(adm):
+		ctx.Send(a.node.pool, adm)
 	case a.counting[x.TaskID] != nil:
 		ctx.Respond(refused(x, timeout, refuse(engine.CodeInternal, "two tasks have the same id")))
 	default:
@@ -121,6 +124,17 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 			return m.err
 		})
 	}
+}
+
+// takeNow counts the task where the node holds a share of the day that has one
+// left.
+func (a *admission) takeNow(adm *admitted) bool {
+	now := time.Now()
+	if !a.node.usage.TakeNow(adm.Execute.Account.ID, adm.Limits.TasksPerDay, now) {
+		return false
+	}
+	adm.Counted = now
+	return true
 }
 
 func (a *admission) onCounted(ctx actor.Context, m *counted) {

@@ -81,7 +81,7 @@ func Start(cfg Config) (*Node, error) {
 		tasks:     system.NewLocalPID("node/tasks"),
 		starts:    newStarts(cfg.Browser.Launches),
 	}
-	if cfg.Store != nil {
+	if parts.usage = cfg.Usage; parts.usage == nil && cfg.Store != nil {
 		parts.usage = persistence.NewUsage(cfg.Store)
 	}
 	if parts.records, err = newRecords(cfg); err != nil {
@@ -131,6 +131,9 @@ func (n *Node) counted(m *Execute) {
 	}
 	ctx := context.Background()
 	if most := n.parts.cfg.CountWithin; most > 0 {
+		if n.parts.usage.Late(most) { // whoever was before has waited for it
+			return
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, most)
 		defer cancel()
@@ -174,7 +177,24 @@ func (n *Node) Drain(ctx context.Context, grace time.Duration) (*Drained, error)
 	if err != nil {
 		return nil, err
 	}
+	if n.parts.usage != nil { // nothing more is admitted: others may use what is left of the day
+		within, cancel := context.WithTimeout(ctx, giveBackWithin)
+		defer cancel()
+		n.parts.usage.GiveAllBack(within)
+	}
 	return d, nil
+}
+
+// giveBackWithin bounds how long a stop waits for a majority to give it what the
+// node holds of its accounts' days.
+const giveBackWithin = 3 * time.Second
+
+// Held is what the node holds of each account's day and has not used.
+func (n *Node) Held() map[string]int64 {
+	if n.parts.usage == nil {
+		return nil
+	}
+	return n.parts.usage.Held(time.Now())
 }
 
 // settle waits until it is on disk how the tasks ended, of an account or of all.

@@ -12,8 +12,9 @@ import (
 	"troupe/persistence"
 )
 
-// writeTimeout bounds one change of what is on disk, whoever waits for it.
-const writeTimeout = 10 * time.Second
+// writeTimeout bounds one change of what is on disk, whoever waits for it. A store
+// of several nodes says itself, a little before that, that it has no majority.
+const writeTimeout = 15 * time.Second
 
 // records is what the actors keep on disk. All its methods take time: none may
 // be called from a mailbox.

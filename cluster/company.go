@@ -29,6 +29,7 @@ type Local interface {
 	Survey(ctx context.Context, m *actors.SurveyWorkers) (*actors.Workers, error)
 	RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error)
 	Status() actors.Status
+	Held() map[string]int64
 	Offer(o *actors.Offer)
 	Freed(node string)
 }
@@ -188,7 +189,7 @@ func (c *Company) tellNow() {
 	s := c.local.Status()
 	i := &inventory{
 		Node: c.cfg.Node, Boot: c.boot, Version: c.cfg.Version, Sent: time.Now(),
-		Draining: s.Draining || c.paused(), Waiting: s.Waiting, Workers: all.Workers,
+		Draining: s.Draining || c.paused(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
 	}
 	c.own.Store(i)
 	c.publish(i)

@@ -42,3 +42,14 @@ func (c *Company) RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*
 	}
 	return all, nil
 }
+
+// Held is how much of an account's day the other nodes hold and have not used, as
+// far as they have told. What one holds that is down counts as used.
+func (c *Company) Held(account string) (n int64) {
+	for _, p := range c.peers.known() {
+		if p.up {
+			n += p.inventory.Held[account]
+		}
+	}
+	return n
+}

@@ -18,6 +18,7 @@ type inventory struct {
 	Draining bool
 	Waiting  int // its own requests that wait for a worker
 	Workers  []actors.WorkerInfo
+	Held     map[string]int64 `json:",omitempty"` // of the accounts' day, and not used yet
 }
 
 // offer is what of it others may use. A node that has nothing for its own

@@ -124,7 +124,10 @@ func (door) Lookup(_ context.Context, token string) (persistence.Account, error)
 type counts int64
 
 func (n counts) Read(context.Context, string, time.Time) (int64, error) { return int64(n), nil }
-func (counts) Reset(now time.Time) time.Time                            { return now.Add(90 * time.Minute) }
+func (n counts) Glance(context.Context, string, time.Time) (int64, error) {
+	return int64(n), nil
+}
+func (counts) Reset(now time.Time) time.Time { return now.Add(90 * time.Minute) }
 
 // shelf keeps files in memory.
 type shelf struct {

@@ -3,12 +3,14 @@ package persistence
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
-// tallyTimeout bounds one writing of counts.
-const tallyTimeout = 5 * time.Second
+// tallyAgain is how long after a failed attempt counts are written again.
+const tallyAgain = 2 * time.Second
 
 // tally gathers counts that need no decision. While those of an account are
 // being written the later ones add up, so that many become one write, and who
@@ -19,7 +21,10 @@ type tally struct {
 	mu      sync.Mutex
 	open    map[string]*sum // by account: what is still being added to
 	writing map[string]*sum
+	began   time.Time             // of the present write
 	failed  map[string][]dayCount // goes along with the account's next write
+	again   *time.Timer           // until the next attempt at those
+	closed  bool                  // there will be none: the store is closed
 	idle    chan struct{}         // closed when nothing is left to be written; nil: nothing is
 }
 
@@ -36,7 +41,7 @@ type dayCount struct {
 }
 
 func (s *sum) add(at time.Time, n int64) {
-	day := at.UTC().Truncate(24 * time.Hour)
+	day := dayOf(at)
 	for i := range s.days {
 		if s.days[i].at.Equal(day) {
 			s.days[i].n += n
@@ -64,7 +69,7 @@ func (t *tally) add(account string, at time.Time, n int64) {
 	}
 	s.add(at, n)
 	if t.idle == nil {
-		t.idle = make(chan struct{})
+		t.idle, t.began = make(chan struct{}), time.Now()
 		go t.run()
 	}
 }
@@ -72,7 +77,7 @@ func (t *tally) add(account string, at time.Time, n int64) {
 // run writes until nothing is left.
 func (t *tally) run() {
 	for t.next() {
-		ctx, cancel := context.WithTimeout(context.Background(), tallyTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		var all sync.WaitGroup
 		left := len(t.writing)
 		for account, s := range t.writing {
@@ -103,6 +108,7 @@ func (t *tally) put(ctx context.Context, account string, s *sum) {
 				t.failed = map[string][]dayCount{}
 			}
 			t.failed[account] = append(t.failed[account], d)
+			t.closed = t.closed || errors.Is(err, ErrClosed)
 			t.mu.Unlock()
 		}
 	}
@@ -112,13 +118,43 @@ func (t *tally) put(ctx context.Context, account string, s *sum) {
 func (t *tally) next() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.writing, t.open = t.open, nil
+	t.writing, t.open, t.began = t.open, nil, time.Now()
 	if len(t.writing) > 0 {
 		return true
 	}
+	t.retryLater()
 	close(t.idle)
 	t.idle = nil
 	return false
+}
+
+// retryLater writes again what the store did not take, a moment later. The caller
+// holds the lock.
+func (t *tally) retryLater() {
+	if len(t.failed) > 0 && t.again == nil && !t.closed {
+		t.again = time.AfterFunc(tallyAgain, t.retry)
+	}
+}
+
+// retry begins to write what the store did not take.
+func (t *tally) retry() {
+	t.mu.Lock()
+	if t.again != nil {
+		t.again.Stop()
+		t.again = nil
+	}
+	accounts := slices.Collect(maps.Keys(t.failed))
+	t.mu.Unlock()
+	for _, account := range accounts {
+		t.add(account, time.Now(), 0)
+	}
+}
+
+// stuck reports whether the present write has taken so long already.
+func (t *tally) stuck(most time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.idle != nil && time.Since(t.began) >= most
 }
 
 // written waits until what the account has counted so far is in the store.
@@ -133,8 +169,10 @@ func (t *tally) written(ctx context.Context, account string) error {
 	return err
 }
 
-// settled waits until nothing is left to be written.
+// settled waits until nothing is left to be written. What the store did not take
+// it is asked to take once more.
 func (t *tally) settled(ctx context.Context) error {
+	t.retry()
 	t.mu.Lock()
 	idle := t.idle
 	t.mu.Unlock()

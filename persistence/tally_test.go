@@ -99,6 +99,45 @@ func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
 	})
 }
 
+// TestCountsAreWrittenAgain: also of an account that counts nothing more, and who
+// waits is told that it is no use.
+func TestCountsAreWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowCounter{Store: persistence.NewMemory()}
+		defer s.Close()
+		u := persistence.NewUsage(s)
+		now := time.Now()
+		s.fails.Store(true)
+		u.Count("bob", now)
+		if u.Late(500 * time.Millisecond) {
+			t.Error("a write that has just begun is late")
+		}
+		time.Sleep(700 * time.Millisecond)
+		if !u.Late(500*time.Millisecond) || u.Late(800*time.Millisecond) {
+			t.Error("a write that takes 700 ms is not late after 500 ms, or is after 800 ms")
+		}
+		time.Sleep(10 * time.Second)
+		s.fails.Store(false)
+		time.Sleep(5 * time.Second)
+		if n, err := u.Read(ctx, "bob", now); n != 1 || err != nil {
+			t.Errorf("%d tasks are counted (%v), want 1", n, err)
+		}
+		if u.Late(0) {
+			t.Error("something is late and nothing is written")
+		}
+		s.fails.Store(true)
+		u.Count("bob", now)
+		_ = u.Written(ctx, "bob")
+		s.fails.Store(false)
+		if err := u.Settled(ctx); err != nil { // at a stop
+			t.Error(err)
+		}
+		if n, err := u.Read(ctx, "bob", now); n != 2 || err != nil {
+			t.Errorf("%d tasks are counted after the stop (%v), want 2", n, err)
+		}
+	})
+}
+
 func TestWrittenEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowCounter{Store: persistence.NewMemory()}

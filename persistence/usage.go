@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -16,8 +15,9 @@ const keepUsage = 7 * 24 * time.Hour
 // Usage counts the tasks of each account and UTC day. A count that was
 // acknowledged survives the end of the process.
 type Usage struct {
-	store Store
-	tally tally
+	store  Store
+	tally  tally
+	leases *leases // nil: nobody else counts
 }
 
 // NewUsage keeps the counts in a store.
@@ -38,11 +38,41 @@ func NewUsage(store Store) *Usage {
 	return u
 }
 
+// NewLeasedUsage keeps the counts in a store that several nodes share: each has a
+// share of what an account may use of a day, so that most tasks are counted
+// without asking the others. It has to be closed.
+func NewLeasedUsage(store Store, l Lease) *Usage {
+	u := NewUsage(store)
+	u.leases = newLeases(store, l)
+	return u
+}
+
+// Close ends what goes on beside the calls. Shares are given back before: see
+// [Usage.GiveAllBack].
+func (u *Usage) Close() {
+	if u.leases != nil {
+		u.leases.close()
+	}
+}
+
+// TakeNow counts one task of what the node holds of the day, if it does, without
+// asking anybody. It is in the store already.
+func (u *Usage) TakeNow(account string, limit int64, now time.Time) bool {
+	return u.leases != nil && u.leases.takeNow(account, limit, now)
+}
+
 // Take counts one task, unless the day's count has reached the limit; then it
 // returns the count and false. A limit of zero or less is no limit.
 func (u *Usage) Take(ctx context.Context, account string, limit int64, now time.Time) (int64, bool, error) {
-	key, expires := usageKey(account, now)
-	used, ok, err := u.store.Add(ctx, key, 1, limit, expires)
+	var used int64
+	var ok bool
+	var err error
+	if u.leases != nil && limit > 0 {
+		used, ok, err = u.leases.take(ctx, account, limit, now)
+	} else {
+		key, expires := usageKey(account, now)
+		used, ok, err = u.store.Add(ctx, key, 1, limit, expires)
+	}
 	if err != nil {
 		return 0, false, fmt.Errorf("count a task of %q: %w", account, err)
 	}
@@ -66,7 +96,27 @@ func (u *Usage) Count(account string, now time.Time) { u.tally.add(account, now,
 
 // GiveBack takes back what was counted at the time given, which names the day,
 // without waiting.
-func (u *Usage) GiveBack(account string, taken time.Time) { u.tally.add(account, taken, -1) }
+func (u *Usage) GiveBack(account string, taken time.Time) {
+	if u.leases == nil || !u.leases.giveBack(account, taken) {
+		u.tally.add(account, taken, -1)
+	}
+}
+
+// GiveAllBack gives back what the node holds of all days, for others to use. What
+// it cannot give back when ctx ends counts as used.
+func (u *Usage) GiveAllBack(ctx context.Context) {
+	if u.leases != nil {
+		u.leases.giveAllBack(ctx)
+	}
+}
+
+// Held is how much the node holds of each account's present day.
+func (u *Usage) Held(now time.Time) map[string]int64 {
+	if u.leases == nil {
+		return nil
+	}
+	return u.leases.held(now)
+}
 
 // Written waits until what was counted of the account and given back to it
 // before is in the store.
@@ -74,24 +124,51 @@ func (u *Usage) Written(ctx context.Context, account string) error {
 	return u.tally.written(ctx, account)
 }
 
+// Late reports whether the store has been taking so long over counts that waiting
+// for it is no use: see [Usage.Written].
+func (u *Usage) Late(most time.Duration) bool { return u.tally.stuck(most) }
+
 // Settled waits until nothing is left to be written of any account.
 func (u *Usage) Settled(ctx context.Context) error { return u.tally.settled(ctx) }
 
-// Read returns the day's count.
+// readWithin is how long a count is asked of other nodes, where what was last
+// heard of it will do.
+const readWithin = 500 * time.Millisecond
+
+// Read returns how many tasks were used of the day. Where nodes hold shares, what
+// another one has used of its own may be missing, or counted too much, for as
+// long as this node has not heard of it. What a node held that was lost counts as
+// used.
 func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64, error) {
+	if u.leases == nil {
+		last, err := u.last(ctx, account, now)
+		return last.total, err
+	}
+	if u.leases.majority() {
+		bound, cancel := context.WithTimeout(ctx, readWithin)
+		defer cancel()
+		if last, err := u.last(bound, account, now); err == nil {
+			return u.leases.used(account, now, last), nil
+		}
+	}
+	return u.Glance(ctx, account, now)
+}
+
+// Glance is Read without asking other nodes.
+func (u *Usage) Glance(ctx context.Context, account string, now time.Time) (int64, error) {
+	if u.leases == nil {
+		return u.Read(ctx, account, now)
+	}
+	return u.leases.used(account, now, u.leases.lastHeard(leased{account, dayOf(now)})), nil
+}
+
+func (u *Usage) last(ctx context.Context, account string, now time.Time) (known, error) {
 	key, _ := usageKey(account, now)
-	r, err := u.store.Get(ctx, key)
-	if errors.Is(err, ErrNotFound) {
-		return 0, nil
-	}
+	last, err := knownBy(u.store.Get(ctx, key))
 	if err != nil {
-		return 0, fmt.Errorf("read the usage of %q: %w", account, err)
+		return known{}, fmt.Errorf("read the usage of %q: %w", account, err)
 	}
-	used, err := strconv.ParseInt(string(r.Value), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("read the usage of %q: %w", account, err)
-	}
-	return used, nil
+	return last, nil
 }
 
 // Forget removes the counts of an account.
@@ -108,10 +185,12 @@ func (u *Usage) Forget(ctx context.Context, account string) error {
 
 // Reset returns when the day of a time ends and counting begins anew.
 func (u *Usage) Reset(now time.Time) time.Time {
-	return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	return dayOf(now).Add(24 * time.Hour)
 }
 
+func dayOf(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
+
 func usageKey(account string, at time.Time) (key string, expires time.Time) {
-	day := at.UTC().Truncate(24 * time.Hour)
+	day := dayOf(at)
 	return usagePrefix + account + "/" + day.Format(time.DateOnly), day.Add(24*time.Hour + keepUsage)
 }

@@ -139,7 +139,7 @@ func (s *service) join(ctx context.Context) (err error) {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	s.ends = append(s.ends, shared.Close)
-	s.store = shared
+	s.store, s.shared = shared, shared
 	s.accounts = persistence.NewAccounts(shared)
 	s.door = persistence.NewAccounts(shared.Near())
 	if s.S3.on() {
@@ -158,6 +158,17 @@ func (s *service) join(ctx context.Context) (err error) {
 
 // hot are the records that every request needs: each node has them in memory.
 var hot = []string{"account/", "token/"}
+
+// counts is where tasks are counted: by this node alone, or by all of them, each
+// with a share of every account's day.
+func (s *service) counts() *persistence.Usage {
+	if s.member == nil {
+		return persistence.NewUsage(s.store)
+	}
+	return persistence.NewLeasedUsage(s.store, persistence.Lease{
+		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.team.Held,
+	})
+}
 
 // seal closes what is secret in the store: with a key of this machine, or with
 // one that all nodes have.

@@ -86,12 +86,14 @@ type service struct {
 
 	disk     *persistence.Badger // of this node alone; nil in a cluster
 	store    persistence.Store
+	usage    *persistence.Usage
 	accounts *persistence.Accounts
 	door     *persistence.Accounts // for the tokens of requests
 	secrets  *persistence.Secrets
 	files    persistence.Files
 	proxy    *egress.Proxy
 	member   *cluster.Member  // nil: there are no other nodes
+	shared   *cluster.Store   // nil as well then
 	team     *cluster.Company // nil as well then
 	node     *actors.Node
 	edge     *http.Server
@@ -162,6 +164,8 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, s.sweep())
+	s.usage = s.counts()
+	s.ends = append(s.ends, func() error { s.usage.Close(); return nil })
 	rest, err := dormant(s.accounts, s.store, s.files, s.log)
 	if err != nil {
 		return err
@@ -200,7 +204,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	}
 	s.secrets = persistence.NewSecrets(s.store, seal)
 	s.node, err = actors.Start(actors.Config{
-		Engine: eng, Store: s.store, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Node: s.Cluster.Node, CountWithin: s.Cluster.countWithin(), OnChange: s.changes(),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
@@ -211,7 +215,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.company(), Live: s.node, Door: s.door, Counts: persistence.NewUsage(s.store), Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+		Company: s.company(), Live: s.node, Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices,
 		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(),

@@ -1,0 +1,73 @@
+package persistence
+
+import (
+	"math"
+	"time"
+)
+
+// How much of a day a node takes at once. It follows what was used lately, so
+// that who is busy has enough for as long as the nodes may need to agree on a
+// leader, and small where little is left, so that every node finds something of
+// the rest.
+const (
+	shareFirst = 8                // for whoever has just begun
+	shareSpan  = 10 * time.Second // what "lately" is
+	shareAhead = 3                // that many times what was used lately
+	shareIdle  = 0.05             // used lately: less is nothing
+)
+
+// share is what one node has of an account's day: tasks that the day's count has
+// already and nobody has used. Its methods know no store and no clock.
+//
+// Invariant: the count that all nodes have in common is never lower than what
+// was used of all shares, whoever is lost with whatever it held.
+type share struct {
+	held   int64
+	recent float64   // tasks used, the older the less
+	at     time.Time // of recent
+}
+
+// use takes one task out of the share.
+func (s *share) use(now time.Time) bool {
+	if s.held <= 0 {
+		return false
+	}
+	s.held--
+	s.recent, s.at = s.lately(now)+1, now
+	return true
+}
+
+// lately is how many tasks were used in the last seconds.
+func (s *share) lately(now time.Time) float64 {
+	if s.recent == 0 {
+		return 0
+	}
+	age := max(now.Sub(s.at), 0)
+	return s.recent * math.Exp(-age.Seconds()/shareSpan.Seconds())
+}
+
+// day is an account's day as all nodes see it.
+type day struct {
+	total int64 // used, and held by nodes
+	limit int64
+	nodes int
+}
+
+// change is how much more of a day the share is to take, or to give back where
+// that is negative, while so many tasks wait for it. Within wide bounds it stays
+// as it is.
+func (s *share) change(now time.Time, waiting int64, d day) int64 {
+	left := max(d.limit-d.total, 0)
+	want := int64(0)
+	if recent := s.lately(now) + float64(waiting); recent >= shareIdle && d.total <= d.limit {
+		fair := (left + s.held) / int64(2*d.nodes)
+		want = min(shareFirst+int64(shareAhead*recent), fair)
+	}
+	switch spare := s.held - waiting; {
+	case spare < 0, spare < want/2:
+		return min(want-spare, left)
+	case spare > 2*want:
+		return want - spare
+	}
+	return 0
+}
