@@ -141,9 +141,9 @@ func polled(p *actors.Polled) any {
 	return a
 }
 
-// of hands a task's identifier to a handler.
-func (s *Server) of(id string, h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) func(*fasthttp.RequestCtx, persistence.Account) *refusal {
-	return func(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+// ofTask hands on what can be the identifier of a task.
+func ofTask(h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
 		if !saneID([]byte(id)) {
 			return refuse(engine.CodeTaskNotFound)
 		}

@@ -26,10 +26,10 @@ type Capacity struct {
 func (s *Server) capacity(ctx *fasthttp.RequestCtx) *refusal {
 	ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAccept)
 	if !wantsText(ctx) {
-		return s.known(func(ctx *fasthttp.RequestCtx, _ persistence.Account) *refusal {
+		return s.withAccount(func(ctx *fasthttp.RequestCtx, _ persistence.Account, _ string) *refusal {
 			sendJSON(ctx, fasthttp.StatusOK, s.free())
 			return nil
-		})(ctx)
+		})(ctx, "")
 	}
 	status, word := fasthttp.StatusOK, "available\n"
 	switch now := s.free(); {

@@ -46,3 +46,14 @@ const (
 
 // OpenAPI is the document that the service gives.
 func OpenAPI() []byte { return openAPI() }
+
+// Way is a way into the service.
+type Way struct{ Method, Path, Entry string }
+
+// Ways are all that there are.
+func Ways() (all []Way) {
+	for _, w := range new(Server).ways() {
+		all = append(all, Way{w.method, w.path, string(w.entry)})
+	}
+	return all
+}

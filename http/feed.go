@@ -37,13 +37,9 @@ type (
 // feed tells an account of its workers and tasks as they change, as server-sent
 // events. It always begins with all there is: so a reader that comes again, after
 // whatever it has missed, has no wrong picture.
-func (s *Server) feed(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *refusal {
 	if s.cfg.Live == nil {
 		return refuse(engine.CodeNotFound)
-	}
-	p, no := s.pass(ctx, accountObject)
-	if no != nil {
-		return no
 	}
 	select {
 	case <-s.leaving:

@@ -82,14 +82,10 @@ var upgrader = websocket.FastHTTPUpgrader{
 
 // live shows what a browser looks like, over a socket, for as long as it has to
 // do with the object.
-func (s *Server) live(ctx *fasthttp.RequestCtx, object string) *refusal {
-	if s.cfg.Live == nil {
-		return refuse(engine.CodeNotFound)
-	}
-	p, no := s.pass(ctx, object)
+func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *refusal {
 	switch {
-	case no != nil:
-		return no
+	case s.cfg.Live == nil:
+		return refuse(engine.CodeNotFound)
 	case !websocket.FastHTTPIsWebSocketUpgrade(ctx):
 		ctx.Response.Header.Set(fasthttp.HeaderUpgrade, "websocket")
 		return refuse(codeUpgradeRequired)

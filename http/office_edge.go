@@ -49,44 +49,38 @@ func acceptRemote[R any, O Order[R]](order O, id, summary string) {
 	})
 }
 
-// ordered carries out an order of the operator.
-func (s *Server) ordered(path string) handler {
-	if s.cfg.Office == nil {
-		return func(*fasthttp.RequestCtx) *refusal {
-			return refuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
-		}
+// carryOut carries out an order of the operator.
+func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *refusal {
+	path := "/" + name
+	takes, known := remote[path]
+	switch {
+	case s.cfg.Office == nil:
+		return refuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
+	case !known:
+		return refuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
 	}
 	office := *s.cfg.Office
 	office.remote = true
-	return s.known(func(ctx *fasthttp.RequestCtx, a persistence.Account) *refusal {
-		takes, known := remote[path]
-		switch {
-		case !known:
-			return refuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
-		case !a.Operator:
-			return refuse(codeOperatorOnly)
-		}
-		b, no := s.readBody(ctx, "")
-		defer b.remove()
-		if no != nil {
-			return no
-		}
-		result, about, err := desks[path](s.base, &office, b.payload)
-		said := s.cfg.Log.Info()
-		if err == nil && strings.HasSuffix(path, "/list") {
-			said = s.cfg.Log.Debug()
-		}
-		said.Str("order", path).Str("about", about).Str("account", a.Name).Str("request", requestID(ctx)).AnErr("refused", err).
-			Msg("the operator gave an order")
-		switch {
-		case errors.Is(err, errUnread) && len(takes) == 0:
-			return refuseInvalid(engine.Fault{Message: "The body is not an order: want {}"})
-		case errors.Is(err, errUnread):
-			return refuseInvalid(engine.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
-		case err != nil:
-			return refuseText(codeOrderRefused, err.Error())
-		}
-		sendJSON(ctx, fasthttp.StatusOK, orderDone[json.RawMessage]{true, result})
-		return nil
-	})
+	b, no := s.readBody(ctx, "")
+	defer b.remove()
+	if no != nil {
+		return no
+	}
+	result, about, err := desks[path](s.base, &office, b.payload)
+	said := s.cfg.Log.Info()
+	if err == nil && strings.HasSuffix(path, "/list") {
+		said = s.cfg.Log.Debug()
+	}
+	said.Str("order", path).Str("about", about).Str("account", a.Name).Str("request", requestID(ctx)).AnErr("refused", err).
+		Msg("the operator gave an order")
+	switch {
+	case errors.Is(err, errUnread) && len(takes) == 0:
+		return refuseInvalid(engine.Fault{Message: "The body is not an order: want {}"})
+	case errors.Is(err, errUnread):
+		return refuseInvalid(engine.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+	case err != nil:
+		return refuseText(codeOrderRefused, err.Error())
+	}
+	sendJSON(ctx, fasthttp.StatusOK, orderDone[json.RawMessage]{true, result})
+	return nil
 }

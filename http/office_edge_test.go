@@ -93,7 +93,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 // out, whoever asks.
 func TestNoOrdersWithoutAnOffice(t *testing.T) {
 	e := open(t, &company{})
-	if status, body := call(t, e, "POST", "/v1/operator/drain", "good", `{}`); status != 404 || !strings.Contains(body, "takes no orders") {
+	if status, body := call(t, e, "POST", "/v1/operator/drain", "boss", `{}`); status != 404 || !strings.Contains(body, "takes no orders") {
 		t.Errorf("%d %s", status, body)
 	}
 }

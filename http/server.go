@@ -86,12 +86,13 @@ type Config struct {
 
 // Server answers clients.
 type Server struct {
-	cfg     Config
-	http    *fasthttp.Server
-	conns   *connections
-	watch   *watcher
-	guesses *guesses
-	tickets *tickets
+	cfg      Config
+	http     *fasthttp.Server
+	conns    *connections
+	watch    *watcher
+	guesses  *guesses
+	tickets  *tickets
+	signpost *signpost
 
 	watchers seats // of live pictures
 	feeds    seats
@@ -122,6 +123,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
 	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets(), leaving: make(chan struct{})}
+	s.signpost = newSignpost(s.ways())
 	s.watchers.most, s.feeds.most = maxWatchers, maxFeeds
 	s.limits.Store(&cfg.Limits)
 	if cfg.Office != nil {

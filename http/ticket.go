@@ -261,15 +261,3 @@ func (s *Server) revokeTicket(ctx *fasthttp.RequestCtx, account persistence.Acco
 	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
 	return nil
 }
-
-// admitted lets requests through that carry a ticket for the object, or the
-// token of an account.
-func (s *Server) admitted(object string, h func(*fasthttp.RequestCtx, persistence.Account) *refusal) handler {
-	return func(ctx *fasthttp.RequestCtx) *refusal {
-		p, no := s.pass(ctx, object)
-		if no != nil {
-			return no
-		}
-		return h(ctx, p.account)
-	}
-}
