@@ -2,13 +2,16 @@ package cluster
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"troupe/persistence"
 )
 
 // near is a store whose reads come from the copy in memory where that has the
 // record. It is for what is asked with every request, and may be a moment old:
-// whose a token is. What it does not know it asks the others.
+// whose a token is, which secrets an account has. What it does not know it asks
+// the others.
 type near struct {
 	*Store
 	copy Copy
@@ -22,6 +25,15 @@ func (n near) Get(ctx context.Context, key string) (persistence.Record, error) {
 		return r, nil
 	}
 	return n.Store.Get(ctx, key)
+}
+
+// List gives what is in memory, if that is everything.
+func (n near) List(ctx context.Context, prefix string) ([]persistence.Record, error) {
+	if all, whole := n.Store.index.whole(prefix); whole {
+		slices.SortFunc(all, func(a, b persistence.Record) int { return strings.Compare(a.Key, b.Key) })
+		return all, nil
+	}
+	return n.Store.List(ctx, prefix)
 }
 
 // Key gives a key of 32 bytes for one purpose, the same on all nodes.

@@ -201,6 +201,23 @@ func (x *index) list(prefix string) []found {
 	return all
 }
 
+// whole returns the records below a prefix, and whether they are all and as they
+// were last heard of: none is too large to be in memory, and the index is not
+// being built anew.
+func (x *index) whole(prefix string) ([]persistence.Record, bool) {
+	all := x.list(prefix)
+	records := make([]persistence.Record, 0, len(all))
+	for _, f := range all {
+		if !f.kept {
+			return nil, false
+		}
+		records = append(records, f.Record)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return records, x.live
+}
+
 // due is something to be done about a key when its time has come: a record that
 // expires, or changes that nobody needs any more.
 type due struct {

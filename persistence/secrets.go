@@ -35,6 +35,7 @@ var ErrTooMany = errors.New("there are as many as there may be")
 // neither a value nor the origins, and cannot put one in another's place.
 type Secrets struct {
 	store Store
+	near  Store // what tasks' secrets are read from
 	seal  *Seal
 
 	mu         sync.Mutex
@@ -46,10 +47,15 @@ type Secrets struct {
 // NewSecrets keeps secrets in a store. What it remembers of them follows the
 // store's changes until the store is closed.
 func NewSecrets(store Store, seal *Seal) *Secrets {
-	s := &Secrets{store: store, seal: seal, known: map[string][]Secret{}}
+	s := &Secrets{store: store, near: store, seal: seal, known: map[string][]Secret{}}
 	s.follow()
 	return s
 }
+
+// ReadFrom lets [Secrets.Of] read what a node has at hand of the store: a task
+// need not wait until others agree on what its secrets are. Call it before
+// anything else.
+func (s *Secrets) ReadFrom(near Store) { s.near = near }
 
 // Set makes a secret, or replaces it, and returns what is kept.
 func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secret, error) {
@@ -72,7 +78,7 @@ func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secre
 	if err == nil {
 		_, err = s.store.Put(ctx, Write{Key: key, Value: s.seal.Close(key, plain), Durable: true})
 	}
-	s.forget()
+	s.changed(ctx, account)
 	if err != nil {
 		return Secret{}, fmt.Errorf("keep the secret %q: %w", secret.Name, err)
 	}
@@ -90,7 +96,7 @@ func (s *Secrets) Of(ctx context.Context, account string) ([]Secret, error) {
 		return all, nil
 	}
 	prefix := secretPrefix + account + "/"
-	records, err := s.store.List(ctx, prefix)
+	records, err := s.near.List(ctx, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
@@ -122,11 +128,20 @@ func (s *Secrets) Remove(ctx context.Context, account, name string) error {
 	if err == nil {
 		err = s.store.Delete(ctx, key, &r.Revision, true)
 	}
-	s.forget()
+	s.changed(ctx, account)
 	if err != nil {
 		return fmt.Errorf("remove the secret %q: %w", name, err)
 	}
 	return nil
+}
+
+// changed forgets what was before a change. What is at hand has the change when
+// the store was read after it: whoever made it finds it here at once.
+func (s *Secrets) changed(ctx context.Context, account string) {
+	if s.near != s.store {
+		_, _ = s.store.List(ctx, secretPrefix+account+"/") // else it comes a moment later
+	}
+	s.forget()
 }
 
 func (s *Secrets) forget() {

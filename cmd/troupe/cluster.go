@@ -141,7 +141,8 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.ends = append(s.ends, shared.Close)
 	s.store, s.shared = shared, shared
 	s.accounts = persistence.NewAccounts(shared)
-	s.door = persistence.NewAccounts(shared.Near())
+	s.near = shared.Near()
+	s.door = persistence.NewAccounts(s.near)
 	if s.S3.on() {
 		s.files, err = s.openStorage(ctx)
 	} else {
@@ -157,7 +158,7 @@ func (s *service) join(ctx context.Context) (err error) {
 }
 
 // hot are the records that every request needs: each node has them in memory.
-var hot = []string{"account/", "token/"}
+var hot = []string{"account/", "token/", "secret/"}
 
 // counts is where tasks are counted: by this node alone, or by all of them, each
 // with a share of every account's day.

@@ -86,6 +86,7 @@ type service struct {
 
 	disk     *persistence.Badger // of this node alone; nil in a cluster
 	store    persistence.Store
+	near     persistence.Store // what this node has at hand of it; nil: all of it
 	usage    *persistence.Usage
 	accounts *persistence.Accounts
 	door     *persistence.Accounts // for the tokens of requests
@@ -203,6 +204,9 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		return err
 	}
 	s.secrets = persistence.NewSecrets(s.store, seal)
+	if s.near != nil {
+		s.secrets.ReadFrom(s.near)
+	}
 	s.node, err = actors.Start(actors.Config{
 		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
 		Node: s.Cluster.Node, CountWithin: s.Cluster.countWithin(), OnChange: s.changes(),
