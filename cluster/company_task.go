@@ -212,14 +212,23 @@ func (c *Company) Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, err
 		here:    func() (*actors.Polled, error) { return c.local.Poll(ctx, m) },
 		unknown: func(p *actors.Polled) bool { return notFound(p.Refusal) },
 		at:      func(p *actors.Polled) string { return p.Node },
-		down: func(node string) (*actors.Polled, error) {
-			p, err := c.local.PollLost(ctx, m)
-			if err == nil && notFound(p.Refusal) { // what is here knows nothing of it
-				p = &actors.Polled{Refusal: unreachable(node)}
-			}
-			return p, err
-		},
+		down:    func(node string) (*actors.Polled, error) { return c.pollLost(ctx, node, m) },
 	})
+}
+
+// pollLost tells of a task whose node is down: it has failed, and its node is to
+// drop it should it be back.
+func (c *Company) pollLost(ctx context.Context, node string, m *actors.Poll) (*actors.Polled, error) {
+	p, err := c.local.PollLost(ctx, m)
+	switch {
+	case err != nil:
+		return nil, err
+	case notFound(p.Refusal): // what is here knows nothing of it
+		return &actors.Polled{Refusal: unreachable(node)}, nil
+	case p.Status == actors.TaskFailed:
+		c.trips.giveUp(node, &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: actors.CauseClient})
+	}
+	return p, nil
 }
 
 // Follow tells of the steps of an asynchronous task: see [actors.Node.Follow].
@@ -230,12 +239,9 @@ func (c *Company) Follow(ctx context.Context, m *actors.Follow) (*actors.Followe
 		unknown: func(f *actors.Followed) bool { return notFound(f.Refusal) },
 		at:      func(f *actors.Followed) string { return f.Node },
 		down: func(node string) (*actors.Followed, error) {
-			p, err := c.local.PollLost(ctx, &actors.Poll{TaskID: m.TaskID, Account: m.Account})
+			p, err := c.pollLost(ctx, node, &actors.Poll{TaskID: m.TaskID, Account: m.Account})
 			if err != nil {
 				return nil, err
-			}
-			if notFound(p.Refusal) {
-				p.Refusal = unreachable(node)
 			}
 			return &actors.Followed{Status: p.Status, Refusal: p.Refusal}, nil
 		},

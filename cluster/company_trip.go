@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -129,7 +130,8 @@ func (t *trips) giveUp(node string, m *actors.Cancel) {
 	if t.gaveUp == nil {
 		t.gaveUp = map[string][]*actors.Cancel{}
 	}
-	if len(t.gaveUp[node]) < givenUpMost {
+	known := slices.ContainsFunc(t.gaveUp[node], func(x *actors.Cancel) bool { return x.TaskID == m.TaskID })
+	if !known && len(t.gaveUp[node]) < givenUpMost {
 		t.gaveUp[node] = append(t.gaveUp[node], m)
 	}
 }
