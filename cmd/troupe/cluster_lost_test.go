@@ -25,7 +25,7 @@ var _ = promise(losing, "a node is frozen", short, func(g *gang) {
 	woken := time.Now()
 	g.wake(m)
 	g.allKnow(g.workers())
-	g.within("woken up: it has dropped what was given up, its worker is free", 10*time.Second, time.Since(woken))
+	g.within("woken up: it has dropped what was given up, its worker is free", 5*time.Second, time.Since(woken))
 })
 
 var _ = promise(losing, "a node is killed", short, func(g *gang) {
@@ -185,7 +185,7 @@ var _ = promise(losing, "a node sleeps for 15 s and wakes up", whole, func(g *ga
 	woken := time.Now()
 	g.wake(m)
 	g.allKnow(g.workers())
-	g.within("woken up: it has dropped what was given up, its worker is free", 10*time.Second, time.Since(woken))
+	g.within("woken up: it has dropped what was given up, its worker is free", 5*time.Second, time.Since(woken))
 	for _, one := range g.nodes {
 		if code := g.failed(one, id); code != "worker_lost" {
 			g.t.Errorf("then %s tells of the task as %s", one.name, code)
@@ -196,7 +196,7 @@ var _ = promise(losing, "a node sleeps for 15 s and wakes up", whole, func(g *ga
 	}
 	task, _ = g.site.opens()
 	g.good(g.play(at, on(m.name, task+`]`)))
-	g.within("and it plays again", 15*time.Second, time.Since(woken))
+	g.within("and it plays again", 5*time.Second, time.Since(woken))
 })
 
 var _ = promise(losing, "a node is killed in a stream of tasks", whole, func(g *gang) {
@@ -210,18 +210,18 @@ var _ = promise(losing, "a node is killed in a stream of tasks", whole, func(g *
 	all := tr.end()
 	g.within("the slowest task before", 0, before)
 	lost := 0
-	for _, x := range all {
+	for _, x := range all { // it ran there, or had been taken there and waited until the worker was clean
 		switch {
 		case x.err == nil && x.status == 200 && x.Code == "worker_lost" && x.at.Add(-x.took).Before(killed):
-			lost++ // it ran there
+			lost++
 			g.within("a task of the stream that ran there is answered worker_lost", afterKill, x.at.Sub(killed))
 		case !x.right:
 			g.t.Errorf("a task that could go anywhere: %v", x.told)
 		case x.at.After(killed):
-			g.within("any other task of the stream is played", before+afterFreeze, x.took)
+			g.within("any other task of the stream is played", 2*afterFreeze, x.took)
 		}
 	}
-	if lost > m.workers {
+	if lost > 2*m.workers {
 		g.t.Errorf("%d tasks were lost with %d workers", lost, m.workers)
 	}
 })
