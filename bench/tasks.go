@@ -44,7 +44,7 @@ func plan(peers bool) []group {
 	main := names(three)
 	return []group{
 		{1, append(with(stock, ours), rawDirect), []cell{
-			{works: []string{"W1"}, sides: append(slices.Clone(main), rawDirect.name), tasks: 4},
+			{works: []string{"W1"}, sides: append(slices.Clone(main), rawDirect.name), tasks: 6},
 			{works: []string{"W2", "W3", "W4", "W5"}, sides: main, tasks: 4},
 			{works: simple, sides: names(with(stock)[3:]), tasks: 2},
 			{works: []string{"W1", "W3", "W4"}, sides: names(with(ours)[3:]), tasks: 2},
@@ -91,7 +91,7 @@ func names(kinds []kind) (all []string) {
 
 // runTasks measures all workloads on all sides, round by round in turn.
 func runTasks(b *bench, p *part) error {
-	groups, rounds, window := plan(b.withPeers), b.rounds, 450*time.Millisecond
+	groups, rounds, window := plan(b.withPeers), b.rounds, 400*time.Millisecond
 	if b.quick {
 		groups, rounds, window = quickPlan(b.withPeers), 1, 500*time.Millisecond
 	}

@@ -147,7 +147,8 @@ var hostilePages = []hostile{
 // mostly lets others wait, so two are visited at the same time, each in a
 // browser that has survived those before it.
 func TestHostilePages(t *testing.T) {
-	counted(t)
+	counted(t) // for all of them: a browser outlives the pages that it is visited with
+	all := t
 	browsers := make(chan *instance, 2)
 	for range cap(browsers) {
 		browsers <- nil
@@ -155,7 +156,7 @@ func TestHostilePages(t *testing.T) {
 	for _, h := range hostilePages {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			url := hostileServer(t, h.page)
+			url := hostileServer(all, h.page)
 			in := <-browsers
 			good := false
 			defer func() {

@@ -11,12 +11,12 @@ func TestLean(t *testing.T) {
 	if want := "const a = '\\u00e9\\u2026'; // kept\nb();\n"; got != want {
 		t.Errorf("lean gave %q, want %q", got, want)
 	}
-	for _, r := range install {
+	for _, r := range ground + hands {
 		if r >= 0x80 {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
 	}
-	for _, f := range []string{coreJS, findJS, readJS, placeJS, actJS, pageJS, guardJS} {
+	for _, f := range []string{coreJS, findJS, readJS, pageJS, calmJS, rehearseJS, placeJS, findbyJS, viewJS, guardJS, actJS} {
 		for line := range strings.Lines(f) {
 			if strings.Count(line, "`")%2 == 1 {
 				t.Errorf("a text spans lines, which lean would change: %s", line)
@@ -26,6 +26,32 @@ func TestLean(t *testing.T) {
 					t.Errorf("%q is beyond the basic plane: %s", r, line)
 				}
 			}
+		}
+	}
+}
+
+// TestHands: a call is known to need the hands by what it calls, alone or among
+// others, and not by what it says.
+func TestHands(t *testing.T) {
+	for name := range strings.SplitSeq(functions(hands), "|") {
+		if !handy.MatchString(object + ".run('" + name + "',{})") {
+			t.Errorf("%s does not get the hands", name)
+		}
+	}
+	for name := range strings.SplitSeq(functions(ground), "|") {
+		if handy.MatchString(object + ".run('" + name + "',{})") {
+			t.Errorf("%s gets the hands", name)
+		}
+	}
+	for call, want := range map[string]bool{
+		`.run('batch',{"ops":[["load",{}],["byText",{"text":"a"}]]})`:       true,
+		`.run('loop',{"ahead":{"ops":[["byAttribute",{}]]}})`:               true,
+		`.run('batch',{"ops":[["text",{"t":{"s":"[\"byText\",1]"}}]]})`:     false,
+		`.run('text',{"t":{"s":"a"},"in":[["byText",1]]})`:                  false,
+		`.run('store',{"local":[["fill","a"],["point","b"]],"session":[]})`: false,
+	} {
+		if got := handy.MatchString(object + call); got != want {
+			t.Errorf("%s gets the hands: %t, want %t", call, got, want)
 		}
 	}
 }

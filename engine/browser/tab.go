@@ -30,6 +30,7 @@ type Tab struct {
 
 	mu       sync.Mutex
 	world    int64 // our world in the current document; zero: make it
+	hands    bool  // it has got them
 	frames   map[string]bool
 	loading  bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped  chan struct{} // closed, and made anew, when that ends

@@ -2,8 +2,6 @@ package browser
 
 import (
 	"context"
-	"crypto/rand"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,64 +12,6 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 )
-
-// The page side. Each file says what it takes and returns; together they make
-// the one object T of our world.
-var (
-	//go:embed js/core.js
-	coreJS string
-	//go:embed js/find.js
-	findJS string
-	//go:embed js/read.js
-	readJS string
-	//go:embed js/place.js
-	placeJS string
-	//go:embed js/act.js
-	actJS string
-	//go:embed js/page.js
-	pageJS string
-	//go:embed js/guard.js
-	guardJS string
-	//go:embed js/rehearse.js
-	rehearseJS string
-
-	// object is the name of T in our world. Numbers of worlds are given out
-	// again in other processes of the browser, so a call may reach a stranger's
-	// world; there this name means nothing, and no page can guess it.
-	object = "troupe_" + rand.Text()
-
-	// tellBinding is how the page script tells whether a click has hit.
-	tellBinding = object + "_tell"
-
-	install = "(()=>{if(globalThis." + object + ")return;const T={tell:'" + tellBinding + "'};" +
-		lean(coreJS, findJS, readJS, placeJS, actJS, pageJS, guardJS, rehearseJS) +
-		"Object.defineProperty(globalThis,'" + object + "',{value:T})})()"
-)
-
-// lean drops comments and indentation, and writes what is not ASCII as escapes:
-// every new document gets the script, and half the bytes take half the time.
-// Lines that begin with // are comments; no other comments are dropped, and no
-// text of the script spans lines.
-func lean(files ...string) string {
-	var b strings.Builder
-	for _, f := range files {
-		for line := range strings.Lines(f) {
-			line = strings.TrimSpace(line)
-			if line == "" || strings.HasPrefix(line, "//") {
-				continue
-			}
-			for _, r := range line {
-				if r < 0x80 {
-					b.WriteByte(byte(r))
-				} else {
-					fmt.Fprintf(&b, "\\u%04x", r) // none is beyond the basic plane
-				}
-			}
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
 
 // worldName is how our world is called in the browser's own tools.
 const worldName = "troupe"
@@ -208,6 +148,9 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	if err != nil {
 		return err
 	}
+	if handy.MatchString(expr) {
+		t.giveHands(world)
+	}
 	yes := true
 	var res struct {
 		Result struct {
@@ -271,11 +214,29 @@ func (t *Tab) enter(ctx context.Context) (int64, error) {
 	// script is sent as it always is, and not as part of the first call: the
 	// browser has compiled these very bytes before.
 	t.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
-	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: install, ContextID: made.ExecutionContextID})
+	t.install(world, ground)
 	t.mu.Lock()
-	t.world = world
+	t.world, t.hands = world, false
 	t.mu.Unlock()
 	return world, nil
+}
+
+// install sends a part of the page script without waiting for it.
+func (t *Tab) install(world int64, part string) {
+	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: runtime.ExecutionContextID(world)})
+}
+
+// giveHands sends the hands to a document that has not got them yet.
+func (t *Tab) giveHands(world int64) {
+	t.mu.Lock()
+	has := t.hands && t.world == world
+	if t.world == world {
+		t.hands = true
+	}
+	t.mu.Unlock()
+	if !has {
+		t.install(world, hands)
+	}
 }
 
 // replaced reports whether a call failed because its document is gone. The

@@ -337,4 +337,3 @@ T.fileInput = (a) => withFirst(a, (el, why) => {
   chosenElement = inner[0];
   return done;
 });
-T.element = () => { const el = chosenElement; chosenElement = null; return el; };

@@ -1,0 +1,112 @@
+// The page as it is seen: scrolling, sizes, frames.
+
+// T.scroll({x, y}): scrolls the page, or the largest scrollable area of a page
+// that does not scroll itself.
+T.scroll = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {};
+  // A page that still arrives may not be long enough yet.
+  const since = now(), arriving = (d) => dom.state(d) === 'loading' && now() - since < a.ms / 2;
+  const doc = await until(a.ms, () => {
+    delete why.e;
+    const d = enter(a.in, why);
+    return d && !arriving(d) ? { v: d } : undefined;
+  });
+  if (!doc) return late('element_not_found', why.e + `, within ${a.of}ms`);
+  return doc.v ? scrollIn(doc.v, a) : doc;
+};
+const scrollIn = async (doc, a) => {
+  const top = dom.scroller(doc) || dom.rootElement(doc);
+  const axis = a.x ? ['scrollLeft', 'scrollWidth', 'clientWidth', 'overflowX'] : ['scrollTop', 'scrollHeight', 'clientHeight', 'overflowY'];
+  const room = (el) => dom[axis[1]](el) - dom[axis[2]](el);
+  let el = top;
+  if (room(top) < 1 || dom.view(doc).getComputedStyle(top)[axis[3]] === 'hidden' && dom[axis[0]](top) === 0) {
+    let best = 0;
+    for (const c of query(doc, 'css', '*', false)) {
+      if (room(c) < 1) continue;
+      const s = styleOf(c);
+      if (s[axis[3]] !== 'auto' && s[axis[3]] !== 'scroll') continue;
+      const r = dom.rect(c), area = r.width * r.height;
+      if (area > best) { best = area; el = c; }
+    }
+  }
+  // What watches the page for things that come into view must have seen it as it
+  // is: a person is not faster than that.
+  if (!calm(el)) await frame();
+  dom.scrollBy(el, { left: a.x || 0, top: a.y || 0, behavior: 'instant' });
+  await frame(); // what listens to scrolling hears of it in the next frame
+  return done;
+};
+
+// T.box({t, in, ms}): scrolls an element into view and gives its place in the
+// main page's document, for a picture.
+T.box = (a) => withFirst(a, async (el, why) => {
+  if (!attached(el)) return undefined;
+  why.e = hiddenBecause(el);
+  if (why.e) return undefined;
+  intoView(el);
+  if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
+  const own = dom.rect(el), r = mappedRect(offset(el), sized(own) ? own : rectOf(el));
+  return { v: { x: r.left + scrollX, y: r.top + scrollY, width: r.width, height: r.height } };
+});
+
+// T.measure(): the size of the whole page.
+T.measure = () => {
+  const e = dom.rootElement(document), b = body(document);
+  return { v: { width: Math.max(dom.scrollWidth(e), dom.clientWidth(e)), height: Math.max(dom.scrollHeight(e), dom.clientHeight(e), b === e ? 0 : dom.scrollHeight(b)), view: innerHeight, ratio: devicePixelRatio } };
+};
+
+// T.unroll({ms, max}): scrolls from top to bottom so that what loads late does,
+// waits for pictures that are seen to have arrived, and goes back to where the
+// page was. Gives the size of the page then.
+T.unroll = async (a) => {
+  const until = now() + a.ms, e = dom.scroller(document) || dom.rootElement(document);
+  const x = dom.scrollLeft(e), y = dom.scrollTop(e);
+  const size = () => dom.scrollHeight(e);
+  let at = 0, grown = 0;
+  while (now() < until && at < a.max) {
+    dom.scrollTo(e, { left: 0, top: at, behavior: 'instant' });
+    await frame();
+    if (at + innerHeight >= size()) {
+      // At the end: what is asked for here may make the page longer.
+      const h = size();
+      for (let i = 0; i < 10 && size() === h && now() < until; i++) await passed(20);
+      if (size() === h || ++grown > 200) break;
+      continue;
+    }
+    at = Math.min(at + innerHeight, size() - innerHeight);
+  }
+  const pending = () => [...all(document, 'img')].filter((i) => !i.complete && i.currentSrc !== '');
+  while (now() < until && pending().length) await passed(20);
+  dom.scrollTo(e, { left: x, top: y, behavior: 'instant' });
+  await frame();
+  return T.measure();
+};
+
+// T.frame({in, ms}): waits until the frame that a place leads to has its document.
+// T.element() gives the frame then. One that still arrives is taken after a
+// second: it may wait for something that never comes.
+T.frame = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  const why = {}, since = now();
+  const r = await until(a.ms, () => {
+    delete why.e;
+    const doc = enter(a.in, why);
+    if (!doc) return undefined;
+    const f = dom.view(doc).frameElement;
+    if (begins(f, doc) || dom.state(doc) === 'loading' && now() - since < 1000) {
+      why.e = `Iframe not found: "${a.in[a.in.length - 1].a}" is still loading`;
+      return undefined;
+    }
+    chosenElement = f;
+    return done;
+  });
+  return r ?? late('element_not_found', why.e + `, within ${a.of}ms`);
+};
+
+// Whether a frame still has the blank document that every frame begins with.
+const begins = (f, doc) => {
+  if (dom.view(doc).location.href !== 'about:blank') return false;
+  const src = (dom.attribute(f, 'src') || '').trim();
+  return dom.hasAttribute(f, 'srcdoc') || src !== '' && !/^(about:blank|javascript:)/i.test(src);
+};

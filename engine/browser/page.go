@@ -1,0 +1,92 @@
+package browser
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// The page side. Each file says what it takes and returns; together they make
+// the one object T of our world. What most documents need is the ground; hands
+// are sent to a document when something in it is first to be seen to or touched,
+// for each document pays for every byte of its script.
+var (
+	//go:embed js/core.js
+	coreJS string
+	//go:embed js/find.js
+	findJS string
+	//go:embed js/read.js
+	readJS string
+	//go:embed js/page.js
+	pageJS string
+	//go:embed js/calm.js
+	calmJS string
+	//go:embed js/rehearse.js
+	rehearseJS string
+
+	//go:embed js/place.js
+	placeJS string
+	//go:embed js/findby.js
+	findbyJS string
+	//go:embed js/view.js
+	viewJS string
+	//go:embed js/guard.js
+	guardJS string
+	//go:embed js/act.js
+	actJS string
+
+	// object is the name of T in our world. Numbers of worlds are given out
+	// again in other processes of the browser, so a call may reach a stranger's
+	// world; there this name means nothing, and no page can guess it.
+	object = "troupe_" + rand.Text()
+
+	// tellBinding is how the page script tells whether a click has hit.
+	tellBinding = object + "_tell"
+
+	// Both are scripts and not functions, so that the second knows the names of
+	// the first. Where one is there already, its names are taken, and nothing
+	// of it runs again.
+	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
+		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
+	hands = lean(placeJS, findbyJS, viewJS, guardJS, actJS)
+
+	// handy finds a call of a function of the hands, alone or as a part of a call
+	// that does several things. Within texts its quotes would be written as \".
+	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + functions(hands) + `)'|(?:batch|loop)',.*\["(?:` + functions(hands) + `)",)`)
+)
+
+// functions are the names of what a script puts into T.
+func functions(script string) string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^T\.(\w+) = `).FindAllStringSubmatch(script, -1) {
+		names = append(names, m[1])
+	}
+	return strings.Join(names, "|")
+}
+
+// lean drops comments and indentation, and writes what is not ASCII as escapes:
+// every new document gets the script, and half the bytes take half the time.
+// Lines that begin with // are comments; no other comments are dropped, and no
+// text of the script spans lines.
+func lean(files ...string) string {
+	var b strings.Builder
+	for _, f := range files {
+		for line := range strings.Lines(f) {
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "//") {
+				continue
+			}
+			for _, r := range line {
+				if r < 0x80 {
+					b.WriteByte(byte(r))
+				} else {
+					fmt.Fprintf(&b, "\\u%04x", r) // none is beyond the basic plane
+				}
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
