@@ -22,10 +22,11 @@ func TestProtocolCalls(t *testing.T) {
 	in := ownBrowser(t)
 	url := serve(t, page)
 
-	// count plays actions on a page that is open and settled, and counts.
+	// count plays actions on a page that is open and settled and has all of our
+	// script, and counts.
 	count := func(t *testing.T, actions string, failures int) int64 {
 		t.Helper()
-		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"find":"#h"}]}`, url), Stage{}); len(o.Failures) > 0 {
+		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"findByText":"Hello"}]}`, url), Stage{}); len(o.Failures) > 0 {
 			t.Fatal(o.Failures)
 		}
 		task := fmt.Sprintf(`{"config":{"actionTimeout":5000},"actions":[%s]}`, actions)
@@ -76,6 +77,8 @@ func TestProtocolCalls(t *testing.T) {
 		// waited for: the page script and the guard's way to tell.
 		{"open", fmt.Sprintf(`{"open":%q}`, url), 5},
 		{"open and read", fmt.Sprintf(`{"open":%q},{"getText":"#h"},{"getText":"#go"}`, url), 6},
+		// The rest of the page script goes along with the click.
+		{"open and click", fmt.Sprintf(`{"open":%q},{"click":"#go"}`, url), 10},
 		{"cookies", `{"getCookies":true}`, 1},
 		{"saved data", `{"getSavedData":"x"},{"clearSavedData":true},{"wait":1}`, 0},
 	} {
