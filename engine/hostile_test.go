@@ -95,6 +95,8 @@ var hostilePages = []hostile{
 		task: `{"open":"{{url}}/"},{"wait":500},{"openNewTab":"{{url}}/quiet"},{"getText":"p"}`, within: 8 * time.Second, check: noFailure(`"quiet"`)},
 	{name: "pages that send each other to and fro", page: `<h1>x</h1><script>location.replace('/?'+Math.random())</script>`,
 		task: `{"open":"{{url}}/"},{"getText":"h1"},{"getText":"#nope"}`, config: `"config":{"actionTimeout":1500}`, within: 8 * time.Second, check: endsAs(EndCompleted)},
+	// By itself this takes half a second. Its page keeps a processor busy, and so
+	// do others at the same time.
 	{name: "a history that fills up", page: `<h1>x</h1><button id=b>b</button><script>b.onclick=()=>b.textContent='ok';let i=0;setInterval(()=>{for(let k=0;k<20;k++)try{history.pushState({},'','/p'+i++);location.hash=i}catch{}},10)</script>`,
 		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":8000}`, within: 14 * time.Second, check: noFailure(`"ok"`)},
 	{name: "a button that is removed as it is pressed", page: `<button id=b>b</button><script>addEventListener('mousedown',()=>document.documentElement.replaceChildren(),true)</script>`,
