@@ -142,7 +142,10 @@ func (d *decoder) readTrace(n *node) (trace, full bool) {
 	if n.isString() && n.str == "full" {
 		return true, true
 	}
-	if n.kind != 't' && n.kind != 'f' {
+	switch {
+	case n.isString():
+		d.fault(n, `want true, false or "full", not %q%s`, n.str, didYouMean(n.str, []string{"full", "true", "false"}))
+	case n.kind != 't' && n.kind != 'f':
 		d.fault(n, `want true, false or "full", not %s`, n.isA())
 	}
 	return n.kind == 't', false

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"troupe/engine/browser"
 )
@@ -26,7 +27,10 @@ var _ = define(Action[Pair[*Selector, Text]]{
 			t := parseText(s)
 			if ok && t.Fixed() {
 				name, _ := t.Expand(nil)
-				if _, err := browser.ParseChord(name); err != nil {
+				var unknown browser.UnknownKeyError
+				if _, err := browser.ParseChord(name); errors.As(err, &unknown) {
+					d.fault(n, "%s%s", err, didYouMean(string(unknown), browser.KeyNames()))
+				} else if err != nil {
 					d.fault(n, "%s", err)
 				}
 			}

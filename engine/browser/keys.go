@@ -116,7 +116,14 @@ func keyNamed(name string) (*kb.Key, error) {
 			return keyNamed(n)
 		}
 	}
-	return nil, fmt.Errorf("key %q is unknown: want a character or a name of KeyboardEvent.key such as Enter, Tab, ArrowDown or Control+A", name)
+	return nil, UnknownKeyError(name)
+}
+
+// UnknownKeyError is the name of a key that no keyboard has.
+type UnknownKeyError string
+
+func (e UnknownKeyError) Error() string {
+	return fmt.Sprintf("key %q is unknown: want a character or a name of KeyboardEvent.key such as Enter, Tab, ArrowDown or Control+A", string(e))
 }
 
 // keyOf is the key that a character is typed with. One that our keyboard lacks

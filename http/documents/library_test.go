@@ -161,14 +161,21 @@ func TestWhatDocumentsSay(t *testing.T) {
 	}
 }
 
-// TestDocumentsThatAreNotShown: a document that nobody would find, and one that
-// says not what it is, are faults.
-func TestDocumentsThatAreNotShown(t *testing.T) {
+// TestNewDocuments: a document that nobody has given a place is shown at the
+// end, one in a folder beside its neighbours; one that says not what it is, is a
+// fault.
+func TestNewDocuments(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"docs/new.md": "stands on no shelf", "docs/actions/new.md": "has no heading"} {
-		if _, err := documents.Read(with(t, map[string]string{name: "text\n"}), base); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want that it %s", name, err, want)
-		}
+	l := read(t, with(t, map[string]string{"docs/new.md": "# New\n", "docs/actions/new.md": "# Newer\n", "docs/else/where.md": "# Elsewhere\n"}))
+	last := l.Shelves[len(l.Shelves)-1].Pages
+	if p := l.Page("new"); p == nil || last[len(last)-1] != p || p.Before != l.Page("else/where") {
+		t.Errorf("the new document is at %+v", p)
+	}
+	if p := l.Page("actions/new"); p == nil || p.Parent != l.Page("actions") {
+		t.Errorf("the new action is at %+v", p)
+	}
+	if _, err := documents.Read(with(t, map[string]string{"docs/new.md": "text\n"}), base); err == nil || !strings.Contains(err.Error(), "has no heading") {
+		t.Errorf("without a heading: %v", err)
 	}
 }
 

@@ -34,8 +34,8 @@ var titles = map[string]string{
 	"SECURITY.md":              "Reporting a vulnerability",
 }
 
-// place puts documents on their shelves. All have to have a place: a document
-// that nobody finds is none.
+// place puts documents on their shelves. Those that have no place stand at the
+// end: a document that nobody finds is none.
 func place(files fs.FS) (placed []Shelf, paths map[string]*Page, err error) {
 	paths = map[string]*Page{}
 	add := func(shelf *Shelf, name string, parent *Page) *Page {
@@ -71,9 +71,10 @@ func place(files fs.FS) (placed []Shelf, paths map[string]*Page, err error) {
 		}
 		placed = append(placed, shelf)
 	}
+	last := &placed[len(placed)-1]
 	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && path.Ext(name) == ".md" && paths[name] == nil {
-			err = fmt.Errorf("%s stands on no shelf: give it a place in http/documents/shelves.go", name)
+			add(last, name, nil)
 		}
 		return err
 	})
