@@ -68,6 +68,7 @@ func TestParseNamesEveryFault(t *testing.T) {
 		"session timeout":           {`{"session":{"preserve":true,"timeout":59999},"actions":[{"wait":1}]}`, []string{"/session/timeout: want a time in milliseconds from 60000 to 1800000, not 59999"}},
 		"close without id":          {`{"session":{"close":true}}`, []string{"/session: close needs id"}},
 		"a key misspelt":            {`{"actions":[{"press":[null,"Control+Entr"]}]}`, []string{`/actions/0/press/1: key "Entr" is unknown: want a character or a name of KeyboardEvent.key such as Enter, Tab, ArrowDown or Control+A; did you mean "Enter"?`}},
+		"a picture in other words":  {`{"actions":[{"screenshot":"fullPage"},{"screenshot":"ViewPort"}]}`, []string{`/actions/0/screenshot: want viewport, fullpage or a selector, not "fullPage"; did you mean "fullpage"?`, "/actions/1/screenshot: want viewport"}},
 		"a trace misspelt":          {`{"config":{"trace":"ful"},"actions":[{"wait":1}]}`, []string{`/config/trace: want true, false or "full", not "ful"; did you mean "full"?`}},
 		"a trace of another type":   {`{"config":{"trace":1},"actions":[{"wait":1}]}`, []string{`/config/trace: want true, false or "full", not a number`}},
 		"bad config":                {`{"config":{"continueOnError":"yes","trase":true},"actions":[{"wait":1}]}`, []string{"/config/continueOnError: want true or false", `/config/trase: config has no field "trase"; did you mean "trace"?`}},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"troupe/engine/browser"
@@ -31,6 +32,11 @@ var _ = define(Action[shot]{
 		read: func(d *decoder, n *node) shot {
 			if n.isString() && (n.str == "viewport" || n.str == "fullpage") {
 				return shot{what: n.str}
+			}
+			for _, what := range []string{"viewport", "fullpage"} { // no element is called so
+				if n.isString() && strings.EqualFold(n.str, what) {
+					d.fault(n, "want viewport, fullpage or a selector, not %q; did you mean %q?", n.str, what)
+				}
 			}
 			return shot{element: selectorShape.read(d, n)}
 		},

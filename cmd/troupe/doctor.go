@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // doctorCommand takes the flags of serve, so that what is looked at is what
@@ -60,6 +61,7 @@ func (c *doctorCommand) Run(w *world) error {
 		examinePort(c.Serve.Listening.Listen, running),
 		examineStore(dir, running),
 	)
+	all = append(all, c.Serve.Listening.examine(time.Now())...)
 	all = append(append(all, c.Serve.Cluster.examine(running)...), c.Serve.S3.examine(w.ctx)...)
 	if err := c.report(w.stdout, all); err != nil {
 		return err

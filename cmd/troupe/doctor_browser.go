@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -154,6 +156,9 @@ func judgeSandbox(err error, local bool) finding {
 	}
 	f.Advice = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu an AppArmor profile for the browser, " +
 		"in containers a seccomp profile that lets clone and unshare through), or as root make a user troupe that may read the temporary folder"
+	if errors.Is(err, syscall.EAGAIN) { // it needs processes of its own
+		f.Advice = "let more processes be started: raise ulimit -u, TasksMax= of a systemd unit, or docker run --pids-limit"
+	}
 	if runtime.GOOS != "linux" {
 		f.Advice = "start the service as a user who may start the browser by hand"
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +79,15 @@ func TestDoctor(t *testing.T) {
 	}
 	if f := examinePort(ln.Addr().String(), true); f.Verdict != good {
 		t.Errorf("%+v", f)
+	}
+	plain := filepath.Join(t.TempDir(), "plain.pem")
+	if err := os.WriteFile(plain, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []listening{{TLSCert: plain, TLSKey: plain}, {TLSCert: none, TLSKey: none}} {
+		if f := l.examine(time.Now()); len(f) != 1 || f[0].Verdict != problem || !strings.Contains(f[0].Found, "certificate") || f[0].Advice == "" {
+			t.Errorf("%s: %+v", l.TLSCert, f)
+		}
 	}
 	if f := examinePort("192.0.2.1:80", false); f.Verdict != problem || f.Advice == "" {
 		t.Errorf("%+v", f)
@@ -168,6 +179,11 @@ func TestDoctorSeesTheStore(t *testing.T) {
 	}
 }
 
+// lasts is a certificate for a name and for this machine.
+func lasts(end time.Time, name string) *x509.Certificate {
+	return &x509.Certificate{DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: end}
+}
+
 // TestDoctorJudges: what the numbers mean.
 func TestDoctorJudges(t *testing.T) {
 	built := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -176,31 +192,37 @@ func TestDoctorJudges(t *testing.T) {
 		want verdict
 		text string
 	}{
-		"no pids limit":           {judgePids(0, false, 500, 40), good, "no limit"},
-		"many pids":               {judgePids(1000, true, 4, 40), good, "160"},
-		"some pids":               {judgePids(400, true, 4, 40), warning, "frames"},
-		"few pids":                {judgePids(100, true, 4, 40), problem, "100 more"},
-		"few pids, no browser":    {judgePids(399, true, 4, 0), problem, "400"},
-		"enough descriptors":      {judgeDescriptors(20000, 16384, 2), good, "20000"},
-		"as many as needed":       {judgeDescriptors(16840, 16384, 2), good, ""},
-		"one less":                {judgeDescriptors(16839, 16384, 2), warning, "--max-connections"},
-		"none for the browsers":   {judgeDescriptors(256, 16384, 2), problem, "LimitNOFILE"},
-		"clock":                   {judgeClock(reading{now: built.Add(time.Hour), built: built, synced: true, known: true}), good, "kept right"},
-		"clock, who knows":        {judgeClock(reading{now: built.Add(time.Hour), built: built}), good, "2026-01-01T01:00:00Z"},
-		"clock that runs free":    {judgeClock(reading{now: built.Add(time.Hour), built: built, known: true}), warning, "nothing keeps it right"},
-		"clock of another year":   {judgeClock(reading{now: built.Add(-time.Hour), built: built, synced: true, known: true}), problem, "before this program"},
-		"disk":                    {judgeDisk("/d", volume{free: 2 << 30, inodes: 1 << 20}), good, "2.0 GiB"},
-		"small disk":              {judgeDisk("/d", volume{free: 500 << 20, inodes: 1 << 20}), warning, "500.0 MiB"},
-		"full disk":               {judgeDisk("/d", volume{free: 63 << 20, inodes: 1 << 20}), problem, "nothing can be written"},
-		"no more files":           {judgeDisk("/d", volume{free: 1 << 40, inodes: 5}), problem, "5 files"},
-		"no disk":                 {judgeDisk("/d", volume{err: errors.New("gone")}), problem, "gone"},
-		"all fonts":               {judgeFonts(nil), good, ""},
-		"some fonts":              {judgeFonts([]string{"Chinese", "emoji"}), warning, "Chinese, emoji"},
-		"no fonts":                {judgeFonts([]string{"Arabic", "Latin"}), problem, "fonts-liberation"},
-		"shared memory":           {judgeShared(64<<20, true), good, "64.0 MiB"},
-		"without shared memory":   {judgeShared(0, false), good, "do not need it"},
-		"sandbox on loopback":     {judgeSandbox(errors.New("no namespaces"), true), warning, "no namespaces"},
-		"sandbox where it counts": {judgeSandbox(errors.New("no namespaces"), false), problem, "no namespaces"},
+		"no pids limit":             {judgePids(0, false, 500, 40), good, "no limit"},
+		"many pids":                 {judgePids(1000, true, 4, 40), good, "160"},
+		"some pids":                 {judgePids(400, true, 4, 40), warning, "frames"},
+		"few pids":                  {judgePids(100, true, 4, 40), problem, "100 more"},
+		"few pids, no browser":      {judgePids(399, true, 4, 0), problem, "400"},
+		"enough descriptors":        {judgeDescriptors(20000, 16384, 2), good, "20000"},
+		"as many as needed":         {judgeDescriptors(16840, 16384, 2), good, ""},
+		"one less":                  {judgeDescriptors(16839, 16384, 2), warning, "--max-connections"},
+		"none for the browsers":     {judgeDescriptors(256, 16384, 2), problem, "LimitNOFILE"},
+		"clock":                     {judgeClock(reading{now: built.Add(time.Hour), built: built, synced: true, known: true}), good, "kept right"},
+		"clock, who knows":          {judgeClock(reading{now: built.Add(time.Hour), built: built}), good, "2026-01-01T01:00:00Z"},
+		"clock that runs free":      {judgeClock(reading{now: built.Add(time.Hour), built: built, known: true}), warning, "nothing keeps it right"},
+		"clock of another year":     {judgeClock(reading{now: built.Add(-time.Hour), built: built, synced: true, known: true}), problem, "before this program"},
+		"disk":                      {judgeDisk("/d", volume{free: 2 << 30, inodes: 1 << 20}), good, "2.0 GiB"},
+		"small disk":                {judgeDisk("/d", volume{free: 500 << 20, inodes: 1 << 20}), warning, "500.0 MiB"},
+		"full disk":                 {judgeDisk("/d", volume{free: 63 << 20, inodes: 1 << 20}), problem, "nothing can be written"},
+		"no more files":             {judgeDisk("/d", volume{free: 1 << 40, inodes: 5}), problem, "5 files"},
+		"no disk":                   {judgeDisk("/d", volume{err: errors.New("gone")}), problem, "gone"},
+		"all fonts":                 {judgeFonts(nil), good, ""},
+		"some fonts":                {judgeFonts([]string{"Chinese", "emoji"}), warning, "Chinese, emoji"},
+		"no fonts":                  {judgeFonts([]string{"Arabic", "Latin"}), problem, "fonts-liberation"},
+		"shared memory":             {judgeShared(64<<20, true), good, "64.0 MiB"},
+		"without shared memory":     {judgeShared(0, false), good, "do not need it"},
+		"sandbox on loopback":       {judgeSandbox(errors.New("no namespaces"), true), warning, "no namespaces"},
+		"sandbox where it counts":   {judgeSandbox(errors.New("no namespaces"), false), problem, "no namespaces"},
+		"sandbox without a process": {judgeSandbox(fmt.Errorf("start: %w", syscall.EAGAIN), true), warning, "ulimit -u"},
+		"certificate":               {judgeCertificate(lasts(built.Add(8*24*time.Hour), "a.example"), built), good, "for a.example, 127.0.0.1, until 2026-01-09T00:00:00Z"},
+		"certificate, soon over":    {judgeCertificate(lasts(built.Add(6*24*time.Hour), "a.example"), built), warning, "renew"},
+		"certificate that is over":  {judgeCertificate(lasts(built.Add(-time.Second), "a.example"), built), problem, "which is over"},
+		"certificate of tomorrow":   {judgeCertificate(&x509.Certificate{DNSNames: []string{"a"}, NotBefore: built.Add(time.Hour), NotAfter: built.Add(time.Hour * 999)}, built), problem, "not before 2026-01-01T01"},
+		"certificate for nobody":    {judgeCertificate(&x509.Certificate{NotAfter: built.Add(time.Hour * 999)}, built), problem, "subjectAltName"},
 	} {
 		if tc.f.Verdict != tc.want || !strings.Contains(tc.f.Found+tc.f.Advice, tc.text) {
 			t.Errorf("%s: %+v, want %s and %q", name, tc.f, tc.want, tc.text)
