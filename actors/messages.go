@@ -118,6 +118,8 @@ type WorkerInfo struct {
 	Added bool
 	// Account is whose session or task it has. Only the operator is told.
 	Account string
+	// Node is where it is, where there are several. Only the operator is told.
+	Node string
 }
 
 // State is what a worker is doing.

@@ -13,6 +13,7 @@ type SurveyWorkers struct{}
 type AddWorker struct {
 	Name  string // see [CheckWorkerName]
 	Owner string // account, or empty for the shared pool
+	Node  string // that gets it, where there are several; empty: the one that is asked
 }
 
 // DrainWorker tells a worker to take no more tasks. The one that runs goes on to

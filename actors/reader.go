@@ -26,6 +26,17 @@ type News struct {
 	TaskID string // of the step
 }
 
+// Reading hears of what happens to an account's tasks and workers. [Reader] is
+// one, of a node.
+type Reading interface {
+	// Begin is what there was at first, and the number of the last news before.
+	Begin() (seq uint64, workers []WorkerInfo, tasks []TaskNews)
+	// Next returns what has changed since, in its order, and waits until ctx ends
+	// for something to change. After [ErrBehind] it is over.
+	Next(ctx context.Context) ([]News, error)
+	Close()
+}
+
 // Reader hears of what happens to an account's tasks and workers.
 type Reader struct {
 	// What there is at first. All news come after it.
@@ -91,6 +102,13 @@ func (f *feed) tellTask(t *TaskNews, ended bool) {
 	}
 }
 
+// Begin is part of [Reading]. What it returns is not kept.
+func (r *Reader) Begin() (uint64, []WorkerInfo, []TaskNews) {
+	workers, tasks := r.Workers, r.Tasks
+	r.Workers, r.Tasks = nil, nil
+	return r.Seq, workers, tasks
+}
+
 // Next returns what has changed since the last call, in its order, and waits
 // until ctx ends for something to change.
 func (r *Reader) Next(ctx context.Context) ([]News, error) {
@@ -123,7 +141,7 @@ func (r *Reader) Close() {
 // Read lets somebody hear of an account's tasks and workers; All: of everybody's,
 // without what the tasks of others give. At first it has so many tasks. The
 // caller closes the reader.
-func (n *Node) Read(account string, all bool, tasks int) *Reader {
+func (n *Node) Read(account string, all bool, tasks int) Reading {
 	return n.parts.feed.read(account, all, tasks)
 }
 

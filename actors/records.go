@@ -12,9 +12,9 @@ import (
 	"troupe/persistence"
 )
 
-// writeTimeout bounds one change of what is on disk, whoever waits for it. A store
+// WriteTimeout bounds one change of what is on disk, whoever waits for it. A store
 // of several nodes says itself, a little before that, that it has no majority.
-const writeTimeout = 15 * time.Second
+const WriteTimeout = 15 * time.Second
 
 // records is what the actors keep on disk. All its methods take time: none may
 // be called from a mailbox.
@@ -94,7 +94,7 @@ func eachJSON[T any](ctx context.Context, r *records, prefix string, f func(T)) 
 // is over.
 func (n *nodeParts) beside(f func(context.Context) error, then func(error)) {
 	n.goes.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), WriteTimeout)
 		defer cancel()
 		err := protect(func() error { return f(ctx) })
 		if then != nil {

@@ -249,7 +249,7 @@ func (p *play) play(base context.Context) ending {
 // word: what is not on disk by then must not be played.
 func (p *play) announce(base context.Context, st *engine.Stage) error {
 	c := p.run.claim
-	ctx, cancel := context.WithTimeout(base, writeTimeout+unheeding)
+	ctx, cancel := context.WithTimeout(base, WriteTimeout+unheeding)
 	defer cancel()
 	word, err := ask[noted](ctx, p.node.system, c.Client, &begun{&Executed{
 		TaskID: c.Execute.TaskID, WorkerID: p.spec.ID, WorkerName: p.spec.Name, SessionID: p.leaves, Timeout: c.Timeout,

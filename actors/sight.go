@@ -69,11 +69,43 @@ type Watcher struct {
 	Worker, WorkerName string
 	Task, Session      string // when the watching began
 
-	sight  *sight
+	sight  *sight // nil: the browser is on another node
 	object string
+	left   func() // then: what Close does
+	ended  sync.Once
 	shown  chan []byte
 	over   chan struct{}
 	why    string
+}
+
+// NewWatcher returns one of a browser of another node: whoever makes it shows the
+// pictures and says when it is over. Left is called when nobody watches any more.
+func NewWatcher(about Watching, left func()) *Watcher {
+	return &Watcher{
+		Worker: about.Worker, WorkerName: about.WorkerName, Task: about.Task, Session: about.Session,
+		left: left, shown: make(chan []byte, 1), over: make(chan struct{}),
+	}
+}
+
+// Watching is what is watched, when the watching began.
+type Watching struct{ Worker, WorkerName, Task, Session string }
+
+// Show hands a picture on. One that was not taken goes. It must not be called
+// from several goroutines.
+func (w *Watcher) Show(picture []byte) {
+	select {
+	case <-w.shown:
+	default:
+	}
+	w.shown <- picture
+}
+
+// End ends a watching from another node, and says why.
+func (w *Watcher) End(why string) {
+	w.ended.Do(func() {
+		w.why = why
+		close(w.over)
+	})
 }
 
 // Pictures holds the newest picture.
@@ -91,6 +123,10 @@ func (w *Watcher) Why() string {
 // Close ends the watching. It may be called more than once.
 func (w *Watcher) Close() {
 	s := w.sight
+	if s == nil {
+		w.left()
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dismiss(w, "")
@@ -272,9 +308,8 @@ type Watch struct {
 	Object  string
 }
 
-// Watch lets somebody see a browser of this process. Pictures do not cross
-// processes: who watches asks the node that has the browser. The caller closes
-// the watcher.
+// Watch lets somebody see a browser of this process. The caller closes the
+// watcher.
 func (n *Node) Watch(m *Watch) (*Watcher, *Refusal) {
 	all := &n.parts.sights
 	all.mu.RLock()

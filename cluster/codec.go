@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"troupe/actors"
@@ -44,7 +45,50 @@ const (
 	kindFault
 	kindRemoveAccount
 	kindAccountRemoved
+	kindSurveyWorkers
+	kindAddWorker
+	kindDrainWorker
+	kindResumeWorker
+	kindRemoveWorker
+	kindWorkerChanged
+	kindPause
+	kindStatus
+	kindWatch
+	kindRead
+	kindOpened
+	kindMore
+	kindSeen
+	kindNews
+	kindLeave
+	kindRecent
+	kindRecents
+	kindLooking
+	kindLookers
 )
+
+// plainly are the messages that are JSON and nothing else.
+var plainly = map[kind]func() any{
+	kindStarted: fresh[actors.Started], kindPoll: fresh[actors.Poll], kindFollow: fresh[actors.Follow], kindFollowed: fresh[actors.Followed],
+	kindCancel: fresh[actors.Cancel], kindCancelled: fresh[actors.Cancelled], kindListWorkers: fresh[actors.ListWorkers], kindWorkers: fresh[actors.Workers],
+	kindLocate: fresh[locate], kindLocated: fresh[located], kindInventory: fresh[inventory], kindParcel: fresh[parcel], kindFault: fresh[fault],
+	kindRemoveAccount: fresh[actors.RemoveAccount], kindAccountRemoved: fresh[actors.AccountRemoved],
+	kindSurveyWorkers: fresh[actors.SurveyWorkers], kindAddWorker: fresh[actors.AddWorker], kindDrainWorker: fresh[actors.DrainWorker],
+	kindResumeWorker: fresh[actors.ResumeWorker], kindRemoveWorker: fresh[actors.RemoveWorker], kindWorkerChanged: fresh[actors.WorkerChanged],
+	kindPause: fresh[pausing], kindStatus: fresh[actors.Status],
+	kindWatch: fresh[actors.Watch], kindRead: fresh[read], kindOpened: fresh[opened], kindMore: fresh[more], kindNews: fresh[news], kindLeave: fresh[leave],
+	kindRecent: fresh[recent], kindRecents: fresh[recents], kindLooking: fresh[looking], kindLookers: fresh[lookers],
+}
+
+func fresh[T any]() any { return new(T) }
+
+// kinds are the kinds of those by their types.
+var kinds = func() map[reflect.Type]kind {
+	all := map[reflect.Type]kind{}
+	for k, fresh := range plainly {
+		all[reflect.TypeOf(fresh())] = k
+	}
+	return all
+}()
 
 // The messages that are only between nodes.
 type (
@@ -108,38 +152,14 @@ func encode(m any) ([]byte, error) {
 		k, head, parts = kindExecuted, strip(m), results(m)
 	case *actors.Polled:
 		k, head, parts = kindPolled, &polled{m, strip(m.Executed)}, results(m.Executed)
-	case *actors.Started:
-		k = kindStarted
-	case *actors.Poll:
-		k = kindPoll
-	case *actors.Follow:
-		k = kindFollow
-	case *actors.Followed:
-		k = kindFollowed
-	case *actors.Cancel:
-		k = kindCancel
-	case *actors.Cancelled:
-		k = kindCancelled
-	case *actors.ListWorkers:
-		k = kindListWorkers
-	case *actors.Workers:
-		k = kindWorkers
-	case *locate:
-		k = kindLocate
-	case *located:
-		k = kindLocated
-	case *inventory:
-		k = kindInventory
-	case *parcel:
-		k = kindParcel
-	case *fault:
-		k = kindFault
-	case *actors.RemoveAccount:
-		k = kindRemoveAccount
-	case *actors.AccountRemoved:
-		k = kindAccountRemoved
+	case *seen:
+		copied := *m
+		copied.Picture = nil
+		k, head, parts = kindSeen, &copied, [][]byte{m.Picture}
 	default:
-		return nil, fmt.Errorf("encode a message: %T is none", m)
+		if k = kinds[reflect.TypeOf(m)]; k == 0 {
+			return nil, fmt.Errorf("encode a message: %T is none", m)
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -214,6 +234,11 @@ func decode(b []byte) (any, error) {
 			m.Source = parts[0]
 		}
 		return m, nil
+	case *seen:
+		if len(parts) == 1 {
+			m.Picture = parts[0]
+		}
+		return m, nil
 	case *executed:
 		return m.whole(parts), nil
 	case *polled:
@@ -236,36 +261,11 @@ func empty(k kind) (m any, parts int) {
 		return new(executed), 2
 	case kindPolled:
 		return new(polled), 2
-	case kindStarted:
-		return new(actors.Started), 0
-	case kindPoll:
-		return new(actors.Poll), 0
-	case kindFollow:
-		return new(actors.Follow), 0
-	case kindFollowed:
-		return new(actors.Followed), 0
-	case kindCancel:
-		return new(actors.Cancel), 0
-	case kindCancelled:
-		return new(actors.Cancelled), 0
-	case kindListWorkers:
-		return new(actors.ListWorkers), 0
-	case kindWorkers:
-		return new(actors.Workers), 0
-	case kindLocate:
-		return new(locate), 0
-	case kindLocated:
-		return new(located), 0
-	case kindInventory:
-		return new(inventory), 0
-	case kindParcel:
-		return new(parcel), 0
-	case kindFault:
-		return new(fault), 0
-	case kindRemoveAccount:
-		return new(actors.RemoveAccount), 0
-	case kindAccountRemoved:
-		return new(actors.AccountRemoved), 0
+	case kindSeen:
+		return new(seen), 1
+	}
+	if fresh := plainly[k]; fresh != nil {
+		return fresh(), 0
 	}
 	return nil, 0
 }

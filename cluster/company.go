@@ -27,7 +27,15 @@ type Local interface {
 	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
 	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
 	Survey(ctx context.Context, m *actors.SurveyWorkers) (*actors.Workers, error)
+	AddWorker(ctx context.Context, m *actors.AddWorker) (actors.WorkerInfo, error)
+	DrainWorker(ctx context.Context, m *actors.DrainWorker) (actors.WorkerInfo, error)
+	ResumeWorker(ctx context.Context, m *actors.ResumeWorker) (actors.WorkerInfo, error)
+	RemoveWorker(ctx context.Context, m *actors.RemoveWorker) (actors.WorkerInfo, error)
 	RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error)
+	Watch(m *actors.Watch) (*actors.Watcher, *actors.Refusal)
+	Read(account string, all bool, tasks int) actors.Reading
+	Recent(account string, all bool, most int) []actors.TaskNews
+	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
 	Status() actors.Status
 	Held() map[string]int64
 	Offer(o *actors.Offer)
@@ -51,18 +59,21 @@ type Company struct {
 	boot  string
 	began time.Time
 	local Local
+	edge  Edge
 	wires *wires
 	peers *presence
 	stop  []func()
 
 	closing sync.Once
-	paused  func() bool
 	changed chan struct{}             // a worker has changed
 	own     atomic.Pointer[inventory] // what was told last
 	trips   trips
 	tally   tally
 	guests  guests
 	homes   homes
+
+	looks    looks
+	readings readings
 }
 
 // NewCompany makes a company of one. [Company.Open] lets it meet the others.
@@ -94,13 +105,10 @@ func (c *Company) Changed(actors.WorkerInfo) {
 	}
 }
 
-// Open begins to answer other nodes, and to tell them of this one. While paused
-// says so, it takes nothing from others and offers nothing; nil: never.
-func (c *Company) Open(local Local, paused func() bool) error {
-	c.local, c.paused = local, paused
-	if paused == nil {
-		c.paused = func() bool { return false }
-	}
+// Open begins to answer other nodes, and to tell them of this one. While the edge
+// drains, it takes nothing from others and offers nothing.
+func (c *Company) Open(local Local, edge Edge) error {
+	c.local, c.edge = local, edge
 	unserve, err := c.wires.serve(c.receive)
 	if err != nil {
 		return err
@@ -138,6 +146,7 @@ func (c *Company) close() {
 	c.publish(&last)
 	_ = c.cfg.Conn.FlushTimeout(wordMost)
 	c.peers.close()
+	c.looks.close()
 	c.guests.close()
 }
 
@@ -189,7 +198,7 @@ func (c *Company) tellNow() {
 	s := c.local.Status()
 	i := &inventory{
 		Node: c.cfg.Node, Boot: c.boot, Version: c.cfg.Version, Sent: time.Now(),
-		Draining: s.Draining || c.paused(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
+		Draining: s.Draining || c.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
 	}
 	c.own.Store(i)
 	c.publish(i)
@@ -222,11 +231,13 @@ func (c *Company) onDown(p *peer) {
 	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
 	c.local.Offer(&actors.Offer{Node: p.name})
 	c.guests.leaveOf(p.name)
+	c.readings.renew()
 }
 
 // onUp tells a node that is back what nobody waits for any more: it may have been
 // away only for others, and still have the tasks that were given up.
 func (c *Company) onUp(p *peer) {
+	c.readings.renew()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
 	for _, m := range c.trips.givenUp(p.name) {
 		c.wires.tell(p.name, m)

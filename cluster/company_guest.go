@@ -152,7 +152,27 @@ func (c *Company) answer(m any) (any, error) {
 		return c.local.RemoveAccount(ctx, m)
 	case *locate:
 		return c.isHere(ctx, m)
+	case *actors.SurveyWorkers:
+		return c.local.Survey(ctx, m)
+	case *actors.Watch:
+		return c.showWatch(m), nil
+	case *read:
+		return c.showRead(m)
+	case *more:
+		return c.looks.next(ctx, m.ID)
+	case *leave:
+		c.looks.leave(m.ID)
+		return &leave{}, nil
+	case *recent:
+		return c.showRecent(m), nil
+	case *pausing:
+		return c.paused(m), nil
+	case *looking:
+		return &lookers{c.edge.Looking(m.Account)}, nil
 	default:
+		if done := c.obey(ctx, m); done != nil {
+			return done, nil
+		}
 		return nil, fmt.Errorf("there is no answer to %T", m)
 	}
 }
@@ -180,7 +200,7 @@ func (c *Company) host(one *guest, o *order) any {
 		remove()
 		return &fault{err.Error()}
 	}
-	if c.paused() {
+	if c.edge.Drains() {
 		remove()
 		return draining(m)
 	}

@@ -29,6 +29,18 @@ type house struct {
 	paused atomic.Bool
 }
 
+// door is what such a node shows to clients.
+type door struct{ *house }
+
+func (d door) Drains() bool                  { return d.paused.Load() }
+func (d door) Pause(on bool)                 { d.paused.Store(on) }
+func (d door) Looking(string) map[string]int { return map[string]int{"lnk_" + d.name: 1} }
+func (d door) Status() actors.Status {
+	s := d.Node.Status()
+	s.Draining = s.Draining || d.Drains()
+	return s
+}
+
 // town is some nodes that hear each other.
 type town struct {
 	t      testing.TB
@@ -91,7 +103,7 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 		heard := c.OnChange
 		c.Node, c.OnChange = name, func(w actors.WorkerInfo) { heard(w); h.Company.Changed(w) }
 	}})
-	if err := h.Open(h.Node, h.paused.Load); err != nil {
+	if err := h.Open(h.Node, door{h}); err != nil {
 		to.t.Fatal(err)
 	}
 	to.t.Cleanup(h.Company.Close)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/actors"
 	"troupe/persistence"
 )
 
@@ -53,8 +54,9 @@ func wantsText(ctx *fasthttp.RequestCtx) bool {
 		bytes.HasPrefix(bytes.ToLower(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), []byte("text/plain"))
 }
 
-func (s *Server) free() Capacity {
-	n := s.Status()
+func (s *Server) free() Capacity { return capacityOf(s.Status()) }
+
+func capacityOf(n actors.Status) Capacity {
 	return Capacity{
 		Success: true, Available: !n.Draining && n.Online > 0 && n.Waiting == 0, Draining: n.Draining,
 		Workers: n.Workers, Online: n.Online, Reserved: n.Reserved, Busy: n.Busy, Offline: n.Offline, Waiting: n.Waiting,

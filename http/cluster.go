@@ -32,6 +32,9 @@ type ClusterNode struct {
 	Draining bool                 `json:"draining"`
 	Waiting  int                  `json:"waiting"` // requests
 	Workers  map[actors.State]int `json:"workers"` // by state
+	// Lag is how many changes its copy of what the nodes keep in common is behind
+	// the leader's; missing: it keeps none, or nobody knows.
+	Lag *int64 `json:"lag,omitempty"`
 }
 
 // cluster tells of the nodes.
@@ -39,7 +42,7 @@ func (s *Server) cluster(ctx *fasthttp.RequestCtx, _ persistence.Account) *refus
 	if s.cfg.Cluster == nil {
 		return refuseText(engine.CodeNotFound, "This service is no node of a cluster")
 	}
-	sendJSON(ctx, fasthttp.StatusOK, s.cfg.Cluster())
+	sendJSON(ctx, fasthttp.StatusOK, s.cfg.Cluster(s.base))
 	return nil
 }
 
@@ -49,11 +52,11 @@ type ShowCluster struct{}
 func (ShowCluster) path() string { return "/cluster/show" }
 
 // Do is part of [Order].
-func (ShowCluster) Do(_ context.Context, o *Office) (Cluster, error) {
+func (ShowCluster) Do(ctx context.Context, o *Office) (Cluster, error) {
 	if o.Edge == nil || o.Edge.cfg.Cluster == nil {
 		return Cluster{}, errors.New("the service is no node of a cluster")
 	}
-	return o.Edge.cfg.Cluster(), nil
+	return o.Edge.cfg.Cluster(ctx), nil
 }
 
 // ImportData brings what a single node has left in a folder of this machine into

@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	nethttp "net/http"
@@ -36,7 +37,7 @@ func TestClusterTellsOfTheNodes(t *testing.T) {
 		t.Errorf("a single node answers %d", status)
 	}
 	nodes := func(c *http.Config) {
-		c.Cluster = func() http.Cluster {
+		c.Cluster = func(context.Context) http.Cluster {
 			return http.Cluster{Success: true, Node: "n1", Nodes: []http.ClusterNode{{Node: "n2", Up: true, Workers: map[actors.State]int{actors.Busy: 3}}}}
 		}
 	}

@@ -80,17 +80,17 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *refusal {
 type reading struct {
 	server *Server
 	pass   *pass
-	reader *actors.Reader
+	reader actors.Reading
 	looked time.Time // when the pass was last seen to be valid
 }
 
 func (f *reading) begin(t *stream) {
-	all := snapshot{Workers: make([]worker, len(f.reader.Workers)), Tasks: recentsOf(f.reader.Tasks, f.pass.account)}
-	for i, w := range f.reader.Workers {
+	seq, workers, tasks := f.reader.Begin()
+	all := snapshot{Workers: make([]worker, len(workers)), Tasks: recentsOf(tasks, f.pass.account)}
+	for i, w := range workers {
 		all.Workers[i] = workerSeen(w)
 	}
-	t.numbered(f.reader.Seq, "snapshot", all)
-	f.reader.Workers, f.reader.Tasks = nil, nil
+	t.numbered(seq, "snapshot", all)
 }
 
 // next waits for news, and now and then looks whether the client may still hear

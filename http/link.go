@@ -71,7 +71,14 @@ func (s *Server) issueLink(ctx *fasthttp.RequestCtx, account persistence.Account
 // listLinks lists the account's links that are alive, the newest first. Their
 // secrets are not known any more.
 func (s *Server) listLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
-	sendJSON(ctx, fasthttp.StatusOK, linkList{true, s.tickets.links(account.ID, time.Now())})
+	list := s.tickets.links(account.ID, time.Now())
+	if s.cfg.Beside != nil && len(list) > 0 {
+		others := s.cfg.Beside.Looking(s.base, account.ID)
+		for i := range list {
+			list[i].Watching += others[list[i].ID]
+		}
+	}
+	sendJSON(ctx, fasthttp.StatusOK, linkList{true, list})
 	return nil
 }
 
@@ -97,7 +104,10 @@ func (t *tickets) look(v *ticket, n int) {
 
 // revokeLink ends a link, and closes what is open through it.
 func (s *Server) revokeLink(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	if !s.tickets.revoke(account.ID, id, true) {
+	switch found, err := s.tickets.revoke(s.base, account.ID, id, true); {
+	case err != nil:
+		return s.failed(ctx, "revoke a link", err)
+	case !found:
 		return refuseText(engine.CodeNotFound, "There is no such link: it has ended, or never was")
 	}
 	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})

@@ -19,10 +19,11 @@ const livePath = "/v1/live/"
 // maxWatchers is how many pictures of one account may be looked at at once.
 const maxWatchers = 20
 
-// Live is what can be looked at while it goes on. [actors.Node] is one.
+// Live is what can be looked at while it goes on. [actors.Node] is one, of its
+// own workers.
 type Live interface {
 	Watch(*actors.Watch) (*actors.Watcher, *actors.Refusal)
-	Read(account string, all bool, tasks int) *actors.Reader
+	Read(account string, all bool, tasks int) actors.Reading
 	Recent(account string, all bool, most int) []actors.TaskNews
 	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
 }

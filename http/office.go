@@ -153,7 +153,9 @@ func (o *Office) remove(ctx context.Context, id string) (*actors.AccountRemoved,
 		return nil, err
 	}
 	if o.Edge != nil {
-		o.Edge.tickets.forget(id)
+		if err := o.Edge.tickets.forget(ctx, id); err != nil {
+			return nil, err
+		}
 	}
 	r, err := o.Staff.RemoveAccount(ctx, &actors.RemoveAccount{Account: id})
 	if err != nil {

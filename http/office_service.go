@@ -7,40 +7,58 @@ import (
 
 // DrainService lets the service take no more tasks, as if it were about to stop.
 // What runs and what waits goes on. It holds until [ResumeService], or until the
-// service starts again.
-type DrainService struct{}
+// service starts again. Of several nodes it is about one.
+type DrainService struct {
+	Node string `json:"node,omitempty"` // empty: the one that is asked
+}
 
-func (DrainService) path() string { return "/drain" }
+func (DrainService) path() string    { return "/drain" }
+func (d DrainService) about() string { return d.Node }
 
 // Do is part of [Order].
-func (DrainService) Do(_ context.Context, o *Office) (Capacity, error) { return o.pause(true) }
+func (d DrainService) Do(ctx context.Context, o *Office) (Capacity, error) {
+	on := true
+	return o.pause(ctx, d.Node, &on)
+}
 
 // ResumeService takes [DrainService] back.
-type ResumeService struct{}
+type ResumeService struct {
+	Node string `json:"node,omitempty"`
+}
 
-func (ResumeService) path() string { return "/resume" }
+func (ResumeService) path() string    { return "/resume" }
+func (r ResumeService) about() string { return r.Node }
 
 // Do is part of [Order].
-func (ResumeService) Do(_ context.Context, o *Office) (Capacity, error) { return o.pause(false) }
+func (r ResumeService) Do(ctx context.Context, o *Office) (Capacity, error) {
+	return o.pause(ctx, r.Node, new(bool))
+}
 
 // CountService tells what the workers do, and changes nothing.
-type CountService struct{}
+type CountService struct {
+	Node string `json:"node,omitempty"`
+}
 
 func (CountService) path() string { return "/capacity/list" }
 
 // Do is part of [Order].
-func (CountService) Do(_ context.Context, o *Office) (Capacity, error) { return o.count() }
-
-func (o *Office) pause(on bool) (Capacity, error) {
-	if o.Edge != nil {
-		o.Edge.Pause(on)
-	}
-	return o.count()
+func (c CountService) Do(ctx context.Context, o *Office) (Capacity, error) {
+	return o.pause(ctx, c.Node, nil)
 }
 
-func (o *Office) count() (Capacity, error) {
-	if o.Edge == nil {
+// pause lets the service, or one of its nodes, take no more tasks or take them
+// again, and counts; nil: it only counts.
+func (o *Office) pause(ctx context.Context, node string, on *bool) (Capacity, error) {
+	switch {
+	case o.Edge == nil:
 		return Capacity{}, errors.New("no service runs")
+	case o.Edge.cfg.Beside != nil:
+		s, err := o.Edge.cfg.Beside.Pause(ctx, node, on)
+		return capacityOf(s), err
+	case node != "":
+		return Capacity{}, errors.New("the service is no node of a cluster: name none")
+	case on != nil:
+		o.Edge.Pause(*on)
 	}
 	return o.Edge.free(), nil
 }

@@ -22,12 +22,13 @@ type Worker struct {
 	Added    bool         `json:"added"`             // it can be removed
 	For      string       `json:"for,omitempty"`     // the account whose task or session it has
 	Task     string       `json:"taskId,omitempty"`
+	Node     string       `json:"node,omitempty"` // where it is, of several
 }
 
 func workerOf(w actors.WorkerInfo) Worker {
 	return Worker{
 		Name: w.Name, ID: w.ID, State: w.State, Draining: w.Draining, Since: w.Since.UTC(),
-		Account: persistence.AccountName(w.Owner), Added: w.Added, For: persistence.AccountName(w.Account), Task: w.TaskID,
+		Account: persistence.AccountName(w.Owner), Added: w.Added, For: persistence.AccountName(w.Account), Task: w.TaskID, Node: w.Node,
 	}
 }
 
@@ -65,6 +66,7 @@ func (ListWorkers) Do(ctx context.Context, o *Office) ([]Worker, error) {
 type AddWorker struct {
 	Name    string `json:"name"`
 	Account string `json:"account,omitempty"` // empty: shared
+	Node    string `json:"node,omitempty"`    // that gets it; empty: the one that is asked
 }
 
 func (AddWorker) path() string    { return "/worker/add" }
@@ -72,7 +74,10 @@ func (a AddWorker) about() string { return a.Name }
 
 // Do is part of [Order].
 func (a AddWorker) Do(ctx context.Context, o *Office) (Worker, error) {
-	m := &actors.AddWorker{Name: a.Name}
+	m := &actors.AddWorker{Name: a.Name, Node: a.Node}
+	if a.Node != "" && (o.Edge == nil || o.Edge.cfg.Beside == nil) {
+		return Worker{}, errors.New("the service is no node of a cluster: name none")
+	}
 	if a.Account != "" {
 		owner, err := o.account(ctx, a.Account)
 		if err != nil {

@@ -96,7 +96,7 @@ var operations = []operation{
 		params: []param{taskParam, {"Last-Event-ID", "header", "The last event that was received: the answer begins after it.", `{"type":"integer","minimum":0}`, false},
 			{"ticket", "query", "A ticket for the task, where no header can be sent.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "Events until the task has ended.", "text/event-stream", nil}},
-		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: "/v1/tasks", id: "listTasks", tag: "Live",
@@ -121,7 +121,7 @@ var operations = []operation{
 			"Then `worker` (one that is new or has changed), `gone` (one that was removed), `task` (one that begins), `step` (of a task) and `end` (of a task; without its steps).",
 		params:  []param{{"ticket", "query", "A ticket for `account`, where no header can be sent.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "Events until either side ends it.", "text/event-stream", nil}},
-		codes:   []engine.Code{engine.CodeNotFound},
+		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: livePath + "{object}", id: "watch", tag: "Live",
@@ -132,7 +132,7 @@ var operations = []operation{
 		params: []param{{"object", "path", "The worker, or the session or the task that has it now.", `{"type":"string"}`, true},
 			{"ticket", "query", "A ticket for the object.", `{"type":"string"}`, false}},
 		answers: []reply{{101, "The pictures.", "image/jpeg", nil}},
-		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound, engine.CodeWorkerOffline, codeUpgradeRequired},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound, engine.CodeWorkerOffline, codeUpgradeRequired, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: linksPath, id: "listLinks", tag: "Live",
@@ -146,14 +146,14 @@ var operations = []operation{
 		body: fmt.Sprintf(`{"type":"object","required":["object"],"additionalProperties":false,"properties":{"object":{"type":"string","description":"The id of a task, a session or a worker."},"ttl":{"type":"integer","minimum":%d,"maximum":%d,"default":%d,"description":"How long it is valid, in milliseconds."},"label":{"type":"string","maxLength":%d,"description":"For the list of links."}}}`,
 			engine.Millis(minLink), engine.Millis(maxLink), engine.Millis(defaultLink), maxLabel),
 		answers: []reply{{200, "The link. It is shown only now.", "", []any{linkMade{}}}},
-		codes:   append([]engine.Code{engine.CodeNotFound}, bodyCodes...),
+		codes:   append([]engine.Code{engine.CodeNotFound, engine.CodeNoQuorum}, bodyCodes...),
 	},
 	{
 		method: "delete", path: linksPath + "/{id}", id: "revokeLink", tag: "Live",
 		summary: "Revoke a link", doc: "Ends a link before its time, and closes what is open through it.",
 		params:  []param{{"id", "path", "The id that the link was made with; not the link.", `{"type":"string"}`, true}},
 		answers: []reply{{200, "It is worth nothing now.", "", []any{ticketRevoked{}}}},
-		codes:   []engine.Code{engine.CodeNotFound},
+		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{
 		method: "post", path: ticketsPath, id: "issueTicket", tag: "Account",
@@ -162,14 +162,14 @@ var operations = []operation{
 		body: fmt.Sprintf(`{"type":"object","required":["object"],"additionalProperties":false,"properties":{"object":{"type":"string","description":"The id of a task, a session or a worker; or account."},"ttl":{"type":"integer","minimum":%d,"maximum":%d,"default":%d,"description":"How long it is valid, in milliseconds."}}}`,
 			engine.Millis(minTicket), engine.Millis(maxTicket), engine.Millis(defaultTicket)),
 		answers: []reply{{200, "The ticket. It is shown only now.", "", []any{ticketMade{}}}},
-		codes:   append([]engine.Code{engine.CodeNotFound}, bodyCodes...),
+		codes:   append([]engine.Code{engine.CodeNotFound, engine.CodeNoQuorum}, bodyCodes...),
 	},
 	{
 		method: "delete", path: ticketsPath + "/{id}", id: "revokeTicket", tag: "Account",
 		summary: "Revoke a ticket", doc: "Ends a ticket before its time.",
 		params:  []param{{"id", "path", "The id that the ticket was made with; not the ticket.", `{"type":"string"}`, true}},
 		answers: []reply{{200, "It is worth nothing now.", "", []any{ticketRevoked{}}}},
-		codes:   []engine.Code{engine.CodeNotFound},
+		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: "/v1/workers", id: "listWorkers", tag: "Account",

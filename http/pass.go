@@ -41,8 +41,10 @@ func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *refusal)
 	if wait := s.guesses.wait(from, plain, time.Now()); wait > 0 {
 		return nil, guessing(wait)
 	}
-	t, ok := s.tickets.of(plain, object, time.Now())
+	t, ok, err := s.tickets.of(s.base, plain, object, time.Now())
 	switch {
+	case err != nil:
+		return nil, s.failed(ctx, "look for a ticket", err)
 	case !ok:
 		s.guesses.wrong(from, time.Now())
 		return nil, refuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")

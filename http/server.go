@@ -38,6 +38,15 @@ type Doorkeeper interface {
 	Lookup(ctx context.Context, token string) (persistence.Account, error)
 }
 
+// Beside is what the edge needs of the other nodes.
+type Beside interface {
+	// Pause lets a node take no more tasks, or take them again, and says how it is
+	// then; nil: it only says that. No name is this node.
+	Pause(ctx context.Context, node string, on *bool) (actors.Status, error)
+	// Looking is how many look through each link of an account at other nodes.
+	Looking(ctx context.Context, account string) map[string]int
+}
+
 // Config is what a [Server] is made from. Zero values mean the defaults that
 // the comments name.
 type Config struct {
@@ -65,8 +74,13 @@ type Config struct {
 	// Origins are those of web pages that may use the service from a browser,
 	// beside its own; nil: none.
 	Origins []string
+	// Beside are the other nodes; nil: there are none.
+	Beside Beside
+	// Tickets keeps tickets and links for all nodes, each of which follows it;
+	// nil: those of this process end with it.
+	Tickets persistence.Store
 	// Cluster tells what this node knows of all; nil: there are no others.
-	Cluster func() Cluster
+	Cluster func(context.Context) Cluster
 	// Notices are sentences for the operator that /readyz says, whether or not
 	// the service is ready. It may be nil.
 	Notices func() []string
@@ -122,7 +136,7 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets(), leaving: make(chan struct{})}
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets(cfg.Tickets, cfg.Log), leaving: make(chan struct{})}
 	s.signpost = newSignpost(s.ways())
 	s.watchers.most, s.feeds.most = maxWatchers, maxFeeds
 	s.limits.Store(&cfg.Limits)

@@ -1,14 +1,9 @@
 package http
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -129,76 +124,14 @@ func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account
 		return "", n, refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
 	}
 	n.account = account
-	var ok bool
-	if plain, n.id, ok = s.tickets.issue(k, n); !ok {
+	plain, id, ok, err := s.tickets.issue(s.base, k, n)
+	switch n.id = id; {
+	case err != nil:
+		return "", n, s.failed(ctx, "keep a "+k.name, err)
+	case !ok:
 		return "", n, refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss: revoke some, or wait until they have ended", k.most, k.name))
 	}
 	return plain, n, nil
-}
-
-// tickets are those that are alive. They are short-lived, so they end with the
-// process.
-type tickets struct {
-	mu    sync.Mutex
-	alive map[[sha256.Size]byte]*ticket // by the hash: memory that leaks holds none
-}
-
-func newTickets() *tickets { return &tickets{alive: map[[sha256.Size]byte]*ticket{}} }
-
-// issue makes a ticket, unless the account has too many.
-func (t *tickets) issue(as *kind, n ticket) (plain, id string, ok bool) {
-	secret := make([]byte, 32)
-	rand.Read(secret)
-	plain = as.sign + base64.RawURLEncoding.EncodeToString(secret)
-	sum := sha256.Sum256([]byte(plain))
-	n.id, n.revoked = as.id+hex.EncodeToString(sum[:8]), make(chan struct{})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	own := 0
-	for k, v := range t.alive {
-		switch {
-		case !v.expires.After(n.made):
-			delete(t.alive, k)
-		case v.account.ID == n.account.ID && v.link == n.link:
-			own++
-		}
-	}
-	if own >= as.most {
-		return "", "", false
-	}
-	t.alive[sum] = &n
-	return plain, n.id, true
-}
-
-// of finds a living ticket for an object.
-func (t *tickets) of(plain, object string, now time.Time) (*ticket, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found, ok := t.alive[sha256.Sum256([]byte(plain))]
-	return found, ok && found.object == object && found.expires.After(now)
-}
-
-// revoke ends a ticket of an account.
-func (t *tickets) revoke(account, id string, link bool) bool {
-	return t.end(func(v *ticket) bool { return v.id == id && v.account.ID == account && v.link == link }) > 0
-}
-
-// forget ends all tickets of an account.
-func (t *tickets) forget(account string) {
-	t.end(func(v *ticket) bool { return v.account.ID == account })
-}
-
-func (t *tickets) end(is func(*ticket) bool) (n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for k, v := range t.alive {
-		if is(v) {
-			delete(t.alive, k)
-			close(v.revoked)
-			n++
-		}
-	}
-	return n
 }
 
 // ticketMade and ticketRevoked are answers.
@@ -255,7 +188,10 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 
 // revokeTicket ends a ticket before its time.
 func (s *Server) revokeTicket(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	if !s.tickets.revoke(account.ID, id, false) {
+	switch found, err := s.tickets.revoke(s.base, account.ID, id, false); {
+	case err != nil:
+		return s.failed(ctx, "revoke a ticket", err)
+	case !found:
 		return refuseText(engine.CodeNotFound, "There is no such ticket: it has ended, or never was")
 	}
 	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})

@@ -185,12 +185,13 @@ func (s *service) seal() (*persistence.Seal, error) {
 }
 
 // clusterStatus tells of the nodes; nil: there are no others.
-func (s *service) clusterStatus() func() http.Cluster {
+func (s *service) clusterStatus() func(context.Context) http.Cluster {
 	if s.team == nil {
 		return nil
 	}
-	return func() http.Cluster {
+	return func(ctx context.Context) http.Cluster {
 		c := http.Cluster{Success: true, Node: s.Cluster.Node, Leader: s.member.Leader(), Majority: s.member.Majority()}
+		lags := s.lags(ctx, &c)
 		for _, n := range s.team.Nodes() {
 			one := http.ClusterNode{
 				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
@@ -198,6 +199,9 @@ func (s *service) clusterStatus() func() http.Cluster {
 			}
 			for _, w := range n.Workers {
 				one.Workers[w.State]++
+			}
+			if lag, known := lags[n.Name]; known {
+				one.Lag = &lag
 			}
 			c.Nodes = append(c.Nodes, one)
 		}
@@ -219,6 +223,25 @@ func (s *service) clusterNumbers() telemetry.Cluster {
 		}
 	}
 	return c
+}
+
+// lagsWithin is how long the status of a cluster waits for the leader's word.
+const lagsWithin = time.Second
+
+// lags asks the leader how far the copies of all nodes are. Without a majority
+// there is nobody to ask.
+func (s *service) lags(ctx context.Context, c *http.Cluster) map[string]int64 {
+	if !c.Majority {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lagsWithin)
+	defer cancel()
+	leader, lags, err := s.shared.Lags(ctx)
+	if err != nil {
+		return nil
+	}
+	c.Leader = leader
+	return lags
 }
 
 // clusterNotices are what the operator of a node has to know although it runs.
@@ -245,22 +268,37 @@ func (s *service) company() http.Company {
 	return s.team
 }
 
-// staff is whom the operator's orders are for: workers are of this node, and
-// accounts of all.
+// staff is whom the operator's orders are for.
 func (s *service) staff() http.Staff {
 	if s.team == nil {
 		return s.node
 	}
-	return clusterStaff{s.node, s.team}
+	return s.team
 }
 
-type clusterStaff struct {
-	*actors.Node
-	team *cluster.Company
+// live is what can be looked at while it goes on.
+func (s *service) live() http.Live {
+	if s.team == nil {
+		return s.node
+	}
+	return s.team
 }
 
-func (c clusterStaff) RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error) {
-	return c.team.RemoveAccount(ctx, m)
+// beside are the other nodes; nil: there are none.
+func (s *service) beside() http.Beside {
+	if s.team == nil {
+		return nil
+	}
+	return s.team
+}
+
+// tickets is where tickets and links are kept that hold at all nodes; nil: those
+// of one node end with it.
+func (s *service) tickets() persistence.Store {
+	if s.shared == nil {
+		return nil
+	}
+	return s.shared
 }
 
 // meet lets the other nodes know of this one, once it can answer them.
@@ -268,7 +306,7 @@ func (s *service) meet() error {
 	if s.team == nil {
 		return nil
 	}
-	if err := s.team.Open(s.node, s.edge.Drains); err != nil {
+	if err := s.team.Open(s.node, s.edge); err != nil {
 		return fmt.Errorf("meet the other nodes: %w", err)
 	}
 	s.ends = append(s.ends, func() error { s.team.Close(); return nil })

@@ -23,7 +23,7 @@ func (c *clusterStatus) Run(w *world) error {
 		return fmt.Errorf("look at the cluster: %w", err)
 	}
 	return c.print(w, now, func(out io.Writer) {
-		rows := [][]string{{"NODE", "STATE", "SINCE", "HEARD", "ONLINE", "RESERVED", "BUSY", "OFFLINE", "WAITING", "VERSION"}}
+		rows := [][]string{{"NODE", "STATE", "SINCE", "HEARD", "ONLINE", "RESERVED", "BUSY", "OFFLINE", "WAITING", "LAG", "VERSION"}}
 		for _, n := range now.Nodes {
 			state, since := "down", n.Since
 			switch {
@@ -46,7 +46,11 @@ func (c *clusterStatus) Run(w *world) error {
 			for _, s := range []actors.State{actors.Online, actors.Reserved, actors.Busy, actors.Offline} {
 				row = append(row, strconv.Itoa(n.Workers[s]))
 			}
-			rows = append(rows, append(row, strconv.Itoa(n.Waiting), n.Version))
+			lag := "-"
+			if n.Lag != nil {
+				lag = strconv.FormatInt(*n.Lag, 10)
+			}
+			rows = append(rows, append(row, strconv.Itoa(n.Waiting), lag, n.Version))
 		}
 		table(out, rows)
 		if !now.Majority {

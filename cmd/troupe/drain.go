@@ -11,6 +11,7 @@ import (
 
 type drainCommand struct {
 	operator
+	Node string        `help:"Node of a cluster. Default: the one of the data folder." env:"-"`
 	Wait time.Duration `help:"Wait so long until no task runs or waits any more. Exit code 1: one still does."`
 }
 
@@ -19,7 +20,7 @@ func (c *drainCommand) Run(w *world) error {
 	if c.Wait < 0 {
 		return usage("--wait is %v: want zero or more", c.Wait)
 	}
-	now, err := order(c.operator, http.DrainService{})
+	now, err := order(c.operator, http.DrainService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("drain the service: %w", err)
 	}
@@ -32,7 +33,7 @@ func (c *drainCommand) Run(w *world) error {
 			return fmt.Errorf("drain the service: %d tasks run and %d wait after %v", now.Busy, now.Waiting, c.Wait)
 		case <-time.After(200 * time.Millisecond):
 		}
-		if now, err = order(c.operator, http.CountService{}); err != nil {
+		if now, err = order(c.operator, http.CountService{Node: c.Node}); err != nil {
 			return fmt.Errorf("drain the service: %w", err)
 		}
 	}
@@ -41,11 +42,14 @@ func (c *drainCommand) Run(w *world) error {
 	})
 }
 
-type resumeCommand struct{ operator }
+type resumeCommand struct {
+	operator
+	Node string `help:"Node of a cluster. Default: the one of the data folder." env:"-"`
+}
 
 // Run lets it take tasks again.
 func (c *resumeCommand) Run(w *world) error {
-	now, err := order(c.operator, http.ResumeService{})
+	now, err := order(c.operator, http.ResumeService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("let the service go on: %w", err)
 	}

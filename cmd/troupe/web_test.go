@@ -64,6 +64,12 @@ func openWeb(t *testing.T, workers int) *web {
 		w.desk.until(fmt.Sprintf("worker-%d", i+1), "online")
 	}
 
+	w.fills(eve)
+	return w
+}
+
+// fills makes what lists name.
+func (w *web) fills(eve string) {
 	signIn := func(token string) string {
 		return fmt.Sprintf(`{"open":"%s/"},{"evaluate":%s},{"fill":["#token","%s"]},{"click":"#sign-in"},{"waitForElement":"nav a[aria-current]"}`, w.base, asJSON(watched), token)
 	}
@@ -73,7 +79,6 @@ func openWeb(t *testing.T, workers int) *web {
 	}
 	w.fill = strings.NewReplacer("{{base}}", w.base, "{{watched}}", asJSON(watched), "{{ada}}", signIn(w.ada), "{{ops}}", signIn(w.ops), "{{eve}}", signIn(eve),
 		"{{token}}", w.ada, "{{typed}}", strings.Join(typed, ","))
-	return w
 }
 
 func asJSON(v any) string {
@@ -121,27 +126,33 @@ func TestWebPage(t *testing.T) {
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			ar, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			part := map[string]string{}
-			for _, f := range ar.Files {
-				part[f.Name] = string(f.Data)
-			}
-			got := w.plays(t, part["actions"])
-			var is, want any
-			if err := json.Unmarshal([]byte(w.fill.Replace(part["want"])), &want); err != nil {
-				t.Fatal(err)
-			}
-			if json.Unmarshal(got, &is) != nil || !reflect.DeepEqual(is, want) {
-				t.Errorf("the page shows\n%s\nwant\n%s", got, part["want"])
-			}
+			w.shows(t, name)
 		})
 	}
 	t.Run("programs", func(t *testing.T) { t.Parallel(); programs(t, w) })
 	t.Run("axe", func(t *testing.T) { t.Parallel(); axe(t, w) })
 	t.Run("operator", func(t *testing.T) { t.Parallel(); operates(t, w) })
+}
+
+// shows plays a list and looks what the last action of it gives.
+func (w *web) shows(t *testing.T, name string) {
+	t.Helper()
+	ar, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := map[string]string{}
+	for _, f := range ar.Files {
+		part[f.Name] = string(f.Data)
+	}
+	got := w.plays(t, part["actions"])
+	var is, want any
+	if err := json.Unmarshal([]byte(w.fill.Replace(part["want"])), &want); err != nil {
+		t.Fatal(err)
+	}
+	if json.Unmarshal(got, &is) != nil || !reflect.DeepEqual(is, want) {
+		t.Errorf("the page shows\n%s\nwant\n%s", got, part["want"])
+	}
 }
 
 // operates gives the operator's orders over the page, and looks from outside at

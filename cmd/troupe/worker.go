@@ -21,10 +21,11 @@ type workerAdd struct {
 	operator
 	Name    string `arg:"" help:"Name of the worker."`
 	Account string `help:"Account that the worker is for. Default: it is shared."`
+	Node    string `help:"Node of a cluster that gets it. Default: the one of the data folder." env:"-"`
 }
 
 func (c *workerAdd) Run(w *world) error {
-	return one(w, c.operator, true, "add a worker", http.AddWorker{Name: c.Name, Account: c.Account}, func(r http.Worker, live bool) string {
+	return one(w, c.operator, true, "add a worker", http.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r http.Worker, live bool) string {
 		if !live {
 			return fmt.Sprintf("The worker %q (%s) was added. It starts with the service.", r.Name, r.ID)
 		}
@@ -45,7 +46,12 @@ func (c *workerList) Run(w *world) error {
 	return c.print(w, all, func(out io.Writer) {
 		rows := [][]string{{"NAME", "ID", "STATE", "SINCE", "OWNER", "FOR", "TASK"}}
 		for _, r := range all {
-			rows = append(rows, []string{r.Name, r.ID, stateOf(r), minute(r.Since), either(r.Account, "shared"), either(r.For, "-"), either(r.Task, "-")})
+			row := []string{r.Name, r.ID, stateOf(r), minute(r.Since), either(r.Account, "shared"), either(r.For, "-"), either(r.Task, "-")}
+			if r.Node != "" {
+				rows[0] = append(rows[0][:7], "NODE")
+				row = append(row, r.Node)
+			}
+			rows = append(rows, row)
 		}
 		table(out, rows)
 	})

@@ -1,7 +1,7 @@
 // Operator: the service, its workers, accounts and tokens. Only for accounts of
 // the operator; the service looks at that again with each order.
 
-import { order } from "./api.js";
+import { Refused, order } from "./api.js";
 import { failed, fill, h, rows, say, text } from "./dom.js";
 import { clock, lasting, plural } from "./format.js";
 import * as feed from "./feed.js";
@@ -52,7 +52,7 @@ const table = (label, heads, body) => h("div", { class: "scroll", tabindex: "0",
   h("table", {}, h("thead", {}, h("tr", {}, heads.map((s) => h("th", { scope: "col", class: spare.has(s) ? "spare" : null }, s)), h("td", {}, h("span", { class: "unseen" }, "Orders")))), body));
 
 // spare columns are left out where there is no room.
-const spare = new Set(["How long", "Of", "Created"]);
+const spare = new Set(["How long", "Of", "Created", "Version"]);
 
 const named = (label, name) => [label, h("span", { class: "unseen" }, ` ${name}`)];
 
@@ -62,11 +62,54 @@ function service(act) {
   const button = h("button", { id: "drain-service" });
   let draining;
   button.addEventListener("click", () => act(draining ? "resume" : "drain", {}, draining ? "The service takes tasks again" : "The service takes no more tasks"));
+  const tools = h("div", { class: "tools" }, state, button);
+  const body = h("tbody");
+  const list = h("div", { hidden: true }, table("Nodes", ["Node", "State", "Free", "Busy", "Waiting", "Behind", "Version"], body));
   const element = h("section", { "aria-label": "Service" }, h("h2", {}, "Service"),
-    h("div", { class: "sheet pad" }, h("div", { class: "tools" }, state, button), h("p", { class: "soft small" }, "Drained, it takes no more tasks; what runs and what waits goes on to its end."), counts));
+    h("div", { class: "sheet pad" }, tools, h("p", { class: "soft small" }, "Drained, it takes no more tasks; what runs and what waits goes on to its end."), counts, list));
+  const row = (n) => {
+    const drain = h("button", {});
+    const e = h("tr", { "data-node": n.node }, h("td", {}, n.node), h("td", {}, h("span", { class: "state" })), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "spare" }), h("td", { class: "act" }, drain));
+    drain.addEventListener("click", () => act(e.draining ? "resume" : "drain", { node: n.node }, e.draining ? `${n.node} takes tasks again` : `${n.node} takes no more tasks`));
+    return e;
+  };
+  // several shows the nodes of a cluster, where there is one.
+  let single = false;
+  async function several() {
+    if (single) return false;
+    let all;
+    try {
+      all = await order("cluster/show");
+    } catch (err) {
+      if (!(err instanceof Refused) || err.code !== "order_refused") throw err;
+      single = true;
+      return false;
+    }
+    tools.hidden = counts.hidden = true;
+    list.hidden = false;
+    rows(body, all.nodes, (n) => n.node, row, (e, n) => {
+      e.draining = n.draining;
+      const mark = e.cells[1].firstChild;
+      mark.dataset.is = !n.up ? "offline" : n.draining ? "draining" : "online";
+      text(mark, (!n.up ? "Down" : n.draining ? "Takes no tasks" : "Takes tasks") + (n.node === all.leader ? ", leads" : ""));
+      text(e.cells[2], String(n.workers.online ?? 0));
+      text(e.cells[3], String(n.workers.busy ?? 0));
+      text(e.cells[4], String(n.waiting));
+      text(e.cells[5], n.lag === undefined ? "" : String(n.lag));
+      text(e.cells[6], n.version);
+      const drain = e.cells[7].firstChild;
+      drain.disabled = !n.up;
+      if (drain.dataset.on !== String(n.draining)) {
+        drain.dataset.on = String(n.draining);
+        fill(drain, named(n.draining ? "Resume" : "Drain", n.node));
+      }
+    });
+    return true;
+  }
   return {
     element,
     async update() {
+      if (await several()) return;
       const c = await order("capacity/list");
       draining = c.draining;
       state.dataset.is = draining ? "draining" : "online";

@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// What is looked at on another node is asked for piece by piece: so a slow line
+// slows nothing but itself, and who does not ask any more is soon forgotten.
+const (
+	// lookWait is how long a question for more waits for something to come.
+	lookWait = 10 * time.Second
+	// lookIdle is how long nobody may ask before the looking is over.
+	lookIdle = 30 * time.Second
+	// looksMost bounds what a node shows to others at the same time.
+	looksMost = 2000
+)
+
+// The messages of looking.
+type (
+	// read asks to hear of an account, as [actors.Node.Read] does. Reply: opened.
+	// An [actors.Watch] is answered by it, too.
+	read struct {
+		Account string
+		All     bool
+		Tasks   int
+	}
+	opened struct {
+		ID       string
+		Refusal  *actors.Refusal // of a Watch
+		Watching actors.Watching
+		Workers  []actors.WorkerInfo // of a read
+		Tasks    []actors.TaskNews
+	}
+	// more asks for what comes next. Reply: seen, or news.
+	more struct{ ID string }
+	// seen is a picture, or why there will be none; neither: not yet.
+	seen struct {
+		Picture []byte `json:"-"`
+		Over    string
+	}
+	news struct {
+		News   []actors.News
+		Behind bool
+	}
+	// leave says that nobody looks any more.
+	leave struct{ ID string }
+)
+
+var errNoLook = errors.New("nobody looks at this any more")
+
+// looks are those of other nodes' clients at what is here.
+type looks struct {
+	mu  sync.Mutex
+	now map[string]*look
+}
+
+type look struct {
+	more  func(ctx context.Context) any
+	close func()
+	idle  *time.Timer
+}
+
+// open begins a looking; empty: there are too many.
+func (l *looks) open(more func(context.Context) any, end func()) (id string) {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails: it ends the process instead
+	id = hex.EncodeToString(b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.now) >= looksMost {
+		return ""
+	}
+	if l.now == nil {
+		l.now = map[string]*look{}
+	}
+	l.now[id] = &look{more: more, close: end, idle: time.AfterFunc(lookIdle, func() { l.leave(id) })}
+	return id
+}
+
+func (l *looks) leave(id string) {
+	l.mu.Lock()
+	one := l.now[id]
+	delete(l.now, id)
+	l.mu.Unlock()
+	if one != nil {
+		one.idle.Stop()
+		one.close()
+	}
+}
+
+func (l *looks) close() {
+	l.mu.Lock()
+	ids := make([]string, 0, len(l.now))
+	for id := range l.now {
+		ids = append(ids, id)
+	}
+	l.mu.Unlock()
+	for _, id := range ids {
+		l.leave(id)
+	}
+}
+
+// next answers the question for more.
+func (l *looks) next(ctx context.Context, id string) (any, error) {
+	l.mu.Lock()
+	one := l.now[id]
+	if one != nil {
+		one.idle.Reset(lookIdle)
+	}
+	l.mu.Unlock()
+	if one == nil {
+		return nil, errNoLook
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	return one.more(ctx), nil
+}
+
+// showWatch lets another node's client watch a browser of this one.
+func (c *Company) showWatch(m *actors.Watch) *opened {
+	w, no := c.local.Watch(m)
+	if no != nil {
+		return &opened{Refusal: no}
+	}
+	id := c.looks.open(func(ctx context.Context) any {
+		select { // what ends it comes before what it shows
+		case <-w.Over():
+			return &seen{Over: w.Why()}
+		default:
+		}
+		select {
+		case <-w.Over():
+			return &seen{Over: w.Why()}
+		case p := <-w.Pictures():
+			return &seen{Picture: p}
+		case <-ctx.Done():
+			return &seen{}
+		}
+	}, w.Close)
+	if id == "" {
+		w.Close()
+		return &opened{Refusal: tooManyLook}
+	}
+	return &opened{ID: id, Watching: actors.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
+}
+
+var tooManyLook = &actors.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
+
+// showRead lets another node's client hear of an account here.
+func (c *Company) showRead(m *read) (*opened, error) {
+	r := c.local.Read(m.Account, m.All, m.Tasks)
+	_, workers, tasks := r.Begin()
+	id := c.looks.open(func(ctx context.Context) any {
+		n, err := r.Next(ctx)
+		return &news{News: n, Behind: errors.Is(err, actors.ErrBehind)}
+	}, r.Close)
+	if id == "" {
+		r.Close()
+		return nil, errBusy
+	}
+	return &opened{ID: id, Workers: workers, Tasks: tasks}, nil
+}
+
+// Watch lets somebody see a browser, whichever node has it: see
+// [actors.Node.Watch].
+func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *actors.Refusal) {
+	w, no := c.local.Watch(m)
+	if no == nil || no.Code != engine.CodeNotFound {
+		return w, no
+	}
+	node, x := findAt(context.Background(), c, wordMost, m, func(x *opened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
+	switch {
+	case x == nil:
+		return nil, no
+	case x.Refusal != nil:
+		return nil, x.Refusal
+	}
+	alive, up := c.peers.aliveness(node)
+	if !up {
+		return nil, no
+	}
+	ctx, cancel := context.WithCancelCause(alive)
+	left := func() {
+		cancel(nil)
+		c.wires.tell(node, &leave{x.ID})
+	}
+	w = actors.NewWatcher(x.Watching, sync.OnceFunc(left))
+	go func() {
+		defer cancel(nil)
+		for ctx.Err() == nil {
+			s, err := c.ask(ctx, node, x.ID)
+			p, ok := s.(*seen)
+			switch {
+			case err != nil || !ok:
+				w.End(actors.BrowserGone)
+				return
+			case p.Over != "":
+				w.End(p.Over)
+				return
+			case p.Picture != nil:
+				w.Show(p.Picture)
+			}
+		}
+		w.End(actors.BrowserGone)
+	}()
+	return w, nil
+}
+
+// ask asks a node for more.
+func (c *Company) ask(ctx context.Context, node, id string) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWait+wordMost)
+	defer cancel()
+	x, err := c.wires.ask(ctx, node, &more{id})
+	if err != nil {
+		return nil, fmt.Errorf("look at what %s has: %w", node, err)
+	}
+	return x, nil
+}

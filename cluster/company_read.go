@@ -1,0 +1,297 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"troupe/actors"
+)
+
+// reading hears of an account on all nodes. Where a node comes or goes it is over:
+// its reader begins anew, with the whole picture.
+type reading struct {
+	seq     uint64
+	workers []actors.WorkerInfo
+	tasks   []actors.TaskNews
+
+	stop context.CancelFunc
+	wake chan struct{}
+	mu   sync.Mutex
+	news []actors.News
+	over bool
+}
+
+// readMost is how many pieces of news a reader may be behind.
+const readMost = 1000
+
+// readings are those that go on.
+type readings struct {
+	mu  sync.Mutex
+	now map[*reading]struct{}
+}
+
+func (r *readings) add(one *reading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now == nil {
+		r.now = map[*reading]struct{}{}
+	}
+	r.now[one] = struct{}{}
+}
+
+func (r *readings) remove(one *reading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.now, one)
+}
+
+// renew lets all readers begin anew.
+func (r *readings) renew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for one := range r.now {
+		one.end()
+	}
+}
+
+// Read lets somebody hear of an account's tasks and workers on all nodes: see
+// [actors.Node.Read].
+func (c *Company) Read(account string, all bool, tasks int) actors.Reading {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &reading{stop: cancel, wake: make(chan struct{}, 1)}
+	c.readings.add(r) // from now on no node comes or goes unnoticed
+	r.stop = func() { cancel(); c.readings.remove(r) }
+
+	known := c.peers.known()
+	parts := make([]*opened, len(known))
+	var asked sync.WaitGroup
+	for i, p := range known {
+		if !p.up {
+			continue
+		}
+		asked.Go(func() {
+			ctx, cancel := within(ctx, p.alive, wordMost)
+			defer cancel(nil)
+			x, err := askFor[opened](ctx, c.wires, p.name, &read{account, all, tasks})
+			if err != nil {
+				c.cfg.Log.Debug().Err(err).Str("node", p.name).Msg("the news of another node cannot be heard")
+				return
+			}
+			parts[i] = x
+		})
+	}
+	local := c.local.Read(account, all, tasks)
+	_, workers, last := local.Begin()
+	asked.Wait()
+
+	lists := [][]actors.TaskNews{last}
+	told := false
+	for i, p := range known {
+		if !told && p.name > c.cfg.Node {
+			r.workers, told = append(r.workers, workers...), true
+		}
+		if parts[i] == nil {
+			r.workers = append(r.workers, p.absent(account, all)...)
+			continue
+		}
+		r.workers = append(r.workers, parts[i].Workers...)
+		lists = append(lists, parts[i].Tasks)
+	}
+	if !told {
+		r.workers = append(r.workers, workers...)
+	}
+	r.tasks = lastOf(lists, tasks)
+
+	go func() {
+		defer local.Close()
+		for ctx.Err() == nil {
+			n, err := local.Next(ctx)
+			r.take(n, errors.Is(err, actors.ErrBehind))
+		}
+	}()
+	for i, p := range known {
+		if parts[i] != nil {
+			go c.hear(ctx, r, p, parts[i].ID)
+		}
+	}
+	return r
+}
+
+// hear takes the news of another node.
+func (c *Company) hear(ctx context.Context, r *reading, p peer, id string) {
+	defer c.wires.tell(p.name, &leave{id})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.alive, func() { cancel(errDown) })()
+	for ctx.Err() == nil {
+		x, err := c.ask(ctx, p.name, id)
+		n, ok := x.(*news)
+		if err != nil || !ok {
+			r.end()
+			return
+		}
+		r.take(n.News, n.Behind)
+	}
+}
+
+// absent are the workers of a node that does not answer, as an account may see
+// them.
+func (p *peer) absent(account string, all bool) []actors.WorkerInfo {
+	workers := slices.Clone(p.inventory.Workers)
+	if !all {
+		workers = p.inventory.seenBy(account)
+	}
+	for i := range workers {
+		workers[i].State, workers[i].Since, workers[i].TaskID = actors.Offline, p.since, ""
+	}
+	return workers
+}
+
+func (r *reading) take(n []actors.News, behind bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if behind || len(r.news)+len(n) > readMost {
+		r.over, r.news = true, nil
+	}
+	if !r.over {
+		for i := range n {
+			r.seq++
+			n[i].Seq = r.seq
+		}
+		r.news = append(r.news, n...)
+	}
+	r.rouse()
+}
+
+// end lets the reader begin anew.
+func (r *reading) end() { r.take(nil, true) }
+
+func (r *reading) rouse() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Begin implements [actors.Reading].
+func (r *reading) Begin() (uint64, []actors.WorkerInfo, []actors.TaskNews) {
+	workers, tasks := r.workers, r.tasks
+	r.workers, r.tasks = nil, nil
+	return 0, workers, tasks
+}
+
+// Next implements [actors.Reading].
+func (r *reading) Next(ctx context.Context) ([]actors.News, error) {
+	for {
+		r.mu.Lock()
+		n, over := r.news, r.over
+		r.news = nil
+		r.mu.Unlock()
+		switch {
+		case over:
+			return nil, actors.ErrBehind
+		case len(n) > 0:
+			return n, nil
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Close implements [actors.Reading].
+func (r *reading) Close() { r.stop() }
+
+// The messages about the last tasks.
+type (
+	// recent asks for the last tasks, or for one. Reply: recents.
+	recent struct {
+		Account string
+		All     bool
+		Most    int
+		ID      string // of the one
+	}
+	recents struct{ Tasks []actors.TaskNews }
+)
+
+func (c *Company) showRecent(m *recent) *recents {
+	if m.ID == "" {
+		return &recents{c.local.Recent(m.Account, m.All, m.Most)}
+	}
+	if t, ok := c.local.RecentTask(m.Account, m.All, m.ID); ok {
+		return &recents{[]actors.TaskNews{t}}
+	}
+	return &recents{}
+}
+
+// Recent returns the last tasks of an account on all nodes that are up: see
+// [actors.Node.Recent].
+func (c *Company) Recent(account string, all bool, most int) []actors.TaskNews {
+	lists := [][]actors.TaskNews{c.local.Recent(account, all, most)}
+	for _, x := range askAll[recents](context.Background(), c, &recent{Account: account, All: all, Most: most}) {
+		lists = append(lists, x.Tasks)
+	}
+	return lastOf(lists, most)
+}
+
+// RecentTask returns one of them.
+func (c *Company) RecentTask(account string, all bool, id string) (actors.TaskNews, bool) {
+	if t, ok := c.local.RecentTask(account, all, id); ok {
+		return t, true
+	}
+	_, x := findAt(context.Background(), c, wordMost, &recent{Account: account, All: all, ID: id}, func(x *recents) bool { return len(x.Tasks) == 1 })
+	if x == nil {
+		return actors.TaskNews{}, false
+	}
+	return x.Tasks[0], true
+}
+
+// lastOf are the last tasks of some lists, the newest first: all that run, and up
+// to as many in all as were asked for.
+func lastOf(lists [][]actors.TaskNews, most int) []actors.TaskNews {
+	all := slices.Concat(lists...)
+	newest := func(a, b actors.TaskNews) int { return b.Began.Compare(a.Began) }
+	slices.SortStableFunc(all, newest)
+	running := 0
+	for _, t := range all {
+		if t.Outcome == nil {
+			running++
+		}
+	}
+	left := max(most-running, 0)
+	return slices.DeleteFunc(all, func(t actors.TaskNews) bool {
+		if t.Outcome == nil {
+			return false
+		}
+		left--
+		return left < 0
+	})
+}
+
+// askAll asks all nodes that are up at once, for a short answer. Those that give
+// none are left out.
+func askAll[T any](ctx context.Context, c *Company, m any) (all []*T) {
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, node := range c.peers.ups(nil) {
+		asked.Go(func() {
+			alive, up := c.peers.aliveness(node)
+			if !up {
+				return
+			}
+			ctx, cancel := within(ctx, alive, wordMost)
+			defer cancel(nil)
+			if x, err := askFor[T](ctx, c.wires, node, m); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, x)
+			}
+		})
+	}
+	asked.Wait()
+	return all
+}

@@ -1,0 +1,277 @@
+package http
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/persistence"
+)
+
+// tickets are those that are alive. They are short-lived, so those of one node end
+// with its process. Several nodes keep them in their store, and each has them all
+// in memory: what is made at one holds at the others, and what is revoked at one
+// ends at the others, with what it has opened there.
+type tickets struct {
+	shared persistence.Store // nil: there are no other nodes
+	log    zerolog.Logger
+
+	mu    sync.Mutex
+	alive map[ticketSum]*ticket // by the hash: memory that leaks holds none
+}
+
+type ticketSum [sha256.Size]byte
+
+const (
+	// ticketPrefix is followed by the hash of a ticket, in hexadecimal.
+	ticketPrefix = "ticket/"
+	// ticketDigits is how many digits of the hash are in an identifier.
+	ticketDigits = 16
+)
+
+// ticketRecord is what the other nodes know of a ticket. One that was revoked is
+// kept until it would have ended, so that no node misses it.
+type ticketRecord struct {
+	Account persistence.Account `json:"account"`
+	Object  string              `json:"object"`
+	Made    time.Time           `json:"made"`
+	Expires time.Time           `json:"expires"`
+	Link    bool                `json:"link,omitempty"`
+	Label   string              `json:"label,omitempty"`
+	Revoked bool                `json:"revoked,omitempty"`
+}
+
+func newTickets(shared persistence.Store, log zerolog.Logger) *tickets {
+	t := &tickets{shared: shared, log: log, alive: map[ticketSum]*ticket{}}
+	if shared != nil {
+		go t.follow()
+	}
+	return t
+}
+
+// idOf is what a ticket is called. It tells nothing of its secret.
+func (s ticketSum) idOf(link bool) string {
+	as := asTicket
+	if link {
+		as = asLink
+	}
+	return as.id + hex.EncodeToString(s[:])[:ticketDigits]
+}
+
+// issue makes a ticket, unless the account has too many.
+func (t *tickets) issue(ctx context.Context, as *kind, n ticket) (plain, id string, ok bool, err error) {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	plain = as.sign + base64.RawURLEncoding.EncodeToString(secret)
+	sum := ticketSum(sha256.Sum256([]byte(plain)))
+	n.id, n.revoked = sum.idOf(as.link), make(chan struct{})
+	if !t.add(sum, &n, as.most) {
+		return "", "", false, nil
+	}
+	if err := t.write(ctx, sum, &n, false); err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.alive, sum)
+		return "", "", false, err
+	}
+	return plain, n.id, true, nil
+}
+
+func (t *tickets) add(sum ticketSum, n *ticket, most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := 0
+	for k, v := range t.alive {
+		switch {
+		case !v.expires.After(n.made):
+			delete(t.alive, k)
+		case v.account.ID == n.account.ID && v.link == n.link:
+			own++
+		}
+	}
+	if own >= most {
+		return false
+	}
+	t.alive[sum] = n
+	return true
+}
+
+// write lets the other nodes know of a ticket.
+func (t *tickets) write(ctx context.Context, sum ticketSum, v *ticket, revoked bool) error {
+	if t.shared == nil {
+		return nil
+	}
+	b, err := json.Marshal(ticketRecord{v.account, v.object, v.made, v.expires, v.link, v.label, revoked})
+	if err == nil {
+		_, err = t.shared.Put(ctx, persistence.Write{Key: ticketPrefix + hex.EncodeToString(sum[:]), Value: b, Expires: v.expires, Durable: true})
+	}
+	if err != nil {
+		return fmt.Errorf("keep a ticket: %w", err)
+	}
+	return nil
+}
+
+// of finds a living ticket for an object.
+func (t *tickets) of(ctx context.Context, plain, object string, now time.Time) (*ticket, bool, error) {
+	sum := ticketSum(sha256.Sum256([]byte(plain)))
+	t.mu.Lock()
+	found := t.alive[sum]
+	t.mu.Unlock()
+	if found == nil && t.shared != nil { // it may just have been made, at another node
+		r, err := t.shared.Get(ctx, ticketPrefix+hex.EncodeToString(sum[:]))
+		switch {
+		case errors.Is(err, persistence.ErrNotFound):
+		case err != nil:
+			return nil, false, fmt.Errorf("look for a ticket: %w", err)
+		default:
+			found = t.learn(r)
+		}
+	}
+	return found, found != nil && found.object == object && found.expires.After(now), nil
+}
+
+// learn takes over what another node has written; nil: there is no such ticket.
+func (t *tickets) learn(r persistence.Record) *ticket {
+	var sum ticketSum
+	var rec ticketRecord
+	n, err := hex.Decode(sum[:], []byte(strings.TrimPrefix(r.Key, ticketPrefix)))
+	if err == nil && n == len(sum) {
+		err = json.Unmarshal(r.Value, &rec)
+	}
+	if err != nil || n != len(sum) {
+		t.log.Error().Err(err).Msg("what another node has written of a ticket was not understood")
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := t.alive[sum]
+	switch {
+	case rec.Revoked && known != nil:
+		delete(t.alive, sum)
+		close(known.revoked)
+		return nil
+	case rec.Revoked || !rec.Expires.After(time.Now()):
+		return nil
+	case known == nil:
+		known = &ticket{
+			id: sum.idOf(rec.Link), account: rec.Account, object: rec.Object, made: rec.Made, expires: rec.Expires,
+			revoked: make(chan struct{}), link: rec.Link, label: rec.Label,
+		}
+		t.alive[sum] = known
+	}
+	return known
+}
+
+// listWithin bounds the reading of all tickets.
+const listWithin = 30 * time.Second
+
+// follow hears what the other nodes write, until the store is closed.
+func (t *tickets) follow() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	again := func(err error) {
+		if !errors.Is(err, persistence.ErrClosed) {
+			time.AfterFunc(time.Second, t.follow)
+		}
+	}
+	changes, err := t.shared.Watch(ctx, ticketPrefix)
+	if err != nil {
+		again(err)
+		return
+	}
+	listing, enough := context.WithTimeout(ctx, listWithin)
+	all, err := t.shared.List(listing, ticketPrefix)
+	enough()
+	if err != nil {
+		again(err)
+		return
+	}
+	for _, r := range all {
+		t.learn(r)
+	}
+	for e := range changes {
+		if !e.Deleted { // its time was over: who looks by it is told by that
+			t.learn(e.Record)
+		}
+	}
+	again(nil) // it has lost the thread, or the store is closed
+}
+
+// revoke ends a ticket of an account, and what it has opened at any node.
+func (t *tickets) revoke(ctx context.Context, account, id string, link bool) (bool, error) {
+	mine := func(v *ticket) bool { return v.id == id && v.account.ID == account && v.link == link }
+	digits := id[max(len(id)-ticketDigits, 0):]
+	if _, err := hex.DecodeString(digits); t.shared != nil && err == nil && len(digits) == ticketDigits && !t.knows(mine) {
+		all, err := t.shared.List(ctx, ticketPrefix+digits)
+		if err != nil {
+			return false, fmt.Errorf("look for a ticket: %w", err)
+		}
+		for _, r := range all {
+			t.learn(r)
+		}
+	}
+	n, err := t.end(ctx, mine)
+	return n > 0, err
+}
+
+func (t *tickets) knows(is func(*ticket) bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, v := range t.alive {
+		if is(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// forget ends all tickets of an account.
+func (t *tickets) forget(ctx context.Context, account string) error {
+	_, err := t.end(ctx, func(v *ticket) bool { return v.account.ID == account })
+	return err
+}
+
+// end ends tickets: here at once, and then for the others.
+func (t *tickets) end(ctx context.Context, is func(*ticket) bool) (int, error) {
+	ended := map[ticketSum]*ticket{}
+	t.mu.Lock()
+	for k, v := range t.alive {
+		if is(v) {
+			delete(t.alive, k)
+			close(v.revoked)
+			ended[k] = v
+		}
+	}
+	t.mu.Unlock()
+	var err error
+	for sum, v := range ended {
+		err = errors.Join(err, t.write(ctx, sum, v, true))
+	}
+	return len(ended), err
+}
+
+// looking is how many look through each link of an account.
+func (t *tickets) looking(account string) map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	by := map[string]int{}
+	for _, v := range t.alive {
+		if v.link && v.account.ID == account && v.watching > 0 {
+			by[v.id] = v.watching
+		}
+	}
+	return by
+}
+
+// Looking is how many look through each link of an account, here.
+func (s *Server) Looking(account string) map[string]int { return s.tickets.looking(account) }

@@ -1,0 +1,134 @@
+package http_test
+
+import (
+	"context"
+	"testing"
+
+	"troupe/actors"
+	"troupe/http"
+	"troupe/persistence"
+)
+
+// others stands for the other nodes of an edge.
+type others struct{ edges []*edge }
+
+func (o *others) Pause(context.Context, string, *bool) (actors.Status, error) {
+	return actors.Status{}, nil
+}
+
+func (o *others) Looking(_ context.Context, account string) map[string]int {
+	all := map[string]int{}
+	for _, e := range o.edges {
+		for id, n := range e.Looking(account) {
+			all[id] += n
+		}
+	}
+	return all
+}
+
+// TestTicketsHoldAtAllNodes: two edges that share a store take each other's
+// tickets and links at once, count who looks together, and end what is open at
+// the other when one is revoked.
+func TestTicketsHoldAtAllNodes(t *testing.T) {
+	t.Parallel()
+	store := persistence.NewMemory()
+	t.Cleanup(func() { store.Close() }) // after the edges have ended
+	beside := &others{}
+	first := openHouse(t, func(c *http.Config) { c.Tickets, c.Beside = store, beside })
+	second := &house{open(t, first.kit.Node, func(c *http.Config) {
+		c.Live, c.Tickets, c.Beside = first.kit.Node, store, &others{[]*edge{first.edge}}
+	}), first.kit, t}
+	beside.edges = []*edge{second.edge}
+	r, end := first.playing(acc1)
+	defer end()
+
+	ticket, link := first.ticket("good", r.ID), first.link("good", "w1")
+	byTicket, status, p := second.look("/v1/live/"+r.ID+"?ticket="+ticket.Ticket, nil)
+	if status != 0 {
+		t.Fatalf("a ticket at the other node: %d %+v", status, p)
+	}
+	shows(t, byTicket, r.ID)
+	byLink, status, p := second.look("/v1/live/w1", []string{"troupe.live", link.Link})
+	if status != 0 {
+		t.Fatalf("a link at the other node: %d %+v", status, p)
+	}
+	shows(t, byLink, r.ID)
+	if _, status, _ := second.look("/v1/live/w1?ticket="+ticket.Ticket, nil); status != 401 {
+		t.Errorf("a ticket for something else: %d", status)
+	}
+	for name, h := range map[string]*house{"where it was made": first, "at the other": second} {
+		var list struct {
+			Links []struct {
+				ID, Label string
+				Watching  int
+			}
+		}
+		eventually(t, "it is known "+name, func() bool {
+			h.get("GET", "/v1/links", "good", "", &list)
+			return len(list.Links) == 1
+		})
+		if l := list.Links[0]; l.ID != link.ID || l.Watching != 1 || l.Label != "for the review" {
+			t.Errorf("the links %s are %+v", name, list)
+		}
+		if h.get("GET", "/v1/links", "small", "", &list); len(list.Links) != 0 {
+			t.Errorf("another account's %s are %+v", name, list)
+		}
+	}
+
+	if status := first.get("DELETE", "/v1/links/"+link.ID, "small", "", nil); status != 404 {
+		t.Errorf("somebody else revokes it: %d", status)
+	}
+	if status := first.get("DELETE", "/v1/links/"+link.ID, "good", "", nil); status != 200 {
+		t.Errorf("revoked: %d", status)
+	}
+	if why := ends(t, byLink); why != "4000 revoked" {
+		t.Errorf("what is open at the other node ends with %q", why)
+	}
+	if _, status, _ := second.look("/v1/live/w1", []string{"troupe.live", link.Link}); status != 401 {
+		t.Errorf("a link that was revoked elsewhere: %d", status)
+	}
+	if status := second.get("DELETE", "/v1/links/"+link.ID, "good", "", nil); status != 404 {
+		t.Errorf("revoked twice: %d", status)
+	}
+	shows(t, byTicket, r.ID) // that goes on
+
+	// One that was made at the other node is revoked at once, heard of or not.
+	fresh := second.ticket("good", r.ID)
+	if status := first.get("DELETE", "/v1/tickets/"+fresh.ID, "good", "", nil); status != 200 {
+		t.Errorf("revoked: %d", status)
+	}
+	if _, status, _ := second.look("/v1/live/"+r.ID+"?ticket="+fresh.Ticket, nil); status != 401 {
+		eventually(t, "it does not hold any more", func() bool {
+			_, status, _ := second.look("/v1/live/"+r.ID+"?ticket="+fresh.Ticket, nil)
+			return status == 401
+		})
+	}
+}
+
+// lost is a store whose other nodes are not there.
+type lost struct{ persistence.Store }
+
+func (lost) Get(context.Context, string) (persistence.Record, error) {
+	return persistence.Record{}, persistence.ErrNoQuorum
+}
+func (lost) Put(context.Context, persistence.Write) (uint64, error) {
+	return 0, persistence.ErrNoQuorum
+}
+func (lost) Watch(context.Context, string) (<-chan persistence.Event, error) {
+	return nil, persistence.ErrClosed
+}
+
+// TestTicketsNeedAMajority: one that could not be written down is not given out.
+func TestTicketsNeedAMajority(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t, func(c *http.Config) { c.Tickets = lost{} })
+	r, end := h.playing(acc1)
+	defer end()
+	var p problem
+	if status := h.get("POST", "/v1/tickets", "good", `{"object":"`+r.ID+`"}`, &p); status != 503 || p.Code != "no_quorum" {
+		t.Errorf("a ticket: %d %+v", status, p)
+	}
+	if _, status, p := h.look("/v1/live/"+r.ID+"?ticket=ticket_that-somebody-may-have-made", nil); status != 503 || p.Code != "no_quorum" {
+		t.Errorf("looking: %d %+v", status, p)
+	}
+}
