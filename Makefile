@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test build lint bench soak chaos cluster-test generate editor screenshots
+.PHONY: help setup run test test-pages test-rest build lint bench soak chaos cluster-test generate editor screenshots
 
 DATA ?= data
 
@@ -14,7 +14,15 @@ run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
 
 test: setup ## Run all tests, real browsers included
 	@./.ci/setup-tests
-	go test -race -p 1 ./... # one package at a time: browsers share the processors
+	@$(MAKE) --no-print-directory -k -j2 test-pages test-rest
+
+# Browsers share the processors, so packages take turns; those that mostly wait
+# are tested beside those whose browsers work.
+test-pages:
+	go test -race -p 1 ./engine/... ./cmd/...
+
+test-rest:
+	go test -race -p 1 $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')
 	go test -race ./actors -run TestTransitions -chromium # the same rows once more, in real browsers
 
 build: ## Build bin/troupe
