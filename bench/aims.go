@@ -14,7 +14,6 @@ func aims(r *results) table {
 		a.most(w+": p50 at most 1.15 × the raw client that cleans, too", us.p50/raw.p50, 1.15, f2)
 		a.most(w+": CPU at most 1.15 × the raw client that cleans, too", us.cpu/raw.cpu, 1.15, f2)
 	}
-	a.most("W1: the outbound proxy adds less than 0.5 ms to p50", a.of(rawClean, "W1", 1, false).p50-a.of(rawDirect, "W1", 1, false).p50, 0.5, func(v float64) string { return fmt.Sprintf("%.2f ms", v) })
 	for _, w := range []struct {
 		name  string
 		times float64

@@ -7,10 +7,10 @@
 //
 // Beside that it measures what HTTP, actors and store cost without a browser,
 // how long the first result takes, how the actors grow with the number of
-// workers, what metrics and traces add, and whether the service is the same after
+// workers, what metrics, traces and the proxy add, and whether the service is the same after
 // very many tasks.
 //
-//	go run ./bench                        tasks, http, cold and watched
+//	go run ./bench                        tasks, http, cold, watched and proxy
 //	go run ./bench -quick                 a short look at them
 //	go run ./bench -peers=false           without what needs npm
 //	go run ./bench -only http             only what needs no browser

@@ -28,6 +28,7 @@ var measurements = []measurement{
 	{"http", runHTTP, false},
 	{"cold", runCold, false},
 	{"watched", runWatched, false},
+	{"proxy", runProxy, false},
 	{"scale", runScale, true},
 	{"flat", runFlat, true},
 }
@@ -35,7 +36,7 @@ var measurements = []measurement{
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, scale, flat; default: the first four")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, scale, flat; default: the first five")
 		write   = flag.String("write", "", "put the results into this document, between its marks")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -88,7 +89,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, scale or flat", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, scale or flat", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {

@@ -43,9 +43,8 @@ func plan(peers bool) []group {
 	warm := names(with(stock[:2]))
 	main := names(three)
 	return []group{
-		{1, append(with(stock, ours), rawDirect), []cell{
-			{works: []string{"W1"}, sides: append(slices.Clone(main), rawDirect.name), tasks: 6},
-			{works: []string{"W2", "W3", "W4", "W5"}, sides: main, tasks: 4},
+		{1, with(stock, ours), []cell{
+			{works: simple, sides: main, tasks: 5},
 			{works: simple, sides: names(with(stock)[3:]), tasks: 2},
 			{works: []string{"W1", "W3", "W4"}, sides: names(with(ours)[3:]), tasks: 2},
 			{works: composite, sides: warm, tasks: 1},

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,94 +14,51 @@ import (
 const maxWatching = 1.02
 
 // runWatched measures what metrics and traces add to W1: two services that
-// differ in nothing else play tasks in turn. One has its metrics fetched every
-// second and sends its traces to a collector.
+// differ in nothing else. One has its metrics fetched every second and sends its
+// traces to a collector.
 func runWatched(b *bench, p *part) error {
 	col, err := newCollector()
 	if err != nil {
 		return err
 	}
 	defer col.stop()
-	halves, tasks := 2, 45
-	if b.quick {
-		halves, tasks = 1, 20
-	}
-	plain := kind{"without", startService}
-	seen := kind{"with metrics and traces", col.watchedService}
-	var times [2][]time.Duration
-	var own [2]float64
-	for half := range halves {
-		// Two browsers are never quite the same: half of the tasks are played by
-		// others, started the other way round.
-		order := []kind{plain, seen}
-		if half%2 == 1 {
-			slices.Reverse(order)
-		}
-		sides, err := startAll(b, order, 1)
-		if err != nil {
-			return err
-		}
-		if half%2 == 1 {
-			slices.Reverse(sides)
-		}
-		err = inTurn(b, sides, tasks, &times, &own)
-		stopAll(sides)
-		if err != nil {
-			return err
-		}
+	r, err := comparePair(b, kind{"without", startService}, kind{"with metrics and traces", col.watchedService})
+	if err != nil {
+		return err
 	}
 	if col.spans.Load() == 0 || col.scrapes.Load() == 0 {
 		return fmt.Errorf("nothing was watched: %d batches of spans, %d scrapes", col.spans.Load(), col.scrapes.Load())
 	}
 	p.say("%s", origin(b))
-	p.say("W1 on two services with one worker each, %d tasks, one on each side in turn and the first side changing; %d ms between two. Metrics are fetched every second (%d times), traces go to a collector (%d batches).",
-		len(times[0]), watchedIdle.Milliseconds(), col.scrapes.Load(), col.spans.Load())
-	t := table{head: []string{"service", "tasks", "p50", "p95", "own CPU", "p50 ratio", "aim"}}
-	for i, name := range []string{plain.name, seen.name} {
-		slices.Sort(times[i])
-		row := []string{name, fmt.Sprint(len(times[i])), fmt.Sprintf("%.2f", ms(at(times[i], 50))), f1(ms(at(times[i], 95))), f2(own[i] / float64(len(times[i])))}
-		if i == 1 {
-			ratio := ms(at(times[1], 50)) / ms(at(times[0], 50))
-			verdict := fmt.Sprintf("at most %.2f: met", maxWatching)
-			if ratio > maxWatching {
-				verdict = fmt.Sprintf("at most %.2f: missed by %.3f", maxWatching, ratio-maxWatching)
-			}
-			row = append(row, fmt.Sprintf("%.3f", ratio), verdict)
-		}
-		t.row(row...)
-	}
-	p.add(t)
+	p.say("W1 on two services with one worker each. Metrics are fetched every second (%d times), traces go to a collector (%d batches). %s", col.scrapes.Load(), col.spans.Load(), howPaired)
+	p.add(r.table(func(more, first float64) string {
+		return verdict(1+more/first, maxWatching, "at most %.2f ×")
+	}))
 	return nil
 }
 
-// watchedIdle is enough for the cleaning after a task.
-const watchedIdle = 75 * time.Millisecond
-
-// inTurn plays W1 on both sides, one task each, first one side first and then
-// the other.
-func inTurn(b *bench, sides []*side, tasks int, times *[2][]time.Duration, own *[2]float64) error {
-	const warm = 5
-	var before [2]float64
-	for n := range warm + tasks {
-		if n == warm {
-			before = [2]float64{cpuOf(sides[0].pid), cpuOf(sides[1].pid)}
-		}
-		for k := range 2 {
-			i := (n + k) % 2
-			took, err := sides[i].client(0).do(works[0], b.site)
-			if err != nil {
-				return fmt.Errorf("%s, %w", sides[i].name, err)
-			}
-			if n >= warm {
-				times[i] = append(times[i], took)
-			}
-			time.Sleep(watchedIdle)
-		}
+// runProxy measures what the outbound proxy adds to W1, between two raw clients
+// that differ in nothing else.
+func runProxy(b *bench, p *part) error {
+	r, err := comparePair(b, rawDirect, rawClean)
+	if err != nil {
+		return err
 	}
-	for i, s := range sides {
-		own[i] += cpuOf(s.pid) - before[i]
-	}
+	p.say("%s", origin(b))
+	p.say("W1 on two raw clients that clean; one goes out through a proxy as the service has it. %s", howPaired)
+	p.add(r.table(func(more, _ float64) string { return verdict(more, maxProxy, "less than %.1f ms more") }))
 	return nil
+}
+
+// maxProxy is how many milliseconds the proxy may add.
+const maxProxy = 0.5
+
+func verdict(got, most float64, aim string) string {
+	aim = fmt.Sprintf(aim, most)
+	if got > most {
+		return fmt.Sprintf("%s: missed by %.3f", aim, got-most)
+	}
+	return aim + ": met"
 }
 
 // collector takes what a watched service gives, as Prometheus and a collector of
