@@ -7,11 +7,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/engine"
+	"troupe/persistence"
 )
 
-// countTimeout bounds one change of the daily count. A store of several nodes says
-// itself, a little before that, that it has no majority.
-const countTimeout = 15 * time.Second
+// countTimeout bounds one change of the daily count.
+const countTimeout = persistence.Patience + 3*time.Second
 
 // admission applies the rules that come before any worker: the plan, whose
 // worker it is, the daily count. The count is in a store, so it is taken beside

@@ -137,7 +137,7 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		}
 	case m.err != nil:
 		k.node.log.Error().Err(m.err).Msg("key not read")
-		k.end(ctx, r, r.refused(refuse(engine.CodeInternal, "")))
+		k.end(ctx, r, r.refused(unkept(m.err)))
 	case !bytes.Equal(rec.Digest, r.Execute.Idempotency.Digest) || r.Start != (rec.Started != nil):
 		k.end(ctx, r, r.refused(refuse(engine.CodeIdempotencyMismatch, "")))
 	case r.Start:

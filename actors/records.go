@@ -12,9 +12,8 @@ import (
 	"troupe/persistence"
 )
 
-// WriteTimeout bounds one change of what is on disk, whoever waits for it. A store
-// of several nodes says itself, a little before that, that it has no majority.
-const WriteTimeout = 15 * time.Second
+// WriteTimeout bounds one change of what is on disk, whoever waits for it.
+const WriteTimeout = persistence.Patience + 3*time.Second
 
 // records is what the actors keep on disk. All its methods take time: none may
 // be called from a mailbox.

@@ -43,7 +43,7 @@ func refuse(code engine.Code, found string) *Refusal {
 		engine.CodeStorageFull:         {"The service has too little space on its disk to write the task down", full},
 		engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so the task cannot be written down", full},
 		engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},
-		engine.CodeNoQuorum:            {"The cluster has no majority to write the task down", 2 * soon},
+		engine.CodeNoQuorum:            {"The cluster has no majority now", 2 * soon},
 		engine.CodeCancelled:           {"The task was cancelled before it began", 0},
 	}
 	t, ok := texts[code]
@@ -56,7 +56,8 @@ func refuse(code engine.Code, found string) *Refusal {
 	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
 }
 
-// unkept is the answer to a task of which something could not be written down.
+// unkept is the answer to a task of which something could not be written down, or
+// read.
 func unkept(err error) *Refusal {
 	switch {
 	case errors.Is(err, persistence.ErrFull):

@@ -84,7 +84,7 @@ func (ts *tasks) ask(ctx actor.Context, id string, a Account, shape func(*Polled
 		}, func(err error) {
 			if err != nil {
 				ts.node.log.Error().Err(err).Str("task", id).Msg("task not read")
-				p = &Polled{Refusal: refuse(engine.CodeInternal, "")}
+				p = &Polled{Refusal: unkept(err)}
 			}
 			root.Send(who, shape(p))
 		})

@@ -9,8 +9,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/persistence"
 )
 
 // Config says how a node takes part.
@@ -41,6 +44,10 @@ type Config struct {
 	// with it.
 	Unsynced bool
 
+	// Patience is how long a read or a write waits for a majority before it is
+	// given up; [persistence.Patience].
+	Patience time.Duration
+
 	Log zerolog.Logger
 }
 
@@ -63,6 +70,9 @@ func (c Config) Check() error {
 
 // check reports everything that is wrong at once.
 func (c *Config) check() error {
+	if c.Patience == 0 {
+		c.Patience = persistence.Patience
+	}
 	var wrong []error
 	say := func(format string, a ...any) { wrong = append(wrong, fmt.Errorf(format, a...)) }
 	if !validName.MatchString(c.Name) {

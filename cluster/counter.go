@@ -93,7 +93,7 @@ func (s *Store) count(key string, c *counter) {
 // addAll decides additions one after the other, and stores what they come to.
 func (s *Store) addAll(key string, all []*addition) error {
 	met, fresh := s.guess(key), false
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(s.patience()); ; {
 		next, changes := decide(key, met, all)
 		if !changes && fresh {
 			return nil

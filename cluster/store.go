@@ -17,9 +17,6 @@ import (
 const (
 	storeStream = "STORE"
 
-	// patience is how long a read or a write waits for a majority: the election
-	// of a new leader takes up to nine seconds.
-	patience   = 12 * time.Second
 	tryTimeout = 2 * time.Second
 	retryPause = 250 * time.Millisecond
 
@@ -119,6 +116,9 @@ func openStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.Strea
 		pause(ctx, retryPause)
 	}
 }
+
+// patience is how long the store waits for a majority.
+func (s *Store) patience() time.Duration { return s.member.cfg.Patience }
 
 // enter reports why the store may not be used.
 func (s *Store) enter(ctx context.Context) error {

@@ -113,7 +113,7 @@ func TestCopy(t *testing.T) {
 	if _, err := s.Get(ctx, "small"); !errors.Is(err, persistence.ErrClosed) {
 		t.Errorf("the store itself answers without a connection: %v", err)
 	}
-	if age := c.Age(); age < 0 || age > patience+10*time.Second {
+	if age := c.Age(); age < 0 || age > persistence.Patience+10*time.Second {
 		t.Errorf("the copy is %v old", age)
 	}
 }

@@ -39,7 +39,7 @@ func (c *stored) there(now time.Time) bool {
 
 // last reads a key's last change from the leader.
 func (s *Store) last(ctx context.Context, key string) (stored, error) {
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(s.patience()); ; {
 		c, err := s.read(ctx, key)
 		if err == nil && s.doubtful() {
 			err = s.confirm(ctx, c)
@@ -75,7 +75,7 @@ func (s *Store) read(ctx context.Context, key string) (stored, error) {
 
 // untilAnswered repeats a request while the cluster has no leader to answer it.
 func (s *Store) untilAnswered(ctx context.Context, request func(context.Context) error) error {
-	end := time.Now().Add(patience)
+	end := time.Now().Add(s.patience())
 	for {
 		try, cancel := context.WithDeadline(ctx, earlier(end, time.Now().Add(tryTimeout)))
 		err := request(try)
@@ -170,7 +170,7 @@ func (s *Store) upToDate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bound, cancel := context.WithTimeoutCause(ctx, patience, persistence.ErrNoQuorum)
+	bound, cancel := context.WithTimeoutCause(ctx, s.patience(), persistence.ErrNoQuorum)
 	defer cancel()
 	return s.caughtUp(bound, seq)
 }

@@ -106,7 +106,7 @@ func (s *Store) over(ctx context.Context, c stored, revision uint64) (uint64, er
 		expected = met.seq
 	}
 	c.write = nuid.Next()
-	end := time.Now().Add(patience)
+	end := time.Now().Add(s.patience())
 	for {
 		seq, err := s.store(ctx, c, &expected)
 		if !errors.Is(err, errMismatch) {

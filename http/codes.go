@@ -75,7 +75,7 @@ var codes = []CodeInfo{
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service is stopping"},
 	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service has too little space on its disk to write the task down"},
 	{engine.CodeStorageUnwritable, 503, true, 30 * time.Second, "The service's data folder takes no new files, so the task cannot be written down"},
-	{engine.CodeNoQuorum, 503, true, 2 * time.Second, "The cluster has no majority"},
+	{engine.CodeNoQuorum, 503, true, 2 * time.Second, "The cluster has no majority now"},
 
 	{engine.CodeBrowserCrashed, 200, false, 0, "The browser crashed"},
 	{engine.CodeInterrupted, 200, false, 0, "The task was interrupted"},

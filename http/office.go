@@ -50,7 +50,7 @@ func within(order any) time.Duration {
 	if o, ok := order.(interface{ takes() time.Duration }); ok {
 		return o.takes()
 	}
-	return 10 * time.Second
+	return persistence.Patience + 3*time.Second
 }
 
 // desks are the orders by their paths.

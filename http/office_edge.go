@@ -78,6 +78,8 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 		return refuseInvalid(engine.Fault{Message: "The body is not an order: want {}"})
 	case errors.Is(err, errUnread):
 		return refuseInvalid(engine.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+	case errors.Is(err, persistence.ErrNoQuorum):
+		return refuse(engine.CodeNoQuorum)
 	case err != nil:
 		return refuseText(codeOrderRefused, err.Error())
 	}

@@ -43,7 +43,7 @@ type reply struct {
 }
 
 var (
-	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
+	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, engine.CodeNoQuorum, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
 	openCodes  = []engine.Code{engine.CodeInternal, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
 	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, codeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType}
 
@@ -62,7 +62,7 @@ var operations = []operation{
 		answers: []reply{{200, "The task was played, or was started.", "", []any{answer{}, started{}}}, {408, "The task's time was over.", "", []any{answer{}}}, {413, "The request, or the task's result, is too large.", "", []any{refusal{}, answer{}}}, {500, "The service failed.", "", []any{refusal{}, answer{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
 			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
-			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeStorageFull, engine.CodeStorageUnwritable, engine.CodeNoQuorum}, bodyCodes...),
+			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeStorageFull, engine.CodeStorageUnwritable}, bodyCodes...),
 	},
 	{
 		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,
@@ -187,7 +187,7 @@ var operations = []operation{
 		summary: "Fetch a picture or a download", doc: "The address is all that is needed: it has at least 128 random bits. Files are removed after a time that the operator sets.",
 		params:  []param{{"file", "path", "The end of the address that the task's result has.", `{"type":"string"}`, true}, {"Range", "header", "Part of the file.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "The file.", "*/*", nil}, {206, "The part of the file.", "*/*", nil}},
-		codes:   []engine.Code{engine.CodeNotFound, codeRangeNotSatisfiable},
+		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum, codeRangeNotSatisfiable},
 	},
 	{
 		method: "get", path: "/healthz", id: "health", tag: "Service", open: true,

@@ -16,10 +16,8 @@ const (
 	// hold: who hears that nothing is left gives back what it does not need.
 	leaseWait  = 500 * time.Millisecond
 	leasePause = 20 * time.Millisecond
-	// storeTimeout bounds one change of a count. It is longer than a store of many
-	// nodes waits for a majority: whether the change was stored is for the store
-	// to say.
-	storeTimeout = 20 * time.Second
+	// storeTimeout bounds one change of a count.
+	storeTimeout = Patience + 8*time.Second
 )
 
 // Lease says how the nodes that share a store take shares of a day.

@@ -24,6 +24,12 @@ var (
 	ErrNoQuorum = errors.New("the cluster has no majority")
 )
 
+// Patience is how long a store that nodes share waits for a majority before it
+// gives [ErrNoQuorum]: the election of a new leader takes up to nine seconds.
+// Whoever bounds what is asked of a store bounds it by more, so that the answer is
+// the store's.
+const Patience = 12 * time.Second
+
 // Bounds that every Store keeps to, in bytes.
 const (
 	MaxKey   = 1 << 10

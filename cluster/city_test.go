@@ -1,0 +1,174 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/cluster"
+	"troupe/engine"
+	edge "troupe/http"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+// hall is a node of a test with all that a service has, but scripted browsers.
+type hall struct {
+	*testkit.Kit
+	t        testing.TB
+	member   *cluster.Member
+	company  *cluster.Company
+	usage    *persistence.Usage
+	accounts *persistence.Accounts
+	files    persistence.Files
+	base     string
+}
+
+// limits are those of the tests' plans: "basic" is the one with a limit.
+func limits() map[engine.Plan]engine.Limits {
+	all := engine.DefaultLimits()
+	small := all[engine.Pro]
+	small.TasksPerDay = 10_000
+	all[engine.Basic] = small
+	return all
+}
+
+// openHall starts a node on a member of a cluster, with so many workers.
+func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
+	t.Helper()
+	h := &hall{t: t, member: m}
+	opening, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	store := opened(t, m, "account/", "token/")
+	files, err := cluster.OpenFiles(opening, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.files = files
+	h.accounts = persistence.NewAccounts(store)
+	h.company, err = cluster.NewCompany(cluster.CompanyConfig{
+		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.usage = persistence.NewLeasedUsage(store, persistence.Lease{
+		Nodes: m.Size(), Majority: m.Majority, Recent: store.Copy().Get, Elsewhere: h.company.Held,
+	})
+	t.Cleanup(h.usage.Close)
+	h.Kit = testkit.New(t, testkit.Options{
+		Store: store, Files: files, Specs: actors.SharedWorkers(m.Name(), workers),
+		Config: func(c *actors.Config) {
+			heard := c.OnChange
+			c.Node, c.Usage, c.Limits, c.CountWithin = m.Name(), h.usage, limits(), 500*time.Millisecond
+			c.OnChange = func(w actors.WorkerInfo) { heard(w); h.company.Changed(w) }
+		},
+	})
+	server, err := edge.New(edge.Config{
+		Company: h.company, Live: h.Node, Door: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
+		Uploads: filepath.Join(t.TempDir(), "uploads"), Office: &edge.Office{Accounts: h.accounts, Staff: h.Node},
+		Cluster: func() edge.Cluster {
+			return edge.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.company.Open(h.Node, server.Drains); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.company.Close)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.base = "http://" + ln.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+		<-served
+	})
+	return h
+}
+
+// token makes an account with a token.
+func (h *hall) token(name, plan string) string {
+	h.t.Helper()
+	make := h.accounts.Create
+	if name == "boss" {
+		make = h.accounts.CreateOperator
+	}
+	a, err := make(ctx, name, plan)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	plain, _, err := h.accounts.CreateToken(ctx, a.ID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return plain
+}
+
+// reply is an answer of an edge.
+type reply struct {
+	status int
+	header http.Header
+	text   string
+	took   time.Duration
+
+	Success   bool   `json:"success"`
+	Code      string `json:"code"`
+	Status    string `json:"status"`
+	TaskID    string `json:"taskId"`
+	SessionID string `json:"sessionId"`
+	Used      int64  `json:"usedToday"`
+	Majority  *bool  `json:"majority"`
+}
+
+// client opens a connection for each request: which one a test meets must not
+// depend on the requests before.
+var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// ask sends a request to the node's edge. A header is given as its name and value.
+func (h *hall) ask(method, path, token, body string, header ...string) reply {
+	h.t.Helper()
+	req, err := http.NewRequest(method, h.base+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	began := time.Now()
+	res, err := client.Do(req)
+	if err != nil {
+		h.t.Errorf("%s %s: %v", method, path, err)
+		return reply{}
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.t.Errorf("%s %s: %v", method, path, err)
+	}
+	r := reply{status: res.StatusCode, header: res.Header, text: string(b), took: time.Since(began)}
+	_ = json.Unmarshal(b, &r) // what is no JSON has none of it
+	return r
+}
