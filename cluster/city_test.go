@@ -42,6 +42,9 @@ func limits() map[engine.Plan]engine.Limits {
 	return all
 }
 
+// sessionLease is how long a node's sessions stay its own while it is cut off.
+const sessionLease = 8 * time.Second
+
 // openHall starts a node on a member of a cluster, with so many workers.
 func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	t.Helper()
@@ -70,6 +73,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 		Config: func(c *actors.Config) {
 			heard := c.OnChange
 			c.Node, c.Usage, c.Limits, c.CountWithin = m.Name(), h.usage, limits(), 500*time.Millisecond
+			c.Session.Lease = sessionLease
 			c.OnChange = func(w actors.WorkerInfo) { heard(w); h.company.Changed(w) }
 		},
 	})

@@ -23,7 +23,8 @@ func TestWithoutMajority(t *testing.T) {
 		members = append(members, join(t, cfg))
 	}
 	ready(t, members...)
-	n1, n2 := openHall(t, members[0], 6), openHall(t, members[1], 2)
+	n1 := openHall(t, members[0], 6)
+	openHall(t, members[1], 2)
 	soon(t, "n1 knows the workers of n2", func() bool { return n1.company.Status().Abroad == 2 })
 
 	pro, basic, other, boss := n1.token("ada", "pro"), n1.token("bob", "basic"), n1.token("carl", "basic"), n1.token("boss", "pro")
@@ -47,20 +48,23 @@ func TestWithoutMajority(t *testing.T) {
 	})
 	theirs := must(n1.ask("POST", "/v1/", pro, on("n2", `"async":true,`))).TaskID
 	held := must(n1.ask("POST", "/v1/", pro, on("n1", `"session":{"preserve":true},`))).SessionID
-	away := must(n1.ask("POST", "/v1/", pro, on("n2", `"session":{"preserve":true},`))).SessionID
 	picture, err := n1.files.Put(ctx, persistence.Blob{ContentType: "image/png", Inline: true}, strings.NewReader("a picture"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	must(n1.ask("GET", "/files/"+picture.ID, "", ""))
 	soon(t, "the share is there", func() bool { return n1.Node.Held()[idOf(t, n1, "bob")] > 2 })
-	soon(t, "n1 has heard of everything", func() bool { return n1.company.Held("nobody") == 0 && n1.member.Majority() })
-
 	for _, m := range members[1:] {
 		m.Close()
 	}
 	soon(t, "n1 sees no majority", func() bool { return !n1.member.Majority() && n1.company.Status().Abroad == 0 })
-	_ = n2
+
+	goOn := func(session string) string {
+		return fmt.Sprintf(`{"session":{"id":%q},"actions":[{"wait":0}]}`, session)
+	}
+	if r := n1.ask("POST", "/v1/", pro, goOn(held)); r.status != 200 || r.SessionID != held {
+		t.Errorf("an own session, while the node's lease goes on: %d %s", r.status, r.text)
+	}
 
 	type row struct {
 		what, method, path, token, body string
@@ -109,23 +113,33 @@ func TestWithoutMajority(t *testing.T) {
 		{what: "an order to one of its workers", method: "POST", path: "/v1/operator/worker/drain", token: boss, body: `{"worker":"` + actors.WorkerID("n1", 6) + `"}`, status: 200},
 	}
 	var all sync.WaitGroup
-	for _, c := range rows {
+	try := func(c row) {
 		all.Go(func() {
 			r := n1.ask(c.method, c.path, c.token, c.body, c.header...)
 			if r.status != c.status || r.Code != c.code || !strings.Contains(r.text, c.says) {
 				t.Errorf("%s: %d %s after %v, want %d %s %s", c.what, r.status, r.text, r.took, c.status, c.code, c.says)
 			}
-			if after, _ := strconv.Atoi(r.header.Get("Retry-After")); (r.status == 503) != (after > 0) && r.code() != "worker_offline" {
+			if after, _ := strconv.Atoi(r.header.Get("Retry-After")); r.status == 503 && after <= 0 {
 				t.Errorf("%s: %d with Retry-After %q", c.what, r.status, r.header.Get("Retry-After"))
 			}
 			t.Logf("%-45s %d %-15s %v", c.what, r.status, r.Code, r.took.Round(time.Millisecond))
 		})
 	}
+	for _, c := range rows {
+		try(c)
+	}
 	all.Wait()
-	_, _ = held, away
-}
 
-func (r reply) code() string { return r.Code }
+	soon(t, "the node's lease is over", func() bool { return n1.ask("POST", "/v1/", pro, goOn(held)).status == 503 })
+	for _, c := range []row{
+		lost(row{what: "an own session, after the lease", method: "POST", path: "/v1/", token: pro, body: goOn(held)}),
+		lost(row{what: "a new session", method: "POST", path: "/v1/", token: pro, body: on("n1", `"session":{"preserve":true},`)}),
+		{what: "and a task without one", method: "POST", path: "/v1/", token: pro, body: task, status: 200, says: `"success":true`},
+	} {
+		try(c)
+	}
+	all.Wait()
+}
 
 // idOf is the identifier of an account.
 func idOf(t *testing.T, h *hall, name string) string {

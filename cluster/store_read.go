@@ -47,6 +47,9 @@ func (s *Store) last(ctx context.Context, key string) (stored, error) {
 				pause(ctx, 10*time.Millisecond)
 				continue
 			}
+			if errors.Is(err, errStale) {
+				err = fmt.Errorf("%w: %w", persistence.ErrNoQuorum, err)
+			}
 		}
 		if err != nil {
 			return c, fmt.Errorf("read %q: %w", key, err)

@@ -12,7 +12,7 @@ import (
 const (
 	shareFirst = 8                // for whoever has just begun
 	shareSpan  = 10 * time.Second // what "lately" is
-	shareAhead = 3                // that many times what was used lately
+	shareAhead = 4                // that many times what was used lately
 	shareIdle  = 0.05             // used lately: less is nothing
 )
 
@@ -64,7 +64,7 @@ func (s *share) change(now time.Time, waiting int64, d day) int64 {
 		want = min(shareFirst+int64(shareAhead*recent), fair)
 	}
 	switch spare := s.held - waiting; {
-	case spare < 0, spare < want/2:
+	case spare < 0, 4*spare < 3*want:
 		return min(want-spare, left)
 	case spare > 2*want:
 		return want - spare

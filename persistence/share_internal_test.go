@@ -17,21 +17,21 @@ func TestShares(t *testing.T) {
 		day     day
 		want    int64
 	}{
-		"nobody asks for anything":                    {day: day{0, 1000, 3}},
-		"the first task takes some more":              {waiting: 1, day: day{0, 1000, 3}, want: 1 + shareFirst + shareAhead},
-		"as much as is used in half a minute":         {recent: 100, day: day{0, 10_000, 3}, want: shareFirst + 3*100},
-		"half of it is enough":                        {held: 200, recent: 100, day: day{1000, 10_000, 3}},
-		"less is not":                                 {held: 150, recent: 100, day: day{1000, 10_000, 3}, want: 158},
-		"more goes back":                              {held: 700, recent: 100, day: day{1000, 10_000, 3}, want: 308 - 700},
-		"little of what is little":                    {waiting: 1, day: day{40, 50, 3}, want: 2},
-		"one by one at the end":                       {waiting: 1, day: day{45, 50, 3}, want: 1},
-		"what waits goes before what is fair":         {waiting: 5, day: day{45, 50, 3}, want: 5},
-		"nothing is left":                             {waiting: 1, day: day{50, 50, 3}},
-		"at the end all goes back that nobody uses":   {held: 5, recent: 100, day: day{50, 50, 3}, want: -5},
-		"and most of what a busy node holds":          {held: 60, recent: 100, day: day{1000, 1000, 3}, want: 10 - 60},
-		"what nobody has used for a minute":           {held: 8, recent: 1, ago: time.Minute, day: day{8, 1000, 3}, want: -8},
-		"the limit has been lowered":                  {held: 8, recent: 8, day: day{900, 500, 3}, want: -8},
-		"the limit has been lowered, and a task asks": {waiting: 1, recent: 8, day: day{900, 500, 3}},
+		"nobody asks for anything":                      {day: day{0, 1000, 3}},
+		"the first task takes some more":                {waiting: 1, day: day{0, 1000, 3}, want: 1 + shareFirst + shareAhead},
+		"as much as is used in more than half a minute": {recent: 100, day: day{0, 10_000, 3}, want: shareFirst + 4*100},
+		"three quarters of it are enough":               {held: 310, recent: 100, day: day{1000, 10_000, 3}},
+		"less is not":                                   {held: 300, recent: 100, day: day{1000, 10_000, 3}, want: 108},
+		"more goes back":                                {held: 900, recent: 100, day: day{1000, 10_000, 3}, want: 408 - 900},
+		"little of what is little":                      {waiting: 1, day: day{40, 50, 3}, want: 2},
+		"one by one at the end":                         {waiting: 1, day: day{45, 50, 3}, want: 1},
+		"what waits goes before what is fair":           {waiting: 5, day: day{45, 50, 3}, want: 5},
+		"nothing is left":                               {waiting: 1, day: day{50, 50, 3}},
+		"at the end all goes back that nobody uses":     {held: 5, recent: 100, day: day{50, 50, 3}, want: -5},
+		"and most of what a busy node holds":            {held: 60, recent: 100, day: day{1000, 1000, 3}, want: 10 - 60},
+		"what nobody has used for a minute":             {held: 8, recent: 1, ago: time.Minute, day: day{8, 1000, 3}, want: -8},
+		"the limit has been lowered":                    {held: 8, recent: 8, day: day{900, 500, 3}, want: -8},
+		"the limit has been lowered, and a task asks":   {waiting: 1, recent: 8, day: day{900, 500, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := share{held: c.held, recent: c.recent, at: now.Add(-c.ago)}

@@ -1,0 +1,95 @@
+package cluster_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/cluster"
+)
+
+// TestAnElectionIsNotNoticed: when the node dies that leads what all have in
+// common, who sends tasks to another one sees no error, and no pause like the one
+// that whoever has to write sees.
+func TestAnElectionIsNotNoticed(t *testing.T) {
+	t.Parallel()
+	cfgs := configs(t, 3)
+	victim := startProcess(t, cfgs[0])
+	members := []*cluster.Member{join(t, cfgs[1]), join(t, cfgs[2])}
+	victim.ready()
+	ready(t, members...)
+	n2 := openHall(t, members[0], 4)
+	openHall(t, members[1], 2)
+	tokens := map[string]string{"without a limit": n2.token("ada", "pro"), "with a limit": n2.token("bob", "basic")}
+	soon(t, "the victim leads", func() bool {
+		if victim.do(order{Op: "leader"}).OK {
+			return true
+		}
+		_, _ = members[0].Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.STORE", nil, time.Second)
+		time.Sleep(100 * time.Millisecond) // until another one leads
+		return false
+	})
+
+	// The share follows what is used: some work first.
+	const task = `{"actions":[{"wait":0}],"queueTimeout":10000}`
+	var burst sync.WaitGroup
+	for range 4 {
+		burst.Go(func() {
+			for range 40 {
+				if r := n2.ask("POST", "/v1/", tokens["with a limit"], task); r.status != 200 {
+					t.Errorf("before the loss: %d %s", r.status, r.text)
+				}
+			}
+		})
+	}
+	burst.Wait()
+	bob := idOf(t, n2, "bob")
+	soon(t, "the share is filled", func() bool { return n2.Node.Held()[bob] > 400 })
+
+	over := make(chan struct{})
+	var streams sync.WaitGroup
+	var mu sync.Mutex
+	longest, answers := map[string]time.Duration{}, map[string]int{}
+	for plan, token := range tokens {
+		streams.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(50 * time.Millisecond):
+				}
+				r := n2.ask("POST", "/v1/", token, task)
+				if r.status != 200 || !r.Success {
+					t.Errorf("%s: %d %s after %v", plan, r.status, r.text, r.took)
+				}
+				mu.Lock()
+				longest[plan] = max(longest[plan], r.took)
+				answers[plan]++
+				mu.Unlock()
+			}
+		})
+	}
+	time.Sleep(500 * time.Millisecond) // they are on their way
+	victim.kill()
+	started := n2.ask("POST", "/v1/", tokens["without a limit"], `{"async":true,"queueTimeout":10000,"actions":[{"wait":0}]}`)
+	close(over)
+	streams.Wait()
+	if started.status != 200 || started.took < 2*time.Second {
+		t.Fatalf("there was no election to be waited out: %d %s after %v", started.status, started.text, started.took)
+	}
+	for plan, most := range longest {
+		t.Logf("%s: %d tasks, the longest %v; what had to be written took %v", plan, answers[plan],
+			most.Round(time.Millisecond), started.took.Round(time.Millisecond))
+		// Half a second is what a count is waited for that decides nothing.
+		if most > started.took/2 || answers[plan] < 20 {
+			t.Errorf("%s: %d tasks, the longest took %v, and the election %v", plan, answers[plan], most, started.took)
+		}
+	}
+	soon(t, "the counts are right again", func() bool {
+		used := n2.ask("GET", "/v1/usage", tokens["without a limit"], "").Used
+		return int(used) == answers["without a limit"]+1 // and the asynchronous one
+	})
+	if used := n2.ask("GET", "/v1/usage", tokens["with a limit"], "").Used; int(used) != 160+answers["with a limit"] {
+		t.Errorf("%d tasks were used of the limited plan, want %d", used, 160+answers["with a limit"])
+	}
+}
