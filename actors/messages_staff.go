@@ -38,6 +38,8 @@ type RemoveWorker struct {
 type WorkerChanged struct {
 	Worker WorkerInfo
 	Fault  string
+	// NoQuorum: the fault is that the nodes have no majority to write it down.
+	NoQuorum bool
 }
 
 // RemoveAccount ends what an account has in the node: its tasks, sessions and

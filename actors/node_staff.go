@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"troupe/persistence"
 )
 
 // Survey lists all workers, for the operator.
@@ -35,6 +37,9 @@ func (n *Node) change(ctx context.Context, m any) (WorkerInfo, error) {
 	c, err := askNode[WorkerChanged](ctx, n, n.parts.pool, m)
 	if err == nil && c.Fault != "" {
 		err = errors.New(c.Fault)
+		if c.NoQuorum {
+			err = fmt.Errorf("%w: %w", persistence.ErrNoQuorum, err)
+		}
 	}
 	if err != nil {
 		return WorkerInfo{}, err

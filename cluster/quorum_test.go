@@ -109,6 +109,7 @@ func TestWithoutMajority(t *testing.T) {
 
 		lost(row{what: "an order that writes", method: "POST", path: "/v1/operator/account/create", token: boss, body: `{"name":"eve","plan":"pro"}`}),
 		lost(row{what: "an order that reads what all have", method: "POST", path: "/v1/operator/account/list", token: boss, body: `{}`}),
+		lost(row{what: "a new worker", method: "POST", path: "/v1/operator/worker/add", token: boss, body: `{"name":"one-more"}`}),
 		{what: "an order to this node", method: "POST", path: "/v1/operator/capacity/list", token: boss, body: `{}`, status: 200},
 		{what: "an order to one of its workers", method: "POST", path: "/v1/operator/worker/drain", token: boss, body: `{"worker":"` + actors.WorkerID("n1", 6) + `"}`, status: 200},
 	}
