@@ -1,0 +1,104 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/persistence"
+)
+
+// TestSharesOfManyNodes: three nodes admit together exactly what a day allows,
+// most of it without a write, and the count is exact when shares are given back.
+func TestSharesOfManyNodes(t *testing.T) {
+	t.Parallel()
+	all := shared(t)
+	emptied(t, all[0])
+	const callers, each, limit = 6, 60, 900 // of 1080 that are asked for
+	var nodes []*persistence.Usage
+	var writes, atOnce atomic.Int64
+	for _, m := range all {
+		s := opened(t, m)
+		u := persistence.NewLeasedUsage(counting{s, &writes}, persistence.Lease{
+			Nodes: len(all), Majority: m.Majority, Recent: s.Copy().Get,
+			Elsewhere: func(account string) (n int64) {
+				for i, other := range all {
+					if other != m {
+						n += nodes[i].Held(time.Now())[account]
+					}
+				}
+				return n
+			},
+		})
+		t.Cleanup(u.Close)
+		nodes = append(nodes, u)
+	}
+	now := time.Now()
+	reads := func(when string, want int64) {
+		t.Helper()
+		for i, u := range nodes {
+			u.GiveAllBack(ctx)
+			if n, err := u.Read(ctx, "bob", now); err != nil || n != want {
+				t.Errorf("%s node %d tells of %d tasks, %v; want %d", when, i+1, n, err, want)
+			}
+		}
+	}
+	admit := func(u *persistence.Usage, limit int64) bool {
+		if u.TakeNow("bob", limit, now) {
+			atOnce.Add(1)
+			return true
+		}
+		_, ok, err := u.Take(ctx, "bob", limit, now)
+		if err != nil {
+			t.Error(err)
+		}
+		return ok
+	}
+	run := func(each int, limit int64) int64 {
+		var admitted atomic.Int64
+		var wg sync.WaitGroup
+		for _, u := range nodes {
+			for range callers {
+				wg.Go(func() {
+					for range each {
+						if admit(u, limit) {
+							admitted.Add(1)
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		return admitted.Load()
+	}
+	if n := run(20, limit); n != callers*20*int64(len(all)) {
+		t.Errorf("%d tasks were admitted, and the limit is far", n)
+	}
+	reads("in the middle of the day", callers*20*int64(len(all)))
+	if n := writes.Load(); n > 120 {
+		t.Errorf("%d tasks took %d writes", callers*20*len(all), n)
+	}
+	n := run(each-20, limit) + callers*20*int64(len(all))
+	if n != limit {
+		t.Errorf("%d tasks were admitted of a day of %d", n, limit)
+	}
+	reads("at its end", limit)
+	if r, err := opened(t, all[0]).Get(ctx, "usage/bob/"+now.UTC().Format(time.DateOnly)); err != nil || string(r.Value) != fmt.Sprint(limit) {
+		t.Errorf("the count is %s, %v", r.Value, err)
+	}
+	t.Logf("%d tasks, %d of them at once, with %d writes", n, atOnce.Load(), writes.Load())
+}
+
+// counting counts the writes that a store is asked for.
+type counting struct {
+	persistence.Store
+	writes *atomic.Int64
+}
+
+func (c counting) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	c.writes.Add(1)
+	return c.Store.Put(ctx, w)
+}
