@@ -80,7 +80,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	server, err := edge.New(edge.Config{
 		Company: h.company, Live: h.Node, Door: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
 		Uploads: filepath.Join(t.TempDir(), "uploads"), Office: &edge.Office{Accounts: h.accounts, Staff: h.Node},
-		Cluster: func() edge.Cluster {
+		Cluster: func(context.Context) edge.Cluster {
 			return edge.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}
 		},
 	})
