@@ -87,7 +87,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.company.Open(h.Node, server.Drains); err != nil {
+	if err := h.company.Open(h.Node, server); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(h.company.Close)
