@@ -22,12 +22,12 @@ func runCold(b *bench, p *part) error {
 			return err
 		}
 	}
-	rounds := 5
+	rounds, warm := 5, 1 // the first one brings the programs into memory
 	if b.quick {
-		rounds = 1
+		rounds, warm = 1, 0
 	}
 	took := make([][]time.Duration, len(starts))
-	for range rounds + 1 { // the first one brings the programs into memory
+	for range warm + rounds {
 		for i, s := range starts {
 			t, err := firstResult(b, s.kind, s.n)
 			if err != nil {
@@ -37,10 +37,10 @@ func runCold(b *bench, p *part) error {
 		}
 	}
 	p.say("%s", origin(b))
-	p.say("From the start of the process to the answer of its first task (W1), in ms; %d starts of each in turn, after one that does not count. The service's data folder is there; its store is opened and its accounts are read.", rounds)
+	p.say("From the start of the process to the answer of its first task (W1), in ms; %d starts of each in turn, after %d that do not count. The service's data folder is there; its store is opened and its accounts are read.", rounds, warm)
 	t := table{head: []string{"side", "workers", "p50", "most", "aim"}}
 	for i, s := range starts {
-		list := took[i][1:]
+		list := took[i][warm:]
 		slices.Sort(list)
 		verdict := ""
 		if s.name == troupe.name {

@@ -25,7 +25,7 @@ func comparePair(b *bench, first, second kind) (*pair, error) {
 	r := &pair{names: [2]string{first.name, second.name}}
 	halves, tasks := 2, 75
 	if b.quick {
-		halves, tasks = 1, 15
+		halves, tasks = 1, 9
 	}
 	for half := range halves {
 		order := []kind{first, second}
@@ -50,7 +50,7 @@ func comparePair(b *bench, first, second kind) (*pair, error) {
 
 // inTurn plays one task on each side, first one side first and then the other.
 func (r *pair) inTurn(b *bench, sides []*side, tasks int) error {
-	const warm = 5
+	const warm = 3
 	var before [2]float64
 	for n := range warm + tasks {
 		if n == warm {
