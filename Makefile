@@ -1,5 +1,8 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pages test-rest build lint bench soak chaos cluster-test generate editor screenshots
+.PHONY: help setup run test test-pages test-rest build image lint bench soak chaos cluster-test generate editor screenshots
+
+# What builds images: docker, podman or buildah.
+ENGINE ?= docker
 
 DATA ?= data
 
@@ -27,6 +30,9 @@ test-rest:
 
 build: ## Build bin/troupe
 	@go build -o bin/troupe ./cmd/troupe
+
+image: ## Build the container image "troupe"; ENGINE=buildah, BUILD="--build-arg …"
+	$(ENGINE) build -f deploy/container/Containerfile -t troupe $(BUILD) .
 
 lint: ## Check formatting, go vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }

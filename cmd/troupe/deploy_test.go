@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 		return next(nil)
 	})
 	// Flags of other programs that stand beside ours.
-	for _, other := range strings.Fields("--unix-socket --system --home-dir --shell --now --name --stop-timeout --security-opt --shm-size --init --no-install-recommends --uid --create-home --from --interval --timeout --start-period") {
+	for _, other := range strings.Fields("--unix-socket --system --home-dir --shell --now --name --stop-timeout --security-opt --shm-size --init --no-install-recommends --uid --create-home --from --interval --timeout --start-period --gid --build-arg --build --read-only --tmpfs --cap-drop --pids-limit --from-file") {
 		there[other] = true
 	}
 	files := []string{"../../docs/deployment.md", "../../docs/operations.md"}
@@ -40,7 +41,7 @@ func TestDeployedSettingsExist(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(files) < 7 {
+	if err != nil || len(files) < 15 {
 		t.Fatal(files, err)
 	}
 	n := 0
@@ -59,6 +60,80 @@ func TestDeployedSettingsExist(t *testing.T) {
 	if n < 40 {
 		t.Errorf("%d settings were found", n)
 	}
+}
+
+// TestDeployedNodesWouldStart: what the files for containers set is a node's
+// whole configuration, and one that the program takes: alone the secret is put
+// in place.
+func TestDeployedNodesWouldStart(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	image := variables(t, "../../deploy/container/Containerfile", `\b(TROUPE_\w+)=(\S+)`)
+	if image["TROUPE_LISTEN"] == "" {
+		t.Fatalf("the image sets %v", image)
+	}
+	for file, each := range map[string]struct {
+		pattern string
+		given   map[string]string // what the file leaves to where it is used
+	}{
+		"compose/compose.yaml":        {`(?m)^\s+(TROUPE_\w+): "?([^"\s]+)"?$`, nil},
+		"kubernetes/statefulset.yaml": {`name: (TROUPE_\w+), value: "?([^"\s}]+)"?\}`, map[string]string{"TROUPE_NODE": "troupe-0"}},
+		"systemd/troupe.service.d/cluster.conf": {`(?m)^Environment=(TROUPE_\w+)=(\S+)$`, map[string]string{
+			"TROUPE_NODE": "n1", "TROUPE_CLUSTER_LISTEN": "n1.internal:7222", "TROUPE_LISTEN": "127.0.0.1:8080"}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			all := maps.Clone(image)
+			maps.Copy(all, variables(t, "../../deploy/"+file, each.pattern))
+			maps.Copy(all, each.given)
+			if all["TROUPE_CLUSTER_SECRET_FILE"] == "" {
+				t.Error("there is no secret")
+			}
+			all["TROUPE_CLUSTER_SECRET_FILE"] = secret
+			for name, value := range all {
+				t.Setenv(name, value)
+			}
+			var c commands
+			parser, err := kong.New(&c, kong.DefaultEnvars(envPrefix), kong.Bind(&world{}))
+			if err == nil {
+				err = settings(parser.Model.Node)
+			}
+			if err == nil {
+				_, err = parser.Parse([]string{"serve"})
+			}
+			if err == nil {
+				err = c.Serve.check()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			const port = ":7222" // which services and guides name
+			nodes := c.Serve.Cluster
+			if len(nodes.ClusterPeers) != 3 || !strings.HasSuffix(nodes.ClusterListen, port) {
+				t.Errorf("%v at %s", nodes.ClusterPeers, nodes.ClusterListen)
+			}
+			for _, p := range nodes.ClusterPeers {
+				if !strings.HasSuffix(p, port) {
+					t.Errorf("a node is looked for at %s", p)
+				}
+			}
+		})
+	}
+}
+
+// variables reads settings of a file.
+func variables(t *testing.T, file, pattern string) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(b), -1) {
+		all[m[1]] = m[2]
+	}
+	return all
 }
 
 // TestUnitIsValid: systemd takes the unit as it is.

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/apps"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
+	"k8s.io/kubernetes/pkg/apis/core"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	corev1conversion "k8s.io/kubernetes/pkg/apis/core/v1"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/apis/networking"
+	_ "k8s.io/kubernetes/pkg/apis/networking/install"
+	networkingvalidation "k8s.io/kubernetes/pkg/apis/networking/validation"
+	"k8s.io/kubernetes/pkg/apis/policy"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+	"k8s.io/pod-security-admission/api"
+	security "k8s.io/pod-security-admission/policy"
+)
+
+// checkKubernetes decodes objects strictly, fills in what the API server fills in,
+// and validates them with the API server's own code. Pods have to keep to the
+// Pod Security Standard "restricted".
+func checkKubernetes(files []string) error {
+	var faults []error
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		docs := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(b)))
+		n := 0
+		for buf := make([]byte, len(b)+1); ; n++ {
+			size, err := docs.Read(buf)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("read %s: %w", name, err)
+			}
+			if err := checkObject(buf[:size]); err != nil {
+				faults = append(faults, fmt.Errorf("%s, object %d: %w", name, n+1, err))
+			}
+		}
+		if n == 0 {
+			faults = append(faults, fmt.Errorf("%s has no objects", name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+var decoder = serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+
+func checkObject(text []byte) error {
+	versioned, _, err := decoder.Decode(text, nil, nil)
+	if err != nil {
+		return err
+	}
+	legacyscheme.Scheme.Default(versioned)
+	if o, ok := versioned.(metav1.Object); ok && o.GetNamespace() == "" {
+		o.SetNamespace("default") // as kubectl does
+	}
+	internal, err := legacyscheme.Scheme.UnsafeConvertToVersion(versioned, runtime.InternalGroupVersioner)
+	if err != nil {
+		return err
+	}
+	var faults field.ErrorList
+	switch o := internal.(type) {
+	case *apps.StatefulSet:
+		faults = appsvalidation.ValidateStatefulSet(o, corevalidation.PodValidationOptions{})
+		var pod corev1.PodTemplateSpec
+		if err := corev1conversion.Convert_core_PodTemplateSpec_To_v1_PodTemplateSpec(&o.Spec.Template, &pod, nil); err != nil {
+			return err
+		}
+		if err := restricted(&pod); err != nil {
+			return err
+		}
+	case *core.Service:
+		if o.Spec.ClusterIP != "" { // as the API server completes it
+			o.Spec.ClusterIPs = []string{o.Spec.ClusterIP}
+		}
+		faults = corevalidation.ValidateServiceCreate(o)
+	case *core.ServiceAccount:
+		faults = corevalidation.ValidateServiceAccount(o)
+	case *policy.PodDisruptionBudget:
+		faults = policyvalidation.ValidatePodDisruptionBudget(o, policyvalidation.PodDisruptionBudgetValidationOptions{})
+	case *networking.NetworkPolicy:
+		faults = networkingvalidation.ValidateNetworkPolicy(o, networkingvalidation.NetworkPolicyValidationOptions{})
+	default:
+		return fmt.Errorf("nothing here checks a %T", o)
+	}
+	return faults.ToAggregate()
+}
+
+// restricted asks the admission of Pod Security.
+func restricted(pod *corev1.PodTemplateSpec) error {
+	e, err := security.NewEvaluator(security.DefaultChecks(), nil)
+	if err != nil {
+		return err
+	}
+	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	if r := security.AggregateCheckResults(e.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec)); !r.Allowed {
+		return fmt.Errorf("the pods are not \"restricted\": %s", r.ForbiddenDetail())
+	}
+	return nil
+}
