@@ -30,12 +30,6 @@ type Config struct {
 	// Seal is what the state of sessions is closed with before it is kept.
 	// Without one sessions do not outlive the node.
 	Seal *persistence.Seal
-	// CountWithin is how long an answer waits until the Store has the day's count,
-	// where the plan has no limit to decide by; zero: as long as it takes. Where
-	// several nodes keep the Store that may be seconds, while they agree on who
-	// leads, and the answer is worth more than the last count of a process that
-	// dies meanwhile.
-	CountWithin time.Duration
 	// SaveFile keeps what tasks make: pictures and downloads.
 	SaveFile engine.SaveFile
 	// Secrets gives the secrets of an account to its tasks; nil: there are none.

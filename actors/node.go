@@ -124,22 +124,13 @@ func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
 }
 
 // counted waits until the store has what a request has counted: what is answered
-// must not be forgotten with the process.
+// must not be forgotten with the process. Where that would take a majority of
+// nodes, the answer is worth more.
 func (n *Node) counted(m *Execute) {
-	if n.parts.usage == nil || !m.Task.Counts() {
+	if n.parts.usage == nil || n.parts.usage.Shared() || !m.Task.Counts() {
 		return
 	}
-	ctx := context.Background()
-	if most := n.parts.cfg.CountWithin; most > 0 {
-		if n.parts.usage.Late(most) { // whoever was before has waited for it
-			return
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, most)
-		defer cancel()
-	}
-	err := n.parts.usage.Written(ctx, m.Account.ID)
-	if err != nil && ctx.Err() == nil { // what is late is still being written
+	if err := n.parts.usage.Written(context.Background(), m.Account.ID); err != nil {
 		n.parts.log.Error().Err(err).Str("task", m.TaskID).Msg("daily count not changed")
 	}
 }

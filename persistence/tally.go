@@ -17,11 +17,14 @@ const tallyAgain = 2 * time.Second
 // counts never waits.
 type tally struct {
 	write func(context.Context, string, dayCount) error
+	// gather is how long counts add up before each write, where a write costs
+	// more than what is lost of them with the process.
+	gather time.Duration
+	hurry  chan struct{} // has one: somebody waits for the write
 
 	mu      sync.Mutex
 	open    map[string]*sum // by account: what is still being added to
 	writing map[string]*sum
-	began   time.Time             // of the present write
 	failed  map[string][]dayCount // goes along with the account's next write
 	again   *time.Timer           // until the next attempt at those
 	closed  bool                  // there will be none: the store is closed
@@ -69,14 +72,14 @@ func (t *tally) add(account string, at time.Time, n int64) {
 	}
 	s.add(at, n)
 	if t.idle == nil {
-		t.idle, t.began = make(chan struct{}), time.Now()
+		t.idle = make(chan struct{})
 		go t.run()
 	}
 }
 
 // run writes until nothing is left.
 func (t *tally) run() {
-	for t.next() {
+	for t.rest(); t.next(); t.rest() {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		var all sync.WaitGroup
 		left := len(t.writing)
@@ -91,6 +94,27 @@ func (t *tally) run() {
 		}
 		all.Wait()
 		cancel()
+	}
+}
+
+// rest lets counts add up until the next write, or until somebody waits for it.
+func (t *tally) rest() {
+	if t.gather == 0 {
+		return
+	}
+	enough := time.NewTimer(t.gather)
+	defer enough.Stop()
+	select {
+	case <-enough.C:
+	case <-t.hurry:
+	}
+}
+
+// wanted lets the next write begin at once.
+func (t *tally) wanted() {
+	select {
+	case t.hurry <- struct{}{}:
+	default:
 	}
 }
 
@@ -118,7 +142,7 @@ func (t *tally) put(ctx context.Context, account string, s *sum) {
 func (t *tally) next() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.writing, t.open, t.began = t.open, nil, time.Now()
+	t.writing, t.open = t.open, nil
 	if len(t.writing) > 0 {
 		return true
 	}
@@ -150,18 +174,14 @@ func (t *tally) retry() {
 	}
 }
 
-// stuck reports whether the present write has taken so long already.
-func (t *tally) stuck(most time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.idle != nil && time.Since(t.began) >= most
-}
-
 // written waits until what the account has counted so far is in the store.
 func (t *tally) written(ctx context.Context, account string) error {
 	t.mu.Lock()
 	waiting := [...]*sum{t.writing[account], t.open[account]}
 	t.mu.Unlock()
+	if waiting[1] != nil {
+		t.wanted()
+	}
 	var err error
 	for _, s := range waiting {
 		err = errors.Join(err, s.wait(ctx))
@@ -179,6 +199,7 @@ func (t *tally) settled(ctx context.Context) error {
 	if idle == nil {
 		return nil
 	}
+	t.wanted()
 	select {
 	case <-idle:
 		return nil

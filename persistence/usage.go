@@ -23,6 +23,7 @@ type Usage struct {
 // NewUsage keeps the counts in a store.
 func NewUsage(store Store) *Usage {
 	u := &Usage{store: store}
+	u.tally.hurry = make(chan struct{}, 1)
 	u.tally.write = func(ctx context.Context, account string, d dayCount) (err error) {
 		defer func() {
 			if r := recover(); r != nil { // a store may be somebody else's
@@ -38,12 +39,17 @@ func NewUsage(store Store) *Usage {
 	return u
 }
 
+// gatherFor is how long counts that decide nothing add up where a write asks
+// other nodes.
+const gatherFor = 200 * time.Millisecond
+
 // NewLeasedUsage keeps the counts in a store that several nodes share: each has a
 // share of what an account may use of a day, so that most tasks are counted
 // without asking the others. It has to be closed.
 func NewLeasedUsage(store Store, l Lease) *Usage {
 	u := NewUsage(store)
 	u.leases = newLeases(store, l)
+	u.tally.gather = gatherFor
 	return u
 }
 
@@ -53,6 +59,7 @@ func (u *Usage) Close() {
 	if u.leases != nil {
 		u.leases.close()
 	}
+	u.tally.wanted()
 }
 
 // TakeNow counts one task of what the node holds of the day, if it does, without
@@ -124,9 +131,9 @@ func (u *Usage) Written(ctx context.Context, account string) error {
 	return u.tally.written(ctx, account)
 }
 
-// Late reports whether the store has been taking so long over counts that waiting
-// for it is no use: see [Usage.Written].
-func (u *Usage) Late(most time.Duration) bool { return u.tally.stuck(most) }
+// Shared reports whether other nodes count, too. What decides nothing is then
+// written beside the answers: a process that dies may take the last of it along.
+func (u *Usage) Shared() bool { return u.leases != nil }
 
 // Settled waits until nothing is left to be written of any account.
 func (u *Usage) Settled(ctx context.Context) error { return u.tally.settled(ctx) }
@@ -147,6 +154,7 @@ func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64,
 	if u.leases.majority() {
 		bound, cancel := context.WithTimeout(ctx, readWithin)
 		defer cancel()
+		_ = u.tally.written(bound, account) // what is late is still being written
 		if last, err := u.last(bound, account, now); err == nil {
 			return u.leases.used(account, now, last), nil
 		}

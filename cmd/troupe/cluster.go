@@ -32,14 +32,6 @@ func (c *clustering) on() bool {
 		c.ClusterCert != "" || c.ClusterKey != "" || c.ClusterCA != "" || c.ClusterUnsynced
 }
 
-// countWithin is how long an answer waits for a count that decides nothing.
-func (c *clustering) countWithin() time.Duration {
-	if c.on() {
-		return 500 * time.Millisecond
-	}
-	return 0
-}
-
 var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 func (c *clustering) check() error {

@@ -209,7 +209,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	}
 	s.node, err = actors.Start(actors.Config{
 		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
-		Node: s.Cluster.Node, CountWithin: s.Cluster.countWithin(), OnChange: s.changes(),
+		Node: s.Cluster.Node, OnChange: s.changes(),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
