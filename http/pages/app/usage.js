@@ -40,5 +40,5 @@ function usage(u) {
 function gauge(id, what, used, limit) {
   const meter = limit > 0 && h("meter", { id: `meter-${id}`, min: 0, max: limit, low: limit * 0.8, high: limit * 0.95, optimum: 0, "aria-label": what });
   if (meter) meter.value = used;
-  return [h("div", { class: "top" }, h("h2", {}, what), h("span", {}, h("strong", { id: `used-${id}` }, used), limit == null ? " of no limit" : ` of ${limit}`)), meter];
+  return [h("div", { class: "top" }, h("h2", {}, what), h("span", {}, h("strong", { id: `used-${id}` }, used), limit == null ? " · no limit" : ` of ${limit}`)), meter];
 }
