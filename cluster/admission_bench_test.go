@@ -47,7 +47,7 @@ func BenchmarkAdmission(b *testing.B) {
 			basic.TasksPerDay = 1e9
 			plans[engine.Basic] = basic
 			k := testkit.New(b, testkit.Options{Store: store, Workers: 1, Config: func(cfg *actors.Config) {
-				cfg.Node, cfg.Usage, cfg.Limits, cfg.CountWithin, cfg.Log = "n1", usage, plans, 500*time.Millisecond, zerolog.Nop()
+				cfg.Node, cfg.Usage, cfg.Limits, cfg.Log = "n1", usage, plans, zerolog.Nop()
 			}})
 			task := parse(b, plain)
 			account := actors.Account{ID: c.name, Plan: c.plan}
