@@ -72,7 +72,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 		Store: store, Files: files, Specs: actors.SharedWorkers(m.Name(), workers),
 		Config: func(c *actors.Config) {
 			heard := c.OnChange
-			c.Node, c.Usage, c.Limits, c.CountWithin = m.Name(), h.usage, limits(), 500*time.Millisecond
+			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
 			c.Session.Lease = sessionLease
 			c.OnChange = func(w actors.WorkerInfo) { heard(w); h.company.Changed(w) }
 		},
