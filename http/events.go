@@ -17,13 +17,15 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
-	"troupe/persistence"
 )
 
 // events tells of a task's steps as they end, and then of its end, as
 // server-sent events.
-func (s *Server) events(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	m := actors.Follow{TaskID: id, Account: by(account)}
+func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
+	if !saneID([]byte(id)) {
+		return refuse(engine.CodeTaskNotFound)
+	}
+	m := actors.Follow{TaskID: id, Account: by(p.account)}
 	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
 		n, err := strconv.ParseUint(string(last), 10, 31)
 		if err != nil {
@@ -41,6 +43,7 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, account persistence.Account, i
 	f := &following{company: s.cfg.Company, ask: m}
 	f.ask.Wait = s.cfg.Heartbeat
 	t := s.stream(ctx, f.next)
+	f.guard = s.guarded(t, p, nil)
 	t.log = t.log.With().Str("task", id).Logger()
 	t.beat()
 	f.take(t, first)
@@ -114,10 +117,15 @@ func (t *stream) next() {
 // following is what the events of one task are made from.
 type following struct {
 	company Company
+	guard   *guard
 	ask     actors.Follow
 }
 
 func (f *following) next(t *stream) {
+	if !f.guard.lets() {
+		t.over = true
+		return
+	}
 	m, err := f.company.Follow(t.ctx, &f.ask)
 	if err != nil {
 		// The client asks again, with the number of the last event it has got.

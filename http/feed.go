@@ -50,22 +50,11 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *refusal {
 	if !ok {
 		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
 	}
-	f := &reading{server: s, pass: p, looked: time.Now(), reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
+	f := &reading{pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
 	t := s.stream(ctx, f.next)
+	f.guard = s.guarded(t, p, s.leaving)
 	gone := t.stop
-	var cancel context.CancelFunc
-	t.ctx, cancel = context.WithCancel(t.ctx)
-	go func() { // ends with the stream
-		select {
-		case <-p.revoked():
-			cancel()
-		case <-s.leaving:
-			cancel()
-		case <-t.ctx.Done():
-		}
-	}()
 	t.stop = func() {
-		cancel()
 		gone()
 		f.reader.Close()
 		leave()
@@ -78,10 +67,10 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *refusal {
 
 // reading is what a feed is made from.
 type reading struct {
-	server *Server
+	guard  *guard
 	pass   *pass
+	beat   time.Duration
 	reader actors.Reading
-	looked time.Time // when the pass was last seen to be valid
 }
 
 func (f *reading) begin(t *stream) {
@@ -96,7 +85,7 @@ func (f *reading) begin(t *stream) {
 // next waits for news, and now and then looks whether the client may still hear
 // of them.
 func (f *reading) next(t *stream) {
-	wait, cancel := context.WithTimeout(t.ctx, f.server.cfg.Heartbeat)
+	wait, cancel := context.WithTimeout(t.ctx, f.beat)
 	defer cancel()
 	news, err := f.reader.Next(wait)
 	switch {
@@ -109,10 +98,7 @@ func (f *reading) next(t *stream) {
 			f.tell(t, &news[i])
 		}
 	}
-	if now := time.Now(); now.Sub(f.looked) >= f.server.cfg.Heartbeat {
-		f.looked = now
-		t.over = t.over || !f.server.holds(f.pass)
-	}
+	t.over = t.over || !f.guard.lets()
 }
 
 func (f *reading) tell(t *stream, n *actors.News) {

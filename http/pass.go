@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -51,7 +52,24 @@ func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *refusal)
 	case t.link && named == "":
 		return nil, refuseText(engine.CodeUnauthorized, `A link is not taken from an address, which ends up in logs: name it beside the protocol "`+liveProtocol+`" (Sec-WebSocket-Protocol)`)
 	}
+	if err := s.stands(t); errors.Is(err, persistence.ErrNotFound) {
+		return nil, refuseText(engine.CodeUnauthorized, "The ticket is not valid: the token that made it was revoked")
+	} else if err != nil {
+		return nil, s.failed(ctx, "look up the token of a ticket", err)
+	}
 	return &pass{account: t.account, ticket: t}, nil
+}
+
+// stands looks whether the token is still valid that a ticket was made with. With
+// it goes all that it has made.
+func (s *Server) stands(t *ticket) error {
+	_, err := s.cfg.Door.LookupDigest(s.base, t.by)
+	if errors.Is(err, persistence.ErrNotFound) {
+		if err := s.tickets.fall(s.base, t.by); err != nil { // the others see it for themselves
+			s.cfg.Log.Warn().Err(err).Msg("the other nodes could not be told of tickets that have ended")
+		}
+	}
+	return err
 }
 
 // protocolTicket is the ticket that stands beside the protocol of a socket.
@@ -91,14 +109,54 @@ func (p *pass) ends() <-chan time.Time {
 	return time.After(time.Until(p.ticket.expires))
 }
 
-// holds reports whether the token is still valid. A store that does not answer
-// ends nothing.
+// holds reports whether the token is still valid, that of a ticket the one that
+// made it. A store that does not answer ends nothing.
 func (s *Server) holds(p *pass) bool {
-	if p.token == "" {
+	var err error
+	if p.ticket != nil {
+		err = s.stands(p.ticket)
+	} else {
+		_, err = s.cfg.Door.Lookup(s.base, p.token)
+	}
+	return err == nil || !errors.Is(err, persistence.ErrNotFound)
+}
+
+// guard lets a stream end with the pass that opened it.
+type guard struct {
+	server *Server
+	pass   *pass
+	looked time.Time // when the pass was last seen to be valid
+}
+
+// guarded ends a stream when its pass is revoked, or when the other thing happens.
+func (s *Server) guarded(t *stream, p *pass, also <-chan struct{}) *guard {
+	gone := t.stop
+	ctx, cancel := context.WithCancel(t.ctx)
+	t.ctx = ctx
+	go func() { // ends with the stream
+		select {
+		case <-p.revoked():
+			cancel()
+		case <-also:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	t.stop = func() {
+		cancel()
+		gone()
+	}
+	return &guard{s, p, time.Now()}
+}
+
+// lets looks now and then whether the client may still hear of anything.
+func (g *guard) lets() bool {
+	now := time.Now()
+	if now.Sub(g.looked) < g.server.cfg.Heartbeat {
 		return true
 	}
-	_, err := s.cfg.Door.Lookup(s.base, p.token)
-	return err == nil || !errors.Is(err, persistence.ErrNotFound)
+	g.looked = now
+	return g.server.holds(g.pass)
 }
 
 // seats counts how much each account has open at once.

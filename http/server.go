@@ -36,6 +36,8 @@ type Company interface {
 // for a token that nobody has is [persistence.ErrNotFound].
 type Doorkeeper interface {
 	Lookup(ctx context.Context, token string) (persistence.Account, error)
+	// LookupDigest is the same for a token that was shown before.
+	LookupDigest(ctx context.Context, token persistence.Digest) (persistence.Account, error)
 }
 
 // Beside is what the edge needs of the other nodes.

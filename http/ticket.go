@@ -31,6 +31,7 @@ const (
 type ticket struct {
 	id      string
 	account persistence.Account
+	by      persistence.Digest // the token that made it, and that it is worth no more than
 	object  string
 	made    time.Time
 	expires time.Time
@@ -123,7 +124,8 @@ func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account
 	case !own:
 		return "", n, refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
 	}
-	n.account = account
+	token, _ := bearer(ctx) // which let it in
+	n.account, n.by = account, persistence.DigestOf(token)
 	plain, id, ok, err := s.tickets.issue(s.base, k, n)
 	switch n.id = id; {
 	case err != nil:

@@ -43,6 +43,7 @@ const (
 // kept until it would have ended, so that no node misses it.
 type ticketRecord struct {
 	Account persistence.Account `json:"account"`
+	By      []byte              `json:"by"` // the digest of its token
 	Object  string              `json:"object"`
 	Made    time.Time           `json:"made"`
 	Expires time.Time           `json:"expires"`
@@ -111,7 +112,7 @@ func (t *tickets) write(ctx context.Context, sum ticketSum, v *ticket, revoked b
 	if t.shared == nil {
 		return nil
 	}
-	b, err := json.Marshal(ticketRecord{v.account, v.object, v.made, v.expires, v.link, v.label, revoked})
+	b, err := json.Marshal(ticketRecord{v.account, v.by[:], v.object, v.made, v.expires, v.link, v.label, revoked})
 	if err == nil {
 		_, err = t.shared.Put(ctx, persistence.Write{Key: ticketPrefix + hex.EncodeToString(sum[:]), Value: b, Expires: v.expires, Durable: true})
 	}
@@ -167,6 +168,7 @@ func (t *tickets) learn(r persistence.Record) *ticket {
 			id: sum.idOf(rec.Link), account: rec.Account, object: rec.Object, made: rec.Made, expires: rec.Expires,
 			revoked: make(chan struct{}), link: rec.Link, label: rec.Label,
 		}
+		copy(known.by[:], rec.By)
 		t.alive[sum] = known
 	}
 	return known
@@ -233,6 +235,12 @@ func (t *tickets) knows(is func(*ticket) bool) bool {
 		}
 	}
 	return false
+}
+
+// fall ends all tickets that a token has made.
+func (t *tickets) fall(ctx context.Context, by persistence.Digest) error {
+	_, err := t.end(ctx, func(v *ticket) bool { return v.by == by })
+	return err
 }
 
 // forget ends all tickets of an account.

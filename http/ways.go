@@ -91,9 +91,7 @@ func (s *Server) ways() []way {
 		s.known("GET", "/v1/workers", alone(s.workers)),
 		s.known("GET", "/v1/get-result", alone(s.result)),
 		s.known("GET", "/v1/tasks", alone(s.recent)),
-		s.passed("GET", tasksPath+"{taskId}/events", itself, func(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
-			return ofTask(s.events)(ctx, p.account, id)
-		}),
+		s.passed("GET", tasksPath+"{taskId}/events", itself, s.events),
 		s.known("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.known("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
 		s.passed("GET", feedPath, func(string) string { return accountObject }, func(ctx *fasthttp.RequestCtx, p *pass, _ string) *refusal {

@@ -50,13 +50,24 @@ func (a *Accounts) CreateToken(ctx context.Context, account string) (string, Tok
 	return plain, t, nil
 }
 
+// Digest stands for a token where it is only asked whether that is still valid.
+// Who has it cannot show the token.
+type Digest [sha256.Size]byte
+
+// DigestOf is the digest of a token.
+func DigestOf(plain string) Digest { return sha256.Sum256([]byte(plain)) }
+
 // Lookup returns the account that a token stands for, or ErrNotFound. It seldom
 // reads the store.
 func (a *Accounts) Lookup(ctx context.Context, plain string) (Account, error) {
 	if len(plain) != len(tokenSign)+base64.RawURLEncoding.EncodedLen(tokenBytes) {
 		return Account{}, ErrNotFound
 	}
-	sum := sha256.Sum256([]byte(plain))
+	return a.LookupDigest(ctx, DigestOf(plain))
+}
+
+// LookupDigest is Lookup for a token that was shown before.
+func (a *Accounts) LookupDigest(ctx context.Context, sum Digest) (Account, error) {
 	acc, generation, known := a.cache.get(sum)
 	if known {
 		return acc, nil
