@@ -46,13 +46,13 @@ func (n *Node) restore(ctx context.Context, m *Restore) (*Restored, error) {
 	parts, term := n.parts, n.parts.leases.term()
 	rec, revision, err := parts.records.sessionAt(ctx, m.Session)
 	switch {
-	case errors.Is(err, persistence.ErrNotFound) || err == nil && (rec.Account != m.Account.ID || !time.Now().Before(rec.Deadline)):
+	case errors.Is(err, persistence.ErrNotFound) || err == nil && (rec.Account != m.Account.ID || rec.Node == "" || !time.Now().Before(rec.Deadline)):
 		return &Restored{Refusal: unknownSession(m.Session)}, nil
 	case err != nil:
 		return nil, err
 	case m.Worker != "" && !rec.had(m.Worker):
 		return &Restored{Refusal: refuse(engine.CodeSessionMismatch, quoted(m.Session)+" is not of the worker "+quoted(m.Worker))}, nil
-	case rec.Node != parts.cfg.Node && (rec.Node == "" || rec.Node != m.Lost):
+	case rec.Node != parts.cfg.Node && rec.Node != m.Lost:
 		return &Restored{Node: rec.Node}, nil
 	}
 	if rec.Node != parts.cfg.Node {

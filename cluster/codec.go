@@ -64,6 +64,8 @@ const (
 	kindRecents
 	kindLooking
 	kindLookers
+	kindRestore
+	kindRestored
 )
 
 // plainly are the messages that are JSON and nothing else.
@@ -77,6 +79,7 @@ var plainly = map[kind]func() any{
 	kindPause: fresh[pausing], kindStatus: fresh[actors.Status],
 	kindWatch: fresh[actors.Watch], kindRead: fresh[read], kindOpened: fresh[opened], kindMore: fresh[more], kindNews: fresh[news], kindLeave: fresh[leave],
 	kindRecent: fresh[recent], kindRecents: fresh[recents], kindLooking: fresh[looking], kindLookers: fresh[lookers],
+	kindRestore: fresh[actors.Restore], kindRestored: fresh[actors.Restored],
 }
 
 func fresh[T any]() any { return new(T) }

@@ -36,6 +36,7 @@ type Local interface {
 	Read(account string, all bool, tasks int) actors.Reading
 	Recent(account string, all bool, most int) []actors.TaskNews
 	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
+	Restore(ctx context.Context, m *actors.Restore) (*actors.Restored, error)
 	Status() actors.Status
 	Held() map[string]int64
 	Offer(o *actors.Offer)

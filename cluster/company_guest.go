@@ -148,6 +148,8 @@ func (c *Company) answer(m any) (any, error) {
 		return x, err
 	case *actors.ListWorkers:
 		return c.local.Workers(ctx, m)
+	case *actors.Restore:
+		return c.local.Restore(ctx, m)
 	case *actors.RemoveAccount:
 		return c.local.RemoveAccount(ctx, m)
 	case *locate:

@@ -52,13 +52,17 @@ func sessionOf(t *engine.Task) string {
 }
 
 // destination is the node that a request is for; empty: this one, as far as it
-// knows. Workers and sessions do not move, so it may be a node that is down.
+// knows. Workers do not move, and sessions
+// only when their node is lost, so it may be one that is down.
 func (c *Company) destination(m *actors.Execute) string {
 	t := m.Task
 	switch {
 	case t.WorkerID != "":
 		return c.peers.at(func(p *peer) bool { return p.workers[t.WorkerID] })
 	case sessionOf(t) != "":
+		if c.has(t.Session.ID, m.Account.ID) { // others may be said to have had it before
+			return ""
+		}
 		return c.peers.at(func(p *peer) bool { return p.sessions[t.Session.ID] == m.Account.ID })
 	case t.Session != nil && t.Session.Override && !c.holds(m.Account.ID):
 		// It takes over a worker that the account has, wherever that is.
@@ -74,6 +78,16 @@ func (c *Company) destination(m *actors.Execute) string {
 		return c.keeper(m.Account.ID, m.Idempotency.Key)
 	}
 	return ""
+}
+
+// has reports whether a session is on this node.
+func (c *Company) has(session, account string) bool {
+	for _, w := range c.own.Load().Workers {
+		if w.Session == session && w.Account == account {
+			return true
+		}
+	}
+	return false
 }
 
 // holds reports whether a session of the account is on this node.

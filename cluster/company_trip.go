@@ -204,7 +204,11 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 	if node := c.destination(m); node != "" {
 		x, err := carry(ctx, c, one, node, m, w)
 		if undelivered(err) {
-			return w.refused(m, nobodyAt(node)), nil
+			x, err = w.refused(m, nobodyAt(node)), nil
+			return rejoin(ctx, c, one, node, m, w, x)
+		}
+		if err == nil {
+			return rejoin(ctx, c, one, "", m, w, x)
 		}
 		return x, err
 	}
@@ -226,9 +230,9 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 			if node := c.locate(ctx, m); node != "" {
 				return carry(ctx, c, one, node, m, w)
 			}
-			return x, nil
+			return rejoin(ctx, c, one, "", m, w, x)
 		case no.Elsewhere == nil:
-			return x, nil
+			return rejoin(ctx, c, one, "", m, w, x)
 		}
 		guest := *m
 		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here

@@ -16,6 +16,7 @@ import (
 	"troupe/actors"
 	"troupe/cluster"
 	"troupe/engine"
+	"troupe/persistence"
 	"troupe/testkit"
 )
 
@@ -27,6 +28,7 @@ type house struct {
 	conn *nats.Conn
 
 	paused atomic.Bool
+	cut    atomic.Bool // it does not reach the store
 }
 
 // door is what such a node shows to clients.
@@ -46,6 +48,8 @@ type town struct {
 	t      testing.TB
 	houses []*house
 	tasks  int
+	store  persistence.Store // that they share; nil: each has its own
+	lease  time.Duration     // on their sessions; zero: none
 }
 
 var anna, bert = testkit.Pro("anna"), testkit.Pro("bert")
@@ -54,13 +58,24 @@ var anna, bert = testkit.Pro("anna"), testkit.Pro("bert")
 // know all others.
 func newTown(t testing.TB, workers ...int) *town {
 	t.Helper()
+	return (&town{t: t}).grow(workers...)
+}
+
+// newTownWith starts nodes that share a store, and hold leases on their sessions.
+func newTownWith(t testing.TB, lease time.Duration, workers ...int) *town {
+	t.Helper()
+	return (&town{t: t, store: persistence.NewMemory(), lease: lease}).grow(workers...)
+}
+
+func (to *town) grow(workers ...int) *town {
+	t := to.t
+	t.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, MaxPayload: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	to := &town{t: t}
 	for i, n := range workers {
 		to.houses = append(to.houses, to.open(s, "n"+strconv.Itoa(i+1), n))
 	}
@@ -99,8 +114,13 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 	if err != nil {
 		to.t.Fatal(err)
 	}
-	h.Kit = testkit.New(to.t, testkit.Options{Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
+	var store persistence.Store
+	if to.store != nil {
+		store = lasting{to.store, &h.cut}
+	}
+	h.Kit = testkit.New(to.t, testkit.Options{Store: store, Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
 		heard := c.OnChange
+		c.Session.Lease = to.lease
 		c.Node, c.OnChange = name, func(w actors.WorkerInfo) { heard(w); h.Company.Changed(w) }
 	}})
 	if err := h.Open(h.Node, door{h}); err != nil {

@@ -32,6 +32,15 @@ func (c *clustering) on() bool {
 		c.ClusterCert != "" || c.ClusterKey != "" || c.ClusterCA != "" || c.ClusterUnsynced
 }
 
+// lease is how long a node that is not heard of keeps its sessions. Most elections
+// of a leader, in which nobody can renew it, are over before.
+func (c *clustering) lease() time.Duration {
+	if c.on() {
+		return 11 * time.Second
+	}
+	return 0
+}
+
 var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 func (c *clustering) check() error {

@@ -20,6 +20,8 @@ type planChange struct {
 	AsyncTimeoutMs *int64 `json:"asyncTimeoutMs"` // of a task that answers later; 0: none
 	Sessions       *bool  `json:"sessions"`
 	Reserved       *int64 `json:"reserved"` // workers held by sessions at the same time
+	// RestoreSessions false: they wait for their node, should it be lost.
+	RestoreSessions *bool `json:"restoreSessions"`
 }
 
 // readConfig returns the limits of the plans as a file changes them.
@@ -79,6 +81,9 @@ func changed(l engine.Limits, raw []byte) (engine.Limits, error) {
 	}
 	if c.Sessions != nil {
 		l.Sessions = *c.Sessions
+	}
+	if c.RestoreSessions != nil {
+		l.SessionsStay = !*c.RestoreSessions
 	}
 	if l.Sessions && l.Reserved == 0 {
 		return l, errors.New("reserved is 0: with sessions it must be at least 1")

@@ -20,14 +20,14 @@ func configFile(t *testing.T, text string) string {
 }
 
 func TestConfigChangesPlans(t *testing.T) {
-	got, err := readConfig(configFile(t, `{"plans":{"free":{"tasksPerDay":7,"asyncTimeoutMs":90000,"sessions":true,"reserved":1},"pro":{"syncTimeoutMs":5000}}}`))
+	got, err := readConfig(configFile(t, `{"plans":{"free":{"tasksPerDay":7,"asyncTimeoutMs":90000,"sessions":true,"reserved":1},"pro":{"syncTimeoutMs":5000,"restoreSessions":false}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := engine.DefaultLimits()
 	want[engine.Free] = engine.Limits{TasksPerDay: 7, Sync: time.Minute, Async: 90 * time.Second, Sessions: true, Reserved: 1}
 	pro := want[engine.Pro]
-	pro.Sync = 5 * time.Second
+	pro.Sync, pro.SessionsStay = 5*time.Second, true
 	want[engine.Pro] = pro
 	for _, p := range engine.Plans {
 		if got[p] != want[p] {

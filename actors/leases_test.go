@@ -1,0 +1,91 @@
+package actors
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/persistence"
+)
+
+// cutStore can be out of reach.
+type cutStore struct {
+	persistence.Store
+	cut atomic.Bool
+}
+
+func (s *cutStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	if s.cut.Load() {
+		<-ctx.Done()
+		return 0, persistence.ErrNoQuorum
+	}
+	return s.Store.Put(ctx, w)
+}
+
+// TestLeaseLapses: a node that cannot renew its lease stops before anybody else
+// may begin, and goes on where nobody has.
+func TestLeaseLapses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := persistence.NewMemory()
+		defer shared.Close()
+		const lease = 10 * time.Second
+		open := func(node string) (*leases, *cutStore, *atomic.Int64, *atomic.Int64) {
+			s := &cutStore{Store: shared}
+			l := newLeases(Config{Store: s, Node: node, Session: SessionConfig{Lease: lease}, Log: zerolog.Nop()})
+			var lapses, looks atomic.Int64
+			l.lapsed = func() { lapses.Add(1) }
+			l.confirm = func(context.Context, uint64) error { looks.Add(1); return nil }
+			if err := l.open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return l, s, &lapses, &looks
+		}
+		one, store, lapses, looks := open("n1")
+		two, _, _, _ := open("n2")
+		defer two.close()
+		defer one.close()
+		held := func(l *leases, node string, most time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), most)
+			defer cancel()
+			return l.outlast(ctx, node)
+		}
+
+		time.Sleep(time.Hour)
+		if err := held(two, "n1", 3*lease); err == nil || !one.serving() || lapses.Load() > 0 {
+			t.Fatalf("renewed for an hour: taken with %v, serving %v, %d lapses", err, one.serving(), lapses.Load())
+		}
+		store.cut.Store(true)
+		time.Sleep(lease*9/10 - lease/10 - time.Millisecond)
+		if !one.serving() || lapses.Load() > 0 {
+			t.Fatal("it has stopped before its time")
+		}
+		time.Sleep(lease/10 + 2*time.Millisecond)
+		if one.serving() || lapses.Load() == 0 {
+			t.Fatalf("its lease is over, and it goes on: %d lapses", lapses.Load())
+		}
+		store.cut.Store(false)
+		time.Sleep(lease / 2)
+		if !one.serving() || looks.Load() > 0 {
+			t.Fatalf("nobody has ended the lease: serving %v, %d looks at its sessions", one.serving(), looks.Load())
+		}
+
+		store.cut.Store(true)
+		began := time.Now()
+		if err := held(two, "n1", 2*lease); err != nil || one.serving() || time.Since(began) < lease*9/10 {
+			t.Fatalf("taken after %v (%v) while it serves: %v", time.Since(began), err, one.serving())
+		}
+		store.cut.Store(false)
+		time.Sleep(lease / 2)
+		if !one.serving() || looks.Load() != 1 {
+			t.Fatalf("back: serving %v, %d looks at its sessions", one.serving(), looks.Load())
+		}
+		one.close()
+		if err := held(two, "n1", time.Millisecond); err != nil {
+			t.Fatalf("a lease that was given back: %v", err)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+const (
+	// rejoins bounds how often a session is looked for that moves meanwhile.
+	rejoins = 4
+	// restoreMost bounds the answer of a node that is to restore a session, which
+	// waits for the end of a lease.
+	restoreMost = 30 * time.Second
+	// retryRestore is what passes until a worker for a session is looked for again.
+	retryRestore = 250 * time.Millisecond
+)
+
+// rejoin goes on with a request that was refused because its session is not where
+// it was looked for: its node does not answer, or it was restored on another one.
+// Lost is the node that does not answer; empty: none is known to. What the refusal
+// was is the answer where the session's record knows no better.
+func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *actors.Execute, w way[T], was *T) (*T, error) {
+	no := w.refusal(was)
+	if no == nil || sessionOf(m.Task) == "" || !strays(no.Code) && lost == "" {
+		return was, nil
+	}
+	moved := *m
+	moved.Moved = true
+	for range rejoins {
+		node, no, err := c.restored(ctx, m, lost)
+		switch {
+		case err != nil && one.why() != "":
+			return w.refused(m, notBegun), nil
+		case err != nil:
+			return nil, err
+		case no != nil && no.Code == engine.CodeSessionMismatch && lost == "":
+			return was, nil
+		case no != nil:
+			return w.refused(m, no), nil
+		case node == c.cfg.Node:
+			x, err := w.here(ctx, &moved)
+			if err != nil && one.why() != "" {
+				return w.refused(m, notBegun), nil
+			}
+			return x, err
+		}
+		x, err := carry(ctx, c, one, node, &moved, w)
+		if !undelivered(err) {
+			return x, err
+		}
+		lost = node
+	}
+	return w.refused(m, nobodyAt(lost)), nil
+}
+
+// strays reports whether a refusal may mean that a session has moved.
+func strays(code engine.Code) bool {
+	return code == engine.CodeSessionMismatch || code == engine.CodeForeignWorker
+}
+
+// restored names the node that has a session by its record. Should that node be
+// down, the session is restored first: here, or where there is a free worker.
+func (c *Company) restored(ctx context.Context, m *actors.Execute, lost string) (string, *actors.Refusal, error) {
+	q := actors.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost}
+	until := time.Now().Add(min(m.Task.QueueTimeout, engine.MaxQueueTimeout))
+	for tries := 0; ; {
+		x, err := c.restoreSomewhere(ctx, &q)
+		if err != nil {
+			return "", nil, err
+		}
+		switch no := x.Refusal; {
+		case no != nil && (!goesOn(no.Code) || no.Code == engine.CodeWorkerOffline || !time.Now().Before(until)):
+			return "", no, nil
+		case no != nil: // it waits for a worker, as others do
+			pause(ctx, retryRestore)
+			if ctx.Err() != nil {
+				return "", nil, context.Cause(ctx)
+			}
+			continue
+		case x.Node == c.cfg.Node:
+			return x.Node, nil, nil
+		}
+		if _, up := c.peers.aliveness(x.Node); up {
+			return x.Node, nil, nil
+		}
+		if q.Lost = x.Node; tries == rejoins {
+			return "", nobodyAt(x.Node), nil
+		}
+		tries++
+	}
+}
+
+// restoreSomewhere asks this node, and where that has no worker, the others: those
+// with most free ones first.
+func (c *Company) restoreSomewhere(ctx context.Context, q *actors.Restore) (*actors.Restored, error) {
+	x, err := c.local.Restore(ctx, q)
+	if err != nil || x.Refusal == nil || !goesOn(x.Refusal.Code) || x.Refusal.Code == engine.CodeWorkerOffline {
+		return x, err
+	}
+	free := map[string]int{}
+	nodes := c.peers.ups(func(p *peer) bool {
+		o := p.inventory.offer()
+		free[p.name] = o.Free + o.Own[q.Account.ID]
+		return free[p.name] > 0
+	})
+	slices.SortStableFunc(nodes, func(a, b string) int { return free[b] - free[a] })
+	for _, node := range nodes {
+		alive, up := c.peers.aliveness(node)
+		if !up {
+			continue
+		}
+		bound, cancel := within(ctx, alive, restoreMost)
+		y, err := askFor[actors.Restored](bound, c.wires, node, q)
+		cancel(nil)
+		if err == nil && y.Refusal == nil {
+			return y, nil
+		}
+	}
+	return x, nil
+}

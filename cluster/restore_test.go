@@ -1,0 +1,246 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+	"troupe/testkit"
+)
+
+// lasting is a store that nodes share and none of them closes. One of them can be
+// cut off from it.
+type lasting struct {
+	persistence.Store
+	cut *atomic.Bool
+}
+
+func (lasting) Close() error { return nil }
+
+func (s lasting) reach(ctx context.Context) error {
+	for s.cut.Load() {
+		select {
+		case <-ctx.Done():
+			return persistence.ErrNoQuorum
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func (s lasting) Get(ctx context.Context, key string) (persistence.Record, error) {
+	if err := s.reach(ctx); err != nil {
+		return persistence.Record{}, err
+	}
+	return s.Store.Get(ctx, key)
+}
+
+func (s lasting) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	if err := s.reach(ctx); err != nil {
+		return 0, err
+	}
+	return s.Store.Put(ctx, w)
+}
+
+func (s lasting) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
+	if err := s.reach(ctx); err != nil {
+		return err
+	}
+	return s.Store.Delete(ctx, key, revision, durable)
+}
+
+const townLease = 2 * time.Second
+
+func goOn(session string) string {
+	return fmt.Sprintf(`{"session":{"id":%q},"actions":[{"wait":1}]}`, session)
+}
+
+// reserve opens a session on a node, in which one task has been played.
+func (to *town) reserve(h *house) *actors.Executed {
+	to.t.Helper()
+	x := to.answer(to.send(h, anna, fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1)), testkit.Script{}))
+	if x.Refusal != nil || x.SessionID == "" {
+		to.t.Fatalf("no session: %+v", x)
+	}
+	return x
+}
+
+// goesOn fails the test unless the session's next task, sent to one node, is played
+// on another with what the earlier tasks have left there.
+func (to *town) goesOn(h *house, body string, on *house, restored bool, traces int) *actors.Executed {
+	to.t.Helper()
+	x := to.answer(to.send(h, anna, body, testkit.Script{}))
+	if x.Refusal != nil {
+		to.t.Fatalf("refused: %v", x.Refusal)
+	}
+	if at := to.nodeOf(x.WorkerID); at != on || x.Outcome.Restored != restored || x.Outcome.End != engine.EndCompleted {
+		to.t.Fatalf("on %s, restored %v: %+v", at.name, x.Outcome.Restored, x.Outcome)
+	}
+	if r, err := testkit.ResultOf(x.Outcome); err != nil || len(r.Before) != traces {
+		to.t.Fatalf("its browser has the traces of %v (%v), want %d tasks", r.Before, err, traces)
+	}
+	return x
+}
+
+// TestSessionsOutliveTheirNode: a session whose node is dead goes on with what it
+// had, on another node, under its old identifiers, and once; its node, started
+// again, lets it be.
+func TestSessionsOutliveTheirNode(t *testing.T) {
+	t.Parallel()
+	to := newTownWith(t, townLease, 1, 1, 1)
+	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	first := to.reserve(n1)
+	to.goesOn(n3, goOn(first.SessionID), n1, false, 1)
+	lost := to.send(n2, anna, goOn(first.SessionID), testkit.Script{Takes: time.Minute})
+	to.until("it runs", n1.busy(1))
+	died := time.Now()
+	n1.conn.Close()
+	n1.Crash()
+	if x := to.answer(lost); x.Outcome == nil || x.Outcome.End != engine.EndLost {
+		t.Fatalf("what ran there: %+v", x)
+	}
+
+	if x := to.answer(to.send(n2, bert, goOn(first.SessionID), testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionMismatch {
+		t.Errorf("another account: %+v", x)
+	}
+	x := to.goesOn(n2, goOn(first.SessionID), n2, true, 2)
+	if took := time.Since(died); took < townLease*8/10 {
+		t.Errorf("restored %v after the death of its node, within its lease", took)
+	}
+	if x.SessionID != first.SessionID || x.WorkerID == first.WorkerID {
+		t.Errorf("restored as %+v", x)
+	}
+	to.goesOn(n3, goOn(first.SessionID), n2, false, 3)
+	named := fmt.Sprintf(`{"workerId":%q,"session":{"id":%q},"actions":[{"wait":1}]}`, first.WorkerID, first.SessionID)
+	to.goesOn(n3, named, n2, false, 4)
+	other := fmt.Sprintf(`{"workerId":%q,"session":{"id":%q},"actions":[{"wait":1}]}`, actors.WorkerID("n3", 1), first.SessionID)
+	if x := to.answer(to.send(n2, anna, other, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionMismatch {
+		t.Errorf("with a worker that never was its own: %+v", x)
+	}
+
+	n1.Boot()
+	if w := n1.Worker(actors.WorkerID("n1", 1)); w.State != actors.Online || w.Session != "" {
+		t.Errorf("its old worker, started again: %+v", w)
+	}
+	shut := fmt.Sprintf(`{"session":{"id":%q,"close":true}}`, first.SessionID)
+	if x := to.answer(to.send(n3, anna, shut, testkit.Script{})); x.Refusal != nil || x.SessionID != "" {
+		t.Errorf("closed: %+v", x)
+	}
+	n2.Until(actors.WorkerID("n2", 1), actors.Online)
+	if x := to.answer(to.send(n3, anna, goOn(first.SessionID), testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionMismatch {
+		t.Errorf("a session that is over: %+v", x)
+	}
+	for _, prefix := range []string{"session/", "session-state/"} {
+		if list, err := to.store.List(context.Background(), prefix); err != nil || len(list) > 0 {
+			t.Errorf("left behind: %v, %v", list, err)
+		}
+	}
+}
+
+// TestWhoeverComesFirstRestores: clients that come back to all nodes at once find
+// one session.
+func TestWhoeverComesFirstRestores(t *testing.T) {
+	t.Parallel()
+	to := newTownWith(t, townLease, 1, 1, 1)
+	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	x := to.reserve(n1)
+	n1.Crash()
+	n1.conn.Close()
+	var all []*going
+	for _, h := range []*house{n2, n3, n2, n3} {
+		all = append(all, to.send(h, anna, fmt.Sprintf(`{"session":{"id":%q},"queueTimeout":10000,"actions":[{"wait":1}]}`, x.SessionID), testkit.Script{}))
+	}
+	at, restored := map[string]int{}, 0
+	for _, g := range all {
+		x := to.answer(g)
+		if x.Refusal != nil || x.Outcome.End != engine.EndCompleted {
+			t.Fatalf("%+v, %v", x, x.Refusal)
+		}
+		at[x.WorkerID]++
+		if x.Outcome.Restored {
+			restored++
+		}
+	}
+	if len(at) != 1 || restored != 1 {
+		t.Errorf("played on %v, restored %d times", at, restored)
+	}
+}
+
+// TestAStoppedNodeGivesItsSessionsAway: at once, without a wait for its lease.
+func TestAStoppedNodeGivesItsSessionsAway(t *testing.T) {
+	t.Parallel()
+	to := newTownWith(t, time.Hour, 1, 0, 1)
+	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	x := to.reserve(n1)
+	n1.Node.Stop()
+	n1.Company.Close()
+	to.goesOn(n2, goOn(x.SessionID), n3, true, 1) // n2 has no worker for it
+}
+
+// TestANodeThatIsBackLetsGo: one that was cut off runs nothing for its sessions
+// once its lease is over. When it is back it drops the one that another node has,
+// with all that its browser had of it, and goes on with the other.
+func TestANodeThatIsBackLetsGo(t *testing.T) {
+	t.Parallel()
+	to := newTownWith(t, townLease, 2, 1)
+	n1, n2 := to.houses[0], to.houses[1]
+	first, second := actors.WorkerID("n1", 1), actors.WorkerID("n1", 2)
+	taken := to.reserve(n1)
+	kept := n1.Do(bert, testkit.Task(testkit.Preserve(), testkit.On(second)), testkit.Script{})
+	running := n1.Kit.Start(anna, testkit.Task(testkit.Continue(taken.SessionID)), testkit.Script{Takes: time.Minute})
+	n1.WantState(first, actors.Busy)
+
+	n1.Company.Close() // for others it is gone
+	n1.cut.Store(true)
+	cut := time.Now()
+	x := running.Answer()
+	if took := time.Since(cut); x.Outcome == nil || x.Outcome.End != engine.EndInterrupted || took > townLease+3*time.Second { // its session is being saved as long as that may take
+		t.Errorf("what ran when the lease was over: %+v after %v", x.Outcome, took)
+	}
+	n1.WantRefused(n1.Kit.Start(bert, testkit.Task(testkit.Continue(kept.SessionID)), testkit.Script{}), engine.CodeNoQuorum)
+	to.goesOn(n2, goOn(taken.SessionID), n2, true, 1)
+	if w := n1.Worker(first); w.Session != taken.SessionID {
+		t.Errorf("who is cut off knows of it: %+v", w)
+	}
+
+	n1.cut.Store(false)
+	n1.Until(first, actors.Online)
+	if r, err := testkit.ResultOf(n1.Do(anna, testkit.Task(testkit.On(first)), testkit.Script{}).Outcome); err != nil || len(r.Before) > 0 {
+		t.Errorf("its browser still has %v (%v)", r.Before, err)
+	}
+	var y *actors.Executed
+	to.until("it knows what is still its own", func() bool {
+		y = n1.Do(bert, testkit.Task(testkit.Continue(kept.SessionID)), testkit.Script{})
+		return y.Refusal == nil || y.Refusal.Code != engine.CodeNoQuorum
+	})
+	if y.Refusal != nil || y.Outcome.End != engine.EndCompleted || y.Outcome.Restored {
+		t.Errorf("the other session: %+v, %v", y.Outcome, y.Refusal)
+	}
+	n1.WantRefused(n1.Kit.Start(anna, testkit.Task(testkit.Continue(taken.SessionID)), testkit.Script{}), engine.CodeSessionMismatch)
+	to.goesOn(n2, goOn(taken.SessionID), n2, false, 2)
+}
+
+// TestPlansKeepSessionsAtHome: where the operator says so.
+func TestPlansKeepSessionsAtHome(t *testing.T) {
+	t.Parallel()
+	to := newTownWith(t, townLease, 1, 1)
+	n1, n2 := to.houses[0], to.houses[1]
+	x := to.reserve(n1)
+	limits := engine.DefaultLimits()
+	l := limits[anna.Plan]
+	l.SessionsStay = true
+	limits[anna.Plan] = l
+	n2.Node.SetLimits(limits)
+	n1.Crash()
+	n1.conn.Close()
+	y := to.answer(to.send(n2, anna, goOn(x.SessionID), testkit.Script{}))
+	if y.Refusal == nil || y.Refusal.Code != engine.CodeWorkerOffline || !strings.Contains(y.Refusal.Text, "plan pro") {
+		t.Errorf("got %+v", y.Refusal)
+	}
+}
