@@ -107,6 +107,8 @@
 //     request that changed it, or the answer warns that it is not. A session goes
 //     on after the end of its browser and of the process, for as long as its
 //     timer says, which runs on meanwhile.
+//   - With a lease, a session goes on elsewhere when its node is lost, and two
+//     nodes never use it at once: see [Node.Restore].
 //   - A task that has no session, is not asynchronous and carries no key touches
 //     the disk for its daily count only.
 //
@@ -116,7 +118,9 @@
 //	outcome/<id>        how it ended
 //	key/<account>/<…>   a request with a key and its answer, for a day
 //	session/<id>        a session: whose, which worker's, until when
-//	session-state/<id>  its browser's state and its data cache, sealed
+//	session-state/<id>  its browser's state and its data cache, sealed; behind a
+//	                    further "/" the epoch, where it had several owners
+//	lease/<node>        until when the node's sessions are its own: see lease.go
 //	worker/<id>         a worker that was added
 //
 // Values over 256 KiB are in files, and the record says which. Nothing in a

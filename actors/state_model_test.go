@@ -40,7 +40,7 @@ func (m *stateModel) event(c condition) event {
 	draw := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(m.t, what) }
 	account := []string{"anna", "bert"}[draw(2, "account")]
 	ids := []string{c.Session, "", "sess_old"}
-	switch draw(16, "event") {
+	switch draw(17, "event") {
 	case 0, 1, 2, 3:
 		m.tasks++
 		o := order{Task: fmt.Sprint("t", m.tasks), Account: account,
@@ -80,6 +80,12 @@ func (m *stateModel) event(c condition) event {
 	case 13:
 		return []event{evDrain{}, evInterrupt{}, evDismiss{}, evDisown{account}}[draw(4, "drain")]
 	case 14:
+		m.tasks++
+		return []event{
+			evUnheld{Session: ids[draw(3, "id")]}, evTaken{Session: ids[draw(3, "id")]},
+			evAdopt{Session: fmt.Sprint("sess_", m.tasks), Account: account},
+		}[draw(3, "owner")]
+	case 15:
 		return []event{evSuspended{}, evResume{}}[draw(2, "after drain")]
 	default:
 		return evRenew{}
@@ -133,6 +139,18 @@ func (m *stateModel) check(c condition, e event, next condition, do []effect) {
 	case evDismiss:
 		if !next.Draining || next.Session != "" && !(next.Running && next.Ends) {
 			t.Fatalf("dismissed, but it goes on: %+v", next)
+		}
+	case evTaken:
+		if e.Session != "" && next.Session == e.Session && !(next.Running && next.Ends) {
+			t.Fatalf("%s goes on although another node has it: %+v", e.Session, next)
+		}
+	case evUnheld:
+		if e.Session != "" && c.Session == e.Session && next.claimed() && next.Cause == "" {
+			t.Fatalf("a task goes on in %s, which another node may have: %+v", e.Session, next)
+		}
+	case evAdopt:
+		if c.Session == "" && !c.claimed() && (next.Session != e.Session || next.state() == Online) {
+			t.Fatalf("%s was not adopted: %+v", e.Session, next)
 		}
 	case evDisown:
 		if next.Holder == e.Account && !(next.Running && next.Ends) || next.Order.Account == e.Account && next.Cause == "" {
@@ -200,6 +218,8 @@ func (m *stateModel) effect(e event, eff effect, claimed string) {
 			t.Fatalf("%T: a second browser", e)
 		}
 		m.browser = true
+	case efAdopt:
+		m.sessions[eff.Session] = true
 	case efOpen:
 		m.sessions[eff.Session] = true
 	case efForget:

@@ -126,6 +126,8 @@ func argsOf(e effect) string {
 		return string(e.Cause)
 	case efOpen:
 		return e.Session
+	case efAdopt:
+		return e.Session
 	case efRename:
 		return e.From + " to " + e.To
 	case efRest:
@@ -195,6 +197,12 @@ func parseEvent(line string) (event, error) {
 		return evResume{}, nil
 	case "dismiss":
 		return evDismiss{}, nil
+	case "unheld":
+		return evUnheld{Session: arg(1)}, nil
+	case "taken":
+		return evTaken{Session: arg(1)}, nil
+	case "adopt":
+		return evAdopt{Session: arg(1), Account: arg(2)}, nil
 	case "disown":
 		return evDisown{Account: arg(1)}, nil
 	}
