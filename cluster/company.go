@@ -168,6 +168,7 @@ const (
 
 // tellAll tells the other nodes of this one.
 func (c *Company) tellAll(done <-chan struct{}) {
+	var told *inventory
 	rest, tick := time.NewTimer(0), time.NewTicker(tellEvery)
 	defer rest.Stop()
 	defer tick.Stop()
@@ -177,7 +178,7 @@ func (c *Company) tellAll(done <-chan struct{}) {
 			return
 		case <-rest.C:
 		}
-		c.tellNow()
+		told = c.tell(told)
 		rest.Reset(tellRest)
 		select {
 		case <-done:
@@ -188,13 +189,15 @@ func (c *Company) tellAll(done <-chan struct{}) {
 	}
 }
 
-func (c *Company) tellNow() {
+// tell tells the others of this node, where that is news to them or they have
+// not heard of it for long. It returns what they were told last.
+func (c *Company) tell(told *inventory) *inventory {
 	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
 	defer cancel()
 	all, err := c.local.Survey(ctx, &actors.SurveyWorkers{})
 	if err != nil {
 		c.cfg.Log.Error().Err(err).Msg("the workers could not be counted for the other nodes")
-		return
+		return told
 	}
 	s := c.local.Status()
 	i := &inventory{
@@ -202,7 +205,12 @@ func (c *Company) tellNow() {
 		Draining: s.Draining || c.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
 	}
 	c.own.Store(i)
+	// A tick may come a moment early.
+	if told != nil && i.Sent.Sub(told.Sent) < tellEvery-tellRest && !i.news(told) {
+		return told
+	}
 	c.publish(i)
+	return i
 }
 
 func (c *Company) publish(i *inventory) {

@@ -40,6 +40,27 @@ func (i *inventory) offer() *actors.Offer {
 	return o
 }
 
+// fewFree is how many free workers are so few that each of them counts for
+// others.
+const fewFree = 4
+
+// news reports whether others have to hear of it now: that one more of many
+// workers is free can wait. What it is compared with is what they were told last.
+func (i *inventory) news(told *inventory) bool {
+	if i.Draining != told.Draining || (i.Waiting > 0) != (told.Waiting > 0) || len(i.Workers) != len(told.Workers) {
+		return true
+	}
+	for k, w := range i.Workers {
+		v := told.Workers[k]
+		if w.ID != v.ID || w.Session != v.Session || w.Owner != v.Owner || w.Draining != v.Draining ||
+			(w.State == actors.Offline) != (v.State == actors.Offline) || w.Owner != "" && w.State != v.State {
+			return true
+		}
+	}
+	now, then := i.offer().Free, told.offer().Free
+	return now != then && min(now, then) <= fewFree
+}
+
 // usable is how many of its workers have a browser.
 func (i *inventory) usable() (n int) {
 	if i.Draining || i.Leaving {

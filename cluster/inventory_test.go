@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"troupe/actors"
+)
+
+// TestNews: others hear at once of what decides where they send something, and
+// of one more free worker among many when it is time.
+func TestNews(t *testing.T) {
+	t.Parallel()
+	state := func(free, of int) *inventory {
+		i := &inventory{Node: "n1"}
+		for n := range of {
+			w := actors.WorkerInfo{ID: fmt.Sprint(n), State: actors.Online}
+			if n >= free {
+				w.State, w.TaskID = actors.Busy, "t"
+			}
+			i.Workers = append(i.Workers, w)
+		}
+		return i
+	}
+	with := func(i *inventory, f func(i *inventory)) *inventory {
+		i.Workers = slices.Clone(i.Workers)
+		f(i)
+		return i
+	}
+	for name, c := range map[string]struct {
+		told, now *inventory
+		want      bool
+	}{
+		"nothing":                  {state(8, 16), state(8, 16), false},
+		"one of many is free":      {state(8, 16), state(9, 16), false},
+		"one of many is taken":     {state(9, 16), state(8, 16), false},
+		"the last is taken":        {state(1, 16), state(0, 16), true},
+		"one is free again":        {state(0, 16), state(1, 16), true},
+		"few are free":             {state(4, 16), state(5, 16), true},
+		"nearly all are taken":     {state(16, 16), state(2, 16), true},
+		"a worker more":            {state(8, 16), state(8, 17), true},
+		"a session":                {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].Session = "s" }), true},
+		"a worker without browser": {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].State = actors.Offline }), true},
+		"a worker is drained":      {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].Draining = true }), true},
+		"it drains":                {state(8, 16), with(state(8, 16), func(i *inventory) { i.Draining = true }), true},
+		"its clients wait":         {state(8, 16), with(state(8, 16), func(i *inventory) { i.Waiting = 2 }), true},
+		"fewer of them wait":       {with(state(0, 16), func(i *inventory) { i.Waiting = 3 }), with(state(0, 16), func(i *inventory) { i.Waiting = 2 }), false},
+		"an owned one is taken": {with(state(16, 16), func(i *inventory) { i.Workers[0].Owner = "a" }),
+			with(state(16, 16), func(i *inventory) { i.Workers[0].Owner, i.Workers[0].State = "a", actors.Busy }), true},
+	} {
+		if got := c.now.news(c.told); got != c.want {
+			t.Errorf("%s: is it news? %v", name, got)
+		}
+	}
+}
