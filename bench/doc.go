@@ -7,14 +7,15 @@
 //
 // Beside that it measures what HTTP, actors and store cost without a browser,
 // how long the first result takes, how the actors grow with the number of
-// workers, what metrics, traces and the proxy add, and whether the service is the same after
-// very many tasks.
+// workers and with that of nodes, what metrics, traces and the proxy add, and
+// whether the service is the same after very many tasks.
 //
 //	go run ./bench                        tasks, http, cold, watched and proxy
 //	go run ./bench -quick                 a short look at them
 //	go run ./bench -peers=false           without what needs npm
 //	go run ./bench -only http             only what needs no browser
 //	go run ./bench -only scale -plot F    draws the growth into a file, too
+//	go run ./bench -only cluster          nodes that are one service; -write docs/cluster.md
 //	go run ./bench -only flat             10,000 tasks
 //	go run ./bench -write docs/performance.md
 //

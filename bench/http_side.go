@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/cluster"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -25,6 +26,7 @@ import (
 // The sides of the measurement without browsers, each in a process of its own.
 const (
 	houseSide = "house" // HTTP, actors and store as the service wires them; browsers that do nothing
+	nodeSide  = "node"  // the same as a node of a cluster
 	bareSide  = "bare"  // a handler that decodes the request and writes the same answer
 )
 
@@ -34,51 +36,118 @@ var hollowResult = json.RawMessage(`"Hello, bench"`)
 // serveHTTPSide is one side until its standard input is closed. Its first line
 // says where it answers and by which token.
 func serveHTTPSide(kind, dir string) error {
-	if kind == bareSide {
+	switch kind {
+	case bareSide:
 		return serveUntil(&fasthttp.Server{Handler: bare, NoDefaultServerHeader: true}, "none")
+	case nodeSide:
+		return serveNode(dir)
+	}
+	h, err := openHouse(dir)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	return h.serve(nil)
+}
+
+// house is what a service without browsers stands on.
+type house struct {
+	dir, name string // the name is empty where there are no other nodes
+	workers   int
+	store     persistence.Store
+	usage     *persistence.Usage
+	files     persistence.Files
+	seal      *persistence.Seal
+	accounts  *persistence.Accounts
+	door      *persistence.Accounts // for the tokens of requests
+	changed   func(actors.WorkerInfo)
+	log       zerolog.Logger
+	ends      []func() error // in the order of their starts
+}
+
+func (h *house) close() {
+	for i := len(h.ends) - 1; i >= 0; i-- {
+		if err := h.ends[i](); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: end a part of a side:", err)
+		}
+	}
+}
+
+// openLog opens what the service writes a line for each task to: that has to be
+// paid for here, too.
+func (h *house) openLog() error {
+	out, err := os.Create(filepath.Join(h.dir, "log"))
+	if err != nil {
+		return err
+	}
+	h.ends = append(h.ends, out.Close)
+	h.log = zerolog.New(out).Level(zerolog.InfoLevel).With().Timestamp().Logger()
+	return nil
+}
+
+// openHouse opens a service of one node.
+func openHouse(dir string) (h *house, err error) {
+	h = &house{dir: dir, workers: 32}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if err := h.openLog(); err != nil {
+		return nil, err
 	}
 	store, err := persistence.OpenBadger(filepath.Join(dir, "store"), persistence.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer store.Close()
+	h.ends = append(h.ends, store.Close)
 	files, err := persistence.OpenFolder(filepath.Join(dir, "files"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer files.Close()
-	// The service writes a line for each task, so that has to be paid for here.
-	out, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return err
+	h.ends = append(h.ends, files.Close)
+	if h.seal, err = persistence.OpenSeal(filepath.Join(dir, "key")); err != nil {
+		return nil, err
 	}
-	defer out.Close()
-	log := zerolog.New(out).Level(zerolog.InfoLevel).With().Timestamp().Logger()
-	seal, err := persistence.OpenSeal(filepath.Join(dir, "key"))
-	if err != nil {
-		return err
-	}
+	h.store, h.files, h.accounts = store, files, persistence.NewAccounts(store)
+	h.door, h.usage = h.accounts, persistence.NewUsage(store)
+	return h, nil
+}
+
+// serve answers until the standard input is closed: with the node's own actors,
+// or with those of all nodes.
+func (h *house) serve(team *cluster.Company) error {
+	defer h.usage.Close()
 	node, err := actors.Start(actors.Config{
 		Engine: &testkit.Hollow{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: hollowResult}},
-		Store:  store, Files: files, Seal: seal, Workers: actors.SharedWorkers("", 32), Log: log,
+		Store:  h.store, Usage: h.usage, Files: h.files, Seal: h.seal, Node: h.name, OnChange: h.changed,
+		Workers: actors.SharedWorkers(h.name, h.workers), Log: h.log,
 	})
 	if err != nil {
 		return err
 	}
 	defer node.Stop()
-	accounts := persistence.NewAccounts(store)
-	token, err := newAccount(accounts, "bench", engine.Pro)
+	token, err := newAccount(h.accounts, "bench", engine.Pro)
 	if err != nil {
 		return err
 	}
+	var asked http.Company = node
+	if team != nil {
+		asked = team
+	}
 	edge, err := http.New(http.Config{
-		Company: node, Door: accounts, Counts: persistence.NewUsage(store), Files: files,
-		Uploads: filepath.Join(dir, "uploads"), Log: log,
+		Company: asked, Door: h.door, Counts: h.usage, Files: h.files,
+		Uploads: filepath.Join(h.dir, "uploads"), Log: h.log,
 	})
 	if err != nil {
 		return err
 	}
 	defer edge.Shutdown(context.Background())
+	if team != nil {
+		if err := team.Open(node, edge); err != nil {
+			return err
+		}
+	}
 	return serveUntil(edge, token)
 }
 
@@ -87,6 +156,9 @@ func newAccount(accounts *persistence.Accounts, name string, plan engine.Plan) (
 	a, err := accounts.ByName(context.Background(), name)
 	if errors.Is(err, persistence.ErrNotFound) {
 		a, err = accounts.Create(context.Background(), name, string(plan))
+	}
+	if errors.Is(err, persistence.ErrNameTaken) { // another node was faster
+		a, err = accounts.ByName(context.Background(), name)
 	}
 	if err != nil {
 		return "", err

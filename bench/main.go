@@ -23,6 +23,14 @@ type measurement struct {
 	asks bool // runs only when it is asked for: it takes long
 }
 
+// document is the one that has a place for what was measured.
+func (m measurement) document() string {
+	if m.name == "cluster" {
+		return "docs/cluster.md"
+	}
+	return "docs/performance.md"
+}
+
 var measurements = []measurement{
 	{"tasks", runTasks, false},
 	{"http", runHTTP, false},
@@ -30,13 +38,14 @@ var measurements = []measurement{
 	{"watched", runWatched, false},
 	{"proxy", runProxy, false},
 	{"scale", runScale, true},
+	{"cluster", runCluster, true},
 	{"flat", runFlat, true},
 }
 
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, scale, flat; default: the first five")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, scale, cluster, flat; default: the first five")
 		write   = flag.String("write", "", "put the results into this document, between its marks")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -89,7 +98,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, scale or flat", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, scale, cluster or flat", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"troupe/cluster"
+	"troupe/persistence"
+)
+
+// nodeFile says in a node's folder which one it is.
+const nodeFile = "node.json"
+
+// place is a node's own, and those of all.
+type place struct {
+	Name, Listen string
+	Peers        []string
+	Secret       []byte
+	Workers      int
+}
+
+// serveNode is one node of a cluster, without browsers, until its standard input
+// is closed.
+func serveNode(dir string) error {
+	var p place
+	b, err := os.ReadFile(filepath.Join(dir, nodeFile))
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		return fmt.Errorf("read which node this is: %w", err)
+	}
+	h := &house{dir: dir, name: p.Name, workers: p.Workers}
+	defer h.close()
+	if err := h.openLog(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	member, err := cluster.Join(ctx, cluster.Config{Name: p.Name, Listen: p.Listen, Peers: p.Peers, Secret: p.Secret, Dir: filepath.Join(dir, "cluster"), Log: h.log})
+	if err != nil {
+		return err
+	}
+	h.ends = append(h.ends, member.Close)
+	store, err := cluster.OpenStore(ctx, member, "account/", "token/", "secret/")
+	if err != nil {
+		return err
+	}
+	h.ends = append(h.ends, store.Close)
+	if h.files, err = cluster.OpenFiles(ctx, store); err != nil {
+		return err
+	}
+	key, err := member.Key("seal")
+	if err != nil {
+		return err
+	}
+	if h.seal, err = persistence.NewSeal(key); err != nil {
+		return err
+	}
+	h.store, h.accounts, h.door = store, persistence.NewAccounts(store), persistence.NewAccounts(store.Near())
+	team, err := cluster.NewCompany(cluster.CompanyConfig{Conn: member.Conn(), Node: p.Name, Version: "bench", Uploads: filepath.Join(dir, "guests"), Log: h.log})
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	h.usage = persistence.NewLeasedUsage(store, persistence.Lease{Nodes: member.Size(), Majority: member.Majority, Recent: store.Copy().Get, Elsewhere: team.Held})
+	h.changed = team.Changed
+	return h.serve(team)
+}
+
+// startNodes starts so many nodes of one cluster, each in a process of its own.
+func startNodes(dir string, n, workers int) (all []*httpSide, err error) {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails: it ends the process instead
+	peers, err := freeAddresses(n)
+	if err != nil {
+		return nil, err
+	}
+	all = make([]*httpSide, n)
+	errs := make([]error, n)
+	var starting sync.WaitGroup
+	for i := range all { // side by side: the first start needs all of them
+		name := fmt.Sprintf("n%d", i+1)
+		home := filepath.Join(dir, name)
+		b, err := json.Marshal(place{Name: name, Listen: peers[i], Peers: peers, Secret: []byte(hex.EncodeToString(secret)), Workers: workers})
+		if err == nil {
+			err = os.MkdirAll(home, 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(home, nodeFile), b, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+		starting.Go(func() { all[i], errs[i] = startHTTPSide(name, nodeSide, home) })
+	}
+	starting.Wait()
+	return all, errors.Join(errs...)
+}
+
+// freeAddresses are such on which nothing listens.
+func freeAddresses(n int) (all []string, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		all = append(all, l.Addr().String())
+	}
+	return all, nil
+}
