@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -186,5 +187,50 @@ func TestNoDoorLeadsToAnother(t *testing.T) {
 				t.Errorf("the other door has %+v", two.Traffic())
 			}
 		})
+	}
+}
+
+// TestSigningInIsForOneself: a server that takes a connection for somebody who has
+// signed in on it gives nothing of theirs to whoever comes next by another door.
+func TestSigningInIsForOneself(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"NTLM", "ntlm", "Negotiate"} {
+		var signedIn sync.Map // connections, by their clients' addresses
+		var shared atomic.Int64
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if _, known := signedIn.Load(r.RemoteAddr); known {
+				io.WriteString(w, "of ada")
+				return
+			}
+			if strings.HasPrefix(r.Header.Get("Authorization"), scheme) {
+				signedIn.Store(r.RemoteAddr, true)
+			} else if _, again := signedIn.LoadOrStore("plain "+r.RemoteAddr, true); again {
+				shared.Add(1)
+			}
+			io.WriteString(w, "of nobody")
+		})
+		p := start(t, Config{AllowPrivate: true})
+		one, two := open(t, p), open(t, p)
+		for range 3 {
+			req, err := http.NewRequest("GET", s.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", scheme+" TlRMTVNTUAAD")
+			resp, err := through(t, one.Addr()).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			for range 2 {
+				if status, body, _ := get(t, through(t, two.Addr()), s.URL); status != 200 || body != "of nobody" {
+					t.Errorf("%s: the other door has %d %q", scheme, status, body)
+				}
+			}
+		}
+		if shared.Load() == 0 {
+			t.Errorf("%s: connections are not shared: nothing was tried", scheme)
+		}
 	}
 }

@@ -55,7 +55,7 @@ func (p *Proxy) forwarder() *goproxy.ProxyHttpServer {
 		}
 		p.log.Debug().Str("method", r.Method).Str("host", r.URL.Host).Str("path", r.URL.Path).Msg("forward") // a query may hold what a form was filled with
 		asSent(r)
-		r.Close = false // that was between browser and proxy
+		r.Close = signsIn(r.Header) // what the browser said was between it and the proxy
 		hopByHop(r.Header)
 		if _, there := r.Header["User-Agent"]; !there {
 			r.Header["User-Agent"] = []string{""} // or net/http would name itself
@@ -125,6 +125,19 @@ func asSent(r *http.Request) {
 	if path != r.URL.EscapedPath() && !strings.HasPrefix(path, "//") {
 		r.URL.Opaque = path
 	}
+}
+
+// signsIn reports whether a request signs in for its whole connection, as NTLM
+// does and Negotiate may. That connection must serve nobody else: connections to
+// servers are shared, and whoever came next would be taken for who signed in.
+func signsIn(h http.Header) bool {
+	for _, field := range h["Authorization"] {
+		scheme, _, _ := strings.Cut(textproto.TrimString(field), " ")
+		if strings.EqualFold(scheme, "NTLM") || strings.EqualFold(scheme, "Negotiate") {
+			return true
+		}
+	}
+	return false
 }
 
 // hopByHop removes the fields that hold for one connection only. A WebSocket's
