@@ -36,6 +36,11 @@ func TestEveryExampleOfTheDocuments(t *testing.T) {
 	if token == nil {
 		t.Fatal("the first start shows no token")
 	}
+	for _, page := range []string{"/", "/docs/start"} { // where a new user is sent
+		if status, _ := fetch(t, base+page, ""); status != 200 || !regexp.MustCompile(regexp.QuoteMeta(base+page)+`[,\s]`).MatchString(c.out.String()) {
+			t.Errorf("%s%s answers %d, and the first start says %s", base, page, status, strings.ReplaceAll(c.out.String(), token[1], "TOKEN"))
+		}
+	}
 	n := 0
 	var inOrder, pages []string
 	for _, doc := range documents(t) {

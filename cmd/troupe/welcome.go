@@ -44,6 +44,7 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 		}
 		token := made.Token
 		fmt.Fprintf(&b, "\nThe account %q was created. Its token is shown only now:\n\n  %s\n\n", firstAccount, token)
+		fmt.Fprintf(&b, "Sign in with it at %s/, or read first: %s/docs/start\n\n", base, base)
 		fmt.Fprintf(&b, "Try it:\n\n%s\n\n", example(base, token, s.Chromium.Outbound.Demo))
 	}
 	_, err = io.WriteString(out, b.String())
