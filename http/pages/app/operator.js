@@ -62,7 +62,7 @@ function service(act) {
   const button = h("button", { id: "drain-service" });
   let draining;
   button.addEventListener("click", () => act(draining ? "resume" : "drain", {}, draining ? "The service takes tasks again" : "The service takes no more tasks"));
-  const tools = h("div", { class: "tools" }, state, button);
+  const tools = h("div", { class: "tools", hidden: true }, state, button); // until it is known what they say
   const body = h("tbody");
   const list = h("div", { hidden: true }, table("Nodes", ["Node", "State", "Free", "Busy", "Waiting", "Behind", "Version"], body));
   const element = h("section", { "aria-label": "Service" }, h("h2", {}, "Service"),
@@ -115,6 +115,7 @@ function service(act) {
       state.dataset.is = draining ? "draining" : "online";
       text(state, draining ? "Takes no tasks" : "Takes tasks");
       text(button, draining ? "Resume the service" : "Drain the service");
+      tools.hidden = false;
       const shown = Object.entries(c).filter(([, v]) => typeof v === "number");
       rows(counts, shown, ([k]) => k, ([k]) => h("div", {}, h("strong"), h("span", {}, k)), (e, [, v]) => text(e.firstChild, String(v)));
     },
