@@ -108,7 +108,10 @@ func (c *Company) Read(account string, all bool, tasks int) actors.Reading {
 		defer local.Close()
 		for ctx.Err() == nil {
 			n, err := local.Next(ctx)
-			r.take(n, errors.Is(err, actors.ErrBehind))
+			behind := errors.Is(err, actors.ErrBehind)
+			if r.take(n, behind); behind {
+				return
+			}
 		}
 	}()
 	for i, p := range known {
@@ -132,7 +135,9 @@ func (c *Company) hear(ctx context.Context, r *reading, p peer, id string) {
 			r.end()
 			return
 		}
-		r.take(n.News, n.Behind)
+		if r.take(n.News, n.Behind); n.Behind {
+			return
+		}
 	}
 }
 

@@ -34,6 +34,8 @@ type Member struct {
 	server *server.Server
 	conn   *nats.Conn
 	close  sync.Once
+
+	password string // of who may change the cluster itself
 }
 
 // Join starts this node's engine and returns when it listens. Whether the
@@ -48,13 +50,15 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	m := &Member{cfg: cfg}
+	m.manages(o)
 	s, err := server.NewServer(o)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the engine between nodes: %w", err)
 	}
 	s.SetLoggerV2(engineLog{cfg.Log}, cfg.Log.GetLevel() <= 0, false, false)
 	s.Start()
-	m := &Member{cfg: cfg, server: s}
+	m.server = s
 	if len(cfg.Peers) > 0 {
 		// The engine begins with its routes when it has a port for clients,
 		// which it is to have none of. This is the signal that it waits for.

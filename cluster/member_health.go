@@ -65,7 +65,16 @@ func (m *Member) Leader() string {
 
 // Majority reports whether this node has connections to enough others to be
 // part of a majority.
-func (m *Member) Majority() bool { return len(m.Peers())+1 > m.Size()/2 }
+func (m *Member) Majority() bool { return len(m.Peers())+1 > m.taking()/2 }
+
+// taking is how many nodes take part: those that the configuration names, until
+// one has joined or was removed.
+func (m *Member) taking() int {
+	if info, err := m.server.Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {
+		return info.Meta.Size
+	}
+	return m.Size()
+}
 
 // Lag is by how many changes the node that is furthest behind misses what the
 // others have stored, of all that this node leads. What another one leads, that
@@ -120,7 +129,7 @@ func (m *Member) Health() Health {
 	case h.Leader == "":
 		h.Reason = "there is no leader: fewer than a majority of the nodes are there"
 	case !m.Majority():
-		h.Reason = fmt.Sprintf("%d of %d nodes are connected, which is no majority", len(connected)+1, m.Size())
+		h.Reason = fmt.Sprintf("%d of %d nodes are connected, which is no majority", len(connected)+1, m.taking())
 	case state.Status != "ok":
 		h.Reason = state.Error
 	default:

@@ -76,3 +76,25 @@ func (i ImportData) Do(ctx context.Context, o *Office) (*actors.Imported, error)
 	}
 	return o.Import(ctx, i.From)
 }
+
+// RemoveNode takes a node that is down out of the cluster for ever.
+type RemoveNode struct {
+	Node string `json:"node"`
+}
+
+// NodeRemoved answers it.
+type NodeRemoved struct {
+	Node string `json:"node"`
+}
+
+func (RemoveNode) path() string         { return "/cluster/remove" }
+func (r RemoveNode) about() string      { return r.Node }
+func (RemoveNode) takes() time.Duration { return time.Minute }
+
+// Do is part of [Order].
+func (r RemoveNode) Do(ctx context.Context, o *Office) (NodeRemoved, error) {
+	if o.RemoveNode == nil {
+		return NodeRemoved{}, errors.New("the service is no node of a cluster")
+	}
+	return NodeRemoved{r.Node}, o.RemoveNode(ctx, r.Node)
+}

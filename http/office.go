@@ -23,6 +23,8 @@ type Office struct {
 	// Import brings what a single node has left in a folder; nil: the service is
 	// no node of a cluster.
 	Import func(ctx context.Context, from string) (*actors.Imported, error)
+	// RemoveNode takes a node out of the cluster for ever; nil as well then.
+	RemoveNode func(ctx context.Context, node string) error
 
 	remote bool // the orders come over HTTP
 }
@@ -98,6 +100,7 @@ func init() {
 	accept(ListSecrets{})
 	accept(RemoveSecret{})
 	accept(ImportData{})
+	accept(RemoveNode{})
 
 	acceptRemote(ListAccounts{}, "listAccounts", "List the accounts")
 	acceptRemote(CreateAccount{}, "createAccount", "Create an account")

@@ -69,6 +69,15 @@ func (s ticketSum) idOf(link bool) string {
 	return as.id + hex.EncodeToString(s[:])[:ticketDigits]
 }
 
+// sumOf reads the hash of a ticket out of the key of its record.
+func sumOf(key string) (sum ticketSum, ok bool) {
+	b, err := hex.DecodeString(strings.TrimPrefix(key, ticketPrefix))
+	if err != nil || len(b) != len(sum) {
+		return sum, false
+	}
+	return ticketSum(b), true
+}
+
 // issue makes a ticket, unless the account has too many.
 func (t *tickets) issue(ctx context.Context, as *kind, n ticket) (plain, id string, ok bool, err error) {
 	secret := make([]byte, 32)
@@ -143,13 +152,9 @@ func (t *tickets) of(ctx context.Context, plain, object string, now time.Time) (
 
 // learn takes over what another node has written; nil: there is no such ticket.
 func (t *tickets) learn(r persistence.Record) *ticket {
-	var sum ticketSum
 	var rec ticketRecord
-	n, err := hex.Decode(sum[:], []byte(strings.TrimPrefix(r.Key, ticketPrefix)))
-	if err == nil && n == len(sum) {
-		err = json.Unmarshal(r.Value, &rec)
-	}
-	if err != nil || n != len(sum) {
+	sum, ok := sumOf(r.Key)
+	if err := json.Unmarshal(r.Value, &rec); err != nil || !ok {
 		t.log.Error().Err(err).Msg("what another node has written of a ticket was not understood")
 		return nil
 	}
@@ -172,6 +177,16 @@ func (t *tickets) learn(r persistence.Record) *ticket {
 		t.alive[sum] = known
 	}
 	return known
+}
+
+// drop forgets a ticket whose time is over. What it has opened goes on for as long
+// as it may.
+func (t *tickets) drop(key string) {
+	if sum, ok := sumOf(key); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.alive, sum)
+	}
 }
 
 // listWithin bounds the reading of all tickets.
@@ -202,7 +217,9 @@ func (t *tickets) follow() {
 		t.learn(r)
 	}
 	for e := range changes {
-		if !e.Deleted { // its time was over: who looks by it is told by that
+		if e.Deleted { // its time is over
+			t.drop(e.Key)
+		} else {
 			t.learn(e.Record)
 		}
 	}

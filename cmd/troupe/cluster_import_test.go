@@ -15,6 +15,7 @@ import (
 // nodes that run: its token holds at each, its secret is typed, its results and
 // pictures can be read.
 func TestImportIntoACluster(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
 	if err != nil {
 		t.Fatal(err)

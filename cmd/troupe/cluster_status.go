@@ -13,6 +13,7 @@ import (
 type clusterCommands struct {
 	Status clusterStatus `cmd:"" help:"Tell what the node of a data folder knows of all nodes."`
 	Import clusterImport `cmd:"" help:"Bring the data of a single node into the cluster. It must not run; it may be repeated."`
+	Remove clusterRemove `cmd:"" help:"Take a node that is down out of the cluster for ever."`
 }
 
 type clusterStatus struct{ operator }
@@ -56,5 +57,20 @@ func (c *clusterStatus) Run(w *world) error {
 		if !now.Majority {
 			fmt.Fprintf(out, "\n%s sees no majority of the nodes: nothing can be written down.\n", now.Node)
 		}
+	})
+}
+
+type clusterRemove struct {
+	operator
+	Name string `arg:"" help:"Name of the node."`
+}
+
+func (c *clusterRemove) Run(w *world) error {
+	gone, err := order(c.operator, http.RemoveNode{Node: c.Name})
+	if err != nil {
+		return fmt.Errorf("remove a node: %w", err)
+	}
+	return c.print(w, gone, func(out io.Writer) {
+		fmt.Fprintf(out, "The node %s is no part of the cluster any more. Take its address out of --cluster-peers with the next start of each node.\n", gone.Node)
 	})
 }

@@ -229,3 +229,30 @@ func TestDoctorJudges(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorOfANode looks for the other nodes, and at its own address.
+func TestDoctorOfANode(t *testing.T) {
+	t.Parallel()
+	peer, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	free := freeAddresses(t, 2)
+	c := clustering{ClusterListen: free[0], ClusterPeers: []string{free[0], peer.Addr().String(), free[1]}, ClusterSecretFile: "x", Node: "n1"}
+	f := c.examine(false)
+	if len(f) != 2 || f[0].Verdict != good || f[1].Verdict != warning || !strings.Contains(f[1].Found, "1 of 3 addresses of nodes do not answer: "+free[1]) || f[1].Advice == "" {
+		t.Errorf("one does not answer: %+v", f)
+	}
+	c.ClusterPeers = c.ClusterPeers[:2]
+	if f := c.examine(false); f[1].Verdict != good || f[1].Advice != "" {
+		t.Errorf("all answer: %+v", f)
+	}
+	c.ClusterListen = peer.Addr().String()
+	if f := c.examine(false); f[0].Verdict != problem || !strings.Contains(f[0].Advice, "--cluster-listen") {
+		t.Errorf("the address is another program's: %+v", f)
+	}
+	if f := new(clustering).examine(false); f != nil {
+		t.Errorf("a single node: %+v", f)
+	}
+}

@@ -32,7 +32,7 @@ type commands struct {
 	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
 	Secret   secretCommands  `cmd:"" help:"Keep values that tasks put into pages without knowing them."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
-	Cluster  clusterCommands `cmd:"" help:"Look at the nodes of a cluster, and bring data into it."`
+	Cluster  clusterCommands `cmd:"" help:"Look at the nodes of a cluster, remove one, and bring data into it."`
 	Drain    drainCommand    `cmd:"" help:"Let the running service take no more tasks."`
 	Resume   resumeCommand   `cmd:"" help:"Let it take tasks again."`
 	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`

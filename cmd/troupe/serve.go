@@ -156,7 +156,11 @@ func (c *serveCommand) Run(w *world) (err error) {
 
 // office is what the operator's orders are carried out on.
 func (s *service) office() *http.Office {
-	return &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge, Import: s.importer()}
+	o := &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge, Import: s.importer()}
+	if s.member != nil {
+		o.RemoveNode = s.member.Remove
+	}
+	return o
 }
 
 // start opens the store and starts browsers, actors and edge.

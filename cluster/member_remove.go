@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// manager is who may ask the engine to change the cluster itself. Its password is
+// made when the process starts, and nobody but this process needs it.
+const manager = "manager"
+
+func (m *Member) manages(o *server.Options) {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails: it ends the process instead
+	m.password = hex.EncodeToString(b)
+	system := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
+	o.Accounts = append(o.Accounts, system)
+	o.Users = append(o.Users, &server.User{Username: manager, Password: m.password, Account: system})
+}
+
+// smallest is how many nodes a cluster keeps.
+const smallest = 3
+
+// Remove takes a node out of the cluster for ever: it does not count for a
+// majority any more, and what it kept is kept by another one. The node must be
+// down. One that shall come back, or whose name another machine takes, is not to
+// be removed.
+func (m *Member) Remove(ctx context.Context, name string) error {
+	h := m.Health()
+	i := slices.IndexFunc(h.Nodes, func(n NodeHealth) bool { return n.Name == name })
+	switch {
+	case h.Leader == "":
+		return errors.New("there is no leader now: fewer than a majority of the nodes are there")
+	case name == m.Name():
+		return errors.New("a node does not remove itself: give the order at another one")
+	case i < 0:
+		return fmt.Errorf("there is no node %q: there are %s", name, strings.Join(names(h), ", "))
+	case slices.Contains(m.Peers(), name):
+		return fmt.Errorf("the node %q is up: stop it first", name)
+	case len(h.Nodes) <= smallest:
+		return fmt.Errorf("there are %d nodes, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", len(h.Nodes), smallest, name)
+	}
+	conn, err := nats.Connect("", nats.InProcessServer(m.server), nats.UserInfo(manager, m.password))
+	if err != nil {
+		return fmt.Errorf("connect to the engine between nodes: %w", err)
+	}
+	defer conn.Close()
+	ask, err := json.Marshal(server.JSApiMetaServerRemoveRequest{Server: name})
+	if err != nil {
+		return fmt.Errorf("remove a node: %w", err)
+	}
+	r, err := conn.RequestWithContext(ctx, server.JSApiRemoveServer, ask)
+	if err != nil {
+		return fmt.Errorf("remove a node: %w", err)
+	}
+	var done server.JSApiMetaServerRemoveResponse
+	if err := json.Unmarshal(r.Data, &done); err != nil {
+		return fmt.Errorf("remove a node: %w", err)
+	}
+	if !done.Success {
+		return fmt.Errorf("remove a node: %s", done.Error.Description)
+	}
+	return nil
+}
+
+// names are the nodes that take part.
+func names(h Health) (all []string) {
+	for _, n := range h.Nodes {
+		all = append(all, n.Name)
+	}
+	return all
+}
