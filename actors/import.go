@@ -208,6 +208,10 @@ func (i *importing) put(ctx context.Context, s *persistence.Shelf, it persistenc
 	return nil
 }
 
+// nobody owns a session that was brought, until somebody asks for it: no node has
+// this name, and its lease is over, so whoever is asked restores the session.
+const nobody = "(imported)"
+
 // sessions brings sessions whose time is not over, with their state sealed anew.
 func (i *importing) sessions(ctx context.Context) error {
 	list, err := i.old.store.List(ctx, sessionPrefix)
@@ -220,7 +224,13 @@ func (i *importing) sessions(ctx context.Context) error {
 		if json.Unmarshal(r.Value, &s) != nil || !i.Same(s.Account) || !time.Now().Before(s.Deadline) {
 			continue
 		}
-		state, err := i.old.sealed.Get(ctx, statePrefix+s.ID)
+		if _, err := i.new.store.Get(ctx, r.Key); err == nil {
+			i.Present++
+			continue
+		} else if !errors.Is(err, persistence.ErrNotFound) {
+			return fmt.Errorf("look for a session: %w", err)
+		}
+		state, err := i.old.sealed.Get(ctx, stateKey(s.ID, s.State))
 		if errors.Is(err, persistence.ErrSealed) || errors.Is(err, persistence.ErrNotFound) {
 			i.leave("a session of the account %q: its state cannot be read", persistence.AccountName(s.Account))
 			continue
@@ -229,13 +239,26 @@ func (i *importing) sessions(ctx context.Context) error {
 			return fmt.Errorf("read the state of a session: %w", err)
 		}
 		var states int // they are told of with their sessions
-		it := persistence.Item{Key: statePrefix + s.ID, Account: s.Account, Value: state, Expires: r.Expires}
+		s.Node, s.Epoch, s.State = nobody, 0, 0
+		if r.Value, err = json.Marshal(s); err != nil {
+			return fmt.Errorf("write a session: %w", err)
+		}
+		it := persistence.Item{Key: stateKey(s.ID, 0), Account: s.Account, Value: state, Expires: r.Expires}
 		present := i.Present
 		if err := i.put(ctx, i.new.sealed, it, &states); err != nil {
 			return err
 		}
 		i.Present = present
 		all = append(all, r)
+	}
+	if len(all) > 0 {
+		over, err := json.Marshal(leaseRecord{Node: nobody, Over: true})
+		if err != nil {
+			return fmt.Errorf("write whose sessions they are: %w", err)
+		}
+		if _, _, err = persistence.AdoptRecords(ctx, i.new.store, []persistence.Record{{Key: leasePrefix + nobody, Value: over}}); err != nil {
+			return err
+		}
 	}
 	return i.adopt(ctx, all, &i.Sessions)
 }

@@ -43,11 +43,11 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	case name == m.Name():
 		return errors.New("a node does not remove itself: give the order at another one")
 	case i < 0:
-		return fmt.Errorf("there is no node %q: there are %s", name, strings.Join(names(h), ", "))
+		return fmt.Errorf("there is no node %q: there are %s", name, strings.Join(m.names(h), ", "))
 	case slices.Contains(m.Peers(), name):
 		return fmt.Errorf("the node %q is up: stop it first", name)
-	case len(h.Nodes) <= smallest:
-		return fmt.Errorf("there are %d nodes, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", len(h.Nodes), smallest, name)
+	case m.taking() <= smallest:
+		return fmt.Errorf("there are %d nodes, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", m.taking(), smallest, name)
 	}
 	conn, err := nats.Connect("", nats.InProcessServer(m.server), nats.UserInfo(manager, m.password))
 	if err != nil {
@@ -72,10 +72,12 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// names are the nodes that take part.
-func names(h Health) (all []string) {
+// names are the nodes that take part, this one among them.
+func (m *Member) names(h Health) []string {
+	all := []string{m.Name()}
 	for _, n := range h.Nodes {
 		all = append(all, n.Name)
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }

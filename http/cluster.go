@@ -96,5 +96,5 @@ func (r RemoveNode) Do(ctx context.Context, o *Office) (NodeRemoved, error) {
 	if o.RemoveNode == nil {
 		return NodeRemoved{}, errors.New("the service is no node of a cluster")
 	}
-	return NodeRemoved{r.Node}, o.RemoveNode(ctx, r.Node)
+	return NodeRemoved(r), o.RemoveNode(ctx, r.Node)
 }

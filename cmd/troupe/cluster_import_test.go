@@ -49,6 +49,8 @@ func TestImportIntoACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	held := answer(base, `{"queueTimeout":10000,"session":{"preserve":true},"actions":[{"open":"http://demo.troupe.test/"},{"evaluate":"localStorage.setItem('kept','yes');return 1"}]}`).SessionID
+
 	g := newGang(t, 0, 1, 0)
 	n1 := desk{t, g.nodes[0].data}
 	n1.refuses(exitFailed, "stop it first", "cluster", "import", "--from="+old.data)
@@ -62,10 +64,10 @@ func TestImportIntoACluster(t *testing.T) {
 	old.refuses(exitUsage, "no service runs", "cluster", "import", "--from="+old.data)
 
 	said := n1.says("cluster", "import", "--from="+old.data)
-	if !strings.HasPrefix(said, "Brought: 1 account, 1 token, 1 secret, 1 daily count, 1 asynchronous task, 1 worker, 1 file.") {
+	if !strings.HasPrefix(said, "Brought: 1 account, 1 token, 1 secret, 1 daily count, 1 asynchronous task, 1 session, 1 worker, 1 file.") {
 		t.Errorf("the first time it says %s", said)
 	}
-	if said := n1.says("cluster", "import", "--from="+old.data); said != "Brought: nothing that was not there already.\nThere already, and left alone: 7." {
+	if said := n1.says("cluster", "import", "--from="+old.data); said != "Brought: nothing that was not there already.\nThere already, and left alone: 8." {
 		t.Errorf("the second time it says %s", said)
 	}
 	_, file, _ := strings.Cut(shot.URL, "/files/")
@@ -79,6 +81,10 @@ func TestImportIntoACluster(t *testing.T) {
 		if status, body := get(t, m.base, token, "/files/"+file); status != 200 || !strings.HasPrefix(body, "\x89PNG") {
 			t.Errorf("the picture at %s: %d, %d bytes", m.name, status, len(body))
 		}
+	}
+	resumed := answer(g.nodes[2].base, `{"queueTimeout":10000,"session":{"id":"`+held+`","close":true},"actions":[{"evaluate":"return location.host+localStorage.getItem('kept')"}]}`)
+	if string(resumed.Data) != `"demo.troupe.testyes"` {
+		t.Errorf("the session goes on at another node with %s", resumed.Data)
 	}
 	typed := answer(g.nodes[2].base, `{"queueTimeout":10000,"actions":[{"open":"http://demo.troupe.test/login"},{"fill":["#user","${secret:pass}"]},{"evaluate":"return user.value.split('').reverse().join('')"}]}`)
 	if string(typed.Data) != `"yrettab esroh tcerroc"` {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
@@ -23,12 +22,11 @@ func (g *gang) inTurns(t *testing.T) (base string) {
 		to = append(to, u)
 	}
 	var n atomic.Int64
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to[int(n.Add(1))%len(to)])
 		r.Out.Host = r.In.Host
-	}})
-	t.Cleanup(proxy.Close)
-	return proxy.URL
+	}}
+	return serveOn(t, g.wires.here(), proxy.ServeHTTP)
 }
 
 // webInTurns is the web page of the cluster behind that.
