@@ -248,6 +248,7 @@ func (l *leases) giveAllBack(ctx context.Context) {
 		}
 		select {
 		case <-calm:
+		case <-time.After(leaseRound / 4): // there may be no majority any more
 		case <-ctx.Done():
 			return
 		}

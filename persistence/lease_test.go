@@ -54,6 +54,14 @@ func (d *distant) Put(ctx context.Context, w persistence.Write) (uint64, error) 
 	return revision, err
 }
 
+func (d *distant) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
+	if d.cut.Load() {
+		time.Sleep(persistence.Patience)
+		return 0, false, persistence.ErrNoQuorum
+	}
+	return d.Store.Add(ctx, key, delta, limit, expires)
+}
+
 func (d *distant) Get(ctx context.Context, key string) (persistence.Record, error) {
 	d.asked.Add(1)
 	if d.cut.Load() || d.way() {
@@ -342,7 +350,17 @@ func TestAShareWithoutMajority(t *testing.T) {
 		if n, err := u.Read(ctx, "bob", time.Now()); n != 5+held || err != nil {
 			t.Errorf("it tells of %d (%v), want %d", n, err, 5+held)
 		}
+		began := time.Now()
+		u.Count("carl", began)
+		u.GiveAllBack(ctx)
+		if err := u.Settled(ctx); time.Since(began) > 3*time.Second {
+			t.Errorf("a stop waits %v for a majority (%v)", time.Since(began), err)
+		}
 		c.stores[0].cut.Store(false)
+		time.Sleep(2 * persistence.Patience)
+		if n := c.total("carl"); n != 1 {
+			t.Errorf("%d are counted with a majority again, want 1", n)
+		}
 		if ok, err := admit(u, "bob", 1000); !ok || err != nil {
 			t.Errorf("with a majority again: %v, %v", ok, err)
 		}

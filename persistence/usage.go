@@ -135,8 +135,21 @@ func (u *Usage) Written(ctx context.Context, account string) error {
 // written beside the answers: a process that dies may take the last of it along.
 func (u *Usage) Shared() bool { return u.leases != nil }
 
-// Settled waits until nothing is left to be written of any account.
-func (u *Usage) Settled(ctx context.Context) error { return u.tally.settled(ctx) }
+// Settled waits until nothing is left to be written of any account. Where there
+// is no majority to write it, it gives up soon.
+func (u *Usage) Settled(ctx context.Context) error {
+	if u.leases == nil {
+		return u.tally.settled(ctx)
+	}
+	for {
+		within, cancel := context.WithTimeout(ctx, leaseRound)
+		err := u.tally.settled(within)
+		cancel()
+		if err == nil || ctx.Err() != nil || !u.leases.majority() {
+			return err
+		}
+	}
+}
 
 // readWithin is how long a count is asked of other nodes, where what was last
 // heard of it will do.
