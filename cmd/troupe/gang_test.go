@@ -26,6 +26,7 @@ type member struct {
 	name, data, base string
 	args             []string
 	workers          int
+	metrics          string // where they are told
 	place            string // its network; empty: that of this process
 	link             string // its connection to the other nodes, where it has a network of its own
 
@@ -73,16 +74,17 @@ func startGang(t *testing.T, w *wires, workers ...int) *gang {
 	if w == nil {
 		peers = freeAddresses(t, len(workers))
 	}
+	metrics := freeAddresses(t, len(workers))
 	for i, n := range workers {
-		m := &member{name: fmt.Sprintf("n%d", i+1), workers: n}
+		m := &member{name: fmt.Sprintf("n%d", i+1), workers: n, metrics: metrics[i]}
 		listen := "127.0.0.1:0"
 		if w != nil {
 			var host string
 			m.place, m.link, peers[i], host = w.plug(t, i+1)
-			listen = host + ":0"
+			listen, m.metrics = host+":0", host+":9464"
 		}
 		m.data = filepath.Join(dir, m.name)
-		m.args = []string{"serve", "--listen=" + listen, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", n), "--log-level=warn",
+		m.args = []string{"serve", "--listen=" + listen, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", n), "--log-level=warn", "--metrics-listen=" + m.metrics,
 			"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + peers[i]}
 		if w != nil {
 			m.args = append(m.args, "--insecure-listen")
