@@ -73,6 +73,14 @@ func (l *login) goesOn(at *member, restored bool) told {
 	return x
 }
 
+// misses waits until a node knows that so many others are down.
+func (g *gang) misses(at *member, n int) {
+	g.t.Helper()
+	g.until(at.name+" knows of the loss", func() bool {
+		return strings.Count(g.ask(at, "GET", "/v1/cluster", "").body, `"up":false`) == n
+	})
+}
+
 // gone fails the test unless the worker of a node, which is back, has nothing of the
 // session, and the session is where it was restored.
 func (l *login) gone(m *member, worker string) {
@@ -133,9 +141,27 @@ var _ = promise(sessions, "a node with a session sleeps for 15 s and wakes up", 
 	l := g.signsIn(m)
 	began := time.Now()
 	g.freeze(m)
+	g.misses(at, 1) // what is sent there before is lost with it
 	x := l.goesOn(at, true)
 	g.within("the session goes on elsewhere, signed in as before", afterLease, time.Since(began))
 	time.Sleep(time.Until(began.Add(15 * time.Second))) // as long as it has to sleep
 	g.wake(m)
+	l.gone(m, x.WorkerID)
+})
+
+var _ = promise(sessions, "a node with a session is cut off", whole, func(g *gang) {
+	g.needWires()
+	m, at := g.nodes[1], g.nodes[2]
+	l := g.signsIn(m)
+	l.goesOn(m, false)
+	began := time.Now()
+	g.cutOff(m)
+	g.misses(at, 1)
+	x := l.goesOn(at, true)
+	g.within("the session goes on elsewhere, signed in as before", afterLease, time.Since(began))
+	if y := g.play(m, fmt.Sprintf(`{"session":{"id":%q},"actions":[%s]}`, l.id, looks)); y.status != http.StatusServiceUnavailable || y.Code != "no_quorum" {
+		g.t.Errorf("on the other side the session says %v", y)
+	}
+	g.heal(m)
 	l.gone(m, x.WorkerID)
 })
