@@ -98,7 +98,7 @@ func TestSessionsOutliveTheirNode(t *testing.T) {
 	first := to.reserve(n1)
 	to.goesOn(n3, goOn(first.SessionID), n1, false, 1)
 	lost := to.send(n2, anna, goOn(first.SessionID), testkit.Script{Takes: time.Minute})
-	to.until("it runs", n1.busy(1))
+	to.until("it runs", func() bool { return n1.Worker(first.WorkerID).TaskID == lost.id })
 	died := time.Now()
 	n1.conn.Close()
 	n1.Crash()
