@@ -86,3 +86,54 @@ func TestWatchEndsWithTheTask(t *testing.T) {
 		t.Error("one that does not say what it stands before can be watched")
 	}
 }
+
+// TestLittleIsAskedOfWhatCannotBeSeen: a page that paints all the time what
+// cannot be seen is looked at ever more rarely, and what can be seen again still
+// shows.
+func TestLittleIsAskedOfWhatCannotBeSeen(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	in := ownBrowser(t) // its commands are counted
+	url := serve(t, `<body style="background:blue"><p id=p>Still.</p><script>
+		let i = 0;
+		(function paint() { document.getElementById("p").style.outline = "1px solid rgba(0,0,255,0.0" + (++i % 2 + 1) + ")"; requestAnimationFrame(paint) })();
+	</script>`)
+	play(t, in, `{"actions":[{"open":"`+url+`"}]}`, Stage{})
+	shown := in.Watch(ctx, View{Width: 320, Height: 240, Quality: 60, Every: 50 * time.Millisecond})
+	if len(<-shown) == 0 {
+		t.Fatal("it shows nothing")
+	}
+	before, pictures := in.browser.Sent(), 0
+	for end := time.After(1500 * time.Millisecond); ; pictures++ {
+		select {
+		case <-shown:
+			continue
+		case <-end:
+		}
+		break
+	}
+	// A look is three commands: begin, go on, stop. One each 50 ms and two
+	// frames would be eighteen looks, one each 200 ms seven.
+	if sent := in.browser.Sent() - before; sent > 33 || pictures > 3 {
+		t.Errorf("%d commands were sent and %d pictures came, want 33 and 3 at most", sent, pictures)
+	}
+	play(t, in, `{"actions":[{"evaluate":"document.body.style.background = 'red'"}]}`, Stage{})
+	for {
+		select {
+		case picture, ok := <-shown:
+			if !ok {
+				t.Fatal("what can be seen again does not show")
+			}
+			img, err := jpeg.Decode(bytes.NewReader(picture))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, _, b, _ := img.At(100, 100).RGBA(); r > 50000 && b < 10000 {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("what can be seen again does not show")
+		}
+	}
+}

@@ -98,10 +98,11 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 	defer pace.Stop()
 	var last []byte
 	runs, same := true, false // since it was told to begin: it goes on; there was one that is the same
+	unseen := 0               // how often in a row it painted what cannot be seen
 	rest := func() {
 		runs = false
 		t.s.send(page.CommandStopScreencast, nil)
-		pace.Reset(k.how.Every)
+		pace.Reset(k.how.Every * time.Duration(1+min(unseen, mostPatience)))
 	}
 	for {
 		select {
@@ -109,10 +110,11 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 			switch {
 			case !runs: // it was on its way when the browser was told to stop
 			case !bytes.Equal(f.Data, last):
-				last = f.Data
+				last, unseen = f.Data, 0
 				k.show(last)
 				rest()
 			case same: // it paints what cannot be seen
+				unseen++
 				rest()
 			default:
 				same = true
@@ -135,6 +137,12 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 		}
 	}
 }
+
+// mostPatience bounds how much longer a tab is left alone that paints all the
+// time what cannot be seen, as one does with something that moves below what is
+// shown: each look costs two pictures that nobody gets. What can be seen again
+// shows with at most so many times [Cast.Every] more delay.
+const mostPatience = 3
 
 // begin asks for a picture now, and for more when the tab paints.
 func (k *cast) begin(t *Tab) {
