@@ -97,7 +97,9 @@
 //     account the first comes first; between accounts the turns go round.
 //   - The daily count is taken before the claim and given back if there is none.
 //     It is in the store before the answer. Where the plan has no limit nothing
-//     has to be decided, and it is written while the task goes on.
+//     has to be decided, and it is written while the task goes on. Where several
+//     nodes share the store, most of it is taken from what the node holds of the
+//     account's day, which the store counts as used already.
 //   - An asynchronous task is on disk before it begins and before it is
 //     acknowledged; its end is on disk before anybody hears of it. One that ran
 //     when the process died has failed, as interrupted, and stays so.
