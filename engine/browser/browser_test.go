@@ -21,12 +21,18 @@ func options(dir string) browser.Options {
 	return browser.Options{Dir: dir, NoSandbox: os.Getenv("TROUPE_TEST_NO_SANDBOX") != ""}
 }
 
+// islandDir makes this binary the one that plays on an island, where there are
+// such: see TestNothingLeavesButThroughTheProxy.
+const islandDir = "TROUPE_TEST_ISLAND_DIR"
+
+var playOnIsland func(dir string)
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		runChild(dir)
 	}
 	if dir := os.Getenv(islandDir); dir != "" {
-		runIsland(dir)
+		playOnIsland(dir)
 	}
 	look := leaks.Start()
 	dir, err := os.MkdirTemp("", "troupe-browser-test")

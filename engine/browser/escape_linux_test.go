@@ -20,8 +20,7 @@ import (
 	"troupe/engine/browser"
 )
 
-// islandDir makes this binary the one that plays on an island.
-const islandDir = "TROUPE_TEST_ISLAND_DIR"
+func init() { playOnIsland = runIsland }
 
 // escape is a page that asks for everything a page can ask for. Each name says by
 // what it is asked for. It is on localhost, where everything is allowed that needs
