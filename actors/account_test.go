@@ -255,6 +255,7 @@ func TestAccountIsRemovedWhileATaskIsCounted(t *testing.T) {
 		held(t, "usage/", func(_ *testing.T, k *testkit.Kit, store *heldStore) {
 			r := k.Start(a, testkit.Task(), quick)
 			<-store.begun
+			k.Settle() // who does not wait for the count has been played by now
 			removed := make(chan struct{})
 			go func() { k.RemoveAccount(a); close(removed) }()
 			k.Settle()
