@@ -42,7 +42,9 @@ func (m *Member) Peers() []string {
 	}
 	var names []string
 	for _, r := range routes.Routes {
-		if r.RemoteName != "" {
+		// A route that was dialled is listed before the other side has let us in:
+		// whoever has tells what it subscribes to.
+		if r.RemoteName != "" && (r.NumSubs > 0 || r.InMsgs > 0) {
 			names = append(names, r.RemoteName)
 		}
 	}
