@@ -153,7 +153,7 @@ var _ = promise(losing, "a node is killed that plays tasks for later", quick, fu
 		if code := g.failed(at, id); code != "worker_lost" {
 			g.t.Errorf("%s tells of the task as %s", at.name, code)
 		}
-		g.within("its asynchronous task is failed as worker_lost, asked for at "+at.name, 2*afterKill, time.Since(began))
+		g.within("its asynchronous task is failed as worker_lost, asked for at "+at.name, election, time.Since(began)) // it is written down
 		began = time.Now()
 		kept.readAt(at)
 		g.within("results, small and large, and pictures are read at "+at.name, 5*time.Second, time.Since(began))
@@ -177,7 +177,7 @@ var _ = promise(losing, "a node sleeps for 15 s and wakes up", whole, func(g *ga
 	if code := g.failed(at, id); code != "worker_lost" {
 		g.t.Errorf("the task is told of as %s", code)
 	}
-	g.within("its asynchronous task is failed as worker_lost", afterFreeze, time.Since(began))
+	g.within("its asynchronous task is failed as worker_lost", election, time.Since(began)) // it is written down
 	task, _ := g.site.opens()
 	x := g.good(g.play(at, `{"async":true,"queueTimeout":10000,`+task+`,{"getText":"h1"}]}`))
 	g.within("an asynchronous task is accepted elsewhere", election, x.took)

@@ -114,7 +114,7 @@ func (l *login) gone(m *member, worker string) {
 	}
 }
 
-var _ = promise(sessions, "a node with a session is stopped", short, func(g *gang) {
+var _ = promise(sessions, "a node with a session is stopped", quick, func(g *gang) {
 	m, at := g.nodes[1], g.nodes[0]
 	l := g.signsIn(m)
 	l.goesOn(at, false)

@@ -42,7 +42,7 @@ func (g *gang) webInTurns(t *testing.T) *web {
 	return w
 }
 
-var _ = promise(answering, "the web page shows tasks and pictures behind a load balancer", short, func(g *gang) {
+var _ = promise(answering, "the web page shows tasks and pictures behind a load balancer", quick, func(g *gang) {
 	w := g.webInTurns(g.t)
 	w.shows(g.t, "testdata/web/tasks.txtar") // tickets, news, steps, the end
 	w.shows(g.t, "testdata/web/live.txtar")  // pictures, a link that another node revokes

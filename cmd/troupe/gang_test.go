@@ -214,6 +214,13 @@ func (g *gang) heal(m *member) {
 // can write.
 func (g *gang) whole() {
 	g.t.Helper()
+	g.back()
+	g.allKnow(g.workers())
+}
+
+// back brings back what is away.
+func (g *gang) back() {
+	g.t.Helper()
 	var dead []*member
 	for _, m := range g.nodes {
 		if m.cut {
@@ -227,7 +234,20 @@ func (g *gang) whole() {
 		}
 	}
 	g.start(dead...)
-	g.allKnow(g.workers())
+}
+
+// anew takes the account's sessions and tasks away, with the account, and makes it
+// again.
+func (g *gang) anew() {
+	g.t.Helper()
+	g.back()
+	g.until("the nodes are there", func() bool { // one that was missed would keep what it has
+		return strings.Count(g.ask(g.nodes[0], "GET", "/v1/cluster", "").body, `"up":true`) >= len(g.nodes)
+	})
+	if code, out, errs := play(g.t, "", "account", "delete", "ada", "--data="+g.nodes[0].data); code != 0 {
+		g.t.Fatalf("the account cannot be deleted: %s%s", out, errs)
+	}
+	g.token = g.newToken("ada", "pro")
 }
 
 func (g *gang) workers() (n int) {
@@ -312,7 +332,8 @@ func (g *gang) online(m *member) (n int) {
 	return n
 }
 
-// end stops all nodes at once: what is left of a cluster is slow to end.
+// end ends all nodes: in good order where all are there. What is left of a cluster
+// would wait for a majority that does not come, and is killed.
 func (g *gang) end() time.Duration {
 	g.t.Helper()
 	began := time.Now()
@@ -325,7 +346,11 @@ func (g *gang) end() time.Duration {
 			alive = append(alive, m)
 		}
 	}
-	g.stop(alive...)
+	if len(alive) == len(g.nodes) {
+		g.stop(alive...)
+	} else {
+		g.kill(alive...)
+	}
 	return time.Since(began)
 }
 
