@@ -29,7 +29,7 @@ func (g *gang) lag(at *member, name string) int64 {
 	return -1
 }
 
-var _ = promise(moving, "a machine with an empty disk takes over the name of a lost one", quick, func(g *gang) {
+var _ = promise(moving, "a machine with an empty disk takes over the name of a lost one", whole, func(g *gang) {
 	m := g.nodes[2]
 	kept := g.leaves(g.nodes[1])
 	g.kill(m)

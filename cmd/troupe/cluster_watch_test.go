@@ -52,7 +52,7 @@ var _ = promise(answering, "who watches the nodes sees them", short, func(g *gan
 	})
 })
 
-var _ = promise(losing, "who watches the nodes misses one", quick, func(g *gang) {
+var _ = promise(losing, "who watches the nodes misses one", whole, func(g *gang) {
 	n1, n3 := g.nodes[0], g.nodes[2]
 	g.kill(n3)
 	took := g.until("it is told as down", func() bool { return g.number(n1, `troupe_cluster_nodes{state="down"}`) == 1 })

@@ -65,7 +65,7 @@ var _ = promise(answering, "the web page shows tasks and pictures behind a load 
 	})
 })
 
-var _ = promise(answering, "the operator works behind a load balancer", quick, func(g *gang) {
+var _ = promise(answering, "the operator works behind a load balancer", whole, func(g *gang) {
 	w := g.webInTurns(g.t)
 	operates(g.t, w)
 	// A node is drained and taken back by the page.
