@@ -110,6 +110,10 @@ func TestNewsOfAllNodes(t *testing.T) {
 	running := to.send(n2, anna, at("n3"), testkit.Script{Takes: time.Minute})
 	to.until("it runs on n3", n3.busy(1))
 	ids = append([]string{running.id}, ids...)
+	to.until("n3 tells of it", func() bool { // a moment after its worker is busy
+		_, ok := n3.Company.RecentTask(anna.ID, false, running.id)
+		return ok
+	})
 
 	names := func(all []actors.TaskNews) (s []string) {
 		for _, t := range all {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -29,6 +30,10 @@ func (m *Member) manages(o *server.Options) {
 
 // smallest is how many nodes a cluster keeps.
 const smallest = 3
+
+// removeTimeout is how long the node that leads has to answer. One that was lost
+// just now does not.
+const removeTimeout = 3 * time.Second
 
 // Remove takes a node out of the cluster for ever: it does not count for a
 // majority any more, and what it kept is kept by another one. The node must be
@@ -58,8 +63,13 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("remove a node: %w", err)
 	}
-	r, err := conn.RequestWithContext(ctx, server.JSApiRemoveServer, ask)
-	if err != nil {
+	asked, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	r, err := conn.RequestWithContext(asked, server.JSApiRemoveServer, ask)
+	switch {
+	case err != nil && ctx.Err() == nil && asked.Err() != nil:
+		return errors.New("no node that leads has answered: the nodes may be agreeing on one, so give the order again")
+	case err != nil:
 		return fmt.Errorf("remove a node: %w", err)
 	}
 	var done server.JSApiMetaServerRemoveResponse
