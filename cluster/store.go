@@ -53,7 +53,6 @@ type Store struct {
 	shunned  string // node that changes are not taken from
 	roused   chan struct{}
 	heardOf  atomic.Int64 // messages that came by
-	current  atomic.Int64 // when the index was last known to miss nothing
 
 	opened  time.Time
 	pulse   atomic.Int64 // since then: when this process was last seen to run

@@ -11,8 +11,7 @@ import (
 )
 
 // Copy is what this node has in memory of the store. It answers without asking
-// another node, so also where there is no majority, with what was true Age ago
-// or later.
+// another node, so also where there is no majority, with what it last heard of.
 type Copy struct{ store *Store }
 
 // Copy gives the view of this node. Of keys below the hot prefixes it has all
@@ -42,11 +41,6 @@ func (c Copy) List(prefix string) []persistence.Record {
 	return list
 }
 
-// Age is how long ago the copy was last known to miss nothing.
-func (c Copy) Age() time.Duration {
-	return time.Since(time.Unix(0, c.store.current.Load()))
-}
-
 const (
 	lookEvery = 500 * time.Millisecond
 	// stuckAfter is how long changes that are known to be there may not come by,
@@ -58,7 +52,7 @@ const (
 func (s *Store) look(ctx context.Context) {
 	stuck := 0
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
-		start, heard := time.Now(), s.heardOf.Load()
+		heard := s.heardOf.Load()
 		try, cancel := context.WithTimeout(ctx, tryTimeout)
 		info, err := s.stream.Info(try)
 		cancel()
@@ -70,7 +64,6 @@ func (s *Store) look(ctx context.Context) {
 		cancel()
 		switch {
 		case err == nil:
-			s.current.Store(start.UnixNano())
 			stuck = 0
 		case s.heardOf.Load() == heard:
 			s.shun()
