@@ -149,6 +149,11 @@ func (b *sessionBook) look(ctx context.Context, rec sessionRecord) error {
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) && b.revision == 0:
 		return nil
+	case errors.Is(err, persistence.ErrNotFound) && b.node.leases == nil && !b.over:
+		// Nobody else is there to remove it: the wall clock was set beyond the time
+		// that it is kept, and the session's own time is not up.
+		b.revision, b.written = 0, [sha256.Size]byte{}
+		return nil
 	case err == nil && found.same(rec):
 		b.revision = revision
 		return nil

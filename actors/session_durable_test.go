@@ -92,6 +92,23 @@ var durableRows = []asyncRow{
 		}
 		wantKept(k, id)
 	}},
+	{"a clock that is set beyond the time that it is kept does not end it", func(_ *testing.T, k *testkit.Kit) {
+		id := reserve(k, anna, testkit.On("w1"))
+		goesOn(k, anna, id, 1, false)
+		wantKept(k, id)
+		for _, key := range kept(k) { // as the store does with what has expired
+			if err := k.Store.Delete(context.Background(), key, nil, false); err != nil {
+				k.T.Fatal(err)
+			}
+		}
+		goesOn(k, anna, id, 2, false)
+		wantKept(k, id)
+		k.Crash()
+		k.Boot()
+		goesOn(k, anna, id, 3, true)
+		k.WantEnd(k.Start(anna, testkit.Task(testkit.Close(id)), quick), engine.EndCompleted)
+		wantKept(k)
+	}},
 	{"a clock that was set back meanwhile gives it no more time", func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w1"))
 		wantKept(k, id)
