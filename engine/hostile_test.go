@@ -17,7 +17,7 @@ type hostile struct {
 	page   string
 	task   string        // actions
 	config string        // more of the request
-	within time.Duration // all of the task
+	within time.Duration // all of the task: what its times allow, where these are the point, and a moment
 	check  func(t *testing.T, o *Outcome)
 }
 
@@ -95,10 +95,10 @@ var hostilePages = []hostile{
 		task: `{"open":"{{url}}/"},{"wait":500},{"openNewTab":"{{url}}/quiet"},{"getText":"p"}`, within: 8 * time.Second, check: noFailure(`"quiet"`)},
 	{name: "pages that send each other to and fro", page: `<h1>x</h1><script>location.replace('/?'+Math.random())</script>`,
 		task: `{"open":"{{url}}/"},{"getText":"h1"},{"getText":"#nope"}`, config: `"config":{"actionTimeout":1500}`, within: 8 * time.Second, check: endsAs(EndCompleted)},
-	// By itself this takes half a second. Its page keeps a processor busy, and so
-	// do others at the same time.
 	{name: "a history that fills up", page: `<h1>x</h1><button id=b>b</button><script>b.onclick=()=>b.textContent='ok';let i=0;setInterval(()=>{for(let k=0;k<20;k++)try{history.pushState({},'','/p'+i++);location.hash=i}catch{}},10)</script>`,
 		task: `{"open":"{{url}}/"},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":8000}`, within: 14 * time.Second, check: noFailure(`"ok"`)},
+	{name: "a thousand addresses at once", page: `<h1>x</h1>`,
+		task: `{"open":"{{url}}/"},{"evaluate":"for(let i=0;i<1000;i++)history.pushState({},'','/p'+i);return location.pathname!='/p999'"}`, within: 5 * time.Second, check: noFailure(`true`)},
 	{name: "a button that is removed as it is pressed", page: `<button id=b>b</button><script>addEventListener('mousedown',()=>document.documentElement.replaceChildren(),true)</script>`,
 		task: `{"open":"{{url}}/","options":{"timeout":5000}},{"click":"#b"},{"getText":"#b"}`, config: `"config":{"actionTimeout":700}`, within: 5 * time.Second, check: failsWith(CodeElementNotFound)},
 	{name: "a page that steals the focus", page: `<input id=a><input id=thief><script>setInterval(()=>thief.focus(),1)</script>`,
@@ -114,11 +114,11 @@ var hostilePages = []hostile{
 	{name: "fifty shadow roots in each other", page: fmt.Sprintf(nestedShadows, 50),
 		task: `{"open":"{{url}}/"},{"click":"button.b"},{"getText":".d0 .d20 button"}`, within: 5 * time.Second, check: noFailure(`"pressed true"`)},
 	{name: "fifty frames in each other", page: `<style>body{margin:0}h1{margin:0}</style><script>const n=Number(location.search.slice(1)||0);if(n<50){const f=document.createElement('iframe');f.id='f'+n;f.style.cssText='border:0;width:100vw;height:100vh';document.documentElement.style.overflow='hidden';f.src='/?'+(n+1);document.body?document.body.append(f):document.documentElement.append(f)}else{document.write('<button id=b onclick="this.textContent=\'pressed \'+event.isTrusted">b</button>')}</script>`,
-		task: `{"open":"{{url}}/"},{"click":"#b","options":{"iframe":"#f49","timeout":25000}},{"getText":"#b","options":{"iframe":"#f49"}},{"getText":"h1","options":{"timeout":20}}`, config: `"timeout":60000`, within: 50 * time.Second, check: failsWith(CodeElementNotFound)},
+		task: `{"open":"{{url}}/"},{"click":"#b","options":{"iframe":"#f49"}},{"getText":"#b","options":{"iframe":"#f49"}},{"getText":"h1","options":{"timeout":1000}}`, config: `"config":{"actionTimeout":60000},"timeout":120000`, within: 120 * time.Second, check: failsWith(CodeElementNotFound)},
 	{name: "a frame that goes elsewhere meanwhile", page: `<iframe id=f src="/quiet"></iframe><script>let i=0;setInterval(()=>f.src='/quiet?'+i++,40)</script>`,
 		task: `{"open":"{{url}}/"},{"getText":"p","options":{"iframe":"#f"}},{"click":"p","options":{"iframe":"#f"}},{"getText":"#nope","options":{"iframe":"#f","timeout":500}}`, config: `"config":{"actionTimeout":4000}`, within: 11 * time.Second, check: endsAs(EndCompleted)},
 	{name: "twenty megabytes of text", page: `<p id=p></p><b>small</b><script>p.textContent='x'.repeat(20<<20)</script>`,
-		task: `{"open":"{{url}}/"},{"getText":"#p"},{"getHTML":"body"},{"extractAll":["p",{"t":"$this"}]},{"evaluate":"return p.textContent"},{"getText":"b"}`, within: 12 * time.Second,
+		task: `{"open":"{{url}}/"},{"getText":"#p"},{"getHTML":"body"},{"extractAll":["p",{"t":"$this"}]},{"evaluate":"return p.textContent"},{"getText":"b"}`, config: `"config":{"actionTimeout":60000},"timeout":120000`, within: 120 * time.Second,
 		check: func(t *testing.T, o *Outcome) {
 			failsWith(CodeInvalidValue, CodeInvalidValue, CodeInvalidValue, CodeInvalidValue)(t, o)
 			for _, f := range o.Failures {
@@ -193,9 +193,7 @@ func TestHostilePages(t *testing.T) {
 			if err := in.Reset(ctx); err != nil {
 				t.Fatalf("resetting: %v", err)
 			}
-			if took := time.Since(began); took > 6*time.Second {
-				t.Errorf("resetting took %v", took)
-			}
+			reset := time.Since(began)
 			next := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"timeout":10000,"actions":[{"open":"%s/quiet"},{"click":"p"},{"getText":"p"}]}`, url), Stage{})
 			noFailure(`"quiet"`)(t, next)
 			if n := len(in.context().Tabs()); n != 1 {
@@ -203,7 +201,16 @@ func TestHostilePages(t *testing.T) {
 			}
 			ctx, cancel = contextFor(10 * time.Second)
 			defer cancel()
-			good = !t.Failed() && in.Reset(ctx) == nil
+			began = time.Now()
+			if err := in.Reset(ctx); err != nil {
+				t.Fatalf("resetting after a quiet page: %v", err)
+			}
+			// A worker that waits for more than two seconds takes a new browser; on a
+			// machine that is slow now, it is slow with any page.
+			if quiet := time.Since(began); reset > max(2*time.Second, 10*quiet) {
+				t.Errorf("resetting took %v, and %v after a quiet page", reset, quiet)
+			}
+			good = !t.Failed()
 		})
 	}
 	t.Cleanup(func() {

@@ -26,9 +26,11 @@ func Flags(o Options, profile string) []string {
 		"--password-store=basic", "--use-mock-keychain", "--mute-audio",
 		"--disable-prompt-on-repost", "--disable-search-engine-choice-screen",
 
-		// Pages run at full speed whether or not a window shows them.
+		// Pages run at full speed whether or not a window shows them. How often one
+		// may change its address stays limited, as for anybody who visits it: without
+		// a limit, it could let no other word through to its browser.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
-		"--disable-renderer-backgrounding", "--disable-ipc-flooding-protection", "--disable-hang-monitor",
+		"--disable-renderer-backgrounding", "--disable-hang-monitor",
 
 		// Input that comes before a page has painted for the first time is not dropped.
 		"--allow-pre-commit-input",
