@@ -202,6 +202,9 @@ var frameShape = Shape[[]Selector]{
 
 // readOptions reads the options of a step into it.
 func (d *decoder) readOptions(n *node, s *Step) {
+	if n.isNull() { // as of the fields of a request: "not set"
+		return
+	}
 	if !n.isObject() {
 		d.fault(n, "want an object of options, not %s", n.isA())
 		return
@@ -218,6 +221,9 @@ func (d *decoder) readOptions(n *node, s *Step) {
 		o, ok := known[f.key]
 		if !ok {
 			d.fault(f, "%s has no option %q%s", s.def.name, f.key, didYouMean(f.key, names))
+			continue
+		}
+		if f.isNull() {
 			continue
 		}
 		v := o.Shape.read(d, f)

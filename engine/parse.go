@@ -33,6 +33,7 @@ const maxFaults = 100
 // Parse decodes a request. Its error is an [*Invalid] that names every fault.
 // Files are what came with it, for $file:N.
 func Parse(body []byte, files []Upload) (*Task, error) {
+	body = bytes.TrimPrefix(body, []byte("\ufeff")) // editors put it before UTF-8, and RFC 8259 lets readers ignore it
 	if !utf8.Valid(body) {
 		return nil, &Invalid{[]Fault{{Message: "the body is not valid UTF-8"}}}
 	}

@@ -146,6 +146,20 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
+// TestParseNulls: null is what many clients send for "not set", of options, too.
+func TestParseNulls(t *testing.T) {
+	task, err := Parse([]byte(`{"actions":[{"click":"a","options":null},{"click":"a","options":{"timeout":null,"iframe":null,"continueOnError":null,"save":null,"push":null,"force":null,"count":2}}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := task.Steps[1].Options; o.Timeout != 0 || o.Frame != nil || o.ContinueOnError != nil || o.Save != "" || len(o.own) != 1 {
+		t.Errorf("options that are null are read as %+v", o)
+	}
+	if got := faultsOf(t, `{"actions":[{"click":null},{"click":"a","options":{"forse":null}}]}`); len(got) != 2 {
+		t.Errorf("a value that is null and an option that there is none of: %q", got)
+	}
+}
+
 func TestEveryExampleIsValid(t *testing.T) {
 	for name, d := range registry {
 		files := []Upload{{Name: "a.txt"}}

@@ -81,13 +81,13 @@ func (d *definition) schema() object {
 	options = slices.CompactFunc(options, func(a, b Opt) bool { return a.Name == b.Name })
 	var opts object
 	for _, o := range options {
-		opts = append(opts, entry{o.Name, described(o.Shape.schema, o.Doc)})
+		opts = append(opts, entry{o.Name, optional(o.Shape.schema, o.Doc)})
 	}
 	return object{
 		{"type", "object"}, {"description", d.doc}, {"required", []string{d.name}}, {"additionalProperties", false},
 		{"properties", object{
 			{d.name, described(d.value.schema, d.value.words)},
-			{"options", object{{"type", "object"}, {"additionalProperties", false}, {"properties", opts}}},
+			{"options", object{{"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", opts}}},
 		}},
 		{"examples", []json.RawMessage{json.RawMessage(d.example)}},
 		{"x-page", demoShop + cmp.Or(d.page, "/")}, // where the example plays

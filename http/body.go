@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,9 @@ const (
 	// slowestUpload is how many bytes a second an upload must bring.
 	slowestUpload = 128 << 10
 )
+
+// utf8Names are the names that clients give to what UTF-8 reads.
+var utf8Names = []string{"", "utf-8", "utf8", "us-ascii", "ascii"}
 
 // body is what a request carries: its own copy of the payload, and files on the
 // disk.
@@ -50,9 +54,11 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, id string) (*body, *refusal)
 		return &body{}, refuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
 	}
 	kind, params, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType()))
-	charset := params["charset"]
 	switch {
-	case err == nil && kind == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")):
+	case err == nil && kind == "application/json":
+		if c := params["charset"]; !slices.Contains(utf8Names, strings.ToLower(c)) {
+			return &body{}, refuseText(engine.CodeUnsupportedMediaType, fmt.Sprintf("The charset %q of the Content-Type is not supported: send JSON in UTF-8", c))
+		}
 		return s.readJSON(ctx)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
 		return s.readForm(ctx, params["boundary"], id)
@@ -134,7 +140,15 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body,
 }
 
 func (f *form) take(part *multipart.Part) *refusal {
-	switch name := part.FormName(); {
+	name := part.FormName()
+	// What is not known to be the part itself would be kept in its disguise.
+	switch code := part.Header.Get("Content-Transfer-Encoding"); strings.ToLower(code) {
+	case "", "binary", "8bit", "7bit":
+	default:
+		return refuseInvalid(engine.Fault{Message: fmt.Sprintf(
+			`The part %q has the Content-Transfer-Encoding %q: send it as it is, in binary`, name, code)})
+	}
+	switch {
 	case name == "payload" && f.seen:
 		return refuseInvalid(engine.Fault{Message: `There is more than one part "payload": send one`})
 	case name == "payload":

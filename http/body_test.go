@@ -73,6 +73,7 @@ func judge(t testing.TB, r *nethttp.Response) (p problem) {
 // part is one part of a multipart body.
 type part struct {
 	name, file, kind string
+	code             string // its Content-Transfer-Encoding
 	data             []byte
 }
 
@@ -88,6 +89,9 @@ func form(parts ...part) (contentType string, body *bytes.Buffer) {
 		h.Set("Content-Disposition", disposition)
 		if p.kind != "" {
 			h.Set("Content-Type", p.kind)
+		}
+		if p.code != "" {
+			h.Set("Content-Transfer-Encoding", p.code)
 		}
 		out, _ := w.CreatePart(h)
 		_, _ = out.Write(p.data)
@@ -164,6 +168,7 @@ func TestFormFaults(t *testing.T) {
 		"other part":        {[]part{payload, {name: "attachment", data: []byte("a")}}, nil, 400, `"attachment" is unknown`},
 		"payload too large": {[]part{{name: "payload", data: make([]byte, 1<<20+1)}}, nil, 413, `"payload" is larger than 1 MiB`},
 		"file too large":    {[]part{payload, {name: "files", file: "big", data: make([]byte, 25<<20+1)}}, nil, 413, `"big" is larger than 25 MiB`},
+		"a file in base64":  {[]part{payload, {name: "files", file: "a", code: "base64", data: []byte("aGk=")}}, nil, 400, `The part "files" has the Content-Transfer-Encoding "base64"`},
 		"too many files":    {many, nil, 413, "more than 1000 files"},
 		"cut off":           {[]part{payload}, func(s string) string { return s[:len(s)-20] }, 400, "ended too early"},
 		"no form":           {[]part{payload}, func(string) string { return task }, 400, `"payload" is missing`},

@@ -17,8 +17,8 @@ func TestContentTypes(t *testing.T) {
 	c := &company{}
 	e := open(t, c)
 	for kind, status := range map[string]int{
-		"application/json": 200, "APPLICATION/JSON; charset=UTF-8": 200,
-		"": 415, "text/plain": 415, "text/json": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=utf-16": 415,
+		"application/json": 200, "APPLICATION/JSON; charset=UTF-8": 200, "application/json; charset=utf8": 200, "application/json;charset=US-ASCII": 200,
+		"": 415, "text/plain": 415, "text/json": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=utf-16": 415, "application/json; charset=iso-8859-1": 415,
 		"multipart/form-data": 415, "multipart/mixed; boundary=x": 415, "application/jsonp": 415, "text/plain, application/json": 415, "*/*": 415,
 	} {
 		got, p := e.post(t, kind, strings.NewReader(task))
@@ -29,7 +29,13 @@ func TestContentTypes(t *testing.T) {
 	if got, p := e.post(t, "application/json", strings.NewReader(task), func(r *nethttp.Request) { r.Header.Set("Content-Encoding", "gzip") }); got != 415 {
 		t.Errorf("a compressed body: %d %+v", got, p)
 	}
-	if c.asked() != 2 {
+	if _, p := e.post(t, "application/json; charset=iso-8859-1", strings.NewReader(task)); !strings.Contains(p.Error, `charset "iso-8859-1"`) {
+		t.Errorf("a charset that is none of ours is told of as %q", p.Error)
+	}
+	if got, p := e.post(t, "application/json", strings.NewReader("\ufeff"+task)); got != 200 {
+		t.Errorf("a body with a byte order mark: %d %+v", got, p)
+	}
+	if c.asked() != 5 {
 		t.Errorf("%d tasks came of it", c.asked())
 	}
 }
