@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"troupe/engine/browser"
@@ -44,7 +45,9 @@ type ready struct {
 	Set   bool           `json:"set"` // done: its value was set
 	Click *browser.Point `json:"click"`
 	Erase bool           `json:"erase"`
-	End   bool           `json:"end"` // go to the end first
+	End   bool           `json:"end"`  // go to the end first
+	Keys  bool           `json:"keys"` // what is there can be marked by keys only
+	Slow  bool           `json:"slow"` // the page does something between two characters
 }
 
 // fillSecret puts a secret into a field of one of its origins. It is not typed
@@ -78,6 +81,13 @@ func (r *Run) fillSecret(ctx context.Context, s *Step, v Selector, text string, 
 	return err
 }
 
+// What is typed into boxes for one character each goes as slowly as a quick hand;
+// longer texts are no codes.
+const (
+	codePace    = 40 * time.Millisecond
+	longestCode = 32
+)
+
 func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear bool) error {
 	var f ready
 	ask := func(clicked bool) error {
@@ -106,6 +116,15 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 	switch {
 	case f.Set:
 		return nil
+	case f.Keys:
+		for _, c := range []*browser.Chord{browser.DocumentEnd, browser.All, browser.Backspace} {
+			if err := t.Press(ctx, c); err != nil {
+				return err
+			}
+			if !f.Erase {
+				break
+			}
+		}
 	case f.End:
 		if err := t.Press(ctx, browser.End); err != nil {
 			return err
@@ -118,7 +137,11 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 		}
 	}
 	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
-	typed, err := t.Type(ctx, text)
+	pace := time.Duration(0)
+	if f.Slow && utf8.RuneCountInString(text) <= longestCode {
+		pace = codePace
+	}
+	typed, err := t.Type(ctx, text, pace)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		return Problemf(CodeTimeout, "Only %d of %d characters were typed into %q within %dms: a longer text wants a longer timeout", typed, utf8.RuneCountInString(text), v.String(), Millis(r.limit))
 	}

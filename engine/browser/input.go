@@ -103,8 +103,9 @@ func (t *Tab) Press(ctx context.Context, c *Chord) error {
 const typeAhead = 64
 
 // Type types a text into whatever has the focus, each character with the events
-// of its key, and says how many characters it has typed.
-func (t *Tab) Type(ctx context.Context, text string) (typed int, err error) {
+// of its key, and says how many characters it has typed. With a pace it waits so
+// long after each.
+func (t *Tab) Type(ctx context.Context, text string, pace time.Duration) (typed int, err error) {
 	var sent []*pending
 	var ends []int // of each character on its way: the number of its last event
 	flush := func() error {
@@ -125,9 +126,15 @@ func (t *Tab) Type(ctx context.Context, text string) (typed int, err error) {
 		if keys == nil {
 			sent = append(sent, t.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
 		}
-		if ends = append(ends, len(sent)); len(sent) >= typeAhead {
+		if ends = append(ends, len(sent)); len(sent) >= typeAhead || pace > 0 {
 			if err := flush(); err != nil {
 				return typed, err
+			}
+			if pace > 0 {
+				select {
+				case <-time.After(pace):
+				case <-ctx.Done(): // the next character says so
+				}
 			}
 		}
 	}

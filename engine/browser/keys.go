@@ -176,7 +176,9 @@ func (c *Chord) events() []input.DispatchKeyEventParams {
 	k := c.key
 	if held&int64(kb.ModifierShift) != 0 {
 		k = shifted(k)
-	} else if k.Shift && k.Print && len(c.modifiers) == 0 {
+	} else if len(c.modifiers) > 0 {
+		k = unshifted(k)
+	} else if k.Shift && k.Print {
 		held |= int64(kb.ModifierShift) // "A" is typed with Shift
 		defer func() { held &^= int64(kb.ModifierShift) }()
 	}
@@ -212,6 +214,17 @@ func shifted(k *kb.Key) *kb.Key {
 	return k
 }
 
+// unshifted is the key that a capital's key gives without Shift: Control+A is
+// written with a capital as on the keyboard, and pages hear of an "a".
+func unshifted(k *kb.Key) *kb.Key {
+	if r := []rune(k.Key); len(r) == 1 && unicode.IsUpper(r[0]) {
+		if o := kb.Keys[unicode.ToLower(r[0])]; o != nil && o.Code == k.Code {
+			return o
+		}
+	}
+	return k
+}
+
 // keysFor is what typing one character sends: a key's events, or nil for what is
 // put in as text: a tab, whose key would leave the field, and other control
 // characters.
@@ -234,4 +247,14 @@ func keysFor(r rune) []input.DispatchKeyEventParams {
 var (
 	Backspace = &Chord{key: named["Backspace"]}
 	End       = &Chord{key: named["End"]}
+
+	All, DocumentEnd = chord("Control+A"), chord("Control+End")
 )
+
+func chord(s string) *Chord {
+	c, err := ParseChord(s)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}

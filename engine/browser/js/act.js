@@ -9,7 +9,7 @@ T.point = (a) => { const look = pointer(a); return withFirst(a, look); };
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {
   let coveredSince = 0;
-  return async (el, why) => {
+  return async (el, why, avoid) => {
     if (!attached(el)) return undefined;
     const closed = is(el, 'option', 'optgroup') && closedList(el);
     if (closed) return fail('invalid_value', `Element "${a.t.a}" is in the closed list of ${nameOf(closed)}: use selectOption`);
@@ -23,7 +23,7 @@ const pointer = (a) => {
     if (!list.length) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
     for (const [x, y] of list) {
       const top = hit(doc, x, y);
-      if (reaches(top, el)) {
+      if (reaches(top, el) && !avoid?.(top, el)) {
         const p = mapped(o, x, y);
         // Something of the main page may lie over the frame.
         const f = topFrame(el);
@@ -113,6 +113,27 @@ const expectant = (ms) => {
     if (bare) dressed ||= now();
     return bare && now() - dressed < 60; // who waits is told of them a little later
   };
+};
+
+// unseen reports whether people cannot see an element that is laid out: it is
+// transparent, or the one pixel that is left for programs that read pages aloud.
+const unseen = (el) => {
+  const r = dom.rect(el);
+  return styleOf(el).opacity === '0' || r.width <= 1 || r.height <= 1;
+};
+
+// handsOn reports whether a text area only hands its keys on to an editor that
+// keeps and draws the text itself: nobody sees what is in the area, which is a
+// part of the text or nothing.
+const handsOn = (el) => is(el, 'textarea') && (unseen(el) || cutOffBy(el) !== null);
+
+// oneByOne reports whether a field is a box for one character of a code. Pages
+// move the focus to the next box a moment after the character, so the next one
+// must not be typed before that.
+const oneByOne = (el) => {
+  if (!is(el, 'input')) return false;
+  const r = dom.rect(el);
+  return el.maxLength === 1 || r.width < 1.6 * r.height;
 };
 
 const textIn = (el) => (isEditable(el) ? dom.text(el) : valueOf(el));
@@ -229,6 +250,7 @@ const readyToFill = async (a, waits, host, why) => {
     why.e = 'does not take the focus';
     return undefined;
   }
+  if (!a.origins && handsOn(el)) return { v: { type: true, keys: true, erase: a.clear } };
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
   const placed = mark(el, a.clear);
@@ -241,7 +263,7 @@ const readyToFill = async (a, waits, host, why) => {
     remark(el, a.clear);
   }
   await news;
-  return { v: { type: true, erase: a.clear && full, multi: isEditable(el) || is(el, 'textarea') } };
+  return { v: { type: true, erase: a.clear && full, slow: oneByOne(el) } };
 };
 const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
 const wanted = {
@@ -259,6 +281,16 @@ T.focus = (a) => withFirst(a, (el, why) => {
   if (activeIn(target) === target || focusOn(target)) return done;
   return done; // keys go to the document then, as they would for a person
 });
+
+// leadsElsewhere reports whether a click at something in a label is not passed on
+// to the label's control: a link to the terms does what it does.
+const leadsElsewhere = (top, label) => {
+  const n = is(label, 'label') && dom.closest(top, 'a[href],button,input,select,textarea,summary,[role=button],[role=link]');
+  return !!n && n !== label.control && within(n, label);
+};
+
+// inReach reports whether some of an element is where it can be scrolled to.
+const inReach = (el) => { intoView(el); return points(el).length > 0; };
 
 // What check and uncheck work on: the control, of a label its control.
 const checkable = (el) => {
@@ -282,9 +314,9 @@ T.check = (a) => {
     if (!a.want && is(c, 'input') && dom.inputType(c) === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a radio button: it is unchecked by checking another`);
     why.e = disabledBecause(c);
     if (why.e) return undefined;
-    const seen = (n) => hiddenBecause(n) === '' && styleOf(n).opacity !== '0';
+    const seen = (n) => hiddenBecause(n) === '' && !unseen(n);
     const label = [...(c.labels || [])].find(seen);
-    return look(seen(c) || !label ? c : label, why);
+    return look(!label || seen(c) && inReach(c) ? c : label, why, leadsElsewhere);
   });
 };
 
