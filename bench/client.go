@@ -15,6 +15,7 @@ type answer struct {
 	Success                   bool
 	Status, TaskID, SessionID string
 	Data                      json.RawMessage
+	Steps                     []step
 }
 
 // client sends requests to a side, one after the other, and counts the time
@@ -25,6 +26,9 @@ type client struct {
 	url   string // with the path of the API
 	token string
 	took  time.Duration // since it was last set to zero
+
+	config string // what comes before the actions
+	steps  []step // of the last answer, where it tells of them
 }
 
 func (c *client) post(body string) (answer, error) {
@@ -61,6 +65,7 @@ func (c *client) send(method, url string, body io.Reader) (a answer, err error) 
 	if err := json.Unmarshal(b, &a); err != nil || !a.Success {
 		return a, fmt.Errorf("answered with %d: %.300s", res.StatusCode, b)
 	}
+	c.steps = a.Steps
 	return a, nil
 }
 

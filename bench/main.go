@@ -37,6 +37,7 @@ var measurements = []measurement{
 	{"cold", runCold, false},
 	{"watched", runWatched, false},
 	{"proxy", runProxy, false},
+	{"steps", runSteps, true},
 	{"scale", runScale, true},
 	{"cluster", runCluster, true},
 	{"flat", runFlat, true},
@@ -45,7 +46,7 @@ var measurements = []measurement{
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, scale, cluster, flat; default: the first five")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat; default: the first five")
 		write   = flag.String("write", "", "put the results into this document, between its marks")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -98,7 +99,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, scale, cluster or flat", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster or flat", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {

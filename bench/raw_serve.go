@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -31,6 +32,7 @@ type rawServer struct {
 type rawTask struct {
 	Actions []map[string]json.RawMessage
 	Async   bool
+	Config  struct{ Trace bool }
 	Session struct {
 		ID              string
 		Preserve, Close bool
@@ -126,10 +128,17 @@ func (s *rawServer) play(task *rawTask) ([]byte, *raw) {
 		s.mu.Unlock()
 	}
 	var last json.RawMessage
+	var steps []step
 	for _, a := range task.Actions {
 		for name, v := range a {
+			start := time.Now()
 			last = r.act(name, v)
+			steps = append(steps, step{name, float64(time.Since(start).Microseconds()) / 1000})
 		}
+	}
+	told := []byte("null")
+	if task.Config.Trace {
+		told, _ = json.Marshal(steps)
 	}
 	if len(last) == 0 {
 		last = json.RawMessage(`{"success":true}`)
@@ -143,7 +152,7 @@ func (s *rawServer) play(task *rawTask) ([]byte, *raw) {
 		id = strconv.Itoa(s.next)
 		s.sessions[id] = r
 	}
-	answer := fmt.Appendf(nil, `{"success":true,"status":"complete","sessionId":%q,"data":%s}`, id, last)
+	answer := fmt.Appendf(nil, `{"success":true,"status":"complete","sessionId":%q,"data":%s,"steps":%s}`, id, last, told)
 	if s.sessions[id] == r {
 		r = nil
 	}

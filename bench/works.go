@@ -49,7 +49,7 @@ var works = []work{
 // one is a workload of one request.
 func one(actions func(base string) string, right func(*client, json.RawMessage) error) func(*client, string) error {
 	return func(c *client, base string) error {
-		a, err := c.post(`{"actions":[` + actions(base) + `]}`)
+		a, err := c.post(`{` + c.config + `"actions":[` + actions(base) + `]}`)
 		if err != nil {
 			return err
 		}
