@@ -49,6 +49,14 @@ func (a abroad) held(account string) (n int) {
 	return n
 }
 
+// usable is how many workers other nodes have that take tasks.
+func (a abroad) usable() (n int) {
+	for _, o := range a {
+		n += o.Usable
+	}
+	return n
+}
+
 func (o *Offer) to(account string) int { return o.Free + o.Own[account] }
 
 // roams reports whether a job may be played on another node, as far as this one
@@ -98,7 +106,7 @@ func (p *pool) onFreed(ctx actor.Context, m *freed) {
 }
 
 func (p *pool) useOffer(ctx actor.Context, o *Offer) {
-	for !p.draining && p.queue.len() > 0 {
+	for p.queue.len() > 0 {
 		w := p.queue.next([]string{""}, func(w *waiter) bool {
 			return o.to(w.Account) > 0 && p.roams(p.jobs[w.Task])
 		})

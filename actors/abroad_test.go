@@ -108,3 +108,71 @@ func TestSessionsElsewhereCount(t *testing.T) {
 		}
 	})
 }
+
+// TestADrainingNodeSendsTasksAway: what comes to it, and what waits, goes to workers
+// of others, and to none of its own.
+func TestADrainingNodeSendsTasksAway(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		anna := testkit.Pro("anna")
+		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1, Usable: 2})
+		away := func(wait time.Duration) *actors.Execute {
+			x := roaming(anna, wait)
+			x.Away = true
+			return x
+		}
+		if x := k.Send(away(0), testkit.Script{}).Answer(); sentTo(x) != "n2" {
+			t.Errorf("beside a worker of its own the task goes to %q (%v)", sentTo(x), x.Refusal)
+		}
+		if x := k.Send(away(0), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable || sentTo(x) != "" {
+			t.Errorf("where no other node has a free worker: %+v", x)
+		}
+		waits := k.Send(away(time.Minute), testkit.Script{})
+		k.UntilWaiting(1)
+		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1, Usable: 2})
+		if x := waits.Answer(); sentTo(x) != "n2" {
+			t.Errorf("who waited goes to %q (%v)", sentTo(x), x.Refusal)
+		}
+		own := k.Send(roaming(anna, 0), testkit.Script{Takes: 5 * time.Second})
+		k.Until("w1", actors.Busy)
+		if x := k.Send(away(10*time.Second), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
+			t.Errorf("beside a worker that frees here: %+v", x)
+		}
+		k.WantEnd(own, engine.EndCompleted)
+		named := away(time.Minute)
+		named.Task.WorkerID = "w1"
+		if x := k.Send(named, testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
+			t.Errorf("a task for its own worker: %+v", x)
+		}
+
+		// The node ends: what may go elsewhere waits on, and what answers later does
+		// not.
+		running := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		k.Until("w1", actors.Busy)
+		late, fixed := roaming(anna, 10*time.Second), roaming(anna, time.Minute)
+		fixed.Roams = false
+		goes := k.Send(roaming(anna, time.Minute), testkit.Script{})
+		k.UntilWaiting(1)
+		stays, impatient := k.Send(fixed, testkit.Script{}), k.Send(late, testkit.Script{})
+		k.UntilWaiting(3)
+		done := make(chan *actors.Drained, 1)
+		go func() { done <- k.Drain(time.Minute) }()
+		if x := stays.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
+			t.Errorf("who may not roam: %+v", x)
+		}
+		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1, Usable: 2})
+		if x := goes.Answer(); sentTo(x) != "n2" {
+			t.Errorf("who waits at the end goes to %q (%v)", sentTo(x), x.Refusal)
+		}
+		if x := impatient.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
+			t.Errorf("whose time is over: %+v", x)
+		}
+		k.WantEnd(running, engine.EndCompleted)
+		if d := <-done; d.Interrupted != 0 {
+			t.Errorf("interrupted: %+v", d)
+		}
+		k.Node.Offer(&actors.Offer{Node: "n2"}) // it is down
+		if x := k.Send(away(time.Minute), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
+			t.Errorf("where nobody else is there: %+v", x)
+		}
+	})
+}

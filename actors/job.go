@@ -11,6 +11,7 @@ type job struct {
 	order order
 	until time.Time   // it waits no longer
 	aimed bool        // only one worker will do
+	away  bool        // none of this node's will do
 	tries int         // workers that sent it back
 	seat  *seat       // the worker that has it
 	wait  *waiter     // its place in the queue, kept while a worker has it
@@ -20,7 +21,7 @@ type job struct {
 
 func newJob(adm *admitted, now time.Time) *job {
 	t := adm.Execute.Task
-	j := &job{adm: adm, until: patience(adm.Execute, now), cause: adm.Cause}
+	j := &job{adm: adm, until: patience(adm.Execute, now), cause: adm.Cause, away: adm.Execute.Away}
 	j.order = order{
 		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: intentOf(t),
 	}

@@ -29,6 +29,9 @@ type Execute struct {
 	// tells where there is one: see [Elsewhere]. Tasks that name a worker or a
 	// session do not roam, and neither do those with a key.
 	Roams bool
+	// Away: the node takes no more tasks, and this one is for the workers of others
+	// alone.
+	Away bool `json:"-"`
 	// Guest: it comes from a node where it waits, and so hardly waits here.
 	Guest bool
 	// Moved: its session was restored on another worker than the one that the task

@@ -11,6 +11,9 @@ type Offer struct {
 	Free int            // shared workers that would take a task
 	Own  map[string]int // workers that would, by the account that they are for
 	Held map[string]int // workers that sessions hold, by account
+	// Usable is how many of its workers have a browser, and so may be free in a
+	// while; zero: it takes no tasks, or is not there.
+	Usable int
 }
 
 // Elsewhere is in the refusal of a task that may roam: another node is said to
@@ -28,6 +31,8 @@ type Restore struct {
 	Account Account
 	Worker  string // that the request names; empty: none
 	Lost    string // the node that does not answer; empty: none is known to
+	// Away: the node takes no more tasks, and so no session.
+	Away bool `json:"-"`
 }
 
 // Restored answers [Restore]: a refusal, or the node that has the session now, by

@@ -16,13 +16,14 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
 	case p.jobs[j.task()] != nil:
 		p.refuse(ctx, j, refuse(engine.CodeInternal, "two tasks have the same id"))
 		return
-	case p.draining:
+	case p.draining && !p.leaves(j):
 		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 		return
 	case j.cause != "":
 		p.refuse(ctx, j, j.cause.refusal())
 		return
 	}
+	j.away = j.away || p.draining
 	p.jobs[j.task()] = j
 	p.returned(j)
 	p.try(ctx, j)
@@ -68,7 +69,10 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 		s = p.roster.reserved(j.account())
 	}
 	j.aimed = s != nil
-	if s == nil {
+	switch {
+	case s != nil && j.away:
+		return nil, refuse(engine.CodeDraining, "")
+	case s == nil:
 		return p.routeFree(j)
 	}
 	if !s.heard {
@@ -97,6 +101,9 @@ func (p *pool) routeFree(j *job) (*seat, *Refusal) {
 		if some, shared = p.mayOpen(j); !some || !shared && p.roster.owned[j.account()] == 0 {
 			return nil, p.sessionLimit(j)
 		}
+	}
+	if j.away {
+		return nil, refuse(engine.CodeNoWorkerAvailable, "this node takes no more tasks, and no other one has a free worker")
 	}
 	if s := p.roster.free(j.account(), shared, func(s *seat) bool { return p.mayLodge(s, j) }); s != nil {
 		return s, nil

@@ -35,7 +35,7 @@ func (p *pool) onDrain(ctx actor.Context, m *Drain) {
 	if !p.draining {
 		p.draining = true
 		p.publish() // before anybody hears of it
-		p.refuseWaiting(ctx)
+		p.refuseWaiting(ctx, func(j *job) bool { j.away = p.leaves(j); return !j.away })
 		for _, s := range p.roster.all {
 			if s.heard { // the others are told when they first speak
 				ctx.Send(s.pid, &workerDrain{})
@@ -45,9 +45,16 @@ func (p *pool) onDrain(ctx actor.Context, m *Drain) {
 	p.checkDrained(ctx)
 }
 
-func (p *pool) refuseWaiting(ctx actor.Context) {
+// leaves reports whether a job may still find a worker on another node while this
+// one ends. One that answers later is not written down anywhere yet, and the end
+// waits for what is to be written down.
+func (p *pool) leaves(j *job) bool {
+	return p.abroad.usable() > 0 && !j.adm.Execute.Task.Async && p.roams(j)
+}
+
+func (p *pool) refuseWaiting(ctx actor.Context, which func(*job) bool) {
 	for _, j := range p.jobs {
-		if j.waiting() {
+		if j.waiting() && which(j) {
 			p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 		}
 	}
@@ -86,7 +93,7 @@ func (p *pool) checkDrained(ctx actor.Context) {
 // stop answers whoever waits: what is in the mailbox of a stopped actor is
 // never seen again.
 func (p *pool) stop(ctx actor.Context) {
-	p.refuseWaiting(ctx)
+	p.refuseWaiting(ctx, func(*job) bool { return true })
 	if p.patrol != nil {
 		p.patrol.Stop()
 	}

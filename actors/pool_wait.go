@@ -90,7 +90,7 @@ func targets(s *seat) []string { return []string{s.spec.ID, ""} }
 // session is for the worker to refuse: waiting longer would not help.
 func (p *pool) fits(s *seat, w *waiter) bool {
 	j := p.jobs[w.Task]
-	if !p.mayTake(s, j) || !p.mayLodge(s, j) {
+	if j.away || !p.mayTake(s, j) || !p.mayLodge(s, j) {
 		return false
 	}
 	switch s.note.State {

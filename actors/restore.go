@@ -66,7 +66,7 @@ func (n *Node) restore(ctx context.Context, m *Restore) (*Restored, error) {
 	if !parts.leases.serves(term) {
 		return nil, persistence.ErrNoQuorum
 	}
-	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account})
+	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account, Away: m.Away})
 	switch {
 	case err != nil:
 		return nil, err
@@ -113,6 +113,7 @@ type (
 	putAside struct {
 		Session string
 		Account Account
+		Away    bool // see [Restore]
 	}
 	wasPutAside struct {
 		Worker  string
@@ -145,7 +146,7 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 		adm:   &admitted{Execute: &Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
 		order: order{Account: m.Account.ID, Intent: open, Fresh: m.Session},
 	}
-	if p.draining || p.gone[m.Account.ID] {
+	if p.draining || m.Away || p.gone[m.Account.ID] {
 		ctx.Respond(&wasPutAside{Refusal: refuse(engine.CodeDraining, "")})
 		return
 	}

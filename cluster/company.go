@@ -66,6 +66,9 @@ type Company struct {
 	stop  []func()
 
 	closing sync.Once
+	leaving context.Context // ends with errLeaving when the node does
+	leave   context.CancelCauseFunc
+	waits   atomic.Int64              // questions that wait for news of a task
 	changed chan struct{}             // a worker has changed
 	own     atomic.Pointer[inventory] // what was told last
 	trips   trips
@@ -91,6 +94,7 @@ func NewCompany(cfg CompanyConfig) (*Company, error) {
 		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), wires: newWires(cfg.Conn, cfg.Node, cfg.Log),
 		peers: newPresence(cfg.Node), changed: make(chan struct{}, 1),
 	}
+	c.leaving, c.leave = context.WithCancelCause(context.Background())
 	c.own.Store(&inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
 	c.peers.ping = c.ping
 	c.peers.heard = func(i *inventory) { c.local.Offer(i.offer()) }
@@ -139,6 +143,10 @@ func (c *Company) Close() {
 }
 
 func (c *Company) close() {
+	c.leave(errLeaving)
+	for end := time.Now().Add(wordMost); c.waits.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond) // those who waited are told how far it is
+	}
 	for i := len(c.stop) - 1; i >= 0; i-- {
 		c.stop[i]()
 	}

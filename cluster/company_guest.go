@@ -228,13 +228,14 @@ func (c *Company) host(one *guest, o *order) any {
 	return x
 }
 
-// draining is the answer to a task that comes when nothing is taken any more.
+// isDraining is the answer to what comes when nothing is taken any more.
+var isDraining = &actors.Refusal{Code: engine.CodeDraining, Text: "The service is stopping", RetryAfter: 5 * time.Second}
+
 func draining(m *actors.Execute) any {
-	no := &actors.Refusal{Code: engine.CodeDraining, Text: "The service is stopping", RetryAfter: 5 * time.Second}
 	if m.Task.Async {
-		return &actors.Started{TaskID: m.TaskID, Refusal: no}
+		return &actors.Started{TaskID: m.TaskID, Refusal: isDraining}
 	}
-	return &actors.Executed{TaskID: m.TaskID, Refusal: no}
+	return &actors.Executed{TaskID: m.TaskID, Refusal: isDraining}
 }
 
 // unpack makes of an order what the actors are asked, with its files in a folder;

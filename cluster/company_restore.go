@@ -34,7 +34,7 @@ func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *a
 		node, no, err := c.restored(ctx, m, lost)
 		switch {
 		case err != nil && one.why() != "":
-			return w.refused(m, notBegun), nil
+			return w.refused(m, one.notBegun()), nil
 		case err != nil:
 			return nil, err
 		case no != nil && no.Code == engine.CodeSessionMismatch && lost == "":
@@ -44,7 +44,7 @@ func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *a
 		case node == c.cfg.Node:
 			x, err := w.here(ctx, &moved)
 			if err != nil && one.why() != "" {
-				return w.refused(m, notBegun), nil
+				return w.refused(m, one.notBegun()), nil
 			}
 			return x, err
 		}
@@ -65,7 +65,7 @@ func strays(code engine.Code) bool {
 // restored names the node that has a session by its record. Should that node be
 // down, the session is restored first: here, or where there is a free worker.
 func (c *Company) restored(ctx context.Context, m *actors.Execute, lost string) (string, *actors.Refusal, error) {
-	q := actors.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost}
+	q := actors.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, Away: m.Away}
 	until := time.Now().Add(min(m.Task.QueueTimeout, engine.MaxQueueTimeout))
 	for tries := 0; ; {
 		x, err := c.restoreSomewhere(ctx, &q)

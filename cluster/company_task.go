@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -207,7 +208,10 @@ func find[T any](ctx context.Context, c *Company, q question[T]) (*T, error) {
 		return x, nil
 	}
 	alive, up := c.peers.aliveness(node)
-	if !up {
+	switch {
+	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
+		return nil, errLeaving
+	case !up:
 		return q.down(node)
 	}
 	ctx, cancel := within(ctx, alive, q.most)
@@ -219,8 +223,27 @@ func find[T any](ctx context.Context, c *Company, q question[T]) (*T, error) {
 	return y, err
 }
 
-// Poll tells what has become of an asynchronous task: see [actors.Node.Poll].
+// Poll tells what has become of an asynchronous task: see [actors.Node.Poll]. Who
+// waits for that is told how far it is when this node leaves.
 func (c *Company) Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
+	if m.Wait <= 0 {
+		return c.poll(ctx, m)
+	}
+	c.waits.Add(1)
+	defer c.waits.Add(-1)
+	stays, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.leaving, func() { cancel(errLeaving) })()
+	x, err := c.poll(stays, m)
+	if err == nil || !errors.Is(context.Cause(stays), errLeaving) {
+		return x, err
+	}
+	now := *m
+	now.Wait = 0
+	return c.poll(ctx, &now)
+}
+
+func (c *Company) poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
 	return find(ctx, c, question[actors.Polled]{
 		task: m.TaskID, most: m.Wait + wordMost, message: m,
 		here:    func() (*actors.Polled, error) { return c.local.Poll(ctx, m) },

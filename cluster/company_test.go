@@ -2,12 +2,14 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"troupe/actors"
+	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -189,6 +191,94 @@ func TestDrainingNodesOfferNothing(t *testing.T) {
 		t.Errorf("got %+v", x)
 	}
 	to.until("it is known", func() bool { return !n1.Company.Status().Ready() })
+}
+
+// TestADrainedNodeSendsTasksOn: whoever comes to it is answered by the others, and
+// its own workers get nothing.
+func TestADrainedNodeSendsTasksOn(t *testing.T) {
+	t.Parallel()
+	to := newTown(t, 1, 1)
+	n1, n2 := to.houses[0], to.houses[1]
+	x := to.answer(to.send(n1, anna, fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID("n1", 1)), testkit.Script{}))
+	if x.SessionID == "" {
+		t.Fatalf("no session: %+v", x)
+	}
+	shut := fmt.Sprintf(`{"session":{"id":%q,"close":true}}`, x.SessionID)
+	n1.paused.Store(true)
+	to.until("it is known", func() bool { return n2.Company.Status().Abroad == 0 })
+	away := func(body, key string, s testkit.Script) *going {
+		m := &actors.Execute{Account: anna, Task: parse(t, body), Away: true}
+		if key != "" {
+			m.Idempotency = actors.Idempotency{Key: key, Digest: []byte("same")}
+		}
+		return to.sendTask(n1, m, s)
+	}
+	if x := to.answer(away(shut, "", testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
+		t.Errorf("a session of the node: %+v", x)
+	}
+	n1.paused.Store(false)
+	to.played(to.send(n2, anna, shut, testkit.Script{}))
+	n1.Until(actors.WorkerID("n1", 1), actors.Online)
+	n1.paused.Store(true)
+	to.until("it is known", func() bool { return n2.Company.Status().Abroad == 0 })
+
+	named := func(h *house) string {
+		return fmt.Sprintf(`{"workerId":%q,"queueTimeout":5000,"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1))
+	}
+	first := away(plain, "", testkit.Script{Takes: time.Minute})
+	to.until("it runs on n2", n2.busy(1))
+	second := away(`{"queueTimeout":15000,"actions":[{"wait":1}]}`, "", testkit.Script{})
+	to.until("it waits", func() bool { return n1.Node.Status().Waiting == 1 })
+	first.leave()
+	for what, g := range map[string]*going{
+		"who waited":               second,
+		"who names a worker of n2": away(named(n2), "", testkit.Script{}),
+		"who has a key":            away(`{"queueTimeout":5000,"actions":[{"wait":1}]}`, "the key", testkit.Script{}),
+	} {
+		if h := to.played(g); h != n2 {
+			t.Errorf("%s was played by %s", what, h.name)
+		}
+	}
+	if x := to.answer(away(named(n1), "", testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
+		t.Errorf("a task for a worker of the node: %+v", x)
+	}
+}
+
+// TestALeavingNodeSaysHowFarATaskIs: whoever waits at it for a task of another one is
+// not kept, and the task is not taken for lost.
+func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
+	t.Parallel()
+	to := newTownWith(t, 0, 0, 1)
+	n1, n2 := to.houses[0], to.houses[1]
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
+	if x, err := n1.Company.Start(ctx, m); err != nil || x.Refusal != nil {
+		t.Fatalf("started: %+v, %v", x, err)
+	}
+	poll := &actors.Poll{TaskID: m.TaskID, Account: anna}
+	long := *poll
+	long.Wait = time.Minute
+	type told struct {
+		p   *actors.Polled
+		err error
+	}
+	waits := make(chan told, 1)
+	go func() {
+		p, err := n1.Company.Poll(ctx, &long)
+		waits <- told{p, err}
+	}()
+	to.until("it waits", func() bool { return cluster.Waits(n1.Company) == 1 })
+	n1.Company.Close()
+	if x := <-waits; x.err != nil || x.p.Refusal != nil || x.p.Status != actors.TaskPending {
+		t.Errorf("who waited is told %+v, %v", x.p, x.err)
+	}
+	if p, err := n1.Company.Poll(ctx, poll); !errors.Is(err, engine.ErrDraining) {
+		t.Errorf("who comes then is told %+v, %v", p, err)
+	}
+	if p, err := n2.Company.Poll(ctx, poll); err != nil || p.Status != actors.TaskPending {
+		t.Errorf("at its node the task is %+v, %v", p, err)
+	}
 }
 
 // TestKeysMeet: requests with one key are played once, wherever they come in.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -212,13 +213,16 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 		}
 		return x, err
 	}
+	if m.Away && m.Idempotency.Key != "" { // what it is answered with would be kept here
+		return w.refused(m, isDraining), nil
+	}
 	try := *m
 	try.Roams = m.Idempotency.Key == "" && m.Task.WorkerID == "" && sessionOf(m.Task) == ""
 	for {
 		x, err := w.here(ctx, &try)
 		switch {
 		case err != nil && one.why() != "":
-			return w.refused(m, notBegun), nil
+			return w.refused(m, one.notBegun()), nil
 		case err != nil:
 			return x, err
 		}
@@ -226,6 +230,8 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 		switch {
 		case no == nil:
 			return x, nil
+		case no.Code == engine.CodeCancelled && one.why() == actors.CauseDrain: // it still waited
+			return w.refused(m, one.notBegun()), nil
 		case no.Code == engine.CodeSessionMismatch && m.Task.WorkerID == "" && sessionOf(m.Task) != "":
 			if node := c.locate(ctx, m); node != "" {
 				return carry(ctx, c, one, node, m, w)
@@ -255,7 +261,7 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 			return y, err
 		}
 		if one.why() != "" {
-			return w.refused(m, notBegun), nil
+			return w.refused(m, one.notBegun()), nil
 		}
 		try.Place = no.Elsewhere.Place
 		try.Place.Refused = no.Elsewhere.Node
@@ -268,8 +274,14 @@ func (t *trip) why() actors.Cause {
 	return t.cause
 }
 
-// notBegun is the answer to a task that was cancelled between two nodes.
-var notBegun = &actors.Refusal{Code: engine.CodeCancelled, Text: "The task was cancelled before it began"}
+// notBegun is the answer to a task that was ended between two nodes, or while it
+// waited.
+func (t *trip) notBegun() *actors.Refusal {
+	if t.why() == actors.CauseDrain {
+		return isDraining
+	}
+	return &actors.Refusal{Code: engine.CodeCancelled, Text: "The task was cancelled before it began"}
+}
 
 // goesOn reports whether a guest that was refused so may have more luck
 // elsewhere: what was said of the node was out of date.
@@ -297,7 +309,10 @@ func nobodyAt(node string) *actors.Refusal {
 // the node, the request is answered as lost, and is never sent again.
 func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *actors.Execute, w way[T]) (*T, error) {
 	alive, up := c.peers.aliveness(node)
-	if !up {
+	switch {
+	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
+		return nil, errLeaving
+	case !up:
 		return nil, fmt.Errorf("carry a task to %s: %w", node, errUndelivered)
 	}
 	o, release := c.pack(m)

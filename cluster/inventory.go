@@ -24,7 +24,7 @@ type inventory struct {
 // offer is what of it others may use. A node that has nothing for its own
 // clients, or that stops, has nothing for others.
 func (i *inventory) offer() *actors.Offer {
-	o := &actors.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}}
+	o := &actors.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.usable()}
 	for _, w := range i.Workers {
 		if w.Session != "" && w.Account != "" {
 			o.Held[w.Account]++

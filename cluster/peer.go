@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
+
+	"troupe/engine"
 )
 
 // inlineMost is how many bytes a message between nodes may have. What is larger
@@ -28,7 +30,10 @@ var (
 	errUndelivered = errors.New("nobody is there to take the message")
 	// errDown ends what waits for a node that does not answer any more.
 	errDown = errors.New("the node does not answer")
-	errBusy = errors.New("the node does too much for others already")
+	// errLeaving ends what waits for another node when this one stops: nothing is
+	// said of that one.
+	errLeaving = fmt.Errorf("this node leaves the others: %w", engine.ErrDraining)
+	errBusy    = errors.New("the node does too much for others already")
 )
 
 // wires carry messages to other nodes and theirs to this one.

@@ -65,7 +65,7 @@ func (p *presence) close() {
 	p.mu.Lock()
 	p.stop()
 	for _, one := range p.peers {
-		one.lose(errDown)
+		one.lose(errLeaving)
 	}
 	p.mu.Unlock()
 	p.goes.Wait()

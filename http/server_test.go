@@ -336,6 +336,32 @@ func TestShutdownWaitsForRunningTasks(t *testing.T) {
 	}
 }
 
+// TestADrainingNodeAsksOthers where there are any.
+func TestADrainingNodeAsksOthers(t *testing.T) {
+	c := &company{status: actors.Status{Workers: 1, Online: 1, Abroad: 1}}
+	e := open(t, c)
+	play := func() (int, problem) {
+		t.Helper()
+		conn := e.dial(t, nil)
+		_, _ = io.WriteString(conn, taskRequest())
+		r, p := answer(t, conn)
+		return r.StatusCode, p
+	}
+	for _, drained := range []bool{false, true} {
+		e.Pause(drained)
+		if status, p := play(); status != 200 {
+			t.Errorf("drained %v: %d %+v", drained, status, p)
+		}
+		if m := c.seen[len(c.seen)-1]; m.Away != drained {
+			t.Errorf("drained %v: the task is for others alone: %v", drained, m.Away)
+		}
+	}
+	c.status.Abroad = 0
+	if status, p := play(); status != 503 || p.Code != "draining" {
+		t.Errorf("where nobody else is there: %d %+v", status, p)
+	}
+}
+
 // TestShutdownInterrupts what does not end in time: it gets its answer.
 func TestShutdownInterrupts(t *testing.T) {
 	w := newWaiting()

@@ -66,7 +66,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async
-	if s.Drains() {
+	if m.Away = s.Drains(); m.Away && s.cfg.Company.Status().Abroad == 0 {
 		return refuse(engine.CodeDraining)
 	}
 

@@ -11,7 +11,8 @@ import (
 )
 
 // balancer sends requests to nodes in turn, as what stands before a service does:
-// it asks each whether it is ready, and gives to another what one does not take.
+// now and then it asks each whether it is ready, and where nobody listens it goes to
+// another. Until it has asked, a node that drains gets what it got before.
 type balancer struct {
 	g  *gang
 	to []*member
@@ -40,11 +41,14 @@ func (b *balancer) watch() {
 			select {
 			case <-done:
 				return
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(noticing):
 			}
 		}
 	}()
 }
+
+// noticing is how long a balancer does not know of a node that drains.
+const noticing = time.Second
 
 func (b *balancer) sendsTo(m *member) bool {
 	b.mu.Lock()
@@ -52,8 +56,8 @@ func (b *balancer) sendsTo(m *member) bool {
 	return !b.out[m.name]
 }
 
-// ask asks the next node. Where nobody listens, or nothing more is taken, nothing
-// has begun: then another is asked.
+// ask asks the next node. Where nobody listens nothing has begun: then another is
+// asked.
 func (b *balancer) ask(method, path, body string) (x told) {
 	for range 3 * len(b.to) {
 		b.mu.Lock()
@@ -64,7 +68,7 @@ func (b *balancer) ask(method, path, body string) (x told) {
 		if out {
 			continue
 		}
-		if x = b.g.ask(m, method, path, body); errors.Is(x.err, syscall.ECONNREFUSED) || x.Code == "draining" {
+		if x = b.g.ask(m, method, path, body); errors.Is(x.err, syscall.ECONNREFUSED) {
 			continue
 		}
 		return x
