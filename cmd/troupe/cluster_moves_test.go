@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+
+	"troupe/actors"
 )
 
 var _ = promise(moving, "the nodes are renewed one after the other under load", whole, func(g *gang) {
@@ -16,6 +16,10 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 	for _, m := range g.nodes {
 		began := time.Now()
 		g.drain(m)
+		task, _ := g.site.opens()
+		if x := g.good(g.play(m, anywhere(task+`]`))); x.WorkerID == actors.WorkerID(m.name, 1) {
+			g.t.Errorf("%s is drained, and has played %v", m.name, x)
+		}
 		g.until("nothing is sent to "+m.name, func() bool { return !b.sendsTo(m) })
 		g.within("drained", 0, time.Since(began))
 		began = time.Now()
@@ -67,29 +71,12 @@ var _ = promise(moving, "a node joins", whole, func(g *gang) {
 // add starts one more node, which knows the others; they learn of it.
 func (g *gang) add(workers int) *member {
 	g.t.Helper()
-	m := &member{name: fmt.Sprintf("n%d", len(g.nodes)+1), workers: workers}
-	m.data = filepath.Join(g.dir, m.name)
-	address := freeAddresses(g.t, 1)[0]
-	for _, a := range g.nodes[0].args {
-		name, value, _ := strings.Cut(a, "=")
-		switch name {
-		case "--data":
-			value = m.data
-		case "--workers":
-			value = fmt.Sprint(workers)
-		case "--node":
-			value = m.name
-		case "--cluster-listen":
-			value = address
-		case "--cluster-peers":
-			value += "," + address
-		}
-		if value != "" {
-			name += "=" + value
-		}
-		m.args = append(m.args, name)
+	peers := ""
+	for _, m := range g.nodes {
+		peers += m.peer + ","
 	}
-	g.nodes = append(g.nodes, m)
+	m := g.enlist(workers)
+	m.args = append(m.args, "--cluster-peers="+peers+m.peer)
 	g.start(m)
 	return m
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,7 @@ type member struct {
 	name, data, base string
 	args             []string
 	workers          int
+	peer             string // where other nodes reach it
 	metrics          string // where they are told
 	place            string // its network; empty: that of this process
 	link             string // its connection to the other nodes, where it has a network of its own
@@ -67,29 +67,12 @@ func startGang(t *testing.T, w *wires, workers ...int) *gang {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.sweep)
+	for _, n := range workers {
+		g.enlist(n)
+	}
 	var peers []string
-	for range workers {
-		peers = append(peers, "")
-	}
-	if w == nil {
-		peers = freeAddresses(t, len(workers))
-	}
-	metrics := freeAddresses(t, len(workers))
-	for i, n := range workers {
-		m := &member{name: fmt.Sprintf("n%d", i+1), workers: n, metrics: metrics[i]}
-		listen := "127.0.0.1:0"
-		if w != nil {
-			var host string
-			m.place, m.link, peers[i], host = w.plug(t, i+1)
-			listen, m.metrics = host+":0", host+":9464"
-		}
-		m.data = filepath.Join(dir, m.name)
-		m.args = []string{"serve", "--listen=" + listen, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", n), "--log-level=warn", "--metrics-listen=" + m.metrics,
-			"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + peers[i]}
-		if w != nil {
-			m.args = append(m.args, "--insecure-listen")
-		}
-		g.nodes = append(g.nodes, m)
+	for _, m := range g.nodes {
+		peers = append(peers, m.peer)
 	}
 	for _, m := range g.nodes {
 		m.args = append(m.args, "--cluster-peers="+strings.Join(peers, ","))
@@ -100,21 +83,29 @@ func startGang(t *testing.T, w *wires, workers ...int) *gang {
 	return g
 }
 
-func (g *gang) secretFile() string { return filepath.Join(g.dir, "secret") }
-
-// freeAddresses are such on which nothing listens.
-func freeAddresses(t *testing.T, n int) (all []string) {
-	t.Helper()
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		all = append(all, ln.Addr().String())
+// enlist makes one more node, which is not started and knows nobody.
+func (g *gang) enlist(workers int) *member {
+	g.t.Helper()
+	n := len(g.nodes) + 1
+	m := &member{name: fmt.Sprintf("n%d", n), workers: workers}
+	var host string
+	if g.wires != nil {
+		m.place, m.link, m.peer, host = g.wires.plug(g.home, n)
+		m.metrics = host + metricsPort
+	} else {
+		host, m.peer, m.metrics = freeHost(g.t)
 	}
-	return all
+	m.data = filepath.Join(g.dir, m.name)
+	m.args = []string{"serve", "--listen=" + host + ":0", "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", workers), "--log-level=warn", "--metrics-listen=" + m.metrics,
+		"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + m.peer}
+	if g.wires != nil {
+		m.args = append(m.args, "--insecure-listen")
+	}
+	g.nodes = append(g.nodes, m)
+	return m
 }
+
+func (g *gang) secretFile() string { return filepath.Join(g.dir, "secret") }
 
 // newToken makes an account on a plan, if there is none, and a token for it.
 func (g *gang) newToken(account, plan string) string {
