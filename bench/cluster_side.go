@@ -20,7 +20,8 @@ import (
 // nodeFile says in a node's folder which one it is.
 const nodeFile = "node.json"
 
-// place is a node's own, and those of all.
+// place is a node's own, and those of all. One without peers is a service
+// without a cluster.
 type place struct {
 	Name, Listen string
 	Peers        []string
@@ -28,7 +29,7 @@ type place struct {
 	Workers      int
 }
 
-// serveNode is one node of a cluster, without browsers, until its standard input
+// serveNode is one node, of a cluster or alone, without browsers, until its standard input
 // is closed.
 func serveNode(dir string) error {
 	var p place
@@ -39,7 +40,16 @@ func serveNode(dir string) error {
 	if err != nil {
 		return fmt.Errorf("read which node this is: %w", err)
 	}
-	h := &house{dir: dir, name: p.Name, workers: p.Workers}
+	if len(p.Peers) == 0 {
+		alone, err := openHouse(dir)
+		if err != nil {
+			return err
+		}
+		defer alone.close()
+		alone.workers = p.Workers
+		return alone.serve(nil)
+	}
+	h := &house{dir: dir, name: p.Name, workers: p.Workers, lease: 11 * time.Second}
 	defer h.close()
 	if err := h.openLog(); err != nil {
 		return err
@@ -77,8 +87,9 @@ func serveNode(dir string) error {
 	return h.serve(team)
 }
 
-// startNodes starts so many nodes of one cluster, each in a process of its own.
-func startNodes(dir string, n, workers int) (all []*httpSide, err error) {
+// startNodes starts so many nodes, each in a process of its own: of one cluster, or
+// apart, as services that know nothing of each other.
+func startNodes(dir string, n, workers int, apart bool) (all []*httpSide, err error) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails: it ends the process instead
 	peers, err := freeAddresses(n)
@@ -91,7 +102,11 @@ func startNodes(dir string, n, workers int) (all []*httpSide, err error) {
 	for i := range all { // side by side: the first start needs all of them
 		name := fmt.Sprintf("n%d", i+1)
 		home := filepath.Join(dir, name)
-		b, err := json.Marshal(place{Name: name, Listen: peers[i], Peers: peers, Secret: []byte(hex.EncodeToString(secret)), Workers: workers})
+		at := place{Name: name, Listen: peers[i], Peers: peers, Secret: []byte(hex.EncodeToString(secret)), Workers: workers}
+		if apart {
+			at = place{Name: name, Workers: workers}
+		}
+		b, err := json.Marshal(at)
 		if err == nil {
 			err = os.MkdirAll(home, 0o700)
 		}

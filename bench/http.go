@@ -215,7 +215,7 @@ func (w *httpWork) measure(t *table, sides []*httpSide, rounds int, lasts time.D
 
 // middle is the median over all rounds: one that somebody else's work disturbed
 // does not count.
-func middle(rounds []round, of func(j int) float64) float64 {
+func middle[T any](rounds []T, of func(j int) float64) float64 {
 	var all []float64
 	for j := range rounds {
 		all = append(all, of(j))

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
@@ -54,6 +55,7 @@ func serveHTTPSide(kind, dir string) error {
 type house struct {
 	dir, name string // the name is empty where there are no other nodes
 	workers   int
+	lease     time.Duration // of its sessions; zero: nobody else may take them
 	store     persistence.Store
 	usage     *persistence.Usage
 	files     persistence.Files
@@ -121,6 +123,7 @@ func (h *house) serve(team *cluster.Company) error {
 	node, err := actors.Start(actors.Config{
 		Engine: &testkit.Hollow{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: hollowResult}},
 		Store:  h.store, Usage: h.usage, Files: h.files, Seal: h.seal, Node: h.name, OnChange: h.changed,
+		Session: actors.SessionConfig{Lease: h.lease},
 		Workers: actors.SharedWorkers(h.name, h.workers), Log: h.log,
 	})
 	if err != nil {

@@ -44,6 +44,23 @@ func cpu(root int) float64 {
 // cpuOf is the processor time of one process in milliseconds.
 func cpuOf(pid int) float64 { return ticks(pid, 2) }
 
+// runtimeOf is the processor time of one process in milliseconds as the scheduler
+// counts it, exactly, without what threads had that have ended.
+func runtimeOf(pid int) float64 {
+	total := 0.0
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, path := range stats {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var nanos float64
+		fmt.Sscan(string(b), &nanos)
+		total += nanos / 1e6
+	}
+	return total
+}
+
 // ticks adds the first of the four times that the kernel tells of a process.
 func ticks(pid, fields int) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

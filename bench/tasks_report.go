@@ -84,6 +84,7 @@ func reportMemory(p *part, groups []group, r *results) {
 	p.add(t)
 }
 
+func f0(v float64) string { return fmt.Sprintf("%.0f", v) }
 func f1(v float64) string { return fmt.Sprintf("%.1f", v) }
 func f2(v float64) string { return fmt.Sprintf("%.2f", v) }
 

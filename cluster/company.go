@@ -70,6 +70,7 @@ type Company struct {
 	leave   context.CancelCauseFunc
 	waits   atomic.Int64              // questions that wait for news of a task
 	changed chan struct{}             // a worker has changed
+	greet   atomic.Bool               // somebody is there who may have heard nothing yet
 	own     atomic.Pointer[inventory] // what was told last
 	trips   trips
 	tally   tally
@@ -103,7 +104,10 @@ func NewCompany(cfg CompanyConfig) (*Company, error) {
 }
 
 // Changed hears of the node's workers: see [actors.Config.OnChange].
-func (c *Company) Changed(actors.WorkerInfo) {
+func (c *Company) Changed(actors.WorkerInfo) { c.rouse() }
+
+// rouse lets the node look whether there is something to tell.
+func (c *Company) rouse() {
 	select {
 	case c.changed <- struct{}{}:
 	default:
@@ -168,10 +172,12 @@ func (c *Company) ping(ctx context.Context, node string) (boot string, err error
 }
 
 const (
-	// tellEvery is how often a node tells of itself when nothing changes.
+	// tellRest is what passes between two tellings when much changes, and tellEvery
+	// where others can wait for it. What has not changed is said again tellAgain
+	// later, for who has missed it.
+	tellRest  = 25 * time.Millisecond
 	tellEvery = 300 * time.Millisecond
-	// tellRest is what passes between two tellings when much does.
-	tellRest = 25 * time.Millisecond
+	tellAgain = 2 * time.Second
 )
 
 // tellAll tells the other nodes of this one.
@@ -213,8 +219,7 @@ func (c *Company) tell(told *inventory) *inventory {
 		Draining: s.Draining || c.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
 	}
 	c.own.Store(i)
-	// A tick may come a moment early.
-	if told != nil && i.Sent.Sub(told.Sent) < tellEvery-tellRest && !i.news(told) {
+	if greet := c.greet.Swap(false); told != nil && !greet && !i.due(told) {
 		return told
 	}
 	c.publish(i)
@@ -254,6 +259,8 @@ func (c *Company) onDown(p *peer) {
 // onUp tells a node that is back what nobody waits for any more: it may have been
 // away only for others, and still have the tasks that were given up.
 func (c *Company) onUp(p *peer) {
+	c.greet.Store(true)
+	c.rouse()
 	c.readings.renew()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
 	for _, m := range c.trips.givenUp(p.name) {

@@ -1,14 +1,16 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"troupe/actors"
 )
 
-// inventory is what a node tells the others of itself, a few times a second and
-// soon after each change. Whoever hears it knows how old it is, and no more: the
-// workers themselves decide.
+// inventory is what a node tells the others of itself: soon after each change, and
+// again and again where there is none. Whoever hears it knows how old it is, and no
+// more: the workers themselves decide.
 type inventory struct {
 	Node     string
 	Boot     string // of the process: another one has lost what this one was asked
@@ -59,6 +61,19 @@ func (i *inventory) news(told *inventory) bool {
 	}
 	now, then := i.offer().Free, told.offer().Free
 	return now != then && min(now, then) <= fewFree
+}
+
+// due reports whether others are to be told of it now, after what they were told
+// last.
+func (i *inventory) due(told *inventory) bool {
+	if i.news(told) {
+		return true
+	}
+	least := tellEvery
+	if i.Draining == told.Draining && i.Waiting == told.Waiting && slices.Equal(i.Workers, told.Workers) && maps.Equal(i.Held, told.Held) {
+		least = tellAgain
+	}
+	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
 }
 
 // usable is how many of its workers have a browser.

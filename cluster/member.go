@@ -117,6 +117,10 @@ func (c *Config) options() (*server.Options, error) {
 		Username: "node", Password: password, AuthTimeout: 5,
 		TLSConfig: secure, TLSTimeout: 5,
 		PingInterval: routePing, MaxPingsOut: routeMisses,
+		// One connection to each node, and the engine's own for what it keeps in
+		// common: all messages are of one account, which uses one only, and each of
+		// the others would be pinged for nothing.
+		PoolSize: 1,
 	}
 	for _, peer := range c.Peers {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: peer, User: url.UserPassword("node", password)})

@@ -48,11 +48,16 @@ const (
 	stuckAfter = time.Second
 )
 
-// look asks again and again whether the index misses anything.
+// look asks whether the index misses anything, whenever nothing has come by for a
+// while.
 func (s *Store) look(ctx context.Context) {
-	stuck := 0
+	stuck, came := 0, int64(-1)
 	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
 		heard := s.heardOf.Load()
+		if stuck == 0 && heard != came {
+			came = heard
+			continue
+		}
 		try, cancel := context.WithTimeout(ctx, tryTimeout)
 		info, err := s.stream.Info(try)
 		cancel()

@@ -16,8 +16,8 @@ import (
 // tell that this may be: its pulse stood still, or it sees no majority. While it
 // may be, every read is confirmed by a majority.
 const (
-	pulse      = 100 * time.Millisecond
-	stoodStill = 10 * pulse
+	pulse      = 250 * time.Millisecond
+	stoodStill = 4 * pulse
 	// doubt is how long reads are confirmed after that. A leader that others
 	// have replaced hears so at once; one that is cut off gives up after ten
 	// seconds.
@@ -31,7 +31,7 @@ func (s *Store) beats(ctx context.Context) {
 		pause(ctx, pulse)
 		s.stood()
 		s.pulse.Store(time.Since(s.opened).Nanoseconds())
-		if n%5 == 0 && !s.member.Majority() {
+		if n%2 == 0 && !s.member.Majority() {
 			s.doubted.Store(time.Since(s.opened).Nanoseconds())
 		}
 	}

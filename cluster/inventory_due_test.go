@@ -1,0 +1,48 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors"
+)
+
+// TestWhatHasNotChangedIsToldSeldom: nodes that have nothing to say cost each
+// other little, and what has changed does not wait for that.
+func TestWhatHasNotChangedIsToldSeldom(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	worker := actors.WorkerInfo{ID: "n1-w1", State: actors.Online, Since: began}
+	busy := worker
+	busy.State, busy.TaskID = actors.Reserved, "task_1"
+	many := func(first actors.WorkerInfo) []actors.WorkerInfo {
+		return []actors.WorkerInfo{first, worker, worker, worker, worker, worker, worker}
+	}
+	told := inventory{Node: "n1", Sent: began, Workers: many(worker), Held: map[string]int64{"bob": 3}}
+	for name, c := range map[string]struct {
+		change func(*inventory)
+		after  time.Duration
+	}{
+		"nothing":                  {func(*inventory) {}, tellAgain - tellRest},
+		"one less of many is free": {func(i *inventory) { i.Workers = many(busy) }, tellEvery - tellRest},
+		"the share is smaller":     {func(i *inventory) { i.Held = map[string]int64{"bob": 2} }, tellEvery - tellRest},
+		"one more of some wait":    {func(i *inventory) { i.Waiting++ }, 0},
+		"it drains":                {func(i *inventory) { i.Draining = true }, 0},
+	} {
+		now := told
+		c.change(&now)
+		for after := time.Duration(0); after < 2*tellAgain; after += time.Millisecond {
+			now.Sent = began.Add(after)
+			if now.due(&told) {
+				if after != c.after {
+					t.Errorf("%s: told after %v, want %v", name, after, c.after)
+				}
+				break
+			}
+			if after > c.after {
+				t.Errorf("%s: not told after %v", name, after)
+				break
+			}
+		}
+	}
+}
