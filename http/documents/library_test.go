@@ -76,6 +76,9 @@ func TestEveryDocumentIsAPage(t *testing.T) {
 				t.Errorf("%s has %s", p.Path, bad)
 			}
 		}
+		if source, _ := fs.ReadFile(troupe.Documents, "docs/"+p.Path+".md"); strings.Contains(string(source), "```mermaid") {
+			t.Errorf("%s has a drawing that only some sites draw: it would be shown as text here", p.Path)
+		}
 		for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(string(p.HTML), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
