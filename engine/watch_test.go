@@ -137,3 +137,44 @@ func TestLittleIsAskedOfWhatCannotBeSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyLooksNothingRuns: a page that moves all the time costs what it did
+// before somebody looked when nobody looks any more. A screencast that is left
+// on takes several times that, even if nobody fetches its pictures.
+func TestNobodyLooksNothingRuns(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	in := ownBrowser(t) // its processor time is measured
+	url := serve(t, `<style>@keyframes t{to{transform:rotate(360deg)}} div{width:200px;height:200px;background:teal;animation:t 2s linear infinite}</style><div></div>`)
+	play(t, in, `{"actions":[{"open":"`+url+`"},{"wait":500}]}`, Stage{})
+	second := func() float64 {
+		before := processorTime(in.browser.PID())
+		time.Sleep(time.Second)
+		return processorTime(in.browser.PID()) - before
+	}
+	alone := second()
+	if alone == 0 {
+		t.Skip("the machine does not tell what a browser takes, or the page does not move")
+	}
+	looking, away := context.WithCancel(ctx)
+	shown := in.Watch(looking, View{Width: 640, Height: 480, Quality: 60, Every: 20 * time.Millisecond})
+	for range 5 {
+		if picture := <-shown; len(picture) == 0 {
+			t.Fatal("a page that moves shows nothing")
+		}
+	}
+	away()
+	for range shown { // what was on its way; it ends
+	}
+	most := alone*3/2 + .05
+	for tries := 1; ; tries++ {
+		took := second()
+		if took <= most {
+			return
+		}
+		if tries == 6 { // beside other work a second may be dearer, but not each
+			t.Fatalf("nobody looks, and the browser takes %.2f s of processor time a second, %.2f before", took, alone)
+		}
+	}
+}
