@@ -138,7 +138,7 @@ func startProcess(t testing.TB, cfg cluster.Config) *process {
 	p := &process{t: t, cfg: cfg, open: map[int]chan answer{}, up: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), nodeEnv+"="+string(text))
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = mortal()
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
 		p.cmd.Stderr = os.Stderr
 	}

@@ -74,57 +74,45 @@ func TestCountsBecomeOneWrite(t *testing.T) {
 	})
 }
 
+// TestCountThatCannotBeWrittenIsKept: however often the store refuses it, it is
+// written with the next one of its account, by itself, and at a stop.
 func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &slowCounter{Store: persistence.NewMemory()}
-		defer s.Close()
-		u := persistence.NewUsage(s)
-		now := time.Now()
-		s.fails.Store(true)
-		u.Count("bob", now)
-		if err := u.Written(ctx, "bob"); !errors.Is(err, errTally) {
-			t.Errorf("the error is %v", err)
-		}
-		if err := u.Settled(ctx); err != nil { // and does not try for ever
-			t.Error(err)
-		}
-		s.fails.Store(false)
-		u.Count("bob", now)
-		if err := u.Written(ctx, "bob"); err != nil {
-			t.Error(err)
-		}
-		if n, err := u.Read(ctx, "bob", now); n != 2 || err != nil {
-			t.Errorf("%d tasks are counted (%v), want 2", n, err)
-		}
-	})
-}
-
-// TestCountsAreWrittenAgain: also of an account that counts nothing more.
-func TestCountsAreWrittenAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &slowCounter{Store: persistence.NewMemory()}
-		defer s.Close()
-		u := persistence.NewUsage(s)
-		now := time.Now()
-		s.fails.Store(true)
-		u.Count("bob", now)
-		time.Sleep(10 * time.Second)
-		s.fails.Store(false)
-		time.Sleep(5 * time.Second)
-		if n, err := u.Read(ctx, "bob", now); n != 1 || err != nil {
-			t.Errorf("%d tasks are counted (%v), want 1", n, err)
-		}
-		s.fails.Store(true)
-		u.Count("bob", now)
-		_ = u.Written(ctx, "bob")
-		s.fails.Store(false)
-		if err := u.Settled(ctx); err != nil { // at a stop
-			t.Error(err)
-		}
-		if n, err := u.Read(ctx, "bob", now); n != 2 || err != nil {
-			t.Errorf("%d tasks are counted after the stop (%v), want 2", n, err)
-		}
-	})
+	for name, c := range map[string]struct {
+		then func(*persistence.Usage, time.Time) error
+		want int64
+	}{
+		"with the next": {func(u *persistence.Usage, now time.Time) error { u.Count("bob", now); return u.Written(ctx, "bob") }, 2},
+		"by itself":     {func(*persistence.Usage, time.Time) error { time.Sleep(5 * time.Second); return nil }, 1},
+		"at a stop":     {func(u *persistence.Usage, _ time.Time) error { return u.Settled(ctx) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &slowCounter{Store: persistence.NewMemory()}
+				defer s.Close()
+				u := persistence.NewUsage(s)
+				now := time.Now()
+				s.fails.Store(true)
+				u.Count("bob", now)
+				if err := u.Written(ctx, "bob"); !errors.Is(err, errTally) {
+					t.Errorf("the error is %v", err)
+				}
+				if err := u.Settled(ctx); err != nil { // and does not try for ever
+					t.Error(err)
+				}
+				time.Sleep(10 * time.Second)
+				s.fails.Store(false)
+				if err := c.then(u, now); err != nil {
+					t.Error(err)
+				}
+				if n, err := u.Read(ctx, "bob", now); n != c.want || err != nil {
+					t.Errorf("%d tasks are counted (%v), want %d", n, err, c.want)
+				}
+				if err := u.Settled(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // TestNodesGatherCounts: where several nodes count, what decides nothing is
