@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -174,7 +175,7 @@ func newMasker(all []Secret) *masker {
 
 // spellings are the ways in which a value comes back from a page that did
 // nothing with it: as it is, in an address or a form, in HTML as a text or an
-// attribute, and in JSON.
+// attribute, in JSON, and in Base64, as signing in by Basic has it.
 func spellings(s string) []string {
 	escaped, _ := json.Marshal(s) // as Go and many others do for pages
 	var plain strings.Builder     // as a page's script does
@@ -185,11 +186,25 @@ func spellings(s string) []string {
 	inAttribute := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "\u00a0", "&nbsp;").Replace(s)
 	component := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(s))
 	inForm := strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(s))
-	return []string{
+	return append(inBase64(s),
 		component, inForm, s, strings.ReplaceAll(s, "\r\n", "\n"), url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
 		inText, inAttribute, strings.ReplaceAll(inText, `"`, "&quot;"), html.EscapeString(s),
 		unquoted(string(escaped)), unquoted(strings.TrimSpace(plain.String())),
+	)
+}
+
+// inBase64 is what of Base64 is the same whatever stands before and after a
+// value. Three bytes make four characters, so there are three ways to begin, in
+// two alphabets; characters at both ends are of its neighbours, too.
+func inBase64(s string) (all []string) {
+	for before := range 3 {
+		b := append(make([]byte, before), s...)
+		first, end := (before*8+5)/6, len(b)*8/6
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			all = append(all, e.EncodeToString(b)[first:end])
+		}
 	}
+	return all
 }
 
 func unquoted(s string) string { return s[1 : len(s)-1] }

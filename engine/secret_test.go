@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -209,6 +210,19 @@ func TestMasking(t *testing.T) {
 	} {
 		if got := string(m.json(json.RawMessage(in))); got != want {
 			t.Errorf("%s is masked as %s, want %s", in, got, want)
+		}
+	}
+	// In Base64 it may begin at each of three places, and nothing of it is left but
+	// what a character shares with its neighbours.
+	b := newMasker([]Secret{{Value: "??>hunter2 of ada~~~"}})
+	for _, before := range []string{"", "a", "ab", "abc", "ada:"} {
+		for _, after := range []string{"", "!", "!!", ":x"} {
+			for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+				whole := e.EncodeToString([]byte(before + "??>hunter2 of ada~~~" + after))
+				if got := b.text("Basic " + whole); len(got) > len("Basic ***")+len(before)+len(after)+6 || !strings.Contains(got, mask) {
+					t.Errorf("%s is masked as %s", whole, got)
+				}
+			}
 		}
 	}
 	var none *masker

@@ -73,7 +73,7 @@ func (s *Server) readJSON(ctx *fasthttp.RequestCtx) (*body, *refusal) {
 	if size > maxPayload {
 		return b, tooLarge("The body", maxPayload)
 	}
-	r := ctx.RequestBodyStream()
+	r := bodyOf(ctx)
 	if r == nil {
 		return b, nil
 	}
@@ -109,7 +109,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body,
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)
 	}
-	r := ctx.RequestBodyStream()
+	r := bodyOf(ctx)
 	if r == nil {
 		return f.body, noPayload()
 	}

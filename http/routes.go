@@ -95,25 +95,69 @@ func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *refusal) {
 	}
 }
 
-// ambiguous refuses a request whose body has two lengths: a proxy before us may
-// have believed the other one and would take the rest for the next request.
-func ambiguous(ctx *fasthttp.RequestCtx) *refusal {
-	if ctx.Request.Header.ContentLength() != -1 { // not in chunks
-		return nil
+// ambiguous refuses a request of which somebody before us may have believed that
+// it ends elsewhere, who would take the rest for the next request: one whose body
+// has two lengths or is encoded in another way than by chunks, and one whose
+// fields go on in the next line, which is read in two ways.
+func ambiguous(ctx *fasthttp.RequestCtx) (r *refusal) {
+	var length, encoding, folded bool
+	for line := range bytes.Lines(ctx.Request.Header.RawHeaders()) {
+		name, _, _ := bytes.Cut(line, []byte(":"))
+		length = length || bytes.EqualFold(name, []byte(fasthttp.HeaderContentLength))
+		encoding = encoding || bytes.EqualFold(name, []byte(fasthttp.HeaderTransferEncoding))
+		folded = folded || line[0] == ' ' || line[0] == '\t'
 	}
-	if !bytes.Contains(bytes.ToLower(ctx.Request.Header.RawHeaders()), []byte("content-length:")) {
+	switch v := string(ctx.Request.Header.Protocol()); {
+	case v != "HTTP/1.1" && v != "HTTP/1.0":
+		r = refuseText(engine.CodeInvalidRequest, "The version of HTTP must be 1.1 or 1.0")
+	case length && encoding:
+		r = refuseText(engine.CodeInvalidRequest, "The request has both Content-Length and Transfer-Encoding: send one")
+	case encoding && ctx.Request.Header.ContentLength() != -1:
+		r = refuseText(engine.CodeInvalidRequest, "The Transfer-Encoding must be chunked")
+	case folded:
+		r = refuseText(engine.CodeInvalidRequest, "A header goes on in the next line: write each in one")
+	default:
 		return nil
 	}
 	ctx.SetConnectionClose()
-	return refuseText(engine.CodeInvalidRequest, "The request has both Content-Length and Transfer-Encoding: send one")
+	return r
+}
+
+// bodyBroken is what is known of a request whose body could not be read on.
+type bodyBroken struct{}
+
+// incoming is the body of a request.
+type incoming struct {
+	io.Reader
+	ctx *fasthttp.RequestCtx
+}
+
+func (b incoming) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.ctx.SetUserValue(bodyBroken{}, true)
+	}
+	return n, err
+}
+
+// bodyOf is the body of a request; nil: it has none.
+func bodyOf(ctx *fasthttp.RequestCtx) io.Reader {
+	if r := ctx.RequestBodyStream(); r != nil {
+		return incoming{r, ctx}
+	}
+	return nil
 }
 
 // bodyTaken reports whether nothing of the request's body is left unread. A
-// small rest that is already on its way is read here.
+// small rest that is already on its way is read here, but not behind what is
+// broken: nobody knows where such a body ends.
 func bodyTaken(ctx *fasthttp.RequestCtx) bool {
-	r := ctx.RequestBodyStream()
+	r := bodyOf(ctx)
 	if r == nil {
 		return true
+	}
+	if ctx.UserValue(bodyBroken{}) != nil {
+		return false
 	}
 	const rest, moment = 64 << 10, 100 * time.Millisecond
 	_ = ctx.Conn().SetReadDeadline(time.Now().Add(moment))
