@@ -99,7 +99,7 @@ var operationsPage = sync.OnceValue(func() asset {
 	if err := template.Must(template.New("operations").Funcs(template.FuncMap{"text": marked}).Parse(operationsHTML)).Execute(&b, view); err != nil {
 		panic(fmt.Errorf("make the page of the API: %w", err))
 	}
-	return framed(&docsView{Title: "The API, one by one", Main: template.HTML(b.String())})
+	return newAsset(kindOf(".html"), framed(&docsView{Title: "The API, one by one", Operations: true, Main: template.HTML(b.String())}))
 })
 
 // operation is how the page shows one.

@@ -45,7 +45,7 @@ func pageText(name string) string {
 // docsPolicy lets the pages be text and pictures in their own style. The one
 // script that may run is named by what is in it.
 var docsPolicy = "default-src 'none'; img-src 'self'; style-src " + hashOf(docsStyle) + "; script-src " + hashOf(docsScript) +
-	"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	"; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -67,23 +67,27 @@ type docsView struct {
 	Main          template.HTML
 	Page, Parent  *documents.Page
 	Before, After *documents.Page
+	Query         string // that was searched for
+	Operations    bool   // it is the page of the API
 }
 
 var docsFrame = sync.OnceValue(func() *template.Template { return template.Must(template.New("docs").Parse(docsHTML)) })
 
 // framed puts a page into its frame.
-func framed(v *docsView) asset {
+func framed(v *docsView) []byte {
 	var b bytes.Buffer
 	if err := docsFrame().Execute(&b, struct {
 		*docsView
 		Base    string
+		Search  string
+		Longest int
 		Script  template.JS
 		Style   template.CSS
 		Shelves []documents.Shelf
-	}{v, docsPath, template.JS(docsScript), template.CSS(docsStyle), library().Shelves}); err != nil {
+	}{v, docsPath, docsPath + documents.SearchPath, longestQuery, template.JS(docsScript), template.CSS(docsStyle), library().Shelves}); err != nil {
 		panic(fmt.Errorf("frame the page %s: %w", v.Title, err))
 	}
-	return newAsset(kindOf(".html"), b.Bytes())
+	return b.Bytes()
 }
 
 // docsPages are the pages that somebody has read, in their frames.
@@ -96,7 +100,7 @@ func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
 	case p != nil:
 		a, ok := docsPages.Load(name)
 		if !ok {
-			a, _ = docsPages.LoadOrStore(name, framed(&docsView{Title: p.Heading, Main: template.HTML(p.HTML), Page: p, Parent: p.Parent, Before: p.Before, After: p.After}))
+			a, _ = docsPages.LoadOrStore(name, newAsset(kindOf(".html"), framed(&docsView{Title: p.Heading, Main: template.HTML(p.HTML), Page: p, Parent: p.Parent, Before: p.Before, After: p.After})))
 		}
 		sendDocument(ctx, a.(asset))
 	case path.Ext(name) != "":
@@ -119,11 +123,16 @@ func (s *Server) operations(ctx *fasthttp.RequestCtx) *refusal {
 	return nil
 }
 
-// sendDocument answers with a page of the documents.
-func sendDocument(ctx *fasthttp.RequestCtx, a asset) {
+// documentPolicy keeps a page of the documents to what it is.
+func documentPolicy(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set(fasthttp.HeaderContentSecurityPolicy, docsPolicy)
 	h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
 	h.Set(fasthttp.HeaderXFrameOptions, "DENY")
+}
+
+// sendDocument answers with a page of the documents.
+func sendDocument(ctx *fasthttp.RequestCtx, a asset) {
+	documentPolicy(ctx)
 	sendAsset(ctx, a)
 }

@@ -31,10 +31,14 @@ func plainPage(t *testing.T, r *nethttp.Response, b []byte) {
 	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
 		t.Errorf("the policy is %q", policy)
 	}
-	for _, bad := range []string{" style=", " onclick=", "ZgotmplZ", "&lt;nil&gt;", `src="http`, `src="//`, "<form", "<iframe"} {
+	for _, bad := range []string{" style=", " onclick=", "ZgotmplZ", "&lt;nil&gt;", `src="http`, `src="//`, "<iframe"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)
 		}
+	}
+	// The one form there may be asks this service, and nothing can send it elsewhere.
+	if forms := strings.Count(page, "<form"); forms != 1 || !strings.Contains(page, `<form role="search" action="/docs/search" method="get">`) || !strings.Contains(policy, "form-action 'self';") {
+		t.Errorf("the page has %d forms, or another than that of the search; the policy is %q", forms, policy)
 	}
 	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Content-Type": "text/html; charset=utf-8"} {
 		if got := r.Header.Get(name); got != want {
@@ -126,6 +130,46 @@ func TestDocuments(t *testing.T) {
 		documented(t, "GET", path, r.StatusCode, r.Header.Get("Content-Type"), b)
 		if r.StatusCode != 404 {
 			t.Errorf("%s answers %d", path, r.StatusCode)
+		}
+	}
+}
+
+// TestSearchingDocuments: the field of each page leads to the parts that have the
+// words. What was typed comes back as text.
+func TestSearchingDocuments(t *testing.T) {
+	e := open(t, &company{})
+	for _, c := range []struct{ name, query, want, not string }{
+		{"nothing asked", "", "Write words into the field", "<ol"},
+		{"only spaces", "?q=+%20", "Write words into the field", "<ol"},
+		{"a heading and what is said there", "?q=uploadFile", `<a href="/docs/actions/uploadFile">uploadFile</a>`, ""},
+		{"the words are marked", "?q=uploadFile", "<mark>uploadFile</mark>", ""},
+		{"the words stay in the field", "?q=log+in", `name="q" value="log in"`, ""},
+		{"nothing found", "?q=qqzzyx", "Nothing of “qqzzyx” is in the documentation.", "<ol><li"},
+		{"what runs elsewhere is text here", "?q=%3Cscript%3Ealert(1)%3C/script%3E", "&lt;script&gt;alert(1)&lt;/script&gt;", "<script>alert"},
+		{"quotes end nothing", `?q=%22+onfocus=%22x`, `value="&#34; onfocus=&#34;x"`, `" onfocus="x`},
+		{"one letter finds much, and shows some of it", "?q=e", "The best 30 parts", ""},
+		{"as many letters as may be", "?q=" + strings.Repeat("%C3%A9", 200), "Nothing of", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, b := fetch(t, e, "/docs/search"+c.query)
+			documented(t, "GET", "/docs/search", r.StatusCode, r.Header.Get("Content-Type"), b)
+			if r.StatusCode != 200 {
+				t.Fatalf("it answers %d %s", r.StatusCode, b)
+			}
+			plainPage(t, r, b)
+			if !strings.Contains(string(b), c.want) {
+				t.Errorf("the page has nothing of %s: %s", c.want, b)
+			}
+			if c.not != "" && strings.Contains(string(b), c.not) {
+				t.Errorf("the page has %s: %s", c.not, b)
+			}
+		})
+	}
+	for _, query := range []string{"?q=" + strings.Repeat("a", 201), "?q=%ff%fe"} {
+		r, b := fetch(t, e, "/docs/search"+query)
+		documented(t, "GET", "/docs/search", r.StatusCode, r.Header.Get("Content-Type"), b)
+		if r.StatusCode != 400 || !strings.Contains(string(b), "200 characters") {
+			t.Errorf("%.20s answers %d %s", query, r.StatusCode, b)
 		}
 	}
 }

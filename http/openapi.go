@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/http/documents"
 )
 
 // operation is one thing that a client can ask for, for documents.
@@ -235,6 +236,12 @@ var operations = []operation{
 	{
 		method: "get", path: "/docs", id: "docs", tag: "Service", open: true,
 		summary: "This document for people", answers: []reply{{200, "A page.", "text/html", nil}, {304, "You have it already.", "", nil}},
+	},
+	{
+		method: "get", path: docsPath + documents.SearchPath, id: "searchDocs", tag: "Service", open: true,
+		summary: "Search the documentation", doc: "The parts that have all of the words, or else those with the most of them, the best first. Without words it is an empty field.",
+		params:  []param{{"q", "query", "The words.", fmt.Sprintf(`{"type":"string","maxLength":%d}`, longestQuery), false}},
+		answers: []reply{{200, "A page.", "text/html", nil}}, codes: []engine.Code{engine.CodeInvalidRequest},
 	},
 	{
 		method: "get", path: docsPath + "{page}", id: "document", tag: "Service", open: true,

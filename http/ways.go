@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/documents"
 	"troupe/persistence"
 )
 
@@ -114,6 +115,7 @@ func (s *Server) ways() []way {
 		open("GET", assetsPath+"{name}", s.asset),
 		open("GET", "/openapi.json", nameless(s.openapi)),
 		open("GET", "/docs", nameless(s.operations)),
+		open("GET", docsPath+documents.SearchPath, nameless(s.searchDocs)),
 		open("GET", docsPath+"{page}", s.docs),
 		open("GET", "/healthz", nameless(s.health)),
 		open("GET", "/readyz", nameless(s.ready)),

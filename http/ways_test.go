@@ -18,7 +18,7 @@ import (
 // openWays are all ways that need nothing to be shown. One that is added here
 // must give nobody anything that is an account's.
 var openWays = []string{
-	"GET /", "GET /app/{name}", "GET /docs", "GET /docs/{page}", "GET /files/{file}", "GET /healthz", "GET /live", "GET /openapi.json", "GET /readyz",
+	"GET /", "GET /app/{name}", "GET /docs", "GET /docs/search", "GET /docs/{page}", "GET /files/{file}", "GET /healthz", "GET /live", "GET /openapi.json", "GET /readyz",
 	"GET /v1/capacity", // only as text, see below
 }
 

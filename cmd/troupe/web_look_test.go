@@ -18,8 +18,8 @@ var views = []struct{ name, ready string }{
 }
 
 // prose are documents of each kind: prose, pictures, wide tables, code, what is
-// made of the schema.
-var prose = []string{"/docs/start", "/docs/limits", "/docs/web", "/docs/actions/click", "/docs/examples", "/docs"}
+// made of the schema, what was searched for, drawings.
+var prose = []string{"/docs/start", "/docs/limits", "/docs/web", "/docs/actions/click", "/docs/examples", "/docs", "/docs/search?q=session+cookies", "/docs/states"}
 
 const look = `const {violations, passes} = await axe.run(document, {resultTypes: ['violations']});
 	return {passes: passes.length, over: document.documentElement.scrollWidth - innerWidth, found: violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')

@@ -38,6 +38,8 @@ type Library struct {
 	Shelves []Shelf
 	pages   map[string]*Page // by Path
 	files   fs.FS
+
+	passages []passage // of all pages, in the order of reading
 }
 
 // Page finds a page by its path.
@@ -64,6 +66,9 @@ func Read(files fs.FS, base string) (*Library, error) {
 	var last *Page
 	for _, s := range l.Shelves {
 		for _, p := range s.inside() {
+			if p.Path == SearchPath {
+				return nil, fmt.Errorf("%s has the address of the search", p.file)
+			}
 			if l.pages[p.Path] != nil {
 				return nil, fmt.Errorf("%s and %s have one address", p.file, l.pages[p.Path].file)
 			}
@@ -76,16 +81,18 @@ func Read(files fs.FS, base string) (*Library, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read a document: %w", err)
 			}
-			if err := p.read(source, links{base, p.file, paths, files}); err != nil {
+			doc, err := p.read(source, links{base, p.file, paths, files})
+			if err != nil {
 				return nil, fmt.Errorf("read %s: %w", p.file, err)
 			}
+			l.passages = append(l.passages, p.passages(doc, source)...)
 		}
 	}
 	return l, nil
 }
 
-// read makes the page of its source.
-func (p *Page) read(source []byte, to links) error {
+// read makes the page of its source, and gives what stands in it.
+func (p *Page) read(source []byte, to links) (ast.Node, error) {
 	md := goldmark.New(
 		// An alignment as a style would be stopped by the policy of the page.
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
@@ -108,17 +115,17 @@ func (p *Page) read(source []byte, to links) error {
 		}
 	}
 	if p.Heading == "" {
-		return fmt.Errorf("it has no heading")
+		return nil, fmt.Errorf("it has no heading")
 	}
 	if p.Title == "" {
 		p.Title = p.Heading
 	}
 	var b bytes.Buffer
 	if err := md.Renderer().Render(&b, source, doc); err != nil {
-		return err
+		return nil, err
 	}
 	p.HTML = b.Bytes()
-	return nil
+	return doc, nil
 }
 
 // plain is what a piece of a document says.
