@@ -84,11 +84,21 @@ const focusOn = (el) => {
   return a === el || !!a && within(a, el) || !!a && within(el, a) && isEditable(a);
 };
 
+// takesKeys reports whether an element that is no field has an EditContext: what
+// is typed into it goes to an editor that keeps the text itself.
+const takesKeys = (el) => isHTML(el) && !!el.editContext;
+
+// hiddenFor is hiddenBecause for keys: where an EditContext is, nothing need be
+// seen, only around it.
+const hiddenFor = (el) => hiddenBecause(takesKeys(el) && !is(el, 'html') ? above(el) : el);
+
 // The field that typing goes to: the element itself, the control of a label, or
 // the one editable thing inside.
 const fieldIn = (el) => {
-  if (is(el, 'input', 'textarea', 'select') || isEditable(el)) return el;
+  if (is(el, 'input', 'textarea', 'select') || isEditable(el) || takesKeys(el)) return el;
   if (is(el, 'label') && el.control) return el.control;
+  const own = query(el, 'css', '[tabindex]').filter(takesKeys);
+  if (own.length === 1) return own[0];
   const inner = query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
   return inner.length === 1 ? inner[0] : null;
 };
@@ -122,10 +132,10 @@ const unseen = (el) => {
   return styleOf(el).opacity === '0' || r.width <= 1 || r.height <= 1;
 };
 
-// handsOn reports whether a text area only hands its keys on to an editor that
-// keeps and draws the text itself: nobody sees what is in the area, which is a
+// handsOn reports whether a field only hands its keys on to an editor that keeps
+// and draws the text itself: nobody sees what is in such a text area, which is a
 // part of the text or nothing.
-const handsOn = (el) => is(el, 'textarea') && (unseen(el) || cutOffBy(el) !== null);
+const handsOn = (el) => takesKeys(el) || is(el, 'textarea') && (unseen(el) || cutOffBy(el) !== null);
 
 // oneByOne reports whether a field is a box for one character of a code. Pages
 // move the focus to the next box a moment after the character, so the next one
@@ -220,7 +230,7 @@ const readyToFill = async (a, waits, host, why) => {
   if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
   if (a.origins && !a.origins.includes(viewOf(el).origin)) return fail('invalid_value', `The secret is not for pages of ${viewOf(el).origin}: its origins are ${a.origins.join(', ') || 'none'}`);
   if (a.origins && chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}: a secret can be put into a text field only`);
-  why.e = hiddenBecause(el) || disabledBecause(el);
+  why.e = hiddenFor(el) || disabledBecause(el);
   if (why.e) return undefined;
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
   if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
@@ -274,7 +284,7 @@ const wanted = {
 // T.focus({t, in, ms}): the element that keys go to. {click} as in T.fill.
 T.focus = (a) => withFirst(a, (el, why) => {
   if (!attached(el)) return undefined;
-  why.e = hiddenBecause(el) || disabledBecause(el);
+  why.e = hiddenFor(el) || disabledBecause(el);
   if (why.e) return undefined;
   intoView(el);
   const target = is(el, 'label') && el.control ? el.control : el;
