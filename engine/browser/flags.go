@@ -35,6 +35,11 @@ func Flags(o Options, profile string) []string {
 		// Input that comes before a page has painted for the first time is not dropped.
 		"--allow-pre-commit-input",
 
+		// There is a mouse: without one, pages choose what they have for fingers, and
+		// rules for @media (hover: hover) never apply. The numbers are Blink's, for
+		// hover (2) and a fine pointer (4).
+		"--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
+
 		"--hide-scrollbars", "--force-color-profile=srgb", "--font-render-hinting=none",
 		fmt.Sprintf("--window-size=%d,%d", DefaultWidth, DefaultHeight),
 
