@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/rand"
@@ -38,6 +39,10 @@ func (c *Config) transport() (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare certificates between nodes: %w", err)
 	}
+	vouched, err := vouch(c.Secret, &cert)
+	if err != nil {
+		return nil, fmt.Errorf("prepare certificates between nodes: %w", err)
+	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{cert},
 		RootCAs:      authority,
@@ -45,6 +50,8 @@ func (c *Config) transport() (*tls.Config, error) {
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		MinVersion:   tls.VersionTLS13,
 		ServerName:   name, // empty: the host that is dialled
+
+		VerifyConnection: vouched,
 	}, nil
 }
 
@@ -89,11 +96,24 @@ func intermediates(cert tls.Certificate) *x509.CertPool {
 }
 
 // derivedCertificate makes a certificate and the authority that has signed it.
-// The same secret gives the same authority on every node.
 func derivedCertificate(secret []byte) (tls.Certificate, *x509.Certificate, error) {
-	seed, err := derive(secret, "authority")
+	ca, signer, err := derivedAuthority(secret)
 	if err != nil {
 		return tls.Certificate{}, nil, err
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	der, err := sign(ca, signer, public)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, ca, err
+}
+
+// derivedAuthority is the same on every node, by the secret.
+func derivedAuthority(secret []byte) (*x509.Certificate, ed25519.PrivateKey, error) {
+	seed, err := derive(secret, "authority")
+	if err != nil {
+		return nil, nil, err
 	}
 	signer := ed25519.NewKeyFromSeed(seed)
 	root := &x509.Certificate{
@@ -108,19 +128,17 @@ func derivedCertificate(secret []byte) (tls.Certificate, *x509.Certificate, erro
 	}
 	der, err := x509.CreateCertificate(nil, root, root, signer.Public(), signer)
 	if err != nil {
-		return tls.Certificate{}, nil, err
+		return nil, nil, err
 	}
 	ca, err := x509.ParseCertificate(der)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
+	return ca, signer, err
+}
+
+// sign makes a node's certificate for a public key.
+func sign(ca *x509.Certificate, signer ed25519.PrivateKey, public crypto.PublicKey) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return tls.Certificate{}, nil, err
+		return nil, err
 	}
 	leaf := &x509.Certificate{
 		SerialNumber: serial,
@@ -131,10 +149,7 @@ func derivedCertificate(secret []byte) (tls.Certificate, *x509.Certificate, erro
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	if der, err = x509.CreateCertificate(nil, leaf, ca, public, signer); err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, ca, nil
+	return x509.CreateCertificate(nil, leaf, ca, public, signer)
 }
 
 // password is what nodes tell each other besides: with certificates of an

@@ -83,6 +83,8 @@ func (a *authority) files(t *testing.T, uses ...x509.ExtKeyUsage) (certFile, key
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "EC PRIVATE KEY", secret), write("ca.pem", "CERTIFICATE", a.cert.Raw)
 }
 
+const otherSecret = "another secret that is long enough to be one 9876543210"
+
 var both = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 
 // A stranger that reaches the port gets nothing: not a byte of the protocol,
@@ -134,7 +136,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	t.Run("another secret", func(t *testing.T) {
 		cfg := cfgs[2]
 		cfg.Dir = t.TempDir()
-		cfg.Secret = []byte("another secret that is long enough to be one 9876543210")
+		cfg.Secret = []byte(otherSecret)
 		m := join(t, cfg)
 		lonely(t, m, all)
 	})
@@ -202,7 +204,7 @@ func TestNodesWithCertificatesOfTheOperator(t *testing.T) {
 	all := allButOne(t, cfgs)
 	other := cfgs[2]
 	other.Dir = t.TempDir()
-	other.Secret = []byte("another secret that is long enough to be one 9876543210")
+	other.Secret = []byte(otherSecret)
 	m := join(t, other)
 	lonely(t, m, all)
 	m.Close()
