@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"time"
 
 	"troupe/engine"
@@ -37,6 +38,8 @@ type Execute struct {
 	// Moved: its session was restored on another worker than the one that the task
 	// names, and is found by its identifier alone. See [Restore].
 	Moved bool
+	// Begin is asked before anything is played; nil: it may. With an error nothing is.
+	Begin func(ctx context.Context) error `json:"-"`
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place
 }

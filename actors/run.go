@@ -205,6 +205,12 @@ type play struct {
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
+	if x.Begin != nil {
+		if err := x.Begin(base); err != nil {
+			p.run.played(p.unbegun(base, err))
+			return fine
+		}
+	}
 	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
 		Measure: func(s engine.StepReport) { p.node.feed.step(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {

@@ -66,6 +66,8 @@ const (
 	kindLookers
 	kindRestore
 	kindRestored
+	kindBegins
+	kindMayBegin
 )
 
 // plainly are the messages that are JSON and nothing else.
@@ -80,6 +82,7 @@ var plainly = map[kind]func() any{
 	kindWatch: fresh[actors.Watch], kindRead: fresh[read], kindOpened: fresh[opened], kindMore: fresh[more], kindNews: fresh[news], kindLeave: fresh[leave],
 	kindRecent: fresh[recent], kindRecents: fresh[recents], kindLooking: fresh[looking], kindLookers: fresh[lookers],
 	kindRestore: fresh[actors.Restore], kindRestored: fresh[actors.Restored],
+	kindBegins: fresh[begins], kindMayBegin: fresh[mayBegin],
 }
 
 func fresh[T any]() any { return new(T) }
@@ -101,6 +104,7 @@ type (
 		actors.Execute
 		Origin string // the node that asks
 		Boot   string // its process
+		Turn   uint64 // not zero: it begins when the origin says so, see begins
 		Sent   time.Time
 		Source []byte // what the task was parsed from
 		Files  []file

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors"
@@ -19,6 +20,10 @@ const seenMost = 100_000
 
 // errSeen: the node has had the task already.
 var errSeen = errors.New("the node has had this task already: it is not played again")
+
+// errStill: the node was sent the task before, as which it will not begin, and is not
+// done with that.
+var errStill = errors.New("the node still has the task from before")
 
 // guests are the tasks that this node plays for others. None is played twice:
 // whoever asks again for one that was taken is refused.
@@ -36,6 +41,8 @@ type guest struct {
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
 	stays               bool // it goes on without its origin
+	turn                uint64
+	withdrawn           atomic.Bool // it was not let begin
 }
 
 func (g *guests) enter(o *order) (*guest, error) {
@@ -48,6 +55,9 @@ func (g *guests) enter(o *order) (*guest, error) {
 	case g.over:
 		return nil, errUndelivered
 	case g.seen[o.TaskID]:
+		if before := g.now[o.TaskID]; before != nil && before.turn != 0 && before.turn < o.Turn {
+			return nil, errStill
+		}
 		return nil, errSeen
 	}
 	g.seen[o.TaskID] = true
@@ -56,7 +66,7 @@ func (g *guests) enter(o *order) (*guest, error) {
 		delete(g.seen, g.order[0])
 		g.order = g.order[1:]
 	}
-	one := &guest{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != ""}
+	one := &guest{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != "", turn: o.Turn}
 	one.ctx, one.cancel = context.WithCancelCause(context.Background())
 	g.now[one.id] = one
 	g.goes.Add(1)
@@ -115,7 +125,11 @@ func (c *Company) receive(m any) func() any {
 	if o, ok := m.(*order); ok {
 		c.peers.meet(o.Origin, o.Boot, o.Sent)
 		one, err := c.guests.enter(o) // now: what comes next may cancel it
-		if err != nil {
+		switch {
+		case errors.Is(err, errStill):
+			no := &actors.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
+			return func() any { return &actors.Executed{TaskID: o.TaskID, Refusal: no} }
+		case err != nil:
 			return func() any { return &fault{err.Error()} }
 		}
 		return func() any { return c.host(one, o) }
@@ -154,6 +168,8 @@ func (c *Company) answer(m any) (any, error) {
 		return c.local.RemoveAccount(ctx, m)
 	case *locate:
 		return c.isHere(ctx, m)
+	case *begins:
+		return &mayBegin{c.trips.begins(m)}, nil
 	case *actors.SurveyWorkers:
 		return c.local.Survey(ctx, m)
 	case *actors.Watch:
@@ -220,11 +236,16 @@ func (c *Company) host(one *guest, o *order) any {
 		return x
 	}
 	defer remove()
-	x, err := c.local.Execute(one.ctx, m)
-	if err != nil {
-		return &fault{err.Error()}
+	if o.Turn != 0 {
+		m.Begin = c.begin(one, o)
 	}
-	refused = x.Refusal != nil
+	x, err := c.local.Execute(one.ctx, m)
+	switch refused = err == nil && x.Refusal != nil || one.withdrawn.Load(); {
+	case err != nil:
+		return &fault{err.Error()}
+	case one.withdrawn.Load():
+		return &fault{errUnasked.Error()}
+	}
 	return x
 }
 

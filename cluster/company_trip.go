@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors"
@@ -29,6 +30,8 @@ type trip struct {
 
 	mu    sync.Mutex
 	cause actors.Cause // it was cancelled by somebody else than its client
+	turn  uint64       // of what was sent to another node; zero: it was taken back
+	begun bool         // where it was sent, or nobody can say that it has not
 }
 
 // trips are those that go on.
@@ -36,6 +39,8 @@ type trips struct {
 	mu     sync.Mutex
 	now    map[string]*trip // by task
 	gaveUp map[string][]*actors.Cancel
+
+	turns atomic.Uint64
 }
 
 func (t *trips) begin(id string, one *trip) {
@@ -305,7 +310,7 @@ func nobodyAt(node string) *actors.Refusal {
 }
 
 // carry takes a request to a node and waits for its answer. The error is
-// errUndelivered when certainly nothing of it has begun; whatever else happens to
+// errUndelivered when certainly nothing of it has begun, nor will; whatever else happens to
 // the node, the request is answered as lost, and is never sent again.
 func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *actors.Execute, w way[T]) (*T, error) {
 	alive, up := c.peers.aliveness(node)
@@ -317,6 +322,7 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 	}
 	o, release := c.pack(m)
 	defer release()
+	o.Turn = one.send(c, m)
 	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + margin
 	asking, cancel := within(context.WithoutCancel(ctx), alive, most)
 	defer cancel(nil)
@@ -342,13 +348,16 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 	case ctx.Err() != nil && !lost(err):
 		return nil, context.Cause(ctx)
 	}
-	c.tally.lost.Add(1)
-	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
 	gone := &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: actors.CauseClient}
 	if m.Idempotency.Key == "" {
 		c.trips.giveUp(node, gone)
 		c.wires.tell(node, gone)
 	}
+	if lost(err) && one.withdraw() {
+		return nil, fmt.Errorf("carry a task to %s: it had not begun there: %w", node, errUndelivered)
+	}
+	c.tally.lost.Add(1)
+	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
 	return w.lost(m, node), nil
 }
 

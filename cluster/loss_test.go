@@ -54,6 +54,34 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	}
 }
 
+// TestWhatHasNotBegunIsPlayedElsewhere: a worker of the lost node had the task, and
+// was not clean yet. One that only that worker may play is refused, to be repeated.
+func TestWhatHasNotBegunIsPlayedElsewhere(t *testing.T) {
+	t.Parallel()
+	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
+	for _, body := range []string{plain, named} {
+		to := newTown(t, 0, 1, 1)
+		n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: time.Minute})
+		if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n2 {
+			t.Fatalf("the first was played on %s", h.name)
+		}
+		g := to.send(n1, anna, body, testkit.Script{})
+		to.until("a worker of n2 has it", n2.busy(1))
+		n2.conn.Close()
+		if body == plain {
+			if h := to.played(g); h != n3 {
+				t.Errorf("it was played on %s", h.name)
+			}
+		} else if x := to.answer(g); x.Refusal == nil || x.Refusal.Code != engine.CodeWorkerOffline {
+			t.Errorf("for its worker: %+v", x)
+		}
+		if got := n1.Company.Tally(); got.Lost != 0 {
+			t.Errorf("the node counts %+v", got)
+		}
+	}
+}
+
 // TestUnheardOfferIsNotNoticed: a node that dies just before a task comes to it
 // costs its client nothing.
 func TestUnheardOfferIsNotNoticed(t *testing.T) {

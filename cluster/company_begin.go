@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// A task that is played for another node's client begins when that node says so.
+// So it knows, should this one be lost, which of the tasks that it has sent there
+// cannot have begun: they are played elsewhere, and here they never begin, whenever
+// this node wakes up. Who goes on with a session, or starts what answers later, or
+// has a key, does not ask: those leave something behind before they begin.
+
+// The messages about that.
+type (
+	// begins asks whether a task may begin. Reply: mayBegin.
+	begins struct {
+		TaskID string
+		Turn   uint64 // of the order
+	}
+	mayBegin struct{ OK bool }
+)
+
+// errUnasked: whether a task may begin was not to be found out.
+var errUnasked = errors.New("the task has not begun: its node did not say whether it may")
+
+// asks reports whether a task is not to begin at another node before this one says
+// so.
+func asks(m *actors.Execute) bool {
+	s := m.Task.Session
+	return m.Idempotency.Key == "" && !m.Task.Async && (s == nil || s.ID == "" && !s.Override)
+}
+
+// send notes that a trip goes on to another node, and gives what its question has
+// to name; zero: it begins there without one.
+func (t *trip) send(c *Company, m *actors.Execute) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.turn, t.begun = 0, true; asks(m) {
+		t.turn, t.begun = c.trips.turns.Add(1), false
+	}
+	return t.turn
+}
+
+// withdraw takes a task back that has not begun where it was sent: it will not any
+// more. It reports whether that was so.
+func (t *trip) withdraw() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.begun {
+		return false
+	}
+	t.turn = 0
+	return true
+}
+
+// begins lets a task begin where it was sent, if it was not taken back.
+func (t *trips) begins(m *begins) bool {
+	t.mu.Lock()
+	one := t.now[m.TaskID]
+	t.mu.Unlock()
+	if one == nil {
+		return false
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if m.Turn == 0 || m.Turn != one.turn {
+		return false
+	}
+	one.begun = true
+	return true
+}
+
+// begin asks the node that a guest comes from whether it may begin. One that may not
+// ends as if its client had left.
+func (c *Company) begin(one *guest, o *order) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		err := c.askBegin(ctx, one, o)
+		if err == nil {
+			return nil
+		}
+		one.withdrawn.Store(true)
+		if _, wrong := c.local.Cancel(ctx, &actors.Cancel{TaskID: o.TaskID, Account: o.Account, Cause: actors.CauseClient}); wrong == nil {
+			select {
+			case <-ctx.Done():
+			case <-one.ctx.Done():
+			}
+		}
+		return err
+	}
+}
+
+func (c *Company) askBegin(ctx context.Context, one *guest, o *order) error {
+	alive, up := c.peers.aliveness(o.Origin)
+	if !up {
+		return errUnasked
+	}
+	ctx, cancel := within(ctx, alive, wordMost)
+	defer cancel(nil)
+	x, err := askFor[mayBegin](ctx, c.wires, o.Origin, &begins{o.TaskID, o.Turn})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnasked, err)
+	case !x.OK:
+		return engine.ErrClientGone
+	}
+	return nil
+}

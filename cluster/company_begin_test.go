@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"testing"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// TestATaskBeginsWhereItWasSentLast: and nowhere once it was taken back. What had
+// begun is not taken back.
+func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
+	var c Company
+	m := &actors.Execute{TaskID: "task_1", Task: &engine.Task{}}
+	one := &trip{}
+	c.trips.begin(m.TaskID, one)
+	may := func(turn uint64) bool { return c.trips.begins(&begins{m.TaskID, turn}) }
+
+	first := one.send(&c, m)
+	if !one.withdraw() || may(first) {
+		t.Error("a task that was taken back begins")
+	}
+	second := one.send(&c, m)
+	if second == first || may(first) {
+		t.Error("a task begins where it was sent before")
+	}
+	if !may(second) || one.withdraw() {
+		t.Error("a task that has begun was taken back")
+	}
+	if may(0) {
+		t.Error("a question that names no order is answered with yes")
+	}
+	c.trips.end(m.TaskID, one)
+	if may(second) {
+		t.Error("a task begins that nobody waits for")
+	}
+
+	for what, m := range map[string]*actors.Execute{
+		"a key":     {Task: &engine.Task{}, Idempotency: actors.Idempotency{Key: "k"}},
+		"async":     {Task: &engine.Task{Async: true}},
+		"a session": {Task: &engine.Task{Session: &engine.Session{ID: "s"}}},
+		"override":  {Task: &engine.Task{Session: &engine.Session{Override: true}}},
+	} {
+		if one := (&trip{}); one.send(&c, m) != 0 || one.withdraw() {
+			t.Errorf("%s: it is taken for one that asks before it begins", what)
+		}
+	}
+	if one := (&trip{}); one.send(&c, &actors.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
+		t.Error("a new session does not ask before it begins")
+	}
+}
