@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"troupe/engine/browser"
@@ -81,12 +80,9 @@ func (r *Run) fillSecret(ctx context.Context, s *Step, v Selector, text string, 
 	return err
 }
 
-// What is typed into boxes for one character each goes as slowly as a quick hand;
+// longestCode is how many characters of a text are typed into boxes for one each:
 // longer texts are no codes.
-const (
-	codePace    = 40 * time.Millisecond
-	longestCode = 32
-)
+const longestCode = 32
 
 func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear bool) error {
 	var f ready
@@ -137,11 +133,15 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 		}
 	}
 	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
-	pace := time.Duration(0)
+	var pause func(context.Context) error
 	if f.Slow && utf8.RuneCountInString(text) <= longestCode {
-		pace = codePace
+		pause = func(ctx context.Context) error {
+			_, err := r.call(ctx, s, Call{Fn: "drawn"})
+			r.input = sentText
+			return err
+		}
 	}
-	typed, err := t.Type(ctx, text, pace)
+	typed, err := t.Type(ctx, text, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		return Problemf(CodeTimeout, "Only %d of %d characters were typed into %q within %dms: a longer text wants a longer timeout", typed, utf8.RuneCountInString(text), v.String(), Millis(r.limit))
 	}

@@ -103,9 +103,9 @@ func (t *Tab) Press(ctx context.Context, c *Chord) error {
 const typeAhead = 64
 
 // Type types a text into whatever has the focus, each character with the events
-// of its key, and says how many characters it has typed. With a pace it waits so
-// long after each.
-func (t *Tab) Type(ctx context.Context, text string, pace time.Duration) (typed int, err error) {
+// of its key, and says how many characters it has typed. Where there is a pause it
+// comes between two characters.
+func (t *Tab) Type(ctx context.Context, text string, pause func(context.Context) error) (typed int, err error) {
 	var sent []*pending
 	var ends []int // of each character on its way: the number of its last event
 	flush := func() error {
@@ -118,7 +118,15 @@ func (t *Tab) Type(ctx context.Context, text string, pace time.Duration) (typed 
 		sent, ends = sent[:0], ends[:0]
 		return err
 	}
-	for _, r := range text {
+	for i, r := range text {
+		if pause != nil && i > 0 {
+			if err := flush(); err != nil {
+				return typed, err
+			}
+			if err := pause(ctx); err != nil {
+				return typed, err
+			}
+		}
 		keys := keysFor(r)
 		for _, e := range keys {
 			sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
@@ -126,15 +134,9 @@ func (t *Tab) Type(ctx context.Context, text string, pace time.Duration) (typed 
 		if keys == nil {
 			sent = append(sent, t.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
 		}
-		if ends = append(ends, len(sent)); len(sent) >= typeAhead || pace > 0 {
+		if ends = append(ends, len(sent)); len(sent) >= typeAhead {
 			if err := flush(); err != nil {
 				return typed, err
-			}
-			if pace > 0 {
-				select {
-				case <-time.After(pace):
-				case <-ctx.Done(): // the next character says so
-				}
 			}
 		}
 	}

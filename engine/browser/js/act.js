@@ -146,6 +146,10 @@ const oneByOne = (el) => {
   return el.maxLength === 1 || r.width < 1.6 * r.height;
 };
 
+// T.drawn(): waits until the page has drawn what it makes of a character, and what
+// it puts off until then is done.
+T.drawn = async () => { await frame(1000); await frame(1000); return done; };
+
 const textIn = (el) => (isEditable(el) ? dom.text(el) : valueOf(el));
 
 // marked reports whether all of a field is marked, or else whether the caret is

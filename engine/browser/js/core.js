@@ -139,7 +139,7 @@ const every = (f, ms) => {
   return () => off();
 };
 const passed = (ms) => new Promise((r) => later(r, ms));
-const frame = () => new Promise((r) => { const off = later(r, 100); requestAnimationFrame(() => { off(); later(r, 0); }); });
+const frame = (most = 100) => new Promise((r) => { const off = later(r, most); requestAnimationFrame(() => { off(); later(r, 0); }); });
 
 // Whether the page is on its way to another document. A submitted form leaves
 // in a task of its own, so whoever comes after input lets that task run first.
