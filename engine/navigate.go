@@ -97,7 +97,7 @@ func checkURL(s string) (string, error) {
 		return "", want
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Opaque != "" {
+	if err != nil || u.Host == "" || u.Opaque != "" || strings.Contains(u.Hostname(), "%") { // a zone, or escaped twice
 		return "", want
 	}
 	if u.Scheme != "http" && u.Scheme != "https" { // url.Parse has made it lower case
@@ -130,6 +130,8 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	case errors.Is(err, browser.ErrDownload):
 		r.awaitDownload(sctx)
 		return nil
+	case errors.Is(err, browser.ErrNoAddress):
+		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", short(address, 100))
 	case errors.As(err, &nav):
 		return r.unreachable(address, nav.Text)
 	case ctx.Err() == nil && sctx.Err() != nil:

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -155,19 +154,14 @@ func newMasker(all []Secret) *masker {
 	if len(all) == 0 {
 		return nil
 	}
-	seen := map[string]bool{}
-	var spelled []string
+	var texts []string
 	for _, s := range all {
-		for _, v := range spellings(s.Value) {
-			if len(v) >= MinSecret && !seen[v] {
-				seen[v] = true
-				spelled = append(spelled, v)
-			}
-		}
+		texts = append(texts, spellings(s.Value)...)
 	}
-	sort.Slice(spelled, func(i, j int) bool { return len(spelled[i]) > len(spelled[j]) }) // of two that begin alike, the longer
+	texts = slices.DeleteFunc(unique(texts), func(s string) bool { return len(s) < MinSecret })
+	slices.SortStableFunc(texts, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike, the longer
 	var pairs []string
-	for _, v := range spelled {
+	for _, v := range texts {
 		pairs = append(pairs, v, mask)
 	}
 	return &masker{strings.NewReplacer(pairs...)}
@@ -175,8 +169,27 @@ func newMasker(all []Secret) *masker {
 
 // spellings are the ways in which a value comes back from a page that did
 // nothing with it: as it is, in an address or a form, in HTML as a text or an
-// attribute, in JSON, and in Base64, as signing in by Basic has it.
+// attribute, in JSON, in Base64, as signing in by Basic has it, and in one of
+// these within another: an address that an address names to go on to, JSON that
+// a page shows.
 func spellings(s string) []string {
+	all := unique(append(spelled(s), inBase64(s)...))
+	for _, v := range all[:len(all):len(all)] {
+		all = append(all, spelled(v)...)
+	}
+	return unique(all)
+}
+
+func unique(all []string) []string {
+	seen := make(map[string]bool, len(all))
+	return slices.DeleteFunc(all, func(s string) bool {
+		there := seen[s]
+		seen[s] = true
+		return there
+	})
+}
+
+func spelled(s string) []string {
 	escaped, _ := json.Marshal(s) // as Go and many others do for pages
 	var plain strings.Builder     // as a page's script does
 	enc := json.NewEncoder(&plain)
@@ -186,11 +199,11 @@ func spellings(s string) []string {
 	inAttribute := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "\u00a0", "&nbsp;").Replace(s)
 	component := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(s))
 	inForm := strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(s))
-	return append(inBase64(s),
+	return []string{
 		component, inForm, s, strings.ReplaceAll(s, "\r\n", "\n"), url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
 		inText, inAttribute, strings.ReplaceAll(inText, `"`, "&quot;"), html.EscapeString(s),
 		unquoted(string(escaped)), unquoted(strings.TrimSpace(plain.String())),
-	)
+	}
 }
 
 // inBase64 is what of Base64 is the same whatever stands before and after a

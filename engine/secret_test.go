@@ -4,9 +4,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -223,6 +225,15 @@ func TestMasking(t *testing.T) {
 					t.Errorf("%s is masked as %s", whole, got)
 				}
 			}
+		}
+	}
+	twice := newMasker([]Secret{{Value: hidden}})
+	for _, s := range []string{
+		"/login?next=" + url.QueryEscape("/?p="+url.QueryEscape(hidden)), "/?" + url.QueryEscape(`{"p":`+quoted(hidden)+`}`),
+		html.EscapeString(quoted(hidden)), html.EscapeString(html.EscapeString(hidden)), quoted(quoted(hidden)), quoted("<b>" + html.EscapeString(hidden) + "</b>"),
+	} {
+		if got := twice.text(s); !strings.Contains(got, mask) || strings.Contains(got, "w") {
+			t.Errorf("%s is masked as %s", s, got)
 		}
 	}
 	var none *masker

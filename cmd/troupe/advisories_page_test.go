@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,11 @@ func TestCVE_2026_44439(t *testing.T) {
 		{"frame of a data URL", `<iframe src="data:text/html,<img src='{{T}}'>"></iframe>`},
 		{"form", `<form action="{{T}}"><input name=a value=b></form><script>document.forms[0].submit()</script>`},
 		{"form that posts", `<form method=post action="{{T}}" enctype="text/plain"><input name=a value=b></form><script>document.forms[0].submit()</script>`},
+		{"form that posts, redirected as it is", `<form method=post action="{{R}}&code=307"><input name=a value=b></form><script>document.forms[0].submit()</script>`},
+		{"report of a policy", `<iframe src="{{C}}"></iframe>`},
+		{"fetch of an empty window", `<script>const w=open('about:blank');w.fetch('{{T}}',{mode:'no-cors'})</script>`},
+		{"worker of a worker", `<script>` + worker("new Worker(URL.createObjectURL(new Blob([\"fetch('{{T}}',{mode:'no-cors'})\"])))") + `</script>`},
+		{"worklet", `<script>CSS.paintWorklet?CSS.paintWorklet.addModule('{{T}}').catch(()=>{}):fetch('{{T}}',{mode:'no-cors'});new AudioContext().audioWorklet?.addModule('{{T}}').catch(()=>{})</script>`},
 		{"meta refresh", `<meta http-equiv=refresh content="0;url={{T}}">`},
 		{"navigation", `<script>location='{{T}}'</script>`},
 		{"window", `<script>open('{{T}}')</script>`},
@@ -60,7 +66,7 @@ func TestCVE_2026_44439(t *testing.T) {
 	}
 	for i, w := range ways {
 		target := f.target(i + 1)
-		html := strings.NewReplacer("{{T}}", target, "{{R}}", f.redirect(target),
+		html := strings.NewReplacer("{{T}}", target, "{{R}}", f.redirect(target), "{{C}}", f.page("<img src=x>")+"&csp="+url.QueryEscape("img-src 'none'; report-uri "+target),
 			"{{S}}", f.script("fetch('"+target+"',{mode:'no-cors'})"), "{{I}}", f.script("importScripts('"+target+"')")).Replace(w.html)
 		f.during(f.page(html), func() { f.refused(w.name, i+1) })
 		if f.reached.Load() != 0 {
@@ -80,6 +86,8 @@ func TestCVE_2026_42595(t *testing.T) {
 		"[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::127.0.0.1]",
 		"[64:ff9b::127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::]", "[fe80::1]", "[fd00:ec2::254]",
 		"169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192", "10.0.0.1", "172.16.0.1", "192.168.0.1", "100.64.0.1", "224.0.0.1", "255.255.255.255",
+		"[fe80::1%25lo]", "[::1%25lo]", "[::ffff:0:127.0.0.1]", "[fec0::1]", "[ff02::1]", "0x7f.0x0.0x0.0x1", "0177.0.0.01", "127.0.0.1..", "127.0.0.1%00", "127.0.0.1%2500.example", "127.0.0.1<x>", "127.0.0.1^", "[::1",
+		"ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "ｌｏｃａｌｈｏｓｔ", "localhoſt", "loc\u00adalhost", "１２７.０.０.１", "127．0．0．1", "0x7ｆ.1", "ip6-localhost", "localhost.localdomain",
 		"user:pw@127.0.0.1", "127.0.0.2@127.0.0.1", "127.0.0.2%2f@127.0.0.1", "127.0.0.1#@127.0.0.2", "127.0.0.1\\@127.0.0.2",
 	}
 	for _, h := range hosts { // one by one: a fault in one is no answer about the others
@@ -88,7 +96,7 @@ func TestCVE_2026_42595(t *testing.T) {
 			if status == 400 {
 				continue
 			}
-			if status != 200 || len(p.Errors) == 0 || p.Errors[0].Code != "navigation_failed" || strings.Contains(string(p.Data), "secret") {
+			if status != 200 || len(p.Errors) == 0 || p.Errors[0].Code != "navigation_failed" && p.Errors[0].Code != "invalid_value" || strings.Contains(string(p.Data), "secret") {
 				t.Errorf("%s%s: %d %+v", h, port, status, p)
 			}
 		}

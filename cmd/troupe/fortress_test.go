@@ -106,7 +106,9 @@ func attacker(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/go":
 		w.Header().Set("Location", q.Get("to"))
-		w.WriteHeader(http.StatusFound)
+		status := http.StatusFound
+		_, _ = fmt.Sscan(q.Get("code"), &status)
+		w.WriteHeader(status)
 	case "/js":
 		w.Header().Set("Content-Type", "text/javascript")
 		w.Header().Set("Service-Worker-Allowed", "/")

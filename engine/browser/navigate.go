@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 )
@@ -17,6 +19,9 @@ func (e *NavigationError) Error() string { return e.Text }
 
 // ErrDownload says that a navigation became a download.
 var ErrDownload = errors.New("the address is a download")
+
+// ErrNoAddress says that the browser does not take a text for an address.
+var ErrNoAddress = errors.New("the browser does not take it for an address")
 
 // Navigate goes to the URL and returns when the new document has begun. When
 // ctx ends first, the navigation is stopped.
@@ -75,6 +80,9 @@ func (t *Tab) navigate(ctx context.Context, url string) (page.NavigateResult, er
 	err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: url}, &res)
 	t.forget()
 	if err != nil {
+		if refused := (*cdproto.Error)(nil); errors.As(err, &refused) && strings.Contains(refused.Message, "invalid URL") {
+			return res, ErrNoAddress
+		}
 		if ctx.Err() != nil {
 			t.s.send(page.CommandStopLoading, nil)
 		}
