@@ -45,8 +45,8 @@ func (l looked) check(t *testing.T, of string) {
 	}
 }
 
-// axe looks for what keeps people out, in each view, light and dark, wide and
-// narrow.
+// axe looks for what keeps people out, in each view, light and dark, wide and as
+// narrow as a page of 1280 pixels becomes that is shown four times as large.
 func axe(t *testing.T, w *web) {
 	packages, err := npm.Install(filepath.Join("testdata", "web"), filepath.Join("..", "..", ".cache", "web"))
 	if err != nil {
@@ -73,7 +73,7 @@ func axe(t *testing.T, w *web) {
 		}
 		for j, theme := range []string{"light", "dark"} {
 			if (i+j)%2 == 0 {
-				list += `,{"setViewportSize":[390,844]}`
+				list += `,{"setViewportSize":[320,844]}`
 			} else {
 				list += `,{"setViewportSize":[1280,800]}`
 			}
@@ -93,7 +93,7 @@ func axe(t *testing.T, w *web) {
 		one.check(t, fmt.Sprintf("look %d", i))
 	}
 	for i, page := range prose {
-		theme, width := []string{"light", "light", "dark", "dark"}[i%4], []int{1280, 390}[i%2]
+		theme, width := []string{"light", "light", "dark", "dark"}[i%4], []int{1280, 320}[i%2]
 		got := w.plays(t, fmt.Sprintf(`{"setViewportSize":[%d,800]},{"open":"{{base}}%s"},{"evaluate":%s},{"evaluate":%s}`, width, page,
 			asJSON(string(source)+"; window.axe = axe; document.documentElement.dataset.theme = '"+theme+"'; window.broken = []"), asJSON(look)))
 		var one looked

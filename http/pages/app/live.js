@@ -55,7 +55,7 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       if (typeof data === "string") {
         const begin = JSON.parse(data);
         if (begin.type === "begin" && begin.width && begin.height) Object.assign(element.dataset, { worker: begin.workerName, state: "live" });
-        mark.hidden = false;
+        mark.hidden = frames === 0; // where there is something to see
         return;
       }
       const mine = ++frames;
@@ -69,6 +69,7 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       draw.drawImage(picture, 0, 0);
       picture.close();
       why.hidden = true;
+      mark.hidden = false;
       element.dataset.frames = String(frames);
     };
     s.onclose = ({ code, reason }) => {
