@@ -88,7 +88,13 @@ func run(w *world, args []string) (code int) {
 	if err := settings(parser.Model.Node); err != nil {
 		return w.fail(usageError{err})
 	}
+	if len(args) > 0 && args[0] == "help" { // what many others call it
+		args = append(args[1:len(args):len(args)], "--help")
+	}
 	line, err := parser.Parse(args)
+	if err != nil && len(args) == 0 {
+		err = fmt.Errorf("%w (troupe --help says what each does)", err)
+	}
 	if err != nil {
 		return w.fail(usageError{err})
 	}

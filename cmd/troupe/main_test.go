@@ -38,7 +38,8 @@ func TestWrongUse(t *testing.T) {
 		env  [2]string
 		text string
 	}{
-		"no command":           {text: "expected one of"},
+		"no command":           {text: "troupe --help says"},
+		"help with nothing":    {args: []string{"help", "srve"}, text: "srve"},
 		"unknown command":      {args: []string{"srve"}, text: "srve"},
 		"unknown flag":         {args: []string{"serve", "--wrokers=3"}, text: "--wrokers"},
 		"not a number":         {args: []string{"serve", "--workers=many"}, text: "--workers"},
@@ -138,6 +139,12 @@ func TestHelp(t *testing.T) {
 	}
 	if code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	if code, same, _ := play(t, "", "help", "serve"); code != 0 || same != out {
+		t.Errorf("troupe help serve ends with %d and says %.80q", code, same)
+	}
+	if code, all, _ := play(t, "", "help"); code != 0 || !strings.Contains(all, "doctor") {
+		t.Errorf("troupe help ends with %d and says %.80q", code, all)
 	}
 }
 
