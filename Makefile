@@ -20,12 +20,13 @@ test: setup ## Run all tests, real browsers included
 	@$(MAKE) --no-print-directory -k -j2 test-pages test-rest
 
 # Browsers share the processors, so packages take turns; those that mostly wait
-# are tested beside those whose browsers work.
+# are tested beside those whose browsers work. A machine may be several times
+# slower than ours: go's own ten minutes for a package would be too few there.
 test-pages:
-	go test -race -p 1 ./engine/... ./cmd/...
+	go test -race -p 1 -timeout 30m ./engine/... ./cmd/...
 
 test-rest:
-	go test -race -p 1 $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')
+	go test -race -p 1 -timeout 30m $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')
 	go test -race ./actors -run TestTransitions -chromium # the same rows once more, in real browsers
 
 build: ## Build bin/troupe

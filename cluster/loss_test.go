@@ -167,7 +167,7 @@ func TestMuchCrossesNodes(t *testing.T) {
 		return true
 	})
 	t.Logf("%d MB there and %d MB back in %v; a small question beside it took %v at most", len(content)>>20, len(result)>>20, g.took, worst)
-	if worst > 2*time.Second {
-		t.Errorf("a small question took %v", worst)
+	if worst > max(2*time.Second, g.took/3) { // it does not wait for the files, on a slow machine neither
+		t.Errorf("a small question took %v, and the files %v", worst, g.took)
 	}
 }
