@@ -165,6 +165,13 @@ const marked = (el, all) => {
   return all ? n === 0 || sel.toString().trim() === rest.toString().trim() : sel.isCollapsed && rest.toString() === '';
 };
 
+// inPart reports whether a part of a field is marked: one that was empty and shows
+// a pattern once it has the focus marks where to begin, and each next part itself.
+const inPart = (el) => el.selectionStart !== null && el.selectionEnd > el.selectionStart && !marked(el, true);
+
+// hasPattern reports whether a field promises to show one, such as MM/DD/YYYY.
+const hasPattern = (el) => /(\p{L})\1[^\p{L}]+(\p{L})\2|__/u.test(el.placeholder);
+
 // mark marks all of a field, since what is marked is replaced by the first
 // character typed, or else puts the caret behind it. Who is there already stays:
 // editors forget what was chosen for the next character when the caret is moved.
@@ -258,13 +265,20 @@ const readyToFill = async (a, waits, host, why) => {
   if (kind === 'number' && a.text !== '' && !/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(a.text.trim())) {
     return fail('invalid_value', `"${a.text}" is no value for an input of type number: want a number such as 1.5`);
   }
+  const empty = textIn(el) === '';
   if (!focusOn(el)) {
     const list = points(el), o = offset(el);
     if (!a.clicked && list.length) return { v: { click: mapped(o, ...list[0]) } };
     why.e = 'does not take the focus';
     return undefined;
   }
-  if (!a.origins && handsOn(el)) return { v: { type: true, keys: true, erase: a.clear } };
+  if (!a.origins && empty && is(el, 'input')) {
+    await undefined; // frameworks draw what follows from the focus before the next task, or a little later
+    if (textIn(el) !== '' || hasPattern(el)) await T.drawn();
+    if (inPart(el)) return { v: { type: true, slow: true } };
+  }
+  const byKeys = handsOn(el) || a.clear && !empty && is(el, 'input') && hasPattern(el);
+  if (!a.origins && byKeys) return { v: { type: true, keys: true, erase: a.clear, slow: is(el, 'input') } };
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
   const placed = mark(el, a.clear);
