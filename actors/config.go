@@ -22,7 +22,7 @@ type Config struct {
 	// to keys. Without one nothing is counted and nothing outlives the node.
 	Store persistence.Store
 	// Usage counts the tasks; nil: one on the Store. Where several nodes keep the
-	// Store it is one with shares: see [persistence.NewLeasedUsage].
+	// Store it is one with shares: see [persistence.NewSharedUsage].
 	Usage *persistence.Usage
 	// Files keeps what is too large for the Store. Without one such values do
 	// not outlive the node.

@@ -37,7 +37,7 @@ func BenchmarkAdmission(b *testing.B) {
 			store := opened(b, members[0])
 			usage := persistence.NewUsage(store)
 			if c.share {
-				usage = persistence.NewLeasedUsage(store, persistence.Lease{
+				usage = persistence.NewSharedUsage(store, persistence.Sharing{
 					Nodes: 3, Majority: members[0].Majority, Recent: store.Copy().Get,
 				})
 			}

@@ -121,7 +121,7 @@ func TestNodesGatherCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowCounter{Store: persistence.NewMemory()}
 		defer s.Close()
-		u := persistence.NewLeasedUsage(s, persistence.Lease{
+		u := persistence.NewSharedUsage(s, persistence.Sharing{
 			Nodes: 3, Majority: func() bool { return true }, Elsewhere: func(string) int64 { return 0 },
 			Recent: func(key string) (persistence.Record, error) { return s.Get(ctx, key) },
 		})

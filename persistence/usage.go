@@ -17,7 +17,7 @@ const keepUsage = 7 * 24 * time.Hour
 type Usage struct {
 	store  Store
 	tally  tally
-	leases *leases // nil: nobody else counts
+	shares *shares // nil: nobody else counts
 }
 
 // NewUsage keeps the counts in a store.
@@ -43,12 +43,12 @@ func NewUsage(store Store) *Usage {
 // other nodes.
 const gatherFor = 200 * time.Millisecond
 
-// NewLeasedUsage keeps the counts in a store that several nodes share: each has a
+// NewSharedUsage keeps the counts in a store that several nodes share: each has a
 // share of what an account may use of a day, so that most tasks are counted
 // without asking the others. It has to be closed.
-func NewLeasedUsage(store Store, l Lease) *Usage {
+func NewSharedUsage(store Store, s Sharing) *Usage {
 	u := NewUsage(store)
-	u.leases = newLeases(store, l)
+	u.shares = newShares(store, s)
 	u.tally.gather = gatherFor
 	return u
 }
@@ -56,8 +56,8 @@ func NewLeasedUsage(store Store, l Lease) *Usage {
 // Close ends what goes on beside the calls. Shares are given back before: see
 // [Usage.GiveAllBack].
 func (u *Usage) Close() {
-	if u.leases != nil {
-		u.leases.close()
+	if u.shares != nil {
+		u.shares.close()
 	}
 	u.tally.wanted()
 }
@@ -65,7 +65,7 @@ func (u *Usage) Close() {
 // TakeNow counts one task of what the node holds of the day, if it does, without
 // asking anybody. It is in the store already.
 func (u *Usage) TakeNow(account string, limit int64, now time.Time) bool {
-	return u.leases != nil && u.leases.takeNow(account, limit, now)
+	return u.shares != nil && u.shares.takeNow(account, limit, now)
 }
 
 // Take counts one task, unless the day's count has reached the limit; then it
@@ -74,8 +74,8 @@ func (u *Usage) Take(ctx context.Context, account string, limit int64, now time.
 	var used int64
 	var ok bool
 	var err error
-	if u.leases != nil && limit > 0 {
-		used, ok, err = u.leases.take(ctx, account, limit, now)
+	if u.shares != nil && limit > 0 {
+		used, ok, err = u.shares.take(ctx, account, limit, now)
 	} else {
 		key, expires := usageKey(account, now)
 		used, ok, err = u.store.Add(ctx, key, 1, limit, expires)
@@ -104,7 +104,7 @@ func (u *Usage) Count(account string, now time.Time) { u.tally.add(account, now,
 // GiveBack takes back what was counted at the time given, which names the day,
 // without waiting.
 func (u *Usage) GiveBack(account string, taken time.Time) {
-	if u.leases == nil || !u.leases.giveBack(account, taken) {
+	if u.shares == nil || !u.shares.giveBack(account, taken) {
 		u.tally.add(account, taken, -1)
 	}
 }
@@ -112,17 +112,17 @@ func (u *Usage) GiveBack(account string, taken time.Time) {
 // GiveAllBack gives back what the node holds of all days, for others to use. What
 // it cannot give back when ctx ends counts as used.
 func (u *Usage) GiveAllBack(ctx context.Context) {
-	if u.leases != nil {
-		u.leases.giveAllBack(ctx)
+	if u.shares != nil {
+		u.shares.giveAllBack(ctx)
 	}
 }
 
 // Held is how much the node holds of each account's present day.
 func (u *Usage) Held(now time.Time) map[string]int64 {
-	if u.leases == nil {
+	if u.shares == nil {
 		return nil
 	}
-	return u.leases.held(now)
+	return u.shares.held(now)
 }
 
 // Written waits until what was counted of the account and given back to it
@@ -133,19 +133,19 @@ func (u *Usage) Written(ctx context.Context, account string) error {
 
 // Shared reports whether other nodes count, too. What decides nothing is then
 // written beside the answers: a process that dies may take the last of it along.
-func (u *Usage) Shared() bool { return u.leases != nil }
+func (u *Usage) Shared() bool { return u.shares != nil }
 
 // Settled waits until nothing is left to be written of any account. Where there
 // is no majority to write it, it gives up soon.
 func (u *Usage) Settled(ctx context.Context) error {
-	if u.leases == nil {
+	if u.shares == nil {
 		return u.tally.settled(ctx)
 	}
 	for {
-		within, cancel := context.WithTimeout(ctx, leaseRound)
+		within, cancel := context.WithTimeout(ctx, shareRound)
 		err := u.tally.settled(within)
 		cancel()
-		if err == nil || ctx.Err() != nil || !u.leases.majority() {
+		if err == nil || ctx.Err() != nil || !u.shares.majority() {
 			return err
 		}
 	}
@@ -160,16 +160,16 @@ const readWithin = 500 * time.Millisecond
 // long as this node has not heard of it. What a node held that was lost counts as
 // used.
 func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64, error) {
-	if u.leases == nil {
+	if u.shares == nil {
 		last, err := u.last(ctx, account, now)
 		return last.total, err
 	}
-	if u.leases.majority() {
+	if u.shares.majority() {
 		bound, cancel := context.WithTimeout(ctx, readWithin)
 		defer cancel()
 		_ = u.tally.written(bound, account) // what is late is still being written
 		if last, err := u.last(bound, account, now); err == nil {
-			return u.leases.used(account, now, last), nil
+			return u.shares.used(account, now, last), nil
 		}
 	}
 	return u.Glance(ctx, account, now)
@@ -177,10 +177,10 @@ func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64,
 
 // Glance is Read without asking other nodes.
 func (u *Usage) Glance(ctx context.Context, account string, now time.Time) (int64, error) {
-	if u.leases == nil {
+	if u.shares == nil {
 		return u.Read(ctx, account, now)
 	}
-	return u.leases.used(account, now, u.leases.lastHeard(leased{account, dayOf(now)})), nil
+	return u.shares.used(account, now, u.shares.lastHeard(shareKey{account, dayOf(now)})), nil
 }
 
 func (u *Usage) last(ctx context.Context, account string, now time.Time) (known, error) {

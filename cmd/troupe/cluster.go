@@ -167,7 +167,7 @@ func (s *service) counts() *persistence.Usage {
 	if s.member == nil {
 		return persistence.NewUsage(s.store)
 	}
-	return persistence.NewLeasedUsage(s.store, persistence.Lease{
+	return persistence.NewSharedUsage(s.store, persistence.Sharing{
 		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.team.Held,
 	})
 }

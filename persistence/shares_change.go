@@ -11,50 +11,50 @@ import (
 )
 
 // change changes a day's count until the share is as it is to be.
-func (l *leases) change(k leased, e *lease) {
+func (s *shares) change(k shareKey, e *dayShare) {
 	read := false // since the last change
 	for {
-		l.mu.Lock()
+		s.mu.Lock()
 		now := time.Now()
 		e.serve(now)
-		n, waited := e.need(now, l.Nodes), slices.Clone(e.waiting)
+		n, waited := e.need(now, s.Nodes), slices.Clone(e.waiting)
 		switch {
 		case n == 0 && len(waited) == 0:
-			l.rest(k, e, now)
-			l.mu.Unlock()
+			s.rest(k, e, now)
+			s.mu.Unlock()
 			return
-		case n == 0 && read && (e.over == e.known.revision || now.Sub(waited[0].since) >= leaseWait):
+		case n == 0 && read && (e.over == e.known.revision || now.Sub(waited[0].since) >= shareWait):
 			e.over = e.known.revision
 			e.answer(waited, nil)
-			l.mu.Unlock()
+			s.mu.Unlock()
 			continue
 		case n < 0: // nobody uses it from now on
 			e.held += n
 		}
 		from := e.known
 		e.writing, e.later = n != 0, known{}
-		l.mu.Unlock()
+		s.mu.Unlock()
 
 		if n == 0 && read { // others may give back what they do not need
-			time.Sleep(leasePause)
+			time.Sleep(sharePause)
 		}
 		var err error
 		if n != 0 {
-			err = l.write(k, e, from, n)
+			err = s.write(k, e, from, n)
 			read = false
 		}
 		if n == 0 || errors.Is(err, ErrConflict) {
-			err = l.read(k, e)
+			err = s.read(k, e)
 			read = err == nil
 		}
 		if err != nil {
-			l.mu.Lock()
+			s.mu.Lock()
 			e.answer(waited, err)
 			more := len(e.waiting) > 0
 			if !more {
-				l.rest(k, e, now)
+				s.rest(k, e, now)
 			}
-			l.mu.Unlock()
+			s.mu.Unlock()
 			if !more {
 				return
 			}
@@ -63,15 +63,15 @@ func (l *leases) change(k leased, e *lease) {
 }
 
 // rest ends the changing of a share. The caller holds the lock.
-func (l *leases) rest(k leased, e *lease, now time.Time) {
+func (s *shares) rest(k shareKey, e *dayShare, now time.Time) {
 	e.changing = false
-	l.retire(k, e, now)
-	close(l.calm)
-	l.calm = make(chan struct{})
+	s.retire(k, e, now)
+	close(s.calm)
+	s.calm = make(chan struct{})
 }
 
 // serve gives what is held to those who wait.
-func (e *lease) serve(now time.Time) {
+func (e *dayShare) serve(now time.Time) {
 	for len(e.waiting) > 0 && e.known.total <= e.limit && e.use(now) {
 		w := e.waiting[0]
 		e.waiting = e.waiting[1:]
@@ -81,8 +81,8 @@ func (e *lease) serve(now time.Time) {
 }
 
 // answer turns away those of some who still wait.
-func (e *lease) answer(some []*leaseTaker, err error) {
-	e.waiting = slices.DeleteFunc(e.waiting, func(w *leaseTaker) bool {
+func (e *dayShare) answer(some []*shareTaker, err error) {
+	e.waiting = slices.DeleteFunc(e.waiting, func(w *shareTaker) bool {
 		if !slices.Contains(some, w) {
 			return false
 		}
@@ -95,14 +95,14 @@ func (e *lease) answer(some []*leaseTaker, err error) {
 // write adds n to a day's count over the one that is known, and to the share. It
 // has added nothing where it gives [ErrConflict]. With any other error nobody
 // knows, and what was to be taken or given back counts as used.
-func (l *leases) write(k leased, e *lease, from known, n int64) error {
-	ctx, cancel := context.WithTimeout(l.base, storeTimeout)
+func (s *shares) write(k shareKey, e *dayShare, from known, n int64) error {
+	ctx, cancel := context.WithTimeout(s.base, storeTimeout)
 	defer cancel()
 	key, expires := usageKey(k.account, k.day)
 	total := from.total + n
-	revision, err := l.store.Put(ctx, Write{Key: key, Value: strconv.AppendInt(nil, total, 10), Expires: expires, If: &from.revision})
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	revision, err := s.store.Put(ctx, Write{Key: key, Value: strconv.AppendInt(nil, total, 10), Expires: expires, If: &from.revision})
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	e.writing = false
 	switch {
 	case err == nil:
@@ -121,37 +121,37 @@ func (l *leases) write(k leased, e *lease, from known, n int64) error {
 }
 
 // read asks for a day's count.
-func (l *leases) read(k leased, e *lease) error {
-	ctx, cancel := context.WithTimeout(l.base, storeTimeout)
+func (s *shares) read(k shareKey, e *dayShare) error {
+	ctx, cancel := context.WithTimeout(s.base, storeTimeout)
 	defer cancel()
 	key, _ := usageKey(k.account, k.day)
-	last, err := knownBy(l.store.Get(ctx, key))
+	last, err := knownBy(s.store.Get(ctx, key))
 	if err != nil {
 		return fmt.Errorf("take a share of %s: %w", key, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	e.known = last
 	return nil
 }
 
 // follow hears of what other nodes take and give back, until the end.
-func (l *leases) follow() {
-	for l.base.Err() == nil {
-		events, err := l.store.Watch(l.base, usagePrefix)
+func (s *shares) follow() {
+	for s.base.Err() == nil {
+		events, err := s.store.Watch(s.base, usagePrefix)
 		if err == nil {
 			for e := range events {
-				l.heard(e)
+				s.heard(e)
 			}
 		}
 		select {
-		case <-time.After(leaseRound):
-		case <-l.base.Done():
+		case <-time.After(shareRound):
+		case <-s.base.Done():
 		}
 	}
 }
 
-func (l *leases) heard(event Event) {
+func (s *shares) heard(event Event) {
 	name := strings.TrimPrefix(event.Key, usagePrefix)
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {
@@ -161,10 +161,10 @@ func (l *leases) heard(event Event) {
 	if err != nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := leased{name[:i], at}
-	e := l.shares[k]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := shareKey{name[:i], at}
+	e := s.of[k]
 	if e == nil {
 		return
 	}
@@ -179,6 +179,6 @@ func (l *leases) heard(event Event) {
 		e.later = last
 	case last.revision > e.known.revision:
 		e.known = last
-		l.tend(k, e, time.Now())
+		s.tend(k, e, time.Now())
 	}
 }

@@ -85,7 +85,7 @@ func newCounty(t *testing.T, nodes int, seed uint64, faulty bool) *county {
 	for i := range nodes {
 		d := &distant{Store: c.store, rng: rng, mu: mu, faulty: faulty}
 		c.stores = append(c.stores, d)
-		c.nodes = append(c.nodes, persistence.NewLeasedUsage(d, persistence.Lease{
+		c.nodes = append(c.nodes, persistence.NewSharedUsage(d, persistence.Sharing{
 			Nodes:    nodes,
 			Majority: func() bool { return !d.cut.Load() },
 			Recent:   func(key string) (persistence.Record, error) { return c.store.Get(ctx, key) },
