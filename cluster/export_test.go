@@ -1,6 +1,10 @@
 package cluster
 
-import "crypto/tls"
+import (
+	"crypto/tls"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
 
 // Leads reports whether a node leads the store.
 func Leads(m *Member) bool { return m.server.JetStreamIsStreamLeader("$G", storeStream) }
@@ -10,3 +14,14 @@ func Waits(c *Company) int64 { return c.waits.Load() }
 
 // Transport is the TLS that a node speaks.
 func (c Config) Transport() (*tls.Config, error) { return c.transport() }
+
+// Voted is whom a node has voted for last, as leader of the cluster, and in which
+// term; and whether it is a candidate now.
+func Voted(m *Member) (who string, term uint64, candidate bool) {
+	for _, groups := range *m.server.Raftz(&server.RaftzOptions{GroupFilter: "_meta_"}) {
+		for _, g := range groups {
+			return g.Vote, g.Term, g.State == server.Candidate.String()
+		}
+	}
+	return "", 0, false
+}

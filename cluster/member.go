@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -36,6 +37,10 @@ type Member struct {
 	close  sync.Once
 
 	password string // of who may change the cluster itself
+
+	whole   atomic.Bool
+	ends    context.CancelFunc
+	looking sync.WaitGroup
 }
 
 // Join starts this node's engine and returns when it listens. Whether the
@@ -50,7 +55,7 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Member{cfg: cfg}
+	m := &Member{cfg: cfg, ends: func() {}}
 	m.manages(o)
 	s, err := server.NewServer(o)
 	if err != nil {
@@ -81,6 +86,9 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 		m.Close()
 		return nil, fmt.Errorf("connect to the engine between nodes: %w", err)
 	}
+	var look context.Context
+	look, m.ends = context.WithCancel(context.Background())
+	m.looking.Go(func() { m.whole.Store(m.Ready(look) == nil) })
 	return m, nil
 }
 
@@ -150,6 +158,8 @@ func (m *Member) Size() int { return max(len(m.cfg.Peers), 1) }
 // Close leaves the cluster. Others notice at once.
 func (m *Member) Close() error {
 	m.close.Do(func() {
+		m.ends()
+		m.looking.Wait()
 		if m.conn != nil {
 			m.conn.Close()
 		}

@@ -140,6 +140,11 @@ func (m *Member) Health() Health {
 	return h
 }
 
+// Whole reports whether this node has had a copy of all that it is to keep, since
+// it started. Until then the loss of another node may be that of what only two
+// had.
+func (m *Member) Whole() bool { return m.whole.Load() }
+
 // Ready waits until what is replicated can be used here, or for the end of the
 // context: then it is [persistence.ErrNoQuorum] with the reason.
 func (m *Member) Ready(ctx context.Context) error {

@@ -2,10 +2,13 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"troupe/persistence"
 )
@@ -82,22 +85,31 @@ func (s *Store) look(ctx context.Context) {
 }
 
 // Lags tells who leads the store, and how many changes the copy of each node that
-// keeps one is behind the leader's. Of one that is down it is what was missing
-// when that was last heard of.
+// keeps one is behind the leader's, of records and of files. Of one that is down
+// it is what was missing when that was last heard of.
 func (s *Store) Lags(ctx context.Context) (leader string, behind map[string]int64, err error) {
-	info, err := s.stream.Info(ctx)
-	if err != nil {
-		return "", nil, fmt.Errorf("ask who leads the store: %w", err)
-	}
 	behind = map[string]int64{}
-	if info.Cluster == nil { // there is one node
-		return s.member.Name(), map[string]int64{s.member.Name(): 0}, nil
-	}
-	if leader = info.Cluster.Leader; leader != "" {
-		behind[leader] = 0
-	}
-	for _, r := range info.Cluster.Replicas {
-		behind[r.Name] = int64(r.Lag)
+	for _, name := range []string{storeStream, filesStream} {
+		stream, err := s.js.Stream(ctx, name)
+		if name == filesStream && errors.Is(err, jetstream.ErrStreamNotFound) { // files are elsewhere
+			continue
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("ask who leads the store: %w", err)
+		}
+		c := stream.CachedInfo().Cluster
+		if c == nil { // there is one node
+			return s.member.Name(), map[string]int64{s.member.Name(): 0}, nil
+		}
+		if name == storeStream {
+			leader = c.Leader
+		}
+		if c.Leader != "" {
+			behind[c.Leader] += 0
+		}
+		for _, r := range c.Replicas {
+			behind[r.Name] += int64(r.Lag)
+		}
 	}
 	return leader, behind, nil
 }

@@ -227,6 +227,12 @@ func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
 	case !s.cfg.Company.Status().Ready():
 		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})
 	default:
+		if s.cfg.Unready != nil {
+			if why := s.cfg.Unready(); why != "" {
+				sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, why, notices})
+				return nil
+			}
+		}
 		sendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready", notices})
 	}
 	return nil

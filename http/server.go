@@ -83,6 +83,9 @@ type Config struct {
 	Tickets persistence.Store
 	// Cluster tells what this node knows of all; nil: there are no others.
 	Cluster func(context.Context) Cluster
+	// Unready says why no requests should come here although a worker is free;
+	// empty: nothing does. It may be nil.
+	Unready func() string
 	// Notices are sentences for the operator that /readyz says, whether or not
 	// the service is ready. It may be nil.
 	Notices func() []string

@@ -75,6 +75,9 @@ func TestWire(t *testing.T) {
 				}
 			}
 			e := open(t, c, func(cfg *http.Config) {
+				if script := part["unready"]; script != nil {
+					cfg.Unready = func() string { return strings.TrimSpace(string(script)) }
+				}
 				if script := part["notices"]; script != nil {
 					cfg.Notices = func() []string { return strings.Split(strings.TrimSpace(string(script)), "\n") }
 				}

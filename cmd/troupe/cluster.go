@@ -253,6 +253,16 @@ func (s *service) clusterNotices() (all []string) {
 	return all
 }
 
+// unready says why this node should be given no requests yet. Who renews nodes
+// waits for it, so that another one does not stop before this one has what only
+// the two have.
+func (s *service) unready() string {
+	if s.member != nil && !s.member.Whole() {
+		return "this node does not have all that the nodes keep in common yet: do not stop another one"
+	}
+	return ""
+}
+
 // changes is who hears of each change of a worker; nil: nobody.
 func (s *service) changes() func(actors.WorkerInfo) {
 	if s.team == nil {
