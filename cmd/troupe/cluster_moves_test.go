@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"troupe/actors"
 )
 
 var _ = promise(moving, "the nodes are renewed one after the other under load", whole, func(g *gang) {
@@ -16,10 +14,6 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 	for _, m := range g.nodes {
 		began := time.Now()
 		g.drain(m)
-		task, _ := g.site.opens()
-		if x := g.good(g.play(m, anywhere(task+`]`))); x.WorkerID == actors.WorkerID(m.name, 1) {
-			g.t.Errorf("%s is drained, and has played %v", m.name, x)
-		}
 		g.until("nothing is sent to "+m.name, func() bool { return !b.sendsTo(m) })
 		g.within("drained", 0, time.Since(began))
 		began = time.Now()
