@@ -153,7 +153,9 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		goes := k.Send(roaming(anna, time.Minute), testkit.Script{})
 		k.UntilWaiting(1)
 		stays, impatient := k.Send(fixed, testkit.Script{}), k.Send(late, testkit.Script{})
-		k.UntilWaiting(3)
+		patient := k.Send(roaming(anna, 100*time.Second), testkit.Script{})
+		k.UntilWaiting(4)
+		began := time.Now()
 		done := make(chan *actors.Drained, 1)
 		go func() { done <- k.Drain(time.Minute) }()
 		if x := stays.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
@@ -169,6 +171,9 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		k.WantEnd(running, engine.EndCompleted)
 		if d := <-done; d.Interrupted != 0 {
 			t.Errorf("interrupted: %+v", d)
+		}
+		if x := patient.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining || time.Since(began) != time.Minute {
+			t.Errorf("when the grace is over, after %v: %+v", time.Since(began), x)
 		}
 		k.Node.Offer(&actors.Offer{Node: "n2"}) // it is down
 		if x := k.Send(away(time.Minute), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {

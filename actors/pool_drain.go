@@ -46,10 +46,9 @@ func (p *pool) onDrain(ctx actor.Context, m *Drain) {
 }
 
 // leaves reports whether a job may still find a worker on another node while this
-// one ends. One that answers later is not written down anywhere yet, and the end
-// waits for what is to be written down.
+// one ends: until the grace is over.
 func (p *pool) leaves(j *job) bool {
-	return p.abroad.usable() > 0 && !j.adm.Execute.Task.Async && p.roams(j)
+	return !p.drain.over && p.abroad.usable() > 0 && p.roams(j)
 }
 
 func (p *pool) refuseWaiting(ctx actor.Context, which func(*job) bool) {
@@ -66,6 +65,7 @@ func (p *pool) interrupt(ctx actor.Context) {
 		return
 	}
 	p.drain.over = true
+	p.refuseWaiting(ctx, func(*job) bool { return true })
 	for _, s := range p.roster.all {
 		if s.job != nil {
 			p.drain.interrupted++
@@ -83,7 +83,9 @@ func (p *pool) checkDrained(ctx actor.Context) {
 			return
 		}
 	}
-	p.drain.timer.Stop()
+	if p.queue.len() == 0 {
+		p.drain.timer.Stop()
+	}
 	for _, pid := range p.drain.asked {
 		ctx.Send(pid, &Drained{Interrupted: p.drain.interrupted})
 	}

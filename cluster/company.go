@@ -263,8 +263,12 @@ func (c *Company) onUp(p *peer) {
 	c.rouse()
 	c.readings.renew()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
-	for _, m := range c.trips.givenUp(p.name) {
-		c.wires.tell(p.name, m)
+	c.tellGivenUp(p.name)
+}
+
+func (c *Company) tellGivenUp(node string) {
+	for _, m := range c.trips.givenUp(node) {
+		c.wires.tell(node, m)
 	}
 }
 

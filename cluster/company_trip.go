@@ -38,7 +38,7 @@ type trip struct {
 type trips struct {
 	mu     sync.Mutex
 	now    map[string]*trip // by task
-	gaveUp map[string][]*actors.Cancel
+	gaveUp map[string][]any // by node
 
 	turns atomic.Uint64
 }
@@ -129,20 +129,34 @@ func (t *trips) quiet(ctx context.Context) bool {
 	return true
 }
 
-// giveUp remembers what a node that went down is to be told should it be back.
-func (t *trips) giveUp(node string, m *actors.Cancel) {
+// giveUp remembers what a node that went down is to be told should it be back: that
+// nobody waits for a task, or that an account was removed.
+func (t *trips) giveUp(node string, m any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gaveUp == nil {
-		t.gaveUp = map[string][]*actors.Cancel{}
+		t.gaveUp = map[string][]any{}
 	}
-	known := slices.ContainsFunc(t.gaveUp[node], func(x *actors.Cancel) bool { return x.TaskID == m.TaskID })
+	known := slices.ContainsFunc(t.gaveUp[node], func(x any) bool { return sameWord(x, m) })
 	if !known && len(t.gaveUp[node]) < givenUpMost {
 		t.gaveUp[node] = append(t.gaveUp[node], m)
 	}
 }
 
-func (t *trips) givenUp(node string) []*actors.Cancel {
+// sameWord reports whether two messages are about the same task, or the same account.
+func sameWord(a, b any) bool {
+	switch a := a.(type) {
+	case *actors.Cancel:
+		b, ok := b.(*actors.Cancel)
+		return ok && a.TaskID == b.TaskID
+	case *actors.RemoveAccount:
+		b, ok := b.(*actors.RemoveAccount)
+		return ok && a.Account == b.Account
+	}
+	return false
+}
+
+func (t *trips) givenUp(node string) []any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.gaveUp[node]

@@ -228,6 +228,11 @@ func (p *presence) aliveness(node string) (context.Context, bool) {
 	return nil, false
 }
 
+func (p *presence) isUp(node string) bool {
+	_, up := p.aliveness(node)
+	return up
+}
+
 // ups are the names of the nodes that are up, of all that are known, in order.
 func (p *presence) ups(is func(*peer) bool) []string {
 	p.mu.Lock()

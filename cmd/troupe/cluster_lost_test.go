@@ -207,6 +207,24 @@ var _ = promise(losing, "a node is frozen in a stream of tasks", quick, func(g *
 	g.losesInAStream(g.nodes[1], func(all ...*member) { g.freeze(all[0]) }, afterFreeze)
 })
 
+var _ = promise(losing, "an account is removed while a node is frozen", quick, func(g *gang) {
+	at, m := g.nodes[0], g.nodes[2]
+	token := g.newToken("erin", "pro")
+	x := g.good(g.askAs(token, at, "POST", "/v1/", on(m.name, `"session":{"preserve":true},"actions":[{"wait":1}]`)))
+	if x.SessionID == "" {
+		g.t.Fatalf("no session: %v", x)
+	}
+	g.freeze(m)
+	g.misses(at, 1)
+	if code, out, errs := play(g.t, "", "account", "delete", "erin", "--data="+at.data); code != 0 {
+		g.t.Fatalf("the account cannot be deleted: %s%s", out, errs)
+	}
+	woken := time.Now()
+	g.wake(m)
+	g.allKnow(g.workers())
+	g.within("woken up: the worker of its session is free", 5*time.Second, time.Since(woken))
+})
+
 // losesInAStream fails the test unless the loss of a node in a stream of tasks costs
 // only what its worker was playing. That those who had been sent there are not
 // played twice is seen when it is back.

@@ -232,9 +232,6 @@ func (g *gang) back() {
 func (g *gang) anew() {
 	g.t.Helper()
 	g.back()
-	g.until("the nodes are there", func() bool { // one that was missed would keep what it has
-		return strings.Count(g.ask(g.nodes[0], "GET", "/v1/cluster", "").body, `"up":true`) >= len(g.nodes)
-	})
 	if code, out, errs := play(g.t, "", "account", "delete", "ada", "--data="+g.nodes[0].data); code != 0 {
 		g.t.Fatalf("the account cannot be deleted: %s%s", out, errs)
 	}
