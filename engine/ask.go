@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,25 @@ import (
 
 // call runs a function of the page script for a step and returns its value.
 func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
+	for tabs := 1; ; tabs++ {
+		res, err := r.callOnce(ctx, s, c)
+		if !(aims[c.Fn] || reads[c.Fn]) || !r.closedUnder(err, tabs) {
+			return res, err
+		}
+	}
+}
+
+// closedUnder reports whether a tab has closed itself under a question, so that
+// the one that is current then can be asked: a window in which somebody signs in
+// closes when it likes.
+func (r *Run) closedUnder(err error, tabs int) bool {
+	return errors.Is(err, browser.ErrDetached) && !r.tabs.Crashed() && tabs < maxClosed
+}
+
+// maxClosed bounds how many tabs may close under one question.
+const maxClosed = 4
+
+func (r *Run) callOnce(ctx context.Context, s *Step, c Call) (Result, error) {
 	tab, err := r.tab(ctx)
 	if err != nil {
 		return nil, err
@@ -40,6 +60,11 @@ func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
 // does not wait for a frame between two fields. Reads are not among them: what
 // is read after input is what the page has made of it.
 var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": true, "fileInput": true}
+
+// reads are the functions of the page script that only look.
+var reads = map[string]bool{
+	"find": true, "byText": true, "byAttribute": true, "text": true, "html": true, "attr": true, "value": true, "extract": true, "exists": true, "property": true,
+}
 
 // sent is what the page was sent, so that it may be about to leave.
 type sent int

@@ -114,7 +114,12 @@ func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
 	if err == nil {
 		var replies []fusedReply
 		s, _ := q.at(0)
-		if replies, err = r.sendBatch(ctx, q, ops, total, r.timeOf(s)); err == nil {
+		for tabs := 1; ; tabs++ {
+			if replies, err = r.sendBatch(ctx, q, ops, total, r.timeOf(s)); !r.closedUnder(err, tabs) {
+				break
+			}
+		}
+		if err == nil {
 			return r.replies(ctx, q, began, replies)
 		}
 	}
