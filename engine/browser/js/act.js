@@ -219,6 +219,10 @@ const remark = (el, all) => {
   unmark = () => { off(); dom.unlisten(view, 'keydown', on, true); };
 };
 
+// unmade reports whether a page may still make a control of an element: until it
+// has loaded, and of an element of its own that is put together when it likes.
+const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).includes('-');
+
 // T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and
 // gives {type: what to type, erase: whether to erase first}, or sets the value
 // of a field that cannot be typed into. {click: point} asks for a click first.
@@ -231,8 +235,7 @@ const readyToFill = async (a, waits, host, why) => {
   const el = fieldIn(host);
   if (!el) {
     why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable`;
-    // Until it has loaded, a page may make a field of it.
-    return host.ownerDocument.readyState === 'complete' ? fail('invalid_value', `Element "${a.t.a}" ${why.e}`) : undefined;
+    return !unmade(host) ? fail('invalid_value', `Element "${a.t.a}" ${why.e}`) : undefined;
   }
   const kind = is(el, 'input') ? dom.inputType(el) : '';
   if (is(el, 'select')) return fail('invalid_value', `Element "${a.t.a}" is a select: use selectOption`);
@@ -329,7 +332,10 @@ const checkable = (el) => {
   return inner.length === 1 ? inner[0] : null;
 };
 const isChecked = (c) => (is(c, 'input') ? c.checked : (dom.attribute(c, 'aria-checked') ?? dom.attribute(c, 'aria-selected')) === 'true');
-const noCheckbox = (a, el) => fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(el))}, not a checkbox, a radio button or a switch`);
+const noCheckbox = (a, el, why) => {
+  why.e = `is ${an(nameOf(el))}, not a checkbox, a radio button or a switch`;
+  return unmade(el) ? undefined : fail('invalid_value', `Element "${a.t.a}" ${why.e}`);
+};
 
 // T.check({t, in, ms, want}): {done} when it is so already, else the point to
 // click: on the control, or on its label when the control cannot be seen.
@@ -337,7 +343,7 @@ T.check = (a) => {
   const look = pointer(a);
   return withFirst(a, (el, why) => {
     const c = checkable(el);
-    if (!c) return noCheckbox(a, el);
+    if (!c) return noCheckbox(a, el, why);
     if (isChecked(c) === a.want) return { v: { done: true } };
     if (!a.want && is(c, 'input') && dom.inputType(c) === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a radio button: it is unchecked by checking another`);
     why.e = disabledBecause(c);
@@ -351,7 +357,7 @@ T.check = (a) => {
 // T.checked({t, in, ms, want}): waits until the click has had its effect.
 T.checked = (a) => withFirst(a, (el, why) => {
   const c = checkable(el);
-  if (!c) return noCheckbox(a, el);
+  if (!c) return noCheckbox(a, el, why);
   if (isChecked(c) === a.want) return done;
   why.e = a.want ? 'was clicked but is not checked' : 'was clicked but is still checked';
   return undefined;
