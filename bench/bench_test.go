@@ -209,3 +209,14 @@ func TestDraw(t *testing.T) {
 		t.Errorf("want a point at %s in\n%s", want, svg)
 	}
 }
+
+// TestEachRoundIsComparedWithItself: a round that something else disturbed counts
+// for both sides of it, and not for the ratio.
+func TestEachRoundIsComparedWithItself(t *testing.T) {
+	t.Parallel()
+	apart := []effort{{cpu: 100}, {cpu: 900}, {cpu: 110}}
+	joined := []effort{{cpu: 125}, {cpu: 1000}, {cpu: 110}}
+	if got := overRounds(apart, joined); got != 0.9 {
+		t.Errorf("the ratio is %v, want that of the round in the middle, 0.9", got)
+	}
+}

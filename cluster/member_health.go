@@ -78,27 +78,6 @@ func (m *Member) taking() int {
 	return m.Size()
 }
 
-// Lag is by how many changes the node that is furthest behind misses what the
-// others have stored, of all that this node leads. What another one leads, that
-// one knows.
-func (m *Member) Lag() (most uint64) {
-	info, err := m.server.Jsz(&server.JSzOptions{Streams: true, StreamLeaderOnly: true})
-	if err != nil {
-		return 0
-	}
-	for _, a := range info.AccountDetails {
-		for _, s := range a.Streams {
-			if s.Cluster == nil {
-				continue
-			}
-			for _, r := range s.Cluster.Replicas {
-				most = max(most, r.Lag)
-			}
-		}
-	}
-	return most
-}
-
 // Health looks at the cluster from here.
 func (m *Member) Health() Health {
 	var h Health

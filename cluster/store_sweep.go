@@ -22,7 +22,7 @@ const (
 func (s *Store) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		all, next := s.index.take(time.Now(), sweepAtOnce)
-		leads := s.leads()
+		leads := s.Leads()
 		var wg sync.WaitGroup
 		for _, d := range all {
 			switch {
@@ -52,7 +52,8 @@ func (s *Store) sweep(ctx context.Context) {
 	}
 }
 
-func (s *Store) leads() bool {
+// Leads reports whether this node leads the store.
+func (s *Store) Leads() bool {
 	return s.member.Size() == 1 || s.member.server.JetStreamIsStreamLeader("$G", storeStream)
 }
 

@@ -192,7 +192,10 @@ func (s *service) clusterStatus() func(context.Context) http.Cluster {
 	}
 	return func(ctx context.Context) http.Cluster {
 		c := http.Cluster{Success: true, Node: s.Cluster.Node, Leader: s.member.Leader(), Majority: s.member.Majority()}
-		lags := s.lags(ctx, &c)
+		leader, lags := s.lags(ctx, c.Majority)
+		if leader != "" {
+			c.Leader = leader
+		}
 		for _, n := range s.team.Nodes() {
 			one := http.ClusterNode{
 				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
@@ -214,13 +217,19 @@ func (s *service) clusterStatus() func(context.Context) http.Cluster {
 func (s *service) clusterNumbers() telemetry.Cluster {
 	told := s.team.Tally()
 	c := telemetry.Cluster{
-		Size: s.member.Size(), Majority: s.member.Majority(), Leads: s.member.Leader() == s.Cluster.Node, Lag: s.member.Lag(),
+		Size: s.member.Size(), Majority: s.member.Majority(), Leads: s.member.Leader() == s.Cluster.Node,
 		Forwarded: told.Forwarded, Lost: told.Lost,
 	}
 	for _, n := range s.team.Nodes() {
 		if n.Up {
 			c.Up++
 			c.Age = max(c.Age, time.Since(n.Heard))
+		}
+	}
+	if s.shared.Leads() { // or each lag would be an alarm of every node
+		_, lags := s.lags(context.Background(), c.Majority)
+		for _, lag := range lags {
+			c.Lag = max(c.Lag, lag)
 		}
 	}
 	return c
@@ -231,18 +240,17 @@ const lagsWithin = time.Second
 
 // lags asks the leader how far the copies of all nodes are. Without a majority
 // there is nobody to ask.
-func (s *service) lags(ctx context.Context, c *http.Cluster) map[string]int64 {
-	if !c.Majority {
-		return nil
+func (s *service) lags(ctx context.Context, majority bool) (leader string, lags map[string]int64) {
+	if !majority {
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lagsWithin)
 	defer cancel()
 	leader, lags, err := s.shared.Lags(ctx)
 	if err != nil {
-		return nil
+		return "", nil
 	}
-	c.Leader = leader
-	return lags
+	return leader, lags
 }
 
 // clusterNotices are what the operator of a node has to know although it runs.

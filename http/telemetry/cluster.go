@@ -12,7 +12,7 @@ type Cluster struct {
 	Up       int // nodes that are there
 	Majority bool
 	Leads    bool          // this node leads what they keep in common
-	Lag      uint64        // changes that a node is behind, as far as this one leads
+	Lag      int64         // changes that a node is behind, if this one leads them
 	Age      time.Duration // of the oldest news of a node that is up
 
 	Forwarded, Lost int64 // tasks that other nodes took, and of those the ones that ended with them
