@@ -28,7 +28,7 @@ export function ago(when, now = Date.now()) {
 // lasting is how long something has been as it is.
 export function lasting(when, now = Date.now()) {
   const s = ago(when, now);
-  return s === "now" ? "since just now" : "for " + s.replace(" ago", "");
+  return s === "now" ? "just now" : "for " + s.replace(" ago", "");
 }
 
 export function until(when, now = Date.now()) {
