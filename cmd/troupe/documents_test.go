@@ -173,7 +173,7 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 	// How the code writes an address, and what stands there in an example.
 	written := strings.NewReplacer(`"`, "", "+", "", "{taskId}", "$TASK", "{id}", "$", "{object}", "$", "{order}", "", "{name}", "", "{page}", "",
 		"tasksPath", "/v1/tasks/", "ticketsPath", "/v1/tickets", "linksPath", "/v1/links", "feedPath", "/v1/events", "livePath", "/v1/live/",
-		"assetsPath", "/app/", "docsPath", "/docs/", "operatorPath", "/v1/operator/")
+		"assetsPath", "/app/", "docsPath", "/docs/", "documents.SearchPath", "search", "operatorPath", "/v1/operator/")
 	found := regexp.MustCompile(`(?:known|passed|operators|open)\("([A-Z]+)", ([^,]+),`).FindAllStringSubmatch(all, -1)
 	if len(found) < 25 {
 		t.Fatalf("only %d ways: %v", len(found), found)
