@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,5 +180,29 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		if x := k.Send(away(time.Minute), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
 			t.Errorf("where nobody else is there: %+v", x)
 		}
+	})
+}
+
+// TestAStartedTaskIsBackAtOnce: one that answers later, and that another node had no
+// worker for after all.
+func TestAStartedTaskIsBackAtOnce(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
+		anna := testkit.Pro("anna")
+		blocker := k.Send(roaming(anna, 0), testkit.Script{Takes: time.Second})
+		k.Until("w1", actors.Busy)
+		m := roaming(anna, time.Minute)
+		m.TaskID, m.Task.Async = "task_back", true
+		for range 200 {
+			k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
+			x, err := k.Node.Start(context.Background(), m)
+			if err != nil || x.Refusal == nil || x.Refusal.Elsewhere == nil {
+				t.Fatalf("started: %+v, %v", x, err)
+			}
+		}
+		k.Node.Offer(&actors.Offer{Node: "n2"})
+		if x, err := k.Node.Start(context.Background(), m); err != nil || x.Refusal != nil {
+			t.Errorf("back at its node: %+v, %v", x, err)
+		}
+		k.WantEnd(blocker, engine.EndCompleted)
 	})
 }

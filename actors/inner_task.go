@@ -28,6 +28,14 @@ type startTask struct{ Execute *Execute }
 // taskSettled tells that nothing of a task needs to be written any more.
 type taskSettled struct{ Task string }
 
+// taskRefused tells that a task did not begin. Its client hears of it once nothing of
+// the task is left: it may be back with it at once, from a node that had no worker.
+type taskRefused struct {
+	Task    string
+	Client  *actor.PID // nil: it has its answer
+	Started *Started
+}
+
 // taskRetires tells that a task has nothing more to say than its record has.
 type taskRetires struct{ Task string }
 

@@ -197,9 +197,8 @@ func (t *task) onEnd(ctx actor.Context, x *Executed) {
 }
 
 func (t *task) refused(ctx actor.Context, no *Refusal) {
-	t.tell(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
-	t.settled(ctx)
-	t.retires(ctx, 0)
+	ctx.Send(ctx.Parent(), &taskRefused{t.x.TaskID, t.client, &Started{TaskID: t.x.TaskID, Refusal: no}})
+	t.client = nil
 }
 
 func (t *task) tell(ctx actor.Context, s *Started) {

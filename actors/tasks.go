@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ type tasks struct {
 	node  *nodeParts
 	live  map[string]*liveTask
 	asked []settling // wait until nothing is to be written
+	named int        // actors of tasks so far: one that comes back may find its last one ending
 }
 
 type liveTask struct {
@@ -38,6 +40,14 @@ func (ts *tasks) Receive(ctx actor.Context) {
 			t.settled = true
 			ts.check(ctx)
 		}
+	case *taskRefused:
+		if t := ts.live[m.Task]; t != nil {
+			ts.retire(ctx, m.Task, t)
+		}
+		if m.Client != nil {
+			ctx.Send(m.Client, m.Started)
+		}
+		ts.check(ctx)
 	case *taskRetires:
 		if t := ts.live[m.Task]; t != nil {
 			ts.retire(ctx, m.Task, t)
@@ -59,7 +69,8 @@ func (ts *tasks) start(ctx actor.Context, x *Execute) {
 		ctx.Respond(&Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "two tasks have the same id")})
 		return
 	}
-	pid, err := ctx.SpawnNamed(newTask(ts.node, x, ctx.Sender()), "task/"+x.TaskID)
+	ts.named++
+	pid, err := ctx.SpawnNamed(newTask(ts.node, x, ctx.Sender()), fmt.Sprintf("task/%s/%d", x.TaskID, ts.named))
 	if err != nil {
 		ts.node.log.Error().Err(err).Str("task", x.TaskID).Msg("task could not be spawned")
 		ctx.Respond(&Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "")})
