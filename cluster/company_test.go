@@ -129,12 +129,35 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	// A task that is waited for, on its way at another node, ends the same.
 	to.until("n2 has ended it", n2.busy(0))
 	g := to.send(n1, anna, `{"queueTimeout":15000,"actions":[{"wait":1}]}`, testkit.Script{Takes: time.Minute})
-	to.until("it runs on n2", n2.busy(1))
+	to.until("it runs on n2", func() bool { return cluster.HasBegun(n1.Company, g.id) })
 	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: g.id, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
 	if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndCancelled {
 		t.Errorf("its answer: %+v", x)
+	}
+}
+
+// TestCancelledAsItBegins: a task that is cancelled while its worker at another node
+// asks whether it may begin has not begun, and its client is told so.
+func TestCancelledAsItBegins(t *testing.T) {
+	t.Parallel()
+	to := newTown(t, 0, 1)
+	n1, n2 := to.houses[0], to.houses[1]
+	n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 100 * time.Millisecond})
+	to.played(to.send(n1, anna, plain, testkit.Script{}))
+	g := to.send(n1, anna, plain, testkit.Script{Takes: time.Minute})
+	to.until("a worker of n2 has it", n2.busy(1))
+	release := cluster.CancelUnanswered(n1.Company, g.id, func() {
+		time.Sleep(300 * time.Millisecond) // it is clean by then, and asks; before that it would be cancelled otherwise
+	})
+	to.until("n2 has dropped it", n2.busy(0))
+	release()
+	if x := to.answer(g); x.Refusal == nil || x.Refusal.Code != engine.CodeCancelled {
+		t.Errorf("its answer: %+v", x)
+	}
+	if n := len(n2.Engine.Plays()); n != 1 {
+		t.Errorf("n2 has played %d tasks, want the first", n)
 	}
 }
 

@@ -223,11 +223,12 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 
 	if node := c.destination(m); node != "" {
 		x, err := carry(ctx, c, one, node, m, w)
-		if undelivered(err) {
-			x, err = w.refused(m, nobodyAt(node)), nil
-			return rejoin(ctx, c, one, node, m, w, x)
-		}
-		if err == nil {
+		switch {
+		case undelivered(err) && one.why() != "":
+			return w.refused(m, one.notBegun()), nil
+		case undelivered(err):
+			return rejoin(ctx, c, one, node, m, w, w.refused(m, nobodyAt(node)))
+		case err == nil:
 			return rejoin(ctx, c, one, "", m, w, x)
 		}
 		return x, err
@@ -359,6 +360,8 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 	switch {
 	case err == nil || undelivered(err):
 		return x, err
+	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
+		return nil, fmt.Errorf("carry a task to %s: it was cancelled before it began: %w", node, errUndelivered)
 	case ctx.Err() != nil && !lost(err):
 		return nil, context.Cause(ctx)
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"troupe/actors"
 )
 
 // Leads reports whether a node leads the store.
@@ -24,4 +26,31 @@ func Voted(m *Member) (who string, term uint64, candidate bool) {
 		}
 	}
 	return "", 0, false
+}
+
+// HasBegun reports whether a task of this node's clients has begun at another one.
+func HasBegun(c *Company, id string) bool {
+	one := tripOf(c, id)
+	if one == nil {
+		return false
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return one.begun
+}
+
+// CancelUnanswered cancels a task of this node's clients and does not answer, until
+// release, to the node that asks whether it may begin.
+func CancelUnanswered(c *Company, id string, asked func()) (release func()) {
+	one := tripOf(c, id)
+	c.trips.mu.Lock()
+	asked()
+	one.stop(actors.CauseAsked)
+	return c.trips.mu.Unlock
+}
+
+func tripOf(c *Company, id string) *trip {
+	c.trips.mu.Lock()
+	defer c.trips.mu.Unlock()
+	return c.trips.now[id]
 }
