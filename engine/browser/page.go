@@ -34,6 +34,8 @@ var (
 	viewJS string
 	//go:embed js/guard.js
 	guardJS string
+	//go:embed js/fill.js
+	fillJS string
 	//go:embed js/act.js
 	actJS string
 
@@ -50,7 +52,7 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, findbyJS, viewJS, guardJS, actJS)
+	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, actJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".

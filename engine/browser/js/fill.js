@@ -1,0 +1,240 @@
+// Filling: which field a text goes to, what has to be marked in it before the
+// first key, and how fast the keys may come.
+
+// Fields whose value is chosen, not typed.
+const chosen = ['date', 'time', 'datetime-local', 'month', 'week', 'color', 'range'];
+const typed = ['text', 'search', 'url', 'tel', 'email', 'password', 'number'];
+
+const setValue = (el, text) => (is(el, 'textarea') ? dom.setAreaValue : dom.setInputValue)(el, text);
+const changed = (el) => {
+  const v = viewOf(el);
+  dom.dispatch(el, new v.Event('input', { bubbles: true, composed: true }));
+  dom.dispatch(el, new v.Event('change', { bubbles: true }));
+};
+
+const activeIn = (el) => { const r = dom.root(el); return dom.type(r) === 9 ? dom.active(r) : dom.activeInShadow(r); };
+const focusOn = (el) => {
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) dom.focus(w.frameElement, { preventScroll: true });
+  if (isHTML(el)) dom.focus(el, { preventScroll: true });
+  else if (dom.namespace(el) === 'http://www.w3.org/2000/svg') dom.focusInDrawing(el, { preventScroll: true });
+  const a = activeIn(el);
+  return a === el || !!a && within(a, el) || !!a && within(el, a) && isEditable(a);
+};
+
+// takesKeys reports whether an element that is no field has an EditContext: what
+// is typed into it goes to an editor that keeps the text itself.
+const takesKeys = (el) => isHTML(el) && !!el.editContext;
+
+// hiddenFor is hiddenBecause for keys: where an EditContext is, nothing need be
+// seen, only around it.
+const hiddenFor = (el) => hiddenBecause(takesKeys(el) && !is(el, 'html') ? above(el) : el);
+
+// The field that typing goes to: the element itself, the control of a label, or
+// the one editable thing inside.
+const fieldIn = (el) => {
+  if (is(el, 'input', 'textarea', 'select') || isEditable(el) || takesKeys(el)) return el;
+  if (is(el, 'label') && el.control) return el.control;
+  const own = query(el, 'css', '[tabindex]').filter(takesKeys);
+  if (own.length === 1) return own[0];
+  const inner = query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
+  return inner.length === 1 ? inner[0] : null;
+};
+
+// undressed reports whether style sheets of an element's document are on their
+// way.
+const undressed = (el) => {
+  const view = viewOf(el);
+  return [...query(el.ownerDocument, 'css', 'link[rel~=stylesheet][href]')].some((l) => !l.sheet && !l.disabled && !view.performance.getEntriesByName(l.href).length);
+};
+
+// expectant gives a question to be asked of a field each time it is looked at:
+// is something still to be put into it? What makes an editor of an element often
+// waits for its style sheets before it puts in what was stored, and what was typed
+// before is lost. One that never comes is waited for a second, at most.
+const expectant = (ms) => {
+  const until = now() + Math.min(1000, ms / 2);
+  let bare = false, dressed = 0; // since when
+  return (el) => {
+    if (!isEditable(el) || now() > until || dom.text(el).trim() !== '') return false;
+    if (undressed(el)) { bare = true; dressed = 0; return true; }
+    if (bare) dressed ||= now();
+    return bare && now() - dressed < 60; // who waits is told of them a little later
+  };
+};
+
+// unseen reports whether people cannot see an element that is laid out: it is
+// transparent, or the one pixel that is left for programs that read pages aloud.
+const unseen = (el) => {
+  const r = dom.rect(el);
+  return styleOf(el).opacity === '0' || r.width <= 1 || r.height <= 1;
+};
+
+// handsOn reports whether a field only hands its keys on to an editor that keeps
+// and draws the text itself: nobody sees what is in such a text area, which is a
+// part of the text or nothing.
+const handsOn = (el) => takesKeys(el) || is(el, 'textarea') && (unseen(el) || cutOffBy(el) !== null);
+
+// oneByOne reports whether a field is a box for one character of a code. Pages
+// move the focus to the next box a moment after the character, so the next one
+// must not be typed before that.
+const oneByOne = (el) => {
+  if (!is(el, 'input')) return false;
+  const r = dom.rect(el);
+  return el.maxLength === 1 || r.width < 1.6 * r.height;
+};
+
+// T.drawn(): waits until the page has drawn what it makes of a character, and what
+// it puts off until then is done.
+T.drawn = async () => { await frame(1000); await frame(1000); return done; };
+
+const textIn = (el) => (isEditable(el) ? dom.text(el) : valueOf(el));
+
+// marked reports whether all of a field is marked, or else whether the caret is
+// behind it: undefined for fields for numbers and addresses, which do not say.
+const marked = (el, all) => {
+  const n = textIn(el).length;
+  if (!isEditable(el)) return el.selectionStart === null ? undefined : el.selectionEnd === n && el.selectionStart === (all ? 0 : n);
+  const sel = viewOf(el).getSelection();
+  if (!sel.focusNode || !within(sel.focusNode, el)) return false;
+  const rest = el.ownerDocument.createRange();
+  rest.selectNodeContents(el);
+  if (!all) rest.setStart(sel.focusNode, sel.focusOffset);
+  return all ? n === 0 || sel.toString().trim() === rest.toString().trim() : sel.isCollapsed && rest.toString() === '';
+};
+
+// inPart reports whether a part of a field is marked: one that was empty and shows
+// a pattern once it has the focus marks where to begin, and each next part itself.
+const inPart = (el) => el.selectionStart !== null && el.selectionEnd > el.selectionStart && !marked(el, true);
+
+// hasPattern reports whether a field promises to show one, such as MM/DD/YYYY.
+const hasPattern = (el) => /(\p{L})\1[^\p{L}]+(\p{L})\2|__/u.test(el.placeholder);
+
+// mark marks all of a field, since what is marked is replaced by the first
+// character typed, or else puts the caret behind it. Who is there already stays:
+// editors forget what was chosen for the next character when the caret is moved.
+// False where the caret cannot be put.
+const mark = (el, all) => {
+  if (marked(el, all)) return true;
+  if (isEditable(el)) {
+    const sel = viewOf(el).getSelection();
+    sel.selectAllChildren(el);
+    if (!all) sel.collapseToEnd();
+  } else if (all) {
+    el.select();
+  } else {
+    const n = valueOf(el).length;
+    try { el.setSelectionRange(n, n); } catch { return false; }
+  }
+  return true;
+};
+
+// told ends when a page has heard that something else is marked: editors go by
+// what they heard last, not by what is marked.
+const told = (el) => new Promise((resolve) => {
+  const d = el.ownerDocument;
+  const end = () => { off(); dom.unlisten(d, 'selectionchange', end); resolve(); };
+  const off = later(end, 200);
+  dom.listen(d, 'selectionchange', end);
+});
+
+// remark marks a field again right before the first key, when the page has put
+// something else into it meanwhile or has moved the caret, as editors do once
+// they have the focus.
+let unmark = () => {};
+const remark = (el, all) => {
+  unmark();
+  const view = viewOf(el), was = textIn(el);
+  const on = (e) => {
+    if (!e.isTrusted) return;
+    unmark();
+    const a = activeIn(el);
+    if (!attached(el) || !a || !(within(a, el) || within(el, a))) return;
+    if (textIn(el) !== was || marked(el, all) === false) mark(el, all);
+  };
+  dom.listen(view, 'keydown', on, true);
+  const off = later(() => unmark(), 5000); // keys that never came
+  unmark = () => { off(); dom.unlisten(view, 'keydown', on, true); };
+};
+
+// unmade reports whether a page may still make a control of an element: until it
+// has loaded, and of an element of its own that is put together when it likes.
+const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).includes('-');
+
+// T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and
+// gives {type: what to type, erase: whether to erase first}, or sets the value
+// of a field that cannot be typed into. {click: point} asks for a click first.
+T.fill = (a) => {
+  const waits = expectant(a.ms);
+  return withFirst(a, (host, why) => readyToFill(a, waits, host, why));
+};
+const readyToFill = async (a, waits, host, why) => {
+  if (!attached(host)) return undefined;
+  const el = fieldIn(host);
+  if (!el) {
+    why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable`;
+    return !unmade(host) ? fail('invalid_value', `Element "${a.t.a}" ${why.e}`) : undefined;
+  }
+  const kind = is(el, 'input') ? dom.inputType(el) : '';
+  if (is(el, 'select')) return fail('invalid_value', `Element "${a.t.a}" is a select: use selectOption`);
+  if (kind === 'file') return fail('invalid_value', `Element "${a.t.a}" is a file input: use uploadFile`);
+  if (kind === 'checkbox' || kind === 'radio') return fail('invalid_value', `Element "${a.t.a}" is a ${kind}: use check or uncheck`);
+  if (kind && !typed.includes(kind) && !chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}, which holds no text`);
+  if (a.origins && !a.origins.includes(viewOf(el).origin)) return fail('invalid_value', `The secret is not for pages of ${viewOf(el).origin}: its origins are ${a.origins.join(', ') || 'none'}`);
+  if (a.origins && chosen.includes(kind)) return fail('invalid_value', `Element "${a.t.a}" is an input of type ${kind}: a secret can be put into a text field only`);
+  why.e = hiddenFor(el) || disabledBecause(el);
+  if (why.e) return undefined;
+  if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
+  if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
+  intoView(el);
+  if (chosen.includes(kind)) {
+    if (a.haste && !(await settle({ settle: true }))) return { n: true }; // this changes the page
+    focusOn(el);
+    const text = kind === 'color' ? a.text.toLowerCase() : a.text;
+    const before = valueOf(el);
+    setValue(el, text);
+    if (valueOf(el) !== text && !(kind === 'range' && text.trim() !== '' && isFinite(text))) {
+      const got = valueOf(el);
+      if (!(text !== '' && sameChoice(kind, got, text))) {
+        setValue(el, before);
+        return fail('invalid_value', `"${a.text}" is no value for an input of type ${kind}: ${wanted[kind]}`);
+      }
+    }
+    changed(el);
+    return { v: { set: true } };
+  }
+  if (kind === 'number' && a.text !== '' && !/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(a.text.trim())) {
+    return fail('invalid_value', `"${a.text}" is no value for an input of type number: want a number such as 1.5`);
+  }
+  const empty = textIn(el) === '';
+  if (!focusOn(el)) {
+    const list = points(el), o = offset(el);
+    if (!a.clicked && list.length) return { v: { click: mapped(o, ...list[0]) } };
+    why.e = 'does not take the focus';
+    return undefined;
+  }
+  if (!a.origins && empty && is(el, 'input')) {
+    await undefined; // frameworks draw what follows from the focus before the next task, or a little later
+    if (textIn(el) !== '' || hasPattern(el)) await T.drawn();
+    if (inPart(el)) return { v: { type: true, slow: true } };
+  }
+  const byKeys = handsOn(el) || a.clear && !empty && is(el, 'input') && hasPattern(el);
+  if (!a.origins && byKeys) return { v: { type: true, keys: true, erase: a.clear, slow: is(el, 'input') } };
+  const full = textIn(el) !== '';
+  const news = isEditable(el) && !marked(el, a.clear) && told(el);
+  const placed = mark(el, a.clear);
+  if (a.origins && a.text !== '') { // nothing can come between the look at the origin above and this
+    if (!dom.command(dom.doc(el), 'insertText', false, a.text)) { why.e = 'does not take a text'; return undefined; }
+    return { v: { set: true } };
+  }
+  if (!a.origins) {
+    if (!placed) return { v: { type: true, end: true } };
+    remark(el, a.clear);
+  }
+  await news;
+  return { v: { type: true, erase: a.clear && full, slow: oneByOne(el) } };
+};
+const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
+const wanted = {
+  date: 'want yyyy-mm-dd', time: 'want hh:mm', 'datetime-local': 'want yyyy-mm-ddThh:mm', month: 'want yyyy-mm', week: 'want yyyy-Www',
+  color: 'want #rrggbb', range: 'want a number',
+};
