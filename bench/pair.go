@@ -23,7 +23,7 @@ const pairIdle = 75 * time.Millisecond
 // comparePair plays W1 on two sides in turn.
 func comparePair(b *bench, first, second kind) (*pair, error) {
 	r := &pair{names: [2]string{first.name, second.name}}
-	halves, tasks := 2, 50
+	halves, tasks := 4, 25
 	if b.quick {
 		halves, tasks = 1, 9
 	}

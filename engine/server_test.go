@@ -73,6 +73,16 @@ func (s script) server(t *testing.T) (base, other string) {
 			case <-stop:
 			}
 			return
+		case r.URL.Path == "/halves": // a document that comes in two
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<!doctype html><h1>First</h1>"+strings.Repeat("<!-- -->", 500))
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-time.After(500 * time.Millisecond):
+			}
+			fmt.Fprint(w, "<p id=p>Some text</p>")
+			return
 		case r.URL.Path == "/binary": // no text in any encoding
 			w.Header().Set("Content-Type", "application/octet-stream")
 			w.Write([]byte{'A', 0xff, 0xfe, 0x00, 'B'})

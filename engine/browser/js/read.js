@@ -51,9 +51,20 @@ T.extract = async (a) => {
   return why.e ? late('element_not_found', why.e + `, within ${a.of}ms`) : { v: [], z: true };
 };
 
-// T.exists({t, in}): whether there is a match now.
+// arrived lets the page settle as settle does, and where input has led to another
+// document that is not all there yet, lets that come: whoever looks only once is to
+// see it, and not a half of it.
+const arrived = async (a) => {
+  if (!(await settle(a))) return false;
+  if (a.settle && dom.state(document) === 'loading') {
+    await new Promise((r) => { later(r, a.ms / 2); dom.listen(document, 'readystatechange', r, { once: true }); });
+  }
+  return !gone();
+};
+
+// T.exists({t, in, ms}): whether there is a match now.
 T.exists = async (a) => {
-  if (!(await settle(a))) return { n: true };
+  if (!(await arrived(a))) return { n: true };
   try { return { v: !!search(a.t, a.in, {}, true)?.some(isElement) }; } catch (e) {
     if (e instanceof Fault && e.reply.c === 'element_gone') return { v: false };
     if (e instanceof Fault) return e.reply;
@@ -72,12 +83,12 @@ const propertyOf = (o, name) => {
   return o[name];
 };
 
-// T.property({t, in, name}): a property of the first match now, {known, value}:
+// T.property({t, in, ms, name}): a property of the first match now, {known, value}:
 // null without a match or a property. What only the page's own scripts know, such
 // as a property of an element that they have defined, is not known here:
 // T.element() gives the element then.
 T.property = async (a) => {
-  if (!(await settle(a))) return { n: true };
+  if (!(await arrived(a))) return { n: true };
   let list;
   try { list = search(a.t, a.in, {}, true); } catch (e) {
     if (e instanceof Fault && e.reply.c === 'element_gone') return { v: { known: true, value: null } };
