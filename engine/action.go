@@ -200,6 +200,19 @@ var frameShape = Shape[[]Selector]{
 	},
 }
 
+// options are those that an action may have, by name, and their names in the
+// order of its page.
+func (a *definition) options() (known map[string]Opt, names []string) {
+	known = map[string]Opt{}
+	for _, o := range append(append([]Opt(nil), a.opts...), commonOpts...) {
+		if _, ok := known[o.Name]; !ok {
+			known[o.Name] = o
+			names = append(names, o.Name)
+		}
+	}
+	return known, names
+}
+
 // readOptions reads the options of a step into it.
 func (d *decoder) readOptions(n *node, s *Step) {
 	if n.isNull() { // as of the fields of a request: "not set"
@@ -209,14 +222,7 @@ func (d *decoder) readOptions(n *node, s *Step) {
 		d.fault(n, "want an object of options, not %s", n.isA())
 		return
 	}
-	known := map[string]Opt{}
-	var names []string
-	for _, o := range append(append([]Opt(nil), s.def.opts...), commonOpts...) {
-		if _, ok := known[o.Name]; !ok {
-			known[o.Name] = o
-			names = append(names, o.Name)
-		}
-	}
+	known, names := s.def.options()
 	for _, f := range n.fields {
 		o, ok := known[f.key]
 		if !ok {
@@ -282,30 +288,9 @@ func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
 		d.fault(n, `want an action, an object such as {"click":"#buy"}, not %s`, n.isA())
 		return s, false
 	}
-	var action, options *node
-	others := 0
-	for _, f := range n.fields {
-		switch {
-		case f.key == "options":
-			options = f
-		case action == nil:
-			action = f
-		default:
-			others++
-		}
-	}
-	switch {
-	case action == nil:
-		d.fault(n, `want an action, an object such as {"click":"#buy"}, but there is no action's name in it`)
+	action, options := d.actionIn(n)
+	if action == nil {
 		return s, false
-	case others > 0:
-		var names []string
-		for _, f := range n.fields {
-			if f.key != "options" {
-				names = append(names, f.key)
-			}
-		}
-		d.fault(n, "want one action in an object, but there are %d: %q", len(names), names)
 	}
 	s.def = registry[action.key]
 	if s.def == nil {
