@@ -63,7 +63,9 @@ var sourceShape = Shape[source]{
 
 var _ = define(Action[uploading]{
 	Name: "uploadFile", Group: "File upload",
-	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that the service fetches under the same outbound rules as the browser; an array of them for several files. A file has at most 25 MiB. A hidden input works too, and so does the label of one.",
+	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that the service fetches under the same outbound rules as the browser; an array of them for several files. A file has at most 25 MiB. " +
+		"The selector names the input, which may be hidden, its label, or an element that it is in. It may also name what a person would use instead: a button that opens a file chooser, which is clicked, " +
+		"or a place to drop files on, where the click has opened no chooser within a second. A picker of the File System Access API (`showOpenFilePicker`) cannot be given files.",
 	Value: Shape[uploading]{
 		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + selectorShape.Schema + `,{"anyOf":[` + sourceShape.Schema + `,{"type":"array","items":` + sourceShape.Schema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
 		read: func(d *decoder, n *node) (u uploading) {
@@ -97,8 +99,14 @@ var _ = define(Action[uploading]{
 			paths = append(paths, path)
 		}
 		// Waited for first, so that a missing element is told of as everywhere.
-		if err := r.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, nil); err != nil {
+		var found struct {
+			Is string `json:"is"` // what is no file input
+		}
+		if err := r.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, &found); err != nil {
 			return nil, err
+		}
+		if found.Is != "" {
+			return nil, r.offer(ctx, s, v.into, found.Is, paths)
 		}
 		tab, err := r.tabs.Tab(ctx)
 		if err != nil {

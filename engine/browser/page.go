@@ -38,6 +38,8 @@ var (
 	fillJS string
 	//go:embed js/act.js
 	actJS string
+	//go:embed js/drop.js
+	dropJS string
 
 	// object is the name of T in our world. Numbers of worlds are given out
 	// again in other processes of the browser, so a call may reach a stranger's
@@ -52,7 +54,7 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, actJS)
+	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, actJS, dropJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".

@@ -44,6 +44,7 @@ type Tab struct {
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
+	choosers chan Chooser                              // nil unless somebody has files for them
 }
 
 // Arrived returns when a popup has left the blank page that it begins with, or
@@ -189,6 +190,11 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			}
 		}
 		t.mu.Unlock()
+	case "Page.fileChooserOpened":
+		var e page.EventFileChooserOpened
+		if decode(params, &e) {
+			t.chooserOpened(e)
+		}
 	case "Runtime.bindingCalled":
 		var e runtime.EventBindingCalled
 		if decode(params, &e) && e.Name == tellBinding {

@@ -50,8 +50,11 @@ func (t *Tab) SetFiles(ctx context.Context, paths []string) error {
 	if input == "" {
 		return fmt.Errorf("the file input is gone")
 	}
-	err = t.s.call(ctx, dom.CommandSetFileInputFiles, dom.SetFileInputFilesParams{Files: paths, ObjectID: input}, nil)
-	if err != nil {
+	return t.setFiles(ctx, dom.SetFileInputFilesParams{Files: paths, ObjectID: input})
+}
+
+func (t *Tab) setFiles(ctx context.Context, p dom.SetFileInputFilesParams) error {
+	if err := t.s.call(ctx, dom.CommandSetFileInputFiles, p, nil); err != nil {
 		return fmt.Errorf("setting the files: %w", err)
 	}
 	return nil

@@ -153,12 +153,17 @@ T.select = (a) => withFirst(a, (host, why) => {
 });
 
 // T.fileInput({t, in, ms, count}): makes sure that files can be put there.
-// T.element() gives that element itself, for the browser.
+// T.element() gives that element itself, for the browser. What is no field, but
+// might ask for files in another way, is named: {is}.
 T.fileInput = (a) => withFirst(a, (el, why) => {
   const isFile = (n) => n && is(n, 'input') && dom.inputType(n) === 'file';
   const control = is(el, 'label') && el.control ? el.control : el;
   const inner = isFile(control) ? [control] : query(el, 'css', 'input[type=file]');
-  if (inner.length !== 1) return fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(el))}, not a file input`);
+  if (inner.length !== 1) {
+    const field = is(control, 'select', 'textarea') || is(control, 'input') && !['button', 'submit', 'image'].includes(dom.inputType(control));
+    if (!inner.length && !field) return { v: { is: an(nameOf(el)) } };
+    return fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(el))}, not a file input` + (inner.length ? `: ${inner.length} of them are in it` : ''));
+  }
   why.e = disabledBecause(inner[0]);
   if (why.e) return undefined;
   if (a.count > 1 && !inner[0].multiple && !inner[0].webkitdirectory) return fail('invalid_value', `Element "${a.t.a}" takes one file, not ${a.count}`);

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/engine/browser"
+)
+
+// How files get into what is no file input: a button whose page makes one when it
+// is clicked, or a place that they are dropped on.
+
+const (
+	// soonChosen is how long a click is given to open a chooser before the files are
+	// dropped instead: most places for dropping open one, too.
+	soonChosen = time.Second
+	// latestChosen is how long after a click a page may open a chooser at all: the
+	// browser then forgets that there was a person.
+	latestChosen = 5 * time.Second
+)
+
+// offer clicks an element and gives the files to the chooser that this opens. Where
+// none opens they are dropped on the element, if the page takes them there. what
+// says what the element is.
+func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, paths []string) error {
+	tab, err := r.tab(ctx)
+	if err != nil {
+		return err
+	}
+	opened, done, err := tab.Choosers(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	err = r.clickAt(ctx, s, into, func() (p spot, err error) {
+		return p, r.ask(ctx, s, "point", into, map[string]any{"guard": true}, &p)
+	}, func(t *browser.Tab, ctx context.Context, p browser.Point) error { return t.Click(ctx, p) })
+	if err != nil {
+		return err
+	}
+	clicked := time.Now()
+	patience := min(latestChosen, time.Until(r.deadline))
+	comes := func(within time.Duration) (browser.Chooser, bool, error) {
+		select {
+		case c := <-opened:
+			return c, true, nil
+		case <-time.After(within - time.Since(clicked)):
+			return browser.Chooser{}, false, nil
+		case <-ctx.Done():
+			if time.Since(clicked) >= within { // both are over: why there is none is the better answer
+				return browser.Chooser{}, false, nil
+			}
+			return browser.Chooser{}, false, context.Cause(ctx)
+		}
+	}
+	c, came, err := comes(min(soonChosen, patience/2))
+	if err == nil && !came {
+		var dropped bool
+		if dropped, err = r.drop(ctx, s, tab, into, opened, paths); !dropped && err == nil {
+			c, came, err = comes(patience)
+		} else if err == nil {
+			return nil
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !came:
+		return Problemf(CodeInvalidValue, "Element %q is %s, not a file input: a click on it opened no file chooser within %dms, and it takes no files that are dropped", into.String(), what, Millis(patience))
+	case !c.HasInput():
+		return Problemf(CodeInvalidValue, "Element %q opens a picker that only a person can answer (showOpenFilePicker or the like): want an element that opens a file input, or takes files that are dropped", into.String())
+	case len(paths) > 1 && !c.Several:
+		return Problemf(CodeInvalidValue, "Element %q takes one file, not %d", into.String(), len(paths))
+	}
+	r.input = sentAct
+	return tab.Choose(ctx, c, paths)
+}
+
+// drop lets the files go over an element, if the page takes them there and has
+// opened no chooser meanwhile.
+func (r *Run) drop(ctx context.Context, s *Step, tab *browser.Tab, into Selector, opened <-chan browser.Chooser, paths []string) (bool, error) {
+	if now, err := r.tab(ctx); err != nil || now != tab {
+		return false, err // the click has led to another one
+	}
+	var at *browser.Point
+	if err := r.ask(ctx, s, "drag", into, nil, &at); err != nil || at == nil {
+		return false, err
+	}
+	if err := tab.DragOver(ctx, *at, paths); err != nil {
+		return false, err
+	}
+	is, err := r.dragged(ctx, s, false)
+	if err != nil {
+		return false, err
+	}
+	if !is.Taken || len(opened) > 0 {
+		if err := tab.DragAway(ctx, *at, paths); err != nil {
+			return false, err
+		}
+		_, err = r.dragged(ctx, s, true)
+		return false, err
+	}
+	if err := tab.Drop(ctx, *at, paths); err != nil {
+		return false, err
+	}
+	is, err = r.dragged(ctx, s, true)
+	r.input = sentAct
+	return is.Dropped || is.Gone, err
+}
+
+// dragging is what has become of files that are dragged over a page.
+type dragging struct {
+	Taken   bool `json:"taken"`
+	Dropped bool `json:"dropped"`
+	Gone    bool `json:"gone"` // with the document: a page may leave when it has files
+}
+
+func (r *Run) dragged(ctx context.Context, s *Step, end bool) (is dragging, err error) {
+	v, err := r.call(ctx, s, Call{Fn: "dragged", Arg: map[string]any{"end": end}})
+	if err != nil {
+		return is, err
+	}
+	if err := json.Unmarshal(v, &is); err != nil {
+		return is, fmt.Errorf("reading what became of files that were dragged: %w", err)
+	}
+	return is, nil
+}
