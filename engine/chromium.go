@@ -50,7 +50,10 @@ type instance struct {
 	tabs   *browser.Context
 	closed []browser.TabState // of a restored session: to be opened by the next Play
 
-	apart bool // see Run
+	// See Run. Tests of what pages are found to be have more patience than the
+	// service: the machine may stand still for longer than grace, pages with it.
+	apart    bool
+	patience time.Duration
 }
 
 func (in *instance) Gone() <-chan struct{} {
@@ -108,7 +111,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	tabs := in.context()
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart || t.Config.FullTrace, began: began}
+	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart || t.Config.FullTrace, patience: in.patience, began: began}
 	defer r.observe()()
 	if t.network {
 		tabs.WatchNetwork()

@@ -81,7 +81,7 @@ func newInstance(t testing.TB) *instance {
 			t.Errorf("%d tabs are left of the test's context: %v", n, err)
 		}
 	})
-	return &instance{engine: &Chromium{}, egress: directFetch, browser: shared.browser, tabs: c}
+	return &instance{engine: &Chromium{}, egress: directFetch, browser: shared.browser, tabs: c, patience: 5 * time.Second}
 }
 
 // kept is where the files of a test go.

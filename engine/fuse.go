@@ -185,7 +185,7 @@ func (r *Run) operations(q *sequence) (ops []operation, total int, err error) {
 }
 
 func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total int, limit time.Duration) ([]fusedReply, error) {
-	bctx, cancel := context.WithTimeout(ctx, limit+grace)
+	bctx, cancel := context.WithTimeout(ctx, limit+grace+r.patience)
 	defer cancel()
 	tab, err := r.tab(bctx)
 	if err != nil {

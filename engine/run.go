@@ -45,7 +45,8 @@ type Run struct {
 	frame    []Selector // of the loop that runs
 	crashed  bool
 	mask     *masker
-	apart    bool // nothing is fused: a full trace shows the page around each step, and tests compare both ways
+	apart    bool          // nothing is fused: a full trace shows the page around each step, and tests compare both ways
+	patience time.Duration // added to grace
 
 	began    time.Time
 	log      *browser.Log // nil unless somebody wants to know what pages say and ask for
@@ -137,7 +138,7 @@ func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 // bound starts the step's time.
 func (r *Run) bound(ctx context.Context, s *Step) (context.Context, context.CancelFunc) {
 	r.timed(s)
-	return context.WithDeadline(ctx, r.deadline.Add(grace))
+	return context.WithDeadline(ctx, r.deadline.Add(grace+r.patience))
 }
 
 func (r *Run) timed(s *Step) {
