@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 			continue // a tab that is closing, or that runs a script without end
 		}
 		tab := TabState{URL: st.URL}
-		if webOrigin(st.Origin) {
+		if webOrigin(st.Origin) != "" {
 			open[st.Origin] = true
 			s.Local[st.Origin] = st.Local
 			if len(st.Session) > 0 {
@@ -181,7 +180,7 @@ func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 				return fmt.Errorf("putting the session storage of %s back: %w", origin, err)
 			}
 		}
-		if u, err := url.Parse(ts.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		if webOrigin(ts.URL) == "" {
 			continue
 		}
 		if err := t.Navigate(ctx, ts.URL); err != nil {
@@ -218,7 +217,7 @@ func (c *Context) offstage(ctx context.Context, f func(*Tab) error) error {
 		return err
 	}
 	defer func() {
-		c.b.root.send("Target.closeTarget", map[string]any{"targetId": t.id})
+		c.b.closeTab(t.id)
 		c.lost(t)
 		c.mu.Lock()
 		if len(current) > 0 {
@@ -272,14 +271,24 @@ func (t *Tab) pretend(ctx context.Context, origin string) error {
 	return nil
 }
 
-func webOrigin(o string) bool {
-	return strings.HasPrefix(o, "http://") || strings.HasPrefix(o, "https://")
+// webOrigin is the origin of an address as the browser spells it, and empty for
+// what is no web page. It is cut out by hand: browsers leave percent signs alone
+// that url.Parse refuses.
+func webOrigin(address string) string {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if scheme != "http" && scheme != "https" {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
 }
 
 // visit notes the site of a main document, for the next Save.
 func (c *Context) visit(address string) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	origin := webOrigin(address)
+	if origin == "" {
 		return
 	}
 	c.mu.Lock()
@@ -288,6 +297,6 @@ func (c *Context) visit(address string) {
 		c.visited = map[string]bool{}
 	}
 	if len(c.visited) < 100 {
-		c.visited[u.Scheme+"://"+u.Host] = true
+		c.visited[origin] = true
 	}
 }
