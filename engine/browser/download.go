@@ -75,7 +75,7 @@ func (c *Context) downloadMoves(e browser.EventDownloadProgress) {
 		d.Remove()
 	case e.ReceivedBytes > maxDownload || e.TotalBytes > maxDownload:
 		c.b.root.send(browser.CommandCancelDownload, browser.CancelDownloadParams{GUID: e.GUID, BrowserContextID: c.id})
-		c.notes = append(c.notes, "download of "+d.Name+" cancelled: it is larger than 100 MiB")
+		c.note("download of %s cancelled: it is larger than %d MiB", d.Name, maxDownload>>20)
 		delete(c.downloads, e.GUID)
 	default:
 		return
@@ -114,7 +114,7 @@ func label(s string) string {
 		return "download"
 	}
 	if len(s) > 200 {
-		s = s[:200]
+		s = strings.ToValidUTF8(s[:200], "")
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,7 +88,7 @@ func (t *Tab) setUp() {
 	if l := t.context.logging(); l != nil {
 		t.startLog(l, t.context.watching() != nil)
 	}
-	t.ready = t.s.send("Runtime.runIfWaitingForDebugger", nil)
+	t.ready = t.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }
 
 func (t *Tab) sendSize(w, h int) *pending {
@@ -254,7 +255,7 @@ func (t *Tab) loadingState() (bool, <-chan struct{}) {
 func (t *Tab) StopLoading() { t.s.send(page.CommandStopLoading, nil) }
 
 // Interrupt ends a script that does not end by itself.
-func (t *Tab) Interrupt() { t.s.send("Runtime.terminateExecution", nil) }
+func (t *Tab) Interrupt() { t.s.send(runtime.CommandTerminateExecution, nil) }
 
 // forget drops our world: the next call makes it anew.
 func (t *Tab) forget() {
@@ -265,9 +266,10 @@ func (t *Tab) forget() {
 
 func (t *Tab) mainFrame() cdp.FrameID { return cdp.FrameID(t.id) }
 
+// shorten cuts a text to so many bytes, and no character in two.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:n] + "…"
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
