@@ -47,9 +47,7 @@ var _ = define(Action[Text]{
 			return nil, err
 		}
 		if own(s, "closeOthers", true) {
-			if err := r.tabs.CloseOthers(ctx, t); err != nil {
-				return nil, err
-			}
+			r.tabs.CloseOthers(ctx, t)
 		}
 		return nil, r.open(ctx, s, t, address)
 	},

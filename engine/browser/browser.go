@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/rs/zerolog"
@@ -173,13 +174,13 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 	c := b.contexts[string(e.TargetInfo.BrowserContextID)]
 	if c == nil {
 		s := b.conn.open(e.SessionID, nil)
-		s.send("Runtime.runIfWaitingForDebugger", nil)
+		s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 		if b.keeper == nil {
 			b.keeper = s
 			close(b.keeperUp)
 			return
 		}
-		b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: e.TargetInfo.TargetID})
+		b.closeTab(e.TargetInfo.TargetID)
 		return
 	}
 	t := newTab(c, e.TargetInfo.TargetID)
@@ -189,6 +190,11 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 	b.byID[e.SessionID] = t
 	t.setUp()
 	c.took(t)
+}
+
+// closeTab asks for the end of a tab.
+func (b *Browser) closeTab(id target.ID) *pending {
+	return b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: id})
 }
 
 func (b *Browser) detached(id target.SessionID) {
@@ -214,13 +220,14 @@ var ErrUnclean = errors.New("the browser could not be cleaned")
 // WipeClipboard overwrites the clipboard from the keeper tab. A busy browser may
 // not yet have given the keeper the focus that the context before had.
 func (b *Browser) WipeClipboard(ctx context.Context) error {
+	yes := true
 	for tries := 1; ; tries++ {
 		var res struct {
 			Result struct {
 				Value bool `json:"value"`
 			} `json:"result"`
 		}
-		err := b.keeper.call(ctx, "Runtime.evaluate", map[string]any{"expression": copyBlank, "userGesture": true, "returnByValue": true}, &res)
+		err := b.keeper.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{Expression: copyBlank, UserGesture: &yes, ReturnByValue: &yes}, &res)
 		if err != nil || res.Result.Value {
 			return err
 		}

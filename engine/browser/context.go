@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/chromedp/cdproto/browser"
@@ -130,11 +131,7 @@ func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
 // blank one.
 func (c *Context) Tab(ctx context.Context) (*Tab, error) {
 	c.mu.Lock()
-	err := c.err
-	var t *Tab
-	if n := len(c.tabs); n > 0 {
-		t = c.tabs[n-1]
-	}
+	t, err := c.top(), c.err
 	c.used = true
 	c.mu.Unlock()
 	switch {
@@ -146,20 +143,28 @@ func (c *Context) Tab(ctx context.Context) (*Tab, error) {
 	return c.NewTab(ctx)
 }
 
+// top is the current tab, nil where there is none; the caller holds c.mu.
+func (c *Context) top() *Tab {
+	if n := len(c.tabs); n > 0 {
+		return c.tabs[n-1]
+	}
+	return nil
+}
+
 // Tabs returns the open tabs, the current one last.
 func (c *Context) Tabs() []*Tab {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]*Tab(nil), c.tabs...)
+	return slices.Clone(c.tabs)
 }
 
 // CloseOthers closes every tab but the one given, and returns when they are
 // closed or have had their time.
-func (c *Context) CloseOthers(ctx context.Context, keep *Tab) error {
+func (c *Context) CloseOthers(ctx context.Context, keep *Tab) {
 	var closing []*pending
 	for _, t := range c.Tabs() {
 		if t != keep {
-			closing = append(closing, c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id}))
+			closing = append(closing, c.b.closeTab(t.id))
 			c.lost(t)
 		}
 	}
@@ -168,7 +173,6 @@ func (c *Context) CloseOthers(ctx context.Context, keep *Tab) error {
 	for _, p := range closing {
 		_ = p.wait(ctx, nil) // a tab that closed itself meanwhile is closed too
 	}
-	return nil
 }
 
 // Used reports whether a task may have left anything behind.
@@ -234,7 +238,7 @@ func (c *Context) took(t *Tab) {
 	if t.popup && !c.has(t.opener) {
 		// Its page was closed meanwhile, and what is left of that must not come
 		// between a task and its tab.
-		c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id})
+		c.b.closeTab(t.id)
 		return
 	}
 	limit := maxTabs
@@ -242,7 +246,7 @@ func (c *Context) took(t *Tab) {
 		limit = 2 * maxTabs // it may be the one that we have asked for
 	}
 	if len(c.tabs) >= limit {
-		c.b.root.send(target.CommandCloseTarget, target.CloseTargetParams{TargetID: t.id})
+		c.b.closeTab(t.id)
 		c.excess++
 		c.floods(t)
 		return
@@ -253,12 +257,7 @@ func (c *Context) took(t *Tab) {
 
 // has reports whether a tab is open; the caller holds c.mu.
 func (c *Context) has(id target.ID) bool {
-	for _, t := range c.tabs {
-		if t.id == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.tabs, func(t *Tab) bool { return t.id == id })
 }
 
 // floods stops pages that open tabs without end, which would leave the browser
@@ -280,37 +279,30 @@ func (c *Context) floods(last *Tab) {
 			t.s.send(page.CommandNavigate, page.NavigateParams{URL: "about:blank"})
 		}
 	}
-	if len(c.notes) < maxNotes {
-		c.notes = append(c.notes, fmt.Sprintf("pages opened %d tabs more than the %d that are kept: %s", c.excess, maxTabs, what))
-	}
+	c.note("pages opened %d tabs more than the %d that are kept: %s", c.excess, maxTabs, what)
 }
 
 // raise makes t the current tab; the caller holds c.mu.
 func (c *Context) raise(t *Tab) {
-	for i, o := range c.tabs {
-		if o == t {
-			c.tabs = append(append(c.tabs[:i:i], c.tabs[i+1:]...), t)
-			if i < len(c.tabs)-1 {
-				c.notify()
-			}
-			return
-		}
+	i := slices.Index(c.tabs, t)
+	if i < 0 || i == len(c.tabs)-1 {
+		return
 	}
+	c.tabs = append(slices.Delete(c.tabs, i, i+1), t)
+	c.notify()
 }
 
 // lost takes out a tab that has closed.
 func (c *Context) lost(t *Tab) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, o := range c.tabs {
-		if o == t {
-			c.tabs = append(c.tabs[:i:i], c.tabs[i+1:]...)
-			c.notify()
-			break
-		}
+	if i := slices.Index(c.tabs, t); i >= 0 {
+		c.tabs = slices.Delete(c.tabs, i, i+1)
+		c.notify()
 	}
 }
 
+// notify tells of a change; the caller holds c.mu.
 func (c *Context) notify() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -320,6 +312,11 @@ func (c *Context) notify() {
 func (c *Context) Note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.note(format, args...)
+}
+
+// note is Note for a caller that holds c.mu.
+func (c *Context) note(format string, args ...any) {
 	if len(c.notes) < maxNotes {
 		c.notes = append(c.notes, fmt.Sprintf(format, args...))
 	}
@@ -338,7 +335,7 @@ func (c *Context) Notes() []string {
 func (c *Context) SetSize(ctx context.Context, width, height int) error {
 	c.mu.Lock()
 	c.width, c.height = width, height
-	tabs := append([]*Tab(nil), c.tabs...)
+	tabs := slices.Clone(c.tabs)
 	c.mu.Unlock()
 	var sent []*pending
 	for _, t := range tabs {
@@ -379,10 +376,7 @@ func (c *Context) Gone() <-chan struct{} { return c.gone }
 // page of the next task then finds that done, for the process stays when the tab
 // leaves its blank page.
 func (c *Context) Warm(ctx context.Context) error {
-	c.mu.Lock()
-	tabs := append([]*Tab(nil), c.tabs...)
-	c.mu.Unlock()
-	for _, t := range tabs {
+	for _, t := range c.Tabs() {
 		if err := t.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {
 			return fmt.Errorf("warming a tab: %w", err)
 		}

@@ -4,7 +4,8 @@ package browser
 func (c *Context) Crashed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.tabs) > 0 && c.tabs[len(c.tabs)-1].Crashed()
+	t := c.top()
+	return t != nil && t.Crashed()
 }
 
 // Fallen is closed when the process of the page dies that is the current tab's
@@ -12,8 +13,8 @@ func (c *Context) Crashed() bool {
 func (c *Context) Fallen() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.tabs) == 0 {
-		return nil
+	if t := c.top(); t != nil {
+		return t.fallen
 	}
-	return c.tabs[len(c.tabs)-1].fallen
+	return nil
 }

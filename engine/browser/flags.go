@@ -1,6 +1,9 @@
 package browser
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // noBypass has loopback go through the proxy too: by itself a browser goes there
 // directly.
@@ -58,7 +61,8 @@ func Flags(o Options, profile string) []string {
 		"--site-per-process",
 	}
 	if o.Proxy == "" {
-		f = remove(f, "--proxy-server=", "--proxy-bypass-list="+noBypass, noNames)
+		proxied := []string{"--proxy-server=", "--proxy-bypass-list=" + noBypass, noNames}
+		f = slices.DeleteFunc(f, func(flag string) bool { return slices.Contains(proxied, flag) })
 	}
 	// Few processes for a browser that serves one worker. Measured in
 	// docs/performance.md.
@@ -75,18 +79,4 @@ func Flags(o Options, profile string) []string {
 		f = append(f, "--no-sandbox")
 	}
 	return append(append(f, o.ExtraFlags...), "about:blank")
-}
-
-func remove(list []string, out ...string) []string {
-	kept := list[:0]
-next:
-	for _, s := range list {
-		for _, o := range out {
-			if s == o {
-				continue next
-			}
-		}
-		kept = append(kept, s)
-	}
-	return kept
 }

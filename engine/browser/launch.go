@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -113,7 +112,7 @@ func start(o Options) (p *process, from, to *os.File, err error) {
 		o.Log.Warn().Err(err).Msg("the browser's process could not be noted; a kill of the service may leave it behind")
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended is in the tail and in Err
+		_ = cmd.Wait() // how it ended is in the tail and in ProcessState
 		close(p.exited)
 	}()
 	return p, from, to, nil
@@ -194,5 +193,5 @@ func startError(ctx context.Context, p *process, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("starting Chromium: no answer in time: %w", err)
 	}
-	return errors.Join(fmt.Errorf("starting Chromium: %w", err))
+	return fmt.Errorf("starting Chromium: %w", err)
 }

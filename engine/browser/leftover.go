@@ -66,11 +66,8 @@ func EndLeftovers(base string) (int, error) {
 			continue
 		}
 		n, known := noted[name]
-		if known && alive(n.Owner, n.OwnerAt) && n.Owner != os.Getpid() {
-			continue
-		}
-		if known && n.Owner == os.Getpid() && n.OwnerAt == startedAt(os.Getpid()) {
-			continue // our own
+		if known && alive(n.Owner, n.OwnerAt) {
+			continue // of a service that runs, which may be this one
 		}
 		if known && groupAlive(n) {
 			endGroup(n.PID)
@@ -100,7 +97,7 @@ func groupAlive(n note) bool {
 }
 
 func alive(pid int, started string) bool {
-	return pid > 1 && syscall.Kill(pid, 0) != syscall.ESRCH && startedAt(pid) == started
+	return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH && startedAt(pid) == started
 }
 
 // endGroup kills a process group.

@@ -55,7 +55,7 @@ func (k *cast) run(ctx context.Context) {
 		return
 	}
 	for {
-		t, changed := c.top()
+		t, changed := c.shown()
 		if t == nil {
 			select {
 			case <-changed:
@@ -70,15 +70,12 @@ func (k *cast) run(ctx context.Context) {
 	}
 }
 
-// top is the current tab, if there is one, and what is closed when that may have
-// changed. Looking is not using: nothing is opened for it.
-func (c *Context) top() (*Tab, <-chan struct{}) {
+// shown is the current tab, if there is one, and what is closed when that may
+// have changed. Looking is not using: nothing is opened for it.
+func (c *Context) shown() (*Tab, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(c.tabs); n > 0 {
-		return c.tabs[n-1], c.changed
-	}
-	return nil, c.changed
+	return c.top(), c.changed
 }
 
 // follow shows one tab for as long as it is the current one. It reports whether
@@ -125,7 +122,7 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 			k.begin(t)
 		case <-changed:
 			var now *Tab
-			if now, changed = k.context.top(); now != t {
+			if now, changed = k.context.shown(); now != t {
 				return true
 			}
 		case <-t.fallen:

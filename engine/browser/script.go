@@ -6,7 +6,9 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
 )
 
@@ -87,12 +89,8 @@ func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error
 	if frame == "" {
 		return 0, ErrNoFrameWorld
 	}
-	var node struct {
-		Node struct {
-			FrameID string `json:"frameId"`
-		} `json:"node"`
-	}
-	if err := t.s.call(ctx, "DOM.describeNode", map[string]any{"objectId": frame}, &node); err != nil {
+	var node dom.DescribeNodeResult
+	if err := t.s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: frame}, &node); err != nil {
 		return 0, err
 	}
 	l := t.context.logging()
@@ -122,8 +120,8 @@ func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error
 		select {
 		case e := <-worlds:
 			var aux struct {
-				Frame   string `json:"frameId"`
-				Default bool   `json:"isDefault"`
+				Frame   cdp.FrameID `json:"frameId"`
+				Default bool        `json:"isDefault"`
 			}
 			if json.Unmarshal(e.Context.AuxData, &aux) == nil && aux.Default && aux.Frame == node.Node.FrameID {
 				return e.Context.ID, nil
