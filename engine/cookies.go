@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -187,6 +186,9 @@ func (c cookieIn) keys(to map[string]bool) {
 	for _, t := range []Text{c.url, c.name, c.value, c.path} {
 		t.keys(to)
 	}
+	if c.domain != nil {
+		c.domain.keys(to)
+	}
 }
 
 var _ = define(Action[[]cookieIn]{
@@ -206,13 +208,18 @@ var _ = define(Action[[]cookieIn]{
 			return out
 		},
 	},
+	Keys: func(v []cookieIn, to map[string]bool) {
+		for _, c := range v {
+			c.keys(to)
+		}
+	},
 	Example: `{"setCookies":[{"url":"http://demo.troupe.test/","name":"theme","value":"dark"}]}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v []cookieIn) (Result, error) {
 		var set []browser.Cookie
-		for i, c := range v {
+		for _, c := range v {
 			b, err := r.cookie(c)
 			if err != nil {
-				return nil, fmt.Errorf("cookie %d: %w", i, err)
+				return nil, err
 			}
 			set = append(set, b)
 		}

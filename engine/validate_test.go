@@ -52,6 +52,9 @@ func TestReviewWarnsOfKeysThatNothingHasSaved(t *testing.T) {
 		"a condition on a later key":       {`{"loop":{"repeat":2,"do":[{"if":{"condition":{"cached":"title","operator":"empty"},"then":[]}},` + saves + `]}}`, nil},
 		"a condition on no key":            {saves + `,{"if":{"condition":{"cached":"titel","operator":"empty"},"then":[]}}`, []string{`/actions/1: nothing saves "titel": the condition finds it missing; did you mean "title"?`}},
 		"a condition's value":              {`{"if":{"condition":{"selector":"a","property":"id","operator":"==","value":"${x}"},"then":[]}}`, []string{"/actions/0: ${x} is used"}},
+		"in a cookie":                      {`{"setCookies":[{"url":"http://a.example/","name":"n","value":"${x}"}]}`, []string{"/actions/0: ${x} is used"}},
+		"in a cookie's domain":             {`{"setCookies":[{"url":"http://a.example/","name":"n","value":"v","domain":"${x}"}]}`, []string{"/actions/0: ${x} is used"}},
+		"in a cookie to delete":            {`{"deleteCookie":{"url":"http://a.example/","name":"${x}"}}`, []string{"/actions/0: ${x} is used"}},
 		"saved data of no key":             {`{"getSavedData":["title"]},` + saves + `,{"getSavedData":["a","title"]}`, []string{`/actions/2: nothing saves "a": its value is null`}},
 	} {
 		t.Run(name, func(t *testing.T) {
