@@ -148,7 +148,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 	case errors.Is(context.Cause(ctx), errSpent):
 		o.End = EndStopped
 		r.tabs.Abort()
-		if !r.hasSpent() {
+		if !r.told(CodeEgressQuota) {
 			r.spent(nil)
 		}
 		o.Failures = r.failures
@@ -158,7 +158,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 	case stopped:
 		o.End = EndStopped
 	}
-	if o.End == EndCrashed && !r.reportedCrash() {
+	if o.End == EndCrashed && !r.told(CodeBrowserCrashed) {
 		o.Failures = append(o.Failures, Failure{Code: CodeBrowserCrashed, Text: "The browser crashed", Path: r.path})
 	}
 	if o.End != EndCompleted { // what there is so far
@@ -176,9 +176,10 @@ func (in *instance) dead() bool {
 	return ended(in.browser) || ended(in)
 }
 
-func (r *Run) reportedCrash() bool {
+// told reports whether the last failure says already that this was the end.
+func (r *Run) told(code Code) bool {
 	n := len(r.failures)
-	return n > 0 && r.failures[n-1].Code == CodeBrowserCrashed
+	return n > 0 && r.failures[n-1].Code == code
 }
 
 // data is the task's result, and the last other result where captured responses

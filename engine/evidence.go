@@ -97,11 +97,10 @@ func (r *Run) fails(ctx context.Context, path string, stops bool) {
 func (r *Run) look(ctx context.Context, path string) {
 	e := r.evidence
 	e.path, e.taken, e.picture, e.sources = path, true, nil, nil
-	open := r.tabs.Tabs()
-	if len(open) == 0 || !e.want.Screenshot && !e.want.HTML {
+	tab := r.tabs.Current()
+	if tab == nil || !e.want.Screenshot && !e.want.HTML {
 		return
 	}
-	tab := open[len(open)-1]
 	ctx, cancel := context.WithTimeout(ctx, evidenceTime)
 	defer cancel()
 	var both sync.WaitGroup

@@ -1,7 +1,5 @@
 package engine
 
-import "maps"
-
 // field is where one field of a record comes from: the text or an attribute of
 // a child, or of the container itself.
 type field struct {
@@ -99,7 +97,7 @@ var _ = define(Action[extraction]{
 		}
 		more := map[string]any{"fields": fields}
 		if limit, ok := s.Options.own["limit"]; ok {
-			maps.Copy(more, map[string]any{"limit": limit})
+			more["limit"] = limit
 		}
 		return r.find("extract", v.from, more)
 	},

@@ -185,6 +185,7 @@ func (r *Run) unreachable(address, net string) *Problem {
 	return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, net, why)
 }
 
+// short cuts a text to so many bytes, and no character in two.
 func short(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -71,12 +71,6 @@ func (r *Run) spent(action json.RawMessage) {
 	})
 }
 
-// hasSpent reports whether that was told already.
-func (r *Run) hasSpent() bool {
-	n := len(r.failures)
-	return n > 0 && r.failures[n-1].Code == CodeEgressQuota
-}
-
 // fetch gets a file over HTTP and gives its name and its bytes.
 func fetch(ctx context.Context, client *http.Client, url string, limit int64) (string, io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -22,7 +22,7 @@ const (
 	EndLost        End = "lost" // its node went away; nobody knows how far it was
 )
 
-// ErrClientGone and ErrDraining are causes of a cancelled context.
+// Causes of the end of a task's context, beside its deadline: see [EndOf].
 var (
 	ErrClientGone = errors.New("the client went away")
 	ErrDraining   = errors.New("the service is stopping")

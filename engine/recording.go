@@ -99,11 +99,10 @@ func (v *recording) final(ctx context.Context, r *Run) {
 
 // still takes a picture of the current tab and gives its number.
 func (v *recording) still(ctx context.Context, r *Run, acted bool) int {
-	open := r.tabs.Tabs()
-	if len(open) == 0 || r.crashed || v.blind >= maxBlind || len(v.stills) >= maxStills || v.bytes >= maxStillBytes {
+	tab := r.tabs.Current()
+	if tab == nil || r.crashed || v.blind >= maxBlind || len(v.stills) >= maxStills || v.bytes >= maxStillBytes {
 		return -1
 	}
-	tab := open[len(open)-1]
 	if !acted && v.last >= 0 && v.tab == tab && time.Since(v.at) < sameStill {
 		return v.last
 	}

@@ -96,7 +96,7 @@ var slashed = regexp.MustCompile(`^/(.+)/([a-zA-Z]*)$`)
 
 // urlMatcher reads a pattern for addresses.
 func urlMatcher(p string) (func(string) bool, error) {
-	if m := slashed.FindStringSubmatch(p); m != nil && !looksLikePath(p, m[2]) {
+	if m := slashed.FindStringSubmatch(p); m != nil && !looksLikePath(m[2]) {
 		flags := ""
 		for _, f := range m[2] {
 			switch f {
@@ -128,7 +128,7 @@ func urlMatcher(p string) (func(string) bool, error) {
 
 // looksLikePath tells "/api/users" from "/re/flags": what follows the last slash
 // would have to be flags, each once.
-func looksLikePath(p, flags string) bool {
+func looksLikePath(flags string) bool {
 	for _, f := range flags {
 		if !strings.ContainsRune("dgimsuvy", f) || strings.Count(flags, string(f)) > 1 {
 			return true

@@ -194,7 +194,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		if ctx.Err() != nil && !errors.Is(err, errStopped) {
 			// The whole task is over: that is no failure of this action.
 			report.Error = "cut off by the end of the task"
-			if errors.Is(context.Cause(ctx), errSpent) && !r.hasSpent() {
+			if errors.Is(context.Cause(ctx), errSpent) && !r.told(CodeEgressQuota) {
 				r.path = s.Path
 				r.spent(s.raw)
 				report.Error, report.Code = r.failures[len(r.failures)-1].Text, CodeEgressQuota

@@ -143,7 +143,15 @@ func (c *Context) Tab(ctx context.Context) (*Tab, error) {
 	return c.NewTab(ctx)
 }
 
-// top is the current tab, nil where there is none; the caller holds c.mu.
+// Current is the current tab, nil where there is none. Looking is not using:
+// nothing is opened for it.
+func (c *Context) Current() *Tab {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.top()
+}
+
+// top is Current for a caller that holds c.mu.
 func (c *Context) top() *Tab {
 	if n := len(c.tabs); n > 0 {
 		return c.tabs[n-1]

@@ -71,7 +71,7 @@ func (k *cast) run(ctx context.Context) {
 }
 
 // shown is the current tab, if there is one, and what is closed when that may
-// have changed. Looking is not using: nothing is opened for it.
+// have changed.
 func (c *Context) shown() (*Tab, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
