@@ -15,7 +15,8 @@ import (
 var _ = define(Action[Text]{
 	Name: "open", Group: "Navigation",
 	Doc: "Goes to an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
-		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name.",
+		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name. " +
+		"So is one that answers with no document (status 204, 205 or 304), which leaves the tab where it was. A download does, too, but is no failure: a warning says so, and the trace has the file.",
 	Value:   urlShape,
 	Example: `{"open":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
@@ -127,11 +128,12 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	case err == nil:
 	case errors.Is(err, browser.ErrDownload):
 		r.awaitDownload(sctx)
+		r.warn("%s is a download: the trace has its file, and the tab stays where it was", address)
 		return nil
 	case errors.Is(err, browser.ErrNoAddress):
 		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", short(address, 100))
 	case errors.As(err, &nav):
-		return r.unreachable(address, nav.Text)
+		return r.unreachable(address, nav)
 	case ctx.Err() == nil && sctx.Err() != nil:
 		return Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
 	default:
@@ -175,8 +177,11 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 
 // unreachable says why an address could not be reached. The proxy knows better
 // than the browser, which only sees that the proxy did not get there.
-func (r *Run) unreachable(address, net string) *Problem {
-	why := ""
+func (r *Run) unreachable(address string, nav *browser.NavigationError) *Problem {
+	net, why := nav.Text, ""
+	if nav.Why != "" {
+		why = ": " + nav.Why
+	}
 	if r.engine.Explain != nil {
 		if name, text := r.engine.Explain(address); name != "" {
 			net, why = name, ": "+text

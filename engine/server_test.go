@@ -62,6 +62,9 @@ func (s script) server(t *testing.T) (base, other string) {
 			return
 		case r.URL.Path == "/download":
 			w.Header().Set("Content-Disposition", `attachment; filename="`+q.Get("name")+`"`)
+			if code, err := strconv.Atoi(q.Get("code")); err == nil {
+				w.WriteHeader(code)
+			}
 			fmt.Fprint(w, "the file")
 			return
 		case r.URL.Path == "/events":

@@ -13,7 +13,10 @@ import (
 )
 
 // NavigationError is a page that could not be reached.
-type NavigationError struct{ Text string } // such as net::ERR_NAME_NOT_RESOLVED
+type NavigationError struct {
+	Text string // such as net::ERR_NAME_NOT_RESOLVED
+	Why  string // in words, where the browser's name does not say it
+}
 
 func (e *NavigationError) Error() string { return e.Text }
 
@@ -35,15 +38,19 @@ func (t *Tab) Navigate(ctx context.Context, url string) error {
 		switch {
 		case err != nil:
 			return err
-		case res.IsDownload:
+		case res.IsDownload && res.ErrorText == aborted:
 			return ErrDownload
+		case res.IsDownload:
+			return &NavigationError{res.ErrorText, "the answer is a file to be kept, with a status that says that it is none"}
 		case res.ErrorText == "":
 			return nil
-		case res.ErrorText != aborted || !t.overtaken(ctx, res.LoaderID):
-			return &NavigationError{res.ErrorText}
+		case res.ErrorText != aborted:
+			return &NavigationError{Text: res.ErrorText}
+		case !t.overtaken(ctx, res.LoaderID):
+			return &NavigationError{aborted, "the answer is no document, as with status 204, 205 or 304, or a script has stopped it; the tab stays where it was"}
 		}
 	}
-	return &NavigationError{aborted}
+	return &NavigationError{aborted, "the page went elsewhere each time"}
 }
 
 // aborted is the browser's word for a navigation that another one replaced,
