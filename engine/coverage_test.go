@@ -115,7 +115,7 @@ func notFor(action, column string) string {
 func TestTheCoverageTableIsCurrent(t *testing.T) {
 	n := coverage(t)
 	var b strings.Builder
-	b.WriteString("# What is tested of each action\n\n<!-- Generated from the engine's test data by `go generate ./engine`. -->\n\n" +
+	b.WriteString("# What is tested of each action\n\n<!-- Generated from the engine's test data by `make generate`. -->\n\n" +
 		"A number counts the test cases of an action in a situation: those of `TestEveryActionInEverySituation` in `engine/matrix_test.go`, and those of `engine/testdata/<action>.txtar` with the situation's tag. " +
 		"A letter says why the situation cannot arise; the reasons stand below. `cases` counts all scripts in the action's file.\n\n")
 	fmt.Fprintf(&b, "| action | cases | %s |\n|---|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
@@ -154,7 +154,7 @@ func TestTheCoverageTableIsCurrent(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != b.String() {
-		t.Errorf("%s is not what the test data says: run go generate ./engine (%v)", path, err)
+		t.Errorf("%s is not what the test data says: run make generate (%v)", path, err)
 	}
 }
 

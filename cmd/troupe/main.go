@@ -75,7 +75,7 @@ func run(w *world, args []string) (code int) {
 	parser, err := kong.New(&c,
 		kong.Name("troupe"),
 		kong.Description("Plays lists of browser actions over HTTP."),
-		kong.DefaultEnvars(envPrefix),
+		kong.PostBuild(nameVariables),
 		kong.Writers(w.stdout, w.stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -115,6 +115,18 @@ func (w *world) fail(err error) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// nameVariables gives each flag the variable that is spelled as it is: --files-url is
+// TROUPE_FILES_URL. (Kong's own spelling takes s3 apart.)
+func nameVariables(k *kong.Kong) error {
+	return kong.Visit(k.Model.Node, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok && f.Name != "help" {
+			f.Envs = []string{envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
+			f.Tag.Envs = f.Envs
+		}
+		return next(nil)
+	})
 }
 
 // settings looks at the environment: a variable of ours that no flag knows is a

@@ -91,6 +91,7 @@ func TestWrongUse(t *testing.T) {
 		"log format":           {args: []string{"serve", "--log-format=xml"}, text: "--log-format"},
 		"unknown variable":     {args: []string{"version"}, env: [2]string{"TROUPE_WROKERS", "3"}, text: "TROUPE_WROKERS is unknown; there are"},
 		"bad variable":         {args: []string{"serve"}, env: [2]string{"TROUPE_WORKERS", "many"}, text: "TROUPE_WORKERS"},
+		"a number in its name": {args: []string{"serve"}, env: [2]string{"TROUPE_S3_BUCKET", "files"}, text: "--s3-bucket belongs to --s3-endpoint"},
 		"bad boolean":          {args: []string{"serve", "--demo=perhaps"}, text: "perhaps"},
 		"no account":           {args: []string{"token", "create"}, text: "--account"},
 		"no command of it":     {args: []string{"worker"}, text: "drain"},

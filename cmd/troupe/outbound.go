@@ -25,7 +25,7 @@ type outbound struct {
 	AllowCIDR           []string `name:"allow-cidr" help:"Private address or network that pages may reach. May be repeated." placeholder:"CIDR"`
 	UpstreamProxy       string   `help:"Proxy that all traffic of pages is handed on to, such as http://proxy.example:3128. It must make tunnels (CONNECT) to any port." placeholder:"URL"`
 	UpstreamCredentials string   `name:"upstream-proxy-credentials" help:"File with user:password for that proxy." placeholder:"FILE"`
-	EgressQuota         int64    `help:"MiB that one task may send and receive together. Default: any number."`
+	EgressQuota         int64    `help:"MiB that one task may send and receive together. Default: any number." placeholder:"MIB"`
 	Demo                bool     `default:"true" negatable:"" help:"Play the demo shop at http://demo.troupe.test/."`
 }
 
