@@ -328,10 +328,11 @@ func FuzzBody(f *testing.F) {
 // TestLargeFormsGetTheirTime: the time for a small body is not enough for a
 // large one, and an upload that goes on is let go on.
 func TestLargeFormsGetTheirTime(t *testing.T) {
-	const brief = 100 * time.Millisecond
+	beside(t)
+	const brief = 2 * time.Second // in which the first half comes
 	e := open(t, &company{}, func(c *http.Config) { c.RequestTimeout = brief })
 	kind, body := form(part{name: "files", file: "a", data: make([]byte, 1<<20)}, part{name: "payload", data: []byte(task)})
-	slow := &halves{all: body.Bytes(), pause: 3 * brief}
+	slow := &halves{all: body.Bytes(), pause: brief + 500*time.Millisecond}
 	status, p := e.post(t, kind, slow, func(r *nethttp.Request) { r.ContentLength = int64(body.Len()) })
 	if status != 200 {
 		t.Errorf("the answer is %d %+v", status, p)

@@ -14,7 +14,7 @@ import (
 
 // TestClusterTellsOfTheNodes where there are some, to who has a token.
 func TestClusterTellsOfTheNodes(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	ask := func(token string, change ...func(*http.Config)) (int, http.Cluster) {
 		t.Helper()
 		e := open(t, &company{}, change...)

@@ -15,6 +15,7 @@ import (
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
+	"troupe/testkit/leaks"
 )
 
 // company is a scripted stand-in for the actors.
@@ -228,7 +229,7 @@ func (e *edge) dial(t testing.TB, tc *tls.Config) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(hang))
 	if tc != nil {
 		c = tls.Client(c, tc)
 	}
@@ -236,10 +237,22 @@ func (e *edge) dial(t testing.TB, tc *tls.Config) net.Conn {
 	return c
 }
 
+// hang is how long a test waits for what should come at once: so long that only
+// what never comes takes longer, on whatever machine.
+const hang = time.Minute
+
+// beside lets a test run beside others. Those that look at what they leave hear
+// of it, and do not take what is this test's for theirs.
+func beside(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	leaks.Check(t)
+}
+
 // eventually waits until ok holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(hang); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came about that %s", what)
 		}

@@ -11,7 +11,7 @@ import (
 
 // TestALostTaskIsNotRepeated: nobody knows how far it was.
 func TestALostTaskIsNotRepeated(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	e := open(t, &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
 		return &actors.Executed{TaskID: m.TaskID, Outcome: &engine.Outcome{End: engine.EndLost}}, nil
 	}})

@@ -32,7 +32,7 @@ func answer(t testing.TB, c net.Conn) (*nethttp.Response, problem) {
 
 // closed reports whether the server ends the connection.
 func closed(c net.Conn) bool {
-	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(hang))
 	_, err := io.Copy(io.Discard, c)
 	timeout, ok := err.(net.Error)
 	return err == nil || !ok || !timeout.Timeout()
@@ -121,9 +121,10 @@ func TestSlowClients(t *testing.T) {
 		"half of the chunks": {strings.Replace(request, "Content-Length: ", "Transfer-Encoding: chunked", 1) + "\r\n\r\n5\r\n{\"act", nil, "incomplete_request"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := &company{}
 			e := open(t, c, func(cfg *http.Config) {
-				cfg.RequestTimeout = 200 * time.Millisecond
+				cfg.RequestTimeout = 3 * time.Second // the first half comes in it, handshake included
 				if tc.tls != nil {
 					cfg.TLS = server
 				}
@@ -134,14 +135,13 @@ func TestSlowClients(t *testing.T) {
 			}
 			conn := e.dial(t, speaks)
 			_, _ = io.WriteString(conn, tc.sent)
-			start := time.Now()
 			if tc.code != "" {
 				if r, p := answer(t, conn); p.Code != tc.code {
 					t.Errorf("the answer is %d %+v", r.StatusCode, p)
 				}
 			}
-			if !closed(conn) || time.Since(start) > 3*time.Second {
-				t.Errorf("the connection was held for %v", time.Since(start))
+			if !closed(conn) {
+				t.Error("the connection is held")
 			}
 			if c.asked() != 0 {
 				t.Error("a task came of it")
@@ -157,16 +157,16 @@ func TestTricklingClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := open(t, &company{}, func(cfg *http.Config) { cfg.RequestTimeout = 300 * time.Millisecond })
 			conn := e.dial(t, nil)
-			start := time.Now()
+			start := time.Now() // a write to a connection that was ended fails
 			_, err := io.WriteString(conn, begin)
 			tick := time.NewTicker(20 * time.Millisecond)
 			defer tick.Stop()
-			for err == nil && time.Since(start) < 10*time.Second {
+			for err == nil && time.Since(start) < hang/2 {
 				<-tick.C
 				_, err = io.WriteString(conn, "a")
 			}
-			if took := time.Since(start); err == nil || took > 5*time.Second {
-				t.Errorf("the connection was held for %v", took)
+			if err == nil {
+				t.Errorf("the connection was held for %v", time.Since(start))
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 // Otherwise what one client sends through a proxy could become the beginning of
 // the next client's request.
 func TestNothingIsSmuggled(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	const (
 		line  = "POST /v1/ HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\n"
 		inner = "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"
@@ -72,7 +72,7 @@ func TestNothingIsSmuggled(t *testing.T) {
 			e := open(t, c)
 			conn := e.dial(t, nil)
 			_, _ = io.WriteString(conn, sent+inner)
-			_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+			_ = conn.SetReadDeadline(time.Now().Add(hang))
 			got, err := io.ReadAll(conn)
 			answer := string(got)
 			if !strings.HasPrefix(answer, "HTTP/1.1 4") && !strings.HasPrefix(answer, "HTTP/1.1 5") || strings.Count(answer, "HTTP/1.1 ") != 1 || c.asked() != 0 {
@@ -88,7 +88,7 @@ func TestNothingIsSmuggled(t *testing.T) {
 // TestOneRequestIsOne: no header and no parameter makes another request out of
 // one, and no upgrade leads past what looks at requests.
 func TestOneRequestIsOne(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	e := open(t, &company{found: true}) // so that a cancellation would be one: 200
 	const good = "Authorization: Bearer good"
 	for _, name := range []string{"X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "X-Method-Override: DELETE", "X-Original-URL: /v1/tasks/task_1", "X-Rewrite-URL: /v1/tasks/task_1"} {

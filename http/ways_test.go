@@ -61,7 +61,7 @@ func (s *stranger) send(method, target, body string, headers ...string) (int, pr
 // TestEveryWayAsksWhoComes goes through all the ways there are, with whatever is
 // no token: a way that is added without asking for one is found here.
 func TestEveryWayAsksWhoComes(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	var unlocked []string
 	for _, w := range http.Ways() {
 		if w.Entry == "nothing" {
