@@ -124,7 +124,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		r.collect(ctx)
 	}
 	took := time.Since(began)
-	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath)
+	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath+in.patience)
 	defer end()
 	r.cutOff(ctx, after)
 	o := in.outcome(ctx, r, took, stopped)

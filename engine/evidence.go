@@ -101,7 +101,7 @@ func (r *Run) look(ctx context.Context, path string) {
 	if tab == nil || !e.want.Screenshot && !e.want.HTML {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, evidenceTime)
+	ctx, cancel := context.WithTimeout(ctx, evidenceTime+r.patience)
 	defer cancel()
 	var both sync.WaitGroup
 	var unseen, unread error

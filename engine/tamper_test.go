@@ -101,7 +101,7 @@ func ids(names string) string {
 
 // everyAction is a list with all that looks at a page or acts on it, in
 // every way of naming elements.
-const everyAction = `{"config":{"actionTimeout":4000,"trace":true},"timeout":60000,"actions":[
+const everyAction = `{"config":{"actionTimeout":9000,"trace":true},"timeout":60000,"actions":[
 {"open":"{{url}}/"},{"waitForEvent":"load"},
 {"getText":"#h"},{"getHTML":"#h"},{"getAttribute":["#h","class"]},{"getText":"//h1"},{"getText":"form .in"},{"getText":"#nope","options":{"timeout":120}},
 {"getText":"#host1 .in"},{"getText":"#p","options":{"iframe":"#fr"}},{"getHTML":"#sel"},

@@ -8,7 +8,7 @@ T.point = (a) => { const look = pointer(a); return withFirst(a, look); };
 
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {
-  let coveredSince = 0;
+  let coveredFor = 0, before; // ms, and when it was looked at last
   return async (el, why, avoid) => {
     if (!attached(el)) return undefined;
     const closed = is(el, 'option', 'optgroup') && closedList(el);
@@ -38,8 +38,12 @@ const pointer = (a) => {
     const covered = (cover ? nameOf(cover) : 'something outside of the page') + (receiver(el) ? '' : ', for its own pointer-events is none');
     why.c = 'element_covered';
     why.e = 'is covered by ' + covered;
-    coveredSince ||= now();
-    if (a.force && now() - coveredSince > 1000) return { v: { covered, ...mapped(o, ...list[0]) } };
+    // A page that stands still meanwhile has no chance to take the other one away:
+    // such time does not count.
+    const at = now();
+    coveredFor += Math.min(at - (before ?? at), 250);
+    before = at;
+    if (a.force && coveredFor > 1000) return { v: { covered, ...mapped(o, ...list[0]) } };
     return undefined;
   };
 };
