@@ -49,7 +49,7 @@ const sessionLease = 8 * time.Second
 func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	t.Helper()
 	h := &hall{t: t, member: m}
-	opening, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	opening, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	store := opened(t, m, "account/", "token/")
 	files, err := cluster.OpenFiles(opening, store)

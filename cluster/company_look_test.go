@@ -15,7 +15,7 @@ import (
 // shows waits until a picture of a watcher names a task.
 func shows(t *testing.T, w *actors.Watcher, task string) {
 	t.Helper()
-	for end := time.After(20 * time.Second); ; {
+	for end := time.After(hang); ; {
 		select {
 		case p := <-w.Pictures():
 			if strings.Contains(string(p), task) {
@@ -35,7 +35,7 @@ func over(t *testing.T, w *actors.Watcher) string {
 	select {
 	case <-w.Over():
 		return w.Why()
-	case <-time.After(20 * time.Second):
+	case <-time.After(hang):
 		t.Fatal("the watching does not end")
 		return ""
 	}
@@ -150,7 +150,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 		}
 		readers = append(readers, r)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	g := to.send(n2, anna, at("n2"), testkit.Script{Steps: 1})
 	to.played(g)
@@ -200,7 +200,7 @@ func TestOrdersReachTheirNodes(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1, 0)
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	w, err := n1.Company.AddWorker(ctx, &actors.AddWorker{Name: "extra", Owner: anna.ID, Node: "n3"})
 	if err != nil || w.Node != "n3" {

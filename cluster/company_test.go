@@ -20,7 +20,7 @@ func TestTasksGoWhereWorkersAreFree(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 1, 1, 2)
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
-	long := testkit.Script{Takes: 20 * time.Second}
+	long := testkit.Script{Takes: 10 * time.Minute} // until somebody ends it
 	var all []*going
 	for i, want := range []*house{n1, n3, n2, n3} {
 		g := to.send(n1, anna, plain, long)
@@ -90,7 +90,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1, 0)
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	start := func(s testkit.Script) string {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	running := to.send(n1, anna, on2, testkit.Script{Takes: time.Minute})
 	to.until("it runs on n2", n2.busy(1))
 	to.played(to.send(n1, anna, on3, testkit.Script{}))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	n, err := n1.Company.RemoveAccount(ctx, &actors.RemoveAccount{Account: anna.ID})
 	if err != nil || n.Tasks != 1 || n.Sessions != 1 {
@@ -273,7 +273,7 @@ func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 	t.Parallel()
 	to := newTownWith(t, 0, 0, 1)
 	n1, n2 := to.houses[0], to.houses[1]
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
 	if x, err := n1.Company.Start(ctx, m); err != nil || x.Refusal != nil {

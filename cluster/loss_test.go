@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 	"troupe/testkit"
 )
 
-// TestALostNodeIsAnswered: what runs on a node whose process dies is answered
-// within a second, as lost, and is not played again.
+// TestALostNodeIsAnswered: what runs on a node whose process dies is answered, as
+// lost, and is not played again. How soon is measured between processes: see the
+// rows of cmd/troupe.
 func TestALostNodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1, 1)
@@ -31,7 +33,7 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	n2.conn.Close() // as the end of a process does
 	x := to.answer(running)
 	took := time.Since(died)
-	if x.Refusal != nil || x.Outcome.End != engine.EndLost || took > time.Second {
+	if x.Refusal != nil || x.Outcome.End != engine.EndLost {
 		t.Errorf("the answer after %v: %+v, %v", took, x.Outcome, x.Refusal)
 	}
 	t.Logf("lost after %v", took)
@@ -128,8 +130,10 @@ func TestMuchCrossesNodes(t *testing.T) {
 	}
 	var got string
 	var left []string
+	var asked, before atomic.Int64 // small questions that were answered: all, and while the files crossed
 	task := parse(t, `{"actions":[{"uploadFile":["#f",["$file:0","$file:1"]]}]}`, files...)
 	g := to.sendTask(n1, &actors.Execute{Account: anna, Task: task}, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
+		before.Store(asked.Load())
 		for _, f := range c.Task.Files {
 			b, err := os.ReadFile(f.Path)
 			got += fmt.Sprintf("%s %s %x %v\n", f.Name, f.Type, sha256.Sum256(b), err)
@@ -137,17 +141,15 @@ func TestMuchCrossesNodes(t *testing.T) {
 		}
 		return &engine.Outcome{End: engine.EndCompleted, Data: result}
 	}})
-	worst := time.Duration(0)
 	for going := true; going; {
 		select {
 		case <-g.done:
 			going = false
 		default:
-			began := time.Now()
 			if _, err := n1.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna}); err != nil {
 				t.Fatal(err)
 			}
-			worst = max(worst, time.Since(began))
+			asked.Add(1)
 		}
 	}
 	x := to.answer(g)
@@ -166,8 +168,9 @@ func TestMuchCrossesNodes(t *testing.T) {
 		}
 		return true
 	})
-	t.Logf("%d MB there and %d MB back in %v; a small question beside it took %v at most", len(content)>>20, len(result)>>20, g.took, worst)
-	if worst > max(2*time.Second, g.took/3) { // it does not wait for the files, on a slow machine neither
-		t.Errorf("a small question took %v, and the files %v", worst, g.took)
+	there, back := before.Load(), asked.Load()-before.Load()
+	t.Logf("%d MB there and %d MB back in %v; beside them %d and %d small questions were answered", len(content)>>20, len(result)>>20, g.took, there, back)
+	if there < 3 || back < 3 { // one that waits for what crosses is answered when all is over
+		t.Errorf("%d small questions were answered while the files crossed, and %d with the result", there, back)
 	}
 }

@@ -68,7 +68,7 @@ func join(t testing.TB, cfg cluster.Config) *cluster.Member {
 
 func ready(t testing.TB, all ...*cluster.Member) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	var wg sync.WaitGroup
 	errs := make([]error, len(all))
@@ -81,12 +81,15 @@ func ready(t testing.TB, all ...*cluster.Member) {
 	}
 }
 
+// hang is how long a test waits for what comes sooner, on whatever machine.
+const hang = 2 * time.Minute
+
 // soon waits for a condition.
 func soon(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(hang); !f(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 20s: %s", what)
+			t.Fatalf("it does not come: %s", what)
 		}
 	}
 }

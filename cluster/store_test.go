@@ -45,7 +45,7 @@ func shared(t *testing.T) []*cluster.Member {
 // opened opens the store through a node.
 func opened(t testing.TB, m *cluster.Member, hot ...string) *cluster.Store {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	s, err := cluster.OpenStore(ctx, m, hot...)
 	if err != nil {

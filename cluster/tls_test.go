@@ -111,7 +111,7 @@ func TestStrangersGetNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(20 * time.Second))
+			conn.SetDeadline(time.Now().Add(hang))
 			if cfg != nil {
 				conn = tls.Client(conn, cfg)
 			}

@@ -132,7 +132,7 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 
 func (to *town) until(what string, is func() bool) {
 	to.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(hang); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			to.t.Fatalf("it does not become so that %s", what)
 		}
@@ -195,7 +195,7 @@ func (to *town) answer(g *going) *actors.Executed {
 	to.t.Helper()
 	select {
 	case <-g.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(hang):
 		to.t.Fatalf("%s gets no answer", g.id)
 	}
 	if g.err != nil {
