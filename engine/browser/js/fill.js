@@ -107,7 +107,7 @@ const marked = (el, all) => {
 const inPart = (el) => el.selectionStart !== null && el.selectionEnd > el.selectionStart && !marked(el, true);
 
 // hasPattern reports whether a field promises to show one, such as MM/DD/YYYY.
-const hasPattern = (el) => /(\p{L})\1[^\p{L}]+(\p{L})\2|__/u.test(el.placeholder);
+const hasPattern = (el) => el.placeholder !== '' && /(\p{L})\1[^\p{L}]+(\p{L})\2|__/u.test(el.placeholder);
 
 // mark marks all of a field, since what is marked is replaced by the first
 // character typed, or else puts the caret behind it. Who is there already stays:
@@ -143,17 +143,17 @@ const told = (el) => new Promise((resolve) => {
 let unmark = () => {};
 const remark = (el, all) => {
   unmark();
-  const view = viewOf(el), was = textIn(el);
+  const view = viewOf(el), was = textIn(el), until = now() + 5000;
   const on = (e) => {
     if (!e.isTrusted) return;
     unmark();
+    if (now() > until) return; // the keys never came, and these are others
     const a = activeIn(el);
     if (!attached(el) || !a || !(within(a, el) || within(el, a))) return;
     if (textIn(el) !== was || marked(el, all) === false) mark(el, all);
   };
   dom.listen(view, 'keydown', on, true);
-  const off = later(() => unmark(), 5000); // keys that never came
-  unmark = () => { off(); dom.unlisten(view, 'keydown', on, true); };
+  unmark = () => dom.unlisten(view, 'keydown', on, true);
 };
 
 // unmade reports whether a page may still make a control of an element: until it

@@ -17,8 +17,10 @@ const guard = (el, a) => {
   };
   let missed; // unknown until the button goes down
   let left = a.times || 1;
+  const until = now() + 5000;
   const on = (e) => {
     if (!e.isTrusted) return;
+    if (now() > until) return off(); // the input never came, and this is another
     if (missed === undefined) {
       if (e.type !== 'pointerdown' && e.type !== 'mousedown') return;
       const to = meant();
@@ -26,11 +28,10 @@ const guard = (el, a) => {
       globalThis[T.tell](missed ? 'missed' : 'hit');
     }
     if (missed) { e.preventDefault(); e.stopImmediatePropagation(); }
-    if (e.type === 'mouseup' && --left === 0) later(off, 0); // its click comes in the same task
+    if (e.type === 'mouseup' && --left === 0) missed ? later(off, 0) : off(); // its click comes in the same task
   };
   const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick'];
   const off = () => { for (const w of views) for (const t of types) dom.unlisten(w, t, on, true); };
   for (const w of views) for (const t of types) dom.listen(w, t, on, true);
-  const end = later(off, 5000); // input that never came
-  unguard = () => { end(); off(); };
+  unguard = off;
 };

@@ -44,7 +44,8 @@ const styleOf = (el) => viewOf(el).getComputedStyle(el);
 
 const hiddenBecause = (el) => {
   if (is(el, 'area') && pictureOf(el)) return hiddenBecause(pictureOf(el));
-  for (let n = el, from = null; n && isElement(n); from = n, n = dom.slot(n) || above(n)) {
+  // What the browser says is laid out has nothing above it that would hide it.
+  if (!dom.visible(el)) for (let n = el, from = null; n && isElement(n); from = n, n = dom.slot(n) || above(n)) {
     const s = styleOf(n);
     if (s.display === 'none') return n === el ? 'is hidden (display: none)' : `is hidden: ${nameOf(n)} has display: none`;
     if (n === el) continue;
@@ -81,8 +82,10 @@ const cutOffBy = (el) => {
   return null;
 };
 
-// How what lies in the frame of an element is placed in the main page.
+// How what lies in the frame of an element is placed in the main page: null
+// where it is in that page itself, which is most often so and costs nothing then.
 const offset = (el) => {
+  if (viewOf(el) === window) return null;
   let m = new DOMMatrix();
   for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement, r = dom.rect(f), cs = styleOf(f), turned = turn(f);
@@ -94,8 +97,9 @@ const offset = (el) => {
   }
   return m;
 };
-const mapped = (m, x, y) => { const p = m.transformPoint({ x, y }); return { x: p.x, y: p.y }; };
+const mapped = (m, x, y) => { if (!m) return { x, y }; const p = m.transformPoint({ x, y }); return { x: p.x, y: p.y }; };
 const mappedRect = (m, r) => {
+  if (!m) return r;
   const c = [[r.left, r.top], [r.right, r.top], [r.left, r.bottom], [r.right, r.bottom]].map(([x, y]) => mapped(m, x, y));
   const xs = c.map((p) => p.x), ys = c.map((p) => p.y), x = Math.min(...xs), y = Math.min(...ys);
   return new DOMRect(x, y, Math.max(...xs) - x, Math.max(...ys) - y);
