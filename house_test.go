@@ -44,6 +44,8 @@ var house = []floor{
 		"it stands beside the house and drives the actors as their users do"},
 	{"testkit/leaks", nil,
 		"it counts what tests leave behind, and is none of it itself"},
+	{"testkit/wait", nil,
+		"tests of every package wait"},
 	{"testkit/npm", nil,
 		"it fetches what tests drive, whatever they test"},
 	{"testkit/enginetest", []string{"engine", "testkit"},
@@ -152,7 +154,7 @@ func TestFloors(t *testing.T) {
 			}
 			switch {
 			case !ours || below == s.pkg:
-			case (below == "testkit" || below == "testkit/enginetest" || below == "testkit/leaks" || below == "testkit/npm" || below == "persistence/storetest") && !s.test && s.pkg != "bench" && s.pkg != "testkit":
+			case forTests(below) && !s.test && s.pkg != "bench" && s.pkg != "testkit":
 				t.Errorf("%s imports %s: only tests may, for it is made for them", s.path, below)
 			case s.test: // tests may set a scene with anything
 			case !slices.Contains(f.on, below):
@@ -160,6 +162,11 @@ func TestFloors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// forTests reports whether a package is made for tests alone.
+func forTests(pkg string) bool {
+	return pkg == "testkit" || strings.HasPrefix(pkg, "testkit/") || pkg == "persistence/storetest"
 }
 
 // TestPackageComments: every package says once what it is for.

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	"troupe/cluster"
+	"troupe/testkit/wait"
 )
 
 // secret is what the nodes of tests share.
@@ -81,15 +81,7 @@ func ready(t testing.TB, all ...*cluster.Member) {
 	}
 }
 
-// hang is how long a test waits for what comes sooner, on whatever machine.
-const hang = 2 * time.Minute
+// How tests here wait.
+const hang = wait.Hang
 
-// soon waits for a condition.
-func soon(t testing.TB, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it does not come: %s", what)
-		}
-	}
-}
+var soon = wait.Until

@@ -17,6 +17,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
+	"troupe/testkit/wait"
 )
 
 // launch starts a browser that belongs to the test alone.
@@ -71,16 +72,6 @@ func groupMembers(t *testing.T, pgid int) int {
 	return n
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Errorf("after 10 s it is still not so: %s", what)
-}
-
 func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
 	in, dir := launch(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
@@ -115,7 +106,7 @@ func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
 		t.Fatal("there is no answer")
 	}
 	<-in.Gone()
-	eventually(t, "all processes of the group are gone", func() bool { return groupMembers(t, pid) == 0 })
+	wait.Until(t, "all processes of the group are gone", func() bool { return groupMembers(t, pid) == 0 })
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("folders are left: %v", left)
 	}

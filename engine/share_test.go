@@ -14,6 +14,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
+	"troupe/testkit/wait"
 )
 
 // sharing is an engine whose workers share one browser, and its folder.
@@ -90,7 +91,7 @@ func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
 	}
 	pid := b.browser.PID()
 	b.Close()
-	eventually(t, "the browser ends with the last who shares it", func() bool { return groupMembers(t, pid) == 0 })
+	wait.Until(t, "the browser ends with the last who shares it", func() bool { return groupMembers(t, pid) == 0 })
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("folders are left: %v", left)
 	}
@@ -137,7 +138,7 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 			ends <- play(t, in, `{"actions":[{"waitForElement":"#never"}]}`, Stage{}).End
 		}()
 	}
-	eventually(t, "both play", func() bool { return a.context().Used() && b.context().Used() })
+	wait.Until(t, "both play", func() bool { return a.context().Used() && b.context().Used() })
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func TestAWorkerThatHangsLeavesTheBrowserToTheOthers(t *testing.T) {
 	}
 	hangs := make(chan *Outcome, 1)
 	go func() { hangs <- a.Play(ctx, task, Stage{}) }()
-	eventually(t, "the task plays", func() bool { return a.context().Used() })
+	wait.Until(t, "the task plays", func() bool { return a.context().Used() })
 	a.Close()
 	cancel()
 	<-hangs

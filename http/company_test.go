@@ -16,6 +16,7 @@ import (
 	"troupe/http"
 	"troupe/persistence"
 	"troupe/testkit/leaks"
+	"troupe/testkit/wait"
 )
 
 // company is a scripted stand-in for the actors.
@@ -237,9 +238,10 @@ func (e *edge) dial(t testing.TB, tc *tls.Config) net.Conn {
 	return c
 }
 
-// hang is how long a test waits for what should come at once: so long that only
-// what never comes takes longer, on whatever machine.
-const hang = time.Minute
+// How tests here wait.
+const hang = wait.Hang
+
+var eventually = wait.Until
 
 // beside lets a test run beside others. Those that look at what they leave hear
 // of it, and do not take what is this test's for theirs.
@@ -247,14 +249,4 @@ func beside(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	leaks.Check(t)
-}
-
-// eventually waits until ok holds.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
 }

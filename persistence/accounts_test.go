@@ -11,9 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"troupe/persistence"
+	"troupe/testkit/wait"
 )
 
 // counting is a store that counts reads.
@@ -267,31 +267,23 @@ func TestLookupRemembers(t *testing.T) {
 		}
 		return acc, store.gets.Load() != before
 	}
-	settle := func(what string, f func() bool) {
-		t.Helper()
-		for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("not within 10s: %s", what)
-			}
-		}
-	}
-	settle("a lookup without the store", func() bool { _, read := lookup(); return !read })
+	wait.Until(t, "a lookup without the store", func() bool { _, read := lookup(); return !read })
 	if _, err := a.SetPlan(ctx, bob.ID, "pro"); err != nil {
 		t.Fatal(err)
 	}
 	if acc, _ := lookup(); acc.Plan != "pro" {
 		t.Fatalf("right after SetPlan the plan is %q", acc.Plan)
 	}
-	settle("a lookup without the store", func() bool { _, read := lookup(); return !read })
+	wait.Until(t, "a lookup without the store", func() bool { _, read := lookup(); return !read })
 	if _, err := elsewhere.SetPlan(ctx, bob.ID, "basic"); err != nil {
 		t.Fatal(err)
 	}
-	settle("a change made elsewhere is seen", func() bool { acc, _ := lookup(); return acc.Plan == "basic" })
-	settle("a lookup without the store", func() bool { _, read := lookup(); return !read })
+	wait.Until(t, "a change made elsewhere is seen", func() bool { acc, _ := lookup(); return acc.Plan == "basic" })
+	wait.Until(t, "a lookup without the store", func() bool { _, read := lookup(); return !read })
 	if err := elsewhere.RevokeToken(ctx, tok.ID); err != nil {
 		t.Fatal(err)
 	}
-	settle("a revocation made elsewhere is seen", func() bool {
+	wait.Until(t, "a revocation made elsewhere is seen", func() bool {
 		_, err := a.Lookup(ctx, plain)
 		return errors.Is(err, persistence.ErrNotFound)
 	})

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"troupe/testkit/wait"
 )
 
 // A durable write is answered after a sync, another one before, and Sync
@@ -47,11 +49,7 @@ func TestSyncedSoon(t *testing.T) {
 	if _, err := b.Put(context.Background(), Write{Key: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); b.dirty.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("not synced within 10s")
-		}
-	}
+	wait.Until(t, "it is synced", func() bool { return !b.dirty.Load() })
 }
 
 // A record that is written often does not fill the schedule.

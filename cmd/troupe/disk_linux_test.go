@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/testkit/wait"
 )
 
 // TestFullDisk fills the disk of the data folder under a service that runs.
@@ -98,11 +100,7 @@ func troubled(t *testing.T, data, notice, code, command string, begin, end func(
 	}
 	until := func(noted bool) {
 		t.Helper()
-		for end := time.Now().Add(15 * time.Second); strings.Contains(notices(t, base), notice) != noted; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("/readyz says %q", notices(t, base))
-			}
-		}
+		wait.Until(t, "/readyz says what holds of "+notice, func() bool { return strings.Contains(notices(t, base), notice) == noted })
 	}
 	if err := begin(); err != nil {
 		t.Fatal(err)

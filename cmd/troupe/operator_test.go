@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/http"
+	"troupe/testkit/wait"
 )
 
 // desk gives an operator's commands for one data folder.
@@ -180,11 +181,7 @@ func TestOperator(t *testing.T) {
 		_, got, err := post(base, token, `{"actions":[{"wait":30000}],"timeout":60000}`)
 		ended <- fmt.Sprint(got, err)
 	}()
-	for end := time.Now().Add(10 * time.Second); d.worker("extra").State != "busy" && d.worker("worker-1").State != "busy"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the task does not run")
-		}
-	}
+	wait.Until(t, "the task runs", func() bool { return d.worker("extra").State == "busy" || d.worker("worker-1").State == "busy" })
 	if said := d.says("account", "delete", "ada"); !strings.Contains(said, "Tasks cancelled: 1, sessions ended: 1, workers removed: 0") {
 		t.Error(said)
 	}

@@ -7,18 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-)
 
-// until waits for what comes about by itself.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
-}
+	"troupe/testkit/wait"
+)
 
 // TestPlansAreReadAgain: at SIGHUP, for requests that come then; a file that is
 // wrong changes nothing.
@@ -145,3 +136,6 @@ func TestDrainAndResume(t *testing.T) {
 		t.Errorf("%d %s %v", status, body, err)
 	}
 }
+
+// until is how most tests here wait.
+var until = wait.Until

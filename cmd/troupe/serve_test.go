@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/wait"
 )
 
 // child is the program in a process of its own.
@@ -286,11 +287,7 @@ func TestStop(t *testing.T) {
 				b, _ := io.ReadAll(r.Body)
 				return strings.Contains(string(b), `"busy"`)
 			}
-			for end := time.Now().Add(10 * time.Second); !busy(); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("the task does not run")
-				}
-			}
+			wait.Until(t, "the task runs", busy)
 			start := time.Now()
 			_ = c.Process.Signal(syscall.SIGTERM)
 			for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/wait"
 )
 
 // childDir makes this binary a service that starts a browser and waits to be
@@ -72,11 +72,7 @@ func TestWhatAKilledServiceLeavesIsEnded(t *testing.T) {
 	if n != 1 || err != nil {
 		t.Errorf("ended %d browsers, %v; want 1", n, err)
 	}
-	for end := time.Now().Add(5 * time.Second); syscall.Kill(-pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("processes of the browser still run")
-		}
-	}
+	wait.Until(t, "no process of the browser runs", func() bool { return syscall.Kill(-pid, 0) != nil })
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -156,16 +156,6 @@ func (n *names) answer(c net.Conn) {
 
 func always(addresses ...string) func(int) []string { return func(int) []string { return addresses } }
 
-// soon polls until f is true.
-func soon(t testing.TB, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 10s: %s", what)
-		}
-	}
-}
-
 func connect(host string) string {
 	return fmt.Sprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, host)
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"troupe/testkit/wait"
 )
 
 // echo is a server of WebSockets that says what it hears, once it has spoken
@@ -84,7 +86,7 @@ func TestWebSockets(t *testing.T) {
 				t.Fatalf("after the server's end: %d bytes, %v; want EOF", n, err)
 			}
 			c.Close()
-			soon(t, "the connections are closed", func() bool { return connections(p) == 0 })
+			wait.Until(t, "the connections are closed", func() bool { return connections(p) == 0 })
 		})
 	}
 }
@@ -157,7 +159,7 @@ func TestTunnelsEnd(t *testing.T) {
 			t.Errorf("%s ends, and then hears %q, %v", name, b, err)
 		}
 		end.Close()
-		soon(t, "the connections are closed", func() bool { return connections(p) == 0 })
+		wait.Until(t, "the connections are closed", func() bool { return connections(p) == 0 })
 	}
 	near, far := open()
 	p.Close()

@@ -1,0 +1,26 @@
+// Package wait is how tests wait for what comes about beside them: for a
+// condition, and never for a time to be over.
+package wait
+
+import (
+	"testing"
+	"time"
+)
+
+// Hang is how long a test waits for what never comes about. It is no promise of
+// how soon anything does: a machine may stand still for seconds while tests run.
+const Hang = 2 * time.Minute
+
+// pace is how long it takes a condition to be looked at again.
+const pace = 5 * time.Millisecond
+
+// Until returns when a condition holds, and ends a test in which it does not come
+// to hold. What says so: "the browser is gone".
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(Hang); !holds(); time.Sleep(pace) {
+		if time.Now().After(end) {
+			t.Fatalf("after %v it is still not so: %s", Hang, what)
+		}
+	}
+}
