@@ -75,6 +75,11 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 	b.root.send(browser.CommandSetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: filepath.Join(c.b.dir, c.downloadDir()), EventsEnabled: &events,
 	})
+	// As in a browser with a window, a button may copy without a question. Pasting
+	// without a key stays refused: it needs a person's word.
+	b.root.send(browser.CommandSetPermission, browser.SetPermissionParams{
+		Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted, BrowserContextID: c.id,
+	})
 	if _, err := c.NewTab(ctx); err != nil {
 		c.Close(ctx)
 		return nil, err
