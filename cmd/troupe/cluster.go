@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"time"
 
 	"troupe/actors"
@@ -47,13 +48,20 @@ func (c *clustering) check() error {
 	if !c.on() {
 		return nil
 	}
-	for flag, missing := range map[string]bool{
-		"--cluster-listen": c.ClusterListen == "", "--cluster-peers": len(c.ClusterPeers) == 0,
-		"--cluster-secret-file": c.ClusterSecretFile == "", "--node": c.Node == "",
+	var missing []string
+	for _, f := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--cluster-listen", c.ClusterListen != ""}, {"--cluster-peers", len(c.ClusterPeers) > 0},
+		{"--cluster-secret-file", c.ClusterSecretFile != ""}, {"--node", c.Node != ""},
 	} {
-		if missing {
-			return usage("a node of a cluster needs %s, too: there are --cluster-listen, --cluster-peers, --cluster-secret-file and --node", flag)
+		if !f.given {
+			missing = append(missing, f.flag)
 		}
+	}
+	if missing != nil {
+		return usage("a node of a cluster needs %s, too", strings.Join(missing, " and "))
 	}
 	if !nodeName.MatchString(c.Node) {
 		return usage("--node is %q: want 1 to 63 small letters, digits and hyphens, such as node-1", c.Node)

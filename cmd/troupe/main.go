@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sort"
 	"strings"
 
@@ -118,10 +119,16 @@ func (w *world) fail(err error) int {
 }
 
 // nameVariables gives each flag the variable that is spelled as it is: --files-url is
-// TROUPE_FILES_URL. (Kong's own spelling takes s3 apart.)
+// TROUPE_FILES_URL. (Kong's own spelling takes s3 apart.) One with env:"-" has
+// none: what is meant for the service must not turn an order elsewhere.
 func nameVariables(k *kong.Kong) error {
 	return kong.Visit(k.Model.Node, func(n kong.Visitable, next kong.Next) error {
-		if f, ok := n.(*kong.Flag); ok && f.Name != "help" {
+		f, ok := n.(*kong.Flag)
+		switch {
+		case !ok || f.Name == "help":
+		case slices.Equal(f.Envs, []string{"-"}):
+			f.Envs, f.Tag.Envs = nil, nil
+		default:
 			f.Envs = []string{envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
 			f.Tag.Envs = f.Envs
 		}

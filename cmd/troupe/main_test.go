@@ -69,7 +69,7 @@ func TestWrongUse(t *testing.T) {
 		"credentials only":     {args: []string{"serve", "--upstream-proxy-credentials=no.file"}, text: "belongs to --upstream-proxy"},
 		"renderers":            {args: []string{"serve", "--renderer-process-limit=-1"}, text: "want 1 or more"},
 		"traces address":       {args: []string{"serve", "--traces=127.0.0.1:4318"}, text: "such as http://127.0.0.1:4318"},
-		"half a node":          {args: []string{"serve", "--cluster-listen=127.0.0.1:7222"}, text: "a node of a cluster needs --"},
+		"half a node":          {args: []string{"serve", "--cluster-listen=127.0.0.1:7222"}, text: "a node of a cluster needs --cluster-peers and --cluster-secret-file and --node, too"},
 		"node's name":          {args: []string{"serve", "--cluster-listen=127.0.0.1:7222", "--cluster-peers=a:1,b:1,c:1", "--cluster-secret-file=go.mod", "--node=Node 1"}, text: "small letters, digits and hyphens"},
 		"nodes' secret":        {args: []string{"serve", "--cluster-listen=127.0.0.1:7222", "--cluster-peers=a:1,b:1,c:1", "--cluster-secret-file=no.file", "--node=n1"}, text: "no.file"},
 		"half of certificates": {args: []string{"serve", "--cluster-listen=127.0.0.1:7222", "--cluster-peers=a:1,b:1,c:1", "--cluster-secret-file=main.go", "--node=n1", "--cluster-cert=a.pem"}, text: "belong together"},
@@ -146,6 +146,17 @@ func TestHelp(t *testing.T) {
 	}
 	if code, all, _ := play(t, "", "help"); code != 0 || !strings.Contains(all, "doctor") {
 		t.Errorf("troupe help ends with %d and says %.80q", code, all)
+	}
+}
+
+// TestOrdersTakeTheirNodeFromNoVariable: the variable is for the service beside
+// which they are given, and its operator means the node of the data folder.
+func TestOrdersTakeTheirNodeFromNoVariable(t *testing.T) {
+	for _, order := range [][]string{{"drain"}, {"resume"}, {"worker", "add"}} {
+		code, out, _ := play(t, "", append(order, "--help")...)
+		if code != 0 || !strings.Contains(out, "--node") || strings.Contains(out, "TROUPE_NODE") {
+			t.Errorf("%v: exit code %d, %s", order, code, out)
+		}
 	}
 }
 
