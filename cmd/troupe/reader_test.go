@@ -78,7 +78,10 @@ func (r *reader) json(b block) error {
 		}
 		return r.post(b.text)
 	case has("nodes"):
-		return workflow(b.text)
+		if err := r.finish(); err != nil {
+			return err
+		}
+		return r.workflow(b.text)
 	case has("plans"):
 		path := filepath.Join(r.dir, "config.json")
 		if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
@@ -90,49 +93,6 @@ func (r *reader) json(b block) error {
 		return r.action(b)
 	}
 	return fmt.Errorf("the test does not know what JSON with the fields %q is", names)
-}
-
-// workflow looks whether the nodes of a workflow ask for what there is, with
-// tasks that are valid once their expressions have values, and lead to each
-// other.
-func workflow(text string) error {
-	var w struct {
-		Nodes []struct {
-			Name       string
-			Parameters struct{ URL, JSONBody string }
-		}
-		Connections map[string]struct{ Main [][]struct{ Node string } }
-	}
-	if err := json.Unmarshal([]byte(text), &w); err != nil {
-		return err
-	}
-	expression := regexp.MustCompile(`\{\{[^}]*\}\}`)
-	names := map[string]bool{}
-	for _, n := range w.Nodes {
-		names[n.Name] = true
-		url := strings.TrimPrefix(n.Parameters.URL, "=")
-		if url != "" && !strings.HasPrefix(url, described+"/v1/") {
-			return fmt.Errorf("%s asks %s, which is not the service", n.Name, url)
-		}
-		body := strings.TrimPrefix(n.Parameters.JSONBody, "=")
-		if body == "" {
-			continue
-		}
-		filled := strings.ReplaceAll(expression.ReplaceAllString(body, "x"), `"open":"x"`, `"open":"http://demo.troupe.test/"`)
-		if _, err := engine.Parse([]byte(filled), nil); err != nil {
-			return fmt.Errorf("%s sends %s: %w", n.Name, filled, err)
-		}
-	}
-	for from, to := range w.Connections {
-		for _, way := range to.Main {
-			for _, c := range way {
-				if !names[from] || !names[c.Node] {
-					return fmt.Errorf("%s leads to %s, and one of them is not there", from, c.Node)
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // post posts a request, and keeps its answer.
