@@ -106,7 +106,7 @@ func (v *recording) still(ctx context.Context, r *Run, acted bool) int {
 	if !acted && v.last >= 0 && v.tab == tab && time.Since(v.at) < sameStill {
 		return v.last
 	}
-	ctx, cancel := context.WithTimeout(ctx, stillTime)
+	ctx, cancel := context.WithTimeout(ctx, stillTime+r.patience)
 	defer cancel()
 	if acted {
 		r.landed(ctx, tab)
