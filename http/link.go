@@ -7,7 +7,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -100,16 +99,4 @@ func (t *tickets) look(v *ticket, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	v.watching += n
-}
-
-// revokeLink ends a link, and closes what is open through it.
-func (s *Server) revokeLink(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	switch found, err := s.tickets.revoke(s.base, account.ID, id, true); {
-	case err != nil:
-		return s.failed(ctx, "revoke a link", err)
-	case !found:
-		return refuseText(engine.CodeNotFound, "There is no such link: it has ended, or never was")
-	}
-	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
-	return nil
 }

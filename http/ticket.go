@@ -3,6 +3,8 @@ package http
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -81,8 +83,8 @@ func (k *kind) read(payload []byte) (n ticket, faults []engine.Fault) {
 	if k.link {
 		fields = "object, ttl and label"
 	}
-	for name, v := range order {
-		switch {
+	for _, name := range slices.Sorted(maps.Keys(order)) {
+		switch v := order[name]; {
 		case name == "object":
 			if json.Unmarshal(v, &n.object) != nil || !saneID([]byte(n.object)) || k.link && n.object == accountObject {
 				fault("/object", "object wants %s", k.objects())
@@ -188,14 +190,17 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 	return false, nil
 }
 
-// revokeTicket ends a ticket before its time.
-func (s *Server) revokeTicket(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	switch found, err := s.tickets.revoke(s.base, account.ID, id, false); {
-	case err != nil:
-		return s.failed(ctx, "revoke a ticket", err)
-	case !found:
-		return refuseText(engine.CodeNotFound, "There is no such ticket: it has ended, or never was")
+// revokes ends tickets of a kind before their time, and closes what is open
+// through them.
+func (s *Server) revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
+		switch found, err := s.tickets.revoke(s.base, account.ID, id, k.link); {
+		case err != nil:
+			return s.failed(ctx, "revoke a "+k.name, err)
+		case !found:
+			return refuseText(engine.CodeNotFound, fmt.Sprintf("There is no such %s: it has ended, or never was", k.name))
+		}
+		sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
+		return nil
 	}
-	sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
-	return nil
 }

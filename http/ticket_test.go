@@ -98,6 +98,12 @@ func TestTickets(t *testing.T) {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
 	}
+	for range 20 { // in one order, whatever that of a map is
+		_, p, _ := order("good", `{"scope":"all","ttl":1,"object":7}`)
+		if len(p.Details) != 3 || p.Details[0].Path != "/object" || p.Details[1].Path != "/scope" || p.Details[2].Path != "/ttl" {
+			t.Fatalf("three faults: %+v", p)
+		}
+	}
 	for object, want := range map[string]int{"sess_1": 200, "w2": 200, "w3": 200, "w1": 404, "sess_2": 404, "w9": 404} {
 		if status, _, _ := order("good", fmt.Sprintf(`{"object":%q}`, object)); status != want {
 			t.Errorf("a ticket for %s: %d", object, status)
