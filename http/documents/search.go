@@ -37,6 +37,7 @@ type Piece struct {
 
 const (
 	mostWords = 8
+	history   = "changelog"
 	around    = 90 // bytes of an excerpt before and after the first word
 )
 
@@ -62,6 +63,9 @@ func (l *Library) Search(query string, most int) (hits []Hit, all bool) {
 				continue
 			}
 			f.words++
+			if f.page.Path == history { // names everything, ever more often, and explains nothing
+				n = 1
+			}
 			f.score += min(n, 5)
 			if strings.Contains(strings.ToLower(f.title), w) {
 				f.score += 20
