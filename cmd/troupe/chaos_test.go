@@ -75,6 +75,15 @@ var chaosFaults = []fault{
 // takes too long, and a start.
 const backWithin = 10 * time.Second
 
+// promised is how long something may take where `make chaos` measures that. In the
+// ordinary suite, on a machine that does much else, it only has to end.
+func promised(limit time.Duration) time.Duration {
+	if *chaosRounds == 0 {
+		return hang
+	}
+	return limit
+}
+
 // TestChaos lets one fault after the other happen, in an order and at moments
 // that follow from -seed.
 func TestChaos(t *testing.T) {
@@ -133,7 +142,7 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%d uploads are left", n)
 	}
 	_ = x.c.Process.Signal(syscall.SIGTERM)
-	if err := x.c.end(t, 20*time.Second); err != nil {
+	if err := x.c.end(t, promised(20*time.Second)); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 }
@@ -169,7 +178,7 @@ func (x *chaos) play(f fault) {
 	}()
 	if f.harm != nil {
 		// Busy may also be a worker that is still being made clean.
-		for late := time.After(20 * time.Second); ; {
+		for late := time.After(hang); ; {
 			select {
 			case got := <-x.shown:
 				if got != nonce {
@@ -189,23 +198,23 @@ func (x *chaos) play(f fault) {
 	var a answer
 	select {
 	case a = <-done:
-	case <-time.After(f.within + 30*time.Second):
+	case <-time.After(f.within + hang):
 		x.t.Fatalf("%s: no answer", f.name)
 	}
 	took := time.Since(harmed)
-	ok := a.err == nil && a.status == f.status && json.Valid([]byte(a.body)) && took <= f.within
+	ok := a.err == nil && a.status == f.status && json.Valid([]byte(a.body)) && took <= promised(f.within)
 	var said bool
 	for _, want := range f.wants {
 		said = said || strings.Contains(a.body, want)
 	}
 	if !ok || !said {
-		x.t.Errorf("%s: %d after %v, %v: %.400s, want %d with one of %v within %v", f.name, a.status, took, a.err, a.body, f.status, f.wants, f.within)
+		x.t.Errorf("%s: %d after %v, %v: %.400s, want %d with one of %v within %v", f.name, a.status, took, a.err, a.body, f.status, f.wants, promised(f.within))
 	}
 	answered := time.Now()
 	status, body, err := post(x.base, x.villain, fmt.Sprintf(`{"workerId":%q,"queueTimeout":60000,"actions":[{"open":"%s/"},{"getText":"h1"}]}`, x.worker, x.site))
 	back := time.Since(answered)
 	x.recovered = max(x.recovered, back)
-	if err != nil || status != 200 || !strings.Contains(body, `"data":"here"`) || back > backWithin {
+	if err != nil || status != 200 || !strings.Contains(body, `"data":"here"`) || back > promised(backWithin) {
 		x.t.Errorf("after %s: %d after %v, %v: %.400s", f.name, status, back, err, body)
 	}
 	x.t.Logf("| %s | %.1f s | %.1f s |", f.name, took.Seconds(), back.Seconds())
@@ -288,7 +297,7 @@ func goAway(x *chaos) (end func(), err error) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), promised(10*time.Second))
 	defer cancel()
 	for ctx.Err() == nil { // none of them has left a task behind that runs or waits
 		if w := x.d.worker("theirs"); w.State != "busy" {

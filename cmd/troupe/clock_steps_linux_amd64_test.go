@@ -52,7 +52,7 @@ func (x *clockSteps) plays(what, task string) of {
 
 func (x *clockSteps) works(what string, a reply) of {
 	x.t.Helper()
-	if a.err != nil || a.status != 200 || !strings.Contains(a.body, `"success":true`) || a.took > 20*time.Second {
+	if a.err != nil || a.status != 200 || !strings.Contains(a.body, `"success":true`) || a.took > promised(20*time.Second) {
 		x.t.Errorf("%s: %d after %v, %v: %s", what, a.status, a.took, a.err, a.body)
 		return of{}
 	}
@@ -164,7 +164,7 @@ func TestClockSteps(t *testing.T) {
 		t.Errorf("the session in the future: %+v", got)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
-	if err := c.end(t, 20*time.Second); err != nil {
+	if err := c.end(t, promised(20*time.Second)); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 	start()

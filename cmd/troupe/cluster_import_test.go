@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestImportIntoACluster brings what a service of one node has left into three
@@ -58,7 +57,7 @@ func TestImportIntoACluster(t *testing.T) {
 	n1.refuses(exitFailed, "is the data folder of a node of a cluster", "cluster", "import", "--from="+n1.data)
 	old.refuses(exitFailed, "no node of a cluster", "cluster", "import", "--from="+old.data)
 	_ = single.Process.Signal(syscall.SIGTERM)
-	if err := single.end(t, 15*time.Second); err != nil {
+	if err := single.end(t, hang); err != nil {
 		t.Fatal(err)
 	}
 	old.refuses(exitUsage, "no service runs", "cluster", "import", "--from="+old.data)

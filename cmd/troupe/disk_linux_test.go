@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -131,7 +130,7 @@ func troubled(t *testing.T, data, notice, code, command string, begin, end func(
 		}
 	}
 	_ = c.Process.Signal(syscall.SIGTERM) // before its disk goes
-	if err := c.end(t, 10*time.Second); err != nil {
+	if err := c.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // notices is what the service has to tell its operator.
@@ -31,7 +30,7 @@ func TestDamagedStore(t *testing.T) {
 	stop := func(c *child) {
 		t.Helper()
 		_ = c.Process.Signal(syscall.SIGTERM)
-		if err := c.end(t, 10*time.Second); err != nil {
+		if err := c.end(t, hang); err != nil {
 			t.Errorf("the stop: %v", err)
 		}
 	}

@@ -149,7 +149,7 @@ func TestKilledService(t *testing.T) {
 		tasks = append(tasks, load(base, token, before, func() {
 			browsers := browsersOf(t, c.Process.Pid)
 			_ = c.Process.Kill()
-			_ = c.end(t, 10*time.Second)
+			_ = c.end(t, hang)
 			c, base = serve(t, data, "--workers=2", "--allow-private")
 			for _, p := range processes(t) {
 				if slices.Contains(browsers, p.group) {
@@ -178,7 +178,7 @@ func TestKilledService(t *testing.T) {
 		t.Errorf("of %d tasks the ends are %v: that proves little", len(tasks), ends)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
-	if err := c.end(t, 15*time.Second); err != nil {
+	if err := c.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 	store, err := persistence.OpenBadger(storeIn(data), persistence.Options{Log: zerolog.Nop()})

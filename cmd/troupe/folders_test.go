@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // shortFolder is a folder whose name leaves room for that of a socket.
@@ -67,7 +66,7 @@ func TestFilesAreNobodyElses(t *testing.T) {
 		t.Errorf("%d files and folders were seen", files)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
-	if err := c.end(t, 10*time.Second); err != nil {
+	if err := c.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 }

@@ -141,7 +141,7 @@ func (f *fortress) address(n int) string { return fmt.Sprintf("127.1.0.%d:%s", n
 func (f *fortress) refused(what string, n int) {
 	f.t.Helper()
 	want := fmt.Sprintf(`"host":"127.1.0.%d"`, n)
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(f.service.errs.String(), want); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(hang); !strings.Contains(f.service.errs.String(), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			f.t.Errorf("%s: no connection was refused within 10 s: was it tried at all?", what)
 			return

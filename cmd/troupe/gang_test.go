@@ -292,7 +292,7 @@ func (g *gang) until(what string, is func() bool) time.Duration {
 	g.t.Helper()
 	began := time.Now()
 	for !is() {
-		if time.Since(began) > 40*time.Second {
+		if time.Since(began) > hang {
 			g.t.Fatalf("it does not become so that %s", what)
 		}
 		time.Sleep(10 * time.Millisecond)

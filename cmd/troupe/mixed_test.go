@@ -167,7 +167,7 @@ func (m *mixed) upload(open string) error {
 func (m *mixed) session(n int64, open string, task func(more, actions string) string) error {
 	var a of
 	// Half of the workers may be reserved: others must be done first.
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(hang); ; time.Sleep(20 * time.Millisecond) {
 		_, got, err := m.ask(context.Background(), "POST", "/v1/", "application/json",
 			strings.NewReader(task(`"session":{"preserve":true},`, open+fmt.Sprintf(`,{"evaluate":"sessionStorage.n=%d; return 1"}`, n))))
 		if err != nil {
@@ -217,7 +217,7 @@ func (m *mixed) later(cancel bool, number, open string, task func(more, actions 
 // settle waits until all workers are at rest and clean.
 func (m *mixed) settle(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(hang); ; time.Sleep(50 * time.Millisecond) {
 		_, got, err := m.ask(context.Background(), "GET", "/v1/workers", "", nil)
 		if err == nil && !strings.Contains(got, `"busy"`) && !strings.Contains(got, `"reserved"`) && !strings.Contains(got, `"offline"`) {
 			break

@@ -57,7 +57,7 @@ func (d desk) worker(name string) http.Worker {
 // until waits for a worker to be as it should.
 func (d desk) until(name, state string) http.Worker {
 	d.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
 		w := d.worker(name)
 		if stateOf(w) == state {
 			return w
@@ -142,7 +142,7 @@ func TestOperator(t *testing.T) {
 
 	// What was added outlives the service, however it ends.
 	_ = first.Process.Kill()
-	_ = first.end(t, 10*time.Second)
+	_ = first.end(t, hang)
 	if w := d.worker("mine"); w.ID != mine.ID || w.Account != "ada" {
 		t.Errorf("after the kill: %+v", w)
 	}
@@ -195,7 +195,7 @@ func TestOperator(t *testing.T) {
 		t.Errorf("accounts:\n%s", list)
 	}
 	_ = again.Process.Signal(syscall.SIGTERM)
-	if err := again.end(t, 10*time.Second); err != nil {
+	if err := again.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 	if list := d.says("worker", "list"); strings.Contains(list, "mine") || !strings.Contains(list, "extra") {

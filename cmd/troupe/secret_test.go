@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestSecretsAreNowhere: a secret and a token go through a whole run of the
@@ -93,7 +92,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Errorf("secret set: %d %s", code, stderr)
 	}
 	_ = service.Process.Signal(syscall.SIGTERM)
-	if err := service.end(t, 15*time.Second); err != nil {
+	if err := service.end(t, hang); err != nil {
 		t.Error(err)
 	}
 	if said := service.out.String() + service.errs.String(); !strings.Contains(said, `"task"`) || !strings.Contains(said, "forward") {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestSharedBrowsers plays tasks of two accounts on four workers in two
@@ -91,7 +90,7 @@ func TestSharedBrowsers(t *testing.T) {
 		t.Errorf("a browser that ended took the sandbox away:\n%s", log)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
-	if err := c.end(t, 15*time.Second); err != nil {
+	if err := c.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 }

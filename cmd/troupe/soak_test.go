@@ -165,7 +165,7 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d files are kept of %d pictures and %d results", files, m.pictures.Load(), kept)
 	}
 	_ = c.Process.Signal(syscall.SIGTERM)
-	if err := c.end(t, 15*time.Second); err != nil {
+	if err := c.end(t, hang); err != nil {
 		t.Errorf("the stop: %v", err)
 	}
 }

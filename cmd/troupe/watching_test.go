@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -173,7 +172,7 @@ func TestTracesReachACollector(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.end(t, 20*time.Second); err != nil {
+	if err := c.end(t, hang); err != nil {
 		t.Error(err)
 	}
 	to.mu.Lock()
