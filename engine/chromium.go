@@ -212,7 +212,7 @@ func (in *instance) Reset(ctx context.Context) error {
 	}
 	c, err := in.browser.NewContext(ctx, in.proxy)
 	if err == nil {
-		err = c.Warm(ctx)
+		err = c.Warm(ctx, old.Handled())
 	}
 	if err != nil {
 		return err

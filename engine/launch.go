@@ -58,7 +58,7 @@ func (in *instance) launch(ctx context.Context, o browser.Options) error {
 	}
 	c, err := b.NewContext(ctx, "")
 	if err == nil {
-		err = c.Warm(ctx)
+		err = c.Warm(ctx, false)
 	}
 	if err != nil {
 		b.Close()

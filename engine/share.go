@@ -192,7 +192,7 @@ func (in *instance) moveIn(ctx context.Context, name string, o browser.Options) 
 	t, b := newTenant(s), s.browser
 	c, err := b.NewContext(ctx, in.proxy)
 	if err == nil {
-		err = c.Warm(ctx)
+		err = c.Warm(ctx, false)
 	}
 	if errors.Is(err, browser.ErrGone) { // whoever comes next is to know it, too
 		select {

@@ -47,6 +47,7 @@ type Context struct {
 	excess    int // tabs that were closed because there were too many
 	asked     int // tabs that we are opening
 	used      bool
+	handled   bool               // a document of it was given the hands
 	visited   map[string]bool    // sites of main documents since the last Save
 	local     map[string][]Entry // what that Save found
 	uploads   []string           // folders below the browser's own
@@ -369,8 +370,13 @@ func (c *Context) Size() (int, int) {
 	return c.width, c.height
 }
 
-// ForgetElements drops the elements that an earlier task has saved.
-func (c *Context) ForgetElements() { c.tell("forget") }
+// ForgetElements drops the elements that an earlier task has saved, if there was
+// one.
+func (c *Context) ForgetElements() {
+	if c.Used() {
+		c.tell("forget")
+	}
+}
 
 // Abort ends whatever still waits in the pages of a task that is over.
 func (c *Context) Abort() { c.tell("abort") }
@@ -383,16 +389,3 @@ func (c *Context) tell(fn string) {
 
 // Gone is closed when the context was closed or its browser has died.
 func (c *Context) Gone() <-chan struct{} { return c.gone }
-
-// Warm lets the blank tab's process do once what every first page needs: make
-// our world, and compile the page script and what is called of it most. The first
-// page of the next task then finds that done, for the process stays when the tab
-// leaves its blank page.
-func (c *Context) Warm(ctx context.Context) error {
-	for _, t := range c.Tabs() {
-		if err := t.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {
-			return fmt.Errorf("warming a tab: %w", err)
-		}
-	}
-	return nil
-}

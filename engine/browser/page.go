@@ -25,6 +25,9 @@ var (
 	calmJS string
 	//go:embed js/rehearse.js
 	rehearseJS string
+	// It is evaluated as it stands, apart from the page script.
+	//go:embed js/rehearsehands.js
+	rehearseHandsJS string
 
 	//go:embed js/place.js
 	placeJS string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The rehearsal goes well in all its parts, and the blank page is as before.
+// The rehearsals go well in all their parts, and the blank page is as before.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	ctx, c := newContext(t)
@@ -16,6 +16,12 @@ func TestRehearsal(t *testing.T) {
 	r, err := tab.Call(ctx, "rehearse", map[string]any{})
 	if err != nil || string(r.Value) != "2" {
 		t.Fatalf("%+v (%v): want 2 parts that went well", r, err)
+	}
+	if well, err := tab.RehearseHands(ctx); err != nil || well != 3 {
+		t.Fatalf("of the rehearsal of the hands %d parts went well (%v), want 3", well, err)
+	}
+	if c.Handled() {
+		t.Error("the rehearsal counts as something that a task has aimed at")
 	}
 	var page struct {
 		HTML, Active string

@@ -150,6 +150,7 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	}
 	if handy.MatchString(expr) {
 		t.giveHands(world)
+		t.context.handles()
 	}
 	yes := true
 	var res struct {

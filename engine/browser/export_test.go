@@ -1,0 +1,6 @@
+package browser
+
+import "context"
+
+// RehearseHands is rehearseHands, for the tests from outside.
+func (t *Tab) RehearseHands(ctx context.Context) (well int, err error) { return t.rehearseHands(ctx) }

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestHandsAreReady: the blank page after a task that has aimed at something has
+// what aiming needs, and after one that has only read it has not.
+func TestHandsAreReady(t *testing.T) {
+	t.Parallel()
+	in, _ := launch(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	do := func(actions string) {
+		t.Helper()
+		if o := play(t, in, `{"actions":[`+actions+`]}`, Stage{}); len(o.Failures) > 0 {
+			t.Fatal(o.Failures)
+		}
+	}
+	reset := func() {
+		t.Helper()
+		if err := in.Reset(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// sent plays a list, cleans up after it, and counts what aiming at the next blank
+	// page sends.
+	sent := func(actions string) int64 {
+		t.Helper()
+		reset()
+		do(actions)
+		reset()
+		before := in.browser.Sent()
+		do(`{"hover":"body"}`)
+		return in.browser.Sent() - before
+	}
+	read, hovered := sent(`{"getText":"body"}`), sent(`{"hover":"body"}`)
+	if read != hovered+1 {
+		t.Errorf("aiming sends %d commands after a task that has read and %d after one that has aimed, want one less", read, hovered)
+	}
+}
