@@ -58,18 +58,12 @@ func (m *memory) Put(ctx context.Context, w Write) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, revision, err := m.change(ctx, c)
-	if err == nil {
-		err = v.err
-	}
+	_, revision, err := m.change(ctx, c)
 	return revision, err
 }
 
 func (m *memory) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
-	v, _, err := m.change(ctx, removing(key, revision, durable))
-	if err == nil {
-		err = v.err
-	}
+	_, _, err := m.change(ctx, removing(key, revision, durable))
 	return err
 }
 
@@ -79,9 +73,6 @@ func (m *memory) Add(ctx context.Context, key string, delta, limit int64, expire
 		return 0, false, err
 	}
 	v, _, err := m.change(ctx, c)
-	if err == nil {
-		err = v.err
-	}
 	return v.total, v.ok, err
 }
 
@@ -121,7 +112,7 @@ func (m *memory) enter(ctx context.Context) error {
 	return nil
 }
 
-// change decides a change and carries it out.
+// change decides a change and carries it out. Its error is the verdict's, too.
 func (m *memory) change(ctx context.Context, c change) (verdict, uint64, error) {
 	if err := m.enter(ctx); err != nil {
 		return verdict{}, 0, err
@@ -143,7 +134,7 @@ func (m *memory) change(ctx context.Context, c change) (verdict, uint64, error) 
 	case v.drop:
 		m.drop(c.key)
 	default:
-		return v, 0, nil
+		return v, 0, v.err
 	}
 	return v, m.revision, nil
 }
