@@ -30,15 +30,15 @@ func (o *others) Looking(_ context.Context, account string) map[string]int {
 // tickets and links at once, count who looks together, and end what is open at
 // the other when one is revoked.
 func TestTicketsHoldAtAllNodes(t *testing.T) {
-	t.Parallel()
+	beside(t)
 	store := persistence.NewMemory()
 	t.Cleanup(func() { store.Close() }) // after the edges have ended
-	beside := &others{}
-	first := openHouse(t, func(c *http.Config) { c.Tickets, c.Beside = store, beside })
+	company := &others{}
+	first := openHouse(t, func(c *http.Config) { c.Tickets, c.Beside = store, company })
 	second := &house{open(t, first.kit.Node, func(c *http.Config) {
 		c.Live, c.Tickets, c.Beside = first.kit.Node, store, &others{[]*edge{first.edge}}
 	}), first.kit, t}
-	beside.edges = []*edge{second.edge}
+	company.edges = []*edge{second.edge}
 	r, end := first.playing(acc1)
 	defer end()
 
