@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -218,5 +219,23 @@ func TestEachRoundIsComparedWithItself(t *testing.T) {
 	joined := []effort{{cpu: 125}, {cpu: 1000}, {cpu: 110}}
 	if got := overRounds(apart, joined); got != 0.9 {
 		t.Errorf("the ratio is %v, want that of the round in the middle, 0.9", got)
+	}
+}
+
+// TestMore: what a pair differs by is the mean over its starts, with its error.
+func TestMore(t *testing.T) {
+	for _, c := range []struct {
+		starts    []float64
+		mean, off float64
+	}{
+		{[]float64{1, 1, 1, 1}, 1, 0},
+		{[]float64{-1, 3}, 1, 2},
+		{[]float64{0.5, 1.5, 2.5}, 1.5, 1 / math.Sqrt(3)},
+		{[]float64{0.7}, 0.7, math.NaN()},
+	} {
+		mean, off := (&pair{starts: c.starts}).more()
+		if math.Abs(mean-c.mean) > 1e-9 || math.IsNaN(off) != math.IsNaN(c.off) || math.Abs(off-c.off) > 1e-9 {
+			t.Errorf("%v: %v ± %v, want %v ± %v", c.starts, mean, off, c.mean, c.off)
+		}
 	}
 }

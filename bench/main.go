@@ -61,6 +61,7 @@ func main() {
 	flag.BoolVar(&b.withPeers, "peers", true, "measure servers around Puppeteer and Playwright, too, which need npm")
 	flag.StringVar(&b.plot, "plot", "", "with scale: draw a diagram into this file (SVG)")
 	flag.IntVar(&b.rounds, "rounds", 3, "with tasks: how often each side takes its turn")
+	flag.IntVar(&b.starts, "starts", 8, "with watched and proxy: how often both sides are started")
 	flag.IntVar(&b.tasks, "tasks", 10000, "with flat: how many")
 	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()

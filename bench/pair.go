@@ -2,20 +2,21 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
 
-// pair is two sides that differ in one thing, with the time of each task of both:
-// tasks with the same number were played one right after the other.
+// pair is two sides that differ in one thing, with the time of each task of both.
 type pair struct {
-	names [2]string
-	times [2][]time.Duration
-	own   [2]float64
+	names  [2]string
+	times  [2][]time.Duration
+	own    [2]float64
+	starts []float64 // of each start of both: how many ms the second side took longer
 }
 
 // howPaired explains the table of a pair.
-var howPaired = fmt.Sprintf("Each task is played on both, one right after the other and the first side changing, %d ms between two; half of them by browsers that were started the other way round. More is the median of the differences between the two of each pair, which what slows both down does not touch.", pairIdle.Milliseconds())
+var howPaired = fmt.Sprintf("Each task is played on both, one right after the other and the first side changing, %d ms between two. Browsers differ from start to start by more than what is looked for, so there are many starts, half of them the other way round: of each, the median of the differences between the two of each pair counts. More is the mean of these, with its standard error.", pairIdle.Milliseconds())
 
 // pairIdle is enough for the cleaning after a task.
 const pairIdle = 75 * time.Millisecond
@@ -23,20 +24,20 @@ const pairIdle = 75 * time.Millisecond
 // comparePair plays W1 on two sides in turn.
 func comparePair(b *bench, first, second kind) (*pair, error) {
 	r := &pair{names: [2]string{first.name, second.name}}
-	halves, tasks := 4, 25
+	starts, tasks := b.starts, 12
 	if b.quick {
-		halves, tasks = 1, 9
+		starts, tasks = 1, 9
 	}
-	for half := range halves {
+	for n := range starts {
 		order := []kind{first, second}
-		if half%2 == 1 {
+		if n%2 == 1 {
 			slices.Reverse(order)
 		}
 		sides, err := startAll(b, order, 1)
 		if err != nil {
 			return nil, err
 		}
-		if half%2 == 1 {
+		if n%2 == 1 {
 			slices.Reverse(sides)
 		}
 		err = r.inTurn(b, sides, tasks)
@@ -52,6 +53,7 @@ func comparePair(b *bench, first, second kind) (*pair, error) {
 func (r *pair) inTurn(b *bench, sides []*side, tasks int) error {
 	const warm = 3
 	var before [2]float64
+	began := len(r.times[0])
 	for n := range warm + tasks {
 		if n == warm {
 			before = [2]float64{cpuOf(sides[0].pid), cpuOf(sides[1].pid)}
@@ -71,30 +73,44 @@ func (r *pair) inTurn(b *bench, sides []*side, tasks int) error {
 	for i, s := range sides {
 		r.own[i] += cpuOf(s.pid) - before[i]
 	}
+	var more []time.Duration
+	for i := began; i < len(r.times[0]); i++ {
+		more = append(more, r.times[1][i]-r.times[0][i])
+	}
+	slices.Sort(more)
+	r.starts = append(r.starts, ms(at(more, 50)))
 	return nil
 }
 
-// more is by how many milliseconds the second side took longer.
-func (r *pair) more() float64 {
-	var list []time.Duration
-	for i := range r.times[0] {
-		list = append(list, r.times[1][i]-r.times[0][i])
+// more is by how many milliseconds the second side took longer, and how far that
+// may be from the truth: the standard error of the mean over all starts, unknown
+// (NaN) with a single one.
+func (r *pair) more() (mean, off float64) {
+	n := float64(len(r.starts))
+	for _, v := range r.starts {
+		mean += v / n
 	}
-	slices.Sort(list)
-	return ms(at(list, 50))
+	for _, v := range r.starts {
+		off += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(off / (n - 1) / n)
 }
 
 // table shows both sides, and whether what the second takes more is within the
 // aim.
 func (r *pair) table(aim func(more, first float64) string) table {
-	t := table{head: []string{"side", "tasks", "p50", "p95", "own CPU", "more ms", "ratio", "aim"}}
-	more := r.more()
+	t := table{head: []string{"side", "tasks", "p50", "p95", "own CPU", "more ms", "±", "ratio", "aim"}}
+	more, off := r.more()
 	for i, name := range r.names {
 		times := slices.Sorted(slices.Values(r.times[i]))
 		row := []string{name, fmt.Sprint(len(times)), f2(ms(at(times, 50))), f1(ms(at(times, 95))), f2(r.own[i] / float64(len(times)))}
 		if i == 1 {
 			first := ms(at(slices.Sorted(slices.Values(r.times[0])), 50))
-			row = append(row, f2(more), fmt.Sprintf("%.3f", 1+more/first), aim(more, first))
+			exact := f2(off)
+			if math.IsNaN(off) {
+				exact = ""
+			}
+			row = append(row, f2(more), exact, fmt.Sprintf("%.3f", 1+more/first), aim(more, first))
 		}
 		t.row(row...)
 	}

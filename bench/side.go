@@ -63,6 +63,7 @@ type bench struct {
 	quick     bool
 	withPeers bool
 	rounds    int // of tasks
+	starts    int // of pairs
 	tasks     int // that flat plays
 	idle      time.Duration
 	folders   int
