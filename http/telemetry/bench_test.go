@@ -31,10 +31,11 @@ func BenchmarkPlay(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer in.Close()
+			task := &engine.Task{}
 			st := engine.Stage{TaskID: "it", Plan: engine.Pro, Asked: time.Now()}
 			b.ReportAllocs()
 			for b.Loop() {
-				in.Play(context.Background(), nil, st)
+				in.Play(context.Background(), task, st)
 			}
 		})
 	}
