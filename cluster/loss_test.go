@@ -28,7 +28,7 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	running := to.send(n1, anna, named, testkit.Script{Takes: time.Minute})
-	to.until("it runs on n2", n2.busy(1))
+	to.until("it runs on n2", func() bool { return to.plays(running.id) == 1 }) // a worker that has it may still be asking whether it may begin
 	died := time.Now()
 	n2.conn.Close() // as the end of a process does
 	x := to.answer(running)
