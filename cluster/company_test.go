@@ -129,7 +129,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	// A task that is waited for, on its way at another node, ends the same.
 	to.until("n2 has ended it", n2.busy(0))
 	g := to.send(n1, anna, `{"queueTimeout":15000,"actions":[{"wait":1}]}`, testkit.Script{Takes: time.Minute})
-	to.until("it runs on n2", func() bool { return cluster.HasBegun(n1.Company, g.id) })
+	to.runs(n1, g)
 	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: g.id, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
@@ -165,11 +165,11 @@ func TestCancelledAsItBegins(t *testing.T) {
 func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 1, 1, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	n1 := to.houses[0]
 	on2 := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	on3 := fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID("n3", 1))
 	running := to.send(n1, anna, on2, testkit.Script{Takes: time.Minute})
-	to.until("it runs on n2", n2.busy(1))
+	to.runs(n1, running)
 	to.played(to.send(n1, anna, on3, testkit.Script{}))
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
@@ -249,7 +249,7 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 		return fmt.Sprintf(`{"workerId":%q,"queueTimeout":5000,"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1))
 	}
 	first := away(plain, "", testkit.Script{Takes: time.Minute})
-	to.until("it runs on n2", n2.busy(1))
+	to.runs(n1, first)
 	second := away(`{"queueTimeout":15000,"actions":[{"wait":1}]}`, "", testkit.Script{})
 	to.until("it waits", func() bool { return n1.Node.Status().Waiting == 1 })
 	first.leave()

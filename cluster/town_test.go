@@ -239,6 +239,13 @@ func (to *town) plays(task string) (n int) {
 	return n
 }
 
+// runs waits until a task has begun at another node. Its worker is busy before: it
+// may still be asking the node that the task came to whether it may begin.
+func (to *town) runs(of *house, g *going) {
+	to.t.Helper()
+	to.until(g.id+" runs", func() bool { return cluster.HasBegun(of.Company, g.id) })
+}
+
 func (h *house) busy(n int) func() bool {
 	return func() bool { return h.Node.Status().Busy == n }
 }
