@@ -128,7 +128,10 @@ type (
 	}
 	located struct{ Here bool }
 	// fault answers what could not be done.
-	fault struct{ Text string }
+	fault struct {
+		Text    string
+		Unbegun bool `json:",omitempty"` // of a task: nothing of it has begun, nor will
+	}
 )
 
 // outcome is an outcome without what goes beside it as it is.

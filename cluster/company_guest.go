@@ -130,14 +130,14 @@ func (c *Company) receive(m any) func() any {
 			no := &actors.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
 			return func() any { return &actors.Executed{TaskID: o.TaskID, Refusal: no} }
 		case err != nil:
-			return func() any { return &fault{err.Error()} }
+			return func() any { return &fault{Text: err.Error(), Unbegun: undelivered(err)} }
 		}
 		return func() any { return c.host(one, o) }
 	}
 	return func() any {
 		x, err := c.answer(m)
 		if err != nil {
-			return &fault{err.Error()}
+			return &fault{Text: err.Error()}
 		}
 		return x
 	}
@@ -216,7 +216,7 @@ func (c *Company) host(one *guest, o *order) any {
 	remove := func() { _ = os.RemoveAll(folder) }
 	if err != nil {
 		remove()
-		return &fault{err.Error()}
+		return &fault{Text: err.Error()}
 	}
 	if c.edge.Drains() {
 		remove()
@@ -230,7 +230,7 @@ func (c *Company) host(one *guest, o *order) any {
 			go c.lend(m, remove)
 		}
 		if err != nil {
-			return &fault{err.Error()}
+			return &fault{Text: err.Error()}
 		}
 		refused = x.Refusal != nil
 		return x
@@ -241,10 +241,10 @@ func (c *Company) host(one *guest, o *order) any {
 	}
 	x, err := c.local.Execute(one.ctx, m)
 	switch refused = err == nil && x.Refusal != nil || one.withdrawn.Load(); {
-	case err != nil:
-		return &fault{err.Error()}
 	case one.withdrawn.Load():
-		return &fault{errUnasked.Error()}
+		return &fault{Text: errUnasked.Error(), Unbegun: true}
+	case err != nil:
+		return &fault{Text: err.Error()}
 	}
 	return x
 }

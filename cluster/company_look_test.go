@@ -46,12 +46,12 @@ func over(t *testing.T, w *actors.Watcher) string {
 func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1, 1)
-	n1, n3 := to.houses[0], to.houses[2]
+	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	at := func(name string) string {
 		return fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID(name, 1))
 	}
 	g := to.send(n1, anna, at("n2"), testkit.Script{Takes: time.Minute})
-	to.runs(n1, g)
+	to.runs(n2, g)
 	for _, h := range to.houses {
 		for _, object := range []string{g.id, actors.WorkerID("n2", 1)} {
 			w, no := h.Company.Watch(&actors.Watch{Account: anna, Object: object})
@@ -78,7 +78,7 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 	w.Close()
 
 	g = to.send(n1, anna, at("n3"), testkit.Script{Takes: time.Minute})
-	to.runs(n1, g)
+	to.runs(n3, g)
 	if w, no = n1.Company.Watch(&actors.Watch{Account: anna, Object: g.id}); no != nil {
 		t.Fatal(no)
 	}
@@ -108,7 +108,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 		ids = append([]string{g.id}, ids...)
 	}
 	running := to.send(n2, anna, at("n3"), testkit.Script{Takes: time.Minute})
-	to.runs(n2, running)
+	to.runs(n3, running)
 	ids = append([]string{running.id}, ids...)
 	to.until("n3 tells of it", func() bool { // a moment after its worker is busy
 		_, ok := n3.Company.RecentTask(anna.ID, false, running.id)

@@ -94,7 +94,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	defer cancel()
 	start := func(s testkit.Script) string {
 		t.Helper()
-		m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, s)
+		m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, s)
 		x, err := n1.Company.Start(ctx, m)
 		if err != nil || x.Refusal != nil || to.nodeOf(x.WorkerID) != n2 {
 			t.Fatalf("started: %+v, %v", x, err)
@@ -128,8 +128,8 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 
 	// A task that is waited for, on its way at another node, ends the same.
 	to.until("n2 has ended it", n2.busy(0))
-	g := to.send(n1, anna, `{"queueTimeout":15000,"actions":[{"wait":1}]}`, testkit.Script{Takes: time.Minute})
-	to.runs(n1, g)
+	g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
+	to.runs(n2, g)
 	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: g.id, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
@@ -139,25 +139,29 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 }
 
 // TestCancelledAsItBegins: a task that is cancelled while its worker at another node
-// asks whether it may begin has not begun, and its client is told so.
+// asks whether it may begin, or has not heard yet that it may, has not begun, and its
+// client is told so.
 func TestCancelledAsItBegins(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1)
 	n1, n2 := to.houses[0], to.houses[1]
-	n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 100 * time.Millisecond})
-	to.played(to.send(n1, anna, plain, testkit.Script{}))
-	g := to.send(n1, anna, plain, testkit.Script{Takes: time.Minute})
-	to.until("a worker of n2 has it", n2.busy(1))
-	release := cluster.CancelUnanswered(n1.Company, g.id, func() {
-		time.Sleep(300 * time.Millisecond) // it is clean by then, and asks; before that it would be cancelled otherwise
-	})
-	to.until("n2 has dropped it", n2.busy(0))
-	release()
-	if x := to.answer(g); x.Refusal == nil || x.Refusal.Code != engine.CodeCancelled {
-		t.Errorf("its answer: %+v", x)
-	}
-	if n := len(n2.Engine.Plays()); n != 1 {
-		t.Errorf("n2 has played %d tasks, want the first", n)
+	for _, said := range []bool{false, true} {
+		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 100 * time.Millisecond})
+		to.played(to.send(n1, anna, patient, testkit.Script{}))
+		played := len(n2.Engine.Plays())
+		g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
+		to.until("n2 has it", func() bool { return cluster.Hosts(n2.Company, g.id) })
+		release := cluster.CancelUnanswered(n1.Company, g.id, said, func() {
+			time.Sleep(300 * time.Millisecond) // it is clean by then, and asks; before that it would be cancelled otherwise
+		})
+		to.until("n2 has dropped it", n2.busy(0))
+		release()
+		if x := to.answer(g); x.Refusal == nil || x.Refusal.Code != engine.CodeCancelled {
+			t.Errorf("its answer: %+v", x)
+		}
+		if n := len(n2.Engine.Plays()); n != played {
+			t.Errorf("n2 has played %d tasks, want %d", n, played)
+		}
 	}
 }
 
@@ -165,11 +169,11 @@ func TestCancelledAsItBegins(t *testing.T) {
 func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 1, 1, 1)
-	n1 := to.houses[0]
+	n1, n2 := to.houses[0], to.houses[1]
 	on2 := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	on3 := fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID("n3", 1))
 	running := to.send(n1, anna, on2, testkit.Script{Takes: time.Minute})
-	to.runs(n1, running)
+	to.runs(n2, running)
 	to.played(to.send(n1, anna, on3, testkit.Script{}))
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
@@ -249,8 +253,8 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 		return fmt.Sprintf(`{"workerId":%q,"queueTimeout":5000,"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1))
 	}
 	first := away(plain, "", testkit.Script{Takes: time.Minute})
-	to.runs(n1, first)
-	second := away(`{"queueTimeout":15000,"actions":[{"wait":1}]}`, "", testkit.Script{})
+	to.runs(n2, first)
+	second := away(patient, "", testkit.Script{})
 	to.until("it waits", func() bool { return n1.Node.Status().Waiting == 1 })
 	first.leave()
 	for what, g := range map[string]*going{

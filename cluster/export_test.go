@@ -28,29 +28,23 @@ func Voted(m *Member) (who string, term uint64, candidate bool) {
 	return "", 0, false
 }
 
-// HasBegun reports whether a task of this node's clients has begun at another one.
-func HasBegun(c *Company, id string) bool {
-	one := tripOf(c, id)
-	if one == nil {
-		return false
-	}
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	return one.begun
+// Hosts reports whether a node has a task of another one's client.
+func Hosts(c *Company, id string) bool {
+	c.guests.mu.Lock()
+	defer c.guests.mu.Unlock()
+	return c.guests.now[id] != nil
 }
 
 // CancelUnanswered cancels a task of this node's clients and does not answer, until
-// release, to the node that asks whether it may begin.
-func CancelUnanswered(c *Company, id string, asked func()) (release func()) {
-	one := tripOf(c, id)
+// release, to the node that asks whether it may begin: with said, the answer is that
+// it may, and still on its way.
+func CancelUnanswered(c *Company, id string, said bool, asked func()) (release func()) {
 	c.trips.mu.Lock()
+	one := c.trips.now[id]
 	asked()
+	one.mu.Lock()
+	one.begun = said
+	one.mu.Unlock()
 	one.stop(actors.CauseAsked)
 	return c.trips.mu.Unlock
-}
-
-func tripOf(c *Company, id string) *trip {
-	c.trips.mu.Lock()
-	defer c.trips.mu.Unlock()
-	return c.trips.now[id]
 }

@@ -28,7 +28,7 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	running := to.send(n1, anna, named, testkit.Script{Takes: time.Minute})
-	to.runs(n1, running)
+	to.runs(n2, running)
 	died := time.Now()
 	n2.conn.Close() // as the end of a process does
 	x := to.answer(running)
@@ -99,7 +99,7 @@ func TestGuestsEndWithTheirNode(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1)
 	n1, n2 := to.houses[0], to.houses[1]
-	to.runs(n1, to.send(n1, anna, plain, testkit.Script{Takes: time.Minute}))
+	to.runs(n2, to.send(n1, anna, plain, testkit.Script{Takes: time.Minute}))
 	n1.conn.Close()
 	to.until("n2 has ended it", n2.busy(0))
 }

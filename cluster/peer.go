@@ -81,7 +81,10 @@ func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
-	if f, ok := got.(*fault); ok {
+	switch f, ok := got.(*fault); {
+	case ok && f.Unbegun:
+		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, errUndelivered)
+	case ok:
 		return nil, fmt.Errorf("ask %s: it answers: %s", node, f.Text)
 	}
 	return got, nil
@@ -137,13 +140,13 @@ func (w *wires) serve(receive func(m any) func() any) (stop func(), err error) {
 func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	m, err := decode(msg.Data)
 	if err != nil {
-		w.respond(msg, &fault{err.Error()})
+		w.respond(msg, &fault{Text: err.Error()})
 		return
 	}
 	select {
 	case w.turns <- struct{}{}:
 	default:
-		w.respond(msg, &fault{errBusy.Error()})
+		w.respond(msg, &fault{Text: errBusy.Error(), Unbegun: true})
 		return
 	}
 	answer := receive(m)
@@ -165,7 +168,7 @@ func (w *wires) respond(msg *nats.Msg, m any) {
 	}
 	if err != nil {
 		w.log.Error().Err(err).Msg("answer to another node not written")
-		b, _ = encode(&fault{"the answer could not be written"})
+		b, _ = encode(&fault{Text: "the answer could not be written"})
 	}
 	if err := msg.Respond(b); err != nil {
 		w.log.Error().Err(err).Msg("answer to another node not sent")

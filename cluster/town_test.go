@@ -160,7 +160,10 @@ func parse(t testing.TB, body string, files ...engine.Upload) *engine.Task {
 	return task
 }
 
-const plain = `{"actions":[{"wait":1}]}`
+const (
+	plain   = `{"actions":[{"wait":1}]}`
+	patient = `{"queueTimeout":15000,"actions":[{"wait":1}]}` // it may wait until its node knows of a free worker
+)
 
 // going is a request that was sent.
 type going struct {
@@ -239,11 +242,11 @@ func (to *town) plays(task string) (n int) {
 	return n
 }
 
-// runs waits until a task has begun at another node. Its worker is busy before: it
-// may still be asking the node that the task came to whether it may begin.
-func (to *town) runs(of *house, g *going) {
+// runs waits until a task is played at a node. Its worker is busy before: it may still
+// be asking the node that the task came to whether it may begin.
+func (to *town) runs(h *house, g *going) {
 	to.t.Helper()
-	to.until(g.id+" runs", func() bool { return cluster.HasBegun(of.Company, g.id) })
+	to.until(fmt.Sprintf("%s runs on %s", g.id, h.name), func() bool { return h.Engine.Playing(g.id) })
 }
 
 func (h *house) busy(n int) func() bool {

@@ -31,6 +31,7 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *en
 	e.mu.Lock()
 	s, ok := e.scripts[st.TaskID]
 	delete(e.scripts, st.TaskID)
+	e.playing[st.TaskID] = true
 	e.mu.Unlock()
 	if !ok && e.Default != nil {
 		s = e.Default(call)
@@ -42,6 +43,7 @@ func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *en
 	defer func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		delete(e.playing, st.TaskID)
 		e.plays = append(e.plays, Played{Worker: b.worker, Task: st.TaskID, Began: began, Ended: time.Now()})
 	}()
 	before, restored, out := b.body.visit(ctx, st)

@@ -37,6 +37,7 @@ type Engine struct {
 	looks    map[string]int
 	watches  map[string]int
 	deaf     map[string]bool
+	playing  map[string]bool // by task
 	plays    []Played
 
 	faultsMu sync.Mutex
@@ -56,7 +57,7 @@ func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
 		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, dying: map[string]int{},
-		memory: map[string]int64{}, looks: map[string]int{}, watches: map[string]int{}, deaf: map[string]bool{},
+		playing: map[string]bool{}, memory: map[string]int64{}, looks: map[string]int{}, watches: map[string]int{}, deaf: map[string]bool{},
 	}
 }
 
@@ -161,6 +162,13 @@ func (e *Engine) Launches(worker string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.launches[worker]
+}
+
+// Playing reports whether a task is being played now.
+func (e *Engine) Playing(task string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.playing[task]
 }
 
 // Plays returns what has been played so far, in the order of the ends.
