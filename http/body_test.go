@@ -42,7 +42,7 @@ func (e *edge) post(t testing.TB, contentType string, body io.Reader, change ...
 	for _, f := range change {
 		f(req)
 	}
-	r, err := new(nethttp.Transport).RoundTrip(req)
+	r, err := alone.RoundTrip(req)
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net"
+	nethttp "net/http"
 	"sync"
 	"testing"
 	"time"
@@ -237,6 +238,9 @@ func (e *edge) dial(t testing.TB, tc *tls.Config) net.Conn {
 	t.Cleanup(func() { c.Close() })
 	return c
 }
+
+// alone sends each request over a connection of its own, which ends with the answer.
+var alone = &nethttp.Transport{DisableKeepAlives: true}
 
 // How tests here wait.
 const hang = wait.Hang

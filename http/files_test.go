@@ -24,7 +24,7 @@ func (e *edge) fetch(t testing.TB, method, path, rang string) (*nethttp.Response
 	if rang != "" {
 		req.Header.Set("Range", rang)
 	}
-	r, err := new(nethttp.Transport).RoundTrip(req)
+	r, err := alone.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ var (
 func (h *house) playing(a actors.Account, opts ...testkit.Option) (r *testkit.Request, end func()) {
 	h.t.Helper()
 	over, begun := make(chan struct{}), make(chan struct{})
-	r = h.kit.Start(a, testkit.Task(append(opts, testkit.Waiting(time.Minute))...), testkit.Script{Do: func(ctx context.Context, _ testkit.Call) *engine.Outcome {
+	r = h.kit.Start(a, testkit.Task(append(opts, testkit.Waiting(time.Minute), testkit.Within(hang))...), testkit.Script{Do: func(ctx context.Context, _ testkit.Call) *engine.Outcome {
 		close(begun)
 		select {
 		case <-over:
@@ -65,7 +65,7 @@ func (h *house) get(method, path, token, body string, v any) int {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	r, err := new(nethttp.Transport).RoundTrip(req)
+	r, err := alone.RoundTrip(req)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestTickets(t *testing.T) {
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")
-		r, err := new(nethttp.Transport).RoundTrip(req)
+		r, err := alone.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func TestValidateWithFiles(t *testing.T) {
 			}
 			req.Header.Set("Authorization", "Bearer good")
 			req.Header.Set("Content-Type", kind)
-			r, err := new(nethttp.Transport).RoundTrip(req)
+			r, err := alone.RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,7 @@ func (s *stranger) send(method, target, body string, headers ...string) (int, pr
 			req.Host = v
 		}
 	}
-	r, err := new(nethttp.Transport).RoundTrip(req)
+	r, err := alone.RoundTrip(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}
