@@ -25,14 +25,9 @@ func TestTasksGoWhereWorkersAreFree(t *testing.T) {
 	for i, want := range []*house{n1, n3, n2, n3} {
 		g := to.send(n1, anna, plain, long)
 		all = append(all, g)
-		n := 1
-		if i == 3 {
-			n = 2
-		}
-		to.until(fmt.Sprintf("task %d runs on %s", i+1, want.name), want.busy(n))
-		if i == 1 { // then both have one: by name, and what is known of it is not too old
-			to.until("it is known", func() bool { return n1.Company.Status().Abroad == 3 })
-			time.Sleep(100 * time.Millisecond)
+		to.runs(want, g)
+		if i == 1 { // then both have one, and the first by name gets the next
+			to.heard(n1)
 		}
 	}
 	if x := to.answer(to.send(n1, anna, plain, long)); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable || x.Refusal.Elsewhere != nil {
@@ -151,8 +146,8 @@ func TestCancelledAsItBegins(t *testing.T) {
 		played := len(n2.Engine.Plays())
 		g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
 		to.until("n2 has it", func() bool { return cluster.Hosts(n2.Company, g.id) })
-		release := cluster.CancelUnanswered(n1.Company, g.id, said, func() {
-			time.Sleep(300 * time.Millisecond) // it is clean by then, and asks; before that it would be cancelled otherwise
+		release := cluster.CancelUnanswered(n1.Company, g.id, said, func() { // once it is clean, and asks: before that it would be cancelled otherwise
+			to.until("n2 asks n1", func() bool { return cluster.Asked(n1.Company) == 1 })
 		})
 		to.until("n2 has dropped it", n2.busy(0))
 		release()

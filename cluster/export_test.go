@@ -28,6 +28,9 @@ func Voted(m *Member) (who string, term uint64, candidate bool) {
 	return "", 0, false
 }
 
+// Asked is how many questions of other nodes a node has not answered yet.
+func Asked(c *Company) int { return len(c.wires.turns) }
+
 // Hosts reports whether a node has a task of another one's client.
 func Hosts(c *Company, id string) bool {
 	c.guests.mu.Lock()

@@ -65,6 +65,7 @@ func TestWhatHasNotBegunIsPlayedElsewhere(t *testing.T) {
 		if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n2 {
 			t.Fatalf("the first was played on %s", h.name)
 		}
+		to.heard(n1)
 		g := to.send(n1, anna, body, testkit.Script{})
 		to.until("a worker of n2 has it", n2.busy(1))
 		n2.conn.Close()

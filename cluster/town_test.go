@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -247,6 +248,24 @@ func (to *town) plays(task string) (n int) {
 func (to *town) runs(h *house, g *going) {
 	to.t.Helper()
 	to.until(fmt.Sprintf("%s runs on %s", g.id, h.name), func() bool { return h.Engine.Playing(g.id) })
+}
+
+// heard waits until a node knows of each other one what that has now. An answer may
+// come before it, and what was told before the answer after it.
+func (to *town) heard(h *house) {
+	to.t.Helper()
+	to.until(h.name+" knows what the others have", func() bool {
+		for _, n := range h.Company.Nodes() {
+			i := slices.IndexFunc(to.houses, func(o *house) bool { return o.name == n.Name })
+			all, err := to.houses[i].Node.Survey(context.Background(), &actors.SurveyWorkers{})
+			if err != nil || !slices.EqualFunc(n.Workers, all.Workers, func(a, b actors.WorkerInfo) bool {
+				return a.ID == b.ID && a.State == b.State && a.TaskID == b.TaskID && a.Since.Equal(b.Since)
+			}) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func (h *house) busy(n int) func() bool {
