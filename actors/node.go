@@ -112,7 +112,8 @@ func Start(cfg Config) (*Node, error) {
 
 // Execute plays a task and returns its answer. When ctx ends first, the task is
 // cancelled wherever it is, and the answer, which comes soon, says so. A task
-// with a key is not cancelled: its answer is for whoever asks again.
+// with a key is not cancelled: its answer is for whoever asks again. With an error,
+// which there is only where ctx had ended before, nothing of it has begun.
 func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
 	m = withID(m)
 	defer n.counted(m)

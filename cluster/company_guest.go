@@ -216,7 +216,7 @@ func (c *Company) host(one *guest, o *order) any {
 	remove := func() { _ = os.RemoveAll(folder) }
 	if err != nil {
 		remove()
-		return &fault{Text: err.Error()}
+		return &fault{Text: err.Error(), Unbegun: true}
 	}
 	if c.edge.Drains() {
 		remove()
@@ -230,7 +230,7 @@ func (c *Company) host(one *guest, o *order) any {
 			go c.lend(m, remove)
 		}
 		if err != nil {
-			return &fault{Text: err.Error()}
+			return &fault{Text: err.Error(), Unbegun: true}
 		}
 		refused = x.Refusal != nil
 		return x
@@ -240,11 +240,11 @@ func (c *Company) host(one *guest, o *order) any {
 		m.Begin = c.begin(one, o)
 	}
 	x, err := c.local.Execute(one.ctx, m)
-	switch refused = err == nil && x.Refusal != nil || one.withdrawn.Load(); {
+	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {
 	case one.withdrawn.Load():
 		return &fault{Text: errUnasked.Error(), Unbegun: true}
 	case err != nil:
-		return &fault{Text: err.Error()}
+		return &fault{Text: err.Error(), Unbegun: true}
 	}
 	return x
 }

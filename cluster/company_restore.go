@@ -49,6 +49,9 @@ func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *a
 			return x, err
 		}
 		x, err := carry(ctx, c, one, node, &moved, w)
+		if x := stays(one, node, m, w, err); x != nil {
+			return x, nil
+		}
 		if !undelivered(err) {
 			return x, err
 		}

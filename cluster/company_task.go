@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -214,13 +215,19 @@ func find[T any](ctx context.Context, c *Company, q question[T]) (*T, error) {
 	case !up:
 		return q.down(node)
 	}
-	ctx, cancel := within(ctx, alive, q.most)
+	asking, cancel := within(ctx, alive, q.most)
 	defer cancel(nil)
-	y, err := askFor[T](ctx, c.wires, node, q.message)
-	if undelivered(err) || lost(err) {
+	y, err := askFor[T](asking, c.wires, node, q.message)
+	switch {
+	case err == nil:
+		return y, nil
+	case undelivered(err) || lost(err):
 		return q.down(node)
+	case ctx.Err() != nil || errors.Is(err, errLeaving):
+		return nil, err
 	}
-	return y, err
+	// It is there, and has no answer now: nothing is known of the task.
+	return nil, fmt.Errorf("ask about a task: %w: %w", unreachable(node), err)
 }
 
 // Poll tells what has become of an asynchronous task: see [actors.Node.Poll]. Who
@@ -303,8 +310,8 @@ func (c *Company) Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancell
 
 func notFound(no *actors.Refusal) bool { return no != nil && no.Code == engine.CodeTaskNotFound }
 
-// unreachable is the answer about a task whose node is down. It may be back with
-// the task, so nothing is said of that.
+// unreachable is the answer about a task whose node is down, or there and has no
+// answer. It may be back with the task, so nothing is said of that.
 func unreachable(node string) *actors.Refusal {
 	return &actors.Refusal{
 		Code: engine.CodeNoQuorum, RetryAfter: 2 * time.Second,

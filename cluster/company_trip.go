@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,15 +11,8 @@ import (
 	"troupe/engine"
 )
 
-const (
-	// margin is how much longer than its own times a task may take at another
-	// node, with its files on their way, before nobody believes in its answer.
-	margin = 30 * time.Second
-	// farewell is how long the answer to a cancellation may take.
-	farewell = 10 * time.Second
-	// givenUpMost bounds what is kept for a node that is down.
-	givenUpMost = 1000
-)
+// givenUpMost bounds what is kept for a node that is down.
+const givenUpMost = 1000
 
 // trip is a request of one of this node's clients, wherever it is.
 type trip struct {
@@ -164,130 +155,6 @@ func (t *trips) givenUp(node string) []any {
 	return all
 }
 
-// way is what differs between the requests that play a task at once and those
-// that start one.
-type way[T any] struct {
-	here    func(ctx context.Context, m *actors.Execute) (*T, error)
-	refused func(m *actors.Execute, no *actors.Refusal) *T
-	refusal func(*T) *actors.Refusal
-	lost    func(m *actors.Execute, node string) *T
-	freed   func(*T) bool // the worker that has answered is free again
-}
-
-// Execute plays a task where there is a worker for it: see [actors.Node.Execute].
-func (c *Company) Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error) {
-	return travel(ctx, c, m, way[actors.Executed]{
-		here: c.local.Execute,
-		refused: func(m *actors.Execute, no *actors.Refusal) *actors.Executed {
-			return &actors.Executed{TaskID: m.TaskID, Refusal: no}
-		},
-		refusal: func(x *actors.Executed) *actors.Refusal { return x.Refusal },
-		freed:   func(x *actors.Executed) bool { return x.SessionID == "" && x.Outcome.End != engine.EndLost },
-		lost: func(m *actors.Execute, _ string) *actors.Executed {
-			return &actors.Executed{TaskID: m.TaskID, WorkerID: m.Task.WorkerID, Outcome: &engine.Outcome{End: engine.EndLost}}
-		},
-	})
-}
-
-// Start starts an asynchronous task where there is a worker for it: see
-// [actors.Node.Start].
-func (c *Company) Start(ctx context.Context, m *actors.Execute) (*actors.Started, error) {
-	return travel(ctx, c, m, way[actors.Started]{
-		here: c.local.Start,
-		refused: func(m *actors.Execute, no *actors.Refusal) *actors.Started {
-			return &actors.Started{TaskID: m.TaskID, Refusal: no}
-		},
-		refusal: func(x *actors.Started) *actors.Refusal { return x.Refusal },
-		freed:   func(*actors.Started) bool { return false },
-		lost: func(m *actors.Execute, node string) *actors.Started {
-			return &actors.Started{TaskID: m.TaskID, Refusal: &actors.Refusal{
-				Code: engine.CodeWorkerLost, Text: "The node " + node + " was lost while it started the task: it may have been started"}}
-		},
-	})
-}
-
-// travel brings a request to where it can be played. A request that names a
-// worker or a session goes to the node that has it and waits there; any other is
-// for this node first, and waits here while others are tried.
-func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T]) (*T, error) {
-	if m.TaskID == "" {
-		copied := *m
-		copied.TaskID = actors.NewTaskID(time.Now())
-		m = &copied
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	one := &trip{account: m.Account.ID, cancel: cancel}
-	c.trips.begin(m.TaskID, one)
-	defer c.trips.end(m.TaskID, one)
-
-	if node := c.destination(m); node != "" {
-		x, err := carry(ctx, c, one, node, m, w)
-		switch {
-		case undelivered(err) && one.why() != "":
-			return w.refused(m, one.notBegun()), nil
-		case undelivered(err):
-			return rejoin(ctx, c, one, node, m, w, w.refused(m, nobodyAt(node)))
-		case err == nil:
-			return rejoin(ctx, c, one, "", m, w, x)
-		}
-		return x, err
-	}
-	if m.Away && m.Idempotency.Key != "" { // what it is answered with would be kept here
-		return w.refused(m, isDraining), nil
-	}
-	try := *m
-	try.Roams = m.Idempotency.Key == "" && m.Task.WorkerID == "" && sessionOf(m.Task) == ""
-	for {
-		x, err := w.here(ctx, &try)
-		switch {
-		case err != nil && one.why() != "":
-			return w.refused(m, one.notBegun()), nil
-		case err != nil:
-			return x, err
-		}
-		no := w.refusal(x)
-		switch {
-		case no == nil:
-			return x, nil
-		case no.Code == engine.CodeCancelled && one.why() == actors.CauseDrain: // it still waited
-			return w.refused(m, one.notBegun()), nil
-		case no.Code == engine.CodeSessionMismatch && m.Task.WorkerID == "" && sessionOf(m.Task) != "":
-			if node := c.locate(ctx, m); node != "" {
-				return carry(ctx, c, one, node, m, w)
-			}
-			return rejoin(ctx, c, one, "", m, w, x)
-		case no.Elsewhere == nil:
-			return rejoin(ctx, c, one, "", m, w, x)
-		}
-		guest := *m
-		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here
-			x, err := carry(ctx, c, one, no.Elsewhere.Node, m, w)
-			if undelivered(err) {
-				c.tally.lost.Add(1)
-				return w.lost(m, no.Elsewhere.Node), nil
-			}
-			return x, err
-		}
-		guest.Guest = true
-		y, err := carry(ctx, c, one, no.Elsewhere.Node, &guest, w)
-		switch {
-		case err == nil && w.refusal(y) == nil:
-			if w.freed(y) {
-				c.local.Freed(no.Elsewhere.Node)
-			}
-			return y, nil
-		case err == nil && !goesOn(w.refusal(y).Code), err != nil && !undelivered(err):
-			return y, err
-		}
-		if one.why() != "" {
-			return w.refused(m, one.notBegun()), nil
-		}
-		try.Place = no.Elsewhere.Place
-		try.Place.Refused = no.Elsewhere.Node
-	}
-}
-
 func (t *trip) why() actors.Cause {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,93 +168,4 @@ func (t *trip) notBegun() *actors.Refusal {
 		return isDraining
 	}
 	return &actors.Refusal{Code: engine.CodeCancelled, Text: "The task was cancelled before it began"}
-}
-
-// goesOn reports whether a guest that was refused so may have more luck
-// elsewhere: what was said of the node was out of date.
-func goesOn(code engine.Code) bool {
-	switch code {
-	case engine.CodeNoWorkerAvailable, engine.CodeSessionLimit, engine.CodeTooManyWaiting, engine.CodeDraining,
-		engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline:
-		return true
-	default:
-		return false
-	}
-}
-
-// nobodyAt refuses a request for a worker or a session of a node that is down:
-// nothing of it has begun.
-func nobodyAt(node string) *actors.Refusal {
-	return &actors.Refusal{
-		Code: engine.CodeWorkerOffline, RetryAfter: 2 * time.Second,
-		Text: fmt.Sprintf("Worker offline: its node %s does not answer", node),
-	}
-}
-
-// carry takes a request to a node and waits for its answer. The error is
-// errUndelivered when certainly nothing of it has begun, nor will; whatever else happens to
-// the node, the request is answered as lost, and is never sent again.
-func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *actors.Execute, w way[T]) (*T, error) {
-	alive, up := c.peers.aliveness(node)
-	switch {
-	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
-		return nil, errLeaving
-	case !up:
-		return nil, fmt.Errorf("carry a task to %s: %w", node, errUndelivered)
-	}
-	o, release := c.pack(m)
-	defer release()
-	o.Turn = one.send(c, m)
-	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + margin
-	asking, cancel := within(context.WithoutCancel(ctx), alive, most)
-	defer cancel(nil)
-	if m.Idempotency.Key == "" {
-		// Its answer comes soon then, and says what became of the task.
-		defer context.AfterFunc(ctx, func() {
-			cause := one.why()
-			if cause == "" {
-				cause = actors.CauseClient
-			}
-			c.wires.tell(node, &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
-			time.AfterFunc(farewell, func() { cancel(context.Cause(ctx)) })
-		})()
-	}
-	c.homes.put(m.TaskID, node)
-	x, err := askFor[T](asking, c.wires, node, o)
-	if !undelivered(err) {
-		c.tally.forwarded.Add(1)
-	}
-	switch {
-	case err == nil || undelivered(err):
-		return x, err
-	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
-		return nil, fmt.Errorf("carry a task to %s: it was cancelled before it began: %w", node, errUndelivered)
-	case ctx.Err() != nil && !lost(err):
-		return nil, context.Cause(ctx)
-	}
-	gone := &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: actors.CauseClient}
-	if m.Idempotency.Key == "" {
-		c.trips.giveUp(node, gone)
-		c.wires.tell(node, gone)
-	}
-	if lost(err) && one.withdraw() {
-		return nil, fmt.Errorf("carry a task to %s: it had not begun there: %w", node, errUndelivered)
-	}
-	c.tally.lost.Add(1)
-	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
-	return w.lost(m, node), nil
-}
-
-// pack makes of a request what another node can play. Its files stay here, to be
-// fetched until release.
-func (c *Company) pack(m *actors.Execute) (o *order, release func()) {
-	o = &order{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
-	for _, f := range m.Task.Files {
-		o.Files = append(o.Files, file{f.Name, f.Type, c.wires.out.put(fileAt(f.Path), f.Size, 0)})
-	}
-	return o, func() {
-		for _, f := range o.Files {
-			c.wires.out.remove(f.Parcel.ID)
-		}
-	}
 }

@@ -38,6 +38,18 @@ func Hosts(c *Company, id string) bool {
 	return c.guests.now[id] != nil
 }
 
+// Busy lets a node do as much for others as it can, until calm.
+func Busy(c *Company) (calm func()) {
+	for range asksMost {
+		c.wires.turns <- struct{}{}
+	}
+	return func() {
+		for range asksMost {
+			<-c.wires.turns
+		}
+	}
+}
+
 // CancelUnanswered cancels a task of this node's clients and does not answer, until
 // release, to the node that asks whether it may begin: with said, the answer is that
 // it may, and still on its way.

@@ -28,6 +28,8 @@ const (
 var (
 	// errUndelivered: the message has certainly not reached anybody.
 	errUndelivered = errors.New("nobody is there to take the message")
+	// errUnbegun: the node that has the message has begun nothing of it, nor will.
+	errUnbegun = errors.New("the node has begun nothing of it")
 	// errDown ends what waits for a node that does not answer any more.
 	errDown = errors.New("the node does not answer")
 	// errLeaving ends what waits for another node when this one stops: nothing is
@@ -83,7 +85,7 @@ func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
 	}
 	switch f, ok := got.(*fault); {
 	case ok && f.Unbegun:
-		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, errUndelivered)
+		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, errUnbegun)
 	case ok:
 		return nil, fmt.Errorf("ask %s: it answers: %s", node, f.Text)
 	}
@@ -140,7 +142,7 @@ func (w *wires) serve(receive func(m any) func() any) (stop func(), err error) {
 func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	m, err := decode(msg.Data)
 	if err != nil {
-		w.respond(msg, &fault{Text: err.Error()})
+		w.respond(msg, &fault{Text: err.Error(), Unbegun: true})
 		return
 	}
 	select {

@@ -25,8 +25,9 @@ import (
 type house struct {
 	*testkit.Kit
 	*cluster.Company
-	name string
-	conn *nats.Conn
+	name    string
+	uploads string // of other nodes' clients
+	conn    *nats.Conn
 
 	paused atomic.Bool
 	cut    atomic.Bool // it does not reach the store
@@ -108,9 +109,9 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 		to.t.Fatal(err)
 	}
 	to.t.Cleanup(conn.Close)
-	h := &house{name: name, conn: conn}
+	h := &house{name: name, conn: conn, uploads: filepath.Join(to.t.TempDir(), "guests")}
 	h.Company, err = cluster.NewCompany(cluster.CompanyConfig{
-		Conn: conn, Node: name, Version: "test", Uploads: filepath.Join(to.t.TempDir(), "guests"), Log: zerolog.Nop(),
+		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		to.t.Fatal(err)
