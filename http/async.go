@@ -101,10 +101,6 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 		defer stop()
 	}
 	p, err := s.cfg.Company.Poll(waiting, m)
-	if waiting.Err() != nil && s.base.Err() == nil {
-		ctx.SetConnectionClose()
-		return refuse(engine.CodeCancelled) // which reaches nobody
-	}
 	if err != nil {
 		return s.failed(ctx, "poll a task", err)
 	}

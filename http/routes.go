@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/actors"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -165,13 +166,22 @@ func bodyTaken(ctx *fasthttp.RequestCtx) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// failed logs a fault of ours and makes its answer.
+// failed makes the answer to what could not be done: it logs what is a fault, of ours
+// or of another node, and not that a client or the service leaves.
 func (s *Server) failed(ctx *fasthttp.RequestCtx, doing string, err error) *refusal {
-	if s.draining.Load() || errors.Is(err, engine.ErrDraining) || errors.Is(context.Cause(s.base), engine.ErrDraining) {
+	switch {
+	case s.draining.Load() || errors.Is(err, engine.ErrDraining) || errors.Is(context.Cause(s.base), engine.ErrDraining):
 		return refuse(engine.CodeDraining)
+	case errors.Is(err, engine.ErrClientGone):
+		ctx.SetConnectionClose()
+		return refuse(engine.CodeCancelled) // which reaches nobody
 	}
 	s.cfg.Log.Error().Str("request", requestID(ctx)).Err(err).Msg("failed to " + doing)
-	if errors.Is(err, persistence.ErrNoQuorum) {
+	var no *actors.Refusal
+	switch {
+	case errors.As(err, &no):
+		return refuseBy(no)
+	case errors.Is(err, persistence.ErrNoQuorum):
 		return refuse(engine.CodeNoQuorum)
 	}
 	return refuse(engine.CodeInternal)
