@@ -8,9 +8,10 @@ import (
 	"troupe/engine"
 )
 
-// View is what watchers get: pictures that are large enough to follow what a
-// page does, and no more than cost little. See docs/performance.md.
-var View = engine.View{Width: 640, Height: 480, Quality: 60, Every: time.Second / 6}
+// View is what watchers get: pictures that are large enough to follow what a page
+// does, and a little more than five a second, which cost little. See
+// docs/performance.md.
+var View = engine.View{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
 
 // scene is whose a browser is now, and for how long: what is seen in it is the
 // account's, until any of this changes.

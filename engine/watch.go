@@ -11,7 +11,7 @@ import (
 type View struct {
 	Width, Height int           // the most pixels of a picture
 	Quality       int           // of a JPEG, 1 to 100
-	Every         time.Duration // at least between two pictures
+	Every         time.Duration // from asking for a picture until the next is asked for
 }
 
 // Watchable is an [Instance] that can show what its current tab looks like.

@@ -72,7 +72,7 @@ type liveBegin struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	Width      int    `json:"width"` // that a picture has at most
 	Height     int    `json:"height"`
-	Rate       int    `json:"rate"` // pictures a second at most
+	Rate       int    `json:"rate"` // pictures a second, about
 }
 
 // upgrader begins sockets. Who may is decided before; see foreign for the origin.

@@ -13,7 +13,7 @@ import (
 type Cast struct {
 	Width, Height int           // the most that a picture has; the page's own proportions stay
 	Quality       int           // of the JPEG, 1 to 100
-	Every         time.Duration // at least between two pictures
+	Every         time.Duration // from asking for a picture until the next is asked for
 }
 
 // Screencast gives pictures of the context's current tab, as JPEG, whenever what
@@ -82,6 +82,7 @@ func (c *Context) shown() (*Tab, <-chan struct{}) {
 // there may be another.
 func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool {
 	t.cast.Store(k)
+	asked := time.Now()
 	k.begin(t)
 	defer func() {
 		t.cast.Store(nil)
@@ -97,9 +98,15 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 	runs, same := true, false // since it was told to begin: it goes on; there was one that is the same
 	unseen := 0               // how often in a row it painted what cannot be seen
 	rest := func() {
+		// What the picture took is a part of the pause, or there would be fewer of
+		// them than were asked for; a browser that takes long gets its rest.
+		took := min(time.Since(asked), k.how.Every/4)
+		if same { // it came by itself
+			took = 0
+		}
 		runs = false
 		t.s.send(page.CommandStopScreencast, nil)
-		pace.Reset(k.how.Every * time.Duration(1+min(unseen, mostPatience)))
+		pace.Reset(k.how.Every*time.Duration(1+min(unseen, mostPatience)) - took)
 	}
 	for {
 		select {
@@ -118,7 +125,7 @@ func (k *cast) follow(ctx context.Context, t *Tab, changed <-chan struct{}) bool
 				t.s.send(page.CommandScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: f.SessionID})
 			}
 		case <-pace.C:
-			runs, same = true, false
+			runs, same, asked = true, false, time.Now()
 			k.begin(t)
 		case <-changed:
 			var now *Tab
