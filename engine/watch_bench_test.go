@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"troupe/engine/browser"
 	"time"
 )
 
@@ -116,7 +114,6 @@ func BenchmarkWatch(b *testing.B) {
 				without, with, watched = without+alone, with+seen, watched+took
 				more = append(more, seen/alone-1)
 			}
-			fmt.Println(c.name, browser.Counts)
 			b.ReportMetric(float64(pictures)/watched, "pictures/s")
 			b.ReportMetric(without/float64(b.N)*1000, "cpu-ms/task")
 			b.ReportMetric((with-without)/float64(b.N)*1000, "more-cpu-ms/task")
