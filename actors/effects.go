@@ -83,6 +83,9 @@ func (w *worker) answer(ctx actor.Context, eff efAnswer) {
 		Outcome:    out,
 	}
 	w.node.feed.over(answer) // first: who has the answer finds the task ended
+	if no := w.run.refusal(); no != nil {
+		answer = refused(x, w.claim.Timeout, no)
+	}
 	ctx.Send(w.claim.Client, answer)
 }
 

@@ -42,6 +42,7 @@ const (
 	fine    ending = "fine"    // the browser can go on
 	broken  ending = "broken"  // the browser must be replaced
 	crashed ending = "crashed" // the browser is dead
+	unbegun ending = "unbegun" // nothing was played, and the client is refused
 )
 
 func (evLaunch) event()    {}

@@ -98,10 +98,8 @@ type sessionBegin struct {
 
 // sessionBegun gives what the task shares with the session's others.
 type sessionBegun struct {
-	Cache *engine.Cache
-	Err   string // it is not on disk
-	// Unheld: the node does not know whether the session is still its own.
-	Unheld bool
+	Cache   *engine.Cache
+	Refusal *Refusal // it cannot begin: it is not on disk, or may not be the node's any more
 }
 
 // sessionKeep keeps what a request has left. Reply: [sessionKept], when it is

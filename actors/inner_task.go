@@ -16,8 +16,12 @@ type attended struct{ Execute *Execute }
 // it can be: without an outcome. Reply: [noted].
 type begun struct{ Executed *Executed }
 
-// noted answers [begun]: whether the task may begin.
-type noted struct{ OK bool }
+// noted answers [begun]: whether the task may begin, and where it may not, why that is
+// to be told to its client.
+type noted struct {
+	OK      bool
+	Refusal *Refusal
+}
 
 // stepEnded tells of one step of a task that goes on.
 type stepEnded struct{ Step engine.StepReport }

@@ -81,7 +81,12 @@ func (k *keys) Receive(ctx actor.Context) {
 		}
 		k.end(ctx, m.req, m.req.rec.Executed)
 	case *Started: // its task has written the key
-		if r := k.tasks[m.TaskID]; r != nil {
+		switch r := k.tasks[m.TaskID]; {
+		case r == nil:
+		case m.taken: // and finds there which task counts
+			delete(k.tasks, m.TaskID)
+			k.read(ctx, r)
+		default:
 			k.end(ctx, r, m)
 		}
 	case *settle:
@@ -181,7 +186,11 @@ func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
 	if m.err != nil {
 		k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("task not begun: its key could not be written down")
 	}
-	ctx.Send(m.run, &noted{OK: m.err == nil})
+	word := &noted{OK: m.err == nil}
+	if m.err != nil && !m.req.taken {
+		word.Refusal = unkept(m.err)
+	}
+	ctx.Send(m.run, word)
 	if x := m.req.answer; x != nil {
 		m.req.answer = nil
 		k.onExecuted(ctx, x)

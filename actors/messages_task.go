@@ -25,6 +25,8 @@ type Started struct {
 	SessionID  string        // set when the task leaves a session reserved
 	Timeout    time.Duration // the task's time as the plan allows it
 	Refusal    *Refusal
+
+	taken bool // another node has begun a task with its key
 }
 
 // Poll asks what has become of an asynchronous task. With a Wait the answer

@@ -52,7 +52,7 @@ func (p *pool) try(ctx actor.Context, j *job) {
 func (p *pool) route(j *job) (*seat, *Refusal) {
 	t := j.adm.Execute.Task
 	if j.order.Intent != plain && !p.node.leases.serving() {
-		return nil, refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
+		return nil, unheld()
 	}
 	var s *seat
 	switch {

@@ -59,7 +59,12 @@ func refuse(code engine.Code, found string) *Refusal {
 // unkept is the answer to a task of which something could not be written down, or
 // read.
 func unkept(err error) *Refusal {
+	var no *Refusal
 	switch {
+	case errors.As(err, &no): // as somebody said before
+		return no
+	case errors.Is(err, errTaken):
+		return refuse(engine.CodeSessionMismatch, "another node has the session")
 	case errors.Is(err, persistence.ErrFull):
 		return refuse(engine.CodeStorageFull, "")
 	case errors.Is(err, persistence.ErrUnwritable):
@@ -68,6 +73,11 @@ func unkept(err error) *Refusal {
 		return refuse(engine.CodeNoQuorum, "")
 	}
 	return refuse(engine.CodeInternal, "")
+}
+
+// unheld is the answer to a request for a session that another node may have by now.
+func unheld() *Refusal {
+	return refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
 }
 
 // refusal is the answer to a task that was told to end before it began.

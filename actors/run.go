@@ -28,6 +28,7 @@ type run struct {
 	over   bool
 	saving bool // the task is over, and its session is being saved
 	out    *engine.Outcome
+	no     *Refusal      // why nothing of it was played
 	bounds int           // how often they were set
 	stuck  time.Duration // after the first of them
 	alarm  *time.Timer   // for the first, then for the second
@@ -110,6 +111,24 @@ func (r *run) outcome() *engine.Outcome {
 		r.warn(notSaved)
 	}
 	return r.out
+}
+
+// refuse keeps why the task did not begin. The outcome is for those who only look on.
+func (r *run) refuse(no *Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.no = no
+	r.out = &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{Code: no.Code, Text: no.Text}}}
+}
+
+// refusal is the answer to a task that did not begin; nil: it did, or ended otherwise.
+func (r *run) refusal() *Refusal {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.no
 }
 
 // played keeps the outcome for the answer.
@@ -207,8 +226,7 @@ func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
 	if x.Begin != nil {
 		if err := x.Begin(base); err != nil {
-			p.run.played(p.unbegun(base, err))
-			return fine
+			return p.unbegun(base, err)
 		}
 	}
 	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
@@ -216,22 +234,19 @@ func (p *play) play(base context.Context) ending {
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error
 		if st.Secrets, err = of(base, x.Account.ID); err != nil { // without them nothing could be masked
-			p.run.played(p.unbegun(base, fmt.Errorf("read the account's secrets: %w", err)))
-			return fine
+			return p.unbegun(base, fmt.Errorf("read the account's secrets: %w", err))
 		}
 	}
 	if p.session != nil {
 		cache, err := p.beginSession(base)
 		if err != nil {
-			p.run.played(p.unbegun(base, err))
-			return fine
+			return p.unbegun(base, err)
 		}
 		st.Cache = cache
 	}
 	if p.run.claim.Attended {
 		if err := p.announce(base, &st); err != nil {
-			p.run.played(p.unbegun(base, err))
-			return fine
+			return p.unbegun(base, err)
 		}
 	}
 	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
@@ -263,6 +278,8 @@ func (p *play) announce(base context.Context, st *engine.Stage) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("announce a task: %w", err)
+	case word.Refusal != nil:
+		return fmt.Errorf("announce a task: %w", word.Refusal)
 	case !word.OK:
 		return errors.New("announce a task: it may not begin")
 	}
@@ -273,15 +290,20 @@ func (p *play) announce(base context.Context, st *engine.Stage) error {
 	return nil
 }
 
-// unbegun is the outcome of a task that did not begin.
-func (p *play) unbegun(base context.Context, err error) *engine.Outcome {
-	if base.Err() != nil { // because somebody wanted its end
-		return &engine.Outcome{End: engine.EndOf(base)}
+// unbegun ends a task that did not begin.
+func (p *play) unbegun(base context.Context, err error) ending {
+	no := unkept(err)
+	switch {
+	case base.Err() != nil: // because somebody wanted its end
+		p.run.played(&engine.Outcome{End: engine.EndOf(base)})
+		return fine
+	case no.Code == engine.CodeInternal:
+		p.run.played(p.internal(err))
+		return fine
 	}
-	if errors.Is(err, errUnheld) {
-		return &engine.Outcome{End: engine.EndInterrupted}
-	}
-	return p.internal(err)
+	p.node.log.Error().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("task not begun")
+	p.run.refuse(no)
+	return unbegun
 }
 
 // protected plays the task. A panic ends the task and not the process; who

@@ -10,9 +10,6 @@ import (
 	"troupe/engine"
 )
 
-// errUnheld: the node's lease is over, and another node may have the session.
-var errUnheld = errors.New("the node does not hold its lease")
-
 // beginSession stops the session's timer and gives the cache that the task
 // shares with the session's others. Who is told of the session before the task
 // has ended must find it on disk.
@@ -23,11 +20,8 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 		m.Timeout = s.Timeout
 	}
 	s, err := ask[sessionBegun](base, p.node.system, p.session, m)
-	if err == nil && s.Err != "" {
-		err = errors.New(s.Err)
-	}
-	if err == nil && s.Unheld {
-		err = errUnheld
+	if err == nil && s.Refusal != nil {
+		err = s.Refusal
 	}
 	if err != nil {
 		return nil, fmt.Errorf("begin in the session: %w", err)

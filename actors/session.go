@@ -92,7 +92,7 @@ func (s *session) Receive(ctx actor.Context) {
 // before the task has ended.
 func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	if !s.book.node.leases.serves(s.term) {
-		ctx.Respond(&sessionBegun{Unheld: true})
+		ctx.Respond(&sessionBegun{Refusal: unheld()})
 		return
 	}
 	s.disarm()
@@ -109,8 +109,12 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 		ctx.Respond(reply)
 		return
 	}
+	log := s.book.node.log
 	s.write(ctx, state, func(err error) {
-		reply.Err = words(err)
+		if err != nil {
+			log.Error().Err(err).Msg("session not written")
+			reply.Refusal = unkept(err)
+		}
 		root.Send(who, reply)
 	})
 }

@@ -75,6 +75,9 @@ func begin(c condition) (condition, []effect) {
 
 // finish ends the claim: its answer, its session, its browser, in this order.
 func finish(c condition, how ending, played bool) (condition, []effect) {
+	if how == unbegun { // a refusal names no session
+		c.Ends, how = c.Ends || c.Opened, fine
+	}
 	if c.Dead {
 		how = crashed
 	}

@@ -60,7 +60,7 @@ func TestDrawnTurnsAreThoseOfStep(t *testing.T) {
 		}
 		events = append(events, evDisown{account}, evAdopt{Session: "s1", Account: account})
 	}
-	for _, how := range []ending{fine, broken, crashed} {
+	for _, how := range []ending{fine, broken, crashed, unbegun} {
 		events = append(events, evEnded{How: how})
 	}
 	for _, session := range []string{"s1", "s2"} {

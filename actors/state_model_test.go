@@ -63,7 +63,7 @@ func (m *stateModel) event(c condition) event {
 		}
 		return evLaunch{}
 	case 6, 7:
-		return evEnded{How: []ending{fine, broken, crashed}[draw(3, "how")]}
+		return evEnded{How: []ending{fine, broken, crashed, unbegun}[draw(4, "how")]}
 	case 8:
 		return evOverdue{}
 	case 9:

@@ -2,11 +2,13 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 const (
@@ -164,7 +166,7 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 	}
 	if err != nil {
 		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
-		t.refused(ctx, unkept(err))
+		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: unkept(err), taken: errors.Is(err, persistence.ErrConflict)})
 		return
 	}
 	t.noted = true
@@ -178,10 +180,10 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 // onEnd takes the answer of the worker, or of whoever refused the task.
 func (t *task) onEnd(ctx actor.Context, x *Executed) {
 	switch {
-	case x.Refusal != nil:
-		t.refused(ctx, x.Refusal)
-		return
 	case t.client == nil && !t.noted: // it was refused, and did not begin
+		return
+	case x.Refusal != nil:
+		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: x.Refusal})
 		return
 	}
 	t.out = x.Outcome
@@ -196,8 +198,8 @@ func (t *task) onEnd(ctx actor.Context, x *Executed) {
 	}
 }
 
-func (t *task) refused(ctx actor.Context, no *Refusal) {
-	ctx.Send(ctx.Parent(), &taskRefused{t.x.TaskID, t.client, &Started{TaskID: t.x.TaskID, Refusal: no}})
+func (t *task) refused(ctx actor.Context, no *Started) {
+	ctx.Send(ctx.Parent(), &taskRefused{t.x.TaskID, t.client, no})
 	t.client = nil
 }
 
