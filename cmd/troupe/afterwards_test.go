@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"troupe/testkit/wait"
 )
 
 // clinging is a site whose pages do everything that could go on after their
@@ -23,8 +26,10 @@ type clinging struct {
 	url string
 	mu  sync.Mutex
 	// asked is how often each path was asked for, open how many requests for it
-	// are being answered.
+	// are being answered, used the connections over which one has begun to come and
+	// is not answered.
 	asked, open map[string]int
+	used        map[net.Conn]bool
 }
 
 // clingingPage begins, under each name, what may outlive a page.
@@ -46,9 +51,9 @@ try { fetchLater('/later', {activateAfter: 3000}) } catch {}
 
 func newClinging(t *testing.T) *clinging {
 	t.Helper()
-	c := &clinging{asked: map[string]int{}, open: map[string]int{}}
+	c := &clinging{asked: map[string]int{}, open: map[string]int{}, used: map[net.Conn]bool{}}
 	gone := make(chan struct{})
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.count(r.URL.Path, 1)
 		defer c.count(r.URL.Path, -1)
 		h := w.Header()
@@ -102,6 +107,14 @@ func newClinging(t *testing.T) *clinging {
 			_, _ = io.Copy(io.Discard, conn)
 		}
 	}))
+	srv.Config.ConnState = func(conn net.Conn, s http.ConnState) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if delete(c.used, conn); s == http.StateActive {
+			c.used[conn] = true
+		}
+	}
+	srv.Start()
 	t.Cleanup(func() {
 		close(gone)
 		srv.CloseClientConnections()
@@ -127,6 +140,28 @@ func (c *clinging) now() (asked, open map[string]int) {
 	asked, open = maps.Clone(c.asked), maps.Clone(c.open)
 	maps.DeleteFunc(open, func(_ string, n int) bool { return n == 0 })
 	return asked, open
+}
+
+// settled waits until the site has seen all that was sent to it, and whoever asked
+// for it has gone. A page's end is there before the site hears of it.
+func (c *clinging) settled(t *testing.T) (asked map[string]int) {
+	t.Helper()
+	status, _ := fetch(t, c.url+"/mark", "") // who has connected before it was accepted before it
+	if status != 200 {
+		t.Fatal(status)
+	}
+	wait.Until(t, "the site is asked for nothing", func() bool {
+		now, open := c.now()
+		asked = now
+		// The kernel still has of the upload what it took before.
+		uploads := open["/slow-upload"]
+		delete(open, "/slow-upload")
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(open) == 0 && len(c.used) == uploads
+	})
+	delete(asked, "/mark")
+	return asked
 }
 
 // TestNothingGoesOnAfterATask: whatever a page has begun ends with its task, and
@@ -159,7 +194,7 @@ func TestNothingGoesOnAfterATask(t *testing.T) {
 			if err != nil || !strings.Contains(got, `"success":true`) {
 				t.Fatalf("the next task: %v: %s", err, got)
 			}
-			before, _ := site.now()
+			before := site.settled(t)
 			for _, path := range []string{"/keepalive", "/slow-upload", "/endless", "/events", "/socket", "/interval", "/in-worker", "/in-shared", "/in-service", "/download"} {
 				if before[path] == 0 {
 					t.Errorf("%s was not asked for: that proves little", path)
@@ -173,10 +208,8 @@ func TestNothingGoesOnAfterATask(t *testing.T) {
 			if err != nil || json.Unmarshal([]byte(got), &next) != nil || !next.Success {
 				t.Fatalf("the task after it: %v: %s", err, got)
 			}
-			after, open := site.now()
-			delete(open, "/slow-upload") // the kernel still has of it what it took before
-			if !maps.Equal(after, before) || len(open) > 0 {
-				t.Errorf("asked for before the next task: %v\nand after it: %v\nunder way: %v", before, after, open)
+			if after := site.settled(t); !maps.Equal(after, before) {
+				t.Errorf("asked for before the next task: %v\nand after it: %v", before, after)
 			}
 			if !strings.Contains(got, `"traffic"`) || next.Traffic.In != 0 || next.Traffic.Out != 0 {
 				t.Errorf("the next account's task, which asks for nothing, has the traffic %+v: %s", next.Traffic, got)

@@ -146,7 +146,11 @@ func TestKilledService(t *testing.T) {
 	var tasks []string
 	for round := range *kills {
 		before := time.Second + rand.N(time.Second) // at any moment of the load
-		tasks = append(tasks, load(base, token, before, func() {
+		tasks = append(tasks, load(t, base, token, before, func(first string) {
+			until(t, "a task has ended", func() bool { // one that has to outlive the kill with its result
+				_, got := get(t, base, token, "/v1/get-result?taskId="+first)
+				return read(t, got).Status == "complete"
+			})
 			browsers := browsersOf(t, c.Process.Pid)
 			_ = c.Process.Kill()
 			_ = c.end(t, hang)
@@ -197,8 +201,8 @@ func TestKilledService(t *testing.T) {
 }
 
 // load sends asynchronous tasks until the service was killed, and returns those
-// that were acknowledged.
-func load(base, token string, before time.Duration, kill func()) (tasks []string) {
+// that were acknowledged. Two of them were before it is: kill hears of the first.
+func load(t *testing.T, base, token string, before time.Duration, kill func(first string)) (tasks []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range 3 {
@@ -218,7 +222,16 @@ func load(base, token string, before time.Duration, kill func()) (tasks []string
 		})
 	}
 	time.Sleep(before)
-	kill()
+	var first string
+	until(t, "two tasks were acknowledged", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(tasks) > 0 {
+			first = tasks[0]
+		}
+		return len(tasks) > 1
+	})
+	kill(first)
 	all.Wait()
 	return tasks
 }

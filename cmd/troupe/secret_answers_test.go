@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"troupe/testkit/wait"
 )
 
 // TestSecretsAreInNoAnswer: a page says a secret in every way and place that it
@@ -81,11 +83,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	if len(files) < 5 {
 		t.Errorf("%d files were kept: %s", len(files), handed["the result"])
 	}
-	at := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(c.errs.String())
-	if at == nil {
-		t.Fatal("the log does not say where the numbers are")
-	}
-	if resp, err := http.Get("http://" + at[1] + "/metrics"); err != nil {
+	if resp, err := http.Get("http://" + c.metricsAddress(t) + "/metrics"); err != nil {
 		t.Error(err)
 	} else {
 		b, _ := io.ReadAll(resp.Body)
@@ -135,7 +133,8 @@ func echoes(t *testing.T) string {
 	return srv.URL
 }
 
-// listen reads a stream until stop is called, which gives what came.
+// listen reads a stream until stop is called, which waits for the news of a task's
+// end and gives what came.
 func listen(t *testing.T, address, token string) (stop func() string) {
 	t.Helper()
 	req, err := http.NewRequest("GET", address, nil)
@@ -147,13 +146,17 @@ func listen(t *testing.T, address, token string) (stop func() string) {
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("%s: %v, %v", address, resp, err)
 	}
-	got := make(chan []byte, 1)
+	var got output
+	ended := make(chan struct{})
 	go func() {
-		b, _ := io.ReadAll(resp.Body)
-		got <- b
+		defer close(ended)
+		_, _ = io.Copy(&got, resp.Body)
 	}()
 	return func() string {
+		t.Helper()
+		wait.Until(t, "the news tell of the end", func() bool { return strings.Contains(got.String(), "event: end\n") })
 		resp.Body.Close()
-		return string(<-got)
+		<-ended
+		return got.String()
 	}
 }

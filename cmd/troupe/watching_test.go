@@ -17,7 +17,24 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"troupe/testkit/wait"
 )
+
+// metricsAddress is where the service says in its log that its numbers are. What it
+// says there may come after its greeting: that goes another way.
+func (c *child) metricsAddress(t *testing.T) (at string) {
+	t.Helper()
+	said := regexp.MustCompile(`"address":"([^"]+)"`)
+	wait.Until(t, "the log says where the numbers are", func() bool {
+		m := said.FindStringSubmatch(c.errs.String())
+		if m != nil {
+			at = m[1]
+		}
+		return m != nil
+	})
+	return at
+}
 
 // fetch returns an answer with its status.
 func fetch(t *testing.T, url, token string) (int, string) {
@@ -50,10 +67,9 @@ func TestOperatorsSeeWhatHappens(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	c, base := serve(t, filepath.Join(dir, "data"), "--workers=1", "--metrics-listen=127.0.0.1:0", "--log-format=json")
-	token := tokenLine.FindStringSubmatch(c.out.String())
-	at := regexp.MustCompile(`"address":"([^"]+)"`).FindStringSubmatch(c.errs.String())
-	if token == nil || at == nil {
-		t.Fatal("no token or no address")
+	token, at := tokenLine.FindStringSubmatch(c.out.String()), c.metricsAddress(t)
+	if token == nil {
+		t.Fatal("no token")
 	}
 	if status, body, err := post(base, token[1], `{"actions":[{"open":"http://demo.troupe.test/"},{"click":"#nothing","options":{"timeout":1}},{"getText":"h1"}]}`); err != nil || status != 200 {
 		t.Fatal(status, body, err)
@@ -65,7 +81,7 @@ func TestOperatorsSeeWhatHappens(t *testing.T) {
 		t.Error(status, err)
 	}
 
-	status, page := fetch(t, "http://"+at[1]+"/metrics", "")
+	status, page := fetch(t, "http://"+at+"/metrics", "")
 	for _, want := range []string{
 		`troupe_tasks_total{plan="pro",status="completed"} 1`, `troupe_queue_wait_seconds_count 1`,
 		`troupe_action_duration_seconds_count{type="open"} 1`, `troupe_action_errors_total{code="element_not_found",type="click"} 1`,
@@ -87,7 +103,7 @@ func TestOperatorsSeeWhatHappens(t *testing.T) {
 	if status, _ := fetch(t, base+"/metrics", token[1]); status != 404 {
 		t.Errorf("clients get the metrics, too: %d", status)
 	}
-	if status, body := fetch(t, "http://"+at[1]+"/debug/pprof/", ""); status != 404 {
+	if status, body := fetch(t, "http://"+at+"/debug/pprof/", ""); status != 404 {
 		t.Errorf("there is more on the metrics' listener: %d %s", status, body)
 	}
 	if status, body := fetch(t, base+"/v1/capacity", token[1]); status != 200 || !strings.Contains(body, `"workers":1`) {
@@ -98,12 +114,16 @@ func TestOperatorsSeeWhatHappens(t *testing.T) {
 	}
 
 	var lines []map[string]any
-	for line := range strings.Lines(c.errs.String()) {
-		var v map[string]any
-		if json.Unmarshal([]byte(line), &v) == nil && v["message"] == "task" {
-			lines = append(lines, v)
+	wait.Until(t, "the log has a line for each task", func() bool {
+		lines = nil
+		for line := range strings.Lines(c.errs.String()) {
+			var v map[string]any
+			if json.Unmarshal([]byte(line), &v) == nil && v["message"] == "task" {
+				lines = append(lines, v)
+			}
 		}
-	}
+		return len(lines) >= 2
+	})
 	if len(lines) != 2 {
 		t.Fatalf("%d lines about tasks: %v", len(lines), lines)
 	}
