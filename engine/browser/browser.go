@@ -202,11 +202,11 @@ func (b *Browser) detached(id target.SessionID) {
 	t := b.byID[id]
 	delete(b.byID, id)
 	b.mu.Unlock()
-	b.conn.drop(id)
 	if t != nil {
 		close(t.closed)
-		t.context.lost(t)
+		t.context.lost(t) // before its callers hear of it: they go on in the tab that is current then
 	}
+	b.conn.drop(id)
 }
 
 // copyBlank overwrites the clipboard, the only thing that outlives a context.

@@ -102,7 +102,7 @@ func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
 		c.mu.Unlock()
 	}()
 	var made target.CreateTargetResult
-	err := c.b.root.call(ctx, target.CommandCreateTarget, target.CreateTargetParams{URL: "about:blank", BrowserContextID: c.id}, &made)
+	err := c.b.root.call(ctx, target.CommandCreateTarget, target.CreateTargetParams{URL: blank, BrowserContextID: c.id}, &made)
 	if err != nil {
 		return nil, fmt.Errorf("opening a tab: %w", err)
 	}
@@ -290,7 +290,7 @@ func (c *Context) floods(last *Tab) {
 			t.Interrupt()
 		} else {
 			what = "they were left"
-			t.s.send(page.CommandNavigate, page.NavigateParams{URL: "about:blank"})
+			t.s.send(page.CommandNavigate, page.NavigateParams{URL: blank})
 		}
 	}
 	c.note("pages opened %d tabs more than the %d that are kept: %s", c.excess, maxTabs, what)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/chromedp/cdproto/browser"
@@ -47,9 +48,16 @@ func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mine := false
-	for _, t := range c.tabs {
+	for i, t := range c.tabs {
 		if string(t.id) == string(e.FrameID) || t.hasFrame(string(e.FrameID)) {
 			mine = true
+		}
+		if string(t.id) == string(e.FrameID) && t.empty() {
+			// A tab that was opened for a file never shows anything: as in a browser
+			// with a window it goes at once, and its opener is there again.
+			c.b.closeTab(t.id)
+			c.tabs = slices.Delete(c.tabs, i, i+1)
+			break
 		}
 	}
 	if !mine && len(c.b.contexts) > 1 {

@@ -78,5 +78,5 @@ func Flags(o Options, profile string) []string {
 	if o.NoSandbox {
 		f = append(f, "--no-sandbox")
 	}
-	return append(append(f, o.ExtraFlags...), "about:blank")
+	return append(append(f, o.ExtraFlags...), blank)
 }

@@ -223,7 +223,7 @@ func (t *Tab) Address(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if int(res.CurrentIndex) >= len(res.Entries) {
-		return "about:blank", nil
+		return blank, nil
 	}
 	return res.Entries[res.CurrentIndex].URL, nil
 }

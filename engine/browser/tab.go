@@ -42,6 +42,7 @@ type Tab struct {
 	stubbed  bool      // requests are answered with an empty page
 	crashed  bool
 	opener   target.ID                                 // the page that opened it, where that is known
+	shown    bool                                      // it has had a document that is not blank
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
@@ -67,6 +68,16 @@ func (t *Tab) Arrived(ctx context.Context) error {
 	}
 	return nil
 }
+
+// empty reports whether a page has opened the tab and nothing was ever shown in it.
+func (t *Tab) empty() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.opener != "" && !t.shown
+}
+
+// blank is the address of the page that every tab begins with.
+const blank = "about:blank"
 
 // popupTime is how long a popup may take to begin with its document.
 const popupTime = 2 * time.Second
@@ -147,6 +158,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			t.asked.Store(false)
 			t.mu.Lock()
 			stubbed := t.stubbed
+			t.shown = t.shown || e.Frame.URL != blank
 			t.mu.Unlock()
 			if !stubbed {
 				t.context.visit(e.Frame.URL)
