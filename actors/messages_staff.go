@@ -1,6 +1,12 @@
 package actors
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/persistence"
+)
 
 // What the operator asks of a node.
 
@@ -40,6 +46,25 @@ type WorkerChanged struct {
 	Fault  string
 	// NoQuorum: the fault is that the nodes have no majority to write it down.
 	NoQuorum bool
+}
+
+// Changed answers those, over whatever the order came.
+func Changed(w WorkerInfo, err error) *WorkerChanged {
+	if err != nil {
+		return &WorkerChanged{Fault: err.Error(), NoQuorum: errors.Is(err, persistence.ErrNoQuorum)}
+	}
+	return &WorkerChanged{Worker: w}
+}
+
+// Result is what [Changed] was made of.
+func (c *WorkerChanged) Result() (WorkerInfo, error) {
+	switch {
+	case c.NoQuorum:
+		return WorkerInfo{}, fmt.Errorf("%w: %s", persistence.ErrNoQuorum, c.Fault)
+	case c.Fault != "":
+		return WorkerInfo{}, errors.New(c.Fault)
+	}
+	return c.Worker, nil
 }
 
 // RemoveAccount ends what an account has in the node: its tasks, sessions and

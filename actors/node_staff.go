@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"troupe/persistence"
 )
 
 // Survey lists all workers, for the operator.
@@ -35,16 +33,10 @@ func (n *Node) RemoveWorker(ctx context.Context, m *RemoveWorker) (WorkerInfo, e
 
 func (n *Node) change(ctx context.Context, m any) (WorkerInfo, error) {
 	c, err := askNode[WorkerChanged](ctx, n, n.parts.pool, m)
-	if err == nil && c.Fault != "" {
-		err = errors.New(c.Fault)
-		if c.NoQuorum {
-			err = fmt.Errorf("%w: %w", persistence.ErrNoQuorum, err)
-		}
-	}
 	if err != nil {
 		return WorkerInfo{}, err
 	}
-	return c.Worker, nil
+	return c.Result()
 }
 
 // RemoveAccount ends what an account has in the node and erases what is on disk

@@ -2,13 +2,10 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-
-	"troupe/persistence"
 )
 
 // departure is what pool knows of the end of one worker.
@@ -74,9 +71,7 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 	delete(p.adding, m.spec.Name)
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", m.spec.Name).Msg("worker not added")
-		ctx.Send(m.who, &WorkerChanged{
-			Fault: "the worker could not be written down: " + m.err.Error(), NoQuorum: errors.Is(m.err, persistence.ErrNoQuorum),
-		})
+		ctx.Send(m.who, Changed(WorkerInfo{}, fmt.Errorf("the worker could not be written down: %w", m.err)))
 		return
 	}
 	if p.draining { // it begins with the next start
@@ -222,10 +217,7 @@ func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
 	answer := &WorkerChanged{Worker: s.info()}
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", s.spec.ID).Msg("worker not removed: its record could not be")
-		answer = &WorkerChanged{
-			Fault:    "the worker's record could not be removed, and so the worker stays, drained: " + m.err.Error(),
-			NoQuorum: errors.Is(m.err, persistence.ErrNoQuorum),
-		}
+		answer = Changed(WorkerInfo{}, fmt.Errorf("the worker's record could not be removed, and so the worker stays, drained: %w", m.err))
 	}
 	if m.err != nil && !p.gone[s.spec.Owner] {
 		p.roster.stay(s)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 // value is any JSON value, as it goes between nodes: without needless blanks.
@@ -202,4 +204,25 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%#v cannot be written again: %v", m, err)
 		}
 	})
+}
+
+// TestWhyAWorkerWasNotChanged: that the nodes have no majority is said by each as it is.
+func TestWhyAWorkerWasNotChanged(t *testing.T) {
+	for _, fault := range []error{nil, errors.New("there is no such worker"), fmt.Errorf("keep worker w9: %w", persistence.ErrNoQuorum)} {
+		b, err := encode(actors.Changed(actors.WorkerInfo{ID: "w9"}, fault))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := m.(*actors.WorkerChanged).Result()
+		if (err == nil) != (fault == nil) || errors.Is(err, persistence.ErrNoQuorum) != errors.Is(fault, persistence.ErrNoQuorum) || (err == nil) != (w.ID == "w9") {
+			t.Errorf("of %v the other node is told %+v, %v", fault, w, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), fault.Error()) {
+			t.Errorf("%q does not say %q", err, fault)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -144,11 +143,8 @@ func (c *Company) order(ctx context.Context, node string, m any, most time.Durat
 	} else {
 		var x *actors.WorkerChanged
 		x, err = askOne[actors.WorkerChanged](ctx, c, node, m, most)
-		if err == nil && x.Fault != "" {
-			err = errors.New(x.Fault)
-		}
 		if err == nil {
-			w = x.Worker
+			w, err = x.Result()
 		}
 	}
 	if err != nil {
@@ -173,28 +169,20 @@ func askOne[T any](ctx context.Context, c *Company, node string, m any, most tim
 	return x, err
 }
 
-// changed is the answer to an order about a worker of this node.
-func changed(w actors.WorkerInfo, err error) *actors.WorkerChanged {
-	if err != nil {
-		return &actors.WorkerChanged{Fault: err.Error()}
-	}
-	return &actors.WorkerChanged{Worker: w}
-}
-
 // obey answers an order of the operator that another node passes on; nil: it is
 // none.
 func (c *Company) obey(ctx context.Context, m any) *actors.WorkerChanged {
 	switch m := m.(type) {
 	case *actors.AddWorker:
-		return changed(c.local.AddWorker(ctx, m))
+		return actors.Changed(c.local.AddWorker(ctx, m))
 	case *actors.DrainWorker:
-		return changed(c.local.DrainWorker(ctx, m))
+		return actors.Changed(c.local.DrainWorker(ctx, m))
 	case *actors.ResumeWorker:
-		return changed(c.local.ResumeWorker(ctx, m))
+		return actors.Changed(c.local.ResumeWorker(ctx, m))
 	case *actors.RemoveWorker:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.Grace+margin)
 		defer cancel()
-		return changed(c.local.RemoveWorker(ctx, m))
+		return actors.Changed(c.local.RemoveWorker(ctx, m))
 	}
 	return nil
 }
