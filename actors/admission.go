@@ -103,7 +103,7 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 		ctx.Send(a.node.pool, adm)
 	case limits.TasksPerDay <= 0: // nothing to decide: it is written meanwhile
 		if err := a.node.usage.Ready(); err != nil {
-			ctx.Respond(refused(x, timeout, unkept(err)))
+			ctx.Respond(refused(x, timeout, Unkept(err)))
 			return
 		}
 		adm.Counted = time.Now()
@@ -149,7 +149,7 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 			a.removeCounted(ctx, &RemoveAccount{x.Account.ID}, who)
 		}
 	case m.err != nil:
-		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, unkept(m.err)))
+		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, Unkept(m.err)))
 	case !m.ok:
 		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, dailyLimit(x.Account, m.used, time.Now())))
 	default:

@@ -142,7 +142,7 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		}
 	case m.err != nil:
 		k.node.log.Error().Err(m.err).Msg("key not read")
-		k.end(ctx, r, r.refused(unkept(m.err)))
+		k.end(ctx, r, r.refused(Unkept(m.err)))
 	case !bytes.Equal(rec.Digest, r.Execute.Idempotency.Digest) || r.Start != (rec.Started != nil):
 		k.end(ctx, r, r.refused(refuse(engine.CodeIdempotencyMismatch, "")))
 	case r.Start:
@@ -188,7 +188,7 @@ func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
 	}
 	word := &noted{OK: m.err == nil}
 	if m.err != nil && !m.req.taken {
-		word.Refusal = unkept(m.err)
+		word.Refusal = Unkept(m.err)
 	}
 	ctx.Send(m.run, word)
 	if x := m.req.answer; x != nil {

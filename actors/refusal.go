@@ -18,35 +18,37 @@ const (
 	full  = 30 * time.Second
 )
 
+// refusals are the words that clients match on, and when another try makes sense.
+var refusals = map[engine.Code]struct {
+	text  string
+	retry time.Duration
+}{
+	engine.CodeUnauthorized:        {"The account was removed", 0},
+	engine.CodePlanRequired:        {"Plan does not allow this", 0},
+	engine.CodeForeignWorker:       {"Worker does not belong to this account", 0},
+	engine.CodeSessionLimit:        {"Session limit reached", 0},
+	engine.CodeNoWorkerAvailable:   {"No workers available", soon},
+	engine.CodeWorkerBusy:          {"Worker is busy", soon},
+	engine.CodeWorkerReserved:      {"Worker is reserved", later},
+	engine.CodeWorkerOffline:       {"Worker offline", soon},
+	engine.CodeSessionMismatch:     {"Session mismatch", 0},
+	engine.CodeDailyLimit:          {"Daily task limit reached", 0},
+	engine.CodeTooManyWaiting:      {"Too many requests are waiting", 0},
+	engine.CodeNotFound:            {"There is nothing to see", 0},
+	engine.CodeTaskNotFound:        {"Task not found", 0},
+	engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
+	engine.CodeDraining:            {"The service is stopping", later},
+	engine.CodeStorageFull:         {"The service has too little space on its disk to write the task down", full},
+	engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so the task cannot be written down", full},
+	engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},
+	engine.CodeNoQuorum:            {"The cluster has no majority now", 2 * soon},
+	engine.CodeCancelled:           {"The task was cancelled before it began", 0},
+}
+
 // refuse makes the refusal that a code stands for. What was found instead
 // follows the words that clients match on.
 func refuse(code engine.Code, found string) *Refusal {
-	texts := map[engine.Code]struct {
-		text  string
-		retry time.Duration
-	}{
-		engine.CodeUnauthorized:        {"The account was removed", 0},
-		engine.CodePlanRequired:        {"Plan does not allow this", 0},
-		engine.CodeForeignWorker:       {"Worker does not belong to this account", 0},
-		engine.CodeSessionLimit:        {"Session limit reached", 0},
-		engine.CodeNoWorkerAvailable:   {"No workers available", soon},
-		engine.CodeWorkerBusy:          {"Worker is busy", soon},
-		engine.CodeWorkerReserved:      {"Worker is reserved", later},
-		engine.CodeWorkerOffline:       {"Worker offline", soon},
-		engine.CodeSessionMismatch:     {"Session mismatch", 0},
-		engine.CodeDailyLimit:          {"Daily task limit reached", 0},
-		engine.CodeTooManyWaiting:      {"Too many requests are waiting", 0},
-		engine.CodeNotFound:            {"There is nothing to see", 0},
-		engine.CodeTaskNotFound:        {"Task not found", 0},
-		engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
-		engine.CodeDraining:            {"The service is stopping", later},
-		engine.CodeStorageFull:         {"The service has too little space on its disk to write the task down", full},
-		engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so the task cannot be written down", full},
-		engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},
-		engine.CodeNoQuorum:            {"The cluster has no majority now", 2 * soon},
-		engine.CodeCancelled:           {"The task was cancelled before it began", 0},
-	}
-	t, ok := texts[code]
+	t, ok := refusals[code]
 	if !ok {
 		code, t.text = engine.CodeInternal, "The service failed to run the task"
 	}
@@ -56,9 +58,9 @@ func refuse(code engine.Code, found string) *Refusal {
 	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
 }
 
-// unkept is the answer to a task of which something could not be written down, or
+// Unkept is the answer to a request of which something could not be written down, or
 // read.
-func unkept(err error) *Refusal {
+func Unkept(err error) *Refusal {
 	var no *Refusal
 	switch {
 	case errors.As(err, &no): // as somebody said before

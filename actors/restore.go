@@ -38,7 +38,7 @@ func (n *Node) Restore(ctx context.Context, m *Restore) (*Restored, error) {
 			return &Restored{Refusal: refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
 		}
 		parts.log.Error().Err(err).Str("session", m.Session).Msg("session not restored")
-		return &Restored{Refusal: unkept(err)}, nil
+		return &Restored{Refusal: Unkept(err)}, nil
 	}
 }
 

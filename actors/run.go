@@ -292,7 +292,7 @@ func (p *play) announce(base context.Context, st *engine.Stage) error {
 
 // unbegun ends a task that did not begin.
 func (p *play) unbegun(base context.Context, err error) ending {
-	no := unkept(err)
+	no := Unkept(err)
 	switch {
 	case base.Err() != nil: // because somebody wanted its end
 		p.run.played(&engine.Outcome{End: engine.EndOf(base)})

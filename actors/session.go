@@ -113,7 +113,7 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	s.write(ctx, state, func(err error) {
 		if err != nil {
 			log.Error().Err(err).Msg("session not written")
-			reply.Refusal = unkept(err)
+			reply.Refusal = Unkept(err)
 		}
 		root.Send(who, reply)
 	})

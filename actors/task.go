@@ -166,7 +166,7 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 	}
 	if err != nil {
 		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
-		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: unkept(err), taken: errors.Is(err, persistence.ErrConflict)})
+		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: Unkept(err), taken: errors.Is(err, persistence.ErrConflict)})
 		return
 	}
 	t.noted = true

@@ -95,7 +95,7 @@ func (ts *tasks) ask(ctx actor.Context, id string, a Account, shape func(*Polled
 		}, func(err error) {
 			if err != nil {
 				ts.node.log.Error().Err(err).Str("task", id).Msg("task not read")
-				p = &Polled{Refusal: unkept(err)}
+				p = &Polled{Refusal: Unkept(err)}
 			}
 			root.Send(who, shape(p))
 		})

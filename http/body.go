@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 // Limits of what a request may carry.
@@ -101,10 +102,14 @@ type form struct {
 	whole *io.LimitedReader
 	seen  bool // the payload
 	home  string
+	// unkept is the answer where the disk does not take a file.
+	unkept func(error) *refusal
 }
 
 func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body, *refusal) {
-	f := &form{body: &body{}, home: filepath.Join(s.cfg.Uploads, id)}
+	f := &form{body: &body{}, home: filepath.Join(s.cfg.Uploads, id), unkept: func(err error) *refusal {
+		return s.failed(ctx, "keep an upload", persistence.Unwritten(err))
+	}}
 	size := ctx.Request.Header.ContentLength()
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)
@@ -179,7 +184,7 @@ func (f *form) keep(part *multipart.Part) *refusal {
 	if f.folder == "" {
 		f.folder = f.home
 		if err := os.MkdirAll(f.folder, 0o700); err != nil {
-			panic(fmt.Errorf("make a folder for uploads: %w", err))
+			return f.unkept(err)
 		}
 	}
 	up := engine.Upload{
@@ -189,7 +194,7 @@ func (f *form) keep(part *multipart.Part) *refusal {
 	}
 	out, err := os.OpenFile(up.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		panic(fmt.Errorf("keep an upload: %w", err))
+		return f.unkept(err)
 	}
 	src := &source{r: io.LimitReader(part, maxFile+1)}
 	up.Size, err = io.Copy(out, src)
@@ -200,7 +205,7 @@ func (f *form) keep(part *multipart.Part) *refusal {
 	case src.err != nil:
 		return f.broken(src.err)
 	case err != nil:
-		panic(fmt.Errorf("keep an upload: %w", err))
+		return f.unkept(err)
 	case up.Size > maxFile:
 		return tooLarge(fmt.Sprintf("The file %q", up.Name), maxFile)
 	}

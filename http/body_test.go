@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/engine"
 	"troupe/http"
 )
 
@@ -358,4 +359,21 @@ func (h *halves) Read(p []byte) (int, error) {
 	n := copy(p, h.all[h.given:end])
 	h.given += n
 	return n, nil
+}
+
+// TestUploadsThatCannotBeWritten: the disk of the service is not the client's fault,
+// nor one that its log would have to explain.
+func TestUploadsThatCannotBeWritten(t *testing.T) {
+	e := open(t, &company{})
+	if err := os.RemoveAll(e.uploads); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(e.uploads, nil, 0o600); err != nil { // no folder can be made there
+		t.Fatal(err)
+	}
+	kind, body := form(part{name: "payload", data: []byte(task)}, part{name: "files", file: "a.txt", data: []byte("hello")})
+	status, p := e.post(t, kind, body)
+	if status != 503 || p.Code != string(engine.CodeStorageUnwritable) || p.Retryable == nil || !*p.Retryable {
+		t.Errorf("the answer is %d %+v", status, p)
+	}
 }

@@ -46,7 +46,8 @@ type reply struct {
 var (
 	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, engine.CodeNoQuorum, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
 	openCodes  = []engine.Code{engine.CodeInternal, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
-	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, codeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType}
+	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, codeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType,
+		engine.CodeStorageFull, engine.CodeStorageUnwritable}
 
 	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )
@@ -63,7 +64,7 @@ var operations = []operation{
 		answers: []reply{{200, "The task was played, or was started.", "", []any{answer{}, started{}}}, {408, "The task's time was over.", "", []any{answer{}}}, {413, "The request, or the task's result, is too large.", "", []any{refusal{}, answer{}}}, {500, "The service failed.", "", []any{refusal{}, answer{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
 			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
-			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeStorageFull, engine.CodeStorageUnwritable}, bodyCodes...),
+			engine.CodeDailyLimit, engine.CodeTooManyWaiting}, bodyCodes...),
 	},
 	{
 		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,

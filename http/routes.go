@@ -177,14 +177,10 @@ func (s *Server) failed(ctx *fasthttp.RequestCtx, doing string, err error) *refu
 		return refuse(engine.CodeCancelled) // which reaches nobody
 	}
 	s.cfg.Log.Error().Str("request", requestID(ctx)).Err(err).Msg("failed to " + doing)
-	var no *actors.Refusal
-	switch {
-	case errors.As(err, &no):
+	if no := actors.Unkept(err); no.Code != engine.CodeInternal {
 		return refuseBy(no)
-	case errors.Is(err, persistence.ErrNoQuorum):
-		return refuse(engine.CodeNoQuorum)
 	}
-	return refuse(engine.CodeInternal)
+	return refuse(engine.CodeInternal) // whose text says where to look
 }
 
 // handleBroken answers what fasthttp could not read as a request.

@@ -118,12 +118,17 @@ func (b *Badger) space(least int64) error {
 // its next log or table.
 func (b *Badger) probe() error {
 	name := filepath.Join(b.dir, "probe")
-	err := errors.Join(os.WriteFile(name, []byte{0}, 0o600), os.Remove(name))
+	return Unwritten(errors.Join(os.WriteFile(name, []byte{0}, 0o600), os.Remove(name)))
+}
+
+// Unwritten says of a file that could not be written whether the disk is full
+// ([ErrFull]) or takes nothing for another reason ([ErrUnwritable]).
+func Unwritten(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return ErrFull
+		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnwritable, err)
 }

@@ -2,6 +2,8 @@ package persistence
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -68,5 +70,22 @@ func TestScheduleHoldsOneDeadline(t *testing.T) {
 	}
 	if s.add(deadline{stamp(now.Add(time.Hour)), "session"}); s.first["session"] != stamp(now.Add(time.Hour)) {
 		t.Fatal("a later deadline does not count after the first was taken")
+	}
+}
+
+// What a disk does not take is told apart from what a folder does not.
+func TestUnwritten(t *testing.T) {
+	for path, want := range map[string]error{
+		"/dev/full":                        ErrFull,
+		filepath.Join(t.TempDir(), "a/b"):  ErrUnwritable,
+		filepath.Join(t.TempDir(), "file"): nil,
+	} {
+		err := os.WriteFile(path, []byte{0}, 0o600)
+		if path == "/dev/full" && errors.Is(err, os.ErrNotExist) {
+			continue // there is none here
+		}
+		if err := Unwritten(err); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
 	}
 }
