@@ -84,33 +84,48 @@ func TestAnElectionIsNotNoticed(t *testing.T) {
 		electing = is
 	}
 	tell(true)
-	started := n2.ask("POST", "/v1/", tokens["without a limit"], `{"async":true,"queueTimeout":10000,"actions":[{"wait":0}]}`)
+	began, starts, started := time.Now(), 0, reply{}
+	for started.status != 200 && time.Since(began) < hang { // on a machine that stands still it may take longer than one waits
+		starts++
+		started = n2.ask("POST", "/v1/", tokens["without a limit"], `{"async":true,"queueTimeout":10000,"actions":[{"wait":0}]}`)
+		if started.status != 200 && started.Code != "no_quorum" {
+			break
+		}
+	}
+	took := time.Since(began)
 	tell(false)
 	close(over)
 	streams.Wait()
-	if started.status != 200 || started.took < 2*time.Second {
-		t.Fatalf("there was no election to be waited out: %d %s after %v", started.status, started.text, started.took)
+	if started.status != 200 || took < 2*time.Second {
+		t.Fatalf("there was no election to be waited out: %d %s after %v", started.status, started.text, took)
 	}
 	for plan := range tokens { // one that has to wait for the election is answered after it
-		t.Logf("%s: %d tasks, %d of them while what had to be written took %v", plan, answers[plan], during[plan], started.took.Round(time.Millisecond))
+		t.Logf("%s: %d tasks, %d of them while what had to be written took %v", plan, answers[plan], during[plan], took.Round(time.Millisecond))
 		if during[plan] < 5 {
-			t.Errorf("%s: %d tasks were answered in %v without a leader", plan, during[plan], started.took)
+			t.Errorf("%s: %d tasks were answered in %v without a leader", plan, during[plan], took)
 		}
 	}
+	// And the asynchronous one; of a start that could not be written down nobody knows.
+	counts := func(name string, used int) bool {
+		if name == "bob" {
+			return used == 160+answers["with a limit"]
+		}
+		return used > answers["without a limit"] && used <= answers["without a limit"]+starts
+	}
 	soon(t, "the counts are right again", func() bool {
-		used := n2.ask("GET", "/v1/usage", tokens["without a limit"], "").Used
-		return int(used) == answers["without a limit"]+1 // and the asynchronous one
+		return counts("ada", int(n2.ask("GET", "/v1/usage", tokens["without a limit"], "").Used))
 	})
-	if used := n2.ask("GET", "/v1/usage", tokens["with a limit"], "").Used; int(used) != 160+answers["with a limit"] {
+	if used := n2.ask("GET", "/v1/usage", tokens["with a limit"], "").Used; !counts("bob", int(used)) {
 		t.Errorf("%d tasks were used of the limited plan, want %d", used, 160+answers["with a limit"])
 	}
 	n2.Drain(0) // what it still holds goes back
 	today := time.Now().UTC().Format(time.DateOnly)
-	for name, want := range map[string]int{"ada": answers["without a limit"] + 1, "bob": 160 + answers["with a limit"]} {
+	for _, name := range []string{"ada", "bob"} {
 		key := "usage/" + idOf(t, n2, name) + "/" + today
-		soon(t, "the store's count of "+name+" is "+strconv.Itoa(want)+" after the node was drained", func() bool {
+		soon(t, "the store's count of "+name+" is right after the node was drained", func() bool {
 			r, err := n2.Store.Get(ctx, key)
-			return err == nil && string(r.Value) == strconv.Itoa(want)
+			used, wrong := strconv.Atoi(string(r.Value))
+			return err == nil && wrong == nil && counts(name, used)
 		})
 	}
 }

@@ -151,7 +151,7 @@ func TestWhoeverComesFirstRestores(t *testing.T) {
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	x := to.reserve(n1)
 	n1.Crash()
-	n1.conn.Close()
+	to.dies(n1)
 	var all []*going
 	for _, h := range []*house{n2, n3, n2, n3} {
 		all = append(all, to.send(h, anna, fmt.Sprintf(`{"session":{"id":%q},"queueTimeout":10000,"actions":[{"wait":1}]}`, x.SessionID), testkit.Script{}))
@@ -236,7 +236,7 @@ func TestPlansKeepSessionsAtHome(t *testing.T) {
 	limits[anna.Plan] = l
 	n2.Node.SetLimits(limits)
 	n1.Crash()
-	n1.conn.Close()
+	to.dies(n1)
 	y := to.answer(to.send(n2, anna, goOn(x.SessionID), testkit.Script{}))
 	if y.Refusal == nil || y.Refusal.Code != engine.CodeWorkerOffline || !strings.Contains(y.Refusal.Text, "plan pro") {
 		t.Errorf("got %+v", y.Refusal)

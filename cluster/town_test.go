@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -249,6 +250,22 @@ func (to *town) plays(task string) (n int) {
 func (to *town) runs(h *house, g *going) {
 	to.t.Helper()
 	to.until(fmt.Sprintf("%s runs on %s", g.id, h.name), func() bool { return h.Engine.Playing(g.id) })
+}
+
+// dies ends a node's connection as the end of its process does, and waits until there
+// is nobody any more to whom a message for it goes: what was on its way is lost.
+func (to *town) dies(h *house) {
+	to.t.Helper()
+	h.conn.Close()
+	for _, o := range to.houses {
+		if o == h {
+			continue
+		}
+		to.until("nobody takes what "+o.name+" sends to "+h.name, func() bool {
+			_, err := o.conn.Request("troupe.node."+h.name+".ping", nil, 100*time.Millisecond)
+			return errors.Is(err, nats.ErrNoResponders) || o.conn.IsClosed()
+		})
+	}
 }
 
 // heard waits until a node knows of each other one what that has now. An answer may
