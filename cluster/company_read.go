@@ -60,9 +60,9 @@ func (r *readings) renew() {
 // [actors.Node.Read].
 func (c *Company) Read(account string, all bool, tasks int) actors.Reading {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &reading{stop: cancel, wake: make(chan struct{}, 1)}
-	c.readings.add(r) // from now on no node comes or goes unnoticed
+	r := &reading{wake: make(chan struct{}, 1)}
 	r.stop = func() { cancel(); c.readings.remove(r) }
+	c.readings.add(r) // from now on no node comes or goes unnoticed
 
 	known := c.peers.known()
 	parts := make([]*opened, len(known))

@@ -140,9 +140,7 @@ func (a *answer) stop(o *engine.Outcome, code engine.Code) (int, *answer) {
 		if last.Text != "" {
 			a.Error = last.Text
 		}
-		a.Code = last.Code
-		retryable := infoOf(last.Code).Retryable
-		a.Retryable = &retryable
+		a.Code, a.Retryable = last.Code, new(bool) // something of it has run, whatever the code is elsewhere
 		a.ActionIndex, a.ActionPath, a.Iteration, a.Action = &last.Index, last.Path, last.Iteration, last.Action
 		status, n = fasthttp.StatusOK, n-1
 	}

@@ -73,8 +73,8 @@ var codes = []CodeInfo{
 	{codeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; its log has the reason under this request's X-Request-Id"},
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service is stopping"},
-	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service has too little space on its disk to write the task down"},
-	{engine.CodeStorageUnwritable, 503, true, 30 * time.Second, "The service's data folder takes no new files, so the task cannot be written down"},
+	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service has too little space on its disk to write anything down"},
+	{engine.CodeStorageUnwritable, 503, true, 30 * time.Second, "The service's data folder takes no new files, so nothing can be written down"},
 	{engine.CodeNoQuorum, 503, true, 2 * time.Second, "The cluster has no majority now"},
 
 	{engine.CodeBrowserCrashed, 200, false, 0, "The browser crashed"},

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
+	"troupe/actors"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -21,18 +23,24 @@ import (
 const filesPath = "/files/"
 
 // Keep returns what tasks keep their files with: they are stored for ttl and
-// can be fetched below base, the address under which clients reach /files.
-func Keep(files persistence.Files, base string, ttl time.Duration) engine.SaveFile {
+// can be fetched below base, the address under which clients reach /files. Why one
+// could not be kept is for the log: it names folders and hosts of the service.
+func Keep(files persistence.Files, base string, ttl time.Duration, log zerolog.Logger) engine.SaveFile {
 	base = strings.TrimRight(base, "/")
 	return func(ctx context.Context, f engine.File, r io.Reader) (string, error) {
 		kept, err := files.Put(ctx, persistence.Blob{
 			Account: f.Account, Label: f.Name, ContentType: f.ContentType, Inline: f.Inline,
 			Expires: time.Now().Add(ttl),
 		}, r)
-		if err != nil {
+		switch {
+		case err == nil:
+			return base + "/" + kept.ID, nil
+		case ctx.Err() != nil: // nobody waits for it any more
 			return "", fmt.Errorf("keep a file: %w", err)
 		}
-		return base + "/" + kept.ID, nil
+		log.Error().Err(err).Str("account", f.Account).Msg("a file of a task was not kept")
+		no := actors.Unkept(err)
+		return "", engine.Problemf(no.Code, "The file could not be kept: %s", no.Text)
 	}
 }
 

@@ -1,16 +1,23 @@
 package http_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	nethttp "net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/persistence"
 )
 
 // fetch gets an address below the server as it stands, without cleaning it.
@@ -39,7 +46,7 @@ func (e *edge) fetch(t testing.TB, method, path, rang string) (*nethttp.Response
 func TestFiles(t *testing.T) {
 	files := newShelf()
 	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
-	keep := http.Keep(files, "https://files.example/x/", time.Hour)
+	keep := http.Keep(files, "https://files.example/x/", time.Hour, zerolog.Nop())
 	put := func(name, kind string, inline bool, data string) string {
 		url, err := keep(context.Background(), engine.File{Account: "acc1", Name: name, ContentType: kind, Inline: inline}, strings.NewReader(data))
 		if err != nil {
@@ -108,5 +115,52 @@ func TestFilesOnlyByName(t *testing.T) {
 	}
 	if r, body := e.fetch(t, "GET", "/files/..", ""); r.StatusCode != 200 || !strings.Contains(body, "<title>Troupe</title>") { // another word for /
 		t.Errorf("/files/..: %d %s", r.StatusCode, body)
+	}
+}
+
+// fullShelf takes nothing.
+type fullShelf struct {
+	*shelf
+	err error
+}
+
+func (s fullShelf) Put(context.Context, persistence.Blob, io.Reader) (persistence.Blob, error) {
+	return persistence.Blob{}, s.err
+}
+
+// TestFilesThatCannotBeKept: the task hears what kind of fault it is, and the log
+// which folder of the service it is about.
+func TestFilesThatCannotBeKept(t *testing.T) {
+	for _, row := range []struct {
+		why  error
+		code engine.Code
+	}{
+		{persistence.Unwritten(syscall.ENOSPC), engine.CodeStorageFull},
+		{persistence.Unwritten(syscall.EROFS), engine.CodeStorageUnwritable},
+		{persistence.ErrNoQuorum, engine.CodeNoQuorum},
+		{errors.New("no such bucket"), engine.CodeInternal},
+	} {
+		var log bytes.Buffer
+		files := fullShelf{newShelf(), fmt.Errorf("open /secret/folder: %w", row.why)}
+		keep := http.Keep(files, "https://files.example", time.Hour, zerolog.New(&log))
+		_, err := keep(context.Background(), engine.File{Account: "acc1", Name: "shot.png"}, strings.NewReader("x"))
+		var p *engine.Problem
+		if !errors.As(err, &p) || p.Code != row.code || strings.Contains(err.Error(), "secret") || !strings.Contains(log.String(), "/secret/folder") {
+			t.Errorf("%v is told of as %v, and the log has %s", row.why, err, log.String())
+		}
+	}
+}
+
+// TestWhatHasRunIsNotToBeRepeated: an action that failed for want of space is told of
+// with the code of a refusal, and unlike that it has run.
+func TestWhatHasRunIsNotToBeRepeated(t *testing.T) {
+	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+		return &actors.Executed{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1", Outcome: &engine.Outcome{
+			End: engine.EndStopped, Failures: []engine.Failure{{Path: "0", Code: engine.CodeStorageFull, Text: "The file could not be kept"}},
+		}}, nil
+	}}
+	status, p := open(t, c).post(t, "application/json", strings.NewReader(task))
+	if status != 200 || p.Code != string(engine.CodeStorageFull) || p.Retryable == nil || *p.Retryable {
+		t.Errorf("the answer is %d %+v", status, p)
 	}
 }

@@ -76,8 +76,21 @@ func OpenFolder(dir string) (*Folder, error) {
 // Close lets go of the folder. Files that are open stay so.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// Put implements [Files].
+// Put implements [Files]. What the folder does not take is [ErrFull] or
+// [ErrUnwritable].
 func (f *Folder) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
+	in := &rememberingReader{r: contextReader{ctx, r}}
+	b, err := f.put(b, in)
+	if err == nil {
+		return b, nil
+	}
+	if err = Unwritten(err); in.err != nil { // the folder would have taken it
+		err = in.err
+	}
+	return Blob{}, fmt.Errorf("keep a file: %w", err)
+}
+
+func (f *Folder) put(b Blob, r io.Reader) (Blob, error) {
 	b.ID = NewFileID(b.ContentType)
 	b.Created = time.Now().UTC()
 
@@ -86,18 +99,18 @@ func (f *Folder) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 	tmp := "tmp/put-" + name
 	defer f.root.Remove(tmp)
 	var err error
-	if b.Size, err = f.write(tmp, contextReader{ctx, r}, b.Durable); err != nil {
-		return Blob{}, fmt.Errorf("keep a file: %w", err)
+	if b.Size, err = f.write(tmp, r, b.Durable); err != nil {
+		return b, err
 	}
 	if err := f.root.Mkdir(path.Dir(blob), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Blob{}, fmt.Errorf("keep a file: %w", err)
+		return b, err
 	}
 	if err := f.root.Rename(tmp, blob); err != nil {
-		return Blob{}, fmt.Errorf("keep a file: %w", err)
+		return b, err
 	}
 	if err := f.describe(tmp, about, b); err != nil {
 		f.root.Remove(blob)
-		return Blob{}, fmt.Errorf("describe a file: %w", err)
+		return b, fmt.Errorf("describe it: %w", err)
 	}
 	return b, nil
 }

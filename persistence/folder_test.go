@@ -275,3 +275,18 @@ func TestFilesExpire(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// What a folder does not take is told apart from what its reader does not give.
+func TestFolderSaysWhoseFaultItIs(t *testing.T) {
+	f, dir := openFolder(t)
+	broken := errors.New("the page has gone")
+	if _, err := f.Put(t.Context(), persistence.Blob{}, iotest.ErrReader(broken)); !errors.Is(err, broken) || errors.Is(err, persistence.ErrUnwritable) {
+		t.Errorf("a reader that fails: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "tmp")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Put(t.Context(), persistence.Blob{}, strings.NewReader("x")); !errors.Is(err, persistence.ErrUnwritable) {
+		t.Errorf("a folder that takes nothing: %v", err)
+	}
+}

@@ -212,7 +212,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		s.secrets.ReadFrom(s.near)
 	}
 	s.node, err = actors.Start(actors.Config{
-		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL),
+		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Session: actors.SessionConfig{Lease: s.Cluster.lease()},
