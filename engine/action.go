@@ -33,6 +33,8 @@ type Action[V any] struct {
 	// Unbounded actions are bounded by the task's time alone: every action in
 	// them has a time of its own.
 	Unbounded bool
+	// Unaided actions need no page script in the page itself, only in its frames.
+	Unaided bool
 	// Finds says that save keeps the element, not the result.
 	Finds   bool
 	Result  string // what it gives, for the reference; empty: {"success":true}
@@ -81,7 +83,7 @@ type definition struct {
 	value                                   anyShape
 	opts                                    []Opt
 	not                                     Place
-	unbounded, finds                        bool
+	unbounded, unaided, finds               bool
 	run                                     func(context.Context, *Run, *Step) (Result, error)
 	read                                    func(*Run, *Step) (Call, error)
 	check                                   func(*decoder, *node, *Step)
@@ -101,7 +103,7 @@ func define[V any](a Action[V]) struct{} {
 	def := &definition{
 		file: filepath.Base(file),
 		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
-		value: a.Value.any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, finds: a.Finds,
+		value: a.Value.any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds,
 	}
 	if a.Run != nil {
 		def.run = func(ctx context.Context, r *Run, s *Step) (Result, error) { return a.Run(ctx, r, s, s.value.(V)) }

@@ -73,11 +73,14 @@ func TestProtocolCalls(t *testing.T) {
 		{"fill over a value", fmt.Sprintf(`{"fill":["#name",%q]}`, letters), 3 + 2*int64(len(letters))},
 		{"fill with a letter of another keyboard", `{"fill":["#empty","ü"]}`, 3},
 		{"click and read", `{"click":"#go"},{"getText":"#h"},{"getText":"#go"}`, 5},
-		// Navigate, make our world, and wait for load; two more that are not
-		// waited for: the page script and the guard's way to tell.
-		{"open", fmt.Sprintf(`{"open":%q}`, url), 5},
-		{"open and read", fmt.Sprintf(`{"open":%q},{"getText":"#h"},{"getText":"#go"}`, url), 6},
-		// The rest of the page script goes along with the click.
+		// Navigate, make our world, and wait for load; the page script is not
+		// waited for.
+		{"open", fmt.Sprintf(`{"open":%q}`, url), 4},
+		{"open and read", fmt.Sprintf(`{"open":%q},{"getText":"#h"},{"getText":"#go"}`, url), 4},
+		// Neither our world nor the page script.
+		{"open and evaluate", fmt.Sprintf(`{"open":%q},{"evaluate":"return 1"},{"evaluate":"return 2"}`, url), 3},
+		// The rest of the page script and the guard's way to tell go along with
+		// the click.
 		{"open and click", fmt.Sprintf(`{"open":%q},{"click":"#go"}`, url), 10},
 		{"cookies", `{"getCookies":true}`, 1},
 		{"saved data", `{"getSavedData":"x"},{"clearSavedData":true},{"wait":1}`, 0},

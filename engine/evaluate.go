@@ -13,6 +13,7 @@ var _ = define(Action[Text]{
 	Name: "evaluate", Group: "Advanced",
 	Doc: "Runs JavaScript as the body of an async function in the page's own world and gives what it returns, as JSON. " +
 		"The script sees the data cache as the read-only object `saved`; use it rather than `${key}` for whatever was read from a page, so that text of one site does not become code on another.",
+	Unaided: true,
 	Value:   nonEmpty("script"),
 	Result:  "any JSON value",
 	Example: `{"evaluate":"return document.title"}`,

@@ -139,7 +139,24 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	default:
 		return err
 	}
+	if r.unaided() {
+		lctx, cancel := context.WithTimeout(sctx, time.Until(r.deadline)/2) // the rest is for asking the page
+		defer cancel()
+		if t.Loaded(lctx) {
+			return nil
+		}
+	}
 	return r.awaitLoad(ctx, s, t, address)
+}
+
+// unaided reports whether the next step can do without the page script, and nobody
+// wants to hear of the page what only that knows, such as its status.
+func (r *Run) unaided() bool {
+	if r.traced() || len(r.rest) == 0 {
+		return false
+	}
+	next := &r.rest[0]
+	return next.def.unaided && next.Options.Frame == nil && r.frame == nil
 }
 
 // awaitLoad waits for the load event of the current document. The reads that

@@ -95,5 +95,37 @@ func (t *Tab) navigate(ctx context.Context, url string) (page.NavigateResult, er
 		}
 		return res, fmt.Errorf("navigating: %w", err)
 	}
+	t.mu.Lock()
+	t.aim = res.LoaderID
+	t.mu.Unlock()
 	return res, nil
+}
+
+// Loaded waits for the load event of the document that Navigate went to, by what
+// the browser tells of it: a document that only a task's own scripts see needs
+// neither our world nor the page script. It reports false where ctx ends first,
+// and as soon as there is more to say than that: the page has to be asked then.
+func (t *Tab) Loaded(ctx context.Context) bool {
+	for {
+		t.mu.Lock()
+		loading, stopped := t.loading, t.stopped
+		loaded := t.complete && t.aim != "" && t.document == t.aim && t.heading == t.aim
+		done := loaded && !loading && !t.asked.Load()
+		if done {
+			t.bare = true
+		}
+		t.mu.Unlock()
+		if done || !loading {
+			return done
+		}
+		select {
+		case <-stopped:
+		case <-t.closed:
+			return false
+		case <-t.fallen:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }

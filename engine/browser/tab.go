@@ -36,6 +36,10 @@ type Tab struct {
 	loading  bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped  chan struct{} // closed, and made anew, when that ends
 	heading  cdp.LoaderID  // the navigation that began last
+	aim      cdp.LoaderID  // ours that began last
+	document cdp.LoaderID  // the navigation that led to the current document
+	complete bool          // its load event was
+	bare     bool          // scripts of the task may have run in it before the page script
 	started  chan struct{} // closed, and made anew, when one begins
 	pointer  Point
 	aimed    chan bool // hears whether the press that is on its way has hit
@@ -159,11 +163,16 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			t.mu.Lock()
 			stubbed := t.stubbed
 			t.shown = t.shown || e.Frame.URL != blank
+			t.document, t.complete, t.bare = e.Frame.LoaderID, false, false
 			t.mu.Unlock()
 			if !stubbed {
 				t.context.visit(e.Frame.URL)
 			}
 		}
+	case "Page.loadEventFired": // of the page itself
+		t.mu.Lock()
+		t.complete = true
+		t.mu.Unlock()
 	case "Fetch.requestPaused":
 		var e fetch.EventRequestPaused
 		if decode(params, &e) {

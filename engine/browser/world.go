@@ -79,7 +79,25 @@ func (t *Tab) Arrive(ctx context.Context, fn string, arg any) (*Reply, error) {
 	}
 }
 
+// catchUp is what comes before the first call into a document in which scripts of
+// the task may have run before the page script was there: they may have sent the
+// page elsewhere, or moved what is in it.
+func (t *Tab) catchUp(ctx context.Context) error {
+	t.mu.Lock()
+	bare := t.bare
+	t.bare = false
+	t.mu.Unlock()
+	if !bare {
+		return nil
+	}
+	_, err := t.Arrive(ctx, "late", map[string]any{"settle": true})
+	return err
+}
+
 func (t *Tab) run(ctx context.Context, expr string) (*Reply, error) {
+	if err := t.catchUp(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		r := new(Reply)
 		err := t.evaluate(ctx, expr, r)
@@ -211,10 +229,9 @@ func (t *Tab) enter(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	world = int64(made.ExecutionContextID)
-	// Neither is waited for: the next call into the world comes after them. The
-	// script is sent as it always is, and not as part of the first call: the
-	// browser has compiled these very bytes before.
-	t.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
+	// It is not waited for: the next call into the world comes after it. It is sent
+	// as it always is, and not as part of the first call: the browser has compiled
+	// these very bytes before.
 	t.install(world, ground)
 	t.mu.Lock()
 	t.world, t.hands = world, false
@@ -227,7 +244,8 @@ func (t *Tab) install(world int64, part string) {
 	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: runtime.ExecutionContextID(world)})
 }
 
-// giveHands sends the hands to a document that has not got them yet.
+// giveHands sends the hands, and the guard's way to tell, to a document that has
+// not got them yet.
 func (t *Tab) giveHands(world int64) {
 	t.mu.Lock()
 	has := t.hands && t.world == world
@@ -236,6 +254,7 @@ func (t *Tab) giveHands(world int64) {
 	}
 	t.mu.Unlock()
 	if !has {
+		t.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
 		t.install(world, hands)
 	}
 }

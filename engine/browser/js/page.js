@@ -35,6 +35,10 @@ T.where = () => ({ v: { url: location.href, title: document.title } });
 // T.settled({}): whether the page stays where it is.
 T.settled = async (a) => ((await settle(a)) ? done : { n: true });
 
+// T.late({}): settled, in a document where scripts of the task may have run before
+// this one: what they have moved counts as just moved.
+T.late = (a) => { stir(); return T.settled(a); };
+
 // T.storage(): what the document can read of its site's storage. T.store({local,
 // session}) puts entries back.
 const entries = (s) => { try { return Object.keys(s()).map((k) => [k, s().getItem(k)]); } catch { return []; } };
