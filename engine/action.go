@@ -228,7 +228,7 @@ func (d *decoder) readOptions(n *node, s *Step) {
 	for _, f := range n.fields {
 		o, ok := known[f.key]
 		if !ok {
-			d.fault(f, "%s has no option %q%s", s.def.name, f.key, didYouMean(f.key, names))
+			d.fault(f, "%s has no option %q%s", s.def.name, f.key, DidYouMean(f.key, names))
 			continue
 		}
 		if f.isNull() {
@@ -296,7 +296,7 @@ func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
 	}
 	s.def = registry[action.key]
 	if s.def == nil {
-		d.fault(action, "action %q is unknown%s", action.key, didYouMean(action.key, ActionNames()))
+		d.fault(action, "action %q is unknown%s", action.key, DidYouMean(action.key, ActionNames()))
 		return s, false
 	}
 	if d.inLoop && s.def.not&NotInLoop != 0 {

@@ -158,7 +158,7 @@ func TestDidYouMeanNamesWhatIsNear(t *testing.T) {
 		"opn": "open", "lop": "loop", "iff": "if", "evalute": "evaluate", "setCookie": "setCookies", "byPassChalenge": "byPassChallenge",
 		"": "", "xyz": "", "somethingElse": "", "q": "", "navigate": "",
 	} {
-		got := didYouMean(word, names)
+		got := DidYouMean(word, names)
 		if want == "" && got != "" || want != "" && got != `; did you mean "`+want+`"?` {
 			t.Errorf("%q: %s, want %q", word, got, want)
 		}

@@ -82,7 +82,7 @@ next:
 		for i, m := range members {
 			names[i] = m.name
 		}
-		d.fault(f, "%s has no field %q%s", what, f.key, didYouMean(f.key, names))
+		d.fault(f, "%s has no field %q%s", what, f.key, DidYouMean(f.key, names))
 	}
 	return true
 }
@@ -145,7 +145,7 @@ func (d *decoder) readTrace(n *node) (trace, full bool) {
 	}
 	switch {
 	case n.isString():
-		d.fault(n, `want true, false or "full", not %q%s`, n.str, didYouMean(n.str, []string{"full", "true", "false"}))
+		d.fault(n, `want true, false or "full", not %q%s`, n.str, DidYouMean(n.str, []string{"full", "true", "false"}))
 	case n.kind != 't' && n.kind != 'f':
 		d.fault(n, `want true, false or "full", not %s`, n.isA())
 	}

@@ -256,7 +256,7 @@ func enumShape(what string, of ...string) Shape[string] {
 					return o
 				}
 			}
-			d.fault(n, "want %s, one of %s, not %s%s", what, strings.Join(of, ", "), n.describe(), didYouMean(n.str, of))
+			d.fault(n, "want %s, one of %s, not %s%s", what, strings.Join(of, ", "), n.describe(), DidYouMean(n.str, of))
 			return of[0]
 		},
 	}
@@ -287,8 +287,9 @@ func pairShape[A, B any](a Shape[A], b Shape[B]) Shape[Pair[A, B]] {
 	}
 }
 
-// didYouMean names the nearest of the known words, when one is near.
-func didYouMean(word string, known []string) string {
+// DidYouMean names the nearest of the known words, when one is near, as the end
+// of a sentence that has refused the word.
+func DidYouMean(word string, known []string) string {
 	best, at := "", 3
 	for _, k := range known {
 		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at && d < (len(word)+1)/2+1 {

@@ -291,5 +291,5 @@ func (v *reviewer) near(name string) string {
 		}
 		names = append(names, key)
 	}
-	return didYouMean(name, names)
+	return DidYouMean(name, names)
 }

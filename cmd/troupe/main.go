@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"troupe/engine"
 )
 
 // Exit codes.
@@ -23,6 +25,11 @@ const (
 )
 
 const envPrefix = "TROUPE"
+
+// clientsToken is the variable from which the programs that the web page hands
+// out take their token: it says nothing to us, and must not stop us where
+// somebody has set it for them.
+const clientsToken = envPrefix + "_TOKEN"
 
 // commands is the command line.
 type commands struct {
@@ -139,7 +146,7 @@ func nameVariables(k *kong.Kong) error {
 // settings looks at the environment: a variable of ours that no flag knows is a
 // mistake that must not pass silently. An empty one counts as not set.
 func settings(root *kong.Node) error {
-	known := map[string]bool{}
+	known := map[string]bool{clientsToken: true}
 	_ = kong.Visit(root, func(n kong.Visitable, next kong.Next) error {
 		if f, ok := n.(*kong.Flag); ok {
 			for _, e := range f.Envs {
@@ -154,12 +161,11 @@ func settings(root *kong.Node) error {
 			continue
 		}
 		if !known[name] {
-			names := make([]string, 0, len(known))
-			for k := range known {
-				names = append(names, k)
+			hint := engine.DidYouMean(name, slices.Sorted(maps.Keys(known)))
+			if hint == "" {
+				hint = "; --help names the variable of each flag"
 			}
-			sort.Strings(names)
-			return fmt.Errorf("the environment variable %s is unknown; there are %s", name, strings.Join(names, " "))
+			return fmt.Errorf("the environment variable %s is unknown%s", name, hint)
 		}
 		if value == "" {
 			if err := os.Unsetenv(name); err != nil {

@@ -89,7 +89,8 @@ func TestWrongUse(t *testing.T) {
 		"doctor":               {args: []string{"doctor", "--workers=-1"}, text: "want 1 to 512"},
 		"log level":            {args: []string{"serve", "--log-level=loud"}, text: "want debug, info, warn or error"},
 		"log format":           {args: []string{"serve", "--log-format=xml"}, text: "--log-format"},
-		"unknown variable":     {args: []string{"version"}, env: [2]string{"TROUPE_WROKERS", "3"}, text: "TROUPE_WROKERS is unknown; there are"},
+		"unknown variable":     {args: []string{"version"}, env: [2]string{"TROUPE_WROKERS", "3"}, text: `TROUPE_WROKERS is unknown; did you mean "TROUPE_WORKERS"?`},
+		"no such variable":     {args: []string{"version"}, env: [2]string{"TROUPE_ELSEWHERE", "3"}, text: "TROUPE_ELSEWHERE is unknown; --help names"},
 		"bad variable":         {args: []string{"serve"}, env: [2]string{"TROUPE_WORKERS", "many"}, text: "TROUPE_WORKERS"},
 		"a number in its name": {args: []string{"serve"}, env: [2]string{"TROUPE_S3_BUCKET", "files"}, text: "--s3-bucket belongs to --s3-endpoint"},
 		"bad boolean":          {args: []string{"serve", "--demo=perhaps"}, text: "perhaps"},
@@ -126,6 +127,15 @@ func TestWrongUse(t *testing.T) {
 
 func TestEmptyVariableCountsAsNotSet(t *testing.T) {
 	t.Setenv("TROUPE_WORKERS", "")
+	if code, out, stderr := play(t, "", "version"); code != 0 || !strings.HasPrefix(out, "troupe ") {
+		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+}
+
+// TestClientsTokenStopsNothing: who has tried a program of the web page has it
+// in the environment.
+func TestClientsTokenStopsNothing(t *testing.T) {
+	t.Setenv("TROUPE_TOKEN", "troupe_abc")
 	if code, out, stderr := play(t, "", "version"); code != 0 || !strings.HasPrefix(out, "troupe ") {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)
 	}
