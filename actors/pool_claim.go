@@ -151,8 +151,9 @@ func (p *pool) awaited(l *lodging) bool {
 }
 
 func (p *pool) sessionLimit(j *job) *Refusal {
-	return refuse(engine.CodeSessionLimit, fmt.Sprintf("%d workers are reserved for this account; plan %s allows %d, and at most %s of the shared workers",
-		len(p.roster.held[j.account()])+p.abroad.held(j.account()), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(p.node.cfg.Session.SharePerMil)))
+	perMil := p.node.cfg.Session.SharePerMil
+	return refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
+		len(p.roster.held[j.account()])+p.abroad.held(j.account()), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(perMil), p.roster.shareOf(perMil)))
 }
 
 func share(perMil int) string {

@@ -300,8 +300,11 @@ func (r *roster) mayOpen(account string, limits engine.Limits, perMil int) (some
 		}
 	}
 	some = total < limits.Reserved
-	return some, some && onShared < max(1, r.shared*perMil/1000)
+	return some, some && onShared < r.shareOf(perMil)
 }
+
+// shareOf is how many of the shared workers the sessions of one account may hold.
+func (r *roster) shareOf(perMil int) int { return max(1, r.shared*perMil/1000) }
 
 // reserved finds a worker that the account's override may take over: one that
 // is reserved, else any that it holds.

@@ -3,6 +3,7 @@ package actors_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -283,7 +284,10 @@ var sessionRows = []row{
 		k.WantState("own", actors.Reserved)
 		for _, w := range []string{"w1", "w2", "w3", "w4"} {
 			if k.Worker(w).State == actors.Online {
-				k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Waiting(time.Minute), testkit.On(w)), quick), engine.CodeSessionLimit)
+				no := k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Waiting(time.Minute), testkit.On(w)), quick), engine.CodeSessionLimit)
+				if !strings.Contains(no.Text, "hold 3 of the workers; plan pro allows 50, and at most half of the shared ones, which is 2 here") {
+					t.Errorf("%s", no.Text)
+				}
 			}
 		}
 		reserve(k, bert)
