@@ -74,10 +74,25 @@ export function failed(e, err) {
 
 // copy puts a text on the clipboard and says so.
 export async function copy(s, what) {
+  let done = true;
   try {
     await navigator.clipboard.writeText(s);
-    toast(`${what} copied`);
   } catch {
-    toast("The browser does not let the page copy: select the text and copy it yourself");
+    done = copyByField(s);
   }
+  toast(done ? `${what} copied` : "The browser does not let the page copy: select the text and copy it yourself");
+}
+
+// copyByField copies as a person would: pages that came without TLS from another
+// machine have no navigator.clipboard. Under a dialog nothing can be selected.
+function copyByField(s) {
+  const back = document.activeElement;
+  const field = h("textarea", { class: "unseen", readonly: true, "aria-hidden": "true" });
+  field.value = s;
+  (document.querySelector("dialog[open]") ?? document.body).append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  back?.focus();
+  return done;
 }

@@ -83,6 +83,17 @@ export async function refresh(id) {
   }
 }
 
+// older asks for the tasks that ended before those that the feed begins with.
+// What is known already is newer than the answer.
+export async function older(signal) {
+  try {
+    const { tasks: all } = await get("/v1/tasks?limit=100", { signal });
+    for (const t of all) if (!tasks.has(t.taskId)) learn(t);
+  } catch (err) {
+    // the feed says whether the service can be reached
+  }
+}
+
 async function poll(signal) {
   while (!signal.aborted) {
     try {

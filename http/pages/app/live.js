@@ -14,6 +14,8 @@ const reasons = {
   slow: "This connection was too slow for the picture.",
 };
 
+const patience = 5; // how often a connection is tried again
+
 // livePicture shows what happens at an object as long as signal lasts and the
 // element is on the screen. secret gives the ticket or link for it.
 export function livePicture(object, { signal, label, secret = () => ticket(object), onEnd }) {
@@ -24,13 +26,17 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
   const draw = canvas.getContext("2d");
   let socket, frames = 0, newest = 0, tries = 0, visible = false, over = false, timer;
 
+  // stopped says that the picture is none of now: at its corner while it may be
+  // back in a moment, else in words.
   const stopped = (sentence, final) => {
-    mark.hidden = true;
+    const soon = !final && frames > 0 && tries < 2;
     element.dataset.state = "ended";
     text(why, sentence);
-    why.hidden = frames > 0 && !final;
+    why.hidden = soon;
+    text(mark, "Trying again");
+    mark.hidden = !soon;
     over ||= final;
-    if (final) onEnd?.(sentence);
+    if (final || tries >= patience) onEnd?.(sentence);
   };
 
   async function connect() {
@@ -55,7 +61,6 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       if (typeof data === "string") {
         const begin = JSON.parse(data);
         if (begin.type === "begin" && begin.width && begin.height) Object.assign(element.dataset, { worker: begin.workerName, state: "live" });
-        mark.hidden = frames === 0; // where there is something to see
         return;
       }
       const mine = ++frames;
@@ -69,6 +74,7 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       draw.drawImage(picture, 0, 0);
       picture.close();
       why.hidden = true;
+      text(mark, "Live");
       mark.hidden = false;
       element.dataset.frames = String(frames);
     };
@@ -76,9 +82,8 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       if (socket !== s) return;
       socket = undefined;
       const final = code === 4000 && ["revoked", "expired", "worker_gone"].includes(reason);
-      stopped(reasons[reason] ?? (code === 1006 && frames === 0 ? "There is no live picture: nothing of yours runs here, or the link is not valid any more." : "The picture has stopped."), final);
-      if (!final && tries < 5 && !signal.aborted) timer = setTimeout(connect, 500 * 2 ** tries++);
-      else if (!final && frames === 0) onEnd?.(why.textContent);
+      stopped(reasons[reason] ?? (code === 1006 ? "There is no live picture: nothing of yours runs here, or the link is not valid any more." : "The picture has stopped."), final);
+      if (!final && tries < patience && !signal.aborted) timer = setTimeout(connect, 500 * 2 ** tries++);
     };
   }
   function disconnect() {

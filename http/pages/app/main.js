@@ -56,7 +56,7 @@ function door(why) {
     h("div", { class: "brand" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
     h("h1", { tabindex: "-1" }, "Sign in"),
     h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token of your account", input), said, button),
-    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start; ", h("code", {}, "troupe token create"), " makes others. This tab keeps it until you sign out or close the tab."),
+    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start; ", h("code", {}, "troupe token create --account NAME"), " makes others. This tab keeps it until you sign out or close the tab."),
     h("p", { class: "small soft" }, "New here? ", h("a", { href: "/docs/start" }, "Read how it works"), ".")));
   failed(said, why);
   input.focus();

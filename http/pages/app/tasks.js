@@ -54,6 +54,7 @@ export function draw(main, { signal, rest }) {
   find.addEventListener("input", update);
   status.addEventListener("change", update);
   feed.onChange(update, signal);
+  void feed.older(signal);
   const tick = setInterval(update, 5000);
   signal.addEventListener("abort", () => clearInterval(tick), { once: true });
   update();
