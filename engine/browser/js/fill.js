@@ -36,9 +36,10 @@ const fieldIn = (el) => {
   if (is(el, 'label') && el.control) return el.control;
   const own = query(el, 'css', '[tabindex]').filter(takesKeys);
   if (own.length === 1) return own[0];
-  const inner = query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
+  const inner = fieldsIn(el);
   return inner.length === 1 ? inner[0] : null;
 };
+const fieldsIn = (el) => query(el, 'css', 'input:not([type=hidden]),textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]');
 
 // undressed reports whether style sheets of an element's document are on their
 // way.
@@ -106,6 +107,11 @@ const marked = (el, all) => {
 // a pattern once it has the focus marks where to begin, and each next part itself.
 const inPart = (el) => el.selectionStart !== null && el.selectionEnd > el.selectionStart && !marked(el, true);
 
+// isPart reports whether something editable is one part of a date or the like, which
+// takes a number. The first digit begins a new one, and in one that is empty, which
+// shows a letter or two, the key that erases goes back to the part before.
+const isPart = (el) => isEditable(el) && dom.attribute(el, 'role') === 'spinbutton';
+
 // hasPattern reports whether a field promises to show one, such as MM/DD/YYYY.
 const hasPattern = (el) => el.placeholder !== '' && /(\p{L})\1[^\p{L}]+(\p{L})\2|__/u.test(el.placeholder);
 
@@ -171,7 +177,8 @@ const readyToFill = async (a, waits, host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
   if (!el) {
-    why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable`;
+    const n = fieldsIn(host).length;
+    why.e = `is ${an(nameOf(host))}: fill needs an input, a textarea or something editable` + (n ? `, one of the ${n} that are in it` : '');
     return !unmade(host) ? fail('invalid_value', `Element "${a.t.a}" ${why.e}`) : undefined;
   }
   const kind = is(el, 'input') ? dom.inputType(el) : '';
@@ -205,7 +212,7 @@ const readyToFill = async (a, waits, host, why) => {
   if (kind === 'number' && a.text !== '' && !/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(a.text.trim())) {
     return fail('invalid_value', `"${a.text}" is no value for an input of type number: want a number such as 1.5`);
   }
-  const empty = textIn(el) === '';
+  const empty = textIn(el) === '', part = isPart(el);
   if (!focusOn(el)) {
     const list = points(el), o = offset(el);
     if (!a.clicked && list.length) return { v: { click: mapped(o, ...list[0]) } };
@@ -217,6 +224,7 @@ const readyToFill = async (a, waits, host, why) => {
     if (textIn(el) !== '' || hasPattern(el)) await T.drawn();
     if (inPart(el)) return { v: { type: true, slow: true } };
   }
+  if (!a.origins && part) return { v: { type: true, erase: a.text === '', slow: true } };
   const byKeys = handsOn(el) || a.clear && !empty && is(el, 'input') && hasPattern(el);
   if (!a.origins && byKeys) return { v: { type: true, keys: true, erase: a.clear, slow: is(el, 'input') } };
   const full = textIn(el) !== '';
