@@ -97,7 +97,21 @@ const checkable = (el) => {
   const inner = query(c, 'css', 'input[type=checkbox],input[type=radio],[role=checkbox],[role=radio],[role=switch]');
   return inner.length === 1 ? inner[0] : null;
 };
-const isChecked = (c) => (is(c, 'input') ? c.checked : (dom.attribute(c, 'aria-checked') ?? dom.attribute(c, 'aria-selected')) === 'true');
+const said = (c) => (dom.attribute(c, 'aria-checked') ?? dom.attribute(c, 'aria-selected')) === 'true';
+const isChecked = (c) => (is(c, 'input') && !speaking.has(c) ? c.checked : said(c));
+
+// What controls said before they were clicked, and those that say something else
+// since then: a page that switches them itself may keep the browser from doing so,
+// and what it draws is what it says.
+const saidBefore = new WeakMap(), speaking = new WeakSet();
+
+// What stands for a box that nobody can see: the nearest element around it that can
+// be seen and holds no other, or else the one that was named.
+const standsFor = (c, el, seen) => {
+  let n = above(c);
+  for (let i = 0; i < 2 && n && isElement(n) && query(n, 'css', 'input,button,select,textarea').length === 1; i++, n = above(n)) if (seen(n)) return n;
+  return seen(el) ? el : c;
+};
 const noCheckbox = (a, el, why) => {
   why.e = `is ${an(nameOf(el))}, not a checkbox, a radio button or a switch`;
   return unmade(el) ? undefined : fail('invalid_value', `Element "${a.t.a}" ${why.e}`);
@@ -116,6 +130,8 @@ T.check = (a) => {
     if (why.e) return undefined;
     const seen = (n) => hiddenBecause(n) === '' && !unseen(n);
     const label = [...(c.labels || [])].find(seen);
+    saidBefore.set(c, said(c));
+    if (!label && hiddenBecause(c) !== '') return look(standsFor(c, el, seen), why, leadsElsewhere);
     return look(!label || seen(c) && inReach(c) ? c : label, why, leadsElsewhere);
   });
 };
@@ -125,6 +141,7 @@ T.checked = (a) => withFirst(a, (el, why) => {
   const c = checkable(el);
   if (!c) return noCheckbox(a, el, why);
   if (isChecked(c) === a.want) return done;
+  if (saidBefore.get(c) === !a.want && said(c) === a.want) { speaking.add(c); return done; }
   why.e = a.want ? 'was clicked but is not checked' : 'was clicked but is still checked';
   return undefined;
 });
