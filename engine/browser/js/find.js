@@ -262,6 +262,12 @@ const watch = (ms, look) => new Promise((resolve) => {
   run(); // what came between the first look and now
 });
 
+// The first match is meant, and whoever sees another on the page wonders.
+const others = (a) => {
+  const seen = (search(a.t, a.in, {}) || []).filter(isElement).map((el) => hiddenBecause(el) === ''), n = seen.filter(Boolean).length;
+  return n && !seen[0] ? `: it is the first of ${seen.length} matches, of which ${n} can be seen` : '';
+};
+
 // Calls f with the first match of a.t as soon as there is one. f gives a reply,
 // or undefined with why.e set when the element is there but not ready.
 const withFirst = async (a, f) => {
@@ -279,7 +285,7 @@ const withFirst = async (a, f) => {
   if (r !== undefined) return r;
   const ms = a.of;
   if (why.e && why.el === undefined) return late('element_not_found', why.e + `, within ${ms}ms`);
-  if (why.e) return late(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms`);
+  if (why.e) return late(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms` + (why.e.startsWith('is hidden') ? others(a) : ''));
   return late('element_not_found', `Element "${a.t.a}" not found within ${ms}ms: ${elsewhere(a.t, a.in)}`);
 };
 

@@ -1,19 +1,26 @@
 // Finding by what an element says.
 
-const plain = (s) => s.trim().replace(/\s+/g, ' ').toLowerCase();
-const words = (el) => plain(is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
+const written = (el) => (is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
 const unread = ['script', 'style', 'noscript', 'template', 'head', 'title'];
 
+// saying gives two questions about a text: is it in an element, and is it all that
+// the element says, in upper or lower case and with any white space. A page may
+// have many megabytes, so its text is looked through as it is: nothing is copied.
+const saying = (text) => {
+  const words = text.trim().split(/\s+/).map((w) => w.replace(/[\\^$.*+?()[\]{}|\/]/g, '\\$&')).join('\\s+');
+  const within = new RegExp(words, 'iu'), all = new RegExp(`^\\s*${words}\\s*$`, 'iu');
+  return { within: (el) => within.test(written(el)), all: (el) => all.test(written(el)) };
+};
+
 // The innermost elements below a node whose text is, or contains, the one given.
-const innermost = (root, text, exact) => {
+const innermost = (root, says, exact) => {
   const out = [];
   const visit = (el) => {
     if (is(el, ...unread)) return false;
-    const mine = words(el);
-    if (!mine.includes(text)) return false;
+    if (!says.within(el)) return false;
     let inside = false;
     for (const c of dom.children(el)) inside = visit(c) || inside;
-    if (inside || exact && mine !== text) return inside;
+    if (inside || exact && !says.all(el)) return inside;
     out.push(el);
     return true;
   };
@@ -22,31 +29,37 @@ const innermost = (root, text, exact) => {
 };
 
 // T.byText({text, exact, t, in, ms, as}): the innermost element with a text. t
-// bounds which elements count. What can be seen goes first.
+// bounds which elements count. What can be seen goes first, and what is about to
+// be: pages keep closed lists, and open them a moment after the click.
 T.byText = async (a) => {
   if (!(await settle(a))) return { n: true };
-  const text = plain(a.text), why = {};
+  const says = saying(a.text), mine = a.exact ? says.all : says.within, why = {};
+  let patience = a.settle || !calm(body(document)) ? Math.min(500, a.ms / 2) : 0, before = now();
   const r = await until(a.ms, () => {
     let list;
     if (a.t) {
-      const found = (search(a.t, a.in, why) || []).filter((el) => isElement(el) && (a.exact ? words(el) === text : words(el).includes(text)));
+      const found = (search(a.t, a.in, why) || []).filter((el) => isElement(el) && mine(el));
       list = found.filter((el) => !found.some((o) => o !== el && within(o, el)));
     } else {
       const doc = enter(a.in, why);
       if (!doc) return undefined;
-      list = [body(doc), ...shadows(doc)].flatMap((n) => innermost(n, text, a.exact));
+      list = [body(doc), ...shadows(doc)].flatMap((n) => innermost(n, says, a.exact));
       for (const b of query(doc, 'css', 'input[type=button],input[type=submit],input[type=reset]', false)) {
-        if (a.exact ? words(b) === text : words(b).includes(text)) list.push(b);
+        if (mine(b)) list.push(b);
       }
     }
-    const el = list.find((n) => hiddenBecause(n) === '') || list[0];
+    // A page that stands still meanwhile opens nothing: such time does not count.
+    const at = now();
+    patience -= Math.min(at - before, 100);
+    before = at;
+    const el = list.find((n) => hiddenBecause(n) === '') || patience <= 0 && list[0];
     if (!el) return undefined;
     if (a.as) saved.set(a.as, el);
     return done;
   });
   if (r !== undefined) return r;
   if (why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
-  const near = a.exact ? [body(document)].flatMap((n) => innermost(n, text, false))[0] : null;
+  const near = a.exact ? [body(document)].flatMap((n) => innermost(n, says, false))[0] : null;
   return late('element_not_found', `Element with text "${a.text}" not found within ${a.of}ms: ` +
     (near ? `${nameOf(near)} contains it; exact: false would find that` : `0 matches on ${location.href.slice(0, 200)}`));
 };
