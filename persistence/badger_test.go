@@ -17,6 +17,7 @@ import (
 
 	"troupe/persistence"
 	"troupe/persistence/storetest"
+	"troupe/testkit/wait"
 )
 
 func TestBadger(t *testing.T) {
@@ -92,7 +93,7 @@ func TestReopenKeepsEverything(t *testing.T) {
 		t.Fatalf("revision %d after %d", rev, last+2)
 	}
 	if time.Now().Before(soon.Add(-time.Second)) { // else the machine is too slow to tell
-		for timeout := time.After(10 * time.Second); ; {
+		for timeout := time.After(wait.Hang); ; {
 			select {
 			case e := <-events:
 				if e.Key != "soon" {

@@ -21,6 +21,7 @@ import (
 
 	"troupe/persistence"
 	"troupe/persistence/storetest"
+	"troupe/testkit/wait"
 )
 
 // s3Server starts a server of S3 and gives its address and how to make a bucket.
@@ -49,7 +50,7 @@ func s3Server(t *testing.T) (persistence.S3Config, *minio.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(wait.Hang); ; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", cfg.Endpoint); err == nil {
 			c.Close()
 			return cfg, client

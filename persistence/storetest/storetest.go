@@ -148,6 +148,10 @@ func (p *probe) watch(prefix string) <-chan persistence.Event {
 	return ch
 }
 
+// hang is how long is waited for what never comes about: no promise of how soon
+// anything does.
+const hang = 2 * time.Minute
+
 // next waits for an event.
 func (p *probe) next(ch <-chan persistence.Event) persistence.Event {
 	p.t.Helper()
@@ -157,8 +161,8 @@ func (p *probe) next(ch <-chan persistence.Event) persistence.Event {
 			p.t.Fatal("the channel was closed; want an event")
 		}
 		return e
-	case <-time.After(10 * time.Second):
-		p.t.Fatal("no event within 10s")
+	case <-time.After(hang):
+		p.t.Fatalf("no event within %v", hang)
 	}
 	panic("unreachable")
 }
@@ -184,9 +188,9 @@ func show(e persistence.Event) string {
 // soon polls until f is true.
 func (p *probe) soon(what string, f func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(hang); !f(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			p.t.Fatalf("not within 10s: %s", what)
+			p.t.Fatalf("not within %v: %s", hang, what)
 		}
 	}
 }
