@@ -87,7 +87,7 @@ var _ = define(Action[Text]{
 		c.wanted = &browser.Wanted{Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}
-		r.tabs.Want(c.wanted)
+		r.tabs.Want(ctx, c.wanted)
 		return nil, nil
 	},
 })

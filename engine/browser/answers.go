@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
 )
 
 // Wanted is an answer that somebody waits for.
@@ -25,7 +26,7 @@ type Wanted struct {
 }
 
 // Want begins to wait for an answer to a fetch or XMLHttpRequest, from now on.
-func (c *Context) Want(w *Wanted) {
+func (c *Context) Want(ctx context.Context, w *Wanted) {
 	w.done = make(chan struct{})
 	r := c.watching()
 	if r == nil {
@@ -34,7 +35,62 @@ func (c *Context) Want(w *Wanted) {
 	}
 	r.mu.Lock()
 	r.wanted = append(r.wanted, w)
+	r.bodies = true
 	r.mu.Unlock()
+	for _, t := range c.Tabs() {
+		if p := t.openBeside(); p != nil {
+			_ = p.wait(ctx, nil) // without it, answers of service workers cannot be read, which they say
+		}
+	}
+}
+
+// openBeside opens a second session with the tab. What a service worker has
+// answered never came over the network, so it is not among the bodies that the
+// browser keeps for the first: only the page has it, and only a session that keeps
+// none can ask the page.
+func (t *Tab) openBeside() *pending {
+	c := t.context
+	c.mu.Lock()
+	if c.beside[t.id] != nil {
+		c.mu.Unlock()
+		return nil
+	}
+	c.beside[t.id] = t
+	c.mu.Unlock()
+	yes := true
+	return c.b.root.send(target.CommandAttachToTarget, target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
+}
+
+// besideOpened takes in the second session.
+func (t *Tab) besideOpened(id target.SessionID) {
+	s := t.context.b.conn.open(id, nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.beside = s
+	s.send(network.CommandEnable, networkLimits)
+}
+
+// closeBeside ends it, and reports whether there was one.
+func (t *Tab) closeBeside() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.beside == nil {
+		return false
+	}
+	t.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: t.beside.id})
+	t.beside = nil
+	return true
+}
+
+// askBody asks for the body of an answer where it is.
+func (t *Tab) askBody(id network.RequestID, worker bool) *pending {
+	s := t.s
+	t.mu.Lock()
+	if worker && t.beside != nil {
+		s = t.beside
+	}
+	t.mu.Unlock()
+	return s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: id})
 }
 
 // Done is closed when the answer has come, or never will.
@@ -67,7 +123,7 @@ func (r *responses) take(k requestKey, q request, err error) {
 		q.end(nil, err)
 		return
 	}
-	p := k.tab.s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: k.id})
+	p := k.tab.askBody(k.id, q.worker)
 	go func() {
 		body, missing := answerBody(p)
 		if missing != nil && err == nil {
@@ -86,7 +142,7 @@ func (r *responses) takeUnread(k requestKey, q request) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if body, err := answerBody(k.tab.s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: k.id})); err == nil {
+		if body, err := answerBody(k.tab.askBody(k.id, q.worker)); err == nil {
 			q.end(body, nil)
 			return
 		}

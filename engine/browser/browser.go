@@ -183,6 +183,10 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 		b.closeTab(e.TargetInfo.TargetID)
 		return
 	}
+	if t := c.besides(e.TargetInfo.TargetID); t != nil {
+		t.besideOpened(e.SessionID)
+		return
+	}
 	t := newTab(c, e.TargetInfo.TargetID)
 	t.opener = e.TargetInfo.OpenerID
 	t.popup = t.opener != ""

@@ -54,6 +54,7 @@ type Context struct {
 	watch     *responses         // nil unless a task looks at requests
 	log       *Log               // nil unless somebody wants to know what pages say and ask for
 	casting   chan struct{}      // held by the screencast that runs
+	beside    map[target.ID]*Tab // tabs that were asked for a second session
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a
@@ -68,7 +69,7 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 		return nil, fmt.Errorf("making a browser context: %w", err)
 	}
 	c := &Context{b: b, id: made.BrowserContextID, gone: make(chan struct{}), changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
-		downloads: map[string]*Download{}, casting: make(chan struct{}, 1)}
+		downloads: map[string]*Download{}, casting: make(chan struct{}, 1), beside: map[target.ID]*Tab{}}
 	b.mu.Lock()
 	b.contexts[string(c.id)] = c
 	b.mu.Unlock()
@@ -267,6 +268,13 @@ func (c *Context) took(t *Tab) {
 	}
 	c.tabs = append(c.tabs, t)
 	c.notify()
+}
+
+// besides is the tab whose second session begins, nil where none was asked for.
+func (c *Context) besides(id target.ID) *Tab {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.beside[id]
 }
 
 // has reports whether a tab is open; the caller holds c.mu.

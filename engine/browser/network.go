@@ -23,9 +23,12 @@ var networkLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBu
 // watchNetwork makes the browser tell of a tab's requests, and keep the bodies
 // of their answers where neither a page that leaves nor one that does not read
 // them is in the way.
-func (t *Tab) watchNetwork() {
+func (t *Tab) watchNetwork(bodies bool) {
 	t.s.send(network.CommandEnable, networkLimits)
 	t.s.send(network.CommandConfigureDurableMessages, networkLimits)
+	if bodies {
+		t.openBeside()
+	}
 }
 
 // responses counts the requests of a context's tabs and shows their answers to
@@ -37,6 +40,7 @@ type responses struct {
 	changed chan struct{} // closed, and made anew, at each change
 	over    chan struct{} // closed when nobody watches any more
 	wanted  []*Wanted
+	bodies  bool // somebody has wanted one
 }
 
 type requestKey struct {
@@ -50,6 +54,7 @@ type request struct {
 	main        bool // the tab's own document
 	stream      bool // does not end by itself: not counted
 	unread      bool // ends when the page has read its body, which it may never do
+	worker      bool // a service worker of the page has answered
 	wanted      []*Wanted
 	status      int64
 }
@@ -68,7 +73,7 @@ func (c *Context) WatchNetwork() {
 	}
 	c.watch = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{})}
 	for _, t := range c.tabs {
-		t.watchNetwork()
+		t.watchNetwork(false)
 	}
 }
 
@@ -83,6 +88,7 @@ func (c *Context) UnwatchNetwork() {
 	c.watch = nil
 	for _, t := range c.tabs {
 		t.s.send(network.CommandDisable, nil)
+		t.closeBeside()
 		if l := c.log; l != nil {
 			t.startLog(l, false)
 		}
@@ -146,6 +152,12 @@ func (r *responses) count() int {
 		}
 	}
 	return n
+}
+
+func (r *responses) wantsBodies() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bodies
 }
 
 func (r *responses) touch() {
@@ -232,6 +244,7 @@ func (r *responses) answered(t *Tab, e *network.EventResponseReceived) {
 		return
 	}
 	q.status = e.Response.Status
+	q.worker = e.Response.FromServiceWorker
 	for _, w := range q.wanted {
 		w.status.Store(q.status)
 	}

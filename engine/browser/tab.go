@@ -50,6 +50,7 @@ type Tab struct {
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
+	beside   *session                                  // nil unless somebody waits for answers
 	choosers chan Chooser                              // nil unless somebody has files for them
 }
 
@@ -97,8 +98,8 @@ func (t *Tab) setUp() {
 	t.s.send(page.CommandEnable, page.EnableParams{}) // dialogs, and when loading stops
 	t.sendSize(w, h)
 	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	if t.context.watching() != nil {
-		t.watchNetwork()
+	if r := t.context.watching(); r != nil {
+		t.watchNetwork(r.wantsBodies())
 	}
 	if l := t.context.logging(); l != nil {
 		t.startLog(l, t.context.watching() != nil)
