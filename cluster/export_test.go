@@ -31,6 +31,23 @@ func Voted(m *Member) (who string, term uint64, candidate bool) {
 // Asked is how many questions of other nodes a node has not answered yet.
 func Asked(c *Company) int { return len(c.wires.turns) }
 
+// CountsNodes reports whether a node counts so many for the majority, of the nodes and
+// of those that keep the store. What the leader knows another one may not have heard yet.
+func CountsNodes(m *Member, n int) bool {
+	groups := 0
+	for _, account := range []string{"", "$G"} { // the engine's own, and the store's
+		for _, all := range *m.server.Raftz(&server.RaftzOptions{AccountFilter: account}) {
+			for _, g := range all {
+				if g.Size != n {
+					return false
+				}
+				groups++
+			}
+		}
+	}
+	return groups > 1
+}
+
 // Hosts reports whether a node has a task of another one's client.
 func Hosts(c *Company, id string) bool {
 	c.guests.mu.Lock()

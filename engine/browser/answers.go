@@ -49,15 +49,17 @@ func (c *Context) Want(ctx context.Context, w *Wanted) {
 // browser keeps for the first: only the page has it, and only a session that keeps
 // none can ask the page.
 func (t *Tab) openBeside() *pending {
-	c := t.context
-	c.mu.Lock()
-	if c.beside[t.id] != nil {
-		c.mu.Unlock()
+	t.mu.Lock()
+	asked := t.paired
+	t.paired = true
+	t.mu.Unlock()
+	if asked {
 		return nil
 	}
-	c.beside[t.id] = t
+	c, yes := t.context, true
+	c.mu.Lock()
+	c.beside[t.id] = t // until the tab is gone: the session may begin when it is not wanted any more
 	c.mu.Unlock()
-	yes := true
 	return c.b.root.send(target.CommandAttachToTarget, target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
 }
 
@@ -66,20 +68,26 @@ func (t *Tab) besideOpened(id target.SessionID) {
 	s := t.context.b.conn.open(id, nil)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.paired {
+		t.leaveBeside(s)
+		return
+	}
 	t.beside = s
 	s.send(network.CommandEnable, networkLimits)
 }
 
-// closeBeside ends it, and reports whether there was one.
-func (t *Tab) closeBeside() bool {
+// closeBeside ends it.
+func (t *Tab) closeBeside() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.beside == nil {
-		return false
+	if t.beside != nil {
+		t.leaveBeside(t.beside)
 	}
-	t.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: t.beside.id})
-	t.beside = nil
-	return true
+	t.beside, t.paired = nil, false
+}
+
+func (t *Tab) leaveBeside(s *session) {
+	t.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: s.id})
 }
 
 // askBody asks for the body of an answer where it is.

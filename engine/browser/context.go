@@ -54,7 +54,7 @@ type Context struct {
 	watch     *responses         // nil unless a task looks at requests
 	log       *Log               // nil unless somebody wants to know what pages say and ask for
 	casting   chan struct{}      // held by the screencast that runs
-	beside    map[target.ID]*Tab // tabs that were asked for a second session
+	beside    map[target.ID]*Tab // tabs that have been asked for a second session
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a
@@ -318,6 +318,7 @@ func (c *Context) raise(t *Tab) {
 func (c *Context) lost(t *Tab) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.beside, t.id)
 	if i := slices.Index(c.tabs, t); i >= 0 {
 		c.tabs = slices.Delete(c.tabs, i, i+1)
 		c.notify()

@@ -51,6 +51,7 @@ type Tab struct {
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
 	beside   *session                                  // nil unless somebody waits for answers
+	paired   bool                                      // a second session was asked for
 	choosers chan Chooser                              // nil unless somebody has files for them
 }
 
