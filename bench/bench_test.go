@@ -222,6 +222,30 @@ func TestEachRoundIsComparedWithItself(t *testing.T) {
 	}
 }
 
+// TestBetween: who is second in turn is slower on both sides, which does not count;
+// of an even number of differences neither the upper nor the lower one is the median.
+func TestBetween(t *testing.T) {
+	d := func(of ...float64) (all []time.Duration) {
+		for _, v := range of {
+			all = append(all, time.Duration(v*float64(time.Millisecond)))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		first, second []time.Duration
+		want          float64
+	}{
+		{d(20, 25, 20, 25), d(25, 20, 25, 20), 0},
+		{d(20, 25, 20, 25), d(26, 21, 26, 21), 1},
+		{d(20, 20, 20, 20), d(20, 20, 26, 26), 3},
+		{d(20, 20, 20, 20, 20, 20), d(18, 18, 20, 22, 90, 90), 1},
+	} {
+		if got := between(c.first, c.second); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v and %v: %v, want %v", c.first, c.second, got, c.want)
+		}
+	}
+}
+
 // TestMore: what a pair differs by is the mean over its starts, with its error.
 func TestMore(t *testing.T) {
 	for _, c := range []struct {

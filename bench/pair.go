@@ -16,7 +16,7 @@ type pair struct {
 }
 
 // howPaired explains the table of a pair.
-var howPaired = fmt.Sprintf("Each task is played on both, one right after the other and the first side changing, %d ms between two. Browsers differ from start to start by more than what is looked for, so there are many starts, half of them the other way round: of each, the median of the differences between the two of each pair counts. More is the mean of these, with its standard error.", pairIdle.Milliseconds())
+var howPaired = fmt.Sprintf("Each task is played on both, one right after the other and the first side changing, %d ms between two. Browsers differ from start to start by more than what is looked for, so there are many starts, half of them the other way round: of each, the median of what the second took longer counts, over two tasks at a time, one begun on either side. More is the mean of these, with its standard error.", pairIdle.Milliseconds())
 
 // pairIdle is enough for the cleaning after a task.
 const pairIdle = 75 * time.Millisecond
@@ -26,7 +26,7 @@ func comparePair(b *bench, first, second kind) (*pair, error) {
 	r := &pair{names: [2]string{first.name, second.name}}
 	starts, tasks := b.starts, 12
 	if b.quick {
-		starts, tasks = 1, 9
+		starts, tasks = 1, 10
 	}
 	for n := range starts {
 		order := []kind{first, second}
@@ -73,13 +73,21 @@ func (r *pair) inTurn(b *bench, sides []*side, tasks int) error {
 	for i, s := range sides {
 		r.own[i] += cpuOf(s.pid) - before[i]
 	}
-	var more []time.Duration
-	for i := began; i < len(r.times[0]); i++ {
-		more = append(more, r.times[1][i]-r.times[0][i])
+	r.starts = append(r.starts, between(r.times[0][began:], r.times[1][began:]))
+	return nil
+}
+
+// between is by how many milliseconds the second side took longer for tasks that
+// were played in turn: the median over two tasks each, of which one began with the
+// first side and one with the second.
+func between(first, second []time.Duration) float64 {
+	var more []float64
+	for i := 0; i+1 < len(first); i += 2 {
+		more = append(more, ms(second[i]+second[i+1]-first[i]-first[i+1])/2)
 	}
 	slices.Sort(more)
-	r.starts = append(r.starts, ms(at(more, 50)))
-	return nil
+	n := len(more)
+	return (more[(n-1)/2] + more[n/2]) / 2
 }
 
 // more is by how many milliseconds the second side took longer, and how far that
