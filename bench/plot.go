@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// chart is a diagram with logarithmic axes.
+// chart is a diagram with logarithmic axes, or linear ones that begin at zero.
 type chart struct {
 	title  string
 	series []series
+	linear bool
 }
 
 type series struct {
@@ -36,12 +37,16 @@ const (
 var colours = []string{"#0072b2", "#d55e00", "#009e73"}
 
 // draw draws diagrams beside each other as SVG.
-func draw(xTitle string, charts ...chart) string {
+func draw(xTitle string, charts ...chart) string { return drawGrid(xTitle, len(charts), charts...) }
+
+// drawGrid draws diagrams in rows of so many.
+func drawGrid(xTitle string, columns int, charts ...chart) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#555">`+"\n", chartWidth*len(charts), chartHeight)
+	rows := (len(charts) + columns - 1) / columns
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#555">`+"\n", chartWidth*columns, chartHeight*rows)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#fff"/>`+"\n")
 	for i, c := range charts {
-		fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n", i*chartWidth)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", i%columns*chartWidth, i/columns*chartHeight)
 		c.draw(&b, xTitle)
 		b.WriteString("</g>\n")
 	}
@@ -49,25 +54,28 @@ func draw(xTitle string, charts ...chart) string {
 	return b.String()
 }
 
-func (c chart) draw(b *strings.Builder, xTitle string) {
-	x0, x1 := c.decades(0)
-	y0, y1 := c.decades(1)
-	x := func(v float64) float64 { return left + (math.Log10(v)-x0)/(x1-x0)*(chartWidth-left-right) }
-	y := func(v float64) float64 {
-		return chartHeight - below - (math.Log10(v)-y0)/(y1-y0)*(chartHeight-top-below)
+func (c *chart) draw(b *strings.Builder, xTitle string) {
+	scale, ticks := math.Log10, c.decades
+	if c.linear {
+		scale, ticks = func(v float64) float64 { return v }, c.steps
 	}
+	xs, ys := ticks(0), ticks(1)
+	along := func(v float64, ticks []float64) float64 {
+		first, last := scale(ticks[0]), scale(ticks[len(ticks)-1])
+		return (scale(v) - first) / (last - first)
+	}
+	x := func(v float64) float64 { return left + along(v, xs)*(chartWidth-left-right) }
+	y := func(v float64) float64 { return chartHeight - below - along(v, ys)*(chartHeight-top-below) }
 	label := func(at, height float64, anchor, more, s string) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", at, height, anchor, more, html.EscapeString(s))
 	}
 	label(left, 20, "start", ` font-weight="bold"`, c.title)
 	label((left+chartWidth-right)/2, chartHeight-10, "middle", "", xTitle)
-	for d := x0; d <= x1; d++ {
-		v := math.Pow(10, d)
+	for _, v := range xs {
 		fmt.Fprintf(b, `<path d="M%.1f %d V%d" stroke="#ddd"/>`+"\n", x(v), top, chartHeight-below)
 		label(x(v), chartHeight-below+16, "middle", "", number(v))
 	}
-	for d := y0; d <= y1; d++ {
-		v := math.Pow(10, d)
+	for _, v := range ys {
 		fmt.Fprintf(b, `<path d="M%d %.1f H%d" stroke="#ddd"/>`+"\n", left, y(v), chartWidth-right)
 		label(left-6, y(v)+4, "end", "", number(v))
 	}
@@ -76,6 +84,9 @@ func (c chart) draw(b *strings.Builder, xTitle string) {
 		var points []string
 		for _, p := range s.points {
 			points = append(points, fmt.Sprintf("%.1f,%.1f", x(p[0]), y(p[1])))
+			if c.linear {
+				continue // a curve of many points
+			}
 			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", x(p[0]), y(p[1]), colour)
 		}
 		fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.Join(points, " "), colour)
@@ -84,8 +95,8 @@ func (c chart) draw(b *strings.Builder, xTitle string) {
 }
 
 // decades are the powers of ten around the values on an axis.
-func (c chart) decades(axis int) (from, to float64) {
-	from, to = math.Inf(1), math.Inf(-1)
+func (c *chart) decades(axis int) (ticks []float64) {
+	from, to := math.Inf(1), math.Inf(-1)
 	for _, s := range c.series {
 		for _, p := range s.points {
 			from, to = min(from, math.Floor(math.Log10(p[axis]))), max(to, math.Ceil(math.Log10(p[axis])))
@@ -94,11 +105,37 @@ func (c chart) decades(axis int) (from, to float64) {
 	if from == to {
 		to++
 	}
-	return from, to
+	for d := from; d <= to; d++ {
+		ticks = append(ticks, math.Pow(10, d))
+	}
+	return ticks
+}
+
+// steps are round numbers from zero to above the values on an axis.
+func (c *chart) steps(axis int) (ticks []float64) {
+	most := 1.0
+	for _, s := range c.series {
+		for _, p := range s.points {
+			most = max(most, p[axis])
+		}
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most)))
+	for _, n := range []float64{0.2, 0.5, 1} {
+		if most/(step*n) <= 6 {
+			step *= n
+			break
+		}
+	}
+	for v := 0.0; ; v += step {
+		ticks = append(ticks, v)
+		if v >= most {
+			return ticks
+		}
+	}
 }
 
 func number(v float64) string {
-	if v < 1 {
+	if v != math.Trunc(v) {
 		return fmt.Sprintf("%g", v)
 	}
 	s := fmt.Sprintf("%.0f", v)

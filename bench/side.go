@@ -57,6 +57,9 @@ type bench struct {
 	plot      string          // file for a diagram of the scale; empty: none
 	browser   string          // program
 	service   string          // program
+	before    string          // program of an older build; empty: none
+	attack    string          // part of the names of those to be played
+	env       []string        // more variables for the service
 	dir       string          // of this run; everybody may enter it
 	peers     string          // folder with the peers and their packages, once they are installed
 	site      string          // address of the pages
@@ -152,8 +155,9 @@ func launchService(b *bench, dir string, n int, tokens []string, flags ...string
 		return nil, err
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	args := append([]string{"serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(n), "--browser", b.browser, "--allow-private", "--log-level", "error"}, flags...)
-	cmd := exec.Command(b.service, args...)
+	args := []string{"serve", "--listen", addr, "--data", dir, "--workers", fmt.Sprint(n), "--browser", b.browser, "--allow-private", "--log-level", "error"}
+	cmd := exec.Command(b.service, append(args, flags...)...)
+	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service: %w", err)
