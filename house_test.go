@@ -44,6 +44,8 @@ var house = []floor{
 		"it stands beside the house and drives the actors as their users do"},
 	{"testkit/leaks", nil,
 		"it counts what tests leave behind, and is none of it itself"},
+	{"testkit/paths", nil,
+		"it reads answers as clients do, whatever gave them"},
 	{"testkit/wait", nil,
 		"tests of every package wait"},
 	{"testkit/npm", nil,

@@ -268,7 +268,7 @@ func (in *instance) reopen(ctx context.Context, r *Run) (restored bool) {
 	}
 	if err := r.tabs.Reopen(ctx, closed); err != nil && ctx.Err() == nil {
 		r.path = ""
-		r.warn("the session was restored, but not all of it: %v", err)
+		r.warn("the session was restored, but not all of it: %s", ErrorText(err))
 	}
 	return true
 }

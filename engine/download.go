@@ -16,7 +16,7 @@ func (r *Run) downloads(ctx context.Context) []string {
 	for _, d := range r.tabs.Downloads() {
 		f, err := d.Open()
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("download of %s was lost: %v", d.Name, err))
+			notes = append(notes, fmt.Sprintf("download of %s was lost: %s", d.Name, ErrorText(err)))
 			continue
 		}
 		// What a page sends may be anything: it is never shown, only handed out.
@@ -24,7 +24,7 @@ func (r *Run) downloads(ctx context.Context) []string {
 		f.Close()
 		d.Remove()
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("download of %s could not be kept: %v", d.Name, err))
+			notes = append(notes, fmt.Sprintf("download of %s could not be kept: %s", d.Name, ErrorText(err)))
 			continue
 		}
 		notes = append(notes, fmt.Sprintf("download kept: %s %s", d.Name, url))

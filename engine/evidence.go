@@ -128,7 +128,7 @@ func why(err error) string {
 	case errors.Is(err, browser.ErrGone), errors.Is(err, browser.ErrDetached):
 		return "the page is gone"
 	}
-	return err.Error()
+	return ErrorText(err)
 }
 
 // keepEvidence keeps what there is of a task that has failed.
@@ -164,7 +164,7 @@ func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
 	f.Account = r.stage.Account
 	url, err := r.stage.SaveFile(ctx, f, bytes.NewReader(b))
 	if err != nil {
-		r.warn("%s could not be kept: %v", f.Name, err)
+		r.warn("%s could not be kept: %s", f.Name, ErrorText(err))
 		return ""
 	}
 	return url

@@ -192,7 +192,7 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 		if errors.Is(err, browser.ErrGone) {
 			return err
 		}
-		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %v", c.pattern, err)
+		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %s", c.pattern, ErrorText(err))
 	}
 	c.body = bodyJSON(b)
 	return nil

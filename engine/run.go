@@ -299,7 +299,7 @@ func (r *Run) problem(s *Step, err error) *Problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return Problemf(CodeTimeout, "%s did not end within %dms: the page does not answer", s.def.name, Millis(r.limit))
 	default:
-		return Problemf(CodeInternal, "%s failed: %v", s.def.name, err)
+		return Problemf(CodeInternal, "%s failed: %s", s.def.name, ErrorText(err))
 	}
 }
 

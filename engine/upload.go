@@ -138,13 +138,13 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", short(url, 200))
 		}
 		if name, body, err = r.egress(ctx, url, MaxUpload); err != nil {
-			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %v", short(url, 200), err)
+			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %s", short(url, 200), ErrorText(err))
 		}
 	}
 	defer body.Close()
 	path, n, err := r.tabs.KeepUpload(name, io.LimitReader(body, MaxUpload+1))
 	if err != nil {
-		return "", Problemf(CodeNavigationFailed, "the file %q could not be read: %v", short(name, 100), err)
+		return "", Problemf(CodeNavigationFailed, "the file %q could not be read: %s", short(name, 100), ErrorText(err))
 	}
 	if n > MaxUpload {
 		return "", Problemf(CodeInvalidValue, "the file %q has more than %d MiB", short(name, 100), MaxUpload>>20)

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,23 +49,46 @@ func (b *body) remove() {
 	}
 }
 
-// readBody reads the body of a task's request. The caller removes it also when
-// it is refused.
-func (s *Server) readBody(ctx *fasthttp.RequestCtx, id string) (*body, *refusal) {
+// readTask reads the body of a task's request, which may be a form with files. The
+// caller removes it also when it is refused.
+func (s *Server) readTask(ctx *fasthttp.RequestCtx, id string) (*body, *refusal) {
+	boundary, no := contentOf(ctx, true)
+	switch {
+	case no != nil:
+		return &body{}, no
+	case boundary != "":
+		return s.readForm(ctx, boundary, id)
+	}
+	return s.readJSON(ctx)
+}
+
+// readOrder reads a body that is JSON: whatever else is asked for uses no files.
+func (s *Server) readOrder(ctx *fasthttp.RequestCtx) (*body, *refusal) {
+	if _, no := contentOf(ctx, false); no != nil {
+		return nil, no
+	}
+	return s.readJSON(ctx)
+}
+
+// contentOf tells what a body is by its headers alone: a form if it has a
+// boundary, else JSON. What is neither, or a form where none is taken, is not read.
+func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *refusal) {
 	if e := string(ctx.Request.Header.ContentEncoding()); e != "" && !strings.EqualFold(e, "identity") {
-		return &body{}, refuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
+		return "", refuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
 	}
 	kind, params, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType()))
 	switch {
 	case err == nil && kind == "application/json":
 		if c := params["charset"]; !slices.Contains(utf8Names, strings.ToLower(c)) {
-			return &body{}, refuseText(engine.CodeUnsupportedMediaType, fmt.Sprintf("The charset %q of the Content-Type is not supported: send JSON in UTF-8", c))
+			return "", refuseText(engine.CodeUnsupportedMediaType, fmt.Sprintf("The charset %q of the Content-Type is not supported: send JSON in UTF-8", c))
 		}
-		return s.readJSON(ctx)
+		return "", nil
+	case !forms:
+		return "", refuseText(engine.CodeUnsupportedMediaType, `The Content-Type must be "application/json" (in UTF-8)`)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
-		return s.readForm(ctx, params["boundary"], id)
+		return params["boundary"], nil
 	}
-	return &body{}, refuseText(engine.CodeUnsupportedMediaType,
+	return "", refuseText(engine.CodeUnsupportedMediaType,
 		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
 }
 
@@ -100,14 +124,14 @@ func (s *Server) readJSON(ctx *fasthttp.RequestCtx) (*body, *refusal) {
 type form struct {
 	*body
 	whole *io.LimitedReader
-	seen  bool // the payload
-	home  string
+	seen  bool                   // the payload
+	make  func() (string, error) // its folder
 	// unkept is the answer where the disk does not take a file.
 	unkept func(error) *refusal
 }
 
 func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body, *refusal) {
-	f := &form{body: &body{}, home: filepath.Join(s.cfg.Uploads, id), unkept: func(err error) *refusal {
+	f := &form{body: &body{}, make: func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, unkept: func(err error) *refusal {
 		return s.failed(ctx, "keep an upload", persistence.Unwritten(err))
 	}}
 	size := ctx.Request.Header.ContentLength()
@@ -182,10 +206,11 @@ func (f *form) keep(part *multipart.Part) *refusal {
 		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("There are more than %d files", maxFiles))
 	}
 	if f.folder == "" {
-		f.folder = f.home
-		if err := os.MkdirAll(f.folder, 0o700); err != nil {
+		dir, err := f.make()
+		if err != nil {
 			return f.unkept(err)
 		}
+		f.folder = dir
 	}
 	up := engine.Upload{
 		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
@@ -211,6 +236,22 @@ func (f *form) keep(part *multipart.Part) *refusal {
 	}
 	f.files = append(f.files, up)
 	return nil
+}
+
+// folderName is the form of the name of a folder for uploads: that of a task's id.
+var folderName = regexp.MustCompile(`^task_[0-9a-f]{16}_[0-9]{1,20}$`)
+
+// uploadFolder makes the folder for the files of one request. It is removed with
+// all that is in it, so that it has to be a folder of its own, directly below root.
+func uploadFolder(root, id string) (string, error) {
+	if !folderName.MatchString(id) {
+		return "", fmt.Errorf("make a folder for uploads: %q is not the id of a task", id)
+	}
+	dir := filepath.Join(root, id)
+	if err := errors.Join(os.MkdirAll(root, 0o700), os.Mkdir(dir, 0o700)); err != nil {
+		return "", fmt.Errorf("make a folder for uploads: %w", err)
+	}
+	return dir, nil
 }
 
 // source remembers whether it was the client that failed, and not our disk.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"troupe/http"
 	"troupe/persistence"
 	"troupe/testkit/leaks"
+	"troupe/testkit/paths"
 	"troupe/testkit/wait"
 )
 
@@ -211,8 +213,9 @@ func open(t testing.TB, c http.Company, change ...func(*http.Config)) *edge {
 	if err != nil {
 		t.Fatal(err)
 	}
+	paths.Hide(t, filepath.Dir(cfg.Uploads))
 	e := &edge{Server: s, addr: ln.Addr().String(), uploads: cfg.Uploads, served: make(chan error, 1)}
-	go func() { e.served <- s.Serve(ln) }()
+	go func() { e.served <- s.Serve(paths.Listener{Listener: ln}) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -57,3 +57,6 @@ func Ways() (all []Way) {
 	}
 	return all
 }
+
+// UploadFolder makes the folder for the uploads of a request.
+var UploadFolder = uploadFolder

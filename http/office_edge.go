@@ -61,8 +61,7 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 	}
 	office := *s.cfg.Office
 	office.remote = true
-	b, no := s.readBody(ctx, "")
-	defer b.remove()
+	b, no := s.readOrder(ctx)
 	if no != nil {
 		return no
 	}
@@ -81,7 +80,7 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 	case errors.Is(err, persistence.ErrNoQuorum):
 		return refuse(engine.CodeNoQuorum)
 	case err != nil:
-		return refuseText(codeOrderRefused, err.Error())
+		return refuseText(codeOrderRefused, engine.ErrorText(err))
 	}
 	sendJSON(ctx, fasthttp.StatusOK, orderDone[json.RawMessage]{true, result})
 	return nil

@@ -55,7 +55,7 @@ type Told struct {
 
 // attend reads a request for a task and answers it.
 func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a Asked, t *Told) *refusal {
-	b, no := s.readBody(ctx, a.Task)
+	b, no := s.readTask(ctx, a.Task)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
 		return no

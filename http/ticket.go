@@ -111,8 +111,7 @@ func (k *kind) read(payload []byte) (n ticket, faults []engine.Fault) {
 
 // ticketFor issues what a request asks for.
 func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, k *kind) (plain string, n ticket, no *refusal) {
-	b, no := s.readBody(ctx, "")
-	defer b.remove()
+	b, no := s.readOrder(ctx)
 	if no != nil {
 		return "", n, no
 	}

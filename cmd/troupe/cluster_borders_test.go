@@ -76,7 +76,7 @@ func (g *gang) keyed(token string, m *member, task string) told {
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	req.Header.Set("Idempotency-Key", "one-and-the-same")
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := alone.RoundTrip(req)
 	if err != nil {
 		g.t.Fatal(err)
 	}

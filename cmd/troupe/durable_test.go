@@ -33,7 +33,7 @@ func get(t *testing.T, base, token, path string) (int, string) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := alone.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}

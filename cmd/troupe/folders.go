@@ -70,11 +70,10 @@ func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
 // the temporary ones. Its name follows from the data folder's, so that a later
 // start finds what a killed one left there.
 func browserFolder(data string) (string, error) {
+	dir := browsersIn(data)
 	if os.Geteuid() != 0 {
-		return filepath.Join(data, "browsers"), nil
+		return dir, nil
 	}
-	sum := sha256.Sum256([]byte(data))
-	dir := filepath.Join(os.TempDir(), "troupe-"+hex.EncodeToString(sum[:6]))
 	err := os.Mkdir(dir, 0o711)
 	if err == nil {
 		return dir, os.Chmod(dir, 0o711)
@@ -91,4 +90,12 @@ func browserFolder(data string) (string, error) {
 		return "", fmt.Errorf("the folder for browsers, %s, belongs to somebody else: remove it", dir)
 	}
 	return dir, nil
+}
+
+func browsersIn(data string) string {
+	if os.Geteuid() != 0 {
+		return filepath.Join(data, "browsers")
+	}
+	sum := sha256.Sum256([]byte(data))
+	return filepath.Join(os.TempDir(), "troupe-"+hex.EncodeToString(sum[:6]))
 }

@@ -48,7 +48,7 @@ func (g *gang) askAs(token string, m *member, method, path, body string) (x told
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := alone.RoundTrip(req)
 	if err != nil {
 		return told{err: err}
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/paths"
 )
 
 // TestMain lets the test binary be the program itself: what signals and killed
@@ -18,9 +20,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TROUPE_TEST_MAIN") != "" {
 		main()
 	}
+	http.DefaultTransport = paths.Transport{RoundTripper: http.DefaultTransport}
 	look := leaks.Start()
 	os.Exit(look.End(m.Run()))
 }
+
+// alone sends each request over a connection of its own, and looks through the
+// answer as the default transport does here.
+var alone = paths.Transport{RoundTripper: &http.Transport{DisableKeepAlives: true}}
 
 // play runs a command line in this process.
 func play(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {

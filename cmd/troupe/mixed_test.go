@@ -128,7 +128,7 @@ func (m *mixed) ask(ctx context.Context, method, path, content string, body io.R
 	}
 	req.Header.Set("Authorization", "Bearer "+m.token)
 	req.Header.Set("Content-Type", content)
-	r, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	r, err := alone.RoundTrip(req)
 	if err != nil {
 		return 0, "", err
 	}

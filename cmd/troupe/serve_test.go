@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/paths"
 	"troupe/testkit/wait"
 )
 
@@ -54,6 +55,12 @@ func spawn(t *testing.T, args ...string) *child {
 func spawnIn(t *testing.T, network string, args ...string) *child {
 	t.Helper()
 	leaks.Check(t)
+	for _, arg := range args { // whoever asks the service learns nothing of where its data is
+		if data, ok := strings.CutPrefix(arg, "--data="); ok && len(data) > 8 {
+			paths.Hide(t, data)
+			paths.Hide(t, browsersIn(data))
+		}
+	}
 	c := &child{Cmd: exec.Command(os.Args[0], args...), done: make(chan error, 1)}
 	if network != "" { // the command becomes the program, so signals reach it
 		c.Cmd = exec.Command("ip", append([]string{"netns", "exec", network, os.Args[0]}, args...)...)
@@ -133,7 +140,7 @@ func postTo(address, token, task string) (int, string, error) {
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := alone.RoundTrip(req)
 	if err != nil {
 		return 0, "", err
 	}

@@ -46,7 +46,7 @@ func fetch(t *testing.T, url, token string) (int, string) {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := alone.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
