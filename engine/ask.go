@@ -147,7 +147,11 @@ func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
 
 // notes are what happened beside the actions: dialogs, popups, downloads.
 func (r *Run) notes(ctx context.Context) []string {
-	return append(r.tabs.Notes(), r.downloads(ctx)...)
+	var all []string
+	for _, n := range r.tabs.Notes() {
+		all = append(all, n.String())
+	}
+	return append(all, r.downloads(ctx)...)
 }
 
 // find is a call with a selector.

@@ -111,7 +111,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	tabs := in.context()
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
-	r := &Run{task: t, stage: st, tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: newMasker(st.Secrets), good: null, apart: in.apart || t.Config.FullTrace, patience: in.patience, began: began}
+	m := maskerOf(st.Secrets)
+	r := &Run{task: t, stage: masked(m, st), tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: m, good: null, apart: in.apart || t.Config.FullTrace, patience: in.patience, began: began}
+	tabs.Mask(m)
 	defer r.observe()()
 	if t.network {
 		tabs.WatchNetwork()
@@ -135,6 +137,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	if t.Config.Trace {
 		o.Traffic = traffic()
 	}
+	leave(m, o)
 	return o
 }
 

@@ -90,10 +90,10 @@ type SecretsOf func(ctx context.Context, account string) ([]Secret, error)
 
 // File describes a file that a task made.
 type File struct {
-	Account     string
+	Account     string `mask:"own"`
 	Name        string // a label, never a path
-	ContentType string
-	Inline      bool // made by the service itself, so safe to show
+	ContentType string `mask:"own"`
+	Inline      bool   // made by the service itself, so safe to show
 }
 
 // Upload is a file that came with a request.

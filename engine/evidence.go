@@ -20,11 +20,11 @@ func (o OnFailure) any() bool { return o != OnFailure{} }
 
 // Evidence is where that can be fetched.
 type Evidence struct {
-	Path       string `json:"actionPath,omitempty"` // of the failed action, or the one that was cut off: the picture and the HTML show the page as that left it
-	Screenshot string `json:"screenshot,omitempty"`
-	HTML       string `json:"html,omitempty"`
-	Console    string `json:"console,omitempty"`
-	Network    string `json:"network,omitempty"`
+	Path       string `json:"actionPath,omitempty" mask:"own"` // of the failed action, or the one that was cut off: the picture and the HTML show the page as that left it
+	Screenshot string `json:"screenshot,omitempty" mask:"own"`
+	HTML       string `json:"html,omitempty" mask:"own"`
+	Console    string `json:"console,omitempty" mask:"own"`
+	Network    string `json:"network,omitempty" mask:"own"`
 }
 
 // aftermath is how much longer than its time a task may take to keep what shows
@@ -68,7 +68,7 @@ func (r *Run) observe() (end func()) {
 	if !console && !network {
 		return func() {}
 	}
-	r.log = r.tabs.StartLog(console, network, r.mask.text)
+	r.log = r.tabs.StartLog(console, network)
 	return r.tabs.StopLog
 }
 
@@ -144,7 +144,7 @@ func (r *Run) keepEvidence(ctx context.Context, o *Outcome) {
 	}
 	if len(e.sources) > 0 {
 		// What a page is made of may be anything: it is never shown, only handed out.
-		kept.HTML = r.keepFile(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(r.mask.text(written(e.sources))))
+		kept.HTML = r.keepFile(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(r.written(e.sources)))
 	}
 	if e.want.Console {
 		kept.Console = r.keepLog(ctx, "console.json", r.messages())
@@ -180,14 +180,16 @@ func (r *Run) keepLog(ctx context.Context, name string, log any) string {
 }
 
 // written is a page's source as one file, with that of its frames behind it.
-func written(all []browser.Source) string {
+func (r *Run) written(all []browser.Source) string {
 	var b strings.Builder
 	for i, s := range all {
 		if i > 0 {
-			fmt.Fprintf(&b, "\n<!-- The frame at %s -->\n", strings.ReplaceAll(s.URL, "--", "%2D%2D"))
+			fmt.Fprintf(&b, "\n<!-- The frame at %s -->\n", strings.ReplaceAll(r.mask.Text(s.URL).String(), "--", "%2D%2D"))
 		}
-		b.WriteString(s.HTML)
-		if s.Cut {
+		if !s.Cut {
+			b.WriteString(r.mask.Text(s.HTML).String())
+		} else {
+			b.WriteString(r.mask.Cut(s.HTML).String())
 			b.WriteString("\n<!-- There was more: this is where the limit was. -->\n")
 		}
 	}
@@ -228,7 +230,7 @@ type (
 func (r *Run) messages() consoleLog {
 	all := consoleLog{Messages: []consoleLine{}, Left: r.log.Left().Messages}
 	for _, m := range r.log.Messages() {
-		all.Messages = append(all.Messages, consoleLine{Millis(m.At.Sub(r.began)), m.Level, m.Text, m.URL, m.Line})
+		all.Messages = append(all.Messages, consoleLine{Millis(m.At.Sub(r.began)), m.Level, m.Text.String(), m.URL.String(), m.Line})
 	}
 	return all
 }
@@ -236,7 +238,7 @@ func (r *Run) messages() consoleLog {
 func (r *Run) requests() networkLog {
 	all := networkLog{Requests: []networkLine{}, Left: r.log.Left().Requests}
 	for _, q := range r.log.Requests() {
-		line := networkLine{At: Millis(q.At.Sub(r.began)), Method: q.Method, URL: q.URL, Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error}
+		line := networkLine{At: Millis(q.At.Sub(r.began)), Method: q.Method.String(), URL: q.URL.String(), Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error.String()}
 		if q.Done {
 			took := Millis(q.Took)
 			line.Millis = &took

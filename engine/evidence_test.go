@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/engine/mask"
 )
 
 const evidencePage = `<!doctype html><title>Shop</title><style>body{margin:0;background:#00ff00}</style><h1 id=h>Lamps</h1>
@@ -214,7 +216,7 @@ func TestEvidenceHidesSecrets(t *testing.T) {
 		if strings.HasSuffix(name, ".png") {
 			continue
 		}
-		for _, s := range spellings(hidden) {
+		for _, s := range mask.Spellings(hidden) {
 			if bytes.Contains(b, []byte(s)) {
 				t.Errorf("%s holds %s", name, s)
 			}
@@ -222,7 +224,7 @@ func TestEvidenceHidesSecrets(t *testing.T) {
 		if bytes.Contains(b, []byte("yyyyp")) {
 			t.Errorf("%s holds the beginning of a secret that was cut", name)
 		}
-		if !bytes.Contains(b, []byte(mask)) {
+		if !bytes.Contains(b, []byte(mask.Mark)) {
 			t.Errorf("%s holds no mask: %.2000s", name, b)
 		}
 	}

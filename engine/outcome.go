@@ -44,7 +44,7 @@ func EndOf(ctx context.Context) End {
 // Outcome is what is left of a task when it has ended. It is plain data: it is
 // stored for asynchronous tasks and crosses processes.
 type Outcome struct {
-	End      End             `json:"end"`
+	End      End             `json:"end" mask:"own"`
 	Data     json.RawMessage `json:"data,omitempty"`     // the task's result, null when the last action failed; what there was so far where the list did not come to its end
 	Last     json.RawMessage `json:"last,omitempty"`     // the last action's result, where Data holds captured responses
 	Duration time.Duration   `json:"duration"`           // from the start of the first action
@@ -52,39 +52,39 @@ type Outcome struct {
 	Warnings []Warning       `json:"warnings,omitempty"`
 	Steps    []StepReport    `json:"steps,omitempty"` // only with config.trace
 	Traffic  *Traffic        `json:"traffic,omitempty"`
-	Trace    string          `json:"trace,omitempty"` // where the file of a full trace can be fetched
+	Trace    string          `json:"trace,omitempty" mask:"own"` // where the file of a full trace can be fetched
 	Evidence *Evidence       `json:"evidence,omitempty"`
 	Restored bool            `json:"restored,omitempty"`
 }
 
 // Failure is an action that did not do what it was told to.
 type Failure struct {
-	Code      Code            `json:"code"`
+	Code      Code            `json:"code" mask:"own"`
 	Text      string          `json:"error"`
-	Index     int             `json:"actionIndex"` // position in the top-level list
-	Path      string          `json:"actionPath"`  // such as "3" or "3/loop/do/1"
+	Index     int             `json:"actionIndex"`           // position in the top-level list
+	Path      string          `json:"actionPath" mask:"own"` // such as "3" or "3/loop/do/1"
 	Iteration *int            `json:"iteration,omitempty"`
-	Action    json.RawMessage `json:"action"` // as the client sent it
+	Action    json.RawMessage `json:"action" mask:"own"` // as the client sent it
 }
 
 func (f *Failure) Error() string { return f.Text }
 
 // Warning is something the client should know about an action that succeeded.
 type Warning struct {
-	Path    string `json:"actionPath"`
+	Path    string `json:"actionPath" mask:"own"`
 	Message string `json:"message"`
 }
 
 // StepReport tells how one action ended.
 type StepReport struct {
-	Path      string          `json:"actionPath"`
+	Path      string          `json:"actionPath" mask:"own"`
 	Iteration *int            `json:"iteration,omitempty"`
-	Action    string          `json:"action"`
+	Action    string          `json:"action" mask:"own"`
 	Success   bool            `json:"success"`
 	Millis    float64         `json:"durationMs"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	Code      Code            `json:"code,omitempty"`
+	Code      Code            `json:"code,omitempty" mask:"own"`
 	Notes     []string        `json:"notes,omitempty"` // dialogs answered, downloads kept, status of a page
 }
 

@@ -153,7 +153,7 @@ func (r *Run) collect(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.body = r.mask.json(c.body)
+		c.body = r.mask.JSON(c.body)
 		if err == nil {
 			err = r.keep(c.step, c.body)
 		}
@@ -163,7 +163,7 @@ func (r *Run) collect(ctx context.Context) {
 		r.path = c.step.Path
 		p := r.problem(c.step, err)
 		c.body = nil
-		r.failures = append(r.failures, Failure{Code: p.Code, Text: r.mask.text(p.Text), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
+		r.failures = append(r.failures, Failure{Code: p.Code, Text: r.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
 		r.fails(ctx, c.step.Path, false)
 	}
 }

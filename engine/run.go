@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/mask"
 )
 
 // MaxResult bounds what one action gives and what one task keeps, in bytes.
@@ -44,7 +45,7 @@ type Run struct {
 	loop     *loopState
 	frame    []Selector // of the loop that runs
 	crashed  bool
-	mask     *masker
+	mask     *mask.Masker
 	apart    bool          // nothing is fused: a full trace shows the page around each step, and tests compare both ways
 	patience time.Duration // added to grace
 
@@ -177,16 +178,13 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	if res == nil {
 		res = success
 	}
-	res = r.mask.json(res) // before it is kept: what is in the cache can be typed anywhere
+	res = r.mask.JSON(res) // before it is kept: what is in the cache can be typed anywhere
 	if err == nil {
 		err = r.keep(s, res)
 	}
 	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration()}
 	if r.traced() {
 		report.Notes = r.notes(ctx)
-		for i, n := range report.Notes {
-			report.Notes[i] = r.mask.text(n)
-		}
 	}
 	var stop error
 	if err != nil {
@@ -204,7 +202,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		}
 		if !errors.Is(err, errStopped) {
 			p := r.problem(s, err)
-			p = &Problem{Code: p.Code, Text: r.mask.text(p.Text)}
+			p = &Problem{Code: p.Code, Text: r.mask.Text(p.Text).String()}
 			report.Error, report.Code = p.Text, p.Code
 			r.failures = append(r.failures, Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Action: s.raw})
 		}
@@ -305,6 +303,6 @@ func (r *Run) problem(s *Step, err error) *Problem {
 
 func (r *Run) warn(format string, args ...any) {
 	if len(r.warnings) < 1000 {
-		r.warnings = append(r.warnings, Warning{Path: r.path, Message: r.mask.text(fmt.Sprintf(format, args...))})
+		r.warnings = append(r.warnings, Warning{Path: r.path, Message: r.mask.Text(fmt.Sprintf(format, args...)).String()})
 	}
 }

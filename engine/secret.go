@@ -1,16 +1,13 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"html"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"troupe/engine/mask"
 )
 
 // Secret is a value of an account that tasks use without knowing it:
@@ -25,12 +22,9 @@ type Secret struct {
 // Bounds of a secret. What is shorter could not be masked without masking half
 // of a result with it.
 const (
-	MinSecret = 4
+	MinSecret = mask.Least
 	MaxSecret = 4 << 10
 )
-
-// mask is what stands for a secret in whatever a task gives.
-const mask = "***"
 
 var (
 	secretName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
@@ -146,142 +140,12 @@ func (r *Run) secrets(t Text) (filled Text, origins []string, err error) {
 	return filled, origins, nil
 }
 
-// masker takes the secrets out of whatever a task gives. It is nil for an
+// maskerOf takes the secrets out of whatever a task gives. It is nil for an
 // account that has none.
-type masker struct{ r *strings.Replacer }
-
-func newMasker(all []Secret) *masker {
-	if len(all) == 0 {
-		return nil
-	}
-	var texts []string
+func maskerOf(all []Secret) *mask.Masker {
+	var values []string
 	for _, s := range all {
-		texts = append(texts, spellings(s.Value)...)
+		values = append(values, s.Value)
 	}
-	texts = slices.DeleteFunc(unique(texts), func(s string) bool { return len(s) < MinSecret })
-	slices.SortStableFunc(texts, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike, the longer
-	var pairs []string
-	for _, v := range texts {
-		pairs = append(pairs, v, mask)
-	}
-	return &masker{strings.NewReplacer(pairs...)}
-}
-
-// spellings are the ways in which a value comes back from a page that did
-// nothing with it: as it is, in an address or a form, in HTML as a text or an
-// attribute, in JSON, in Base64, as signing in by Basic has it, and in one of
-// these within another: an address that an address names to go on to, JSON that
-// a page shows.
-func spellings(s string) []string {
-	all := unique(append(spelled(s), inBase64(s)...))
-	for _, v := range all[:len(all):len(all)] {
-		all = append(all, spelled(v)...)
-	}
-	return unique(all)
-}
-
-func unique(all []string) []string {
-	seen := make(map[string]bool, len(all))
-	return slices.DeleteFunc(all, func(s string) bool {
-		there := seen[s]
-		seen[s] = true
-		return there
-	})
-}
-
-func spelled(s string) []string {
-	escaped, _ := json.Marshal(s) // as Go and many others do for pages
-	var plain strings.Builder     // as a page's script does
-	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string is always JSON
-	inText := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\u00a0", "&nbsp;").Replace(s)
-	inAttribute := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "\u00a0", "&nbsp;").Replace(s)
-	component := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(s))
-	inForm := strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(s))
-	return []string{
-		component, inForm, s, strings.ReplaceAll(s, "\r\n", "\n"), url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
-		inText, inAttribute, strings.ReplaceAll(inText, `"`, "&quot;"), html.EscapeString(s),
-		unquoted(string(escaped)), unquoted(strings.TrimSpace(plain.String())),
-	}
-}
-
-// inBase64 is what of Base64 is the same whatever stands before and after a
-// value. Three bytes make four characters, so there are three ways to begin, in
-// two alphabets; characters at both ends are of its neighbours, too.
-func inBase64(s string) (all []string) {
-	for before := range 3 {
-		b := append(make([]byte, before), s...)
-		first, end := (before*8+5)/6, len(b)*8/6
-		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-			all = append(all, e.EncodeToString(b)[first:end])
-		}
-	}
-	return all
-}
-
-func unquoted(s string) string { return s[1 : len(s)-1] }
-
-func (m *masker) text(s string) string {
-	if m == nil {
-		return s
-	}
-	return m.r.Replace(s)
-}
-
-// json masks the strings, names and numbers of a JSON value. Where nothing is
-// masked it is returned as it is.
-func (m *masker) json(b json.RawMessage) json.RawMessage {
-	if m == nil || len(b) == 0 {
-		return b
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return json.RawMessage(`"` + mask + `"`) // what cannot be looked through is not given
-	}
-	changed := false
-	v = m.value(v, &changed)
-	if !changed {
-		return b
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return json.RawMessage(`"` + mask + `"`)
-	}
-	return bytes.TrimSpace(out.Bytes())
-}
-
-func (m *masker) value(v any, changed *bool) any {
-	masked := func(s string) string {
-		t := m.r.Replace(s)
-		*changed = *changed || t != s
-		return t
-	}
-	switch v := v.(type) {
-	case string:
-		return masked(v)
-	case json.Number:
-		if s := masked(v.String()); s != v.String() {
-			return s
-		}
-	case []any:
-		for i := range v {
-			v[i] = m.value(v[i], changed)
-		}
-	case map[string]any:
-		for _, k := range slices.Collect(maps.Keys(v)) {
-			e := m.value(v[k], changed)
-			if own := masked(k); own != k {
-				delete(v, k)
-				v[own] = e
-			} else {
-				v[k] = e
-			}
-		}
-	}
-	return v
+	return mask.New(values)
 }

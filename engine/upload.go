@@ -135,19 +135,19 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 			return "", err
 		}
 		if r.egress == nil {
-			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", short(url, 200))
+			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", r.mask.Text(url).Short(200))
 		}
 		if name, body, err = r.egress(ctx, url, MaxUpload); err != nil {
-			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %s", short(url, 200), ErrorText(err))
+			return "", Problemf(CodeNavigationFailed, "%s could not be fetched: %s", r.mask.Text(url).Short(200), ErrorText(err))
 		}
 	}
 	defer body.Close()
 	path, n, err := r.tabs.KeepUpload(name, io.LimitReader(body, MaxUpload+1))
 	if err != nil {
-		return "", Problemf(CodeNavigationFailed, "the file %q could not be read: %s", short(name, 100), ErrorText(err))
+		return "", Problemf(CodeNavigationFailed, "the file %q could not be read: %s", r.mask.Text(name).Short(100), ErrorText(err))
 	}
 	if n > MaxUpload {
-		return "", Problemf(CodeInvalidValue, "the file %q has more than %d MiB", short(name, 100), MaxUpload>>20)
+		return "", Problemf(CodeInvalidValue, "the file %q has more than %d MiB", r.mask.Text(name).Short(100), MaxUpload>>20)
 	}
 	return path, nil
 }

@@ -69,19 +69,19 @@ var _ = define(Action[string]{
 		defer cancel()
 		err = r.tabs.WaitIdle(sctx)
 		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			return nil, Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), underWay(r.tabs.Active()))
+			return nil, Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), r.underWay(r.tabs.Active()))
 		}
 		return nil, err
 	},
 })
 
 // underWay names requests that keep a page from being idle.
-func underWay(urls []string) string {
+func (r *Run) underWay(urls []string) string {
 	if len(urls) == 0 {
 		return "requests came again and again"
 	}
 	for i, u := range urls {
-		urls[i] = short(u, 120)
+		urls[i] = r.mask.Text(u).Short(120).String()
 	}
 	if len(urls) > 3 {
 		urls = append(urls[:3], "…")

@@ -8,12 +8,15 @@ import (
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
+
+	"troupe/engine/mask"
 )
 
 // hears takes a line of the console.
 func (l *Log) hears(t *Tab, method string, params jsonv2.Value) {
 	var m Message
 	var at float64
+	var text, url string
 	switch method {
 	case "Runtime.consoleAPICalled":
 		var e struct {
@@ -25,16 +28,16 @@ func (l *Log) hears(t *Tab, method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		at, m.Level, m.Text = e.Timestamp, e.Type, said(e.Args)
-		m.URL, m.Line = e.Stack.top()
+		at, m.Level, text = e.Timestamp, e.Type, l.line(e.Args)
+		url, m.Line = e.Stack.top()
 	case "Runtime.exceptionThrown":
 		var e runtime.EventExceptionThrown
 		var raw struct{ Timestamp float64 }
 		if !decode(params, &e) || json.Unmarshal(params, &raw) != nil || e.ExceptionDetails == nil {
 			return
 		}
-		at, m.Level, m.Text = raw.Timestamp, "error", "Uncaught "+strings.TrimPrefix(exceptionText(e.ExceptionDetails), "Uncaught ")
-		m.URL, m.Line = e.ExceptionDetails.URL, int(e.ExceptionDetails.LineNumber)+1
+		at, m.Level, text = raw.Timestamp, "error", "Uncaught "+strings.TrimPrefix(exceptionText(l.clean, e.ExceptionDetails).String(), "Uncaught ")
+		url, m.Line = e.ExceptionDetails.URL, int(e.ExceptionDetails.LineNumber)+1
 	case "Log.entryAdded":
 		var e struct {
 			Entry struct {
@@ -46,7 +49,7 @@ func (l *Log) hears(t *Tab, method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		at, m.Level, m.Text, m.URL = e.Entry.Timestamp, e.Entry.Level, e.Entry.Text, e.Entry.URL
+		at, m.Level, text, url = e.Entry.Timestamp, e.Entry.Level, e.Entry.Text, e.Entry.URL
 		if e.Entry.LineNumber != nil {
 			m.Line = *e.Entry.LineNumber + 1
 		}
@@ -64,7 +67,7 @@ func (l *Log) hears(t *Tab, method string, params jsonv2.Value) {
 		l.more.Messages++
 		return
 	}
-	m.Text, m.URL = shorten(l.clean(m.Text), maxMessageText), shorten(l.clean(m.URL), maxAddress)
+	m.Text, m.URL = l.clean(text).Short(maxMessageText), l.clean(url).Short(maxAddress)
 	l.messages = append(l.messages, m)
 }
 
@@ -95,16 +98,16 @@ type remote struct {
 	}
 }
 
-// said is a line as the browser's own console would show it.
-func said(args []remote) string {
+// line is a line as the browser's own console would show it.
+func (l *Log) line(args []remote) string {
 	parts := make([]string, len(args))
 	for i, a := range args {
-		parts[i] = a.text()
+		parts[i] = a.text(l.clean)
 	}
 	return strings.Join(parts, " ")
 }
 
-func (a remote) text() string {
+func (a remote) text(clean func(string) mask.Text) string {
 	var s string
 	switch {
 	case a.Type == "string" && json.Unmarshal(a.Value, &s) == nil:
@@ -114,19 +117,21 @@ func (a remote) text() string {
 	case a.UnserializableValue != "":
 		return a.UnserializableValue
 	case a.Type == "object" && a.Preview != nil && (a.Subtype == "" || a.Subtype == "array"):
-		return a.preview()
+		return a.preview(clean)
 	case a.Description != "":
 		return a.Description
 	}
 	return a.Type
 }
 
-// preview is an object or an array with its first properties.
-func (a remote) preview() string {
+// preview is an object or an array with its first properties. The browser has
+// cut long values in their middle: they are cleaned one by one, before quotes
+// spell them otherwise.
+func (a remote) preview(clean func(string) mask.Text) string {
 	list := a.Subtype == "array"
 	var parts []string
 	for _, p := range a.Preview.Properties {
-		v := p.Value
+		v := clean(p.Value).String()
 		if p.Type == "string" {
 			v = strconv.Quote(v)
 		}

@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"troupe/engine/mask"
 )
 
 var decodeOptions = chromedp.DefaultUnmarshalOptions
@@ -43,9 +46,10 @@ type Context struct {
 	err       error
 	downloads map[string]*Download
 	done      []*Download
-	notes     []string
-	excess    int // tabs that were closed because there were too many
-	asked     int // tabs that we are opening
+	notes     []mask.Text
+	mask      atomic.Pointer[mask.Masker] // nil: there are no secrets
+	excess    int                         // tabs that were closed because there were too many
+	asked     int                         // tabs that we are opening
 	used      bool
 	handled   bool               // a document of it was given the hands
 	visited   map[string]bool    // sites of main documents since the last Save
@@ -331,6 +335,12 @@ func (c *Context) notify() {
 	c.changed = make(chan struct{})
 }
 
+// Mask sets what takes secrets out of the texts of pages from now on.
+func (c *Context) Mask(m *mask.Masker) { c.mask.Store(m) }
+
+// clean makes a text of a page one that can be cut and handed out.
+func (c *Context) clean(s string) mask.Text { return c.mask.Load().Text(s) }
+
 // Note keeps a line for the trace of the step that runs.
 func (c *Context) Note(format string, args ...any) {
 	c.mu.Lock()
@@ -341,12 +351,12 @@ func (c *Context) Note(format string, args ...any) {
 // note is Note for a caller that holds c.mu.
 func (c *Context) note(format string, args ...any) {
 	if len(c.notes) < maxNotes {
-		c.notes = append(c.notes, fmt.Sprintf(format, args...))
+		c.notes = append(c.notes, c.clean(fmt.Sprintf(format, args...)))
 	}
 }
 
 // Notes returns what happened beside the actions since the last call.
-func (c *Context) Notes() []string {
+func (c *Context) Notes() []mask.Text {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.notes

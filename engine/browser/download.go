@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/browser"
+
+	"troupe/engine/mask"
 )
 
 // maxDownload bounds one download; a larger one is cancelled.
@@ -15,10 +17,10 @@ const maxDownload = 100 << 20
 
 // Download is a file that a page sent.
 type Download struct {
-	URL  string
-	Name string // as the page calls it: a label, never a path
-	dir  string // the browser's folder
-	path string // below it
+	URL  mask.Text
+	Name mask.Text // as the page calls it: a label, never a path
+	dir  string    // the browser's folder
+	path string    // below it
 }
 
 // Open gives the file's bytes. The browser's user might have put anything in
@@ -63,7 +65,7 @@ func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 	if !mine && len(c.b.contexts) > 1 {
 		return
 	}
-	c.downloads[e.GUID] = &Download{URL: e.URL, Name: label(e.SuggestedFilename), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID))}
+	c.downloads[e.GUID] = &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID))}
 	c.notify()
 }
 
@@ -109,7 +111,7 @@ func (c *Context) Downloading() (coming, arrived int, changed <-chan struct{}) {
 	return len(c.downloads), len(c.done), c.changed
 }
 
-// label makes a page's name for a file harmless.
+// label makes a name for a file harmless.
 func label(s string) string {
 	s = filepath.Base(strings.ReplaceAll(s, "\\", "/"))
 	s = strings.Map(func(r rune) rune {

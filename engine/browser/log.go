@@ -10,6 +10,8 @@ import (
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+
+	"troupe/engine/mask"
 )
 
 // Bounds of a log. What comes beyond is counted.
@@ -18,6 +20,7 @@ const (
 	maxMessageText = 2000
 	maxRequests    = 1000
 	maxAddress     = 2000
+	maxMethod      = 100
 )
 
 // Log is what the pages of a context say and ask for while somebody wants to
@@ -25,7 +28,7 @@ const (
 type Log struct {
 	began            time.Time
 	console, network bool
-	clean            func(string) string
+	clean            func(string) mask.Text
 
 	mu       sync.Mutex
 	messages []Message
@@ -42,32 +45,31 @@ type Left struct{ Messages, Requests int }
 type Message struct {
 	At    time.Time
 	Level string // log, info, warning, error, debug
-	Text  string
-	URL   string // of the script
-	Line  int    // from 1; zero: unknown
+	Text  mask.Text
+	URL   mask.Text // of the script
+	Line  int       // from 1; zero: unknown
 }
 
 // Request is what a page has asked a server for.
 type Request struct {
 	At          time.Time
-	Method, URL string
+	Method, URL mask.Text
 	Kind        string // such as Document, Script, Fetch
 	Status      int    // zero: no answer
 	Bytes       int64  // as they came over the wire, heads included
 	Took        time.Duration
 	Done        bool
 	Cached      bool
-	Error       string
+	Error       mask.Text
 
 	began float64 // by the browser's clock, in seconds
 }
 
 // StartLog begins a log of what the tabs that are open and those that come say
 // to the console and ask servers for. Frames of other sites are not part of it:
-// they live in processes of their own. Texts and addresses are cleaned before
-// they are cut.
-func (c *Context) StartLog(console, network bool, clean func(string) string) *Log {
-	l := &Log{began: time.Now(), console: console, network: network, clean: clean, open: map[requestKey]*Request{}, said: map[*Tab]float64{}}
+// they live in processes of their own.
+func (c *Context) StartLog(console, network bool) *Log {
+	l := &Log{began: time.Now(), console: console, network: network, clean: c.clean, open: map[requestKey]*Request{}, said: map[*Tab]float64{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.log = l
@@ -172,7 +174,7 @@ func (l *Log) sees(t *Tab, method string, params jsonv2.Value) {
 			l.more.Requests++
 			return
 		}
-		q := &Request{Method: e.Request.Method, URL: shorten(l.clean(e.Request.URL), maxAddress), Kind: e.Type.String(), At: time.UnixMicro(int64(float64(e.WallTime) * 1e6))}
+		q := &Request{Method: l.clean(e.Request.Method).Short(maxMethod), URL: l.clean(e.Request.URL).Short(maxAddress), Kind: e.Type.String(), At: time.UnixMicro(int64(float64(e.WallTime) * 1e6))}
 		q.began = float64(e.Timestamp)
 		l.open[k], l.requests = q, append(l.requests, q)
 	case "Network.responseReceived":
@@ -204,7 +206,7 @@ func (l *Log) ends(k requestKey, status int64, bytes float64, at cdp.MonotonicTi
 		return
 	}
 	delete(l.open, k)
-	q.Done, q.Bytes, q.Error = true, int64(bytes), failure
+	q.Done, q.Bytes, q.Error = true, int64(bytes), l.clean(failure)
 	if status != 0 {
 		q.Status = int(status)
 	}

@@ -10,12 +10,14 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
+
+	"troupe/engine/mask"
 )
 
 // ScriptError is an exception of a script that a task runs in the page.
-type ScriptError struct{ Text string }
+type ScriptError struct{ Text mask.Text }
 
-func (e *ScriptError) Error() string { return e.Text }
+func (e *ScriptError) Error() string { return e.Text.String() }
 
 // MaxReply bounds what one call may give, in characters. The page script has the
 // same number.
@@ -63,7 +65,7 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 		return nil, err
 	}
 	if res.Exception != nil {
-		return nil, &ScriptError{exceptionText(res.Exception)}
+		return nil, &ScriptError{exceptionText(t.context.clean, res.Exception)}
 	}
 	// The page may have put functions of its own in the place of those that made
 	// the value.
@@ -75,7 +77,7 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	case json.Unmarshal(res.Result.Value, &size) == nil && size > MaxReply:
 		return nil, ErrTooLong
 	}
-	return nil, &ScriptError{"the script's value could not be made into JSON in this page"}
+	return nil, &ScriptError{t.context.clean("the script's value could not be made into JSON in this page")}
 }
 
 // frameWorld finds the page's own world in a frame of the same origin. Worlds

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,7 +121,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		if !decode(params, &e) {
 			return
 		}
-		t.context.Note("%s dialog accepted: %s", e.Type, shorten(e.Message, 200))
+		t.context.Note("%s dialog accepted: %s", e.Type, t.context.clean(e.Message).Short(200))
 		answer := page.HandleJavaScriptDialogParams{Accept: true}
 		if e.Type == page.DialogTypePrompt {
 			answer.PromptText = e.DefaultPrompt
@@ -288,11 +287,3 @@ func (t *Tab) forget() {
 }
 
 func (t *Tab) mainFrame() cdp.FrameID { return cdp.FrameID(t.id) }
-
-// shorten cuts a text to so many bytes, and no character in two.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}

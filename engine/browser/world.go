@@ -11,6 +11,8 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+
+	"troupe/engine/mask"
 )
 
 // worldName is how our world is called in the browser's own tools.
@@ -192,11 +194,12 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 		return err
 	}
 	if res.Exception != nil {
-		if strings.Contains(exceptionText(res.Exception), object+" is not defined") {
+		text := exceptionText(t.context.clean, res.Exception).String()
+		if strings.Contains(text, object+" is not defined") {
 			t.forget()
 			return ErrNewDocument
 		}
-		return fmt.Errorf("running the page script: %s", exceptionText(res.Exception))
+		return fmt.Errorf("running the page script: %s", text)
 	}
 	if len(res.Result.Value) == 0 || out == nil {
 		return nil
@@ -279,7 +282,7 @@ func replaced(err error) bool {
 }
 
 // exceptionText is what a person wants to know of an exception: its first line.
-func exceptionText(d *runtime.ExceptionDetails) string {
+func exceptionText(clean func(string) mask.Text, d *runtime.ExceptionDetails) mask.Text {
 	text := d.Text
 	if d.Exception != nil {
 		switch {
@@ -289,6 +292,5 @@ func exceptionText(d *runtime.ExceptionDetails) string {
 			text = string(d.Exception.Value)
 		}
 	}
-	first, _, _ := strings.Cut(text, "\n")
-	return shorten(first, 1000)
+	return clean(text).FirstLine().Short(1000)
 }

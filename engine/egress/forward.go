@@ -53,7 +53,7 @@ func (p *Proxy) forwarder() *goproxy.ProxyHttpServer {
 		if r.URL.Scheme != "http" || r.URL.Host == "" {
 			return r, plain(r, http.StatusBadRequest, "only http is forwarded, and CONNECT for the rest")
 		}
-		p.log.Debug().Str("method", r.Method).Str("host", r.URL.Host).Str("path", r.URL.Path).Msg("forward") // a query may hold what a form was filled with
+		p.log.Debug().Str("method", r.Method).Str("host", r.URL.Host).Msg("forward") // paths and queries may hold what a form was filled with
 		asSent(r)
 		r.Close = signsIn(r.Header) // what the browser said was between it and the proxy
 		hopByHop(r.Header)

@@ -146,7 +146,7 @@ T.checked = (a) => withFirst(a, (el, why) => {
   return undefined;
 });
 
-const short = (s) => { s = s.trim().replace(/\s+/g, ' '); return s.length > 40 ? s.slice(0, 40) + '…' : s; };
+const short = (s) => upTo(s.trim().replace(/\s+/g, ' '), 40);
 
 // T.select({t, in, ms, by, value}): selects an option of a select element.
 T.select = (a) => withFirst(a, (host, why) => {

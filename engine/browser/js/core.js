@@ -110,10 +110,13 @@ const nameOf = (el) => {
   let s = dom.tag(el);
   const id = dom.attribute(el, 'id'), cls = dom.attribute(el, 'class'), name = dom.attribute(el, 'name');
   if (id) s += '#' + id;
-  else if (cls && cls.trim()) s += '.' + cls.trim().split(/\s+/).slice(0, 3).join('.');
+  else if (cls && cls.trim()) { const all = cls.trim().split(/\s+/); s += '.' + all.slice(0, 3).join('.') + (all.length > 3 ? '…' : ''); }
   else if (name) s += `[name="${name}"]`;
-  return s.length > 100 ? s.slice(0, 100) + '…' : s;
+  return upTo(s, 100);
 };
+
+// Whatever is cut says so by an ellipsis: secrets are looked for before it.
+const upTo = (s, n) => (s.length > n ? s.slice(0, n) + '…' : s);
 
 const an = (s) => (/^([aeiou]|h(tml|r|\d)\b)/.test(s) ? 'an ' : 'a ') + s;
 

@@ -211,7 +211,7 @@ const elsewhere = (t, place) => {
     const foreign = query(document, 'css', 'iframe').filter((f) => !frameDocument(f)).length;
     if (!notes.length && foreign) notes.push(`${foreign} iframe${foreign === 1 ? '' : 's'} of another origin cannot be searched`);
   }
-  if (!notes.length) notes.push(`0 matches on ${location.href.slice(0, 200)}`);
+  if (!notes.length) notes.push(`0 matches on ${upTo(location.href, 200)}`);
   return notes.slice(0, 3).join(', ');
 };
 

@@ -61,7 +61,7 @@ T.byText = async (a) => {
   if (why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
   const near = a.exact ? [body(document)].flatMap((n) => innermost(n, says, false))[0] : null;
   return late('element_not_found', `Element with text "${a.text}" not found within ${a.of}ms: ` +
-    (near ? `${nameOf(near)} contains it; exact: false would find that` : `0 matches on ${location.href.slice(0, 200)}`));
+    (near ? `${nameOf(near)} contains it; exact: false would find that` : `0 matches on ${upTo(location.href, 200)}`));
 };
 
 // T.byAttribute({name, value, exact, in, ms, as}): the first element with an

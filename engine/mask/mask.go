@@ -1,0 +1,206 @@
+// Package mask takes the secrets of an account out of whatever a task gives.
+//
+// A text that was masked has a type of its own, [Text], and only that can be
+// cut: half of a secret is not found again.
+package mask
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Mark stands for a secret.
+const Mark = "***"
+
+// Least is the length of the shortest secret, and of the shortest part of one
+// that is masked where a text was cut: up to three bytes of a secret can stay
+// there. What is shorter could not be masked without masking half of a result
+// with it.
+const Least = 4
+
+// ellipsis is how Chromium, the page script and this package mark a cut.
+const ellipsis = "…"
+
+// half is what is left of a character that was cut in two.
+const half = "\uFFFD"
+
+// Masker knows what to take out. A nil Masker takes out nothing.
+type Masker struct {
+	heads map[string][]string // spellings by their first bytes, the longest first
+	tails map[string][]string // by their last bytes
+	head  [1 << 16]bool       // whether a spelling begins with these two bytes
+	tail  [1 << 16]bool       // whether one ends with them
+}
+
+// New makes a Masker for secrets. It is nil for none.
+func New(secrets []string) *Masker {
+	if len(secrets) == 0 {
+		return nil
+	}
+	m := &Masker{heads: map[string][]string{}, tails: map[string][]string{}}
+	seen := map[string]bool{}
+	for _, s := range secrets {
+		for _, v := range Spellings(s) {
+			if len(v) < Least || seen[v] {
+				continue
+			}
+			seen[v] = true
+			n := len(v)
+			m.heads[v[:Least]] = append(m.heads[v[:Least]], v)
+			m.tails[v[n-Least:]] = append(m.tails[v[n-Least:]], v)
+			m.head[pair(v[0], v[1])], m.tail[pair(v[n-2], v[n-1])] = true, true
+		}
+	}
+	for _, all := range m.heads {
+		slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	}
+	return m
+}
+
+func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+
+// Text masks a text. Parts of secrets are masked where the text says by an
+// ellipsis that it was cut.
+func (m *Masker) Text(s string) Text { return Text{m.replace(s, false)} }
+
+// Cut masks a text that somebody has cut at its end without an ellipsis.
+func (m *Masker) Cut(s string) Text { return Text{m.replace(s, true)} }
+
+func (m *Masker) replace(s string, cut bool) string {
+	if m == nil {
+		return s
+	}
+	found := m.whole(s, cut)
+	if strings.Contains(s, ellipsis) {
+		found = append(found, m.ends(s)...)
+	}
+	if len(found) == 0 {
+		return s
+	}
+	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	var out strings.Builder
+	out.Grow(len(s))
+	last := 0 // of s that is written or masked
+	for i, f := range found {
+		if i > 0 && f.from < last { // it overlaps the one before
+			last = max(last, f.to)
+			continue
+		}
+		out.WriteString(s[last:f.from])
+		out.WriteString(Mark)
+		last = f.to
+	}
+	out.WriteString(s[last:])
+	return out.String()
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// whole finds secrets, and those that begin before a cut and would end behind
+// it.
+func (m *Masker) whole(s string, cut bool) (found []span) {
+	for i := 0; i+Least <= len(s); i++ {
+		if !m.head[pair(s[i], s[i+1])] {
+			continue
+		}
+		to := 0
+		for _, v := range m.heads[s[i:i+Least]] {
+			n := common(v, s[i:])
+			switch {
+			case n == len(v):
+			case cut && i+n == len(s), strings.HasPrefix(strings.TrimPrefix(s[i+n:], half), ellipsis):
+			default: // a secret may itself have an ellipsis where the cut has one
+				n = strings.LastIndex(s[i:i+n], ellipsis)
+			}
+			if n >= Least {
+				to = max(to, i+n)
+			}
+		}
+		if to > 0 {
+			found = append(found, span{i, to})
+		}
+	}
+	return found
+}
+
+// ends finds secrets whose beginning is missing because of a cut.
+func (m *Masker) ends(s string) (found []span) {
+	for i := Least + len(ellipsis); i <= len(s); i++ {
+		if !m.tail[pair(s[i-2], s[i-1])] {
+			continue
+		}
+		from := i
+		for _, v := range m.tails[s[i-Least:i]] {
+			n := commonEnd(v, s[:i])
+			if n < len(v) && !strings.HasSuffix(strings.TrimSuffix(s[:i-n], half), ellipsis) {
+				at := strings.Index(s[i-n:i], ellipsis)
+				if n -= at + len(ellipsis); at < 0 {
+					continue
+				}
+			}
+			if n >= Least {
+				from = min(from, i-n)
+			}
+		}
+		if from < i {
+			found = append(found, span{from, i})
+		}
+	}
+	return found
+}
+
+// common is how long a text is the same as a spelling from their beginning, in
+// whole characters.
+func common(v, s string) int {
+	n := 0
+	for n < len(v) && n < len(s) && v[n] == s[n] {
+		n++
+	}
+	for n < len(v) && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+// commonEnd is how long a text is the same as a spelling up to their end, in
+// whole characters.
+func commonEnd(v, s string) int {
+	n := 0
+	for n < len(v) && n < len(s) && v[len(v)-1-n] == s[len(s)-1-n] {
+		n++
+	}
+	for n > 0 && n < len(v) && !utf8.RuneStart(s[len(s)-n]) {
+		n--
+	}
+	return n
+}
+
+// Text is a text without secrets. Only a Masker makes one that is not empty.
+type Text struct{ s string }
+
+// String is the text.
+func (t Text) String() string { return t.s }
+
+// Short cuts the text to so many bytes, and no character in two.
+func (t Text) Short(n int) Text {
+	if len(t.s) <= n {
+		return t
+	}
+	return Text{strings.ToValidUTF8(t.s[:n], "") + ellipsis}
+}
+
+// FirstLine cuts the text behind its first line.
+func (t Text) FirstLine() Text {
+	first, _, _ := strings.Cut(t.s, "\n")
+	return Text{first}
+}
+
+// MarshalText is the text, for JSON.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.s), nil }
+
+// Holds reports whether a text would be masked.
+func (m *Masker) Holds(s string) bool {
+	return m != nil && (len(m.whole(s, false)) > 0 || strings.Contains(s, ellipsis) && len(m.ends(s)) > 0)
+}

@@ -1,0 +1,89 @@
+package mask
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Spellings are the ways in which a value comes back from a page that did
+// nothing with it: as it is, in an address or a form, in HTML as a text or an
+// attribute, in JSON, in Base64, as signing in by Basic has it, as the name of a
+// file, and in one of these within another: an address that an address names to
+// go on to, JSON that a page shows.
+func Spellings(s string) []string {
+	all := unique(append(spelled(s), inBase64(s)...))
+	for _, v := range all[:len(all):len(all)] {
+		all = append(all, spelled(v)...)
+	}
+	return unique(all)
+}
+
+func unique(all []string) []string {
+	seen := make(map[string]bool, len(all))
+	var out []string
+	for _, s := range all {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func spelled(s string) []string {
+	escaped, _ := json.Marshal(s) // as Go and many others do for pages
+	var plain strings.Builder     // as a page's script does
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string is always JSON
+	inText := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\u00a0", "&nbsp;").Replace(s)
+	inAttribute := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "\u00a0", "&nbsp;").Replace(s)
+	component := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(s))
+	inForm := strings.NewReplacer("%2A", "*", "~", "%7E").Replace(url.QueryEscape(s))
+	all := []string{
+		component, inForm, s, strings.ReplaceAll(s, "\r\n", "\n"), url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
+		inText, inAttribute, strings.ReplaceAll(inText, `"`, "&quot;"), html.EscapeString(s),
+		unquoted(string(escaped)), unquoted(strings.TrimSpace(plain.String())),
+		unquoted(strconv.Quote(s)),                                 // in our own errors
+		strings.TrimSpace(s), strings.Join(strings.Fields(s), " "), // as pages show it, and as we trim what they show
+		strings.Join(strings.Fields(s), "."), // as the classes of an element
+	}
+	return append(all, fileNames(s)...)
+}
+
+// fileNames are how Chromium spells a name that no file can have.
+func fileNames(s string) (all []string) {
+	for _, in := range []string{"_", "-"} {
+		var name strings.Builder
+		for _, c := range s {
+			if strings.ContainsRune(`"*/:<>?\|~`, c) || unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c) {
+				name.WriteString(in)
+			} else {
+				name.WriteRune(c)
+			}
+		}
+		all = append(all, name.String())
+	}
+	return all
+}
+
+// inBase64 is what of Base64 is the same whatever stands before and after a
+// value. Three bytes make four characters, so there are three ways to begin, in
+// two alphabets; characters at both ends are of its neighbours, too.
+func inBase64(s string) (all []string) {
+	for before := range 3 {
+		b := append(make([]byte, before), s...)
+		first, end := (before*8+5)/6, len(b)*8/6
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			all = append(all, e.EncodeToString(b)[first:end])
+		}
+	}
+	return all
+}
+
+func unquoted(s string) string { return s[1 : len(s)-1] }
