@@ -166,7 +166,7 @@ func newAccount(accounts *persistence.Accounts, name string, plan engine.Plan) (
 	if err != nil {
 		return "", err
 	}
-	token, _, err := accounts.CreateToken(context.Background(), a.ID)
+	token, _, err := accounts.CreateToken(context.Background(), a.ID, persistence.Issuer{})
 	return token, err
 }
 

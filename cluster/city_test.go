@@ -118,7 +118,7 @@ func (h *hall) token(name, plan string) string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	plain, _, err := h.accounts.CreateToken(ctx, a.ID)
+	plain, _, err := h.accounts.CreateToken(ctx, a.ID, persistence.Issuer{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

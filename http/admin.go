@@ -9,11 +9,12 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
+
+	"troupe/persistence"
 )
 
 // Admin answers the operator's orders over a socket in the data folder while the
@@ -98,12 +99,14 @@ func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
 		sendJSON(ctx, fasthttp.StatusNotFound, carried{Error: "the service knows no such command: is it of the same version?"})
 		return
 	}
-	result, about, err := desk(context.Background(), a.office, ctx.PostBody())
+	office := *a.office
+	office.By, office.From = persistence.Issuer{Via: persistence.ViaSocket}, callerOf(ctx.Conn())
+	result, about, err := desk(context.Background(), &office, ctx.PostBody())
 	said := a.log.Info()
-	if err == nil && strings.HasSuffix(path, "/list") {
+	if err == nil && reads(path) {
 		said = a.log.Debug()
 	}
-	said.Str("order", path).Str("about", about).AnErr("refused", err).Msg("the operator gave an order")
+	said.Str("order", path).Str("about", about).Str("from", office.From).AnErr("refused", err).Msg("the operator gave an order")
 	if err != nil {
 		sendJSON(ctx, fasthttp.StatusConflict, carried{Error: err.Error()})
 		return

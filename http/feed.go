@@ -50,13 +50,14 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *refusal {
 	if !ok {
 		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
 	}
-	f := &reading{pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
+	f := &reading{tokens: s.heralds.open(p.account.ID), pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
 	t := s.stream(ctx, f.next)
 	f.guard = s.guarded(t, p, s.leaving)
 	gone := t.stop
 	t.stop = func() {
 		gone()
 		f.reader.Close()
+		s.heralds.close(f.tokens)
 		leave()
 	}
 	t.beat()
@@ -71,6 +72,7 @@ type reading struct {
 	pass   *pass
 	beat   time.Duration
 	reader actors.Reading
+	tokens *tokenFeed
 }
 
 func (f *reading) begin(t *stream) {
@@ -87,10 +89,16 @@ func (f *reading) begin(t *stream) {
 func (f *reading) next(t *stream) {
 	wait, cancel := context.WithTimeout(t.ctx, f.beat)
 	defer cancel()
+	f.tokens.wake(cancel)
 	news, err := f.reader.Next(wait)
+	tokens, behind := f.tokens.take()
+	for _, e := range tokens {
+		t.event("token", tokenNews{e.Event, e.Token, e.At, e.By})
+	}
 	switch {
-	case t.ctx.Err() != nil, errors.Is(err, actors.ErrBehind):
+	case t.ctx.Err() != nil, errors.Is(err, actors.ErrBehind), behind:
 		t.over = true
+	case err != nil && len(tokens) > 0:
 	case err != nil: // nothing has happened for a while
 		t.beat()
 	default:

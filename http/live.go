@@ -102,6 +102,11 @@ func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *refusal
 		leave()
 		return refuseBy(not)
 	}
+	if no := s.looksOn(ctx, p, object, w); no != nil {
+		w.Close()
+		leave()
+		return no
+	}
 	end := func() { w.Close(); leave() }
 	// A client that is gone before it has the answer gets no socket, and nobody
 	// tells.

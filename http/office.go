@@ -26,6 +26,12 @@ type Office struct {
 	// RemoveNode takes a node out of the cluster for ever; nil as well then.
 	RemoveNode func(ctx context.Context, node string) error
 
+	// Audit keeps what operators did; nil: nothing does.
+	Audit *persistence.Audit
+	// By is who gives the orders, and From is where they come from.
+	By   persistence.Issuer
+	From string
+
 	remote bool // the orders come over HTTP
 }
 
@@ -83,7 +89,7 @@ func accept[R any, O Order[R]](order O) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, within(order))
 		defer cancel()
-		result, err := order.Do(ctx, o)
+		result, err := CarryOut[R](ctx, o, order)
 		if err != nil {
 			return nil, aboutOf(order), err
 		}
@@ -101,6 +107,7 @@ func init() {
 	accept(RemoveSecret{})
 	accept(ImportData{})
 	accept(RemoveNode{})
+	accept(ListAudit{})
 
 	acceptRemote(ListAccounts{}, "listAccounts", "List the accounts")
 	acceptRemote(CreateAccount{}, "createAccount", "Create an account")

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -59,24 +60,32 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 	case !known:
 		return refuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
 	}
+	if !reads(path) {
+		if wait := s.orders.take(time.Now()); wait > 0 {
+			return tooManyOrders(wait)
+		}
+	}
 	office := *s.cfg.Office
-	office.remote = true
+	token, _ := bearer(ctx) // which let it in
+	office.remote, office.By, office.From = true, operatorBy(ctx, a, persistence.DigestOf(token)), s.clientText(ctx)
 	b, no := s.readOrder(ctx)
 	if no != nil {
 		return no
 	}
 	result, about, err := desks[path](s.base, &office, b.payload)
 	said := s.cfg.Log.Info()
-	if err == nil && strings.HasSuffix(path, "/list") {
+	if err == nil && reads(path) {
 		said = s.cfg.Log.Debug()
 	}
-	said.Str("order", path).Str("about", about).Str("account", a.Name).Str("request", requestID(ctx)).AnErr("refused", err).
+	said.Str("order", path).Str("about", about).Str("account", a.Name).Str("from", office.From).Str("request", requestID(ctx)).AnErr("refused", err).
 		Msg("the operator gave an order")
 	switch {
 	case errors.Is(err, errUnread) && len(takes) == 0:
 		return refuseInvalid(engine.Fault{Message: "The body is not an order: want {}"})
 	case errors.Is(err, errUnread):
 		return refuseInvalid(engine.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+	case errors.Is(err, errUnaudited):
+		return s.failed(ctx, "carry out an order", err)
 	case errors.Is(err, persistence.ErrNoQuorum):
 		return refuse(engine.CodeNoQuorum)
 	case err != nil:

@@ -54,7 +54,7 @@ func (c CreateToken) Do(ctx context.Context, o *Office) (TokenMade, error) {
 	if err != nil {
 		return TokenMade{}, err
 	}
-	secret, t, err := o.Accounts.CreateToken(ctx, account.ID)
+	secret, t, err := o.Accounts.CreateToken(ctx, account.ID, o.By)
 	return TokenMade{Token: secret, ID: t.ID, Account: account.Name}, err
 }
 
@@ -65,10 +65,14 @@ type ListTokens struct {
 
 // Token is a token without its secret.
 type Token struct {
-	ID      string    `json:"id"`
-	Account string    `json:"account"`
-	Created time.Time `json:"created"`
+	ID       string             `json:"id"`
+	Account  string             `json:"account"`
+	Created  time.Time          `json:"created"`
+	IssuedBy persistence.Issuer `json:"issuedBy"`
 }
+
+func (t TokenMade) detail() string { return t.ID }
+func (t Token) detail() string     { return t.Account }
 
 func (ListTokens) path() string { return "/token/list" }
 
@@ -88,7 +92,7 @@ func (l ListTokens) Do(ctx context.Context, o *Office) ([]Token, error) {
 	}
 	all := make([]Token, len(found))
 	for i, t := range found {
-		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created}
+		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created, IssuedBy: issuerOf(t.Issued)}
 	}
 	slices.SortFunc(all, func(a, b Token) int {
 		return cmp.Or(strings.Compare(a.Account, b.Account), a.Created.Compare(b.Created))
@@ -123,5 +127,5 @@ func (r RevokeToken) Do(ctx context.Context, o *Office) (Token, error) {
 	if i < 0 {
 		return Token{}, fmt.Errorf("there is no token %q", r.ID)
 	}
-	return all[i], o.Accounts.RevokeToken(ctx, r.ID)
+	return all[i], o.Accounts.RevokeToken(ctx, r.ID, o.By)
 }

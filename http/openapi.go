@@ -120,7 +120,7 @@ var operations = []operation{
 		method: "get", path: feedPath, id: "followAccount", tag: "Live",
 		summary: "Follow an account",
 		doc: "Tells of all that happens in the account, as server-sent events. `snapshot` comes first, and again after each connect: the workers, and the last tasks with their steps. " +
-			"Then `worker` (one that is new or has changed), `gone` (one that was removed), `task` (one that begins), `step` (of a task) and `end` (of a task; without its steps).",
+			"Then `worker` (one that is new or has changed), `gone` (one that was removed), `task` (one that begins), `step` (of a task), `end` (of a task; without its steps) and `token` (one of the account's tokens was issued or revoked, and by whom; `GET /v1/tokens` has those before the connect).",
 		params:  []param{{"ticket", "query", "A ticket for `account`, where no header can be sent.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "Events until either side ends it.", "text/event-stream", nil}},
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
@@ -182,6 +182,12 @@ var operations = []operation{
 		method: "get", path: "/v1/usage", id: "usage", tag: "Account",
 		summary: "Tell what the account has used", doc: "Tells what the account's plan allows and what the account has used of it today. Days are those of UTC.",
 		answers: []reply{{200, "What may be used and what was.", "", []any{used{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "get", path: "/v1/tokens", id: "listOwnTokens", tag: "Account",
+		summary: "List the account's tokens", doc: "Lists the tokens of the account, the oldest first, and those that were revoked in the last 90 days (the last 200 events), each with who issued and revoked it. The tokens themselves are not kept.",
+		answers: []reply{{200, "The tokens.", "", []any{ownTokens{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
 	},
 	{

@@ -19,6 +19,7 @@ import (
 
 	"troupe/engine"
 	"troupe/http"
+	"troupe/persistence"
 	"troupe/testkit"
 )
 
@@ -173,7 +174,9 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 		}
 	}
 	k := testkit.New(t, testkit.Options{Workers: 1})
-	e := open(t, &company{}, func(c *http.Config) { c.Live, c.Files, c.Counts = k.Node, newShelf(), counts(3) })
+	e := open(t, &company{}, func(c *http.Config) {
+		c.Live, c.Files, c.Counts, c.Tokens = k.Node, newShelf(), counts(3), persistence.NewAccounts(k.Store)
+	})
 	for path, v := range paths {
 		for method := range v.(map[string]any) {
 			req, _ := nethttp.NewRequest(strings.ToUpper(method), "http://"+e.addr+strings.NewReplacer("{taskId}", "t1", "{file}", "f1", "{name}", "main.js", "{folder}/{page}", "actions/click", "{page}", "api").Replace(path), nil)

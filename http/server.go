@@ -66,6 +66,8 @@ type Config struct {
 	Observe func(Asked) (trace string, answered func(Told))
 	// Refused, when set, hears the code of each answer that is a refusal.
 	Refused func(engine.Code)
+	// Tokens, when set, knows the tokens of accounts, for their owners.
+	Tokens Tokens
 	// Office, when set, carries out the orders that come over HTTP with a
 	// token of an operator's account. New puts the server into it.
 	Office *Office
@@ -110,6 +112,9 @@ type Server struct {
 	conns    *connections
 	watch    *watcher
 	guesses  *guesses
+	orders   orderBudget
+	looks    lookBook
+	heralds  tokenFeeds
 	tickets  *tickets
 	signpost *signpost
 
@@ -170,6 +175,9 @@ func New(cfg Config) (*Server, error) {
 		SecureErrorLogMessage:        true, // headers hold tokens
 		NoDefaultServerHeader:        true,
 		CloseOnShutdown:              true,
+	}
+	if cfg.Tokens != nil {
+		s.goes.Go(func() { cfg.Tokens.FollowTokens(s.base, s.heralds.tell) })
 	}
 	return s, nil
 }

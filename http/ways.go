@@ -105,6 +105,7 @@ func (s *Server) ways() []way {
 		s.known("POST", linksPath, alone(s.issueLink)),
 		s.known("DELETE", linksPath+"/{id}", s.revokes(asLink)),
 		s.known("GET", "/v1/usage", alone(s.usage)),
+		s.known("GET", "/v1/tokens", alone(s.listOwnTokens)),
 		s.known("GET", "/v1/cluster", alone(s.cluster)),
 		s.operators("POST", operatorPath+"{order}", s.carryOut),
 

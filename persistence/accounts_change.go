@@ -61,14 +61,14 @@ func (a *Accounts) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// revokeAll removes the tokens of an account, and its secrets.
+// revokeAll removes the tokens of an account, its secrets, and what it was told.
 func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 	tokens, err := a.ListTokens(ctx, id)
 	if err != nil {
 		return err
 	}
 	for _, t := range tokens {
-		if err := a.RevokeToken(ctx, t.ID); err != nil && !errors.Is(err, ErrNotFound) {
+		if err := a.revoke(ctx, t.ID, func(Token) error { return nil }); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("remove the secrets of account %q: %w", id, err)
 	}
-	return nil
+	return a.forgetTokenEvents(ctx, id)
 }
 
 // change lets f change the record of an account, again when somebody else has

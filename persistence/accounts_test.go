@@ -44,7 +44,7 @@ func newAccount(t *testing.T, a *persistence.Accounts, name string) persistence.
 
 func newToken(t *testing.T, a *persistence.Accounts, account string) (string, persistence.Token) {
 	t.Helper()
-	plain, tok, err := a.CreateToken(ctx, account)
+	plain, tok, err := a.CreateToken(ctx, account, persistence.Issuer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestDeletedAccount(t *testing.T) {
 		"ByName":      second(a.ByName(ctx, "bob")),
 		"Lookup":      second(a.Lookup(ctx, plain)),
 		"SetPlan":     second(a.SetPlan(ctx, bob.ID, "pro")),
-		"CreateToken": third(a.CreateToken(ctx, bob.ID)),
+		"CreateToken": third(a.CreateToken(ctx, bob.ID, persistence.Issuer{})),
 	} {
 		if !errors.Is(err, persistence.ErrNotFound) {
 			t.Errorf("%s of a deleted account: %v", what, err)
@@ -170,7 +170,7 @@ func TestDeletedAccount(t *testing.T) {
 	if list, _ := store.List(ctx, "token/"); len(list) != 1 {
 		t.Fatalf("%d tokens are left, want eve's", len(list))
 	}
-	if err := a.RevokeToken(ctx, tok.ID); !errors.Is(err, persistence.ErrNotFound) {
+	if err := a.RevokeToken(ctx, tok.ID, persistence.Issuer{}); !errors.Is(err, persistence.ErrNotFound) {
 		t.Fatalf("revoking a deleted token: %v", err)
 	}
 	if got, err := a.Lookup(ctx, other); err != nil || got != eve {
@@ -228,11 +228,11 @@ func TestTokens(t *testing.T) {
 	if all, err := a.AllTokens(ctx); err != nil || len(all) != 3 {
 		t.Fatalf("AllTokens = %+v, %v", all, err)
 	}
-	if _, _, err := a.CreateToken(ctx, "nobody~aaaaaaaa"); !errors.Is(err, persistence.ErrNotFound) {
+	if _, _, err := a.CreateToken(ctx, "nobody~aaaaaaaa", persistence.Issuer{}); !errors.Is(err, persistence.ErrNotFound) {
 		t.Fatalf("a token for nobody: %v", err)
 	}
 
-	if err := a.RevokeToken(ctx, tok.ID); err != nil {
+	if err := a.RevokeToken(ctx, tok.ID, persistence.Issuer{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Lookup(ctx, plain); !errors.Is(err, persistence.ErrNotFound) {
@@ -242,7 +242,7 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("the account's other token: %v", err)
 	}
 	for _, id := range []string{"", "tok_", tok.ID[:8], "token/", "tok_zzzzzzzzzzzzzzzz", tok.ID} {
-		if err := a.RevokeToken(ctx, id); !errors.Is(err, persistence.ErrNotFound) {
+		if err := a.RevokeToken(ctx, id, persistence.Issuer{}); !errors.Is(err, persistence.ErrNotFound) {
 			t.Errorf("RevokeToken(%q): %v", id, err)
 		}
 	}
@@ -280,7 +280,7 @@ func TestLookupRemembers(t *testing.T) {
 	}
 	wait.Until(t, "a change made elsewhere is seen", func() bool { acc, _ := lookup(); return acc.Plan == "basic" })
 	wait.Until(t, "a lookup without the store", func() bool { _, read := lookup(); return !read })
-	if err := elsewhere.RevokeToken(ctx, tok.ID); err != nil {
+	if err := elsewhere.RevokeToken(ctx, tok.ID, persistence.Issuer{}); err != nil {
 		t.Fatal(err)
 	}
 	wait.Until(t, "a revocation made elsewhere is seen", func() bool {
@@ -299,7 +299,7 @@ func TestLookupWhileRevoking(t *testing.T) {
 		for range 3 {
 			wg.Go(func() { _, _ = a.Lookup(ctx, plain) })
 		}
-		if err := a.RevokeToken(ctx, tok.ID); err != nil {
+		if err := a.RevokeToken(ctx, tok.ID, persistence.Issuer{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := a.Lookup(ctx, plain); !errors.Is(err, persistence.ErrNotFound) {
@@ -320,7 +320,7 @@ func BenchmarkLookup(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	plain, _, err := a.CreateToken(ctx, acc.ID)
+	plain, _, err := a.CreateToken(ctx, acc.ID, persistence.Issuer{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -56,8 +56,9 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 		owner func(Record) string
 		value func(Record) ([]byte, error)
 	}{
-		tokenPrefix: {&a.Tokens, func(r Record) string { t, _ := tokenOf(r); return t.Account }, plainly},
-		usagePrefix: {&a.Counts, secondPart, plainly},
+		tokenPrefix:      {&a.Tokens, func(r Record) string { t, _ := tokenOf(r); return t.Account }, plainly},
+		tokenEventPrefix: {nil, secondPart, plainly},
+		usagePrefix:      {&a.Counts, secondPart, plainly},
 		secretPrefix: {&a.Secrets, secondPart, func(r Record) ([]byte, error) {
 			if opens == nil {
 				return nil, ErrSealed
@@ -86,7 +87,9 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 			mine = append(mine, r)
 		}
 		brought, present, err := AdoptRecords(ctx, to, mine)
-		*kind.count, a.Present = *kind.count+brought, a.Present+present
+		if prefix != tokenEventPrefix { // which come with the tokens
+			*kind.count, a.Present = *kind.count+brought, a.Present+present
+		}
 		if err != nil {
 			return a, err
 		}

@@ -21,4 +21,5 @@ type Token struct {
 	Account string    `json:"account"`
 	Hash    []byte    `json:"hash"` // SHA-256 of the token
 	Created time.Time `json:"created"`
+	Issued  *Issuer   `json:"issuedBy,omitempty"` // nil: by a version that did not record it
 }

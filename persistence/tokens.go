@@ -28,8 +28,8 @@ const (
 func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenSign) }
 
 // CreateToken makes a token for an account. What it returns first is the only
-// copy there will ever be.
-func (a *Accounts) CreateToken(ctx context.Context, account string) (string, Token, error) {
+// copy there will ever be. The account is told who has made it.
+func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer) (string, Token, error) {
 	if _, err := a.Get(ctx, account); err != nil {
 		return "", Token{}, fmt.Errorf("create token for %q: %w", account, err)
 	}
@@ -38,8 +38,11 @@ func (a *Accounts) CreateToken(ctx context.Context, account string) (string, Tok
 	plain := tokenSign + base64.RawURLEncoding.EncodeToString(secret)
 	sum := sha256.Sum256([]byte(plain))
 	digits := hex.EncodeToString(sum[:])
-	t := Token{ID: tokenID + digits[:tokenIDSize], Account: account, Hash: sum[:], Created: time.Now().UTC()}
+	t := Token{ID: tokenID + digits[:tokenIDSize], Account: account, Hash: sum[:], Created: time.Now().UTC(), Issued: &by}
 	value, err := json.Marshal(t)
+	if err == nil {
+		err = a.tell(ctx, TokenEvent{Event: TokenIssued, Token: t.ID, Account: account, At: t.Created, By: by, Created: t.Created})
+	}
 	if err == nil {
 		var none uint64
 		_, err = a.store.Put(ctx, Write{Key: tokenPrefix + digits, Value: value, If: &none, Durable: true})
@@ -53,6 +56,9 @@ func (a *Accounts) CreateToken(ctx context.Context, account string) (string, Tok
 // Digest stands for a token where it is only asked whether that is still valid.
 // Who has it cannot show the token.
 type Digest [sha256.Size]byte
+
+// TokenID is the identifier of the token that a digest stands for.
+func (d Digest) TokenID() string { return tokenID + hex.EncodeToString(d[:])[:tokenIDSize] }
 
 // DigestOf is the digest of a token.
 func DigestOf(plain string) Digest { return sha256.Sum256([]byte(plain)) }
@@ -119,8 +125,16 @@ func (a *Accounts) tokens(ctx context.Context, is func(Token) bool) ([]Token, er
 	return list, nil
 }
 
-// RevokeToken makes a token worthless. Its identifier is [Token.ID].
-func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
+// RevokeToken makes a token worthless. Its identifier is [Token.ID]. The token's
+// account is told who has revoked it.
+func (a *Accounts) RevokeToken(ctx context.Context, id string, by Issuer) error {
+	return a.revoke(ctx, id, func(t Token) error {
+		return a.tell(ctx, TokenEvent{Event: TokenRevoked, Token: t.ID, Account: t.Account, At: time.Now().UTC(), By: by, Created: t.Created, Issued: t.Issued})
+	})
+}
+
+// revoke calls tell for the token before it is revoked.
+func (a *Accounts) revoke(ctx context.Context, id string, tell func(Token) error) error {
 	digits, ok := strings.CutPrefix(id, tokenID)
 	if _, err := hex.DecodeString(digits); !ok || err != nil || len(digits) != tokenIDSize {
 		return fmt.Errorf("revoke token %q: %w", id, ErrNotFound)
@@ -130,7 +144,12 @@ func (a *Accounts) RevokeToken(ctx context.Context, id string) error {
 		err = ErrNotFound
 	}
 	for _, r := range records {
-		err = errors.Join(err, a.store.Delete(ctx, r.Key, nil, true))
+		t, e := tokenOf(r)
+		if e == nil {
+			e = tell(t)
+		}
+		// A token that is to be worthless becomes so, whoever could not be told.
+		err = errors.Join(err, e, a.store.Delete(ctx, r.Key, nil, true))
 	}
 	a.cache.clear()
 	if err != nil {
@@ -157,6 +176,7 @@ type tokenCache struct {
 	following  bool // changes are heard of
 	generation uint64
 	accounts   map[[sha256.Size]byte]Account
+	tokens     map[string][]Token // by account; nil: not read since the last change
 }
 
 // get returns what is remembered, or what put wants to know later on.
@@ -190,6 +210,7 @@ func (c *tokenCache) set(f func()) {
 	defer c.mu.Unlock()
 	c.generation++
 	clear(c.accounts)
+	c.tokens = nil
 	f()
 }
 

@@ -167,7 +167,7 @@ func (s *service) join(ctx context.Context) (err error) {
 }
 
 // hot are the records that every request needs: each node has them in memory.
-var hot = []string{"account/", "token/", "secret/"}
+var hot = []string{"account/", "token/", "token-event/", "secret/"}
 
 // counts is where tasks are counted: by this node alone, or by all of them, each
 // with a share of every account's day.

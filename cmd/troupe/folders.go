@@ -63,6 +63,7 @@ func uploadsIn(data string) string { return filepath.Join(data, "uploads") }
 func keyIn(data string) string     { return filepath.Join(data, "key") }
 func clusterIn(data string) string { return filepath.Join(data, "cluster") }
 func guestsIn(data string) string  { return filepath.Join(data, "guests") }
+func auditIn(data string) string   { return filepath.Join(data, "audit") }
 func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
 
 // browserFolder returns where browsers live. As root they run as another user,

@@ -39,6 +39,7 @@ type commands struct {
 	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
 	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
 	Secret   secretCommands  `cmd:"" help:"Keep values that tasks put into pages without knowing them."`
+	Audit    auditCommand    `cmd:"" help:"Show what operators did, the newest first."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
 	Cluster  clusterCommands `cmd:"" help:"Look at the nodes of a cluster, remove one, and bring data into it."`
 	Drain    drainCommand    `cmd:"" help:"Let the running service take no more tasks."`

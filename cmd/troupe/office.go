@@ -49,7 +49,9 @@ func carryOut[R any](w *world, c operator, makes bool, o http.Order[R]) (result 
 		return result, false, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	result, err = o.Do(w.ctx, office)
+	office.Audit, office.By = persistence.NewAudit(auditIn(dir)), persistence.Issuer{Via: persistence.ViaCommand}
+	defer func() { err = errors.Join(err, office.Audit.Close()) }()
+	result, err = http.CarryOut(w.ctx, office, o)
 	return result, false, err
 }
 

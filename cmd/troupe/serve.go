@@ -97,6 +97,7 @@ type service struct {
 	shared   *cluster.Store   // nil as well then
 	team     *cluster.Company // nil as well then
 	node     *actors.Node
+	audit    *persistence.Audit
 	edge     *http.Server
 	metrics  *telemetry.Metrics
 	observe  func(http.Asked) (trace string, answered func(http.Told)) // nil: nobody wants traces
@@ -156,7 +157,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 
 // office is what the operator's orders are carried out on.
 func (s *service) office() *http.Office {
-	o := &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge, Import: s.importer()}
+	o := &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge, Import: s.importer(), Audit: s.audit}
 	if s.member != nil {
 		o.RemoveNode = s.member.Remove
 	}
@@ -168,7 +169,8 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err := s.openStore(ctx); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.sweep())
+	s.audit = persistence.NewAudit(auditIn(s.data))
+	s.ends = append(s.ends, s.audit.Close, s.sweep())
 	s.usage = s.counts()
 	s.ends = append(s.ends, func() error { s.usage.Close(); return nil })
 	rest, err := dormant(s.accounts, s.store, s.files, s.log)
@@ -227,11 +229,12 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
-		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(),
+		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(), Tokens: s.door,
 	})
 	if err != nil {
 		return err
 	}
+	s.ends = append(s.ends, s.endEdge) // where the start fails from here on
 	if err := s.meet(); err != nil {
 		return err
 	}
@@ -306,6 +309,11 @@ func (s *service) stop(hurry context.Context) error {
 	}
 	s.leave(hurry, began)
 	s.node.Stop()
+	return s.endEdge()
+}
+
+// endEdge ends what the edge still has. It may be called again.
+func (s *service) endEdge() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return s.edge.Shutdown(ctx)

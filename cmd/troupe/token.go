@@ -35,9 +35,9 @@ func (c *tokenList) Run(w *world) error {
 		return fmt.Errorf("list tokens: %w", err)
 	}
 	return c.print(w, all, func(out io.Writer) {
-		rows := [][]string{{"ID", "ACCOUNT", "CREATED"}}
+		rows := [][]string{{"ID", "ACCOUNT", "CREATED", "ISSUED BY"}}
 		for _, t := range all {
-			rows = append(rows, []string{t.ID, t.Account, minute(t.Created)})
+			rows = append(rows, []string{t.ID, t.Account, minute(t.Created), issuer(t.IssuedBy)})
 		}
 		table(out, rows)
 	})

@@ -10,6 +10,7 @@ import (
 
 	"troupe/engine"
 	"troupe/http"
+	"troupe/persistence"
 )
 
 // firstAccount is made at the first start.
@@ -38,7 +39,9 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	if len(known) > 0 || s.member != nil { // of several nodes each would make one
 		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
 	} else {
-		made, err := http.CreateToken{Account: firstAccount, Plan: string(engine.Pro)}.Do(settled, s.office())
+		office := s.office()
+		office.By = persistence.Issuer{Via: persistence.ViaStart}
+		made, err := http.CarryOut(settled, office, http.CreateToken{Account: firstAccount, Plan: string(engine.Pro)})
 		if err != nil {
 			return fmt.Errorf("make the first token: %w", err)
 		}
