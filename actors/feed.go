@@ -155,7 +155,7 @@ func (f *feed) began(t *TaskNews) {
 // step takes note of a step that has ended.
 func (f *feed) step(task string, s engine.StepReport) {
 	if len(s.Result) > recentResult {
-		s.Result = nil
+		s.Result, s.ResultBytes = nil, len(s.Result)
 	} else if cap(s.Result) > 4*recentResult {
 		s.Result = bytes.Clone(s.Result) // or it would hold all that it is part of
 	}

@@ -284,7 +284,7 @@ func (p *play) announce(base context.Context, st *engine.Stage) error {
 		return errors.New("announce a task: it may not begin")
 	}
 	if root := p.node.system.Root; c.Execute.Task.Async {
-		st.OnStep = func(s engine.StepReport) { root.Send(c.Client, &stepEnded{s}) }
+		st.OnStep = func(s engine.StepReport) { root.Send(c.Client, &stepEnded{forFollowers(s)}) }
 	}
 	p.run.begin(base, c.most(), p.node.cfg.Browser)
 	return nil

@@ -1,6 +1,10 @@
 package actors
 
-import "troupe/engine"
+import (
+	"bytes"
+
+	"troupe/engine"
+)
 
 // How much is kept of a task's steps for those who follow it late.
 const (
@@ -17,10 +21,20 @@ type stepLog struct {
 	last  int
 }
 
-func (l *stepLog) add(s engine.StepReport) {
-	if len(s.Result) > stepResultMost {
-		s.Result = nil
+// forFollowers is a step without a result that is too large for them. It is left
+// out before the step waits in any queue, and of one that is kept, nothing that it
+// was a part of is kept with it.
+func forFollowers(s engine.StepReport) engine.StepReport {
+	if n := len(s.Result); n > stepResultMost {
+		s.Result, s.ResultBytes = nil, n
+	} else if cap(s.Result) > 2*n {
+		s.Result = bytes.Clone(s.Result)
 	}
+	return s
+}
+
+func (l *stepLog) add(s engine.StepReport) {
+	s = forFollowers(s)
 	l.last++
 	l.steps = append(l.steps, TaskStep{Seq: l.last, Step: s})
 	l.bytes += weigh(s)

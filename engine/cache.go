@@ -12,11 +12,16 @@ type Cache struct {
 	mu     sync.Mutex
 	values map[string]json.RawMessage
 	lists  map[string][]json.RawMessage // keys that grow by push
+	sizes  map[string]int               // what each key counts
+	size   int                          // all of them
 }
+
+// valueSize is what a value counts besides its bytes.
+const valueSize = 64
 
 // NewCache returns an empty cache.
 func NewCache() *Cache {
-	return &Cache{values: map[string]json.RawMessage{}, lists: map[string][]json.RawMessage{}}
+	return &Cache{values: map[string]json.RawMessage{}, lists: map[string][]json.RawMessage{}, sizes: map[string]int{}}
 }
 
 // Get returns the value of a key.
@@ -30,19 +35,38 @@ func (c *Cache) Get(key string) (json.RawMessage, bool) {
 	return v, ok
 }
 
-// Set keeps a value.
-func (c *Cache) Set(key string, v json.RawMessage) {
+// Set keeps a value. It reports false, and changes nothing, where the cache would
+// be too large with it.
+func (c *Cache) Set(key string, v json.RawMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.take(key, len(key)+len(v)+valueSize-c.sizes[key]) {
+		return false
+	}
 	delete(c.lists, key)
 	c.values[key] = v
+	return true
+}
+
+// take makes a key count so much more, if the cache does not get too large.
+func (c *Cache) take(key string, n int) bool {
+	if n > 0 && c.size+n > maxSaved {
+		return false
+	}
+	c.size += n
+	c.sizes[key] += n
+	return true
 }
 
 // Push appends a value to the array of a key. A value that is no array becomes
-// the array's first element, so that nothing saved is lost.
-func (c *Cache) Push(key string, v json.RawMessage) {
+// the array's first element, so that nothing saved is lost. It reports false, and
+// changes nothing, where the cache would be too large with it.
+func (c *Cache) Push(key string, v json.RawMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.take(key, len(v)+valueSize) {
+		return false
+	}
 	l, ok := c.lists[key]
 	if !ok {
 		if old, had := c.values[key]; had {
@@ -53,6 +77,7 @@ func (c *Cache) Push(key string, v json.RawMessage) {
 		}
 	}
 	c.lists[key] = append(l, v)
+	return true
 }
 
 // Clear forgets everything.
@@ -61,6 +86,8 @@ func (c *Cache) Clear() {
 	defer c.mu.Unlock()
 	clear(c.values)
 	clear(c.lists)
+	clear(c.sizes)
+	c.size = 0
 }
 
 // MarshalJSON gives the cache as one object, to be kept with its session.
@@ -85,17 +112,17 @@ func (c *Cache) UnmarshalJSON(b []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.values, c.lists = values, map[string][]json.RawMessage{}
+	c.values, c.lists, c.sizes, c.size = values, map[string][]json.RawMessage{}, map[string]int{}, 0
+	for k, v := range values {
+		c.sizes[k] = len(k) + len(v) + valueSize
+		c.size += c.sizes[k]
+	}
 	return nil
 }
 
 // join makes one JSON array of the values.
 func join(l []json.RawMessage) json.RawMessage {
-	n := 2
-	for _, v := range l {
-		n += len(v) + 1
-	}
-	b := make([]byte, 0, n)
+	b := make([]byte, 0, joined(l))
 	b = append(b, '[')
 	for i, v := range l {
 		if i > 0 {

@@ -133,7 +133,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	o.Restored = restored
 	r.keepEvidence(after, o)
 	r.keepTrace(after, o)
-	o.Warnings = r.warnings
+	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()
 	if t.Config.Trace {
 		o.Traffic = traffic()
 	}
@@ -143,7 +143,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 
 // outcome sums the run up.
 func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, stopped bool) *Outcome {
-	o := &Outcome{End: EndCompleted, Failures: r.failures, Warnings: r.warnings}
+	o := &Outcome{End: EndCompleted}
 	switch {
 	case r.crashed || in.dead():
 		o.End = EndCrashed
@@ -154,7 +154,6 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 		if !r.told(CodeEgressQuota) {
 			r.spent(nil)
 		}
-		o.Failures = r.failures
 	case ctx.Err() != nil:
 		o.End = EndOf(ctx)
 		r.tabs.Abort()
@@ -162,14 +161,15 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 		o.End = EndStopped
 	}
 	if o.End == EndCrashed && !r.told(CodeBrowserCrashed) {
-		o.Failures = append(o.Failures, Failure{Code: CodeBrowserCrashed, Text: "The browser crashed", Path: r.path})
+		r.reports.failed(Failure{Code: CodeBrowserCrashed, Text: "The browser crashed", Path: r.path}, true)
 	}
 	if o.End != EndCompleted { // what there is so far
 		r.last = r.good
 	}
+	o.Failures = r.reports.errors()
 	o.Data, o.Last = r.data()
 	if r.task.Config.Trace {
-		o.Steps = r.steps
+		o.Steps = r.reports.steps
 	}
 	o.Duration = took
 	return o
@@ -181,8 +181,8 @@ func (in *instance) dead() bool {
 
 // told reports whether the last failure says already that this was the end.
 func (r *Run) told(code Code) bool {
-	n := len(r.failures)
-	return n > 0 && r.failures[n-1].Code == code
+	f := r.reports.latest()
+	return f != nil && f.Code == code
 }
 
 // data is the task's result, and the last other result where captured responses

@@ -18,7 +18,10 @@ var _ = define(Action[Text]{
 	Result:  "any JSON value",
 	Example: `{"evaluate":"return document.title"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
-		script := v.ExpandScript(r.cache)
+		script, err := v.ExpandScript(r.cache)
+		if err != nil {
+			return nil, err
+		}
 		var saved json.RawMessage
 		if strings.Contains(script, "saved") {
 			b, err := r.cache.MarshalJSON()

@@ -101,9 +101,8 @@ func (t Text) Expand(c *Cache) (string, error) {
 
 // ExpandScript fills in the values of a script. A key without one stays as it
 // is: it may be part of a template literal.
-func (t Text) ExpandScript(c *Cache) string {
-	s, _ := t.expand(c, func(key string) (string, error) { return "${" + key + "}", nil })
-	return s
+func (t Text) ExpandScript(c *Cache) (string, error) {
+	return t.expand(c, func(key string) (string, error) { return "${" + key + "}", nil })
 }
 
 func (t Text) expand(c *Cache, missing func(string) (string, error)) (string, error) {
@@ -125,7 +124,11 @@ func (t Text) expand(c *Cache, missing func(string) (string, error)) (string, er
 			b.WriteString(s)
 			continue
 		}
-		b.WriteString(asText(v))
+		s := asText(v)
+		if b.Len()+len(s) > MaxResult {
+			return "", tooLong(t.source)
+		}
+		b.WriteString(s)
 	}
 	return b.String(), nil
 }
@@ -182,9 +185,9 @@ func (s Selector) target(c *Cache) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	t := target{Ref: s.ref, Sel: text, As: text}
+	t := target{Ref: s.ref, Sel: text, As: short(text, maxSelector)}
 	if s.ref != "" {
-		t.As = strings.TrimSpace("$" + s.ref + " " + text)
+		t.As = strings.TrimSpace("$" + s.ref + " " + t.As)
 	}
 	if text == "" {
 		if s.ref == "" {

@@ -62,7 +62,7 @@ func TestTextsAreFilledInOnce(t *testing.T) {
 		if err != nil || got != tc.want {
 			t.Errorf("%q = %q, %v; want %q", tc.in, got, err, tc.want)
 		}
-		if got := parseText(tc.in).ExpandScript(c); got != tc.want {
+		if got, _ := parseText(tc.in).ExpandScript(c); got != tc.want {
 			t.Errorf("as a script %q = %q; want %q", tc.in, got, tc.want)
 		}
 	}
@@ -77,7 +77,7 @@ func TestATextWithoutItsValueFailsAndAScriptStays(t *testing.T) {
 			t.Errorf("%q: %v, want an invalid value", in, err)
 		}
 	}
-	if got := parseText("`${none} ${a} $$`").ExpandScript(c); got != "`${none} A $`" {
+	if got, _ := parseText("`${none} ${a} $$`").ExpandScript(c); got != "`${none} A $`" {
 		t.Errorf("script = %q", got)
 	}
 }

@@ -98,7 +98,11 @@ var _ = define(Action[repetition]{
 			}
 			if err != nil {
 				if len(l.pushed) > 0 {
-					r.good, _ = l.result(n)
+					if pushed, err := l.result(n); err == nil {
+						r.good = pushed
+					} else {
+						r.warn("what the loop has pushed is not in the result: %v", err)
+					}
 				}
 				return nil, err
 			}
@@ -131,6 +135,13 @@ func (l *loopState) push(key string, v Result) { l.pushed[key] = append(l.pushed
 func (l *loopState) result(n int) (Result, error) {
 	if len(l.pushed) == 0 {
 		return Result(fmt.Sprintf(`{"success":true,"iterations":%d}`, n)), nil
+	}
+	size := 2
+	for k, v := range l.pushed {
+		size += len(k) + 4 + joined(v)
+	}
+	if size > MaxResult {
+		return nil, Problemf(CodeInvalidValue, "the result of loop has %d bytes, and %d are the limit", size, MaxResult)
 	}
 	out := make(map[string]json.RawMessage, len(l.pushed))
 	for k, v := range l.pushed {

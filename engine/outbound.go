@@ -65,10 +65,10 @@ func (in *instance) measured(ctx context.Context) (bounded context.Context, traf
 func (r *Run) spent(action json.RawMessage) {
 	top, _, _ := strings.Cut(r.path, "/")
 	index, _ := strconv.Atoi(top) // of nothing that ran: the first
-	r.failures = append(r.failures, Failure{
+	r.reports.failed(Failure{
 		Code: CodeEgressQuota, Index: index, Path: r.path, Iteration: r.iteration(), Action: action,
 		Text: fmt.Sprintf("The task has sent and received more than %d bytes, which the operator allows", r.engine.Quota),
-	})
+	}, true)
 }
 
 // fetch gets a file over HTTP and gives its name and its bytes.

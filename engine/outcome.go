@@ -44,17 +44,18 @@ func EndOf(ctx context.Context) End {
 // Outcome is what is left of a task when it has ended. It is plain data: it is
 // stored for asynchronous tasks and crosses processes.
 type Outcome struct {
-	End      End             `json:"end" mask:"own"`
-	Data     json.RawMessage `json:"data,omitempty"`     // the task's result, null when the last action failed; what there was so far where the list did not come to its end
-	Last     json.RawMessage `json:"last,omitempty"`     // the last action's result, where Data holds captured responses
-	Duration time.Duration   `json:"duration"`           // from the start of the first action
-	Failures []Failure       `json:"failures,omitempty"` // in the order they happened
-	Warnings []Warning       `json:"warnings,omitempty"`
-	Steps    []StepReport    `json:"steps,omitempty"` // only with config.trace
-	Traffic  *Traffic        `json:"traffic,omitempty"`
-	Trace    string          `json:"trace,omitempty" mask:"own"` // where the file of a full trace can be fetched
-	Evidence *Evidence       `json:"evidence,omitempty"`
-	Restored bool            `json:"restored,omitempty"`
+	End       End             `json:"end" mask:"own"`
+	Data      json.RawMessage `json:"data,omitempty"`     // the task's result, null when the last action failed; what there was so far where the list did not come to its end
+	Last      json.RawMessage `json:"last,omitempty"`     // the last action's result, where Data holds captured responses
+	Duration  time.Duration   `json:"duration"`           // from the start of the first action
+	Failures  []Failure       `json:"failures,omitempty"` // in the order they happened
+	Warnings  []Warning       `json:"warnings,omitempty"`
+	Steps     []StepReport    `json:"steps,omitempty"`     // only with config.trace
+	Truncated *Truncated      `json:"truncated,omitempty"` // nil where nothing was left out
+	Traffic   *Traffic        `json:"traffic,omitempty"`
+	Trace     string          `json:"trace,omitempty" mask:"own"` // where the file of a full trace can be fetched
+	Evidence  *Evidence       `json:"evidence,omitempty"`
+	Restored  bool            `json:"restored,omitempty"`
 }
 
 // Failure is an action that did not do what it was told to.
@@ -64,7 +65,7 @@ type Failure struct {
 	Index     int             `json:"actionIndex"`           // position in the top-level list
 	Path      string          `json:"actionPath" mask:"own"` // such as "3" or "3/loop/do/1"
 	Iteration *int            `json:"iteration,omitempty"`
-	Action    json.RawMessage `json:"action" mask:"own"` // as the client sent it
+	Action    json.RawMessage `json:"action" mask:"own"` // as the client sent it; with its strings cut where the action had failed before
 }
 
 func (f *Failure) Error() string { return f.Text }
@@ -77,15 +78,16 @@ type Warning struct {
 
 // StepReport tells how one action ended.
 type StepReport struct {
-	Path      string          `json:"actionPath" mask:"own"`
-	Iteration *int            `json:"iteration,omitempty"`
-	Action    string          `json:"action" mask:"own"`
-	Success   bool            `json:"success"`
-	Millis    float64         `json:"durationMs"`
-	Result    json.RawMessage `json:"result,omitempty"`
-	Error     string          `json:"error,omitempty"`
-	Code      Code            `json:"code,omitempty" mask:"own"`
-	Notes     []string        `json:"notes,omitempty"` // dialogs answered, downloads kept, status of a page
+	Path        string          `json:"actionPath" mask:"own"`
+	Iteration   *int            `json:"iteration,omitempty"`
+	Action      string          `json:"action" mask:"own"`
+	Success     bool            `json:"success"`
+	Millis      float64         `json:"durationMs"`
+	Result      json.RawMessage `json:"result,omitempty"`
+	ResultBytes int             `json:"resultBytes,omitempty"` // of a result that was left out
+	Error       string          `json:"error,omitempty"`
+	Code        Code            `json:"code,omitempty" mask:"own"`
+	Notes       []string        `json:"notes,omitempty"` // dialogs answered, downloads kept, status of a page
 }
 
 // Problem is the error that actions return: a code for programs and a sentence

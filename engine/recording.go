@@ -40,8 +40,9 @@ type scene struct {
 	step          *Step
 	at            time.Duration // from the start of the task
 	took          time.Duration
-	before, after int // stills; -1: none
-	report        *StepReport
+	before, after int         // stills; -1: none
+	report        *StepReport // without its result
+	result        string      // for people; empty where there is nothing to see
 }
 
 // begins records that a step begins.
@@ -69,6 +70,12 @@ func (v *recording) reported(r *Run, s StepReport) {
 		return
 	}
 	n := v.open[len(v.open)-1]
+	if len(v.scenes) < maxScenes || v.scenes[len(v.scenes)-1] == n {
+		if !bytes.Equal(s.Result, success) {
+			n.result = brief(s.Result)
+		}
+	}
+	s.Result = nil // it may be long, and there are many steps
 	n.took, n.report = time.Since(r.began)-n.at, &s
 }
 

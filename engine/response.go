@@ -137,6 +137,8 @@ func looksLikePath(flags string) bool {
 	return false
 }
 
+var errCaptured = Problemf(CodeInvalidValue, "the responses that the task has captured have more than %d bytes together, which are the limit", MaxResult)
+
 // collect waits for the answers that have not come yet. One that does not come
 // is a failed action, and stops nothing that was done.
 func (r *Run) collect(ctx context.Context) {
@@ -154,16 +156,20 @@ func (r *Run) collect(ctx context.Context) {
 			return
 		}
 		c.body = r.mask.JSON(c.body)
+		if err == nil && r.captured+len(c.body) > MaxResult {
+			err = errCaptured
+		}
 		if err == nil {
 			err = r.keep(c.step, c.body)
 		}
 		if err == nil {
+			r.captured += len(c.body)
 			continue
 		}
 		r.path = c.step.Path
 		p := r.problem(c.step, err)
 		c.body = nil
-		r.failures = append(r.failures, Failure{Code: p.Code, Text: r.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw})
+		r.reports.failed(Failure{Code: p.Code, Text: r.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw}, false)
 		r.fails(ctx, c.step.Path, false)
 	}
 }
@@ -193,6 +199,9 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 			return err
 		}
 		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %s", c.pattern, ErrorText(err))
+	}
+	if r.captured+len(b) > MaxResult {
+		return errCaptured // before a copy of it is made
 	}
 	c.body = bodyJSON(b)
 	return nil

@@ -10,9 +10,6 @@ import (
 	"troupe/engine/mask"
 )
 
-// MaxResult bounds what one action gives and what one task keeps, in bytes.
-const MaxResult = 16 << 20
-
 // grace is how much longer we wait than the page does: the page knows better
 // why something was not found.
 const grace = 750 * time.Millisecond
@@ -27,10 +24,9 @@ type Run struct {
 	engine *Chromium
 	egress Fetcher // nil: uploads by URL are refused
 
-	failures []Failure
-	warnings []Warning
-	steps    []StepReport
+	reports  reports
 	captures []*capture
+	captured int    // bytes of what they have captured
 	last     Result // of the last top-level action that is no waitForResponse
 	good     Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 
@@ -39,7 +35,6 @@ type Run struct {
 	path     string
 	input    sent         // since the page was last asked for anything
 	script   bool         // a script ran, with the same effect
-	kept     int          // bytes in the data cache by this task
 	rest     []Step       // what follows the step that runs, in its list
 	answered []fusedReply // the page's answers to what follows, where they came with its load
 	loop     *loopState
@@ -115,7 +110,7 @@ func (r *Run) list(ctx context.Context, steps []Step) (Result, error) {
 var null = Result("null")
 
 // step runs one action within its time. Its error is errStopped when the list
-// must not go on; the failure itself is in r.failures.
+// must not go on; the failure itself is in r.reports.
 func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
 	n := r.film.begins(ctx, r, s)
 	res, err := r.timedStep(ctx, s)
@@ -195,16 +190,17 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 			if errors.Is(context.Cause(ctx), errSpent) && !r.told(CodeEgressQuota) {
 				r.path = s.Path
 				r.spent(s.raw)
-				report.Error, report.Code = r.failures[len(r.failures)-1].Text, CodeEgressQuota
+				report.Error, report.Code = r.reports.latest().Text, CodeEgressQuota
 			}
 			r.report(report)
 			return res, ctx.Err()
 		}
 		if !errors.Is(err, errStopped) {
 			p := r.problem(s, err)
-			p = &Problem{Code: p.Code, Text: r.mask.Text(p.Text).String()}
+			p = &Problem{Code: p.Code, Text: r.mask.Text(p.Text).Short(maxErrorText).String()}
 			report.Error, report.Code = p.Text, p.Code
-			r.failures = append(r.failures, Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Action: s.raw})
+			ends := !r.continues(s) || r.crashed
+			r.reports.failed(Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Action: s.raw}, ends)
 		}
 		if !r.continues(s) || r.crashed {
 			stop = errStopped
@@ -227,7 +223,7 @@ func (r *Run) traced() bool { return r.stage.OnStep != nil || r.task.Config.Trac
 
 func (r *Run) report(s StepReport) {
 	if r.task.Config.Trace {
-		r.steps = append(r.steps, s)
+		r.reports.step(s)
 	}
 	r.film.reported(r, s)
 	if r.stage.OnStep != nil {
@@ -253,22 +249,21 @@ func (r *Run) iteration() *int {
 	return &i
 }
 
+var errCacheFull = Problemf(CodeInvalidValue, "the data cache holds at most %d bytes", maxSaved)
+
 // keep carries out save and push. Actions that find an element have kept the
 // element itself.
 func (r *Run) keep(s *Step, res Result) error {
 	if len(res) > MaxResult {
 		return Problemf(CodeInvalidValue, "the result of %s has %d bytes, and %d are the limit", s.def.name, len(res), MaxResult)
 	}
-	if (s.Options.Save != "" && !s.def.finds) || s.Options.Push != "" {
-		if r.kept += len(res); r.kept > 4*MaxResult {
-			return Problemf(CodeInvalidValue, "the data cache of one task holds at most %d bytes", 4*MaxResult)
-		}
-	}
-	if s.Options.Save != "" && !s.def.finds {
-		r.cache.Set(s.Options.Save, res)
+	if s.Options.Save != "" && !s.def.finds && !r.cache.Set(s.Options.Save, res) {
+		return errCacheFull
 	}
 	if s.Options.Push != "" {
-		r.cache.Push(s.Options.Push, res)
+		if !r.cache.Push(s.Options.Push, res) {
+			return errCacheFull
+		}
 		if r.loop != nil {
 			r.loop.push(s.Options.Push, res)
 		}
@@ -302,7 +297,5 @@ func (r *Run) problem(s *Step, err error) *Problem {
 }
 
 func (r *Run) warn(format string, args ...any) {
-	if len(r.warnings) < 1000 {
-		r.warnings = append(r.warnings, Warning{Path: r.path, Message: r.mask.Text(fmt.Sprintf(format, args...)).String()})
-	}
+	r.reports.warn(Warning{Path: r.path, Message: r.mask.Text(fmt.Sprintf(format, args...)).String()})
 }

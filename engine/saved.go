@@ -29,8 +29,15 @@ var _ = define(Action[[]string]{
 	Example: `{"getSavedData":["title","price"]}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v []string) (Result, error) {
 		out := make(map[string]json.RawMessage, len(v))
+		size := 0
 		for _, k := range v {
 			if value, ok := r.cache.Get(k); ok {
+				if _, twice := out[k]; !twice {
+					size += len(value)
+				}
+				if size > MaxResult {
+					return nil, Problemf(CodeInvalidValue, "the values of these keys have more than %d bytes together, which are the limit", MaxResult)
+				}
 				out[k] = value
 			} else {
 				out[k] = json.RawMessage(null)

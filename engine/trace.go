@@ -89,7 +89,7 @@ func (r *Run) keepTrace(ctx context.Context, o *Outcome) {
 func (r *Run) traceView(o *Outcome) *traceView {
 	f := r.film
 	v := &traceView{
-		Style: traceCSS, Task: cmp.Or(r.stage.TaskID, "task"), Took: o.Duration, Began: r.began.UTC(), Failed: len(o.Failures), Warnings: r.warnings,
+		Style: traceCSS, Task: cmp.Or(r.stage.TaskID, "task"), Took: o.Duration, Began: r.began.UTC(), Failed: len(o.Failures), Warnings: r.reports.warnings,
 		Good: o.End == EndCompleted && len(o.Failures) == 0, LeftScenes: f.left, MoreStills: len(f.stills) >= maxStills || f.bytes >= maxStillBytes,
 	}
 	v.Result = string(o.End)
@@ -116,8 +116,8 @@ func (r *Run) traceView(o *Outcome) *traceView {
 			if s.report.Iteration != nil {
 				n.Iteration = strconv.Itoa(*s.report.Iteration)
 			}
-			if n.Good && !bytes.Equal(s.report.Result, success) {
-				n.Result = brief(s.report.Result)
+			if n.Good {
+				n.Result = s.result
 			}
 		}
 		n.Left, n.Width = share(n.At, n.Took)

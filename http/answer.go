@@ -38,6 +38,7 @@ type answer struct {
 	Errors      []failure           `json:"errors,omitempty"`
 	Warnings    []engine.Warning    `json:"warnings,omitempty"`
 	Steps       []engine.StepReport `json:"steps,omitempty"`
+	Truncated   *engine.Truncated   `json:"truncated,omitempty"`
 	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
 	Trace       string              `json:"trace,omitempty"`
 	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
@@ -59,7 +60,7 @@ func answerOf(x *actors.Executed) (int, *answer) {
 	a := &answer{
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
-		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Traffic: o.Traffic,
+		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Traffic: o.Traffic,
 		Trace: o.Trace, Evidence: o.Evidence,
 	}
 	if n := len(o.Data) + len(o.Last); n > maxResult {

@@ -18,6 +18,7 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[engine.Fault]():      "Fault",
 	reflect.TypeFor[engine.Warning]():    "Warning",
 	reflect.TypeFor[engine.StepReport](): "Step",
+	reflect.TypeFor[engine.Truncated]():  "Truncated",
 	reflect.TypeFor[engine.Code]():       "Code",
 	reflect.TypeFor[engine.Plan]():       "Plan",
 	reflect.TypeFor[actors.State]():      "WorkerState",
