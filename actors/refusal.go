@@ -37,7 +37,7 @@ var refusals = map[engine.Code]struct {
 	engine.CodeNotFound:            {"There is nothing to see", 0},
 	engine.CodeTaskNotFound:        {"Task not found", 0},
 	engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
-	engine.CodeDraining:            {"The service is stopping", later},
+	engine.CodeDraining:            {"The service takes no new tasks: it is drained or stopping", later},
 	engine.CodeStorageFull:         {"The service has too little space on its disk to write anything down", full},
 	engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so nothing can be written down", full},
 	engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},

@@ -250,7 +250,7 @@ func (c *Company) host(one *guest, o *order) any {
 }
 
 // isDraining is the answer to what comes when nothing is taken any more.
-var isDraining = &actors.Refusal{Code: engine.CodeDraining, Text: "The service is stopping", RetryAfter: 5 * time.Second}
+var isDraining = &actors.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
 
 func draining(m *actors.Execute) any {
 	if m.Task.Async {

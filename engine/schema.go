@@ -52,7 +52,12 @@ func Schemas(base string) map[string]json.RawMessage {
 		},
 	}
 	var refs []object
-	for _, name := range ActionNames() {
+	// In the order of the reference: editors offer them in this order.
+	names := ActionNames()
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(slices.Index(groups, registry[a].group), slices.Index(groups, registry[b].group))
+	})
+	for _, name := range names {
 		of := strings.ToUpper(name[:1]) + name[1:] + "Action"
 		all[of] = registry[name].schema()
 		refs = append(refs, object{{"$ref", base + of}})

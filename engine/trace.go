@@ -65,6 +65,7 @@ type (
 	traceRequest struct {
 		networkLine
 		Scene       int
+		Step        string // the path of its action
 		Took        string
 		Bad         bool
 		Left, Width float64
@@ -136,6 +137,7 @@ func (r *Run) traceView(o *Outcome) *traceView {
 		}
 		t.Left, t.Width = share(time.Duration(q.At)*time.Millisecond, end)
 		if t.Scene > 0 {
+			t.Step = v.Scenes[t.Scene-1].Path
 			v.Scenes[t.Scene-1].Asks++
 		}
 		v.Requests = append(v.Requests, t)

@@ -72,7 +72,7 @@ var codes = []CodeInfo{
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},
 	{codeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; its log has the reason under this request's X-Request-Id"},
-	{engine.CodeDraining, 503, true, 5 * time.Second, "The service is stopping"},
+	{engine.CodeDraining, 503, true, 5 * time.Second, "The service takes no new tasks: it is drained or stopping"},
 	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service has too little space on its disk to write anything down"},
 	{engine.CodeStorageUnwritable, 503, true, 30 * time.Second, "The service's data folder takes no new files, so nothing can be written down"},
 	{engine.CodeNoQuorum, 503, true, 2 * time.Second, "The cluster has no majority now"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"path"
+	"strings"
 	"sync"
 
 	"github.com/valyala/fasthttp"
@@ -91,16 +92,32 @@ func framed(v *docsView) []byte {
 }
 
 // docsPages are the pages that somebody has read, in their frames.
-var docsPages sync.Map // path: asset
+var docsPages sync.Map // docsKey: asset
+
+// docsKey names a page as one service shows it.
+type docsKey struct{ path, address string }
+
+// writtenAddress is the service's address in the examples of the documents.
+const writtenAddress = "http://127.0.0.1:8080"
+
+// addressed puts the service's own address into the examples of a page.
+func (s *Server) addressed(html []byte) []byte {
+	if s.cfg.Address == "" {
+		return html
+	}
+	return bytes.ReplaceAll(html, []byte(writtenAddress), []byte(template.HTMLEscapeString(s.cfg.Address)))
+}
 
 // docs answers with a document, or with a picture of one.
 func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
 	p := library().Page(name)
 	switch {
 	case p != nil:
-		a, ok := docsPages.Load(name)
+		key := docsKey{name, s.cfg.Address}
+		a, ok := docsPages.Load(key)
 		if !ok {
-			a, _ = docsPages.LoadOrStore(name, newAsset(kindOf(".html"), framed(&docsView{Title: p.Heading, Main: template.HTML(p.HTML), Page: p, Parent: p.Parent, Before: p.Before, After: p.After})))
+			page := framed(&docsView{Title: p.Heading, Main: template.HTML(p.HTML), Page: p, Parent: p.Parent, Before: p.Before, After: p.After})
+			a, _ = docsPages.LoadOrStore(key, newAsset(kindOf(".html"), s.addressed(page)))
 		}
 		sendDocument(ctx, a.(asset))
 	case path.Ext(name) != "":
@@ -111,11 +128,21 @@ func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
 		// Who opens a drawing by itself opens a document that could run scripts.
 		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
 		sendAsset(ctx, newAsset(kindOf(name), b))
+	case strings.Contains(string(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), "text/html"):
+		documentPolicy(ctx)
+		ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
+		ctx.SetStatusCode(fasthttp.StatusNotFound)
+		ctx.SetContentType(kindOf(".html"))
+		ctx.SetBody(framed(&docsView{Title: "Page not found", Main: noSuchPage}))
 	default:
 		return refuse(engine.CodeNotFound)
 	}
 	return nil
 }
+
+// noSuchPage is what a browser shows at an address without a page.
+const noSuchPage template.HTML = `<h1>Page not found</h1>
+<p>This version of the documentation has no page at this address. Search for it above, or begin with the <a href="` + docsPath + `start">start page</a>.</p>`
 
 // operations answers with the API for people.
 func (s *Server) operations(ctx *fasthttp.RequestCtx) *refusal {

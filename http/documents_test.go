@@ -93,7 +93,7 @@ func TestDocsPage(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	e := open(t, &company{})
 	for path, want := range map[string][]string{
-		"/docs/start":         {`<title>Troupe · Troupe</title>`, `href="/docs/start" aria-current="page"`, `href="/docs/actions"`},
+		"/docs/start":         {`<title>Troupe</title>`, `href="/docs/start" aria-current="page"`, `href="/docs/actions"`},
 		"/docs/actions/click": {`<h1 id="click">click</h1>`, `href="/docs/actions/click" aria-current="page"`, `href="/docs/actions/fill"`, `rel="next"`},
 		"/docs/api":           {`href="#sessions"`, `href="/docs/errors"`},
 		"/docs/recipes":       {`href="/docs/recipes/paging"`},
@@ -117,6 +117,14 @@ func TestDocuments(t *testing.T) {
 		}
 		if again, b := fetch(t, e, path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || len(b) > 0 {
 			t.Errorf("%s again answers %d with %d bytes", path, again.StatusCode, len(b))
+		}
+	}
+	for _, accept := range []string{"text/html,application/xhtml+xml;q=0.9", "application/json", ""} {
+		r, b := fetch(t, e, "/docs/nothing", "Accept", accept)
+		if kind := r.Header.Get("Content-Type"); r.StatusCode != 404 || strings.HasPrefix(kind, "text/html") != strings.HasPrefix(accept, "text/html") {
+			t.Errorf("an unknown page is answered with %d as %s to %q", r.StatusCode, kind, accept)
+		} else if strings.HasPrefix(kind, "text/html") {
+			plainPage(t, r, b)
 		}
 	}
 	for _, path := range []string{"/docs/images/usage-390.png", "/docs/scale.svg"} {

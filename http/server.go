@@ -59,6 +59,7 @@ type Config struct {
 	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
 	Limits  map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
 	Uploads string                        // folder for the files of requests; emptied at the start
+	Address string                        // of the service in the examples of its documents; empty: as they are written
 	TLS     *tls.Config                   // nil: plain HTTP
 	Log     zerolog.Logger
 	// Observe, when set, hears of each request for a task. It returns the trace

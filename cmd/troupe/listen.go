@@ -2,10 +2,12 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"syscall"
 
 	"github.com/rs/zerolog"
 
@@ -78,7 +80,15 @@ func (l *listening) secure(log zerolog.Logger) (*tls.Config, error) {
 func (l *listening) open() (net.Listener, error) {
 	ln, err := net.Listen("tcp", l.Listen)
 	if err != nil {
-		return nil, usage("listen: %w", err)
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return nil, usage("--listen %s: another program answers there already: stop it, or choose another port", l.Listen)
+		case errors.Is(err, syscall.EACCES):
+			return nil, usage("--listen %s: this user may not open that port: choose one from 1024 on, or grant CAP_NET_BIND_SERVICE", l.Listen)
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			return nil, usage("--listen %s: this machine has no such address", l.Listen)
+		}
+		return nil, usage("--listen %s: %w", l.Listen, err)
 	}
 	if host, _, _ := net.SplitHostPort(ln.Addr().String()); !loopback(host) && l.local() {
 		_ = ln.Close()

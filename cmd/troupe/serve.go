@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
@@ -148,10 +149,12 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if err := s.welcome(stop, w.stdout, s.base(ln.Addr())); err != nil {
 		return err
 	}
+	tellSystemd(s.log, daemon.SdNotifyReady)
 	select {
 	case err = <-failed:
 	case <-stop.Done():
 	}
+	tellSystemd(s.log, daemon.SdNotifyStopping)
 	return errors.Join(err, s.stop(hurry))
 }
 
@@ -226,7 +229,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), TLS: s.tls, Log: s.log,
+		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
 		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(), Tokens: s.door,

@@ -54,6 +54,17 @@ func spawn(t *testing.T, args ...string) *child {
 // process.
 func spawnIn(t *testing.T, network string, args ...string) *child {
 	t.Helper()
+	return spawnAs(t, network, nil, args...)
+}
+
+// spawnWith starts the program with more variables in its environment.
+func spawnWith(t *testing.T, env []string, args ...string) *child {
+	t.Helper()
+	return spawnAs(t, "", env, args...)
+}
+
+func spawnAs(t *testing.T, network string, env []string, args ...string) *child {
+	t.Helper()
 	leaks.Check(t)
 	for _, arg := range args { // whoever asks the service learns nothing of where its data is
 		if data, ok := strings.CutPrefix(arg, "--data="); ok && len(data) > 8 {
@@ -65,7 +76,7 @@ func spawnIn(t *testing.T, network string, args ...string) *child {
 	if network != "" { // the command becomes the program, so signals reach it
 		c.Cmd = exec.Command("ip", append([]string{"netns", "exec", network, os.Args[0]}, args...)...)
 	}
-	c.Env = append(os.Environ(), "TROUPE_TEST_MAIN=1")
+	c.Env = append(append(os.Environ(), "TROUPE_TEST_MAIN=1"), env...)
 	c.Stdout, c.Stderr = &c.out, &c.errs
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

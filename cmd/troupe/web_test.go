@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -182,6 +184,23 @@ func operates(t *testing.T, w *web) {
 	const task = `{"actions":[{"evaluate":"return 6*7"}],"workerId":%q}`
 	if status, got, err := post(w.base, said.Fresh, fmt.Sprintf(task, w.desk.worker("spare").ID)); status != 409 || !strings.Contains(got, "worker_offline") {
 		t.Errorf("with the new token on the drained worker: %d, %v: %s", status, err, got)
+	}
+	// A key on the list of plans changes nothing before the question is answered.
+	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
+		{"press":["tr[data-account=bob] select","ArrowDown"]},{"waitForElement":"dialog[open] #yes"},{"press":[null,"Escape"]},{"waitForElement":"body:not(:has(dialog[open]))"},
+		{"click":"#drain-service"},{"waitForElement":"dialog[open] #yes"},{"press":[null,"Escape"]},{"waitForElement":"body:not(:has(dialog[open]))"}`)
+	if plan := w.desk.says("account", "list"); !regexp.MustCompile(`(?m)^bob +basic `).MatchString(plan) {
+		t.Errorf("after a key on the list of plans, the accounts are\n%s", plan)
+	}
+	if status, got, err := post(w.base, w.ada, `{"queueTimeout":60000,"actions":[{"evaluate":"return 1"}]}`); status != 200 {
+		t.Errorf("after a question that was not answered, a task is answered with %d, %v: %s", status, err, got)
+	}
+	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
+		{"press":["tr[data-account=bob] select","ArrowDown"]},{"click":"dialog[open] #yes"},{"waitForElement":"body:not(:has(dialog[open]))"}`)
+	for end := time.Now().Add(hang); !regexp.MustCompile(`(?m)^bob +standard `).MatchString(w.desk.says("account", "list")); {
+		if time.Now().After(end) {
+			t.Fatal("the plan that was confirmed is not the account's")
+		}
 	}
 	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
 		{"click":"tr[data-worker=spare] button"},{"waitForElement":"tr[data-worker=spare] .state[data-is=online]"},

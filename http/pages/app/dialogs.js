@@ -7,7 +7,7 @@ export function confirmed(question, what, yes) {
   return new Promise((answer) => {
     const dialog = h("dialog", { "aria-labelledby": "question", onclose: () => (answer(dialog.returnValue === "yes"), dialog.remove()) },
       h("div", { class: "stack" }, h("h2", { id: "question" }, question), h("p", { class: "small soft" }, what),
-        h("div", { class: "tools" }, h("button", { autofocus: true, onclick: () => dialog.close() }, "Keep it"), h("button", { class: "danger", id: "yes", onclick: () => dialog.close("yes") }, yes))));
+        h("div", { class: "tools" }, h("button", { autofocus: true, onclick: () => dialog.close() }, "Cancel"), h("button", { class: "danger", id: "yes", onclick: () => dialog.close("yes") }, yes))));
     document.body.append(dialog);
     dialog.showModal();
   });

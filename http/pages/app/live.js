@@ -26,17 +26,18 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
   const draw = canvas.getContext("2d");
   let socket, frames = 0, newest = 0, tries = 0, visible = false, over = false, timer;
 
-  // stopped says that the picture is none of now: at its corner while it may be
-  // back in a moment, else in words.
+  // stopped marks the picture as stale: for a moment at its corner, as the next
+  // task of a worker often follows at once, then in words over the dimmed picture.
   const stopped = (sentence, final) => {
-    const soon = !final && frames > 0 && tries < 2;
+    const ended = final || tries >= patience;
+    const soon = !ended && frames > 0 && tries < 2;
     element.dataset.state = "ended";
-    text(why, sentence);
+    text(why, ended ? sentence : `${sentence} Reconnecting…`);
     why.hidden = soon;
-    text(mark, "Trying again");
+    text(mark, "Old picture");
     mark.hidden = !soon;
-    over ||= final;
-    if (final || tries >= patience) onEnd?.(sentence);
+    over ||= ended;
+    if (ended) onEnd?.(sentence);
   };
 
   async function connect() {
@@ -81,8 +82,10 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
     s.onclose = ({ code, reason }) => {
       if (socket !== s) return;
       socket = undefined;
-      const final = code === 4000 && ["revoked", "expired", "worker_gone"].includes(reason);
-      stopped(reasons[reason] ?? (code === 1006 ? "There is no live picture: nothing of yours runs here, or the link is not valid any more." : "The picture has stopped."), final);
+      // A task and a session never come back, a worker does.
+      const once = /^(task|sess)_/.test(object) && ["task_ended", "session_ended"].includes(reason);
+      const final = code === 4000 && (once || ["revoked", "expired", "worker_gone"].includes(reason));
+      stopped(reasons[reason] ?? (code === 1006 ? "There is no live picture: nothing of yours runs here, or the link is no longer valid." : "The picture has stopped."), final);
       if (!final && tries < patience && !signal.aborted) timer = setTimeout(connect, 500 * 2 ** tries++);
     };
   }

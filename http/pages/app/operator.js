@@ -61,16 +61,22 @@ function service(act) {
   const state = h("span", { class: "state", id: "service-state" });
   const button = h("button", { id: "drain-service" });
   let draining;
-  button.addEventListener("click", () => act(draining ? "resume" : "drain", {}, draining ? "The service takes tasks again" : "The service takes no more tasks"));
+  button.addEventListener("click", async () => {
+    if (draining) return void act("resume", {}, "The service takes tasks again");
+    if (await confirmed("Drain the service?", "New requests of every account are refused until you resume it. Running and waiting tasks go on.", "Drain the service")) void act("drain", {}, "The service takes no more tasks");
+  });
   const tools = h("div", { class: "tools", hidden: true }, state, button); // until it is known what they say
   const body = h("tbody");
   const list = h("div", { hidden: true }, table("Nodes", ["Node", "State", "Free", "Busy", "Waiting", "Behind", "Version"], body));
   const element = h("section", { "aria-label": "Service" }, h("h2", {}, "Service"),
-    h("div", { class: "sheet pad" }, tools, h("p", { class: "soft small" }, "Drained, it takes no more tasks; what runs and what waits goes on to its end."), counts, list));
+    h("div", { class: "sheet pad" }, tools, h("p", { class: "soft small" }, "A drained service refuses new tasks. Running and waiting tasks go on."), counts, list));
   const row = (n) => {
     const drain = h("button", {});
     const e = h("tr", { "data-node": n.node }, h("td", {}, n.node), h("td", {}, h("span", { class: "state" })), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "spare" }), h("td", { class: "act" }, drain));
-    drain.addEventListener("click", () => act(e.draining ? "resume" : "drain", { node: n.node }, e.draining ? `${n.node} takes tasks again` : `${n.node} takes no more tasks`));
+    drain.addEventListener("click", async () => {
+      if (e.draining) return void act("resume", { node: n.node }, `${n.node} takes tasks again`);
+      if (await confirmed(`Drain ${n.node}?`, "It takes no new tasks until you resume it. Running and waiting tasks go on.", `Drain ${n.node}`)) void act("drain", { node: n.node }, `${n.node} takes no more tasks`);
+    });
     return e;
   };
   // several shows the nodes of a cluster, where there is one.
@@ -178,7 +184,13 @@ function accounts(act) {
     h("form", { class: "line add", onsubmit: add }, h("label", {}, "New account's name", name), h("label", {}, "Plan", plan), h("button", {}, "Create the account"))));
   const row = (a) => {
     const select = planSelect(null, `Plan of ${a.name}`, a.plan);
-    select.addEventListener("change", () => act("account/set-plan", { account: a.name, plan: select.value }, `${a.name} has the plan ${select.value}`));
+    let plan = a.plan;
+    // An arrow key on a closed list changes its value: ask before it counts.
+    select.addEventListener("change", async () => {
+      const wanted = select.value;
+      select.value = plan;
+      if (wanted !== plan && (await confirmed(`Change the plan of ${a.name} from ${plan} to ${wanted}?`, "The limits of the new plan apply from the next request.", "Change the plan"))) void act("account/set-plan", { account: a.name, plan: wanted }, `${a.name} has the plan ${wanted}`);
+    });
     const token = h("button", { hidden: a.operator }, named("New token", `for ${a.name}`));
     token.addEventListener("click", async () => {
       const made = await act("token/create", { account: a.name }, `A token for ${a.name} is made`);
@@ -188,14 +200,18 @@ function accounts(act) {
     remove.addEventListener("click", async () => {
       if (await confirmed(`Delete the account ${a.name}?`, "At once: its tokens are worthless, its tasks are cancelled, its sessions, workers and results are removed. This cannot be undone.", "Delete the account")) void act("account/delete", { account: a.name }, `${a.name} is deleted`);
     });
-    return h("tr", { "data-account": a.name }, h("td", {}, a.name, a.operator && h("span", { class: "soft" }, " · operator")), h("td", {}, select), h("td", { class: "num" }), h("td", { class: "spare" }, clock(a.created)), h("td", { class: "act" }, token, " ", remove));
+    const e = h("tr", { "data-account": a.name }, h("td", {}, a.name, a.operator && h("span", { class: "soft" }, " · operator")), h("td", {}, select), h("td", { class: "num" }), h("td", { class: "spare" }, clock(a.created)), h("td", { class: "act" }, token, " ", remove));
+    e.take = (now) => {
+      plan = now;
+      if (document.activeElement !== select) select.value = plan;
+    };
+    return e;
   };
   return {
     element,
     async update() {
       rows(body, await order("account/list"), (a) => a.id, row, (e, a) => {
-        const select = e.querySelector("select");
-        if (document.activeElement !== select) select.value = a.plan;
+        e.take(a.plan);
         text(e.cells[2], String(a.tokens));
       });
     },

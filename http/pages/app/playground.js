@@ -1,15 +1,15 @@
 // Playground: a task is written, checked while it is written, played, and taken
 // away as a program.
 
-import { get } from "./api.js";
-import { copy, failed, fill, h, say, text } from "./dom.js";
+import { get, token } from "./api.js";
+import { copy, fill, h, say, text, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { coarse, duration, plural } from "./format.js";
 import { around, pretty, recipes } from "./recipes.js";
 import { check, run } from "./run.js";
 import { TaskSchema } from "./schema.js";
 import { languages } from "./snippets.js";
-import { kept as evidence, picturesIn, shots, stateInto, stepList } from "./steps.js";
+import { kept as evidence, outcome, picturesIn, shots, stateInto, stepList } from "./steps.js";
 
 // What is written stays with the tab, as the token does: whoever reads the
 // documents in between finds it again.
@@ -23,8 +23,27 @@ function keepDraft(s) {
   }
 }
 
+// job is the task that was started last. It goes on when the view is left, and
+// its result is there when the reader comes back.
+let job;
+
+function begin(text, files, who) {
+  const mine = (job = { as: token(), steps: [], changed() {} });
+  const running = run(text, files, {
+    who,
+    hear({ started, step }) {
+      if (started) mine.started = started;
+      if (step) mine.steps.push(step);
+      mine.changed();
+    },
+  });
+  Object.assign(mine, { follow: running.follow, cancel: running.cancel });
+  return running.answer.then((answer) => (mine.answer = answer), (err) => (mine.error = err)).then(() => mine.changed());
+}
+
 export function draw(main, { signal, who }) {
-  let schema, write, running, asking;
+  if (job?.as !== token()) job = undefined;
+  let schema, write, asking;
   const verdict = h("div", { class: "verdict", role: "status", id: "verdict" }, "Checking…");
   const faults = h("ul", { class: "faults", "aria-label": "Faults and warnings", hidden: true });
   const place = h("div", { class: "editor sheet" });
@@ -94,36 +113,42 @@ export function draw(main, { signal, who }) {
     fill(verdict, h("span", { class: "state", "data-is": said.valid ? "complete" : "failed" }, said.valid ? "Valid" : "Not valid"), h("span", {}, facts.join(" · ")));
   }
 
+  const runs = () => job && !job.answer && !job.error;
   async function start() {
-    if (running) return;
-    result.begin();
+    if (runs()) return;
     try {
       JSON.parse(write.text());
     } catch {
-      return result.refuse(new Error("This is no JSON yet: the editor shows where it breaks."));
+      job = { as: token(), steps: [], error: new Error("This is not valid JSON yet: the editor shows where it breaks.") };
+      return show();
     }
-    play.disabled = true;
-    cancel.hidden = false;
     say("The task runs");
-    try {
-      running = run(write.text(), [...files.files], { who, hear: result.hear });
-      result.end(await running.answer);
-    } catch (err) {
-      result.refuse(err);
-    } finally {
-      running = undefined;
-      play.disabled = false;
-      if (document.activeElement === cancel) play.focus();
-      cancel.hidden = true;
-    }
+    const ended = begin(write.text(), [...files.files], who);
+    show();
+    await ended;
   }
   async function stop() {
     try {
-      await running?.cancel();
+      await job?.cancel?.();
     } catch (err) {
-      result.refuse(err);
+      toast(err.message);
     }
   }
+  // show draws the job as it is now, and hears of its changes until the view is left.
+  function show() {
+    job.changed = () => !signal.aborted && show();
+    result.show(job);
+    play.disabled = runs();
+    if (!runs() && document.activeElement === cancel) play.focus();
+    cancel.hidden = !runs();
+  }
+  if (job) show();
+
+  document.addEventListener("keydown", (e) => {
+    if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || e.defaultPrevented || document.querySelector("dialog[open]")) return;
+    e.preventDefault();
+    void start();
+  }, { signal });
 }
 
 // resultPanel shows what comes of a task.
@@ -137,53 +162,41 @@ function resultPanel() {
   const part = (title, ...children) => h("div", { hidden: true }, h("h3", {}, title), ...children);
   const stepsPart = part("Steps", steps.list), dataPart = part("Result", data), shotsPart = part("Pictures", pictures.list);
   const panel = h("div", { class: "sheet result", hidden: true }, h("div", { class: "tools" }, state, about), said, stepsPart, shotsPart, dataPart, details);
-  let all = [];
-  return {
-    element: h("section", { "aria-label": "Result" }, empty, panel),
-    begin() {
-      empty.hidden = true;
-      panel.hidden = false;
-      all = [];
-      steps.show(all);
-      pictures.show([]);
-      for (const p of [stepsPart, dataPart, shotsPart, details]) p.hidden = true;
-      fill(said);
-      fill(about, "waits for a worker");
+  const element = h("section", { "aria-label": "Result" }, empty, panel);
+  // show draws a job as far as it is known.
+  function show({ started, follow, steps: heard, answer, error }) {
+    empty.hidden = true;
+    panel.hidden = false;
+    const end = answer ?? {};
+    const link = (id) => h("a", { href: `#/tasks/${id}` }, "in Tasks");
+    const all = heard.length ? heard : end.steps ?? [];
+    steps.show(all);
+    stepsPart.hidden = all.length === 0;
+    dataPart.hidden = details.hidden = !answer;
+    if (!answer && !error) {
       stateInto(state, "running");
-    },
-    hear({ started, step }) {
-      if (started) fill(about, "on ", started.workerName, " · ", h("a", { href: `#/tasks/${started.taskId}` }, "in Tasks"));
-      if (!step) return;
-      all.push(step);
-      steps.show(all);
-      stepsPart.hidden = false;
-    },
-    end(answer) {
-      stateInto(state, answer.error ? "failed" : answer.errors?.length ? "partial" : "complete");
-      const link = answer.taskId && h("a", { href: `#/tasks/${answer.taskId}` }, "in Tasks");
-      fill(about, [answer.workerName && `on ${answer.workerName}`, duration(answer.duration)].filter(Boolean).join(" · "), " · ", link);
+      fill(said);
+      if (started) fill(about, "on ", started.workerName, " · ", link(started.taskId));
+      else fill(about, follow ? "waits for a worker" : "its steps come with the answer");
+    } else if (error) {
+      stateInto(state, outcome({ error: error.message, code: error.code }));
+      fill(about);
+      fill(said, h("p", { class: "error", role: "alert" }, error.code && h("code", {}, error.code), " ", error.message));
+    } else {
+      stateInto(state, outcome(answer));
+      fill(about, [answer.workerName && `on ${answer.workerName}`, duration(answer.duration)].filter(Boolean).join(" · "), " · ", answer.taskId && link(answer.taskId));
       fill(said,
         answer.error && h("p", { class: "error", role: "alert" }, answer.code && h("code", {}, answer.code), " ", answer.error),
         !answer.error && answer.errors?.length > 0 && h("p", { class: "error", role: "alert" }, `${plural(answer.errors.length, "action")} failed: ${answer.errors.map((e) => e.error).join(" ")}`),
         answer.warnings?.map((w) => h("p", { class: "note" }, w.message)), evidence(answer));
-      if (answer.steps && !all.length) {
-        steps.show(answer.steps);
-        stepsPart.hidden = false;
-      }
       text(data, JSON.stringify(answer.data ?? null, null, 2));
       text(whole, JSON.stringify(answer, null, 2));
-      const urls = picturesIn(answer.data);
-      for (const s of all) urls.push(...picturesIn(s.result).filter((u) => !urls.includes(u)));
-      pictures.show(urls);
-      shotsPart.hidden = urls.length === 0;
-      dataPart.hidden = details.hidden = false;
-    },
-    refuse(err) {
-      stateInto(state, "failed");
-      fill(about);
-      fill(said, h("p", { class: "error", role: "alert" }, err.code && h("code", {}, err.code), " ", err.message));
-    },
-  };
+    }
+    const urls = [...new Set([...(answer?.pictures ?? []), ...picturesIn(end.data), ...all.flatMap((s) => picturesIn(s.result))])];
+    pictures.show(urls);
+    shotsPart.hidden = urls.length === 0;
+  }
+  return { element, show };
 }
 
 // codePanel shows the task as a program.

@@ -15,7 +15,10 @@ const body = (text, files) => {
 // check asks what the service says of a task.
 export const check = (text, files, signal) => post("/v1/validate", body(text, files), { signal });
 
-// run plays a task. It returns what cancels it, and the answer to come. hear is
+const cancelled = () => Object.assign(new Error("The task was cancelled"), { code: "cancelled" });
+
+// run plays a task. It returns what cancels it, the answer to come, and whether
+// its steps come while it runs. hear is
 // told the task's id as soon as it is known, and each step as it ends.
 export function run(text, files, { who, hear }) {
   const hangUp = new AbortController();
@@ -28,10 +31,15 @@ export function run(text, files, { who, hear }) {
     else hangUp.abort();
   };
   const answer = follow ? followed() : atOnce();
-  return { cancel, answer };
+  return { cancel, answer, follow };
 
   async function followed() {
-    const started = await post("/v1/", body(text.replace("{", '{"async":true,'), files), { signal: hangUp.signal });
+    let started;
+    try {
+      started = await post("/v1/", body(text.replace("{", '{"async":true,'), files), { signal: hangUp.signal });
+    } catch (err) {
+      throw err.name === "AbortError" ? cancelled() : err;
+    }
     id = started.taskId;
     hear({ started });
     const known = { taskId: id, workerId: started.workerId, workerName: started.workerName, actions: task.actions.length, startedAt: new Date().toISOString() };
@@ -66,8 +74,7 @@ export function run(text, files, { who, hear }) {
     try {
       return await call("POST", "/v1/", { body: body(text, files), signal: hangUp.signal });
     } catch (err) {
-      if (err.name === "AbortError") throw new Error("The task was cancelled");
-      throw err;
+      throw err.name === "AbortError" ? cancelled() : err;
     }
   }
 }

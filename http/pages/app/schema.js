@@ -8,10 +8,7 @@ export class TaskSchema {
   // actions are the action reference: name, what it does, an example and the
   // page of the demo shop that it is for.
   get actions() {
-    return this.all.action.oneOf.map(({ $ref }) => {
-      const s = this.named($ref);
-      return { name: s.required[0], doc: s.description, example: s.examples[0], page: s["x-page"] };
-    });
+    return this.kinds(this.all.action).map((s) => ({ name: s.required[0], doc: s.description, example: s.examples[0], page: s["x-page"] }));
   }
 
   named(ref) {
@@ -49,6 +46,7 @@ export class TaskSchema {
       const own = s.required?.some((n) => names.includes(n));
       if (!this.fits(s, names) && !own) continue;
       for (const [name, of] of Object.entries(s.properties ?? {})) {
+        if (name === "options" && s.required && !own) continue; // it stands beside an action
         if (!names.includes(name) && !found.has(name)) found.set(name, { name, doc: of.description ?? s.description ?? "", value: this.sample(of, s, name), about: s.required?.includes(name) ? s.description : undefined });
       }
     }

@@ -1,6 +1,7 @@
 // Workers: what each one does, and a live picture of those that do something of
 // yours.
 
+import { get } from "./api.js";
 import { fill, h, rows, text } from "./dom.js";
 import * as feed from "./feed.js";
 import { clock, lasting, shortID } from "./format.js";
@@ -18,10 +19,20 @@ export function stateOf(w) {
 export function draw(main, { signal, who }) {
   const count = h("p", { class: "soft small", id: "count", role: "status" });
   const none = h("p", { class: "empty" });
+  const drained = h("p", { class: "note", id: "drained", role: "status", hidden: true }, "The service is drained: it takes no new tasks until the operator resumes it.");
   const list = h("div", { class: "workers" });
   const shared = links({ signal });
-  fill(main, h("div", { class: "head" }, h("h1", {}, "Workers"), count), none, list, shared.section);
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Workers"), count), drained, none, list, shared.section);
 
+  // Nothing in the feed says that the whole service is drained.
+  const look = async () => {
+    try {
+      drained.hidden = !(await get("/v1/capacity", { signal })).draining;
+    } catch {
+      return; // the bar says that the service does not answer
+    }
+    update();
+  };
   const update = () => {
     const all = [...feed.workers.values()];
     const by = {};
@@ -32,12 +43,13 @@ export function draw(main, { signal, who }) {
       if (!feed.link.told) fill(none, "Asking for the workers…");
       else fill(none, h("strong", {}, "Your account has no workers"), "The operator starts the service with some (", h("code", {}, "--workers"), ") or adds one with ", h("code", {}, "troupe worker add"), ".");
     }
-    rows(list, all, (w) => w.workerId, (w) => card(w, { who, signal, onShare: shared.update }), (e, w) => e.take(w));
+    rows(list, all, (w) => w.workerId, (w) => card(w, { who, signal, onShare: shared.update }), (e, w) => e.take(w, !drained.hidden));
   };
   feed.onChange(update, signal);
-  const tick = setInterval(update, 5000); // "12 s ago" goes on
+  const tick = setInterval(look, 5000); // "12 s ago" goes on
   signal.addEventListener("abort", () => clearInterval(tick), { once: true });
   update();
+  void look();
 }
 
 // card is one worker. What it shows follows what take is told.
@@ -65,14 +77,14 @@ function card(first, { who, signal, onShare }) {
     fill(tools, object && h("button", { class: "plain", onclick: () => share(w.workerId, w.workerName, onShare) }, "Share", h("span", { class: "unseen" }, ` the live picture of ${w.workerName}`)));
   };
   element.addEventListener("gone", () => ended?.abort());
-  element.take = (w) => {
+  element.take = (w, drained) => {
     const [is, said] = stateOf(w);
     state.dataset.is = is;
     text(state, said);
     since.dateTime = w.since;
     since.title = clock(w.since);
     text(since, lasting(w.since));
-    const key = [w.taskId, w.sessionId, w.account, w.state].join();
+    const key = [w.taskId, w.sessionId, w.account, w.state, w.draining, drained].join();
     if (what.dataset.key !== key) {
       what.dataset.key = key;
       const theirs = who.operator && w.account && w.account !== who.account ? ` of ${w.account}` : "";
@@ -80,6 +92,7 @@ function card(first, { who, signal, onShare }) {
       else if (w.sessionId) fill(what, "Held by ", h("code", {}, shortID(w.sessionId)), theirs);
       else if (w.state === "busy" || w.state === "reserved") fill(what, "Works for another account");
       else if (w.state === "offline") fill(what, w.draining ? "Takes no tasks" : "Its browser is not up");
+      else if (drained) fill(what, "Takes no tasks");
       else fill(what, w.shared ? "Ready" : "Ready, yours alone");
     }
     watch(w);
