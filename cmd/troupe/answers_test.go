@@ -23,8 +23,6 @@ var varying = map[string]*regexp.Regexp{
 	"bytesIn":    regexp.MustCompile(`^[1-9]\d*$`),
 	"bytesOut":   regexp.MustCompile(`^[1-9]\d*$`),
 	"since":      regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
-	"createdAt":  regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
-	"tokenId":    regexp.MustCompile(`^"tok_[0-9a-f]{16}"$`),
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),
 	"usedToday":  regexp.MustCompile(`^\d+$`),
 }
