@@ -37,7 +37,16 @@ type Browser struct {
 // Launch starts a browser and returns when it answers. ctx bounds the start
 // only.
 func Launch(ctx context.Context, o Options) (*Browser, error) {
-	proc, from, to, err := start(o)
+	b, err := launch(ctx, o, helped.Load())
+	if err != nil && !helped.Load() {
+		return launchHelped(ctx, o, err)
+	}
+	return b, err
+}
+
+// launch starts a browser, which may gain privileges only if it says so.
+func launch(ctx context.Context, o Options, privileged bool) (*Browser, error) {
+	proc, from, to, err := start(o, privileged)
 	if err != nil {
 		return nil, err
 	}

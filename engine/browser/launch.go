@@ -47,7 +47,7 @@ type process struct {
 // pipe, for a program that speaks the protocol itself. stop ends the browser and
 // returns when nothing of it is left.
 func Pipe(o Options) (from, to *os.File, stop func(), err error) {
-	p, from, to, err := start(o)
+	p, from, to, err := start(o, helped.Load())
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -58,8 +58,9 @@ func Pipe(o Options) (from, to *os.File, stop func(), err error) {
 }
 
 // start runs the program in a process group and a folder of its own, and
-// returns the ends of the pipe to it.
-func start(o Options) (p *process, from, to *os.File, err error) {
+// returns the ends of the pipe to it. It has no file of ours but its output and
+// the pipe.
+func start(o Options, privileged bool) (p *process, from, to *os.File, err error) {
 	if o.Path == "" {
 		if o.Path, err = Find(); err != nil {
 			return nil, nil, nil, err
@@ -101,7 +102,12 @@ func start(o Options) (p *process, from, to *os.File, err error) {
 		closeAll(childIn, childOut, to, from)
 		return fail("handing the folder to the browser's user", err)
 	}
-	err = cmd.Start()
+	keepDescriptors()
+	if privileged {
+		err = cmd.Start()
+	} else {
+		err = startPlain(cmd)
+	}
 	closeAll(childIn, childOut)
 	if err != nil {
 		closeAll(to, from)

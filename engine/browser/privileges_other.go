@@ -1,0 +1,11 @@
+//go:build !linux
+
+package browser
+
+import "os/exec"
+
+func startPlain(cmd *exec.Cmd) error { return cmd.Start() }
+
+// keepDescriptors lets no program that is started from now on have a file of
+// ours, unless it is handed over.
+func keepDescriptors() { keepEach("/dev/fd") }
