@@ -204,8 +204,13 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	if len(res.Result.Value) == 0 || out == nil {
 		return nil
 	}
+	return readReply(res.Result.Value, out)
+}
+
+// readReply decodes what the page script gave: JSON as the text of a JSON string.
+func readReply(value jsonv2.Value, out any) error {
 	var text string
-	if err := jsonv2.Unmarshal(res.Result.Value, &text, decodeOptions); err != nil {
+	if err := jsonv2.Unmarshal(value, &text, decodeOptions); err != nil {
 		return fmt.Errorf("reading the page's answer: %w", err)
 	}
 	if err := jsonv2.Unmarshal([]byte(text), out, decodeOptions); err != nil {
