@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pages test-rest build image lint bench soak chaos cluster-test generate editor screenshots
+.PHONY: help setup run test test-pages test-rest build image lint bench soak chaos cluster-test generate editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -39,6 +39,9 @@ lint: ## Check formatting, go vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+
+vulnerabilities: ## Scan for known vulnerabilities; needs the Go vulnerability database (GOVULNDB=file:///copy)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 bench: setup ## Measure beside the raw protocol, Puppeteer and Playwright; QUICK=1 for a short look
 	@./.ci/setup-tests
