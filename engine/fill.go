@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +15,7 @@ var _ = define(Action[Pair[Selector, Text]]{
 	Name: "fill", Group: "Interaction",
 	Doc: "Types a text into a field, with real key events for each character. What was in the field is cleared first unless `clear` is false; then the text is appended. " +
 		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled. " +
+		"It fails where the field takes nothing of the text. Where the page makes something else of it (a mask, a maximum length, other letters), a warning has the field's value, or `***` for a password. " +
 		"`${secret:NAME}` in the text stands for a secret of the account. It is put into fields of the secret's own origins only, all at once and without key events, and is masked in everything that the task gives.",
 	Value:   pairShape(selectorShape, secretText("text")),
 	Opts:    []Opt{opt("clear", boolShape, "Whether to clear the field first. Default: true.")},
@@ -41,12 +44,13 @@ func pairKeys(v Pair[Selector, Text], to map[string]bool) {
 
 // ready says how a field is to be filled.
 type ready struct {
-	Set   bool           `json:"set"` // done: its value was set
-	Click *browser.Point `json:"click"`
-	Erase bool           `json:"erase"`
-	End   bool           `json:"end"`  // go to the end first
-	Keys  bool           `json:"keys"` // what is there can be marked by keys only
-	Slow  bool           `json:"slow"` // the page does something between two characters
+	Set     bool           `json:"set"` // done: its value was set
+	Click   *browser.Point `json:"click"`
+	Erase   bool           `json:"erase"`
+	End     bool           `json:"end"`     // go to the end first
+	Keys    bool           `json:"keys"`    // what is there can be marked by keys only
+	Slow    bool           `json:"slow"`    // the page does something between two characters
+	Watched bool           `json:"watched"` // the page script tells what comes of it
 }
 
 // fillSecret puts a secret into a field of one of its origins. It is not typed
@@ -84,55 +88,74 @@ func (r *Run) fillSecret(ctx context.Context, s *Step, v Selector, text string, 
 // longer texts are no codes.
 const longestCode = 32
 
+// maxRedrawn bounds how often a field may be drawn anew while a text is typed
+// into it, without a character in it. A page that does so at each character takes
+// one character at a time.
+const maxRedrawn = 3
+
 func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear bool) error {
+	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
+	all := utf8.RuneCountInString(text)
+	for again := 0; ; {
+		is, err := r.fillOnce(ctx, s, v, text, clear, all)
+		switch {
+		case err != nil:
+			return err
+		case is.Rest != "" && len(is.Rest) < len(text):
+			text, clear, again = is.Rest, false, 0
+		case !is.Again && is.Rest == "":
+			return nil
+		default:
+			if again++; again > maxRedrawn {
+				return Problemf(CodeElementGone, "Element %q is drawn anew again and again while it is typed into: %d of %d characters are left", v.String(), utf8.RuneCountInString(text), all)
+			}
+		}
+	}
+}
+
+// left is what is left of a text where the page has drawn its field anew: the end
+// of it, or all.
+type left struct {
+	Rest  string `json:"rest"`
+	Again bool   `json:"again"`
+}
+
+// fillOnce types a text of so many characters into a field, or the end of it.
+func (r *Run) fillOnce(ctx context.Context, s *Step, v Selector, text string, clear bool, all int) (none left, err error) {
 	var f ready
+	r.typings++
+	id := r.typings
+	keys, last := browser.Keys(text)
 	ask := func(clicked bool) error {
 		f = ready{}
-		return r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked}, &f)
+		return r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys}, &f)
 	}
 	if err := ask(false); err != nil {
-		return err
+		return none, err
 	}
 	t, err := r.tabs.Tab(ctx)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if f.Click != nil { // it takes the focus by a click only
 		if err := t.Click(ctx, *f.Click); err != nil {
-			return err
+			return none, err
 		}
 		if err := ask(true); err != nil {
-			return err
+			return none, err
 		}
 	}
 	r.input = sentText
 	if f.Set || strings.ContainsAny(text, "\r\n") { // a new line submits a form
 		r.input = sentAct
 	}
-	switch {
-	case f.Set:
-		return nil
-	case f.Keys:
-		for _, c := range []*browser.Chord{browser.DocumentEnd, browser.All, browser.Backspace} {
-			if err := t.Press(ctx, c); err != nil {
-				return err
-			}
-			if !f.Erase {
-				break
-			}
-		}
-	case f.End:
-		if err := t.Press(ctx, browser.End); err != nil {
-			return err
-		}
-	case f.Erase:
-		// What is marked is gone with the first character; the key makes it
-		// gone too when there is no character.
-		if err := t.Press(ctx, browser.Backspace); err != nil {
-			return err
-		}
+	if f.Set {
+		return none, nil
 	}
-	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
+	t.Attend()
+	if err := prepare(ctx, t, f); err != nil {
+		return none, err
+	}
 	var pause func(context.Context) error
 	if f.Slow && utf8.RuneCountInString(text) <= longestCode {
 		pause = func(ctx context.Context) error {
@@ -143,7 +166,70 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 	}
 	typed, err := t.Type(ctx, text, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
-		return Problemf(CodeTimeout, "Only %d of %d characters were typed into %q within %dms: a longer text wants a longer timeout", typed, utf8.RuneCountInString(text), v.String(), Millis(r.limit))
+		typed += all - utf8.RuneCountInString(text)
+		return none, Problemf(CodeTimeout, "Only %d of %d characters were typed into %q within %dms: a longer text wants a longer timeout", typed, all, v.String(), Millis(r.limit))
 	}
-	return err
+	if err != nil || !f.Watched {
+		return none, err
+	}
+	if last || text == "" {
+		if taken, _ := t.Taken(ctx, id); taken {
+			return none, nil
+		}
+	}
+	return r.filled(ctx, s, t, v, id)
+}
+
+// prepare presses the keys that come before a text.
+func prepare(ctx context.Context, t *browser.Tab, f ready) error {
+	var first []*browser.Chord
+	switch {
+	case f.Keys && f.Erase:
+		first = []*browser.Chord{browser.DocumentEnd, browser.All, browser.Backspace}
+	case f.Keys:
+		first = []*browser.Chord{browser.DocumentEnd}
+	case f.End:
+		first = []*browser.Chord{browser.End}
+	case f.Erase:
+		// What is marked is gone with the first character; the key makes it
+		// gone too when there is no character.
+		first = []*browser.Chord{browser.Backspace}
+	}
+	for _, c := range first {
+		if err := t.Press(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filled asks what has become of a text that was not simply taken. A page that has
+// left, or a tab that has closed, has had it.
+func (r *Run) filled(ctx context.Context, s *Step, t *browser.Tab, v Selector, id int) (is left, err error) {
+	c, err := r.find("filled", v, map[string]any{"id": id})
+	if err != nil {
+		return is, err
+	}
+	place, err := r.place(s)
+	if err != nil {
+		return is, err
+	}
+	if place != nil {
+		c.Arg["in"] = place
+	}
+	reply, err := t.Call(ctx, c.Fn, c.Arg)
+	if errors.Is(err, browser.ErrDetached) && !r.tabs.Crashed() {
+		return is, nil
+	}
+	if err != nil {
+		return is, err
+	}
+	res, err := r.replied(reply)
+	if err != nil {
+		return is, err
+	}
+	if err := json.Unmarshal(res, &is); err != nil {
+		return is, fmt.Errorf("reading what became of a text: %w", err)
+	}
+	return is, nil
 }

@@ -10,7 +10,8 @@ import (
 var _ = define(Action[Pair[*Selector, Text]]{
 	Name: "press", Group: "Interaction",
 	Doc: "Presses a key, by its name in `KeyboardEvent.key` or as a character, or a combination joined with `+` such as `Control+A`; the order of the modifiers does not matter. " +
-		"With a selector the element gets the focus first; with `null` the key goes to the active element.",
+		"With a selector the element gets the focus first; with `null` the key goes to the active element. " +
+		"Where the element does not take the focus, or a text field takes nothing of a character, a warning says so.",
 	Value: pairShape(Shape[*Selector]{
 		Words: "selector or null", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"null"}]}`,
 		read: func(d *decoder, n *node) *Selector {
@@ -53,9 +54,11 @@ var _ = define(Action[Pair[*Selector, Text]]{
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
 		}
+		var f ready
 		switch {
 		case v.A != nil:
-			err = r.ask(ctx, s, "focus", *v.A, nil, nil)
+			r.typings++
+			err = r.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
 		case r.input == sentAct || r.script:
 			// The page is told of what a key did, as of a caret that moved, only
 			// in a task of its own; and this key belongs to the page it led to.
@@ -69,6 +72,13 @@ var _ = define(Action[Pair[*Selector, Text]]{
 			return nil, err
 		}
 		r.input = sentAct
-		return nil, t.Press(ctx, chord)
+		t.Attend()
+		if err := t.Press(ctx, chord); err != nil || !f.Watched {
+			return nil, err
+		}
+		if taken, known := t.Taken(ctx, r.typings); known && !taken {
+			r.warn("%q took nothing of the key %q", v.A.String(), chord.Writes())
+		}
+		return nil, nil
 	},
 })

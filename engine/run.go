@@ -35,6 +35,7 @@ type Run struct {
 	path     string
 	input    sent         // since the page was last asked for anything
 	script   bool         // a script ran, with the same effect
+	typings  int          // how many texts were typed, each of which has its number
 	rest     []Step       // what follows the step that runs, in its list
 	answered []fusedReply // the page's answers to what follows, where they came with its load
 	loop     *loopState

@@ -43,6 +43,10 @@ func newVault(t *testing.T) *vault {
 			fmt.Fprint(w, `<input id=f autofocus><script>const tell=s=>fetch('/got',{method:'POST',body:'thief:'+s});
 				addEventListener('keydown',e=>tell(e.key));addEventListener('input',()=>tell(f.value));setInterval(()=>f.focus(),1)</script>`)
 			return
+		case "/picky": // fields that take a part of a text, another one, and none
+			fmt.Fprint(w, `<input id=short maxlength=6><input id=up oninput="this.value=this.value.toUpperCase()"><input id=none oninput="this.value=''"><x-in id=x></x-in><script>
+				customElements.define('x-in',class extends HTMLElement{connectedCallback(){const i=this.attachShadow({mode:'open'}).appendChild(document.createElement('textarea'));i.maxLength=5}})</script>`)
+			return
 		case "/same":
 			fmt.Fprint(w, `<iframe id=i src="/"></iframe>`)
 			return
@@ -139,6 +143,25 @@ func TestSecretsReachTheirPages(t *testing.T) {
 	}
 	if !strings.Contains(string(o.Data), `***|<***>|***|***`) {
 		t.Errorf("the captured response is %s", o.Data)
+	}
+}
+
+// TestSecretsThatAreNotTaken: what a page has made of one is not told, for it could
+// hold a part of it.
+func TestSecretsThatAreNotTaken(t *testing.T) {
+	v := newVault(t)
+	o := play(t, newInstance(t), `{"config":{"continueOnError":true},"timeout":30000,"actions":[{"open":"`+v.own+`/picky"},
+		{"fill":["#short","${secret:pass}"]},{"fill":["#up","${secret:pass}"]},{"fill":["#x","${secret:pass}"]},{"fill":["#none","${secret:pass}"]},
+		{"evaluate":"return [short.value.length,up.value.length,none.value.length,x.shadowRoot.firstChild.value.length]"}]}`, v.stage())
+	if want := fmt.Sprintf("[6,%d,0,5]", len([]rune(hidden))); string(o.Data) != want {
+		t.Errorf("the fields have %s characters, want %s", o.Data, want)
+	}
+	if len(o.Warnings) != 3 || o.Warnings[0].Message != `"#short" now holds ***: it takes at most 6 characters` || !strings.Contains(o.Warnings[1].Message, "now holds ***") || !strings.Contains(o.Warnings[2].Message, "now holds ***") {
+		t.Errorf("warnings %v", o.Warnings)
+	}
+	failsWith(CodeInvalidValue)(t, o)
+	if text := fmt.Sprint(o.Warnings, o.Failures[0].Text); !strings.Contains(text, "#none") || strings.Contains(strings.ToLower(text), hidden[:3]) {
+		t.Errorf("it says %s", text)
 	}
 }
 

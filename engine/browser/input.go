@@ -66,15 +66,61 @@ func (t *Tab) Hit(ctx context.Context) bool {
 	return true
 }
 
-// unheard is how long a guarded press may take to be told of once it is over.
+// unheard is how long a guarded press, or the last key of a text, may take to be
+// told of once it is over.
 const unheard = 200 * time.Millisecond
 
-func (t *Tab) landed(hit bool) {
+// told takes in what the page script tells on its own.
+func (t *Tab) told(word string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	select {
-	case t.aimed <- hit:
-	default: // nobody has aimed, or it was told before
+	switch word {
+	case "hit", "missed":
+		select {
+		case t.aimed <- word == "hit":
+		default: // nobody has aimed, or it was told before
+		}
+	default:
+		select {
+		case t.typed <- word:
+		default: // nobody listens
+		}
+	}
+}
+
+// Attend is called before keys whose effect the page script watches under a
+// number, and Taken after them.
+func (t *Tab) Attend() {
+	t.mu.Lock()
+	t.typed = make(chan string, 4)
+	t.mu.Unlock()
+}
+
+// Taken reports whether the page script has told anything of the keys of that
+// number, and whether they had their effect. It has told nothing where the page has
+// left, for one.
+func (t *Tab) Taken(ctx context.Context, id int) (taken, known bool) {
+	t.mu.Lock()
+	typed := t.typed
+	t.mu.Unlock()
+	timer := time.NewTimer(unheard)
+	defer timer.Stop()
+	for {
+		select {
+		case word := <-typed:
+			switch word {
+			case fmt.Sprint("typed ", id):
+				return true, true
+			case fmt.Sprint("doubt ", id):
+				return false, true
+			}
+		case <-timer.C:
+			return false, false
+		case <-t.closed:
+			return false, false
+		case <-ctx.Done():
+			return false, false
+		}
 	}
 }
 

@@ -243,6 +243,25 @@ func keysFor(r rune) []input.DispatchKeyEventParams {
 	return []input.DispatchKeyEventParams{event(keyDown, k, mask), event(keyUp, k, mask)}
 }
 
+// Writes is the character that a chord writes, or nothing.
+func (c *Chord) Writes() string {
+	if c.mask&^int64(kb.ModifierShift) != 0 || !c.key.Print || c.key.Text == "" || c.key.Text == "\r" {
+		return ""
+	}
+	return c.key.Text
+}
+
+// Keys counts the characters of a text that are typed by keys of their own, and
+// says whether the last one is.
+func Keys(text string) (n int, last bool) {
+	for _, r := range text {
+		if last = keysFor(r) != nil; last {
+			n++
+		}
+	}
+	return n, last
+}
+
 // Keys that filling a field needs.
 var (
 	Backspace = &Chord{key: named["Backspace"]}

@@ -39,6 +39,8 @@ var (
 	guardJS string
 	//go:embed js/fill.js
 	fillJS string
+	//go:embed js/taken.js
+	takenJS string
 	//go:embed js/act.js
 	actJS string
 	//go:embed js/drop.js
@@ -57,7 +59,7 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, actJS, dropJS)
+	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".

@@ -41,8 +41,9 @@ type Tab struct {
 	bare     bool          // scripts of the task may have run in it before the page script
 	started  chan struct{} // closed, and made anew, when one begins
 	pointer  Point
-	aimed    chan bool // hears whether the press that is on its way has hit
-	stubbed  bool      // requests are answered with an empty page
+	aimed    chan bool   // hears whether the press that is on its way has hit
+	typed    chan string // hears what has come of the keys that are on their way
+	stubbed  bool        // requests are answered with an empty page
 	crashed  bool
 	opener   target.ID                                 // the page that opened it, where that is known
 	shown    bool                                      // it has had a document that is not blank
@@ -221,7 +222,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 	case "Runtime.bindingCalled":
 		var e runtime.EventBindingCalled
 		if decode(params, &e) && e.Name == tellBinding {
-			t.landed(e.Payload == "hit")
+			t.told(e.Payload)
 		}
 	case "Page.screencastFrame":
 		if k := t.cast.Load(); k != nil {

@@ -68,15 +68,18 @@ T.clickByScript = (a) => withFirst(a, (el) => {
   return done;
 });
 
-// T.focus({t, in, ms}): the element that keys go to. {click} as in T.fill.
+// T.focus({t, in, ms, key, id}): the element that keys go to. Where the key writes a
+// character into it, what comes of that is told: {watched: true}.
 T.focus = (a) => withFirst(a, (el, why) => {
   if (!attached(el)) return undefined;
   why.e = hiddenFor(el) || disabledBecause(el);
   if (why.e) return undefined;
   intoView(el);
   const target = is(el, 'label') && el.control ? el.control : el;
-  if (activeIn(target) === target || focusOn(target)) return done;
-  return done; // keys go to the document then, as they would for a person
+  if (activeIn(target) === target || focusOn(target)) return { v: { watched: !!a.key && attendKey(target, a) } };
+  if (!attached(el)) return undefined; // drawn anew when it got the focus
+  const to = dom.active(dom.doc(el)); // keys go to the document then, as they would for a person
+  return { v: {}, w: [`"${a.t.a}" does not take the focus: the key goes to ${nameOf(to || body(dom.doc(el)))}`] };
 });
 
 // leadsElsewhere reports whether a click at something in a label is not passed on
@@ -168,10 +171,30 @@ T.select = (a) => withFirst(a, (host, why) => {
   if (o.disabled || dom.matches(o, 'optgroup:disabled > option')) { why.c = 'invalid_value'; why.e = `has the option "${a.value}", but it is disabled`; return undefined; }
   intoView(el);
   focusOn(el);
+  const was = chosenIn(el), value = o.value;
   if (el.multiple) o.selected = true; else dom.setSelectIndex(el, o.index);
   changed(el);
-  return done;
+  return chose(a, el, o, value, was);
 });
+const chosenIn = (el) => [...dom.selected(el)].map((o) => short(o.label || o.text)).join(', ');
+
+// chose looks whether an option stays selected: a framework may draw the select anew,
+// and may put back what it had. A page gets three frames for that.
+const chose = async (a, el, o, value, was) => {
+  await undefined;
+  for (let i = 0; ; i++) {
+    if (gone()) return done;
+    let now = attached(el) ? el : undefined;
+    try { now ??= (search(a.t, a.in, {}, true) || []).find(isElement); } catch {}
+    now &&= is(now, 'label') ? now.control : now;
+    if (!now || !is(now, 'select')) return done; // it has done what it is for
+    const has = [...dom.selected(now)];
+    if (has.includes(o) || has.some((x) => x.value === value)) return done;
+    const state = has.length ? `has "${chosenIn(now)}" selected` : 'has nothing selected';
+    if (i === 3) return chosenIn(now) === was ? fail('invalid_value', `Element "${a.t.a}" did not take the option "${a.value}": it ${state}`) : { ...done, w: [`"${a.t.a}" now ${state}: the page has made that of the option`] };
+    await frame();
+  }
+};
 
 // T.fileInput({t, in, ms, count}): makes sure that files can be put there.
 // T.element() gives that element itself, for the browser. What is no field, but

@@ -100,7 +100,9 @@ const done = { v: { success: true } };
 // constructors of its own.
 const isElement = (n) => n && dom.type(n) === 1;
 const isHTML = (el) => dom.namespace(el) === 'http://www.w3.org/1999/xhtml';
-const isEditable = (el) => isHTML(el) && dom.editable(el);
+// isEditable is for text that is edited in place. What has a value of its own is a
+// field, also where it is in such a text.
+const isEditable = (el) => isHTML(el) && dom.editable(el) && !is(el, 'input', 'textarea', 'select');
 const hostOf = (root) => (dom.type(root) === 11 ? root.host : undefined); // of a shadow root
 const childrenOf = (n) => (isElement(n) ? dom.children(n) : dom.childrenOfFragment(n));
 const is = (el, ...names) => names.includes(dom.tag(el));

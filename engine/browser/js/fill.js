@@ -12,13 +12,13 @@ const changed = (el) => {
   dom.dispatch(el, new v.Event('change', { bubbles: true }));
 };
 
-const activeIn = (el) => { const r = dom.root(el); return dom.type(r) === 9 ? dom.active(r) : dom.activeInShadow(r); };
+const activeIn = (el) => { const r = dom.root(el); return dom.type(r) === 9 ? dom.active(r) : hostOf(r) ? dom.activeInShadow(r) : null; };
 const focusOn = (el) => {
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) dom.focus(w.frameElement, { preventScroll: true });
   if (isHTML(el)) dom.focus(el, { preventScroll: true });
   else if (dom.namespace(el) === 'http://www.w3.org/2000/svg') dom.focusInDrawing(el, { preventScroll: true });
   const a = activeIn(el);
-  return a === el || !!a && within(a, el) || !!a && within(el, a) && isEditable(a);
+  return a === el || !!a && within(a, el) || !!a && within(el, a) && isEditable(a) && isEditable(el);
 };
 
 // takesKeys reports whether an element that is no field has an EditContext: what
@@ -32,7 +32,8 @@ const hiddenFor = (el) => hiddenBecause(takesKeys(el) && !is(el, 'html') ? above
 // The field that typing goes to: the element itself, the control of a label, or
 // the one editable thing inside.
 const fieldIn = (el) => {
-  if (is(el, 'input', 'textarea', 'select') || isEditable(el) || takesKeys(el)) return el;
+  const host = dom.shadow(el) && isEditable(el) && fieldsIn(el).length === 1; // a field of the page's own in an edited text
+  if (is(el, 'input', 'textarea', 'select') || isEditable(el) && !host || takesKeys(el)) return el;
   if (is(el, 'label') && el.control) return el.control;
   const own = query(el, 'css', '[tabindex]').filter(takesKeys);
   if (own.length === 1) return own[0];
@@ -166,9 +167,10 @@ const remark = (el, all) => {
 // has loaded, and of an element of its own that is put together when it likes.
 const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).includes('-');
 
-// T.fill({t, in, ms, text, clear}): makes a field ready to be typed into and
-// gives {type: what to type, erase: whether to erase first}, or sets the value
-// of a field that cannot be typed into. {click: point} asks for a click first.
+// T.fill({t, in, ms, text, clear, id, keys}): makes a field ready to be typed into
+// and gives {erase: whether to erase first} and the like, or sets the value of a
+// field that cannot be typed into: {set: true}. {click: point} asks for a click
+// first. With {watched: true} what comes of it is told: see attend.
 T.fill = (a) => {
   const waits = expectant(a.ms);
   return withFirst(a, (host, why) => readyToFill(a, waits, host, why));
@@ -206,40 +208,45 @@ const readyToFill = async (a, waits, host, why) => {
         return fail('invalid_value', `"${a.text}" is no value for an input of type ${kind}: ${wanted[kind]}`);
       }
     }
+    const put = valueOf(el);
     changed(el);
-    return { v: { set: true } };
+    return came(a, el, before, put, false);
   }
   if (kind === 'number' && a.text !== '' && !/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(a.text.trim())) {
     return fail('invalid_value', `"${a.text}" is no value for an input of type number: want a number such as 1.5`);
   }
   const empty = textIn(el) === '', part = isPart(el);
   if (!focusOn(el)) {
+    if (!attached(el)) return undefined; // drawn anew when it got the focus
     const list = points(el), o = offset(el);
     if (!a.clicked && list.length) return { v: { click: mapped(o, ...list[0]) } };
     why.e = 'does not take the focus';
     return undefined;
   }
+  const typing = (how, others) => ({ v: { ...how, watched: attend(el, a, others) } });
   if (!a.origins && empty && is(el, 'input')) {
     await undefined; // frameworks draw what follows from the focus before the next task, or a little later
     if (textIn(el) !== '' || hasPattern(el)) await T.drawn();
-    if (inPart(el)) return { v: { type: true, slow: true } };
+    if (inPart(el)) return typing({ slow: true });
   }
-  if (!a.origins && part) return { v: { type: true, erase: a.text === '', slow: true } };
-  const byKeys = handsOn(el) || a.clear && !empty && is(el, 'input') && hasPattern(el);
-  if (!a.origins && byKeys) return { v: { type: true, keys: true, erase: a.clear, slow: is(el, 'input') } };
+  if (!a.origins && part) return a.text === '' ? { v: { erase: true, slow: true } } : typing({ slow: true });
+  if (!a.origins && handsOn(el)) return { v: { keys: true, erase: a.clear } };
+  if (!a.origins && a.clear && !empty && is(el, 'input') && hasPattern(el)) return typing({ keys: true, erase: true, slow: true }, 5);
   const full = textIn(el) !== '';
   const news = isEditable(el) && !marked(el, a.clear) && told(el);
   const placed = mark(el, a.clear);
   if (a.origins && a.text !== '') { // nothing can come between the look at the origin above and this
+    const before = textIn(el);
     if (!dom.command(dom.doc(el), 'insertText', false, a.text)) { why.e = 'does not take a text'; return undefined; }
-    return { v: { set: true } };
+    return came(a, el, before, (a.clear ? '' : before) + a.text, true);
   }
   if (!a.origins) {
-    if (!placed) return { v: { type: true, end: true } };
+    if (!placed) return typing({ end: true }, 1);
     remark(el, a.clear);
   }
   await news;
-  return { v: { type: true, erase: a.clear && full, slow: oneByOne(el) } };
+  const how = { erase: a.clear && full, slow: oneByOne(el) };
+  return a.origins ? { v: how } : typing(how, how.erase ? 1 : 0);
 };
 const sameChoice = (kind, got, text) => (kind === 'time' || kind === 'datetime-local') && got !== '' && (got.startsWith(text) || text.startsWith(got) || got === text.replace(' ', 'T'));
 const wanted = {

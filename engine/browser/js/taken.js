@@ -1,0 +1,165 @@
+// What came of typing: whether a field has taken the text. The page script listens
+// from the first key to the last, so the answer comes along with the keys and no
+// further call is needed where all went well.
+
+let typing = null; // the text that is being typed: see attend
+let unattend = () => {};
+
+const squash = (s) => s.replace(/[\s\u200b\ufeff]+/g, '');
+
+// holds reports whether a field that has got a value holds the text that was wanted.
+// What a field never keeps does not count: blanks around an address, and how a
+// number is written. Of an editor it is enough that the text is in it.
+const holds = (el, got, want, text) => {
+  if (got === want) return true;
+  if (isPart(el)) return got !== '' && Number(got) === Number(text);
+  if (isEditable(el)) return squash(got) === squash(want) || squash(text) !== '' && squash(got).includes(squash(text));
+  const kind = is(el, 'input') ? dom.inputType(el) : '';
+  if (kind === 'number') return got !== '' && Number(got) === Number(want);
+  return (kind === 'email' || kind === 'url') && got === want.trim();
+};
+
+// attend follows the keys of a text into a field: a.keys of them for the text, and
+// others before. Keys that have lost their field, since the page has drawn it anew,
+// are kept from the page; what they were to write is typed into the new one.
+const attend = (el, a, others = 0) => {
+  unattend();
+  const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el);
+  const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, base: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, lost: 0, odd: null };
+  if (w.left === 0) return false;
+  const until = now() + 60000;
+  const on = (e) => {
+    if (!e.isTrusted) return;
+    if (now() > until) return unattend();
+    const there = attached(el);
+    if (e.type === 'input') {
+      const to = e.composedPath()[0];
+      if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
+      return;
+    }
+    if (!there && (w.lost || nowhere(dom.doc(el)))) {
+      e.preventDefault();
+      e.stopImmediatePropagation();
+      if (e.type === 'keydown') w.lost++;
+    }
+    if (e.key === 'Enter' && there && !w.lost) ended(w, e.type);
+    if (e.type !== 'keyup') return;
+    if (there && !w.moved) w.moved = textIn(el) !== before;
+    if (--w.left > 0) return;
+    unattend();
+    globalThis[T.tell]((taken(w) ? 'typed ' : 'doubt ') + w.id);
+  };
+  const types = ['keydown', 'keypress', 'keyup', 'input'];
+  for (const t of types) dom.listen(view, t, on, true);
+  unattend = () => { for (const t of types) dom.unlisten(view, t, on, true); unattend = () => {}; };
+  return true;
+};
+
+// attendKey follows one key that writes a character into a field: whether that has
+// arrived, or the page has used the key for something else.
+const attendKey = (el, a) => {
+  const kind = is(el, 'input') ? dom.inputType(el) : '';
+  if (!(typed.includes(kind) || is(el, 'textarea') || isEditable(el)) || handsOn(el)) return false;
+  unattend();
+  const view = viewOf(el), seen = [], until = now() + 5000;
+  const on = (e) => {
+    if (!e.isTrusted) return;
+    if (now() > until) return unattend();
+    seen.push(e);
+    if (e.type !== 'keyup') return;
+    unattend();
+    const used = seen.some((x) => x.type === 'input' || x.defaultPrevented) || !attached(el) || activeIn(el) !== el && !isEditable(el);
+    globalThis[T.tell]((used ? 'typed ' : 'doubt ') + a.id);
+  };
+  const types = ['keydown', 'keypress', 'beforeinput', 'input', 'keyup'];
+  for (const t of types) dom.listen(view, t, on, true);
+  unattend = () => { for (const t of types) dom.unlisten(view, t, on, true); unattend = () => {}; };
+  return true;
+};
+const longest = 64; // how many fields one text may go into
+const nowhere = (doc) => { const a = dom.active(doc); return !a || a === dom.rootElement(doc) || is(a, 'body') && !isEditable(a); };
+
+// A line has ended. What a page does with it is its own affair: it may send it and
+// empty the field. So each line is looked at when it ends, and what is there then is
+// what the next is added to.
+const ended = (w, type) => {
+  const want = w.base + w.lines[w.line];
+  if (type === 'keydown') {
+    const got = textIn(w.el);
+    if (!holds(w.el, got, want, w.lines[w.line])) w.odd ??= got;
+  } else if (type === 'keyup' && w.line < w.lines.length - 1) {
+    const got = textIn(w.el);
+    w.base = is(w.el, 'input') || got === '' ? got : want + '\n';
+    w.line++;
+  }
+};
+
+// taken reports whether all of a text has arrived. Boxes that hand the focus on
+// have it together.
+const taken = (w) => {
+  if (w.odd !== null || w.lost) return false;
+  const el = w.el;
+  if (!attached(el)) return false;
+  if (holds(el, textIn(el), w.base + w.lines[w.line], w.lines[w.line])) return true;
+  return w.into.length > 1 && w.into.every((f) => attached(f) && textIn(f) !== undefined) && w.into.map(textIn).join('') === w.text;
+};
+
+const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(s.length > 200 ? s.slice(0, 200) + '\u2026' : s));
+
+// outcome says what has become of a text that was not simply taken.
+const outcome = (w, name, secret) => {
+  let el = w.el;
+  if (!attached(el)) {
+    inLoop(w);
+    try { el = (search(w.t, w.in, {}, true) || []).find(isElement); } catch { el = undefined; }
+    el &&= fieldIn(el);
+    if (!el) return w.lost ? fail('element_gone', `Element "${name}" went away while it was typed into: ${w.lost} of the keys were left`) : { v: {} };
+    const got = textIn(el), want = w.base + w.lines[w.line];
+    if (holds(el, got, want, w.lines[w.line])) return { v: {} };
+    // What came before the first key that was lost is there, whatever the page has made
+    // of it, or nothing is: then the whole text comes again.
+    const chars = [...w.text];
+    if (w.lost && (w.lost > w.keys || got === w.before)) return { v: { again: true } };
+    if (w.lost && w.lines.length === 1 && chars.length === w.keys) return { v: { rest: chars.slice(-w.lost).join('') } };
+  }
+  const got = textIn(el), show = (s) => (secret ? '***' : quoted(el, s));
+  const elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
+  const went = elsewhere.length ? `; ${nameOf(elsewhere[0])} holds ${show(textIn(elsewhere[0]))}` : '';
+  const note = (s) => ({ v: {}, w: [s + went] });
+  const full = el.maxLength >= 0 && got.length >= el.maxLength ? `: it takes at most ${el.maxLength} characters` : '';
+  if (!w.moved && got === w.before && !w.odd && w.line === 0) {
+    if (isEditable(el) && squash(w.text) === '') return squash(got) === '' ? { v: {} } : note(`"${name}" still holds ${show(got)}`);
+    if (elsewhere.length) return note(`"${name}" took nothing of the text: the focus went to ${nameOf(elsewhere[0])}`);
+    return fail('invalid_value', `Element "${name}" took nothing of the text: ` + (got === '' ? 'it is still empty' : `it still holds ${show(got)}`) + full);
+  }
+  return note(`"${name}" ${w.odd === null ? 'now holds' : 'held'} ${show(w.odd ?? got)}` + (full || ': the page has made that of the text'));
+};
+
+// T.filled({id, t}): what has become of the text that was typed last: {} where all
+// is well; {rest: text} or {again: true} where that, or all of it, is to be typed into
+// a field that was drawn anew. A page gets three frames to put it right.
+T.filled = async (a) => {
+  const w = typing;
+  if (!w || w.id !== a.id) return { v: {} }; // another document
+  unattend();
+  for (let i = 0; i < 3 && !taken(w) && !w.odd && !(w.lost && attached(w.el)); i++) {
+    if (gone()) return { v: {} };
+    await frame();
+  }
+  if (gone() || taken(w)) return { v: {} };
+  return outcome(w, a.t.a);
+};
+
+// came says what has become of a value that was put into a field at one moment.
+const came = async (a, el, before, want, secret) => {
+  const w = typing = { el, t: a.t, in: a.in, each: a.each, i: a.i, text: secret ? a.text : want, before, base: '', lines: [want], line: 0, into: [], moved: false, lost: 0, odd: null };
+  await undefined;
+  for (let i = 0; i < 3 && !taken(w); i++) {
+    if (gone()) return { v: { set: true } };
+    await frame();
+  }
+  if (taken(w) || gone()) return { v: { set: true } };
+  w.moved = attached(el) && textIn(el) !== before;
+  const r = outcome(w, a.t.a, secret);
+  return r.v ? { ...r, v: { set: true } } : r;
+};
