@@ -123,7 +123,10 @@ function service(act) {
       text(button, draining ? "Resume the service" : "Drain the service");
       tools.hidden = false;
       const shown = Object.entries(c).filter(([, v]) => typeof v === "number");
-      rows(counts, shown, ([k]) => k, ([k]) => h("div", {}, h("strong"), h("span", {}, k)), (e, [, v]) => text(e.firstChild, String(v)));
+      rows(counts, shown, ([k]) => k, ([k]) => h("div", {}, h("strong"), h("span", {}, k)), (e, [k, v]) => {
+        text(e.firstChild, String(v));
+        text(e.lastChild, k === "workers" && v === 1 ? "worker" : k);
+      });
     },
   };
 }
