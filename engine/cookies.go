@@ -55,6 +55,11 @@ var _ = define(Action[address]{
 	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set",
 	Example: `{"getCookies":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
+		if r.input != sentNothing || r.script { // which may be what sets a cookie
+			if _, err := r.call(ctx, s, Call{Fn: "settled"}); err != nil {
+				return nil, err
+			}
+		}
 		cookies, err := r.cookiesOf(ctx, v)
 		if err != nil {
 			return nil, err

@@ -15,6 +15,8 @@ import (
 var (
 	//go:embed js/core.js
 	coreJS string
+	//go:embed js/settle.js
+	settleJS string
 	//go:embed js/find.js
 	findJS string
 	//go:embed js/read.js
@@ -57,7 +59,7 @@ var (
 	// Both are scripts and not functions, so that the second knows the names of
 	// the first. Where one is there already, its names are taken, and nothing
 	// of it runs again.
-	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
+	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
 	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS)
 

@@ -29,6 +29,7 @@ const pointer = (a) => {
         const f = topFrame(el);
         if (f && !reachesFrame(f, p.x, p.y)) { cover ??= hit(document, p.x, p.y); continue; }
         if (a.guard) guard(el, a);
+        if (!a.haste) count();
         return { v: p };
       }
       cover ??= top;

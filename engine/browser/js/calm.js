@@ -7,11 +7,11 @@
 // Frames are counted where something has happened, for on a busy machine they
 // are far apart.
 let stirred = -Infinity, restless = 0;
-const rest = () => { if (--restless > 0) requestAnimationFrame(rest); };
+const rest = () => { if (--restless > 0) drawn(rest); };
 const loaded = () => dom.state(document) === 'complete';
 const stir = () => {
   if (!loaded()) return;
-  if (restless === 0) requestAnimationFrame(rest);
+  if (restless === 0) drawn(rest);
   stirred = now();
   restless = 2;
 };

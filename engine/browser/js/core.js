@@ -130,9 +130,11 @@ const now = () => performance.now();
 // tasks is not silent there; it stands behind each timer, a little later, until
 // one is known to go off.
 let timersGoOff = false;
+const ours = { timers: 0, frames: 0 }; // how many of each this script has asked the window for
 const later = (f, ms) => {
   let over = false;
   const go = () => { if (!over) { over = true; f(); } };
+  ours.timers++;
   const id = setTimeout(() => { timersGoOff = true; go(); }, ms);
   if (!timersGoOff) scheduler.postTask(go, { delay: ms + 50 });
   return () => { over = true; clearTimeout(id); };
@@ -144,10 +146,10 @@ const every = (f, ms) => {
   return () => off();
 };
 const passed = (ms) => new Promise((r) => later(r, ms));
-const frame = (most = 100) => new Promise((r) => { const off = later(r, most); requestAnimationFrame(() => { off(); later(r, 0); }); });
+const drawn = (f) => { ours.frames++; requestAnimationFrame(f); };
+const frame = (most = 100) => new Promise((r) => { const off = later(r, most); drawn(() => { off(); later(r, 0); }); });
 
-// Whether the page is on its way to another document. A submitted form leaves
-// in a task of its own, so whoever comes after input lets that task run first.
+// Whether the page is on its way to another document.
 let leaving = null;
 if (globalThis.navigation) {
   dom.listen(navigation, 'navigate', (e) => {
@@ -163,12 +165,6 @@ if (globalThis.navigation) {
   dom.listen(navigation, 'navigatesuccess', over);
 }
 const gone = () => leaving !== null && !leaving.defaultPrevented;
-const settle = async (a) => {
-  inLoop(a);
-  if (a.settle) await passed(0);
-  return !gone();
-};
-
 // T.run(function, argument): what every call goes through. The reply is made
 // into JSON here, which is much faster than letting the browser take it apart;
 // half a character is replaced, as no JSON can carry it. In haste nobody waits

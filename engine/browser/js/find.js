@@ -153,6 +153,7 @@ const enter = (place, why) => {
     if (!d) { why.e = `Iframe not found: "${p.a}" belongs to another origin; only same-origin iframes are reachable`; return null; }
     if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
     doc = d;
+    entered(d);
   }
   return doc;
 };

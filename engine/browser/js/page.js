@@ -36,8 +36,9 @@ T.where = () => ({ v: { url: location.href, title: document.title } });
 T.settled = async (a) => ((await settle(a)) ? done : { n: true });
 
 // T.late({}): settled, in a document where scripts of the task may have run before
-// this one: what they have moved counts as just moved.
-T.late = (a) => { stir(); return T.settled(a); };
+// this one: what they have moved counts as just moved, and whatever the page has
+// ever asked for as asked for by them.
+T.late = (a) => { stir(); counts.set(document, { timers: 0, frames: 0 }); return T.settled(a); };
 
 // T.storage(): what the document can read of its site's storage. T.store({local,
 // session}) puts entries back.
