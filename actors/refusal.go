@@ -38,6 +38,7 @@ var refusals = map[engine.Code]struct {
 	engine.CodeTaskNotFound:        {"Task not found", 0},
 	engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
 	engine.CodeDraining:            {"The service takes no new tasks: it is drained or stopping", later},
+	engine.CodeStorageQuota:        {"The account keeps as many files as its plan allows: they make room as they expire, and uploads as their tasks end", time.Minute},
 	engine.CodeStorageFull:         {"The service has too little space on its disk to write anything down", full},
 	engine.CodeStorageUnwritable:   {"The service's data folder takes no new files, so nothing can be written down", full},
 	engine.CodeWorkerLost:          {"The node that plays the task does not answer", 0},
@@ -67,6 +68,8 @@ func Unkept(err error) *Refusal {
 		return no
 	case errors.Is(err, errTaken):
 		return refuse(engine.CodeSessionMismatch, "another node has the session")
+	case errors.Is(err, persistence.ErrQuota):
+		return refuse(engine.CodeStorageQuota, "")
 	case errors.Is(err, persistence.ErrFull):
 		return refuse(engine.CodeStorageFull, "")
 	case errors.Is(err, persistence.ErrUnwritable):

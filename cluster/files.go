@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,6 +222,22 @@ func (f *Files) Sweep(ctx context.Context, now time.Time) (int, error) {
 	return removed, err
 }
 
+// All implements [persistence.Lister].
+func (f *Files) All(ctx context.Context) iter.Seq2[persistence.Blob, error] {
+	return func(yield func(persistence.Blob, error) bool) {
+		all, err := f.store.List(ctx, filePrefix)
+		if err != nil {
+			yield(persistence.Blob{}, fmt.Errorf("list files: %w", err))
+			return
+		}
+		for _, r := range all {
+			if b, err := description(r); !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // halves finds files without a description that nobody can be writing any more.
 func (f *Files) halves(ctx context.Context, described map[string]bool, now time.Time) ([]string, error) {
 	var info *jetstream.StreamInfo
@@ -252,4 +269,7 @@ func (f *Files) halves(ctx context.Context, described map[string]bool, now time.
 	return names, nil
 }
 
-var _ persistence.Files = (*Files)(nil)
+var _ interface {
+	persistence.Files
+	persistence.Lister
+} = (*Files)(nil)

@@ -27,6 +27,7 @@ const (
 	CodePayloadTooLarge      Code = "payload_too_large"
 	CodeIdempotencyMismatch  Code = "idempotency_mismatch"
 	CodeDraining             Code = "draining"
+	CodeStorageQuota         Code = "storage_quota"
 	CodeStorageFull          Code = "storage_full"
 	CodeStorageUnwritable    Code = "storage_unwritable"
 	CodeInternal             Code = "internal"

@@ -20,7 +20,7 @@ func (r *Run) downloads(ctx context.Context) []string {
 			continue
 		}
 		// What a page sends may be anything: it is never shown, only handed out.
-		url, err := r.stage.SaveFile(ctx, File{Account: r.stage.Account, Name: d.Name.String(), ContentType: "application/octet-stream"}, f)
+		url, err := r.stage.SaveFile(ctx, File{Account: r.stage.Account, Plan: r.stage.Plan, Name: d.Name.String(), ContentType: "application/octet-stream"}, f)
 		f.Close()
 		d.Remove()
 		if err != nil {

@@ -91,6 +91,7 @@ type SecretsOf func(ctx context.Context, account string) ([]Secret, error)
 // File describes a file that a task made.
 type File struct {
 	Account     string `mask:"own"`
+	Plan        Plan   `mask:"own"` // of the account, which says how much it may keep
 	Name        string // a label, never a path
 	ContentType string `mask:"own"`
 	Inline      bool   // made by the service itself, so safe to show

@@ -161,7 +161,7 @@ func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
 		r.warn("%s could not be kept: there is no place to keep files", f.Name)
 		return ""
 	}
-	f.Account = r.stage.Account
+	f.Account, f.Plan = r.stage.Account, r.stage.Plan
 	url, err := r.stage.SaveFile(ctx, f, bytes.NewReader(b))
 	if err != nil {
 		r.warn("%s could not be kept: %s", f.Name, ErrorText(err))

@@ -40,16 +40,21 @@ type Limits struct {
 	// SessionsStay: a session is not restored on another node when its own is lost.
 	SessionsStay bool
 	Reserved     int // workers held by sessions at the same time
+
+	// What is kept for the account at once: files of its tasks until they expire,
+	// large results, and uploads until their task has ended.
+	StorageBytes int64
+	StorageFiles int
 }
 
 // DefaultLimits is the table of plans as the service ships it.
 func DefaultLimits() map[Plan]Limits {
-	const minute = time.Minute
+	const minute, mega = time.Minute, 1 << 20
 	return map[Plan]Limits{
-		Free:     {TasksPerDay: 50, Sync: minute},
-		Basic:    {TasksPerDay: 1000, Sync: 2 * minute},
-		Standard: {TasksPerDay: 10000, Sync: 2 * minute, Async: 30 * minute, Sessions: true, Reserved: 5},
-		Pro:      {Sync: 2 * minute, Async: 60 * minute, Sessions: true, Reserved: 50},
+		Free:     {TasksPerDay: 50, Sync: minute, StorageBytes: 256 * mega, StorageFiles: 2000},
+		Basic:    {TasksPerDay: 1000, Sync: 2 * minute, StorageBytes: 1024 * mega, StorageFiles: 10_000},
+		Standard: {TasksPerDay: 10000, Sync: 2 * minute, Async: 30 * minute, Sessions: true, Reserved: 5, StorageBytes: 4096 * mega, StorageFiles: 50_000},
+		Pro:      {Sync: 2 * minute, Async: 60 * minute, Sessions: true, Reserved: 50, StorageBytes: 16384 * mega, StorageFiles: 200_000},
 	}
 }
 

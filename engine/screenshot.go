@@ -89,7 +89,7 @@ var _ = define(Action[shot]{
 			}
 			return nil, err
 		}
-		return r.saveFile(ctx, File{Account: r.stage.Account, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
+		return r.saveFile(ctx, File{Account: r.stage.Account, Plan: r.stage.Plan, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
 	},
 })
 

@@ -52,7 +52,7 @@ func (s *Server) lend(b *body, m *actors.Execute) {
 		return
 	}
 	lent := *b
-	b.folder = ""
+	b.folder, b.held = "", nil
 	poll := &actors.Poll{TaskID: m.TaskID, Account: m.Account, Wait: maxWait}
 	s.goes.Go(func() {
 		defer lent.remove()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/actors"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -39,7 +40,8 @@ var utf8Names = []string{"", "utf-8", "utf8", "us-ascii", "ascii"}
 type body struct {
 	payload []byte
 	files   []engine.Upload
-	folder  string // of the files; empty when there are none
+	folder  string            // of the files; empty when there are none
+	held    *persistence.Hold // room for them
 }
 
 // remove deletes the files. It is called once the task has ended.
@@ -47,17 +49,24 @@ func (b *body) remove() {
 	if b.folder != "" {
 		_ = os.RemoveAll(b.folder)
 	}
+	b.held.Release()
+}
+
+// within is how much an account may keep.
+func (s *Server) within(a persistence.Account) persistence.Allowance {
+	l := (*s.limits.Load())[engine.Plan(a.Plan)]
+	return persistence.Allowance{Bytes: l.StorageBytes, Files: l.StorageFiles}
 }
 
 // readTask reads the body of a task's request, which may be a form with files. The
 // caller removes it also when it is refused.
-func (s *Server) readTask(ctx *fasthttp.RequestCtx, id string) (*body, *refusal) {
+func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id string) (*body, *refusal) {
 	boundary, no := contentOf(ctx, true)
 	switch {
 	case no != nil:
 		return &body{}, no
 	case boundary != "":
-		return s.readForm(ctx, boundary, id)
+		return s.readForm(ctx, boundary, a, id)
 	}
 	return s.readJSON(ctx)
 }
@@ -130,7 +139,9 @@ type form struct {
 	unkept func(error) *refusal
 }
 
-func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body, *refusal) {
+// readForm reserves room for a form before it reads any of it: all that was
+// announced, or what comes of chunks as it comes.
+func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *refusal) {
 	f := &form{body: &body{}, make: func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, unkept: func(err error) *refusal {
 		return s.failed(ctx, "keep an upload", persistence.Unwritten(err))
 	}}
@@ -142,8 +153,13 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body,
 	if r == nil {
 		return f.body, noPayload()
 	}
+	held, err := s.cfg.Ledger.Hold(a.ID, s.within(a), int64(max(size, 0)), 0)
+	if err != nil {
+		return f.body, refuseBy(actors.Unkept(err))
+	}
+	f.held = held
 	if size < 0 {
-		size = maxRequest
+		size, r = maxRequest, held.Reader(r)
 	}
 	allowed := s.cfg.RequestTimeout + time.Duration(size/slowestUpload)*time.Second
 	_ = ctx.Conn().SetReadDeadline(time.Now().Add(allowed))
@@ -165,6 +181,11 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary, id string) (*body,
 	if !f.seen {
 		return f.body, noPayload()
 	}
+	var kept int64
+	for _, up := range f.files {
+		kept += up.Size
+	}
+	f.held.Shrink(kept)
 	return f.body, nil
 }
 
@@ -211,6 +232,9 @@ func (f *form) keep(part *multipart.Part) *refusal {
 			return f.unkept(err)
 		}
 		f.folder = dir
+	}
+	if err := f.held.Grow(0, 1); err != nil {
+		return refuseBy(actors.Unkept(err))
 	}
 	up := engine.Upload{
 		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
@@ -272,6 +296,8 @@ func (s *source) Read(p []byte) (int, error) {
 func (f *form) broken(err error) *refusal {
 	var timeout interface{ Timeout() bool }
 	switch {
+	case errors.Is(err, persistence.ErrQuota), errors.Is(err, persistence.ErrFull):
+		return refuseBy(actors.Unkept(err))
 	case f.whole.N <= 0:
 		return tooLarge("The request", maxRequest)
 	case errors.As(err, &timeout), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

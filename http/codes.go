@@ -70,6 +70,7 @@ var codes = []CodeInfo{
 	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
 	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},
+	{engine.CodeStorageQuota, 429, true, time.Minute, "The account keeps as many files as its plan allows: they make room as they expire, and uploads as their tasks end"},
 	{codeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; its log has the reason under this request's X-Request-Id"},
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service takes no new tasks: it is drained or stopping"},

@@ -24,13 +24,17 @@ const filesPath = "/files/"
 
 // Keep returns what tasks keep their files with: they are stored for ttl and
 // can be fetched below base, the address under which clients reach /files. Why one
-// could not be kept is for the log: it names folders and hosts of the service.
-func Keep(files persistence.Files, base string, ttl time.Duration, log zerolog.Logger) engine.SaveFile {
+// could not be kept is for the log: it names folders and hosts of the service. within
+// is how much an account of a plan may keep; nil: any amount.
+func Keep(files persistence.Files, base string, ttl time.Duration, within func(engine.Plan) persistence.Allowance, log zerolog.Logger) engine.SaveFile {
 	base = strings.TrimRight(base, "/")
+	if within == nil {
+		within = func(engine.Plan) persistence.Allowance { return persistence.Allowance{} }
+	}
 	return func(ctx context.Context, f engine.File, r io.Reader) (string, error) {
 		kept, err := files.Put(ctx, persistence.Blob{
 			Account: f.Account, Label: f.Name, ContentType: f.ContentType, Inline: f.Inline,
-			Expires: time.Now().Add(ttl),
+			Expires: time.Now().Add(ttl), Within: within(f.Plan),
 		}, r)
 		switch {
 		case err == nil:
@@ -38,7 +42,11 @@ func Keep(files persistence.Files, base string, ttl time.Duration, log zerolog.L
 		case ctx.Err() != nil: // nobody waits for it any more
 			return "", fmt.Errorf("keep a file: %w", err)
 		}
-		log.Error().Err(err).Str("account", f.Account).Msg("a file of a task was not kept")
+		said := log.Error()
+		if errors.Is(err, persistence.ErrQuota) { // which is the account's affair
+			said = log.Debug()
+		}
+		said.Err(err).Str("account", f.Account).Msg("a file of a task was not kept")
 		no := actors.Unkept(err)
 		return "", engine.Problemf(no.Code, "The file could not be kept: %s", no.Text)
 	}

@@ -46,7 +46,7 @@ func (e *edge) fetch(t testing.TB, method, path, rang string) (*nethttp.Response
 func TestFiles(t *testing.T) {
 	files := newShelf()
 	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
-	keep := http.Keep(files, "https://files.example/x/", time.Hour, zerolog.Nop())
+	keep := http.Keep(files, "https://files.example/x/", time.Hour, nil, zerolog.Nop())
 	put := func(name, kind string, inline bool, data string) string {
 		url, err := keep(context.Background(), engine.File{Account: "acc1", Name: name, ContentType: kind, Inline: inline}, strings.NewReader(data))
 		if err != nil {
@@ -142,7 +142,7 @@ func TestFilesThatCannotBeKept(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		files := fullShelf{newShelf(), fmt.Errorf("open /secret/folder: %w", row.why)}
-		keep := http.Keep(files, "https://files.example", time.Hour, zerolog.New(&log))
+		keep := http.Keep(files, "https://files.example", time.Hour, nil, zerolog.New(&log))
 		_, err := keep(context.Background(), engine.File{Account: "acc1", Name: "shot.png"}, strings.NewReader("x"))
 		var p *engine.Problem
 		if !errors.As(err, &p) || p.Code != row.code || strings.Contains(err.Error(), "secret") || !strings.Contains(log.String(), "/secret/folder") {

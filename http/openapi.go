@@ -47,7 +47,7 @@ var (
 	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, engine.CodeNoQuorum, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
 	openCodes  = []engine.Code{engine.CodeInternal, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
 	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, codeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType,
-		engine.CodeStorageFull, engine.CodeStorageUnwritable}
+		engine.CodeStorageQuota, engine.CodeStorageFull, engine.CodeStorageUnwritable}
 
 	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )

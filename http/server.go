@@ -58,6 +58,7 @@ type Config struct {
 	Files   persistence.Files             // nil: nothing is served under /files/
 	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
 	Limits  map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
+	Ledger  *persistence.Ledger           // of what accounts keep; nil: it is not bounded
 	Uploads string                        // folder for the files of requests; emptied at the start
 	Address string                        // of the service in the examples of its documents; empty: as they are written
 	TLS     *tls.Config                   // nil: plain HTTP

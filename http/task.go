@@ -55,7 +55,7 @@ type Told struct {
 
 // attend reads a request for a task and answers it.
 func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a Asked, t *Told) *refusal {
-	b, no := s.readTask(ctx, a.Task)
+	b, no := s.readTask(ctx, account, a.Task)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
 		return no
@@ -63,6 +63,12 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	m, no := s.order(ctx, account, a.Task, b)
 	if no != nil {
 		return no
+	}
+	if m.Task.Async || m.Idempotency.Key != "" {
+		// Its answer is kept, whatever its size: that would be too late to refuse.
+		if err := s.cfg.Ledger.Full(account.ID, s.within(account)); errors.Is(err, persistence.ErrQuota) {
+			return refuseBy(actors.Unkept(err))
+		}
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async

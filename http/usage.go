@@ -48,8 +48,16 @@ type used struct {
 	Remaining *int64     `json:"remainingToday"` // null: no limit
 	Reset     string     `json:"resetAt"`
 	Held      int        `json:"reservedWorkers"`
+	Storage   keeps      `json:"storage"`
 	Account   string     `json:"account"`
 	Operator  bool       `json:"operator,omitempty"` // it may give orders
+}
+
+// keeps is what is kept of an account now.
+type keeps struct {
+	Bytes     int64 `json:"bytes"`
+	Files     int   `json:"files"`
+	Uploading int64 `json:"uploadingBytes"` // of them, those that are on their way or belong to a running task
 }
 
 type planLimits struct {
@@ -58,6 +66,8 @@ type planLimits struct {
 	AsyncTimeout int64  `json:"asyncTimeout"`
 	Sessions     bool   `json:"sessions"`
 	Reserved     int    `json:"reservedWorkers"`
+	Bytes        *int64 `json:"storageBytes"` // null: no limit
+	Files        *int   `json:"storageFiles"` // null: no limit
 }
 
 // usage tells an account what it may use and what it has used.
@@ -84,12 +94,20 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *r
 	a := used{
 		Success: true, Plan: account.Plan, Used: today, Held: held, Account: account.Name, Operator: account.Operator,
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
-		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved},
+		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved, nil, nil},
 	}
 	if l.TasksPerDay > 0 {
 		left := max(l.TasksPerDay-today, 0)
 		a.Limits.TasksPerDay, a.Remaining = &l.TasksPerDay, &left
 	}
+	if bound := s.cfg.Ledger.Bound(s.within(account)); bound.Bytes > 0 {
+		a.Limits.Bytes = &bound.Bytes
+	}
+	if l.StorageFiles > 0 {
+		a.Limits.Files = &l.StorageFiles
+	}
+	k := s.cfg.Ledger.Of(account.ID)
+	a.Storage = keeps{k.Bytes + k.HeldBytes, k.Files + k.HeldFiles, k.HeldBytes}
 	sendJSON(ctx, fasthttp.StatusOK, a)
 	return nil
 }

@@ -84,7 +84,7 @@ func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]
 // validate says what is wrong with a task, what it needs and how long it can
 // take. It plays nothing and counts nothing.
 func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
-	b, no := s.readTask(ctx, actors.NewTaskID(time.Now()))
+	b, no := s.readTask(ctx, account, actors.NewTaskID(time.Now()))
 	defer func() { b.remove() }()
 	if no != nil {
 		return no

@@ -22,6 +22,8 @@ type Blob struct {
 	// Durable makes Put wait until the file would survive a loss of power.
 	// Without it the file survives the end of the process.
 	Durable bool `json:"-"`
+	// Within is how much its account may keep, where somebody counts that.
+	Within Allowance `json:"-"`
 }
 
 // Files keeps blobs: pictures, downloads, large results.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 	"time"
 )
@@ -47,6 +48,23 @@ func (m *memoryFiles) Open(ctx context.Context, id string) (Blob, io.ReadSeekClo
 		return Blob{}, nil, ErrNotFound
 	}
 	return b.about, readCloser{bytes.NewReader(b.bytes)}, nil
+}
+
+// All implements [Lister].
+func (m *memoryFiles) All(ctx context.Context) iter.Seq2[Blob, error] {
+	return func(yield func(Blob, error) bool) {
+		m.mu.Lock()
+		var all []Blob
+		for _, b := range m.blobs {
+			all = append(all, b.about)
+		}
+		m.mu.Unlock()
+		for _, b := range all {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
 }
 
 // readCloser reads bytes that need no closing.

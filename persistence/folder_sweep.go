@@ -116,5 +116,6 @@ func (f *Folder) All(ctx context.Context) iter.Seq2[Blob, error] {
 
 var _ interface {
 	Files
+	Lister
 	Close() error
 } = (*Folder)(nil)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"strconv"
 	"strings"
@@ -275,6 +276,27 @@ func (s *S3) Sweep(ctx context.Context, now time.Time) (int, error) {
 	return removed, nil
 }
 
+// All implements [Lister]: it asks for each description.
+func (s *S3) All(ctx context.Context) iter.Seq2[Blob, error] {
+	return func(yield func(Blob, error) bool) {
+		listing, stop := context.WithCancel(ctx)
+		defer stop()
+		for o := range s.client.ListObjectsIter(listing, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix + "about/", Recursive: true}) {
+			if o.Err != nil {
+				yield(Blob{}, fmt.Errorf("list files: %w", o.Err))
+				return
+			}
+			b, err := s.describe(ctx, path.Base(o.Key))
+			if errors.Is(err, ErrNotFound) { // just removed, or not ours
+				continue
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // rememberingReader remembers why reading ended, whatever its reader makes of
 // that.
 type rememberingReader struct {
@@ -290,4 +312,7 @@ func (m *rememberingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var _ Adopter = (*S3)(nil)
+var _ interface {
+	Adopter
+	Lister
+} = (*S3)(nil)

@@ -108,7 +108,8 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	s.accounts = persistence.NewAccounts(s.store)
 	s.door = s.accounts
 	if s.S3.on() {
-		s.files, err = s.openStorage(ctx)
+		files, err := s.openStorage(ctx)
+		s.account(files)
 		return err
 	}
 	folder, err := persistence.OpenFolder(filesIn(s.data))
@@ -116,7 +117,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, folder.Close)
-	s.files = folder
+	s.account(folder)
 	return nil
 }
 
@@ -152,14 +153,16 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.accounts = persistence.NewAccounts(shared)
 	s.near = shared.Near()
 	s.door = persistence.NewAccounts(s.near)
+	var files persistence.Files
 	if s.S3.on() {
-		s.files, err = s.openStorage(ctx)
+		files, err = s.openStorage(ctx)
 	} else {
-		s.files, err = cluster.OpenFiles(wait, shared)
+		files, err = cluster.OpenFiles(wait, shared)
 	}
 	if err != nil {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
+	s.account(files)
 	s.team, err = cluster.NewCompany(cluster.CompanyConfig{
 		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: guestsIn(s.data), Log: s.log,
 	})

@@ -19,7 +19,9 @@ type planChange struct {
 	SyncTimeoutMs  *int64 `json:"syncTimeoutMs"`  // of a task that answers at once
 	AsyncTimeoutMs *int64 `json:"asyncTimeoutMs"` // of a task that answers later; 0: none
 	Sessions       *bool  `json:"sessions"`
-	Reserved       *int64 `json:"reserved"` // workers held by sessions at the same time
+	Reserved       *int64 `json:"reserved"`     // workers held by sessions at the same time
+	StorageMiB     *int64 `json:"storageMiB"`   // kept at once; 0: no limit
+	StorageFiles   *int64 `json:"storageFiles"` // the same in files
 	// RestoreSessions false: they wait for their node, should it be lost.
 	RestoreSessions *bool `json:"restoreSessions"`
 }
@@ -69,6 +71,8 @@ func changed(l engine.Limits, raw []byte) (engine.Limits, error) {
 		{"tasksPerDay", c.TasksPerDay, 0, 1e12, func(v int64) { l.TasksPerDay = v }},
 		{"syncTimeoutMs", c.SyncTimeoutMs, 1000, longest, func(v int64) { l.Sync = time.Duration(v) * time.Millisecond }},
 		{"asyncTimeoutMs", c.AsyncTimeoutMs, 0, longest, func(v int64) { l.Async = time.Duration(v) * time.Millisecond }},
+		{"storageMiB", c.StorageMiB, 0, 1 << 30, func(v int64) { l.StorageBytes = v << 20 }},
+		{"storageFiles", c.StorageFiles, 0, 1e9, func(v int64) { l.StorageFiles = int(v) }},
 		{"reserved", c.Reserved, 0, 1e6, func(v int64) { l.Reserved = int(v) }},
 	} {
 		if n.v == nil {

@@ -20,12 +20,12 @@ func configFile(t *testing.T, text string) string {
 }
 
 func TestConfigChangesPlans(t *testing.T) {
-	got, err := readConfig(configFile(t, `{"plans":{"free":{"tasksPerDay":7,"asyncTimeoutMs":90000,"sessions":true,"reserved":1},"pro":{"syncTimeoutMs":5000,"restoreSessions":false}}}`))
+	got, err := readConfig(configFile(t, `{"plans":{"free":{"tasksPerDay":7,"asyncTimeoutMs":90000,"sessions":true,"reserved":1,"storageMiB":5,"storageFiles":3},"pro":{"syncTimeoutMs":5000,"restoreSessions":false}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := engine.DefaultLimits()
-	want[engine.Free] = engine.Limits{TasksPerDay: 7, Sync: time.Minute, Async: 90 * time.Second, Sessions: true, Reserved: 1}
+	want[engine.Free] = engine.Limits{TasksPerDay: 7, Sync: time.Minute, Async: 90 * time.Second, Sessions: true, Reserved: 1, StorageBytes: 5 << 20, StorageFiles: 3}
 	pro := want[engine.Pro]
 	pro.Sync, pro.SessionsStay = 5*time.Second, true
 	want[engine.Pro] = pro
@@ -48,6 +48,7 @@ func TestWrongConfig(t *testing.T) {
 		`{"plans":{"free":null}}`:             "plans.free: want an object",
 		`{"plans":{"free":{"taskPerDay":1}}}`: `plans.free: json: unknown field "taskPerDay"`,
 		`{"plans":{"free":{"tasksPerDay":"many"}}}`: "tasksPerDay",
+		`{"plans":{"free":{"storageMiB":-1}}}`:      "plans.free: storageMiB is -1",
 		`{"plans":{"free":{"tasksPerDay":-1}}}`:     "plans.free: tasksPerDay is -1",
 		`{"plans":{"free":{"syncTimeoutMs":10}}}`:   "plans.free: syncTimeoutMs is 10",
 		`{"plans":{"free":{"sessions":true}}}`:      "plans.free: reserved is 0",

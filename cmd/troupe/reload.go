@@ -45,6 +45,7 @@ func (s *service) reload() {
 	}
 	s.node.SetLimits(limits)
 	s.edge.SetLimits(limits)
+	s.plans.Store(&limits)
 	var changed []string
 	for _, plan := range engine.Plans {
 		if limits[plan] != s.limits[plan] {

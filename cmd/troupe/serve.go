@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,6 +35,7 @@ type serveCommand struct {
 	Number    *int          `name:"workers" help:"Number of browsers; 0 for a node of a cluster that has none. Default: one for each processor, at least 2." placeholder:"N"`
 	FilesURL  string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
 	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
+	Storage   int64         `name:"max-storage" help:"MiB that may be kept for all accounts together: pictures, downloads, uploads and large results. Default: what the disk has, but for a share that is left free. One account may keep half of it." placeholder:"MIB"`
 	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
 	Renewal   renewal       `embed:"" prefix:"renew-"`
 	Log       logFlags      `embed:"" prefix:"log-"`
@@ -61,6 +63,8 @@ func (c *serveCommand) check() error {
 		return usage("--workers is %d: want 1 to 512", c.Workers)
 	case c.FileTTL < time.Minute:
 		return usage("--file-ttl is %v: want a minute or more", c.FileTTL)
+	case c.Storage < 0 || c.Storage > 1<<40:
+		return usage("--max-storage is %d: want MiB, 1 or more", c.Storage)
 	case c.Grace < 0:
 		return usage("--grace is %v: want zero or more", c.Grace)
 	}
@@ -80,10 +84,11 @@ func (c *serveCommand) check() error {
 // service is everything that runs.
 type service struct {
 	*serveCommand
-	data string
-	log  zerolog.Logger
-	tls  *tls.Config
-	ends []func() error // in the order of their starts
+	data  string
+	plans atomic.Pointer[map[engine.Plan]engine.Limits] // as they are now
+	log   zerolog.Logger
+	tls   *tls.Config
+	ends  []func() error // in the order of their starts
 
 	disk     *persistence.Badger // of this node alone; nil in a cluster
 	store    persistence.Store
@@ -92,7 +97,8 @@ type service struct {
 	accounts *persistence.Accounts
 	door     *persistence.Accounts // for the tokens of requests
 	secrets  *persistence.Secrets
-	files    persistence.Files
+	files    *persistence.Accounted
+	ledger   *persistence.Ledger
 	proxy    *egress.Proxy
 	member   *cluster.Member  // nil: there are no other nodes
 	shared   *cluster.Store   // nil as well then
@@ -174,6 +180,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	}
 	s.audit = persistence.NewAudit(auditIn(s.data))
 	s.ends = append(s.ends, s.audit.Close, s.sweep())
+	s.plans.Store(&s.limits)
 	s.usage = s.counts()
 	s.ends = append(s.ends, func() error { s.usage.Close(); return nil })
 	rest, err := dormant(s.accounts, s.store, s.files, s.log)
@@ -217,7 +224,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		s.secrets.ReadFrom(s.near)
 	}
 	s.node, err = actors.Start(actors.Config{
-		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.log),
+		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
 		Session: actors.SessionConfig{Lease: s.Cluster.lease()},
@@ -229,7 +236,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
+		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
 		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(), Tokens: s.door,
@@ -276,30 +283,6 @@ func (s *service) base(addr net.Addr) string {
 		}
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
-}
-
-// sweep removes files whose time is over, now and then. What it returns ends it.
-func (s *service) sweep() func() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(10 * time.Minute)
-		defer tick.Stop()
-		for {
-			if n, err := s.files.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-				s.log.Error().Err(err).Msg("failed to remove old files")
-			} else if n > 0 {
-				s.log.Info().Int("files", n).Msg("old files were removed")
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	return func() error { cancel(); <-done; return nil }
 }
 
 // stop ends the service: first nothing new, then what runs, then the rest.

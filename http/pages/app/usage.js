@@ -33,9 +33,12 @@ function usage(u) {
       h("dt", {}, "Tasks a day"), h("dd", {}, l.tasksPerDay ?? "no limit"),
       h("dt", {}, "Tasks that you wait for"), h("dd", {}, some(l.syncTimeout)),
       h("dt", {}, "Asynchronous tasks"), h("dd", {}, some(l.asyncTimeout)),
-      h("dt", {}, "Sessions"), h("dd", {}, l.sessions ? `yes, ${l.reservedWorkers} at once` : "not in this plan"))),
+      h("dt", {}, "Sessions"), h("dd", {}, l.sessions ? `yes, ${l.reservedWorkers} at once` : "not in this plan"),
+      h("dt", {}, "Files that are kept"), h("dd", {}, `${u.storage.files}${l.storageFiles == null ? "" : ` of ${l.storageFiles}`}, ${mebi(u.storage.bytes)}${l.storageBytes == null ? "" : ` of ${mebi(l.storageBytes)}`}`))),
   ];
 }
+
+const mebi = (bytes) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
 
 function gauge(id, what, used, limit) {
   const meter = limit > 0 && h("meter", { id: `meter-${id}`, min: 0, max: limit, low: limit * 0.8, high: limit * 0.95, optimum: 0, "aria-label": what });

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"time"
+
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// The share of the disk that files of clients never get, so that the store can
+// write whatever they do: what the store itself wants, and a part of the disk.
+const (
+	spareLeast = 64 << 20
+	sparePart  = 20 // one of so many
+	spareMost  = 2 << 30
+)
+
+// account counts what files keep from now on.
+func (s *service) account(files persistence.Files) {
+	s.ledger = persistence.NewLedger(s.Storage<<20, spare(s.data))
+	s.files = persistence.NewAccounted(files, s.ledger)
+}
+
+// allowance is how much an account of a plan may keep.
+func (s *service) allowance(p engine.Plan) persistence.Allowance {
+	l := (*s.plans.Load())[p]
+	return persistence.Allowance{Bytes: l.StorageBytes, Files: l.StorageFiles}
+}
+
+// spare says how many bytes files may still take of the disk of a folder. It looks
+// a few times a second at most. Where it cannot look, it does not know.
+func spare(dir string) func() (int64, bool) {
+	const often = 250 * time.Millisecond
+	var mu sync.Mutex
+	var looked time.Time
+	var free int64
+	var known bool
+	return func() (int64, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(looked) < often {
+			return free, known
+		}
+		var disk syscall.Statfs_t
+		looked, known = time.Now(), syscall.Statfs(dir, &disk) == nil
+		if known {
+			block := int64(disk.Bsize)
+			free = int64(disk.Bavail)*block - spareLeast - min(int64(disk.Blocks)*block/sparePart, spareMost)
+		}
+		return free, known
+	}
+}
+
+const (
+	sweepEvery   = 10 * time.Minute // looks at all files, and for what a killed process left
+	expireEvery  = time.Minute      // removes those whose time is known to be over
+	countingTime = 3 * time.Second  // that the start waits until the files are counted
+)
+
+// sweep counts the files that are there, and removes now and then those whose time
+// is over. What it returns ends it.
+func (s *service) sweep() func() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	counted, done := make(chan struct{}), make(chan struct{})
+	say := func(err error, doing string) {
+		if err != nil && ctx.Err() == nil {
+			s.log.Error().Err(err).Msg("failed to " + doing)
+		}
+	}
+	go func() {
+		defer close(done)
+		say(s.files.Recount(ctx), "count the files that are kept")
+		close(counted)
+		tick := time.NewTicker(expireEvery)
+		defer tick.Stop()
+		for last := (time.Time{}); ; {
+			now := time.Now()
+			var n int
+			var err error
+			if now.Sub(last) < sweepEvery-expireEvery/2 {
+				n, err = s.files.Expire(ctx, now)
+			} else {
+				last = now
+				if n, err = s.files.Sweep(ctx, now); s.shared != nil && !s.S3.on() { // other nodes keep files, too
+					say(s.files.Recount(ctx), "count the files that are kept")
+				}
+			}
+			say(err, "remove old files")
+			if n > 0 {
+				s.log.Info().Int("files", n).Msg("old files were removed")
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	select {
+	case <-counted:
+	case <-time.After(countingTime):
+		s.log.Warn().Msg("the files that are kept are still being counted: accounts may keep more until that is done")
+	}
+	return func() error { cancel(); <-done; return nil }
+}
