@@ -198,7 +198,7 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 	}
 	t := newTab(c, e.TargetInfo.TargetID)
 	t.opener = e.TargetInfo.OpenerID
-	t.popup = t.opener != ""
+	t.popup, t.opened = t.opener != "", time.Now()
 	t.s = b.conn.open(e.SessionID, t.event)
 	b.byID[e.SessionID] = t
 	t.setUp()

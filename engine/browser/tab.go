@@ -34,6 +34,7 @@ type Tab struct {
 	frames   map[string]bool
 	loading  bool          // a navigation of the page itself is on its way, or its document still loads
 	stopped  chan struct{} // closed, and made anew, when that ends
+	rested   bool          // it has ended once
 	heading  cdp.LoaderID  // the navigation that began last
 	aim      cdp.LoaderID  // ours that began last
 	document cdp.LoaderID  // the navigation that led to the current document
@@ -48,6 +49,7 @@ type Tab struct {
 	opener   target.ID                                 // the page that opened it, where that is known
 	shown    bool                                      // it has had a document that is not blank
 	popup    bool                                      // opened by a page, and nobody has looked at it yet
+	opened   time.Time                                 // when
 	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
 	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
 	beside   *session                                  // nil unless somebody waits for answers
@@ -59,15 +61,15 @@ type Tab struct {
 // shows that it stays there. Tabs of our own are ready at once.
 func (t *Tab) Arrived(ctx context.Context) error {
 	t.mu.Lock()
-	popup, stopped := t.popup, t.stopped
+	waits, stopped, since := t.popup && !t.rested, t.stopped, t.opened
 	t.popup = false
 	t.mu.Unlock()
-	if !popup {
+	if !waits {
 		return nil
 	}
 	select {
 	case <-stopped:
-	case <-time.After(popupTime):
+	case <-time.After(time.Until(since.Add(popupTime))):
 	case <-t.closed:
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -148,7 +150,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		var e page.EventFrameStoppedLoading
 		if decode(params, &e) && e.FrameID == t.mainFrame() {
 			t.mu.Lock()
-			t.loading = false
+			t.loading, t.rested = false, true
 			close(t.stopped)
 			t.stopped = make(chan struct{})
 			t.mu.Unlock()
