@@ -29,6 +29,9 @@ type Chromium struct {
 	// Group names the browser that a worker shares with all others of the same
 	// name; with an empty name, and where Group is nil, it has one of its own.
 	Group func(worker string) string
+	// Mixed says that workers of several accounts may share a browser at one
+	// time. It has one clipboard, so that nothing can be pasted in it.
+	Mixed bool
 	// NoBypass switches byPassChallenge off.
 	NoBypass bool
 	Log      zerolog.Logger
@@ -109,6 +112,10 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		cache = NewCache()
 	}
 	tabs := in.context()
+	if err := in.forAccount(ctx, st.Account); err != nil {
+		go in.Close() // nobody can be let into it
+		return &Outcome{End: EndCrashed, Failures: []Failure{{Code: CodeBrowserCrashed, Text: "The browser could not be prepared for the task"}}, Duration: time.Since(began)}
+	}
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
 	m := maskerOf(st.Secrets)

@@ -11,7 +11,7 @@ var _ = define(Action[Pair[*Selector, Text]]{
 	Name: "press", Group: "Interaction",
 	Doc: "Presses a key, by its name in `KeyboardEvent.key` or as a character, or a combination joined with `+` such as `Control+A`; the order of the modifiers does not matter. " +
 		"With a selector the element gets the focus first; with `null` the key goes to the active element. " +
-		"Where the element does not take the focus, or a text field takes nothing of a character, a warning says so.",
+		"Where the element does not take the focus, or a text field takes nothing of a character, a warning says so. Combinations that paste are refused where accounts share a browser.",
 	Value: pairShape(Shape[*Selector]{
 		Words: "selector or null", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"null"}]}`,
 		read: func(d *decoder, n *node) *Selector {

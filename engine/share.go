@@ -39,9 +39,10 @@ type lodging struct {
 	berth   *berth
 
 	// These belong to berth.mu.
-	users int // now
-	most  int // at one time so far
-	came  int // all that ever came
+	account string // that has used it last
+	users   int    // now
+	most    int    // at one time so far
+	came    int    // all that ever came
 }
 
 // worn reports whether a browser takes no more: each of its places has been taken
@@ -157,15 +158,47 @@ func (t *tenant) end(c *browser.Context) {
 		if c != nil && !ended(t.browser) {
 			ctx, cancel := context.WithTimeout(context.Background(), disposeTime)
 			err := c.Close(ctx)
-			cancel()
 			if err != nil {
 				t.browser.Close()
+			} else if t.browser.WipeClipboard(ctx) != nil { // the others go on in it
+				t.used(unclean)
 			}
+			cancel()
 		}
 		t.leave()
 		close(t.left)
 	})
 	<-t.gone
+}
+
+// forAccount prepares a shared browser for a task. Another account may have used
+// it last and be gone from it without a reset: its clipboard goes, too.
+func (in *instance) forAccount(ctx context.Context, account string) error {
+	if in.tenant == nil {
+		return nil
+	}
+	s := in.tenant.lodging
+	s.berth.mu.Lock()
+	same := s.account == account || s.account == ""
+	s.berth.mu.Unlock()
+	if !same {
+		ctx, cancel := context.WithTimeout(ctx, disposeTime)
+		defer cancel()
+		if err := in.browser.WipeClipboard(ctx); err != nil {
+			return err
+		}
+	}
+	s.used(account)
+	return nil
+}
+
+// unclean is no account's name: who comes next has to clean up first.
+const unclean = "\x00"
+
+func (s *lodging) used(account string) {
+	s.berth.mu.Lock()
+	defer s.berth.mu.Unlock()
+	s.account = account
 }
 
 // launchShared gives a worker a context in its group's browser. One that ends

@@ -76,7 +76,7 @@ type visit struct {
 
 // try starts a browser and plays a task, which looks for fonts.
 func try(ctx context.Context, c chromium, dir string, signs map[string]string) (v visit, err error) {
-	eng, proxy, err := c.engine(dir, false, nil, zerolog.Nop())
+	eng, proxy, err := c.engine(dir, false, nil, false, zerolog.Nop())
 	if err != nil {
 		return v, err
 	}

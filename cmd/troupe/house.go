@@ -32,8 +32,9 @@ func (c *chromium) check() error {
 
 // engine wires the browsers to their way out. The sandbox may be given up where
 // it does not work only if soft is true; shares names the browser that a worker
-// shares, or is nil. The caller closes the proxy.
-func (c *chromium) engine(dir string, soft bool, shares func(worker string) string, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
+// shares, or is nil, and mixed says that several accounts may be in one browser. The
+// caller closes the proxy.
+func (c *chromium) engine(dir string, soft bool, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
 	program := c.Browser
 	if program == "" {
 		var err error
@@ -60,7 +61,7 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 			Path: program, Dir: dir, NoSandbox: noSandbox, Log: log,
 			Renderers: renderers, ApartGPU: !c.InProcessGPU, ApartNetwork: !c.InProcessNetwork,
 		}, proxy)
-		e.NoBypass, e.Group, e.Quota = !c.Challenge, shares, c.Outbound.EgressQuota<<20
+		e.NoBypass, e.Group, e.Mixed, e.Quota = !c.Challenge, shares, mixed, c.Outbound.EgressQuota<<20
 		return e
 	}
 	first := chromium(c.NoSandbox)

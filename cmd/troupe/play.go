@@ -50,7 +50,7 @@ func (c *runCommand) Run(w *world) (err error) {
 	if err := os.Chmod(dir, 0o711); err != nil { // the browser may run as another user
 		return usage("make a folder for the browser: %w", err)
 	}
-	eng, proxy, err := c.Chromium.engine(dir, true, nil, log)
+	eng, proxy, err := c.Chromium.engine(dir, true, nil, false, log)
 	if err != nil {
 		return usageError{err}
 	}

@@ -201,7 +201,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		s.log.Warn().Err(err).Int("ended", n).Msg("browsers of a killed service were left")
 	}
 	workers, shares := s.Sharing.workers(s.Cluster.Node, s.Workers)
-	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), shares, s.log)
+	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
 	if err != nil {
 		return err
 	}

@@ -79,6 +79,18 @@ func ParseChord(s string) (*Chord, error) {
 	return c, nil
 }
 
+// Pastes reports whether a browser takes the combination for a command to paste,
+// whatever else is held.
+func (c *Chord) Pastes() bool {
+	switch c.key.Code {
+	case "KeyV":
+		return c.mask&int64(kb.ModifierCtrl|kb.ModifierMeta) != 0
+	case "Insert":
+		return c.mask&int64(kb.ModifierShift) != 0
+	}
+	return c.key.Key == "Paste"
+}
+
 // chordNames splits at the pluses that are not a key themselves.
 func chordNames(s string) []string {
 	var names []string
