@@ -54,6 +54,9 @@ var _ = define(Action[Pair[*Selector, Text]]{
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
 		}
+		if r.engine.Mixed && chord.Pastes() {
+			return nil, Problemf(CodeInvalidValue, "%s pastes, and accounts share the clipboard here (--share-browsers-between-accounts): fill puts text into a field", name)
+		}
 		var f ready
 		switch {
 		case v.A != nil:
