@@ -1,19 +1,16 @@
 package egress
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
-	"sync"
 )
 
 // Door is an entrance of its own to the proxy, with the same rules. Its bytes
 // are counted, and can be bounded.
 type Door struct {
-	proxy  *Proxy
-	e      *entrance
-	client func() *http.Client
+	proxy *Proxy
+	e     *entrance
 }
 
 // Traffic is a number of bytes: what went to the clients of a door, and what
@@ -33,24 +30,26 @@ func (p *Proxy) Open() (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{proxy: p, e: e}
-	d.client = sync.OnceValue(func() *http.Client {
-		return p.client(func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := p.exits.dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return e.adopt(&fetching{c, e})
-		})
-	})
-	return d, nil
+	return &Door{proxy: p, e: e}, nil
 }
 
 // Addr is the address to give to browsers, as host:port.
 func (d *Door) Addr() string { return d.e.Addr().String() }
 
-// Client is [Proxy.Client], counted and bounded as what comes through the door.
-func (d *Door) Client() *http.Client { return d.client() }
+// Client returns an HTTP client that goes by the same rules, at redirects too,
+// counted and bounded as what comes through the door. Its callers bound the time
+// with their contexts, and the size by themselves. It ends with the next Renew.
+func (d *Door) Client() *http.Client { return d.e.connections().client() }
+
+// Failure says why the last request for a URL failed, or why the last connection
+// to its host could not be made, if that was in the last half minute and since the
+// last Renew. The URL is to be spelled as the browser reports it: the one that it
+// really asked for, after redirects.
+func (d *Door) Failure(url string) (Failure, bool) { return d.e.connections().failures.find(url) }
+
+// Renew ends every connection through the door, on both sides, and forgets
+// failures: what comes next shares nothing with what was before.
+func (d *Door) Renew() { d.e.renew() }
 
 // Traffic is what has passed the door since it was opened.
 func (d *Door) Traffic() Traffic { return Traffic{d.e.in.Load(), d.e.out.Load()} }
@@ -67,7 +66,6 @@ func (d *Door) Close() {
 	delete(d.proxy.entrances, d.e)
 	d.proxy.mu.Unlock()
 	d.e.end()
-	d.client().CloseIdleConnections()
 }
 
 // fetching is a connection to a server without a browser.

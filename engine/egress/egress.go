@@ -9,14 +9,16 @@
 //
 // # What a browser sees
 //
-// A page that is refused or cannot be reached must fail to load, and not show
-// an error page of the proxy as if the site had answered. For https a CONNECT
-// that is answered with 403 or 502 does that: Chromium reports
-// net::ERR_TUNNEL_CONNECTION_FAILED. For http the answer is a 403 or 502 too,
-// but with two different Location fields: people and simple clients can read
-// it, and Chromium reports net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION.
-// [Proxy.Failure] then says what really happened. A server that hangs up
-// before it answered looks as it would without a proxy.
+// A page that is refused or cannot be reached, and one whose server breaks off or
+// answers with something that is no HTTP, must fail to load: nothing that the
+// proxy says itself may be content of a page. For https, a CONNECT that is
+// answered with 403 or 502 does that: Chromium reports
+// net::ERR_TUNNEL_CONNECTION_FAILED. For http the answer is a 403 or 502 too, but
+// with two different Location fields: people and simple clients can read it, and
+// Chromium reports net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION, to scripts as any
+// other network error. (To close the connection instead would let Chromium send
+// the request once more, forms included.) An answer that breaks off after its head
+// breaks off for the browser too. [Door.Failure] then says what really happened.
 package egress
 
 import (
@@ -64,11 +66,9 @@ type Config struct {
 type Proxy struct {
 	log       zerolog.Logger
 	exits     *exits
-	transport *http.Transport // to plain http servers
 	proxy     *goproxy.ProxyHttpServer
 	server    *http.Server
 	main      *entrance
-	failures  failures
 	callers   callers
 	ask       asker // whose a connection is; nil: this system does not tell
 	strangers sync.Once
@@ -93,9 +93,8 @@ func Start(c Config) (*Proxy, error) {
 	if p.callers.admit(os.Geteuid()); p.ask == nil {
 		c.Log.Warn().Msg("this system does not tell whose a connection is: other users of this machine can use the outbound proxy")
 	}
-	p.exits = newExits(c, &p.failures)
+	p.exits = newExits(c)
 	p.exits.inward = p.isDoor
-	p.transport = p.exits.transport(c.Idle)
 	p.proxy = p.forwarder()
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
@@ -103,6 +102,8 @@ func Start(c Config) (*Proxy, error) {
 		IdleTimeout:       c.Idle,
 		MaxHeaderBytes:    1 << 20,
 		ErrorLog:          quiet(c.Log),
+		ConnContext:       withConn,
+		ConnState:         connState,
 	}
 	main, err := p.enter()
 	if err != nil {
@@ -116,10 +117,11 @@ func Start(c Config) (*Proxy, error) {
 // Addr is the address to give to browsers, as host:port.
 func (p *Proxy) Addr() string { return p.main.Addr().String() }
 
-// Failure says why the last connection to the host of a URL could not be made,
-// if that was in the last half minute. The URL is to be spelled as the browser
-// reports it, with the host that it really asked for.
-func (p *Proxy) Failure(url string) (Failure, bool) { return p.failures.find(url) }
+// Failure is [Door.Failure] for what comes in at Addr.
+func (p *Proxy) Failure(url string) (Failure, bool) { return p.main.connections().failures.find(url) }
+
+// Client is [Door.Client] for what comes in at Addr.
+func (p *Proxy) Client() *http.Client { return p.main.connections().client() }
 
 // Close ends the proxy and every connection through it.
 func (p *Proxy) Close() error {
@@ -133,7 +135,6 @@ func (p *Proxy) Close() error {
 	for e := range entrances {
 		e.end()
 	}
-	p.transport.CloseIdleConnections()
 	p.exits.close()
 	return err
 }
@@ -144,7 +145,8 @@ func (p *Proxy) enter() (*entrance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for browsers: %w", err)
 	}
-	e := &entrance{Listener: l, admitted: p.admitted, conns: map[net.Conn]struct{}{}}
+	e := &entrance{Listener: l, admitted: p.admitted, exits: p.exits, conns: map[net.Conn]struct{}{}}
+	e.pool = newPool(p.exits, e)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -159,13 +161,11 @@ func (p *Proxy) enter() (*entrance, error) {
 // isDoor reports whether an address leads back in: through one door to another,
 // whose quota is somebody else's.
 func (p *Proxy) isDoor(a netip.AddrPort) bool {
-	if ip := a.Addr().Unmap(); !ip.IsLoopback() && !ip.IsUnspecified() {
-		return false
-	}
+	ip := a.Addr().Unmap()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for e := range p.entrances {
-		if addrPort(e.Addr()).Port() == a.Port() {
+		if at := addrPort(e.Addr()); at.Port() == a.Port() && (at.Addr() == ip || ip.IsUnspecified()) {
 			return true
 		}
 	}

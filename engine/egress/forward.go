@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/textproto"
 	"strconv"
 	"strings"
@@ -16,17 +17,22 @@ import (
 
 // serve is the handler of everything that browsers send.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	r.Context().Value(connKey{}).(*inside).served.Store(true)
 	if r.Method == http.MethodConnect {
 		p.proxy.ServeHTTP(tunnel{w}, r)
 		return
 	}
-	s := &stream{ResponseWriter: w, head: r.Method == http.MethodHead}
+	s := &stream{ResponseWriter: w, uri: r.RequestURI, head: r.Method == http.MethodHead}
 	defer s.end()
 	p.proxy.ServeHTTP(s, r.WithContext(context.WithValue(r.Context(), streamKey{}, s)))
 	if s.broken.Load() {
+		s.flushHead()
 		panic(http.ErrAbortHandler) // the client must not take it for whole
 	}
 }
+
+// poolOf returns the connections to servers that a request may use.
+func poolOf(r *http.Request) *pool { return r.Context().Value(connKey{}).(*inside).pool }
 
 type streamKey struct{}
 
@@ -35,10 +41,12 @@ type streamKey struct{}
 func (p *Proxy) forwarder() *goproxy.ProxyHttpServer {
 	g := goproxy.NewProxyHttpServer()
 	g.Logger = debug{p.log}
-	g.Tr = p.transport
+	g.Tr = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("connections are made by the door's own transport")
+	}}
 	g.ConnectDial = nil // goproxy takes it from the environment
 	g.ConnectDialWithReq = func(r *http.Request, network, address string) (net.Conn, error) {
-		return p.exits.dial(r.Context(), network, address)
+		return poolOf(r).dial(r.Context(), network, address)
 	}
 	g.KeepAcceptEncoding = true
 	g.ConnectionErrHandler = func(w io.Writer, ctx *goproxy.ProxyCtx, err error) {
@@ -47,11 +55,12 @@ func (p *Proxy) forwarder() *goproxy.ProxyHttpServer {
 			f.status(), http.StatusText(f.status()), len(f.Text)+1, f.Text+"\n")
 	}
 	g.NonproxyHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		twoLocations(w.Header(), "net::ERR_INVALID_URL")
 		http.Error(w, "this is a proxy for browsers", http.StatusBadRequest)
 	})
 	g.OnRequest().DoFunc(func(r *http.Request, ctx *goproxy.ProxyCtx) (*http.Request, *http.Response) {
 		if r.URL.Scheme != "http" || r.URL.Host == "" {
-			return r, plain(r, http.StatusBadRequest, "only http is forwarded, and CONNECT for the rest")
+			return r, failing(r, http.StatusBadRequest, Failure{Net: "net::ERR_INVALID_URL", Text: "only http is forwarded, and CONNECT for the rest"})
 		}
 		p.log.Debug().Str("method", r.Method).Str("host", r.URL.Host).Msg("forward") // paths and queries may hold what a form was filled with
 		asSent(r)
@@ -70,14 +79,29 @@ func (p *Proxy) forwarder() *goproxy.ProxyHttpServer {
 // report an error.
 func (p *Proxy) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response, error) {
 	s := r.Context().Value(streamKey{}).(*stream)
-	resp, err := p.transport.RoundTrip(r)
-	if err != nil {
-		if no := (*dialError)(nil); errors.As(err, &no) && r.Context().Err() == nil {
-			return unreachable(r, no.Failure), nil
-		}
-		s.broken.Store(true)
-		return nil, err
+	pool, name, key := poolOf(r), hostName(r.URL.Hostname()), urlKey(r.URL, s.uri)
+	wantsSocket := isToken(r.Header["Upgrade"], "websocket")
+	var used *outside
+	resp, err := pool.transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) { used, _ = i.Conn.(*outside) },
+	})))
+	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols && !(wantsSocket && isToken(resp.Header["Upgrade"], "websocket")) {
+		resp.Body.Close() // what comes next would be taken for answers to what nobody asked
+		err = errSwitched
 	}
+	if err != nil {
+		if r.Context().Err() != nil || errors.Is(err, net.ErrClosed) { // nobody is there any more
+			s.abandon()
+			return nil, err
+		}
+		f := noAnswer(name, err, used != nil && used.ended.Load())
+		if no := (*dialError)(nil); !errors.As(err, &no) {
+			pool.failures.note(key, f)
+			p.log.Debug().Str("host", name).Err(err).Msg("no answer")
+		}
+		return failing(r, f.status(), f), nil
+	}
+	pool.failures.clear(key)
 	hopByHop(resp.Header)
 	for _, k := range []string{"Content-Type", "Date"} {
 		if _, there := resp.Header[k]; !there {
@@ -85,17 +109,26 @@ func (p *Proxy) roundTrip(r *http.Request, _ *goproxy.ProxyCtx) (*http.Response,
 		}
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = &watched{resp.Body, s}
+		resp.Body = &watched{resp.Body, s, func(err error) {
+			if r.Context().Err() == nil && !errors.Is(err, net.ErrClosed) {
+				pool.failures.note(key, brokenOff(resp, name, err))
+			}
+		}}
 	}
 	return resp, nil
 }
 
-// unreachable answers for a server that was not reached. See the package's
-// comment for the two Locations.
-func unreachable(r *http.Request, f Failure) *http.Response {
-	resp := plain(r, f.status(), f.Text)
-	resp.Header["Location"] = []string{"about:blank#" + f.Net, "about:blank#unreachable"}
+// failing answers for a server that was not reached, or that gave no answer. See
+// the package's comment for the two Locations.
+func failing(r *http.Request, status int, f Failure) *http.Response {
+	resp := plain(r, status, f.Text)
+	twoLocations(resp.Header, f.Net)
 	return resp
+}
+
+// twoLocations has Chromium report an error.
+func twoLocations(h http.Header, name string) {
+	h["Location"] = []string{"about:blank#" + name, "about:blank#unreachable"}
 }
 
 func plain(r *http.Request, status int, text string) *http.Response {

@@ -2,10 +2,12 @@ package egress
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,11 +23,13 @@ const linger = 15 * time.Second
 type entrance struct {
 	net.Listener
 	admitted func(net.Conn) bool
+	exits    *exits
 	in, out  atomic.Int64 // to the browser, from the browser
 	most     atomic.Int64 // of both together; zero: no bound
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // nil: it is closed
+	pool  *pool                 // the connections to servers
 	shut  bool                  // the quota is used up
 	spent func()
 }
@@ -58,6 +62,9 @@ func (e *entrance) adopt(c net.Conn) (net.Conn, error) {
 		why = errSpent
 	default:
 		e.conns[c] = struct{}{}
+		if i, ok := c.(*inside); ok {
+			i.pool = e.pool
+		}
 	}
 	e.mu.Unlock()
 	if why != nil {
@@ -71,6 +78,29 @@ func (e *entrance) leave(c net.Conn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.conns, c)
+}
+
+// connections are those to servers, of the task that runs.
+func (e *entrance) connections() *pool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pool
+}
+
+// renew ends everything that goes through the entrance, which stays open.
+func (e *entrance) renew() {
+	e.mu.Lock()
+	if e.conns == nil {
+		e.mu.Unlock()
+		return
+	}
+	conns, old := e.conns, e.pool
+	e.conns, e.pool = map[net.Conn]struct{}{}, newPool(e.exits, e)
+	e.mu.Unlock()
+	for c := range conns {
+		c.Close()
+	}
+	old.close()
 }
 
 // count adds bytes, and shuts the door after the last that may pass.
@@ -128,12 +158,15 @@ func (e *entrance) end() {
 	for c := range conns {
 		c.Close()
 	}
+	e.connections().close()
 }
 
 // inside is a connection of a browser.
 type inside struct {
 	net.Conn
 	entrance *entrance
+	pool     *pool
+	served   atomic.Bool // a request was understood, and its answer may be under way
 }
 
 func (i *inside) Read(p []byte) (int, error) {
@@ -142,10 +175,33 @@ func (i *inside) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write sends what answers a request. What net/http answers by itself to a request
+// that it does not understand, or finds too long, is not sent: a page could read it
+// as if a server had said it.
 func (i *inside) Write(p []byte) (int, error) {
+	if !i.served.Load() {
+		i.Conn.Close()
+		return 0, errNotOurs
+	}
 	n, err := i.Conn.Write(p)
 	i.entrance.count(&i.entrance.in, n)
 	return n, err
+}
+
+var errNotOurs = errors.New("an answer to no request")
+
+type connKey struct{}
+
+// withConn lets a handler find the connection that its request came by.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connState hears that a connection waits for its next request.
+func connState(c net.Conn, s http.ConnState) {
+	if i, ok := c.(*inside); ok && s == http.StateIdle {
+		i.served.Store(false)
+	}
 }
 
 func (i *inside) Close() error {

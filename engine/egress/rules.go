@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -29,7 +27,7 @@ var errInward = errors.New("it leads back into the proxy")
 // one provider's machines reach its control plane.
 var moreDenied = []netip.Prefix{netip.MustParsePrefix("168.63.129.16/32")}
 
-// exits makes every connection that leaves the service.
+// exits opens every connection that leaves the service.
 type exits struct {
 	guarded  net.Dialer // checks each address it dials
 	free     net.Dialer
@@ -38,19 +36,15 @@ type exits struct {
 	reserved map[string]*pipe
 	upstream *Upstream
 	timeout  time.Duration
-	failures *failures
+	idle     time.Duration             // how long an unused connection is kept
 	inward   func(netip.AddrPort) bool // leads back into the proxy
 	log      zerolog.Logger
-
-	mu     sync.Mutex
-	conns  map[*outside]struct{}
-	closed bool
 }
 
-func newExits(c Config, f *failures) *exits {
+func newExits(c Config) *exits {
 	x := &exits{
-		open: c.AllowPrivate, upstream: c.Upstream, timeout: c.DialTimeout, failures: f, log: c.Log,
-		reserved: map[string]*pipe{}, conns: map[*outside]struct{}{},
+		open: c.AllowPrivate, upstream: c.Upstream, timeout: c.DialTimeout, idle: c.Idle, log: c.Log,
+		reserved: map[string]*pipe{},
 	}
 	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second, Control: x.outward}
 	x.guarded = x.free
@@ -96,42 +90,6 @@ func (x *exits) outward(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// transport is an HTTP client's side of the exits. It follows no proxy of the
-// environment, and leaves compression to whoever reads.
-func (x *exits) transport(idle time.Duration) *http.Transport {
-	return &http.Transport{
-		DialContext:            x.dial,
-		DisableCompression:     true,
-		MaxIdleConns:           512,
-		MaxIdleConnsPerHost:    32,
-		IdleConnTimeout:        idle,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
-		ReadBufferSize:         16 << 10,
-		WriteBufferSize:        16 << 10,
-	}
-}
-
-// dial connects to host:port, if the rules allow it.
-func (x *exits) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	c, err := x.connect(ctx, network, hostName(host), host, port)
-	if err != nil {
-		why := failureOf(hostName(host), err)
-		if !errors.Is(err, context.Canceled) { // somebody wants to know
-			x.failures.note(hostName(host), port, why)
-			x.log.Debug().Str("host", host).Str("port", port).Err(err).Msg("no connection")
-		}
-		return nil, &dialError{why, err}
-	}
-	x.failures.clear(hostName(host), port)
-	return x.track(c)
-}
-
 func (x *exits) connect(ctx context.Context, network, name, host, port string) (net.Conn, error) {
 	if p := x.reserved[name]; p != nil {
 		if port != "80" {
@@ -172,46 +130,9 @@ func (x *exits) named(name string) bool {
 // hostName gives the one spelling of a host that is compared.
 func hostName(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
 
-// track remembers a connection until it is closed.
-func (x *exits) track(c net.Conn) (net.Conn, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed {
-		c.Close()
-		return nil, net.ErrClosed
-	}
-	o := &outside{Conn: c, exits: x}
-	x.conns[o] = struct{}{}
-	return o, nil
-}
-
+// close ends the reserved hosts.
 func (x *exits) close() {
-	x.mu.Lock()
-	x.closed = true
-	conns := x.conns
-	x.conns = nil
-	x.mu.Unlock()
-	for c := range conns {
-		c.Conn.Close()
-	}
 	for _, p := range x.reserved {
 		p.server.Close()
 	}
 }
-
-// outside is a connection to a server.
-type outside struct {
-	net.Conn
-	exits *exits
-}
-
-func (o *outside) Close() error {
-	o.exits.mu.Lock()
-	delete(o.exits.conns, o)
-	o.exits.mu.Unlock()
-	return o.Conn.Close()
-}
-
-// CloseWrite and CloseRead let a tunnel end one side at a time.
-func (o *outside) CloseWrite() error { return closeWrite(o.Conn) }
-func (o *outside) CloseRead() error  { return nil }

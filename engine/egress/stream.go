@@ -19,10 +19,13 @@ const patience = 2 * time.Millisecond
 // from the server, and does not pretend that a broken answer is whole.
 type stream struct {
 	http.ResponseWriter
+	uri    string      // what was asked for, as it was spelled
 	head   bool        // the request's method is HEAD
 	broken atomic.Bool // the server's answer ended early
 
 	mu       sync.Mutex
+	nobody   bool        // the browser is gone: nothing is sent any more
+	begun    bool        // the head is on its way
 	early    *time.Timer // flushes the head
 	left     int64       // bytes of the body to come; negative: unknown
 	ended    bool
@@ -33,6 +36,10 @@ type stream struct {
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.nobody {
+		return
+	}
+	s.begun = true
 	s.left = -1
 	if n, err := strconv.ParseInt(s.Header().Get("Content-Length"), 10, 64); err == nil {
 		s.left = n
@@ -59,6 +66,9 @@ func (s *stream) Write(p []byte) (int, error) {
 // write writes and flushes, unless the answer is complete with this: then the
 // server flushes it.
 func (s *stream) write(p []byte) (int, error) {
+	if s.nobody {
+		return 0, net.ErrClosed
+	}
 	s.settle()
 	n, err := s.ResponseWriter.Write(p)
 	if s.left >= 0 {
@@ -74,6 +84,25 @@ func (s *stream) write(p []byte) (int, error) {
 func (s *stream) Flush() {}
 
 func (s *stream) flush() { s.ResponseWriter.(http.Flusher).Flush() }
+
+// abandon ends the answer before it has begun.
+func (s *stream) abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nobody = true
+	s.broken.Store(true)
+}
+
+// flushHead sends the head of an answer that broke off behind it: without a head
+// the browser would ask once more.
+func (s *stream) flushHead() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle()
+	if s.begun && s.hijacked == nil {
+		s.flush()
+	}
+}
 
 // settle ends the waiting for the beginning of the body.
 func (s *stream) settle() {
@@ -134,12 +163,13 @@ func (s *stream) end() {
 type watched struct {
 	io.ReadCloser
 	stream *stream
+	note   func(error)
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
-		w.stream.broken.Store(true)
+	if err != nil && err != io.EOF && !w.stream.broken.Swap(true) {
+		w.note(err)
 	}
 	return n, err
 }

@@ -93,9 +93,10 @@ func TestWebSockets(t *testing.T) {
 
 // connections counts what a proxy holds open on both sides.
 func connections(p *Proxy) int {
-	p.exits.mu.Lock()
-	n := len(p.exits.conns)
-	p.exits.mu.Unlock()
+	pool := p.main.connections()
+	pool.mu.Lock()
+	n := len(pool.conns)
+	pool.mu.Unlock()
 	p.main.mu.Lock()
 	defer p.main.mu.Unlock()
 	return n + len(p.main.conns)
