@@ -22,10 +22,6 @@ type Chromium struct {
 	Egress Fetcher
 	// Quota is how many bytes one task may move. Zero: any number.
 	Quota int64
-	// Explain says why the proxy could not reach a URL just now: the name that
-	// browsers have for it, and a sentence. Both are empty when it does not
-	// know. It may be nil.
-	Explain func(url string) (net, text string)
 	// Group names the browser that a worker shares with all others of the same
 	// name; with an empty name, and where Group is nil, it has one of its own.
 	Group func(worker string) string
@@ -220,12 +216,15 @@ func (in *instance) Reset(ctx context.Context) error {
 	if err := in.browser.WipeClipboard(ctx); err != nil {
 		return err
 	}
-	c, err := in.browser.NewContext(ctx, in.proxy)
+	c, err := in.newContext(ctx, in.browser)
 	if err == nil {
 		err = c.Warm(ctx, old.Handled())
 	}
 	if err != nil {
 		return err
+	}
+	if in.door != nil {
+		in.door.Renew() // last, when the browser has closed the old context's connections
 	}
 	in.mu.Lock()
 	in.tabs, in.closed = c, nil

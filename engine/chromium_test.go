@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/engine/browser"
+	"troupe/engine/egress"
 	"troupe/testkit/leaks"
 )
 
@@ -66,10 +67,36 @@ func counted(t testing.TB) {
 // newInstance is an instance with a context of its own in the shared browser.
 func newInstance(t testing.TB) *instance {
 	t.Helper()
+	return contextBehind(t, nil)
+}
+
+// newProxied is one behind an outbound proxy that lets everything through.
+func newProxied(t testing.TB) *instance {
+	t.Helper()
+	counted(t)
+	out, err := egress.Start(egress.Config{AllowPrivate: true, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { out.Close() })
+	out.Admit(browser.Options{Dir: shared.dir}.User())
+	door, err := out.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contextBehind(t, door)
+}
+
+func contextBehind(t testing.TB, door *egress.Door) *instance {
+	t.Helper()
 	counted(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	c, err := shared.browser.NewContext(ctx, "")
+	in := &instance{engine: &Chromium{}, egress: directFetch, browser: shared.browser, door: door, patience: 5 * time.Second}
+	if door != nil {
+		in.proxy = door.Addr()
+	}
+	c, err := in.newContext(ctx, shared.browser)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +108,8 @@ func newInstance(t testing.TB) *instance {
 			t.Errorf("%d tabs are left of the test's context: %v", n, err)
 		}
 	})
-	return &instance{engine: &Chromium{}, egress: directFetch, browser: shared.browser, tabs: c, patience: 5 * time.Second}
+	in.tabs = c
+	return in
 }
 
 // kept is where the files of a test go.

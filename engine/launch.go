@@ -56,7 +56,7 @@ func (in *instance) launch(ctx context.Context, o browser.Options) error {
 	if err != nil {
 		return err
 	}
-	c, err := b.NewContext(ctx, "")
+	c, err := in.newContext(ctx, b)
 	if err == nil {
 		err = c.Warm(ctx, false)
 	}

@@ -15,7 +15,7 @@ import (
 var _ = define(Action[Text]{
 	Name: "open", Group: "Navigation",
 	Doc: "Goes to an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
-		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name. " +
+		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name, and so is a page or a download that breaks off. " +
 		"So is one that answers with no document (status 204, 205 or 304), which leaves the tab where it was. A download does, too, but is no failure: a warning says so, and the trace has the file.",
 	Value:   urlShape,
 	Example: `{"open":"http://demo.troupe.test/"}`,
@@ -128,12 +128,15 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	case err == nil:
 	case errors.Is(err, browser.ErrDownload):
 		r.awaitDownload(sctx)
+		for _, why := range r.tabs.BrokenDownloads() {
+			return unreachable(address, why)
+		}
 		r.warn("%s is a download: the trace has its file, and the tab stays where it was", address)
 		return nil
 	case errors.Is(err, browser.ErrNoAddress):
 		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", short(address, 100))
 	case errors.As(err, &nav):
-		return r.unreachable(address, nav)
+		return unreachable(address, nav)
 	case ctx.Err() == nil && sctx.Err() != nil:
 		return Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
 	default:
@@ -166,13 +169,31 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 	r.settle(arg)
 	arg["stop"] = true
 	ops := append([]operation{{"load", arg}}, r.following(s)...)
-	replies, err := r.askBatch(ctx, t.Arrive, ops, len(ops), nil)
+	whole, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if why := t.BrokenOff(whole); why != nil {
+			cancel(why)
+		}
+	}()
+	replies, err := r.askBatch(whole, t.Arrive, ops, len(ops), nil)
+	nav := (*browser.NavigationError)(nil)
+	if errors.As(context.Cause(whole), &nav) {
+		return unreachable(address, nav)
+	}
+	cancel(nil)
+	<-watched
 	if err != nil {
 		return err
 	}
 	reply := &replies[0]
 	r.answered = replies[1:]
 	if reply.Code != "" {
+		if nav := t.DocumentFailure(ctx); nav != nil {
+			return unreachable(address, nav)
+		}
 		t.StopLoading()
 		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
 	}
@@ -184,6 +205,9 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 		return fmt.Errorf("reading how the page loaded: %w", err)
 	}
 	if loaded.State != "load" {
+		if nav := t.DocumentFailure(ctx); nav != nil {
+			return unreachable(address, nav)
+		}
 		r.warn("after %dms the page's load event was still missing: some of its resources did not arrive", Millis(r.limit))
 	}
 	if loaded.Status >= 400 {
@@ -192,19 +216,13 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 	return nil
 }
 
-// unreachable says why an address could not be reached. The proxy knows better
-// than the browser, which only sees that the proxy did not get there.
-func (r *Run) unreachable(address string, nav *browser.NavigationError) *Problem {
-	net, why := nav.Text, ""
+// unreachable says why an address could not be reached.
+func unreachable(address string, nav *browser.NavigationError) *Problem {
+	why := ""
 	if nav.Why != "" {
 		why = ": " + nav.Why
 	}
-	if r.engine.Explain != nil {
-		if name, text := r.engine.Explain(address); name != "" {
-			net, why = name, ": "+text
-		}
-	}
-	return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, net, why)
+	return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, nav.Text, why)
 }
 
 // short cuts a text to so many bytes, and no character in two.

@@ -25,14 +25,25 @@ func NewChromium(o browser.Options, out *egress.Proxy) *Chromium {
 		Options: o,
 		Log:     o.Log,
 		out:     out,
-		Explain: func(url string) (string, string) {
-			f, ok := out.Failure(url)
-			if !ok {
-				return "", ""
-			}
-			return f.Net, f.Text
-		},
 	}
+}
+
+// newContext makes a context whose traffic goes through the worker's own door.
+func (in *instance) newContext(ctx context.Context, b *browser.Browser) (*browser.Context, error) {
+	c, err := b.NewContext(ctx, in.proxy)
+	if err == nil && in.door != nil {
+		c.SetExplain(in.explain)
+	}
+	return c, err
+}
+
+// explain says why a request through the door failed just now.
+func (in *instance) explain(url string) (name, text string) {
+	f, ok := in.door.Failure(url)
+	if !ok {
+		return "", ""
+	}
+	return f.Net, f.Text
 }
 
 // Traffic is how many bytes a task's pages and uploads have moved, heads and TLS

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -28,6 +29,9 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 //	                           {{soon}} a time in a month, in seconds since the epoch
 //	-- want --                 what its answer must hold
 //
+// With "Through the proxy." in the comment before the first of them, the browser
+// goes through the outbound proxy.
+//
 // In want, each field must be in the answer with that value: "data" as a whole,
 // other objects at least with the fields named. A string that begins with "~" is
 // a regular expression, null wants nothing to be there. Beside the outcome's own
@@ -39,9 +43,10 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 // A case's name may end in tags such as [css] [iframe]: the columns of
 // docs/coverage.md that it fills in the row of its file's action.
 type script struct {
-	pages map[string][]byte
-	files []scriptFile
-	cases []scriptCase
+	proxied bool
+	pages   map[string][]byte
+	files   []scriptFile
+	cases   []scriptCase
 }
 
 type scriptFile struct {
@@ -75,7 +80,7 @@ func readScript(t *testing.T, path string) script {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := script{pages: map[string][]byte{}}
+	s := script{pages: map[string][]byte{}, proxied: bytes.Contains(a.Comment, []byte("Through the proxy."))}
 	for _, f := range a.Files {
 		switch name, isCase := strings.CutPrefix(f.Name, "case "); {
 		case isCase:
@@ -113,8 +118,12 @@ func TestScripts(t *testing.T) {
 				}
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
-					fill := strings.NewReplacer("{{url}}", base, "{{other}}", other, "{{soon}}", soon)
-					runCase(t, fill.Replace(c.task), fill.Replace(c.want), files)
+					fill := strings.NewReplacer("{{url}}", base, "{{other}}", other, "{{soon}}", soon, "{{tls}}", strings.Replace(base, "http", "https", 1))
+					instance := newInstance
+					if s.proxied {
+						instance = newProxied
+					}
+					runCaseOn(t, instance, fill.Replace(c.task), fill.Replace(c.want), files)
 				})
 			}
 		})
@@ -135,11 +144,16 @@ func (s script) uploads(t *testing.T) (out []Upload) {
 
 func runCase(t *testing.T, body, want string, files []Upload) {
 	t.Helper()
+	runCaseOn(t, newInstance, body, want, files)
+}
+
+func runCaseOn(t *testing.T, instance func(testing.TB) *instance, body, want string, files []Upload) {
+	t.Helper()
 	var w map[string]any
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
 		t.Fatalf("reading want: %v\n%s", err, want)
 	}
-	got, k := answer(t, body, files)
+	got, k := answerOf(t, instance, body, files)
 	var diffs []string
 	for key, v := range w {
 		switch key {
@@ -162,6 +176,11 @@ func runCase(t *testing.T, body, want string, files []Upload) {
 // answer is the outcome of a request as a plain value.
 func answer(t *testing.T, body string, files []Upload) (map[string]any, *kept) {
 	t.Helper()
+	return answerOf(t, newInstance, body, files)
+}
+
+func answerOf(t *testing.T, instance func(testing.TB) *instance, body string, files []Upload) (map[string]any, *kept) {
+	t.Helper()
 	k := &kept{}
 	task, err := Parse([]byte(body), files)
 	if err != nil {
@@ -171,7 +190,7 @@ func answer(t *testing.T, body string, files []Upload) (map[string]any, *kept) {
 		}
 		return map[string]any{"invalid": faults}, k
 	}
-	in := newInstance(t)
+	in := instance(t)
 	ctx, cancel := context.WithTimeout(context.Background(), task.Timeout)
 	defer cancel()
 	o := in.Play(ctx, task, Stage{SaveFile: k.save})

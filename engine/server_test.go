@@ -19,8 +19,10 @@ import (
 // each case below.
 func (s script) server(t *testing.T) (base, other string) {
 	stop := make(chan struct{})
+	var faults asked
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
+		faults.add(r)
 		if ms, err := strconv.Atoi(q.Get("delay")); err == nil {
 			select {
 			case <-time.After(time.Duration(ms) * time.Millisecond):
@@ -115,6 +117,12 @@ func (s script) server(t *testing.T) (base, other string) {
 					return
 				}
 			}
+			return
+		case r.URL.Path == "/fault": // breaks off, or answers with something else: see faults
+			fault(w, q.Get("kind"))
+			return
+		case r.URL.Path == "/counted": // how often a fault's address was asked for
+			fmt.Fprint(w, faults.count(q.Get("of")))
 			return
 		case r.URL.Path == "/empty":
 			w.WriteHeader(http.StatusNoContent)

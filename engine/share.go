@@ -223,7 +223,7 @@ func (in *instance) moveIn(ctx context.Context, name string, o browser.Options) 
 		return err
 	}
 	t, b := newTenant(s), s.browser
-	c, err := b.NewContext(ctx, in.proxy)
+	c, err := in.newContext(ctx, b)
 	if err == nil {
 		err = c.Warm(ctx, false)
 	}

@@ -49,7 +49,7 @@ func (l *Log) hears(t *Tab, method string, params jsonv2.Value) {
 		if json.Unmarshal(params, &e) != nil {
 			return
 		}
-		at, m.Level, text, url = e.Entry.Timestamp, e.Entry.Level, e.Entry.Text, e.Entry.URL
+		at, m.Level, text, url = e.Entry.Timestamp, e.Entry.Level, t.context.explainedText(e.Entry.URL, e.Entry.Text), e.Entry.URL
 		if e.Entry.LineNumber != nil {
 			m.Line = *e.Entry.LineNumber + 1
 		}

@@ -59,6 +59,7 @@ type Context struct {
 	log       *Log               // nil unless somebody wants to know what pages say and ask for
 	casting   chan struct{}      // held by the screencast that runs
 	beside    map[target.ID]*Tab // tabs that have been asked for a second session
+	faults
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a
@@ -362,31 +363,6 @@ func (c *Context) Notes() []mask.Text {
 	n := c.notes
 	c.notes = nil
 	return n
-}
-
-// SetSize gives every tab, and those that come, a visible area of this size.
-func (c *Context) SetSize(ctx context.Context, width, height int) error {
-	c.mu.Lock()
-	c.width, c.height = width, height
-	tabs := slices.Clone(c.tabs)
-	c.mu.Unlock()
-	var sent []*pending
-	for _, t := range tabs {
-		sent = append(sent, t.sendSize(width, height))
-	}
-	for _, p := range sent {
-		if err := p.wait(ctx, nil); err != nil {
-			return fmt.Errorf("setting the size of the page: %w", err)
-		}
-	}
-	return nil
-}
-
-// Size is the visible area of the context's tabs.
-func (c *Context) Size() (int, int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.width, c.height
 }
 
 // ForgetElements drops the elements that an earlier task has saved, if there was

@@ -21,6 +21,7 @@ type Download struct {
 	Name mask.Text // as the page calls it: a label, never a path
 	dir  string    // the browser's folder
 	path string    // below it
+	from string    // the address as it was asked for
 }
 
 // Open gives the file's bytes. The browser's user might have put anything in
@@ -65,7 +66,7 @@ func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 	if !mine && len(c.b.contexts) > 1 {
 		return
 	}
-	c.downloads[e.GUID] = &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID))}
+	c.downloads[e.GUID] = &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID)), from: e.URL}
 	c.notify()
 }
 
@@ -82,6 +83,8 @@ func (c *Context) downloadMoves(e browser.EventDownloadProgress) {
 		delete(c.downloads, e.GUID)
 	case e.State == browser.DownloadProgressStateCanceled:
 		delete(c.downloads, e.GUID)
+		c.broken = append(c.broken, d)
+		c.note("download of %s broke off", d.Name)
 		d.Remove()
 	case e.ReceivedBytes > maxDownload || e.TotalBytes > maxDownload:
 		c.b.root.send(browser.CommandCancelDownload, browser.CancelDownloadParams{GUID: e.GUID, BrowserContextID: c.id})
@@ -100,6 +103,23 @@ func (c *Context) Downloads() []*Download {
 	d := c.done
 	c.done = nil
 	return d
+}
+
+// BrokenDownloads returns why files did not arrive as a whole since the last call.
+func (c *Context) BrokenDownloads() []*NavigationError {
+	c.mu.Lock()
+	broken := c.broken
+	c.broken = nil
+	c.mu.Unlock()
+	var all []*NavigationError
+	for _, d := range broken {
+		name, text := c.explained(d.from, downloadFailed)
+		if text == "" {
+			text = "the download of " + d.Name.String() + " broke off"
+		}
+		all = append(all, &NavigationError{Text: name, Why: text})
+	}
+	return all
 }
 
 // Downloading reports how many files are on their way and how many have arrived

@@ -63,6 +63,7 @@ type Request struct {
 	Error       mask.Text
 
 	began float64 // by the browser's clock, in seconds
+	url   string  // as it was asked for
 }
 
 // StartLog begins a log of what the tabs that are open and those that come say
@@ -175,7 +176,7 @@ func (l *Log) sees(t *Tab, method string, params jsonv2.Value) {
 			return
 		}
 		q := &Request{Method: l.clean(e.Request.Method).Short(maxMethod), URL: l.clean(e.Request.URL).Short(maxAddress), Kind: e.Type.String(), At: time.UnixMicro(int64(float64(e.WallTime) * 1e6))}
-		q.began = float64(e.Timestamp)
+		q.began, q.url = float64(e.Timestamp), e.Request.URL
 		l.open[k], l.requests = q, append(l.requests, q)
 	case "Network.responseReceived":
 		var e network.EventResponseReceived
@@ -194,7 +195,11 @@ func (l *Log) sees(t *Tab, method string, params jsonv2.Value) {
 	case "Network.loadingFailed":
 		var e network.EventLoadingFailed
 		if decode(params, &e) {
-			l.ends(requestKey{t, e.RequestID}, 0, 0, e.Timestamp, e.ErrorText)
+			k, name := requestKey{t, e.RequestID}, e.ErrorText
+			if q := l.open[k]; q != nil {
+				name, _ = t.context.explained(q.url, name)
+			}
+			l.ends(k, 0, 0, e.Timestamp, name)
 		}
 	}
 }

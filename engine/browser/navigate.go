@@ -45,7 +45,7 @@ func (t *Tab) Navigate(ctx context.Context, url string) error {
 		case res.ErrorText == "":
 			return nil
 		case res.ErrorText != aborted:
-			return &NavigationError{Text: res.ErrorText}
+			return t.unreached(ctx, url, res.ErrorText, res.LoaderID)
 		case !t.overtaken(ctx, res.LoaderID):
 			return &NavigationError{aborted, "the answer is no document, as with status 204, 205 or 304, or a script has stopped it; the tab stays where it was"}
 		}

@@ -189,12 +189,12 @@ func (r *responses) event(t *Tab, method string, params jsonv2.Value) {
 	case "Network.loadingFinished":
 		var e network.EventLoadingFinished
 		if decode(params, &e) {
-			r.ends(t, e.RequestID, nil)
+			r.ends(t, e.RequestID, "")
 		}
 	case "Network.loadingFailed":
 		var e network.EventLoadingFailed
 		if decode(params, &e) {
-			r.ends(t, e.RequestID, fmt.Errorf("the request failed: %s", e.ErrorText))
+			r.ends(t, e.RequestID, e.ErrorText)
 		}
 	}
 }
@@ -281,8 +281,8 @@ func (r *responses) goesOn(t *Tab, id network.RequestID) {
 	}
 }
 
-// ends hears that a request has ended.
-func (r *responses) ends(t *Tab, id network.RequestID, err error) {
+// ends hears that a request has ended. A failure is the browser's name for it.
+func (r *responses) ends(t *Tab, id network.RequestID, failure string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := requestKey{t, id}
@@ -292,7 +292,19 @@ func (r *responses) ends(t *Tab, id network.RequestID, err error) {
 	}
 	delete(r.active, k)
 	r.touch()
-	if err == nil || !q.unread { // what has begun to arrive does arrive
+	if failure == "" {
+		r.take(k, q, nil)
+		return
+	}
+	name, text := t.context.explained(q.url, failure)
+	err := fmt.Errorf("the request failed: %s", name)
+	if text != "" {
+		err = fmt.Errorf("the request failed: %s: %s", name, text)
+	}
+	switch {
+	case failure != aborted && !noContent(q.status):
+		q.end(nil, err) // what has arrived is not the answer
+	case !q.unread: // what has begun to arrive does arrive
 		r.take(k, q, err)
 	}
 }

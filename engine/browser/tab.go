@@ -39,6 +39,7 @@ type Tab struct {
 	aim      cdp.LoaderID  // ours that began last
 	document cdp.LoaderID  // the navigation that led to the current document
 	complete bool          // its load event was
+	fate
 	bare     bool          // scripts of the task may have run in it before the page script
 	started  chan struct{} // closed, and made anew, when one begins
 	pointer  Point
@@ -91,7 +92,7 @@ const blank = "about:blank"
 const popupTime = 2 * time.Second
 
 func newTab(c *Context, id target.ID) *Tab {
-	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), started: make(chan struct{}), closed: make(chan struct{}), fallen: make(chan struct{})}
+	return &Tab{context: c, id: id, frames: map[string]bool{}, stopped: make(chan struct{}), started: make(chan struct{}), fate: fate{navigated: make(chan struct{})}, closed: make(chan struct{}), fallen: make(chan struct{})}
 }
 
 // setUp sends what every tab needs before its first script runs. Nothing is
@@ -168,6 +169,9 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			stubbed := t.stubbed
 			t.shown = t.shown || e.Frame.URL != blank
 			t.document, t.complete, t.bare = e.Frame.LoaderID, false, false
+			t.address, t.failed, t.broken = e.Frame.URL, e.Frame.UnreachableURL, ""
+			close(t.navigated)
+			t.navigated = make(chan struct{})
 			t.mu.Unlock()
 			if !stubbed {
 				t.context.visit(e.Frame.URL)
@@ -239,6 +243,9 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		t.mu.Unlock()
 		t.context.b.conn.drop(t.s.id)
 	default:
+		if method == "Log.entryAdded" {
+			t.logged(params)
+		}
 		if w := t.context.watching(); w != nil {
 			w.event(t, method, params)
 		}
