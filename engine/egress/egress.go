@@ -59,6 +59,8 @@ type Config struct {
 	// Log hears of refusals with hosts and addresses, of URLs only at debug.
 	Log zerolog.Logger
 
+	addresses func() ([]net.Addr, error) // of this machine; nil: those of its interfaces
+
 	ask asker // whose a connection is; nil: the first way that works here
 }
 
@@ -85,6 +87,9 @@ func Start(c Config) (*Proxy, error) {
 	}
 	if c.Idle <= 0 {
 		c.Idle = 90 * time.Second
+	}
+	if c.addresses == nil {
+		c.addresses = net.InterfaceAddrs
 	}
 	if c.ask == nil {
 		c.ask = askKernel()

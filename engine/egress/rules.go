@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,6 +24,9 @@ var errOnlyHTTP = errors.New("this reserved host answers only http on port 80")
 // errInward: the address is one of the proxy's own.
 var errInward = errors.New("it leads back into the proxy")
 
+// errNear: the address is public, and this side of whatever guards it.
+var errNear = errors.New("it is an address of this machine or of a network that it is on")
+
 // moreDenied is what ssrf takes for public, and is not: the address at which
 // one provider's machines reach its control plane.
 var moreDenied = []netip.Prefix{netip.MustParsePrefix("168.63.129.16/32")}
@@ -33,6 +37,7 @@ type exits struct {
 	free     net.Dialer
 	open     bool     // every address is allowed
 	names    []string // allowed whatever their address
+	near     *neighbourhood
 	reserved map[string]*pipe
 	upstream *Upstream
 	timeout  time.Duration
@@ -49,11 +54,15 @@ func newExits(c Config) *exits {
 	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second, Control: x.outward}
 	x.guarded = x.free
 	rules := guard(c.Allow)
-	x.guarded.Control = func(network, address string, c syscall.RawConn) error {
-		if err := rules(network, address, c); err != nil {
+	x.near = newNeighbourhood(c.addresses, c.Log)
+	x.guarded.Control = func(network, address string, raw syscall.RawConn) error {
+		if err := rules(network, address, raw); err != nil {
 			return err
 		}
-		return x.outward(network, address, c)
+		if err := x.far(address, c.Allow); err != nil {
+			return err
+		}
+		return x.outward(network, address, raw)
 	}
 	for _, h := range c.AllowHosts {
 		x.names = append(x.names, hostName(h))
@@ -80,6 +89,19 @@ func guard(allow []netip.Prefix) func(network, address string, c syscall.RawConn
 		ssrf.WithAllowedV6Prefixes(six...),
 		ssrf.WithDeniedV4Prefixes(moreDenied...),
 	).Safe
+}
+
+// far refuses what is this machine's or next to it, unless it is allowed.
+func (x *exits) far(address string, allow []netip.Prefix) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	contains := func(p netip.Prefix) bool { return p.Contains(a.Addr().Unmap().WithZone("")) }
+	if !slices.ContainsFunc(allow, contains) && x.near.has(a.Addr()) {
+		return errNear
+	}
+	return nil
 }
 
 // outward refuses the proxy's own doors, whatever else is allowed.
@@ -110,7 +132,7 @@ func (x *exits) connect(ctx context.Context, network, name, host, port string) (
 		}
 	}
 	c, err := dial(ctx, network, net.JoinHostPort(host, port))
-	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, errInward) {
+	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, errInward) || errors.Is(err, errNear) {
 		x.log.Warn().Str("host", host).Str("port", port).Err(err).Msg("refused a connection")
 		return nil, fmt.Errorf("%s is %w", net.JoinHostPort(host, port), ErrRefused)
 	}
@@ -130,8 +152,9 @@ func (x *exits) named(name string) bool {
 // hostName gives the one spelling of a host that is compared.
 func hostName(h string) string { return strings.TrimSuffix(strings.ToLower(h), ".") }
 
-// close ends the reserved hosts.
+// close ends the reserved hosts, and the watching of addresses.
 func (x *exits) close() {
+	x.near.end()
 	for _, p := range x.reserved {
 		p.server.Close()
 	}
