@@ -28,8 +28,8 @@ var _ = define(Action[Selector]{
 
 func (r *Run) check(ctx context.Context, s *Step, v Selector, want bool) error {
 	clicked := false
-	err := r.clickAt(ctx, s, v, func() (p spot, err error) {
-		err = r.ask(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true}, &p)
+	err := r.clickAt(ctx, s, v, func(again bool) (p spot, err error) {
+		p, err = r.aim(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true, "again": again})
 		clicked = !p.Done
 		return p, err
 	}, (*browser.Tab).Click)

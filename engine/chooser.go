@@ -34,8 +34,8 @@ func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, pa
 		return err
 	}
 	defer done()
-	err = r.clickAt(ctx, s, into, func() (p spot, err error) {
-		return p, r.ask(ctx, s, "point", into, map[string]any{"guard": true}, &p)
+	err = r.clickAt(ctx, s, into, func(again bool) (spot, error) {
+		return r.aim(ctx, s, "point", into, map[string]any{"guard": true, "again": again})
 	}, func(t *browser.Tab, ctx context.Context, p browser.Point) error { return t.Click(ctx, p) })
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 var _ = define(Action[Selector]{
 	Name: "click", Group: "Interaction",
 	Doc: "Clicks an element with the pointer, at a point of it that can be seen, once it is visible, enabled and not moving. " +
+		"What lies under a bar is scrolled free of it first. An element that the page replaces under the pointer is clicked if its like stands in its place; else the action fails with `element_gone`. " +
 		"If another element still covers it after a second, the click goes through the DOM instead (its event is not trusted then), with a warning that names what covers it; `force: false` makes that a failure.",
 	Value: selectorShape,
 	Opts: []Opt{
@@ -19,8 +20,8 @@ var _ = define(Action[Selector]{
 	Example: `{"click":"#next"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		times := own(s, "count", 1)
-		return nil, r.clickAt(ctx, s, v, func() (p spot, err error) {
-			return p, r.ask(ctx, s, "point", v, map[string]any{"force": own(s, "force", true), "guard": true, "times": times}, &p)
+		return nil, r.clickAt(ctx, s, v, func(again bool) (spot, error) {
+			return r.aim(ctx, s, "point", v, map[string]any{"force": own(s, "force", true), "guard": true, "times": times, "again": again})
 		}, func(t *browser.Tab, ctx context.Context, p browser.Point) error { return t.ClickTimes(ctx, p, times) })
 	},
 })
@@ -29,15 +30,35 @@ var _ = define(Action[Selector]{
 type spot struct {
 	browser.Point
 	Covered string `json:"covered"`
-	Done    bool   `json:"done"` // nothing needs to be clicked
+	Done    bool   `json:"done"`  // nothing needs to be clicked
+	Aside   bool   `json:"aside"` // the pointer must go here first: the element flees from it
+}
+
+// aim asks the page script where input for an element must go. Where the element
+// flees from the pointer, that is moved aside, and the page asked once more.
+func (r *Run) aim(ctx context.Context, s *Step, fn string, v Selector, arg map[string]any) (p spot, err error) {
+	if err := r.ask(ctx, s, fn, v, arg, &p); err != nil || !p.Aside {
+		return p, err
+	}
+	t, err := r.tabs.Tab(ctx)
+	if err != nil {
+		return p, err
+	}
+	if err := t.Move(ctx, p.Point); err != nil {
+		return p, err
+	}
+	r.input, p = sentAct, spot{}
+	arg["aside"] = true
+	return p, r.ask(ctx, s, fn, v, arg, &p)
 }
 
 // clickAt clicks where look says, or through the DOM where that is allowed and
 // the only way. A page that moves between the look and the click is looked at
-// again: the page script keeps a click that would hit something else from it.
-func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func() (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
-	for {
-		p, err := look()
+// again: the page script keeps a click that would hit something else from it. What
+// stands in the place of an element that was drawn anew is clicked for it.
+func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func(again bool) (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
+	for again := false; ; again = true {
+		p, err := look(again)
 		if err != nil || p.Done {
 			return err
 		}
@@ -53,8 +74,14 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func() (spo
 			return err
 		}
 		t.Aim()
-		if err := press(t, ctx, p.Point); err != nil || t.Hit(ctx) {
+		if err := press(t, ctx, p.Point); err != nil {
 			return err
+		}
+		if t.Hit(ctx) {
+			if by := t.Unclicked(); by != "" {
+				r.warn("%q was replaced by %s while the button was down on it: its click event came to neither", v.String(), by)
+			}
+			return nil
 		}
 		if time.Now().After(r.deadline) {
 			return Problemf(CodeTimeout, "Element %q moved away from under the pointer again and again for %dms", v.String(), Millis(r.limit))

@@ -4,7 +4,7 @@ import "context"
 
 var _ = define(Action[Selector]{
 	Name: "hover", Group: "Interaction",
-	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. Where another element stays in front of it, the pointer goes there all the same, with a warning.",
+	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. One that keeps fleeing from the pointer is tried once more after the pointer was moved away. Where another element stays in front of it, the pointer goes there all the same, with a warning.",
 	Value:   selectorShape,
 	Example: `{"hover":"a.link"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
@@ -24,8 +24,7 @@ var _ = define(Action[Selector]{
 
 // hoverSpot is where the pointer must go to be over an element.
 func (r *Run) hoverSpot(ctx context.Context, s *Step, v Selector) (spot, error) {
-	var p spot
-	err := r.ask(ctx, s, "point", v, map[string]any{"hover": true, "force": true}, &p)
+	p, err := r.aim(ctx, s, "point", v, map[string]any{"hover": true, "force": true})
 	if err == nil && p.Covered != "" {
 		r.warn("%q is covered by %s: the pointer is over that", v.String(), p.Covered)
 	}

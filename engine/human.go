@@ -21,16 +21,17 @@ var _ = define(Action[Selector]{
 	Example: `{"clickHuman":"#next","options":{"mode":"fast"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
 		fast := own(s, "mode", "") == "fast"
-		return nil, r.clickAt(ctx, s, v, func() (p spot, err error) {
-			if err = r.ask(ctx, s, "point", v, map[string]any{"force": true}, &p); err != nil || p.Covered != "" {
+		return nil, r.clickAt(ctx, s, v, func(again bool) (p spot, err error) {
+			if p, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "follow": true, "again": again}); err != nil || p.Covered != "" {
 				return p, err
 			}
 			if err = r.moveLikeHand(ctx, p.Point, fast); err != nil {
 				return p, err
 			}
 			// Hovering may have moved it: the click goes where it is now.
+			r.input = sentAct
 			var at spot
-			if err = r.ask(ctx, s, "point", v, map[string]any{"force": true, "guard": true}, &at); err != nil || at.Covered == "" {
+			if at, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "guard": true, "again": true}); err != nil || at.Covered == "" {
 				p = at
 			}
 			return p, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
@@ -40,12 +41,12 @@ func (t *Tab) ClickTimes(ctx context.Context, p Point, times int) error {
 // page has seen nothing of it.
 func (t *Tab) Aim() {
 	t.mu.Lock()
-	t.aimed = make(chan bool, 1)
+	t.aimed, t.unclicked = make(chan bool, 1), ""
 	t.mu.Unlock()
 }
 
 // Hit waits for the word of the page script, which is sent when the button goes
-// down. None comes where the script cannot see it, as in a frame of another
+// down on something else, or up. None comes where the script cannot see it, as in a frame of another
 // site: such a press counts.
 func (t *Tab) Hit(ctx context.Context) bool {
 	t.mu.Lock()
@@ -66,6 +67,14 @@ func (t *Tab) Hit(ctx context.Context) bool {
 	return true
 }
 
+// Unclicked names what has taken the place of an element while the button was down
+// on it: the click event reaches neither. Empty where nothing has.
+func (t *Tab) Unclicked() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.unclicked
+}
+
 // unheard is how long a guarded press, or the last key of a text, may take to be
 // told of once it is over.
 const unheard = 200 * time.Millisecond
@@ -74,10 +83,15 @@ const unheard = 200 * time.Millisecond
 func (t *Tab) told(word string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch word {
-	case "hit", "missed":
+	by, unclicked := strings.CutPrefix(word, "unclicked ")
+	if !unclicked {
+		by = ""
+	}
+	switch {
+	case word == "hit" || word == "missed" || unclicked:
+		t.unclicked = by
 		select {
-		case t.aimed <- word == "hit":
+		case t.aimed <- word != "missed":
 		default: // nobody has aimed, or it was told before
 		}
 	default:

@@ -33,6 +33,8 @@ var (
 
 	//go:embed js/place.js
 	placeJS string
+	//go:embed js/free.js
+	freeJS string
 	//go:embed js/findby.js
 	findbyJS string
 	//go:embed js/view.js
@@ -61,7 +63,7 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS)
+	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".

@@ -40,22 +40,23 @@ type Tab struct {
 	document cdp.LoaderID  // the navigation that led to the current document
 	complete bool          // its load event was
 	fate
-	bare     bool          // scripts of the task may have run in it before the page script
-	started  chan struct{} // closed, and made anew, when one begins
-	pointer  Point
-	aimed    chan bool   // hears whether the press that is on its way has hit
-	typed    chan string // hears what has come of the keys that are on their way
-	stubbed  bool        // requests are answered with an empty page
-	crashed  bool
-	opener   target.ID                                 // the page that opened it, where that is known
-	shown    bool                                      // it has had a document that is not blank
-	popup    bool                                      // opened by a page, and nobody has looked at it yet
-	opened   time.Time                                 // when
-	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
-	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
-	beside   *session                                  // nil unless somebody waits for answers
-	paired   bool                                      // a second session was asked for
-	choosers chan Chooser                              // nil unless somebody has files for them
+	bare      bool          // scripts of the task may have run in it before the page script
+	started   chan struct{} // closed, and made anew, when one begins
+	pointer   Point
+	aimed     chan bool   // hears whether the press that is on its way has hit
+	unclicked string      // what has taken the place of what was pressed
+	typed     chan string // hears what has come of the keys that are on their way
+	stubbed   bool        // requests are answered with an empty page
+	crashed   bool
+	opener    target.ID                                 // the page that opened it, where that is known
+	shown     bool                                      // it has had a document that is not blank
+	popup     bool                                      // opened by a page, and nobody has looked at it yet
+	opened    time.Time                                 // when
+	worlds    chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
+	children  chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
+	beside    *session                                  // nil unless somebody waits for answers
+	paired    bool                                      // a second session was asked for
+	choosers  chan Chooser                              // nil unless somebody has files for them
 }
 
 // Arrived returns when a popup has left the blank page that it begins with, or

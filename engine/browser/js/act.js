@@ -1,14 +1,24 @@
 // Acting: what has to be true of an element before input goes to it, and where
 // the input must go.
 
-// T.point({t, in, ms, force, hover, guard}): the point where input for the element must
-// go, in the main page's coordinates. After a second under another element,
-// with force, the reply says so: {covered: name}.
-T.point = (a) => { const look = pointer(a); return withFirst(a, look); };
+// T.point({t, in, ms, force, hover, guard, again, aside}): the point where input for
+// the element must go, in the main page's coordinates. After a second under another
+// element, with force, the reply says so: {covered: name}. An element that keeps
+// running away from the pointer asks for that to be moved: {aside: true}. See
+// withAimed for again.
+T.point = (a) => { const look = pointer(a); return withAimed(a, look); };
+
+// lasts counts for how long something has been so. A page that stands still meanwhile
+// has no chance to change it: such time does not count.
+const lasts = () => {
+  let sum = 0, before;
+  return () => { const at = now(); sum += Math.min(at - (before ?? at), 250); before = at; return sum; };
+};
 
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {
-  let coveredFor = 0, before; // ms, and when it was looked at last
+  const covered = lasts(), moving = lasts(), hovered = new Set();
+  let tried = 0, scrolled = ''; // how often it was scrolled, and what is said of that
   return async (el, why, avoid) => {
     if (!attached(el)) return undefined;
     const closed = is(el, 'option', 'optgroup') && closedList(el);
@@ -17,36 +27,52 @@ const pointer = (a) => {
     if (why.e) return undefined;
     if (!a.hover) { why.e = disabledBecause(el); if (why.e) return undefined; }
     intoView(el);
-    if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
-    const doc = dom.doc(el), o = offset(el), list = points(el);
-    let cover = null;
-    if (!list.length) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
-    for (const [x, y] of list) {
-      const top = hit(doc, x, y);
-      if (reaches(top, el) && !avoid?.(top, el)) {
-        const p = mapped(o, x, y);
-        // Something of the main page may lie over the frame.
-        const f = topFrame(el);
-        if (f && !reachesFrame(f, p.x, p.y)) { cover ??= hit(document, p.x, p.y); continue; }
-        if (a.guard) guard(el, a);
-        if (!a.haste) count();
-        return { v: p };
-      }
-      cover ??= top;
+    if (!(await still(el))) {
+      if (gone()) return { n: true };
+      why.e = 'is still moving';
+      // One that is now under the pointer and now not flees from it. One that is always
+      // under it may move for another reason, and has longer to come to rest.
+      if (attached(el)) hovered.add(dom.matches(el, ':hover'));
+      if (hovered.has(true) && moving() > (hovered.size === 2 ? Math.min(1000, a.of / 3) : a.of / 3) && !a.aside) return { v: { aside: true, ...away(el) } };
+      return undefined;
     }
+    const r = reach(el, avoid);
+    if (!r.p && !r.at) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
+    if (r.p) return aimed(el, a, r.p);
     const cut = cutOffBy(el);
     if (cut) { why.e = `is hidden: ${nameOf(cut)} cuts it off`; return undefined; }
-    const covered = (cover ? nameOf(cover) : 'something outside of the page') + (receiver(el) ? '' : ', for its own pointer-events is none');
+    const long = covered() > 1000;
+    if (tried === 0 || long && tried === 1) {
+      tried++;
+      const f = free(el, avoid);
+      if (f) { await frame(); why.e = 'is still moving'; return (await retry(el, a, avoid)) || undefined; }
+      scrolled = f === false ? ', wherever it is scrolled to' : '';
+    }
+    const name = (r.cover ? nameOf(r.cover) : 'something outside of the page') + (receiver(el) ? '' : ', for its own pointer-events is none') + scrolled;
     why.c = 'element_covered';
-    why.e = 'is covered by ' + covered;
-    // A page that stands still meanwhile has no chance to take the other one away:
-    // such time does not count.
-    const at = now();
-    coveredFor += Math.min(at - (before ?? at), 250);
-    before = at;
-    if (a.force && coveredFor > 1000) return { v: { covered, ...mapped(o, ...list[0]) } };
+    why.e = 'is covered by ' + name;
+    if (a.force && long) return { v: { covered: name, ...r.at } };
     return undefined;
   };
+};
+// retry takes the point of an element that was just scrolled free, unless the page has
+// answered the scrolling by covering it again.
+const retry = async (el, a, avoid) => {
+  if (!attached(el) || !(await still(el))) return undefined;
+  const r = reach(el, avoid);
+  if (!r.p) return undefined;
+  return aimed(el, a, r.p);
+};
+const aimed = (el, a, p) => {
+  if (a.guard) guard(el, a);
+  if (a.guard || a.follow) follow(el);
+  if (!a.haste) count();
+  return { v: p };
+};
+// A place for the pointer far from an element.
+const away = (el) => {
+  const r = mappedRect(offset(el), rectOf(el));
+  return { x: (r.left + r.right) / 2 < innerWidth / 2 ? innerWidth - 2 : 1, y: (r.top + r.bottom) / 2 < innerHeight / 2 ? innerHeight - 2 : 1 };
 };
 // The select that an option is in, if its list is one that the browser itself
 // draws when it is opened: nothing in it can be pointed at.
@@ -125,7 +151,7 @@ const noCheckbox = (a, el, why) => {
 // click: on the control, or on its label when the control cannot be seen.
 T.check = (a) => {
   const look = pointer(a);
-  return withFirst(a, (el, why) => {
+  return withAimed(a, (el, why) => {
     const c = checkable(el);
     if (!c) return noCheckbox(a, el, why);
     if (isChecked(c) === a.want) return { v: { done: true } };

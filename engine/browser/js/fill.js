@@ -172,10 +172,14 @@ const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).incl
 // field that cannot be typed into: {set: true}. {click: point} asks for a click
 // first. With {watched: true} what comes of it is told: see attend.
 T.fill = (a) => {
-  const waits = expectant(a.ms);
-  return withFirst(a, (host, why) => readyToFill(a, waits, host, why));
+  const waits = expectant(a.ms), over = { tried: false, cover: null };
+  return withFirst(a, async (host, why) => {
+    const r = await readyToFill(a, waits, over, host, why);
+    if (r?.v && !r.v.click && over.cover) r.w = [...(r.w || []), `"${a.t.a}" is covered by ${nameOf(over.cover)}${over.scrolled}: typed all the same`];
+    return r;
+  });
 };
-const readyToFill = async (a, waits, host, why) => {
+const readyToFill = async (a, waits, over, host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
   if (!el) {
@@ -195,6 +199,13 @@ const readyToFill = async (a, waits, host, why) => {
   if (!isEditable(el) && el.readOnly) { why.e = 'is read-only'; return undefined; }
   if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
   intoView(el);
+  if (!over.tried && !handsOn(el)) { // nobody types into what cannot be seen
+    over.tried = true;
+    if (reach(el).cover && !cutOffBy(el)) {
+      const f = free(el);
+      if (!f) { over.cover = reach(el).cover; over.scrolled = f === false ? ', wherever it is scrolled to' : ''; }
+    }
+  }
   if (chosen.includes(kind)) {
     if (a.haste && !(await settle({ settle: true }))) return { n: true }; // this changes the page
     focusOn(el);

@@ -13,8 +13,11 @@ const guard = (el, a) => {
   for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) views.push(w);
   const meant = () => {
     if (attached(el)) return el;
-    try { return (search(a.t, a.in, {}, true) || []).find(isElement); } catch { return undefined; }
+    let again;
+    try { again = (search(a.t, a.in, {}, true) || []).find(isElement); } catch {}
+    return again || standIn();
   };
+  let pressed; // what the button went down on
   let missed; // unknown until the button goes down
   let left = a.times || 1;
   const until = now() + 5000;
@@ -25,13 +28,23 @@ const guard = (el, a) => {
       if (e.type !== 'pointerdown' && e.type !== 'mousedown') return;
       const to = meant();
       missed = !to || !reaches(e.composedPath()[0], to);
-      globalThis[T.tell](missed ? 'missed' : 'hit');
+      if (missed) globalThis[T.tell]('missed');
     }
     if (missed) { e.preventDefault(); e.stopImmediatePropagation(); }
+    if (e.type === 'mouseup' && !missed && left === 1) {
+      // Where what was pressed is gone, the click event goes neither to that nor to what
+      // has taken its place.
+      const now = !attached(el) && pressed && !attached(pressed) && meant();
+      globalThis[T.tell](now && reaches(e.composedPath()[0], now) ? 'unclicked ' + nameOf(now) : 'hit');
+    }
+    if (e.type === 'mousedown') pressed = e.composedPath()[0];
     if (e.type === 'mouseup' && --left === 0) missed ? later(off, 0) : off(); // its click comes in the same task
   };
   const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick'];
-  const off = () => { for (const w of views) for (const t of types) dom.unlisten(w, t, on, true); };
+  const off = () => {
+    for (const w of views) for (const t of types) dom.unlisten(w, t, on, true);
+    if (!missed) followed?.watcher.disconnect();
+  };
   for (const w of views) for (const t of types) dom.listen(w, t, on, true);
   unguard = off;
 };

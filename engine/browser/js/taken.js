@@ -104,7 +104,7 @@ const taken = (w) => {
   return w.into.length > 1 && w.into.every((f) => attached(f) && textIn(f) !== undefined) && w.into.map(textIn).join('') === w.text;
 };
 
-const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(s.length > 200 ? s.slice(0, 200) + '\u2026' : s));
+const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(upTo(s, 200)));
 
 // outcome says what has become of a text that was not simply taken.
 const outcome = (w, name, secret) => {
