@@ -123,6 +123,8 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 		defer tabs.UnwatchNetwork()
 	}
 	tabs.ForgetElements()
+	tabs.BeginTask()
+	r.stage.SaveFile = bounded(r.stage.SaveFile)
 	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
 	if !stopped && ctx.Err() == nil {

@@ -39,7 +39,8 @@ type Run struct {
 	rest     []Step       // what follows the step that runs, in its list
 	answered []fusedReply // the page's answers to what follows, where they came with its load
 	loop     *loopState
-	frame    []Selector // of the loop that runs
+	copied   map[int]string // files of the request that the browser has
+	frame    []Selector     // of the loop that runs
 	crashed  bool
 	mask     *mask.Masker
 	apart    bool          // nothing is fused: a full trace shows the page around each step, and tests compare both ways

@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"troupe/engine/browser"
 )
 
 // Fetcher gets a file by its URL through the outbound rules, up to a number of
@@ -122,6 +125,9 @@ var _ = define(Action[uploading]{
 func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 	var name string
 	var body io.ReadCloser
+	if path, ok := r.copied[f.file]; ok { // it is there already, and never changes
+		return path, nil
+	}
 	if f.file >= 0 {
 		u := r.task.Files[f.file]
 		file, err := os.Open(u.Path)
@@ -143,11 +149,20 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 	}
 	defer body.Close()
 	path, n, err := r.tabs.KeepUpload(name, io.LimitReader(body, MaxUpload+1))
+	if errors.Is(err, browser.ErrUploads) {
+		return "", Problemf(CodeStorageQuota, "the file %q is too much: %v", r.mask.Text(name).Short(100), browser.ErrUploads)
+	}
 	if err != nil {
 		return "", Problemf(CodeNavigationFailed, "the file %q could not be read: %s", r.mask.Text(name).Short(100), ErrorText(err))
 	}
 	if n > MaxUpload {
 		return "", Problemf(CodeInvalidValue, "the file %q has more than %d MiB", r.mask.Text(name).Short(100), MaxUpload>>20)
+	}
+	if f.file >= 0 {
+		if r.copied == nil {
+			r.copied = map[int]string{}
+		}
+		r.copied[f.file] = path
 	}
 	return path, nil
 }

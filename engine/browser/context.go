@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -54,7 +53,7 @@ type Context struct {
 	handled   bool               // a document of it was given the hands
 	visited   map[string]bool    // sites of main documents since the last Save
 	local     map[string][]Entry // what that Save found
-	uploads   []string           // folders below the browser's own
+	transfers transfers
 	watch     *responses         // nil unless a task looks at requests
 	log       *Log               // nil unless somebody wants to know what pages say and ask for
 	casting   chan struct{}      // held by the screencast that runs
@@ -221,24 +220,6 @@ func (c *Context) Close(ctx context.Context) error {
 		return fmt.Errorf("closing a browser context: %w", err)
 	}
 	return nil
-}
-
-// removeFiles removes what came down and what was to go up.
-func (c *Context) removeFiles() error {
-	root, err := os.OpenRoot(c.b.dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	c.mu.Lock()
-	folders := append([]string{c.downloadDir()}, c.uploads...)
-	c.mu.Unlock()
-	for _, f := range folders {
-		if e := root.RemoveAll(f); err == nil {
-			err = e
-		}
-	}
-	return err
 }
 
 // end makes every later call fail. The caller holds c.mu.

@@ -22,6 +22,8 @@ type Download struct {
 	dir  string    // the browser's folder
 	path string    // below it
 	from string    // the address as it was asked for
+
+	bytes int64 // what it has, or is to have
 }
 
 // Open gives the file's bytes. The browser's user might have put anything in
@@ -66,7 +68,7 @@ func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 	if !mine && len(c.b.contexts) > 1 {
 		return
 	}
-	c.downloads[e.GUID] = &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID)), from: e.URL}
+	c.admit(e.GUID, &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID)), from: e.URL})
 	c.notify()
 }
 
@@ -75,20 +77,27 @@ func (c *Context) downloadMoves(e browser.EventDownloadProgress) {
 	defer c.mu.Unlock()
 	d := c.downloads[e.GUID]
 	if d == nil {
+		if e.State != browser.DownloadProgressStateInProgress {
+			c.refusedEnds(e.GUID)
+		}
 		return
 	}
-	switch {
-	case e.State == browser.DownloadProgressStateCompleted:
-		c.done = append(c.done, d)
-		delete(c.downloads, e.GUID)
+	// The length is told as soon as a server tells it.
+	d.bytes = int64(max(e.ReceivedBytes, e.TotalBytes))
+	switch why := c.tooMuch(d); {
 	case e.State == browser.DownloadProgressStateCanceled:
 		delete(c.downloads, e.GUID)
 		c.broken = append(c.broken, d)
 		c.note("download of %s broke off", d.Name)
 		d.Remove()
-	case e.ReceivedBytes > maxDownload || e.TotalBytes > maxDownload:
-		c.b.root.send(browser.CommandCancelDownload, browser.CancelDownloadParams{GUID: e.GUID, BrowserContextID: c.id})
-		c.note("download of %s cancelled: it is larger than %d MiB", d.Name, maxDownload>>20)
+	case why != "":
+		c.refuse(e.GUID, d, why)
+		if e.State == browser.DownloadProgressStateCompleted {
+			c.refusedEnds(e.GUID)
+		}
+	case e.State == browser.DownloadProgressStateCompleted:
+		c.transfers.downloaded += d.bytes
+		c.done = append(c.done, d)
 		delete(c.downloads, e.GUID)
 	default:
 		return

@@ -23,21 +23,28 @@ func (c *Context) KeepUpload(name string, r io.Reader) (path string, size int64,
 		return "", 0, fmt.Errorf("opening the browser's folder: %w", err)
 	}
 	defer root.Close()
+	room, err := c.uploadRoom()
+	if err != nil {
+		return "", 0, err
+	}
 	uid, gid := ownerOf(c.b.dir)
 	rel := filepath.Join("tmp", "up-"+rand.Text())
 	if err := root.Mkdir(rel, 0o700); err != nil {
 		return "", 0, fmt.Errorf("making a folder for an upload: %w", err)
 	}
-	c.mu.Lock()
-	c.uploads = append(c.uploads, rel)
-	c.mu.Unlock()
 	file := filepath.Join(rel, label(name))
 	f, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", 0, err
+		return "", 0, errors.Join(err, root.RemoveAll(rel))
 	}
-	size, err = io.Copy(f, r)
-	err = errors.Join(err, f.Close(), root.Lchown(file, uid, gid), root.Lchown(rel, uid, gid))
+	size, err = io.Copy(f, io.LimitReader(r, room+1))
+	if err == nil && size > room {
+		err = ErrUploads
+	}
+	if err = errors.Join(err, f.Close(), root.Lchown(file, uid, gid), root.Lchown(rel, uid, gid)); err != nil {
+		return "", size, errors.Join(err, root.RemoveAll(rel))
+	}
+	c.uploaded(root, rel, size)
 	return filepath.Join(c.b.dir, file), size, err
 }
 
