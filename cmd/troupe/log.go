@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	stdlog "log"
 	"os"
 	"time"
 
@@ -24,7 +26,19 @@ func (f logFlags) open(w io.Writer) (zerolog.Logger, error) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal(w)}
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano
-	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
+	l := zerolog.New(w).Level(level).With().Timestamp().Logger()
+	// Go's own packages write there, net/http with bytes that a page's server sent.
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(fromGo{l})
+	return l, nil
+}
+
+// fromGo takes what Go's own packages log.
+type fromGo struct{ log zerolog.Logger }
+
+func (g fromGo) Write(p []byte) (int, error) {
+	g.log.Debug().Str("from", "go").Msg(string(bytes.TrimSpace(p)))
+	return len(p), nil
 }
 
 func terminal(w io.Writer) bool {
