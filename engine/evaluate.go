@@ -28,6 +28,9 @@ var _ = define(Action[Text]{
 			if err != nil {
 				return nil, err
 			}
+			if len(b) > MaxResult {
+				return nil, Problemf(CodeInvalidValue, "the data cache has %d bytes, and a script that sees it as saved can be given %d", len(b), MaxResult)
+			}
 			saved = b
 		}
 		place, err := r.place(s)

@@ -112,6 +112,9 @@ func (r *Run) look(ctx context.Context, path string) {
 		both.Go(func() { e.sources, unread = tab.Sources(ctx, maxSource) })
 	}
 	both.Wait()
+	if len(e.picture) > MaxResult {
+		e.picture, unseen = nil, fmt.Errorf("it has %d bytes, and %d are the limit", len(e.picture), MaxResult)
+	}
 	if unseen != nil {
 		r.warn("there is no picture of the failure: %s", why(unseen))
 	}

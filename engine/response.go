@@ -198,6 +198,9 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 		if errors.Is(err, browser.ErrGone) {
 			return err
 		}
+		if errors.Is(err, browser.ErrTooMuch) {
+			return errCaptured
+		}
 		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %s", c.pattern, ErrorText(err))
 	}
 	if r.captured+len(b) > MaxResult {

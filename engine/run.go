@@ -282,6 +282,8 @@ func (r *Run) problem(s *Step, err error) *Problem {
 		return p
 	case errors.As(err, &script):
 		return Problemf(CodeScriptError, "%s", script.Text)
+	case errors.Is(err, browser.ErrLargeAnswer):
+		return Problemf(CodeInvalidValue, "the result of %s has more than %d bytes, which are the limit", s.def.name, MaxResult)
 	case errors.Is(err, browser.ErrGone):
 		r.crashed = true
 		return Problemf(CodeBrowserCrashed, "The browser crashed while %s ran", s.def.name)

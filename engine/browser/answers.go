@@ -3,14 +3,23 @@ package browser
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
 )
+
+// MaxCaptured bounds the bodies that a context holds for those who wait for them,
+// together and in bytes.
+const MaxCaptured = 16 << 20
+
+// ErrTooMuch is the error of one that does not go in.
+var ErrTooMuch = errors.New("the bodies are too large together")
 
 // Wanted is an answer that somebody waits for.
 type Wanted struct {
@@ -131,9 +140,17 @@ func (r *responses) take(k requestKey, q request, err error) {
 		q.end(nil, err)
 		return
 	}
+	if r.held+q.size > MaxCaptured {
+		q.end(nil, ErrTooMuch)
+		return
+	}
+	r.held += q.size
 	p := k.tab.askBody(k.id, q.worker)
 	go func() {
 		body, missing := answerBody(p)
+		if !r.holds(len(body) - q.size) {
+			body, missing = nil, ErrTooMuch
+		}
 		if missing != nil && err == nil {
 			err = missing
 		}
@@ -144,6 +161,18 @@ func (r *responses) take(k requestKey, q request, err error) {
 	}()
 }
 
+// holds counts so many bytes more, and reports whether all that is held stays
+// within the bound.
+func (r *responses) holds(n int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held += n; r.held > MaxCaptured {
+		r.held -= n
+		return false
+	}
+	return true
+}
+
 // takeUnread gives the body of an answer that the page may never read to those
 // who wait for it, as soon as it has arrived.
 func (r *responses) takeUnread(k requestKey, q request) {
@@ -151,7 +180,10 @@ func (r *responses) takeUnread(k requestKey, q request) {
 	defer again.Stop()
 	for {
 		if body, err := answerBody(k.tab.askBody(k.id, q.worker)); err == nil {
-			q.end(body, nil)
+			if !r.holds(len(body)) {
+				body, err = nil, ErrTooMuch
+			}
+			q.end(body, err)
 			return
 		}
 		select {
@@ -171,16 +203,16 @@ func answerBody(p *pending) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var res struct {
-		Body    string `json:"body"`
-		Encoded bool   `json:"base64Encoded"`
+		Body    jsonv2.Value `json:"body"`
+		Encoded bool         `json:"base64Encoded"`
 	}
 	if err := p.wait(ctx, &res); err != nil {
 		return nil, fmt.Errorf("reading the answer's body: %w", err)
 	}
-	if !res.Encoded {
-		return []byte(res.Body), nil
+	body, err := p.text(res.Body)
+	if err == nil && res.Encoded {
+		body, err = base64.StdEncoding.AppendDecode(nil, body)
 	}
-	body, err := base64.StdEncoding.DecodeString(res.Body)
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer's body: %w", err)
 	}

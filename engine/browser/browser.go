@@ -12,7 +12,6 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/chromedp"
 	"github.com/rs/zerolog"
 )
 
@@ -51,7 +50,7 @@ func launch(ctx context.Context, o Options, privileged bool) (*Browser, error) {
 		return nil, err
 	}
 	b := &Browser{
-		log: o.Log, proc: proc, conn: newConn(chromedp.NewPipeConn(from, to)), dir: proc.dir,
+		log: o.Log, proc: proc, conn: newConn(newWire(from, to)), dir: proc.dir,
 		contexts: map[string]*Context{}, byID: map[target.SessionID]*Tab{},
 		keeperUp: make(chan struct{}), gone: make(chan struct{}),
 	}

@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"image/color"
 	"image/png"
 
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 )
 
@@ -65,11 +67,25 @@ func (t *Tab) capture(ctx context.Context, p Picture) ([]byte, error) {
 		params.CaptureBeyondViewport = &yes
 		params.Clip = &page.Viewport{X: p.Clip.X, Y: p.Clip.Y, Width: p.Clip.Width, Height: p.Clip.Height, Scale: 1}
 	}
-	var res page.CaptureScreenshotResult
-	if err := t.s.call(ctx, page.CommandCaptureScreenshot, params, &res); err != nil {
+	var res struct {
+		Data jsonv2.Value `json:"data"`
+	}
+	call := t.s.send(page.CommandCaptureScreenshot, params)
+	err := call.wait(ctx, &res)
+	if errors.Is(err, ErrLargeAnswer) {
+		return nil, fmt.Errorf("%w: its file has more than %d MiB, which are the limit", ErrTooLarge, maxLong["data"]/4*3>>20)
+	}
+	var text, picture []byte
+	if err == nil {
+		text, err = call.text(res.Data)
+	}
+	if err == nil {
+		picture, err = base64.StdEncoding.AppendDecode(nil, text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("taking the picture: %w", err)
 	}
-	return res.Data, nil
+	return picture, nil
 }
 
 // stitch takes a high picture in strips. Only one strip is in memory as pixels

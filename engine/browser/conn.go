@@ -22,7 +22,7 @@ var ErrDetached = errors.New("the tab is closed")
 // their send calls; send never blocks, so a browser that has stopped reading
 // holds up nobody but those who wait for its answers.
 type conn struct {
-	transport chromedp.Transport
+	wire *wire
 
 	mu       sync.Mutex
 	wake     sync.Cond
@@ -49,15 +49,16 @@ type pending struct {
 	id    int64
 	on    target.SessionID
 	name  string
-	reply chan *cdproto.Message // one message, or closed without one
+	reply chan *message // one message, or closed without one
+	long  []byte        // of the answer, once it was waited for: the text that was asked for, if it is long
 }
 
-func newConn(tr chromedp.Transport) *conn {
+func newConn(w *wire) *conn {
 	c := &conn{
-		transport: tr,
-		waiting:   map[int64]*pending{},
-		sessions:  map[target.SessionID]*session{},
-		gone:      make(chan struct{}),
+		wire:     w,
+		waiting:  map[int64]*pending{},
+		sessions: map[target.SessionID]*session{},
+		gone:     make(chan struct{}),
 	}
 	c.wake.L = &c.mu
 	go c.write()
@@ -94,7 +95,7 @@ func (c *conn) close() {
 	c.closed = true
 	c.wake.Signal()
 	c.mu.Unlock()
-	c.transport.Close()
+	c.wire.Close()
 }
 
 func (c *conn) write() {
@@ -111,7 +112,7 @@ func (c *conn) write() {
 		c.queue = nil
 		c.mu.Unlock()
 		for _, m := range batch {
-			if err := c.transport.Write(context.Background(), m); err != nil {
+			if err := c.wire.write(m); err != nil {
 				return // the reader sees the end too
 			}
 		}
@@ -131,8 +132,8 @@ func (c *conn) read() {
 		close(c.gone)
 	}()
 	for {
-		m := new(cdproto.Message)
-		if err := c.transport.Read(context.Background(), m); err != nil {
+		m, err := c.wire.read()
+		if err != nil {
 			var syntax *jsonv2.SyntacticError
 			if errors.As(err, &syntax) {
 				continue // one unreadable message is no reason to lose the browser
@@ -161,12 +162,12 @@ func (c *conn) read() {
 // a mistake in this package, so the error waits for whoever asks.
 func (s *session) send(method string, params any) *pending {
 	c := s.conn
-	p := &pending{conn: c, on: s.id, name: method, reply: make(chan *cdproto.Message, 1)}
+	p := &pending{conn: c, on: s.id, name: method, reply: make(chan *message, 1)}
 	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(method)}
 	if params != nil {
 		b, err := jsonv2.Marshal(params, chromedp.DefaultMarshalOptions)
 		if err != nil {
-			p.reply <- &cdproto.Message{Error: &cdproto.Error{Message: fmt.Sprintf("encoding %s: %v", method, err)}}
+			p.reply <- &message{Message: cdproto.Message{Error: &cdproto.Error{Message: fmt.Sprintf("encoding %s: %v", method, err)}}}
 			return p
 		}
 		m.Params = b
@@ -203,7 +204,7 @@ func (p *pending) wait(ctx context.Context, res any) error {
 	}
 }
 
-func (p *pending) take(m *cdproto.Message, ok bool, res any) error {
+func (p *pending) take(m *message, ok bool, res any) error {
 	if !ok {
 		p.conn.mu.Lock()
 		closed := p.conn.closed
@@ -219,10 +220,30 @@ func (p *pending) take(m *cdproto.Message, ok bool, res any) error {
 	if res == nil {
 		return nil
 	}
+	p.long = m.long
+	if m.cut && len(m.Result) == 0 {
+		return fmt.Errorf("reading the answer to %s: %w", p.name, ErrLargeAnswer)
+	}
 	if err := jsonv2.Unmarshal(m.Result, res, chromedp.DefaultUnmarshalOptions); err != nil {
 		return fmt.Errorf("reading the answer to %s: %w", p.name, err)
 	}
+	if m.cut { // some of it is there all the same
+		return fmt.Errorf("reading the answer to %s: %w", p.name, ErrLargeAnswer)
+	}
 	return nil
+}
+
+// text is a text of the answer that may be long: v is what the answer has in its
+// place.
+func (p *pending) text(v jsonv2.Value) ([]byte, error) {
+	if p.long != nil {
+		return p.long, nil
+	}
+	var s string
+	if err := jsonv2.Unmarshal(v, &s, chromedp.DefaultUnmarshalOptions); err != nil {
+		return nil, err
+	}
+	return []byte(s), nil
 }
 
 // call sends a command and waits for its answer.

@@ -41,6 +41,7 @@ type responses struct {
 	over    chan struct{} // closed when nobody watches any more
 	wanted  []*Wanted
 	bodies  bool // somebody has wanted one
+	held    int  // bytes of bodies that have come, or are on their way to us
 }
 
 type requestKey struct {
@@ -57,6 +58,7 @@ type request struct {
 	worker      bool // a service worker of the page has answered
 	wanted      []*Wanted
 	status      int64
+	size        int // bytes of the body so far, where somebody waits for it
 }
 
 // counts reports whether a page with the request under way is not idle.
@@ -184,7 +186,7 @@ func (r *responses) event(t *Tab, method string, params jsonv2.Value) {
 	case "Network.dataReceived":
 		var e network.EventDataReceived
 		if decode(params, &e) {
-			r.goesOn(t, e.RequestID)
+			r.goesOn(t, e.RequestID, int(e.DataLength))
 		}
 	case "Network.loadingFinished":
 		var e network.EventLoadingFinished
@@ -231,6 +233,7 @@ func (r *responses) begins(t *Tab, e *network.EventRequestWillBeSent) {
 	if old, redirected := r.active[requestKey{t, e.RequestID}]; redirected {
 		q.wanted = append(q.wanted, old.wanted...)
 	}
+	q.url = t.context.clean(q.url).Short(maxAddress).String()
 	r.active[requestKey{t, e.RequestID}] = q
 	r.touch()
 }
@@ -273,10 +276,16 @@ func noStore(h network.Headers) bool {
 }
 
 // goesOn hears that more of an answer has come: a page is not idle then.
-func (r *responses) goesOn(t *Tab, id network.RequestID) {
+func (r *responses) goesOn(t *Tab, id network.RequestID, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q, ok := r.active[requestKey{t, id}]; ok && q.unread {
+	k := requestKey{t, id}
+	q, ok := r.active[k]
+	if ok && len(q.wanted) > 0 {
+		q.size += bytes
+		r.active[k] = q
+	}
+	if ok && q.unread {
 		r.touch()
 	}
 }

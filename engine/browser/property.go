@@ -37,19 +37,19 @@ func (t *Tab) PageProperty(ctx context.Context, path string) (json.RawMessage, e
 	yes := true
 	var res struct {
 		Result struct {
-			Value json.RawMessage `json:"value"` // a string that holds JSON, or what was thrown
+			Value jsonv2.Value `json:"value"` // a string that holds JSON, or what was thrown
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	err = t.s.call(ctx, runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
+	call := t.s.send(runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: readProperty, ObjectID: own.Object.ObjectID, ReturnByValue: &yes,
 		Arguments: []*runtime.CallArgument{{Value: jsonv2.Value(arg)}},
-	}, &res)
-	if err != nil {
+	})
+	if err := call.wait(ctx, &res); err != nil && res.Exception == nil {
 		return null, fmt.Errorf("reading a property: %w", err)
 	}
-	var text string
-	if res.Exception != nil || json.Unmarshal(res.Result.Value, &text) != nil || !json.Valid([]byte(text)) {
+	text, err := call.text(res.Result.Value)
+	if res.Exception != nil || err != nil || !json.Valid(text) {
 		return null, nil // a getter that throws gives nothing
 	}
 	return json.RawMessage(text), nil

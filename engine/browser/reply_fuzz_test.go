@@ -25,7 +25,7 @@ func FuzzReply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r Reply
-		if err := readReply(jsonv2.Value(b), &r); err != nil {
+		if err := readReply(new(pending), jsonv2.Value(b), &r); err != nil {
 			return
 		}
 		if len(r.Value) > 0 && !json.Valid(r.Value) {

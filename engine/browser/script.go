@@ -55,7 +55,9 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	if err := t.s.call(ctx, runtime.CommandEvaluate, p, &res); err != nil {
+	call := t.s.send(runtime.CommandEvaluate, p)
+	err := call.wait(ctx, &res)
+	if err != nil && !errors.Is(err, ErrLargeAnswer) {
 		switch {
 		case replaced(err):
 			return nil, ErrNewDocument
@@ -64,15 +66,18 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 		}
 		return nil, err
 	}
-	if res.Exception != nil {
+	switch {
+	case res.Exception != nil:
 		return nil, &ScriptError{exceptionText(t.context.clean, res.Exception)}
+	case err != nil:
+		return nil, ErrTooLong
 	}
 	// The page may have put functions of its own in the place of those that made
 	// the value.
-	var text string
+	text, err := call.text(res.Result.Value)
 	var size float64
 	switch {
-	case jsonv2.Unmarshal(res.Result.Value, &text, decodeOptions) == nil && json.Valid([]byte(text)):
+	case err == nil && json.Valid(text):
 		return json.RawMessage(text), nil
 	case json.Unmarshal(res.Result.Value, &size) == nil && size > MaxReply:
 		return nil, ErrTooLong

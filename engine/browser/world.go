@@ -179,10 +179,10 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	err = t.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+	call := t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
 		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes,
-	}, &res)
-	if err != nil {
+	})
+	if err := call.wait(ctx, &res); err != nil {
 		if replaced(err) {
 			t.mu.Lock()
 			if t.world == world {
@@ -204,16 +204,16 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 	if len(res.Result.Value) == 0 || out == nil {
 		return nil
 	}
-	return readReply(res.Result.Value, out)
+	return readReply(call, res.Result.Value, out)
 }
 
 // readReply decodes what the page script gave: JSON as the text of a JSON string.
-func readReply(value jsonv2.Value, out any) error {
-	var text string
-	if err := jsonv2.Unmarshal(value, &text, decodeOptions); err != nil {
-		return fmt.Errorf("reading the page's answer: %w", err)
+func readReply(call *pending, value jsonv2.Value, out any) error {
+	text, err := call.text(value)
+	if err == nil {
+		err = jsonv2.Unmarshal(text, out, decodeOptions)
 	}
-	if err := jsonv2.Unmarshal([]byte(text), out, decodeOptions); err != nil {
+	if err != nil {
 		return fmt.Errorf("reading the page's answer: %w", err)
 	}
 	return nil

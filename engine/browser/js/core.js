@@ -175,9 +175,18 @@ T.run = async (fn, a, haste) => {
   return typeof r === 'string' ? r : encode(r);
 };
 const most = 16777216; // what one reply may hold, as the service has it
+const bytesOf = (s) => {
+  let n = s.length;
+  if (s.length > most || !/[^\x00-\x7f]/.test(s)) return n;
+  for (let i = 0; i < s.length; i++) {
+    const c = s.charCodeAt(i);
+    if (c > 0x7f) n += c > 0x7ff ? 2 : 1;
+  }
+  return n;
+};
 const encode = (r) => {
   let s = JSON.stringify(r);
-  if (s.length > most) s = JSON.stringify(fail('invalid_value', `the result has ${s.length} characters, and ${most} bytes are the limit`));
+  if (bytesOf(s) > most) s = JSON.stringify(fail('invalid_value', `the result has ${bytesOf(s)} bytes, and ${most} are the limit`));
   return s.includes('\\ud') ? JSON.stringify(r, (k, v) => (typeof v === 'string' ? v.toWellFormed() : v)) : s;
 };
 

@@ -131,7 +131,8 @@ const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
     if (r.z && hurry) break;
     if (clock) r.t = Math.round(now() * 1000) / 1000;
     const s = encode(r);
-    if (k && (size += s.length) > most) break; // the rest comes with the next call
+    size += bytesOf(s);
+    if (k && size > most) break; // the rest comes with the next call
     out.push(s);
     if (a.stop && (r.c || s.startsWith('{"c"'))) break;
   }

@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/chromedp"
+)
+
+// Bounds of a message of the browser, in bytes. Pages decide how long the texts in
+// it are, so they are cut as they come: no message is in memory as a whole.
+const (
+	maxText   = 64 << 10 // a text
+	maxEvent  = 1 << 20  // an event with its cut texts
+	maxAnswer = 16 << 20 // an answer with its cut texts
+)
+
+// maxLong are the texts that calls are made for. One in each message may be longer
+// than maxText, by its name.
+var maxLong = map[string]int{
+	"value": MaxReply + 1<<20,
+	"body":  maxBody/3*4 + 1<<20, // in base64
+	"data":  64 << 20,            // a picture in base64
+}
+
+// ErrLargeAnswer is the error of a call whose answer is larger than an answer may be.
+var ErrLargeAnswer = errors.New("the browser's answer is too large")
+
+// message is what the browser has sent.
+type message struct {
+	cdproto.Message
+	long []byte // the text that was asked for, where it is long: the message has its beginning
+	cut  bool   // that text was too long, or the message had too much else
+}
+
+// wire carries messages over the browser's pipe: JSON, each with a zero byte
+// behind it.
+type wire struct {
+	from io.ReadCloser
+	to   io.WriteCloser
+	in   *bufio.Reader
+	once sync.Once
+}
+
+func newWire(from io.ReadCloser, to io.WriteCloser) *wire {
+	return &wire{from: from, to: to, in: bufio.NewReaderSize(from, maxText)}
+}
+
+// Close closes both ends, which makes the browser end.
+func (w *wire) Close() {
+	w.once.Do(func() {
+		w.from.Close()
+		w.to.Close()
+	})
+}
+
+func (w *wire) write(m *cdproto.Message) error {
+	b, err := jsonv2.Marshal(m, chromedp.DefaultMarshalOptions)
+	if err != nil {
+		return fmt.Errorf("encoding a message: %w", err)
+	}
+	if _, err := w.to.Write(append(b, 0)); err != nil {
+		return fmt.Errorf("writing a message: %w", err)
+	}
+	return nil
+}
+
+// read gives the next message.
+func (w *wire) read() (*message, error) {
+	for {
+		b, err := w.in.ReadSlice(0)
+		m := new(message)
+		switch {
+		case err == nil:
+			b = b[:len(b)-1]
+		case errors.Is(err, bufio.ErrBufferFull):
+			s := sieve{in: w.in, b: b}
+			if b, err = s.run(); err != nil {
+				return nil, err
+			}
+			m.long, m.cut = s.long, s.cut
+		case errors.Is(err, io.EOF) && len(b) > 0:
+			return nil, io.ErrUnexpectedEOF
+		default:
+			return nil, err
+		}
+		if len(bytes.TrimSpace(b)) == 0 {
+			continue
+		}
+		return m, jsonv2.Unmarshal(b, &m.Message, chromedp.DefaultUnmarshalOptions)
+	}
+}
