@@ -72,6 +72,8 @@ func Unkept(err error) *Refusal {
 		return refuse(engine.CodeStorageQuota, "")
 	case errors.Is(err, persistence.ErrFull):
 		return refuse(engine.CodeStorageFull, "")
+	case errors.Is(err, persistence.ErrFailed):
+		return refuse(engine.CodeStorageUnwritable, "the disk has failed, and the service has to be started again")
 	case errors.Is(err, persistence.ErrUnwritable):
 		return refuse(engine.CodeStorageUnwritable, "")
 	case errors.Is(err, persistence.ErrNoQuorum):

@@ -22,10 +22,8 @@ type Options struct {
 	// Zero: one second.
 	SyncEvery time.Duration
 	// MinFree is how many bytes must be free on the disk: with fewer, writes
-	// give [ErrFull]. Deletions go on. Zero: 64 MiB; negative: no bound.
-	//
-	// Badger writes through mapped memory, and a disk that is full to the last
-	// page ends the process.
+	// give [ErrFull], until there are a quarter more. Deletions go on for as
+	// long as they need no new file. Zero: [LeastFree]; negative: no bound.
 	MinFree int64
 }
 
@@ -36,18 +34,21 @@ var (
 	ErrFull = errors.New("the disk is nearly full")
 	// ErrUnwritable: nothing new can be made in the store's folder.
 	ErrUnwritable = errors.New("the store's folder cannot be written to")
+	// ErrFailed: the disk has failed to take what was written. What is on it is
+	// not known any more, so nothing is written until the store is opened again.
+	ErrFailed = fmt.Errorf("the disk has failed to keep what was written to it: %w", ErrUnwritable)
 )
 
 // Badger is the embedded [Store]. One goroutine decides and commits all
 // changes, as many at once as are waiting; another one syncs, so that a change
 // that need not be durable never waits for the disk.
 type Badger struct {
-	db          *badger.DB
-	dir         string
-	lock        *os.File
-	log         zerolog.Logger
-	quarantined string
-	hub         Hub
+	db    *badger.DB
+	dir   string
+	lock  *os.File
+	log   zerolog.Logger
+	state *stateFile
+	hub   Hub
 
 	mu       sync.RWMutex // held for reading while db or a channel is used
 	closed   bool
@@ -57,58 +58,94 @@ type Badger struct {
 	synced   chan struct{}         // the syncer has ended
 	dirty    atomic.Bool           // something was committed since the last sync
 	blocked  atomic.Pointer[error] // why nothing is written now; nil: it is
+	failed   atomic.Pointer[error] // why nothing is written any more; nil: it is
+	minFree  int64
+	spare    int64 // how large the reserve beside the store is to be
 
 	// What follows belongs to the writer.
 	revision uint64 // the last one that was given
 	reserved uint64 // the last one that may be given before more are reserved
 	due      schedule
+	journal  journal
 }
 
 // OpenBadger opens the store in a folder and creates the folder if there is
 // none. Only one process can have it open: others get [ErrInUse]. A store that
-// is damaged is moved aside and an empty one takes its place; see
-// [Badger.Quarantined].
+// is damaged is an [ErrDamaged], one of a newer version an [ErrNewer]: it is left
+// as it is.
 func OpenBadger(dir string, o Options) (*Badger, error) {
 	if o.SyncEvery <= 0 {
 		o.SyncEvery = time.Second
 	}
+	least, spare := setAside(dir)
 	if o.MinFree == 0 {
-		o.MinFree = 64 << 20
+		o.MinFree = least
 	}
 	lock, err := lockFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	db, quarantined, err := openOrQuarantine(dir, o.Log)
+	db, err := open(dir, o.Log)
 	if err != nil {
 		lock.Close()
 		return nil, err
 	}
 	b := &Badger{
-		db: db, dir: dir, lock: lock, log: o.Log, quarantined: quarantined,
+		db: db, dir: dir, lock: lock, log: o.Log,
 		requests: make(chan *request, 4*groupSize),
 		unsynced: make(chan *request, 4*groupSize),
 		wrote:    make(chan struct{}),
 		synced:   make(chan struct{}),
+		minFree:  o.MinFree,
+		spare:    spare,
 	}
-	if err := b.load(); err != nil {
+	if err := b.begins(); err != nil {
 		db.Close()
 		lock.Close()
 		return nil, fmt.Errorf("load the store in %s: %w", dir, err)
 	}
-	b.checkDisk(o.MinFree)
+	b.checkDisk()
 	go b.write()
 	go b.syncAll(o)
 	return b, nil
 }
 
-// Quarantined is the folder that a damaged store was moved to when this one
-// was opened. It is empty if all was well.
-func (b *Badger) Quarantined() string { return b.quarantined }
+// begins prepares a store that was just opened.
+func (b *Badger) begins() (err error) {
+	b.journal.dir = b.dir
+	if _, b.journal.active, err = logs(b.dir); err != nil {
+		return fmt.Errorf("find its log: %w", err)
+	}
+	records, err := b.load()
+	if err != nil {
+		return err
+	}
+	now := b.version()
+	b.state, err = openState(b.dir, state{Format: format, Since: now, Boot: bootID(), Version: now, Bound: b.reserved, Records: records})
+	if err != nil {
+		return err
+	}
+	_ = os.RemoveAll(b.dir + ".repaired") // of a repair that was given up: this one is whole
+	b.dirty.Store(true)                   // what a killed process has left may be on no disk yet
+	if _, err := b.lock.WriteAt([]byte(knownText), 0); err != nil {
+		return errors.Join(err, b.state.close())
+	}
+	return nil
+}
 
-// Blocked says why writes are refused now: an [ErrFull] or an [ErrUnwritable], or
-// nil while they are not.
+// version is Badger's, of the last transaction.
+func (b *Badger) version() uint64 {
+	txn := b.db.NewTransaction(false)
+	defer txn.Discard()
+	return txn.ReadTs()
+}
+
+// Blocked says why writes are refused now: an [ErrFull], an [ErrUnwritable] or an
+// [ErrFailed], or nil while they are not.
 func (b *Badger) Blocked() error {
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
 	if err := b.blocked.Load(); err != nil {
 		return *err
 	}
@@ -209,8 +246,24 @@ func (b *Badger) Close() error {
 	close(b.unsynced)
 	<-b.synced
 	b.hub.Close()
-	err := b.db.Close()
-	return errors.Join(err, b.lock.Close())
+	return errors.Join(b.end(), b.state.close(), b.lock.Close())
+}
+
+// end closes the database. On a disk that has no room for the tables that this
+// makes it is left as a killed process leaves it: its logs are synced, and the
+// next opening reads them.
+func (b *Badger) end() error {
+	names, _, err := logs(b.dir)
+	if err == nil {
+		err = makeRoom(b.dir, int64(max(len(names), 1))*tableRoom+b.upcoming()+openRoom)
+	}
+	if err != nil {
+		b.log.Warn().Err(err).Msg("the store is left with its logs, which the next start reads: closing it needs space")
+		return b.flush()
+	}
+	err = b.db.Close()
+	_ = os.Remove(b.journal.name(b.journal.active + 1)) // prepared, and empty
+	return errors.Join(err, dropEmpty(b.dir))
 }
 
 // read runs a function on what is committed.
@@ -229,6 +282,8 @@ func (b *Badger) read(ctx context.Context, f func(*badger.Txn) error) error {
 // Keys of records are apart from the store's own.
 const (
 	recordPrefix = "k/"
+	ownPrefix    = "m/"
+	lastKey      = "m/last"     // is written with each transaction: so the newest version is never dropped
 	boundKey     = "m/revision" // the highest revision that may have been given
 )
 

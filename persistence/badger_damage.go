@@ -1,22 +1,41 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/pb"
-	"github.com/dgraph-io/badger/v4/table"
-	"github.com/dgraph-io/badger/v4/y"
-	"google.golang.org/protobuf/proto"
+	"github.com/dgraph-io/badger/v4/options"
 )
+
+// ErrDamaged: what was written down is not all there, or is not what was
+// written. The store is not opened and not changed: see [Repair] and [SetAside].
+var ErrDamaged = errors.New("the store is damaged")
+
+// ErrNewer: a newer version has written the store.
+var ErrNewer = errors.New("the store was written by a newer version")
+
+// Damage is an [ErrDamaged] and all that was found.
+type Damage struct {
+	Dir   string
+	Found []string // a sentence each, at least one
+}
+
+func (d *Damage) Error() string {
+	text := fmt.Sprintf("%v: %s: %s", ErrDamaged, d.Dir, d.Found[0])
+	if n := len(d.Found) - 1; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
+}
+
+func (d *Damage) Unwrap() error { return ErrDamaged }
 
 // machine lists the faults that are none of the data.
 var machine = []syscall.Errno{
@@ -36,69 +55,162 @@ func isDamage(err error) bool {
 	return !strings.Contains(text, "Cannot acquire directory lock")
 }
 
-// damaged looks for what Badger would end the process over, or would take for
-// an empty database.
-func damaged(dir string) error {
-	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
-	if err != nil {
-		for _, kind := range []string{"*.sst", "*.mem", "*.vlog"} {
-			if found, _ := filepath.Glob(filepath.Join(dir, kind)); len(found) > 0 && errors.Is(err, fs.ErrNotExist) {
-				return errors.New("there are tables but no list of them")
+// inspection is what a look at all files of a store has found, which changes
+// nothing.
+type inspection struct {
+	dir    string
+	state  *state // nil: none, as of a store of an earlier version
+	found  []string
+	last   uint64 // the version up to which nothing is missing
+	empty  bool   // there are no files of a database
+	tables []*rawTable
+	logs   []*rawLog
+}
+
+func (in *inspection) add(format string, args ...any) {
+	in.found = append(in.found, fmt.Sprintf(format, args...))
+}
+
+// inspect looks at a store. Its error is one of the machine, or an [ErrNewer].
+// Each version of a record that is there is handed over, when that is wanted.
+func inspect(dir string, each func(version)) (*inspection, error) {
+	in := &inspection{dir: dir}
+	in.state, _ = readState(dir)
+	if in.state != nil && in.state.Format > format {
+		return in, fmt.Errorf("open the store in %s: %w: its format is %d, this version knows %d", dir, ErrNewer, in.state.Format, format)
+	}
+	names := map[string][]string{}
+	for _, kind := range []string{"*.sst", "*.mem", "*.vlog", "MANIFEST", stateName} {
+		found, err := filepath.Glob(filepath.Join(dir, kind))
+		if err != nil {
+			return in, err
+		}
+		names[kind] = found
+		in.empty = in.empty || len(found) > 0
+	}
+	if in.empty = !in.empty; in.empty {
+		return in, nil
+	}
+	if each == nil {
+		each = func(version) {}
+	}
+	m, err := manifest(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		in.add("MANIFEST, the list of tables, is missing")
+	case err != nil && strings.Contains(err.Error(), "unsupported version"):
+		return in, fmt.Errorf("open the store in %s: %w: %.60s", dir, ErrNewer, err)
+	case err != nil && !isDamage(err):
+		return in, err
+	case err != nil:
+		in.add("MANIFEST, the list of tables: %v", err)
+	}
+	if err == nil {
+		for _, id := range slices.Sorted(maps.Keys(m.Tables)) {
+			if err := in.table(tableName(dir, id), m.Tables[id].Compression == options.Snappy, each); err != nil {
+				return in, err
 			}
 		}
-		return nil // a new folder, or one whose opening will say what is wrong
-	}
-	defer f.Close()
-	manifest, _, err := badger.ReplayManifestFile(f, 0, badger.DefaultOptions(dir))
-	if err != nil {
-		return fmt.Errorf("list of tables: %w", err)
-	}
-	// Only tables in the list count: a kill may leave others half written,
-	// which Badger removes.
-	for id := range manifest.Tables {
-		if err := checkTable(table.NewFilename(id, dir)); err != nil {
-			return fmt.Errorf("table %d: %w", id, err)
+	} else { // whatever there is
+		for _, name := range names["*.sst"] {
+			if err := in.table(name, true, each); err != nil {
+				return in, err
+			}
 		}
 	}
+	slices.SortFunc(names["*.mem"], func(a, b string) int {
+		x, _ := logNumber(a)
+		y, _ := logNumber(b)
+		return x - y
+	})
+	for _, name := range names["*.mem"] {
+		l := readLog(name, func(v version, _ bool) { each(v) })
+		if l.damage != nil && !isDamage(l.damage) {
+			return in, l.damage
+		}
+		in.logs = append(in.logs, l)
+	}
+	in.judge()
+	return in, nil
+}
+
+func (in *inspection) table(name string, compressed bool, each func(version)) error {
+	t := readTable(name, compressed, each)
+	switch {
+	case errors.Is(t.damage, fs.ErrNotExist):
+		in.add("table %s is missing", filepath.Base(name))
+	case t.damage != nil && !isDamage(t.damage):
+		return t.damage
+	case t.damage != nil:
+		in.add("table %s: %v", filepath.Base(name), t.damage)
+	}
+	in.tables = append(in.tables, t)
 	return nil
 }
 
-// checkTable reads the end of a table: the index, its length, its checksum and
-// the checksum's length.
-func checkTable(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
+// judge follows the versions: each transaction has the next one, and the tables
+// have all up to one.
+func (in *inspection) judge() {
+	for _, t := range in.tables {
+		in.last = max(in.last, t.newest)
 	}
-	defer f.Close()
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	var failed error
-	back := func(n int64) []byte {
-		if failed == nil && n > end {
-			failed = errors.New("it is cut off")
+	for _, l := range in.logs {
+		for _, at := range l.ends {
+			if at > in.last+1 && in.missing(in.last+1, at-1) {
+				in.add("%d changes are missing before the log %s", at-1-in.last, filepath.Base(l.name))
+			}
+			in.last = max(in.last, at)
 		}
-		if failed != nil {
-			return make([]byte, 4)
+		if l.damage != nil && in.state == nil {
+			in.add("log %s: %v", filepath.Base(l.name), l.damage)
 		}
-		end -= n
-		b := make([]byte, n)
-		_, failed = f.ReadAt(b, end)
-		return b
 	}
-	sum := back(int64(binary.BigEndian.Uint32(back(4))))
-	index := back(int64(binary.BigEndian.Uint32(back(4))))
-	if failed != nil {
-		return failed
+	if in.state == nil {
+		return
 	}
-	var want pb.Checksum
-	if err := proto.Unmarshal(sum, &want); err != nil {
-		return fmt.Errorf("read its checksum: %w", err)
+	if want := in.wanted(); in.last < want {
+		in.add("the last %d changes are missing", want-in.last)
 	}
-	if want.Algo != pb.Checksum_CRC32C && want.Algo != pb.Checksum_XXHash64 {
-		return errors.New("its checksum is of an unknown kind")
+}
+
+// wanted is the version up to which all must be there. What was not synced may be
+// missing when the system has ended since, but not when only the process has.
+func (in *inspection) wanted() uint64 {
+	if in.state.Boot != "" && in.state.Boot == bootID() {
+		return in.state.Version
 	}
-	return y.VerifyChecksum(index, &want)
+	return in.state.Synced
+}
+
+// missing reports whether versions in between must be there.
+func (in *inspection) missing(from, to uint64) bool {
+	return in.state != nil && to > in.state.Since && from <= in.wanted()
+}
+
+// damage is what was found, or nil.
+func (in *inspection) damage() error {
+	if len(in.found) == 0 {
+		return nil
+	}
+	return &Damage{in.dir, in.found}
+}
+
+// denied says whose a file is that may not be read.
+func denied(dir string, err error) error {
+	var at *fs.PathError
+	if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &at) {
+		return fmt.Errorf("open the store in %s: %w", dir, err)
+	}
+	for name := at.Path; ; name = filepath.Dir(name) {
+		if info, e := os.Lstat(name); e == nil {
+			owner := -1
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				owner = int(st.Uid)
+			}
+			return fmt.Errorf("open the store in %s: %w: %s belongs to the user %d and has mode %v, and this process runs as the user %d", dir, err, name, owner, info.Mode(), os.Geteuid())
+		}
+		if name == filepath.Dir(name) {
+			return fmt.Errorf("open the store in %s: %w", dir, err)
+		}
+	}
 }

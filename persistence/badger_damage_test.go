@@ -3,6 +3,7 @@ package persistence_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,21 @@ func find(t *testing.T, dir, pattern string) string {
 	return found[0]
 }
 
+// contents are a folder's files.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	names, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(name)] = string(b)
+	}
+	return all
+}
+
 func edit(t *testing.T, name string, f func([]byte) []byte) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -45,7 +61,9 @@ func edit(t *testing.T, name string, f func([]byte) []byte) {
 	}
 }
 
-func TestDamageIsQuarantined(t *testing.T) {
+// TestDamageIsRefused: a damaged store is not opened, however often that is tried,
+// and not changed. Set aside, it makes room for an empty one.
+func TestDamageIsRefused(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, dir string){
 		"table cut off": func(t *testing.T, dir string) {
 			edit(t, find(t, dir, "*.sst"), func(b []byte) []byte { return b[:len(b)/2] })
@@ -69,6 +87,19 @@ func TestDamageIsQuarantined(t *testing.T) {
 		"list of tables damaged": func(t *testing.T, dir string) {
 			edit(t, find(t, dir, "MANIFEST"), func(b []byte) []byte { b[2] ^= 0xff; return b })
 		},
+		"list of tables cut off": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "MANIFEST"), func(b []byte) []byte { return b[:len(b)-3] })
+		},
+		"list of tables without its last part": func(t *testing.T, dir string) {
+			edit(t, find(t, dir, "MANIFEST"), func(b []byte) []byte { return b[:16] })
+		},
+		"everything gone": func(t *testing.T, dir string) {
+			all, _ := filepath.Glob(filepath.Join(dir, "*"))
+			for _, name := range all {
+				os.Remove(name)
+			}
+		},
+		"folder gone": func(t *testing.T, dir string) { os.RemoveAll(dir) },
 		"opening ended the process again and again": func(t *testing.T, dir string) {
 			if err := os.WriteFile(dir+".opening", []byte("3"), 0o600); err != nil {
 				t.Fatal(err)
@@ -78,13 +109,29 @@ func TestDamageIsQuarantined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filled(t)
 			harm(t, dir)
+			before := contents(t, dir)
+			for range 2 {
+				b, err := persistence.OpenBadger(dir, persistence.Options{})
+				if !errors.Is(err, persistence.ErrDamaged) {
+					if err == nil {
+						b.Close()
+					}
+					t.Fatalf("opened: %v", err)
+				}
+			}
+			if after := contents(t, dir); !maps.Equal(before, after) {
+				t.Fatalf("the damaged store was changed: %d files, and %d before", len(after), len(before))
+			}
+			moved, err := persistence.SetAside(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if moved != "" {
+				if after := contents(t, moved); !maps.Equal(before, after) {
+					t.Fatal("what was set aside was changed")
+				}
+			}
 			b := openBadger(t, dir)
-			if !strings.HasPrefix(b.Quarantined(), dir+".quarantine-") {
-				t.Fatalf("Quarantined() = %q", b.Quarantined())
-			}
-			if left, err := os.ReadDir(b.Quarantined()); err != nil || len(left) == 0 {
-				t.Fatalf("in quarantine there are %d files, %v", len(left), err)
-			}
 			if list, err := b.List(ctx, ""); err != nil || len(list) != 0 {
 				t.Fatalf("the new store has %d records, %v", len(list), err)
 			}
@@ -92,9 +139,7 @@ func TestDamageIsQuarantined(t *testing.T) {
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if b = openBadger(t, dir); b.Quarantined() != "" {
-				t.Fatal("the new store was moved aside too")
-			}
+			b = openBadger(t, dir)
 			if _, err := b.Get(ctx, "k"); err != nil {
 				t.Fatal(err)
 			}
@@ -118,6 +163,16 @@ func TestLeftoversAreNoDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
+		"killed while making a log": func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "00077.mem"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"killed while making the log of values": func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, "000077.vlog"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
 		"killed while writing a table": func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "009999.sst"), make([]byte, 5000), 0o600); err != nil {
 				t.Fatal(err)
@@ -128,9 +183,6 @@ func TestLeftoversAreNoDamage(t *testing.T) {
 			dir := filled(t)
 			leave(t, dir)
 			b := openBadger(t, dir)
-			if b.Quarantined() != "" {
-				t.Fatalf("moved to %s", b.Quarantined())
-			}
 			if list, err := b.List(ctx, ""); err != nil || len(list) != 500 {
 				t.Fatalf("%d records, %v; want 500", len(list), err)
 			}

@@ -72,9 +72,10 @@ func (h *deadlines) Pop() any {
 }
 
 // load reads what the writer needs to know of an opened database: how far
-// revisions went, and what will expire.
-func (b *Badger) load() error {
-	return b.db.View(func(txn *badger.Txn) error {
+// revisions went, and what will expire. It counts the records by their kind.
+func (b *Badger) load() (map[string]int64, error) {
+	records := map[string]int64{}
+	return records, b.db.View(func(txn *badger.Txn) error {
 		item, err := txn.Get([]byte(boundKey))
 		switch {
 		case err == nil:
@@ -99,7 +100,9 @@ func (b *Badger) load() error {
 		it := txn.NewIterator(o)
 		defer it.Close()
 		for it.Rewind(); it.Valid(); it.Next() {
-			if item := it.Item(); item.ExpiresAt() != 0 {
+			item := it.Item()
+			records[kindOf(string(item.Key()[len(recordPrefix):]))]++
+			if item.ExpiresAt() != 0 {
 				// Somewhat early: then the record itself says when.
 				at := time.Unix(int64(item.ExpiresAt()), 0).Add(-collectAfter - 2*time.Second)
 				b.due.add(deadline{stamp(at), string(item.Key()[len(recordPrefix):])})

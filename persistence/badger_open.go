@@ -23,49 +23,109 @@ var ErrInUse = errors.New("data folder is in use by another troupe")
 // before the store is taken for damaged. One such end may be a kill.
 const attempts = 3
 
-// openOrQuarantine opens the database, and moves it aside first if it is
-// damaged. The caller holds the folder's lock.
+// open opens the database of a folder that is whole. The caller holds the folder's
+// lock.
 //
 // Badger can end the whole process over a damaged file. The marker beside the
 // folder counts the openings that never came to an end.
-func openOrQuarantine(dir string, log zerolog.Logger) (*badger.DB, string, error) {
+func open(dir string, log zerolog.Logger) (*badger.DB, error) {
+	in, err := check(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareFolder(dir); err != nil {
+		return nil, denied(dir, err)
+	}
+	err = dropEmpty(dir)
+	if err == nil {
+		err = in.trim()
+	}
+	if err == nil {
+		err = makeRoom(dir, roomToOpen(len(in.logs)))
+	}
+	if err != nil {
+		return nil, denied(dir, err)
+	}
 	marker := dir + ".opening"
-	unfinished := readCount(marker)
-	damage := damaged(dir)
-	if damage == nil && unfinished >= attempts {
-		damage = fmt.Errorf("opening it ended the process %d times", unfinished)
+	if err := os.WriteFile(marker, []byte(strconv.Itoa(readCount(marker)+1)), 0o600); err != nil {
+		return nil, fmt.Errorf("mark the opening of the store: %w", err)
 	}
-	var moved string
-	for {
-		if damage != nil {
-			if moved != "" {
-				return nil, "", fmt.Errorf("open the store in %s: %w", dir, damage)
-			}
-			var err error
-			if moved, err = quarantine(dir); err != nil {
-				return nil, "", err
-			}
-			unfinished = 0
-			log.Error().Err(damage).Str("moved", moved).Msg("the store is damaged and was moved aside; starting with an empty one")
-		}
-		if err := prepareFolder(dir); err != nil {
-			return nil, "", err
-		}
-		if err := os.WriteFile(marker, []byte(strconv.Itoa(unfinished+1)), 0o600); err != nil {
-			return nil, "", fmt.Errorf("mark the opening of the store: %w", err)
-		}
-		db, err := badger.Open(badgerOptions(dir, log))
-		if rm := os.Remove(marker); err == nil && rm != nil {
-			err = errors.Join(rm, db.Close())
-		}
-		if err == nil {
-			return db, moved, nil
-		}
-		if !isDamage(err) {
-			return nil, "", fmt.Errorf("open the store in %s: %w", dir, err)
-		}
-		damage = err
+	db, err := badger.Open(badgerOptions(dir, log))
+	if rm := os.Remove(marker); err == nil && rm != nil {
+		err = errors.Join(rm, db.Close())
 	}
+	switch {
+	case err == nil:
+		return db, nil
+	case isDamage(err):
+		return nil, &Damage{dir, []string{err.Error()}}
+	}
+	return nil, denied(dir, err)
+}
+
+// check judges a store before it is opened, and changes nothing. It looks for what
+// Badger would end the process over, or would take for less than there was.
+func check(dir string) (*inspection, error) {
+	in, err := inspect(dir, nil)
+	n := readCount(dir + ".opening")
+	switch {
+	case err != nil:
+		return nil, denied(dir, err)
+	case in.empty && wasThere(dir):
+		return nil, &Damage{dir, []string{"the folder is empty or missing, and there was a store in it"}}
+	case len(in.found) == 0 && n >= attempts:
+		in.add("opening it ended the process %d times", n)
+	}
+	return in, in.damage()
+}
+
+// The file of the lock says whether there was a store once.
+const knownText = "There is a store in the folder beside this file.\n"
+
+func wasThere(dir string) bool {
+	b, err := os.ReadFile(dir + ".lock")
+	return err == nil && len(b) > 0
+}
+
+// SetAside moves a store out of the way, so that the next opening begins with an
+// empty one. It returns where the old one is now; empty: there was none. It is
+// [ErrInUse] while somebody has it open.
+func SetAside(dir string) (string, error) {
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	moved, err := moveAside(dir, "aside")
+	if err == nil {
+		err = errors.Join(lock.Truncate(0), lock.Sync())
+	}
+	if err == nil {
+		err = os.Remove(dir + ".opening")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return moved, err
+}
+
+// moveAside gives a folder another name, and returns that; empty: it is not there.
+func moveAside(dir, what string) (string, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	at := fmt.Sprintf("%s.%s-%s", dir, what, time.Now().UTC().Format("20060102T150405Z"))
+	to := at
+	for i := 1; ; i++ {
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		to = fmt.Sprintf("%s.%d", at, i)
+	}
+	if err := os.Rename(dir, to); err != nil {
+		return "", fmt.Errorf("move the store aside: %w", err)
+	}
+	return to, syncFile(filepath.Dir(dir))
 }
 
 // CheckBadger says what is wrong with the database of a folder, and changes
@@ -76,10 +136,8 @@ func CheckBadger(dir string) error {
 		return err
 	}
 	defer lock.Close()
-	if n := readCount(dir + ".opening"); n >= attempts {
-		return fmt.Errorf("opening it ended the process %d times", n)
-	}
-	return damaged(dir)
+	_, err = check(dir)
+	return err
 }
 
 // badgerOptions keeps the database small: what it holds is small.
@@ -88,18 +146,18 @@ func badgerOptions(dir string, log zerolog.Logger) badger.Options {
 		WithLogger(badgerLog{log}).
 		WithSyncWrites(false).
 		WithDetectConflicts(false). // there is one writer
-		WithMemTableSize(8 << 20).
-		WithNumMemtables(2).
+		WithMemTableSize(memTable).
+		WithNumMemtables(memTables).
 		WithNumLevelZeroTables(2).
 		WithNumLevelZeroTablesStall(6).
 		WithBaseTableSize(2 << 20).
 		WithBaseLevelSize(8 << 20).
 		WithBlockCacheSize(8 << 20).
 		WithIndexCacheSize(4 << 20).
-		WithValueLogFileSize(16 << 20).
+		WithValueLogFileSize(1 << 20). // it stays empty: no value is as large as the threshold
 		WithNumCompactors(2).
 		WithValueThreshold(1 << 20).
-		WithChecksumVerificationMode(options.OnTableRead)
+		WithChecksumVerificationMode(options.NoVerification) // all of it was read before
 }
 
 // lockFolder makes sure that no other process opens the store. The lock goes
@@ -132,21 +190,6 @@ func prepareFolder(dir string) error {
 		return fmt.Errorf("create the store's folder: %w", err)
 	}
 	return nil
-}
-
-// quarantine moves the folder aside and returns where it is.
-func quarantine(dir string) (string, error) {
-	to := fmt.Sprintf("%s.quarantine-%d", dir, time.Now().Unix())
-	for i := 1; ; i++ {
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		to = fmt.Sprintf("%s.quarantine-%d.%d", dir, time.Now().Unix(), i)
-	}
-	if err := os.Rename(dir, to); err != nil {
-		return "", fmt.Errorf("move the damaged store aside: %w", err)
-	}
-	return to, nil
 }
 
 // readCount reads the marker. One that does not say a number counts as one.

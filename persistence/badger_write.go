@@ -44,12 +44,20 @@ func (r *request) reply() {
 }
 
 func (b *Badger) do(ctx context.Context, c change) answer {
-	if c.kind == put || c.kind == add {
-		if err := b.Blocked(); err != nil {
-			return answer{err: fmt.Errorf("write %q: %w", c.key, err)}
-		}
+	if err := b.refuses(c); err != nil {
+		return answer{err: fmt.Errorf("write %q: %w", c.key, err)}
 	}
 	return b.submit(ctx, b.requests, &request{change: c, ctx: ctx, done: make(chan answer, 1)})
+}
+
+// refuses says why a change is not made now, or nil. What makes room is made
+// also on a full disk.
+func (b *Badger) refuses(c change) error {
+	err := b.Blocked()
+	if c.kind != put && c.kind != add && !errors.Is(err, ErrFailed) {
+		return nil
+	}
+	return err
 }
 
 // submit hands a request over and waits for its answer. When ctx ends first
@@ -117,6 +125,8 @@ func (b *Badger) gather(first *request) []*request {
 // batch is a transaction being made.
 type batch struct {
 	txn      *badger.Txn
+	full     error            // why only what makes room can be written
+	records  map[string]int64 // how many more there are, by their kind
 	requests []*request
 	events   []Event
 	due      []deadline
@@ -125,18 +135,29 @@ type batch struct {
 // commit decides and carries out the requests, in as few transactions as they
 // fit in, and answers those that need not wait for a sync.
 func (b *Badger) commit(group []*request) {
-	t := &batch{txn: b.db.NewTransaction(true)}
+	t := b.begin()
 	for _, r := range group {
 		if r.ctx != nil && r.ctx.Err() != nil {
 			r.err = context.Cause(r.ctx)
 			r.reply()
 			continue
 		}
+		if err := b.admit(t, r); err != nil {
+			r.answer = answer{err: fmt.Errorf("write %q: %w", r.key, err)}
+			r.reply()
+			if r.kind == expire { // it is looked at again
+				b.due.add(deadline{stamp(time.Now().Add(expireAgain)), r.key})
+			}
+			continue
+		}
 		err := b.apply(t, r)
 		if errors.Is(err, badger.ErrTxnTooBig) {
 			b.finish(t)
-			t = &batch{txn: b.db.NewTransaction(true)}
-			err = b.apply(t, r)
+			if t = b.begin(); t.full == nil || b.admit(t, r) == nil {
+				err = b.apply(t, r)
+			} else {
+				err = t.full
+			}
 		}
 		if err != nil {
 			r.answer = answer{err: fmt.Errorf("write %q: %w", r.key, err)}
@@ -144,6 +165,43 @@ func (b *Badger) commit(group []*request) {
 		t.requests = append(t.requests, r)
 	}
 	b.finish(t)
+}
+
+// expireAgain is how long a record whose time is over, but which cannot be
+// removed, is left alone. Readers do not see it meanwhile.
+const expireAgain = 30 * time.Second
+
+// begin begins a transaction. Before Badger finds out by the end of the process
+// that the disk has no room, this does: the log in use and the next one have
+// blocks, and where the log is to be replaced the disk takes the table it becomes.
+func (b *Badger) begin() *batch {
+	t := &batch{txn: b.db.NewTransaction(true), records: map[string]int64{}}
+	if err := t.txn.Set([]byte(lastKey), nil); err != nil {
+		t.full = err
+		return t
+	}
+	t.full = b.journal.prepare()
+	if t.full == nil && b.minFree >= 0 {
+		t.full = b.space(b.minFree)
+	}
+	if t.full != nil {
+		t.full = Unwritten(t.full)
+		b.block(t.full)
+	}
+	return t
+}
+
+// admit says why a request cannot be written down now, or nil.
+func (b *Badger) admit(t *batch, r *request) error {
+	if err := b.refuses(r.change); err != nil {
+		return err
+	}
+	size := int64(len(r.key) + len(r.value) + 2*entryCost)
+	if t.full != nil && (r.kind == put || r.kind == add || !b.journal.fits(size)) {
+		return t.full
+	}
+	b.journal.logged += size
+	return nil
 }
 
 // apply decides one request within a transaction. Its error says that the
@@ -171,7 +229,9 @@ func (b *Badger) apply(t *batch, r *request) error {
 	case v.drop:
 		err = b.drop(t, r.key)
 	case v.set:
-		err = b.set(t, r.key, v)
+		if err = b.set(t, r.key, v); err == nil && cur == nil {
+			t.records[kindOf(r.key)]++
+		}
 	default:
 		return nil
 	}
@@ -221,6 +281,7 @@ func (b *Badger) drop(t *batch, key string) error {
 	if err := t.txn.Delete(keyOf(key)); err != nil {
 		return err
 	}
+	t.records[kindOf(key)]--
 	t.events = append(t.events, Event{Record: Record{Key: key, Revision: revision}, Deleted: true})
 	return nil
 }
@@ -229,9 +290,15 @@ func (b *Badger) drop(t *batch, key string) error {
 func (b *Badger) finish(t *batch) {
 	defer t.txn.Discard()
 	if len(t.events) > 0 {
-		if err := t.txn.Commit(); err != nil {
+		err := t.txn.Commit()
+		if err == nil {
+			err = b.state.committed(b.version(), b.reserved, t.records)
+		}
+		if err != nil {
+			b.fail(fmt.Errorf("commit: %w", err))
+			err = *b.failed.Load()
 			for _, r := range t.requests {
-				r.answer = answer{err: fmt.Errorf("commit: %w", err)}
+				r.answer = answer{err: err}
 				r.reply()
 			}
 			return
@@ -265,12 +332,15 @@ func (b *Badger) next() (uint64, error) {
 // reserve writes down, synced, how far revisions may go before the next call.
 func (b *Badger) reserve() error {
 	bound := binary.BigEndian.AppendUint64(nil, b.reserved+revisionBlock)
-	if err := b.db.Update(func(txn *badger.Txn) error { return txn.Set([]byte(boundKey), bound) }); err != nil {
+	err := b.db.Update(func(txn *badger.Txn) error {
+		return errors.Join(txn.Set([]byte(lastKey), nil), txn.Set([]byte(boundKey), bound))
+	})
+	if err != nil {
 		return err
 	}
 	if err := b.flush(); err != nil {
 		return err
 	}
 	b.reserved += revisionBlock
-	return nil
+	return b.state.committed(b.version(), b.reserved, nil)
 }

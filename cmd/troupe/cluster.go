@@ -100,7 +100,10 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	if s.Cluster.on() {
 		return s.join(ctx)
 	}
-	if s.disk, err = persistence.OpenBadger(storeIn(s.data), persistence.Options{Log: s.log}); err != nil {
+	if err := s.Resets.store(s); err != nil {
+		return err
+	}
+	if s.disk, err = openDisk(s.data, s.log); err != nil {
 		return err
 	}
 	s.ends = append(s.ends, s.disk.Close)
@@ -187,7 +190,10 @@ func (s *service) counts() *persistence.Usage {
 // one that all nodes have.
 func (s *service) seal() (*persistence.Seal, error) {
 	if s.member == nil {
-		return persistence.OpenSeal(keyIn(s.data))
+		if err := s.Resets.key(s); err != nil {
+			return nil, err
+		}
+		return openKey(s.data, s.store)
 	}
 	key, err := s.member.Key("seal")
 	if err != nil {
@@ -272,14 +278,14 @@ func (s *service) clusterNotices() (all []string) {
 	return all
 }
 
-// unready says why this node should be given no requests yet. Who renews nodes
+// unready says why this service should be given no requests now. Who renews nodes
 // waits for it, so that another one does not stop before this one has what only
 // the two have.
 func (s *service) unready() string {
 	if s.member != nil && !s.member.Whole() {
 		return "this node does not have all that the nodes keep in common yet: do not stop another one"
 	}
-	return ""
+	return s.blocked()
 }
 
 // changes is who hears of each change of a worker; nil: nobody.

@@ -17,7 +17,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := shortFolder(t)
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=192m"); err != nil {
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=100m"); err != nil {
 		t.Skipf("no disk of its own can be made here: %v", err)
 	}
 	t.Cleanup(func() {
@@ -31,8 +31,63 @@ func TestFullDisk(t *testing.T) {
 		if err := syscall.Statfs(dir, &disk); err != nil {
 			return err
 		}
-		return os.WriteFile(filler, make([]byte, int64(disk.Bavail)*int64(disk.Bsize)-(50<<20)), 0o600)
+		return os.WriteFile(filler, make([]byte, int64(disk.Bavail)*int64(disk.Bsize)-(1<<20)), 0o600)
 	}, func() error { return os.Remove(filler) })
+}
+
+// TestStopOnFullDisk fills the disk of the data folder to the last byte under a
+// service that has something in its log, stops it there, and starts it again: it
+// ends as ever, comes up, and knows its tokens.
+func TestStopOnFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := shortFolder(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=100m"); err != nil {
+		t.Skipf("no disk of its own can be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	data := filepath.Join(dir, "data")
+	c, base := serve(t, data, "--workers=1")
+	token := tokenLine.FindStringSubmatch(c.out.String())[1]
+	const later = `{"async":true,"queueTimeout":20000,"actions":[{"evaluate":"return 6*7"}]}`
+	_, got, err := post(base, token, later)
+	task := read(t, got).TaskID
+	if status, got := get(t, base, token, "/v1/get-result?wait=20000&taskId="+task); err != nil || status != 200 {
+		t.Fatalf("the task: %v, %d: %s", err, status, got)
+	}
+	stop := func(c *child) {
+		t.Helper()
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.end(t, hang); err != nil {
+			t.Fatalf("the stop: %v\n%s", err, c.errs.String())
+		}
+	}
+	filler, err := os.Create(filepath.Join(dir, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err = nil; err == nil; {
+		_, err = filler.Write(make([]byte, 4096))
+	}
+	_ = filler.Close()
+	stop(c)
+	c, base = serve(t, data, "--workers=1")
+	if status, got := get(t, base, token, "/v1/get-result?taskId="+task); status != 200 || !strings.Contains(got, `"data":42`) {
+		t.Errorf("the result after a start on the full disk: %d: %s", status, got)
+	}
+	if status, got, err := post(base, token, later); status != 503 || !strings.Contains(got, `"storage_full"`) {
+		t.Errorf("a task then: %v, %d: %s", err, status, got)
+	}
+	if status, got := get(t, base, "", "/readyz"); status != 503 || !strings.Contains(got, "nearly full") {
+		t.Errorf("/readyz then: %d: %s", status, got)
+	}
+	if err := os.Remove(filler.Name()); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the service is ready", func() bool { status, _ := get(t, base, "", "/readyz"); return status == 200 })
+	if status, got, err := post(base, token, later); status != 200 {
+		t.Errorf("a task with space again: %v, %d: %s", err, status, got)
+	}
+	stop(c)
 }
 
 // TestUnwritableFolder takes the data folder's permission to make files away under
@@ -99,7 +154,10 @@ func troubled(t *testing.T, data, notice, code, command string, begin, end func(
 	}
 	until := func(noted bool) {
 		t.Helper()
-		wait.Until(t, "/readyz says what holds of "+notice, func() bool { return strings.Contains(notices(t, base), notice) == noted })
+		wait.Until(t, "/readyz says what holds of "+notice, func() bool {
+			status, said := get(t, base, "", "/readyz")
+			return strings.Contains(said, notice) == noted && (status == 503) == noted && strings.Contains(said, `"ready":false`) == noted
+		})
 	}
 	if err := begin(); err != nil {
 		t.Fatal(err)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,16 +19,11 @@ func notices(t *testing.T, base string) string {
 	return after
 }
 
-// TestDamagedStore overwrites the list of tables: the service starts with an
-// empty store, keeps the damaged one, and says so until it is started again.
+// TestDamagedStore overwrites the list of tables: the service does not start, and
+// says what can be done. Each of the three ways on leads to one that does.
 func TestDamagedStore(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "tr")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	data := filepath.Join(dir, "data")
+	data := filepath.Join(shortFolder(t), "data")
 	stop := func(c *child) {
 		t.Helper()
 		_ = c.Process.Signal(syscall.SIGTERM)
@@ -34,33 +31,100 @@ func TestDamagedStore(t *testing.T) {
 			t.Errorf("the stop: %v", err)
 		}
 	}
-	c, base := serve(t, data, "--workers=1")
-	old := tokenLine.FindStringSubmatch(c.out.String())[1]
-	if said := notices(t, base); said != "" {
-		t.Errorf("a new store: %s", said)
+	works := func(base, token, what string) {
+		t.Helper()
+		if status, got, err := post(base, token, shopTask); status != 200 || !strings.Contains(got, "Oak Lamp") {
+			t.Errorf("%s: %d, %v: %s", what, status, err, got)
+		}
 	}
+	refused := func(what string, says ...string) {
+		t.Helper()
+		c := spawn(t, "serve", "--listen=127.0.0.1:0", "--data="+data, "--workers=1")
+		err := c.end(t, hang)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitData {
+			t.Errorf("%s: the start ended with %v, want the exit code %d", what, err, exitData)
+		}
+		for _, text := range says {
+			if !strings.Contains(c.errs.String(), text) {
+				t.Errorf("%s: the start says %q, want %q", what, c.errs.String(), text)
+			}
+		}
+	}
+	command := func(want int, args ...string) (stdout string) {
+		t.Helper()
+		code, stdout, stderr := play(t, "", append(args, "--data="+data)...)
+		if code != want {
+			t.Fatalf("%v: %d, %s", args, code, stderr)
+		}
+		return stdout
+	}
+	c, base := serve(t, data, "--workers=1")
+	token := tokenLine.FindStringSubmatch(c.out.String())[1]
+	works(base, token, "a new store")
 	stop(c)
-	if err := os.WriteFile(filepath.Join(storeIn(data), "MANIFEST"), []byte("not a list of tables"), 0o600); err != nil {
-		t.Fatal(err)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if said := command(0, "store", "backup", backup); !strings.Contains(said, "1 account") || !strings.Contains(said, "1 token") {
+		t.Errorf("the backup: %s", said)
+	}
+	command(0, "store", "check")
+	damage := func() {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(storeIn(data), "MANIFEST"), []byte("not a list of tables"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused("a damaged list of tables", "the store is damaged", "MANIFEST", "store repair", "store restore", "--reset-store")
+		refused("the same again", "the store is damaged")
+		command(exitData, "store", "check")
+		command(exitData, "account", "list")
+	}
+
+	damage()
+	if said := command(0, "store", "repair"); !strings.Contains(said, "account  1     0") || !strings.Contains(said, "token    1     0") || !strings.Contains(said, "store.damaged-") {
+		t.Errorf("the repair: %s", said)
+	}
+	if said := command(0, "store", "repair"); !strings.Contains(said, "whole") {
+		t.Errorf("another repair: %s", said)
 	}
 	c, base = serve(t, data, "--workers=1")
-	moved, err := filepath.Glob(storeIn(data) + ".quarantine-*")
-	if err != nil || len(moved) != 1 {
-		t.Fatalf("moved aside are %v, %v", moved, err)
+	works(base, token, "the token after a repair")
+	stop(c)
+
+	damage()
+	if said := command(0, "store", "restore", backup); !strings.Contains(said, "1 account") {
+		t.Errorf("the restoring: %s", said)
 	}
-	if said := notices(t, base); !strings.Contains(said, "was moved aside to "+filepath.Base(moved[0])) || strings.Contains(said, dir) {
-		t.Errorf("after the damage: %q", said)
-	}
-	if status, got, err := post(base, old, shopTask); status != http.StatusUnauthorized {
+	c, base = serve(t, data, "--workers=1")
+	works(base, token, "the token after a backup was restored")
+	stop(c)
+
+	damage()
+	c, base = serve(t, data, "--workers=1", "--reset-store")
+	if status, got, err := post(base, token, shopTask); status != http.StatusUnauthorized {
 		t.Errorf("a token that went with the store: %d, %v: %s", status, err, got)
 	}
-	if status, got, err := post(base, tokenLine.FindStringSubmatch(c.out.String())[1], shopTask); status != 200 || !strings.Contains(got, "Oak Lamp") {
-		t.Errorf("the new token: %d, %v: %s", status, err, got)
-	}
+	token = tokenLine.FindStringSubmatch(c.out.String())[1]
+	works(base, token, "the new token")
 	stop(c)
-	c, base = serve(t, data, "--workers=1")
-	if said := notices(t, base); said != "" {
-		t.Errorf("at the next start: %s", said)
+	if aside, _ := filepath.Glob(storeIn(data) + ".aside-*"); len(aside) != 2 { // this one, and the one before the backup
+		t.Errorf("aside are %v", aside)
 	}
+
+	key := keyIn(data)
+	if err := os.Rename(key, key+".away"); err != nil {
+		t.Fatal(err)
+	}
+	refused("a missing key", "the sealing key is missing", "--reset-key")
+	if err := os.WriteFile(key, make([]byte, 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("another key", "another one than the store was used with")
+	c, base = serve(t, data, "--workers=1", "--reset-key")
+	works(base, token, "the token with a new key")
 	stop(c)
+
+	if err := os.RemoveAll(storeIn(data)); err != nil {
+		t.Fatal(err)
+	}
+	refused("a store that is gone", "empty or missing")
 }

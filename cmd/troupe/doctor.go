@@ -60,6 +60,7 @@ func (c *doctorCommand) Run(w *world) error {
 		judgeDisk(dir, space(existing(dir))),
 		examinePort(c.Serve.Listening.Listen, running),
 		examineStore(dir, running),
+		examineKey(dir),
 	)
 	all = append(all, c.Serve.Listening.examine(time.Now())...)
 	all = append(append(all, c.Serve.Cluster.examine(running)...), c.Serve.S3.examine(w.ctx)...)

@@ -116,11 +116,7 @@ func space(dir string) volume {
 	return v
 }
 
-// The store refuses to write when less than 64 MiB are left.
-const (
-	leastSpace = 64 << 20
-	someSpace  = 1 << 30
-)
+const someSpace = 1 << 30
 
 func judgeDisk(dir string, v volume) finding {
 	f := finding{Check: "disk", Verdict: good}
@@ -131,7 +127,7 @@ func judgeDisk(dir string, v volume) finding {
 	f.Found = size(v.free) + " are free for " + dir
 	const advice = "make room, or name a data folder elsewhere with --data; pictures and downloads go after --file-ttl"
 	switch {
-	case v.free < leastSpace || v.inodes < 100:
+	case v.free < uint64(persistence.LeastFree(dir)) || v.inodes < 100:
 		f.Verdict, f.Advice = problem, "nothing can be written down: "+advice
 	case v.free < someSpace || v.inodes < 10_000:
 		f.Verdict, f.Advice = warning, advice
@@ -174,6 +170,11 @@ func examinePort(listen string, running bool) finding {
 func examineStore(data string, running bool) finding {
 	f := finding{Check: "store", Verdict: good, Found: storeIn(data) + " is whole"}
 	_, err := os.Stat(storeIn(data))
+	if _, was := os.Stat(storeIn(data) + ".lock"); errors.Is(err, os.ErrNotExist) && was == nil && !running {
+		if gone := persistence.CheckBadger(storeIn(data)); gone != nil { // there was one
+			err = gone
+		}
+	}
 	switch {
 	case running:
 		f.Found = "the service runs and has it open"
@@ -193,8 +194,24 @@ func examineStore(data string, running bool) finding {
 	case errors.Is(err, os.ErrPermission):
 		f.Verdict, f.Found, f.Advice = problem, err.Error(), "run as the service's user, or name its data folder with --data"
 	case err != nil:
-		f.Verdict, f.Found = problem, "it is damaged: "+err.Error()
-		f.Advice = "put the backup back; else the next start moves it aside and begins with an empty one, without accounts and tokens"
+		f.Verdict, f.Found = problem, err.Error()
+		f.Advice = "the service does not start with it: troupe store repair keeps what can be read, troupe store restore puts a backup back, serve --reset-store starts with an empty one"
+	}
+	return f
+}
+
+// examineKey looks whether a store that was used has its key.
+func examineKey(data string) finding {
+	f := finding{Check: "key", Verdict: good, Found: keyIn(data) + " is there"}
+	_, err := os.Stat(keyIn(data))
+	_, used := os.Stat(storeIn(data))
+	switch {
+	case err == nil:
+	case used != nil:
+		f.Found = "there is none yet; the first start makes it"
+	default:
+		f.Verdict, f.Found = problem, err.Error()
+		f.Advice = "put it back beside the store; else secrets and saved sessions are lost, and serve --reset-key makes a new one"
 	}
 	return f
 }

@@ -22,6 +22,7 @@ import (
 const (
 	exitFailed = 1 // it was tried and did not work
 	exitUsage  = 2 // it could not be tried: a flag, a variable or a file is wrong
+	exitData   = 3 // the data cannot be used as it is: damaged, of a newer version, without its key
 )
 
 const envPrefix = "TROUPE"
@@ -42,6 +43,7 @@ type commands struct {
 	Audit    auditCommand    `cmd:"" help:"Show what operators did, the newest first."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
 	Cluster  clusterCommands `cmd:"" help:"Look at the nodes of a cluster, remove one, and bring data into it."`
+	Store    storeCommands   `cmd:"" help:"Check, repair, back up and restore the store of a service that does not run."`
 	Drain    drainCommand    `cmd:"" help:"Let the running service take no more tasks."`
 	Resume   resumeCommand   `cmd:"" help:"Let it take tasks again."`
 	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`
@@ -120,6 +122,11 @@ func (w *world) fail(err error) int {
 		return exitFailed // the result is printed and says so
 	}
 	fmt.Fprintln(w.stderr, "troupe: "+err.Error())
+	var data dataError
+	if errors.As(err, &data) {
+		fmt.Fprint(w.stderr, data.advice)
+		return exitData
+	}
 	if errors.As(err, &unmet) {
 		return exitUsage
 	}

@@ -57,7 +57,7 @@ func carryOut[R any](w *world, c operator, makes bool, o http.Order[R]) (result 
 
 // openOffice opens what a service that does not run has left.
 func openOffice(dir string) (o *http.Office, end func() error, err error) {
-	store, err := persistence.OpenBadger(storeIn(dir), persistence.Options{Log: zerolog.Nop()})
+	store, err := openDisk(dir, zerolog.Nop())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +66,7 @@ func openOffice(dir string) (o *http.Office, end func() error, err error) {
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	end = func() error { return errors.Join(files.Close(), store.Close()) }
-	seal, err := persistence.OpenSeal(keyIn(dir))
+	seal, err := openKey(dir, store)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -37,6 +36,7 @@ type serveCommand struct {
 	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
 	Storage   int64         `name:"max-storage" help:"MiB that may be kept for all accounts together: pictures, downloads, uploads and large results. Default: what the disk has, but for a share that is left free. One account may keep half of it." placeholder:"MIB"`
 	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
+	Resets    resets        `embed:"" prefix:"reset-"`
 	Renewal   renewal       `embed:"" prefix:"renew-"`
 	Log       logFlags      `embed:"" prefix:"log-"`
 	Chromium  chromium      `embed:""`
@@ -257,16 +257,23 @@ func (s *service) notices() (all []string) {
 	if s.disk == nil {
 		return s.clusterNotices()
 	}
-	if moved := s.disk.Quarantined(); moved != "" {
-		all = append(all, "the store was damaged and was moved aside to "+filepath.Base(moved)+" in the data folder; this service started with an empty one")
+	return nil
+}
+
+// blocked says why nothing can be written down now; empty: it can.
+func (s *service) blocked() string {
+	if s.disk == nil {
+		return ""
 	}
 	switch err := s.disk.Blocked(); {
+	case err == nil:
+		return ""
 	case errors.Is(err, persistence.ErrFull):
-		all = append(all, "the disk of the data folder is nearly full: what has to be written down is refused until there is space")
-	case err != nil:
-		all = append(all, "the data folder takes no new files: what has to be written down is refused until it does; the log says why")
+		return "the disk of the data folder is nearly full: tasks are refused until there is space"
+	case errors.Is(err, persistence.ErrFailed):
+		return "the disk of the data folder has failed: tasks are refused until the service is started again; the log says why"
 	}
-	return all
+	return "the data folder takes no new files: tasks are refused until it does; the log says why"
 }
 
 // base is the service's address for clients on this machine.

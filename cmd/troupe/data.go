@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"troupe/persistence"
+)
+
+// dataError is an error of the data that a service has: it does not start with it,
+// and certainly not with an empty store in its place.
+type dataError struct {
+	error
+	advice string // what can be done, in lines
+}
+
+func (e dataError) Unwrap() error { return e.error }
+
+// resets give up what cannot be used, as flags.
+type resets struct {
+	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens. For one start only."`
+	Key   bool `help:"Make a new sealing key: secrets and saved sessions are lost. For one start only."`
+}
+
+// store moves the store aside where that is wanted.
+func (r resets) store(s *service) error {
+	if !r.Store {
+		return nil
+	}
+	moved, err := persistence.SetAside(storeIn(s.data))
+	if err != nil {
+		return fmt.Errorf("set the store aside: %w", err)
+	}
+	s.log.Warn().Str("moved", moved).Msg("the service starts with an empty store, as --reset-store wants; do not leave that flag in place")
+	return nil
+}
+
+// key makes a new key where that is wanted.
+func (r resets) key(s *service) error {
+	if !r.Key {
+		return nil
+	}
+	aside, err := persistence.NewKey(context.Background(), keyIn(s.data), s.store)
+	if err != nil {
+		return fmt.Errorf("make a new sealing key: %w", err)
+	}
+	s.log.Warn().Str("old", aside).Msg("there is a new sealing key, as --reset-key wants: what was sealed with the old one is lost; do not leave that flag in place")
+	return nil
+}
+
+// sealed are the records that are sealed.
+var sealed = []string{"secret/", "session/"}
+
+// openDisk opens the store of a data folder.
+func openDisk(data string, log zerolog.Logger) (*persistence.Badger, error) {
+	b, err := persistence.OpenBadger(storeIn(data), persistence.Options{Log: log})
+	return b, explained(data, err)
+}
+
+// openKey opens the key of a data folder's store.
+func openKey(data string, store persistence.Store) (*persistence.Seal, error) {
+	seal, err := persistence.OpenSealOf(context.Background(), keyIn(data), store, sealed...)
+	return seal, explained(data, err)
+}
+
+// explained adds what can be done about data that cannot be used.
+func explained(data string, err error) error {
+	at := quote(data)
+	switch {
+	case errors.Is(err, persistence.ErrDamaged):
+		text := "Nothing was changed. There are three ways on:\n"
+		text += "  troupe store repair --data " + at + "\n      keeps what can be read, says what is lost, and moves the damaged store aside\n"
+		text += "  troupe store restore FILE --data " + at + "\n      puts a backup in its place\n"
+		text += "  troupe serve --reset-store --data " + at + "\n      starts with an empty store, without accounts and tokens\n"
+		return dataError{err, text}
+	case errors.Is(err, persistence.ErrNewer):
+		return dataError{err, "Nothing was changed. Install that version again, or restore a backup of this one: troupe store restore FILE --data " + at + "\n"}
+	case errors.Is(err, persistence.ErrNoKey), errors.Is(err, persistence.ErrOtherKey):
+		return dataError{err, "Nothing was changed. Put the key of this store back as " + quote(keyIn(data)) + ". If it is gone,\n" +
+			"  troupe serve --reset-key --data " + at + "\n      makes a new one; secrets and saved sessions are lost, and nothing else\n"}
+	case errors.Is(err, os.ErrPermission):
+		return dataError{err, "Run it as the user that the files belong to, or give them to this one: chown -R USER " + at + "\n"}
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Errors of a key that does not belong to what is in the store.
+var (
+	// ErrNoKey: there is no key, and the store has what was sealed with one.
+	ErrNoKey = errors.New("the sealing key is missing")
+	// ErrOtherKey: what is in the store was sealed with another key.
+	ErrOtherKey = errors.New("the sealing key is another one than the store was used with")
+)
+
+// sealCheck is a record that the store's key, and no other, opens.
+const sealCheck = "seal/check"
+
+// OpenSealOf opens the key of a store, and makes one only where nothing in the
+// store was sealed: with a prefix of sealed, or with a key that it knows of.
+func OpenSealOf(ctx context.Context, path string, store Store, sealed ...string) (*Seal, error) {
+	check, err := store.Get(ctx, sealCheck)
+	has := err == nil
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("look for what is sealed: %w", err)
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		used := has
+		for _, prefix := range sealed {
+			all, err := store.List(ctx, prefix)
+			if err != nil {
+				return nil, fmt.Errorf("look for what is sealed: %w", err)
+			}
+			used = used || len(all) > 0
+		}
+		if used {
+			return nil, fmt.Errorf("read %s: %w", path, ErrNoKey)
+		}
+	}
+	seal, err := OpenSeal(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !has:
+		return seal, seal.mark(ctx, store)
+	}
+	if _, err := seal.Open(sealCheck, check.Value); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, ErrOtherKey)
+	}
+	return seal, nil
+}
+
+// mark writes down which key the store is used with. A disk that takes nothing
+// puts that off.
+func (s *Seal) mark(ctx context.Context, store Store) error {
+	_, err := store.Put(ctx, Write{Key: sealCheck, Value: s.Close(sealCheck, []byte("troupe")), Durable: true})
+	if errors.Is(err, ErrFull) || errors.Is(err, ErrUnwritable) {
+		return nil
+	}
+	return err
+}
+
+// NewKey makes a new key for a store, whatever it was used with: what was sealed
+// with the old one cannot be opened any more. The old one is moved aside.
+func NewKey(ctx context.Context, path string, store Store) (aside string, err error) {
+	if aside, err = moveAside(path, "aside"); err != nil {
+		return "", err
+	}
+	seal, err := OpenSeal(path)
+	if err == nil {
+		err = seal.mark(ctx, store)
+	}
+	return aside, err
+}
