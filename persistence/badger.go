@@ -263,7 +263,7 @@ func (b *Badger) end() error {
 	}
 	err = b.db.Close()
 	_ = os.Remove(b.journal.name(b.journal.active + 1)) // prepared, and empty
-	return errors.Join(err, dropEmpty(b.dir))
+	return err
 }
 
 // read runs a function on what is committed.

@@ -36,7 +36,7 @@ func open(dir string, log zerolog.Logger) (*badger.DB, error) {
 	if err := prepareFolder(dir); err != nil {
 		return nil, denied(dir, err)
 	}
-	err = dropEmpty(dir)
+	err = dropIdle(dir)
 	if err == nil {
 		err = in.trim()
 	}

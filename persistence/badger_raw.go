@@ -255,11 +255,10 @@ func readLog(name string, each func(v version, beyond bool)) *rawLog {
 		l.damage = err
 		return l
 	}
-	const header = 20
-	l.end = int64(min(header, len(data)))
+	l.end = int64(min(logHeader, len(data)))
 	var txn []version
 	beyond := false
-	for pos := header; pos < len(data); {
+	for pos := logHeader; pos < len(data); {
 		meta, v, size := logEntry(data[pos:])
 		if size == 0 {
 			beyond, txn = true, nil

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ import (
 const (
 	memTable  = 8 << 20      // Badger replaces a log when it has so much
 	logRoom   = 2 * memTable // and maps this much for it
+	logHeader = 20           // of each log
 	memTables = 2            // so many logs can wait until tables are made of them
 	// tableRoom is the most that a log becomes as a table.
 	tableRoom = memTable + memTable*1/4
@@ -143,18 +145,35 @@ func prepared(dir string) bool {
 	return err == nil
 }
 
-// dropEmpty removes files that a killed process had made and given no size, or
-// that were only prepared: nothing is in them, and Badger refuses them.
-func dropEmpty(dir string) error {
-	for _, kind := range []string{"*.mem", "*.vlog"} {
-		all, err := filepath.Glob(filepath.Join(dir, kind))
+// dropIdle removes files that hold nothing of ours, so that Badger makes them
+// anew: it would refuse a damaged one, and those that a killed process had made
+// and given no size, or that were only prepared.
+func dropIdle(dir string) error {
+	idle := map[string]func(b []byte) bool{
+		"*.mem":       func(b []byte) bool { return len(b) == 0 },
+		"*.vlog":      func(b []byte) bool { return len(bytes.TrimRight(b, "\x00")) <= logHeader }, // no value is as large as the threshold
+		"DISCARD":     func(b []byte) bool { return true },                                         // what could be left out of those
+		"KEYREGISTRY": func(b []byte) bool { return !bytes.HasSuffix(b, []byte("Hello Badger")) || len(b) != 28 },
+	}
+	for pattern, drop := range idle {
+		all, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			return err
 		}
 		for _, name := range all {
-			if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-				if err := os.Remove(name); err != nil {
+			info, err := os.Lstat(name)
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			var b []byte
+			if pattern != "*.mem" || info.Size() == 0 {
+				if b, err = os.ReadFile(name); err != nil {
 					return err
+				}
+				if drop(b) {
+					if err := os.Remove(name); err != nil {
+						return err
+					}
 				}
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,12 +152,6 @@ func (s *stateFile) synced(version uint64) error {
 	defer s.mu.Unlock()
 	s.state.Synced = max(s.state.Synced, version)
 	return s.write()
-}
-
-func (s *stateFile) records() map[string]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.state.Records)
 }
 
 func (s *stateFile) close() error { return s.file.Close() }

@@ -1,8 +1,13 @@
 package persistence
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
+	"time"
 	_ "unsafe" // for go:linkname
 )
 
@@ -11,7 +16,7 @@ import (
 // the kernel ends the process (SIGBUS). Neither Badger nor the package that maps
 // for it can be told to do otherwise, so the one function that both map with is
 // given another one to call: it gives a file its blocks first, and a full disk is
-// an error of the mapping, which Badger deals with.
+// an error, or something to wait for.
 
 // mmapper has the layout of its namesake in golang.org/x/sys/unix.
 type mmapper struct {
@@ -36,19 +41,29 @@ func init() {
 	}
 }
 
-// allocateMapped gives a part of a file its blocks. What a file that had none got
-// before the disk was full is given back: nobody would.
+// allocateMapped gives a part of a file its blocks. For a table it waits until the
+// disk has them: Badger takes a table that it could not make while it puts others
+// together for one that was empty, and removes those (the error is bound too early
+// in its subcompact). Nothing but more tables waits for that meanwhile.
 func allocateMapped(fd int, offset, length int64) error {
-	var before syscall.Stat_t
-	if err := syscall.Fstat(fd, &before); err != nil {
+	var file syscall.Stat_t
+	if err := syscall.Fstat(fd, &file); err != nil {
 		return err
 	}
-	if before.Mode&syscall.S_IFMT != syscall.S_IFREG {
+	if file.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil
 	}
-	err := fallocate(fd, offset, length)
-	if err != nil && before.Blocks == 0 {
-		_ = syscall.Ftruncate(fd, 0)
+	for {
+		err := fallocate(fd, offset, length)
+		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+			return err
+		}
+		if name, e := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); e != nil || filepath.Ext(name) != ".sst" {
+			return err
+		}
+		time.Sleep(tableAgain)
 	}
-	return err
 }
+
+// tableAgain is how often it is tried whether the disk takes a table.
+const tableAgain = 50 * time.Millisecond

@@ -22,8 +22,8 @@ func (e dataError) Unwrap() error { return e.error }
 
 // resets give up what cannot be used, as flags.
 type resets struct {
-	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens. For one start only."`
-	Key   bool `help:"Make a new sealing key: secrets and saved sessions are lost. For one start only."`
+	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens. For one start only." env:"-"`
+	Key   bool `help:"Make a new sealing key: secrets and saved sessions are lost. For one start only." env:"-"`
 }
 
 // store moves the store aside where that is wanted.

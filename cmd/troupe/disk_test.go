@@ -11,14 +11,6 @@ import (
 	"testing"
 )
 
-// notices is what the service has to tell its operator.
-func notices(t *testing.T, base string) string {
-	t.Helper()
-	_, got := get(t, base, "", "/readyz")
-	_, after, _ := strings.Cut(got, `"notices":`)
-	return after
-}
-
 // TestDamagedStore overwrites the list of tables: the service does not start, and
 // says what can be done. Each of the three ways on leads to one that does.
 func TestDamagedStore(t *testing.T) {
