@@ -108,9 +108,7 @@ func (p *pool) routeFree(j *job) (*seat, *Refusal) {
 	if s := p.roster.free(j.account(), shared, func(s *seat) bool { return p.mayLodge(s, j) }); s != nil {
 		return s, nil
 	}
-	return nil, refuse(engine.CodeNoWorkerAvailable, fmt.Sprintf(
-		"of %d workers %d are busy, %d reserved, %d offline", len(p.roster.all),
-		p.roster.states[Busy], p.roster.states[Reserved], p.roster.states[Offline]))
+	return nil, refuse(engine.CodeNoWorkerAvailable, p.roster.noneFree(shared))
 }
 
 func (p *pool) mayOpen(j *job) (some, shared bool) {

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"net/http"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -221,16 +221,22 @@ var _ = define(Action[[]cookieIn]{
 	Example: `{"setCookies":[{"url":"http://demo.troupe.test/","name":"theme","value":"dark"}]}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v []cookieIn) (Result, error) {
 		var set []browser.Cookie
-		for _, c := range v {
+		for i, c := range v {
 			b, err := r.cookie(c)
 			if err != nil {
 				return nil, err
 			}
+			if fault := surelyWrong(b); fault != "" {
+				return nil, unaccepted(b, fault, i, len(v))
+			}
 			set = append(set, b)
 		}
-		for _, c := range set {
-			if err := r.tabs.SetCookie(ctx, c); err != nil {
-				return nil, Problemf(CodeInvalidValue, "Cookie %q was not accepted for %s: %v", c.Name, c.URL, err)
+		for i, c := range set {
+			err := r.tabs.SetCookie(ctx, c)
+			if errors.Is(err, browser.ErrCookie) {
+				return nil, unaccepted(c, whyRefused(c), i, len(set))
+			} else if err != nil {
+				return nil, err
 			}
 		}
 		return nil, nil
@@ -257,13 +263,6 @@ func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
 		if *f.to, err = f.from.Expand(r.cache); err != nil {
 			return out, err
 		}
-	}
-	if u, err := url.Parse(out.URL); out.Domain != "" && err == nil && !domainMatches(u.Hostname(), out.Domain) {
-		return out, Problemf(CodeInvalidValue, "Cookie %q was not accepted for %s: the domain %s is another one", short(out.Name, 100), out.URL, short(out.Domain, 200))
-	}
-	probe := http.Cookie{Name: out.Name, Value: "x"}
-	if probe.Valid() != nil && out.Name != "" {
-		return out, Problemf(CodeInvalidValue, "%q is no name for a cookie", short(out.Name, 100))
 	}
 	return out, nil
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode/utf16"
 
 	"troupe/engine/browser"
+	"troupe/engine/mask"
 )
 
 var _ = define(Action[Text]{
@@ -56,7 +58,10 @@ var _ = define(Action[Text]{
 		sctx, cancel := r.strict(ctx)
 		defer cancel()
 		res, err := t.Evaluate(sctx, script, saved, place != nil)
+		var failed *browser.ScriptError
 		switch {
+		case errors.As(err, &failed) && failed.Line >= 0 && script != v.source:
+			return nil, Problemf(CodeScriptError, "%s, in the script with its values filled in, near: %s", failed.Error(), around(script, failed.Line, failed.At, r.mask))
 		case errors.Is(err, browser.ErrNewDocument):
 			// The script has left its page; that is no reason to run it again
 			// on the next one.
@@ -71,3 +76,27 @@ var _ = define(Action[Text]{
 		return res, err
 	},
 })
+
+// nearBytes bounds what a failure shows of a script before and after its fault.
+const nearBytes = 60
+
+// around is a script around a place in it, without secrets.
+func around(script string, line, at int, m *mask.Masker) string {
+	lines := strings.Split(script, "\n")
+	if line >= len(lines) { // its end is missing
+		line, at = len(lines)-1, len(lines[len(lines)-1])
+	}
+	text := lines[line]
+	chars := utf16.Encode([]rune(text))
+	at = len(string(utf16.Decode(chars[:max(0, min(at, len(chars)))])))
+	// Secrets are found in the line as a whole, and what is cut off after that may
+	// cut nothing of them in two.
+	before, after := m.Text(text[:at]).String(), m.Text(text[at:]).String()
+	if m.Holds(text) && m.Text(text).String() != before+after {
+		return "a value that is secret"
+	}
+	if len(before) > nearBytes {
+		before = "…" + strings.ToValidUTF8(before[len(before)-nearBytes:], "")
+	}
+	return before + "⟪here⟫" + short(after, nearBytes)
+}

@@ -65,7 +65,7 @@ func TestParseNamesEveryFault(t *testing.T) {
 		"unknown action":            {`{"actions":[{"clik":"a"}]}`, []string{`/actions/0/clik: action "clik" is unknown; did you mean "click"?`}},
 		"unknown option":            {`{"actions":[{"click":"a","options":{"timout":1}}]}`, []string{`/actions/0/options/timout: click has no option "timout"; did you mean "timeout"?`}},
 		"options no object":         {`{"actions":[{"click":"a","options":1}]}`, []string{"/actions/0/options: want an object of options, not a number"}},
-		"wrong types":               {`{"actions":[{"click":1},{"fill":"a"},{"fill":["a"]},{"fill":["a",1]},{"wait":"1"},{"evaluate":{}},{"clearSavedData":false}]}`, []string{"/actions/0/click: want a selector, a string, not a number", "/actions/1/fill: want [selector, text], not a string", "/actions/2/fill: want [selector, text], not an array of 1", "/actions/3/fill/1: want a text, a string", "/actions/4/wait: want milliseconds, a number", "/actions/5/evaluate: want a script, a string", "/actions/6/clearSavedData: want true, not false"}},
+		"wrong types":               {`{"actions":[{"click":1},{"fill":"a"},{"fill":["a"]},{"fill":["a",1]},{"wait":"1"},{"evaluate":{}},{"clearSavedData":false}]}`, []string{"/actions/0/click: want a selector, a string, not a number", "/actions/1/fill: want [selector, text], not a string", "/actions/2/fill: want [selector, text], not an array of 1", "/actions/3/fill/1: want a string, not a number", "/actions/4/wait: want milliseconds, a number", "/actions/5/evaluate: want a script, a string", "/actions/6/clearSavedData: want true, not false"}},
 		"empty selector":            {`{"actions":[{"click":""},{"click":"  "}]}`, []string{"/actions/0/click: want a selector, not an empty string", "/actions/1/click: want a selector"}},
 		"bad times":                 {`{"timeout":0,"queueTimeout":-1,"config":{"actionTimeout":-5},"actions":[{"click":"a","options":{"timeout":0}}]}`, []string{"/timeout: want a number of milliseconds above 0", "/queueTimeout: want a time in milliseconds from 0 to 120000", "/config/actionTimeout: want a number", "/actions/0/options/timeout: want a number"}},
 		"queueTimeout too long":     {`{"queueTimeout":120001,"actions":[{"wait":1}]}`, []string{"/queueTimeout: want a time in milliseconds from 0 to 120000, not 120001"}},
@@ -87,9 +87,10 @@ func TestParseNamesEveryFault(t *testing.T) {
 		"waitForResponse in branch": {`{"actions":[{"if":{"condition":"a","then":[{"waitForResponse":"x"}]}}]}`, []string{"/actions/0/if/then/0/waitForResponse: waitForResponse cannot stand in then or else"}},
 		"bad expressions":           {`{"actions":[{"waitForResponse":"/(/i"},{"if":{"condition":{"cached":"k","operator":"matches","value":"("},"then":[]}}]}`, []string{`/actions/0/waitForResponse: pattern "/(/i" is no RE2`, "/actions/1/if/condition/value: \"(\" is no RE2"}},
 		"bad conditions":            {`{"actions":[{"if":{"condition":{"selector":"a","cached":"b","operator":"=="},"then":[]}},{"if":{"condition":{"selector":"a","operator":"~"},"then":[]}},{"if":{"then":[]}},{"if":{"condition":3}}]}`, []string{"/actions/0/if/condition: want selector or cached in a condition, not both", "/actions/0/if/condition: want a value", "/actions/1/if/condition: want property", "/actions/1/if/condition/operator: want an operator", "/actions/1/if/condition: want a value", "/actions/2/if: want a condition", "/actions/3/if/condition: want a condition, an object, not a number", "/actions/3/if: want then"}},
-		"missing file":              {`{"actions":[{"uploadFile":["a","$file:0"]},{"uploadFile":["a",["$file:x"]]}]}`, []string{"/actions/0/uploadFile/1: $file:0 does not exist: the request has 0 files", "/actions/1/uploadFile/1/0: want $file:N"}},
+		"missing file":              {`{"actions":[{"uploadFile":["a","$file:0"]},{"uploadFile":["a",["$file:x"]]}]}`, []string{"/actions/0/uploadFile/1: $file:0 does not exist: the request has no files", "/actions/1/uploadFile/1/0: want $file:N"}},
 		"extractAll without map":    {`{"actions":[{"extractAll":"a"},{"extractAll":["a",{}]},{"extractAll":["a",{"x":1}]},{"extractAll":["a",{"x":"y"}],"options":{"fieldMap":{"x":"y"}}}]}`, []string{"/actions/0/extractAll: want [selector, fieldMap]", "/actions/1/extractAll/1: want a field map with at least one field", "/actions/2/extractAll/1/x: want a selector or", "/actions/3/extractAll: want the field map once"}},
 		"unknown key name":          {`{"actions":[{"press":[null,"Entr"]},{"press":[null,""]},{"press":[null,"a+b"]}]}`, []string{`/actions/0/press/1: key "Entr" is unknown`, "/actions/1/press/1: want a key", "/actions/2/press/1:"}},
+		"a key like no other":       {`{"actions":[{"press":[null,"Foo"]}]}`, []string{`/actions/0/press/1: key "Foo" is unknown`}},
 		"quality of a png":          {`{"actions":[{"screenshot":"viewport","options":{"quality":50}}]}`, []string{"/actions/0/screenshot: quality is for jpeg and webp"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,4 +219,22 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("a task cannot be read again: %v", err)
 		}
 	})
+}
+
+// TestFaultsCountFiles: what is said of the files of a request is so.
+func TestFaultsCountFiles(t *testing.T) {
+	for n, want := range []string{"the request has no files", "the request has 1 file, $file:0", "the request has 2 files, $file:0 to $file:1"} {
+		_, err := Parse([]byte(`{"actions":[{"uploadFile":["a","$file:7"]}]}`), make([]Upload, n))
+		if want = "/actions/0/uploadFile/1: $file:7 does not exist: " + want; err == nil || err.Error() != want {
+			t.Errorf("with %d files: %v, want %s", n, err, want)
+		}
+	}
+}
+
+// TestShortWordsAreNotGuessed: of three letters, one may be wrong.
+func TestShortWordsAreNotGuessed(t *testing.T) {
+	_, err := Parse([]byte(`{"actions":[{"press":[null,"Foo"]},{"press":[null,"Entr"]}]}`), nil)
+	if err == nil || strings.Contains(err.Error(), "F1") || !strings.Contains(err.Error(), `did you mean "Enter"?`) {
+		t.Errorf("the faults are %v, want a guess for Entr alone", err)
+	}
 }

@@ -48,7 +48,11 @@ func (s Shape[V]) any() anyShape {
 
 func wantString(d *decoder, n *node, what string) (string, bool) {
 	if !n.isString() {
-		d.fault(n, "want %s, a string, not %s", what, n.isA())
+		if what == "a text" || what == "a string" { // which says it already
+			d.fault(n, "want a string, not %s", n.isA())
+		} else {
+			d.fault(n, "want %s, a string, not %s", what, n.isA())
+		}
 		return "", false
 	}
 	return n.str, true
@@ -290,9 +294,10 @@ func pairShape[A, B any](a Shape[A], b Shape[B]) Shape[Pair[A, B]] {
 // DidYouMean names the nearest of the known words, when one is near, as the end
 // of a sentence that has refused the word.
 func DidYouMean(word string, known []string) string {
-	best, at := "", 3
+	// Of a short word one wrong letter leaves enough to be sure, of a longer one two.
+	best, at := "", min(3, 1+(len(word)+1)/3)
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at && d < (len(word)+1)/2+1 {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at {
 			best, at = k, d
 		}
 	}

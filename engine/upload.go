@@ -55,7 +55,7 @@ var sourceShape = Shape[source]{
 			}
 			i, err := strconv.Atoi(m[1])
 			if err != nil || i >= len(d.files) {
-				d.fault(n, "%s does not exist: the request has %d files", s, len(d.files))
+				d.fault(n, "%s does not exist: %s", s, d.hasFiles())
 				return source{file: -1}
 			}
 			return source{file: i}
@@ -165,4 +165,16 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 		r.copied[f.file] = path
 	}
 	return path, nil
+}
+
+// hasFiles says which files of the request can be named.
+func (d *decoder) hasFiles() string {
+	switch n := len(d.files); n {
+	case 0:
+		return "the request has no files"
+	case 1:
+		return "the request has 1 file, $file:0"
+	default:
+		return fmt.Sprintf("the request has %d files, $file:0 to $file:%d", n, n-1)
+	}
 }

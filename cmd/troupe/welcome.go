@@ -35,7 +35,11 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 		return fmt.Errorf("look for accounts: %w", err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Troupe answers on %s with %d workers.\n", base, s.node.Status().Workers)
+	workers := "1 worker"
+	if n := s.node.Status().Workers; n != 1 {
+		workers = fmt.Sprintf("%d workers", n)
+	}
+	fmt.Fprintf(&b, "Troupe answers on %s with %s.\n", base, workers)
 	if len(known) > 0 || s.member != nil { // of several nodes each would make one
 		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
 	} else {

@@ -2,10 +2,12 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/storage"
@@ -68,6 +70,9 @@ func (c *Context) Cookies(ctx context.Context) ([]Cookie, error) {
 	return out, nil
 }
 
+// ErrCookie says that the browser does not take a cookie.
+var ErrCookie = errors.New("the browser refuses a cookie")
+
 // SetCookie sets one cookie.
 func (c *Context) SetCookie(ctx context.Context, k Cookie) error {
 	return c.setCookies(ctx, []Cookie{k})
@@ -84,7 +89,12 @@ func (c *Context) setCookies(ctx context.Context, all []Cookie) error {
 		params.Cookies = append(params.Cookies, p)
 	}
 	c.touch()
-	return c.b.root.call(ctx, storage.CommandSetCookies, params, nil)
+	err := c.b.root.call(ctx, storage.CommandSetCookies, params, nil)
+	var refused *cdproto.Error
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w: %s", ErrCookie, refused.Message)
+	}
+	return err
 }
 
 // DeleteCookies deletes the cookies given.

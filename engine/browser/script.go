@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -15,7 +16,12 @@ import (
 )
 
 // ScriptError is an exception of a script that a task runs in the page.
-type ScriptError struct{ Text mask.Text }
+type ScriptError struct {
+	Text mask.Text
+	// Line and At are where the browser stopped to read a script that is none, from
+	// 0 on and in characters of UTF-16. Line is -1 where the script ran.
+	Line, At int
+}
 
 func (e *ScriptError) Error() string { return e.Text.String() }
 
@@ -29,6 +35,9 @@ var ErrTooLong = errors.New("the script's value is too long")
 // ErrNoFrameWorld says that a frame has no world to run a script in.
 var ErrNoFrameWorld = errors.New("the frame has no document to run a script in")
 
+// scriptHead comes before a script to make it the body of a function.
+const scriptHead = "(async(saved)=>{"
+
 // Evaluate runs a script as the body of an async function in the page's own
 // world and returns its value as JSON. saved is what the script sees as `saved`:
 // one JSON object, or nothing. With inFrame the page is that of the frame that
@@ -39,7 +48,7 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	}
 	// The value is turned into JSON in the page, so that toJSON counts and
 	// what is not JSON (undefined, a function) becomes null as JSON would.
-	expr := "(async(saved)=>{" + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s.length>" + strconv.Itoa(MaxReply) + "?s.length:s})"
+	expr := scriptHead + script + "\n})(Object.freeze(" + string(saved) + ")).then(v=>{const s=JSON.stringify(v);return s===undefined?'null':s.length>" + strconv.Itoa(MaxReply) + "?s.length:s})"
 	yes := true
 	p := runtime.EvaluateParams{Expression: expr, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &yes}
 	if inFrame {
@@ -68,7 +77,14 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	}
 	switch {
 	case res.Exception != nil:
-		return nil, &ScriptError{exceptionText(t.context.clean, res.Exception)}
+		failed := &ScriptError{Text: exceptionText(t.context.clean, res.Exception), Line: -1}
+		if x := res.Exception; x.StackTrace == nil && strings.HasPrefix(failed.Error(), "SyntaxError") {
+			failed.Line, failed.At = int(x.LineNumber), int(x.ColumnNumber)
+			if failed.Line == 0 {
+				failed.At -= len(scriptHead)
+			}
+		}
+		return nil, failed
 	case err != nil:
 		return nil, ErrTooLong
 	}
@@ -82,7 +98,7 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	case json.Unmarshal(res.Result.Value, &size) == nil && size > MaxReply:
 		return nil, ErrTooLong
 	}
-	return nil, &ScriptError{t.context.clean("the script's value could not be made into JSON in this page")}
+	return nil, &ScriptError{Text: t.context.clean("the script's value could not be made into JSON in this page"), Line: -1}
 }
 
 // frameWorld finds the page's own world in a frame of the same origin. Worlds

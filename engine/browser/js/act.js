@@ -190,7 +190,7 @@ T.select = (a) => withFirst(a, (host, why) => {
   const o = a.by === 'index' ? options[Number(a.value)] : a.by === 'text'
     ? options.find((o) => text(o) === wanted || o.text.trim() === wanted) : options.find((o) => o.value === a.value);
   if (!o) {
-    const has = options.slice(0, 10).map((x, i) => (a.by === 'index' ? i : a.by === 'text' ? short(text(x)) : x.value)).join(', ') + (options.length > 10 ? ', …' : '');
+    const has = options.slice(0, 10).map((x, i) => (a.by === 'index' ? i : JSON.stringify(a.by === 'text' ? short(text(x)) : x.value))).join(', ') + (options.length > 10 ? ', …' : '');
     why.c = 'invalid_value';
     why.e = `has no option with ${a.by} "${a.value}"; has ${has || 'none'}`;
     return undefined;

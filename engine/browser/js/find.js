@@ -168,7 +168,7 @@ const resolve = (t) => {
     if (el && attached(el)) return el;
     const again = (search(loop.t, loop.in, {}) || []).filter(isElement);
     if (again.length !== loop.count) {
-      throw new Fault('element_gone', `"$this" is no longer on the page, and "${loop.t.a}" now has ${again.length} matches where the loop began with ${loop.count}`);
+      throw new Fault('element_gone', `"$this" is no longer on the page, and "${loop.t.a}" now has ${again.length} ${again.length === 1 ? 'match' : 'matches'} where the loop began with ${loop.count}`);
     }
     loop.list = again;
     return again[loop.i];

@@ -82,5 +82,5 @@ T.byAttribute = async (a) => {
   });
   if (r !== undefined) return r;
   if (why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
-  return late('element_not_found', `Element with ${a.name} ${a.exact ? 'equal to' : 'containing'} "${a.value}" not found within ${a.of}ms: ${others} elements have the attribute`);
+  return late('element_not_found', `Element with ${a.name} ${a.exact ? 'equal to' : 'containing'} "${a.value}" not found within ${a.of}ms: ${others} ${others === 1 ? 'element has' : 'elements have'} the attribute`);
 };
