@@ -102,6 +102,10 @@ func weightOf(o *engine.Outcome) int {
 	for _, s := range o.Steps {
 		n += 256 + weigh(s)
 	}
+	for _, d := range o.Dialogs {
+		n += 64 + len(d.Text) + len(d.Answer)
+	}
+	n += 512 * (len(o.Downloads) + len(o.Pictures))
 	for _, w := range o.Warnings {
 		n += 64 + len(w.Message)
 	}

@@ -145,13 +145,12 @@ func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
 	return t, t.Arrived(ctx)
 }
 
-// notes are what happened beside the actions: dialogs, popups, downloads.
-func (r *Run) notes(ctx context.Context) []string {
-	var all []string
+// notes are what happened beside the actions, in words.
+func (r *Run) notes() (all []string) {
 	for _, n := range r.tabs.Notes() {
 		all = append(all, n.String())
 	}
-	return append(all, r.downloads(ctx)...)
+	return all
 }
 
 // find is a call with a selector.

@@ -43,6 +43,9 @@ type Truncated struct {
 	Results  int `json:"results,omitempty"`  // of steps that are listed without theirs
 	Errors   int `json:"errors,omitempty"`   // that are not listed
 	Warnings int `json:"warnings,omitempty"` // that are not listed
+
+	Dialogs   int `json:"dialogs,omitempty"`   // that are not listed
+	Downloads int `json:"downloads,omitempty"` // that are not listed, nor kept
 }
 
 // reports are what a task tells beside its result: steps, failures and warnings,

@@ -134,8 +134,10 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath+in.patience)
 	defer end()
 	r.cutOff(ctx, after)
+	r.besides(ctx)
 	o := in.outcome(ctx, r, took, stopped)
 	o.Restored = restored
+	o.Dialogs, o.Downloads, o.Pictures = r.beside.dialogs, r.beside.downloads, r.beside.pictures
 	r.keepEvidence(after, o)
 	r.keepTrace(after, o)
 	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()

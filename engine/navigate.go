@@ -16,7 +16,7 @@ var _ = define(Action[Text]{
 	Name: "open", Group: "Navigation",
 	Doc: "Goes to an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
 		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name, and so is a page or a download that breaks off. " +
-		"So is one that answers with no document (status 204, 205 or 304), which leaves the tab where it was. A download does, too, but is no failure: a warning says so, and the trace has the file.",
+		"So is one that answers with no document (status 204, 205 or 304), which leaves the tab where it was. A download does, too, but is no failure: a warning says so, and `downloads` has the file.",
 	Value:   urlShape,
 	Example: `{"open":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
@@ -131,7 +131,7 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 		for _, why := range r.tabs.BrokenDownloads() {
 			return unreachable(address, why)
 		}
-		r.warn("%s is a download: the trace has its file, and the tab stays where it was", address)
+		r.warn("%s is a download: downloads has its file, and the tab stays where it was", address)
 		return nil
 	case errors.Is(err, browser.ErrNoAddress):
 		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", short(address, 100))

@@ -50,8 +50,11 @@ type Outcome struct {
 	Duration  time.Duration   `json:"duration"`           // from the start of the first action
 	Failures  []Failure       `json:"failures,omitempty"` // in the order they happened
 	Warnings  []Warning       `json:"warnings,omitempty"`
-	Steps     []StepReport    `json:"steps,omitempty"`     // only with config.trace
-	Truncated *Truncated      `json:"truncated,omitempty"` // nil where nothing was left out
+	Steps     []StepReport    `json:"steps,omitempty"`               // only with config.trace
+	Truncated *Truncated      `json:"truncated,omitempty"`           // nil where nothing was left out
+	Dialogs   []Dialog        `json:"dialogs,omitempty"`             // that pages opened
+	Downloads []Downloaded    `json:"downloads,omitempty"`           // that pages sent
+	Pictures  []string        `json:"pictures,omitempty" mask:"own"` // where those of screenshot can be fetched
 	Traffic   *Traffic        `json:"traffic,omitempty"`
 	Trace     string          `json:"trace,omitempty" mask:"own"` // where the file of a full trace can be fetched
 	Evidence  *Evidence       `json:"evidence,omitempty"`

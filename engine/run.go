@@ -24,6 +24,7 @@ type Run struct {
 	engine *Chromium
 	egress Fetcher // nil: uploads by URL are refused
 
+	beside   beside
 	reports  reports
 	captures []*capture
 	captured int    // bytes of what they have captured
@@ -180,8 +181,9 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		err = r.keep(s, res)
 	}
 	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration()}
+	kept := r.besides(ctx)
 	if r.traced() {
-		report.Notes = r.notes(ctx)
+		report.Notes = append(r.notes(), kept...)
 	}
 	var stop error
 	if err != nil {

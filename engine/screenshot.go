@@ -111,6 +111,7 @@ func (r *Run) saveFile(ctx context.Context, f File, b []byte) (Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keeping the file: %w", err)
 	}
+	r.beside.pictures = append(r.beside.pictures, url)
 	return json.Marshal(struct {
 		Success bool   `json:"success"`
 		URL     string `json:"url"`

@@ -39,6 +39,9 @@ type answer struct {
 	Warnings    []engine.Warning    `json:"warnings,omitempty"`
 	Steps       []engine.StepReport `json:"steps,omitempty"`
 	Truncated   *engine.Truncated   `json:"truncated,omitempty"`
+	Dialogs     []engine.Dialog     `json:"dialogs,omitempty"`
+	Downloads   []engine.Downloaded `json:"downloads,omitempty"`
+	Pictures    []string            `json:"pictures,omitempty"`
 	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
 	Trace       string              `json:"trace,omitempty"`
 	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
@@ -60,7 +63,7 @@ func answerOf(x *actors.Executed) (int, *answer) {
 	a := &answer{
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
-		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Traffic: o.Traffic,
+		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Dialogs: o.Dialogs, Downloads: o.Downloads, Pictures: o.Pictures, Traffic: o.Traffic,
 		Trace: o.Trace, Evidence: o.Evidence,
 	}
 	if n := len(o.Data) + len(o.Last); n > maxResult {

@@ -19,6 +19,8 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[engine.Warning]():    "Warning",
 	reflect.TypeFor[engine.StepReport](): "Step",
 	reflect.TypeFor[engine.Truncated]():  "Truncated",
+	reflect.TypeFor[engine.Dialog]():     "Dialog",
+	reflect.TypeFor[engine.Downloaded](): "Download",
 	reflect.TypeFor[engine.Code]():       "Code",
 	reflect.TypeFor[engine.Plan]():       "Plan",
 	reflect.TypeFor[actors.State]():      "WorkerState",

@@ -37,27 +37,30 @@ type Context struct {
 
 	gone chan struct{} // closed when it was closed or its browser has died
 
-	mu        sync.Mutex
-	tabs      []*Tab // the last one is the current tab
-	changed   chan struct{}
-	width     int
-	height    int
-	err       error
-	downloads map[string]*Download
-	done      []*Download
-	notes     []mask.Text
-	mask      atomic.Pointer[mask.Masker] // nil: there are no secrets
-	excess    int                         // tabs that were closed because there were too many
-	asked     int                         // tabs that we are opening
-	used      bool
-	handled   bool               // a document of it was given the hands
-	visited   map[string]bool    // sites of main documents since the last Save
-	local     map[string][]Entry // what that Save found
-	transfers transfers
-	watch     *responses         // nil unless a task looks at requests
-	log       *Log               // nil unless somebody wants to know what pages say and ask for
-	casting   chan struct{}      // held by the screencast that runs
-	beside    map[target.ID]*Tab // tabs that have been asked for a second session
+	mu          sync.Mutex
+	tabs        []*Tab // the last one is the current tab
+	changed     chan struct{}
+	width       int
+	height      int
+	err         error
+	downloads   map[string]*Download
+	done        []*Download
+	notes       []mask.Text
+	dialogs     []Dialog
+	moreDialogs int                         // that did not fit
+	happened    atomic.Bool                 // see Happened
+	mask        atomic.Pointer[mask.Masker] // nil: there are no secrets
+	excess      int                         // tabs that were closed because there were too many
+	asked       int                         // tabs that we are opening
+	used        bool
+	handled     bool               // a document of it was given the hands
+	visited     map[string]bool    // sites of main documents since the last Save
+	local       map[string][]Entry // what that Save found
+	transfers   transfers
+	watch       *responses         // nil unless a task looks at requests
+	log         *Log               // nil unless somebody wants to know what pages say and ask for
+	casting     chan struct{}      // held by the screencast that runs
+	beside      map[target.ID]*Tab // tabs that have been asked for a second session
 	faults
 }
 

@@ -98,6 +98,7 @@ func (c *Context) downloadMoves(e browser.EventDownloadProgress) {
 	case e.State == browser.DownloadProgressStateCompleted:
 		c.transfers.downloaded += d.bytes
 		c.done = append(c.done, d)
+		c.happened.Store(true)
 		delete(c.downloads, e.GUID)
 	default:
 		return

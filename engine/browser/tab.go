@@ -126,12 +126,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		if !decode(params, &e) {
 			return
 		}
-		t.context.Note("%s dialog accepted: %s", e.Type, t.context.clean(e.Message).Short(200))
-		answer := page.HandleJavaScriptDialogParams{Accept: true}
-		if e.Type == page.DialogTypePrompt {
-			answer.PromptText = e.DefaultPrompt
-		}
-		t.s.send(page.CommandHandleJavaScriptDialog, answer)
+		t.answer(e)
 	case "Page.frameStartedNavigating":
 		var e page.EventFrameStartedNavigating
 		if decode(params, &e) && e.FrameID == t.mainFrame() {
