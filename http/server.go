@@ -172,6 +172,7 @@ func New(cfg Config) (*Server, error) {
 		WriteTimeout:          cfg.WriteTimeout, // counts from the end of the handler: a long task is not cut
 		MaxRequestBodySize:    maxRequest,
 		// Bodies are read by the handlers, after the token was checked.
+		HeaderReceived: s.headersRead, ExpectHandler: s.expects,
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true, // headers hold tokens

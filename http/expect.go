@@ -1,0 +1,99 @@
+package http
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+)
+
+// expectation is the header of a client that waits for a word before it sends a
+// body.
+const expectation = "100-continue"
+
+// formPaths are where a body may be a form.
+var formPaths = []string{"/v1", "/v1/", "/v1/execute", "/v1/validate"}
+
+// headersRead looks at a request before anything of its body is waited for. A body
+// that announces more than any may have is treated as one whose client asks first:
+// otherwise the answer would have to wait for its first bytes.
+func (s *Server) headersRead(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+	if tooLong(h) != nil || strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), expectation) {
+		h.Set(fasthttp.HeaderExpect, expectation)
+	}
+	return c
+}
+
+// tooLong refuses a body by the length that it announces.
+func tooLong(h *fasthttp.RequestHeader) *refusal {
+	kind, _, _ := strings.Cut(string(h.ContentType()), ";")
+	switch n := h.ContentLength(); {
+	case n > maxPayload && strings.EqualFold(strings.TrimSpace(kind), "application/json"):
+		return tooLarge("The body", maxPayload)
+	case n > maxRequest:
+		return tooLarge("The request", maxRequest)
+	}
+	return nil
+}
+
+// expects answers a client that asks before it sends a body: with the refusal where
+// there is one, else it may go on. fasthttp sends the response that was made here
+// when the status is another than 100, and closes the connection.
+func (s *Server) expects(ctx *fasthttp.RequestCtx) int {
+	setRequestID(ctx)
+	no := s.beforeBody(ctx)
+	if no == nil {
+		return fasthttp.StatusContinue
+	}
+	s.turnAway(ctx, no)
+	ctx.SetConnectionClose()
+	if c := connOf(ctx.Conn()); c != nil {
+		c.serving.Store(true)
+		c.linger.Store(true)
+	}
+	return ctx.Response.StatusCode()
+}
+
+// beforeBody finds why a request is refused whatever its body is, in the order in
+// which its handler would.
+func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *refusal {
+	if no := ambiguous(ctx); no != nil {
+		return no
+	}
+	if no, answered := s.foreign(ctx); no != nil || answered {
+		return no
+	}
+	path := string(ctx.Path())
+	ways, _ := s.signpost.find(path)
+	i := slices.IndexFunc(ways, func(w way) bool { return w.method == string(ctx.Method()) })
+	if i < 0 {
+		if long := tooLong(&ctx.Request.Header); long != nil {
+			return long
+		}
+		return nil // no body is read there
+	}
+	if e := ways[i].entry; e != entryToken && e != entryOperator {
+		return tooLong(&ctx.Request.Header)
+	}
+	account, _, no := s.account(ctx)
+	if no != nil {
+		return no
+	}
+	if ways[i].entry == entryOperator && !account.Operator {
+		return refuse(codeOperatorOnly)
+	}
+	if no := tooLong(&ctx.Request.Header); no != nil || ways[i].method != fasthttp.MethodPost {
+		return no
+	}
+	boundary, no := contentOf(ctx, slices.Contains(formPaths, path))
+	if no != nil || boundary == "" {
+		return no
+	}
+	held, err := s.cfg.Ledger.Hold(account.ID, s.within(account), int64(max(ctx.Request.Header.ContentLength(), 0)), 0)
+	if held.Release(); err != nil {
+		return refuseBy(actors.Unkept(err))
+	}
+	return nil
+}
