@@ -158,29 +158,39 @@ func (t *Tab) Press(ctx context.Context, c *Chord) error {
 	return t.settle(ctx, "pressing a key", sent...)
 }
 
-// typeAhead is how many keys are on their way at once: enough to keep the page
-// busy, few enough that a cancelled task stops typing.
-const typeAhead = 64
+// How many characters are on their way at once: enough to keep a quick page busy,
+// few enough that typing into a slow one stops soon after its task is cancelled.
+const (
+	leastAhead, mostAhead = 16, 1024
+	firstAhead            = 64
+	aheadTime             = 250 * time.Millisecond // for as long as this, at most
+)
 
 // Type types a text into whatever has the focus, each character with the events
 // of its key, and says how many characters it has typed. Where there is a pause it
 // comes between two characters.
 func (t *Tab) Type(ctx context.Context, text string, pause func(context.Context) error) (typed int, err error) {
 	var sent []*pending
-	var ends []int // of each character on its way: the number of its last event
-	flush := func() error {
-		done, err := t.settled(ctx, "typing", sent...)
-		for _, end := range ends {
-			if end <= done {
-				typed++
-			}
+	var ends []int // of each character on its way: how many events there are up to its last
+	ahead := firstAhead
+	// arrive waits until so many characters are over.
+	arrive := func(n int) error {
+		events := ends[n-1]
+		done, err := t.settled(ctx, "typing", sent[:events]...)
+		over := 0
+		for over < n && ends[over] <= done {
+			over++
 		}
-		sent, ends = sent[:0], ends[:0]
+		typed += over
+		sent, ends = sent[events:], ends[n:]
+		for i := range ends {
+			ends[i] -= events
+		}
 		return err
 	}
 	for i, r := range text {
 		if pause != nil && i > 0 {
-			if err := flush(); err != nil {
+			if err := arrive(len(ends)); err != nil {
 				return typed, err
 			}
 			if err := pause(ctx); err != nil {
@@ -194,13 +204,25 @@ func (t *Tab) Type(ctx context.Context, text string, pause func(context.Context)
 		if keys == nil {
 			sent = append(sent, t.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
 		}
-		if ends = append(ends, len(sent)); len(sent) >= typeAhead {
-			if err := flush(); err != nil {
-				return typed, err
-			}
+		if ends = append(ends, len(sent)); len(ends) < ahead {
+			continue
+		}
+		// Half of them stay on their way, so that the page never waits for more.
+		began := time.Now()
+		if err := arrive(ahead / 2); err != nil {
+			return typed, err
+		}
+		switch took := 2 * time.Since(began); {
+		case took > aheadTime:
+			ahead = max(leastAhead, ahead/2)
+		case took < aheadTime/2:
+			ahead = min(mostAhead, ahead*2)
 		}
 	}
-	return typed, flush()
+	if len(ends) == 0 {
+		return typed, nil
+	}
+	return typed, arrive(len(ends))
 }
 
 // settle waits for input events that were sent. An event may close the tab or

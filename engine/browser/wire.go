@@ -46,6 +46,7 @@ type wire struct {
 	to   io.WriteCloser
 	in   *bufio.Reader
 	once sync.Once
+	out  []byte // what was written and not sent yet
 }
 
 func newWire(from io.ReadCloser, to io.WriteCloser) *wire {
@@ -60,13 +61,34 @@ func (w *wire) Close() {
 	})
 }
 
+// write takes a message to be sent: see flush.
 func (w *wire) write(m *cdproto.Message) error {
 	b, err := jsonv2.Marshal(m, chromedp.DefaultMarshalOptions)
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	if _, err := w.to.Write(append(b, 0)); err != nil {
-		return fmt.Errorf("writing a message: %w", err)
+	w.out = append(append(w.out, b...), 0)
+	if len(w.out) < batchSize {
+		return nil
+	}
+	return w.flush()
+}
+
+// batchSize bounds what is kept of messages that go out together, in bytes.
+const batchSize = 64 << 10
+
+// flush sends what was written: commands that are sent together go out together.
+func (w *wire) flush() error {
+	if len(w.out) == 0 {
+		return nil
+	}
+	_, err := w.to.Write(w.out)
+	if cap(w.out) > 2*batchSize {
+		w.out = nil // a large command leaves no large buffer
+	}
+	w.out = w.out[:0]
+	if err != nil {
+		return fmt.Errorf("writing messages: %w", err)
 	}
 	return nil
 }
