@@ -115,9 +115,9 @@ func (c *conn) write() {
 			if err := c.wire.write(m); err != nil {
 				return // the reader sees the end too
 			}
+		}
 		if c.wire.flush() != nil {
 			return
-		}
 		}
 	}
 }

@@ -41,6 +41,7 @@ type Tab struct {
 	complete bool          // its load event was
 	fate
 	bare      bool          // scripts of the task may have run in it before the page script
+	began     bool          // a navigation has, since the page was last asked to leave
 	started   chan struct{} // closed, and made anew, when one begins
 	pointer   Point
 	aimed     chan bool   // hears whether the press that is on its way has hit
@@ -131,7 +132,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		var e page.EventFrameStartedNavigating
 		if decode(params, &e) && e.FrameID == t.mainFrame() {
 			t.mu.Lock()
-			t.heading = e.LoaderID
+			t.heading, t.began = e.LoaderID, true
 			close(t.started)
 			t.started = make(chan struct{})
 			t.mu.Unlock()
@@ -155,6 +156,9 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 	case "Page.frameRequestedNavigation":
 		var e page.EventFrameRequestedNavigation
 		if decode(params, &e) && e.FrameID == t.mainFrame() && e.Disposition == page.ClientNavigationDispositionCurrentTab {
+			t.mu.Lock()
+			t.began = false
+			t.mu.Unlock()
 			t.asked.Store(true)
 		}
 	case "Page.frameNavigated":

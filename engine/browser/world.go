@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -60,10 +61,44 @@ func (t *Tab) Look(ctx context.Context, fn string, arg any) (*Reply, error) {
 		}
 	}
 	r, err := t.run(ctx, call+")")
+	if err == nil && t.leavesLate(ctx) {
+		r, err = t.run(ctx, call+")")
+	}
 	if err == nil {
 		t.asked.Store(false)
 	}
 	return r, err
+}
+
+// lateStart is how long the browser may take from telling that a page was asked to
+// leave to the beginning of that. What comes between is up to its scheduler, which
+// puts off tasks of pages that have much to draw after input.
+const lateStart = 500 * time.Millisecond
+
+// leavesLate reports whether a page that was asked to leave, and has answered before
+// it began to, begins to after all. One that was asked in vain costs that time.
+func (t *Tab) leavesLate(ctx context.Context) bool {
+	t.mu.Lock()
+	began, started := t.began, t.started
+	t.mu.Unlock()
+	if began || !t.asked.Load() {
+		return false // it has gone, or come back from where it went
+	}
+	timer := time.NewTimer(lateStart)
+	defer timer.Stop()
+	select {
+	case <-started:
+		return true
+	case <-timer.C:
+		select {
+		case <-started: // both, on a machine that stood still
+			return true
+		default:
+		}
+	case <-t.closed:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // Arrive is Call for what waits for a page to load. Where the page has asked to

@@ -1,0 +1,56 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestLooksAfterAskingToLeave: a page that was asked to leave and has not begun to is
+// not looked at before it does. The browser may put the beginning off for as long as
+// it draws; here a timer of the page stands for that.
+func TestLooksAfterAskingToLeave(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/there" {
+			fmt.Fprint(w, `<title>second</title><button id=go style="margin:200px">go</button>`)
+			return
+		}
+		fmt.Fprint(w, `<title>first</title><button id=go>go</button>`)
+	}))
+	t.Cleanup(srv.Close)
+	ctx, c := newContext(t)
+	tab, err := c.NewTab(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.Navigate(ctx, srv.URL); err != nil {
+		t.Fatal(err)
+	}
+	look := map[string]any{"t": map[string]any{"s": "#go", "k": "css", "a": "#go"}, "ms": 5000, "of": 5000, "settle": "soon"}
+	if r, err := tab.Look(ctx, "point", look); err != nil || r.Code != "" {
+		t.Fatal(r, err)
+	}
+	if _, err := tab.Evaluate(ctx, `setTimeout(() => { location = '/there' }, 100)`, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	tab.AskedToLeave()
+	if r, err := tab.Look(ctx, "point", look); err != nil || r.Code != "" {
+		t.Fatal(r, err)
+	}
+	r, err := tab.Call(ctx, "where", map[string]any{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf(`{"url":"%s/there","title":"second"}`, srv.URL); string(r.Value) != want {
+		t.Errorf("it looked at %s, want %s", r.Value, want)
+	}
+
+	// A page that was asked in vain is looked at all the same.
+	tab.AskedToLeave()
+	if r, err := tab.Look(ctx, "point", look); err != nil || r.Code != "" {
+		t.Fatal(r, err)
+	}
+}
