@@ -61,7 +61,7 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the engine between nodes: %w", err)
 	}
-	s.SetLoggerV2(engineLog{cfg.Log}, cfg.Log.GetLevel() <= 0, false, false)
+	s.SetLoggerV2(newEngineLog(cfg.Log), cfg.Log.GetLevel() <= 0, false, false)
 	s.Start()
 	m.server = s
 	if len(cfg.Peers) > 0 {

@@ -45,11 +45,20 @@ func OpenCertificate(certFile, keyFile string, log zerolog.Logger) (*Certificate
 	return c, nil
 }
 
+// authenticated are the suites of TLS 1.2 that encrypt and authenticate in one.
+// Those of 1.3 all do.
+var authenticated = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
 // Config is how a server uses the certificate.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current(time.Now()), nil },
 		MinVersion:     tls.VersionTLS12,
+		CipherSuites:   authenticated,
 		NextProtos:     []string{"http/1.1"},
 	}
 }
@@ -84,6 +93,9 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 	c.log.Info().Time("until", pair.Leaf.NotAfter).Msg("a new certificate is in use")
 	return c.pair
 }
+
+// Expires is when the certificate that is in use ends.
+func (c *Certificate) Expires() time.Time { return c.current(time.Now()).Leaf.NotAfter }
 
 func (c *Certificate) read() (cert, key []byte, err error) {
 	if cert, err = os.ReadFile(c.certFile); err != nil {

@@ -4,11 +4,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -114,5 +119,96 @@ func TestCertificateIsExchanged(t *testing.T) {
 
 	if _, err := http.OpenCertificate(certFile, keyFile, zerolog.Nop()); err == nil {
 		t.Error("a service starts without its certificate")
+	}
+}
+
+// TestOnlyStrongSuites: TLS 1.2 is spoken only with suites that encrypt and
+// authenticate in one, and nothing older is spoken at all.
+func TestOnlyStrongSuites(t *testing.T) {
+	t.Parallel()
+	addr := secured(t)
+	dial := func(c *tls.Config) error {
+		c.InsecureSkipVerify = true
+		conn, err := tls.Dial("tcp", addr, c)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	}
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if !slices.Contains(suite.SupportedVersions, tls.VersionTLS12) {
+			continue
+		}
+		good := strings.Contains(suite.Name, "ECDHE_ECDSA") && (strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "CHACHA20"))
+		if err := dial(&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}}); (err == nil) != good {
+			t.Errorf("%s: %v", suite.Name, err)
+		}
+	}
+	if err := dial(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}); err == nil {
+		t.Error("TLS 1.1 is spoken")
+	}
+	if err := dial(&tls.Config{MinVersion: tls.VersionTLS13}); err != nil {
+		t.Error(err)
+	}
+}
+
+// secured starts an edge with a certificate from files, and returns its address.
+func secured(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	cert, key := pair(t)
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := http.OpenCertificate(certFile, keyFile, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, &company{}, func(cfg *http.Config) { cfg.TLS = c.Config() }).addr
+}
+
+// TestStrictTransport: browsers that came over TLS are told to come so again,
+// whatever the answer is, but not for names that other programs share.
+func TestStrictTransport(t *testing.T) {
+	t.Parallel()
+	ask := func(c net.Conn, request string) string {
+		t.Helper()
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(hang))
+		if _, err := io.WriteString(c, request); err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(c)
+		head, _, _ := strings.Cut(string(b), "\r\n\r\n")
+		if !strings.HasPrefix(head, "HTTP/1.1 ") {
+			t.Fatalf("%q", b)
+		}
+		return head
+	}
+	addr := secured(t)
+	for request, want := range map[string]bool{
+		"GET /healthz HTTP/1.1\r\nHost: browsers.example.org\r\nConnection: close\r\n\r\n":       true,
+		"GET /v1/usage HTTP/1.1\r\nHost: browsers.example.org:8443\r\nConnection: close\r\n\r\n": true, // 401
+		"GET /nowhere HTTP/1.1\r\nHost: browsers.example.org\r\nConnection: close\r\n\r\n":       true,
+		"GET /healthz HTTP/1.1\r\nHost: localhost:8443\r\nConnection: close\r\n\r\n":             false,
+		"GET /healthz HTTP/1.1\r\nHost: shop.LOCALHOST.\r\nConnection: close\r\n\r\n":            false,
+		"GET /healthz HTTP/1.1\r\nHost: 192.0.2.7\r\nConnection: close\r\n\r\n":                  false,
+		"GET /healthz HTTP/1.1\r\nHost: [::1]:8443\r\nConnection: close\r\n\r\n":                 false,
+	} {
+		c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head := ask(c, request); strings.Contains(head, "\r\nStrict-Transport-Security: max-age=15768000") != want {
+			t.Errorf("%q: %s", request, head)
+		}
+	}
+	plain, err := net.Dial("tcp", open(t, &company{}).addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head := ask(plain, "GET /healthz HTTP/1.1\r\nHost: browsers.example.org\r\nConnection: close\r\n\r\n"); strings.Contains(head, "Strict-Transport") {
+		t.Errorf("without TLS: %s", head)
 	}
 }

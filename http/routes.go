@@ -57,6 +57,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 		c.serving.Store(true)
 	}
 	setRequestID(ctx)
+	setTransport(ctx)
 	func() {
 		defer func() {
 			if v := recover(); v != nil {
@@ -190,6 +191,7 @@ func (s *Server) handleBroken(ctx *fasthttp.RequestCtx, err error) {
 		c.linger.Store(true)
 	}
 	setRequestID(ctx)
+	setTransport(ctx)
 	var small *fasthttp.ErrSmallBuffer
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -68,34 +68,49 @@ func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
 
 // browserFolder returns where browsers live. As root they run as another user,
 // who cannot get through the data folder: they get a folder of their own among
-// the temporary ones. Its name follows from the data folder's, so that a later
-// start finds what a killed one left there.
+// the temporary ones. A later start finds there what a killed one left.
 func browserFolder(data string) (string, error) {
 	dir := browsersIn(data)
 	if os.Geteuid() != 0 {
 		return dir, nil
 	}
+	if safe(dir) {
+		return dir, nil
+	}
+	// Anybody may make folders there, also one of this name, or what stands in
+	// its way. Such a folder is left alone, and cannot keep the service from
+	// starting: it takes one whose name nobody knew.
 	err := os.Mkdir(dir, 0o711)
-	if err == nil {
-		return dir, os.Chmod(dir, 0o711)
-	}
-	if !errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("make a folder for browsers: %w", err)
-	}
-	// Anybody may make folders there: one that is not ours is a trap.
-	info, err := os.Lstat(dir)
 	if err != nil {
-		return "", fmt.Errorf("look at the folder for browsers: %w", err)
+		if dir, err = os.MkdirTemp(os.TempDir(), "troupe-"); err == nil {
+			err = os.WriteFile(browsersNote(data), []byte(dir), 0o600)
+		}
 	}
-	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !ours(info) {
-		return "", fmt.Errorf("the folder for browsers, %s, belongs to somebody else: remove it", dir)
+	if err == nil {
+		err = os.Chmod(dir, 0o711) // the browsers' user has to get through
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for browsers: %w", err)
 	}
 	return dir, nil
 }
 
+// safe reports whether a folder is ours and nobody else can put anything into it.
+// A link to one is not.
+func safe(dir string) bool {
+	info, err := os.Lstat(dir)
+	return err == nil && info.IsDir() && info.Mode().Perm()&0o022 == 0 && ours(info)
+}
+
+// browsersNote has the name of the browsers' folder where it is not the usual one.
+func browsersNote(data string) string { return filepath.Join(data, "browsers-folder") }
+
 func browsersIn(data string) string {
 	if os.Geteuid() != 0 {
 		return filepath.Join(data, "browsers")
+	}
+	if noted, err := os.ReadFile(browsersNote(data)); err == nil && filepath.IsAbs(string(noted)) && safe(string(noted)) {
+		return string(noted)
 	}
 	sum := sha256.Sum256([]byte(data))
 	return filepath.Join(os.TempDir(), "troupe-"+hex.EncodeToString(sum[:6]))
