@@ -214,6 +214,7 @@ func (t *task) tell(ctx actor.Context, s *Started) {
 func (t *task) keep(ctx actor.Context) {
 	if t.rec.Ended.IsZero() {
 		t.rec.Status, t.rec.Ended = statusOf(t.out.End), time.Now()
+		t.node.tellEnd(t.rec, t.out)
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, stored, out, kept := t.rec, t.stored, t.out, &taskKept{}

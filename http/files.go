@@ -46,7 +46,7 @@ func Keep(files persistence.Files, base string, ttl time.Duration, within func(e
 		if errors.Is(err, persistence.ErrQuota) { // which is the account's affair
 			said = log.Debug()
 		}
-		said.Err(err).Str("account", f.Account).Msg("a file of a task was not kept")
+		said.Err(err).Str("account", persistence.AccountName(f.Account)).Msg("a file of a task was not kept")
 		no := actors.Unkept(err)
 		return "", engine.Problemf(no.Code, "The file could not be kept: %s", no.Text)
 	}

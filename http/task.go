@@ -25,7 +25,7 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	}
 	defer func() {
 		answered(t)
-		s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.ID).Str("plan", account.Plan).
+		s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.Name).Str("plan", account.Plan).
 			Bool("async", t.Async).Str("worker", t.Worker).Int("status", t.Status).Str("code", string(t.Code)).Int("failed", t.Failed).
 			Dur("took", time.Since(start)).Msg("task")
 	}()

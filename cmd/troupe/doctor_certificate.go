@@ -18,7 +18,7 @@ func (l *listening) examine(now time.Time) []finding {
 	if secure == nil {
 		return nil
 	}
-	pair, err := secure.GetCertificate(nil)
+	pair, err := secure.Config().GetCertificate(nil)
 	if err != nil {
 		return []finding{{Check: "certificate", Verdict: problem, Found: err.Error(), Advice: "name another one with --tls-cert and --tls-key"}}
 	}

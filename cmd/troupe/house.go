@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os/exec"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -30,6 +32,20 @@ func (c *chromium) check() error {
 	return c.Outbound.check()
 }
 
+// executable looks whether the program of the flag is one.
+func (c *chromium) executable() error {
+	if c.Browser == "" {
+		return nil
+	}
+	if _, err := exec.LookPath(c.Browser); err != nil {
+		if e := (*exec.Error)(nil); errors.As(err, &e) {
+			err = e.Err
+		}
+		return usage("--browser %q cannot be executed: %w", c.Browser, err)
+	}
+	return nil
+}
+
 // engine wires the browsers to their way out. The sandbox may be given up where
 // it does not work only if soft is true; shares names the browser that a worker
 // shares, or is nil, and mixed says that several accounts may be in one browser. The
@@ -39,7 +55,7 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 	if program == "" {
 		var err error
 		if program, err = browser.Find(); err != nil {
-			return nil, nil, err
+			return nil, nil, usageError{err}
 		}
 	}
 	if err := c.check(); err != nil {

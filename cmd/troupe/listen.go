@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -64,7 +63,7 @@ func (l *listening) check() error {
 }
 
 // secure reads the certificate, where there is one.
-func (l *listening) secure(log zerolog.Logger) (*tls.Config, error) {
+func (l *listening) secure(log zerolog.Logger) (*http.Certificate, error) {
 	if l.TLSCert == "" {
 		return nil, nil
 	}
@@ -72,7 +71,7 @@ func (l *listening) secure(log zerolog.Logger) (*tls.Config, error) {
 	if err != nil {
 		return nil, usage("--tls-cert and --tls-key: %w", err)
 	}
-	return c.Config(), nil
+	return c, nil
 }
 
 // open listens. A name may stand for other addresses than one would think: what

@@ -6,7 +6,10 @@ import (
 	"io"
 	stdlog "log"
 	"os"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 )
@@ -23,7 +26,7 @@ func (f logFlags) open(w io.Writer) (zerolog.Logger, error) {
 		return zerolog.Nop(), fmt.Errorf("--log-level is %q: want debug, info, warn or error", f.Level)
 	}
 	if f.Format == "console" || f.Format == "auto" && terminal(w) {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal(w)}
+		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal(w), FormatPrepare: disarm}
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano
 	l := zerolog.New(w).Level(level).With().Timestamp().Logger()
@@ -39,6 +42,33 @@ type fromGo struct{ log zerolog.Logger }
 func (g fromGo) Write(p []byte) (int, error) {
 	g.log.Debug().Str("from", "go").Msg(string(bytes.TrimSpace(p)))
 	return len(p), nil
+}
+
+// disarm takes out of a line what a terminal would obey, or what would look like
+// another line: some texts come from outside.
+func disarm(line map[string]any) error {
+	for k, v := range line {
+		line[k] = disarmed(v)
+	}
+	return nil
+}
+
+func disarmed(v any) any {
+	switch v := v.(type) {
+	case string:
+		if strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return strings.Trim(strconv.Quote(v), `"`)
+		}
+	case []any:
+		for i := range v {
+			v[i] = disarmed(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = disarmed(v[k])
+		}
+	}
+	return v
 }
 
 func terminal(w io.Writer) bool {

@@ -90,37 +90,44 @@ type service struct {
 	tls   *tls.Config
 	ends  []func() error // in the order of their starts
 
-	disk     *persistence.Badger // of this node alone; nil in a cluster
-	store    persistence.Store
-	near     persistence.Store // what this node has at hand of it; nil: all of it
-	usage    *persistence.Usage
-	accounts *persistence.Accounts
-	door     *persistence.Accounts // for the tokens of requests
-	secrets  *persistence.Secrets
-	files    *persistence.Accounted
-	ledger   *persistence.Ledger
-	proxy    *egress.Proxy
-	member   *cluster.Member  // nil: there are no other nodes
-	shared   *cluster.Store   // nil as well then
-	team     *cluster.Company // nil as well then
-	node     *actors.Node
-	audit    *persistence.Audit
-	edge     *http.Server
-	metrics  *telemetry.Metrics
-	observe  func(http.Asked) (trace string, answered func(http.Told)) // nil: nobody wants traces
+	disk        *persistence.Badger // of this node alone; nil in a cluster
+	store       persistence.Store
+	near        persistence.Store // what this node has at hand of it; nil: all of it
+	usage       *persistence.Usage
+	accounts    *persistence.Accounts
+	door        *persistence.Accounts // for the tokens of requests
+	secrets     *persistence.Secrets
+	files       *persistence.Accounted
+	ledger      *persistence.Ledger
+	proxy       *egress.Proxy
+	launches    *launchRecord
+	member      *cluster.Member  // nil: there are no other nodes
+	shared      *cluster.Store   // nil as well then
+	team        *cluster.Company // nil as well then
+	node        *actors.Node
+	audit       *persistence.Audit
+	stopped     time.Time         // when the stop began
+	interrupted int               // tasks that the stop has cut off
+	certificate *http.Certificate // nil: no TLS
+	edge        *http.Server
+	metrics     *telemetry.Metrics
+	observe     func(http.Asked) (trace string, answered func(http.Told)) // nil: nobody wants traces
 }
 
 // Run starts the service and ends it when it is told to.
 func (c *serveCommand) Run(w *world) (err error) {
-	if err := c.check(); err != nil {
+	if err := errors.Join(c.check(), c.Chromium.executable()); err != nil {
 		return err
 	}
 	s := &service{serveCommand: c}
 	if s.log, err = c.Log.open(w.stderr); err != nil {
 		return usageError{err}
 	}
-	if s.tls, err = c.Listening.secure(s.log); err != nil {
+	if s.certificate, err = c.Listening.secure(s.log); err != nil {
 		return err
+	}
+	if s.certificate != nil {
+		s.tls = s.certificate.Config()
 	}
 	if s.data, err = dataFolder(c.Data); err != nil {
 		return usageError{err}
@@ -139,6 +146,8 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if err != nil {
 		return err
 	}
+	s.hello()
+	defer func() { s.bye(stop, err) }()
 	s.ends = append(s.ends, func() error { _ = ln.Close(); return nil }) // closed by the edge, if it got to serve
 	if err := s.start(stop, ln.Addr()); err != nil {
 		return err
@@ -161,6 +170,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 	case <-stop.Done():
 	}
 	tellSystemd(s.log, daemon.SdNotifyStopping)
+	s.stopped = time.Now()
 	return errors.Join(err, s.stop(hurry))
 }
 
@@ -207,7 +217,8 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	}
 	s.proxy = proxy
 	s.ends = append(s.ends, proxy.Close)
-	if eng, err = s.watched(eng); err != nil {
+	s.launches = &launchRecord{Engine: eng}
+	if eng, err = s.watched(s.launches); err != nil {
 		return err
 	}
 
@@ -248,14 +259,18 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err := s.meet(); err != nil {
 		return err
 	}
+	s.ends = append(s.ends, s.lookAfter(time.Minute))
 	return s.showMetrics()
 }
 
 // notices are what the operator has to know although the service runs. Whoever
 // may ask for them sees no more of the disk than the name of one folder.
 func (s *service) notices() (all []string) {
+	if no := s.launches.notice(); no != "" {
+		all = append(all, no)
+	}
 	if s.disk == nil {
-		return s.clusterNotices()
+		return append(all, s.clusterNotices()...)
 	}
 	return nil
 }
@@ -297,7 +312,11 @@ func (s *service) stop(hurry context.Context) error {
 	s.log.Info().Dur("grace", s.Grace).Msg("stopping; a second signal stops at once")
 	began := time.Now()
 	s.edge.Drain()
-	if d, err := s.node.Drain(hurry, s.Grace); err == nil && d.Interrupted > 0 {
+	d, err := s.node.Drain(hurry, s.Grace)
+	if err == nil {
+		s.interrupted = d.Interrupted
+	}
+	if err == nil && d.Interrupted > 0 {
 		s.log.Warn().Int("tasks", d.Interrupted).Msg("tasks were interrupted")
 	}
 	s.leave(hurry, began)
@@ -334,22 +353,27 @@ func (s *service) close() (err error) {
 // signals returns a context that ends with the first signal to stop, and one
 // that ends with the second. A third one is the system's to deal with.
 func signals(ctx context.Context, more ...os.Signal) (stop, hurry context.Context, forget func()) {
-	stop, stopped := context.WithCancel(ctx)
-	hurry, hurried := context.WithCancel(context.WithoutCancel(ctx))
+	stop, stopped := context.WithCancelCause(ctx)
+	hurry, hurried := context.WithCancelCause(context.WithoutCancel(ctx))
 	got := make(chan os.Signal, 2)
 	all := append([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, more...)
 	signal.Notify(got, all...)
 	done := make(chan struct{})
 	go func() {
-		for _, end := range []context.CancelFunc{stopped, hurried} {
+		for _, end := range []context.CancelCauseFunc{stopped, hurried} {
 			select {
-			case <-got:
-				end()
+			case sig := <-got:
+				end(asked{sig})
 			case <-done:
 				return
 			}
 		}
 		signal.Reset(all...)
 	}()
-	return stop, hurry, func() { signal.Stop(got); close(done); stopped(); hurried() }
+	return stop, hurry, func() { signal.Stop(got); close(done); stopped(nil); hurried(nil) }
 }
+
+// asked is why a context of signals ended.
+type asked struct{ signal os.Signal }
+
+func (a asked) Error() string { return "signal: " + a.signal.String() }

@@ -79,6 +79,7 @@ func (f *watching) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 func (s *service) showMetrics() error {
 	s.metrics.Node(s.edge.Status)
 	s.metrics.Live(s.edge.LiveStats)
+	s.metrics.Machine(s.machine)
 	if s.team != nil {
 		s.metrics.Cluster(s.clusterNumbers)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -23,10 +24,12 @@ const readyWithin = 30 * time.Second
 // welcome tells the operator what to do next, once a task can be taken. At the
 // first start it makes an account, and shows its token this one time.
 func (s *service) welcome(ctx context.Context, out io.Writer, base string) error {
-	if !s.waitReady(ctx) {
-		if ctx.Err() != nil {
-			return nil
-		}
+	switch ready, err := s.waitReady(ctx); {
+	case err != nil:
+		return usage("no browser can be started: %w", err)
+	case !ready && ctx.Err() != nil:
+		return nil
+	case !ready:
 		s.log.Error().Dur("after", readyWithin).Msg("no browser is up yet; the log above says why")
 	}
 	settled := context.WithoutCancel(ctx) // a token that was made must also be shown
@@ -35,11 +38,7 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 		return fmt.Errorf("look for accounts: %w", err)
 	}
 	var b strings.Builder
-	workers := "1 worker"
-	if n := s.node.Status().Workers; n != 1 {
-		workers = fmt.Sprintf("%d workers", n)
-	}
-	fmt.Fprintf(&b, "Troupe answers on %s with %s.\n", base, workers)
+	fmt.Fprintf(&b, "Troupe answers on %s %s.\n", base, workersUp(s.node.Status()))
 	if len(known) > 0 || s.member != nil { // of several nodes each would make one
 		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
 	} else {
@@ -58,21 +57,51 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	return err
 }
 
-func (s *service) waitReady(ctx context.Context) bool {
+// othersWithin is how long the greeting waits for the other browsers once one is
+// up.
+const othersWithin = 2 * time.Second
+
+// waitReady waits for the first browser, and a moment for the others. An error
+// says why none will come.
+func (s *service) waitReady(ctx context.Context) (ready bool, err error) {
 	end := time.NewTimer(readyWithin)
 	defer end.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !s.edge.Status().Ready() {
+	for {
+		now := s.edge.Status()
+		if now.Ready() && !ready {
+			ready = true
+			end.Reset(othersWithin)
+		}
+		if ready && now.Offline == 0 {
+			return true, nil
+		}
+		if err := s.launches.hopeless(); err != nil {
+			return false, err
+		}
 		select {
 		case <-ctx.Done():
-			return false
+			return ready, nil
 		case <-end.C:
-			return false
+			return ready, nil
 		case <-tick.C:
 		}
 	}
-	return true
+}
+
+// workersUp says how many workers have a browser.
+func workersUp(n actors.Status) string {
+	switch up := n.Workers - n.Offline; {
+	case up == 1 && n.Workers == 1:
+		return "with 1 worker"
+	case up == n.Workers:
+		return fmt.Sprintf("with %d workers", n.Workers)
+	case up == 0:
+		return fmt.Sprintf("without a browser for its %d workers yet", n.Workers)
+	default:
+		return fmt.Sprintf("with %d of %d workers; the others have no browser yet", up, n.Workers)
+	}
 }
 
 // shopTask signs in at the demo shop and lists what it sells.

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -111,7 +112,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	closeAll(childIn, childOut)
 	if err != nil {
 		closeAll(to, from)
-		return fail("starting "+o.Path, err)
+		return fail("starting "+o.Path, fmt.Errorf("%w: %w", ErrNotExecuted, err))
 	}
 	p.cmd = cmd
 	if err := remember(o.Dir, dir, cmd.Process.Pid); err != nil {
@@ -189,11 +190,23 @@ func closeAll(c ...io.Closer) {
 	}
 }
 
+// Errors of a start that the same program would give again.
+var (
+	ErrNotExecuted = errors.New("the program cannot be executed")
+	ErrEndedAtOnce = errors.New("it ended at once")
+)
+
 // startError explains a browser that did not come up.
 func startError(ctx context.Context, p *process, err error) error {
+	if errors.Is(err, ErrGone) { // its pipe is closed: it ends, or has
+		select {
+		case <-p.exited:
+		case <-time.After(time.Second):
+		}
+	}
 	select {
 	case <-p.exited:
-		return fmt.Errorf("starting Chromium: it ended at once (%s): %s", p.cmd.ProcessState, p.stderr)
+		return fmt.Errorf("starting Chromium: %w (%s): %s", ErrEndedAtOnce, p.cmd.ProcessState, p.stderr)
 	default:
 	}
 	if ctx.Err() != nil {

@@ -254,3 +254,16 @@ func TestNamesAreAsTheyShouldBe(t *testing.T) {
 		t.Errorf("%s: %s", f.Metric, f.Text)
 	}
 }
+
+// TestTheMachineIsTold: what the system does not tell, and a certificate that is
+// not there, have no numbers.
+func TestTheMachineIsTold(t *testing.T) {
+	m := telemetry.NewMetrics()
+	var now telemetry.Machine
+	m.Machine(func() telemetry.Machine { return now })
+	if got := page(t, m); strings.Contains(got, "troupe_disk") || strings.Contains(got, "troupe_certificate") {
+		t.Error(got)
+	}
+	now = telemetry.Machine{DiskFree: 2 << 20, DiskSize: 8 << 20, Certificate: time.Unix(1700000000, 0)}
+	wants(t, m, "disk_free_bytes 2.097152e+06", "disk_size_bytes 8.388608e+06", "certificate_expires_timestamp_seconds 1.7e+09")
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/http/telemetry"
+)
+
+// When the log warns of what ends soon. The alert rules in deploy/prometheus have
+// the same numbers.
+const (
+	diskLeast       = 1 << 30 // bytes free
+	diskLeastPart   = 20      // or one in so many
+	certificateSoon = 14 * 24 * time.Hour
+	certificateLast = 3 * 24 * time.Hour
+)
+
+// machine looks at the disk of the data folder and at the certificate.
+func (s *service) machine() (m telemetry.Machine) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(s.data, &disk); err == nil {
+		m.DiskFree, m.DiskSize = int64(disk.Bavail)*int64(disk.Bsize), int64(disk.Blocks)*int64(disk.Bsize)
+	}
+	if s.certificate != nil {
+		m.Certificate = s.certificate.Expires()
+	}
+	return m
+}
+
+// lookAfter warns while the disk fills up or the certificate is about to end: when
+// that begins, and then once a day. What it returns ends it.
+func (s *service) lookAfter(every time.Duration) func() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var w warnings
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			w.look(s.machine(), time.Now(), s.log)
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() error { cancel(); <-done; return nil }
+}
+
+// warnings is what the log has been told.
+type warnings struct{ disk, certificate warned }
+
+// warned is how bad the last warning was, and when it was given.
+type warned struct {
+	level int
+	at    time.Time
+}
+
+// again reports whether to warn, once for each level and once a day.
+func (w *warned) again(level int, now time.Time) bool {
+	if level == 0 || level <= w.level && now.Sub(w.at) < 24*time.Hour {
+		w.level = level
+		return false
+	}
+	w.level, w.at = level, now
+	return true
+}
+
+func (w *warnings) look(m telemetry.Machine, now time.Time, log zerolog.Logger) {
+	level := 0
+	if m.DiskSize > 0 && (m.DiskFree < diskLeast || m.DiskFree < m.DiskSize/diskLeastPart) {
+		level = 1
+	}
+	if w.disk.again(level, now) {
+		log.Warn().Int64("free", m.DiskFree).Int64("size", m.DiskSize).Msg("the disk of the data folder is filling up: with less than 64 MiB nothing is written any more")
+	}
+	level = 0
+	left := m.Certificate.Sub(now)
+	switch {
+	case m.Certificate.IsZero() || left > certificateSoon:
+	case left > certificateLast:
+		level = 1
+	case left > 0:
+		level = 2
+	default:
+		level = 3
+	}
+	if w.certificate.again(level, now) {
+		text := "the certificate ends soon: exchange its files, they are read again by themselves"
+		if level == 3 {
+			text = "the certificate has ended: clients refuse to connect"
+		}
+		log.Warn().Time("until", m.Certificate).Msg(text)
+	}
+}
+
+// hello is the first line of the log: what runs, and how it was told to.
+func (s *service) hello() {
+	settings := zerolog.Dict().
+		Str("listen", s.Listening.Listen).Bool("tls", s.Listening.TLSCert != "").Bool("insecureListen", s.Listening.InsecureListen).
+		Strs("hosts", s.Listening.Host).Strs("origins", s.Listening.AllowOrigin).Strs("trustedProxies", s.Listening.TrustedProxy).
+		Str("data", s.data).Str("config", s.Config).Int("workers", s.Workers).Int("workersPerBrowser", s.Sharing.WorkersPerBrowser).
+		Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
+		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).
+		Str("metricsListen", s.Watching.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
+		Bool("sandbox", !s.Chromium.NoSandbox).Bool("allowPrivate", s.Chromium.Outbound.AllowPrivate).
+		Strs("allowHosts", s.Chromium.Outbound.AllowHost).Strs("allowNetworks", s.Chromium.Outbound.AllowCIDR).Bool("upstreamProxy", s.Chromium.Outbound.UpstreamProxy != "").
+		Bool("demo", s.Chromium.Outbound.Demo)
+	version := ownVersion()
+	if b, ok := debug.ReadBuildInfo(); ok {
+		settings = settings.Str("go", b.GoVersion)
+	}
+	s.log.Info().Str("version", version).Dict("settings", settings).Msg("the service starts")
+}
+
+// bye is the last line of the log: why the service has stopped, how long that took
+// and what it has cut off.
+func (s *service) bye(stop context.Context, err error) {
+	reason := "it failed"
+	var sig asked
+	switch {
+	case errors.As(context.Cause(stop), &sig):
+		reason = sig.Error()
+	case s.stopped.IsZero():
+		reason = "the start failed"
+	}
+	var took time.Duration
+	if !s.stopped.IsZero() {
+		took = time.Since(s.stopped)
+	}
+	s.log.Info().Str("reason", reason).Dur("took", took).Int("interrupted", s.interrupted).AnErr("error", err).Msg("the service has stopped")
+}

@@ -1,0 +1,42 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	diskFreeDesc    = desc("disk_free_bytes", "Space of the data folder's disk that the service may still use.")
+	diskSizeDesc    = desc("disk_size_bytes", "Size of the data folder's disk.")
+	certificateDesc = desc("certificate_expires_timestamp_seconds", "When the certificate that is in use ends, in seconds since 1970.")
+)
+
+// Machine is what the service needs of the machine it runs on.
+type Machine struct {
+	DiskFree, DiskSize int64     // bytes; both 0: the system does not tell
+	Certificate        time.Time // when it ends; zero: there is none
+}
+
+// machine tells it.
+type machine struct{ look func() Machine }
+
+// Machine looks at the machine whenever somebody asks.
+func (m *Metrics) Machine(look func() Machine) { m.registry.MustRegister(&machine{look}) }
+
+func (*machine) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{diskFreeDesc, diskSizeDesc, certificateDesc} {
+		to <- d
+	}
+}
+
+func (m *machine) Collect(to chan<- prometheus.Metric) {
+	now := m.look()
+	if now.DiskSize > 0 {
+		gauge(to, diskFreeDesc, float64(now.DiskFree))
+		gauge(to, diskSizeDesc, float64(now.DiskSize))
+	}
+	if !now.Certificate.IsZero() {
+		gauge(to, certificateDesc, float64(now.Certificate.Unix()))
+	}
+}
