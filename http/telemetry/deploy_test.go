@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/actors"
 	"troupe/engine"
@@ -57,6 +58,9 @@ func everything(t *testing.T) (text string) {
 		m.Node(k.Node.Status)
 		m.Live(func() http.LiveStats { return http.LiveStats{} })
 		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
+		m.Machine(func() telemetry.Machine {
+			return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
+		})
 		m.Refused(engine.CodeInternal)
 		task := testkit.Task()
 		task.Config.FullTrace = true

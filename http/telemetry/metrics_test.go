@@ -244,6 +244,9 @@ func TestNamesAreAsTheyShouldBe(t *testing.T) {
 	m.Node(k.Node.Status)
 	m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
 	m.Live(func() http.LiveStats { return http.LiveStats{} })
+	m.Machine(func() telemetry.Machine {
+		return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
+	})
 	m.Refused(engine.CodeDailyLimit)
 	k.WantEnd(k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Steps: 1}), engine.EndCompleted)
 	faults, err := promlint.New(strings.NewReader(page(t, m))).Lint()
