@@ -56,7 +56,14 @@ func compare(have json.RawMessage, operator, want string) (bool, error) {
 		if err != nil {
 			return false, Problemf(CodeInvalidValue, "%q is no RE2 expression: %v", short(want, 100), err)
 		}
-		return re.MatchString(left), nil
+		if re.MatchString(left) {
+			return true, nil
+		}
+		if m := slashed.FindStringSubmatch(want); m != nil && !looksLikePath(m[2]) {
+			matches, err := urlMatcher(want) // as waitForResponse reads it
+			return err == nil && matches(left), err
+		}
+		return false, nil
 	case "empty", "notEmpty":
 		return isEmpty(have) == (operator == "empty"), nil
 	}

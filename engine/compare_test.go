@@ -94,3 +94,23 @@ func TestCompareTellsWhatItCannot(t *testing.T) {
 		t.Error("an unknown operator compares")
 	}
 }
+
+// TestMatchesTakesFlags: what waitForResponse takes for a regular expression,
+// matches takes, too, and what was one before still is.
+func TestMatchesTakesFlags(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		is   bool
+	}{{"/^order \\d+$/i", true}, {"/^order$/i", false}, {"/order/", false}, {"/ORDER/", true}, {"ORDER [0-9]", true}, {"order", false}} {
+		got, err := compare([]byte(`"ORDER 12"`), "matches", c.want)
+		if err != nil || got != c.is {
+			t.Errorf("matches %s: %t, %v; want %t", c.want, got, err, c.is)
+		}
+	}
+	if got, err := compare([]byte(`"/api/users/"`), "matches", "/users/"); err != nil || !got {
+		t.Errorf("a path in slashes: %t, %v", got, err)
+	}
+	if _, err := compare([]byte(`"a"`), "matches", "/(/i"); err == nil {
+		t.Error("a broken expression is none")
+	}
+}

@@ -40,7 +40,7 @@ const conditionSchema = `{"anyOf":[{"type":"string","minLength":1},` +
 var _ = define(Action[branch]{
 	Name: "if", Group: "Control flow",
 	Doc: "Runs one list or the other. The condition is a selector (true if there is such an element now), `{selector, property, operator, value}` about a property of an element, or `{cached, operator, value}` about a value of the data cache. " +
-		"Operators: `==`, `!=`, `>`, `<`, `>=`, `<=`, `contains`, `notContains`, `matches` (RE2), `empty`, `notEmpty`. Both sides are compared as numbers when both read as numbers. It looks once and never waits; what is missing is empty and unequal to everything.",
+		"Operators: `==`, `!=`, `>`, `<`, `>=`, `<=`, `contains`, `notContains`, `matches` (RE2, or `/re/flags`), `empty`, `notEmpty`. Both sides are compared as numbers when both read as numbers. It looks once and never waits; what is missing is empty and unequal to everything.",
 	Value: Shape[branch]{
 		Words: "{condition, then, else}", Schema: `{"type":"object","required":["condition","then"],"additionalProperties":false,"properties":{"condition":` + conditionSchema + `,"then":{"$ref":"#/$defs/actions"},"else":{"$ref":"#/$defs/actions"}}}`,
 		read: func(d *decoder, n *node) (b branch) {
