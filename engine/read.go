@@ -2,7 +2,7 @@ package engine
 
 var _ = define(Action[Selector]{
 	Name: "getText", Group: "Data extraction",
-	Doc:     "The text of an element, with all that is in it, trimmed.",
+	Doc:     "The text of an element, with all that is in it, trimmed. It is the `textContent`: `<br>` and the ends of blocks add no space.",
 	Value:   selectorShape,
 	Result:  "string",
 	Example: `{"getText":"h1"}`,

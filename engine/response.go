@@ -48,7 +48,8 @@ var _ = define(Action[Text]{
 	Name: "waitForResponse", Group: "Advanced",
 	Doc: "Begins to look out for the answer to a fetch or XMLHttpRequest of the page, and lets the list go on. The answer's body becomes the task's `data` at the end: parsed when it is JSON, else a string. " +
 		"The pattern is part of the address, or a regular expression of RE2 that matches it; `/re/flags` is a regular expression with flags. " +
-		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end.",
+		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end. " +
+		"Two actions that match the same request both get its response. Requests of workers (dedicated, shared, service) are not seen.",
 	Value:   nonEmpty("pattern"),
 	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
