@@ -25,6 +25,7 @@ var varying = map[string]*regexp.Regexp{
 	"since":      regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),
 	"usedToday":  regexp.MustCompile(`^\d+$`),
+	"storage":    regexp.MustCompile(`^\{"bytes":\d+,"files":\d+,"uploadingBytes":\d+\}$`),
 }
 
 // file is the address of a file that the service keeps.
