@@ -270,9 +270,9 @@ func (s *service) notices() (all []string) {
 		all = append(all, no)
 	}
 	if s.disk == nil {
-		return append(all, s.clusterNotices()...)
+		all = append(all, s.clusterNotices()...)
 	}
-	return nil
+	return all
 }
 
 // blocked says why nothing can be written down now; empty: it can.
