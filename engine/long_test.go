@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var long = flag.Int("long", 1500, "how many characters TestLongTexts types; from 12000 on they must take at most 5 s each, which wants a machine with nothing else to do")
+var long = flag.Int("long", 1500, "how many characters TestLongTexts types; -v tells how long that takes")
 
 // TestLongTexts types texts that take a while into fields that do something at each
 // character: every one arrives, in its order.
@@ -28,8 +28,5 @@ draw(); customElements.define('x-in', class extends HTMLElement { connectedCallb
 			t.Errorf("%s has %d of %d bytes; %v %v", field, len(o.Data), len(want), failuresOf(o), o.Warnings)
 		}
 		t.Logf("%s: %d characters in %s", field, *long, took)
-		if *long >= 12000 && took > 5*time.Second {
-			t.Errorf("%d characters into %s took %s, want 5s", *long, field, took)
-		}
 	}
 }
