@@ -109,7 +109,7 @@ func waitable(code engine.Code) bool {
 func dailyLimit(a Account, used int64, now time.Time) *Refusal {
 	midnight := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	r := refuse(engine.CodeDailyLimit,
-		fmt.Sprintf("%d tasks on plan %s, and the next day begins at %s", used, a.Plan, midnight.Format(time.RFC3339)))
+		fmt.Sprintf("%d %s on plan %s, and the next day begins at %s", used, engine.Plural(used, "task", "tasks"), a.Plan, midnight.Format(time.RFC3339)))
 	r.RetryAfter = midnight.Sub(now)
 	return r
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -110,7 +111,7 @@ func (m *Member) Health() Health {
 	case h.Leader == "":
 		h.Reason = "there is no leader: fewer than a majority of the nodes are there"
 	case !m.Majority():
-		h.Reason = fmt.Sprintf("%d of %d nodes are connected, which is no majority", len(connected)+1, m.taking())
+		h.Reason = fmt.Sprintf("%d of %d nodes %s connected, which is no majority", len(connected)+1, m.taking(), engine.Plural(len(connected)+1, "is", "are"))
 	case state.Status != "ok":
 		h.Reason = state.Error
 	default:

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"troupe/engine"
 )
 
 // manager is who may ask the engine to change the cluster itself. Its password is
@@ -52,7 +54,7 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	case slices.Contains(m.Peers(), name):
 		return fmt.Errorf("the node %q is up: stop it first", name)
 	case m.taking() <= smallest:
-		return fmt.Errorf("there are %d nodes, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", m.taking(), smallest, name)
+		return fmt.Errorf("there %s %d %s, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", engine.Plural(m.taking(), "is", "are"), m.taking(), engine.Plural(m.taking(), "node", "nodes"), smallest, name)
 	}
 	conn, err := nats.Connect("", nats.InProcessServer(m.server), nats.UserInfo(manager, m.password))
 	if err != nil {

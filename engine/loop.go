@@ -179,7 +179,7 @@ func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
 	r.loop.each, r.loop.ahead = e, got.Ahead
 	if found > v.max {
 		r.path = s.Path
-		r.warn("%d of %d matches were left: maxIterations is %d", found-v.max, found, v.max)
+		r.warn("%d of %d matches %s left: maxIterations is %d", found-v.max, found, Plural(found-v.max, "was", "were"), v.max)
 		return v.max, nil
 	}
 	return found, nil

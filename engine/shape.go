@@ -291,6 +291,14 @@ func pairShape[A, B any](a Shape[A], b Shape[B]) Shape[Pair[A, B]] {
 	}
 }
 
+// Plural is the form of a word that goes with the number n.
+func Plural[N ~int | ~int64 | ~uint64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // DidYouMean names the nearest of the known words, when one is near, as the end
 // of a sentence that has refused the word.
 func DidYouMean(word string, known []string) string {

@@ -5,6 +5,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"troupe/engine"
 )
 
 // examine looks whether the other nodes can be reached, and this one's address
@@ -31,7 +33,8 @@ func (c *clustering) examine(running bool) []finding {
 		}
 		_ = conn.Close()
 	}
-	f.Found = fmt.Sprintf("%d of %d addresses of nodes do not answer", len(silent), len(c.ClusterPeers))
+	f.Found = fmt.Sprintf("%d of %d %s of nodes %s not answer", len(silent), len(c.ClusterPeers),
+		engine.Plural(len(c.ClusterPeers), "address", "addresses"), engine.Plural(len(silent), "does", "do"))
 	if len(silent) == 0 {
 		f.Found = "all other nodes answer"
 		return []finding{own, f}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"troupe/engine"
 	"troupe/persistence"
 )
 
@@ -35,7 +36,7 @@ func judgePids(left int64, limited bool, workers, threads int) finding {
 		threads = 100
 	}
 	need := int64(workers) * int64(threads)
-	f.Found = fmt.Sprintf("%d more processes and threads may be started; %d browsers need about %d with one simple page each", left, workers, need)
+	f.Found = fmt.Sprintf("%d more processes and threads may be started; %d %s about %d with one simple page each", left, workers, engine.Plural(workers, "browser needs", "browsers need"), need)
 	const advice = "raise it (docker run --pids-limit, TasksMax= of a systemd unit, ulimit -u), or start fewer browsers with --workers"
 	switch {
 	case left < need:
@@ -52,7 +53,8 @@ const descriptorsEach = 100
 
 func judgeDescriptors(limit uint64, connections, workers int) finding {
 	need := uint64(connections) + uint64(workers)*descriptorsEach + 256
-	f := finding{Check: "descriptors", Verdict: good, Found: fmt.Sprintf("%d may be open, %d are needed for %d connections and %d browsers", limit, need, connections, workers)}
+	f := finding{Check: "descriptors", Verdict: good, Found: fmt.Sprintf("%d may be open, %d are needed for %d %s and %d %s", limit, need,
+		connections, engine.Plural(connections, "connection", "connections"), workers, engine.Plural(workers, "browser", "browsers"))}
 	const advice = "raise the limit (LimitNOFILE= of a systemd unit, docker run --ulimit nofile=…, ulimit -n), or lower --max-connections"
 	switch {
 	case limit < uint64(workers)*descriptorsEach+256:
@@ -133,7 +135,7 @@ func judgeDisk(dir string, v volume) finding {
 		f.Verdict, f.Advice = warning, advice
 	}
 	if v.inodes < 10_000 {
-		f.Found += fmt.Sprintf(", and %d files", v.inodes)
+		f.Found += fmt.Sprintf(", and %d %s", v.inodes, engine.Plural(v.inodes, "file", "files"))
 	}
 	return f
 }
@@ -245,5 +247,5 @@ func size(n uint64) string {
 			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.of), u.name)
 		}
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return fmt.Sprintf("%d %s", n, engine.Plural(n, "byte", "bytes"))
 }

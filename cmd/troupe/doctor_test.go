@@ -209,6 +209,9 @@ func TestDoctorJudges(t *testing.T) {
 		"small disk":                {judgeDisk("/d", volume{free: 500 << 20, inodes: 1 << 20}), warning, "500.0 MiB"},
 		"full disk":                 {judgeDisk("/d", volume{free: 63 << 20, inodes: 1 << 20}), problem, "nothing can be written"},
 		"no more files":             {judgeDisk("/d", volume{free: 1 << 40, inodes: 5}), problem, "5 files"},
+		"one file":                  {judgeDisk("/d", volume{free: 1 << 40, inodes: 1}), problem, "1 filenothing"},
+		"pids of one browser":       {judgePids(1000, true, 1, 40), good, "1 browser needs about 40"},
+		"one connection, one each":  {judgeDescriptors(20000, 1, 1), good, "1 connection and 1 browser"},
 		"no disk":                   {judgeDisk("/d", volume{err: errors.New("gone")}), problem, "gone"},
 		"all fonts":                 {judgeFonts(nil), good, ""},
 		"some fonts":                {judgeFonts([]string{"Chinese", "emoji"}), warning, "Chinese, emoji"},
@@ -241,7 +244,7 @@ func TestDoctorOfANode(t *testing.T) {
 	free := freeAddresses(t, 2)
 	c := clustering{ClusterListen: free[0], ClusterPeers: []string{free[0], peer.Addr().String(), free[1]}, ClusterSecretFile: "x", Node: "n1"}
 	f := c.examine(false)
-	if len(f) != 2 || f[0].Verdict != good || f[1].Verdict != warning || !strings.Contains(f[1].Found, "1 of 3 addresses of nodes do not answer: "+free[1]) || f[1].Advice == "" {
+	if len(f) != 2 || f[0].Verdict != good || f[1].Verdict != warning || !strings.Contains(f[1].Found, "1 of 3 addresses of nodes does not answer: "+free[1]) || f[1].Advice == "" {
 		t.Errorf("one does not answer: %+v", f)
 	}
 	c.ClusterPeers = c.ClusterPeers[:2]

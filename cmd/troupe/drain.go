@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"troupe/engine"
 	"troupe/http"
 )
 
@@ -30,7 +31,7 @@ func (c *drainCommand) Run(w *world) error {
 		case <-w.ctx.Done():
 			return w.ctx.Err()
 		case <-late:
-			return fmt.Errorf("drain the service: %d tasks run and %d wait after %v", now.Busy, now.Waiting, c.Wait)
+			return fmt.Errorf("drain the service: %s after %v", left(now, " "+engine.Plural(now.Busy, "task", "tasks")), c.Wait)
 		case <-time.After(200 * time.Millisecond):
 		}
 		if now, err = order(c.operator, http.CountService{Node: c.Node}); err != nil {
@@ -38,7 +39,7 @@ func (c *drainCommand) Run(w *world) error {
 		}
 	}
 	return c.print(w, now, func(out io.Writer) {
-		fmt.Fprintf(out, "The service takes no more tasks; %d run and %d wait. troupe resume takes it back.\n", now.Busy, now.Waiting)
+		fmt.Fprintf(out, "The service takes no more tasks; %s. troupe resume takes it back.\n", left(now, ""))
 	})
 }
 
@@ -58,8 +59,22 @@ func (c *resumeCommand) Run(w *world) error {
 			fmt.Fprintln(out, "The service is about to stop: it takes no more tasks.")
 			return
 		}
-		fmt.Fprintf(out, "The service takes tasks; %d of %d workers are free.\n", now.Online, now.Workers)
+		fmt.Fprintf(out, "The service takes tasks; %s.\n", free(now))
 	})
+}
+
+// free counts the workers that a task would find free.
+func free(n http.Capacity) string {
+	verb := engine.Plural(n.Online, "is", "are")
+	if n.Workers == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %d %s %s free", n.Online, n.Workers, engine.Plural(n.Workers, "worker", "workers"), verb)
+}
+
+// left counts the tasks that are not over, with a word behind the first number.
+func left(n http.Capacity, what string) string {
+	return fmt.Sprintf("%d%s %s and %d %s", n.Busy, what, engine.Plural(n.Busy, "runs", "run"), n.Waiting, engine.Plural(n.Waiting, "waits", "wait"))
 }
 
 // order gives an order that only a running service can carry out.

@@ -121,7 +121,7 @@ func TestDrainAndResume(t *testing.T) {
 		_, body := fetch(t, base+"/v1/capacity", token[1])
 		return strings.Contains(body, `"busy":1`)
 	})
-	if code, out, errs := play(t, "", "drain", "--data", data); code != 0 || !strings.Contains(out, "1 run and 0 wait") {
+	if code, out, errs := play(t, "", "drain", "--data", data); code != 0 || !strings.Contains(out, "1 runs and 0 wait") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
 	if status, body, err := post(base, token[1], task); status != 503 || !strings.Contains(body, `"code":"draining"`) {
@@ -132,7 +132,7 @@ func TestDrainAndResume(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	if code, _, errs := play(t, "", "drain", "--data", data, "--wait=1ms"); code != exitFailed || !strings.Contains(errs, "1 tasks run and 0 wait") {
+	if code, _, errs := play(t, "", "drain", "--data", data, "--wait=1ms"); code != exitFailed || !strings.Contains(errs, "1 task runs and 0 wait") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 	close(finish)

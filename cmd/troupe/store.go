@@ -88,6 +88,9 @@ func printRepair(out io.Writer, r *persistence.Repair) {
 		text := "Changes are lost"
 		if r.Changes > 0 {
 			text = fmt.Sprintf("The last %d changes are lost", r.Changes)
+			if r.Changes == 1 {
+				text = "The last change is lost"
+			}
 		}
 		fmt.Fprintln(out, text+". What is kept may be older than it was: tokens and accounts that were removed last may be there again. Look at troupe token list. More may be lost than is counted here.")
 	}

@@ -98,7 +98,7 @@ func workersUp(n actors.Status) string {
 	case up == n.Workers:
 		return fmt.Sprintf("with %d workers", n.Workers)
 	case up == 0:
-		return fmt.Sprintf("without a browser for its %d workers yet", n.Workers)
+		return fmt.Sprintf("without a browser for its %d %s yet", n.Workers, engine.Plural(n.Workers, "worker", "workers"))
 	default:
 		return fmt.Sprintf("with %d of %d workers; the others have no browser yet", up, n.Workers)
 	}
