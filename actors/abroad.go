@@ -22,10 +22,13 @@ type freed struct{ node string }
 // of its node.
 type abroad map[string]*Offer
 
-// hear takes over an offer in place of the last one of that node.
+// hear takes over an offer in place of the last one of that node. A node that has
+// nothing, because it is down for one, is not remembered.
 func (a abroad) hear(o *Offer) *Offer {
 	copied := *o
-	a[o.Node] = &copied
+	if a[o.Node] = &copied; o.Free == 0 && o.Usable == 0 && len(o.Own) == 0 && len(o.Held) == 0 {
+		delete(a, o.Node)
+	}
 	return &copied
 }
 

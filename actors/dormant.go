@@ -116,6 +116,9 @@ func (d *Dormant) RemoveWorker(ctx context.Context, m *RemoveWorker) (WorkerInfo
 
 // RemoveAccount erases what is on disk of an account.
 func (d *Dormant) RemoveAccount(ctx context.Context, m *RemoveAccount) (*AccountRemoved, error) {
+	if m.Account == "" {
+		return nil, errNoAccount
+	}
 	r := &AccountRemoved{}
 	err := errors.Join(
 		eachJSON(ctx, d.records, sessionPrefix, func(s sessionRecord) {

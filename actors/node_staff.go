@@ -39,10 +39,17 @@ func (n *Node) change(ctx context.Context, m any) (WorkerInfo, error) {
 	return c.Result()
 }
 
+// errNoAccount: what belongs to no account, as shared workers do, is not removed with
+// one.
+var errNoAccount = errors.New("remove an account: none is named")
+
 // RemoveAccount ends what an account has in the node and erases what is on disk
 // of it. Where that fails it can be called again. What an account has outside the
 // node, its tokens first, is for the caller to remove before.
 func (n *Node) RemoveAccount(ctx context.Context, m *RemoveAccount) (*AccountRemoved, error) {
+	if m.Account == "" {
+		return nil, errNoAccount
+	}
 	r, err := askNode[AccountRemoved](ctx, n, n.parts.admission, m)
 	if err == nil && r.Fault != "" {
 		err = errors.New(r.Fault)

@@ -1,0 +1,23 @@
+package actors
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestOffersOfNodesThatAreGone: nodes that have nothing more are not remembered, so
+// names that were made up take no memory for ever.
+func TestOffersOfNodesThatAreGone(t *testing.T) {
+	t.Parallel()
+	a := abroad{}
+	for i := range 1000 {
+		name := fmt.Sprintf("n%d", i)
+		a.hear(&Offer{Node: name, Free: 1, Usable: 1})
+		a.hear(&Offer{Node: name})
+	}
+	a.hear(&Offer{Node: "busy", Usable: 1})
+	a.hear(&Offer{Node: "held", Held: map[string]int{"anna": 1}})
+	if len(a) != 2 || a.usable() != 1 || a.held("anna") != 1 {
+		t.Errorf("%d nodes are remembered", len(a))
+	}
+}
