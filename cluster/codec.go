@@ -218,8 +218,12 @@ func decode(b []byte) (any, error) {
 	if b[0] != codecVersion {
 		return nil, fmt.Errorf("decode a message: %w: %d, and this node writes %d", errVersion, b[0], codecVersion)
 	}
-	k, parts, err := kind(b[1]), [][]byte(nil), error(nil)
-	for rest := b[2:]; len(rest) > 0; {
+	k, parts := kind(b[1]), [][]byte(nil)
+	m, want := empty(k)
+	if m == nil {
+		return nil, fmt.Errorf("decode a message: %w: its kind %d is unknown", errVersion, k)
+	}
+	for rest := b[2:]; len(rest) > 0 && len(parts) < want+2; {
 		n, w := binary.Uvarint(rest)
 		if w <= 0 || n > uint64(len(rest)-w) {
 			return nil, fmt.Errorf("decode a message of kind %d: it is cut off", k)
@@ -227,14 +231,14 @@ func decode(b []byte) (any, error) {
 		parts = append(parts, bytes.Clone(rest[w:w+int(n)]))
 		rest = rest[w+int(n):]
 	}
-	m, want := empty(k)
-	switch {
-	case m == nil:
-		return nil, fmt.Errorf("decode a message: %w: its kind %d is unknown", errVersion, k)
-	case len(parts) < 1 || len(parts) > 1+want:
-		return nil, fmt.Errorf("decode a message of kind %d: it has %d parts", k, len(parts))
+	if len(parts) < 1 || len(parts) > 1+want {
+		return nil, fmt.Errorf("decode a message of kind %d: it has %d parts or more, and may have %d", k, len(parts), 1+want)
 	}
-	if err = json.Unmarshal(parts[0], m); err != nil {
+	err := weighed(parts[0], reflect.TypeOf(m))
+	if err == nil {
+		err = json.Unmarshal(parts[0], m)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decode a message of kind %d: %w", k, err)
 	}
 	parts = parts[1:]
@@ -250,15 +254,28 @@ func decode(b []byte) (any, error) {
 		}
 		return m, nil
 	case *executed:
-		return m.whole(parts), nil
+		x := m.whole(parts)
+		return x, answers(x)
 	case *polled:
 		if m.Polled == nil {
 			m.Polled = new(actors.Polled)
 		}
 		m.Polled.Executed = m.Executed.whole(parts)
+		if m.Polled.Refusal == nil && m.Polled.Node == "" && m.Polled.Status != actors.TaskPending {
+			return m.Polled, answers(m.Polled.Executed)
+		}
 		return m.Polled, nil
 	}
 	return m, nil
+}
+
+// answers refuses the answer to a task that says neither how it ended nor why it was
+// refused: whoever has one looks into one of the two.
+func answers(x *actors.Executed) error {
+	if x == nil || x.Outcome == nil && x.Refusal == nil {
+		return errors.New("decode a message: it has neither an outcome nor a refusal")
+	}
+	return nil
 }
 
 // empty is a message of a kind to decode into, and how many parts it may have

@@ -189,23 +189,6 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	for i := range 20 {
-		if b, err := encode(anyMessage.Example(i)); err == nil {
-			f.Add(b)
-		}
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decode(b)
-		if err != nil {
-			return
-		}
-		if _, err := encode(m); err != nil {
-			t.Errorf("%#v cannot be written again: %v", m, err)
-		}
-	})
-}
-
 // TestWhyAWorkerWasNotChanged: that the nodes have no majority is said by each as it is.
 func TestWhyAWorkerWasNotChanged(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("there is no such worker"), fmt.Errorf("keep worker w9: %w", persistence.ErrNoQuorum)} {
