@@ -237,7 +237,7 @@ func (c *Company) publish(i *inventory) {
 }
 
 func (c *Company) onInventory(msg *nats.Msg) {
-	m, err := decode(msg.Data)
+	m, err := received(msg)
 	if err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("what another node tells of itself was not understood")
 		return

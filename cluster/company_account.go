@@ -53,12 +53,15 @@ func (c *Company) RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*
 	return all, nil
 }
 
+// heldMost is more than a node holds of any account's day.
+const heldMost = 1 << 40
+
 // Held is how much of an account's day the other nodes hold and have not used, as
 // far as they have told. What one holds that is down counts as used.
 func (c *Company) Held(account string) (n int64) {
 	for _, p := range c.peers.known() {
 		if p.up {
-			n += p.inventory.Held[account]
+			n += min(max(p.inventory.Held[account], 0), heldMost)
 		}
 	}
 	return n

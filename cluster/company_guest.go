@@ -31,7 +31,7 @@ type guests struct {
 	mu    sync.Mutex
 	now   map[string]*guest
 	seen  map[string]bool
-	order []string // of those, the oldest first
+	order []string // of those, the ones that are over, the oldest first
 	over  bool
 	goes  sync.WaitGroup
 }
@@ -61,11 +61,6 @@ func (g *guests) enter(o *order) (*guest, error) {
 		return nil, errSeen
 	}
 	g.seen[o.TaskID] = true
-	g.order = append(g.order, o.TaskID)
-	for len(g.order) > seenMost {
-		delete(g.seen, g.order[0])
-		g.order = g.order[1:]
-	}
 	one := &guest{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != "", turn: o.Turn}
 	one.ctx, one.cancel = context.WithCancelCause(context.Background())
 	g.now[one.id] = one
@@ -79,10 +74,17 @@ func (g *guests) leave(one *guest, refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.now, one.id)
+	g.goes.Done()
 	if refused {
 		delete(g.seen, one.id)
+		return
 	}
-	g.goes.Done()
+	// Only what was played counts here: refusals, however many, push none of it out.
+	g.order = append(g.order, one.id)
+	for len(g.order) > seenMost {
+		delete(g.seen, g.order[0])
+		g.order = g.order[1:]
+	}
 }
 
 // cancel ends a guest of an account that is not with the actors yet.
@@ -123,6 +125,9 @@ func (g *guests) close() {
 // receive takes a message of another node.
 func (c *Company) receive(m any) func() any {
 	if o, ok := m.(*order); ok {
+		if err := o.check(); err != nil {
+			return func() any { return &fault{Text: err.Error(), Unbegun: true} }
+		}
 		c.peers.meet(o.Origin, o.Boot, o.Sent)
 		one, err := c.guests.enter(o) // now: what comes next may cancel it
 		switch {

@@ -80,3 +80,33 @@ func CancelUnanswered(c *Company, id string, said bool, asked func()) (release f
 	one.stop(actors.CauseAsked)
 	return c.trips.mu.Unlock
 }
+
+// Raw is a message as it is on the line.
+func Raw(k byte, parts ...[]byte) []byte { return raw(kind(k), parts...) }
+
+// Kinds are those of all messages.
+func Kinds() (all []byte) {
+	for k := range 256 {
+		if m, _ := empty(kind(k)); m != nil {
+			all = append(all, byte(k))
+		}
+	}
+	return all
+}
+
+// What some messages are on the line.
+const (
+	KindExecute      = byte(kindExecute)
+	KindExecuted     = byte(kindExecuted)
+	KindParcel       = byte(kindParcel)
+	KindFault        = byte(kindFault)
+	KindInventory    = byte(kindInventory)
+	KindRemoveWorker = byte(kindRemoveWorker)
+)
+
+// Seen is how many tasks of other nodes a node remembers.
+func Seen(c *Company) int {
+	c.guests.mu.Lock()
+	defer c.guests.mu.Unlock()
+	return len(c.guests.seen)
+}

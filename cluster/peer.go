@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,6 +21,8 @@ const inlineMost = 1<<20 + 64<<10 // a request's JSON and what is said about it
 const (
 	// asksMost bounds what a node does for others at the same time.
 	asksMost = 8192
+	// askedMost bounds the bytes of all messages that it does so for.
+	askedMost = 256 << 20
 	// fetchMost bounds the time of one piece, and wordMost that of a short answer.
 	fetchMost = 10 * time.Second
 	wordMost  = 2 * time.Second
@@ -45,6 +48,7 @@ type wires struct {
 	log   zerolog.Logger
 	out   *outbox
 	turns chan struct{}
+	bytes atomic.Int64 // of the messages that have a turn
 }
 
 func newWires(nc *nats.Conn, node string, log zerolog.Logger) *wires {
@@ -75,7 +79,9 @@ func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
 	got, err := decode(r.Data)
-	if p, ok := got.(*parcel); ok {
+	if p, ok := got.(*parcel); ok && p.Node != node {
+		err = fmt.Errorf("it answers with a parcel of %q", p.Node)
+	} else if ok {
 		if b, err = w.fetch(ctx, *p); err == nil {
 			got, err = decode(b)
 		}
@@ -140,22 +146,43 @@ func (w *wires) serve(receive func(m any) func() any) (stop func(), err error) {
 }
 
 func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
-	m, err := decode(msg.Data)
-	if err != nil {
-		w.respond(msg, &fault{Text: err.Error(), Unbegun: true})
+	size := int64(len(msg.Data))
+	if w.bytes.Add(size) > askedMost {
+		w.bytes.Add(-size)
+		w.respond(msg, &fault{Text: errBusy.Error(), Unbegun: true})
 		return
 	}
 	select {
 	case w.turns <- struct{}{}:
 	default:
+		w.bytes.Add(-size)
 		w.respond(msg, &fault{Text: errBusy.Error(), Unbegun: true})
 		return
 	}
+	end := func() {
+		w.bytes.Add(-size)
+		<-w.turns
+	}
+	m, err := received(msg)
+	if err != nil {
+		w.respond(msg, &fault{Text: err.Error(), Unbegun: true})
+		end()
+		return
+	}
 	answer := receive(m)
+	msg.Data = nil // decoded, and waiting for an answer it is not to be kept twice
 	go func() {
-		defer func() { <-w.turns }()
+		defer end()
 		w.respond(msg, answer())
 	}()
+}
+
+// received reads a message of another node. None sends a larger one.
+func received(msg *nats.Msg) (any, error) {
+	if len(msg.Data) > inlineMost {
+		return nil, fmt.Errorf("decode a message: it has %d bytes, more than %d", len(msg.Data), inlineMost)
+	}
+	return decode(msg.Data)
 }
 
 // respond answers a message. An answer that is large waits to be fetched.
@@ -165,8 +192,10 @@ func (w *wires) respond(msg *nats.Msg, m any) {
 	}
 	b, err := encode(m)
 	if err == nil && len(b) > inlineMost {
-		p := w.out.put(bytesIn(b), int64(len(b)), answerKept)
-		b, err = encode(&p)
+		var p parcel
+		if p, err = w.out.answer(b); err == nil {
+			b, err = encode(&p)
+		}
 	}
 	if err != nil {
 		w.log.Error().Err(err).Msg("answer to another node not written")

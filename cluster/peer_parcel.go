@@ -24,6 +24,8 @@ const (
 	piecesAhead = 4
 	// messageMost bounds a message that is fetched.
 	messageMost = 256 << 20
+	// answersMost bounds the bytes of all answers that wait to be fetched.
+	answersMost = messageMost
 	// answerKept is how long an answer waits to be fetched, whose asker does not
 	// say that it has it.
 	answerKept = time.Minute
@@ -36,14 +38,16 @@ var errNoParcel = errors.New("there is no such parcel")
 type outbox struct {
 	node string
 
-	mu  sync.Mutex
-	has map[string]*parcelled
+	mu      sync.Mutex
+	has     map[string]*parcelled
+	answers int64 // bytes of those that have a time
 }
 
 type parcelled struct {
 	open  func() (io.ReaderAt, func() error, error)
 	size  int64
 	timer *time.Timer // nil: it stays until it is removed
+	used  time.Time   // when it was made, or a piece of it read last
 }
 
 func newOutbox(node string) *outbox { return &outbox{node: node, has: map[string]*parcelled{}} }
@@ -54,21 +58,49 @@ func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64,
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	p := parcel{Node: o.node, ID: hex.EncodeToString(b), Size: size}
-	one := &parcelled{open: open, size: size}
-	if kept > 0 {
-		one.timer = time.AfterFunc(kept, func() { o.remove(p.ID) })
-	}
+	one := &parcelled{open: open, size: size, used: time.Now()}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if kept > 0 {
+		one.timer = time.AfterFunc(kept, func() { o.remove(p.ID) })
+		o.answers += size
+	}
 	o.has[p.ID] = one
 	return p
+}
+
+// answer makes a parcel of an answer. Where too many wait, those go first that
+// nobody has read of for longest: whoever wanted them is gone, most likely.
+func (o *outbox) answer(b []byte) (parcel, error) {
+	size := int64(len(b))
+	if size > messageMost {
+		return parcel{}, fmt.Errorf("keep an answer to be fetched: it has %d bytes, more than %d", size, messageMost)
+	}
+	o.mu.Lock()
+	for o.answers+size > answersMost {
+		oldest := ""
+		for id, p := range o.has {
+			if p.timer != nil && (oldest == "" || p.used.Before(o.has[oldest].used)) {
+				oldest = id
+			}
+		}
+		o.drop(oldest)
+	}
+	o.mu.Unlock()
+	return o.put(bytesIn(b), size, answerKept), nil
 }
 
 func (o *outbox) remove(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.drop(id)
+}
+
+// drop removes a parcel. The caller holds the lock.
+func (o *outbox) drop(id string) {
 	if p := o.has[id]; p != nil && p.timer != nil {
 		p.timer.Stop()
+		o.answers -= p.size
 	}
 	delete(o.has, id)
 }
@@ -114,11 +146,14 @@ type wantPiece struct {
 func (o *outbox) read(m wantPiece) ([]byte, error) {
 	o.mu.Lock()
 	p := o.has[m.ID]
+	if p != nil {
+		p.used = time.Now()
+	}
 	o.mu.Unlock()
 	switch {
 	case p == nil:
 		return nil, errNoParcel
-	case m.From < 0 || m.Size < 1 || m.Size > pieceSize || m.From+int64(m.Size) > p.size:
+	case m.From < 0 || m.Size < 1 || m.Size > pieceSize || m.From > p.size-int64(m.Size):
 		return nil, fmt.Errorf("the parcel has no %d bytes at %d", m.Size, m.From)
 	}
 	r, end, err := p.open()
@@ -157,17 +192,28 @@ func (w *wires) fetch(ctx context.Context, p parcel) ([]byte, error) {
 	if p.Size < 0 || p.Size > messageMost {
 		return nil, fmt.Errorf("fetch from %s: a message of %d bytes is none", p.Node, p.Size)
 	}
-	b := make(into, p.Size)
-	if err := w.fetchTo(ctx, p, b); err != nil {
+	var b into
+	if err := w.fetchTo(ctx, p, &b); err != nil {
 		return nil, err
 	}
-	return b, nil
+	return b.bytes, nil
 }
 
-// into is memory that can be written anywhere in.
-type into []byte
+// into is memory that grows with what is written: a size that is only announced
+// takes none.
+type into struct {
+	mu    sync.Mutex
+	bytes []byte
+}
 
-func (b into) WriteAt(p []byte, off int64) (int, error) { return copy(b[off:], p), nil }
+func (b *into) WriteAt(p []byte, off int64) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if more := int(off) + len(p) - len(b.bytes); more > 0 {
+		b.bytes = append(b.bytes, make([]byte, more)...)
+	}
+	return copy(b.bytes[off:], p), nil
+}
 
 // fetchFile gets a parcel that is a file.
 func (w *wires) fetchFile(ctx context.Context, p parcel, path string) (err error) {

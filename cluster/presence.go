@@ -19,6 +19,10 @@ const (
 	pingMisses = 2
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
+	// peersMost bounds how many nodes are known. Where there are more, one makes
+	// room that has been down for goneAfter.
+	peersMost = 256
+	goneAfter = 10 * time.Second
 )
 
 // presence knows who is there. That a node is down is a suspicion: it ends what
@@ -73,7 +77,7 @@ func (p *presence) close() {
 
 // hear takes over what a node says of itself.
 func (p *presence) hear(i *inventory) {
-	if i.Node == p.node {
+	if i.Node == p.node || !validName.MatchString(i.Node) {
 		return
 	}
 	p.mu.Lock()
@@ -90,6 +94,9 @@ func (p *presence) hear(i *inventory) {
 		}
 		return
 	case one == nil:
+		if !p.room() {
+			return
+		}
 		one = &peer{name: i.Node}
 		p.peers[i.Node] = one
 		one.know(i)
@@ -108,6 +115,23 @@ func (p *presence) hear(i *inventory) {
 	if one.up {
 		p.heard(i)
 	}
+}
+
+// room reports whether one more node can be known. The caller holds the lock.
+func (p *presence) room() bool {
+	if len(p.peers) < peersMost {
+		return true
+	}
+	var oldest *peer
+	for _, one := range p.peers {
+		if !one.up && time.Since(one.since) > goneAfter && (oldest == nil || one.since.Before(oldest.since)) {
+			oldest = one
+		}
+	}
+	if oldest != nil {
+		delete(p.peers, oldest.name)
+	}
+	return oldest != nil
 }
 
 // meet takes a message as a sign of life. What is done for a node ends when that
@@ -202,7 +226,7 @@ func (p *presence) note(one *peer, boot string, misses int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.base.Err() != nil:
+	case p.base.Err() != nil, p.peers[one.name] != one: // or it has made room for another
 		return false
 	case misses >= pingMisses:
 		p.fall(one)

@@ -1,0 +1,356 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"troupe/actors"
+	"troupe/engine"
+)
+
+// Attacks of one member, or faults of one, on the memory and the processor of
+// another. Members know the secret and are trusted; a fault of one must still not
+// take the others down.
+
+// raw is a message as it is on the line.
+func raw(k kind, parts ...[]byte) []byte {
+	b := []byte{codecVersion, byte(k)}
+	for _, p := range parts {
+		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
+	}
+	return b
+}
+
+// allocated is how many bytes f has allocated, with all that ran beside it.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestAttackShortTextsLargeInMemory: a message of one megabyte takes a few of them,
+// whatever is in it and whichever length it says. It measures what the process
+// allocates, so nothing runs beside it.
+func TestAttackShortTextsLargeInMemory(t *testing.T) {
+	const size, most = 1 << 20, 48 << 20
+	list := func(field, element string) []byte {
+		n := size / (len(element) + 1)
+		return []byte(fmt.Sprintf(`{"%s":[%s]}`, field, strings.TrimSuffix(strings.Repeat(element+",", n), ",")))
+	}
+	long := func(n uint64) []byte {
+		return append(binary.AppendUvarint([]byte{codecVersion, byte(kindCancel)}, n), '{', '}')
+	}
+	for name, b := range map[string][]byte{
+		"workers without fields":   raw(kindInventory, list("Workers", "{}")),
+		"workers that are null":    raw(kindInventory, list("workers", "null")),
+		"workers that are none":    raw(kindWorkers, list("Workers", "0")),
+		"a field with an escape":   raw(kindWorkers, list(`\u0057orkers`, "{}")),
+		"tasks":                    raw(kindRecents, list("Tasks", "{}")),
+		"news":                     raw(kindNews, list("News", `{"Task":{}}`)),
+		"files":                    raw(kindExecute, list("Files", "{}"), []byte("{}")),
+		"steps":                    raw(kindFollowed, list("Steps", "{}")),
+		"an outcome's steps":       raw(kindExecuted, []byte(`{"Outcome":`+string(list("Steps", "{}"))+`}`)),
+		"parts without bytes":      append([]byte{codecVersion, byte(kindCancel)}, make([]byte, 8<<20)...),
+		"4 GiB that are not there": long(4 << 30),
+		"all bytes that there are": long(math.MaxUint64),
+		"lists within lists":       raw(kindCancel, []byte(strings.Repeat("[", size))),
+		"objects within objects":   raw(kindCancel, []byte(strings.Repeat(`{"Account":`, size/11))),
+	} {
+		var err error
+		if took := allocated(func() { _, err = decode(b) }); took > most {
+			t.Errorf("%s: %d KiB are decoded with %d KiB", name, len(b)>>10, took>>10)
+		}
+		if err == nil {
+			t.Errorf("%s: it is a message", name)
+		}
+	}
+	// A client's values have any shape: what they are is not decoded here.
+	values := json.RawMessage(list("a", "[{}]"))
+	b, err := encode(&actors.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Steps: []engine.StepReport{{Path: "0", Result: values}}}})
+	if err == nil {
+		_, err = decode(b)
+	}
+	if err != nil {
+		t.Errorf("a result with many short lists: %v", err)
+	}
+}
+
+// TestAttackAnnouncedSize: a parcel takes memory as it comes, not as it is announced.
+func TestAttackAnnouncedSize(t *testing.T) {
+	a, b := twoWires(t)
+	id := func(n int) string { return fmt.Sprintf("%032d", n) }
+	sub, err := b.nc.Subscribe(subject("n2", "piece"), func(m *nats.Msg) {
+		_ = m.Respond([]byte{1, 'n', 'o'})
+	})
+	if err == nil {
+		err = b.nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Unsubscribe()
+	took := allocated(func() {
+		for i := range 8 {
+			if _, err := a.fetch(t.Context(), parcel{"n2", id(i), messageMost}); err == nil {
+				t.Error("a parcel was fetched that is not there")
+			}
+		}
+	})
+	if took > 64<<20 {
+		t.Errorf("%d MiB were taken for parcels of which nothing has come", took>>20)
+	}
+}
+
+// TestAttackAnswersNeverFetched: large answers that nobody fetches, because the asker
+// is gone or never wanted them, take no more memory than one budget; the last ones,
+// and those that are being read, are there.
+func TestAttackAnswersNeverFetched(t *testing.T) {
+	t.Parallel()
+	a, b := twoWires(t)
+	quoted := []byte(`"` + strings.Repeat("x", 4<<20) + `"`)
+	stop, err := b.serve(func(any) func() any {
+		return func() any {
+			return &actors.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
+		}
+	})
+	if err == nil {
+		err = b.nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	ask, err := encode(&locate{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	announced := func() parcel {
+		r, err := a.nc.Request(subject("n2", "ask"), ask, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := decode(r.Data)
+		p, ok := m.(*parcel)
+		if err != nil || !ok {
+			t.Fatalf("the answer is %T, %v", m, err)
+		}
+		return *p
+	}
+	reading, last := announced(), parcel{}
+	for range 70 {
+		last = announced()
+		if _, err := b.out.read(wantPiece{ID: reading.ID, Size: pieceSize}); err != nil {
+			t.Fatalf("one that is being read: %v", err)
+		}
+	}
+	var kept int64
+	b.out.mu.Lock()
+	for _, p := range b.out.has {
+		kept += p.size
+	}
+	b.out.mu.Unlock()
+	if kept > messageMost {
+		t.Errorf("%d MiB wait to be fetched", kept>>20)
+	}
+	for name, p := range map[string]parcel{"the last": last, "the one that was read": reading} {
+		if got, err := a.fetch(t.Context(), p); err != nil || int64(len(got)) != p.Size {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
+// TestAttackLargeMessages: what is larger than any node sends is not taken, and of the
+// others no more at once than a budget; whoever asks is told, and nothing has begun.
+func TestAttackLargeMessages(t *testing.T) {
+	t.Parallel()
+	a, b := twoWires(t)
+	hold := make(chan struct{})
+	var took atomic.Int64
+	stop, err := b.serve(func(m any) func() any {
+		if o, ok := m.(*order); ok {
+			took.Add(int64(len(o.Source)))
+		}
+		return func() any { <-hold; return &leave{} }
+	})
+	if err == nil {
+		err = b.nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	defer close(hold)
+	var turned atomic.Int64
+	inbox := a.nc.NewInbox()
+	sub, err := a.nc.Subscribe(inbox, func(m *nats.Msg) {
+		x, err := decode(m.Data)
+		if f, ok := x.(*fault); err == nil && ok && f.Unbegun {
+			turned.Add(1)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Unsubscribe()
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %d bytes were taken, and %d messages turned away", what, took.Load(), turned.Load())
+			}
+		}
+	}
+	large := raw(kindExecute, []byte("{}"), make([]byte, 7<<20))
+	if err := a.nc.PublishRequest(subject("n2", "ask"), inbox, large); err != nil {
+		t.Fatal(err)
+	}
+	until("one of 7 MiB", func() bool { return turned.Load() == 1 || took.Load() > 0 })
+	if took.Load() > 0 {
+		t.Error("a message of 7 MiB was taken")
+	}
+	one := raw(kindExecute, []byte("{}"), make([]byte, 1<<20))
+	const n = 280
+	for i := range n {
+		if err := a.nc.PublishRequest(subject("n2", "ask"), inbox, one); err != nil {
+			t.Fatal(err)
+		}
+		if i%20 == 0 { // or they would be dropped on the way
+			until("those so far", func() bool { return took.Load()>>20+turned.Load() >= int64(i) })
+		}
+	}
+	until("all", func() bool { return took.Load()>>20+turned.Load() >= n+1 })
+	if got := took.Load(); got > 256<<20 || got < 200<<20 {
+		t.Errorf("%d MiB are held at once", got>>20)
+	}
+}
+
+// TestAttackPiecesOutside: a piece of which anything is outside is not read.
+func TestAttackPiecesOutside(t *testing.T) {
+	t.Parallel()
+	o := newOutbox("n1")
+	p := o.put(bytesIn(make([]byte, 1000)), 1000, 0)
+	for _, m := range []wantPiece{
+		{From: -1, Size: 10}, {From: 991, Size: 10}, {From: math.MaxInt64, Size: pieceSize}, {From: math.MinInt64, Size: 1},
+		{From: 0, Size: 0}, {From: 0, Size: -1}, {From: 0, Size: pieceSize + 1}, {From: 0, Size: math.MaxInt},
+	} {
+		m.ID = p.ID
+		if b, err := o.read(m); err == nil || !strings.Contains(err.Error(), "the parcel has no") {
+			t.Errorf("%+v: %d bytes, %v", m, len(b), err)
+		}
+	}
+	if b, err := o.read(wantPiece{ID: p.ID, From: 990, Size: 10}); err != nil || len(b) != 11 {
+		t.Errorf("the end of it: %d bytes, %v", len(b), err)
+	}
+}
+
+// TestAttackForgedNodes: however many nodes one member makes up, a bounded number is
+// known and watched, and those that are there stay.
+func TestAttackForgedNodes(t *testing.T) {
+	before := runtime.NumGoroutine()
+	p := newPresence("n1")
+	defer p.close()
+	p.ping = func(ctx context.Context, node string) (string, error) {
+		if node == "n2" {
+			return "b", nil
+		}
+		return "", errUndelivered
+	}
+	p.hear(&inventory{Node: "n2", Boot: "b", Sent: time.Now()})
+	for i := range 5000 {
+		p.hear(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
+		p.meet(fmt.Sprintf("met-%d", i), "b", time.Now())
+	}
+	for _, name := range []string{"", "*", ">", "a.b", "a b", "A", strings.Repeat("a", 1<<20)} {
+		p.hear(&inventory{Node: name, Boot: "b", Sent: time.Now()})
+		if _, up := p.aliveness(name); up {
+			t.Errorf("there is a node %.10q", name)
+		}
+	}
+	if n := len(p.known()); n > 256 {
+		t.Errorf("%d nodes are known", n)
+	}
+	if n := runtime.NumGoroutine() - before; n > 1000 { // each is watched, and pinged
+		t.Errorf("%d goroutines watch them", n)
+	}
+	if !p.isUp("n2") {
+		t.Error("the node that is there is down")
+	}
+}
+
+// TestAttackForgedNodesMakeRoom: those that were made up and are down make room for a
+// node that is there.
+func TestAttackForgedNodesMakeRoom(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
+		far.set("dead", "")
+		for i := range 300 {
+			p.hear(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
+		}
+		time.Sleep(time.Minute)
+		far.set("", "b1")
+		p.hear(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+		time.Sleep(time.Minute)
+		if !p.isUp("n2") {
+			t.Error("the node that is there is not known")
+		}
+		if n := len(p.known()); n > 256 {
+			t.Errorf("%d nodes are known", n)
+		}
+	})
+}
+
+// TestAttackRefusalsPushNothingOut: however often a task is refused, the node does not
+// forget which it has played, and plays none of them again.
+func TestAttackRefusalsPushNothingOut(t *testing.T) {
+	t.Parallel()
+	var g guests
+	enter := func(id string) (*guest, error) {
+		o := &order{Origin: "n2"}
+		o.TaskID = id
+		return g.enter(o)
+	}
+	played, err := enter("played")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.leave(played, false)
+	for i := range seenMost + 1 {
+		one, err := enter(fmt.Sprintf("refused-%d", i%10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.leave(one, true)
+	}
+	if _, err := enter("played"); !errors.Is(err, errSeen) {
+		t.Errorf("a task that was played comes again: %v", err)
+	}
+}
+
+// TestAttackForgedHoldings: what a node cannot hold of an account's day is not counted
+// as held.
+func TestAttackForgedHoldings(t *testing.T) {
+	t.Parallel()
+	p := newPresence("n1")
+	defer p.close()
+	p.ping = func(context.Context, string) (string, error) { return "b", nil }
+	for node, held := range map[string]int64{"n2": 3, "n3": math.MinInt64, "n4": math.MaxInt64, "n5": math.MaxInt64} {
+		p.hear(&inventory{Node: node, Boot: "b", Held: map[string]int64{"anna": held}})
+	}
+	c := &Company{peers: p}
+	if got := c.Held("anna"); got != 3+(2<<40) {
+		t.Errorf("the others hold %d", got)
+	}
+}
