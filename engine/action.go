@@ -228,7 +228,7 @@ func (d *decoder) readOptions(n *node, s *Step) {
 	for _, f := range n.fields {
 		o, ok := known[f.key]
 		if !ok {
-			d.fault(f, "%s has no option %q%s", s.def.name, f.key, DidYouMean(f.key, names))
+			d.fault(f, "%s has no option %q%s", s.def.name, f.key, d.didYouMean(f.key, func() []string { return names }))
 			continue
 		}
 		if f.isNull() {
@@ -296,7 +296,7 @@ func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
 	}
 	s.def = registry[action.key]
 	if s.def == nil {
-		d.fault(action, "action %q is unknown%s", action.key, DidYouMean(action.key, ActionNames()))
+		d.fault(action, "action %q is unknown%s", action.key, d.didYouMean(action.key, ActionNames))
 		return s, false
 	}
 	if d.inLoop && s.def.not&NotInLoop != 0 {
@@ -308,10 +308,10 @@ func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
 	if options != nil {
 		d.readOptions(options, &s)
 	}
-	before := len(d.faults)
+	before := d.wrong
 	d.step = &s
 	s.value = s.def.value.read(d, action)
-	if s.def.check != nil && len(d.faults) == before {
+	if s.def.check != nil && d.wrong == before {
 		s.def.check(d, action, &s)
 	}
 	return s, true

@@ -44,7 +44,7 @@ func (d *decoder) actionIn(n *node) (action, options *node) {
 		if _, ok := own[f.key]; ok {
 			d.fault(f, `%[1]q is an option of %[2]s: want {%[2]q: …, "options": {%[1]q: …}}`, f.key, known[0].key)
 		} else {
-			d.fault(f, `want nothing but "options" beside %s, not %q%s`, known[0].key, f.key, DidYouMean(f.key, []string{"options"}))
+			d.fault(f, `want nothing but "options" beside %s, not %q%s`, known[0].key, f.key, d.didYouMean(f.key, func() []string { return []string{"options"} }))
 		}
 	}
 	return known[0], options

@@ -169,13 +169,13 @@ func TestDistanceIsAMetric(t *testing.T) {
 	words := []string{"", "a", "ab", "ba", "abc", "cab", "open", "opne", "click"}
 	for _, a := range words {
 		for _, b := range words {
-			d := distance(a, b)
-			if (d == 0) != (a == b) || d != distance(b, a) || d > max(len(a), len(b)) {
+			d := distance(a, b, 100)
+			if (d == 0) != (a == b) || d != distance(b, a, 100) || d > max(len(a), len(b)) {
 				t.Errorf("distance(%q, %q) = %d", a, b, d)
 			}
 		}
 	}
-	if d := distance("opne", "open"); d != 1 {
+	if d := distance("opne", "open", 3); d != 1 {
 		t.Errorf("a swap counts %d", d)
 	}
 }

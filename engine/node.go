@@ -29,14 +29,6 @@ type node struct {
 	fields []*node // of an object, in the order they were sent
 }
 
-// path is the JSON Pointer of the value.
-func (n *node) path() string {
-	if n.parent == nil {
-		return ""
-	}
-	return n.parent.path() + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(n.key)
-}
-
 // field returns a member of an object.
 func (n *node) field(name string) *node {
 	for _, f := range n.fields {
@@ -187,10 +179,12 @@ func jsonFault(err error) *Fault {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			why = "it ends too early"
 		}
-		return &Fault{Path: string(s.JSONPointer), Message: fmt.Sprintf("the body is not valid JSON at byte %d: %s", s.ByteOffset, why)}
+		f := NewFault(string(s.JSONPointer), "the body is not valid JSON at byte %d: %s", s.ByteOffset, why)
+		return &f
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &Fault{Message: "the body is not valid JSON: it ends too early"}
 	}
-	return &Fault{Message: "the body is not valid JSON: " + err.Error()}
+	f := NewFault("", "the body is not valid JSON: %s", err)
+	return &f
 }

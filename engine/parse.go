@@ -27,9 +27,6 @@ func (e *Invalid) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// maxFaults bounds how many faults one answer names.
-const maxFaults = 100
-
 // Parse decodes a request. Its error is an [*Invalid] that names every fault.
 // Files are what came with it, for $file:N.
 func Parse(body []byte, files []Upload) (*Task, error) {
@@ -45,9 +42,6 @@ func Parse(body []byte, files []Upload) (*Task, error) {
 	t := d.readTask(n)
 	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
 		d.refuseSecrets(n)
-	}
-	if len(d.faults) > maxFaults {
-		d.faults = d.faults[:maxFaults]
 	}
 	if len(d.faults) > 0 {
 		return nil, &Invalid{d.faults}
@@ -78,11 +72,13 @@ next:
 				continue next
 			}
 		}
-		names := make([]string, len(members))
-		for i, m := range members {
-			names[i] = m.name
-		}
-		d.fault(f, "%s has no field %q%s", what, f.key, DidYouMean(f.key, names))
+		d.fault(f, "%s has no field %q%s", what, f.key, d.didYouMean(f.key, func() []string {
+			names := make([]string, len(members))
+			for i, m := range members {
+				names[i] = m.name
+			}
+			return names
+		}))
 	}
 	return true
 }

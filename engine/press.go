@@ -30,7 +30,7 @@ var _ = define(Action[Pair[*Selector, Text]]{
 				name, _ := t.Expand(nil)
 				var unknown browser.UnknownKeyError
 				if _, err := browser.ParseChord(name); errors.As(err, &unknown) {
-					d.fault(n, "%s%s", err, DidYouMean(string(unknown), browser.KeyNames()))
+					d.fault(n, "%s%s", err, d.didYouMean(string(unknown), browser.KeyNames))
 				} else if err != nil {
 					d.fault(n, "%s", err)
 				}

@@ -10,7 +10,8 @@ import (
 
 // decoder reads the nodes of one request and collects what is wrong with them.
 type decoder struct {
-	faults []Fault
+	faults []Fault // the first ones
+	wrong  int     // how many there are
 	files  []Upload
 	steps  int
 	// pictures are the screenshots so far.
@@ -22,10 +23,6 @@ type decoder struct {
 	config           Config
 	network          bool  // an action looks at requests
 	step             *Step // the step whose value is read
-}
-
-func (d *decoder) fault(n *node, format string, args ...any) {
-	d.faults = append(d.faults, Fault{Path: n.path(), Message: fmt.Sprintf(format, args...)})
 }
 
 // Shape is how a value is spelled in JSON: how it is read, and how it is
@@ -260,7 +257,7 @@ func enumShape(what string, of ...string) Shape[string] {
 					return o
 				}
 			}
-			d.fault(n, "want %s, one of %s, not %s%s", what, strings.Join(of, ", "), n.describe(), DidYouMean(n.str, of))
+			d.fault(n, "want %s, one of %s, not %s%s", what, strings.Join(of, ", "), n.describe(), d.didYouMean(n.str, func() []string { return of }))
 			return of[0]
 		},
 	}
@@ -304,8 +301,11 @@ func Plural[N ~int | ~int64 | ~uint64](n N, one, many string) string {
 func DidYouMean(word string, known []string) string {
 	// Of a short word one wrong letter leaves enough to be sure, of a longer one two.
 	best, at := "", min(3, 1+(len(word)+1)/3)
+	if len(word) > 100 {
+		return ""
+	}
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at {
+		if d := distance(strings.ToLower(word), strings.ToLower(k), at); d < at {
 			best, at = k, d
 		}
 	}
@@ -315,28 +315,40 @@ func DidYouMean(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// distance counts the letters to change, add, drop or swap between two words.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
+// distance counts the letters to change, add, drop or swap between two words, up to
+// a limit: whoever compares very many long words wants to know only which are near.
+func distance(a, b string, limit int) int {
+	if len(a) > 64 || len(b) > 64 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
 	}
-	var d [66][66]int
-	for i := 0; i <= len(a); i++ {
-		for j := 0; j <= len(b); j++ {
-			switch {
-			case i == 0 || j == 0:
-				d[i][j] = i + j
-			default:
-				cost := 1
-				if a[i-1] == b[j-1] {
-					cost = 0
-				}
-				d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-					d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-				}
-			}
+	var before, last, row [65]int // of a[:i-2], a[:i-1] and a[:i]
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := range row {
+			row[j] = limit // beyond the limit, as all is that is so far from the diagonal
 		}
+		from, to := max(1, i-limit), min(len(b), i+limit)
+		if from == 1 {
+			row[0] = i
+		}
+		least := row[from-1]
+		for j := from; j <= to; j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least > limit { // a swap reaches back by two rows, and costs one
+			return limit
+		}
+		before, last = last, row
 	}
-	return d[len(a)][len(b)]
+	return min(last[len(b)], limit)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -76,8 +75,8 @@ type span struct{ least, most int64 }
 type captured struct{ until int64 }
 
 func (v *reviewer) warn(path, format string, args ...any) {
-	if len(v.warnings) < maxFaults {
-		v.warnings = append(v.warnings, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+	if MoreFaults(v.warnings) {
+		v.warnings = append(v.warnings, NewFault(path, format, args...))
 	}
 }
 
@@ -284,6 +283,9 @@ func (v *reviewer) read(s *Step, key string) {
 
 // near suggests a key that is saved.
 func (v *reviewer) near(name string) string {
+	if !MoreFaults(v.warnings) { // nobody hears of it
+		return ""
+	}
 	var names []string
 	for _, key := range slices.Sorted(maps.Keys(v.later)) {
 		if key[0] == '$' {

@@ -72,7 +72,9 @@ func (k *kind) objects() string {
 // read makes a ticket of an order, or says what is wrong with that.
 func (k *kind) read(payload []byte) (n ticket, faults []engine.Fault) {
 	fault := func(path, text string, a ...any) {
-		faults = append(faults, engine.Fault{Path: path, Message: fmt.Sprintf(text, a...)})
+		if engine.MoreFaults(faults) {
+			faults = append(faults, engine.NewFault(path, text, a...))
+		}
 	}
 	var order map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &order); err != nil || order == nil {
