@@ -229,7 +229,7 @@ func runAttacks(b *bench, p *part) error {
 		}
 	}
 	p.say("%s", origin(b))
-	p.say("Two workers, default settings, an account of the plan Pro; each attack meets a new service. Memory is the highest proportional share of the service's own process; disk is what its data folder and its temporary files hold at most, and five seconds after the attack.")
+	p.say("Two workers, default settings, an account of the plan Free; each attack meets a new service. Memory is the highest proportional share of the service's own process; disk is what its data folder and its temporary files hold at most, and five seconds after the attack.")
 	t := table{head: head}
 	var charts []chart
 	for _, one := range attacks {
@@ -279,7 +279,7 @@ func runAttacks(b *bench, p *part) error {
 // suffer plays an attack on a new service of a program.
 func suffer(b *bench, program, hostile string, one attack) (x toll, err error) {
 	target := *b
-	target.service = program
+	target.service, target.plan = program, "free"
 	dir, tokens, err := serviceData(&target)
 	if err != nil {
 		return x, err

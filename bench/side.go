@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,7 @@ type bench struct {
 	before    string          // program of an older build; empty: none
 	attack    string          // part of the names of those to be played
 	env       []string        // more variables for the service
+	plan      string          // of the accounts; empty: pro
 	dir       string          // of this run; everybody may enter it
 	peers     string          // folder with the peers and their packages, once they are installed
 	site      string          // address of the pages
@@ -139,7 +141,7 @@ func serviceData(b *bench) (dir string, tokens []string, err error) {
 		return "", nil, err
 	}
 	for _, account := range []string{"bench", "second"} {
-		out, err := exec.Command(b.service, "token", "create", "--data", dir, "--account", account, "--plan", "pro").Output()
+		out, err := exec.Command(b.service, "token", "create", "--data", dir, "--account", account, "--plan", cmp.Or(b.plan, "pro")).Output()
 		if err != nil {
 			return "", nil, fmt.Errorf("making a token: %w: %s", err, stderrOf(err))
 		}
