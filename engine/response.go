@@ -49,7 +49,7 @@ var _ = define(Action[Text]{
 	Doc: "Begins to look out for the answer to a fetch or XMLHttpRequest of the page, and lets the list go on. The answer's body becomes the task's `data` at the end: parsed when it is JSON, else a string. " +
 		"The pattern is part of the address, or a regular expression of RE2 that matches it; `/re/flags` is a regular expression with flags. " +
 		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end. " +
-		"Two actions that match the same request both get its response. Requests of workers (dedicated, shared, service) are not seen.",
+		"Actions with the same pattern and method get a response each, in the order in which the responses begin; those with different ones may get the same. Requests of workers (dedicated, shared, service) are not seen.",
 	Value:   nonEmpty("pattern"),
 	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
@@ -85,7 +85,7 @@ var _ = define(Action[Text]{
 			}
 		}
 		c.pattern = pattern
-		c.wanted = &browser.Wanted{Match: func(url, m string) bool {
+		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}
 		r.tabs.Want(ctx, c.wanted)

@@ -25,8 +25,11 @@ var ErrTooMuch = errors.New("the bodies are too large together")
 type Wanted struct {
 	// Match says whether a request is the one; set before Want.
 	Match func(url, method string) bool
+	// Key is the same for those that wait for the same responses: each of them
+	// gets one of its own. Empty: it shares with nobody.
+	Key string
 
-	tab    *Tab
+	n      int          // its place among all
 	status atomic.Int64 // of the answer, once it has begun
 	once   sync.Once
 	done   chan struct{}
@@ -43,6 +46,8 @@ func (c *Context) Want(ctx context.Context, w *Wanted) {
 		return
 	}
 	r.mu.Lock()
+	r.asked++
+	w.n = r.asked
 	r.wanted = append(r.wanted, w)
 	r.bodies = true
 	r.mu.Unlock()

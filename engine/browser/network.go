@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ type responses struct {
 	changed chan struct{} // closed, and made anew, at each change
 	over    chan struct{} // closed when nobody watches any more
 	wanted  []*Wanted
+	asked   int  // how many answers were wanted so far
 	bodies  bool // somebody has wanted one
 	held    int  // bytes of bodies that have come, or are on their way to us
 }
@@ -218,11 +220,11 @@ func (r *responses) begins(t *Tab, e *network.EventRequestWillBeSent) {
 			}
 		}
 	}
+	old := r.active[requestKey{t, e.RequestID}] // there is one where it is redirected
 	if e.Type == network.ResourceTypeFetch || e.Type == network.ResourceTypeXHR {
 		rest := r.wanted[:0]
 		for _, w := range r.wanted {
-			if w.Match(q.url, q.method) {
-				w.tab = t
+			if !q.serves(w) && !old.serves(w) && w.Match(q.url, q.method) {
 				q.wanted = append(q.wanted, w)
 			} else {
 				rest = append(rest, w)
@@ -230,12 +232,40 @@ func (r *responses) begins(t *Tab, e *network.EventRequestWillBeSent) {
 		}
 		r.wanted = rest
 	}
-	if old, redirected := r.active[requestKey{t, e.RequestID}]; redirected {
-		q.wanted = append(q.wanted, old.wanted...)
-	}
+	q.wanted = append(q.wanted, old.wanted...)
 	q.url = t.context.clean(q.url).Short(maxAddress).String()
 	r.active[requestKey{t, e.RequestID}] = q
 	r.touch()
+}
+
+// serves reports whether the request's answer goes to an equal of w already.
+func (q request) serves(w *Wanted) bool {
+	return w.Key != "" && slices.ContainsFunc(q.wanted, func(o *Wanted) bool { return o.Key == w.Key })
+}
+
+// inTurn lets the first of equal ones have the answer that comes first, although
+// it was promised that to an earlier request.
+func (r *responses) inTurn(k requestKey, q request) {
+	for i, w := range q.wanted {
+		if w.Key == "" {
+			continue
+		}
+		var from []*Wanted
+		at := i
+		for other, p := range r.active {
+			if other == k || p.status != 0 {
+				continue
+			}
+			for j, o := range p.wanted {
+				if o.Key == w.Key && o.n < q.wanted[i].n && (from == nil || o.n < from[at].n) {
+					from, at = p.wanted, j
+				}
+			}
+		}
+		if from != nil {
+			q.wanted[i], from[at] = from[at], w
+		}
+	}
 }
 
 func (r *responses) answered(t *Tab, e *network.EventResponseReceived) {
@@ -246,6 +276,7 @@ func (r *responses) answered(t *Tab, e *network.EventResponseReceived) {
 	if !ok {
 		return
 	}
+	r.inTurn(k, q)
 	q.status = e.Response.Status
 	q.worker = e.Response.FromServiceWorker
 	for _, w := range q.wanted {
