@@ -74,11 +74,11 @@ var house = []floor{
 
 // drivers may be imported by one package of the house only.
 var drivers = map[string]string{
-	"github.com/chromedp/": "engine/browser",
-	"github.com/nats-io/":  "cluster",
-	"github.com/minio/":    "persistence",
-	"github.com/valyala/":  "http",
-	"github.com/yuin/":     "http/documents",
+	"github.com/chromedp/":      "engine/browser",
+	"github.com/nats-io/":       "cluster",
+	"github.com/minio/minio-go": "persistence",
+	"github.com/valyala/":       "http",
+	"github.com/yuin/":          "http/documents",
 }
 
 // alone lists who may break the rule on drivers, and why.

@@ -36,7 +36,7 @@ func TestSecretsAreAtHand(t *testing.T) {
 		}
 	}
 	second := open()
-	s.member.server.Shutdown() // nobody answers any more
+	s.member.engine().Shutdown() // nobody answers any more
 
 	patient, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

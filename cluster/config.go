@@ -44,6 +44,10 @@ type Config struct {
 	// with it.
 	Unsynced bool
 
+	// Damaged lets the node start with what the engine can read of a damaged copy;
+	// see [Inspect].
+	Damaged bool
+
 	// Patience is how long a read or a write waits for a majority before it is
 	// given up; [persistence.Patience].
 	Patience time.Duration

@@ -38,6 +38,7 @@ func TestFullDiskOfANode(t *testing.T) {
 		all = append(all, join(t, cfg))
 	}
 	ready(t, all...)
+	soon(t, "the node has all that it is to keep", all[2].Whole)
 	s := opened(t, all[0])
 	value := make([]byte, 200<<10)
 	var slowest time.Duration
@@ -56,12 +57,14 @@ func TestFullDiskOfANode(t *testing.T) {
 		t.Errorf("%d records of %d, %v", len(list), wrote, err)
 	}
 
-	all[2].Close()
+	if all[2].Whole() || all[2].Stopped() == "" {
+		t.Error("the node with the full disk counts as ready")
+	}
 	if out, err := exec.Command("mount", "-o", "remount,size=256m", small).CombinedOutput(); err != nil {
 		t.Fatalf("remount: %v: %s", err, out)
 	}
-	m := join(t, cfgs[2])
-	ready(t, m)
+	m := all[2]
+	soon(t, "the node goes on by itself", func() bool { return m.Whole() && m.Stopped() == "" && m.Health().Ready })
 	all[0].Close() // so that it has to be one of the two that are needed
 	again, cancel := context.WithTimeout(ctx, hang)
 	defer cancel()

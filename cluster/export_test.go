@@ -9,7 +9,7 @@ import (
 )
 
 // Leads reports whether a node leads the store.
-func Leads(m *Member) bool { return m.server.JetStreamIsStreamLeader("$G", storeStream) }
+func Leads(m *Member) bool { return m.engine().JetStreamIsStreamLeader("$G", storeStream) }
 
 // Waits is how many wait at a node for news of a task.
 func Waits(c *Company) int64 { return c.waits.Load() }
@@ -20,7 +20,7 @@ func (c Config) Transport() (*tls.Config, error) { return c.transport() }
 // Voted is whom a node has voted for last, as leader of the cluster, and in which
 // term; and whether it is a candidate now.
 func Voted(m *Member) (who string, term uint64, candidate bool) {
-	for _, groups := range *m.server.Raftz(&server.RaftzOptions{GroupFilter: "_meta_"}) {
+	for _, groups := range *m.engine().Raftz(&server.RaftzOptions{GroupFilter: "_meta_"}) {
 		for _, g := range groups {
 			return g.Vote, g.Term, g.State == server.Candidate.String()
 		}
@@ -36,7 +36,7 @@ func Asked(c *Company) int { return len(c.wires.turns) }
 func CountsNodes(m *Member, n int) bool {
 	groups := 0
 	for _, account := range []string{"", "$G"} { // the engine's own, and the store's
-		for _, all := range *m.server.Raftz(&server.RaftzOptions{AccountFilter: account}) {
+		for _, all := range *m.engine().Raftz(&server.RaftzOptions{AccountFilter: account}) {
 			for _, g := range all {
 				if g.Size != n {
 					return false
@@ -109,4 +109,22 @@ func Seen(c *Company) int {
 	c.guests.mu.Lock()
 	defer c.guests.mu.Unlock()
 	return len(c.guests.seen)
+}
+
+// Marked is how far a node has written down that its copy of the store is.
+func Marked(m *Member) uint64 {
+	k, err := readMarks(m.cfg.Dir)
+	if err != nil {
+		return 0
+	}
+	return k.Last["jetstream/$G/streams/"+storeStream]
+}
+
+// GiveUp lets the engine of a node give up its copy, as it does on a full disk.
+func GiveUp(m *Member) error { return m.engine().ShutdownJetStream() }
+
+// NoRoom lets a node find its disk full, until free.
+func NoRoom(m *Member) (free func()) {
+	m.full.Store(true)
+	return func() { m.full.Store(false) }
 }

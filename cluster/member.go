@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"sync"
@@ -27,18 +28,22 @@ const (
 	// The longest key of a record, each byte of it escaped, and what stands
 	// around it.
 	longestSubject = 16 << 10
+	// What the engine may take; of the disk, that is the bound.
+	memoryMost = 64 << 20
+	storeMost  = 1 << 40
 )
 
 // Member is this node's place in the cluster.
 type Member struct {
 	cfg    Config
-	server *server.Server
+	server atomic.Pointer[server.Server]
 	conn   *nats.Conn
 	close  sync.Once
 
 	password string // of who may change the cluster itself
 
 	whole   atomic.Bool
+	full    atomic.Bool // the disk is taken to be full, whatever it says
 	ends    context.CancelFunc
 	looking sync.WaitGroup
 }
@@ -51,36 +56,24 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o, err := cfg.options()
-	if err != nil {
-		return nil, err
+	if !cfg.Damaged {
+		if err := Inspect(cfg.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := unmark(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("prepare the node's copy: %w", err)
 	}
 	m := &Member{cfg: cfg, ends: func() {}}
-	m.manages(o)
-	s, err := server.NewServer(o)
+	m.password = newPassword()
+	err := m.run(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("prepare the engine between nodes: %w", err)
-	}
-	s.SetLoggerV2(newEngineLog(cfg.Log), cfg.Log.GetLevel() <= 0, false, false)
-	s.Start()
-	m.server = s
-	if len(cfg.Peers) > 0 {
-		// The engine begins with its routes when it has a port for clients,
-		// which it is to have none of. This is the signal that it waits for.
-		ready := make(chan struct{})
-		close(ready)
-		s.StartRouting(ready)
-	}
-	if !s.ReadyForConnections(min(startTimeout, left(ctx))) {
 		m.Close()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("listen for other nodes on %s: the engine is not ready; is the address another's?", cfg.Listen)
+		return nil, err
 	}
 	// In the process itself: it ends only where this process falls behind with
 	// what it is sent, and comes back then.
-	m.conn, err = nats.Connect("", nats.InProcessServer(s), nats.Name(cfg.Name),
+	m.conn, err = nats.Connect("", nats.InProcessServer(m), nats.Name(cfg.Name),
 		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if err != nil {
 		m.Close()
@@ -89,8 +82,47 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	var look context.Context
 	look, m.ends = context.WithCancel(context.Background())
 	m.looking.Go(func() { m.whole.Store(m.Ready(look) == nil) })
+	m.looking.Go(func() { m.mark(look) })
+	m.looking.Go(func() { m.revive(look) })
 	return m, nil
 }
+
+// run starts an engine and waits until it listens.
+func (m *Member) run(ctx context.Context) error {
+	cfg := &m.cfg
+	o, err := cfg.options()
+	if err != nil {
+		return err
+	}
+	m.manages(o)
+	s, err := server.NewServer(o)
+	if err != nil {
+		return fmt.Errorf("prepare the engine between nodes: %w", err)
+	}
+	s.SetLoggerV2(newEngineLog(cfg.Log), cfg.Log.GetLevel() <= 0, false, false)
+	s.Start()
+	m.server.Store(s)
+	if len(cfg.Peers) > 0 {
+		// The engine begins with its routes when it has a port for clients,
+		// which it is to have none of. This is the signal that it waits for.
+		ready := make(chan struct{})
+		close(ready)
+		s.StartRouting(ready)
+	}
+	if !s.ReadyForConnections(min(startTimeout, left(ctx))) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("listen for other nodes on %s: the engine is not ready; is the address another's?", cfg.Listen)
+	}
+	return nil
+}
+
+// engine is the one that runs now.
+func (m *Member) engine() *server.Server { return m.server.Load() }
+
+// InProcessConn connects to the engine that runs now; it is what [Member.Conn] uses.
+func (m *Member) InProcessConn() (net.Conn, error) { return m.engine().InProcessConn() }
 
 // options are those of the engine.
 func (c *Config) options() (*server.Options, error) {
@@ -100,8 +132,8 @@ func (c *Config) options() (*server.Options, error) {
 		NoSigs:                 true,
 		JetStream:              true,
 		StoreDir:               c.Dir,
-		JetStreamMaxMemory:     64 << 20,
-		JetStreamMaxStore:      1 << 40, // the disk is the bound
+		JetStreamMaxMemory:     memoryMost,
+		JetStreamMaxStore:      storeMost,
 		SyncAlways:             !c.Unsynced,
 		DisableJetStreamBanner: true,
 		MaxPayload:             MaxMessage,
@@ -163,8 +195,11 @@ func (m *Member) Close() error {
 		if m.conn != nil {
 			m.conn.Close()
 		}
-		m.server.Shutdown()
-		m.server.WaitForShutdown()
+		if s := m.engine(); s != nil {
+			s.Shutdown()
+			s.WaitForShutdown()
+			m.stopped()
+		}
 	})
 	return nil
 }

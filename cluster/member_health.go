@@ -37,7 +37,7 @@ type NodeHealth struct {
 
 // Peers are the other nodes that a connection stands to now, in order.
 func (m *Member) Peers() []string {
-	routes, err := m.server.Routez(nil)
+	routes, err := m.engine().Routez(nil)
 	if err != nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (m *Member) Leader() string {
 	if m.Size() == 1 {
 		return m.Name()
 	}
-	info, err := m.server.Jsz(nil)
+	info, err := m.engine().Jsz(nil)
 	if err != nil || info.Meta == nil {
 		return ""
 	}
@@ -73,7 +73,7 @@ func (m *Member) Majority() bool { return len(m.Peers())+1 > m.taking()/2 }
 // taking is how many nodes take part: those that the configuration names, until
 // one has joined or was removed.
 func (m *Member) taking() int {
-	if info, err := m.server.Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {
+	if info, err := m.engine().Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {
 		return info.Meta.Size
 	}
 	return m.Size()
@@ -83,7 +83,7 @@ func (m *Member) taking() int {
 func (m *Member) Health() Health {
 	var h Health
 	connected := m.Peers()
-	info, err := m.server.Jsz(nil)
+	info, err := m.engine().Jsz(nil)
 	switch {
 	case err != nil:
 		h.Reason = err.Error()
@@ -107,7 +107,7 @@ func (m *Member) Health() Health {
 	if h.Reason != "" {
 		return h
 	}
-	switch state := m.server.Healthz(&server.HealthzOptions{}); {
+	switch state := m.engine().Healthz(&server.HealthzOptions{}); {
 	case h.Leader == "":
 		h.Reason = "there is no leader: fewer than a majority of the nodes are there"
 	case !m.Majority():

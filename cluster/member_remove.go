@@ -21,10 +21,13 @@ import (
 // made when the process starts, and nobody but this process needs it.
 const manager = "manager"
 
-func (m *Member) manages(o *server.Options) {
+func newPassword() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
-	m.password = hex.EncodeToString(b)
+	return hex.EncodeToString(b)
+}
+
+func (m *Member) manages(o *server.Options) {
 	system := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
 	o.Accounts = append(o.Accounts, system)
 	o.Users = append(o.Users, &server.User{Username: manager, Password: m.password, Account: system})
@@ -56,7 +59,7 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	case m.taking() <= smallest:
 		return fmt.Errorf("there %s %d %s, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", engine.Plural(m.taking(), "is", "are"), m.taking(), engine.Plural(m.taking(), "node", "nodes"), smallest, name)
 	}
-	conn, err := nats.Connect("", nats.InProcessServer(m.server), nats.UserInfo(manager, m.password))
+	conn, err := nats.Connect("", nats.InProcessServer(m), nats.UserInfo(manager, m.password))
 	if err != nil {
 		return fmt.Errorf("connect to the engine between nodes: %w", err)
 	}

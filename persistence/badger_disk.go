@@ -69,7 +69,7 @@ func (b *Badger) block(why error) {
 // relieve gives the reserve up where Badger still makes tables of what it has and
 // the disk has hardly any room for them.
 func (b *Badger) relieve() {
-	if left, err := free(b.dir); err != nil || left > b.minFree/2 {
+	if left, err := Free(b.dir); err != nil || left > b.minFree/2 {
 		return
 	}
 	if names, _, err := logs(b.dir); err != nil || len(names) > 1 || b.upcoming() > 0 {
@@ -100,7 +100,7 @@ func (b *Badger) upcoming() (need int64) {
 
 // space looks at how much of the disk is free.
 func (b *Badger) space(least int64) error {
-	left, err := free(b.dir)
+	left, err := Free(b.dir)
 	if err != nil {
 		b.log.Warn().Err(err).Msg("the free space of the disk is unknown")
 		return nil

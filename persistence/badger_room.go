@@ -63,7 +63,8 @@ func statfs(dir string) (disk syscall.Statfs_t, err error) {
 	}
 }
 
-func free(dir string) (int64, error) {
+// Free is how many bytes of the disk of a folder are free for this process.
+func Free(dir string) (int64, error) {
 	disk, err := statfs(dir)
 	return int64(disk.Bavail) * int64(disk.Bsize), err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -24,6 +25,7 @@ type clustering struct {
 	ClusterKey        string   `help:"Key of that certificate (PEM)." placeholder:"FILE"`
 	ClusterCA         string   `name:"cluster-ca" help:"Certificate of the authority that signs all nodes (PEM)." placeholder:"FILE"`
 	ClusterUnsynced   bool     `help:"Acknowledge what is kept in common before it is on the disks: faster, and a loss of power at a majority of nodes takes the last of it."`
+	ClusterDamaged    bool     `help:"Start with what can be read of a damaged copy, where no node has a whole one. For one start only." env:"-"`
 	Node              string   `help:"Name of this node in the cluster. It keeps it for ever." placeholder:"NAME"`
 }
 
@@ -84,6 +86,7 @@ func (c *clustering) config(data string) cluster.Config {
 	return cluster.Config{
 		Name: c.Node, Listen: c.ClusterListen, Peers: c.ClusterPeers, SecretFile: c.ClusterSecretFile,
 		CertFile: c.ClusterCert, KeyFile: c.ClusterKey, CAFile: c.ClusterCA, Dir: clusterIn(data), Unsynced: c.ClusterUnsynced,
+		Damaged: c.ClusterDamaged,
 	}
 }
 
@@ -139,7 +142,13 @@ func (s *service) join(ctx context.Context) (err error) {
 	defer cancel()
 	cfg := s.Cluster.config(s.data)
 	cfg.Log = s.log
+	if err := s.Resets.copy(s); err != nil {
+		return err
+	}
 	s.member, err = cluster.Join(soon, cfg)
+	if errors.Is(err, persistence.ErrDamaged) {
+		return damagedCopy(s.data, err)
+	}
 	if err != nil {
 		return usage("join the cluster: %w", err)
 	}
@@ -282,6 +291,11 @@ func (s *service) clusterNotices() (all []string) {
 // waits for it, so that another one does not stop before this one has what only
 // the two have.
 func (s *service) unready() string {
+	if s.member != nil {
+		if no := s.member.Stopped(); no != "" {
+			return no
+		}
+	}
 	if s.member != nil && !s.member.Whole() {
 		return "this node does not have all that the nodes keep in common yet: do not stop another one"
 	}

@@ -22,7 +22,7 @@ func (e dataError) Unwrap() error { return e.error }
 
 // resets give up what cannot be used, as flags.
 type resets struct {
-	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens. For one start only." env:"-"`
+	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens; a node of a cluster fetches its copy from the others. For one start only." env:"-"`
 	Key   bool `help:"Make a new sealing key: secrets and saved sessions are lost. For one start only." env:"-"`
 }
 
@@ -36,6 +36,19 @@ func (r resets) store(s *service) error {
 		return fmt.Errorf("set the store aside: %w", err)
 	}
 	s.log.Warn().Str("moved", moved).Msg("the service starts with an empty store, as --reset-store wants; do not leave that flag in place")
+	return nil
+}
+
+// copy moves a node's copy aside where that is wanted: the others have it, too.
+func (r resets) copy(s *service) error {
+	if !r.Store {
+		return nil
+	}
+	moved, err := persistence.SetAside(clusterIn(s.data))
+	if err != nil {
+		return fmt.Errorf("set the node's copy aside: %w", err)
+	}
+	s.log.Warn().Str("moved", moved).Msg("the node starts with an empty copy, as --reset-store wants, and fetches it from the others; do not leave that flag in place")
 	return nil
 }
 
@@ -65,6 +78,15 @@ func openDisk(data string, log zerolog.Logger) (*persistence.Badger, error) {
 func openKey(data string, store persistence.Store) (*persistence.Seal, error) {
 	seal, err := persistence.OpenSealOf(context.Background(), keyIn(data), store, sealed...)
 	return seal, explained(data, err)
+}
+
+// damagedCopy adds what can be done about a node's copy that is damaged.
+func damagedCopy(data string, err error) error {
+	at := quote(data)
+	text := "Nothing was changed. The other nodes have copies of their own. There are two ways on:\n"
+	text += "  troupe serve --reset-store --data " + at + " …\n      moves the damaged copy aside and fetches it from the others, with all flags as before\n"
+	text += "  troupe serve --cluster-damaged --data " + at + " …\n      only where no node has a whole copy: starts with what can be read, and says nothing of what is lost\n"
+	return dataError{fmt.Errorf("join the cluster: %w", err), text}
 }
 
 // explained adds what can be done about data that cannot be used.

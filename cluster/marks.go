@@ -1,0 +1,213 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// marksEvery is how often a node that runs writes down how far its logs are.
+const marksEvery = 2 * time.Second
+
+// marks say what has to be in a node's copy at least. A file that was cut off and
+// one that is missing look like those of a log that never had more.
+type marks struct {
+	// Last is the last sequence of each log, by its folder.
+	Last map[string]uint64 `json:"last"`
+	// Files are all files of the copy, where the node has stopped by itself: none
+	// of them may be another one at the next start.
+	Files map[string]string `json:"files,omitempty"`
+}
+
+func marksIn(dir string) string { return filepath.Join(dir, "marks.json") }
+
+// write replaces the marks that are there.
+func (k marks) write(dir string) (err error) {
+	b, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(b)
+	next := marksIn(dir) + ".tmp"
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s\n%s", hex.EncodeToString(sum[:]), b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(next, marksIn(dir))
+	}
+	return err
+}
+
+// readMarks reads the marks of a copy; none: it was made by a version without them.
+func readMarks(dir string) (k marks, err error) {
+	b, err := os.ReadFile(marksIn(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return marks{}, nil
+	}
+	if err != nil {
+		return marks{}, err
+	}
+	said, text, _ := strings.Cut(string(b), "\n")
+	if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != said {
+		return marks{}, errMarks
+	}
+	return k, json.Unmarshal([]byte(text), &k)
+}
+
+var errMarks = errors.New("the marks do not fit their checksum")
+
+// readMarks reads the marks of the copy.
+func (in *inspection) readMarks() (err error) {
+	in.marks, err = readMarks(in.dir)
+	if errors.Is(err, errMarks) {
+		in.say(marksIn(in.dir), "does not fit its checksum")
+		return nil
+	}
+	return err
+}
+
+// compare compares the copy with what is known to have been in it.
+func (in *inspection) compare() error {
+	k := in.marks
+	for _, home := range slices.Sorted(maps.Keys(k.Last)) {
+		if has := in.last[filepath.Join(in.dir, home)]; has < k.Last[home] {
+			in.say(filepath.Join(in.dir, home), "ends at %d, and had %d before", has, k.Last[home])
+		}
+	}
+	if k.Files == nil {
+		return nil
+	}
+	now, err := files(in.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.Files)) {
+		switch is, there := now[name]; {
+		case !there:
+			in.say(filepath.Join(in.dir, name), "is missing")
+		case is != k.Files[name]:
+			in.say(filepath.Join(in.dir, name), "is not what was written")
+		}
+	}
+	return nil
+}
+
+// unmark takes back what a stop has said of all files, before any of them changes.
+func unmark(dir string) error {
+	k, err := readMarks(dir)
+	if errors.Is(err, errMarks) {
+		return os.Remove(marksIn(dir)) // inspected before, or not to be
+	}
+	if err != nil || k.Files == nil {
+		return err
+	}
+	k.Files = nil
+	return k.write(dir)
+}
+
+// files lists the files of a copy: the sizes of blocks, which have checksums of
+// their own, and what the others hold.
+func files(dir string) (map[string]string, error) {
+	all := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(dir, "jetstream"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(name, ".blk") {
+			info, err := d.Info()
+			if err == nil {
+				all[name] = fmt.Sprint(info.Size())
+			}
+			return err
+		}
+		b, err := os.ReadFile(path)
+		sum := sha256.Sum256(b)
+		all[name] = hex.EncodeToString(sum[:])
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) && len(all) == 0 {
+		return nil, nil
+	}
+	return all, err
+}
+
+// reached is how far the logs of the node are.
+func (m *Member) reached() map[string]uint64 {
+	last := map[string]uint64{}
+	for _, account := range []string{"", "$G"} { // the engine's own, and the store's
+		groups := m.engine().Raftz(&server.RaftzOptions{AccountFilter: account})
+		if groups == nil {
+			continue
+		}
+		for _, all := range *groups {
+			for name, g := range all {
+				last[filepath.Join("jetstream", "$SYS", "_js_", name)] = g.Applied
+			}
+		}
+	}
+	info, err := m.engine().Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	if err != nil {
+		return last
+	}
+	for _, a := range info.AccountDetails {
+		for _, s := range a.Streams {
+			last[filepath.Join("jetstream", a.Name, "streams", s.Name)] = s.State.LastSeq
+		}
+	}
+	return last
+}
+
+// mark writes down how far the logs are, until ctx ends. With Unsynced nothing is
+// certain to be on the disk.
+func (m *Member) mark(ctx context.Context) {
+	before, err := readMarks(m.cfg.Dir)
+	written := err == nil && before.Files == nil
+	for ; ctx.Err() == nil; pause(ctx, marksEvery) {
+		var k marks
+		if !m.cfg.Unsynced {
+			if k.Last = m.reached(); len(k.Last) == 0 {
+				continue // the engine is not there yet, or no more
+			}
+		}
+		if written && maps.Equal(k.Last, before.Last) {
+			continue
+		}
+		if err := k.write(m.cfg.Dir); err != nil {
+			m.cfg.Log.Debug().Err(err).Msg("failed to write down how far the node's copy is")
+			continue
+		}
+		before, written = k, true
+	}
+}
+
+// stopped writes down all that the copy has, once nothing changes it any more.
+func (m *Member) stopped() {
+	k, err := readMarks(m.cfg.Dir)
+	if err == nil {
+		k.Files, err = files(m.cfg.Dir)
+	}
+	if err == nil && k.Files != nil {
+		err = k.write(m.cfg.Dir)
+	}
+	if err != nil {
+		m.cfg.Log.Warn().Err(err).Msg("failed to write down what the node's copy has")
+	}
+}
