@@ -6,7 +6,7 @@ import (
 
 var _ = define(Action[Text]{
 	Name: "findByText", Group: "Finding elements",
-	Doc:   "Finds the innermost element whose text is the one given, in upper or lower case and with any white space, and waits for it as `find` does. With `exact: false` its text need only contain it. Of several the first that can be seen is taken, and a hidden one only where none comes within half a second after input.",
+	Doc:   "Finds the innermost element whose text is the one given, in upper or lower case and with any white space (a `<br>` and the borders of blocks are white space too), and waits for it as `find` does. With `exact: false` its text need only contain it. Of several the first that can be seen is taken, and a hidden one only where none comes within half a second after input.",
 	Value: nonEmpty("text"),
 	Opts: []Opt{
 		opt("selector", selectorShape, "Only elements that match this selector."),

@@ -3,13 +3,38 @@
 const written = (el) => (is(el, 'input') && ['button', 'submit', 'reset'].includes(dom.inputType(el)) ? dom.inputValue(el) : dom.text(el));
 const unread = ['script', 'style', 'noscript', 'template', 'head', 'title'];
 
-// saying gives two questions about a text: is it in an element, and is it all that
-// the element says, in upper or lower case and with any white space. A page may
-// have many megabytes, so its text is looked through as it is: nothing is copied.
+// The text of an element with a space for each <br> and around each block.
+const blocks = 'address article aside blockquote dd details dialog div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul'.split(' ');
+const spaced = (el, out = []) => {
+  for (const n of dom.nodes(el)) {
+    const type = dom.type(n);
+    if (type === 3 || type === 4) out.push(dom.text(n));
+    else if (type === 1 && is(n, 'br')) out.push(' ');
+    else if (type === 1 && !is(n, ...unread)) {
+      const space = is(n, ...blocks) ? ' ' : '';
+      out.push(space);
+      spaced(n, out);
+      out.push(space);
+    }
+  }
+  return out;
+};
+
+// saying gives three questions about a text: is it in an element, is it all that
+// the element says, and could either be, in upper or lower case and with any white
+// space; a line break of the page is such. A page may have many megabytes, so its
+// text is looked through as it is, where lines may follow each other without a
+// space: only of a small element that this leaves open is the text copied.
 const saying = (text) => {
-  const words = text.trim().split(/\s+/).map((w) => w.replace(/[\\^$.*+?()[\]{}|\/]/g, '\\$&')).join('\\s+');
-  const within = new RegExp(words, 'iu'), all = new RegExp(`^\\s*${words}\\s*$`, 'iu');
-  return { within: (el) => within.test(written(el)), all: (el) => all.test(written(el)) };
+  const words = text.trim().split(/\s+/).map((w) => w.replace(/[\\^$.*+?()[\]{}|\/]/g, '\\$&'));
+  const strict = words.join('\\s+'), loose = words.join('\\s*');
+  const test = (s) => { const r = new RegExp(s, 'iu'); return (t) => r.test(t); };
+  const within = test(strict), all = test(`^\\s*${strict}\\s*$`), maybe = test(loose), maybeAll = test(`^\\s*${loose}\\s*$`);
+  const either = (asIs, open) => (el) => {
+    const t = written(el);
+    return asIs(t) || words.length > 1 && t.length < 1e5 && open(t) && asIs(spaced(el).join(''));
+  };
+  return { maybe: (el) => maybe(written(el)), within: either(within, maybe), all: either(all, maybeAll) };
 };
 
 // The innermost elements below a node whose text is, or contains, the one given.
@@ -17,10 +42,10 @@ const innermost = (root, says, exact) => {
   const out = [];
   const visit = (el) => {
     if (is(el, ...unread)) return false;
-    if (!says.within(el)) return false;
+    if (!says.maybe(el)) return false;
     let inside = false;
     for (const c of dom.children(el)) inside = visit(c) || inside;
-    if (inside || exact && !says.all(el)) return inside;
+    if (inside || !(exact ? says.all(el) : says.within(el))) return inside;
     out.push(el);
     return true;
   };
