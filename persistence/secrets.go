@@ -38,6 +38,8 @@ type Secrets struct {
 	near  Store // what tasks' secrets are read from
 	seal  *Seal
 
+	sets sync.Mutex // one at a time, or several would be the last that may be
+
 	mu         sync.Mutex
 	following  bool // changes are heard of
 	generation uint64
@@ -60,6 +62,8 @@ func (s *Secrets) ReadFrom(near Store) { s.near = near }
 // Set makes a secret, or replaces it, and returns what is kept.
 func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secret, error) {
 	key := secretPrefix + account + "/" + secret.Name
+	s.sets.Lock()
+	defer s.sets.Unlock()
 	all, err := s.store.List(ctx, secretPrefix+account+"/")
 	if err != nil {
 		return Secret{}, fmt.Errorf("keep the secret %q: %w", secret.Name, err)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -103,5 +105,35 @@ func TestSecrets(t *testing.T) {
 	}
 	if left, _ := store.List(ctx, "secret/"+ada.ID+"/"); len(left) != 0 {
 		t.Errorf("%d secrets outlive their account", len(left))
+	}
+}
+
+// TestManyLastSecrets: of many that are set at once, no more are kept than may be.
+func TestManyLastSecrets(t *testing.T) {
+	t.Parallel()
+	store := NewMemory()
+	defer store.Close()
+	seal, err := NewSeal(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSecrets(store, seal)
+	var all sync.WaitGroup
+	var kept atomic.Int64
+	for i := range 300 {
+		all.Go(func() {
+			_, err := s.Set(t.Context(), "acct_1", Secret{Name: fmt.Sprint("s", i)})
+			switch {
+			case err == nil:
+				kept.Add(1)
+			case !errors.Is(err, ErrTooMany):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	list, err := store.List(t.Context(), "secret/")
+	if err != nil || len(list) != 100 || kept.Load() != 100 {
+		t.Errorf("%d secrets are kept, %d were said to be, %v; 100 may be", len(list), kept.Load(), err)
 	}
 }
