@@ -1,0 +1,271 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// form reads a multipart body part by part, so that files never lie in memory.
+type form struct {
+	*body
+	whole *io.LimitedReader
+	seen  bool                   // the payload
+	make  func() (string, error) // its folder
+	// unkept is the answer where the disk does not take a file.
+	unkept func(error) *refusal
+}
+
+// readForm reserves room for a form before it reads any of it: all that was
+// announced, or what comes of chunks as it comes.
+func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *refusal) {
+	f := newForm(func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, func(err error) *refusal {
+		return s.failed(ctx, "keep an upload", persistence.Unwritten(err))
+	})
+	size := ctx.Request.Header.ContentLength()
+	if size > maxRequest {
+		return f.body, tooLarge("The request", maxRequest)
+	}
+	r := bodyOf(ctx)
+	if r == nil {
+		return f.body, noPayload()
+	}
+	held, err := s.cfg.Ledger.Hold(a.ID, s.within(a), int64(max(size, 0)), 0)
+	if err != nil {
+		return f.body, refuseBy(actors.Unkept(err))
+	}
+	f.held = held
+	if size < 0 {
+		size, r = maxRequest, held.Reader(r)
+	}
+	allowed := s.cfg.RequestTimeout + time.Duration(size/slowestUpload)*time.Second
+	_ = ctx.Conn().SetReadDeadline(time.Now().Add(allowed))
+
+	if no := f.read(r, boundary); no != nil {
+		return f.body, no
+	}
+	var kept int64
+	for _, up := range f.files {
+		kept += up.Size
+	}
+	f.held.Shrink(kept)
+	return f.body, nil
+}
+
+// newForm makes a form of which nothing has been read.
+func newForm(folder func() (string, error), unkept func(error) *refusal) *form {
+	return &form{body: &body{}, make: folder, unkept: unkept}
+}
+
+// read reads all parts.
+func (f *form) read(r io.Reader, boundary string) *refusal {
+	f.whole = &io.LimitedReader{R: r, N: maxRequest + 1}
+	between := &rationed{r: f.whole}
+	parts := multipart.NewReader(between, boundary)
+	for {
+		between.ration(maxPartHeader)
+		part, err := parts.NextRawPart()
+		between.free()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return f.broken(err)
+		}
+		if no := f.take(part); no != nil {
+			return no
+		}
+	}
+	if !f.seen {
+		return noPayload()
+	}
+	return nil
+}
+
+// errPartHeader is the error of a form with too much before or around its parts.
+var errPartHeader = errors.New("the header of a part is too long")
+
+// rationed is a reader of which only so much is read while headers are, which the
+// reader of parts keeps in memory.
+type rationed struct {
+	r       io.Reader
+	left    int
+	limited bool
+}
+
+func (b *rationed) ration(n int) { b.left, b.limited = n, true }
+func (b *rationed) free()        { b.limited = false }
+
+func (b *rationed) Read(p []byte) (int, error) {
+	if !b.limited {
+		return b.r.Read(p)
+	}
+	if b.left <= 0 {
+		return 0, errPartHeader
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func (f *form) take(part *multipart.Part) *refusal {
+	name := part.FormName()
+	// What is not known to be the part itself would be kept in its disguise.
+	switch code := part.Header.Get("Content-Transfer-Encoding"); strings.ToLower(code) {
+	case "", "binary", "8bit", "7bit":
+	default:
+		return refuseInvalid(engine.Fault{Message: fmt.Sprintf(
+			`The part %q has the Content-Transfer-Encoding %q: send it as it is, in binary`, label(name, ""), label(code, ""))})
+	}
+	switch {
+	case name == "payload" && f.seen:
+		return refuseInvalid(engine.Fault{Message: `There is more than one part "payload": send one`})
+	case name == "payload":
+		f.seen = true
+		b, err := io.ReadAll(io.LimitReader(part, maxPayload+1))
+		switch {
+		case err != nil:
+			return f.broken(err)
+		case len(b) > maxPayload:
+			return tooLarge(`The part "payload"`, maxPayload)
+		}
+		f.payload = b
+		return nil
+	case name == "files":
+		return f.keep(part)
+	default:
+		return refuseInvalid(engine.Fault{Message: fmt.Sprintf(
+			`The part %q is unknown: want one "payload" and any number of "files"`, label(name, ""))})
+	}
+}
+
+// keep writes a file of the request to the disk, under a name of our choice.
+func (f *form) keep(part *multipart.Part) *refusal {
+	n := len(f.files)
+	if n == maxFiles {
+		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("There are more than %d files", maxFiles))
+	}
+	if f.folder == "" {
+		dir, err := f.make()
+		if err != nil {
+			return f.unkept(err)
+		}
+		f.folder = dir
+	}
+	if err := f.held.Grow(0, 1); err != nil {
+		return refuseBy(actors.Unkept(err))
+	}
+	up := engine.Upload{
+		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
+		Type: mediaType(part.Header.Get("Content-Type")),
+		Path: filepath.Join(f.folder, strconv.Itoa(n)),
+	}
+	out, err := os.OpenFile(up.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return f.unkept(err)
+	}
+	src := &source{r: io.LimitReader(part, maxFile+1)}
+	up.Size, err = io.Copy(out, src)
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case src.err != nil:
+		return f.broken(src.err)
+	case err != nil:
+		return f.unkept(err)
+	case up.Size > maxFile:
+		return tooLarge(fmt.Sprintf("The file %q", up.Name), maxFile)
+	}
+	f.files = append(f.files, up)
+	return nil
+}
+
+// folderName is the form of the name of a folder for uploads: that of a task's id.
+var folderName = regexp.MustCompile(`^task_[0-9a-f]{16}_[0-9]{1,20}$`)
+
+// uploadFolder makes the folder for the files of one request. It is removed with
+// all that is in it, so that it has to be a folder of its own, directly below root.
+func uploadFolder(root, id string) (string, error) {
+	if !folderName.MatchString(id) {
+		return "", fmt.Errorf("make a folder for uploads: %q is not the id of a task", id)
+	}
+	dir := filepath.Join(root, id)
+	if err := errors.Join(os.MkdirAll(root, 0o700), os.Mkdir(dir, 0o700)); err != nil {
+		return "", fmt.Errorf("make a folder for uploads: %w", err)
+	}
+	return dir, nil
+}
+
+// source remembers whether it was the client that failed, and not our disk.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// broken tells what went wrong with the form.
+func (f *form) broken(err error) *refusal {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, persistence.ErrQuota), errors.Is(err, persistence.ErrFull):
+		return refuseBy(actors.Unkept(err))
+	case errors.Is(err, errPartHeader):
+		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or what stands before it, is larger than %d KiB", maxPartHeader>>10))
+	case f.whole.N <= 0:
+		return tooLarge("The request", maxRequest)
+	case errors.As(err, &timeout), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return broken(err)
+	}
+	return refuseInvalid(engine.Fault{Message: "The body is not valid multipart/form-data"})
+}
+
+func noPayload() *refusal {
+	return refuseInvalid(engine.Fault{Message: `The part "payload" is missing: it holds the request as JSON`})
+}
+
+// label makes a file name of a client fit to be shown, or returns other.
+func label(name, other string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\`, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	if len(name) > 200 {
+		name = strings.ToValidUTF8(name[:200], "")
+	}
+	if strings.Trim(name, ". ") == "" {
+		return other
+	}
+	return name
+}
+
+// mediaType returns the type that a client names, if it is one.
+func mediaType(t string) string {
+	if kind, _, err := mime.ParseMediaType(t); err == nil && len(kind) <= maxMediaType {
+		return kind
+	}
+	return "application/octet-stream"
+}
