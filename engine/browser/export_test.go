@@ -11,3 +11,20 @@ func (t *Tab) AskedToLeave() {
 }
 
 func ForgetHelp() { helped.Store(false) }
+
+// UnderWay is how many requests of the context are remembered.
+func (c *Context) UnderWay() int {
+	r := c.watching()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.active)
+}
+
+// FramesKnown is how many frames of the tab are.
+func (t *Tab) FramesKnown() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.frames)
+}
+
+const MaxActive = maxActive

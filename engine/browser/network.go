@@ -19,6 +19,10 @@ const IdleWindow = 500 * time.Millisecond
 // maxBody bounds what the browser keeps of responses for us to read.
 const maxBody = 16 << 20
 
+// maxActive bounds the requests of a context that are remembered while they are under
+// way. A page with more of them is not idle, whatever becomes of the others.
+const maxActive = 2000
+
 var networkLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody}
 
 // watchNetwork makes the browser tell of a tab's requests, and keep the bodies
@@ -36,10 +40,11 @@ func (t *Tab) watchNetwork(bodies bool) {
 // those who wait for them.
 type responses struct {
 	mu      sync.Mutex
-	active  map[requestKey]request
-	quiet   time.Time     // since when nothing is under way
-	changed chan struct{} // closed, and made anew, at each change
-	over    chan struct{} // closed when nobody watches any more
+	active  map[requestKey]request // see put and drop
+	busy    int                    // of them, those that count
+	quiet   time.Time              // since when nothing is under way
+	changed chan struct{}          // closed, and made anew, at each change
+	over    chan struct{}          // closed when nobody watches any more
 	wanted  []*Wanted
 	asked   int  // how many answers were wanted so far
 	bodies  bool // somebody has wanted one
@@ -113,7 +118,7 @@ func (c *Context) WaitIdle(ctx context.Context) error {
 	}
 	for {
 		r.mu.Lock()
-		n, quiet, changed := r.count(), time.Since(r.quiet), r.changed
+		n, quiet, changed := r.busy, time.Since(r.quiet), r.changed
 		r.mu.Unlock()
 		if n == 0 && quiet >= IdleWindow {
 			return nil
@@ -148,14 +153,21 @@ func (c *Context) Active() []string {
 	return urls
 }
 
-func (r *responses) count() int {
-	n := 0
-	for _, q := range r.active {
-		if q.counts() {
-			n++
-		}
+// put and drop change what is under way. Each request of a page comes by here, so
+// that none of it may take longer the more of them there are.
+func (r *responses) put(k requestKey, q request) {
+	r.drop(k)
+	r.active[k] = q
+	if q.counts() {
+		r.busy++
 	}
-	return n
+}
+
+func (r *responses) drop(k requestKey) {
+	if q, ok := r.active[k]; ok && q.counts() {
+		r.busy--
+	}
+	delete(r.active, k)
 }
 
 func (r *responses) wantsBodies() bool {
@@ -165,7 +177,7 @@ func (r *responses) wantsBodies() bool {
 }
 
 func (r *responses) touch() {
-	if r.count() == 0 {
+	if r.busy == 0 {
 		r.quiet = time.Now()
 	}
 	close(r.changed)
@@ -216,7 +228,7 @@ func (r *responses) begins(t *Tab, e *network.EventRequestWillBeSent) {
 				if !old.unread {
 					r.take(k, old, fmt.Errorf("the page was left before the answer came"))
 				}
-				delete(r.active, k)
+				r.drop(k)
 			}
 		}
 	}
@@ -233,8 +245,17 @@ func (r *responses) begins(t *Tab, e *network.EventRequestWillBeSent) {
 		r.wanted = rest
 	}
 	q.wanted = append(q.wanted, old.wanted...)
+	k := requestKey{t, e.RequestID}
+	if len(q.wanted) == 0 {
+		// The browser does not tell the end of every request: beacons and scripts of
+		// workers that were ended may have none.
+		if _, known := r.active[k]; q.stream || !known && len(r.active) >= maxActive {
+			r.drop(k)
+			return
+		}
+	}
 	q.url = t.context.clean(q.url).Short(maxAddress).String()
-	r.active[requestKey{t, e.RequestID}] = q
+	r.put(k, q)
 	r.touch()
 }
 
@@ -293,7 +314,11 @@ func (r *responses) answered(t *Tab, e *network.EventResponseReceived) {
 			go r.takeUnread(k, q)
 		}
 	}
-	r.active[k] = q
+	if q.stream && len(q.wanted) == 0 {
+		r.drop(k)
+	} else {
+		r.put(k, q)
+	}
 	r.touch()
 }
 
@@ -314,7 +339,7 @@ func (r *responses) goesOn(t *Tab, id network.RequestID, bytes int) {
 	q, ok := r.active[k]
 	if ok && len(q.wanted) > 0 {
 		q.size += bytes
-		r.active[k] = q
+		r.put(k, q)
 	}
 	if ok && q.unread {
 		r.touch()
@@ -330,7 +355,7 @@ func (r *responses) ends(t *Tab, id network.RequestID, failure string) {
 	if !ok {
 		return
 	}
-	delete(r.active, k)
+	r.drop(k)
 	r.touch()
 	if failure == "" {
 		r.take(k, q, nil)

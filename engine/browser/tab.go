@@ -169,6 +169,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 			stubbed := t.stubbed
 			t.shown = t.shown || e.Frame.URL != blank
 			t.document, t.complete, t.bare = e.Frame.LoaderID, false, false
+			clear(t.frames) // of a document in another process, the browser does not tell what becomes of them
 			t.address, t.failed, t.broken = e.Frame.URL, e.Frame.UnreachableURL, ""
 			close(t.navigated)
 			t.navigated = make(chan struct{})

@@ -1,0 +1,76 @@
+package browser_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"troupe/engine/browser"
+)
+
+// TestRequestsWithoutEndHaveABound: the browser tells no end of scripts of workers
+// that were ended, nor of most beacons.
+func TestRequestsWithoutEndHaveABound(t *testing.T) {
+	t.Parallel()
+	ctx, c := newContext(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/hang":
+			<-r.Context().Done()
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+		default:
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(srv.CloseClientConnections)
+	tab, err := c.Tab(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goTo(t, ctx, tab, srv.URL)
+	c.WatchNetwork()
+	defer c.UnwatchNetwork()
+	flood := func(script string) {
+		t.Helper()
+		if _, err := tab.Evaluate(ctx, script, nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flood(`for(let i=0;i<600;i++)navigator.sendBeacon('/b'+i)`)
+	if n := c.UnderWay(); n > 10 { // they do not count, so that none is remembered
+		t.Errorf("%d beacons are remembered", n)
+	}
+	flood(`for(let i=0;i<1300;i++)fetch('/hang?'+i).catch(()=>{});for(let i=0;i<1000;i++)new Worker('/hang?w'+i).terminate();await new Promise(r=>setTimeout(r,50))`)
+	if n := c.UnderWay(); n > browser.MaxActive || n < 1300 {
+		t.Errorf("%d requests are remembered", n)
+	}
+	goTo(t, ctx, tab, strings.Replace(srv.URL, "127.0.0.1", "localhost", 1))
+	if err := c.WaitIdle(ctx); err != nil { // what the page before had under way ended with it
+		t.Error(err)
+	}
+}
+
+// TestFramesEndWithTheirDocument, also where the next one is another site's.
+func TestFramesEndWithTheirDocument(t *testing.T) {
+	t.Parallel()
+	ctx, c := newContext(t)
+	url := serve(t, map[string]string{"/": "<script>for(let i=0;i<100;i++)document.documentElement.append(document.createElement('iframe'))</script>"})
+	tab, err := c.Tab(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, u := range []string{url, strings.Replace(url, "127.0.0.1", "localhost", 1)} {
+			goTo(t, ctx, tab, u)
+			if _, err := tab.Call(ctx, "load", map[string]any{"ms": 10_000}); err != nil {
+				t.Fatal(err)
+			}
+			if n := tab.FramesKnown(); n != 100 {
+				t.Errorf("%d frames are known of 100", n)
+			}
+		}
+	}
+}
