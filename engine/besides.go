@@ -95,6 +95,13 @@ func (r *Run) downloads(ctx context.Context) (notes []string) {
 	return notes
 }
 
+// stillArriving warns of files that are not in the answer because the list has ended.
+func (r *Run) stillArriving() {
+	for _, name := range r.tabs.Arriving() {
+		r.warn("the download of %s was not complete when the list ended, so it is not in the answer", name)
+	}
+}
+
 func (r *Run) keepDownload(ctx context.Context, d *browser.Download) (Downloaded, error) {
 	got := Downloaded{Name: d.Name.String(), Type: "application/octet-stream"}
 	f, err := d.Open()

@@ -48,6 +48,7 @@ type instance struct {
 	mu     sync.Mutex
 	tabs   *browser.Context
 	closed []browser.TabState // of a restored session: to be opened by the next Play
+	lost   int                // storages that its state did not have
 
 	// See Run. Tests of what pages are found to be have more patience than the
 	// service: the machine may stand still for longer than grace, pages with it.
@@ -135,6 +136,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	defer end()
 	r.cutOff(ctx, after)
 	r.besides(ctx)
+	r.stillArriving()
 	o := in.outcome(ctx, r, took, stopped)
 	o.Restored = restored
 	o.Dialogs, o.Downloads, o.Pictures = r.beside.dialogs, r.beside.downloads, r.beside.pictures
@@ -239,14 +241,14 @@ func (in *instance) Reset(ctx context.Context) error {
 // Save reads what the session needs to go on elsewhere.
 func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	in.mu.Lock()
-	tabs, closed := in.tabs, in.closed
+	tabs, closed, lost := in.tabs, in.closed, in.lost
 	in.mu.Unlock()
 	s, err := tabs.Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("saving the session's browser state: %w", err)
 	}
 	if closed != nil { // still waiting for the session's next request
-		s.Tabs = closed
+		s.Tabs, s.Left = closed, s.Left+lost
 	}
 	return json.Marshal(s)
 }
@@ -262,7 +264,7 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 		return err
 	}
 	in.mu.Lock()
-	in.closed = s.Tabs
+	in.closed, in.lost = s.Tabs, s.Left
 	if in.closed == nil {
 		in.closed = []browser.TabState{}
 	}
@@ -273,11 +275,15 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 // reopen opens the tabs of a session that was restored.
 func (in *instance) reopen(ctx context.Context, r *Run) (restored bool) {
 	in.mu.Lock()
-	closed := in.closed
-	in.closed = nil
+	closed, lost := in.closed, in.lost
+	in.closed, in.lost = nil, 0
 	in.mu.Unlock()
 	if closed == nil {
 		return false
+	}
+	if lost > 0 {
+		r.path = ""
+		r.warn("the session was restored, but not all of it: %d of the storages of its sites were too large together to be kept", lost)
 	}
 	if err := r.tabs.Reopen(ctx, closed); err != nil && ctx.Err() == nil {
 		r.path = ""

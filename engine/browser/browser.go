@@ -27,6 +27,7 @@ type Browser struct {
 	contexts map[string]*Context // by the browser's name for them
 	byID     map[target.SessionID]*Tab
 	keeper   *session // the blank tab that the process starts with
+	unowned  map[string]browser.EventDownloadWillBegin
 
 	keeperUp chan struct{}
 	gone     chan struct{}
@@ -157,21 +158,13 @@ func (b *Browser) event(method string, params jsonv2.Value) {
 	case "Browser.downloadWillBegin":
 		var e browser.EventDownloadWillBegin
 		if decode(params, &e) {
-			b.eachContext(func(c *Context) { c.downloadBegins(e) })
+			b.downloadBegins(e)
 		}
 	case "Browser.downloadProgress":
 		var e browser.EventDownloadProgress
 		if decode(params, &e) {
-			b.eachContext(func(c *Context) { c.downloadMoves(e) })
+			b.downloadMoves(e)
 		}
-	}
-}
-
-func (b *Browser) eachContext(f func(*Context)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.contexts {
-		f(c)
 	}
 }
 

@@ -49,10 +49,11 @@ func (d *Download) Remove() {
 	}
 }
 
-func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
+// asksFor takes a download that one of the context's frames has asked for, and
+// reports whether one has.
+func (c *Context) asksFor(e browser.EventDownloadWillBegin) (mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mine := false
 	for i, t := range c.tabs {
 		if string(t.id) == string(e.FrameID) || t.hasFrame(string(e.FrameID)) {
 			mine = true
@@ -65,9 +66,21 @@ func (c *Context) downloadBegins(e browser.EventDownloadWillBegin) {
 			break
 		}
 	}
-	if !mine && len(c.b.contexts) > 1 {
-		return
+	if mine {
+		c.begins(e)
 	}
+	return mine
+}
+
+// adopt takes a download whose file is in the context's folder.
+func (c *Context) adopt(e browser.EventDownloadWillBegin) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begins(e)
+}
+
+// begins is asked with c.mu held.
+func (c *Context) begins(e browser.EventDownloadWillBegin) {
 	c.admit(e.GUID, &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID)), from: e.URL})
 	c.notify()
 }
@@ -139,6 +152,22 @@ func (c *Context) Downloading() (coming, arrived int, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.downloads), len(c.done), c.changed
+}
+
+// Arriving names the files that Downloads has not given: those on their way, and
+// those that have arrived since its last call.
+func (c *Context) Arriving() []mask.Text {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []mask.Text
+	for _, d := range c.downloads {
+		names = append(names, d.Name)
+	}
+	for _, d := range c.done {
+		names = append(names, d.Name)
+	}
+	slices.SortFunc(names, func(a, b mask.Text) int { return strings.Compare(a.String(), b.String()) })
+	return names
 }
 
 // label makes a name for a file harmless.

@@ -21,7 +21,12 @@ type State struct {
 	Tabs    []TabState         `json:"tabs"`  // the current one last
 	Width   int                `json:"width"`
 	Height  int                `json:"height"`
+	Left    int                `json:"left,omitempty"` // storages that are not there, because there was too much
 }
+
+// maxState bounds the storages of a state, in characters of JSON: pages fill them,
+// those of each site on its own, and a session's state stays in memory while it lives.
+const maxState = 8 << 20
 
 // TabState is one tab: its last committed address and its session storage.
 type TabState struct {
@@ -38,6 +43,21 @@ type siteStorage struct {
 	URL     string  `json:"url"`
 	Local   []Entry `json:"local"`
 	Session []Entry `json:"session"`
+	Size    int     `json:"size"`
+	Left    int     `json:"left"`
+}
+
+// room is how many characters of JSON still go into the state.
+type room int
+
+// takes makes room for entries, where there is enough of it.
+func (r *room) takes(entries []Entry) bool {
+	b, err := json.Marshal(entries)
+	if err != nil || len(b) > int(*r) {
+		return false
+	}
+	*r -= room(len(b))
+	return true
 }
 
 // Save reads the context's state. Storage of sites that a tab has left since
@@ -50,9 +70,9 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 	if s.Cookies, err = c.Cookies(ctx); err != nil {
 		return nil, err
 	}
-	open := map[string]bool{}
+	open, left := map[string]bool{}, room(maxState)
 	for _, t := range c.Tabs() {
-		st, err := t.storage(ctx)
+		st, err := t.storage(ctx, &left)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -62,6 +82,7 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 		tab := TabState{URL: st.URL}
 		if webOrigin(st.Origin) != "" {
 			open[st.Origin] = true
+			s.Left += st.Left
 			s.Local[st.Origin] = st.Local
 			if len(st.Session) > 0 {
 				tab.Session = map[string][]Entry{st.Origin: st.Session}
@@ -70,19 +91,23 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 		s.Tabs = append(s.Tabs, tab)
 	}
 	c.mu.Lock()
-	left := []string{}
+	closed := []string{}
 	for o := range c.visited {
 		if !open[o] {
-			left = append(left, o)
+			closed = append(closed, o)
 		}
 	}
 	for o, entries := range c.local {
-		if !open[o] && !slices.Contains(left, o) {
+		switch {
+		case open[o] || slices.Contains(closed, o):
+		case left.takes(entries):
 			s.Local[o] = entries
+		default:
+			s.Left++
 		}
 	}
 	c.mu.Unlock()
-	if err := c.readLeft(ctx, left, s); err != nil {
+	if err := c.readLeft(ctx, closed, s, &left); err != nil {
 		return nil, err
 	}
 	for o, entries := range s.Local {
@@ -97,7 +122,7 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 }
 
 // readLeft reads the storage of sites that no tab shows any more.
-func (c *Context) readLeft(ctx context.Context, origins []string, s *State) error {
+func (c *Context) readLeft(ctx context.Context, origins []string, s *State, left *room) error {
 	if len(origins) == 0 {
 		return nil
 	}
@@ -106,11 +131,12 @@ func (c *Context) readLeft(ctx context.Context, origins []string, s *State) erro
 			if err := t.pretend(ctx, o); err != nil {
 				return err
 			}
-			st, err := t.storage(ctx)
+			st, err := t.storage(ctx, left)
 			if err != nil {
 				return err
 			}
 			s.Local[o] = st.Local
+			s.Left += st.Left
 		}
 		return nil
 	})
@@ -196,9 +222,9 @@ func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 	return failed
 }
 
-// storage reads what the tab's own document can see.
-func (t *Tab) storage(ctx context.Context) (*siteStorage, error) {
-	r, err := t.Call(ctx, "storage", nil)
+// storage reads what the tab's own document can see, as far as there is room.
+func (t *Tab) storage(ctx context.Context, left *room) (*siteStorage, error) {
+	r, err := t.Call(ctx, "storage", map[string]any{"room": *left})
 	if err != nil {
 		return nil, fmt.Errorf("reading the storage: %w", err)
 	}
@@ -206,6 +232,7 @@ func (t *Tab) storage(ctx context.Context) (*siteStorage, error) {
 	if err := json.Unmarshal(r.Value, st); err != nil {
 		return nil, fmt.Errorf("reading the storage: %w", err)
 	}
+	*left -= room(st.Size)
 	return st, nil
 }
 

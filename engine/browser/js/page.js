@@ -40,10 +40,19 @@ T.settled = async (a) => ((await settle(a)) ? done : { n: true });
 // ever asked for as asked for by them.
 T.late = (a) => { stir(); counts.set(document, { timers: 0, frames: 0 }); return T.settled(a); };
 
-// T.storage(): what the document can read of its site's storage. T.store({local,
+// T.storage({room}): what the document can read of its site's storage, as far as it
+// goes into so many characters of JSON. left counts what does not. T.store({local,
 // session}) puts entries back.
 const entries = (s) => { try { return Object.keys(s()).map((k) => [k, s().getItem(k)]); } catch { return []; } };
-T.storage = () => ({ v: { origin: location.origin, url: location.href, local: entries(() => localStorage), session: entries(() => sessionStorage) } });
+T.storage = ({ room }) => {
+  const v = { origin: location.origin, url: location.href, local: entries(() => localStorage), session: entries(() => sessionStorage), size: 0, left: 0 };
+  for (const k of ['local', 'session']) {
+    const n = JSON.stringify(v[k]).length;
+    if (v.size + n <= room) v.size += n;
+    else { v[k] = []; v.left++; }
+  }
+  return { v };
+};
 T.store = (a) => {
   for (const [k, v] of a.local || []) localStorage.setItem(k, v);
   for (const [k, v] of a.session || []) sessionStorage.setItem(k, v);
