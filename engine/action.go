@@ -174,7 +174,7 @@ func own[V any](s *Step, name string, otherwise V) V {
 // commonOpts are the options of every action.
 var commonOpts = []Opt{
 	opt("timeout", millisShape, "Time for this action. Default: `config.actionTimeout`."),
-	opt("iframe", frameShape, "Looks inside this iframe of the same origin; an array goes into nested ones, outermost first."),
+	opt("iframe", frameShape, "Looks inside this iframe of the same origin; an array goes into nested ones, outermost first. An iframe that stays on another origin for two seconds fails the action without waiting for the rest of its time."),
 	opt("continueOnError", boolShape, "Overrides `config.continueOnError` for this action."),
 	opt("save", keyShape, "Keeps the result in the data cache under this key, to be read as `${key}`; actions that find an element keep the element, to be used as `$key`."),
 	opt("push", keyShape, "Appends the result to an array in the data cache."),

@@ -16,6 +16,7 @@ var _ = define(Action[Pair[Selector, Text]]{
 	Doc: "Types a text into a field, with real key events for each character. What was in the field is cleared first unless `clear` is false; then the text is appended. " +
 		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled. " +
 		"It fails where the field takes nothing of the text. Where the page makes something else of it (a mask, a maximum length, other letters), a warning has the field's value, or `***` for a password. " +
+		"A field that is disabled or read-only is waited for until the action's time is over, because pages enable fields when their data arrives; `options.timeout` shortens that wait. " +
 		"`${secret:NAME}` in the text stands for a secret of the account. It is put into fields of the secret's own origins only, all at once and without key events, and is masked in everything that the task gives.",
 	Value:   pairShape(selectorShape, secretText("text")),
 	Opts:    []Opt{opt("clear", boolShape, "Whether to clear the field first. Default: true.")},

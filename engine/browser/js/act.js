@@ -8,13 +8,6 @@
 // withAimed for again.
 T.point = (a) => { const look = pointer(a); return withAimed(a, look); };
 
-// lasts counts for how long something has been so. A page that stands still meanwhile
-// has no chance to change it: such time does not count.
-const lasts = () => {
-  let sum = 0, before;
-  return () => { const at = now(); sum += Math.min(at - (before ?? at), 250); before = at; return sum; };
-};
-
 // pointer looks for a point of an element, again and again until there is one.
 const pointer = (a) => {
   const covered = lasts(), moving = lasts(), hovered = new Set();

@@ -17,6 +17,7 @@ const dom = {
   matches: own('Element', 'matches'),
   closest: own('Element', 'closest'),
   xpath: own('Document', 'evaluate'),
+  expression: own('Document', 'createExpression'),
   attribute: own('Element', 'getAttribute'),
   hasAttribute: own('Element', 'hasAttribute'),
   rect: own('Element', 'getBoundingClientRect'),
@@ -123,6 +124,13 @@ const upTo = (s, n) => (s.length > n ? s.slice(0, n) + '…' : s);
 const an = (s) => (/^([aeiou]|h(tml|r|\d)\b)/.test(s) ? 'an ' : 'a ') + s;
 
 const now = () => performance.now();
+
+// lasts counts for how long something has been so. A page that stands still meanwhile
+// has no chance to change it: such time does not count.
+const lasts = () => {
+  let sum = 0, before;
+  return () => { const at = now(); sum += Math.min(at - (before ?? at), 250); before = at; return sum; };
+};
 
 // later calls f after so many milliseconds, and gives what calls that off; every
 // does it again and again. A document that may run no scripts, by the sandbox of

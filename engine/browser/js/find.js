@@ -94,6 +94,17 @@ const inOrder = (root, set, out = []) => {
   return out;
 };
 
+// Below an element a selector may begin with a combinator: "> li".
+const scoped = (s) => (/(^|,)\s*[>+~]/.test(s) ? commas(s).map((p) => (/^[>+~]/.test(p) ? ':scope ' + p : p)).join(', ') : s);
+
+// proper throws where a selector is none. Waiting for what it is to be looked for in
+// cannot change that, so it is asked before anything is waited for.
+let blank;
+const proper = (kind, s) => {
+  if (kind === 'css') try { one(blank ??= document.createDocumentFragment(), s); } catch { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
+  if (kind === 'xpath') try { dom.expression(document, s); } catch { throw new Fault('invalid_value', `"${s}" is not a valid XPath expression that gives elements`); }
+};
+
 // All matches of a selector below a root, in document order. With `first`, one
 // will do, and what lies in shadow roots is only looked at when nothing else
 // matches.
@@ -109,8 +120,7 @@ const query = (root, kind, s, first) => {
     for (let i = 0; i < found.snapshotLength; i++) out.push(found.snapshotItem(i));
     return out;
   }
-  // Below an element a selector may begin with a combinator: "> li".
-  if (isElement(root) && /(^|,)\s*[>+~]/.test(s)) s = commas(s).map((p) => (/^[>+~]/.test(p) ? ':scope ' + p : p)).join(', ');
+  if (isElement(root)) s = scoped(s);
   let list;
   try {
     if (first) { const el = one(root, s); list = el ? [el] : []; } else list = [...all(root, s)];
@@ -134,11 +144,29 @@ const frames = (doc, out = []) => {
   return out;
 };
 
+// How often a frame has loaded a document since it was first asked for.
+const loads = new WeakMap();
+const loadsOf = (f) => {
+  if (!loads.has(f)) { loads.set(f, 0); dom.listen(f, 'load', () => loads.set(f, loads.get(f) + 1)); }
+  return loads.get(f);
+};
+
+// outOfReach reports whether a frame has shown another origin's document for two seconds
+// of the same wait, and has loaded no other meanwhile: the way to a document of this
+// origin may lead through other sites, but it does not stop there. why is kept from
+// look to look by whoever waits; whoever looks once never learns it.
+const outOfReach = (f, why) => {
+  const n = loadsOf(f);
+  if (why.away?.f !== f || why.away.n !== n) why.away = { f, n, long: lasts() };
+  return why.away.long() > 2000;
+};
+
 // The document that a place leads to, or null while it is not there yet. One
 // selector is looked for in nested frames too, so that the path need not be
-// spelled out.
+// spelled out. A frame of another origin that stays ends the wait.
 const enter = (place, why) => {
   let doc = document;
+  for (const p of place || []) proper(p.k, p.s);
   for (const p of place || []) {
     let found = [];
     if (p.r !== undefined) found = [resolve(p)];
@@ -150,7 +178,12 @@ const enter = (place, why) => {
     if (!f) { why.e = `Iframe not found: nothing matches "${p.a}"`; return null; }
     if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
     const d = frameDocument(f);
-    if (!d) { why.e = `Iframe not found: "${p.a}" belongs to another origin; only same-origin iframes are reachable`; return null; }
+    if (!d) {
+      why.e = `Iframe not found: "${p.a}" belongs to another origin; only same-origin iframes are reachable`;
+      if (outOfReach(f, why)) throw new Fault('element_not_found', why.e);
+      return null;
+    }
+    if (why.away?.f === f) delete why.away;
     if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
     doc = d;
     entered(d);
@@ -186,6 +219,7 @@ const search = (t, place, why, first) => {
     return t.s ? query(el, t.k, t.s, first) : [el];
   }
   const doc = enter(place, why);
+  if (!doc) proper(t.k, t.s);
   return doc && query(doc, t.k, t.s, first);
 };
 

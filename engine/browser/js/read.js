@@ -43,7 +43,7 @@ T.extract = async (a) => {
   const why = {};
   const r = await until(a.ms, () => {
     const list = (search(a.t, a.in, why) || []).filter(isElement);
-    if (!list.length) return undefined;
+    if (!list.length) { for (const [, f] of a.fields) if (f.s) proper(f.k, f.k === 'css' ? scoped(f.s) : f.s); return undefined; }
     const take = a.limit === undefined || a.limit === null ? list : list.slice(0, a.limit);
     return { v: take.map((el) => Object.fromEntries(a.fields.map(([name, f]) => [name, field(el, f)]))) };
   });
