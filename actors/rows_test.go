@@ -55,7 +55,7 @@ var workerRows = []row{
 			}
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerOffline)
 			k.Until("w1", actors.Online)
-			if !k.Node.Ready() {
+			if !k.Await(k.Node.Ready) { // the node hears of it a moment later
 				t.Fatal("not ready with a browser")
 			}
 		}},

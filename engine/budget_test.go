@@ -140,7 +140,7 @@ func TestCapturedResponsesHaveABoundTogether(t *testing.T) {
 		fmt.Fprint(w, strings.Repeat("b", 9<<20))
 	}))
 	t.Cleanup(srv.Close)
-	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":90000,"config":{"actionTimeout":40000},"actions":[{"open":"%s/"},{"waitForResponse":"/body"},{"waitForResponse":"/body"},{"evaluate":"await (await fetch('/body')).text()"}]}`, srv.URL), Stage{})
+	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":90000,"config":{"actionTimeout":40000},"actions":[{"open":"%s/"},{"waitForResponse":"/body"},{"waitForResponse":"body"},{"evaluate":"await (await fetch('/body')).text()"}]}`, srv.URL), Stage{})
 	failsWith(CodeInvalidValue)(t, o)
 	if n := len(o.Data) + len(o.Last); n > MaxResult {
 		t.Errorf("the result has %d bytes", n)

@@ -65,7 +65,7 @@ func TestFaultsAreBounded(t *testing.T) {
 				break
 			}
 		}
-		if took > 5*time.Second { // it takes some 0.1 s
+		if took > time.Minute { // it takes some 0.1 s; for a hang only
 			t.Errorf("%s: it took %v", name, took)
 		}
 	}
@@ -91,7 +91,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 	began := time.Now()
 	r := task.Review(time.Minute)
-	if took := time.Since(began); took > 5*time.Second { // it takes some 0.2 s
+	if took := time.Since(began); took > time.Minute { // it takes some 0.2 s; for a hang only
 		t.Errorf("the review took %v", took)
 	}
 	if len(r.Warnings) != maxFaults {

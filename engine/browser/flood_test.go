@@ -14,10 +14,14 @@ import (
 func TestRequestsWithoutEndHaveABound(t *testing.T) {
 	t.Parallel()
 	ctx, c := newContext(t)
+	over := make(chan struct{}) // the browser sends what waits for a connection as long as its context is there
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/hang":
-			<-r.Context().Done()
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
 		case "/":
 			w.Header().Set("Content-Type", "text/html")
 		default:
@@ -25,7 +29,7 @@ func TestRequestsWithoutEndHaveABound(t *testing.T) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	t.Cleanup(srv.CloseClientConnections)
+	t.Cleanup(func() { close(over) })
 	tab, err := c.Tab(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -172,13 +172,16 @@ const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).incl
 // field that cannot be typed into: {set: true}. {click: point} asks for a click
 // first. With {watched: true} what comes of it is told: see attend.
 T.fill = (a) => {
-  const waits = expectant(a.ms), over = { tried: false, cover: null };
+  const waits = expectant(a.ms), over = { tried: false, cover: null, leaves: false, long: lasts() };
   return withFirst(a, async (host, why) => {
     const r = await readyToFill(a, waits, over, host, why);
     if (r?.v && !r.v.click && over.cover) r.w = [...(r.w || []), `"${a.t.a}" is covered by ${nameOf(over.cover)}${over.scrolled}: typed all the same`];
     return r;
   });
 };
+// leaves reports whether what covers an element may be about to go: menus and dialogs
+// fade out when they are closed, and what lies behind them is free a little later.
+const leaves = (cover, el) => dom.animations(dom.doc(cover)).some((x) => x.playState === 'running' && x.effect?.target && within(cover, x.effect.target) && !within(el, x.effect.target));
 const readyToFill = async (a, waits, over, host, why) => {
   if (!attached(host)) return undefined;
   const el = fieldIn(host);
@@ -200,11 +203,14 @@ const readyToFill = async (a, waits, over, host, why) => {
   if (waits(el)) { why.e = 'is in a page whose style sheets have not come'; return undefined; }
   intoView(el);
   if (!over.tried && !handsOn(el)) { // nobody types into what cannot be seen
-    over.tried = true;
-    if (reach(el).cover && !cutOffBy(el)) {
+    const cover = reach(el).cover;
+    if (cover && !cutOffBy(el)) {
+      over.leaves ||= leaves(cover, el);
+      if (over.leaves && over.long() <= 1000) { why.e = `is covered by ${nameOf(cover)}`; return undefined; }
       const f = free(el);
       if (!f) { over.cover = reach(el).cover; over.scrolled = f === false ? ', wherever it is scrolled to' : ''; }
     }
+    over.tried = true;
   }
   if (chosen.includes(kind)) {
     if (a.haste && !(await settle({ settle: true }))) return { n: true }; // this changes the page
