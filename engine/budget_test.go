@@ -48,8 +48,8 @@ func TestTracesHaveABound(t *testing.T) {
 func TestRepeatedFailures(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 400<<10)
-	o := play(t, newInstance(t), `{"timeout":60000,"actions":[{"loop":{"repeat":200,"maxIterations":200,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, Stage{})
-	if len(o.Failures) != 200 || o.Truncated != nil {
+	o := play(t, newInstance(t), `{"timeout":60000,"actions":[{"loop":{"repeat":40,"maxIterations":40,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, Stage{})
+	if len(o.Failures) != 40 || o.Truncated != nil {
 		t.Fatalf("%d failures, %+v left out", len(o.Failures), o.Truncated)
 	}
 	if n := answerBytes(t, o); n > 2<<20 {
