@@ -15,7 +15,7 @@ func (c choice) keys(to map[string]bool) { c.text.keys(to) }
 
 var _ = define(Action[Pair[Selector, choice]]{
 	Name: "selectOption", Group: "Interaction",
-	Doc: "Selects an option of a select element, by its value, its text or its 0-based index, with `input` and `change` events. In a select with `multiple` the option is added to what is selected. It fails where the page puts back what was selected. A missing option is waited for until the action's time is over, because a request may still bring it and nothing tells that none will; `options.timeout` shortens that wait.",
+	Doc: "Selects an option of a select element, by its value, its text or its 0-based index, with `input` and `change` events. In a select with `multiple` the option is added to what is selected. A warning says what is selected where the page puts back what it had, or makes something else of the choice. A missing option is waited for until the action's time is over, because a request may still bring it and nothing tells that none will; `options.timeout` shortens that wait.",
 	Value: pairShape(selectorShape, Shape[choice]{
 		Words: "value", Schema: `{"type":["string","number"]}`,
 		read: func(d *decoder, n *node) choice {

@@ -43,6 +43,7 @@ func Hide(t testing.TB, dir string) {
 // scanner looks through bytes that come piece by piece.
 type scanner struct {
 	from string // whose answer it is
+	told []byte // the request: what a client names itself it does not learn
 	mu   sync.Mutex
 	tail []byte // of what came before, for what is cut in two
 }
@@ -56,7 +57,7 @@ func (s *scanner) scan(p []byte) {
 	longest := 0
 	for dir, t := range hidden.of {
 		longest = max(longest, len(dir))
-		if i := bytes.Index(text, []byte(dir)); i >= 0 {
+		if i := bytes.Index(text, []byte(dir)); i >= 0 && !bytes.Contains(s.told, []byte(dir)) {
 			t.Errorf("%s names the folder %s: …%s…", s.from, dir, text[max(0, i-200):min(len(text), i+len(dir)+100)])
 		}
 	}
@@ -92,6 +93,20 @@ func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c}, r)
 }
 
+// bodyOf is the body of a request that was sent, where it can be had again.
+func bodyOf(r *http.Request) []byte {
+	if r.GetBody == nil {
+		return nil
+	}
+	again, err := r.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer again.Close()
+	b, _ := io.ReadAll(again)
+	return b
+}
+
 // Transport looks through the headers and the body of every answer that comes
 // through another transport.
 type Transport struct{ http.RoundTripper }
@@ -102,7 +117,7 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return answer, err
 	}
-	s := &scanner{from: r.Method + " " + r.URL.Path}
+	s := &scanner{from: r.Method + " " + r.URL.Path, told: bodyOf(r)}
 	var head bytes.Buffer
 	_ = answer.Header.Write(&head)
 	s.scan(head.Bytes())

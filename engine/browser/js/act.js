@@ -211,7 +211,7 @@ const chose = async (a, el, o, value, was) => {
     const has = [...dom.selected(now)];
     if (has.includes(o) || has.some((x) => x.value === value)) return done;
     const state = has.length ? `has "${chosenIn(now)}" selected` : 'has nothing selected';
-    if (i === 3) return chosenIn(now) === was ? fail('invalid_value', `Element "${a.t.a}" did not take the option "${a.value}": it ${state}`) : { ...done, w: [`"${a.t.a}" now ${state}: the page has made that of the option`] };
+    if (i === 3) return { ...done, w: [`"${a.t.a}" now ${state}: the page ${chosenIn(now) === was ? `has put that back after it was told of "${a.value}"` : 'has made that of the option'}`] };
     await frame();
   }
 };
