@@ -45,12 +45,13 @@ var measurements = []measurement{
 	{"cluster", runCluster, true},
 	{"flat", runFlat, true},
 	{"attacks", runAttacks, true},
+	{"builds", runBuilds, true},
 }
 
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks; default: the first five")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds; default: the first five")
 		write   = flag.String("write", "", "put the results into this document, between its marks")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -63,11 +64,11 @@ func main() {
 	flag.StringVar(&b.service, "troupe", "", "the service's program; default: build it")
 	flag.BoolVar(&b.quick, "quick", os.Getenv("QUICK") != "", "a short look")
 	flag.BoolVar(&b.withPeers, "peers", true, "measure servers around Puppeteer and Playwright, too, which need npm")
-	flag.StringVar(&b.before, "before", "", "with attacks: the program of an older build, to show beside today's")
+	flag.StringVar(&b.before, "before", "", "with attacks and builds: the program of an older build, to show beside today's")
 	flag.StringVar(&b.attack, "attack", "", "with attacks: only those with this in their names")
 	flag.StringVar(&b.plot, "plot", "", "with scale and attacks: draw a diagram into this file (SVG)")
 	flag.IntVar(&b.rounds, "rounds", 3, "with tasks: how often each side takes its turn")
-	flag.IntVar(&b.starts, "starts", 8, "with watched and proxy: how often both sides are started")
+	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy and builds: how often both sides are started")
 	flag.IntVar(&b.tasks, "tasks", 10000, "with flat: how many")
 	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()
@@ -106,7 +107,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat or attacks", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks or builds", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {

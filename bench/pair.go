@@ -21,8 +21,8 @@ var howPaired = fmt.Sprintf("Each task is played on both, one right after the ot
 // pairIdle is enough for the cleaning after a task.
 const pairIdle = 75 * time.Millisecond
 
-// comparePair plays W1 on two sides in turn.
-func comparePair(b *bench, first, second kind) (*pair, error) {
+// comparePair plays a workload on two sides in turn.
+func comparePair(b *bench, w work, first, second kind) (*pair, error) {
 	r := &pair{names: [2]string{first.name, second.name}}
 	starts, tasks := b.starts, 12
 	if b.quick {
@@ -40,7 +40,7 @@ func comparePair(b *bench, first, second kind) (*pair, error) {
 		if n%2 == 1 {
 			slices.Reverse(sides)
 		}
-		err = r.inTurn(b, sides, tasks)
+		err = r.inTurn(b, w, sides, tasks)
 		stopAll(sides)
 		if err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func comparePair(b *bench, first, second kind) (*pair, error) {
 }
 
 // inTurn plays one task on each side, first one side first and then the other.
-func (r *pair) inTurn(b *bench, sides []*side, tasks int) error {
+func (r *pair) inTurn(b *bench, w work, sides []*side, tasks int) error {
 	const warm = 3
 	var before [2]float64
 	began := len(r.times[0])
@@ -60,7 +60,7 @@ func (r *pair) inTurn(b *bench, sides []*side, tasks int) error {
 		}
 		for k := range 2 {
 			i := (n + k) % 2
-			took, err := sides[i].client(0).do(works[0], b.site)
+			took, err := sides[i].client(0).do(w, b.site)
 			if err != nil {
 				return fmt.Errorf("%s, %w", sides[i].name, err)
 			}

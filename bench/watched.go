@@ -22,7 +22,7 @@ func runWatched(b *bench, p *part) error {
 		return err
 	}
 	defer col.stop()
-	r, err := comparePair(b, kind{"without", startService}, kind{"with metrics and traces", col.watchedService})
+	r, err := comparePair(b, works[0], kind{"without", startService}, kind{"with metrics and traces", col.watchedService})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func runWatched(b *bench, p *part) error {
 // runProxy measures what the outbound proxy adds to W1, between two raw clients
 // that differ in nothing else.
 func runProxy(b *bench, p *part) error {
-	r, err := comparePair(b, rawDirect, rawClean)
+	r, err := comparePair(b, works[0], rawDirect, rawClean)
 	if err != nil {
 		return err
 	}

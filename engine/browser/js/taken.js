@@ -32,24 +32,23 @@ const attend = (el, a, others = 0) => {
     if (!e.isTrusted) return;
     if (now() > until) return unattend();
     const there = attached(el);
-    if (e.type === 'input') {
-      const to = e.composedPath()[0];
-      if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
-      return;
-    }
+    const down = e.type === 'keydown';
     if (!there && (w.lost || nowhere(dom.doc(el)))) {
       e.preventDefault();
       e.stopImmediatePropagation();
-      if (e.type === 'keydown') w.lost++;
+      if (down) w.lost++;
+    } else if (down) {
+      const to = e.target === el ? el : e.composedPath()[0];
+      if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
     }
     if (e.key === 'Enter' && there && !w.lost) ended(w, e.type);
-    if (e.type !== 'keyup') return;
+    if (down) return;
     if (there && !w.moved) w.moved = textIn(el) !== before;
     if (--w.left > 0) return;
     unattend();
     globalThis[T.tell]((taken(w) ? 'typed ' : 'doubt ') + w.id);
   };
-  const types = ['keydown', 'keypress', 'keyup', 'input'];
+  const types = ['keydown', 'keyup']; // no more than these: each costs a field of ten characters half a millisecond
   for (const t of types) dom.listen(view, t, on, true);
   unattend = () => { for (const t of types) dom.unlisten(view, t, on, true); unattend = () => {}; };
   return true;
@@ -101,7 +100,7 @@ const taken = (w) => {
   const el = w.el;
   if (!attached(el)) return false;
   if (holds(el, textIn(el), w.base + w.lines[w.line], w.lines[w.line])) return true;
-  return w.into.length > 1 && w.into.every((f) => attached(f) && textIn(f) !== undefined) && w.into.map(textIn).join('') === w.text;
+  return w.into.length > 1 && textIn(el) !== '' && w.into.every((f) => attached(f) && textIn(f) !== undefined) && w.into.map(textIn).join('') === w.text;
 };
 
 const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(upTo(s, 200)));
