@@ -145,6 +145,8 @@ type Step struct {
 	def   *definition
 	value any
 	raw   []byte // as the client sent it
+
+	faulty bool // something is wrong with it, or with a step in it
 }
 
 // Name is the action's name.
@@ -277,7 +279,13 @@ func (d *decoder) readSteps(n *node, prefix string, index int) []Step {
 		if d.steps > MaxSteps {
 			break
 		}
-		if s, ok := d.readStep(a, prefix+strconv.Itoa(i), top); ok {
+		wrong := d.wrong
+		s, ok := d.readStep(a, prefix+strconv.Itoa(i), top)
+		if d.wrong > wrong {
+			s.faulty = true
+			d.noteKeys(a)
+		}
+		if ok {
 			steps = append(steps, s)
 		}
 	}

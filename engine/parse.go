@@ -17,7 +17,12 @@ type Fault struct {
 func (f Fault) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
 
 // Invalid is the error of [Parse]: every fault of the request.
-type Invalid struct{ Faults []Fault }
+type Invalid struct {
+	Faults []Fault
+
+	task    *Task           // what could be read of it; nil: nothing
+	mayKeep map[string]bool // keys under which steps with faults may keep something
+}
 
 func (e *Invalid) Error() string {
 	all := make([]string, len(e.Faults))
@@ -32,11 +37,11 @@ func (e *Invalid) Error() string {
 func Parse(body []byte, files []Upload) (*Task, error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff")) // editors put it before UTF-8, and RFC 8259 lets readers ignore it
 	if !utf8.Valid(body) {
-		return nil, &Invalid{[]Fault{{Message: "the body is not valid UTF-8"}}}
+		return nil, &Invalid{Faults: []Fault{{Message: "the body is not valid UTF-8"}}}
 	}
 	n, fault := readNode(body)
 	if fault != nil {
-		return nil, &Invalid{[]Fault{*fault}}
+		return nil, &Invalid{Faults: []Fault{*fault}}
 	}
 	d := &decoder{files: files}
 	t := d.readTask(n)
@@ -44,7 +49,7 @@ func Parse(body []byte, files []Upload) (*Task, error) {
 		d.refuseSecrets(n)
 	}
 	if len(d.faults) > 0 {
-		return nil, &Invalid{d.faults}
+		return nil, &Invalid{d.faults, t, d.mayKeep}
 	}
 	t.source = body
 	return t, nil

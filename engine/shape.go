@@ -23,6 +23,8 @@ type decoder struct {
 	config           Config
 	network          bool  // an action looks at requests
 	step             *Step // the step whose value is read
+	// mayKeep are the keys under which steps with faults may keep something.
+	mayKeep map[string]bool
 }
 
 // Shape is how a value is spelled in JSON: how it is read, and how it is

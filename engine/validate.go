@@ -21,12 +21,7 @@ type Review struct {
 
 // Review looks at the task as it would be played with so much time in all.
 func (t *Task) Review(timeout time.Duration) Review {
-	v := &reviewer{
-		task: t, later: map[string]string{},
-		lost:  map[string]string{},
-		known: known{values: map[string]bool{}, elements: map[string]bool{}},
-	}
-	v.saves(t.Steps)
+	v := newReviewer(t)
 	all := v.list(t.Steps)
 	longest := all.most
 	for _, c := range v.captures {
@@ -35,10 +30,15 @@ func (t *Task) Review(timeout time.Duration) Review {
 			longest = max(longest, all.most+ceilMillis(t.Config.ActionTimeout+grace))
 		}
 	}
+	v.tooLong(all, timeout)
+	return Review{Actions: v.actions, Longest: longest, Warnings: v.warnings}
+}
+
+// tooLong warns of waits that are longer than the task's time.
+func (v *reviewer) tooLong(all span, timeout time.Duration) {
 	if limit := Millis(timeout); all.least > limit {
 		v.warn("/actions", "the waits alone take %d ms, more than the task's time of %d ms: it cannot come to its end", all.least, limit)
 	}
-	return Review{Actions: v.actions, Longest: longest, Warnings: v.warnings}
 }
 
 // reviewer goes through a task in the order in which it would be played.
@@ -50,8 +50,20 @@ type reviewer struct {
 	later    map[string]string // where a key is saved first, by key; $key for an element
 	lost     map[string]string // where a value was forgotten again, by key
 	known    known
-	each     bool // in a loop over elements
+	each     bool            // in a loop over elements
+	unsure   bool            // whether an earlier request may have saved something
+	maybe    map[string]bool // keys that a step with faults may keep something under
 	before   int64
+}
+
+func newReviewer(t *Task) *reviewer {
+	v := &reviewer{
+		task: t, later: map[string]string{},
+		lost:  map[string]string{},
+		known: known{values: map[string]bool{}, elements: map[string]bool{}},
+	}
+	v.saves(t.Steps)
+	return v
 }
 
 // known is what may have been saved by now.
@@ -135,7 +147,9 @@ func (v *reviewer) list(steps []Step) (all span) {
 
 func (v *reviewer) step(s *Step) (took span) {
 	v.actions++
-	v.reads(s)
+	if !s.faulty {
+		v.reads(s)
+	}
 	switch b := s.value.(type) {
 	case repetition:
 		took = v.loop(s, b)
@@ -174,6 +188,9 @@ func (v *reviewer) single(s *Step) span {
 		v.captures = append(v.captures, c)
 		return span{}
 	case "clearSavedData":
+		if s.faulty {
+			return span{}
+		}
 		for key := range v.known.values {
 			v.lost[key] = pointer(s)
 		}
@@ -189,7 +206,7 @@ func (v *reviewer) loop(s *Step, l repetition) (took span) {
 		took.most = v.timeOf(s)
 	}
 	was, none := v.each, v.known.copy()
-	v.each = l.each != nil
+	v.each = l.each != nil || l.repeat == 0 // with neither it is not known which was meant
 	once := v.list(l.do)
 	v.each = was
 	took.most += times * once.most
@@ -239,14 +256,16 @@ func (v *reviewer) reads(s *Step) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(optional)) {
 		// It may well be saved later, in the next turn of a loop.
-		if _, ever := v.later[key]; !ever && !v.goesOn() {
+		if _, ever := v.later[key]; !ever && !v.maybe[key] && !v.goesOn() {
 			v.warn(pointer(s), "nothing saves %q: %s%s", key, optional[key], v.near(key))
 		}
 	}
 }
 
 // goesOn reports whether the data cache may hold what earlier requests saved.
-func (v *reviewer) goesOn() bool { return v.task.Session != nil && v.task.Session.ID != "" }
+func (v *reviewer) goesOn() bool {
+	return v.unsure || v.task.Session != nil && v.task.Session.ID != ""
+}
 
 func (v *reviewer) read(s *Step, key string) {
 	path, element := pointer(s), key[0] == '$'
@@ -255,6 +274,7 @@ func (v *reviewer) read(s *Step, key string) {
 		name = key[1:]
 	}
 	switch {
+	case v.maybe[name]:
 	case key == "$this":
 		if !v.each {
 			v.warn(path, "$this is the current element of a loop with each, and here is none")

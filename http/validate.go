@@ -47,7 +47,7 @@ func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return &validation{Success: true, Faults: invalid.Faults, Warnings: []engine.Fault{}}, nil
+		return &validation{Success: true, Faults: invalid.Faults, Warnings: append([]engine.Fault{}, invalid.Warnings()...)}, nil
 	case err != nil:
 		return nil, err
 	}
