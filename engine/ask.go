@@ -100,6 +100,9 @@ func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
 // settle lets the page begin to leave before it is looked at, after whatever may
 // have made it leave.
 func (r *Run) settle(arg map[string]any) {
+	if r.input != sentNothing || r.script {
+		r.acted = time.Now()
+	}
 	switch {
 	case r.input == sentText && !r.script:
 		arg["settle"] = settleSoon

@@ -15,8 +15,9 @@ var _ = define(Action[struct{}]{
 	Name: "byPassChallenge", Group: "Advanced",
 	Doc: "Looks for a checkbox that asks whether a person is there, as verification widgets show it: in the page, in a frame of any origin, or in a shadow root, closed ones included. " +
 		"It moves the pointer there as a hand would, clicks it and waits for the page to go on. It only clicks: it solves no puzzle and does not disguise the browser. It is meant for sites of your own and for tests; an operator can switch it off. " +
-		"The widget often comes after the page, so a `wait` or `waitForEvent: networkidle` should stand before it.",
+		"Widgets often come after their page. So a page without one is looked at for 1.5 s, or until it has been loaded, unchanged and without requests for 1 s, counted from the last input; a page without scripts and frames is looked at once. If a widget may come later than that, put a `wait` before this action.",
 	Value:   trueShape,
+	Check:   func(d *decoder, _ *node, _ *Step, _ struct{}) { d.network = true },
 	Result:  `{"success":true,"detected":boolean,"passed":boolean}`,
 	Example: `{"byPassChallenge":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
@@ -46,8 +47,12 @@ var (
 	widgetText = regexp.MustCompile(`(?i)(not|no) a(n)? (ro)?bot|(verify|confirm|prove)( that)? you('| a)re( a)? human|i('| a)m( a)? human|human verification|verify (you|human)|kein roboter|pas un robot|no soy un robot|nem vagyok robot`)
 )
 
-// lookTime is how long a page without any widget is looked at.
-const lookTime = 1500 * time.Millisecond
+const (
+	// lookTime is how long a page without any widget is looked at.
+	lookTime = 1500 * time.Millisecond
+	// restTime is how long a page rests that brings no widget any more.
+	restTime = time.Second
+)
 
 type challenge struct {
 	run              *Run
@@ -62,8 +67,9 @@ func (c *challenge) pass(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		rests := !c.detected && c.rests(ctx, t) // asked first: what comes meanwhile is found
 		again, err := c.try(ctx, t)
-		if err != nil || c.passed || !again && time.Now().After(until) {
+		if err != nil || c.passed || !again && (time.Now().After(until) || rests && !c.detected) {
 			return err
 		}
 		select {
@@ -72,6 +78,29 @@ func (c *challenge) pass(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// rests reports whether the page has come to rest, so that it brings no widget any
+// more.
+func (c *challenge) rests(ctx context.Context, t *browser.Tab) bool {
+	arg := map[string]any{}
+	c.run.settle(arg)
+	reply, err := t.Call(ctx, "resting", arg)
+	if err != nil || reply.Code != "" {
+		return false // try says what is wrong
+	}
+	var is struct {
+		Still bool     `json:"still"`
+		Ms    *float64 `json:"ms"`
+	}
+	if json.Unmarshal(reply.Value, &is) != nil || is.Ms == nil {
+		return false
+	}
+	rest := min(time.Duration(*is.Ms)*time.Millisecond, c.run.tabs.IdleFor())
+	if !c.run.acted.IsZero() {
+		rest = min(rest, time.Since(c.run.acted))
+	}
+	return is.Still || rest >= restTime
 }
 
 // try looks once. It reports whether there was a widget that is not ready yet.

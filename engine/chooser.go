@@ -13,9 +13,13 @@ import (
 // is clicked, or a place that they are dropped on.
 
 const (
-	// soonChosen is how long a click is given to open a chooser before the files are
-	// dropped instead: most places for dropping open one, too.
+	// soonChosen is how long a click on a button is given to open a chooser before the
+	// files are dropped instead: most places for dropping open one, too.
 	soonChosen = time.Second
+	// nextChosen is the same where nothing is to be pressed. Pages that make a chooser
+	// of a click there do so at once; later ones still get the files if they are not
+	// taken by a drop.
+	nextChosen = 100 * time.Millisecond
 	// latestChosen is how long after a click a page may open a chooser at all: the
 	// browser then forgets that there was a person.
 	latestChosen = 5 * time.Second
@@ -23,8 +27,8 @@ const (
 
 // offer clicks an element and gives the files to the chooser that this opens. Where
 // none opens they are dropped on the element, if the page takes them there. what
-// says what the element is.
-func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, paths []string) error {
+// says what the element is, and button whether it is made to be pressed.
+func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, button bool, paths []string) error {
 	tab, err := r.tab(ctx)
 	if err != nil {
 		return err
@@ -55,7 +59,11 @@ func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, pa
 			return browser.Chooser{}, false, context.Cause(ctx)
 		}
 	}
-	c, came, err := comes(min(soonChosen, patience/2))
+	soon := nextChosen
+	if button {
+		soon = soonChosen
+	}
+	c, came, err := comes(min(soon, patience/2))
 	if err == nil && !came {
 		var dropped bool
 		if dropped, err = r.drop(ctx, s, tab, into, opened, paths); !dropped && err == nil {

@@ -35,6 +35,7 @@ type Run struct {
 	limit    time.Duration // the time that it was given
 	path     string
 	input    sent         // since the page was last asked for anything
+	acted    time.Time    // when it was first asked after the last input
 	script   bool         // a script ran, with the same effect
 	typings  int          // how many texts were typed, each of which has its number
 	rest     []Step       // what follows the step that runs, in its list

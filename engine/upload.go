@@ -68,7 +68,7 @@ var _ = define(Action[uploading]{
 	Name: "uploadFile", Group: "File upload",
 	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that the service fetches under the same outbound rules as the browser; an array of them for several files. A file has at most 25 MiB. " +
 		"The selector names the input, which may be hidden, its label, or an element that it is in. It may also name what a person would use instead: a button that opens a file chooser, which is clicked, " +
-		"or a place to drop files on, where the click has opened no chooser within a second. A picker of the File System Access API (`showOpenFilePicker`) cannot be given files.",
+		"or a place to drop files on, where the click has opened no chooser within a second, or at once where nothing is a button or a link. A picker of the File System Access API (`showOpenFilePicker`) cannot be given files.",
 	Value: Shape[uploading]{
 		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + selectorShape.Schema + `,{"anyOf":[` + sourceShape.Schema + `,{"type":"array","items":` + sourceShape.Schema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
 		read: func(d *decoder, n *node) (u uploading) {
@@ -103,13 +103,14 @@ var _ = define(Action[uploading]{
 		}
 		// Waited for first, so that a missing element is told of as everywhere.
 		var found struct {
-			Is string `json:"is"` // what is no file input
+			Is     string `json:"is"`     // what is no file input
+			Button bool   `json:"button"` // it is made to be pressed
 		}
 		if err := r.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, &found); err != nil {
 			return nil, err
 		}
 		if found.Is != "" {
-			return nil, r.offer(ctx, s, v.into, found.Is, paths)
+			return nil, r.offer(ctx, s, v.into, found.Is, found.Button, paths)
 		}
 		tab, err := r.tabs.Tab(ctx)
 		if err != nil {

@@ -136,6 +136,20 @@ func (c *Context) WaitIdle(ctx context.Context) error {
 	}
 }
 
+// IdleFor is how long no request has been under way.
+func (c *Context) IdleFor() time.Duration {
+	r := c.watching()
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy > 0 {
+		return 0
+	}
+	return time.Since(r.quiet)
+}
+
 // Active lists addresses of requests that are under way.
 func (c *Context) Active() []string {
 	r := c.watching()

@@ -216,16 +216,24 @@ const chose = async (a, el, o, value, was) => {
   }
 };
 
+// pressable reports whether an element is, or stands in or around, what people press.
+const pressable = (el) => {
+  const s = 'button,input,label,summary,a[href],[role=button],[role=link],[role=menuitem]';
+  for (let n = el; n && isElement(n); n = above(n)) if (dom.matches(n, s)) return true;
+  return query(el, 'css', s, true).length > 0;
+};
+
 // T.fileInput({t, in, ms, count}): makes sure that files can be put there.
 // T.element() gives that element itself, for the browser. What is no field, but
-// might ask for files in another way, is named: {is}.
+// might ask for files in another way, is named: {is}, and whether it is made to be
+// pressed: {button}.
 T.fileInput = (a) => withFirst(a, (el, why) => {
   const isFile = (n) => n && is(n, 'input') && dom.inputType(n) === 'file';
   const control = is(el, 'label') && el.control ? el.control : el;
   const inner = isFile(control) ? [control] : query(el, 'css', 'input[type=file]');
   if (inner.length !== 1) {
     const field = is(control, 'select', 'textarea') || is(control, 'input') && !['button', 'submit', 'image'].includes(dom.inputType(control));
-    if (!inner.length && !field) return { v: { is: an(nameOf(el)) } };
+    if (!inner.length && !field) return { v: { is: an(nameOf(el)), button: pressable(el) } };
     return fail('invalid_value', `Element "${a.t.a}" is ${an(nameOf(el))}, not a file input` + (inner.length ? `: ${inner.length} of them are in it` : ''));
   }
   why.e = disabledBecause(inner[0]);

@@ -18,6 +18,8 @@ const inLoop = (a) => {
 const late = (c, e) => ({ c, e, z: true });
 
 class Fault { constructor(c, e) { this.reply = { c, e }; } }
+// One that may pass: who waits goes on until the time is over.
+class Lack extends Fault { }
 
 // Shadow roots below a node, in document order, those inside others included.
 const shadows = (root, out = []) => {
@@ -201,7 +203,11 @@ const resolve = (t) => {
     if (el && attached(el)) return el;
     const again = (search(loop.t, loop.in, {}) || []).filter(isElement);
     if (again.length !== loop.count) {
-      throw new Fault('element_gone', `"$this" is no longer on the page, and "${loop.t.a}" now has ${again.length} ${again.length === 1 ? 'match' : 'matches'} where the loop began with ${loop.count}`);
+      // A page that fetches its list anew has none for a while. What was waited for in
+      // vain is not waited for again.
+      const waits = again.length !== loop.lacks;
+      loop.now = again.length;
+      throw new (waits ? Lack : Fault)('element_gone', `"$this" is no longer on the page, and "${loop.t.a}" now has ${again.length} ${again.length === 1 ? 'match' : 'matches'} where the loop began with ${loop.count}`);
     }
     loop.list = again;
     return again[loop.i];
@@ -255,8 +261,19 @@ const elsewhere = (t, place) => {
 let aborted = 0; // how often T.abort was called
 const until = async (ms, look) => {
   const began = now(), epoch = aborted;
-  const v = await seen(look);
-  return v !== undefined || epoch !== aborted || !(now() - began < ms) ? v : watch(ms - (now() - began), look);
+  let lack;
+  const patient = async () => {
+    lack = undefined;
+    try { return await look(); } catch (e) {
+      if (!(e instanceof Lack)) throw e;
+      lack = e.reply;
+    }
+  };
+  let v = await seen(patient);
+  if (v === undefined && epoch === aborted && now() - began < ms) v = await watch(ms - (now() - began), patient);
+  if (v !== undefined || !lack) return v;
+  if (ms > 0 && epoch === aborted && loop) loop.lacks = loop.now;
+  return late(lack.c, lack.e);
 };
 const seen = async (look) => {
   if (gone()) return { n: true };

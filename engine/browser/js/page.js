@@ -32,6 +32,17 @@ T.load = async (a) => {
 // T.where(): the page's address and title.
 T.where = () => ({ v: { url: location.href, title: document.title } });
 
+// T.resting({}): how the page has come to rest: {still} if it can put nothing more
+// into its document, since no script has run and no frame is there, or {ms}, for how
+// long it is loaded and nothing has changed in it. {} while it loads.
+T.resting = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  if (!loaded()) return { v: {} };
+  const ever = asked(document);
+  const still = !ever.timers && !ever.frames && !query(document, 'css', 'script,iframe,frame,object,embed,fencedframe', true).length;
+  return { v: { still, ms: Math.round(now() - Math.max(stirred, performance.getEntriesByType('navigation')[0]?.loadEventEnd ?? 0)) } };
+};
+
 // T.settled({}): whether the page stays where it is.
 T.settled = async (a) => ((await settle(a)) ? done : { n: true });
 
