@@ -48,6 +48,8 @@ var house = []floor{
 		"it reads answers as clients do, whatever gave them"},
 	{"testkit/wait", nil,
 		"tests of every package wait"},
+	{"testkit/golden", nil,
+		"it compares what any package writes with what was written before"},
 	{"testkit/npm", nil,
 		"it fetches what tests drive, whatever they test"},
 	{"testkit/enginetest", []string{"engine", "testkit"},

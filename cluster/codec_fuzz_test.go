@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/engine"
+	"troupe/testkit/golden"
 )
 
 // FuzzDecode: whatever comes is a message or an error, takes no more memory than a
@@ -19,7 +19,9 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	for k := kindExecute; k <= kindMayBegin; k++ {
-		for _, head := range []any{filled(k), map[string]any{}} {
+		m, _ := empty(k)
+		golden.Fill(f, m, makers)
+		for _, head := range []any{m, map[string]any{}} {
 			text, err := json.Marshal(head)
 			if err != nil {
 				f.Fatal(err)
@@ -50,61 +52,6 @@ func TestSeedsHaveAllKinds(t *testing.T) {
 		if m, _ := empty(kind(k)); (m != nil) != (kindExecute <= kind(k) && kind(k) <= kindMayBegin) {
 			t.Errorf("kind %d: %T", k, m)
 		}
-	}
-}
-
-// filled is a message of a kind with something in each of its fields.
-func filled(k kind) any {
-	m, _ := empty(k)
-	fill(reflect.ValueOf(m), 0)
-	return m
-}
-
-func fill(v reflect.Value, depth int) {
-	if depth > 6 || depth > 0 && !v.CanSet() {
-		return
-	}
-	switch v.Interface().(type) {
-	case json.RawMessage:
-		v.SetBytes([]byte(`{"a":[1,"b",null]}`))
-		return
-	case time.Time:
-		v.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
-		return
-	case *engine.Task: // what crosses nodes is its source
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
-		}
-		fill(v.Elem(), depth+1)
-	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), depth+1)
-		}
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		for i := range 2 {
-			fill(v.Index(i), depth+1)
-		}
-	case reflect.Map:
-		key, one := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, depth+1)
-		fill(one, depth+1)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(key, one)
-	case reflect.String:
-		v.SetString("x")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Int8:
-		v.SetInt(1)
-	case reflect.Uint, reflect.Uint64, reflect.Uint32, reflect.Uint8:
-		v.SetUint(1)
-	case reflect.Float64:
-		v.SetFloat(1)
 	}
 }
 

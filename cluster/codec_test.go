@@ -139,23 +139,12 @@ func TestMessagesArriveAsTheyWere(t *testing.T) {
 // sent.
 func TestEveryMessageHasItsKind(t *testing.T) {
 	t.Parallel()
-	for k := kindExecute; k <= kindAccountRemoved; k++ {
-		m, _ := empty(k)
-		if m == nil {
-			t.Errorf("kind %d has no message", k)
-			continue
-		}
-		switch x := m.(type) { // what they are outside the codec
-		case *executed:
-			m = x.whole(nil)
-		case *polled:
-			m = &actors.Polled{}
-		}
+	everyKind(func(k kind, m any) {
 		b, err := encode(m)
 		if err != nil || kind(b[1]) != k {
 			t.Errorf("%T is written as kind %v: %v", m, b, err)
 		}
-	}
+	})
 	if _, err := encode("a word"); err == nil {
 		t.Error("a string was encoded")
 	}

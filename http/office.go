@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -67,6 +68,9 @@ var desks = map[string]desk{}
 // desk reads an order and carries it out. What the order is about is for the log.
 type desk func(ctx context.Context, o *Office, body []byte) (result json.RawMessage, about string, err error)
 
+// orderTypes are the types of orders and of what they give, by their paths.
+var orderTypes = map[string]struct{ order, result reflect.Type }{}
+
 // aboutOf is whose or which thing an order changes. No secret is in it.
 func aboutOf(order any) string {
 	if o, ok := order.(interface{ about() string }); ok {
@@ -80,6 +84,7 @@ var errUnread = errors.New("the command could not be read: is the service of the
 
 // accept makes an order known to the private socket.
 func accept[R any, O Order[R]](order O) {
+	orderTypes[order.path()] = struct{ order, result reflect.Type }{reflect.TypeFor[O](), reflect.TypeFor[R]()}
 	desks[order.path()] = func(ctx context.Context, o *Office, body []byte) (json.RawMessage, string, error) {
 		var order O
 		read := json.NewDecoder(bytes.NewReader(body))

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"troupe/actors"
+	"troupe/engine"
+	"troupe/testkit/golden"
+)
+
+var _ = flag.Bool("update", false, "add golden files of messages and records whose shape has none; none is changed")
+
+// everyKind calls f with a message of each kind that the codec has, as it is
+// outside the codec: there is no other list of them.
+func everyKind(f func(k kind, m any)) {
+	for k := range 256 {
+		m, _ := empty(kind(k))
+		switch m.(type) {
+		case nil:
+			continue
+		case *executed:
+			m = new(actors.Executed)
+		case *polled:
+			m = new(actors.Polled)
+		}
+		f(kind(k), m)
+	}
+}
+
+// makers: a task goes beside the JSON of its message, as its source.
+var makers = golden.Makers{reflect.TypeFor[*engine.Task](): func() any { return (*engine.Task)(nil) }}
+
+// filled fills a message, also with what goes beside its JSON.
+func filled(t *testing.T, m any) any {
+	t.Helper()
+	golden.Fill(t, m, makers)
+	switch m := m.(type) {
+	case *order:
+		m.Source = []byte(`{"actions":[{"open":"about:blank"}]}`)
+	case *seen:
+		m.Picture = []byte{0xff, 0xd8, 0, 1}
+	}
+	return m
+}
+
+// messageName is what the golden file of a message is called: its number, which is
+// on the wire, and its name in Go when the first file was written.
+func messageName(t *testing.T, k kind, m any) string {
+	t.Helper()
+	number := fmt.Sprintf("%02d-", k)
+	there, err := filepath.Glob(golden.Folder + "/" + number + "*.msg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(there) > 0 {
+		name, _, _ := strings.Cut(filepath.Base(there[0]), ".")
+		return name
+	}
+	return number + strings.ToLower(reflect.TypeOf(m).Elem().Name())
+}
+
+// pieces takes a message apart: version and kind, then its parts.
+func pieces(b []byte) ([][]byte, error) {
+	if len(b) < 2 {
+		return nil, errors.New("it is too short")
+	}
+	all := [][]byte{b[:2]}
+	for rest := b[2:]; len(rest) > 0; {
+		n, w := binary.Uvarint(rest)
+		if w <= 0 || n > uint64(len(rest)-w) {
+			return nil, errors.New("it is cut off")
+		}
+		all, rest = append(all, rest[w:w+int(n)]), rest[w+int(n):]
+	}
+	return all, nil
+}
+
+// again reads a message and writes what it has read.
+func again(old []byte) ([]byte, error) {
+	m, err := decode(old)
+	if err != nil {
+		return nil, err
+	}
+	return encode(m)
+}
+
+// keptMessages are all messages and records of nodes.
+func keptMessages(t *testing.T) []golden.Kept {
+	var all []golden.Kept
+	everyKind(func(k kind, m any) {
+		today, err := encode(filled(t, m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside, _ := empty(k)
+		all = append(all, golden.Kept{
+			Name: messageName(t, k, m), Ext: "msg", Today: today, Again: again, Parts: pieces,
+			Types: []reflect.Type{reflect.TypeOf(m), reflect.TypeOf(inside)},
+		})
+	})
+	return append(all,
+		golden.Record[wantPiece](t, "want-piece", nil),
+		golden.Record[marks](t, "marks", nil),
+	)
+}
+
+// TestGolden: what nodes of earlier releases send is understood, and each message
+// that nodes send today has a golden file for later ones.
+func TestGolden(t *testing.T) { golden.Test(t, "cluster", keptMessages(t)) }
+
+// TestEveryMessageArrivesWhole: nothing of a filled message is lost on the way,
+// whatever kind it is.
+func TestEveryMessageArrivesWhole(t *testing.T) {
+	t.Parallel()
+	everyKind(func(k kind, m any) {
+		b, err := encode(filled(t, m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind(b[1]) != k {
+			t.Errorf("%T is written as kind %d, and read as kind %d", m, b[1], k)
+		}
+		got, err := decode(b)
+		if err != nil {
+			t.Errorf("kind %d, %T: %v", k, m, err)
+		} else if !reflect.DeepEqual(got, m) {
+			t.Errorf("kind %d: sent\n%#v\ngot\n%#v", k, m, got)
+		}
+	})
+}

@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"reflect"
+	"testing"
+
+	"troupe/engine/browser"
+	"troupe/testkit/golden"
+)
+
+// keptForms are the forms in which the engine's values leave the process.
+func keptForms(t *testing.T) []golden.Kept {
+	return []golden.Kept{
+		golden.Record[browser.State](t, "browser-state", nil),
+		golden.RecordOf(t, "task", reflect.TypeFor[*Task](), golden.Makers{reflect.TypeFor[*Task](): func() any {
+			task, err := Parse([]byte(`{"actions":[{"open":"about:blank"}]}`), []Upload{{Name: "a.txt", Type: "text/plain", Path: "/tmp/a", Size: 3}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return task
+		}}),
+	}
+}
+
+// TestGolden: what earlier releases have sent and written down is read, and each of
+// those forms has a golden file for later ones.
+func TestGolden(t *testing.T) { golden.Test(t, "engine", keptForms(t)) }
