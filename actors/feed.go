@@ -28,17 +28,22 @@ const (
 
 // TaskNews is how far a task is, for who follows an account.
 type TaskNews struct {
-	ID, Account          string
-	Worker, WorkerName   string
-	Session              string
-	Async                bool
-	Actions              int // of the list itself
-	Began, Ended         time.Time
-	Steps                []engine.StepReport // the last ones
-	Played, Left, Failed int                 // steps that ended; those of the beginning that are left out; those that failed
-	Pictures             []string            // addresses
-	Outcome              *engine.Outcome     // of one that has ended: how, without its data
-	Timeout              time.Duration
+	ID         string              `json:"ID"`
+	Account    string              `json:"Account"`
+	Worker     string              `json:"Worker"`
+	WorkerName string              `json:"WorkerName"`
+	Session    string              `json:"Session"`
+	Async      bool                `json:"Async"`
+	Actions    int                 `json:"Actions"` // of the list itself
+	Began      time.Time           `json:"Began"`
+	Ended      time.Time           `json:"Ended"`
+	Steps      []engine.StepReport `json:"Steps"`    // the last ones
+	Played     int                 `json:"Played"`   // steps that ended
+	Left       int                 `json:"Left"`     // those of the beginning that are left out
+	Failed     int                 `json:"Failed"`   // those that failed
+	Pictures   []string            `json:"Pictures"` // addresses
+	Outcome    *engine.Outcome     `json:"Outcome"`  // of one that has ended: how, without its data
+	Timeout    time.Duration       `json:"Timeout"`
 
 	weight int
 	at     *list.Element // among those that have ended

@@ -32,3 +32,7 @@ func keptRecords(t *testing.T) []golden.Kept {
 // TestGolden: what earlier releases have written down is read, and each record has
 // a golden file for later ones.
 func TestGolden(t *testing.T) { golden.Test(t, "actors", keptRecords(t)) }
+
+// TestEveryFieldHasAName: a field that is renamed in Go keeps its name in what is
+// written.
+func TestEveryFieldHasAName(t *testing.T) { golden.Named(t, keptRecords(t)) }

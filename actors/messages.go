@@ -9,39 +9,39 @@ import (
 
 // Account is on whose behalf a message is sent.
 type Account struct {
-	ID   string
-	Plan engine.Plan
+	ID   string      `json:"ID"`
+	Plan engine.Plan `json:"Plan"`
 }
 
 // Execute asks for a task to be played. Reply: [Executed].
 type Execute struct {
-	TaskID  string // see NewTaskID; empty: the node makes one
-	Account Account
-	Task    *engine.Task
+	TaskID  string       `json:"TaskID"` // see NewTaskID; empty: the node makes one
+	Account Account      `json:"Account"`
+	Task    *engine.Task `json:"Task"`
 	// Asked is when the request came; zero: nobody says.
-	Asked time.Time
+	Asked time.Time `json:"Asked"`
 	// Trace is the trace context that the task belongs to; empty: none.
-	Trace string
+	Trace string `json:"Trace"`
 	// Idempotency lets the client repeat the request. A task with a key is not
 	// cancelled when its client goes away.
-	Idempotency Idempotency
+	Idempotency Idempotency `json:"Idempotency"`
 
 	// Roams: where no worker of the node is free, the answer may be a refusal that
 	// tells where there is one: see [Elsewhere]. Tasks that name a worker or a
 	// session do not roam, and neither do those with a key.
-	Roams bool
+	Roams bool `json:"Roams"`
 	// Away: the node takes no more tasks, and this one is for the workers of others
 	// alone.
 	Away bool `json:"-"`
 	// Guest: it comes from a node where it waits, and so hardly waits here.
-	Guest bool
+	Guest bool `json:"Guest"`
 	// Moved: its session was restored on another worker than the one that the task
 	// names, and is found by its identifier alone. See [Restore].
-	Moved bool
+	Moved bool `json:"Moved"`
 	// Begin is asked before anything is played; nil: it may. With an error nothing is.
 	Begin func(ctx context.Context) error `json:"-"`
 	// Place is what a task brings back that was refused elsewhere.
-	Place Place
+	Place Place `json:"Place"`
 }
 
 // worker is the one that the task is for; empty: any, or its session's.
@@ -55,20 +55,20 @@ func (x *Execute) worker() string {
 // Executed answers [Execute]: a refusal, or how the task ended. The worker's
 // and the session's fields are set as soon as a worker was claimed.
 type Executed struct {
-	TaskID     string
-	WorkerID   string
-	WorkerName string
-	SessionID  string        // set when the request leaves a session reserved
-	Timeout    time.Duration // the task's time as the plan allows it
-	Refusal    *Refusal
-	Outcome    *engine.Outcome // nil with a refusal
+	TaskID     string          `json:"TaskID"`
+	WorkerID   string          `json:"WorkerID"`
+	WorkerName string          `json:"WorkerName"`
+	SessionID  string          `json:"SessionID"` // set when the request leaves a session reserved
+	Timeout    time.Duration   `json:"Timeout"`   // the task's time as the plan allows it
+	Refusal    *Refusal        `json:"Refusal"`
+	Outcome    *engine.Outcome `json:"Outcome"` // nil with a refusal
 }
 
 // Cancel asks for a waiting or running task to end. Reply: [Cancelled].
 type Cancel struct {
-	TaskID  string
-	Account Account
-	Cause   Cause
+	TaskID  string  `json:"TaskID"`
+	Account Account `json:"Account"`
+	Cause   Cause   `json:"Cause"`
 }
 
 // Cause says why a task is to end before its time. Causes are words and not
@@ -99,33 +99,39 @@ func (c Cause) Err() error {
 }
 
 // Cancelled answers [Cancel]: whether there was such a task to end.
-type Cancelled struct{ Found bool }
+type Cancelled struct {
+	Found bool `json:"Found"`
+}
 
 // ListWorkers asks for the workers that an account may see. Reply: [Workers].
-type ListWorkers struct{ Account Account }
+type ListWorkers struct {
+	Account Account `json:"Account"`
+}
 
 // Workers answers [ListWorkers] and [SurveyWorkers]: those of the configuration,
 // then the others as they were added.
-type Workers struct{ Workers []WorkerInfo }
+type Workers struct {
+	Workers []WorkerInfo `json:"Workers"`
+}
 
 // WorkerInfo is what others may know of a worker.
 type WorkerInfo struct {
-	ID      string
-	Name    string
-	State   State
-	Since   time.Time
-	Owner   string // account, or empty for the shared pool
-	Session string // only for the account that holds it
-	TaskID  string // only for the account that runs it
+	ID      string    `json:"ID"`
+	Name    string    `json:"Name"`
+	State   State     `json:"State"`
+	Since   time.Time `json:"Since"`
+	Owner   string    `json:"Owner"`   // account, or empty for the shared pool
+	Session string    `json:"Session"` // only for the account that holds it
+	TaskID  string    `json:"TaskID"`  // only for the account that runs it
 	// Draining: it takes no more tasks. It is drained when it is offline, too.
-	Draining bool
+	Draining bool `json:"Draining"`
 	// Added: it was added to the node while this ran, or an earlier one of the
 	// same store. The others came with the configuration.
-	Added bool
+	Added bool `json:"Added"`
 	// Account is whose session or task it has. Only the operator is told.
-	Account string
+	Account string `json:"Account"`
 	// Node is where it is, where there are several. Only the operator is told.
-	Node string
+	Node string `json:"Node"`
 }
 
 // State is what a worker is doing.
@@ -148,15 +154,15 @@ type Drained struct{ Interrupted int }
 
 // Status is the node in numbers.
 type Status struct {
-	Draining bool
-	Workers  int
-	Online   int
-	Reserved int
-	Busy     int
-	Offline  int
-	Waiting  int // requests that wait for a worker
-	Abroad   int // workers with a browser on other nodes that take tasks
-	Sessions int // that hold a worker
+	Draining bool `json:"Draining"`
+	Workers  int  `json:"Workers"`
+	Online   int  `json:"Online"`
+	Reserved int  `json:"Reserved"`
+	Busy     int  `json:"Busy"`
+	Offline  int  `json:"Offline"`
+	Waiting  int  `json:"Waiting"`  // requests that wait for a worker
+	Abroad   int  `json:"Abroad"`   // workers with a browser on other nodes that take tasks
+	Sessions int  `json:"Sessions"` // that hold a worker
 }
 
 // Ready reports whether a request has a chance: at least one worker has a
@@ -165,11 +171,11 @@ func (s Status) Ready() bool { return !s.Draining && (s.Workers > s.Offline || s
 
 // Refusal says why a task was not run.
 type Refusal struct {
-	Code       engine.Code
-	Text       string
-	RetryAfter time.Duration // zero where trying again is no use
-	Position   int           // place in the queue when the waiter gave up; 1 is next, zero: did not wait
-	Elsewhere  *Elsewhere    // another node may have a worker; only where the request may roam
+	Code       engine.Code   `json:"Code"`
+	Text       string        `json:"Text"`
+	RetryAfter time.Duration `json:"RetryAfter"` // zero where trying again is no use
+	Position   int           `json:"Position"`   // place in the queue when the waiter gave up; 1 is next, zero: did not wait
+	Elsewhere  *Elsewhere    `json:"Elsewhere"`  // another node may have a worker; only where the request may roam
 }
 
 func (r *Refusal) Error() string { return r.Text }

@@ -20,17 +20,17 @@ type Offer struct {
 // have a worker for it. A task that is refused there, too, is sent again with
 // its Place.
 type Elsewhere struct {
-	Node  string
-	Place Place
+	Node  string `json:"Node"`
+	Place Place  `json:"Place"`
 }
 
 // Restore asks a node to go on with a session whose own node is not there any
 // more. Reply: [Restored].
 type Restore struct {
-	Session string
-	Account Account
-	Worker  string // that the request names; empty: none
-	Lost    string // the node that does not answer; empty: none is known to
+	Session string  `json:"Session"`
+	Account Account `json:"Account"`
+	Worker  string  `json:"Worker"` // that the request names; empty: none
+	Lost    string  `json:"Lost"`   // the node that does not answer; empty: none is known to
 	// Away: the node takes no more tasks, and so no session.
 	Away bool `json:"-"`
 }
@@ -38,15 +38,15 @@ type Restore struct {
 // Restored answers [Restore]: a refusal, or the node that has the session now, by
 // its record. That is the one that was asked, if it has restored it.
 type Restored struct {
-	Node    string
-	Refusal *Refusal
+	Node    string   `json:"Node"`
+	Refusal *Refusal `json:"Refusal"`
 }
 
 // Place is what a task keeps of its waiting while it tries its luck elsewhere.
 // Its fields are for the pool that has given it.
 type Place struct {
-	Until   time.Time // it waits no longer
-	Arrival uint64
-	Turn    uint64
-	Refused string // the node that had nothing free after all
+	Until   time.Time `json:"Until"` // it waits no longer
+	Arrival uint64    `json:"Arrival"`
+	Turn    uint64    `json:"Turn"`
+	Refused string    `json:"Refused"` // the node that had nothing free after all
 }

@@ -18,12 +18,12 @@ var ErrBehind = errors.New("the reader was too slow")
 
 // News is one thing that has changed; one of Worker, Gone, Task and Step is set.
 type News struct {
-	Seq    uint64
-	Worker *WorkerInfo
-	Gone   string    // the worker that was removed
-	Task   *TaskNews // it has begun, or ended; in the news of its end without steps
-	Step   *engine.StepReport
-	TaskID string // of the step
+	Seq    uint64             `json:"Seq"`
+	Worker *WorkerInfo        `json:"Worker"`
+	Gone   string             `json:"Gone"` // the worker that was removed
+	Task   *TaskNews          `json:"Task"` // it has begun, or ended; in the news of its end without steps
+	Step   *engine.StepReport `json:"Step"`
+	TaskID string             `json:"TaskID"` // of the step
 }
 
 // Reading hears of what happens to an account's tasks and workers. [Reader] is

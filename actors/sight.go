@@ -89,7 +89,12 @@ func NewWatcher(about Watching, left func()) *Watcher {
 }
 
 // Watching is what is watched, when the watching began.
-type Watching struct{ Worker, WorkerName, Task, Session string }
+type Watching struct {
+	Worker     string `json:"Worker"`
+	WorkerName string `json:"WorkerName"`
+	Task       string `json:"Task"`
+	Session    string `json:"Session"`
+}
 
 // Show hands a picture on. One that was not taken goes. It must not be called
 // from several goroutines.
@@ -304,9 +309,9 @@ func (s *sights) remove(worker string) {
 // identifier, or that of the session or the task there. An account sees what is
 // its own, and All what is anybody's: that is for the operator.
 type Watch struct {
-	Account Account
-	All     bool
-	Object  string
+	Account Account `json:"Account"`
+	All     bool    `json:"All"`
+	Object  string  `json:"Object"`
 }
 
 // Watch lets somebody see a browser of this process. The caller closes the

@@ -102,35 +102,38 @@ type (
 	// there. It is a start when the task is asynchronous.
 	order struct {
 		actors.Execute
-		Origin string // the node that asks
-		Boot   string // its process
-		Turn   uint64 // not zero: it begins when the origin says so, see begins
-		Sent   time.Time
-		Source []byte // what the task was parsed from
-		Files  []file
+		Origin string    `json:"Origin"` // the node that asks
+		Boot   string    `json:"Boot"`   // its process
+		Turn   uint64    `json:"Turn"`   // not zero: it begins when the origin says so, see begins
+		Sent   time.Time `json:"Sent"`
+		Source []byte    `json:"Source"` // what the task was parsed from
+		Files  []file    `json:"Files"`
 	}
 	// file is an upload of a task, which the owner fetches.
 	file struct {
-		Name, Type string
-		Parcel     parcel
+		Name   string `json:"Name"`
+		Type   string `json:"Type"`
+		Parcel parcel `json:"Parcel"`
 	}
 	// parcel stands for bytes that are too many for one message. Whoever gets it
 	// fetches them from the node that has them.
 	parcel struct {
-		Node string
-		ID   string
-		Size int64
+		Node string `json:"Node"`
+		ID   string `json:"ID"`
+		Size int64  `json:"Size"`
 	}
 	// locate asks whether a session is on a node. Reply: located.
 	locate struct {
-		Account string
-		Session string
+		Account string `json:"Account"`
+		Session string `json:"Session"`
 	}
-	located struct{ Here bool }
+	located struct {
+		Here bool `json:"Here"`
+	}
 	// fault answers what could not be done.
 	fault struct {
-		Text    string
-		Unbegun bool `json:",omitempty"` // of a task: nothing of it has begun, nor will
+		Text    string `json:"Text"`
+		Unbegun bool   `json:"Unbegun,omitempty"` // of a task: nothing of it has begun, nor will
 	}
 )
 
@@ -138,11 +141,11 @@ type (
 type (
 	executed struct {
 		*actors.Executed
-		Outcome *engine.Outcome
+		Outcome *engine.Outcome `json:"Outcome"`
 	}
 	polled struct {
 		*actors.Polled
-		Executed *executed
+		Executed *executed `json:"Executed"`
 	}
 )
 

@@ -19,10 +19,12 @@ import (
 type (
 	// begins asks whether a task may begin. Reply: mayBegin.
 	begins struct {
-		TaskID string
-		Turn   uint64 // of the order
+		TaskID string `json:"TaskID"`
+		Turn   uint64 `json:"Turn"` // of the order
 	}
-	mayBegin struct{ OK bool }
+	mayBegin struct {
+		OK bool `json:"OK"`
+	}
 )
 
 // errUnasked: whether a task may begin was not to be found out.

@@ -29,30 +29,34 @@ type (
 	// read asks to hear of an account, as [actors.Node.Read] does. Reply: opened.
 	// An [actors.Watch] is answered by it, too.
 	read struct {
-		Account string
-		All     bool
-		Tasks   int
+		Account string `json:"Account"`
+		All     bool   `json:"All"`
+		Tasks   int    `json:"Tasks"`
 	}
 	opened struct {
-		ID       string
-		Refusal  *actors.Refusal // of a Watch
-		Watching actors.Watching
-		Workers  []actors.WorkerInfo // of a read
-		Tasks    []actors.TaskNews
+		ID       string              `json:"ID"`
+		Refusal  *actors.Refusal     `json:"Refusal"` // of a Watch
+		Watching actors.Watching     `json:"Watching"`
+		Workers  []actors.WorkerInfo `json:"Workers"` // of a read
+		Tasks    []actors.TaskNews   `json:"Tasks"`
 	}
 	// more asks for what comes next. Reply: seen, or news.
-	more struct{ ID string }
+	more struct {
+		ID string `json:"ID"`
+	}
 	// seen is a picture, or why there will be none; neither: not yet.
 	seen struct {
 		Picture []byte `json:"-"`
-		Over    string
+		Over    string `json:"Over"`
 	}
 	news struct {
-		News   []actors.News
-		Behind bool
+		News   []actors.News `json:"News"`
+		Behind bool          `json:"Behind"`
 	}
 	// leave says that nobody looks any more.
-	leave struct{ ID string }
+	leave struct {
+		ID string `json:"ID"`
+	}
 )
 
 var errNoLook = errors.New("nobody looks at this any more")

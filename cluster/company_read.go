@@ -215,12 +215,14 @@ func (r *reading) Close() { r.stop() }
 type (
 	// recent asks for the last tasks, or for one. Reply: recents.
 	recent struct {
-		Account string
-		All     bool
-		Most    int
-		ID      string // of the one
+		Account string `json:"Account"`
+		All     bool   `json:"All"`
+		Most    int    `json:"Most"`
+		ID      string `json:"ID"` // of the one
 	}
-	recents struct{ Tasks []actors.TaskNews }
+	recents struct {
+		Tasks []actors.TaskNews `json:"Tasks"`
+	}
 )
 
 func (c *Company) showRecent(m *recent) *recents {

@@ -26,10 +26,16 @@ type Edge interface {
 type (
 	// pausing lets a node take no more tasks, or take them again; nil: neither.
 	// Reply: [actors.Status].
-	pausing struct{ On *bool }
+	pausing struct {
+		On *bool `json:"On"`
+	}
 	// looking asks who looks through the links of an account. Reply: lookers.
-	looking struct{ Account string }
-	lookers struct{ By map[string]int }
+	looking struct {
+		Account string `json:"Account"`
+	}
+	lookers struct {
+		By map[string]int `json:"By"`
+	}
 )
 
 // Survey lists the workers of all nodes, for the operator. Those of a node that

@@ -135,3 +135,7 @@ func TestEveryMessageArrivesWhole(t *testing.T) {
 		}
 	})
 }
+
+// TestEveryFieldHasAName: a field that is renamed in Go keeps its name in what is
+// written.
+func TestEveryFieldHasAName(t *testing.T) { golden.Named(t, keptMessages(t)) }

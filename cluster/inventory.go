@@ -12,15 +12,15 @@ import (
 // again and again where there is none. Whoever hears it knows how old it is, and no
 // more: the workers themselves decide.
 type inventory struct {
-	Node     string
-	Boot     string // of the process: another one has lost what this one was asked
-	Version  string
-	Sent     time.Time
-	Leaving  bool // the node ends in good order
-	Draining bool
-	Waiting  int // its own requests that wait for a worker
-	Workers  []actors.WorkerInfo
-	Held     map[string]int64 `json:",omitempty"` // of the accounts' day, and not used yet
+	Node     string              `json:"Node"`
+	Boot     string              `json:"Boot"` // of the process: another one has lost what this one was asked
+	Version  string              `json:"Version"`
+	Sent     time.Time           `json:"Sent"`
+	Leaving  bool                `json:"Leaving"` // the node ends in good order
+	Draining bool                `json:"Draining"`
+	Waiting  int                 `json:"Waiting"` // its own requests that wait for a worker
+	Workers  []actors.WorkerInfo `json:"Workers"`
+	Held     map[string]int64    `json:"Held,omitempty"` // of the accounts' day, and not used yet
 }
 
 // offer is what of it others may use. A node that has nothing for its own

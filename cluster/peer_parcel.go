@@ -136,10 +136,10 @@ func fileAt(path string) func() (io.ReaderAt, func() error, error) {
 // wantPiece asks for a piece of a parcel. The answer is a byte, zero if the rest
 // is what was asked for. With Done nothing is wanted any more, and not answered.
 type wantPiece struct {
-	ID   string
-	From int64
-	Size int
-	Done bool
+	ID   string `json:"ID"`
+	From int64  `json:"From"`
+	Size int    `json:"Size"`
+	Done bool   `json:"Done"`
 }
 
 // read gives a piece of a parcel.

@@ -99,10 +99,10 @@ type File struct {
 
 // Upload is a file that came with a request.
 type Upload struct {
-	Name string
-	Type string
-	Path string // where the edge has put its bytes, until the task has ended
-	Size int64
+	Name string `json:"Name"`
+	Type string `json:"Type"`
+	Path string `json:"Path"` // where the edge has put its bytes, until the task has ended
+	Size int64  `json:"Size"`
 }
 
 // Millis is a duration as requests and answers spell it.

@@ -25,3 +25,7 @@ func keptForms(t *testing.T) []golden.Kept {
 // TestGolden: what earlier releases have sent and written down is read, and each of
 // those forms has a golden file for later ones.
 func TestGolden(t *testing.T) { golden.Test(t, "engine", keptForms(t)) }
+
+// TestEveryFieldHasAName: a field that is renamed in Go keeps its name in what is
+// written.
+func TestEveryFieldHasAName(t *testing.T) { golden.Named(t, keptForms(t), reflect.TypeFor[wire]()) }

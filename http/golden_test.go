@@ -24,3 +24,7 @@ func keptForms(t *testing.T) []golden.Kept {
 // TestGolden: what earlier releases have written down of tickets, and said on the
 // private socket, is read. Each of those forms has a golden file for later ones.
 func TestGolden(t *testing.T) { golden.Test(t, "http", keptForms(t)) }
+
+// TestEveryFieldHasAName: a field that is renamed in Go keeps its name in what is
+// written.
+func TestEveryFieldHasAName(t *testing.T) { golden.Named(t, keptForms(t)) }

@@ -9,7 +9,13 @@ import (
 
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
-// TestGolden: what earlier releases have noted of their browsers is read.
-func TestGolden(t *testing.T) {
-	golden.Test(t, "engine/browser", []golden.Kept{golden.Record[note](t, "browser", nil)})
+func keptNotes(t *testing.T) []golden.Kept {
+	return []golden.Kept{golden.Record[note](t, "browser", nil)}
 }
+
+// TestGolden: what earlier releases have noted of their browsers is read.
+func TestGolden(t *testing.T) { golden.Test(t, "engine/browser", keptNotes(t)) }
+
+// TestEveryFieldHasAName: a field that is renamed in Go keeps its name in what is
+// written.
+func TestEveryFieldHasAName(t *testing.T) { golden.Named(t, keptNotes(t)) }

@@ -3,6 +3,7 @@ package golden
 import (
 	"reflect"
 	"strings"
+	"testing"
 )
 
 // Unnamed lists the fields of types, and of the types within them, that have no
@@ -53,5 +54,17 @@ func (n *names) look(t reflect.Type) {
 			n.without = append(n.without, t.String()+"."+f.Name)
 		}
 		n.look(f.Type)
+	}
+}
+
+// Named fails for each field of the types of messages and records, and of more
+// types, that has no explicit name in JSON.
+func Named(t *testing.T, all []Kept, more ...reflect.Type) {
+	t.Helper()
+	for _, k := range all {
+		more = append(more, k.Types...)
+	}
+	for _, field := range Unnamed(more...) {
+		t.Errorf("%s is written without a tag that names it: add one, such as `json:\"name\"`, or `json:\"-\"` where it stays in the process", field)
 	}
 }
