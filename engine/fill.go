@@ -108,7 +108,7 @@ func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear 
 			return nil
 		default:
 			if again++; again > maxRedrawn {
-				return Problemf(CodeElementGone, "Element %q is drawn anew again and again while it is typed into: %d of %d characters are left", v.String(), utf8.RuneCountInString(text), all)
+				return Problemf(CodeElementGone, "Element %q is drawn anew again and again while it is typed into: %d of %d %s left", v.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v Selector, text string, cl
 	typed, err := t.Type(ctx, text, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		typed += all - utf8.RuneCountInString(text)
-		return none, Problemf(CodeTimeout, "Only %d of %d characters were typed into %q within %dms: a longer text wants a longer timeout", typed, all, v.String(), Millis(r.limit))
+		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text wants a longer timeout", typed, all, Plural(all, "character was", "characters were"), v.String(), Millis(r.limit))
 	}
 	if err != nil || !f.Watched {
 		return none, err

@@ -150,9 +150,9 @@ func (h *Hold) Grow(bytes int64, files int) error {
 	mine, n := has.Bytes+has.HeldBytes, has.Files+has.HeldFiles
 	switch room := l.room(); {
 	case h.within.Bytes > 0 && bytes > h.within.Bytes-mine:
-		return fmt.Errorf("%w: %d of %d bytes, and %d more were to come", ErrQuota, mine, h.within.Bytes, bytes)
+		return fmt.Errorf("%w: bytes: %d of %d, and %d more to come", ErrQuota, mine, h.within.Bytes, bytes)
 	case h.within.Files > 0 && files > h.within.Files-n:
-		return fmt.Errorf("%w: %d of %d files", ErrQuota, n, h.within.Files)
+		return fmt.Errorf("%w: files: %d of %d", ErrQuota, n, h.within.Files)
 	case bytes > room-l.all.Bytes-l.all.HeldBytes:
 		return fmt.Errorf("%w: the service keeps %d bytes, and may keep %d", ErrFull, l.all.Bytes+l.all.HeldBytes, room)
 	case h.within.Bytes > 0 && bytes > room/2-mine:

@@ -290,7 +290,7 @@ func (c *Context) floods(last *Tab) {
 			t.s.send(page.CommandNavigate, page.NavigateParams{URL: blank})
 		}
 	}
-	c.note("pages opened %d tabs more than the %d that are kept: %s", c.excess, maxTabs, what)
+	c.note("pages opened more tabs than the %d that are kept, %d more: %s", maxTabs, c.excess, what)
 }
 
 // raise makes t the current tab; the caller holds c.mu.

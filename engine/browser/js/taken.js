@@ -125,7 +125,7 @@ const outcome = (w, name, secret) => {
   const elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
   const went = elsewhere.length ? `; ${nameOf(elsewhere[0])} holds ${show(textIn(elsewhere[0]))}` : '';
   const note = (s) => ({ v: {}, w: [s + went] });
-  const full = el.maxLength >= 0 && got.length >= el.maxLength ? `: it takes at most ${el.maxLength} characters` : '';
+  const full = el.maxLength >= 0 && got.length >= el.maxLength ? `: it takes at most ${el.maxLength} character${el.maxLength === 1 ? '' : 's'}` : '';
   if (!w.moved && got === w.before && !w.odd && w.line === 0) {
     if (isEditable(el) && squash(w.text) === '') return squash(got) === '' ? { v: {} } : note(`"${name}" still holds ${show(got)}`);
     if (elsewhere.length) return note(`"${name}" took nothing of the text: the focus went to ${nameOf(elsewhere[0])}`);
