@@ -20,6 +20,7 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 		g.stop(m)
 		g.within("told to stop: ended", 30*time.Second, time.Since(began))
 		began = time.Now()
+		g.exchange(m)
 		g.start(m)
 		g.until(m.name+" is sent tasks", func() bool { return b.sendsTo(m) })
 		g.within("started again: ready", 30*time.Second, time.Since(began))

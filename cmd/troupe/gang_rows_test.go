@@ -135,8 +135,9 @@ func TestThreeNodes(t *testing.T) {
 	if most > short {
 		w, workers = newWires(t), []int{1, 1, 1}
 	}
+	second := other(t)
 	began := time.Now()
-	g := startGang(t, w, workers...)
+	g := startGang(t, w, second, workers...)
 	t.Logf("three nodes are ready after %v", time.Since(began).Round(time.Millisecond))
 	rows := slices.Clone(rowsOfCluster)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.chapter, b.chapter) })

@@ -23,6 +23,7 @@ import (
 type member struct {
 	*child
 	name, data, base string
+	program          string
 	args             []string
 	workers          int
 	peer             string // where other nodes reach it
@@ -43,16 +44,17 @@ type gang struct {
 	site  *witness
 	wires *wires // nil: the nodes are on the loopback addresses of this machine
 	told  *ledger
+	other string // the program of the second node; empty: as the others
 }
 
 // newGang starts nodes n1, n2 … on loopback with so many workers each, and makes
 // a token.
 func newGang(t *testing.T, workers ...int) *gang {
 	t.Helper()
-	return startGang(t, nil, workers...)
+	return startGang(t, nil, "", workers...)
 }
 
-func startGang(t *testing.T, w *wires, workers ...int) *gang {
+func startGang(t *testing.T, w *wires, other string, workers ...int) *gang {
 	t.Helper()
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
@@ -60,7 +62,7 @@ func startGang(t *testing.T, w *wires, workers ...int) *gang {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	g := &gang{t: t, home: t, dir: dir, wires: w, told: &ledger{}, site: newWitness(t, w.here())}
+	g := &gang{t: t, home: t, dir: dir, wires: w, other: other, told: &ledger{}, site: newWitness(t, w.here())}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	if err := os.WriteFile(g.secretFile(), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
@@ -87,7 +89,10 @@ func startGang(t *testing.T, w *wires, workers ...int) *gang {
 func (g *gang) enlist(workers int) *member {
 	g.t.Helper()
 	n := len(g.nodes) + 1
-	m := &member{name: fmt.Sprintf("n%d", n), workers: workers}
+	m := &member{name: fmt.Sprintf("n%d", n), workers: workers, program: os.Args[0]}
+	if n == 2 && g.other != "" {
+		m.program = g.other
+	}
 	var host string
 	if g.wires != nil {
 		m.place, m.link, m.peer, host = g.wires.plug(g.home, n)
@@ -121,7 +126,7 @@ func (g *gang) newToken(account, plan string) string {
 func (g *gang) start(all ...*member) {
 	g.t.Helper()
 	for _, m := range all {
-		m.child = spawnIn(g.home, m.place, m.args...)
+		m.child = spawnAs(g.home, m.program, m.place, nil, m.args...)
 		m.dead, m.frozen = false, false
 	}
 	for _, m := range all {

@@ -54,16 +54,16 @@ func spawn(t *testing.T, args ...string) *child {
 // process.
 func spawnIn(t *testing.T, network string, args ...string) *child {
 	t.Helper()
-	return spawnAs(t, network, nil, args...)
+	return spawnAs(t, os.Args[0], network, nil, args...)
 }
 
 // spawnWith starts the program with more variables in its environment.
 func spawnWith(t *testing.T, env []string, args ...string) *child {
 	t.Helper()
-	return spawnAs(t, "", env, args...)
+	return spawnAs(t, os.Args[0], "", env, args...)
 }
 
-func spawnAs(t *testing.T, network string, env []string, args ...string) *child {
+func spawnAs(t *testing.T, program, network string, env []string, args ...string) *child {
 	t.Helper()
 	leaks.Check(t)
 	for _, arg := range args { // whoever asks the service learns nothing of where its data is
@@ -72,9 +72,9 @@ func spawnAs(t *testing.T, network string, env []string, args ...string) *child 
 			paths.Hide(t, browsersIn(data))
 		}
 	}
-	c := &child{Cmd: exec.Command(os.Args[0], args...), done: make(chan error, 1)}
+	c := &child{Cmd: exec.Command(program, args...), done: make(chan error, 1)}
 	if network != "" { // the command becomes the program, so signals reach it
-		c.Cmd = exec.Command("ip", append([]string{"netns", "exec", network, os.Args[0]}, args...)...)
+		c.Cmd = exec.Command("ip", append([]string{"netns", "exec", network, program}, args...)...)
 	}
 	c.Env = append(append(os.Environ(), "TROUPE_TEST_MAIN=1"), env...)
 	c.Stdout, c.Stderr = &c.out, &c.errs
