@@ -6,6 +6,9 @@ ENGINE ?= docker
 
 DATA ?= data
 
+# What runs tests: in CI, what runs a failed one once more.
+GOTEST ?= go test
+
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -23,11 +26,11 @@ test: setup ## Run all tests, real browsers included
 # are tested beside those whose browsers work. A machine may be several times
 # slower than ours: go's own ten minutes for a package would be too few there.
 test-pages:
-	go test -race -p 1 -timeout 30m ./engine/... ./cmd/...
+	$(GOTEST) -race -p=1 -timeout=30m ./engine/... ./cmd/...
 
 test-rest:
-	go test -race -p 1 -timeout 30m $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')
-	go test -race ./actors -run TestTransitions -chromium # the same rows once more, in real browsers
+	$(GOTEST) -race -p=1 -timeout=30m $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')
+	$(GOTEST) -race -run=TestTransitions ./actors -args -chromium # the same rows once more, in real browsers
 
 build: ## Build bin/troupe
 	@go build -o bin/troupe ./cmd/troupe
