@@ -26,6 +26,10 @@ func keptRecords(t *testing.T) []golden.Kept {
 		golden.Record[sessionState](t, "session-state", recordMakers),
 		golden.Record[taskRecord](t, "task", nil),
 		golden.Record[workerRecord](t, "worker", nil),
+		golden.Places(t, map[string]string{
+			"key": keyPath("ada~1", "a key"), "lease": leasePrefix + "n1", "outcome": outcomePrefix + "t1", "session": sessionPrefix + "s1",
+			"session-state": stateKey("s1", 0), "session-state of an epoch": stateKey("s1", 7), "task": taskPrefix + "t1", "worker": workerPrefix + "w1",
+		}),
 	}
 }
 

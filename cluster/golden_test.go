@@ -108,6 +108,12 @@ func keptMessages(t *testing.T) []golden.Kept {
 	return append(all,
 		golden.Record[wantPiece](t, "want-piece", nil),
 		golden.Record[marks](t, "marks", nil),
+		golden.Places(t, map[string]string{
+			"ask": subject("n1", "ask"), "inventory": inventorySubject, "piece": subject("n1", "piece"), "ping": subject("n1", "ping"),
+			"description of a file": filePrefix + "id", "part of a file": partSubject("id", 3), "stream of files": filesStream,
+			"record": subjectOf("task/t1"), "record with odd signs": subjectOf("account/a.b c*>~ü"), "stream of records": storeStream,
+			"expiry": expiresHeader, "deletion": deletedHeader, "write": writeHeader,
+		}),
 	)
 }
 

@@ -1,9 +1,13 @@
 package http
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"troupe/engine"
 	"troupe/testkit/golden"
 )
 
@@ -13,12 +17,46 @@ func keptForms(t *testing.T) []golden.Kept {
 	all := []golden.Kept{
 		golden.Record[ticketRecord](t, "ticket", nil),
 		golden.Record[carried](t, "order-carried-out", nil),
+		golden.Places(t, map[string]string{"ticket": ticketPrefix + "00ff"}),
+		digestOfRequest(t),
 	}
 	for path, of := range orderTypes {
 		name := "order" + strings.ReplaceAll(path, "/", "-")
 		all = append(all, golden.RecordOf(t, name, of.order, nil), golden.RecordOf(t, name+"-result", of.result, nil))
 	}
 	return all
+}
+
+// digestOfRequest is what a key of a client stands for: requests that are repeated
+// after a restart are compared with it.
+func digestOfRequest(t *testing.T) golden.Kept {
+	type kept struct {
+		Payload json.RawMessage `json:"payload"`
+		File    string          `json:"file"`
+		Digest  []byte          `json:"digest"`
+	}
+	again := func(k kept) ([]byte, error) {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, []byte(k.File), 0o600); err != nil {
+			return nil, err
+		}
+		var err error
+		if k.Digest, err = digest(k.Payload, []engine.Upload{{Name: "a", Path: path}}); err != nil {
+			return nil, err
+		}
+		return json.Marshal(k)
+	}
+	today, err := again(kept{Payload: json.RawMessage(`{"timeout":1.50e3,"b":[-0,1.0,"\u00fc<"],"actions":[{"open":"about:blank"}]}`), File: "text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return golden.Kept{Name: "request-digest", Ext: "json", Today: today, Again: func(old []byte) ([]byte, error) {
+		var k kept
+		if err := json.Unmarshal(old, &k); err != nil {
+			return nil, err
+		}
+		return again(k)
+	}}
 }
 
 // TestGolden: what earlier releases have written down of tickets, and said on the

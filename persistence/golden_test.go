@@ -1,8 +1,14 @@
 package persistence
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"flag"
+	"io/fs"
+	"os"
 	"testing"
+	"time"
 
 	"troupe/testkit/golden"
 )
@@ -21,7 +27,63 @@ func keptRecords(t *testing.T) []golden.Kept {
 		golden.Record[state](t, "state", nil),
 		golden.Record[Token](t, "token", nil),
 		golden.Record[TokenEvent](t, "token-event", nil),
+		places(t),
+		sealed(t),
 	}
+}
+
+// places: a store finds its records by what the packages above call them, and a
+// count by its account and day.
+func places(t *testing.T) golden.Kept {
+	count, _ := usageKey("ada~1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	blob, about := paths("00ff")
+	return golden.Places(t, map[string]string{
+		"account": accountPrefix + "ada", "count of a day": count, "description of a file in the folder": about, "file in the folder": blob,
+		"record in Badger": string(keyOf("task/t1")), "seal": sealCheck, "secret": secretPrefix + "ada~1/name", "token": tokenPrefix + "00ff",
+		"token-event": tokenEventPrefix + "ada~1/", "small value": string(Inline([]byte("value"))), "value in a file": string(append([]byte{outside}, "id"...)),
+	})
+}
+
+// sealed is a value that an earlier release has sealed. No two are alike, so the one
+// that is there is today's.
+func sealed(t *testing.T) golden.Kept {
+	type kept struct {
+		Key     []byte `json:"key"`
+		Purpose string `json:"purpose"`
+		Plain   string `json:"plain"`
+		Sealed  []byte `json:"sealed"`
+	}
+	k := kept{Key: bytes.Repeat([]byte{7}, 32), Purpose: "secret/ada~1/name", Plain: "a secret"}
+	one := golden.Kept{Name: "sealed", Ext: "json", Again: func(old []byte) ([]byte, error) {
+		var k kept
+		if err := json.Unmarshal(old, &k); err != nil {
+			return nil, err
+		}
+		seal, err := NewSeal(k.Key)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := seal.Open(k.Purpose, k.Sealed)
+		if err != nil {
+			return nil, err
+		}
+		k.Plain = string(plain)
+		return json.Marshal(k)
+	}}
+	today, err := os.ReadFile(golden.Folder + "/sealed.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		seal, e := NewSeal(k.Key)
+		if e != nil {
+			t.Fatal(e)
+		}
+		k.Sealed = seal.Close(k.Purpose, []byte(k.Plain))
+		today, err = json.Marshal(k)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.Today = today
+	return one
 }
 
 // TestGolden: what earlier releases have written down is read, and each record has

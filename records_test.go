@@ -1,0 +1,136 @@
+package troupe_test
+
+import (
+	"go/ast"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// written lists the functions that write JSON in packages whose values outlive the
+// process or cross it. Each names the golden files of what it writes, as
+// "package:file" where they are another package's, or says in brackets why it has
+// none.
+var written = map[string]string{
+	"actors.importing.keys":        "key",
+	"actors.importing.sessions":    "session lease",
+	"actors.importing.tasks":       "task outcome",
+	"actors.importing.workers":     "worker",
+	"actors.keepJSON":              "(its callers say)",
+	"actors.leases.write":          "lease",
+	"actors.records.beginKey":      "key",
+	"actors.records.endTask":       "outcome",
+	"actors.records.giveUpTask":    "outcome",
+	"actors.records.keepKey":       "key",
+	"actors.records.keepTask":      "task",
+	"actors.records.keepWorker":    "worker",
+	"actors.records.takeSession":   "session",
+	"actors.session.state":         "session-state",
+	"actors.sessionBook.putRecord": "session",
+
+	"cluster.Files.describe":   "persistence:file",
+	"cluster.Member.Remove":    "(NATS's own message)",
+	"cluster.encode":           "(its test has all kinds of messages)",
+	"cluster.marks.write":      "marks",
+	"cluster.wires.fetchPiece": "want-piece",
+	"cluster.wires.fetchTo":    "want-piece",
+
+	"http.Send":          "(its test has all orders)",
+	"http.accept":        "(its test has all orders)",
+	"http.acceptRemote":  "(a schema for clients)",
+	"http.canonical":     "request-digest",
+	"http.indent":        "(for clients)",
+	"http.sendJSON":      "(for clients)",
+	"http.stream.event":  "(for clients)",
+	"http.tickets.write": "ticket",
+
+	"persistence.Accounts.CreateToken": "token",
+	"persistence.Accounts.put":         "account",
+	"persistence.Accounts.tell":        "token-event",
+	"persistence.Audit.append":         "audit-begin audit-end",
+	"persistence.Folder.describe":      "file",
+	"persistence.S3.keep":              "file",
+	"persistence.Secrets.Set":          "secret",
+	"persistence.rebuild":              "repair",
+	"persistence.stateFile.write":      "state",
+}
+
+// jsonCalls write JSON: functions of encoding/json, and the one of actors that calls
+// them for any value.
+var jsonCalls = []string{"json.Marshal", "json.MarshalIndent", "json.NewEncoder", "keepJSON"}
+
+// TestEveryRecordIsKnown: whoever begins to write something as JSON says where its
+// golden file is, so that later builds are tried with it.
+func TestEveryRecordIsKnown(t *testing.T) {
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains([]string{"actors", "cluster", "http", "persistence"}, s.pkg) {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !callsJSON(f) {
+				continue
+			}
+			name := s.pkg + "." + f.Name.Name
+			if f.Recv != nil {
+				name = s.pkg + "." + receiver(f.Recv.List[0].Type) + "." + f.Name.Name
+			}
+			found[name] = true
+			if written[name] == "" {
+				t.Errorf("%s: %s writes JSON. If that outlives the process or crosses it, keep a golden file of it in the package's TestGolden; "+
+					"then add the function to the list in records_test.go, with the file or a reason", s.path, name)
+			}
+		}
+	}
+	for name, where := range written {
+		if !found[name] {
+			t.Errorf("%s is in the list, and writes no JSON", name)
+		}
+		if strings.HasPrefix(where, "(") {
+			continue
+		}
+		for _, file := range strings.Fields(where) {
+			pkg, base, ok := strings.Cut(file, ":")
+			if !ok {
+				pkg, base = name[:strings.IndexByte(name, '.')], file
+			}
+			if _, err := os.Stat(path.Join(pkg, "testdata/golden", base+".json")); err != nil {
+				t.Errorf("%s names a golden file that is not there: %v", name, err)
+			}
+		}
+	}
+}
+
+func callsJSON(f *ast.FuncDecl) (does bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch fun := call.Fun.(type) {
+		case *ast.Ident:
+			does = does || slices.Contains(jsonCalls, fun.Name)
+		case *ast.SelectorExpr:
+			if x, ok := fun.X.(*ast.Ident); ok {
+				does = does || slices.Contains(jsonCalls, x.Name+"."+fun.Sel.Name)
+			}
+		}
+		return true
+	})
+	return does
+}
+
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return "?"
+}
