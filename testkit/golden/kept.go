@@ -47,7 +47,7 @@ func Test(t *testing.T, pkg string, all []Kept) {
 	}
 	for _, k := range all {
 		t.Run(k.Name, func(t *testing.T) {
-			mine := k.files(files)
+			mine, next := k.files(files)
 			for _, name := range mine {
 				delete(files, name)
 				if err := k.reads(name); err != nil {
@@ -55,7 +55,7 @@ func Test(t *testing.T, pkg string, all []Kept) {
 						"Keep the field's name in JSON and its type: see docs/decisions/0015-what-releases-read.md. The file stays as it is.", name, err)
 				}
 			}
-			switch name, err := k.todays(mine); {
+			switch name, err := k.todays(mine, next); {
 			case err != nil:
 				t.Error(err)
 			case name != "" && updating():
@@ -95,12 +95,19 @@ func list(dir string) (map[string]bool, error) {
 	return all, nil
 }
 
-// files are those of a message or record, in the order of their numbers.
-func (k *Kept) files(all map[string]bool) (mine []string) {
-	for n := 1; all[k.file(n)]; n++ {
-		mine = append(mine, k.file(n))
+// shapesMost bounds how many files a message or record has. Early ones may be gone.
+const shapesMost = 1000
+
+// files are those of a message or record, in the order of their numbers, and next is
+// the number of the next one.
+func (k *Kept) files(all map[string]bool) (mine []string, next int) {
+	next = 1
+	for n := 1; n < shapesMost; n++ {
+		if all[k.file(n)] {
+			mine, next = append(mine, k.file(n)), n+1
+		}
 	}
-	return mine
+	return mine, next
 }
 
 func (k *Kept) file(n int) string {
@@ -112,7 +119,7 @@ func (k *Kept) file(n int) string {
 
 // todays is the file that today's bytes belong into; empty: there is one with
 // them.
-func (k *Kept) todays(mine []string) (string, error) {
+func (k *Kept) todays(mine []string, next int) (string, error) {
 	for _, name := range mine {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -122,7 +129,7 @@ func (k *Kept) todays(mine []string) (string, error) {
 			return "", nil
 		}
 	}
-	return k.file(len(mine) + 1), nil
+	return k.file(next), nil
 }
 
 func add(name string, b []byte) error {
