@@ -141,8 +141,9 @@ var durableRows = []asyncRow{
 		wantKept(k)
 	}},
 	{"and after a drain", func(_ *testing.T, k *testkit.Kit) {
-		id := reserve(k, anna)
+		id := reserve(k, anna, testkit.On("w1"))
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
+		k.Until("w1", actors.Busy)
 		other := reserve(k, bert)
 		k.Drain(time.Second)
 		if x := k.WantEnd(r, engine.EndInterrupted); x.SessionID != id {
