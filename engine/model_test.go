@@ -33,7 +33,7 @@ setTimeout(() => { late.disabled = false; drawn.innerHTML = '<input id=later>' }
 let held = ''; const draw = () => { let i = state.firstChild; if (!i) { state.innerHTML = '<input>'; i = state.firstChild; i.oninput = () => { held = i.value; Promise.resolve().then(draw) } } i.value = held }; draw()
 const again = (v) => { anew.innerHTML = '<input>'; const i = anew.firstChild; i.value = v; let first = true; i.onfocus = () => { if (!window.focused) { window.focused = true; setTimeout(() => again(i.value)) } } }; again('')
 customElements.define('x-field', class extends HTMLElement { connectedCallback() { this.attachShadow({ mode: 'open' }).innerHTML = '<input>' } })
-window.held_ = (id) => { const e = document.getElementById(id), f = e.shadowRoot?.firstChild ?? (e.matches('div:not([contenteditable])') ? e.firstChild : e); return f.multiple ? [...f.selectedOptions].map((o) => o.value).join('+') : f.type === 'checkbox' || f.type === 'radio' ? f.checked : f.value ?? f.textContent }
+window.held_ = (id) => { const e = document.getElementById(id), f = e.shadowRoot?.firstChild ?? (e.matches('div:not([contenteditable])') ? e.firstChild : e); return f.multiple ? [...f.selectedOptions].map((o) => o.value).join(', ') : f.type === 'checkbox' || f.type === 'radio' ? f.checked : f.value ?? f.textContent }
 </script>`
 
 // TestNoSuccessWithoutEffect plays random lists of actions on a form, and compares
