@@ -45,7 +45,7 @@ type counted struct {
 }
 
 func (a *admission) Receive(ctx actor.Context) {
-	defer recoverIn(ctx, a.node)
+	defer recoverIn(ctx, a.node, a)
 	switch m := ctx.Message().(type) {
 	case *Execute:
 		a.onExecute(ctx, m, false)

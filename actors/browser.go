@@ -103,9 +103,9 @@ func (b *browser) early(stable time.Duration) bool {
 func (w *worker) launch(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	live, cancel := context.WithCancel(context.Background())
-	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel, restored: w.session != nil}
+	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel, restored: w.mem.session.pid != nil}
 	w.browser = b
-	node, session := w.node, w.session
+	node, session := w.node, w.mem.session.pid
 	node.goes.Go(func() {
 		inst, err := node.launch(live, b.worker)
 		if err != nil {
@@ -131,6 +131,10 @@ func (b *browser) restore(n *nodeParts, session *actor.PID) (lost bool, err erro
 	err = restore(b.ctx, n, b.inst, session)
 	if err == nil || b.ctx.Err() != nil {
 		return false, nil
+	}
+	if f := new(failure); errors.As(err, &f) { // by our fault: the state is still there
+		b.close()
+		return false, err
 	}
 	select {
 	case <-b.inst.Gone():
@@ -199,7 +203,7 @@ func (w *worker) clean(ctx actor.Context) {
 // suspend saves the session that holds the worker, beside the mailbox.
 func (w *worker) suspend(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	b, inst, node, session := w.browser, w.browser.inst, w.node, w.session
+	b, inst, node, session := w.browser, w.browser.inst, w.node, w.mem.session.pid
 	node.goes.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, node.cfg.Session.SaveTimeout)
 		defer cancel()

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
 	"troupe/engine"
@@ -51,6 +52,8 @@ type Config struct {
 	OnChange func(WorkerInfo)
 
 	Log zerolog.Logger
+
+	decorate actor.ContextDecorator // what tests put around the contexts of actors
 }
 
 // WorkerSpec describes one worker.

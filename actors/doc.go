@@ -87,6 +87,9 @@
 //   - A task that does not heed its deadline is answered
 //     BrowserConfig.AnswerMargin after it, without its result; one that is to
 //     leave evidence of how it went, that much later (Task.Aftermath).
+//   - A panic in the handling of a message costs no more than that message:
+//     whoever asked is answered with an error, and the actor goes on with its
+//     state. A worker gets another browser, and keeps its session.
 //   - A crash is answered at once, and the worker is back after one launch and
 //     the shortest wait.
 //   - A browser that does not answer within BrowserConfig.CheckTimeout, which it

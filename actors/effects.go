@@ -43,9 +43,10 @@ func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
 	case efOpen:
 		w.openSession(ctx, eff.Session)
 	case efRename:
-		ctx.Send(w.session, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
+		ctx.Send(w.mem.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
+		w.mem.session.id = eff.To
 	case efRest:
-		ctx.Send(w.session, &sessionRest{Timeout: w.sessionTimeout()})
+		ctx.Send(w.mem.session.pid, &sessionRest{Timeout: w.sessionTimeout()})
 	case efForget:
 		w.forgetSession(ctx)
 	case efSuspend:
@@ -120,15 +121,15 @@ func (w *worker) spawnSession(ctx actor.Context, k keptSession) {
 	if err != nil {
 		w.log.Error().Err(err).Str("session", k.rec.ID).Msg("session could not be spawned")
 	}
-	w.session = pid
+	w.mem.kept, w.mem.session = nil, heldSession{pid, k.rec.ID, k.rec.Account}
 }
 
 // forgetSession ends the session for good.
 func (w *worker) forgetSession(ctx actor.Context) {
-	if w.session != nil {
-		ctx.Send(w.session, &sessionForget{})
-		ctx.Poison(w.session)
-		w.session = nil
+	if s := w.mem.session.pid; s != nil {
+		ctx.Send(s, &sessionForget{})
+		ctx.Poison(s)
+		w.mem.session = heldSession{}
 		if w.browser != nil { // what it has of the session is nobody's
 			w.browser.restored = false
 		}
@@ -138,8 +139,8 @@ func (w *worker) forgetSession(ctx actor.Context) {
 // leaveSession ends the actor of the session. What is on disk stays: the session
 // goes on where its worker comes back.
 func (w *worker) leaveSession(ctx actor.Context) {
-	if w.session != nil {
-		ctx.Stop(w.session)
-		w.session = nil
+	if s := w.mem.session.pid; s != nil {
+		ctx.Stop(s)
+		w.mem.session = heldSession{}
 	}
 }

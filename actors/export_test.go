@@ -1,6 +1,18 @@
 package actors
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Decorate puts something around the contexts of a node's actors.
+func Decorate(c *Config, d actor.ContextDecorator) { c.decorate = d }
+
+// TellAgain asks a worker for a note, as pool does that has lost one.
+func (n *Node) TellAgain(worker string) {
+	n.parts.system.Root.Send(n.parts.browserOf(worker), &workerTell{})
+}
 
 // PanicWorker makes a worker panic in the handling of a message, as an error of
 // ours would.

@@ -37,10 +37,16 @@ func TestWorkerThatPanicsAnswersAndComesBack(t *testing.T) {
 		k.WantState("w1", actors.Offline)
 		k.Until("w1", actors.Online)
 		id := reserve(k, anna)
-		k.Node.PanicWorker("w1") // with a session, which is lost
+		goesOn(k, anna, id, 1, false)
+		k.Node.PanicWorker("w1") // with a session, which goes on in the next browser
 		k.WantState("w1", actors.Offline)
-		k.Until("w1", actors.Online)
-		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
+		k.Until("w1", actors.Reserved)
+		goesOn(k, anna, id, 2, true)
+		k.Node.PanicWorker("w1") // and whose time goes on
+		time.Sleep(engine.DefaultSessionTimeout - time.Second)
+		k.WantState("w1", actors.Reserved)
+		time.Sleep(2 * time.Second)
+		k.WantState("w1", actors.Online)
 		if n := k.Node.Sessions(); n != 0 {
 			t.Errorf("%d sessions are left", n)
 		}

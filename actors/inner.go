@@ -77,6 +77,12 @@ type (
 	workerDisown    struct{ Account string }
 )
 
+// workerTell asks a worker for a note, also where it has no news.
+type workerTell struct{}
+
+// workerRestarted says that a worker has panicked: what it was told may be lost.
+type workerRestarted struct{ Worker string }
+
 // Between a worker and its keeper.
 
 // browserDown reports that there is no browser any more. Early: it had not
@@ -168,6 +174,10 @@ type sessionRename struct {
 	ID      string
 	Timeout time.Duration
 }
+
+// sessionRepeat asks the session to tell its worker again, should its time be up:
+// the worker may not have heard.
+type sessionRepeat struct{}
 
 // sessionOver reports that the time of a session has run out.
 type sessionOver struct{ Session string }

@@ -19,6 +19,7 @@ import (
 type keeper struct {
 	worker   *actor.Props
 	restarts Restarts
+	node     *nodeParts
 	log      zerolog.Logger
 
 	child  *actor.PID
@@ -27,20 +28,25 @@ type keeper struct {
 }
 
 func (k *keeper) Receive(ctx actor.Context) {
+	defer recoverIn(ctx, k.node, k)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		child, err := ctx.SpawnNamed(k.worker, "browser")
-		if err != nil {
-			k.log.Error().Err(err).Msg("the worker could not be spawned")
-		}
-		k.child = child
-	case *actor.Stopping, *actor.Restarting:
+		k.spawn(ctx)
+	case *actor.Stopping:
 		if k.timer != nil {
 			k.timer.Stop()
 		}
 	case *browserDown:
 		k.schedule(ctx, m.Early)
 	}
+}
+
+func (k *keeper) spawn(ctx actor.Context) {
+	child, err := ctx.SpawnNamed(k.worker, "browser")
+	if err != nil {
+		k.log.Error().Err(err).Msg("the worker could not be spawned")
+	}
+	k.child = child
 }
 
 func (k *keeper) schedule(ctx actor.Context, early bool) {

@@ -63,7 +63,7 @@ type (
 func (m *keyed) id() [2]string { return [2]string{m.Execute.Account.ID, m.Execute.Idempotency.Key} }
 
 func (k *keys) Receive(ctx actor.Context) {
-	defer recoverIn(ctx, k.node)
+	defer recoverIn(ctx, k.node, k)
 	switch m := ctx.Message().(type) {
 	case *keyed:
 		k.onRequest(ctx, m)
@@ -221,11 +221,11 @@ func (k *keys) onExecuted(ctx actor.Context, x *Executed) {
 
 // end answers all who wait.
 func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
-	delete(k.now, r.id())
-	delete(k.tasks, r.Execute.TaskID)
 	for _, who := range r.waiting {
 		ctx.Send(who, answer)
 	}
+	delete(k.now, r.id()) // last: should this panic, they are still known
+	delete(k.tasks, r.Execute.TaskID)
 	k.check(ctx)
 }
 

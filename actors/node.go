@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +46,11 @@ type nodeParts struct {
 
 // props are those of an actor whose mailbox takes its turns on the node's hands.
 func (n *nodeParts) props(a func() actor.Actor) *actor.Props {
-	return actor.PropsFromProducer(a, actor.WithDispatcher(&n.goes.hands))
+	p := actor.PropsFromProducer(a, actor.WithDispatcher(&n.goes.hands))
+	if n.cfg.decorate != nil {
+		p.Configure(actor.WithContextDecorator(n.cfg.decorate))
+	}
+	return p
 }
 
 func (n *nodeParts) changed(info WorkerInfo) {
@@ -253,50 +256,5 @@ func wait(c <-chan struct{}, most time.Duration, late func()) {
 func reply(ctx actor.Context, m any) {
 	if ctx.Sender() != nil {
 		ctx.Respond(m)
-	}
-}
-
-const panicked = "the service failed: see its log"
-
-// recoverIn keeps the actors that hold everybody's requests alive through a
-// panic: the message that caused it is answered, the others are not lost.
-func recoverIn(ctx actor.Context, n *nodeParts) {
-	r := recover()
-	if r == nil {
-		return
-	}
-	n.log.Error().Str("actor", ctx.Self().Id).Interface("panic", r).Bytes("stack", debug.Stack()).Msg("actor panicked")
-	no := refuse("internal", "")
-	switch m := ctx.Message().(type) {
-	case *Execute:
-		ctx.Respond(refused(m, 0, no))
-	case *attended:
-		ctx.Respond(refused(m.Execute, 0, no))
-	case *keyed:
-		ctx.Respond(m.refused(no))
-	case *startTask:
-		ctx.Respond(&Started{TaskID: m.Execute.TaskID, Refusal: no})
-	case *Poll:
-		ctx.Respond(&Polled{Refusal: no})
-	case *Follow:
-		ctx.Respond(&Followed{Refusal: no})
-	case *begun:
-		ctx.Respond(&noted{})
-	case *admitted:
-		ctx.Send(m.Client, refused(m.Execute, m.Timeout, no))
-	case *Cancel:
-		reply(ctx, &Cancelled{})
-	case *ListWorkers:
-		ctx.Respond(&Workers{})
-	case *SurveyWorkers:
-		ctx.Respond(&Workers{})
-	case *AddWorker, *DrainWorker, *ResumeWorker, *RemoveWorker:
-		ctx.Respond(&WorkerChanged{Fault: panicked})
-	case *RemoveAccount:
-		ctx.Respond(&AccountRemoved{Fault: panicked})
-	case *putAside:
-		ctx.Respond(&wasPutAside{Refusal: no})
-	case *Drain:
-		ctx.Respond(&Drained{})
 	}
 }

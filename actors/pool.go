@@ -43,7 +43,7 @@ type (
 )
 
 func (p *pool) Receive(ctx actor.Context) {
-	defer recoverIn(ctx, p.node)
+	defer recoverIn(ctx, p.node, p)
 	switch m := ctx.Message().(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
@@ -91,6 +91,13 @@ func (p *pool) Receive(ctx actor.Context) {
 		p.onDrain(ctx, m)
 	case *graceOver:
 		p.interrupt(ctx)
+	case *workerRestarted:
+		if s := p.roster.seats[m.Worker]; s != nil && s.heard {
+			if !p.draining && !s.draining && s.leaving == nil {
+				ctx.Send(s.pid, &workerResume{})
+			}
+			p.tellMissed(ctx, s)
+		}
 	case *look:
 		p.look(ctx)
 	default:

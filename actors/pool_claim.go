@@ -163,11 +163,11 @@ func share(perMil int) string {
 
 // send gives a job to a worker, which may still send it back.
 func (p *pool) send(ctx actor.Context, s *seat, j *job) {
-	p.roster.assign(s, j)
 	ctx.Send(s.pid, &claim{
-		Seq: s.seq, Order: j.order, Execute: j.adm.Execute, Timeout: j.adm.Timeout, Client: j.adm.Client,
+		Seq: s.seq + 1, Order: j.order, Execute: j.adm.Execute, Timeout: j.adm.Timeout, Client: j.adm.Client,
 		Attended: j.adm.Attended,
 	})
+	p.roster.assign(s, j)
 }
 
 // onDeclined takes a job back from a worker that is not what it seemed, and
@@ -218,14 +218,14 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 
 // refuse ends a job that no worker has.
 func (p *pool) refuse(ctx actor.Context, j *job, no *Refusal) {
-	if p.jobs[j.task()] == j {
+	p.leave(j)
+	ctx.Send(j.adm.Client, refused(j.adm.Execute, j.adm.Timeout, no))
+	if p.jobs[j.task()] == j { // last: see mend
 		delete(p.jobs, j.task())
 	}
-	p.leave(j)
 	if !j.adm.Counted.IsZero() {
 		p.node.usage.GiveBack(j.account(), j.adm.Counted)
 	}
-	ctx.Send(j.adm.Client, refused(j.adm.Execute, j.adm.Timeout, no))
 }
 
 // cancel ends a job wherever it is.

@@ -108,10 +108,10 @@ func (p *pool) onDrainWorker(ctx actor.Context, m *DrainWorker) {
 		return
 	}
 	if !s.draining {
-		s.draining = true
 		if s.heard {
 			ctx.Send(s.pid, &workerDrain{})
 		}
+		s.draining = true
 		p.changed(s)
 	}
 	ctx.Respond(&WorkerChanged{Worker: s.info()})
@@ -127,10 +127,10 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *ResumeWorker) {
 		return
 	}
 	if s.draining {
-		s.draining = false
 		if s.heard {
 			ctx.Send(s.pid, &workerResume{})
 		}
+		s.draining = false
 		p.changed(s)
 	}
 	ctx.Respond(&WorkerChanged{Worker: s.info()})

@@ -24,8 +24,8 @@ func (p *pool) enqueue(ctx actor.Context, j *job, s *seat) {
 	if j.wait.Target = ""; s != nil {
 		j.wait.Target = s.spec.ID
 	}
-	p.queue.add(j.wait)
 	root, self := ctx.ActorSystem().Root, ctx.Self()
+	p.queue.add(j.wait)
 	j.timer = time.AfterFunc(time.Until(j.until), func() { root.Send(self, &impatient{job: j}) })
 	p.watch(ctx)
 }

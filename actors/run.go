@@ -191,7 +191,7 @@ func (w *worker) begin(ctx actor.Context) {
 	w.run = r
 	r.bound(most+cfg.AnswerMargin, most+cfg.StopMargin)
 	p := &play{
-		run: r, node: w.node, inst: w.browser.inst, session: w.session, spec: w.spec,
+		run: r, node: w.node, inst: w.browser.inst, session: w.mem.session.pid, spec: w.spec,
 		leaves: w.mem.cond.kept(), closes: w.mem.cond.Order.Intent == shut,
 	}
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
@@ -329,7 +329,5 @@ func (p *play) protected(ctx context.Context, st engine.Stage) (out *engine.Outc
 // wrong is for the log, not for the client.
 func (p *play) internal(err error) *engine.Outcome {
 	p.node.log.Error().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("task failed inside the service")
-	return &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{
-		Code: engine.CodeInternal, Text: "The task failed inside the service",
-	}}}
+	return failedInside()
 }

@@ -14,6 +14,9 @@ import (
 // shares with the session's others. Who is told of the session before the task
 // has ended must find it on disk.
 func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
+	if base.Err() != nil { // the session may rest by now
+		return nil, context.Cause(base)
+	}
 	c := p.run.claim
 	m := &sessionBegin{Task: c.Timeout, Wait: c.Attended}
 	if s := c.Execute.Task.Session; s != nil {

@@ -24,7 +24,8 @@ type session struct {
 	cache *engine.Cache
 	saved json.RawMessage
 	timer *time.Timer
-	gen   int // a timer of another generation fired late
+	gen   int  // a timer of another generation fired late
+	armed bool // the timer runs, or has fired
 
 	renamed bool // what is on disk has its earlier name
 
@@ -44,12 +45,12 @@ func newSession(n *nodeParts, worker *actor.PID, k keptSession) *actor.Props {
 	})
 }
 
-func (s *session) Receive(ctx actor.Context) {
+func (s *session) handle(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		s.book.node.held.add(ctx.Self())
 		s.arm(ctx)
-	case *actor.Stopping, *actor.Restarting:
+	case *actor.Stopping:
 		s.book.node.held.remove(ctx.Self())
 		s.disarm()
 	case *sessionBegin:
@@ -79,6 +80,10 @@ func (s *session) Receive(ctx actor.Context) {
 		ctx.Send(s.worker, &sessionUnheld{Session: s.rec.ID})
 	case *superseded:
 		ctx.Send(s.worker, &sessionTaken{Session: s.rec.ID})
+	case *sessionRepeat:
+		if s.armed {
+			s.armAfter(ctx, max(time.Until(s.rec.Deadline), again))
+		}
 	case *timeUp:
 		if m.gen == s.gen {
 			ctx.Send(s.worker, &sessionOver{Session: s.rec.ID})
@@ -188,13 +193,17 @@ func (s *session) change(timeout time.Duration) {
 }
 
 func (s *session) arm(ctx actor.Context) {
+	s.armAfter(ctx, max(time.Until(s.rec.Deadline), 0))
+}
+
+func (s *session) armAfter(ctx actor.Context, d time.Duration) {
 	s.disarm()
-	root, self, up := ctx.ActorSystem().Root, ctx.Self(), &timeUp{gen: s.gen}
-	s.timer = time.AfterFunc(max(time.Until(s.rec.Deadline), 0), func() { root.Send(self, up) })
+	s.timer, s.armed = sendLater(ctx, d, ctx.Self(), &timeUp{gen: s.gen}), true
 }
 
 func (s *session) disarm() {
 	s.gen++
+	s.armed = false
 	if s.timer != nil {
 		s.timer.Stop()
 	}

@@ -27,14 +27,15 @@ type task struct {
 	node *nodeParts
 	x    *Execute
 
-	client *actor.PID // waits for Started
-	run    *actor.PID // waits for the word to begin
-	rec    taskRecord
-	stored uint64          // the revision of what is on disk of it
-	out    *engine.Outcome // how it ended
-	noted  bool            // it is on disk
-	kept   bool            // its end is, too
-	again  *time.Timer
+	client  *actor.PID // waits for Started
+	run     *actor.PID // waits for the word to begin
+	rec     taskRecord
+	stored  uint64          // the revision of what is on disk of it
+	out     *engine.Outcome // how it ended
+	noted   bool            // it is on disk
+	kept    bool            // its end is, too
+	keeping bool            // or is being written
+	again   *time.Timer
 
 	steps stepLog
 	waits map[*taskWait]struct{}
@@ -47,6 +48,8 @@ type taskWait struct {
 	after  int
 	timer  *time.Timer
 	answer func() any
+
+	message any // that asked
 }
 
 type (
@@ -72,7 +75,7 @@ func newTask(n *nodeParts, x *Execute, client *actor.PID) *actor.Props {
 }
 
 func (t *task) Receive(ctx actor.Context) {
-	defer recoverIn(ctx, t.node)
+	defer recoverIn(ctx, t.node, t)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		ctx.RequestWithCustomSender(t.node.admission, &attended{Execute: t.x}, ctx.Self())
@@ -101,9 +104,9 @@ func (t *task) Receive(ctx actor.Context) {
 		}
 		t.onKept(ctx, m.err)
 	case *Poll:
-		t.await(ctx, &taskWait{who: ctx.Sender(), answer: func() any { return t.polled() }}, m.Wait)
+		t.await(ctx, &taskWait{who: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
 	case *Follow:
-		w := &taskWait{who: ctx.Sender(), steps: true, after: m.After}
+		w := &taskWait{who: ctx.Sender(), message: m, steps: true, after: m.After}
 		w.answer = func() any {
 			p := t.polled()
 			return &Followed{Status: p.Status, Refusal: p.Refusal, Steps: t.steps.after(w.after)}
@@ -182,6 +185,8 @@ func (t *task) onEnd(ctx actor.Context, x *Executed) {
 	switch {
 	case t.client == nil && !t.noted: // it was refused, and did not begin
 		return
+	case t.out != nil: // it has ended already
+		return
 	case x.Refusal != nil:
 		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: x.Refusal})
 		return
@@ -225,6 +230,7 @@ func (t *task) keep(ctx actor.Context) {
 		kept.err = err
 		root.Send(self, kept)
 	})
+	t.keeping = true
 }
 
 // onKept tells everybody who waits. When the end could not be written they hear
@@ -308,11 +314,15 @@ func (t *task) wake(ctx actor.Context) {
 }
 
 func (t *task) release(ctx actor.Context, w *taskWait) {
-	if _, ok := t.waits[w]; ok {
-		delete(t.waits, w)
-		w.timer.Stop()
+	if _, waits := t.waits[w]; waits {
 		ctx.Send(w.who, w.answer())
+		t.forget(w)
 	}
+}
+
+func (t *task) forget(w *taskWait) {
+	delete(t.waits, w)
+	w.timer.Stop()
 }
 
 // stop answers whoever waits still.

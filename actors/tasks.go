@@ -27,7 +27,7 @@ type liveTask struct {
 }
 
 func (ts *tasks) Receive(ctx actor.Context) {
-	defer recoverIn(ctx, ts.node)
+	defer recoverIn(ctx, ts.node, ts)
 	switch m := ctx.Message().(type) {
 	case *startTask:
 		ts.start(ctx, m.Execute)

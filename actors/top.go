@@ -15,6 +15,7 @@ type top struct {
 }
 
 func (t *top) Receive(ctx actor.Context) {
+	defer recoverIn(ctx, t.parts, t)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		t.up <- errors.Join(t.spawn(ctx)...)
@@ -23,8 +24,7 @@ func (t *top) Receive(ctx actor.Context) {
 			t.parts.log.Error().Err(err).Str("worker", m.spec.ID).Msg("worker not started")
 		}
 	case *release:
-		t.parts.sights.remove(m.worker)
-		ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
+		t.release(ctx, m)
 	}
 }
 
@@ -53,11 +53,20 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 // hire starts the actors of a worker.
 func (t *top) hire(ctx actor.Context, s WorkerSpec) error {
 	n := t.parts
+	if _, there := n.system.ProcessRegistry.GetLocal(keeperOf(s.ID)); there {
+		return nil
+	}
 	worker, log := newWorker(s, n), n.log.With().Str("worker", s.ID).Logger()
 	_, err := ctx.SpawnNamed(n.props(func() actor.Actor {
-		return &keeper{worker: worker, restarts: n.cfg.Browser.Restarts, log: log}
+		return &keeper{worker: worker, restarts: n.cfg.Browser.Restarts, node: n, log: log}
 	}), "worker/"+s.ID)
 	return err
+}
+
+// release ends the actors of a worker.
+func (t *top) release(ctx actor.Context, m *release) {
+	t.parts.sights.remove(m.worker)
+	ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
 }
 
 // keeperOf is where the keeper of a worker is, browserOf where the worker itself.

@@ -1,20 +1,27 @@
 package actors
 
 import (
-	"runtime/debug"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
-
-	"troupe/engine"
 )
 
 // memory is what a worker must not forget when it is restarted after a panic.
 type memory struct {
 	cond  condition
 	seq   uint64 // of the last claim it has seen
-	lives int    // incarnations so far
+	begun bool   // it has had its first launch allowed
+
+	kept    *keptSession // what it goes on with and has no actor yet
+	session heldSession
+}
+
+// heldSession is the actor of the session that holds a worker, and what it was
+// told to be. It outlives a panic of the worker.
+type heldSession struct {
+	pid        *actor.PID
+	id, holder string
 }
 
 // worker owns one browser. Its mailbox serialises what reaches the browser;
@@ -30,7 +37,6 @@ type worker struct {
 	run     *run       // the play of it, nil when nothing plays
 	browser *browser   // the present one, or the one that is starting
 	reset   *resetting // the reset that is under way
-	session *actor.PID // of the session that holds the worker
 	adopts  *keptSession
 	told    note   // what pool knows
 	sight   *sight // what accounts see of it
@@ -39,7 +45,7 @@ type worker struct {
 func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
 	mem := &memory{cond: condition{Browser: down}}
 	if s := node.kept[spec.ID]; s != nil {
-		mem.cond.Session, mem.cond.Holder = s.rec.ID, s.rec.Account
+		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
 	}
 	seen := node.sights.add(node, spec)
 	return node.props(func() actor.Actor {
@@ -110,22 +116,23 @@ func (w *worker) Receive(ctx actor.Context) {
 		w.apply(ctx, evDismiss{})
 	case *workerDisown:
 		w.apply(ctx, evDisown{m.Account})
+	case *workerTell:
+		w.told = note{}
+		w.tell(ctx)
 	}
 }
 
 // start asks for a browser. One that comes after a panic has to wait for it.
 func (w *worker) start(ctx actor.Context) {
-	w.mem.lives++
-	if w.mem.lives == 1 {
-		if s := w.node.kept[w.spec.ID]; s != nil {
-			w.spawnSession(ctx, *s)
-		}
-		w.apply(ctx, evLaunch{})
+	if w.mem.begun {
+		w.resume(ctx)
 		return
 	}
-	w.mem.cond = condition{Browser: down, Draining: w.mem.cond.Draining}
-	w.tell(ctx)
-	ctx.Send(ctx.Parent(), &browserDown{Early: true})
+	w.mem.begun = true
+	if w.mem.kept != nil {
+		w.spawnSession(ctx, *w.mem.kept)
+	}
+	w.apply(ctx, evLaunch{})
 }
 
 func (w *worker) onClaim(ctx actor.Context, m *claim) {
@@ -159,8 +166,14 @@ func (w *worker) onLate(ctx actor.Context, m *late) {
 // apply lets an event happen. Pool hears of the new state before any answer is
 // sent, so that whoever acts on the answer finds pool knowing it.
 func (w *worker) apply(ctx actor.Context, e event) {
-	next, do := step(w.mem.cond, e)
+	before, done := w.mem.cond, false
+	next, do := step(before, e)
 	w.mem.cond = next
+	defer func() {
+		if !done { // a panic: what there was to answer is still there
+			w.mem.cond = before
+		}
+	}()
 	w.sight.change(sceneOf(next, w.browser)) // before anything begins on the browser
 	if !returns(do) {                        // what is sent back carries the note
 		w.tell(ctx)
@@ -174,6 +187,7 @@ func (w *worker) apply(ctx actor.Context, e event) {
 	if !w.mem.cond.Running {
 		w.run = nil
 	}
+	done = true
 }
 
 // returns reports whether a claim goes back to pool.
@@ -210,41 +224,6 @@ func (w *worker) note() note {
 		Account:   c.Order.Account,
 		Drained:   c.Draining && !c.claimed() && c.Browser == down,
 	}
-}
-
-// confess makes sure that a request whose handling panics is answered: the
-// library drops the message. The panic itself goes on to the supervisor.
-func (w *worker) confess(ctx actor.Context) {
-	r := recover()
-	if r == nil {
-		return
-	}
-	w.log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).Msg("worker panicked")
-	if m, ok := ctx.Message().(*claim); ok && (w.claim != m || !w.mem.cond.claimed()) {
-		ctx.Send(w.node.pool, &declined{Note: w.note(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
-	}
-	panic(r)
-}
-
-// guarded keeps a panic from the library, which would bring a stopping actor
-// back to life.
-func (w *worker) guarded(f func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			w.log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).Msg("worker panicked while it ended")
-		}
-	}()
-	f()
-}
-
-// abandon ends what the worker had in hand when it panicked, as if its browser
-// had died. The next incarnation goes on from the memory.
-func (w *worker) abandon(ctx actor.Context) {
-	w.apply(ctx, evGone{})
-	w.apply(ctx, evOverdue{})
-	w.apply(ctx, evFailed{})
-	w.browser.close()
-	w.forgetSession(ctx)
 }
 
 // stop answers everybody, with what the end of the service means for them.

@@ -1,0 +1,209 @@
+package actors
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// A panic in the handling of a message is an error of ours. It must cost no more
+// than that message: the library would drop the message, and start the actor
+// anew from what it was spawned with. So actors recover themselves, and answer
+// whoever waits. The worker is the exception: nobody knows what its browser is
+// like then, so its keeper gives it another one. See worker_panics.go.
+
+const panicked = "the service failed: see its log"
+
+// failure is the answer to a message whose handling panicked, where its own kind
+// of answer cannot say so.
+type failure struct{ Text string }
+
+func (f *failure) Error() string { return f.Text }
+
+// again is when something is tried again that panicked and must not be left
+// undone.
+const again = time.Second
+
+// mender is an actor that can end what a message was about when its handling has
+// panicked: whoever waits for that is answered, and nothing is left that nobody
+// goes on with. It reports whether the sender has an answer, or needs none.
+type mender interface {
+	mend(ctx actor.Context, message any, no *Refusal) bool
+}
+
+// recoverIn keeps an actor alive through a panic, with the state that it has. It
+// is to be deferred.
+func recoverIn(ctx actor.Context, n *nodeParts, a mender) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	n.panicked(ctx, r)
+	no, answered := refuse(engine.CodeInternal, ""), false
+	err := protect(func() error {
+		answered = a.mend(ctx, ctx.Message(), no)
+		return nil
+	})
+	if err != nil {
+		n.log.Error().Err(err).Str("actor", ctx.Self().Id).Msg("a message that panicked was not made up for")
+	}
+	if !answered {
+		answerFailed(ctx, no)
+	}
+}
+
+func (n *nodeParts) panicked(ctx actor.Context, r any) {
+	n.log.Error().Str("actor", ctx.Self().Id).Str("message", fmt.Sprintf("%T", ctx.Message())).
+		Interface("panic", r).Bytes("stack", debug.Stack()).Msg("actor panicked")
+}
+
+// answerFailed answers the sender of a message, if there is one, in the form that
+// it understands.
+func answerFailed(ctx actor.Context, no *Refusal) {
+	if ctx.Sender() == nil {
+		return
+	}
+	switch m := ctx.Message().(type) {
+	case *Execute:
+		ctx.Respond(refused(m, 0, no))
+	case *attended:
+		ctx.Respond(refused(m.Execute, 0, no))
+	case *keyed:
+		ctx.Respond(m.refused(no))
+	case *startTask:
+		ctx.Respond(&Started{TaskID: m.Execute.TaskID, Refusal: no})
+	case *Poll:
+		ctx.Respond(&Polled{Refusal: no})
+	case *Follow:
+		ctx.Respond(&Followed{Refusal: no})
+	case *begun:
+		ctx.Respond(&noted{})
+	case *AddWorker, *DrainWorker, *ResumeWorker, *RemoveWorker:
+		ctx.Respond(&WorkerChanged{Fault: panicked})
+	case *RemoveAccount:
+		ctx.Respond(&AccountRemoved{Fault: panicked})
+	case *putAside:
+		ctx.Respond(&wasPutAside{Refusal: no})
+	default:
+		ctx.Respond(&failure{panicked})
+	}
+}
+
+// sendLater sends an actor a message after a while.
+func sendLater(ctx actor.Context, d time.Duration, to *actor.PID, m any) *time.Timer {
+	root := ctx.ActorSystem().Root
+	return time.AfterFunc(d, func() { root.Send(to, m) })
+}
+
+func (a *admission) mend(ctx actor.Context, message any, no *Refusal) bool {
+	switch m := message.(type) {
+	case *counted:
+		x := m.adm.Execute
+		delete(a.counting, x.TaskID)
+		if m.err == nil && m.ok {
+			a.node.usage.GiveBack(x.Account.ID, m.adm.Counted)
+		}
+		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, no))
+		waiting := a.removing[x.Account.ID]
+		delete(a.removing, x.Account.ID)
+		for _, who := range waiting {
+			a.removeCounted(ctx, &RemoveAccount{x.Account.ID}, who)
+		}
+	case *enlisted:
+		a.owners[m.Worker] = m.Owner
+	case *struck:
+		delete(a.owners, m.Worker)
+	}
+	return false
+}
+
+func (k *keys) mend(ctx actor.Context, message any, no *Refusal) bool {
+	switch m := message.(type) {
+	case *keyed:
+		if r := k.now[m.id()]; r != nil && r.Execute == m.Execute { // nobody goes on with it
+			k.end(ctx, r, r.refused(no))
+			return true
+		}
+	case *keyRead:
+		k.end(ctx, m.req, m.req.refused(no))
+	case *begun:
+		if r := k.tasks[m.Executed.TaskID]; r != nil {
+			r.writing = false
+		}
+	case *keyNoted:
+		m.req.writing = false
+		ctx.Send(m.run, &noted{})
+		if x := m.req.answer; x != nil {
+			k.end(ctx, m.req, x)
+		}
+	case *Executed:
+		if r := k.tasks[m.TaskID]; r != nil {
+			k.end(ctx, r, m)
+		}
+	case *keyKept:
+		k.end(ctx, m.req, m.req.rec.Executed)
+	case *Started:
+		if r := k.tasks[m.TaskID]; r != nil {
+			if m.taken { // another node's counts, and what it says is not known
+				m = &Started{TaskID: m.TaskID, Refusal: no}
+			}
+			k.end(ctx, r, m)
+		}
+	}
+	return false
+}
+
+func (ts *tasks) mend(ctx actor.Context, message any, _ *Refusal) bool {
+	switch m := message.(type) {
+	case *taskSettled:
+		if t := ts.live[m.Task]; t != nil {
+			t.settled = true
+		}
+		ts.check(ctx)
+	case *taskRefused:
+		if m.Client != nil {
+			ctx.Send(m.Client, m.Started)
+		}
+		if t := ts.live[m.Task]; t != nil {
+			ts.retire(ctx, m.Task, t)
+		}
+		ts.check(ctx)
+	case *taskRetires:
+		if t := ts.live[m.Task]; t != nil {
+			ts.retire(ctx, m.Task, t)
+		}
+	}
+	return false
+}
+
+// mend starts a browser that was to be started, later than it might have been.
+func (k *keeper) mend(ctx actor.Context, message any, _ *Refusal) bool {
+	switch message.(type) {
+	case *actor.Started:
+		if k.child == nil {
+			k.spawn(ctx)
+		}
+	case *browserDown:
+		if k.timer != nil {
+			k.timer.Stop()
+		}
+		k.timer = sendLater(ctx, k.restarts.Slow, k.child, &launch{})
+	}
+	return false
+}
+
+func (t *top) mend(ctx actor.Context, message any, _ *Refusal) bool {
+	switch m := message.(type) {
+	case *actor.Started:
+		t.up <- &failure{panicked}
+	case *hire: // whether it was done or not: twice does no harm
+		_ = t.hire(ctx, m.spec)
+	case *release:
+		t.release(ctx, m)
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package actors_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors"
+)
+
+// spoiler makes the handling of one kind of message by one kind of actor panic
+// once: when it reads the message, or the n-th time that it uses its context
+// after that.
+type spoiler struct {
+	mu     sync.Mutex
+	actor  string
+	kind   string
+	at     int
+	uses   int // of the context, while the first such message is handled
+	now    actor.Context
+	done   bool
+	heard  map[string]bool // "actor message" that were handled
+	panics int
+}
+
+func (s *spoiler) config(c *actors.Config) {
+	actors.Decorate(c, func(next actor.ContextDecoratorFunc) actor.ContextDecoratorFunc {
+		return func(ctx actor.Context) actor.Context { return &spoiled{next(ctx), s} }
+	})
+}
+
+func (s *spoiler) read(ctx actor.Context, m any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	who, what := strings.TrimPrefix(fmt.Sprintf("%T", ctx.Actor()), "*actors."), strings.Replace(fmt.Sprintf("%T", m), "*actors.", "*", 1)
+	s.heard[who+" "+what] = true
+	switch {
+	case s.done:
+		return
+	case who != s.actor || what != s.kind:
+		if s.now == ctx { // it has come to the next message
+			s.now = nil
+		}
+		return
+	case s.uses > 0 && s.now != ctx:
+		return
+	}
+	s.now = ctx
+	s.count()
+}
+
+func (s *spoiler) use(ctx actor.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == ctx && !s.done {
+		s.count()
+	}
+}
+
+func (s *spoiler) count() {
+	s.uses++
+	if s.uses > s.at {
+		s.done, s.now = true, nil
+		s.panics++
+		panic("spoiled")
+	}
+}
+
+// end lets nothing panic any more.
+func (s *spoiler) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+}
+
+// spoiled is a context that panics when the spoiler wants it.
+type spoiled struct {
+	actor.Context
+	by *spoiler
+}
+
+func (c *spoiled) Message() any {
+	m := c.Context.Message()
+	c.by.read(c.Context, m)
+	return m
+}
+
+func (c *spoiled) Send(to *actor.PID, m any) { c.by.use(c.Context); c.Context.Send(to, m) }
+func (c *spoiled) Respond(m any)             { c.by.use(c.Context); c.Context.Respond(m) }
+func (c *spoiled) Sender() *actor.PID        { c.by.use(c.Context); return c.Context.Sender() }
+func (c *spoiled) Self() *actor.PID          { c.by.use(c.Context); return c.Context.Self() }
+func (c *spoiled) Stop(who *actor.PID)       { c.by.use(c.Context); c.Context.Stop(who) }
+func (c *spoiled) Poison(who *actor.PID)     { c.by.use(c.Context); c.Context.Poison(who) }
+func (c *spoiled) SpawnNamed(p *actor.Props, name string) (*actor.PID, error) {
+	c.by.use(c.Context)
+	return c.Context.SpawnNamed(p, name)
+}
+
+func (c *spoiled) RequestWithCustomSender(to *actor.PID, m any, sender *actor.PID) {
+	c.by.use(c.Context)
+	c.Context.RequestWithCustomSender(to, m, sender)
+}
+
+// handled reads from the source which actor has a case for which message.
+func handled(t *testing.T) map[string]bool {
+	t.Helper()
+	fset := token.NewFileSet()
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Name.Name != "Receive" && f.Name.Name != "handle" {
+				continue
+			}
+			who := spelled(f.Recv.List[0].Type)
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if s, ok := n.(*ast.TypeSwitchStmt); ok {
+					for _, c := range s.Body.List {
+						for _, of := range c.(*ast.CaseClause).List {
+							all[strings.TrimPrefix(who, "*")+" "+spelled(of)] = true
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	return all
+}
+
+func spelled(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return "*" + spelled(e.X)
+	case *ast.SelectorExpr:
+		return spelled(e.X) + "." + e.Sel.Name
+	case *ast.Ident:
+		return e.Name
+	default:
+		return fmt.Sprintf("%T", e)
+	}
+}
+
+// TestPanicsAreAnswered makes each actor panic at each of its messages, at each
+// place of their handling that uses the actor's context, while a node is used
+// in all ways. Whoever asks gets a definite answer, soon; and all goes on.
+func TestPanicsAreAnswered(t *testing.T) {
+	left := handled(t)
+	if len(left) < 90 {
+		t.Fatalf("only %d messages were found in the source", len(left))
+	}
+	for _, j := range journeys {
+		s := &spoiler{heard: map[string]bool{}}
+		j.run(t, "nothing panics", s)
+		for _, pair := range slices.Sorted(maps.Keys(s.heard)) {
+			if !left[pair] { // no case for it, or another journey had it
+				continue
+			}
+			delete(left, pair)
+			who, what, _ := strings.Cut(pair, " ")
+			for at := 0; ; at++ {
+				s := &spoiler{actor: who, kind: what, at: at, heard: map[string]bool{}}
+				if !j.run(t, fmt.Sprintf("%s/%s/%d", who, what, at), s) || s.panics == 0 {
+					break
+				}
+			}
+		}
+	}
+	for pair := range left {
+		t.Errorf("no journey has it: %s", pair)
+	}
+}

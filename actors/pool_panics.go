@@ -1,0 +1,123 @@
+package actors
+
+import "github.com/asynkron/protoactor-go/actor"
+
+// mend ends what a message was about, or has it looked at again.
+func (p *pool) mend(ctx actor.Context, message any, no *Refusal) bool {
+	switch m := message.(type) {
+	case *actor.Stopping:
+		p.stop(ctx)
+	case *admitted:
+		if j := p.jobs[m.Execute.TaskID]; j == nil || j.adm != m { // else it waits, or a worker has it
+			if !m.Counted.IsZero() {
+				p.node.usage.GiveBack(m.Execute.Account.ID, m.Counted)
+			}
+			ctx.Send(m.Client, refused(m.Execute, m.Timeout, no))
+		}
+	case *note:
+		p.askWorker(ctx, m.Worker)
+	case *declined:
+		if j := p.jobs[m.Task]; j != nil && j.seat != nil && j.seat.spec.ID == m.Note.Worker {
+			p.roster.release(j)
+		}
+		p.askWorker(ctx, m.Note.Worker)
+	case *workerKept:
+		p.spoilKept(ctx, m)
+	case *Drain:
+		for _, s := range p.roster.all {
+			if p.draining && s.heard {
+				ctx.Send(s.pid, &workerDrain{})
+			}
+		}
+	case *timeToLeave, *graceOver:
+		p.drain.over = false
+		sendLater(ctx, again, ctx.Self(), message)
+	case *workerForgotten:
+		p.spoilForgotten(ctx, m)
+	case *adoption:
+		p.spoilAdoption(ctx, m, no)
+	case *putAside:
+		for _, s := range p.roster.all {
+			if s.aside != nil && s.aside.order.Fresh == m.Session && len(s.asking) == 0 {
+				s.aside = nil
+				p.roster.settle(s)
+			}
+		}
+	case *look:
+		if p.patrol != nil {
+			p.patrol.Stop()
+		}
+		p.patrol = nil
+		p.watch(ctx)
+	}
+	p.sweep(ctx, no)
+	return false
+}
+
+// sweep ends what was left half done.
+func (p *pool) sweep(ctx actor.Context, no *Refusal) {
+	for _, j := range p.jobs {
+		if j.seat == nil && !j.waiting() { // nobody goes on with it
+			p.refuse(ctx, j, no)
+		}
+	}
+	for _, s := range p.roster.all {
+		if s.leaving != nil && s.leaving.timer == nil { // it may be removed again
+			p.roster.stay(s)
+			ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
+		}
+	}
+}
+
+// spoilKept goes on with a worker that has a seat already.
+func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
+	delete(p.adding, m.spec.Name)
+	s := p.roster.seats[m.spec.ID]
+	if s == nil || s.leaving != nil {
+		ctx.Send(m.who, &WorkerChanged{Fault: panicked})
+		return
+	}
+	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
+	ctx.Send(p.node.top, &hire{s.spec})
+	p.node.feed.worker(s.news())
+	ctx.Send(m.who, &WorkerChanged{Worker: s.info()})
+}
+
+// askWorker lets a worker say again what it is. What it said was not taken over,
+// and it says nothing twice by itself.
+func (p *pool) askWorker(ctx actor.Context, worker string) {
+	if s := p.roster.seats[worker]; s != nil {
+		sendLater(ctx, again, s.pid, &workerTell{})
+	}
+}
+
+// spoilForgotten tries again what comes after the removal of a worker's record.
+// Whoever waits for it hears that it failed.
+func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
+	l := m.seat.leaving
+	if l == nil {
+		return
+	}
+	for _, who := range l.asked {
+		ctx.Send(who, &WorkerChanged{Fault: panicked})
+	}
+	l.asked = nil
+	if p.roster.seats[m.seat.spec.ID] == m.seat {
+		sendLater(ctx, again, ctx.Self(), m)
+	}
+}
+
+// spoilAdoption frees a worker that was put aside for a session. Whoever asks for
+// the session again finds it on disk.
+func (p *pool) spoilAdoption(ctx actor.Context, m *adoption, no *Refusal) {
+	s := p.roster.seats[m.worker]
+	if s == nil {
+		return
+	}
+	for _, who := range s.asking {
+		ctx.Send(who, &wasPutAside{Refusal: no})
+	}
+	s.aside, s.asking = nil, nil
+	p.roster.settle(s)
+	sendLater(ctx, again, s.pid, &workerTell{})
+}

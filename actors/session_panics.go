@@ -1,0 +1,71 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// Receive handles a message. Should that panic, the session is again what it was
+// before, timer included, and whoever asked is told. What nobody waits for is
+// tried once more: a session whose end, name or rest was lost would be wrong from
+// then on, and its worker does not say it twice.
+func (s *session) Receive(ctx actor.Context) {
+	before := *s
+	if s.try(ctx) {
+		return
+	}
+	s.back(ctx, before)
+	if ctx.Sender() != nil {
+		s.answerFailed(ctx)
+		return
+	}
+	if !s.try(ctx) {
+		s.back(ctx, before)
+		if s.armed { // it may have been the timer's own message
+			s.armAfter(ctx, max(time.Until(s.rec.Deadline), again))
+		}
+	}
+}
+
+// try handles a message, and reports whether that did not panic.
+func (s *session) try(ctx actor.Context) (done bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.book.node.panicked(ctx, r)
+		}
+	}()
+	s.handle(ctx)
+	return true
+}
+
+// back undoes what was made of the session. The timer goes on if it did.
+func (s *session) back(ctx actor.Context, before session) {
+	if s.gen == before.gen { // nobody has touched it
+		*s = before
+		return
+	}
+	s.disarm()
+	gen := s.gen // no earlier timer counts
+	*s = before
+	if s.gen = gen; s.armed {
+		s.arm(ctx)
+	}
+}
+
+func (s *session) answerFailed(ctx actor.Context) {
+	switch m := ctx.Message().(type) {
+	case *sessionBegin:
+		ctx.Respond(&sessionBegun{Refusal: refuse(engine.CodeInternal, "")})
+	case *sessionKeep:
+		ctx.Respond(&sessionKept{Err: panicked})
+	case *sessionErase:
+		ctx.Respond(&sessionErased{Err: panicked})
+	case *sessionConfirm:
+		ctx.Respond(&sessionConfirmed{Term: m.Term, Err: panicked})
+	default:
+		ctx.Respond(&failure{panicked})
+	}
+}

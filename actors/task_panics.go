@@ -1,0 +1,95 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
+)
+
+// mend gives the task an end that is written down, and tells whoever waits.
+func (t *task) mend(ctx actor.Context, message any, no *Refusal) bool {
+	switch m := message.(type) {
+	case *actor.Started:
+		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+	case *actor.Stopping:
+		t.stop(ctx)
+	case *begun:
+		if !t.noted {
+			t.run, t.rec = nil, taskRecord{}
+		}
+	case *taskNoted:
+		t.spoilNoted(ctx, m, no)
+	case *Executed:
+		t.spoilEnd(ctx, m, no)
+	case *stepEnded:
+		t.wake(ctx)
+	case *keepIt:
+		t.after(ctx, keepAgain, m)
+	case *taskKept:
+		t.kept = true
+		t.show()
+		t.wake(ctx)
+		t.settled(ctx)
+		if t.again != nil {
+			t.again.Stop()
+		}
+		t.retires(ctx, lingering)
+	case *waited:
+		if _, waits := t.waits[m.wait]; waits {
+			ctx.Send(m.wait.who, &failure{panicked})
+			t.forget(m.wait)
+		}
+	case *Poll, *Follow:
+		for w := range t.waits {
+			if w.message == message {
+				t.forget(w)
+			}
+		}
+	case *retire:
+		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
+	}
+	return false
+}
+
+// spoilNoted ends a task that was about to begin. It is on disk, and so it has
+// begun for its client, and has failed.
+func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *Refusal) {
+	if t.run != nil {
+		ctx.Send(t.run, &noted{})
+	}
+	t.stored = m.revision
+	if m.err != nil {
+		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+		return
+	}
+	t.noted = true
+	t.show()
+	t.tell(ctx, t.started())
+	if t.out == nil {
+		t.out = failedInside()
+	}
+	t.keep(ctx)
+}
+
+// spoilEnd keeps how the task ended.
+func (t *task) spoilEnd(ctx actor.Context, x *Executed, no *Refusal) {
+	switch {
+	case t.kept || t.keeping: // it is being written
+	case t.noted:
+		if t.out = x.Outcome; t.out == nil {
+			t.out = failedInside()
+		}
+		t.keep(ctx)
+	case t.rec.ID != "" && x.Outcome != nil: // it is being written down that it begins
+		t.out = x.Outcome
+	default:
+		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+	}
+}
+
+// failedInside is the outcome of a task that failed by our fault.
+func failedInside() *engine.Outcome {
+	return &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{
+		Code: engine.CodeInternal, Text: "The task failed inside the service",
+	}}}
+}
