@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"troupe/engine"
@@ -18,7 +19,10 @@ import (
 // call its methods.
 type sessionBook struct {
 	node *nodeParts
-	tail chan struct{} // closed when all that was to be done is
+
+	mu   sync.Mutex
+	todo []bookEntry // in this order
+	busy bool        // one of them is being done
 
 	// What follows belongs to what is being done.
 	revision uint64            // of the record; zero: there is none
@@ -37,25 +41,67 @@ type staleSession struct {
 }
 
 func newSessionBook(n *nodeParts, k keptSession) *sessionBook {
-	tail := make(chan struct{})
-	close(tail)
-	return &sessionBook{node: n, tail: tail, revision: k.revision, state: k.rec.State}
+	return &sessionBook{node: n, revision: k.revision, state: k.rec.State}
 }
 
+// bookEntry is one thing to be done, and who hears how it ended; nil: nobody.
+type bookEntry struct {
+	f    func(context.Context) error
+	over func(error)
+}
+
+// writesMost bounds how many writes of one session may wait for a disk that
+// takes none. Each has its own time once it begins, so this bounds how long the
+// last of them waits, too.
+const writesMost = 16
+
+// errWritesWait: so many writes of the session wait that no more may.
+var errWritesWait = errors.New("too many earlier writes of the session are waiting for the disk")
+
 func (b *sessionBook) then(f func(context.Context) error, over func(error)) {
-	before, after := b.tail, make(chan struct{})
-	b.tail = after
-	b.node.beside(func(ctx context.Context) error {
-		defer close(after)
-		<-before
-		return f(ctx)
-	}, over)
+	b.mu.Lock()
+	b.todo = append(b.todo, bookEntry{f, over})
+	first := !b.busy
+	b.busy = true
+	b.mu.Unlock()
+	if first {
+		b.node.goes.Go(b.work)
+	}
+}
+
+// work does what is to be done, until there is nothing more.
+func (b *sessionBook) work() {
+	for {
+		b.mu.Lock()
+		if len(b.todo) == 0 {
+			b.todo, b.busy = nil, false
+			b.mu.Unlock()
+			return
+		}
+		next := b.todo[0]
+		b.todo[0], b.todo = bookEntry{}, b.todo[1:]
+		b.mu.Unlock()
+		b.node.change(next.f, next.over)
+	}
+}
+
+// full reports whether a write would have to wait for too many.
+func (b *sessionBook) full() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.todo) >= writesMost
 }
 
 // write keeps the record, and the state if it is another one. Over is told when
 // that would survive a loss of power; nil: nobody waits for it.
 func (b *sessionBook) write(rec sessionRecord, state []byte, over func(error)) {
 	rec.Saved = time.Now()
+	if b.full() {
+		b.node.goes.Go(func() {
+			b.node.change(func(context.Context) error { return errWritesWait }, over)
+		})
+		return
+	}
 	b.then(func(ctx context.Context) error { return b.put(ctx, rec, state) }, over)
 }
 
