@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pages test-rest build image lint bench soak chaos cluster-test generate editor screenshots vulnerabilities
+.PHONY: help setup run check test test-all test-short test-pages test-rest build image lint bench soak chaos cluster-test generate editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -18,15 +18,26 @@ setup: ## Install a Chromium if there is none (Debian and Ubuntu), or say what t
 run: setup build ## Start the service on 127.0.0.1:8080 with its data in ./data
 	@exec ./bin/troupe serve --data $(DATA)
 
-test: setup ## Run all tests, real browsers included
+check: ## Check formatting, vet, lint, and run the tests that need no browser, network or root (a minute)
+	@$(MAKE) --no-print-directory -k -j2 lint test-short
+
+test-short:
+	$(GOTEST) -short ./...
+
+test: setup ## Run the tests, with real browsers; those that take long are left to test-all
 	@./.ci/setup-tests
 	@$(MAKE) --no-print-directory -k -j2 test-pages test-rest
+
+test-all: setup ## Run all tests, with races looked for everywhere: kills, full disks, three nodes, applications from npm
+	@./.ci/setup-tests
+	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 test-pages test-rest RACE=-race
 
 # Browsers share the processors, so packages take turns; those that mostly wait
 # are tested beside those whose browsers work. A machine may be several times
 # slower than ours: go's own ten minutes for a package would be too few there.
+# Programs and pages have their races in the other packages.
 test-pages:
-	$(GOTEST) -race -p=1 -timeout=30m ./engine/... ./cmd/...
+	$(GOTEST) $(RACE) -p=1 -timeout=30m ./engine/... ./cmd/...
 
 test-rest:
 	$(GOTEST) -race -p=1 -timeout=30m $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')

@@ -10,12 +10,14 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // TestNothingGrows plays requests of every kind and looks at what is left on
 // the heap: a timer or a context that is not let go is seen nowhere else. None
 // of the requests leaves anything in the store, which is in memory here.
 func TestNothingGrows(t *testing.T) {
+	need.Time(t)
 	k := testkit.New(t, testkit.Options{Workers: 2, Config: func(c *actors.Config) { c.Engine = &testkit.Hollow{} }})
 	anna := testkit.Pro("anna")
 	execute := func(task *engine.Task) *actors.Executed {

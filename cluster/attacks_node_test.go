@@ -19,6 +19,7 @@ import (
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 func js(t testing.TB, v any) []byte {
@@ -206,6 +207,7 @@ func TestAttackOrdersForNobody(t *testing.T) {
 // announce records that do not come, hold memory and goroutines for as long as a
 // handshake may take, and the node goes on.
 func TestAttackHalfHandshakes(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	m := join(t, cfgs[0])

@@ -12,6 +12,7 @@ import (
 
 	"troupe/cluster"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // copied copies a node's folder. Where the node runs, the copy is what a kill would
@@ -106,6 +107,7 @@ func gone(t *testing.T, path string) {
 // file it is, and changes nothing. Without the folder it starts and fetches all of
 // it from the others.
 func TestADamagedCopy(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	for i := range cfgs {
@@ -205,6 +207,7 @@ func tree(t *testing.T, dir string) string {
 // TestAGivenUpCopy: a node whose engine gave up its copy, as it does on a full disk,
 // is not ready and says why, and goes on by itself.
 func TestAGivenUpCopy(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])
@@ -250,6 +253,8 @@ func put(t *testing.T, s *cluster.Store, key string) {
 
 // TestTwoEmptiedNodes: one whole copy of three is enough, where all nodes are there.
 func TestTwoEmptiedNodes(t *testing.T) {
+	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	all := []*cluster.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}

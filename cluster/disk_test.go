@@ -12,12 +12,14 @@ import (
 
 	"troupe/cluster"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // One node's full disk is that node's affair: the others go on, and it comes
 // back when there is room. Where all are full, writes end with an error in time,
 // and what was acknowledged stays readable.
 func TestFullDiskOfANode(t *testing.T) {
+	need.All(t)
 	needsFaults(t)
 	if os.Geteuid() != 0 {
 		t.Skip("a small file system needs root")

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"troupe/cluster"
+	"troupe/testkit/need"
 )
 
 // TestAnElectionIsNotNoticed: when the node dies that leads what all have in
 // common, who sends tasks to another one sees no error, and no pause like the one
 // that whoever has to write sees.
 func TestAnElectionIsNotNoticed(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	victim := startProcess(t, cfgs[0])

@@ -7,11 +7,14 @@ import (
 
 	"troupe/cluster"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // TestAnEmptiedNode: a node whose disk was emptied does not help one that is
 // behind to lead: what a third one alone still has waits for that, and is not lost.
 func TestAnEmptiedNode(t *testing.T) {
+	need.Time(t)
+	need.All(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	const acked = 20

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"troupe/testkit/need"
 )
 
 var (
@@ -143,6 +145,7 @@ func (h *history) client(id int, node func() *process, stop <-chan struct{}) {
 // frozen, fits one order of all they did: nothing acknowledged is lost, nothing
 // stale is read, no write takes effect twice.
 func TestHistory(t *testing.T) {
+	need.All(t)
 	needsFaults(t)
 	t.Parallel()
 	var mu sync.Mutex

@@ -12,6 +12,7 @@ import (
 
 	"troupe/cluster"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 func TestConfig(t *testing.T) {
@@ -59,6 +60,7 @@ func TestConfig(t *testing.T) {
 
 // Three nodes find each other, lose one, and have it back.
 func TestNodesJoin(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	all := []*cluster.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}

@@ -9,12 +9,14 @@ import (
 
 	"troupe/cluster"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // Nodes may be named instead of numbered, as those of Kubernetes are, whose
 // addresses change: with certificates that are for the name alone, they find
 // each other, and one that was away again. What it misses meanwhile is told.
 func TestNodesByName(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	ca := newAuthority(t)
 	ca.name = "localhost"

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/testkit/need"
 )
 
 // disk is a file system of its own, whose power can be cut: what was not synced
@@ -61,6 +63,7 @@ func (d *disk) cut() error {
 // When all nodes lose their power at once, everything that was acknowledged is
 // there afterwards; unless they were told not to wait for their disks.
 func TestPowerLoss(t *testing.T) {
+	need.All(t)
 	needsFaults(t)
 	if os.Geteuid() != 0 {
 		t.Skip("cutting the power of a file system needs root")

@@ -11,10 +11,12 @@ import (
 	"troupe/actors"
 	"troupe/cluster"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // TestWithoutMajority: what the last of three nodes answers on each route.
 func TestWithoutMajority(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	const patience = 3 * time.Second // the writes before the loss come in it
 	var members []*cluster.Member

@@ -12,6 +12,7 @@ import (
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // lasting is a store that nodes share and none of them closes. One of them can be
@@ -92,6 +93,7 @@ func (to *town) goesOn(h *house, body string, on *house, restored bool, traces i
 // had, on another node, under its old identifiers, and once; its node, started
 // again, lets it be.
 func TestSessionsOutliveTheirNode(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	to := newTownWith(t, townLease, 1, 1, 1)
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
@@ -146,6 +148,7 @@ func TestSessionsOutliveTheirNode(t *testing.T) {
 // TestWhoeverComesFirstRestores: clients that come back to all nodes at once find
 // one session.
 func TestWhoeverComesFirstRestores(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	to := newTownWith(t, townLease, 1, 1, 1)
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
@@ -187,6 +190,7 @@ func TestAStoppedNodeGivesItsSessionsAway(t *testing.T) {
 // once its lease is over. When it is back it drops the one that another node has,
 // with all that its browser had of it, and goes on with the other.
 func TestANodeThatIsBackLetsGo(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	to := newTownWith(t, townLease, 2, 1)
 	n1, n2 := to.houses[0], to.houses[1]

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // TestSharesOfManyNodes: three nodes admit together exactly what a day allows,
 // most of it without a write, and the count is exact when shares are given back.
 func TestSharesOfManyNodes(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	all := shared(t)
 	emptied(t, all[0])

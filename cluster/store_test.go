@@ -13,6 +13,7 @@ import (
 	"troupe/cluster"
 	"troupe/persistence"
 	"troupe/persistence/storetest"
+	"troupe/testkit/need"
 )
 
 // three are nodes that tests share which do not end any of them. Each test has
@@ -71,6 +72,7 @@ func emptied(t testing.TB, m *cluster.Member) {
 
 // The store keeps what every store promises, through whichever node.
 func TestStore(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	all := shared(t)
 	n := 0

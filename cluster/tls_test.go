@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"troupe/cluster"
+	"troupe/testkit/need"
 )
 
 // authority signs certificates as an operator's does.
@@ -90,6 +91,7 @@ var both = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClient
 // A stranger that reaches the port gets nothing: not a byte of the protocol,
 // and no place among the nodes.
 func TestStrangersGetNothing(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
 	all := allButOne(t, cfgs)
@@ -195,6 +197,7 @@ func first2[T any](a, b, _ T) (T, T) { return a, b }
 
 // With files of the operator's the secret still counts.
 func TestNodesWithCertificatesOfTheOperator(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	ca := newAuthority(t)
 	cfgs := configs(t, 3)

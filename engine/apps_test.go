@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"troupe/testkit/need"
 	"troupe/testkit/npm"
 )
 
@@ -24,6 +25,7 @@ import (
 // of everything that is installed, /npm/ its files, and /svelte/ a page of the
 // script that Svelte compiles.
 func TestApps(t *testing.T) {
+	need.All(t)
 	root := installedApps(t)
 	files, err := filepath.Glob("testdata/apps/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -58,6 +60,7 @@ var installed = sync.OnceValues(func() (string, error) {
 
 func installedApps(t *testing.T) string {
 	t.Helper()
+	need.Registry(t)
 	root, err := installed()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"troupe/engine/browser"
 	"troupe/engine/egress"
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 // shared is the one Chromium of this test binary.
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 // starts. It is called before whatever else the test starts.
 func counted(t testing.TB) {
 	t.Helper()
+	need.Browser(t)
 	shared.Do(func() {
 		if shared.dir, shared.err = os.MkdirTemp("", "troupe-engine-test"); shared.err != nil {
 			return

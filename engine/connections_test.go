@@ -15,12 +15,14 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/engine/egress"
+	"troupe/testkit/need"
 )
 
 // TestConnectionsServeOneTask: a server that takes a connection for whoever used it
 // first, as faulty servers and those that sign in a connection do, takes no task for
 // another.
 func TestConnectionsServeOneTask(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	type owner struct {
 		sync.Mutex

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // hostile is a page that fights back, what is done on it, and what must come of
@@ -152,6 +154,7 @@ var hostilePages = []hostile{
 // mostly lets others wait, so two are visited at the same time, each in a
 // browser that has survived those before it.
 func TestHostilePages(t *testing.T) {
+	need.All(t)
 	counted(t) // for all of them: a browser outlives the pages that it is visited with
 	all := t
 	browsers := make(chan *instance, 2)

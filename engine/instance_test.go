@@ -17,6 +17,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
@@ -73,6 +74,7 @@ func groupMembers(t *testing.T, pgid int) int {
 }
 
 func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
+	need.Browser(t)
 	in, dir := launch(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
 	defer srv.Close()
@@ -113,6 +115,7 @@ func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
 }
 
 func TestACrashedPageEndsTheTask(t *testing.T) {
+	need.Browser(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
 	defer srv.Close()
 	for _, meanwhile := range []string{`{"getText":"#never"},{"getText":"#other"}`, `{"wait":20000}`} {
@@ -147,6 +150,7 @@ func TestACrashedPageEndsTheTask(t *testing.T) {
 // TestAStoppedBrowserDoesNotAnswer stops all processes of a browser, which closes
 // nothing: it is seen by asking only. Its memory is told while it lives.
 func TestAStoppedBrowserDoesNotAnswer(t *testing.T) {
+	need.Browser(t)
 	in, _ := launch(t)
 	ctx, cancel := contextFor(30 * time.Second)
 	defer cancel()
@@ -221,6 +225,7 @@ func TestEndsOfAContext(t *testing.T) {
 // TestNothingOfATaskIsLeft plants a marker in everything a page can write to
 // and lets a second task look for it.
 func TestNothingOfATaskIsLeft(t *testing.T) {
+	need.Browser(t)
 	in, _ := launch(t)
 	served := map[string]int{}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/engine/egress"
+	"troupe/testkit/need"
 )
 
 // turncoat is a resolver whose names stand for the first address once, and for
@@ -57,6 +58,7 @@ func turncoat(first, then string) (r *net.Resolver, asked *atomic.Int64) {
 // for another address the next time does not get there, as the same origin or
 // otherwise.
 func TestGHSA_2pmr_289p_44r3(t *testing.T) {
+	need.Browser(t)
 	var reached atomic.Int64
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reached.Add(1)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestASharedClipboardIsNobodysElse: the clipboard of a shared browser is one. A
@@ -12,6 +14,7 @@ import (
 // what another account has copied is gone before a task begins; and where several
 // accounts may be in one browser at a time, nothing is pasted at all.
 func TestASharedClipboardIsNobodysElse(t *testing.T) {
+	need.Browser(t)
 	launch, _ := sharing(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -14,6 +14,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
@@ -49,6 +50,7 @@ func sharing(t *testing.T) (launch func() *instance, dir string) {
 }
 
 func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
+	need.Browser(t)
 	launch, dir := sharing(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "<h1>x</h1>") }))
 	defer srv.Close()
@@ -100,6 +102,7 @@ func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
 // Workers that are renewed one after the other come into a younger browser, and the
 // old one ends when the last has left it. Each is told its part of the memory.
 func TestASharedBrowserIsReplacedByThoseWhoRenew(t *testing.T) {
+	need.Browser(t)
 	launch, _ := sharing(t)
 	workers := []*instance{launch(), launch()}
 	first := workers[0].browser
@@ -129,6 +132,7 @@ func TestASharedBrowserIsReplacedByThoseWhoRenew(t *testing.T) {
 }
 
 func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
+	need.Browser(t)
 	launch, _ := sharing(t)
 	a, b, idle := launch(), launch(), launch()
 	pid := a.browser.PID()
@@ -165,6 +169,7 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 
 // A browser may end while a worker enters it: there is a new one then.
 func TestABrowserThatEndsIsNotEntered(t *testing.T) {
+	need.Browser(t)
 	launch, _ := sharing(t)
 	for range 6 {
 		a := launch()
@@ -183,6 +188,7 @@ func TestABrowserThatEndsIsNotEntered(t *testing.T) {
 // A page that never gives its process back ends with its own worker; the others
 // do not notice.
 func TestAWorkerThatHangsLeavesTheBrowserToTheOthers(t *testing.T) {
+	need.Browser(t)
 	launch, _ := sharing(t)
 	a, b := launch(), launch()
 	ctx, cancel := context.WithCancel(context.Background())

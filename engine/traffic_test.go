@@ -15,6 +15,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/engine/egress"
+	"troupe/testkit/need"
 )
 
 // outside is an engine whose browsers have a way out of their own, and a site
@@ -70,6 +71,7 @@ func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // TestTrafficIsCounted for each task by itself, in a browser of its own and in
 // one that is shared.
 func TestTrafficIsCounted(t *testing.T) {
+	need.Browser(t)
 	for name, group := range map[string]func(string) string{"own browsers": nil, "a shared browser": func(string) string { return "g" }} {
 		t.Run(name, func(t *testing.T) {
 			launch, url := outside(t, group, 0)
@@ -110,6 +112,7 @@ func TestTrafficIsCounted(t *testing.T) {
 // TestQuota: a task that moves more than it may ends at once and says so, and
 // nobody else is touched.
 func TestQuota(t *testing.T) {
+	need.Browser(t)
 	const quota = 300_000
 	for name, group := range map[string]func(string) string{"own browsers": nil, "a shared browser": func(string) string { return "g" }} {
 		t.Run(name, func(t *testing.T) {

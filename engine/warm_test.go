@@ -4,11 +4,14 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // TestHandsAreReady: the blank page after a task that has aimed at something has
 // what aiming needs, and after one that has only read it has not.
 func TestHandsAreReady(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	in, _ := launch(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)

@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/http"
+	"troupe/testkit/need"
 )
 
 // journal is a log that can be read while it is written.
@@ -53,6 +54,7 @@ func pair(t *testing.T) (cert, key []byte) {
 // TestCertificateIsExchanged: a new pair is in use once it is whole, and a
 // broken one never, whatever half of it is there.
 func TestCertificateIsExchanged(t *testing.T) {
+	need.Time(t)
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	put := func(name string, b []byte) {

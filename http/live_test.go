@@ -16,6 +16,7 @@ import (
 	"troupe/engine"
 	"troupe/http"
 	"troupe/testkit"
+	"troupe/testkit/need"
 )
 
 // house is a server before real actors, whose browsers are scripted: a picture
@@ -296,6 +297,7 @@ func TestLivePicturesAreRefused(t *testing.T) {
 // TestLivePicturesEnd: at the end of a link, when it is revoked, when the client
 // speaks or has too many, and when the service stops.
 func TestLivePicturesEnd(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	h := openHouse(t)
 	r, end := h.playing(acc1)

@@ -17,6 +17,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/testkit/need"
 )
 
 // answer reads one answer from a connection.
@@ -153,6 +154,7 @@ func TestSlowClients(t *testing.T) {
 // TestTricklingClients: a byte now and then does not extend the time of a
 // request.
 func TestTricklingClients(t *testing.T) {
+	need.Time(t)
 	for name, begin := range map[string]string{"header": "POST /v1/ HTTP/1.1\r\nX-A: ", "body": request + "100\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			e := open(t, &company{}, func(cfg *http.Config) { cfg.RequestTimeout = 300 * time.Millisecond })

@@ -14,11 +14,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // TestBackup writes a backup and makes a store of it, which goes on with higher
 // revisions; one that was changed or cut off anywhere is refused.
 func TestBackup(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	whole, h := lived(t, rand.New(rand.NewPCG(2, 2)), true)
 	b := openBadger(t, whole)

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
@@ -178,6 +179,7 @@ func values(t *testing.T, s persistence.Store) map[string]string {
 // acknowledged, or refused and left as it is; then a repair keeps records as they
 // were, and counts rightly what it keeps and what is lost.
 func TestRandomDamage(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/testkit/need"
 )
 
 // Chromium returns the service's own engine, with browsers that the test ends
 // and that leave nothing behind. They reach what they like, without the proxy.
 func Chromium(t testing.TB) *engine.Chromium {
 	t.Helper()
+	need.Browser(t)
 	dir, err := os.MkdirTemp("", "troupe-testkit")
 	if err == nil {
 		err = os.Chmod(dir, 0o711) // browsers may run as another user

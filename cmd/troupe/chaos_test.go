@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 var (
@@ -87,6 +89,7 @@ func promised(limit time.Duration) time.Duration {
 // TestChaos lets one fault after the other happen, in an order and at moments
 // that follow from -seed.
 func TestChaos(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // clockSteps is a service whose wall clock is set while everything that waits for
@@ -62,6 +64,7 @@ func (x *clockSteps) works(what string, a reply) of {
 // TestClockSteps sets the clock of a running service forward and back, by hours
 // and by days, while tasks run and wait, a session rests and a ticket is used.
 func TestClockSteps(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {

@@ -10,11 +10,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
 // TestFullDisk fills the disk of the data folder under a service that runs.
 func TestFullDisk(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	dir := shortFolder(t)
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=100m"); err != nil {

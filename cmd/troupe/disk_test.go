@@ -9,11 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestDamagedStore overwrites the list of tables: the service does not start, and
 // says what can be done. Each of the three ways on leads to one that does.
 func TestDamagedStore(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	data := filepath.Join(shortFolder(t), "data")
 	stop := func(c *child) {

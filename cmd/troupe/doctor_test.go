@@ -17,6 +17,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // examine runs the doctor and returns its findings.
@@ -45,6 +46,7 @@ func examine(t *testing.T, args ...string) (code int, found map[string]finding) 
 
 // TestDoctor: what is seen on this machine, with things in its way one by one.
 func TestDoctor(t *testing.T) {
+	need.Browser(t)
 	data := filepath.Join(t.TempDir(), "data")
 	t.Setenv("TROUPE_DATA", data)
 	code, found := examine(t, "--listen=127.0.0.1:0")
@@ -96,6 +98,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorSeesTheSandbox: a browser that starts only without its sandbox.
 func TestDoctorSeesTheSandbox(t *testing.T) {
+	need.Browser(t)
 	program, err := browser.Find()
 	if err != nil {
 		t.Skip(err)
@@ -122,6 +125,7 @@ func TestDoctorSeesTheSandbox(t *testing.T) {
 
 // TestDoctorSeesFonts: what no font has is missing, and what has one is not.
 func TestDoctorSeesFonts(t *testing.T) {
+	need.Browser(t)
 	dir, err := os.MkdirTemp("", "troupe-doctor-")
 	if err != nil {
 		t.Fatal(err)

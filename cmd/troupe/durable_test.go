@@ -23,6 +23,7 @@ import (
 
 	"troupe/persistence"
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 // get asks with a token.
@@ -75,6 +76,7 @@ func parsed(body string) (a of, err error) {
 
 // TestAsync starts a task, follows it while it runs, and polls its end.
 func TestAsync(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	_, base, token, _ := loadService(t, 1)
 	_, got, err := post(base, token, `{"async":true,"queueTimeout":20000,"actions":[{"open":"http://demo.troupe.test/"},{"wait":500},{"getText":".name"}]}`)
@@ -126,6 +128,7 @@ var kills = flag.Int("kills", 3, "how often TestKilledService kills the service"
 // TestKilledService kills the service under load, again and again: what it has
 // acknowledged is still true afterwards.
 func TestKilledService(t *testing.T) {
+	need.All(t)
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // level says in which runs a row is tried.
@@ -126,6 +128,7 @@ var (
 // what a cluster promises when nodes come and go. Each row has its own test; the
 // table at the end has what they measured.
 func TestThreeNodes(t *testing.T) {
+	need.All(t)
 	most, known := levels[*rowsFlag]
 	if !known {
 		t.Fatalf("-rows %q is unknown: want short, quick or whole", *rowsFlag)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 type process struct{ pid, parent, group int }
@@ -100,6 +101,7 @@ type answered struct {
 // TestLoad sends 200 tasks at concurrency 8 to 2 workers: all are answered, none
 // gets another's answer, and nothing is left after the stop.
 func TestLoad(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	c, base, token, folder := loadService(t, 2)
 	page, _ := numbered(t)
@@ -155,6 +157,8 @@ func TestLoad(t *testing.T) {
 // TestKills kills the browser under each of 20 tasks: each gets a definite
 // answer at once, and the worker is back every time.
 func TestKills(t *testing.T) {
+	need.Browser(t)
+	need.All(t)
 	t.Parallel()
 	c, base, token, _ := loadService(t, 1)
 	page, shown := numbered(t)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/paths"
 )
 
@@ -195,6 +196,7 @@ func parse(t *testing.T, out string) (r result) {
 
 // TestRun plays task files in a real browser.
 func TestRun(t *testing.T) {
+	need.Browser(t)
 	leaks.Check(t)
 	out := filepath.Join(t.TempDir(), "pictures")
 	file := filepath.Join(t.TempDir(), "task.json")
@@ -241,6 +243,7 @@ func TestRun(t *testing.T) {
 
 // TestWithoutDemo: the demo shop can be taken away, in each spelling.
 func TestWithoutDemo(t *testing.T) {
+	need.Browser(t)
 	for _, no := range []string{"--demo=false", "--no-demo"} {
 		code, stdout, _ := play(t, `{"actions":[{"open":"http://demo.troupe.test/","options":{"timeout":5000}}]}`, "run", "-", no)
 		if r := parse(t, stdout); code != exitFailed || r.Success {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/testkit/need"
 )
 
 // pty opens a terminal: what programs have, and what somebody sees.
@@ -37,6 +39,7 @@ func pty(t *testing.T) (terminal, screen *os.File) {
 
 // TestRunShowsProgressOnATerminal: without being asked to.
 func TestRunShowsProgressOnATerminal(t *testing.T) {
+	need.Browser(t)
 	terminal, screen := pty(t)
 	c := exec.Command(os.Args[0], "run", "-")
 	c.Env = append(os.Environ(), "TROUPE_TEST_MAIN=1")
@@ -55,6 +58,7 @@ func TestRunShowsProgressOnATerminal(t *testing.T) {
 // TestAClosedTerminalEndsTheService: as whoever closes it expects; without one
 // SIGHUP means something else.
 func TestAClosedTerminalEndsTheService(t *testing.T) {
+	need.Browser(t)
 	dir, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		t.Fatal(err)

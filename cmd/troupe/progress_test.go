@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/testkit/need"
 )
 
 // TestRunShowsProgress: a line for each step as it ends, on standard error and
 // only where somebody looks.
 func TestRunShowsProgress(t *testing.T) {
+	need.Browser(t)
 	task := `{"actions":[{"open":"http://demo.troupe.test/"},{"click":"#nowhere","options":{"timeout":10}},` +
 		`{"loop":{"each":".product","maxIterations":2,"do":[{"click":"$this","options":{"timeout":1}},{"wait":1}]}}]}`
 	code, stdout, stderr := play(t, task, "run", "-", "--progress=always")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/paths"
 	"troupe/testkit/wait"
 )
@@ -65,6 +66,7 @@ func spawnWith(t *testing.T, env []string, args ...string) *child {
 
 func spawnAs(t *testing.T, program, network string, env []string, args ...string) *child {
 	t.Helper()
+	need.Browser(t)
 	leaks.Check(t)
 	for _, arg := range args { // whoever asks the service learns nothing of where its data is
 		if data, ok := strings.CutPrefix(arg, "--data="); ok && len(data) > 8 {

@@ -8,12 +8,15 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestSharedBrowsers plays tasks of two accounts on four workers in two
 // browsers: no task sees what another has left, and after the end of a browser
 // both of its workers are back.
 func TestSharedBrowsers(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	c, base, token, _ := loadService(t, 4, "--workers-per-browser=2")
 	page, shown := numbered(t)

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 // shared is the one browser of this test binary; every test has a context of
@@ -35,6 +37,9 @@ func TestMain(m *testing.M) {
 		playOnIsland(dir)
 	}
 	look := leaks.Start()
+	if flag.Parse(); testing.Short() {
+		os.Exit(look.End(m.Run()))
+	}
 	dir, err := os.MkdirTemp("", "troupe-browser-test")
 	if err != nil {
 		panic(err)
@@ -55,6 +60,7 @@ func TestMain(m *testing.M) {
 
 func newContext(t testing.TB) (context.Context, *browser.Context) {
 	t.Helper()
+	need.Browser(t)
 	leaks.Check(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)

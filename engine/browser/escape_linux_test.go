@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 )
 
 func init() { playOnIsland = runIsland }
@@ -210,6 +211,7 @@ func runIsland(dir string) {
 // seen sends no packet but to its proxy, whatever a page does: no question for a
 // name, nothing over UDP, nothing of its own.
 func TestNothingLeavesButThroughTheProxy(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "island")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 	"troupe/testkit/wait"
 )
 
@@ -28,6 +29,7 @@ func runChild(dir string) {
 }
 
 func TestWhatAKilledServiceLeavesIsEnded(t *testing.T) {
+	need.Browser(t)
 	dir := t.TempDir()
 	for d := dir; len(d) > len(os.TempDir()); d = d[:lastSlash(d)] {
 		os.Chmod(d, 0o711) // the browser's user must reach its folder

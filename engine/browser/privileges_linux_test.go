@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 )
 
 // processesOf are the processes of a browser's group.
@@ -47,6 +48,7 @@ func statusOf(path, field string) string {
 // service was started with, and none can gain privileges, while the service, and
 // what it starts otherwise, is as it was.
 func TestBrowsersHaveNothingOfOurs(t *testing.T) {
+	need.Browser(t)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -123,6 +125,7 @@ func TestBrowsersHaveNothingOfOurs(t *testing.T) {
 // the browser is let have the privileges that this needs, and where it has none,
 // it is not.
 func TestSetuidHelpers(t *testing.T) {
+	need.Browser(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a helper")
 	}

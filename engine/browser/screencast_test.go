@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/testkit/need"
 )
 
 var small = browser.Cast{Width: 320, Height: 240, Quality: 60, Every: 50 * time.Millisecond}
@@ -80,6 +81,7 @@ func goTo(t *testing.T, ctx context.Context, tab *browser.Tab, url string) {
 // changes, what a page becomes, a tab that opens, and the one before when that
 // has closed; and it ends with its context.
 func TestScreencastFollowsTheCurrentTab(t *testing.T) {
+	need.Browser(t)
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

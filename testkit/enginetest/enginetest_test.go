@@ -8,6 +8,7 @@ import (
 	"troupe/engine/browser"
 	"troupe/testkit"
 	"troupe/testkit/enginetest"
+	"troupe/testkit/need"
 )
 
 // scripted are the options for an engine that stands in for browsers, on
@@ -55,6 +56,7 @@ func TestScriptedEngine(t *testing.T) {
 
 // TestStandingEngine runs them on one that stands on real browsers.
 func TestStandingEngine(t *testing.T) {
+	need.Time(t)
 	if _, err := browser.Find(); err != nil {
 		t.Skipf("there is nothing to stand on: %v", err)
 	}

@@ -1,0 +1,36 @@
+// Package need says what a test needs. With -short, which make check asks for, tests
+// run that need nothing but the module: no browser, no network, no root.
+package need
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// Browser skips a test with -short: it needs a Chromium.
+func Browser(t testing.TB) { skip(t, "a browser") }
+
+// Registry skips a test with -short: it needs packages from the network.
+func Registry(t testing.TB) { skip(t, "packages from the network") }
+
+// Time skips a test with -short: it takes longer than a second or two.
+func Time(t testing.TB) { skip(t, "time") }
+
+func skip(t testing.TB, what string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("it needs %s, and -short asks for tests that do not", what)
+	}
+}
+
+// All skips a test unless all are asked for, as make test-all does, or those that a
+// pattern names: it takes long, and what it looks after seldom breaks.
+func All(t testing.TB) {
+	t.Helper()
+	if os.Getenv(all) == "" && flag.Lookup("test.run").Value.String() == "" {
+		t.Skipf("it takes long: make test-all runs it, and so does -run")
+	}
+}
+
+const all = "TROUPE_TEST_ALL"
