@@ -79,6 +79,7 @@ type Company struct {
 
 	looks    looks
 	readings readings
+	unread   unread
 }
 
 // NewCompany makes a company of one. [Company.Open] lets it meet the others.
@@ -239,7 +240,9 @@ func (c *Company) publish(i *inventory) {
 func (c *Company) onInventory(msg *nats.Msg) {
 	m, err := received(msg)
 	if err != nil {
-		c.cfg.Log.Warn().Err(err).Msg("what another node tells of itself was not understood")
+		if n := c.unread.count(time.Now()); n > 0 {
+			c.cfg.Log.Warn().Err(err).Int("count", n).Msg("what another node tells of itself was not understood: is it of a neighbouring release?")
+		}
 		return
 	}
 	if i, ok := m.(*inventory); ok {
