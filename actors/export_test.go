@@ -34,3 +34,6 @@ func (n *Node) Actors(prefix string) (found int) {
 	}
 	return found
 }
+
+// AgainMost is how many repeated requests of an account may wait.
+const AgainMost = againMost

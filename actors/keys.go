@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,8 +24,13 @@ type keys struct {
 	node  *nodeParts
 	now   map[[2]string]*keyedRequest // by account and key
 	tasks map[string]*keyedRequest
-	asked []settling // wait until nothing goes on
+	again map[string]int // requests of an account that wait for the answer of an earlier one
+	asked []settling     // wait until nothing goes on
 }
+
+// againMost bounds how many repeated requests of one account wait for answers: each
+// holds a connection, and goes on when its client has left.
+const againMost = 256
 
 // keyed is a request with a key. Reply: [Started] when it is a start, else
 // [Executed].
@@ -104,7 +110,10 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 		k.read(ctx, r)
 	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
 		ctx.Respond(m.refused(refuse(engine.CodeIdempotencyMismatch, "")))
+	case k.again[m.Execute.Account.ID] >= againMost:
+		ctx.Respond(m.refused(refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", againMost))))
 	default:
+		k.again[m.Execute.Account.ID]++
 		first.waiting = append(first.waiting, ctx.Sender())
 	}
 }
@@ -223,6 +232,11 @@ func (k *keys) onExecuted(ctx actor.Context, x *Executed) {
 func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
 	for _, who := range r.waiting {
 		ctx.Send(who, answer)
+	}
+	if account := r.Execute.Account.ID; k.now[r.id()] == r { // and not ended again after a panic
+		if k.again[account] -= len(r.waiting) - 1; k.again[account] <= 0 {
+			delete(k.again, account)
+		}
 	}
 	delete(k.now, r.id()) // last: should this panic, they are still known
 	delete(k.tasks, r.Execute.TaskID)

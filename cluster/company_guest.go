@@ -285,6 +285,11 @@ func (c *Company) unpack(ctx context.Context, o *order) (m *actors.Execute, fold
 		}
 		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Parcel.Size})
 	}
+	end, err := engine.BeginParse(ctx, len(o.Source))
+	if err != nil {
+		return nil, folder, err
+	}
+	defer end()
 	m = &o.Execute
 	if m.Task, err = engine.Parse(o.Source, files); err != nil {
 		return nil, folder, fmt.Errorf("read a task: %w", err)

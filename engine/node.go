@@ -16,6 +16,10 @@ import (
 // levels.
 const maxDepth = 64
 
+// maxValues bounds how many values a request has: each takes memory, however short
+// it is. A request of 1000 long actions has a tenth of them.
+const maxValues = 1 << 17
+
 // node is one JSON value of a request, with the bytes it was sent as and its
 // place, so that a fault can name it.
 type node struct {
@@ -99,6 +103,7 @@ type nodeReader struct {
 	body []byte
 	text string // the body: most strings stand in it as they are
 	free []node // nodes are made several at a time
+	made int
 }
 
 func (r *nodeReader) node() *node {
@@ -125,6 +130,9 @@ func (r *nodeReader) value(parent *node, key string, depth int) (*node, error) {
 	n.parent, n.key, n.kind = parent, key, d.PeekKind()
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
+	}
+	if r.made++; r.made > maxValues {
+		return nil, fmt.Errorf("it has more than %d values", maxValues)
 	}
 	from := d.InputOffset()
 	t, err := d.ReadToken()

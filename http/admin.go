@@ -51,7 +51,7 @@ func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
 	a := &Admin{office: o, log: log, path: path}
 	a.server = &fasthttp.Server{
 		Handler: a.handle, Logger: printer{log}, NoDefaultServerHeader: true,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: 64 << 10,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: maxOrder,
 		CloseOnShutdown: true, MaxIdleWorkerDuration: time.Second, // what a closed server leaves runs as long as that
 	}
 	go func() {

@@ -52,6 +52,7 @@ func (s *Server) lend(b *body, m *actors.Execute) {
 		return
 	}
 	lent := *b
+	lent.weight = nil // what is left of the payload is the actors'
 	b.folder, b.held = "", nil
 	poll := &actors.Poll{TaskID: m.TaskID, Account: m.Account, Wait: maxWait}
 	s.goes.Go(func() {
@@ -96,6 +97,11 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	}
 	waiting := s.base
 	if m.Wait > 0 {
+		leave, ok := s.waits.take(account.ID)
+		if !ok {
+			return tooManyWaits()
+		}
+		defer leave()
 		var stop func()
 		waiting, stop = s.watch.while(s.base, ctx.Conn())
 		defer stop()

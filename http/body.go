@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 // Limits of what a request may carry.
 const (
 	maxPayload = 1 << 20   // JSON, or the part "payload"
+	maxOrder   = 64 << 10  // JSON that is no task, as over the private socket
 	maxFile    = 25 << 20  // a part "files"
 	maxRequest = 100 << 20 // everything together
 	maxFiles   = 1000      // parts "files": empty ones cost too
@@ -39,6 +41,7 @@ type body struct {
 	files   []engine.Upload
 	folder  string            // of the files; empty when there are none
 	held    *persistence.Hold // room for them
+	weight  *weighed          // of the payload
 }
 
 // remove deletes the files. It is called once the task has ended.
@@ -47,6 +50,7 @@ func (b *body) remove() {
 		_ = os.RemoveAll(b.folder)
 	}
 	b.held.Release()
+	b.weight.release()
 }
 
 // within is how much an account may keep.
@@ -65,15 +69,16 @@ func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id st
 	case boundary != "":
 		return s.readForm(ctx, boundary, a, id)
 	}
-	return s.readJSON(ctx)
+	return s.readJSON(ctx, maxPayload, &weighed{all: &s.bodies, account: a.ID})
 }
 
-// readOrder reads a body that is JSON: whatever else is asked for uses no files.
+// readOrder reads a body that is JSON: whatever else is asked for uses no files, and
+// says it in few words.
 func (s *Server) readOrder(ctx *fasthttp.RequestCtx) (*body, *refusal) {
 	if _, no := contentOf(ctx, false); no != nil {
 		return nil, no
 	}
-	return s.readJSON(ctx)
+	return s.readJSON(ctx, maxOrder, nil)
 }
 
 // contentOf tells what a body is by its headers alone: a form if it has a
@@ -98,43 +103,82 @@ func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *refus
 		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
 }
 
-func (s *Server) readJSON(ctx *fasthttp.RequestCtx) (*body, *refusal) {
-	b := &body{}
+func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *weighed) (*body, *refusal) {
+	b := &body{weight: w}
 	size := ctx.Request.Header.ContentLength()
-	if size > maxPayload {
-		return b, tooLarge("The body", maxPayload)
+	if size > most {
+		return b, tooLarge("The body", most)
 	}
 	r := bodyOf(ctx)
 	if r == nil {
 		return b, nil
 	}
-	if size >= 0 {
-		b.payload = make([]byte, size)
-		if _, err := io.ReadFull(r, b.payload); err != nil {
-			return b, broken(err)
-		}
-		return b, nil
-	}
 	var err error
-	b.payload, err = io.ReadAll(io.LimitReader(r, maxPayload+1))
+	if r = w.of(r); size >= 0 {
+		b.payload, err = readAnnounced(r, size)
+	} else {
+		b.payload, err = io.ReadAll(io.LimitReader(r, int64(most)+1))
+	}
 	switch {
 	case err != nil:
 		return b, broken(err)
-	case len(b.payload) > maxPayload:
-		return b, tooLarge("The body", maxPayload)
+	case len(b.payload) > most:
+		return b, tooLarge("The body", most)
 	}
 	return b, nil
+}
+
+// beginParse waits for the turn of a large payload, as long as a request may take
+// to arrive. Small ones have no turns.
+func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *refusal) {
+	if len(b.payload) <= engine.SmallBody {
+		return func() {}, nil
+	}
+	listening, stop := s.watch.while(s.base, ctx.Conn())
+	defer stop()
+	patient, cancel := context.WithTimeout(listening, s.cfg.RequestTimeout)
+	defer cancel()
+	end, err := engine.BeginParse(patient, len(b.payload))
+	switch {
+	case err != nil && listening.Err() != nil:
+		return nil, s.failed(ctx, "parse a request", err)
+	case err != nil:
+		return nil, refuseText(engine.CodeRateLimited, fmt.Sprintf(
+			"The service reads as many requests of more than %d KiB as it can: send it again, or a smaller one", engine.SmallBody>>10))
+	}
+	return end, nil
+}
+
+// readAnnounced reads as many bytes as were announced. Memory grows with what
+// arrives: an announcement costs the client nothing.
+func readAnnounced(r io.Reader, size int) ([]byte, error) {
+	const first = 16 << 10
+	b := make([]byte, min(size, first))
+	for have := 0; ; b = append(make([]byte, 0, min(size, 2*have)), b...)[:min(size, 2*have)] {
+		n, err := io.ReadFull(r, b[have:])
+		if have += n; err != nil || have == size {
+			return b[:have], err
+		}
+	}
 }
 
 // broken tells that a body did not arrive.
 func broken(err error) *refusal {
 	var timeout interface{ Timeout() bool }
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	switch {
+	case errors.Is(err, errBodies):
+		return refuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
+			"The account's requests for tasks that are under way have %d MiB together: wait until some are answered", maxBodies>>20))
+	case errors.As(err, &timeout) && timeout.Timeout():
 		return refuseText(codeIncompleteRequest, "The body did not arrive in time")
 	}
 	return refuseText(codeIncompleteRequest, "The body ended too early, or its chunks are broken")
 }
 
 func tooLarge(what string, limit int) *refusal {
-	return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("%s is larger than %d MiB", what, limit>>20))
+	size := fmt.Sprintf("%d MiB", limit>>20)
+	if limit < 1<<20 {
+		size = fmt.Sprintf("%d KiB", limit>>10)
+	}
+	return refuseText(engine.CodePayloadTooLarge, what+" is larger than "+size)
 }

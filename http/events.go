@@ -40,10 +40,19 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
 	case first.Refusal != nil:
 		return refuseBy(first.Refusal)
 	}
+	leave, ok := s.waits.take(p.account.ID)
+	if !ok {
+		return tooManyWaits()
+	}
 	f := &following{company: s.cfg.Company, ask: m}
 	f.ask.Wait = s.cfg.Heartbeat
 	t := s.stream(ctx, f.next)
 	f.guard = s.guarded(t, p, nil)
+	gone := t.stop
+	t.stop = func() {
+		gone()
+		leave()
+	}
 	t.log = t.log.With().Str("task", id).Logger()
 	t.beat()
 	f.take(t, first)

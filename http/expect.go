@@ -20,18 +20,27 @@ var formPaths = []string{"/v1", "/v1/", "/v1/execute", "/v1/validate"}
 // that announces more than any may have is treated as one whose client asks first:
 // otherwise the answer would have to wait for its first bytes.
 func (s *Server) headersRead(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
-	if tooLong(h) != nil || strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), expectation) {
+	path, _, _ := strings.Cut(string(h.RequestURI()), "?")
+	if tooLong(h, path) != nil || strings.EqualFold(string(h.Peek(fasthttp.HeaderExpect)), expectation) {
 		h.Set(fasthttp.HeaderExpect, expectation)
 	}
 	return c
 }
 
+// mostJSON is how large a body of JSON may be at a path.
+func mostJSON(path string) int {
+	if path == ticketsPath || path == linksPath || strings.HasPrefix(path, operatorPath) {
+		return maxOrder
+	}
+	return maxPayload
+}
+
 // tooLong refuses a body by the length that it announces.
-func tooLong(h *fasthttp.RequestHeader) *refusal {
+func tooLong(h *fasthttp.RequestHeader, path string) *refusal {
 	kind, _, _ := strings.Cut(string(h.ContentType()), ";")
 	switch n := h.ContentLength(); {
-	case n > maxPayload && strings.EqualFold(strings.TrimSpace(kind), "application/json"):
-		return tooLarge("The body", maxPayload)
+	case n > mostJSON(path) && strings.EqualFold(strings.TrimSpace(kind), "application/json"):
+		return tooLarge("The body", mostJSON(path))
 	case n > maxRequest:
 		return tooLarge("The request", maxRequest)
 	}
@@ -69,13 +78,13 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *refusal {
 	ways, _ := s.signpost.find(path)
 	i := slices.IndexFunc(ways, func(w way) bool { return w.method == string(ctx.Method()) })
 	if i < 0 {
-		if long := tooLong(&ctx.Request.Header); long != nil {
+		if long := tooLong(&ctx.Request.Header, path); long != nil {
 			return long
 		}
 		return nil // no body is read there
 	}
 	if e := ways[i].entry; e != entryToken && e != entryOperator {
-		return tooLong(&ctx.Request.Header)
+		return tooLong(&ctx.Request.Header, path)
 	}
 	account, _, no := s.account(ctx)
 	if no != nil {
@@ -84,7 +93,7 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *refusal {
 	if ways[i].entry == entryOperator && !account.Operator {
 		return refuse(codeOperatorOnly)
 	}
-	if no := tooLong(&ctx.Request.Header); no != nil || ways[i].method != fasthttp.MethodPost {
+	if no := tooLong(&ctx.Request.Header, path); no != nil || ways[i].method != fasthttp.MethodPost {
 		return no
 	}
 	boundary, no := contentOf(ctx, slices.Contains(formPaths, path))

@@ -58,5 +58,15 @@ func Ways() (all []Way) {
 	return all
 }
 
+// Reading is how many bytes of requests for tasks an account has under way.
+func (s *Server) Reading(account string) int64 {
+	s.bodies.mu.Lock()
+	defer s.bodies.mu.Unlock()
+	return s.bodies.by[account]
+}
+
+// MaxWaits is how many polls and streams of events an account may have.
+const MaxWaits = maxWaits
+
 // UploadFolder makes the folder for the uploads of a request.
 var UploadFolder = uploadFolder

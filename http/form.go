@@ -36,6 +36,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	f := newForm(func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, func(err error) *refusal {
 		return s.failed(ctx, "keep an upload", persistence.Unwritten(err))
 	})
+	f.weight = &weighed{all: &s.bodies, account: a.ID}
 	size := ctx.Request.Header.ContentLength()
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)
@@ -136,7 +137,7 @@ func (f *form) take(part *multipart.Part) *refusal {
 		return refuseInvalid(engine.Fault{Message: `There is more than one part "payload": send one`})
 	case name == "payload":
 		f.seen = true
-		b, err := io.ReadAll(io.LimitReader(part, maxPayload+1))
+		b, err := io.ReadAll(io.LimitReader(f.weight.of(part), maxPayload+1))
 		switch {
 		case err != nil:
 			return f.broken(err)
@@ -231,6 +232,8 @@ func (f *form) broken(err error) *refusal {
 	switch {
 	case errors.Is(err, persistence.ErrQuota), errors.Is(err, persistence.ErrFull):
 		return refuseBy(actors.Unkept(err))
+	case errors.Is(err, errBodies):
+		return broken(err)
 	case errors.Is(err, errPartHeader):
 		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or what stands before it, is larger than %d KiB", maxPartHeader>>10))
 	case f.whole.N <= 0:

@@ -71,7 +71,7 @@ var operations = []operation{
 		summary: "Check a task",
 		doc:     "Says what is wrong with a task, which plan it needs and how long it can take. Plays nothing and counts nothing.",
 		answers: []reply{{200, "What was found; `valid` says whether the task would be taken.", "", []any{validation{}}}},
-		codes:   bodyCodes,
+		codes:   append([]engine.Code{engine.CodeTooManyWaiting}, bodyCodes...),
 	},
 	{
 		method: "get", path: "/v1/get-result", id: "getResult", tag: "Asynchronous tasks",
@@ -82,7 +82,7 @@ var operations = []operation{
 			{"wait", "query", "How long the answer may wait for the end of the task, in milliseconds.", `{"type":"integer","minimum":0,"maximum":60000,"default":0}`, false},
 		},
 		answers: []reply{{200, "The task runs, or has ended.", "", []any{pending{}, answer{}}}},
-		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound, engine.CodeTooManyWaiting},
 	},
 	{
 		method: "delete", path: "/v1/tasks/{taskId}", id: "cancelTask", tag: "Asynchronous tasks",
@@ -98,7 +98,7 @@ var operations = []operation{
 		params: []param{taskParam, {"Last-Event-ID", "header", "The last event that was received: the answer begins after it.", `{"type":"integer","minimum":0}`, false},
 			{"ticket", "query", "A ticket for the task, where no header can be sent.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "Events until the task has ended.", "text/event-stream", nil}},
-		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound, engine.CodeNoQuorum},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound, engine.CodeTooManyWaiting, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: "/v1/tasks", id: "listTasks", tag: "Live",

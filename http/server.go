@@ -122,6 +122,8 @@ type Server struct {
 
 	watchers seats // of live pictures
 	feeds    seats
+	waits    seats
+	bodies   weights
 	shown    shownTotals
 	leaving  chan struct{} // closed when the service stops: what only looks on ends then
 
@@ -150,7 +152,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets(cfg.Tickets, cfg.Log), leaving: make(chan struct{})}
 	s.signpost = newSignpost(s.ways())
-	s.watchers.most, s.feeds.most = maxWatchers, maxFeeds
+	s.watchers.most, s.feeds.most, s.waits.most, s.bodies.most = maxWatchers, maxFeeds, maxWaits, maxBodies
 	s.limits.Store(&cfg.Limits)
 	if cfg.Office != nil {
 		cfg.Office.Edge = s

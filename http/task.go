@@ -97,6 +97,11 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 // order makes of a request what the actors are asked.
 func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*actors.Execute, *refusal) {
 	key, fault := keyOf(ctx)
+	end, no := s.beginParse(ctx, b)
+	if no != nil {
+		return nil, no
+	}
+	defer end()
 	task, err := engine.Parse(b.payload, b.files)
 	var invalid *engine.Invalid
 	switch {

@@ -43,7 +43,8 @@ type ticket struct {
 	// an address. See link.go.
 	link     bool
 	label    string
-	watching int // how many look through it
+	watching int  // how many look through it
+	written  bool // the other nodes can know of it
 }
 
 // kind is what a ticket is issued as.
@@ -134,7 +135,7 @@ func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account
 	case err != nil:
 		return "", n, s.failed(ctx, "keep a "+k.name, err)
 	case !ok:
-		return "", n, refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss: revoke some, or wait until they have ended", k.most, k.name))
+		return "", n, refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss, or has made twice as many within a minute: revoke some, or wait until they have ended", k.most, k.name))
 	}
 	return plain, n, nil
 }

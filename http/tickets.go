@@ -28,7 +28,21 @@ type tickets struct {
 
 	mu    sync.Mutex
 	alive map[ticketSum]*ticket // by the hash: memory that leaks holds none
+	ended map[ticketSum]endedTicket
 }
+
+// endedTicket was revoked, and counts for its account until it is forgotten: who
+// makes and revokes tickets without end would fill the store with what tells the
+// other nodes of them.
+type endedTicket struct {
+	account string
+	link    bool
+	until   time.Time
+}
+
+// rememberRevoked is how long the record of a revoked ticket tells the other nodes
+// of it. One that does not follow meanwhile finds no record when it lists them.
+const rememberRevoked = time.Minute
 
 type ticketSum [sha256.Size]byte
 
@@ -39,8 +53,8 @@ const (
 	ticketDigits = 16
 )
 
-// ticketRecord is what the other nodes know of a ticket. One that was revoked is
-// kept until it would have ended, so that no node misses it.
+// ticketRecord is what the other nodes know of a ticket. One that was revoked stays
+// for a minute, or until it would have ended.
 type ticketRecord struct {
 	Account persistence.Account `json:"account"`
 	By      []byte              `json:"by"` // the digest of its token
@@ -53,7 +67,7 @@ type ticketRecord struct {
 }
 
 func newTickets(shared persistence.Store, log zerolog.Logger) *tickets {
-	t := &tickets{shared: shared, log: log, alive: map[ticketSum]*ticket{}}
+	t := &tickets{shared: shared, log: log, alive: map[ticketSum]*ticket{}, ended: map[ticketSum]endedTicket{}}
 	if shared != nil {
 		go t.follow()
 	}
@@ -94,6 +108,9 @@ func (t *tickets) issue(ctx context.Context, as *kind, n ticket) (plain, id stri
 		delete(t.alive, sum)
 		return "", "", false, err
 	}
+	t.mu.Lock()
+	n.written = true
+	t.mu.Unlock()
 	return plain, n.id, true, nil
 }
 
@@ -112,6 +129,17 @@ func (t *tickets) add(sum ticketSum, n *ticket, most int) bool {
 	if own >= most {
 		return false
 	}
+	for k, v := range t.ended {
+		switch {
+		case !v.until.After(n.made):
+			delete(t.ended, k)
+		case v.account == n.account.ID && v.link == n.link:
+			own++
+		}
+	}
+	if own >= 2*most {
+		return false
+	}
 	t.alive[sum] = n
 	return true
 }
@@ -121,9 +149,13 @@ func (t *tickets) write(ctx context.Context, sum ticketSum, v *ticket, revoked b
 	if t.shared == nil {
 		return nil
 	}
-	b, err := json.Marshal(ticketRecord{v.account, v.by[:], v.object, v.made, v.expires, v.link, v.label, revoked})
+	expires := v.expires
+	if soon := time.Now().Add(rememberRevoked); revoked && soon.Before(expires) {
+		expires = soon
+	}
+	b, err := json.Marshal(ticketRecord{v.account, v.by[:], v.object, v.made, expires, v.link, v.label, revoked})
 	if err == nil {
-		_, err = t.shared.Put(ctx, persistence.Write{Key: ticketPrefix + hex.EncodeToString(sum[:]), Value: b, Expires: v.expires, Durable: true})
+		_, err = t.shared.Put(ctx, persistence.Write{Key: ticketPrefix + hex.EncodeToString(sum[:]), Value: b, Expires: expires, Durable: true})
 	}
 	if err != nil {
 		return fmt.Errorf("keep a ticket: %w", err)
@@ -161,6 +193,9 @@ func (t *tickets) learn(r persistence.Record) *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.alive[sum]
+	if rec.Revoked {
+		t.ended[sum] = endedTicket{rec.Account.ID, rec.Link, rec.Expires}
+	}
 	switch {
 	case rec.Revoked && known != nil:
 		delete(t.alive, sum)
@@ -171,7 +206,7 @@ func (t *tickets) learn(r persistence.Record) *ticket {
 	case known == nil:
 		known = &ticket{
 			id: sum.idOf(rec.Link), account: rec.Account, object: rec.Object, made: rec.Made, expires: rec.Expires,
-			revoked: make(chan struct{}), link: rec.Link, label: rec.Label,
+			revoked: make(chan struct{}), link: rec.Link, label: rec.Label, written: true,
 		}
 		copy(known.by[:], rec.By)
 		t.alive[sum] = known
@@ -186,6 +221,7 @@ func (t *tickets) drop(key string) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.alive, sum)
+		delete(t.ended, sum)
 	}
 }
 
@@ -206,6 +242,7 @@ func (t *tickets) follow() {
 		again(err)
 		return
 	}
+	listed := time.Now()
 	listing, enough := context.WithTimeout(ctx, listWithin)
 	all, err := t.shared.List(listing, ticketPrefix)
 	enough()
@@ -213,9 +250,7 @@ func (t *tickets) follow() {
 		again(err)
 		return
 	}
-	for _, r := range all {
-		t.learn(r)
-	}
+	t.reconcile(all, listed)
 	for e := range changes {
 		if e.Deleted { // its time is over
 			t.drop(e.Key)
@@ -224,6 +259,27 @@ func (t *tickets) follow() {
 		}
 	}
 	again(nil) // it has lost the thread, or the store is closed
+}
+
+// reconcile learns what there is, and ends the tickets that were revoked while this
+// node did not follow: those that have no record any more. The record of a younger
+// one tells of its revocation itself.
+func (t *tickets) reconcile(all []persistence.Record, listed time.Time) {
+	there := map[ticketSum]bool{}
+	for _, r := range all {
+		if sum, ok := sumOf(r.Key); ok {
+			there[sum] = true
+		}
+		t.learn(r)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for sum, v := range t.alive {
+		if !there[sum] && v.written && listed.Sub(v.made) > rememberRevoked && v.expires.After(time.Now()) {
+			delete(t.alive, sum)
+			close(v.revoked)
+		}
+	}
 }
 
 // revoke ends a ticket of an account, and what it has opened at any node.
@@ -268,13 +324,14 @@ func (t *tickets) forget(ctx context.Context, account string) error {
 
 // end ends tickets: here at once, and then for the others.
 func (t *tickets) end(ctx context.Context, is func(*ticket) bool) (int, error) {
-	ended := map[ticketSum]*ticket{}
+	ended, soon := map[ticketSum]*ticket{}, time.Now().Add(rememberRevoked)
 	t.mu.Lock()
 	for k, v := range t.alive {
 		if is(v) {
 			delete(t.alive, k)
 			close(v.revoked)
 			ended[k] = v
+			t.ended[k] = endedTicket{v.account.ID, v.link, soon}
 		}
 	}
 	t.mu.Unlock()

@@ -89,6 +89,11 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	if no != nil {
 		return no
 	}
+	end, no := s.beginParse(ctx, b)
+	if no != nil {
+		return no
+	}
+	defer end()
 	v, err := validationOf(b.payload, b.files, *s.limits.Load(), engine.Plan(account.Plan))
 	if err != nil {
 		return s.failed(ctx, "validate a task", err)

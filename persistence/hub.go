@@ -7,11 +7,15 @@ import (
 	"sync"
 )
 
-// watchBuffer is how many events a watcher may be behind.
-const watchBuffer = 1024
+// A watcher may be so many events behind, and so many bytes of them. A single event
+// may be larger.
+const (
+	watchBuffer = 1024
+	watchBytes  = 8 << 20
+)
 
 // Hub hands events to watchers, for every store. It never waits for one: a
-// watcher whose buffer is full is closed. The zero value is ready.
+// watcher that is too far behind is closed. The zero value is ready.
 type Hub struct {
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
@@ -21,7 +25,25 @@ type Hub struct {
 type watcher struct {
 	prefix string
 	events chan Event
+	sizes  []int       // of the events in the channel, and of some that have been taken out
+	bytes  int         // the sum of sizes
 	forget func() bool // ends waiting for the watcher's context
+}
+
+// hand gives an event to the watcher, unless it is too far behind.
+func (w *watcher) hand(e Event) bool {
+	for len(w.sizes) > len(w.events) { // the first ones have been taken out
+		w.bytes -= w.sizes[0]
+		w.sizes = w.sizes[1:]
+	}
+	size := len(e.Key) + len(e.Value)
+	if len(w.sizes) == watchBuffer || w.bytes > 0 && w.bytes+size > watchBytes {
+		return false
+	}
+	e.Value = bytes.Clone(e.Value)
+	w.sizes, w.bytes = append(w.sizes, size), w.bytes+size
+	w.events <- e // has room: nobody else puts anything in
+	return true
 }
 
 // Watch tells of the events that are published from now on, until ctx ends.
@@ -57,14 +79,10 @@ func (h *Hub) Publish(events []Event) {
 			if !strings.HasPrefix(e.Key, w.prefix) {
 				continue
 			}
-			e.Value = bytes.Clone(e.Value)
-			select {
-			case w.events <- e:
-				continue
-			default:
+			if !w.hand(e) {
+				h.drop(w)
+				break
 			}
-			h.drop(w)
-			break
 		}
 	}
 }

@@ -1,0 +1,118 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"troupe/engine"
+)
+
+// What one account may have under way at once, so that others have a place, too.
+const (
+	maxWaits  = 256       // polls that wait, and streams of the events of single tasks
+	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on
+)
+
+// seats counts how much each account has open at once.
+type seats struct {
+	most int
+	mu   sync.Mutex
+	by   map[string]int
+	all  int
+}
+
+// take takes one, if the account has one left. What it returns gives it back.
+func (s *seats) take(account string) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[account] >= s.most {
+		return nil, false
+	}
+	if s.by == nil {
+		s.by = map[string]int{}
+	}
+	s.by[account]++
+	s.all++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.by[account]--; s.by[account] == 0 {
+			delete(s.by, account)
+		}
+	}), true
+}
+
+func (s *seats) taken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all
+}
+
+// tooManyWaits refuses what would wait for a task.
+func tooManyWaits() *refusal {
+	return refuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
+		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
+}
+
+// weights counts how many bytes each account has under way.
+type weights struct {
+	most int64
+	mu   sync.Mutex
+	by   map[string]int64
+}
+
+// grow takes more, if the account has so much left; less than nothing gives back.
+func (w *weights) grow(account string, n int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n > 0 && w.by[account]+n > w.most {
+		return false
+	}
+	if w.by == nil {
+		w.by = map[string]int64{}
+	}
+	if w.by[account] += n; w.by[account] <= 0 {
+		delete(w.by, account)
+	}
+	return true
+}
+
+// errBodies is the error of a body that its account has no room for.
+var errBodies = errors.New("the account has too many requests under way")
+
+// weighed is a reader whose bytes count for an account until they are given back.
+type weighed struct {
+	io.Reader
+	all     *weights
+	account string
+	n       int64
+}
+
+// of is the reader with its bytes counted; nil counts nothing.
+func (w *weighed) of(r io.Reader) io.Reader {
+	if w == nil {
+		return r
+	}
+	w.Reader = r
+	return w
+}
+
+func (w *weighed) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 && !w.all.grow(w.account, int64(n)) {
+		return 0, errBodies
+	}
+	w.n += int64(n)
+	return n, err
+}
+
+// release gives back what was read. It may be called again, and without a reader.
+func (w *weighed) release() {
+	if w != nil {
+		w.all.grow(w.account, -w.n)
+		w.n = 0
+	}
+}
