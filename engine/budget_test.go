@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // answerBytes is how much an outcome takes in an answer.
@@ -46,6 +48,7 @@ func TestTracesHaveABound(t *testing.T) {
 // TestRepeatedFailures: an action that fails in each iteration is told in full
 // once.
 func TestRepeatedFailures(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	long := strings.Repeat("é", 400<<10)
 	o := play(t, newInstance(t), `{"timeout":60000,"actions":[{"loop":{"repeat":40,"maxIterations":40,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, Stage{})

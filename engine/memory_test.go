@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // heaped runs f and gives how many bytes the heap has grown by at most meanwhile.
@@ -76,6 +78,7 @@ const roomForTexts = 48 << 20
 // TestPagesDoNotFillTheMemory: whatever a page makes large that no task has asked
 // for is never in memory as a whole.
 func TestPagesDoNotFillTheMemory(t *testing.T) {
+	need.All(t)
 	for name, c := range largePages {
 		t.Run(name, func(t *testing.T) {
 			url := hostileServer(t, c.page+`<h1>here</h1>`)
@@ -132,6 +135,7 @@ func TestBodiesDoNotFillTheMemory(t *testing.T) {
 
 // TestManyLargePagesAtOnce: nor do forty of them together.
 func TestManyLargePagesAtOnce(t *testing.T) {
+	need.All(t)
 	counted(t)
 	url := hostileServer(t, `<h1>here</h1><script>const x='x'.repeat(1<<20);document.title=x;for(let i=0;i<3;i++)console.log(x);setTimeout(()=>{throw new Error(x)});for(let i=0;i<3;i++)fetch('data:text/plain,'+x.slice(0,1<<19));setTimeout(()=>alert(x))</script>`)
 	const workers, pages = 4, 10

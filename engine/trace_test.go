@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 var keepTraces = flag.String("traces", "", "folder in which traces that tests make are left, to be looked at")
@@ -86,6 +88,7 @@ func TestAFullTraceChangesNothing(t *testing.T) {
 
 // TestLongTracesAreCut where they have become large, and say so.
 func TestLongTracesAreCut(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	url := evidenceSite(t)
 	var k kept
