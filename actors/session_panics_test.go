@@ -30,7 +30,6 @@ type spoiling struct {
 	reads  int
 	uses   int
 	panics int
-	last   actor.Actor
 }
 
 func (s *spoiling) use(m any) {
@@ -44,8 +43,11 @@ func (s *spoiling) use(m any) {
 }
 
 func (c *spoilt) Message() any {
-	c.when.last = c.Actor()
 	m := c.Context.Message()
+	if look, ok := m.(*peek); ok {
+		look.f(c.Actor().(*session))
+		close(look.done)
+	}
 	if s := c.when; s.more && fmt.Sprintf("%T", m) == s.kind && s.panics == 1 {
 		if s.reads++; s.reads == 2 { // the first is for the log
 			s.panics++
@@ -57,6 +59,12 @@ func (c *spoilt) Message() any {
 }
 func (c *spoilt) Self() *actor.PID         { c.when.use(c.Context.Message()); return c.Context.Self() }
 func (c *spoilt) Send(p *actor.PID, m any) { c.when.use(c.Context.Message()); c.Context.Send(p, m) }
+
+// peek is a message that lets a test look at a session, in the session's own turn.
+type peek struct {
+	f    func(*session)
+	done chan struct{}
+}
 
 // sessionSeen is all that there is to see of a session.
 type sessionSeen struct {
@@ -108,8 +116,12 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 			_, _ = ask[sessionBegun](t.Context(), n.system, pid, &sessionBegin{Task: time.Minute})
 		}
 		time.Sleep(time.Minute)
-		see := func() sessionSeen {
-			a := s.last.(*session)
+		look := func(f func(*session)) {
+			p := &peek{f, make(chan struct{})}
+			n.system.Root.Send(pid, p)
+			<-p.done
+		}
+		see := func(a *session) sessionSeen {
 			cached, _ := json.Marshal(a.cache)
 			return sessionSeen{
 				ID: a.rec.ID, Timeout: a.rec.Timeout.String(), Deadline: a.rec.Deadline.Sub(began).String(), Saved: string(a.saved),
@@ -117,13 +129,15 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 			}
 		}
 		synctest.Wait()
-		before = see()
-		if up, ok := m.(*timeUp); ok {
-			up.gen = s.last.(*session).gen
-		}
-		if s.at >= 0 {
-			*s = spoiling{at: s.at, more: s.more, kind: fmt.Sprintf("%T", m), last: s.last}
-		}
+		look(func(a *session) {
+			before = see(a)
+			if up, ok := m.(*timeUp); ok {
+				up.gen = a.gen
+			}
+			if s.at >= 0 {
+				*s = spoiling{at: s.at, more: s.more, kind: fmt.Sprintf("%T", m)}
+			}
+		})
 		at := time.Now()
 		if asked {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -139,8 +153,10 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 		}
 		took = time.Since(at)
 		synctest.Wait()
-		s.kind = ""
-		after = see()
+		look(func(a *session) {
+			s.kind = ""
+			after = see(a)
+		})
 		time.Sleep(24 * time.Hour)
 		select {
 		case ended := <-over:
