@@ -181,6 +181,9 @@ func New(cfg Config) (*Server, error) {
 		NoDefaultServerHeader:        true,
 		CloseOnShutdown:              true,
 	}
+	if cfg.Tickets != nil {
+		s.goes.Go(func() { s.tickets.follow(s.base) })
+	}
 	if cfg.Tokens != nil {
 		s.goes.Go(func() { cfg.Tokens.FollowTokens(s.base, s.heralds.tell) })
 	}

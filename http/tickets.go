@@ -67,11 +67,7 @@ type ticketRecord struct {
 }
 
 func newTickets(shared persistence.Store, log zerolog.Logger) *tickets {
-	t := &tickets{shared: shared, log: log, alive: map[ticketSum]*ticket{}, ended: map[ticketSum]endedTicket{}}
-	if shared != nil {
-		go t.follow()
-	}
-	return t
+	return &tickets{shared: shared, log: log, alive: map[ticketSum]*ticket{}, ended: map[ticketSum]endedTicket{}}
 }
 
 // idOf is what a ticket is called. It tells nothing of its secret.
@@ -228,27 +224,39 @@ func (t *tickets) drop(key string) {
 // listWithin bounds the reading of all tickets.
 const listWithin = 30 * time.Second
 
-// follow hears what the other nodes write, until the store is closed.
-func (t *tickets) follow() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	again := func(err error) {
-		if !errors.Is(err, persistence.ErrClosed) {
-			time.AfterFunc(time.Second, t.follow)
+// followAgain is how long after a failure the other nodes are listened to again.
+const followAgain = time.Second
+
+// follow hears what the other nodes write, until ctx ends or the store is closed.
+func (t *tickets) follow(ctx context.Context) {
+	for {
+		if errors.Is(t.hear(ctx), persistence.ErrClosed) {
+			return
+		}
+		pause := time.NewTimer(followAgain)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return
 		}
 	}
+}
+
+// hear takes over what is there and what changes, until that ends.
+func (t *tickets) hear(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	changes, err := t.shared.Watch(ctx, ticketPrefix)
 	if err != nil {
-		again(err)
-		return
+		return err
 	}
 	listed := time.Now()
 	listing, enough := context.WithTimeout(ctx, listWithin)
 	all, err := t.shared.List(listing, ticketPrefix)
 	enough()
 	if err != nil {
-		again(err)
-		return
+		return err
 	}
 	t.reconcile(all, listed)
 	for e := range changes {
@@ -258,7 +266,7 @@ func (t *tickets) follow() {
 			t.learn(e.Record)
 		}
 	}
-	again(nil) // it has lost the thread, or the store is closed
+	return nil // it has lost the thread, or the store is closed
 }
 
 // reconcile learns what there is, and ends the tickets that were revoked while this

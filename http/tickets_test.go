@@ -1,8 +1,13 @@
 package http_test
 
 import (
+	"bytes"
 	"context"
+	"net"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"troupe/actors"
 	"troupe/http"
@@ -130,5 +135,89 @@ func TestTicketsNeedAMajority(t *testing.T) {
 	}
 	if _, status, p := h.look("/v1/live/"+r.ID+"?ticket=ticket_that-somebody-may-have-made", nil); status != 503 || p.Code != "no_quorum" {
 		t.Errorf("looking: %d %+v", status, p)
+	}
+}
+
+// followed is a store that knows who follows it.
+type followed struct {
+	persistence.Store
+	lost bool
+
+	mu  sync.Mutex
+	all []context.Context
+}
+
+func (s *followed) Watch(ctx context.Context, prefix string) (<-chan persistence.Event, error) {
+	s.mu.Lock()
+	s.all = append(s.all, ctx)
+	s.mu.Unlock()
+	if s.lost {
+		return nil, persistence.ErrNoQuorum
+	}
+	return s.Store.Watch(ctx, prefix)
+}
+
+// followers is how many there were, and how many there still are.
+func (s *followed) followers() (ever, now int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ctx := range s.all {
+		if ctx.Err() == nil {
+			now++
+		}
+	}
+	return len(s.all), now
+}
+
+// TestFollowerEndsWithTheServer: nothing of an edge that has ended goes on, also
+// where it never got to serve or its store never answers. The store goes on.
+func TestFollowerEndsWithTheServer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		serves bool
+		lost   bool
+	}{"served": {serves: true}, "did not get to serve": {}, "store lost": {lost: true}} {
+		t.Run(name, func(t *testing.T) {
+			memory := persistence.NewMemory()
+			defer memory.Close()
+			store := &followed{Store: memory, lost: tc.lost}
+			s, err := http.New(http.Config{
+				Company: struct{ http.Company }{}, Door: door{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "somebody follows the store", func() bool { ever, _ := store.followers(); return ever > 0 })
+			served := make(chan error, 1)
+			if tc.serves {
+				ln, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				go func() { served <- s.Serve(ln) }()
+			} else {
+				served <- nil
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), hang)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			ever, now := store.followers()
+			if now != 0 {
+				t.Errorf("%d follow the store after the end", now)
+			}
+			time.Sleep(2 * time.Second) // longer than it waits before it tries again
+			if more, _ := store.followers(); more != ever {
+				t.Errorf("the store was followed %d times more after the end", more-ever)
+			}
+			stacks := make([]byte, 1<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			if bytes.Contains(stacks, []byte("(*tickets).follow")) || bytes.Contains(stacks, []byte("(*tickets).hear")) {
+				t.Errorf("a goroutine still follows:\n%s", stacks)
+			}
+		})
 	}
 }

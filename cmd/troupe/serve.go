@@ -152,8 +152,16 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if err := s.start(stop, ln.Addr()); err != nil {
 		return err
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- s.edge.Serve(ln) }()
+	failed, served := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(served)
+		failed <- s.edge.Serve(ln)
+	}()
+	s.ends = append(s.ends, func() error { // first: what it serves is still there
+		err := s.endEdge()
+		<-served
+		return err
+	})
 	admin, err := http.OpenAdmin(socketIn(s.data), s.office(), s.log)
 	if err != nil {
 		return err
@@ -255,7 +263,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.endEdge) // where the start fails from here on
+	s.ends = append(s.ends, s.endEdge) // where it does not get to serve
 	if err := s.meet(); err != nil {
 		return err
 	}
