@@ -194,13 +194,13 @@ func TestAStartedTaskIsBackAtOnce(t *testing.T) {
 		m.TaskID, m.Task.Async = "task_back", true
 		for range 200 {
 			k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
-			x, err := k.Node.Start(context.Background(), m)
+			x, err := k.Node.Start(context.Background(), m, nil)
 			if err != nil || x.Refusal == nil || x.Refusal.Elsewhere == nil {
 				t.Fatalf("started: %+v, %v", x, err)
 			}
 		}
 		k.Node.Offer(&actors.Offer{Node: "n2"})
-		if x, err := k.Node.Start(context.Background(), m); err != nil || x.Refusal != nil {
+		if x, err := k.Node.Start(context.Background(), m, nil); err != nil || x.Refusal != nil {
 			t.Errorf("back at its node: %+v, %v", x, err)
 		}
 		k.WantEnd(blocker, engine.EndCompleted)

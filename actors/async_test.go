@@ -141,7 +141,7 @@ var asyncRows = []asyncRow{
 		ctx, leave := context.WithTimeout(context.Background(), time.Second)
 		defer leave()
 		task := testkit.Task(testkit.Async(), testkit.Waiting(2*time.Minute))
-		s, err := k.Node.Start(ctx, &actors.Execute{TaskID: "task_gone", Account: bert, Task: task})
+		s, err := k.Node.Start(ctx, &actors.Execute{TaskID: "task_gone", Account: bert, Task: task}, nil)
 		if err != nil || s.Refusal == nil || s.Refusal.Code != engine.CodeCancelled {
 			t.Fatalf("%+v, %v", s, err)
 		}

@@ -27,7 +27,10 @@ type noted struct {
 type stepEnded struct{ Step engine.StepReport }
 
 // startTask asks for an asynchronous task. Reply: [Started].
-type startTask struct{ Execute *Execute }
+type startTask struct {
+	Execute *Execute
+	Files   uint64 // what was lent to it
+}
 
 // taskSettled tells that nothing of a task needs to be written any more.
 type taskSettled struct{ Task string }

@@ -37,6 +37,7 @@ const againMost = 256
 type keyed struct {
 	Execute *Execute
 	Start   bool
+	Files   uint64 // see [startTask]
 }
 
 // keyedRequest is the first request of a key, with all who wait for its answer.
@@ -145,7 +146,7 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 	case errors.Is(m.err, persistence.ErrNotFound):
 		k.tasks[r.Execute.TaskID] = r
 		if r.Start {
-			ctx.RequestWithCustomSender(k.node.tasks, &startTask{Execute: r.Execute}, ctx.Self())
+			ctx.RequestWithCustomSender(k.node.tasks, &startTask{Execute: r.Execute, Files: r.Files}, ctx.Self())
 		} else {
 			ctx.RequestWithCustomSender(k.node.admission, &attended{Execute: r.Execute}, ctx.Self())
 		}

@@ -36,6 +36,7 @@ type nodeParts struct {
 	sights sights
 	leases *leases                 // nil: there are no other nodes
 	held   holdings                // the sessions of its workers
+	lent   lent                    // the files of its asynchronous tasks
 	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
 	starts *starts
@@ -122,7 +123,7 @@ func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
 	defer n.counted(m)
 	lost := func(no *Refusal) *Executed { return refused(m, 0, no) }
 	if m.Idempotency.Key != "" {
-		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, false}, lost)
+		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{Execute: m}, lost)
 	}
 	return request(ctx, n, n.parts.admission, m, m, lost)
 }
@@ -233,6 +234,9 @@ func (n *Node) end() {
 	done := make(chan struct{})
 	go func() { n.parts.goes.Wait(); close(done) }()
 	wait(done, stopTimeout, func() { n.parts.log.Error().Msg("a browser did not stop") })
+	for _, free := range n.parts.lent.rest() { // of tasks that had no time to end
+		n.parts.freed(free)
+	}
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Settled(ctx)
 	}

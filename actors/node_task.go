@@ -11,18 +11,27 @@ import (
 // and the task is on disk. When ctx ends before that, the task is cancelled,
 // unless it carries a key.
 //
-// The task's files are needed until it has ended: a [Poll] that waits says when.
-func (n *Node) Start(ctx context.Context, m *Execute) (*Started, error) {
+// The task may need more than the message: its files. Where it has started, free
+// is called once, when it has ended or the node does, whatever its end. Where it
+// has not, which is an error, a refusal, or the identifier of an earlier task with
+// the same key, free is not called. It may be nil.
+func (n *Node) Start(ctx context.Context, m *Execute, free func()) (*Started, error) {
 	m = withID(m)
 	defer n.counted(m)
-	if m.Idempotency.Key != "" {
-		return request[Started](context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true}, func(no *Refusal) *Started {
-			return &Started{TaskID: m.TaskID, Refusal: no}
-		})
+	files := n.parts.lent.add(free)
+	x, err := n.start(ctx, m, files)
+	if err != nil || x.Refusal != nil || x.TaskID != m.TaskID {
+		n.parts.lent.take(files)
 	}
-	return request[Started](ctx, n, n.parts.tasks, m, &startTask{m}, func(no *Refusal) *Started {
-		return &Started{TaskID: m.TaskID, Refusal: no}
-	})
+	return x, err
+}
+
+func (n *Node) start(ctx context.Context, m *Execute, files uint64) (*Started, error) {
+	lost := func(no *Refusal) *Started { return &Started{TaskID: m.TaskID, Refusal: no} }
+	if m.Idempotency.Key != "" {
+		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true, files}, lost)
+	}
+	return request(ctx, n, n.parts.tasks, m, &startTask{m, files}, lost)
 }
 
 // Poll tells what has become of an asynchronous task.

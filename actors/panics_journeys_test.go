@@ -184,7 +184,7 @@ func (v *traveller) starts(x *actors.Execute, s testkit.Script) (started *actors
 		x.TaskID, x.Task.Async = actors.NewTaskID(time.Now()), true
 		v.Engine.Script(x.TaskID, s)
 		var err error
-		started, err = v.Node.Start(ctx, x)
+		started, err = v.Node.Start(ctx, x, nil)
 		return err
 	})
 	return started

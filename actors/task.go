@@ -24,8 +24,9 @@ const (
 // does, writes it down before it begins and before its client hears of it, writes
 // down its end, and answers whoever asks meanwhile.
 type task struct {
-	node *nodeParts
-	x    *Execute
+	node  *nodeParts
+	x     *Execute
+	files uint64 // what was lent to it
 
 	client  *actor.PID // waits for Started
 	run     *actor.PID // waits for the word to begin
@@ -68,9 +69,9 @@ type (
 	retire struct{}
 )
 
-func newTask(n *nodeParts, x *Execute, client *actor.PID) *actor.Props {
+func newTask(n *nodeParts, m *startTask, client *actor.PID) *actor.Props {
 	return n.props(func() actor.Actor {
-		return &task{node: n, x: x, client: client, waits: map[*taskWait]struct{}{}}
+		return &task{node: n, x: m.Execute, files: m.Files, client: client, waits: map[*taskWait]struct{}{}}
 	})
 }
 
@@ -204,6 +205,9 @@ func (t *task) onEnd(ctx actor.Context, x *Executed) {
 }
 
 func (t *task) refused(ctx actor.Context, no *Started) {
+	if t.client == nil { // it was told that the task has started
+		t.node.free(t.files)
+	}
 	ctx.Send(ctx.Parent(), &taskRefused{t.x.TaskID, t.client, no})
 	t.client = nil
 }
@@ -256,6 +260,7 @@ func (t *task) onKept(ctx actor.Context, err error) {
 }
 
 func (t *task) settled(ctx actor.Context) {
+	t.node.free(t.files)
 	ctx.Send(ctx.Parent(), &taskSettled{Task: t.x.TaskID})
 }
 

@@ -30,7 +30,7 @@ func (ts *tasks) Receive(ctx actor.Context) {
 	defer recoverIn(ctx, ts.node, ts)
 	switch m := ctx.Message().(type) {
 	case *startTask:
-		ts.start(ctx, m.Execute)
+		ts.start(ctx, m)
 	case *Poll:
 		ts.ask(ctx, m.TaskID, m.Account, func(p *Polled) any { return p })
 	case *Follow:
@@ -64,13 +64,14 @@ func (ts *tasks) retire(ctx actor.Context, id string, t *liveTask) {
 	ctx.Poison(t.pid)
 }
 
-func (ts *tasks) start(ctx actor.Context, x *Execute) {
+func (ts *tasks) start(ctx actor.Context, m *startTask) {
+	x := m.Execute
 	if ts.live[x.TaskID] != nil {
 		ctx.Respond(&Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "two tasks have the same id")})
 		return
 	}
 	ts.named++
-	pid, err := ctx.SpawnNamed(newTask(ts.node, x, ctx.Sender()), fmt.Sprintf("task/%s/%d", x.TaskID, ts.named))
+	pid, err := ctx.SpawnNamed(newTask(ts.node, m, ctx.Sender()), fmt.Sprintf("task/%s/%d", x.TaskID, ts.named))
 	if err != nil {
 		ts.node.log.Error().Err(err).Str("task", x.TaskID).Msg("task could not be spawned")
 		ctx.Respond(&Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "")})

@@ -105,7 +105,7 @@ func TestAKeyThatAnotherNodeHasTaken(t *testing.T) {
 		store.then = func() {
 			m := with("k", "d", anna)
 			m.Task.Async, m.TaskID = true, "task_other"
-			if first, err = other.Start(context.Background(), m); err != nil || first.Refusal != nil {
+			if first, err = other.Start(context.Background(), m, nil); err != nil || first.Refusal != nil {
 				t.Errorf("the other node: %+v, %v", first, err)
 			}
 		}

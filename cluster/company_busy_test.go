@@ -25,7 +25,7 @@ func TestABusyNodeIsNotALostOne(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
-	started, err := n1.Company.Start(ctx, m)
+	started, err := n1.Company.Start(ctx, m, nil)
 	if err != nil || started.Refusal != nil {
 		t.Fatalf("started: %+v, %v", started, err)
 	}

@@ -228,11 +228,9 @@ func (c *Company) host(one *guest, o *order) any {
 		return draining(m)
 	}
 	if m.Task.Async {
-		x, err := c.local.Start(one.ctx, m)
-		if err != nil || x.Refusal != nil || x.TaskID != m.TaskID || folder == "" {
+		x, err := c.local.Start(one.ctx, m, remove)
+		if err != nil || x.Refusal != nil || x.TaskID != m.TaskID { // else the task has them
 			remove()
-		} else {
-			go c.lend(m, remove)
 		}
 		if err != nil {
 			return &fault{Text: err.Error(), Unbegun: true}
@@ -295,21 +293,4 @@ func (c *Company) unpack(ctx context.Context, o *order) (m *actors.Execute, fold
 		return nil, folder, fmt.Errorf("read a task: %w", err)
 	}
 	return m, folder, nil
-}
-
-// lend keeps the files of a task until it has ended.
-func (c *Company) lend(m *actors.Execute, remove func()) {
-	defer remove()
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), pollMost)
-		asked := time.Now()
-		p, err := c.local.Poll(ctx, &actors.Poll{TaskID: m.TaskID, Account: m.Account, Wait: time.Minute})
-		cancel()
-		if err != nil || p.Status != actors.TaskPending {
-			return
-		}
-		if time.Since(asked) < time.Second { // the next answer would be no other
-			time.Sleep(time.Second)
-		}
-	}
 }

@@ -90,9 +90,13 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	start := func(s testkit.Script) string {
 		t.Helper()
 		m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, s)
-		x, err := n1.Company.Start(ctx, m)
+		freed := 0
+		x, err := n1.Company.Start(ctx, m, func() { freed++ })
 		if err != nil || x.Refusal != nil || to.nodeOf(x.WorkerID) != n2 {
 			t.Fatalf("started: %+v, %v", x, err)
+		}
+		if freed != 1 { // the other node has them
+			t.Errorf("the task's files were freed %d times", freed)
 		}
 		return x.TaskID
 	}
@@ -275,7 +279,7 @@ func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
-	if x, err := n1.Company.Start(ctx, m); err != nil || x.Refusal != nil {
+	if x, err := n1.Company.Start(ctx, m, nil); err != nil || x.Refusal != nil {
 		t.Fatalf("started: %+v, %v", x, err)
 	}
 	poll := &actors.Poll{TaskID: m.TaskID, Account: anna}

@@ -44,10 +44,23 @@ func (c *Company) Execute(ctx context.Context, m *actors.Execute) (*actors.Execu
 }
 
 // Start starts an asynchronous task where there is a worker for it: see
-// [actors.Node.Start].
-func (c *Company) Start(ctx context.Context, m *actors.Execute) (*actors.Started, error) {
+// [actors.Node.Start]. A node that starts it has fetched its files by then.
+func (c *Company) Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error) {
+	lent := false
+	x, err := c.start(ctx, m, func(ctx context.Context, m *actors.Execute) (*actors.Started, error) {
+		x, err := c.local.Start(ctx, m, free)
+		lent = err == nil && x.Refusal == nil
+		return x, err
+	})
+	if free != nil && err == nil && x.Refusal == nil && x.TaskID == m.TaskID && !lent {
+		free()
+	}
+	return x, err
+}
+
+func (c *Company) start(ctx context.Context, m *actors.Execute, here func(context.Context, *actors.Execute) (*actors.Started, error)) (*actors.Started, error) {
 	return travel(ctx, c, m, way[actors.Started]{
-		here: c.local.Start,
+		here: here,
 		refused: func(m *actors.Execute, no *actors.Refusal) *actors.Started {
 			return &actors.Started{TaskID: m.TaskID, Refusal: no}
 		},

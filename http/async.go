@@ -31,7 +31,8 @@ type started struct {
 
 // start answers as soon as a worker has the task.
 func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, b *body, t *Told) *refusal {
-	x, err := s.cfg.Company.Start(waiting, m)
+	free, take := b.lend()
+	x, err := s.cfg.Company.Start(waiting, m, free)
 	switch {
 	case err != nil:
 		return s.failed(ctx, "start a task", err)
@@ -39,38 +40,22 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *act
 		return refuseBy(x.Refusal)
 	}
 	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
-		s.lend(b, m)
+		take()
 	}
 	t.Status, t.Code, t.Worker = fasthttp.StatusOK, "", x.WorkerID
 	sendJSON(ctx, t.Status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
 	return nil
 }
 
-// lend leaves the files of a request to its task until it has ended.
-func (s *Server) lend(b *body, m *actors.Execute) {
+// lend returns what removes the files of a request when its task has ended; nil:
+// there are none. Once the task has them, take leaves them to it.
+func (b *body) lend() (free, take func()) {
 	if b.folder == "" {
-		return
+		return nil, func() {}
 	}
 	lent := *b
 	lent.weight = nil // what is left of the payload is the actors'
-	b.folder, b.held = "", nil
-	poll := &actors.Poll{TaskID: m.TaskID, Account: m.Account, Wait: maxWait}
-	s.goes.Go(func() {
-		defer lent.remove()
-		for s.base.Err() == nil {
-			asked := time.Now()
-			p, err := s.cfg.Company.Poll(s.base, poll)
-			if err != nil || p.Status != actors.TaskPending {
-				return
-			}
-			if time.Since(asked) < time.Second {
-				select { // the next answer would be no other
-				case <-s.base.Done():
-				case <-time.After(time.Second):
-				}
-			}
-		}
-	})
+	return lent.remove, func() { b.folder, b.held = "", nil }
 }
 
 // result tells what has become of a task.

@@ -25,6 +25,7 @@ import (
 // company is a scripted stand-in for the actors.
 type company struct {
 	execute func(context.Context, *actors.Execute) (*actors.Executed, error)
+	free    func() // of the last task that was started
 	start   func(context.Context, *actors.Execute) (*actors.Started, error)
 	poll    func(context.Context, *actors.Poll) (*actors.Polled, error)
 	follow  func(context.Context, *actors.Follow) (*actors.Followed, error)
@@ -59,9 +60,9 @@ func (c *company) Workers(context.Context, *actors.ListWorkers) (*actors.Workers
 	return &actors.Workers{Workers: c.list}, nil
 }
 
-func (c *company) Start(ctx context.Context, m *actors.Execute) (*actors.Started, error) {
+func (c *company) Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error) {
 	c.mu.Lock()
-	c.seen = append(c.seen, m)
+	c.seen, c.free = append(c.seen, m), free
 	c.mu.Unlock()
 	if c.start != nil {
 		return c.start(ctx, m)

@@ -2,7 +2,6 @@ package http_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -140,17 +138,7 @@ func TestServiceAtItsLimit(t *testing.T) {
 // that keeps too much starts no task whose result would be kept.
 func TestUploadsOfLaterTasks(t *testing.T) {
 	beside(t)
-	over := make(chan struct{})
-	c := &company{poll: func(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
-		select {
-		case <-over:
-			return &actors.Polled{Status: actors.TaskComplete}, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-			return &actors.Polled{Status: actors.TaskPending}, nil
-		}
-	}}
+	c := &company{}
 	l := persistence.NewLedger(0, nil)
 	e := open(t, c, bounded(l, 3, 10))
 	later := strings.Replace(task, "{", `{"async":true,`, 1)
@@ -179,7 +167,7 @@ func TestUploadsOfLaterTasks(t *testing.T) {
 		t.Errorf("one that keeps nothing: %d %+v", status, p)
 	}
 	full.Release()
-	close(over)
+	c.free() // the task has ended
 	eventually(t, "nothing is held", func() bool { return l.All() == persistence.Kept{} && stored(t, e.uploads) == 0 })
 }
 

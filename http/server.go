@@ -24,7 +24,9 @@ import (
 // Company is what the edge needs of the actors. [actors.Node] is one.
 type Company interface {
 	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
-	Start(ctx context.Context, m *actors.Execute) (*actors.Started, error)
+	// Start calls free when the task has ended, where it has started under its own
+	// identifier.
+	Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error)
 	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
 	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
 	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)

@@ -27,7 +27,7 @@ func (k *Kit) SendAsync(x *actors.Execute, s Script) *actors.Started {
 	x.Task.Async = true
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	started, err := k.Node.Start(ctx, x)
+	started, err := k.Node.Start(ctx, x, nil)
 	if err != nil {
 		k.T.Fatalf("start %s: %v", x.TaskID, err)
 	}
