@@ -11,7 +11,9 @@ import (
 // View is what watchers get: pictures that are large enough to follow what a page
 // does, and a little more than five a second, which cost little. See
 // docs/performance.md.
-var View = engine.View{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
+func View() engine.View {
+	return engine.View{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
+}
 
 // scene is whose a browser is now, and for how long: what is seen in it is the
 // account's, until any of this changes.
@@ -221,7 +223,7 @@ func (s *sight) begin(now scene) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &cast{cancel: cancel}
 	s.cast = k
-	shown := shows.Watch(ctx, View)
+	shown := shows.Watch(ctx, View())
 	s.node.goes.Go(func() {
 		defer cancel()
 		for p := range shown {

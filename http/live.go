@@ -170,7 +170,7 @@ func (s *Server) send(c *websocket.Conn, w *actors.Watcher, p *pass, patience ti
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
 		return c.WriteMessage(kind, b)
 	}
-	v := actors.View
+	v := actors.View()
 	begin := liveBegin{
 		Type: "begin", WorkerID: w.Worker, WorkerName: w.WorkerName, TaskID: w.Task, SessionID: w.Session,
 		Width: v.Width, Height: v.Height, Rate: int(time.Second / v.Every),
