@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -52,30 +51,25 @@ func compare(have json.RawMessage, operator, want string) (bool, error) {
 	case "contains", "notContains":
 		return holds(have, left, want) == (operator == "contains"), nil
 	case "matches":
-		re, err := compilePattern(want)
+		re, err := readPattern(want)
 		if err != nil {
 			return false, Problemf(CodeInvalidValue, "%q is no RE2 expression: %v", short(want, 100), err)
 		}
-		if re.MatchString(left) {
-			return true, nil
+		matched, err := re.match(left)
+		if m := slashed.FindStringSubmatch(want); err == nil && !matched && m != nil && !looksLikePath(m[2]) {
+			var again urlPattern
+			if again, err = readURLPattern(want); err == nil { // as waitForResponse reads it
+				matched, err = again.match(left)
+			}
 		}
-		if m := slashed.FindStringSubmatch(want); m != nil && !looksLikePath(m[2]) {
-			matches, err := urlMatcher(want) // as waitForResponse reads it
-			return err == nil && matches(left), err
+		if err != nil {
+			return false, Problemf(CodeInvalidValue, "%q cannot be compared: %v", short(want, 100), err)
 		}
-		return false, nil
+		return matched, nil
 	case "empty", "notEmpty":
 		return isEmpty(have) == (operator == "empty"), nil
 	}
 	return false, fmt.Errorf("comparing: operator %q is unknown", operator)
-}
-
-// compilePattern compiles an RE2 expression that is not too long.
-func compilePattern(s string) (*regexp.Regexp, error) {
-	if len(s) > maxPattern {
-		return nil, fmt.Errorf("it has %d bytes, and %d are the limit", len(s), maxPattern)
-	}
-	return regexp.Compile(s)
 }
 
 func numbers(a, b string) (x, y float64, ok bool) {

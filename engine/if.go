@@ -131,7 +131,7 @@ func (d *decoder) readCondition(n *node) (c condition) {
 	}
 	if c.operator == "matches" && c.value.Fixed() {
 		re, _ := c.value.Expand(nil)
-		if _, err := compilePattern(re); err != nil && value != nil {
+		if _, err := readPattern(re); err != nil && value != nil {
 			d.fault(value, "%q is no RE2 expression: %v", short(re, 100), err)
 		}
 	}

@@ -58,8 +58,12 @@ var _ = define(Action[Text]{
 	Check: func(d *decoder, n *node, s *Step, v Text) {
 		d.network = true
 		if v.Fixed() {
-			p, _ := v.Expand(nil)
-			if _, err := urlMatcher(p); err != nil {
+			text, _ := v.Expand(nil)
+			p, err := readURLPattern(text)
+			if err == nil {
+				err = d.matching.add(p.steps())
+			}
+			if err != nil {
 				d.fault(n, "%s", err)
 			}
 		}
@@ -74,7 +78,10 @@ var _ = define(Action[Text]{
 		if err != nil {
 			return nil, err
 		}
-		matches, err := urlMatcher(pattern)
+		wanted, err := readURLPattern(pattern)
+		if err == nil {
+			err = r.matching.add(wanted.steps())
+		}
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
 		}
@@ -85,6 +92,10 @@ var _ = define(Action[Text]{
 			}
 		}
 		c.pattern = pattern
+		matches := r.matching.timed(func(url string) bool {
+			ok, _ := wanted.match(url) // what would take too long matches nothing
+			return ok
+		})
 		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}
@@ -95,9 +106,34 @@ var _ = define(Action[Text]{
 
 var slashed = regexp.MustCompile(`^/(.+)/([a-zA-Z]*)$`)
 
-// urlMatcher reads a pattern for addresses.
-func urlMatcher(p string) (func(string) bool, error) {
-	if m := slashed.FindStringSubmatch(p); m != nil && !looksLikePath(m[2]) {
+// urlPattern is a pattern for addresses: a part of them, an expression, or either.
+type urlPattern struct {
+	part string   // empty: none
+	re   *pattern // nil: none
+}
+
+// steps is how large the expression is.
+func (p urlPattern) steps() int {
+	if p.re == nil {
+		return 0
+	}
+	return p.re.steps
+}
+
+// match reports whether an address matches, unless that would take too long.
+func (p urlPattern) match(url string) (bool, error) {
+	switch {
+	case p.part != "" && strings.Contains(url, p.part):
+		return true, nil
+	case p.re == nil:
+		return false, nil
+	}
+	return p.re.match(url)
+}
+
+// readURLPattern reads a pattern for addresses.
+func readURLPattern(s string) (p urlPattern, err error) {
+	if m := slashed.FindStringSubmatch(s); m != nil && !looksLikePath(m[2]) {
 		flags := ""
 		for _, f := range m[2] {
 			switch f {
@@ -105,26 +141,28 @@ func urlMatcher(p string) (func(string) bool, error) {
 				flags += string(f)
 			case 'g', 'u', 'y', 'd', 'v': // mean nothing here
 			default:
-				return nil, Problemf(CodeInvalidValue, "pattern %q has an unknown flag %q: want i, m or s", short(p, 100), string(f))
+				return p, Problemf(CodeInvalidValue, "pattern %q has an unknown flag %q: want i, m or s", short(s, 100), string(f))
 			}
 		}
 		re := m[1]
 		if flags != "" {
 			re = "(?" + flags + ")" + re
 		}
-		c, err := compilePattern(re)
-		if err != nil {
-			return nil, Problemf(CodeInvalidValue, "pattern %q is no RE2 expression: %v", short(p, 100), err)
+		if p.re, err = readPattern(re); err != nil {
+			return p, Problemf(CodeInvalidValue, "pattern %q is no RE2 expression: %v", short(s, 100), err)
 		}
-		return c.MatchString, nil
+		return p, nil
 	}
-	c, err := compilePattern(p)
-	if len(p) > maxPattern {
-		return nil, Problemf(CodeInvalidValue, "pattern %q is too long: %v", short(p, 100), err)
+	if len(s) > maxPattern {
+		return p, Problemf(CodeInvalidValue, "pattern %q is too long: it has %d bytes, and %d are the limit", short(s, 100), len(s), maxPattern)
 	}
-	return func(url string) bool {
-		return strings.Contains(url, p) || err == nil && c.MatchString(url)
-	}, nil
+	if regexp.QuoteMeta(s) != s { // else it is no other expression
+		if p.re, err = readPattern(s); errors.Is(err, errSteps) {
+			return p, Problemf(CodeInvalidValue, "pattern %q is too large: %v", short(s, 100), err)
+		}
+	}
+	p.part = s
+	return p, nil
 }
 
 // looksLikePath tells "/api/users" from "/re/flags": what follows the last slash
@@ -186,6 +224,9 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 		case <-t.C:
 			if status := c.wanted.Status(); status != 0 {
 				return Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
+			}
+			if r.matching.over() {
+				return Problemf(CodeTimeout, "No response matched %q: the task's patterns took more than %dms to compare, which is the limit", c.pattern, Millis(maxMatching))
 			}
 			return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
 		case <-r.tabs.Gone():

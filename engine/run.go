@@ -27,7 +27,8 @@ type Run struct {
 	beside   beside
 	reports  reports
 	captures []*capture
-	captured int    // bytes of what they have captured
+	captured int // bytes of what they have captured
+	matching matching
 	last     Result // of the last top-level action that is no waitForResponse
 	good     Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 

@@ -21,7 +21,8 @@ type decoder struct {
 
 	inLoop, inBranch bool
 	config           Config
-	network          bool  // an action looks at requests
+	network          bool // an action looks at requests
+	matching         matching
 	step             *Step // the step whose value is read
 	// mayKeep are the keys under which steps with faults may keep something.
 	mayKeep map[string]bool
@@ -71,12 +72,8 @@ var selectorShape = Shape[Selector]{
 	},
 }
 
-// maxSelector and maxPattern bound what is compiled: a selector once for each
-// look at the page, a pattern once for each comparison.
-const (
-	maxSelector = 8 << 10
-	maxPattern  = 4 << 10
-)
+// maxSelector bounds what is compiled once for each look at the page.
+const maxSelector = 8 << 10
 
 func textShape(what string) Shape[Text] {
 	return Shape[Text]{
