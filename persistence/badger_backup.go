@@ -111,6 +111,9 @@ func readBackup(data []byte) (*rescued, map[string]int64, error) {
 		rest := data[len(backupHead):end]
 		number := func() uint64 {
 			v, k := binary.Uvarint(rest)
+			if k <= 0 {
+				panic("there is no number")
+			}
 			rest = rest[k:]
 			return v
 		}
@@ -123,7 +126,9 @@ func readBackup(data []byte) (*rescued, map[string]int64, error) {
 		for {
 			key := string(text())
 			if key == "" {
-				all.bound = number()
+				if all.bound = number(); len(rest) > 0 {
+					return errors.New("there is something after the end")
+				}
 				return nil
 			}
 			v := version{key: key, expires: number()}

@@ -36,6 +36,8 @@ type Ledger struct {
 	by  map[string]*Kept       // accounts that keep anything
 	ids map[string]ledgerEntry // files at rest
 
+	records map[string]recordsKept // by account
+
 	counting bool            // a recount runs: it must not undo what happens meanwhile
 	added    map[string]bool // meanwhile
 	dropped  map[string]bool
@@ -51,7 +53,7 @@ type ledgerEntry struct {
 // being no limit. free says how many more bytes the disk may take; nil: any
 // number.
 func NewLedger(max int64, free func() (int64, bool)) *Ledger {
-	return &Ledger{max: max, own: free, by: map[string]*Kept{}, ids: map[string]ledgerEntry{}}
+	return &Ledger{max: max, own: free, by: map[string]*Kept{}, ids: map[string]ledgerEntry{}, records: map[string]recordsKept{}}
 }
 
 // Of is what is kept of an account.
@@ -251,13 +253,14 @@ func (l *Ledger) Drop(id string) {
 	}
 }
 
-// Expired lists the files whose time was over.
+// Expired lists the files whose time was over, and forgets such records.
 func (l *Ledger) Expired(now time.Time) (ids []string) {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.forgetRecords(now)
 	for id, e := range l.ids {
 		if expired(stamp(e.expires), now) {
 			ids = append(ids, id)

@@ -28,17 +28,28 @@ type Shelf struct {
 	store Store
 	files Files
 	seal  *Seal // nil: values are kept as they are
+
+	// ledger counts the records of what is not sealed, which clients can have as
+	// many of as they like. What is sealed belongs to sessions. Nil counts nothing.
+	ledger *Ledger
 }
 
 // Inline is what the record of a small value has.
 func Inline(value []byte) []byte { return append([]byte{inline}, value...) }
 
-// NewShelf returns a shelf of a store and files.
-func NewShelf(store Store, files Files) *Shelf { return &Shelf{store: store, files: files} }
+// NewShelf returns a shelf of a store and files. Where the files are [Accounted], the
+// records count as well.
+func NewShelf(store Store, files Files) *Shelf {
+	s := &Shelf{store: store, files: files}
+	if a, ok := files.(*Accounted); ok {
+		s.ledger = a.ledger
+	}
+	return s
+}
 
 // Sealed returns the same shelf for values that only the owner of the key can
 // read. A value is sealed for the key of its record.
-func (s *Shelf) Sealed(seal *Seal) *Shelf { return &Shelf{s.store, s.files, seal} }
+func (s *Shelf) Sealed(seal *Seal) *Shelf { return &Shelf{store: s.store, files: s.files, seal: seal} }
 
 // Item is a value to be kept.
 type Item struct {
@@ -54,8 +65,8 @@ type Item struct {
 
 // Put keeps a value. The file of the value that it replaces is removed.
 func (s *Shelf) Put(ctx context.Context, it Item) error {
-	old, err := s.reference(ctx, it.Key)
-	if err != nil {
+	before, err := s.store.Get(ctx, it.Key)
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("keep %s: %w", it.Key, err)
 	}
 	value := it.Value
@@ -81,7 +92,9 @@ func (s *Shelf) Put(ctx context.Context, it Item) error {
 	if _, err := s.store.Put(ctx, w); err != nil {
 		return errors.Join(fmt.Errorf("keep %s: %w", it.Key, err), s.drop(ctx, file))
 	}
-	return s.drop(ctx, old)
+	s.ledger.Record(it.Account, -int64(len(before.Key)+len(before.Value)), before.Expires)
+	s.ledger.Record(it.Account, int64(len(w.Key)+len(w.Value)), w.Expires)
+	return s.drop(ctx, fileIn(before))
 }
 
 // Get returns a value, or [ErrNotFound].
@@ -138,11 +151,17 @@ func (s *Shelf) reference(ctx context.Context, key string) (string, error) {
 		return "", nil
 	case err != nil:
 		return "", err
-	case len(r.Value) > 0 && r.Value[0] == outside:
-		return string(r.Value[1:]), nil
 	default:
-		return "", nil
+		return fileIn(r), nil
 	}
+}
+
+// fileIn is the file that a record names; empty: none.
+func fileIn(r Record) string {
+	if len(r.Value) > 0 && r.Value[0] == outside {
+		return string(r.Value[1:])
+	}
+	return ""
 }
 
 func (s *Shelf) drop(ctx context.Context, file string) error {
