@@ -19,6 +19,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/testkit/need"
 )
 
 // heaped runs f and gives how many bytes the heap has grown by at most meanwhile.
@@ -73,6 +74,7 @@ func statusOf(t *testing.T, c net.Conn) (status int, after string, p problem) {
 // TestAttackTinyValues: large requests of very many small values, at once, take the
 // memory of a few of them. It measures memory, so nothing runs beside it.
 func TestAttackTinyValues(t *testing.T) {
+	need.Time(t)
 	e := open(t, &company{})
 	const all = 24
 	for name, one := range map[string]string{"numbers": "1,", "empty arrays": "[],", "as many as there may be": `"aaaaa",`} {
@@ -103,6 +105,7 @@ func TestAttackTinyValues(t *testing.T) {
 // its turn, no longer than a request may take, and a small one waits for nobody. It
 // takes all turns there are, so nothing runs beside it.
 func TestAttackLargeRequestsTakeTurns(t *testing.T) {
+	need.Time(t)
 	e := open(t, &company{}, func(c *http.Config) { c.RequestTimeout = time.Second })
 	var ends []func()
 	for {
@@ -136,6 +139,7 @@ func TestAttackLargeRequestsTakeTurns(t *testing.T) {
 // TestAttackAnnouncedBodies: a request takes memory as it comes, not as it is
 // announced. It measures memory, so nothing runs beside it.
 func TestAttackAnnouncedBodies(t *testing.T) {
+	need.Time(t)
 	e := open(t, &company{})
 	const all = 200
 	grown := heaped(func() {
@@ -154,6 +158,7 @@ func TestAttackAnnouncedBodies(t *testing.T) {
 // TestAttackBodiesHeldBack: requests that come but for their last byte hold no more
 // than their account may have under way; others are served.
 func TestAttackBodiesHeldBack(t *testing.T) {
+	need.Time(t)
 	beside(t)
 	e := open(t, &company{})
 	const all = 140

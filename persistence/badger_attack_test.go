@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // onDisk is how many bytes a folder takes.
@@ -38,6 +39,7 @@ func onDisk(t *testing.T, dir string) (n int64) {
 // TestAttackOverwrites: who lets the store write the same records again and again, or
 // records that are soon over, takes disk for what there is and not for what there was.
 func TestAttackOverwrites(t *testing.T) {
+	need.All(t)
 	t.Parallel()
 	for name, key := range map[string]func(i int) (string, time.Time){
 		"the same record":             func(int) (string, time.Time) { return "a", time.Time{} },

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"troupe/testkit/need"
 )
 
 // TestAttackSlowWatchers: a watcher that reads nothing holds no more bytes of events
 // than its budget, however large they are; one that reads hears of all, and a single
 // event may be larger than the budget.
 func TestAttackSlowWatchers(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	for _, size := range []int{0, 10, 64 << 10, MaxValue} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
