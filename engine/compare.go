@@ -55,11 +55,11 @@ func compare(have json.RawMessage, operator, want string) (bool, error) {
 		if err != nil {
 			return false, Problemf(CodeInvalidValue, "%q is no RE2 expression: %v", short(want, 100), err)
 		}
-		matched, err := re.match(left)
+		matched, err := re.match(left, maxEffort)
 		if m := slashed.FindStringSubmatch(want); err == nil && !matched && m != nil && !looksLikePath(m[2]) {
 			var again urlPattern
 			if again, err = readURLPattern(want); err == nil { // as waitForResponse reads it
-				matched, err = again.match(left)
+				matched, err = again.match(left, maxEffort)
 			}
 		}
 		if err != nil {

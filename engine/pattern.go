@@ -13,11 +13,12 @@ import (
 // steps, which take memory as long as the pattern is waited for, and time at each
 // character of a text.
 const (
-	maxPattern     = 4 << 10         // bytes of a pattern
-	maxSteps       = 10_000          // that it becomes
-	maxStepsOfTask = 50_000          // of all patterns that a task waits for
-	maxEffort      = 2 << 30         // steps times characters of one comparison: about a second
-	maxMatching    = 2 * time.Second // that a task's patterns for responses may take in all
+	maxPattern       = 4 << 10         // bytes of a pattern
+	maxSteps         = 10_000          // that it becomes
+	maxStepsOfTask   = 50_000          // of all patterns that a task waits for
+	maxEffort        = 1 << 29         // steps times bytes of one comparison: seconds at worst
+	maxAddressEffort = 1 << 24         // the same for an address, of which a page can ask for very many
+	maxMatching      = 2 * time.Second // that a task's patterns for responses may take in all
 )
 
 // errSteps is the error of a pattern that becomes too large.
@@ -66,8 +67,8 @@ func steps(e *syntax.Regexp) (n int) {
 }
 
 // match reports whether a text matches, unless that would take too long.
-func (p *pattern) match(text string) (bool, error) {
-	if int64(p.steps)*int64(len(text)) > maxEffort {
+func (p *pattern) match(text string, most int64) (bool, error) {
+	if int64(p.steps)*int64(len(text)) > most {
 		return false, fmt.Errorf("it has %d steps, which is too much for a text of %d bytes", p.steps, len(text))
 	}
 	if p.re == nil {
@@ -85,6 +86,7 @@ func (p *pattern) match(text string) (bool, error) {
 type matching struct {
 	steps int
 	took  atomic.Int64 // nanoseconds
+	some  atomic.Bool  // addresses were not compared
 }
 
 // add takes a pattern, unless there are too many steps.
@@ -96,17 +98,20 @@ func (m *matching) add(n int) error {
 	return nil
 }
 
-// over reports whether the time is used up.
-func (m *matching) over() bool { return m.took.Load() > int64(maxMatching) }
-
-// timed matches as long as there is time for it.
-func (m *matching) timed(matches func(string) bool) func(string) bool {
+// timed matches as long as there is time for it. What would take too long matches
+// nothing.
+func (m *matching) timed(matches func(string) (bool, error)) func(string) bool {
 	return func(text string) bool {
-		if m.over() {
+		if m.took.Load() > int64(maxMatching) {
+			m.some.Store(true)
 			return false
 		}
 		began := time.Now()
-		defer func() { m.took.Add(int64(time.Since(began))) }()
-		return matches(text)
+		ok, err := matches(text)
+		m.took.Add(int64(time.Since(began)))
+		if err != nil {
+			m.some.Store(true)
+		}
+		return ok
 	}
 }
