@@ -1,7 +1,8 @@
 // Package actors decides who does what when: which account may run a task,
 // which worker plays it, what a session keeps, when something waits, and what
 // happens when a browser dies. Its messages are plain data and can cross a
-// process.
+// process: a function that belongs to a task is with the node, and the message has
+// its number. Only the notes that an actor sends to itself hold more.
 //
 // # Who there is
 //

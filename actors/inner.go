@@ -102,9 +102,9 @@ type sessionBegin struct {
 	Wait    bool
 }
 
-// sessionBegun gives what the task shares with the session's others.
+// sessionBegun lets the task begin. The cache that it shares with the session's
+// others is with the holdings.
 type sessionBegun struct {
-	Cache   *engine.Cache
 	Refusal *Refusal // it cannot begin: it is not on disk, or may not be the node's any more
 }
 

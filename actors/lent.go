@@ -2,44 +2,49 @@ package actors
 
 import "sync"
 
-// lent is what callers have lent to tasks that go on without them: each has the
-// function that frees it, known by a number, as messages are plain data.
-type lent struct {
+// lent is what callers have lent to their tasks, and what messages cannot hold, as
+// they are plain data: the functions that free a task's files, or are asked before
+// it begins. Messages have the numbers; 0 is nothing.
+type lent[F any] struct {
 	mu   sync.Mutex
 	last uint64
-	all  map[uint64]func()
+	all  map[uint64]F
 }
 
-// add keeps what frees something; nil: there is nothing to free, which is number 0.
-func (l *lent) add(free func()) uint64 {
-	if free == nil {
-		return 0
-	}
+func (l *lent[F]) add(f F) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[uint64]func(){}
+		l.all = map[uint64]F{}
 	}
 	l.last++
-	l.all[l.last] = free
+	l.all[l.last] = f
 	return l.last
 }
 
-// take gives back what frees it, to one caller; nil: somebody else has it.
-func (l *lent) take(n uint64) func() {
+// get looks at what may have been taken back.
+func (l *lent[F]) get(n uint64) (f F, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	free := l.all[n]
+	f, there = l.all[n]
+	return f, there
+}
+
+// take gives it back to one caller; false: somebody else has it.
+func (l *lent[F]) take(n uint64) (f F, there bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, there = l.all[n]
 	delete(l.all, n)
-	return free
+	return f, there
 }
 
 // rest takes all that is left.
-func (l *lent) rest() (all []func()) {
+func (l *lent[F]) rest() (all []F) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for n, free := range l.all {
-		all = append(all, free)
+	for n, f := range l.all {
+		all = append(all, f)
 		delete(l.all, n)
 	}
 	return all
@@ -47,7 +52,7 @@ func (l *lent) rest() (all []func()) {
 
 // free frees what was lent to a task, beside the mailbox.
 func (n *nodeParts) free(files uint64) {
-	if free := n.lent.take(files); free != nil {
+	if free, there := n.lent.take(files); there {
 		n.goes.Go(func() { n.freed(free) })
 	}
 }

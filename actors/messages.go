@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"context"
 	"time"
 
 	"troupe/engine"
@@ -38,8 +37,8 @@ type Execute struct {
 	// Moved: its session was restored on another worker than the one that the task
 	// names, and is found by its identifier alone. See [Restore].
 	Moved bool `json:"Moved"`
-	// Begin is asked before anything is played; nil: it may. With an error nothing is.
-	Begin func(ctx context.Context) error `json:"-"`
+	// asks is what is asked before anything is played, see [Node.ExecuteIf]; 0: nothing.
+	asks uint64
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place `json:"Place"`
 }

@@ -34,9 +34,10 @@ type nodeParts struct {
 	board  board
 	feed   feed
 	sights sights
-	leases *leases                 // nil: there are no other nodes
-	held   holdings                // the sessions of its workers
-	lent   lent                    // the files of its asynchronous tasks
+	leases *leases      // nil: there are no other nodes
+	held   holdings     // the sessions of its workers
+	lent   lent[func()] // the files of its asynchronous tasks
+	asks   lent[func(context.Context) error]
 	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
 	starts *starts
@@ -126,6 +127,15 @@ func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{Execute: m}, lost)
 	}
 	return request(ctx, n, n.parts.admission, m, m, lost)
+}
+
+// ExecuteIf is Execute for a task that may not begin by itself: begin is asked
+// before anything is played. With an error nothing is.
+func (n *Node) ExecuteIf(ctx context.Context, m *Execute, begin func(ctx context.Context) error) (*Executed, error) {
+	asking := *m
+	asking.asks = n.parts.asks.add(begin)
+	defer n.parts.asks.take(asking.asks)
+	return n.Execute(ctx, &asking)
 }
 
 // counted waits until the store has what a request has counted: what is answered

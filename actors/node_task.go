@@ -18,7 +18,10 @@ import (
 func (n *Node) Start(ctx context.Context, m *Execute, free func()) (*Started, error) {
 	m = withID(m)
 	defer n.counted(m)
-	files := n.parts.lent.add(free)
+	var files uint64
+	if free != nil {
+		files = n.parts.lent.add(free)
+	}
 	x, err := n.start(ctx, m, files)
 	if err != nil || x.Refusal != nil || x.TaskID != m.TaskID {
 		n.parts.lent.take(files)

@@ -224,8 +224,12 @@ type play struct {
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
-	if x.Begin != nil {
-		if err := x.Begin(base); err != nil {
+	if x.asks != 0 {
+		begin, there := p.node.asks.get(x.asks)
+		if !there { // nobody waits for the task any more
+			return p.unbegun(base, errNobody)
+		}
+		if err := begin(base); err != nil {
 			return p.unbegun(base, err)
 		}
 	}

@@ -29,7 +29,7 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin in the session: %w", err)
 	}
-	return s.Cache, nil
+	return p.node.held.shared(p.session), nil
 }
 
 // endSession writes down what the task leaves of its session before the client

@@ -103,7 +103,8 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	s.disarm()
 	s.change(m.Timeout)
 	s.rec.Deadline = s.rec.rest(time.Now().Add(m.Task))
-	reply, root, who := &sessionBegun{Cache: s.cache}, ctx.ActorSystem().Root, ctx.Sender()
+	s.book.node.held.share(ctx.Self(), s.cache)
+	reply, root, who := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
 	var state []byte
 	if s.renamed { // the browser's state comes along
 		s.renamed = false

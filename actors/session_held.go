@@ -8,12 +8,37 @@ import (
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/engine"
 )
 
 // holdings are the sessions of the node's workers.
 type holdings struct {
 	mu  sync.Mutex
 	all map[*actor.PID]bool
+	// caches are what tasks share with their sessions, by the id of the actor.
+	caches map[string]*engine.Cache
+}
+
+// share gives a session's cache to the task that begins in it.
+func (h *holdings) share(s *actor.PID, c *engine.Cache) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.caches == nil {
+		h.caches = map[string]*engine.Cache{}
+	}
+	h.caches[s.Id] = c
+}
+
+// shared is that cache. A session that has ended meanwhile has one that nobody
+// keeps.
+func (h *holdings) shared(s *actor.PID) *engine.Cache {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.caches[s.Id]; c != nil {
+		return c
+	}
+	return engine.NewCache()
 }
 
 func (h *holdings) add(s *actor.PID) {
@@ -29,6 +54,7 @@ func (h *holdings) remove(s *actor.PID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, s)
+	delete(h.caches, s.Id)
 }
 
 func (h *holdings) list() []*actor.PID {

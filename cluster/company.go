@@ -20,6 +20,7 @@ import (
 // Local is what this node's own actors do. [actors.Node] is one.
 type Local interface {
 	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
+	ExecuteIf(ctx context.Context, m *actors.Execute, begin func(context.Context) error) (*actors.Executed, error)
 	Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error)
 	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
 	PollLost(ctx context.Context, m *actors.Poll) (*actors.Polled, error)

@@ -239,10 +239,12 @@ func (c *Company) host(one *guest, o *order) any {
 		return x
 	}
 	defer remove()
+	var x *actors.Executed
 	if o.Turn != 0 {
-		m.Begin = c.begin(one, o)
+		x, err = c.local.ExecuteIf(one.ctx, m, c.begin(one, o))
+	} else {
+		x, err = c.local.Execute(one.ctx, m)
 	}
-	x, err := c.local.Execute(one.ctx, m)
 	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {
 	case one.withdrawn.Load():
 		return &fault{Text: errUnasked.Error(), Unbegun: true}

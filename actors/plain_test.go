@@ -1,0 +1,115 @@
+package actors_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// notes are messages that an actor sends to itself when something beside its
+// mailbox has ended. They hold what that was: its address tells what is late.
+var notes = []string{
+	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
+	"counted", "keyRead", "keyNoted", "keyKept", "taskNoted", "taskKept", "waited",
+	"workerKept", "timeToLeave", "workerForgotten", "impatient", // pool
+}
+
+// handed is what is passed on whole with a message: nobody else has it then, or
+// nobody changes it.
+var handed = []string{
+	"*actor.PID",                      // an address
+	"*engine.Task", "*engine.Outcome", // parsed once, made once
+	"adoption.kept", "workerAdopt.kept", // a session on its way to its worker
+}
+
+// TestMessagesArePlainData: no message between actors holds a function, a channel,
+// or anything that somebody goes on to change.
+func TestMessagesArePlainData(t *testing.T) {
+	structs := map[string]ast.Expr{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok {
+				structs[s.Name.Name] = s.Type
+			}
+			return true
+		})
+	}
+	seen := map[string]bool{}
+	var look func(where string, e ast.Expr)
+	fields := func(where string, s *ast.StructType) {
+		for _, f := range s.Fields.List {
+			name := "embedded"
+			if len(f.Names) > 0 {
+				name = f.Names[0].Name
+			}
+			if !slices.Contains(handed, where+"."+name) && !slices.Contains(handed, spelled(f.Type)) {
+				look(where+"."+name, f.Type)
+			}
+		}
+	}
+	look = func(where string, e ast.Expr) {
+		switch e := e.(type) {
+		case *ast.FuncType, *ast.ChanType, *ast.InterfaceType:
+			t.Errorf("%s is no plain data", where)
+		case *ast.StructType:
+			fields(where, e)
+		case *ast.StarExpr:
+			look(where, e.X)
+		case *ast.ArrayType:
+			look(where, e.Elt)
+		case *ast.MapType:
+			look(where, e.Key)
+			look(where, e.Value)
+		case *ast.Ident:
+			of := structs[e.Name]
+			switch {
+			case e.Name == "error" || e.Name == "any":
+				t.Errorf("%s is no plain data", where)
+			case of != nil && !seen[e.Name]:
+				seen[e.Name] = true
+				look(e.Name, of)
+			}
+		case *ast.SelectorExpr: // of another package: only what has no life of its own
+			switch s := spelled(e); s {
+			case "time.Time", "time.Duration", "json.RawMessage", "engine.Plan", "engine.Code", "engine.Limits", "engine.StepReport":
+			default:
+				t.Errorf("%s is a %s, which is not known to be plain data", where, s)
+			}
+		}
+	}
+	messages := 0
+	for pair := range handled(t) {
+		_, name, _ := strings.Cut(pair, " ")
+		name = strings.TrimPrefix(name, "*")
+		if strings.HasPrefix(name, "actor.") || slices.Contains(notes, name) {
+			continue
+		}
+		messages++
+		look(name, structs[name])
+	}
+	for _, reply := range []string{
+		"Executed", "Started", "Polled", "Followed", "Cancelled", "Workers", "Drained", "WorkerChanged", "AccountRemoved", "Restored",
+		"noted", "settled", "failure", "wasPutAside", "sessionBegun", "sessionKept", "sessionErased", "sessionRecalled", "sessionConfirmed",
+	} {
+		look(reply, structs[reply])
+	}
+	if messages < 50 {
+		t.Errorf("only %d messages were found", messages)
+	}
+}
