@@ -26,8 +26,8 @@ const marksEvery = 2 * time.Second
 type marks struct {
 	// Last is the last sequence of each log, by its folder.
 	Last map[string]uint64 `json:"last"`
-	// Files are all files of the copy, where the node has stopped by itself: none
-	// of them may be another one at the next start.
+	// Files are all files of the copy but those that are made of others, where the
+	// node has stopped by itself: none of them may be another one at the next start.
 	Files map[string]string `json:"files,omitempty"`
 }
 
@@ -96,6 +96,9 @@ func (in *inspection) compare() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(k.Files)) {
+		if filepath.Base(name) == derivedFile {
+			continue // marks of earlier releases name it
+		}
 		switch is, there := now[name]; {
 		case !there:
 			in.say(filepath.Join(in.dir, name), "is missing")
@@ -119,12 +122,17 @@ func unmark(dir string) error {
 	return k.write(dir)
 }
 
+// derivedFile sums up the blocks of a log. The engine deletes it when it compacts the
+// log, which it may do while it stops, and makes it anew from the blocks where it is
+// missing or does not fit its checksum.
+const derivedFile = "index.db"
+
 // files lists the files of a copy: the sizes of blocks, which have checksums of
-// their own, and what the others hold.
+// their own, and what the others hold. What is made of the blocks is left out.
 func files(dir string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(dir, "jetstream"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || d.Name() == derivedFile {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
