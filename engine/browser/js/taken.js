@@ -27,30 +27,40 @@ const attend = (el, a, others = 0) => {
   const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el);
   const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, base: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, lost: 0, odd: null };
   if (w.left === 0) return false;
-  const until = now() + 60000;
+  w.into.push(el);
+  const until = now() + 60000, heard = new Set();
   const on = (e) => {
     if (!e.isTrusted) return;
     if (now() > until) return unattend();
-    const there = attached(el);
-    const down = e.type === 'keydown';
+    const there = attached(el), down = e.type === 'keydown';
     if (!there && (w.lost || nowhere(dom.doc(el)))) {
       e.preventDefault();
       e.stopImmediatePropagation();
       if (down) w.lost++;
-    } else if (down) {
-      const to = e.target === el ? el : e.composedPath()[0];
-      if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
     }
     if (e.key === 'Enter' && there && !w.lost) ended(w, e.type);
     if (down) return;
-    if (there && !w.moved) w.moved = textIn(el) !== before;
+    if (there) {
+      const to = e.target === el ? el : e.composedPath()[0]; // whoever hands the focus on has done so by now
+      if (!w.into.includes(to) && w.into.length < longest) w.into.push(to);
+      w.moved ||= textIn(el) !== before;
+    }
     if (--w.left > 0) return;
     unattend();
     globalThis[T.tell]((taken(w) ? 'typed ' : 'doubt ') + w.id);
   };
-  const types = ['keydown', 'keyup']; // no more than these: each costs a field of ten characters half a millisecond
-  for (const t of types) dom.listen(view, t, on, true);
-  unattend = () => { for (const t of types) dom.unlisten(view, t, on, true); unattend = () => {}; };
+  const hear = (type) => { if (!heard.has(type)) { heard.add(type); dom.listen(view, type, on, true); } };
+  // Each event that is listened to is a cost for each character. Keys that go down
+  // matter at the end of a line, and from when the field is gone.
+  const left = new MutationObserver(() => { if (!attached(el)) { left.disconnect(); hear('keydown'); } });
+  for (let root = dom.root(el); root; root = hostOf(root) && dom.root(hostOf(root))) left.observe(root, { childList: true, subtree: true });
+  if (lines.length > 1) hear('keydown');
+  hear('keyup');
+  unattend = () => {
+    left.disconnect();
+    for (const type of heard) dom.unlisten(view, type, on, true);
+    unattend = () => {};
+  };
   return true;
 };
 
