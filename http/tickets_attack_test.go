@@ -50,13 +50,20 @@ func (t *tickets) numbers() (alive, ended int) {
 	return len(t.alive), len(t.ended)
 }
 
+// ticketsOfANode are the tickets of a node that hears of the others' until the test ends.
+func ticketsOfANode(t *testing.T, store persistence.Store) *tickets {
+	all := newTickets(store, zerolog.Nop())
+	go all.follow(t.Context())
+	return all
+}
+
 // TestAttackLinksInALoop: who makes and revokes links without end leaves a bounded
 // number of records, at whichever nodes, and they go within a minute.
 func TestAttackLinksInALoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := persistence.NewMemory()
-		first, second := newTickets(store, zerolog.Nop()), newTickets(store, zerolog.Nop())
+		first, second := ticketsOfANode(t, store), ticketsOfANode(t, store)
 		synctest.Wait()
 		link := func(at *tickets, account string) bool {
 			t.Helper()
@@ -118,7 +125,7 @@ func TestARevokedLinkIsNotForgotten(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := persistence.NewMemory()
 				cut := &deaf{store, make(chan struct{}), make(chan struct{})}
-				first, second := newTickets(store, zerolog.Nop()), newTickets(cut, zerolog.Nop())
+				first, second := ticketsOfANode(t, store), ticketsOfANode(t, cut)
 				synctest.Wait()
 				var ids []string
 				for range 2 {
