@@ -15,6 +15,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors"
+	"troupe/testkit/need"
 )
 
 // spoiler makes the handling of one kind of message by one kind of actor panic
@@ -165,6 +166,7 @@ func spelled(e ast.Expr) string {
 // place of their handling that uses the actor's context, while a node is used
 // in all ways. Whoever asks gets a definite answer, soon; and all goes on.
 func TestPanicsAreAnswered(t *testing.T) {
+	need.Time(t)
 	left := handled(t)
 	if len(left) < 90 {
 		t.Fatalf("only %d messages were found in the source", len(left))

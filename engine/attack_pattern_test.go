@@ -26,6 +26,7 @@ var hugePatterns = map[string]string{
 // read with little memory, in little time. It measures memory, so nothing runs beside.
 func TestAttackLargePatterns(t *testing.T) {
 	need.Time(t)
+	need.All(t)
 	for name, p := range hugePatterns {
 		p, _ := json.Marshal(p)
 		for action, one := range map[string]string{
@@ -56,6 +57,7 @@ func TestAttackLargePatterns(t *testing.T) {
 // would have to wait.
 func TestAttackSlowComparisons(t *testing.T) {
 	need.Time(t)
+	need.All(t)
 	long, _ := json.Marshal(strings.Repeat("a", 16<<20))
 	page, _ := json.Marshal(strings.Repeat("a word ", 10_000) + "total: 12,50 EUR")
 	for name, c := range map[string]struct {
@@ -86,6 +88,7 @@ func TestAttackSlowComparisons(t *testing.T) {
 // that asks for very many long addresses, do not keep the task from going on.
 func TestAttackPatternsForManyRequests(t *testing.T) {
 	need.Browser(t)
+	need.All(t)
 	t.Parallel()
 	a := attacks(t, map[string]string{"/": `<script>for (let i = 0; i < 150; i++) fetch('/x?' + i + 'a'.repeat(i % 2 ? 60000 : 1500)).catch(() => {})</script>`})
 	pattern := strings.Repeat("(a?){800}", 2)

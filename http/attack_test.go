@@ -75,6 +75,7 @@ func statusOf(t *testing.T, c net.Conn) (status int, after string, p problem) {
 // memory of a few of them. It measures memory, so nothing runs beside it.
 func TestAttackTinyValues(t *testing.T) {
 	need.Time(t)
+	need.All(t)
 	e := open(t, &company{})
 	const all = 24
 	for name, one := range map[string]string{"numbers": "1,", "empty arrays": "[],", "as many as there may be": `"aaaaa",`} {
