@@ -78,7 +78,9 @@ func TestAttackSlowComparisons(t *testing.T) {
 		if yes != c.yes || (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 			t.Errorf("%s: %v, %.300v", name, yes, err)
 		}
-		if took := time.Since(began); took > 10*time.Second { // a second at most, on a machine that does nothing else
+		// A second at most on a machine that does nothing else, more than a minute without the
+		// bound; with races looked for, on a busy one, fourteen seconds were seen.
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s took %v", name, took)
 		}
 	}
