@@ -44,6 +44,8 @@ var house = []floor{
 		"it stands beside the house and drives the actors as their users do"},
 	{"testkit/leaks", nil,
 		"it counts what tests leave behind, and is none of it itself"},
+	{"testkit/heap", nil,
+		"it measures what any code takes of the heap"},
 	{"testkit/need", nil,
 		"every test that needs a browser, a registry or time imports it"},
 	{"testkit/paths", nil,

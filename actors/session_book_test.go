@@ -102,8 +102,8 @@ func TestStalledWriteSpendsItsOwnTime(t *testing.T) {
 	})
 }
 
-// TestWritesThatWaitAreBounded: on a disk that takes nothing for long, what cannot
-// wait is told so at once.
+// TestWritesThatWaitAreBounded: while the disk stalls, a bounded number of writes
+// wait, and further ones fail at once.
 func TestWritesThatWaitAreBounded(t *testing.T) {
 	const more = 20
 	withBook(t, 1, func(t *testing.T, b *sessionBook) {

@@ -242,7 +242,7 @@ func (c *Company) onInventory(msg *nats.Msg) {
 	m, err := received(msg)
 	if err != nil {
 		if n := c.unread.count(time.Now()); n > 0 {
-			c.cfg.Log.Warn().Err(err).Int("count", n).Msg("what another node tells of itself was not understood: is it of a neighbouring release?")
+			c.cfg.Log.Warn().Err(err).Int("count", n).Msg("did not understand another node's inventory: check that both run neighbouring releases")
 		}
 		return
 	}

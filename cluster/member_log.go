@@ -82,7 +82,7 @@ func (s *strangers) tell() {
 }
 
 // unread counts what was not understood. A node that is not of a neighbouring
-// release tells of itself many times a second.
+// release sends its inventory many times a second.
 type unread struct {
 	mu   sync.Mutex
 	n    int

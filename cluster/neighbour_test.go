@@ -90,7 +90,7 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 }
 
 // TestLaterInventoriesAreTold: that nodes of another release cannot be understood is
-// a line in a minute, however often they tell of themselves.
+// one line a minute, however often they send.
 func TestLaterInventoriesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

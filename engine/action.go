@@ -283,7 +283,7 @@ func (d *decoder) readSteps(n *node, prefix string, index int) []Step {
 		s, ok := d.readStep(a, prefix+strconv.Itoa(i), top)
 		if d.wrong > wrong {
 			s.faulty = true
-			d.noteKeys(a)
+			d.faulty = append(d.faulty, a)
 		}
 		if ok {
 			steps = append(steps, s)

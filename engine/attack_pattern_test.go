@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/testkit/heap"
 	"troupe/testkit/need"
 )
 
@@ -39,7 +40,7 @@ func TestAttackLargePatterns(t *testing.T) {
 			body := []byte(`{"actions":[` + strings.Repeat(one+",", n) + `{"wait":1}]}`)
 			var err error
 			began := time.Now()
-			grown := heaped(func() { _, err = Parse(body, nil) })
+			grown := heap.Growth(func() { _, err = Parse(body, nil) })
 			took := time.Since(began)
 			var invalid *Invalid
 			if err != nil && !errors.As(err, &invalid) || err == nil && strings.HasPrefix(action, "wait") {

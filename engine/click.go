@@ -9,8 +9,8 @@ import (
 
 var _ = define(Action[Selector]{
 	Name: "click", Group: "Interaction",
-	Doc: "Clicks an element with the pointer, at a point of it that can be seen, once it is visible, enabled and not moving. A disabled element is waited for until the action's time is over; `options.timeout` shortens that wait. " +
-		"What lies under a bar is scrolled free of it first. An element that the page replaces under the pointer is clicked if its like stands in its place; else the action fails with `element_gone`. " +
+	Doc: "Clicks a visible point of an element with the pointer, once the element is visible, enabled and still. It waits for a disabled element up to the action's time; `options.timeout` shortens that. " +
+		"It scrolls an element out from under a bar first. If the page replaces the element under the pointer, it clicks the replacement if that is alike, else it fails with `element_gone`. " +
 		"If another element still covers it after a second, the click goes through the DOM instead (its event is not trusted then), with a warning that names what covers it; `force: false` makes that a failure.",
 	Value: selectorShape,
 	Opts: []Opt{

@@ -31,8 +31,8 @@ var iterationsShape = intShape("number of iterations", 1, maxIterations)
 
 var _ = define(Action[repetition]{
 	Name: "loop", Group: "Control flow",
-	Doc: "Runs a list several times: `repeat` so many times, or for `each` element that matches, with `$this` as the element. It waits for the first match up to its time; none then is a loop of no iterations. " +
-		"`each` takes the first `maxIterations` matches, with a warning of how many were left. A `$this` that has left the page is found again by its place in the list, as soon as the list is as long as at the start; that is waited for once, up to the action's time. " +
+	Doc: "Runs a list of actions several times: `repeat` times, or once for `each` element that matches, with `$this` as the element. `each` waits for the first match up to the action's time; without a match the loop has no iterations. " +
+		"`each` takes the first `maxIterations` matches, with a warning of how many were left. If `$this` has left the page, the loop takes the element in the same place, as soon as the list is as long as at the start. It waits for that once, up to the action's time. " +
 		"`maxIterations` and `iframe` may stand in the value or in `options`.",
 	Value: Shape[repetition]{
 		Words: "{repeat or each, do}", Schema: `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"repeat":{"type":"integer","minimum":1,"maximum":10000},"each":` + selectorShape.Schema + `,"do":{"$ref":"#/$defs/actions"},"maxIterations":` + iterationsShape.Schema + `,"iframe":` + frameShape.Schema + `},"oneOf":[{"required":["repeat"]},{"required":["each"]}]}`,

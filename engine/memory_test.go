@@ -4,48 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"troupe/testkit/heap"
 	"troupe/testkit/need"
 )
-
-// heaped runs f and gives how many bytes the heap has grown by at most meanwhile.
-// Garbage counts as long as the collector leaves it.
-func heaped(f func()) int64 {
-	heap := func() int64 {
-		s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-		metrics.Read(s)
-		return int64(s[0].Value.Uint64())
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
-	runtime.GC()
-	before, most := heap(), int64(0)
-	over, seen := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(seen)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for {
-			most = max(most, heap()-before)
-			select {
-			case <-tick.C:
-			case <-over:
-				return
-			}
-		}
-	}()
-	func() {
-		defer func() { close(over); <-seen }()
-		f()
-	}()
-	return most
-}
 
 // watched is a request that hears of everything that pages tell.
 const watched = `"timeout":120000,"config":{"actionTimeout":60000,"trace":true,"onFailure":{"console":true,"network":true}}`
@@ -84,7 +49,7 @@ func TestPagesDoNotFillTheMemory(t *testing.T) {
 			url := hostileServer(t, c.page+`<h1>here</h1>`)
 			in := newInstance(t)
 			var o *Outcome
-			grown := heaped(func() {
+			grown := heap.Growth(func() {
 				o = play(t, in, fmt.Sprintf(`{%s,"actions":[{"open":"%s/"},%s{"wait":300},{"getText":"h1"},{"find":"#nothing","options":{"timeout":1}}]}`, watched, url, c.task), Stage{SaveFile: (&kept{}).save})
 			})
 			if grown > roomForTexts {
@@ -121,7 +86,7 @@ func TestBodiesDoNotFillTheMemory(t *testing.T) {
 		srv.URL, wait, bodies)
 	in := newInstance(t)
 	var o *Outcome
-	grown := heaped(func() { o = play(t, in, task, Stage{}) })
+	grown := heap.Growth(func() { o = play(t, in, task, Stage{}) })
 	if grown > 5*MaxResult {
 		t.Errorf("the heap has grown by %d MiB", grown>>20)
 	}
@@ -143,7 +108,7 @@ func TestManyLargePagesAtOnce(t *testing.T) {
 	for i := range all {
 		all[i] = newInstance(t)
 	}
-	grown := heaped(func() {
+	grown := heap.Growth(func() {
 		var done sync.WaitGroup
 		for _, in := range all {
 			done.Go(func() {

@@ -20,8 +20,8 @@ func (f Fault) String() string { return strings.TrimPrefix(f.Path+": "+f.Message
 type Invalid struct {
 	Faults []Fault
 
-	task    *Task           // what could be read of it; nil: nothing
-	mayKeep map[string]bool // keys under which steps with faults may keep something
+	task   *Task   // what could be read of it; nil: nothing
+	faulty []*node // the steps with faults
 }
 
 func (e *Invalid) Error() string {
@@ -49,7 +49,7 @@ func Parse(body []byte, files []Upload) (*Task, error) {
 		d.refuseSecrets(n)
 	}
 	if len(d.faults) > 0 {
-		return nil, &Invalid{d.faults, t, d.mayKeep}
+		return nil, &Invalid{d.faults, t, d.faulty}
 	}
 	t.source = body
 	return t, nil

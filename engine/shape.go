@@ -23,9 +23,8 @@ type decoder struct {
 	config           Config
 	network          bool // an action looks at requests
 	matching         matching
-	step             *Step // the step whose value is read
-	// mayKeep are the keys under which steps with faults may keep something.
-	mayKeep map[string]bool
+	step             *Step   // the step whose value is read
+	faulty           []*node // the steps with faults
 }
 
 // Shape is how a value is spelled in JSON: how it is read, and how it is

@@ -10,7 +10,10 @@ func (e *Invalid) Warnings() []Fault {
 		return nil
 	}
 	v := newReviewer(e.task)
-	v.maybe, v.unsure = e.mayKeep, e.has("/session")
+	v.maybe, v.unsure = map[string]bool{}, e.has("/session")
+	for _, n := range e.faulty {
+		n.keeps(v.maybe)
+	}
 	all := v.list(e.task.Steps)
 	if !e.has("/timeout") {
 		v.tooLong(all, e.task.Timeout)
@@ -28,19 +31,16 @@ func (e *Invalid) has(path string) bool {
 	return false
 }
 
-// noteKeys notes every key that a step with faults may keep something under,
-// wherever in it save or push stands.
-func (d *decoder) noteKeys(n *node) {
+// keeps adds every key that a step may keep something under, wherever in it save or
+// push stands.
+func (n *node) keeps(keys map[string]bool) {
 	for _, f := range n.fields {
 		if (f.key == "save" || f.key == "push") && f.isString() {
-			if d.mayKeep == nil {
-				d.mayKeep = map[string]bool{}
-			}
-			d.mayKeep[f.str] = true
+			keys[f.str] = true
 		}
-		d.noteKeys(f)
+		f.keeps(keys)
 	}
 	for _, e := range n.list {
-		d.noteKeys(e)
+		e.keeps(keys)
 	}
 }

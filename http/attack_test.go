@@ -7,9 +7,6 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,38 +16,9 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/testkit/heap"
 	"troupe/testkit/need"
 )
-
-// heaped runs f and gives how many bytes the heap has grown by at most meanwhile.
-func heaped(f func()) int64 {
-	heap := func() int64 {
-		s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-		metrics.Read(s)
-		return int64(s[0].Value.Uint64())
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
-	runtime.GC()
-	before, most := heap(), int64(0)
-	over, seen := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(seen)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for {
-			most = max(most, heap()-before)
-			select {
-			case <-tick.C:
-			case <-over:
-				return
-			}
-		}
-	}()
-	f()
-	close(over)
-	<-seen
-	return most
-}
 
 // head is the beginning of a request of an account.
 func head(method, path string, size int, more ...string) string {
@@ -80,7 +48,7 @@ func TestAttackTinyValues(t *testing.T) {
 	const all = 24
 	for name, one := range map[string]string{"numbers": "1,", "empty arrays": "[],", "as many as there may be": `"aaaaa",`} {
 		body := `{"actions":[` + strings.Repeat(one, (1<<20-100)/len(one)) + `1]}`
-		grown := heaped(func() {
+		grown := heap.Growth(func() {
 			var over sync.WaitGroup
 			for i := range all {
 				c := e.dial(t, nil)
@@ -143,7 +111,7 @@ func TestAttackAnnouncedBodies(t *testing.T) {
 	need.Time(t)
 	e := open(t, &company{})
 	const all = 200
-	grown := heaped(func() {
+	grown := heap.Growth(func() {
 		for range all {
 			c := e.dial(t, nil)
 			_, _ = io.WriteString(c, head("POST", "/v1/", 1<<20)+"{"+strings.Repeat(" ", 20<<10))

@@ -271,7 +271,7 @@ func (t *tickets) hear(ctx context.Context) error {
 
 // reconcile learns what there is, and ends the tickets that were revoked while this
 // node did not follow: those that have no record any more. The record of a younger
-// one tells of its revocation itself.
+// one still says that it was revoked.
 func (t *tickets) reconcile(all []persistence.Record, listed time.Time) {
 	there := map[ticketSum]bool{}
 	for _, r := range all {

@@ -29,7 +29,7 @@ func skip(t testing.TB, what string) {
 func All(t testing.TB) {
 	t.Helper()
 	if os.Getenv(all) == "" && flag.Lookup("test.run").Value.String() == "" {
-		t.Skipf("it takes long: make test-all runs it, and so does -run")
+		t.Skip("it takes long: make test-all runs it, and so does -run")
 	}
 }
 
