@@ -61,7 +61,7 @@ func (s *scanner) scan(p []byte) {
 			t.Errorf("%s names the folder %s: …%s…", s.from, dir, text[max(0, i-200):min(len(text), i+len(dir)+100)])
 		}
 	}
-	s.tail = bytes.Clone(text[max(0, len(text)-longest+1):])
+	s.tail = bytes.Clone(text[max(0, len(text)-max(longest-1, 0)):]) // none may be hidden any more
 }
 
 // Listener is a listener on TCP whose connections are looked through as the
