@@ -5,12 +5,13 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
 // Offer tells the node what another one has free. Requests that may roam go
 // there when nothing is free here.
-func (n *Node) Offer(o *Offer) { n.parts.system.Root.Send(n.parts.pool, o) }
+func (n *Node) Offer(o *api.Offer) { n.parts.system.Root.Send(n.parts.pool, o) }
 
 // Freed tells the node that another one has just ended a task of its. Its next
 // offer would say the same, a moment later.
@@ -20,11 +21,11 @@ type freed struct{ node string }
 
 // abroad is what pool knows of other nodes: hints, each as old as the last offer
 // of its node.
-type abroad map[string]*Offer
+type abroad map[string]*api.Offer
 
 // hear takes over an offer in place of the last one of that node. A node that has
 // nothing, because it is down for one, is not remembered.
-func (a abroad) hear(o *Offer) *Offer {
+func (a abroad) hear(o *api.Offer) *api.Offer {
 	copied := *o
 	if a[o.Node] = &copied; o.Free == 0 && o.Usable == 0 && len(o.Own) == 0 && len(o.Held) == 0 {
 		delete(a, o.Node)
@@ -33,11 +34,11 @@ func (a abroad) hear(o *Offer) *Offer {
 }
 
 // best is the node that has the most workers for an account; nil: none has any.
-func (a abroad) best(account string) *Offer {
-	var best *Offer
+func (a abroad) best(account string) *api.Offer {
+	var best *api.Offer
 	for _, o := range a {
-		n := o.to(account)
-		if n > 0 && (best == nil || n > best.to(account) || n == best.to(account) && o.Node < best.Node) {
+		n := o.For(account)
+		if n > 0 && (best == nil || n > best.For(account) || n == best.For(account) && o.Node < best.Node) {
 			best = o
 		}
 	}
@@ -60,8 +61,6 @@ func (a abroad) usable() (n int) {
 	return n
 }
 
-func (o *Offer) to(account string) int { return o.Free + o.Own[account] }
-
 // roams reports whether a job may be played on another node, as far as this one
 // can tell.
 func (p *pool) roams(j *job) bool {
@@ -76,7 +75,7 @@ func (p *pool) roams(j *job) bool {
 }
 
 // away finds the node that a job is to try that got no worker here; nil: none.
-func (p *pool) away(j *job, no *Refusal) *Offer {
+func (p *pool) away(j *job, no *api.Refusal) *api.Offer {
 	if len(p.abroad) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.roams(j) {
 		return nil
 	}
@@ -85,11 +84,11 @@ func (p *pool) away(j *job, no *Refusal) *Offer {
 
 // sendAway ends a job here: its client takes it to another node, and comes back
 // with it when that one refuses it. It keeps its place.
-func (p *pool) sendAway(ctx actor.Context, j *job, o *Offer) {
+func (p *pool) sendAway(ctx actor.Context, j *job, o *api.Offer) {
 	// Until it is heard of again, the node has one less. Whether that was one of
 	// the account's own matters to nobody else.
 	o.Free--
-	e := &Elsewhere{Node: o.Node, Place: Place{Until: j.until}}
+	e := &api.Elsewhere{Node: o.Node, Place: api.Place{Until: j.until}}
 	if j.wait != nil {
 		e.Place.Arrival, e.Place.Turn = j.wait.arrival, j.wait.turn
 	}
@@ -99,7 +98,7 @@ func (p *pool) sendAway(ctx actor.Context, j *job, o *Offer) {
 }
 
 // onOffer sends those who wait to the workers that another node has free.
-func (p *pool) onOffer(ctx actor.Context, m *Offer) { p.useOffer(ctx, p.abroad.hear(m)) }
+func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.abroad.hear(m)) }
 
 func (p *pool) onFreed(ctx actor.Context, m *freed) {
 	if o := p.abroad[m.node]; o != nil {
@@ -108,10 +107,10 @@ func (p *pool) onFreed(ctx actor.Context, m *freed) {
 	}
 }
 
-func (p *pool) useOffer(ctx actor.Context, o *Offer) {
+func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
 	for p.queue.len() > 0 {
 		w := p.queue.next([]string{""}, func(w *waiter) bool {
-			return o.to(w.Account) > 0 && p.roams(p.jobs[w.Task])
+			return o.For(w.Account) > 0 && p.roams(p.jobs[w.Task])
 		})
 		if w == nil {
 			return
@@ -148,7 +147,7 @@ const guestWait = 100 * time.Millisecond
 const movedWait = 20 * time.Second
 
 // patience is until when a job waits that has just come.
-func patience(x *Execute, now time.Time) time.Time {
+func patience(x *api.Execute, now time.Time) time.Time {
 	if x.Moved { // its worker gets a browser
 		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
 	}

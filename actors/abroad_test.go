@@ -6,17 +6,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
 
-func roaming(account actors.Account, wait time.Duration) *actors.Execute {
-	return &actors.Execute{Account: account, Task: testkit.Task(testkit.Waiting(wait)), Roams: true}
+func roaming(account api.Account, wait time.Duration) *api.Execute {
+	return &api.Execute{Account: account, Task: testkit.Task(testkit.Waiting(wait)), Roams: true}
 }
 
 // sentTo is where an answer sends its task; empty: nowhere.
-func sentTo(x *actors.Executed) string {
+func sentTo(x *api.Executed) string {
 	if x.Refusal == nil || x.Refusal.Elsewhere == nil {
 		return ""
 	}
@@ -26,15 +26,15 @@ func sentTo(x *actors.Executed) string {
 func TestRoamingTasksPreferTheirNode(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
-		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
-		k.Node.Offer(&actors.Offer{Node: "n3", Free: 3})
-		k.Node.Offer(&actors.Offer{Node: "n4", Own: map[string]int{"bert": 9}})
+		k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
+		k.Node.Offer(&api.Offer{Node: "n3", Free: 3})
+		k.Node.Offer(&api.Offer{Node: "n4", Own: map[string]int{"bert": 9}})
 		first := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		if x := k.Send(roaming(anna, 0), testkit.Script{}).Answer(); sentTo(x) != "n3" {
 			t.Errorf("the second task goes to %q (%v), want the node with the most", sentTo(x), x.Refusal)
 		}
-		if x := k.Send(&actors.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{}).Answer(); sentTo(x) != "" {
+		if x := k.Send(&api.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{}).Answer(); sentTo(x) != "" {
 			t.Errorf("a task that may not roam goes to %q", sentTo(x))
 		}
 		named := roaming(anna, 0)
@@ -52,7 +52,7 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		blocker := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		began := time.Now()
 		early := k.Send(roaming(anna, 90*time.Second), testkit.Script{Takes: 20 * time.Second})
 		synctest.Wait()
@@ -62,7 +62,7 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 			t.Fatalf("%d wait, want 2", n)
 		}
 
-		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
+		k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
 		x := early.Answer()
 		if sentTo(x) != "n2" || late.Answered() {
 			t.Fatalf("the first is sent to %q, the second has an answer: %v", sentTo(x), late.Answered())
@@ -81,9 +81,9 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 		}
 
 		// A guest waits where it came from.
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		last := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		guest := roaming(anna, time.Minute)
 		guest.Guest, guest.Roams = true, false
 		at := time.Now()
@@ -99,11 +99,11 @@ func TestSessionsElsewhereCount(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		most := engine.DefaultLimits()[engine.Pro].Reserved
-		k.Node.Offer(&actors.Offer{Node: "n2", Held: map[string]int{"anna": most}})
+		k.Node.Offer(&api.Offer{Node: "n2", Held: map[string]int{"anna": most}})
 		if x := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{}); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionLimit {
 			t.Errorf("got %+v", x)
 		}
-		k.Node.Offer(&actors.Offer{Node: "n2"})
+		k.Node.Offer(&api.Offer{Node: "n2"})
 		if x := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{}); x.Refusal != nil {
 			t.Errorf("refused: %v", x.Refusal)
 		}
@@ -115,8 +115,8 @@ func TestSessionsElsewhereCount(t *testing.T) {
 func TestADrainingNodeSendsTasksAway(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
-		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1, Usable: 2})
-		away := func(wait time.Duration) *actors.Execute {
+		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
+		away := func(wait time.Duration) *api.Execute {
 			x := roaming(anna, wait)
 			x.Away = true
 			return x
@@ -129,12 +129,12 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		}
 		waits := k.Send(away(time.Minute), testkit.Script{})
 		k.UntilWaiting(1)
-		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1, Usable: 2})
+		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
 		if x := waits.Answer(); sentTo(x) != "n2" {
 			t.Errorf("who waited goes to %q (%v)", sentTo(x), x.Refusal)
 		}
 		own := k.Send(roaming(anna, 0), testkit.Script{Takes: 5 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		if x := k.Send(away(10*time.Second), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
 			t.Errorf("beside a worker that frees here: %+v", x)
 		}
@@ -148,7 +148,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		// The node ends: what may go elsewhere waits on, and what answers later does
 		// not.
 		running := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		late, fixed := roaming(anna, 10*time.Second), roaming(anna, time.Minute)
 		fixed.Roams = false
 		goes := k.Send(roaming(anna, time.Minute), testkit.Script{})
@@ -157,12 +157,12 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		patient := k.Send(roaming(anna, 100*time.Second), testkit.Script{})
 		k.UntilWaiting(4)
 		began := time.Now()
-		done := make(chan *actors.Drained, 1)
+		done := make(chan *api.Drained, 1)
 		go func() { done <- k.Drain(time.Minute) }()
 		if x := stays.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
 			t.Errorf("who may not roam: %+v", x)
 		}
-		k.Node.Offer(&actors.Offer{Node: "n2", Free: 1, Usable: 2})
+		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
 		if x := goes.Answer(); sentTo(x) != "n2" {
 			t.Errorf("who waits at the end goes to %q (%v)", sentTo(x), x.Refusal)
 		}
@@ -176,7 +176,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		if x := patient.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining || time.Since(began) != time.Minute {
 			t.Errorf("when the grace is over, after %v: %+v", time.Since(began), x)
 		}
-		k.Node.Offer(&actors.Offer{Node: "n2"}) // it is down
+		k.Node.Offer(&api.Offer{Node: "n2"}) // it is down
 		if x := k.Send(away(time.Minute), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
 			t.Errorf("where nobody else is there: %+v", x)
 		}
@@ -189,17 +189,17 @@ func TestAStartedTaskIsBackAtOnce(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		blocker := k.Send(roaming(anna, 0), testkit.Script{Takes: time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		m := roaming(anna, time.Minute)
 		m.TaskID, m.Task.Async = "task_back", true
 		for range 200 {
-			k.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
+			k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
 			x, err := k.Node.Start(context.Background(), m, nil)
 			if err != nil || x.Refusal == nil || x.Refusal.Elsewhere == nil {
 				t.Fatalf("started: %+v, %v", x, err)
 			}
 		}
-		k.Node.Offer(&actors.Offer{Node: "n2"})
+		k.Node.Offer(&api.Offer{Node: "n2"})
 		if x, err := k.Node.Start(context.Background(), m, nil); err != nil || x.Refusal != nil {
 			t.Errorf("back at its node: %+v, %v", x, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -25,7 +26,7 @@ func TestRemovedAccounts(t *testing.T) {
 }
 
 // nothingOf fails the test if anything on disk names an account.
-func nothingOf(k *testkit.Kit, a actors.Account) {
+func nothingOf(k *testkit.Kit, a api.Account) {
 	k.T.Helper()
 	k.Settle()
 	list, err := k.Store.List(context.Background(), "")
@@ -44,7 +45,7 @@ var removedRows = []row{
 		id := reserve(k, anna)
 		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
 		began := time.Now()
-		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Sessions: 1}) {
+		if r := testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); *r != (api.AccountRemoved{Sessions: 1}) {
 			t.Errorf("%+v", r)
 		}
 		x := k.WantEnd(k.Start(bert, testkit.Task(testkit.On("w1")), quick), engine.EndCompleted)
@@ -53,7 +54,7 @@ var removedRows = []row{
 			t.Errorf("clean after %v", took)
 		}
 		wantKept(k)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeUnauthorized)
 		if n := k.Node.Sessions(); n != 0 {
 			t.Errorf("%d sessions", n)
@@ -64,9 +65,9 @@ var removedRows = []row{
 		id := reserve(k, anna, testkit.On("w1"))
 		r1 := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
 		r2 := k.Start(anna, testkit.Task(testkit.On("w2")), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
-		k.WantState("w2", actors.Busy)
-		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Tasks: 2, Sessions: 1}) {
+		k.WantState("w1", api.Busy)
+		k.WantState("w2", api.Busy)
+		if r := testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); *r != (api.AccountRemoved{Tasks: 2, Sessions: 1}) {
 			t.Errorf("%+v", r)
 		}
 		for _, r := range []*testkit.Request{r1, r2} {
@@ -75,26 +76,26 @@ var removedRows = []row{
 			}
 		}
 		for _, w := range []string{"w1", "w2"} {
-			k.WantState(w, actors.Online)
+			k.WantState(w, api.Online)
 			sees(k, k.WantEnd(k.Start(bert, testkit.Task(testkit.On(w)), quick), engine.EndCompleted), 0)
 		}
 		nothingOf(k, anna)
 	}},
 	{"a session that its task opens does not come about", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(testkit.Preserve()), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
-		k.RemoveAccount(anna)
+		k.WantState("w1", api.Busy)
+		testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})
 		if x := k.WantEnd(r, engine.EndCancelled); x.SessionID != "" {
 			k.T.Errorf("%+v", x)
 		}
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		nothingOf(k, anna)
 	}},
 	{"a task that heeds nothing is ended with its browser", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(testkit.Preserve()), deaf)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		began := time.Now()
-		k.RemoveAccount(anna)
+		testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("removed after %v", took)
 		}
@@ -103,7 +104,7 @@ var removedRows = []row{
 	}},
 	{"who waits is told at once, and nobody else is", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		hold := k.Start(bert, testkit.Task(), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		wait := testkit.Waiting(time.Minute)
 		waits := []*testkit.Request{
 			k.Start(anna, testkit.Task(wait), quick), k.Start(anna, testkit.Task(wait, testkit.On("w1")), quick),
@@ -112,7 +113,7 @@ var removedRows = []row{
 		other := k.Start(bert, testkit.Task(wait), quick)
 		k.UntilWaiting(4)
 		began := time.Now()
-		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Tasks: 3}) {
+		if r := testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); *r != (api.AccountRemoved{Tasks: 3}) {
 			t.Errorf("%+v", r)
 		}
 		for _, r := range waits {
@@ -124,19 +125,19 @@ var removedRows = []row{
 		k.WantEnd(hold, engine.EndCompleted)
 		k.WantEnd(other, engine.EndCompleted)
 		nothingOf(k, anna)
-		late := k.SendAsync(&actors.Execute{Account: anna, Task: testkit.Task()}, quick)
+		late := k.SendAsync(&api.Execute{Account: anna, Task: testkit.Task()}, quick)
 		if late.Refusal == nil || late.Refusal.Code != engine.CodeUnauthorized {
 			t.Errorf("%+v", late)
 		}
 	}},
 	{"its workers go", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		own := []actors.WorkerInfo{k.AddWorker("one", "anna"), k.AddWorker("two", "anna"), k.AddWorker("three", "anna")}
+		own := []api.WorkerInfo{k.AddWorker("one", "anna"), k.AddWorker("two", "anna"), k.AddWorker("three", "anna")}
 		k.AddWorker("berts", "bert")
 		reserve(k, anna, testkit.On(own[0].ID))
 		r := k.Start(anna, testkit.Task(testkit.On(own[1].ID)), lasting(time.Minute))
-		k.WantState(own[1].ID, actors.Busy)
-		k.DrainWorker("three")
-		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Tasks: 1, Sessions: 1, Workers: 3}) {
+		k.WantState(own[1].ID, api.Busy)
+		testkit.Ask(k, &api.DrainWorker{Worker: "three"})
+		if r := testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); *r != (api.AccountRemoved{Tasks: 1, Sessions: 1, Workers: 3}) {
 			t.Errorf("%+v", r)
 		}
 		k.WantEnd(r, engine.EndCancelled)
@@ -144,7 +145,7 @@ var removedRows = []row{
 		if by := workers(k); len(by) != 2 || len(records(k, "worker/")) != 1 || k.Engine.Open() != 2 {
 			t.Errorf("%+v, %v, %d browsers", by, records(k, "worker/"), k.Engine.Open())
 		}
-		if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "late", Owner: "anna"}); err == nil {
+		if _, err := api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "late", Owner: "anna"}); err == nil {
 			t.Error("a worker was added for a removed account")
 		}
 		k.Crash()
@@ -157,35 +158,35 @@ var removedRows = []row{
 	{"its records go: tasks, keys, counts", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		carl := testkit.Account("carl", engine.Standard)
 		ended := k.StartAsync(carl, testkit.Task(), quick)
-		k.WantPoll(carl, ended.TaskID, time.Second, actors.TaskComplete)
+		k.WantPoll(carl, ended.TaskID, time.Second, api.TaskComplete)
 		large := testkit.Script{Do: withCache(func(*engine.Cache) {})}
 		k.WantEnd(k.Send(with("key", "a", carl), large), engine.EndCompleted)
 		key := with("async", "a", carl)
 		runs := k.SendAsync(key, lasting(time.Minute))
 		others := k.StartAsync(bert, testkit.Task(), quick)
-		k.WantPoll(bert, others.TaskID, time.Second, actors.TaskComplete)
-		polls := make(chan *actors.Polled, 1)
+		k.WantPoll(bert, others.TaskID, time.Second, api.TaskComplete)
+		polls := make(chan *api.Polled, 1)
 		go func() { polls <- k.Poll(carl, runs.TaskID, time.Minute) }()
 		k.Settle()
 		if len(records(k, "task/")) != 3 || len(records(k, "key/carl/")) != 2 || len(records(k, "usage/carl/")) != 1 {
 			t.Fatalf("%v", records(k, ""))
 		}
-		if r := k.RemoveAccount(carl); *r != (actors.AccountRemoved{Tasks: 1}) {
+		if r := testkit.Ask(k, &api.RemoveAccount{Account: carl.ID}); *r != (api.AccountRemoved{Tasks: 1}) {
 			t.Errorf("%+v", r)
 		}
-		if p := <-polls; p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
+		if p := <-polls; p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
 			t.Errorf("who waited for the end: %+v", p)
 		}
 		notFound(k, carl, ended.TaskID)
 		notFound(k, carl, runs.TaskID)
 		nothingOf(k, carl)
-		k.WantPoll(bert, others.TaskID, 0, actors.TaskComplete)
+		k.WantPoll(bert, others.TaskID, 0, api.TaskComplete)
 		time.Sleep(2 * time.Minute) // nor does an actor write anything later
 		nothingOf(k, carl)
 	}},
 	{"one that the node knows nothing of, and twice", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		for range 2 {
-			if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{}) {
+			if r := testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); *r != (api.AccountRemoved{}) {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -196,22 +197,22 @@ var removedRows = []row{
 		k.Crash()
 		k.Engine.SetLaunchTakes(10 * time.Second)
 		k.BootCold()
-		if r := k.RemoveAccount(anna); *r != (actors.AccountRemoved{Sessions: 1}) {
+		if r := testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); *r != (api.AccountRemoved{Sessions: 1}) {
 			t.Errorf("%+v", r)
 		}
 		nothingOf(k, anna)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		sees(k, k.Do(bert, testkit.Task(), quick), 0)
 	}},
 	{"in the middle of the taking of a daily count", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		for range 20 {
 			r := k.Start(anna, testkit.Task(), lasting(20*time.Second))
-			k.RemoveAccount(anna)
+			testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})
 			if x := r.Answer(); x.Refusal != nil && x.Refusal.Code != engine.CodeUnauthorized || x.Outcome != nil && x.Outcome.End != engine.EndCancelled {
 				t.Errorf("%+v", x)
 			}
 		}
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 	}},
 }
 
@@ -251,13 +252,13 @@ func held(t *testing.T, prefix string, f func(*testing.T, *testkit.Kit, *heldSto
 // TestAccountIsRemovedWhileATaskIsCounted: the count is not there afterwards. Who
 // has no limit does not wait for it before the task, but before the answer.
 func TestAccountIsRemovedWhileATaskIsCounted(t *testing.T) {
-	for _, a := range []actors.Account{anna, testkit.Account("carl", engine.Standard)} {
+	for _, a := range []api.Account{anna, testkit.Account("carl", engine.Standard)} {
 		held(t, "usage/", func(_ *testing.T, k *testkit.Kit, store *heldStore) {
 			r := k.Start(a, testkit.Task(), quick)
 			<-store.begun
 			k.Settle() // who does not wait for the count has been played by now
 			removed := make(chan struct{})
-			go func() { k.RemoveAccount(a); close(removed) }()
+			go func() { testkit.Ask(k, &api.RemoveAccount{Account: a.ID}); close(removed) }()
 			k.Settle()
 			close(store.free)
 			if a == anna {
@@ -276,11 +277,11 @@ func TestAccountIsRemovedWhileAWorkerIsAddedForIt(t *testing.T) {
 	held(t, "worker/", func(t *testing.T, k *testkit.Kit, store *heldStore) {
 		added := make(chan error, 1)
 		go func() {
-			added <- errOf(k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "annas", Owner: "anna"}))
+			added <- errOf(api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "annas", Owner: "anna"}))
 		}()
 		<-store.begun
 		removed := make(chan struct{})
-		go func() { k.RemoveAccount(anna); close(removed) }()
+		go func() { testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); close(removed) }()
 		k.Settle()
 		close(store.free)
 		if err := <-added; err == nil || !strings.Contains(err.Error(), "account was removed") {
@@ -299,10 +300,10 @@ func TestAccountThatCannotBeErased(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		w := k.AddWorker("annas", "anna")
 		s := k.StartAsync(anna, testkit.Task(), quick)
-		k.WantPoll(anna, s.TaskID, time.Second, actors.TaskComplete)
+		k.WantPoll(anna, s.TaskID, time.Second, api.TaskComplete)
 		for _, prefix := range []string{"", "worker/"} {
 			store.fail(prefix)
-			if _, err := k.Node.RemoveAccount(context.Background(), &actors.RemoveAccount{Account: "anna"}); err == nil ||
+			if _, err := api.Ask(context.Background(), k.Node, &api.RemoveAccount{Account: "anna"}); err == nil ||
 				!strings.Contains(err.Error(), "disk is full") {
 				t.Errorf("%s: %v", prefix, err)
 			}
@@ -312,7 +313,7 @@ func TestAccountThatCannotBeErased(t *testing.T) {
 			}
 		}
 		store.fails.Store(nil)
-		k.RemoveAccount(anna)
+		testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})
 		nothingOf(k, anna)
 		if by := workers(k); by["annas"].ID == w.ID {
 			t.Errorf("%+v", by)
@@ -326,7 +327,7 @@ func TestWorkerThatCannotBeWrittenDown(t *testing.T) {
 	store := &slowStore{Store: persistence.NewMemory()}
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 		store.fail("worker/")
-		if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "extra"}); err == nil ||
+		if _, err := api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "extra"}); err == nil ||
 			!strings.Contains(err.Error(), "disk is nearly full") {
 			t.Error(err)
 		}
@@ -336,16 +337,16 @@ func TestWorkerThatCannotBeWrittenDown(t *testing.T) {
 		store.fails.Store(nil)
 		w := k.AddWorker("extra", "anna") // the name was not taken
 		store.fail("worker/")
-		if _, err := k.Node.RemoveWorker(context.Background(), &actors.RemoveWorker{Worker: "extra"}); err == nil ||
+		if _, err := api.Ask(context.Background(), k.Node, &api.RemoveWorker{Worker: "extra"}); err == nil ||
 			!strings.Contains(err.Error(), "stays, drained") {
 			t.Error(err)
 		}
-		k.WantState(w.ID, actors.Offline)
+		k.WantState(w.ID, api.Offline)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeWorkerOffline)
-		k.ResumeWorker("extra")
-		k.Until(w.ID, actors.Online)
+		testkit.Ask(k, &api.ResumeWorker{Worker: "extra"})
+		k.Until(w.ID, api.Online)
 		on(k, w.ID, k.Start(anna, testkit.Task(), quick))
 		store.fails.Store(nil)
-		k.RemoveWorker("extra", 0)
+		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: 0})
 	})
 }

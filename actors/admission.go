@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -47,32 +48,43 @@ type counted struct {
 func (a *admission) Receive(ctx actor.Context) {
 	defer recoverIn(ctx, a.node, a)
 	switch m := ctx.Message().(type) {
-	case *Execute:
+	case *api.Execute:
 		a.onExecute(ctx, m, false)
 	case *attended:
 		a.onExecute(ctx, m.Execute, true)
 	case *counted:
 		a.onCounted(ctx, m)
-	case *RemoveAccount:
-		a.gone[m.Account] = true
-		a.removeCounted(ctx, m, ctx.Sender())
 	case *enlisted:
 		a.owners[m.Worker] = m.Owner
 	case *struck:
 		delete(a.owners, m.Worker)
-	case *Cancel:
-		if adm := a.counting[m.TaskID]; adm != nil && adm.Execute.Account.ID == m.Account.ID {
-			adm.Cause = m.Cause
-			reply(ctx, &Cancelled{Found: true})
-			return
-		}
-		ctx.RequestWithCustomSender(a.node.pool, m, ctx.Sender())
+	default:
+		admissionVerbs.answer(a, ctx, m)
 	}
+}
+
+var (
+	_ = handle(admissionVerbs, (*admission).onCancel)
+	_ = handle(admissionVerbs, (*admission).onRemoveAccount)
+)
+
+func (a *admission) onCancel(ctx actor.Context, m *api.Cancel) {
+	if adm := a.counting[m.TaskID]; adm != nil && adm.Execute.Account.ID == m.Account.ID {
+		adm.Cause = m.Cause
+		reply(ctx, &api.Cancelled{Found: true})
+		return
+	}
+	ctx.RequestWithCustomSender(a.node.pool, m, ctx.Sender())
+}
+
+func (a *admission) onRemoveAccount(ctx actor.Context, m *api.RemoveAccount) {
+	a.gone[m.Account] = true
+	a.removeCounted(ctx, m, ctx.Sender())
 }
 
 // removeCounted passes the removal of an account on when nothing of it is being
 // counted any more. So pool has seen all of its requests by then.
-func (a *admission) removeCounted(ctx actor.Context, m *RemoveAccount, who *actor.PID) {
+func (a *admission) removeCounted(ctx actor.Context, m *api.RemoveAccount, who *actor.PID) {
 	for _, adm := range a.counting {
 		if adm.Execute.Account.ID == m.Account {
 			a.removing[m.Account] = append(a.removing[m.Account], who)
@@ -82,19 +94,19 @@ func (a *admission) removeCounted(ctx actor.Context, m *RemoveAccount, who *acto
 	ctx.RequestWithCustomSender(a.node.pool, m, who)
 }
 
-func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
+func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) {
 	if a.gone[x.Account.ID] {
-		ctx.Respond(refused(x, 0, CauseRemoved.refusal()))
+		ctx.Respond(x.Refused(0, cancelledFor(api.CauseRemoved)))
 		return
 	}
 	limits, ok := (*a.node.limits.Load())[x.Account.Plan]
 	if !ok {
-		ctx.Respond(refused(x, 0, refuse(engine.CodePlanRequired, "there is no plan "+quoted(string(x.Account.Plan)))))
+		ctx.Respond(x.Refused(0, refuse(engine.CodePlanRequired, "there is no plan "+quoted(string(x.Account.Plan)))))
 		return
 	}
 	timeout, no := admit(x, limits, a.owners)
 	if no != nil {
-		ctx.Respond(refused(x, timeout, no))
+		ctx.Respond(x.Refused(timeout, no))
 		return
 	}
 	adm := &admitted{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
@@ -103,7 +115,7 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 		ctx.Send(a.node.pool, adm)
 	case limits.TasksPerDay <= 0: // nothing to decide: it is written meanwhile
 		if err := a.node.usage.Ready(); err != nil {
-			ctx.Respond(refused(x, timeout, Unkept(err)))
+			ctx.Respond(x.Refused(timeout, Unkept(err)))
 			return
 		}
 		adm.Counted = time.Now()
@@ -112,7 +124,7 @@ func (a *admission) onExecute(ctx actor.Context, x *Execute, attended bool) {
 	case a.takeNow(adm):
 		ctx.Send(a.node.pool, adm)
 	case a.counting[x.TaskID] != nil:
-		ctx.Respond(refused(x, timeout, refuse(engine.CodeInternal, "two tasks have the same id")))
+		ctx.Respond(x.Refused(timeout, refuse(engine.CodeInternal, "two tasks have the same id")))
 	default:
 		a.counting[x.TaskID] = adm
 		root, self, now := ctx.ActorSystem().Root, ctx.Self(), time.Now()
@@ -142,16 +154,16 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 	delete(a.counting, x.TaskID)
 	switch {
 	case a.gone[x.Account.ID]:
-		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, CauseRemoved.refusal()))
+		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, cancelledFor(api.CauseRemoved)))
 		waiting := a.removing[x.Account.ID]
 		delete(a.removing, x.Account.ID)
 		for _, who := range waiting {
-			a.removeCounted(ctx, &RemoveAccount{x.Account.ID}, who)
+			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, who)
 		}
 	case m.err != nil:
-		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, Unkept(m.err)))
+		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, Unkept(m.err)))
 	case !m.ok:
-		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, dailyLimit(x.Account, m.used, time.Now())))
+		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, dailyLimit(x.Account, m.used, time.Now())))
 	default:
 		ctx.Send(a.node.pool, m.adm)
 	}
@@ -166,8 +178,4 @@ func (a *admission) count(f func(context.Context) error) {
 			a.node.log.Error().Err(err).Msg("daily count not changed")
 		}
 	})
-}
-
-func refused(x *Execute, timeout time.Duration, r *Refusal) *Executed {
-	return &Executed{TaskID: x.TaskID, Timeout: timeout, Refusal: r}
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -79,6 +80,26 @@ func take[T any](got any) (*T, error) {
 		return nil, x
 	default:
 		return nil, errNobody
+	}
+}
+
+// askAny asks an actor of the node, and gives whatever it answers.
+func askAny(ctx context.Context, n *Node, to *actor.PID, m any) (any, error) {
+	q := put(n.parts.system, to, m)
+	defer q.forget()
+	select {
+	case got := <-q.asker.answer:
+		switch got := got.(type) {
+		case error:
+			return nil, fmt.Errorf("ask %s: %w", to.Id, got)
+		case *actor.DeadLetterResponse, *actor.Terminated, nil:
+			return nil, fmt.Errorf("ask %s: %w", to.Id, errNobody)
+		}
+		return got, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("ask %s: %w", to.Id, context.Cause(ctx))
+	case <-n.ended:
+		return nil, fmt.Errorf("ask %s: %w", to.Id, errNobody)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -52,7 +52,7 @@ func TestAsyncTaskIsOnDiskBeforeItIsPlayedOrAcknowledged(t *testing.T) {
 		if r, err := store.Get(context.Background(), "task/"+s.TaskID); err != nil || !bytes.Contains(r.Value, []byte(`"pending"`)) {
 			t.Errorf("record %s, %v", r.Value, err)
 		}
-		k.WantPoll(anna, s.TaskID, time.Minute, actors.TaskComplete) // its time counts from its beginning
+		k.WantPoll(anna, s.TaskID, time.Minute, api.TaskComplete) // its time counts from its beginning
 		if p := k.Engine.Plays()[0]; p.Began.Sub(began) != time.Second {
 			t.Errorf("played after %v", p.Began.Sub(began))
 		}
@@ -66,7 +66,7 @@ func TestAsyncTaskThatCannotBeWrittenDownIsNotPlayed(t *testing.T) {
 	store := &slowStore{Store: persistence.NewMemory()}
 	store.fail("")
 	testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
-		x := k.SendAsync(&actors.Execute{Account: anna, Task: testkit.Task()}, second)
+		x := k.SendAsync(&api.Execute{Account: anna, Task: testkit.Task()}, second)
 		if x.Refusal == nil || x.Refusal.Code != engine.CodeStorageFull {
 			t.Errorf("%+v", x)
 		}
@@ -75,19 +75,19 @@ func TestAsyncTaskThatCannotBeWrittenDownIsNotPlayed(t *testing.T) {
 			t.Errorf("%d tasks were played", n)
 		}
 		notFound(k, anna, x.TaskID)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 
 		// The end of one that was begun is written when that is possible again.
 		store.fail("outcome/")
 		s := k.StartAsync(anna, testkit.Task(), second)
-		k.WantPoll(anna, s.TaskID, 2*time.Second, actors.TaskComplete)
+		k.WantPoll(anna, s.TaskID, 2*time.Second, api.TaskComplete)
 		time.Sleep(5 * time.Minute)
-		k.WantPoll(anna, s.TaskID, 0, actors.TaskComplete)
+		k.WantPoll(anna, s.TaskID, 0, api.TaskComplete)
 		k.Settle()
 		store.fails.Store(nil)
 		time.Sleep(time.Minute)
 		k.Crash()
 		k.Boot()
-		k.WantPoll(anna, s.TaskID, 0, actors.TaskComplete)
+		k.WantPoll(anna, s.TaskID, 0, api.TaskComplete)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/testkit"
 )
 
@@ -19,7 +20,7 @@ func BenchmarkExecute(b *testing.B) {
 	k := testkit.New(b, testkit.Options{Workers: 4})
 	task := testkit.Task(testkit.Waiting(time.Minute))
 	for b.Loop() {
-		if x, err := k.Node.Execute(context.Background(), &actors.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
+		if x, err := k.Node.Execute(context.Background(), &api.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
 			b.Fatal(x, err)
 		}
 	}
@@ -32,7 +33,7 @@ func BenchmarkExecuteAtOnce(b *testing.B) {
 	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if x, err := k.Node.Execute(context.Background(), &actors.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
+			if x, err := k.Node.Execute(context.Background(), &api.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
 				b.Error(x, err)
 			}
 		}
@@ -42,13 +43,13 @@ func BenchmarkExecuteAtOnce(b *testing.B) {
 // BenchmarkSession is a request in a session, with its state saved.
 func BenchmarkSession(b *testing.B) {
 	node := hollowNode(b, 1)
-	x, err := node.Execute(context.Background(), &actors.Execute{Account: anna, Task: testkit.Task(testkit.Preserve())})
+	x, err := node.Execute(context.Background(), &api.Execute{Account: anna, Task: testkit.Task(testkit.Preserve())})
 	if err != nil || x.Refusal != nil {
 		b.Fatal(x, err)
 	}
 	task := testkit.Task(testkit.Continue(x.SessionID))
 	for b.Loop() {
-		if x, err := node.Execute(context.Background(), &actors.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
+		if x, err := node.Execute(context.Background(), &api.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
 			b.Fatal(x, err)
 		}
 	}
@@ -64,7 +65,7 @@ func BenchmarkClaims(b *testing.B) {
 			each := float64(heap()-before) / float64(n)
 			task := testkit.Task()
 			for b.Loop() {
-				if x, err := node.Execute(context.Background(), &actors.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
+				if x, err := node.Execute(context.Background(), &api.Execute{Account: anna, Task: task}); err != nil || x.Refusal != nil {
 					b.Fatal(x, err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -25,13 +26,13 @@ type board struct {
 
 type shown struct {
 	task, account string
-	polled        *Polled
+	polled        *api.Polled
 	until         time.Time // zero: as long as its actor lives
 	weight        int
 }
 
 // show puts up how far a task is that has an actor.
-func (b *board) show(task, account string, p *Polled) {
+func (b *board) show(task, account string, p *api.Polled) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.put(&shown{task: task, account: account, polled: p})
@@ -69,7 +70,7 @@ func (b *board) forget(account string) {
 }
 
 // remember shows how a task has ended until it is deleted, if there is room.
-func (b *board) remember(task, account string, p *Polled, until time.Time) {
+func (b *board) remember(task, account string, p *api.Polled, until time.Time) {
 	s := &shown{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
 	if s.weight > boardMost/100 {
 		return
@@ -114,13 +115,13 @@ func weightOf(o *engine.Outcome) int {
 
 // look answers a poll, or gives nil where it has to be asked for: the task is not
 // shown, or its end is to be waited for.
-func (b *board) look(m *Poll) *Polled {
+func (b *board) look(m *api.Poll) *api.Polled {
 	b.mu.RLock()
 	s := b.shown[m.TaskID]
 	b.mu.RUnlock()
 	switch {
 	case s == nil, s.account != m.Account.ID,
-		s.polled.Status == TaskPending && m.Wait > 0,
+		s.polled.Status == api.TaskPending && m.Wait > 0,
 		!s.until.IsZero() && !time.Now().Before(s.until):
 		return nil
 	}

@@ -7,27 +7,28 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
-func endedWith(bytes int) *Polled {
-	return &Polled{Status: TaskComplete, Executed: &Executed{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: make(json.RawMessage, bytes)}}}
+func endedWith(bytes int) *api.Polled {
+	return &api.Polled{Status: api.TaskComplete, Executed: &api.Executed{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: make(json.RawMessage, bytes)}}}
 }
 
-func poll(id, account string, wait time.Duration) *Poll {
-	return &Poll{TaskID: id, Account: Account{ID: account}, Wait: wait}
+func poll(id, account string, wait time.Duration) *api.Poll {
+	return &api.Poll{TaskID: id, Account: api.Account{ID: account}, Wait: wait}
 }
 
 func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b board
-		runs, over := &Polled{Status: TaskPending, Executed: &Executed{}}, endedWith(10)
+		runs, over := &api.Polled{Status: api.TaskPending, Executed: &api.Executed{}}, endedWith(10)
 		b.show("runs", "anna", runs)
 		b.remember("over", "anna", over, time.Now().Add(time.Hour))
 		for _, c := range []struct {
 			name string
-			m    *Poll
-			want *Polled
+			m    *api.Poll
+			want *api.Polled
 		}{
 			{"one that runs", poll("runs", "anna", 0), runs},
 			{"one that runs, with a wait", poll("runs", "anna", time.Second), nil},

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -35,14 +36,14 @@ func TestOperatorAtTheVeryBeginning(t *testing.T) {
 			began := time.Now()
 			switch i % 3 {
 			case 0:
-				k.RemoveAccount(anna)
+				testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})
 				nothingOf(k, anna)
 			case 1:
-				k.RemoveWorker(w.ID, time.Minute)
+				testkit.Ask(k, &api.RemoveWorker{Worker: w.ID, Grace: time.Minute})
 			case 2:
-				k.DrainWorker("w2")
-				k.ResumeWorker("w2")
-				k.DrainWorker("w2")
+				testkit.Ask(k, &api.DrainWorker{Worker: "w2"})
+				testkit.Ask(k, &api.ResumeWorker{Worker: "w2"})
+				testkit.Ask(k, &api.DrainWorker{Worker: "w2"})
 			}
 			if took := time.Since(began); took > 0 {
 				t.Errorf("it took %v", took)

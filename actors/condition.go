@@ -1,6 +1,9 @@
 package actors
 
-import "troupe/engine"
+import (
+	"troupe/actors/api"
+	"troupe/engine"
+)
 
 // browserState is how far a worker's browser is.
 type browserState string
@@ -57,31 +60,31 @@ type order struct {
 // read off it, never stored beside it, so the two cannot disagree.
 type condition struct {
 	Browser  browserState
-	Session  string // the session that holds the worker
-	Holder   string // the account of that session
-	Order    order  // the claim; its Task is empty when there is none
-	Running  bool   // the claim is being played; else it waits for a clean browser
-	Answered bool   // its client has its answer although it still runs
-	Opened   bool   // it has opened the session that holds the worker
-	Orphan   bool   // its client went away
-	Ends     bool   // the session ends with the claim, whatever was asked for
-	Cause    Cause  // why it was told to end
-	Dead     bool   // its browser died under it
-	Stale    bool   // the browser that is starting puts back a session that has ended
+	Session  string    // the session that holds the worker
+	Holder   string    // the account of that session
+	Order    order     // the claim; its Task is empty when there is none
+	Running  bool      // the claim is being played; else it waits for a clean browser
+	Answered bool      // its client has its answer although it still runs
+	Opened   bool      // it has opened the session that holds the worker
+	Orphan   bool      // its client went away
+	Ends     bool      // the session ends with the claim, whatever was asked for
+	Cause    api.Cause // why it was told to end
+	Dead     bool      // its browser died under it
+	Stale    bool      // the browser that is starting puts back a session that has ended
 	Draining bool
 }
 
 // state is what others see.
-func (c condition) state() State {
+func (c condition) state() api.State {
 	switch {
 	case c.claimed():
-		return Busy
+		return api.Busy
 	case c.Browser == down || c.Browser == starting:
-		return Offline
+		return api.Offline
 	case c.Session != "":
-		return Reserved
+		return api.Reserved
 	default:
-		return Online
+		return api.Online
 	}
 }
 
@@ -89,7 +92,7 @@ func (c condition) claimed() bool { return c.Order.Task != "" }
 
 // claimable reports whether a claim without a session would be taken.
 func (c condition) claimable() bool {
-	return c.state() == Online && !c.Draining && c.Browser != leaving
+	return c.state() == api.Online && !c.Draining && c.Browser != leaving
 }
 
 // refusal says why the worker does not take an order, or nothing. What can
@@ -133,12 +136,13 @@ func (c condition) end() engine.End {
 	case c.Cause == "":
 		return engine.EndTimeout
 	default:
-		return c.Cause.end()
+		return endOf(c.Cause)
 	}
 }
 
-func (c Cause) end() engine.End {
-	if c == CauseDrain || c == CauseUnheld {
+// endOf is how a task ends that was cancelled for a cause.
+func endOf(c api.Cause) engine.End {
+	if c == api.CauseDrain || c == api.CauseUnheld {
 		return engine.EndInterrupted
 	}
 	return engine.EndCancelled

@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -49,7 +50,7 @@ type Config struct {
 
 	// OnChange, when set, hears of every change of a worker's state, in order.
 	// It is called by an actor and must not block.
-	OnChange func(WorkerInfo)
+	OnChange func(api.WorkerInfo)
 
 	Log zerolog.Logger
 

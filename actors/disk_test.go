@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -23,7 +23,7 @@ func TestOnADisk(t *testing.T) {
 	}
 	k := testkit.New(t, testkit.Options{Workers: 2, Store: store, Files: files})
 	id := reserve(k, anna)
-	var all []*actors.Started
+	var all []*api.Started
 	for i := range 20 {
 		all = append(all, k.StartAsync(bert, testkit.Task(testkit.Waiting(time.Minute)), lasting(time.Duration(i)*time.Millisecond)))
 	}
@@ -33,11 +33,11 @@ func TestOnADisk(t *testing.T) {
 		k.Crash()
 		k.Boot()
 		for _, s := range all {
-			if p := k.WantPoll(bert, s.TaskID, 0, actors.TaskComplete); p.Executed.Outcome == nil {
+			if p := k.WantPoll(bert, s.TaskID, 0, api.TaskComplete); p.Executed.Outcome == nil {
 				t.Errorf("%s has no outcome", s.TaskID)
 			}
 		}
-		k.WantPoll(bert, long.TaskID, 0, actors.TaskFailed)
+		k.WantPoll(bert, long.TaskID, 0, api.TaskFailed)
 		same(k, k.Send(with("k", "d", bert), quick), first)
 		if x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted); !x.Outcome.Restored {
 			t.Error("the session was not restored")

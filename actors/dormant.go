@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"troupe/actors/api"
 )
 
 // Dormant is a node that does not run: what is on disk of it can be looked at and
@@ -31,13 +33,44 @@ func NewDormant(cfg Config) (*Dormant, error) {
 // ErrDormant: it takes a node that runs.
 var ErrDormant = errors.New("the service does not run")
 
-// Survey lists the workers that were added. The others come with the node.
-func (d *Dormant) Survey(ctx context.Context, _ *SurveyWorkers) (*Workers, error) {
+// Do carries out a verb as far as that is possible without the node: see
+// [api.Ask]. It gives [ErrDormant] for the others.
+func (d *Dormant) Do(ctx context.Context, m any) (any, error) {
+	switch m := m.(type) {
+	case *api.SurveyWorkers:
+		return orError(d.survey(ctx))
+	case *api.AddWorker:
+		return changed(d.addWorker(ctx, m))
+	case *api.RemoveWorker:
+		return changed(d.removeWorker(ctx, m))
+	case *api.RemoveAccount:
+		return orError(d.removeAccount(ctx, m))
+	default:
+		return nil, ErrDormant
+	}
+}
+
+func orError[R any](r *R, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func changed(w api.WorkerInfo, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &api.WorkerChanged{Worker: w}, nil
+}
+
+// survey lists the workers that were added. The others come with the node.
+func (d *Dormant) survey(ctx context.Context) (*api.Workers, error) {
 	all, err := d.workers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workers{}
+	w := &api.Workers{}
 	for _, rec := range all {
 		w.Workers = append(w.Workers, rec.info())
 	}
@@ -48,23 +81,23 @@ func (d *Dormant) workers(ctx context.Context) ([]workerRecord, error) {
 	return d.records.workers(ctx, func(w workerRecord) bool { return w.Node == d.node })
 }
 
-func (w *workerRecord) info() WorkerInfo {
-	return WorkerInfo{ID: w.ID, Name: w.Name, State: Offline, Since: w.Added, Owner: w.Owner, Added: true}
+func (w *workerRecord) info() api.WorkerInfo {
+	return api.WorkerInfo{ID: w.ID, Name: w.Name, State: api.Offline, Since: w.Added, Owner: w.Owner, Added: true}
 }
 
-// AddWorker writes a worker down, which starts with the node.
-func (d *Dormant) AddWorker(ctx context.Context, m *AddWorker) (WorkerInfo, error) {
+// addWorker writes a worker down, which starts with the node.
+func (d *Dormant) addWorker(ctx context.Context, m *api.AddWorker) (api.WorkerInfo, error) {
 	if err := CheckWorkerName(m.Name); err != nil {
-		return WorkerInfo{}, err
+		return api.WorkerInfo{}, err
 	}
 	all, err := d.workers(ctx)
 	switch {
 	case err != nil:
-		return WorkerInfo{}, err
+		return api.WorkerInfo{}, err
 	case named(all, m.Name) != nil:
-		return WorkerInfo{}, errors.New(nameTaken(m.Name))
+		return api.WorkerInfo{}, errors.New(nameTaken(m.Name))
 	case len(all) >= MaxWorkers:
-		return WorkerInfo{}, errors.New(tooMany)
+		return api.WorkerInfo{}, errors.New(tooMany)
 	}
 	w := workerRecord{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Node: d.node, Added: time.Now().UTC()}
 	return w.info(), d.records.keepWorker(ctx, w)
@@ -78,26 +111,16 @@ func named(all []workerRecord, who string) *workerRecord {
 	return &all[i]
 }
 
-// DrainWorker gives [ErrDormant]: a drain does not outlive the node.
-func (d *Dormant) DrainWorker(context.Context, *DrainWorker) (WorkerInfo, error) {
-	return WorkerInfo{}, ErrDormant
-}
-
-// ResumeWorker gives [ErrDormant].
-func (d *Dormant) ResumeWorker(context.Context, *ResumeWorker) (WorkerInfo, error) {
-	return WorkerInfo{}, ErrDormant
-}
-
-// RemoveWorker removes what is on disk of a worker that was added, and of its
+// removeWorker removes what is on disk of a worker that was added, and of its
 // session.
-func (d *Dormant) RemoveWorker(ctx context.Context, m *RemoveWorker) (WorkerInfo, error) {
+func (d *Dormant) removeWorker(ctx context.Context, m *api.RemoveWorker) (api.WorkerInfo, error) {
 	all, err := d.workers(ctx)
 	if err != nil {
-		return WorkerInfo{}, err
+		return api.WorkerInfo{}, err
 	}
 	w := named(all, m.Worker)
 	if w == nil {
-		return WorkerInfo{}, errors.New(noWorker(m.Worker) + " among those that were added")
+		return api.WorkerInfo{}, errors.New(noWorker(m.Worker) + " among those that were added")
 	}
 	var sessions []sessionRecord
 	err = eachJSON(ctx, d.records, sessionPrefix, func(s sessionRecord) {
@@ -114,12 +137,12 @@ func (d *Dormant) RemoveWorker(ctx context.Context, m *RemoveWorker) (WorkerInfo
 	return w.info(), err
 }
 
-// RemoveAccount erases what is on disk of an account.
-func (d *Dormant) RemoveAccount(ctx context.Context, m *RemoveAccount) (*AccountRemoved, error) {
+// removeAccount erases what is on disk of an account.
+func (d *Dormant) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.AccountRemoved, error) {
 	if m.Account == "" {
 		return nil, errNoAccount
 	}
-	r := &AccountRemoved{}
+	r := &api.AccountRemoved{}
 	err := errors.Join(
 		eachJSON(ctx, d.records, sessionPrefix, func(s sessionRecord) {
 			if s.Account == m.Account && time.Now().Before(s.Deadline) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -75,7 +76,7 @@ func (w *worker) answer(ctx actor.Context, eff efAnswer) {
 			out = &engine.Outcome{End: eff.End, Duration: time.Since(w.run.since())}
 		}
 	}
-	answer := &Executed{
+	answer := &api.Executed{
 		TaskID:     x.TaskID,
 		WorkerID:   w.spec.ID,
 		WorkerName: w.spec.Name,
@@ -85,7 +86,7 @@ func (w *worker) answer(ctx actor.Context, eff efAnswer) {
 	}
 	w.node.feed.over(answer) // first: who has the answer finds the task ended
 	if no := w.run.refusal(); no != nil {
-		answer = refused(x, w.claim.Timeout, no)
+		answer = x.Refused(w.claim.Timeout, no)
 	}
 	ctx.Send(w.claim.Client, answer)
 }

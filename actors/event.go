@@ -1,6 +1,9 @@
 package actors
 
-import "troupe/engine"
+import (
+	"troupe/actors/api"
+	"troupe/engine"
+)
 
 // An event is something that happens to a worker.
 type event interface{ event() }
@@ -16,7 +19,7 @@ type (
 	evStuck   struct{}             // the run goes on although the margin for stopping is over too
 	evCancel  struct {             // somebody wants a task to end
 		Task  string
-		Cause Cause
+		Cause api.Cause
 	}
 	evReset   struct{ OK bool }        // cleaning is over
 	evExpired struct{ Session string } // the time of a session is over
@@ -85,7 +88,7 @@ type (
 		Played  bool
 		Session string // left reserved
 	}
-	efStop     struct{ Cause Cause }     // end the run soon
+	efStop     struct{ Cause api.Cause } // end the run soon
 	efHurry    struct{}                  // the run has to end by itself at once
 	efKill     struct{}                  // close the browser, or what becomes one
 	efLaunch   struct{}                  // start a browser now

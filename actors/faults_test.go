@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -31,22 +32,22 @@ func TestWorkerThatPanicsAnswersAndComesBack(t *testing.T) {
 			if took := time.Since(began); took > time.Second {
 				t.Errorf("back after %v", took)
 			}
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 		}
 		k.Node.PanicWorker("w1") // with nothing in hand
-		k.WantState("w1", actors.Offline)
-		k.Until("w1", actors.Online)
+		k.WantState("w1", api.Offline)
+		k.Until("w1", api.Online)
 		id := reserve(k, anna)
 		goesOn(k, anna, id, 1, false)
 		k.Node.PanicWorker("w1") // with a session, which goes on in the next browser
-		k.WantState("w1", actors.Offline)
-		k.Until("w1", actors.Reserved)
+		k.WantState("w1", api.Offline)
+		k.Until("w1", api.Reserved)
 		goesOn(k, anna, id, 2, true)
 		k.Node.PanicWorker("w1") // and whose time goes on
 		time.Sleep(engine.DefaultSessionTimeout - time.Second)
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 		time.Sleep(2 * time.Second)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		if n := k.Node.Sessions(); n != 0 {
 			t.Errorf("%d sessions are left", n)
 		}
@@ -57,9 +58,9 @@ func TestPoolOutlivesAPanic(t *testing.T) {
 	var once atomic.Bool
 	config := func(c *actors.Config) {
 		hear := c.OnChange
-		c.OnChange = func(w actors.WorkerInfo) {
+		c.OnChange = func(w api.WorkerInfo) {
 			hear(w)
-			if w.State == actors.Busy && once.CompareAndSwap(false, true) {
+			if w.State == api.Busy && once.CompareAndSwap(false, true) {
 				panic("oh")
 			}
 		}
@@ -125,8 +126,8 @@ func TestLaunchThatHangsIsNotWaitedFor(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Engine: e.Engine, Config: config, Cold: true}, func(t *testing.T, k *testkit.Kit) {
 		time.Sleep(time.Minute)
 		e.hang.Store(false)
-		k.Until("w1", actors.Online)
-		k.Until("w2", actors.Online)
+		k.Until("w1", api.Online)
+		k.Until("w2", api.Online)
 		close(e.free) // their browsers come up after all, and must be closed
 		k.Settle()
 		if n := k.Engine.Open(); n != 2 {
@@ -186,7 +187,7 @@ func TestTwoTasksWithOneID(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), second)
 		k.Settle()
-		x, err := k.Node.Execute(context.Background(), &actors.Execute{TaskID: r.ID, Account: anna, Task: testkit.Task()})
+		x, err := k.Node.Execute(context.Background(), &api.Execute{TaskID: r.ID, Account: anna, Task: testkit.Task()})
 		if err != nil || x.Refusal == nil || x.Refusal.Code != engine.CodeInternal {
 			t.Errorf("%+v, %v", x, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -72,13 +73,13 @@ type recent struct {
 
 // WorkerNews is a worker as it is now. Who sees how much of it, views says.
 type WorkerNews struct {
-	WorkerInfo
+	api.WorkerInfo
 	holder string // whose session it has
 	user   string // whose task
 }
 
 // seenBy is what an account may know of a worker; all: the operator's.
-func (w WorkerNews) seenBy(account string, all bool) (WorkerInfo, bool) {
+func (w WorkerNews) seenBy(account string, all bool) (api.WorkerInfo, bool) {
 	info := w.WorkerInfo
 	if all {
 		if info.Account = w.user; info.Account == "" {
@@ -203,7 +204,7 @@ func brief(s string) string {
 }
 
 // over takes note of the end of a task.
-func (f *feed) over(x *Executed) {
+func (f *feed) over(x *api.Executed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.running[x.TaskID]

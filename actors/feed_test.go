@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -18,7 +19,7 @@ func (f *feed) plays(id, account string, steps int, result []byte) {
 	for i := range steps {
 		f.step(id, engine.StepReport{Path: fmt.Sprint(i), Action: "getText", Success: true, Result: result})
 	}
-	f.over(&Executed{TaskID: id, Outcome: &engine.Outcome{End: engine.EndCompleted, Data: make([]byte, 1<<20)}})
+	f.over(&api.Executed{TaskID: id, Outcome: &engine.Outcome{End: engine.EndCompleted, Data: make([]byte, 1<<20)}})
 }
 
 // TestRecentTasksHaveBounds: whatever accounts play, what is remembered of it
@@ -76,7 +77,7 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 		t.Error("an account is remembered that was removed")
 	}
 	f.step("task_gone", engine.StepReport{}) // late, of one that was answered without it
-	f.over(&Executed{TaskID: "task_gone"})
+	f.over(&api.Executed{TaskID: "task_gone"})
 	check()
 
 	large := make([]byte, 1<<20)
@@ -93,20 +94,20 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 func TestReadersHaveTheWholePicture(t *testing.T) {
 	t.Parallel()
 	var f feed
-	f.worker(WorkerNews{WorkerInfo: WorkerInfo{ID: "w1", State: Online}})
+	f.worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Online}})
 	f.began(&TaskNews{ID: "task_1", Account: "anna", Actions: 3, Began: time.Now()})
 	f.step("task_1", engine.StepReport{Path: "0"})
 	r := f.read("anna", false, 10)
 	defer r.Close()
 	f.step("task_1", engine.StepReport{Path: "1"})
-	f.worker(WorkerNews{WorkerInfo: WorkerInfo{ID: "w1", State: Busy, TaskID: "task_1"}, user: "anna"})
-	f.worker(WorkerNews{WorkerInfo: WorkerInfo{ID: "w2", Owner: "bert"}})
-	f.worker(WorkerNews{WorkerInfo: WorkerInfo{ID: "w1", State: Busy, TaskID: "task_1"}, user: "anna"}) // no news
-	f.worker(WorkerNews{WorkerInfo: WorkerInfo{ID: "w1", State: Busy, TaskID: "task_2", Session: "sess_2"}, user: "bert", holder: "bert"})
+	f.worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, user: "anna"})
+	f.worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w2", Owner: "bert"}})
+	f.worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, user: "anna"}) // no news
+	f.worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_2", Session: "sess_2"}, user: "bert", holder: "bert"})
 	f.gone("w2")
 	f.gone("w1")
-	f.over(&Executed{TaskID: "task_1", Outcome: &engine.Outcome{End: engine.EndCompleted}})
-	if len(r.Workers) != 1 || r.Workers[0].State != Online || len(r.Tasks) != 1 || len(r.Tasks[0].Steps) != 1 || r.Tasks[0].Outcome != nil {
+	f.over(&api.Executed{TaskID: "task_1", Outcome: &engine.Outcome{End: engine.EndCompleted}})
+	if len(r.Workers) != 1 || r.Workers[0].State != api.Online || len(r.Tasks) != 1 || len(r.Tasks[0].Steps) != 1 || r.Tasks[0].Outcome != nil {
 		t.Errorf("it begins with %+v %+v", r.Workers, r.Tasks)
 	}
 	news, err := r.Next(context.Background())
@@ -135,7 +136,7 @@ func TestReadersHaveTheWholePicture(t *testing.T) {
 		t.Errorf("without news: %v %v", news, err)
 	}
 	for i := range newsMost + 1 {
-		f.worker(WorkerNews{WorkerInfo: WorkerInfo{ID: "w1", Since: time.Unix(int64(i), 0)}})
+		f.worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", Since: time.Unix(int64(i), 0)}})
 	}
 	if news, err := r.Next(context.Background()); news != nil || !errors.Is(err, ErrBehind) {
 		t.Errorf("far behind: %d %v", len(news), err)
@@ -153,6 +154,6 @@ func BenchmarkFeed(b *testing.B) {
 		f.began(&TaskNews{ID: "task_1", Account: "anna", Actions: 2, Began: time.Now()})
 		f.step("task_1", s)
 		f.step("task_1", s)
-		f.over(&Executed{TaskID: "task_1", Outcome: out})
+		f.over(&api.Executed{TaskID: "task_1", Outcome: out})
 	}
 }

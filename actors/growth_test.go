@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 	"troupe/testkit/need"
@@ -20,9 +21,9 @@ func TestNothingGrows(t *testing.T) {
 	need.Time(t)
 	k := testkit.New(t, testkit.Options{Workers: 2, Config: func(c *actors.Config) { c.Engine = &testkit.Hollow{} }})
 	anna := testkit.Pro("anna")
-	execute := func(task *engine.Task) *actors.Executed {
+	execute := func(task *engine.Task) *api.Executed {
 		t.Helper()
-		x, err := k.Node.Execute(context.Background(), &actors.Execute{Account: anna, Task: task})
+		x, err := k.Node.Execute(context.Background(), &api.Execute{Account: anna, Task: task})
 		if err != nil || x.Refusal != nil {
 			t.Fatalf("%v, %+v", err, x)
 		}
@@ -38,7 +39,7 @@ func TestNothingGrows(t *testing.T) {
 				execute(testkit.Task(testkit.Close(id), testkit.Empty()))
 			case 3:
 				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-				x, err := k.Node.Execute(ctx, &actors.Execute{Account: anna, Task: testkit.Task(testkit.On("nobody"))})
+				x, err := k.Node.Execute(ctx, &api.Execute{Account: anna, Task: testkit.Task(testkit.On("nobody"))})
 				cancel()
 				if err != nil || x.Refusal == nil {
 					t.Fatalf("%v, %+v", err, x)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -95,23 +95,26 @@ func (h *history) operate(k *testkit.Kit, m move) error {
 	switch m.what {
 	case "add":
 		h.names++
-		x := &actors.AddWorker{Name: fmt.Sprint("extra", h.names)}
+		x := &api.AddWorker{Name: fmt.Sprint("extra", h.names)}
 		if m.owned {
 			x.Owner = m.account
 		}
-		info, e := k.Node.AddWorker(ctx, x)
+		added, e := api.Ask(ctx, k.Node, x)
 		if _, erased := h.erased[x.Owner]; erased {
 			there, err = false, e
 			break
 		}
 		there, err = true, e
-		h.all = append(h.all, &member{id: info.ID, owner: x.Owner, added: true})
+		if e != nil {
+			break
+		}
+		h.all = append(h.all, &member{id: added.Worker.ID, owner: x.Owner, added: true})
 	case "drain":
-		if _, err = k.Node.DrainWorker(ctx, &actors.DrainWorker{Worker: w.id}); there && w.drained.IsZero() {
+		if _, err = api.Ask(ctx, k.Node, &api.DrainWorker{Worker: w.id}); there && w.drained.IsZero() {
 			w.drained = time.Now()
 		}
 	case "resume":
-		if _, err = k.Node.ResumeWorker(ctx, &actors.ResumeWorker{Worker: w.id}); there && !w.drained.IsZero() {
+		if _, err = api.Ask(ctx, k.Node, &api.ResumeWorker{Worker: w.id}); there && !w.drained.IsZero() {
 			w.spells = append(w.spells, [2]time.Time{w.drained, time.Now()})
 			w.drained = time.Time{}
 		}
@@ -127,7 +130,7 @@ func (h *history) operate(k *testkit.Kit, m move) error {
 			h.erased[m.account] = time.Now()
 		}
 		began := time.Now()
-		_, err = k.Node.RemoveAccount(ctx, &actors.RemoveAccount{Account: m.account})
+		_, err = api.Ask(ctx, k.Node, &api.RemoveAccount{Account: m.account})
 		if took := time.Since(began); took > 0 { // every task of a history heeds its end
 			return fmt.Errorf("the removal took %v", took)
 		}
@@ -141,7 +144,7 @@ func (h *history) operate(k *testkit.Kit, m move) error {
 
 func (h *history) remove(k *testkit.Kit, w *member, grace time.Duration) error {
 	if !w.added {
-		_, err := k.Node.RemoveWorker(context.Background(), &actors.RemoveWorker{Worker: w.id, Grace: grace})
+		_, err := api.Ask(context.Background(), k.Node, &api.RemoveWorker{Worker: w.id, Grace: grace})
 		if err == nil || !strings.Contains(err.Error(), "comes with the service") {
 			return fmt.Errorf("a worker of the configuration was removed: %v", err)
 		}
@@ -150,7 +153,7 @@ func (h *history) remove(k *testkit.Kit, w *member, grace time.Duration) error {
 	if w.removed.IsZero() {
 		w.removed, w.grace, w.gone = time.Now(), grace, make(chan error, 1)
 		go func() {
-			_, err := k.Node.RemoveWorker(context.Background(), &actors.RemoveWorker{Worker: w.id, Grace: grace})
+			_, err := api.Ask(context.Background(), k.Node, &api.RemoveWorker{Worker: w.id, Grace: grace})
 			if took := time.Since(w.removed); err == nil && took > grace {
 				err = fmt.Errorf("it took %v", took)
 			}
@@ -174,8 +177,8 @@ func (h *history) end(k *testkit.Kit) error {
 			continue
 		}
 		stay++
-		k.ResumeWorker(w.id)
-		k.Until(w.id, actors.Online)
+		testkit.Ask(k, &api.ResumeWorker{Worker: w.id})
+		k.Until(w.id, api.Online)
 		a := anna
 		if w.owner != "" {
 			a = testkit.Pro(w.owner)

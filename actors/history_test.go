@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -155,7 +155,7 @@ func (h *history) look(k *testkit.Kit) {
 	if s := k.Node.Status(); s.Waiting > 0 && s.Online > 0 {
 		free := map[string]bool{}
 		for _, w := range h.all {
-			if now := k.Worker(w.id); now.State == actors.Online && !now.Draining {
+			if now := k.Worker(w.id); now.State == api.Online && !now.Draining {
 				free[w.id] = true
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -129,8 +130,8 @@ func (i *importing) tasks(ctx context.Context) error {
 		t.Node = i.new.node
 		out, err := i.old.store.Get(ctx, outcomePrefix+t.ID)
 		switch {
-		case t.Status == TaskPending:
-			t.Status, t.Ended = TaskFailed, time.Now()
+		case t.Status == api.TaskPending:
+			t.Status, t.Ended = api.TaskFailed, time.Now()
 			text, err := json.Marshal(interrupted())
 			if err != nil {
 				return fmt.Errorf("write how the task %s ended: %w", t.ID, err)

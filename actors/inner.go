@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -13,14 +14,14 @@ import (
 
 // admitted is a request that the rules let through. Pool answers its client.
 type admitted struct {
-	Execute *Execute
+	Execute *api.Execute
 	Limits  engine.Limits
 	Timeout time.Duration // as the plan allows it
 	Counted time.Time     // when the daily count was taken; zero: it was not
 	Client  *actor.PID
 	// Attended: the client is asked before the task begins, see [attended].
 	Attended bool
-	Cause    Cause // it was cancelled before it came so far
+	Cause    api.Cause // it was cancelled before it came so far
 }
 
 // Between pool and worker.
@@ -30,7 +31,7 @@ type admitted struct {
 type claim struct {
 	Seq      uint64 // numbers the claims of one worker
 	Order    order
-	Execute  *Execute
+	Execute  *api.Execute
 	Timeout  time.Duration
 	Client   *actor.PID
 	Attended bool
@@ -45,7 +46,7 @@ func (c *claim) most() time.Duration { return c.Timeout + c.Execute.Task.Afterma
 type note struct {
 	Worker    string
 	Seq       uint64
-	State     State
+	State     api.State
 	Ready     bool // a claim would begin at once
 	Claimable bool
 	Session   string
@@ -68,7 +69,7 @@ type declined struct {
 type (
 	workerCancel struct {
 		Task  string
-		Cause Cause
+		Cause api.Cause
 	}
 	workerDrain     struct{}
 	workerResume    struct{}
@@ -105,7 +106,7 @@ type sessionBegin struct {
 // sessionBegun lets the task begin. The cache that it shares with the session's
 // others is with the holdings.
 type sessionBegun struct {
-	Refusal *Refusal // it cannot begin: it is not on disk, or may not be the node's any more
+	Refusal *api.Refusal // it cannot begin: it is not on disk, or may not be the node's any more
 }
 
 // sessionKeep keeps what a request has left. Reply: [sessionKept], when it is

@@ -3,24 +3,25 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
 // attended is an Execute whose sender waits for more than the answer: it is
 // asked before anything is played, and hears of each step of an asynchronous
 // task. Reply: [Executed], as for [Execute].
-type attended struct{ Execute *Execute }
+type attended struct{ Execute *api.Execute }
 
 // begun says that a worker has the task and would begin. What has to be on disk
 // before anything is played can be written now. It is known by Executed as far as
 // it can be: without an outcome. Reply: [noted].
-type begun struct{ Executed *Executed }
+type begun struct{ Executed *api.Executed }
 
 // noted answers [begun]: whether the task may begin, and where it may not, why that is
 // to be told to its client.
 type noted struct {
 	OK      bool
-	Refusal *Refusal
+	Refusal *api.Refusal
 }
 
 // stepEnded tells of one step of a task that goes on.
@@ -28,7 +29,7 @@ type stepEnded struct{ Step engine.StepReport }
 
 // startTask asks for an asynchronous task. Reply: [Started].
 type startTask struct {
-	Execute *Execute
+	Execute *api.Execute
 	Files   uint64 // what was lent to it
 }
 
@@ -40,7 +41,7 @@ type taskSettled struct{ Task string }
 type taskRefused struct {
 	Task    string
 	Client  *actor.PID // nil: it has its answer
-	Started *Started
+	Started *api.Started
 }
 
 // taskRetires tells that a task has nothing more to say than its record has.

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"time"
+
+	"troupe/actors/api"
 )
 
 // job is a request on its way through pool: it waits for a worker, or a worker
@@ -16,7 +18,7 @@ type job struct {
 	seat  *seat       // the worker that has it
 	wait  *waiter     // its place in the queue, kept while a worker has it
 	timer *time.Timer // the end of its patience, while it waits
-	cause Cause       // it was cancelled
+	cause api.Cause   // it was cancelled
 }
 
 func newJob(adm *admitted, now time.Time) *job {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -22,8 +23,8 @@ type keyRecord struct {
 	Node   string    `json:"node,omitempty"` // that plays it
 	// Started answers the start of an asynchronous task, Executed any other. It
 	// has no outcome until the task has ended.
-	Started  *Started  `json:"started,omitempty"`
-	Executed *Executed `json:"executed,omitempty"`
+	Started  *api.Started  `json:"started,omitempty"`
+	Executed *api.Executed `json:"executed,omitempty"`
 }
 
 // keyPath is where the record of a key is. Keys are the clients' words, so their

@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -35,7 +36,7 @@ const againMost = 256
 // keyed is a request with a key. Reply: [Started] when it is a start, else
 // [Executed].
 type keyed struct {
-	Execute *Execute
+	Execute *api.Execute
 	Start   bool
 	Files   uint64 // see [startTask]
 }
@@ -46,8 +47,8 @@ type keyedRequest struct {
 	waiting []*actor.PID
 	rec     keyRecord
 	writing bool
-	taken   bool      // another node has written its beginning down first
-	answer  *Executed // came while the beginning was being written
+	taken   bool          // another node has written its beginning down first
+	answer  *api.Executed // came while the beginning was being written
 }
 
 type (
@@ -80,17 +81,17 @@ func (k *keys) Receive(ctx actor.Context) {
 		k.onBegun(ctx, m)
 	case *keyNoted:
 		k.onNoted(ctx, m)
-	case *Executed:
+	case *api.Executed:
 		k.onExecuted(ctx, m)
 	case *keyKept:
 		if m.err != nil {
 			k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("answer to a key not written")
 		}
 		k.end(ctx, m.req, m.req.rec.Executed)
-	case *Started: // its task has written the key
+	case *api.Started: // its task has written the key
 		switch r := k.tasks[m.TaskID]; {
 		case r == nil:
-		case m.taken: // and finds there which task counts
+		case m.KeyTaken: // and finds there which task counts
 			delete(k.tasks, m.TaskID)
 			k.read(ctx, r)
 		default:
@@ -132,11 +133,11 @@ func (k *keys) read(ctx actor.Context, r *keyedRequest) {
 }
 
 // refused is the answer that says so.
-func (m *keyed) refused(no *Refusal) any {
+func (m *keyed) refused(no *api.Refusal) any {
 	if m.Start {
-		return &Started{TaskID: m.Execute.TaskID, Refusal: no}
+		return &api.Started{TaskID: m.Execute.TaskID, Refusal: no}
 	}
-	return refused(m.Execute, 0, no)
+	return m.Execute.Refused(0, no)
 }
 
 // onRead sends a request on its way, unless it was answered before.
@@ -159,8 +160,8 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		k.end(ctx, r, rec.Started)
 	case rec.Executed.Outcome == nil && rec.Node != k.node.cfg.Node: // it may still run there
 		no := refuse(engine.CodeWorkerLost, "")
-		no.Elsewhere = &Elsewhere{Node: rec.Node}
-		k.end(ctx, r, refused(r.Execute, 0, no))
+		no.Elsewhere = &api.Elsewhere{Node: rec.Node}
+		k.end(ctx, r, r.Execute.Refused(0, no))
 	default:
 		if rec.Executed.Outcome == nil { // it ran when its node ended
 			rec.Executed.Outcome = interrupted()
@@ -209,7 +210,7 @@ func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
 
 // onExecuted takes the answer of the request. Only that of a task that a worker
 // had is kept: another try may have more luck than a refusal.
-func (k *keys) onExecuted(ctx actor.Context, x *Executed) {
+func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 	r := k.tasks[x.TaskID]
 	switch {
 	case r == nil:

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
 )
 
 // with is a request with a key and a digest.
-func with(key, digest string, a actors.Account, opts ...testkit.Option) *actors.Execute {
-	return &actors.Execute{
-		Account: a, Task: testkit.Task(opts...), Idempotency: actors.Idempotency{Key: key, Digest: []byte(digest)},
+func with(key, digest string, a api.Account, opts ...testkit.Option) *api.Execute {
+	return &api.Execute{
+		Account: a, Task: testkit.Task(opts...), Idempotency: api.Idempotency{Key: key, Digest: []byte(digest)},
 	}
 }
 
@@ -27,7 +27,7 @@ func TestKeys(t *testing.T) {
 }
 
 // same fails the test unless the request gets the answer of another.
-func same(k *testkit.Kit, r *testkit.Request, first *actors.Executed) {
+func same(k *testkit.Kit, r *testkit.Request, first *api.Executed) {
 	k.T.Helper()
 	x := r.Answer()
 	if x.Refusal != nil {
@@ -93,7 +93,7 @@ var keyRows = []asyncRow{
 		played(k, 1)
 	}},
 	{"keys of other accounts are others, and so are other keys", func(_ *testing.T, k *testkit.Kit) {
-		for _, x := range []*actors.Execute{with("k", "d", anna), with("k", "e", bert), with("l", "e", anna)} {
+		for _, x := range []*api.Execute{with("k", "d", anna), with("k", "e", bert), with("l", "e", anna)} {
 			k.WantEnd(k.Send(x, quick), engine.EndCompleted)
 		}
 		played(k, 3)
@@ -120,7 +120,7 @@ var keyRows = []asyncRow{
 		r.Leave()
 		first := k.WantEnd(r, engine.EndCompleted)
 		same(k, k.Send(with("k", "d", anna, testkit.Preserve()), quick), first)
-		k.WantState(first.WorkerID, actors.Reserved)
+		k.WantState(first.WorkerID, api.Reserved)
 	}},
 	{"it counts once", func(t *testing.T, k *testkit.Kit) {
 		for range 3 {
@@ -170,12 +170,12 @@ var keyRows = []asyncRow{
 			}
 		}
 		again()
-		k.WantPoll(anna, first.TaskID, time.Minute, actors.TaskComplete)
+		k.WantPoll(anna, first.TaskID, time.Minute, api.TaskComplete)
 		again()
 		k.Crash()
 		k.Boot()
 		again()
-		k.WantPoll(anna, first.TaskID, 0, actors.TaskComplete)
+		k.WantPoll(anna, first.TaskID, 0, api.TaskComplete)
 		played(k, 1)
 	}},
 	{"an asynchronous task that ran when its node died is not started again", func(t *testing.T, k *testkit.Kit) {
@@ -185,7 +185,7 @@ var keyRows = []asyncRow{
 		if x := k.SendAsync(with("k", "d", anna), quick); *x != *first {
 			t.Fatalf("%+v, want %+v", x, first)
 		}
-		k.WantPoll(anna, first.TaskID, 0, actors.TaskFailed)
+		k.WantPoll(anna, first.TaskID, 0, api.TaskFailed)
 		played(k, 1)
 	}},
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -17,7 +18,7 @@ import (
 // once, as soon as the task has ended, however that is; and not by the node where
 // the task has not started.
 func TestFilesAreFreedWithTheirTask(t *testing.T) {
-	lends := func(k *testkit.Kit, x *actors.Execute, s testkit.Script) (freed *atomic.Int64, at *atomic.Int64, id string) {
+	lends := func(k *testkit.Kit, x *api.Execute, s testkit.Script) (freed *atomic.Int64, at *atomic.Int64, id string) {
 		k.T.Helper()
 		freed, at = new(atomic.Int64), new(atomic.Int64)
 		x.TaskID, x.Task.Async = actors.NewTaskID(time.Now()), true
@@ -31,11 +32,11 @@ func TestFilesAreFreedWithTheirTask(t *testing.T) {
 		}
 		return freed, at, started.TaskID
 	}
-	task := func(opts ...testkit.Option) *actors.Execute {
-		return &actors.Execute{Account: anna, Task: testkit.Task(opts...)}
+	task := func(opts ...testkit.Option) *api.Execute {
+		return &api.Execute{Account: anna, Task: testkit.Task(opts...)}
 	}
 	for name, tc := range map[string]struct {
-		x     *actors.Execute
+		x     *api.Execute
 		s     testkit.Script
 		ends  time.Duration // after its start
 		while func(k *testkit.Kit, id string)
@@ -47,13 +48,13 @@ func TestFilesAreFreedWithTheirTask(t *testing.T) {
 		"refused":     {x: task(testkit.Continue("none")), never: true},
 		"cancelled": {x: task(), s: lasting(time.Minute), ends: 3 * time.Second, while: func(k *testkit.Kit, id string) {
 			time.Sleep(3 * time.Second)
-			if _, err := k.Node.Cancel(context.Background(), &actors.Cancel{TaskID: id, Account: anna, Cause: actors.CauseAsked}); err != nil {
+			if _, err := api.Ask(context.Background(), k.Node, &api.Cancel{TaskID: id, Account: anna, Cause: api.CauseAsked}); err != nil {
 				k.T.Error(err)
 			}
 		}},
 		"account removed": {x: task(), s: lasting(time.Minute), ends: 3 * time.Second, while: func(k *testkit.Kit, _ string) {
 			time.Sleep(3 * time.Second)
-			k.RemoveAccount(anna)
+			testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})
 		}},
 		"node stopped": {x: task(), s: lasting(time.Minute), ends: 3 * time.Second, while: func(k *testkit.Kit, _ string) {
 			time.Sleep(3 * time.Second)

@@ -1,6 +1,10 @@
 package actors
 
-import "slices"
+import (
+	"slices"
+
+	"troupe/actors/api"
+)
 
 // lodging is a browser that several workers share. They serve one account at a
 // time: their contexts share no page, but the browser's own process and one
@@ -22,7 +26,7 @@ func (s *seat) guest() (account string, stays bool) {
 		return s.job.account(), s.job.opens()
 	case s.aside != nil:
 		return s.aside.account(), true
-	case s.note.State == Online && !s.note.Ready:
+	case s.note.State == api.Online && !s.note.Ready:
 		return s.last, false
 	}
 	return "", false

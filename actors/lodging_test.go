@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -64,7 +65,7 @@ func TestSharedBrowsersAreSharedOut(t *testing.T) {
 		var mu sync.Mutex
 		playing, most := map[string]int{}, map[string]int{}
 		var sent []*testkit.Request
-		send := func(account actors.Account, after time.Duration) {
+		send := func(account api.Account, after time.Duration) {
 			sent = append(sent, k.Start(account, testkit.Task(testkit.Waiting(10*time.Minute)), testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome {
 				mu.Lock()
 				playing[account.ID]++
@@ -117,13 +118,13 @@ func TestSharedBrowsersInAnyHistory(t *testing.T) {
 		each, browsers := rapid.IntRange(2, 4).Draw(rt, "workers of a browser"), rapid.IntRange(1, 3).Draw(rt, "browsers")
 		type request struct {
 			after, lasts time.Duration
-			account      actors.Account
+			account      api.Account
 		}
 		all := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) request {
 			return request{
 				after:   time.Duration(rapid.IntRange(0, 40).Draw(rt, "after")) * 10 * time.Millisecond,
 				lasts:   time.Duration(rapid.IntRange(0, 60).Draw(rt, "lasts")) * 10 * time.Millisecond,
-				account: rapid.SampledFrom([]actors.Account{anna, bert, testkit.Pro("carl")}).Draw(rt, "account"),
+				account: rapid.SampledFrom([]api.Account{anna, bert, testkit.Pro("carl")}).Draw(rt, "account"),
 			}
 		}), 1, 40).Draw(rt, "requests")
 		testkit.Run(t, testkit.Options{Workers: each * browsers, Config: sharing(each)}, func(t *testing.T, k *testkit.Kit) {

@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -42,7 +43,7 @@ type nodeParts struct {
 
 	starts *starts
 	goes   crew // what runs beside the mailboxes
-	status atomic.Pointer[Status]
+	status atomic.Pointer[api.Status]
 	limits atomic.Pointer[map[engine.Plan]engine.Limits]
 }
 
@@ -55,7 +56,7 @@ func (n *nodeParts) props(a func() actor.Actor) *actor.Props {
 	return p
 }
 
-func (n *nodeParts) changed(info WorkerInfo) {
+func (n *nodeParts) changed(info api.WorkerInfo) {
 	if n.cfg.OnChange != nil {
 		n.cfg.OnChange(info)
 	}
@@ -101,7 +102,7 @@ func Start(cfg Config) (*Node, error) {
 	}
 	parts.limits.Store(&cfg.Limits)
 	workers := len(parts.cfg.Workers) // with those that were added
-	parts.status.Store(&Status{Workers: workers, Offline: workers})
+	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
 	t := &top{parts: parts, up: make(chan error, 1)}
 	n := &Node{parts: parts, ended: make(chan struct{})}
 	n.stop = sync.OnceFunc(n.end)
@@ -119,10 +120,10 @@ func Start(cfg Config) (*Node, error) {
 // cancelled wherever it is, and the answer, which comes soon, says so. A task
 // with a key is not cancelled: its answer is for whoever asks again. With an error,
 // which there is only where ctx had ended before, nothing of it has begun.
-func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
+func (n *Node) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
 	m = withID(m)
 	defer n.counted(m)
-	lost := func(no *Refusal) *Executed { return refused(m, 0, no) }
+	lost := func(no *api.Refusal) *api.Executed { return m.Refused(0, no) }
 	if m.Idempotency.Key != "" {
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{Execute: m}, lost)
 	}
@@ -131,17 +132,17 @@ func (n *Node) Execute(ctx context.Context, m *Execute) (*Executed, error) {
 
 // ExecuteIf is Execute for a task that may not begin by itself: begin is asked
 // before anything is played. With an error nothing is.
-func (n *Node) ExecuteIf(ctx context.Context, m *Execute, begin func(ctx context.Context) error) (*Executed, error) {
+func (n *Node) ExecuteIf(ctx context.Context, m *api.Execute, begin func(ctx context.Context) error) (*api.Executed, error) {
 	asking := *m
-	asking.asks = n.parts.asks.add(begin)
-	defer n.parts.asks.take(asking.asks)
+	asking.BeginCheck = n.parts.asks.add(begin)
+	defer n.parts.asks.take(asking.BeginCheck)
 	return n.Execute(ctx, &asking)
 }
 
 // counted waits until the store has what a request has counted: what is answered
 // must not be forgotten with the process. Where that would take a majority of
 // nodes, the answer is worth more.
-func (n *Node) counted(m *Execute) {
+func (n *Node) counted(m *api.Execute) {
 	if n.parts.usage == nil || n.parts.usage.Shared() || !m.Task.Counts() {
 		return
 	}
@@ -150,18 +151,8 @@ func (n *Node) counted(m *Execute) {
 	}
 }
 
-// Cancel ends a waiting or running task of the account.
-func (n *Node) Cancel(ctx context.Context, m *Cancel) (*Cancelled, error) {
-	return askNode[Cancelled](ctx, n, n.parts.admission, m)
-}
-
-// Workers lists the workers that the account may see.
-func (n *Node) Workers(ctx context.Context, m *ListWorkers) (*Workers, error) {
-	return askNode[Workers](ctx, n, n.parts.pool, m)
-}
-
 // Status returns the node in numbers without asking any actor.
-func (n *Node) Status() Status { return *n.parts.status.Load() }
+func (n *Node) Status() api.Status { return *n.parts.status.Load() }
 
 // SetLimits changes what each plan allows, for requests that come from now on.
 func (n *Node) SetLimits(l map[engine.Plan]engine.Limits) {
@@ -175,8 +166,8 @@ func (n *Node) Ready() bool { return n.Status().Ready() }
 // Drain takes no more tasks, lets running ones end until grace is over and
 // interrupts the rest. It returns when no task runs any more. Calling it again
 // does no harm; with less grace it shortens what is left.
-func (n *Node) Drain(ctx context.Context, grace time.Duration) (*Drained, error) {
-	d, err := askNode[Drained](ctx, n, n.parts.pool, &Drain{Grace: grace})
+func (n *Node) Drain(ctx context.Context, grace time.Duration) (*api.Drained, error) {
+	d, err := askNode[api.Drained](ctx, n, n.parts.pool, &api.Drain{Grace: grace})
 	if err == nil {
 		err = n.settle(ctx, "")
 	}

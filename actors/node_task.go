@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"troupe/actors/api"
+
 	"github.com/asynkron/protoactor-go/actor"
 )
 
@@ -15,7 +17,7 @@ import (
 // is called once, when it has ended or the node does, whatever its end. Where it
 // has not, which is an error, a refusal, or the identifier of an earlier task with
 // the same key, free is not called. It may be nil.
-func (n *Node) Start(ctx context.Context, m *Execute, free func()) (*Started, error) {
+func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	m = withID(m)
 	defer n.counted(m)
 	var files uint64
@@ -29,29 +31,26 @@ func (n *Node) Start(ctx context.Context, m *Execute, free func()) (*Started, er
 	return x, err
 }
 
-func (n *Node) start(ctx context.Context, m *Execute, files uint64) (*Started, error) {
-	lost := func(no *Refusal) *Started { return &Started{TaskID: m.TaskID, Refusal: no} }
+func (n *Node) start(ctx context.Context, m *api.Execute, files uint64) (*api.Started, error) {
+	lost := func(no *api.Refusal) *api.Started { return &api.Started{TaskID: m.TaskID, Refusal: no} }
 	if m.Idempotency.Key != "" {
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true, files}, lost)
 	}
 	return request(ctx, n, n.parts.tasks, m, &startTask{m, files}, lost)
 }
 
-// Poll tells what has become of an asynchronous task.
-func (n *Node) Poll(ctx context.Context, m *Poll) (*Polled, error) {
+var _ = handleInNode((*Node).poll)
+
+// poll looks at the board first, which needs no actor.
+func (n *Node) poll(ctx context.Context, m *api.Poll) (*api.Polled, error) {
 	if p := n.parts.board.look(m); p != nil {
 		return p, nil
 	}
-	return askNode[Polled](ctx, n, n.parts.tasks, m)
-}
-
-// Follow tells of the steps of an asynchronous task as they end.
-func (n *Node) Follow(ctx context.Context, m *Follow) (*Followed, error) {
-	return askNode[Followed](ctx, n, n.parts.tasks, m)
+	return askNode[api.Polled](ctx, n, n.parts.tasks, m)
 }
 
 // withID gives a request that has none an identifier.
-func withID(m *Execute) *Execute {
+func withID(m *api.Execute) *api.Execute {
 	if m.TaskID != "" {
 		return m
 	}
@@ -63,7 +62,7 @@ func withID(m *Execute) *Execute {
 // request sends a request and waits for its one answer. When ctx ends first, the
 // task is cancelled wherever it is, and the answer, which comes soon, says so. A
 // request that comes when the node is about to end is refused.
-func request[T any](ctx context.Context, n *Node, to *actor.PID, x *Execute, m any, lost func(*Refusal) *T) (*T, error) {
+func request[T any](ctx context.Context, n *Node, to *actor.PID, x *api.Execute, m any, lost func(*api.Refusal) *T) (*T, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -79,7 +78,7 @@ func request[T any](ctx context.Context, n *Node, to *actor.PID, x *Execute, m a
 			return lost(refuse("draining", "")), nil
 		case <-gone:
 			gone = nil // and now the answer to the cancellation
-			n.parts.system.Root.Send(n.parts.admission, &Cancel{TaskID: x.TaskID, Account: x.Account, Cause: CauseClient})
+			n.parts.system.Root.Send(n.parts.admission, &api.Cancel{TaskID: x.TaskID, Account: x.Account, Cause: api.CauseClient})
 		case <-n.ended:
 			select {
 			case got := <-q.asker.answer:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -15,8 +16,6 @@ import (
 // anew from what it was spawned with. So actors recover themselves, and answer
 // whoever waits. The worker is the exception: nobody knows what its browser is
 // like then, so its keeper gives it another one. See worker_panics.go.
-
-const panicked = "the service failed: see its log"
 
 // failure is the answer to a message whose handling panicked, where its own kind
 // of answer cannot say so.
@@ -32,7 +31,7 @@ const again = time.Second
 // panicked: whoever waits for that is answered, and nothing is left that nobody
 // goes on with. It reports whether the sender has an answer, or needs none.
 type mender interface {
-	mend(ctx actor.Context, message any, no *Refusal) bool
+	mend(ctx actor.Context, message any, no *api.Refusal) bool
 }
 
 // recoverIn keeps an actor alive through a panic, with the state that it has. It
@@ -63,33 +62,27 @@ func (n *nodeParts) panicked(ctx actor.Context, r any) {
 
 // answerFailed answers the sender of a message, if there is one, in the form that
 // it understands.
-func answerFailed(ctx actor.Context, no *Refusal) {
+func answerFailed(ctx actor.Context, no *api.Refusal) {
 	if ctx.Sender() == nil {
 		return
 	}
 	switch m := ctx.Message().(type) {
-	case *Execute:
-		ctx.Respond(refused(m, 0, no))
 	case *attended:
-		ctx.Respond(refused(m.Execute, 0, no))
+		ctx.Respond(m.Execute.Refused(0, no))
 	case *keyed:
 		ctx.Respond(m.refused(no))
 	case *startTask:
-		ctx.Respond(&Started{TaskID: m.Execute.TaskID, Refusal: no})
-	case *Poll:
-		ctx.Respond(&Polled{Refusal: no})
-	case *Follow:
-		ctx.Respond(&Followed{Refusal: no})
+		ctx.Respond(&api.Started{TaskID: m.Execute.TaskID, Refusal: no})
 	case *begun:
 		ctx.Respond(&noted{})
-	case *AddWorker, *DrainWorker, *ResumeWorker, *RemoveWorker:
-		ctx.Respond(&WorkerChanged{Fault: panicked})
-	case *RemoveAccount:
-		ctx.Respond(&AccountRemoved{Fault: panicked})
 	case *putAside:
 		ctx.Respond(&wasPutAside{Refusal: no})
 	default:
-		ctx.Respond(&failure{panicked})
+		if v := api.VerbOf(m); v != nil && v.Failed != nil {
+			ctx.Respond(v.Failed(m, no))
+			return
+		}
+		ctx.Respond(&failure{api.FailedInside})
 	}
 }
 
@@ -99,7 +92,7 @@ func sendLater(ctx actor.Context, d time.Duration, to *actor.PID, m any) *time.T
 	return time.AfterFunc(d, func() { root.Send(to, m) })
 }
 
-func (a *admission) mend(ctx actor.Context, message any, no *Refusal) bool {
+func (a *admission) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *counted:
 		x := m.adm.Execute
@@ -107,11 +100,11 @@ func (a *admission) mend(ctx actor.Context, message any, no *Refusal) bool {
 		if m.err == nil && m.ok {
 			a.node.usage.GiveBack(x.Account.ID, m.adm.Counted)
 		}
-		ctx.Send(m.adm.Client, refused(x, m.adm.Timeout, no))
+		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, no))
 		waiting := a.removing[x.Account.ID]
 		delete(a.removing, x.Account.ID)
 		for _, who := range waiting {
-			a.removeCounted(ctx, &RemoveAccount{x.Account.ID}, who)
+			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, who)
 		}
 	case *enlisted:
 		a.owners[m.Worker] = m.Owner
@@ -121,7 +114,7 @@ func (a *admission) mend(ctx actor.Context, message any, no *Refusal) bool {
 	return false
 }
 
-func (k *keys) mend(ctx actor.Context, message any, no *Refusal) bool {
+func (k *keys) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *keyed:
 		if r := k.now[m.id()]; r != nil && r.Execute == m.Execute { // nobody goes on with it
@@ -140,16 +133,16 @@ func (k *keys) mend(ctx actor.Context, message any, no *Refusal) bool {
 		if x := m.req.answer; x != nil {
 			k.end(ctx, m.req, x)
 		}
-	case *Executed:
+	case *api.Executed:
 		if r := k.tasks[m.TaskID]; r != nil {
 			k.end(ctx, r, m)
 		}
 	case *keyKept:
 		k.end(ctx, m.req, m.req.rec.Executed)
-	case *Started:
+	case *api.Started:
 		if r := k.tasks[m.TaskID]; r != nil {
-			if m.taken { // another node's counts, and what it says is not known
-				m = &Started{TaskID: m.TaskID, Refusal: no}
+			if m.KeyTaken { // another node's counts, and what it says is not known
+				m = &api.Started{TaskID: m.TaskID, Refusal: no}
 			}
 			k.end(ctx, r, m)
 		}
@@ -157,7 +150,7 @@ func (k *keys) mend(ctx actor.Context, message any, no *Refusal) bool {
 	return false
 }
 
-func (ts *tasks) mend(ctx actor.Context, message any, _ *Refusal) bool {
+func (ts *tasks) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch m := message.(type) {
 	case *taskSettled:
 		if t := ts.live[m.Task]; t != nil {
@@ -181,7 +174,7 @@ func (ts *tasks) mend(ctx actor.Context, message any, _ *Refusal) bool {
 }
 
 // mend starts a browser that was to be started, later than it might have been.
-func (k *keeper) mend(ctx actor.Context, message any, _ *Refusal) bool {
+func (k *keeper) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch message.(type) {
 	case *actor.Started:
 		if k.child == nil {
@@ -196,10 +189,10 @@ func (k *keeper) mend(ctx actor.Context, message any, _ *Refusal) bool {
 	return false
 }
 
-func (t *top) mend(ctx actor.Context, message any, _ *Refusal) bool {
+func (t *top) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Started:
-		t.up <- &failure{panicked}
+		t.up <- &failure{api.FailedInside}
 	case *hire: // whether it was done or not: twice does no harm
 		_ = t.hire(ctx, m.spec)
 	case *release:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -38,16 +39,16 @@ func (v *traveller) requests() {
 	runs := v.Start(anna, testkit.Task(testkit.On("w1")), lasting(20*time.Second))
 	v.Settle()
 	v.asks("a cancellation", func(ctx context.Context) error {
-		_, err := v.Node.Cancel(ctx, &actors.Cancel{TaskID: runs.ID, Account: anna, Cause: actors.CauseAsked})
+		_, err := api.Ask(ctx, v.Node, &api.Cancel{TaskID: runs.ID, Account: anna, Cause: api.CauseAsked})
 		return err
 	})
 	v.answer(runs)
 	v.asks("a list", func(ctx context.Context) error {
-		_, err := v.Node.Workers(ctx, &actors.ListWorkers{Account: anna})
+		_, err := api.Ask(ctx, v.Node, &api.ListWorkers{Account: anna})
 		return err
 	})
 	v.asks("a survey", func(ctx context.Context) error {
-		_, err := v.Node.Survey(ctx, &actors.SurveyWorkers{})
+		_, err := api.Ask(ctx, v.Node, &api.SurveyWorkers{})
 		return err
 	})
 	v.answer(v.Start(anna, testkit.Task(), testkit.Script{Crash: true}))
@@ -58,14 +59,14 @@ func (v *traveller) requests() {
 	v.Node.TellAgain("w1")
 	time.Sleep(20 * time.Minute)
 	v.Node.PanicWorker("w1")
-	v.Node.Offer(&actors.Offer{Node: "n2", Free: 1})
+	v.Node.Offer(&api.Offer{Node: "n2", Free: 1})
 	v.Node.Freed("n2")
-	v.Node.Offer(&actors.Offer{Node: "n2"})
+	v.Node.Offer(&api.Offer{Node: "n2"})
 	gone := testkit.Pro("gone")
 	runs = v.Start(gone, testkit.Task(), lasting(20*time.Second))
 	v.Settle()
 	v.asks("the removal of an account", func(ctx context.Context) error {
-		_, err := v.Node.RemoveAccount(ctx, &actors.RemoveAccount{Account: gone.ID})
+		_, err := api.Ask(ctx, v.Node, &api.RemoveAccount{Account: gone.ID})
 		return err
 	})
 	v.answer(runs)
@@ -86,7 +87,7 @@ func (v *traveller) sessions() {
 	v.does(anna, testkit.Close(id))
 	v.opens(anna, testkit.On("w2"))
 	v.asks("a drain", func(ctx context.Context) error {
-		_, err := v.Node.DrainWorker(ctx, &actors.DrainWorker{Worker: "w2"})
+		_, err := api.Ask(ctx, v.Node, &api.DrainWorker{Worker: "w2"})
 		return err
 	})
 	time.Sleep(5 * time.Second)
@@ -95,48 +96,48 @@ func (v *traveller) sessions() {
 	time.Sleep(time.Minute)
 	v.async(anna, testkit.Task(testkit.Preserve()), quick)
 	v.asks("the removal of an account", func(ctx context.Context) error {
-		_, err := v.Node.RemoveAccount(ctx, &actors.RemoveAccount{Account: anna.ID})
+		_, err := api.Ask(ctx, v.Node, &api.RemoveAccount{Account: anna.ID})
 		return err
 	})
 }
 
 func (v *traveller) resumes(worker string) {
 	v.asks("a resumption", func(ctx context.Context) error {
-		_, err := v.Node.ResumeWorker(ctx, &actors.ResumeWorker{Worker: worker})
+		_, err := api.Ask(ctx, v.Node, &api.ResumeWorker{Worker: worker})
 		return err
 	})
 }
 
 func (v *traveller) tasks() {
-	s := v.starts(&actors.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{Takes: 10 * time.Second, Steps: 2})
+	s := v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{Takes: 10 * time.Second, Steps: 2})
 	if s != nil && s.Refusal == nil {
 		v.follows(anna, s.TaskID, 0, time.Minute)
 		v.polls(anna, s.TaskID, time.Second)
 		v.follows(anna, s.TaskID, 0, 0)
 		v.polls(anna, s.TaskID, time.Minute)
 		time.Sleep(2 * time.Minute)
-		if p := v.polls(anna, s.TaskID, 0); p != nil && p.Refusal == nil && p.Status == actors.TaskPending {
+		if p := v.polls(anna, s.TaskID, 0); p != nil && p.Refusal == nil && p.Status == api.TaskPending {
 			v.t.Errorf("the task has not ended: %+v", p)
 		}
 		v.polls(testkit.Pro("bert"), s.TaskID, 0)
 	}
-	v.starts(&actors.Execute{Account: anna, Task: testkit.Task(testkit.Continue("none"))}, quick) // refused
-	s = v.starts(&actors.Execute{Account: anna, Task: testkit.Task()}, lasting(10*time.Second))
+	v.starts(&api.Execute{Account: anna, Task: testkit.Task(testkit.Continue("none"))}, quick) // refused
+	s = v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, lasting(10*time.Second))
 	v.store.fail("task/", "outcome/")
 	if s != nil && s.Refusal == nil {
 		v.polls(anna, s.TaskID, time.Minute)
 	}
-	v.starts(&actors.Execute{Account: anna, Task: testkit.Task()}, quick)
+	v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, quick)
 	v.store.fail()
 	time.Sleep(time.Minute)
 	if s != nil && s.Refusal == nil {
-		if p := v.polls(anna, s.TaskID, 0); p != nil && p.Refusal == nil && p.Status == actors.TaskPending {
+		if p := v.polls(anna, s.TaskID, 0); p != nil && p.Refusal == nil && p.Status == api.TaskPending {
 			v.t.Errorf("the task has not ended: %+v", p)
 		}
 	}
-	v.starts(&actors.Execute{Account: anna, Task: testkit.Task()}, lasting(10*time.Second))
+	v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, lasting(10*time.Second))
 	v.asks("the removal of an account", func(ctx context.Context) error {
-		_, err := v.Node.RemoveAccount(ctx, &actors.RemoveAccount{Account: anna.ID})
+		_, err := api.Ask(ctx, v.Node, &api.RemoveAccount{Account: anna.ID})
 		return err
 	})
 }
@@ -160,8 +161,10 @@ func (v *traveller) keys() {
 func (v *traveller) staff() {
 	id := ""
 	v.asks("an addition", func(ctx context.Context) error {
-		w, err := v.Node.AddWorker(ctx, &actors.AddWorker{Name: "new"})
-		id = w.ID
+		w, err := api.Ask(ctx, v.Node, &api.AddWorker{Name: "new"})
+		if err == nil {
+			id = w.Worker.ID
+		}
 		return err
 	})
 	time.Sleep(2 * time.Minute)
@@ -172,7 +175,7 @@ func (v *traveller) staff() {
 	time.Sleep(time.Second)
 	for range 20 { // the removal may have to be asked for again
 		v.asks("a removal", func(ctx context.Context) error {
-			_, err := v.Node.RemoveWorker(ctx, &actors.RemoveWorker{Worker: "new", Grace: time.Second})
+			_, err := api.Ask(ctx, v.Node, &api.RemoveWorker{Worker: "new", Grace: time.Second})
 			return err
 		})
 		time.Sleep(10 * time.Second)
@@ -181,7 +184,7 @@ func (v *traveller) staff() {
 		v.answer(r)
 	}
 	v.asks("a drain", func(ctx context.Context) error {
-		_, err := v.Node.DrainWorker(ctx, &actors.DrainWorker{Worker: "w1"})
+		_, err := api.Ask(ctx, v.Node, &api.DrainWorker{Worker: "w1"})
 		return err
 	})
 	v.does(anna, testkit.On("w1"))
@@ -192,7 +195,7 @@ func (v *traveller) staff() {
 func (v *traveller) drains() {
 	runs := v.Start(anna, testkit.Task(), lasting(30*time.Second))
 	waits := v.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), lasting(30*time.Second))
-	v.starts(&actors.Execute{Account: anna, Task: testkit.Task()}, lasting(30*time.Second))
+	v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, lasting(30*time.Second))
 	v.asks("a drain", func(ctx context.Context) error {
 		_, err := v.Node.Drain(ctx, 5*time.Second)
 		return err
@@ -226,7 +229,7 @@ func (v *traveller) leases() {
 // restores goes on with a session of another node.
 func (v *traveller) restores(id, lost string) {
 	v.asks("a restoring", func(ctx context.Context) error {
-		_, err := v.Node.Restore(ctx, &actors.Restore{Session: id, Account: anna, Lost: lost})
+		_, err := api.Ask(ctx, v.Node, &api.Restore{Session: id, Account: anna, Lost: lost})
 		return err
 	})
 	time.Sleep(time.Minute)

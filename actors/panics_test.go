@@ -111,9 +111,11 @@ func (c *spoiled) RequestWithCustomSender(to *actor.PID, m any, sender *actor.PI
 	c.Context.RequestWithCustomSender(to, m, sender)
 }
 
-// handled reads from the source which actor has a case for which message.
+// handled reads from the source which actor has a case for which message, or
+// handles it as a verb.
 func handled(t *testing.T) map[string]bool {
 	t.Helper()
+	verbs, messages := map[string]bool{}, map[string]string{} // "actor method"; and its message
 	fset := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
 	if err != nil {
@@ -129,7 +131,15 @@ func handled(t *testing.T) map[string]bool {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok {
+				for _, pair := range verbsIn(g) {
+					verbs[pair] = true
+				}
+			}
 			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv != nil && len(f.Type.Params.List) == 2 {
+				messages[spelled(f.Recv.List[0].Type)+" "+f.Name.Name] = spelled(f.Type.Params.List[1].Type)
+			}
 			if !ok || f.Recv == nil || f.Name.Name != "Receive" && f.Name.Name != "handle" {
 				continue
 			}
@@ -145,6 +155,30 @@ func handled(t *testing.T) map[string]bool {
 				return true
 			})
 		}
+	}
+	if len(verbs) < 8 {
+		t.Fatalf("only %d verbs were found in the source", len(verbs))
+	}
+	for pair := range verbs {
+		who, _, _ := strings.Cut(pair, " ")
+		all[strings.TrimPrefix(who, "*")+" "+messages[pair]] = true
+	}
+	return all
+}
+
+// verbsIn finds what handle is called with: "*actor method".
+func verbsIn(d *ast.GenDecl) (all []string) {
+	for _, s := range d.Specs {
+		v, ok := s.(*ast.ValueSpec)
+		if !ok || len(v.Values) != 1 {
+			continue
+		}
+		call, ok := v.Values[0].(*ast.CallExpr)
+		if !ok || spelled(call.Fun) != "handle" {
+			continue
+		}
+		method := call.Args[1].(*ast.SelectorExpr)
+		all = append(all, spelled(method.X.(*ast.ParenExpr).X)+" "+method.Sel.Name)
 	}
 	return all
 }

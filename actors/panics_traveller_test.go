@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -125,7 +126,7 @@ func (v *traveller) settled() {
 		}
 	}
 	p := v.async(testkit.Pro("zoe"), testkit.Task(), second)
-	if p == nil || p.Refusal != nil || p.Status != actors.TaskComplete {
+	if p == nil || p.Refusal != nil || p.Status != api.TaskComplete {
 		v.t.Errorf("an asynchronous task in the end: %+v", p)
 	}
 	if n := v.Node.Sessions(); n != 0 {
@@ -137,7 +138,7 @@ func (v *traveller) settled() {
 const soonEnough = 3 * time.Minute
 
 // answer waits for a request's answer, which may be anything.
-func (v *traveller) answer(r *testkit.Request) *actors.Executed {
+func (v *traveller) answer(r *testkit.Request) *api.Executed {
 	v.t.Helper()
 	for end := time.Now().Add(soonEnough); !r.Answered(); time.Sleep(time.Second) {
 		if time.Now().After(end) {
@@ -168,16 +169,16 @@ func (v *traveller) asks(what string, f func(context.Context) error) {
 }
 
 // async starts a task and polls until it has ended.
-func (v *traveller) async(a actors.Account, t *engine.Task, s testkit.Script) (p *actors.Polled) {
+func (v *traveller) async(a api.Account, t *engine.Task, s testkit.Script) (p *api.Polled) {
 	v.t.Helper()
-	started := v.starts(&actors.Execute{Account: a, Task: t}, s)
+	started := v.starts(&api.Execute{Account: a, Task: t}, s)
 	if started == nil || started.Refusal != nil {
 		return nil
 	}
 	return v.polls(a, started.TaskID, time.Minute)
 }
 
-func (v *traveller) starts(x *actors.Execute, s testkit.Script) (started *actors.Started) {
+func (v *traveller) starts(x *api.Execute, s testkit.Script) (started *api.Started) {
 	v.t.Helper()
 	v.asks("a start", func(ctx context.Context) error {
 		x.TaskID, x.Task.Async = actors.NewTaskID(time.Now()), true
@@ -189,26 +190,26 @@ func (v *traveller) starts(x *actors.Execute, s testkit.Script) (started *actors
 	return started
 }
 
-func (v *traveller) polls(a actors.Account, id string, wait time.Duration) (p *actors.Polled) {
+func (v *traveller) polls(a api.Account, id string, wait time.Duration) (p *api.Polled) {
 	v.t.Helper()
 	v.asks("a poll", func(ctx context.Context) error {
 		var err error
-		p, err = v.Node.Poll(ctx, &actors.Poll{TaskID: id, Account: a, Wait: wait})
+		p, err = api.Ask(ctx, v.Node, &api.Poll{TaskID: id, Account: a, Wait: wait})
 		return err
 	})
 	return p
 }
 
-func (v *traveller) follows(a actors.Account, id string, after int, wait time.Duration) {
+func (v *traveller) follows(a api.Account, id string, after int, wait time.Duration) {
 	v.t.Helper()
 	v.asks("a follower", func(ctx context.Context) error {
-		_, err := v.Node.Follow(ctx, &actors.Follow{TaskID: id, Account: a, After: after, Wait: wait})
+		_, err := api.Ask(ctx, v.Node, &api.Follow{TaskID: id, Account: a, After: after, Wait: wait})
 		return err
 	})
 }
 
 // opens returns the session that a request has left, or a made-up one.
-func (v *traveller) opens(a actors.Account, opts ...testkit.Option) string {
+func (v *traveller) opens(a api.Account, opts ...testkit.Option) string {
 	v.t.Helper()
 	x := v.answer(v.Start(a, testkit.Task(append(opts, testkit.Preserve())...), quick))
 	if x == nil || x.SessionID == "" {
@@ -217,7 +218,7 @@ func (v *traveller) opens(a actors.Account, opts ...testkit.Option) string {
 	return x.SessionID
 }
 
-func (v *traveller) does(a actors.Account, opts ...testkit.Option) {
+func (v *traveller) does(a api.Account, opts ...testkit.Option) {
 	v.t.Helper()
 	v.answer(v.Start(a, testkit.Task(opts...), quick))
 }

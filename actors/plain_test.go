@@ -34,8 +34,12 @@ func TestMessagesArePlainData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shared, err := filepath.Glob("api/*.go")
+	if err != nil || len(shared) < 10 {
+		t.Fatal(shared, err)
+	}
 	fset := token.NewFileSet()
-	for _, name := range files {
+	for _, name := range append(files, shared...) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -43,9 +47,13 @@ func TestMessagesArePlainData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		in := ""
+		if f.Name.Name == "api" {
+			in = "api."
+		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if s, ok := n.(*ast.TypeSpec); ok {
-				structs[s.Name.Name] = s.Type
+				structs[in+s.Name.Name] = s.Type
 			}
 			return true
 		})
@@ -77,16 +85,28 @@ func TestMessagesArePlainData(t *testing.T) {
 			look(where, e.Key)
 			look(where, e.Value)
 		case *ast.Ident:
-			of := structs[e.Name]
+			name := e.Name
+			if strings.HasPrefix(where, "api.") {
+				name = "api." + name
+			}
+			of := structs[name]
 			switch {
 			case e.Name == "error" || e.Name == "any":
 				t.Errorf("%s is no plain data", where)
-			case of != nil && !seen[e.Name]:
-				seen[e.Name] = true
-				look(e.Name, of)
+			case of != nil && !seen[name]:
+				seen[name] = true
+				look(name, of)
 			}
 		case *ast.SelectorExpr: // of another package: only what has no life of its own
-			switch s := spelled(e); s {
+			s := spelled(e)
+			if of := structs[s]; of != nil {
+				if !seen[s] {
+					seen[s] = true
+					look(s, of)
+				}
+				return
+			}
+			switch s {
 			case "time.Time", "time.Duration", "json.RawMessage", "engine.Plan", "engine.Code", "engine.Limits", "engine.StepReport":
 			default:
 				t.Errorf("%s is a %s, which is not known to be plain data", where, s)
@@ -101,12 +121,19 @@ func TestMessagesArePlainData(t *testing.T) {
 			continue
 		}
 		messages++
+		if structs[name] == nil {
+			t.Errorf("there is no message %s", name)
+		}
 		look(name, structs[name])
 	}
 	for _, reply := range []string{
-		"Executed", "Started", "Polled", "Followed", "Cancelled", "Workers", "Drained", "WorkerChanged", "AccountRemoved", "Restored",
+		"api.Executed", "api.Started", "api.Polled", "api.Followed", "api.Cancelled", "api.Workers", "api.Drained", "api.WorkerChanged",
+		"api.AccountRemoved", "api.Restored",
 		"noted", "settled", "failure", "wasPutAside", "sessionBegun", "sessionKept", "sessionErased", "sessionRecalled", "sessionConfirmed",
 	} {
+		if structs[reply] == nil {
+			t.Errorf("there is no reply %s", reply)
+		}
 		look(reply, structs[reply])
 	}
 	if messages < 50 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -97,7 +97,7 @@ func TestWhatIsAnsweredIsCounted(t *testing.T) {
 		counted(2)
 		k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
 		counted(2)
-		x := &actors.Execute{Account: anna, Task: testkit.Task(testkit.Waiting(2 * time.Minute)), Idempotency: actors.Idempotency{Key: "k"}}
+		x := &api.Execute{Account: anna, Task: testkit.Task(testkit.Waiting(2 * time.Minute)), Idempotency: api.Idempotency{Key: "k"}}
 		k.WantEnd(k.Send(x, quick), engine.EndCompleted)
 		counted(3)
 	})
@@ -116,7 +116,7 @@ func TestPlans(t *testing.T) {
 			if x.Timeout != want || time.Since(began) != want {
 				t.Errorf("plan %s: timeout %v", plan, x.Timeout)
 			}
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 		}
 		lonely := testkit.Task()
 		lonely.Session = &engine.Session{} // asks for nothing

@@ -3,6 +3,8 @@ package actors
 import (
 	"time"
 
+	"troupe/actors/api"
+
 	"github.com/asynkron/protoactor-go/actor"
 )
 
@@ -57,29 +59,17 @@ func (p *pool) Receive(ctx actor.Context) {
 		if m.job.waiting() && p.jobs[m.job.task()] == m.job {
 			p.giveUp(ctx, m.job)
 		}
-	case *Cancel:
-		reply(ctx, &Cancelled{Found: p.cancel(ctx, m)})
-	case *ListWorkers:
-		ctx.Respond(&Workers{Workers: p.list(m.Account.ID)})
-	case *SurveyWorkers:
-		ctx.Respond(&Workers{Workers: p.survey()})
-	case *AddWorker:
-		p.onAddWorker(ctx, m)
+	case *api.Cancel:
+		reply(ctx, &api.Cancelled{Found: p.cancel(ctx, m)})
 	case *workerKept:
 		p.onWorkerKept(ctx, m)
-	case *DrainWorker:
-		p.onDrainWorker(ctx, m)
-	case *ResumeWorker:
-		p.onResumeWorker(ctx, m)
-	case *RemoveWorker:
-		p.onRemoveWorker(ctx, m)
 	case *timeToLeave:
 		p.onTimeToLeave(ctx, m.seat)
 	case *workerForgotten:
 		p.onWorkerForgotten(ctx, m)
-	case *RemoveAccount:
+	case *api.RemoveAccount:
 		p.onRemoveAccount(ctx, m)
-	case *Offer:
+	case *api.Offer:
 		p.onOffer(ctx, m)
 	case *freed:
 		p.onFreed(ctx, m)
@@ -87,7 +77,7 @@ func (p *pool) Receive(ctx actor.Context) {
 		p.onPutAside(ctx, m)
 	case *adoption:
 		p.onAdopt(ctx, m)
-	case *Drain:
+	case *api.Drain:
 		p.onDrain(ctx, m)
 	case *graceOver:
 		p.interrupt(ctx)
@@ -101,7 +91,9 @@ func (p *pool) Receive(ctx actor.Context) {
 	case *look:
 		p.look(ctx)
 	default:
-		return
+		if !poolVerbs.answer(p, ctx, m) {
+			return
+		}
 	}
 	if p.roster.opened {
 		p.roster.opened = false
@@ -157,8 +149,8 @@ func (p *pool) changed(s *seat) {
 
 func (s *seat) news() WorkerNews { return WorkerNews{s.info(), s.note.Holder, s.note.Account} }
 
-func (s *seat) info() WorkerInfo {
-	return WorkerInfo{
+func (s *seat) info() api.WorkerInfo {
+	return api.WorkerInfo{
 		ID: s.spec.ID, Name: s.spec.Name, State: s.note.State, Since: s.since,
 		Owner: s.spec.Owner, Session: s.note.Session, TaskID: s.note.Task,
 		Draining: s.draining, Added: s.spec.added,
@@ -179,35 +171,38 @@ func (p *pool) tellMissed(ctx actor.Context, s *seat) {
 	}
 }
 
-// survey tells the operator of all workers.
-func (p *pool) survey() []WorkerInfo {
-	all := make([]WorkerInfo, len(p.roster.all))
+var (
+	_ = handle(poolVerbs, (*pool).onSurveyWorkers)
+	_ = handle(poolVerbs, (*pool).onListWorkers)
+)
+
+func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
+	all := make([]api.WorkerInfo, len(p.roster.all))
 	for i, s := range p.roster.all {
 		all[i], _ = s.news().seenBy("", true)
 	}
-	return all
+	ctx.Respond(&api.Workers{Workers: all})
 }
 
-// list tells an account of the workers it may use.
-func (p *pool) list(account string) []WorkerInfo {
-	var all []WorkerInfo
+func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
+	var all []api.WorkerInfo
 	for _, s := range p.roster.all {
-		if info, may := s.news().seenBy(account, false); may {
+		if info, may := s.news().seenBy(m.Account.ID, false); may {
 			all = append(all, info)
 		}
 	}
-	return all
+	ctx.Respond(&api.Workers{Workers: all})
 }
 
 // publish lets others read the pool's numbers without asking it.
 func (p *pool) publish() {
-	s := Status{
+	s := api.Status{
 		Draining: p.draining,
 		Workers:  len(p.roster.all),
-		Online:   p.roster.states[Online],
-		Reserved: p.roster.states[Reserved],
-		Busy:     p.roster.states[Busy],
-		Offline:  p.roster.states[Offline],
+		Online:   p.roster.states[api.Online],
+		Reserved: p.roster.states[api.Reserved],
+		Busy:     p.roster.states[api.Busy],
+		Offline:  p.roster.states[api.Offline],
 		Waiting:  p.queue.len(),
 		Sessions: len(p.roster.sessions),
 	}

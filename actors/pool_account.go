@@ -1,18 +1,20 @@
 package actors
 
 import (
+	"troupe/actors/api"
+
 	"github.com/asynkron/protoactor-go/actor"
 )
 
 // accountRemoval is an account that something still goes on of.
 type accountRemoval struct {
 	asked []*actor.PID
-	count AccountRemoved
+	count api.AccountRemoved
 }
 
 // onRemoveAccount ends what an account has here. Where it has a session or a
 // task, the worker ends it: it alone knows how far that is.
-func (p *pool) onRemoveAccount(ctx actor.Context, m *RemoveAccount) {
+func (p *pool) onRemoveAccount(ctx actor.Context, m *api.RemoveAccount) {
 	r := p.removals[m.Account]
 	if r == nil {
 		r = &accountRemoval{}
@@ -22,14 +24,14 @@ func (p *pool) onRemoveAccount(ctx actor.Context, m *RemoveAccount) {
 	r.asked = append(r.asked, ctx.Sender())
 }
 
-func (p *pool) disown(ctx actor.Context, account string, count *AccountRemoved) {
+func (p *pool) disown(ctx actor.Context, account string, count *api.AccountRemoved) {
 	for _, j := range p.jobs {
 		if j.account() != account {
 			continue
 		}
 		count.Tasks++
-		if j.cause = CauseRemoved; j.waiting() {
-			p.refuse(ctx, j, j.cause.refusal())
+		if j.cause = api.CauseRemoved; j.waiting() {
+			p.refuse(ctx, j, cancelledFor(j.cause))
 		}
 	}
 	for _, s := range p.roster.all {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -20,7 +21,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
 		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 		return
 	case j.cause != "":
-		p.refuse(ctx, j, j.cause.refusal())
+		p.refuse(ctx, j, cancelledFor(j.cause))
 		return
 	}
 	j.away = j.away || p.draining
@@ -49,14 +50,14 @@ func (p *pool) try(ctx actor.Context, j *job) {
 
 // route finds the worker for a job, or says why there is none now. With a
 // refusal the seat is the worker to wait for; none means any.
-func (p *pool) route(j *job) (*seat, *Refusal) {
+func (p *pool) route(j *job) (*seat, *api.Refusal) {
 	t := j.adm.Execute.Task
 	if j.order.Intent != plain && !p.node.leases.serving() {
 		return nil, unheld()
 	}
 	var s *seat
 	switch {
-	case j.adm.Execute.worker() != "":
+	case j.adm.Execute.Target() != "":
 		s = p.roster.seats[t.WorkerID]
 		if s == nil || s.leaving != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
 			return nil, refuse(engine.CodeForeignWorker, quoted(t.WorkerID))
@@ -94,7 +95,7 @@ func (p *pool) route(j *job) (*seat, *Refusal) {
 	return s, nil
 }
 
-func (p *pool) routeFree(j *job) (*seat, *Refusal) {
+func (p *pool) routeFree(j *job) (*seat, *api.Refusal) {
 	shared := true
 	if j.opens() {
 		var some bool
@@ -148,7 +149,7 @@ func (p *pool) awaited(l *lodging) bool {
 		slices.ContainsFunc(l.seats, func(s *seat) bool { return p.queue.waiting(s.spec.ID, other) })
 }
 
-func (p *pool) sessionLimit(j *job) *Refusal {
+func (p *pool) sessionLimit(j *job) *api.Refusal {
 	perMil := p.node.cfg.Session.SharePerMil
 	return refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
 		len(p.roster.held[j.account()])+p.abroad.held(j.account()), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(perMil), p.roster.shareOf(perMil)))
@@ -199,7 +200,7 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 	j.tries++
 	switch {
 	case j.cause != "":
-		p.refuse(ctx, j, j.cause.refusal())
+		p.refuse(ctx, j, cancelledFor(j.cause))
 	case p.draining:
 		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
 	case code == engine.CodeInternal:
@@ -217,9 +218,9 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 }
 
 // refuse ends a job that no worker has.
-func (p *pool) refuse(ctx actor.Context, j *job, no *Refusal) {
+func (p *pool) refuse(ctx actor.Context, j *job, no *api.Refusal) {
 	p.leave(j)
-	ctx.Send(j.adm.Client, refused(j.adm.Execute, j.adm.Timeout, no))
+	ctx.Send(j.adm.Client, j.adm.Execute.Refused(j.adm.Timeout, no))
 	if p.jobs[j.task()] == j { // last: see mend
 		delete(p.jobs, j.task())
 	}
@@ -229,7 +230,7 @@ func (p *pool) refuse(ctx actor.Context, j *job, no *Refusal) {
 }
 
 // cancel ends a job wherever it is.
-func (p *pool) cancel(ctx actor.Context, m *Cancel) bool {
+func (p *pool) cancel(ctx actor.Context, m *api.Cancel) bool {
 	j := p.jobs[m.TaskID]
 	if j == nil || j.account() != m.Account.ID {
 		return false
@@ -238,7 +239,7 @@ func (p *pool) cancel(ctx actor.Context, m *Cancel) bool {
 	if j.seat != nil {
 		ctx.Send(j.seat.pid, &workerCancel{Task: j.task(), Cause: m.Cause})
 	} else {
-		p.refuse(ctx, j, m.Cause.refusal())
+		p.refuse(ctx, j, cancelledFor(m.Cause))
 	}
 	return true
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -21,7 +22,7 @@ type poolDrain struct {
 type graceOver struct{}
 
 // onDrain stops taking tasks. A second one with less grace shortens it.
-func (p *pool) onDrain(ctx actor.Context, m *Drain) {
+func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 	d := &p.drain
 	d.asked = append(d.asked, ctx.Sender())
 	if until := time.Now().Add(m.Grace); !p.draining || until.Before(d.until) {
@@ -87,7 +88,7 @@ func (p *pool) checkDrained(ctx actor.Context) {
 		p.drain.timer.Stop()
 	}
 	for _, pid := range p.drain.asked {
-		ctx.Send(pid, &Drained{Interrupted: p.drain.interrupted})
+		ctx.Send(pid, &api.Drained{Interrupted: p.drain.interrupted})
 	}
 	p.drain.asked = nil
 }

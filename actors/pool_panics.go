@@ -1,9 +1,13 @@
 package actors
 
-import "github.com/asynkron/protoactor-go/actor"
+import (
+	"troupe/actors/api"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
 
 // mend ends what a message was about, or has it looked at again.
-func (p *pool) mend(ctx actor.Context, message any, no *Refusal) bool {
+func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
@@ -12,7 +16,7 @@ func (p *pool) mend(ctx actor.Context, message any, no *Refusal) bool {
 			if !m.Counted.IsZero() {
 				p.node.usage.GiveBack(m.Execute.Account.ID, m.Counted)
 			}
-			ctx.Send(m.Client, refused(m.Execute, m.Timeout, no))
+			ctx.Send(m.Client, m.Execute.Refused(m.Timeout, no))
 		}
 	case *note:
 		p.askWorker(ctx, m.Worker)
@@ -23,7 +27,7 @@ func (p *pool) mend(ctx actor.Context, message any, no *Refusal) bool {
 		p.askWorker(ctx, m.Note.Worker)
 	case *workerKept:
 		p.spoilKept(ctx, m)
-	case *Drain:
+	case *api.Drain:
 		for _, s := range p.roster.all {
 			if p.draining && s.heard {
 				ctx.Send(s.pid, &workerDrain{})
@@ -55,7 +59,7 @@ func (p *pool) mend(ctx actor.Context, message any, no *Refusal) bool {
 }
 
 // sweep ends what was left half done.
-func (p *pool) sweep(ctx actor.Context, no *Refusal) {
+func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
 	for _, j := range p.jobs {
 		if j.seat == nil && !j.waiting() { // nobody goes on with it
 			p.refuse(ctx, j, no)
@@ -74,13 +78,13 @@ func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
 	delete(p.adding, m.spec.Name)
 	s := p.roster.seats[m.spec.ID]
 	if s == nil || s.leaving != nil {
-		ctx.Send(m.who, &WorkerChanged{Fault: panicked})
+		ctx.Send(m.who, &api.WorkerChanged{Fault: api.FailedInside})
 		return
 	}
 	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	ctx.Send(p.node.top, &hire{s.spec})
 	p.node.feed.worker(s.news())
-	ctx.Send(m.who, &WorkerChanged{Worker: s.info()})
+	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
 }
 
 // askWorker lets a worker say again what it is. What it said was not taken over,
@@ -99,7 +103,7 @@ func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
 		return
 	}
 	for _, who := range l.asked {
-		ctx.Send(who, &WorkerChanged{Fault: panicked})
+		ctx.Send(who, &api.WorkerChanged{Fault: api.FailedInside})
 	}
 	l.asked = nil
 	if p.roster.seats[m.seat.spec.ID] == m.seat {
@@ -109,7 +113,7 @@ func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
 
 // spoilAdoption frees a worker that was put aside for a session. Whoever asks for
 // the session again finds it on disk.
-func (p *pool) spoilAdoption(ctx actor.Context, m *adoption, no *Refusal) {
+func (p *pool) spoilAdoption(ctx actor.Context, m *adoption, no *api.Refusal) {
 	s := p.roster.seats[m.worker]
 	if s == nil {
 		return

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/actors/api"
+
 	"github.com/asynkron/protoactor-go/actor"
 )
 
@@ -32,9 +34,11 @@ type (
 	}
 )
 
-func (p *pool) onAddWorker(ctx actor.Context, m *AddWorker) {
+var _ = handle(poolVerbs, (*pool).onAddWorker)
+
+func (p *pool) onAddWorker(ctx actor.Context, m *api.AddWorker) {
 	if fault := p.mayAdd(m); fault != "" {
-		ctx.Respond(&WorkerChanged{Fault: fault})
+		ctx.Respond(&api.WorkerChanged{Fault: fault})
 		return
 	}
 	spec := WorkerSpec{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, added: true}
@@ -48,7 +52,7 @@ func (p *pool) onAddWorker(ctx actor.Context, m *AddWorker) {
 	})
 }
 
-func (p *pool) mayAdd(m *AddWorker) string {
+func (p *pool) mayAdd(m *api.AddWorker) string {
 	if err := CheckWorkerName(m.Name); err != nil {
 		return err.Error()
 	}
@@ -71,12 +75,12 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 	delete(p.adding, m.spec.Name)
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", m.spec.Name).Msg("worker not added")
-		ctx.Send(m.who, Changed(WorkerInfo{}, fmt.Errorf("the worker could not be written down: %w", m.err)))
+		ctx.Send(m.who, api.Changed(api.WorkerInfo{}, fmt.Errorf("the worker could not be written down: %w", m.err)))
 		return
 	}
 	if p.draining { // it begins with the next start
-		ctx.Send(m.who, &WorkerChanged{Worker: WorkerInfo{
-			ID: m.spec.ID, Name: m.spec.Name, Owner: m.spec.Owner, State: Offline, Since: time.Now(), Added: true,
+		ctx.Send(m.who, &api.WorkerChanged{Worker: api.WorkerInfo{
+			ID: m.spec.ID, Name: m.spec.Name, Owner: m.spec.Owner, State: api.Offline, Since: time.Now(), Added: true,
 		}})
 		return
 	}
@@ -85,13 +89,13 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 		s.note.Drained = true
 		p.dismiss(ctx, s, 0)
 		p.checkLeaving(ctx, s)
-		ctx.Send(m.who, &WorkerChanged{Fault: ownerGone})
+		ctx.Send(m.who, &api.WorkerChanged{Fault: ownerGone})
 		return
 	}
 	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	ctx.Send(p.node.top, &hire{s.spec})
 	p.node.feed.worker(s.news())
-	ctx.Send(m.who, &WorkerChanged{Worker: s.info()})
+	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
 
@@ -102,7 +106,9 @@ func (p *pool) serveAll(ctx actor.Context) {
 	}
 }
 
-func (p *pool) onDrainWorker(ctx actor.Context, m *DrainWorker) {
+var _ = handle(poolVerbs, (*pool).onDrainWorker)
+
+func (p *pool) onDrainWorker(ctx actor.Context, m *api.DrainWorker) {
 	s := p.wanted(ctx, m.Worker)
 	if s == nil {
 		return
@@ -114,16 +120,18 @@ func (p *pool) onDrainWorker(ctx actor.Context, m *DrainWorker) {
 		s.draining = true
 		p.changed(s)
 	}
-	ctx.Respond(&WorkerChanged{Worker: s.info()})
+	ctx.Respond(&api.WorkerChanged{Worker: s.info()})
 }
 
-func (p *pool) onResumeWorker(ctx actor.Context, m *ResumeWorker) {
+var _ = handle(poolVerbs, (*pool).onResumeWorker)
+
+func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
 	s := p.wanted(ctx, m.Worker)
 	if s == nil {
 		return
 	}
 	if p.draining {
-		ctx.Respond(&WorkerChanged{Fault: stopping})
+		ctx.Respond(&api.WorkerChanged{Fault: stopping})
 		return
 	}
 	if s.draining {
@@ -133,7 +141,7 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *ResumeWorker) {
 		s.draining = false
 		p.changed(s)
 	}
-	ctx.Respond(&WorkerChanged{Worker: s.info()})
+	ctx.Respond(&api.WorkerChanged{Worker: s.info()})
 }
 
 // wanted finds the worker that a request is about, or answers that it cannot be
@@ -142,23 +150,25 @@ func (p *pool) wanted(ctx actor.Context, who string) *seat {
 	s := p.roster.named(who)
 	switch {
 	case s == nil:
-		ctx.Respond(&WorkerChanged{Fault: noWorker(who)})
+		ctx.Respond(&api.WorkerChanged{Fault: noWorker(who)})
 	case s.leaving != nil:
-		ctx.Respond(&WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.spec.Name)})
+		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.spec.Name)})
 	default:
 		return s
 	}
 	return nil
 }
 
-func (p *pool) onRemoveWorker(ctx actor.Context, m *RemoveWorker) {
+var _ = handle(poolVerbs, (*pool).onRemoveWorker)
+
+func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
 	s := p.roster.named(m.Worker)
 	switch {
 	case s == nil:
-		ctx.Respond(&WorkerChanged{Fault: noWorker(m.Worker)})
+		ctx.Respond(&api.WorkerChanged{Fault: noWorker(m.Worker)})
 		return
 	case !s.spec.added:
-		ctx.Respond(&WorkerChanged{Fault: fmt.Sprintf(
+		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf(
 			"the worker %q comes with the service: drain it, or start the service with fewer workers", s.spec.Name)})
 		return
 	}
@@ -214,10 +224,10 @@ func (p *pool) checkLeaving(ctx actor.Context, s *seat) {
 
 func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
 	s, l := m.seat, m.seat.leaving
-	answer := &WorkerChanged{Worker: s.info()}
+	answer := &api.WorkerChanged{Worker: s.info()}
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", s.spec.ID).Msg("worker not removed: its record could not be")
-		answer = Changed(WorkerInfo{}, fmt.Errorf("the worker's record could not be removed, and so the worker stays, drained: %w", m.err))
+		answer = api.Changed(api.WorkerInfo{}, fmt.Errorf("the worker's record could not be removed, and so the worker stays, drained: %w", m.err))
 	}
 	if m.err != nil && !p.gone[s.spec.Owner] {
 		p.roster.stay(s)

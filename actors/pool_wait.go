@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -94,9 +95,9 @@ func (p *pool) fits(s *seat, w *waiter) bool {
 		return false
 	}
 	switch s.note.State {
-	case Online:
+	case api.Online:
 		return s.note.Claimable && (w.Target != "" || s.spec.Owner == "" || s.spec.Owner == w.Account)
-	case Reserved:
+	case api.Reserved:
 		if w.Target == "" {
 			return false
 		}

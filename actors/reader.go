@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -19,7 +20,7 @@ var ErrBehind = errors.New("the reader was too slow")
 // News is one thing that has changed; one of Worker, Gone, Task and Step is set.
 type News struct {
 	Seq    uint64             `json:"Seq"`
-	Worker *WorkerInfo        `json:"Worker"`
+	Worker *api.WorkerInfo    `json:"Worker"`
 	Gone   string             `json:"Gone"` // the worker that was removed
 	Task   *TaskNews          `json:"Task"` // it has begun, or ended; in the news of its end without steps
 	Step   *engine.StepReport `json:"Step"`
@@ -30,7 +31,7 @@ type News struct {
 // one, of a node.
 type Reading interface {
 	// Begin is what there was at first, and the number of the last news before.
-	Begin() (seq uint64, workers []WorkerInfo, tasks []TaskNews)
+	Begin() (seq uint64, workers []api.WorkerInfo, tasks []TaskNews)
 	// Next returns what has changed since, in its order, and waits until ctx ends
 	// for something to change. After [ErrBehind] it is over.
 	Next(ctx context.Context) ([]News, error)
@@ -41,7 +42,7 @@ type Reading interface {
 type Reader struct {
 	// What there is at first. All news come after it.
 	Seq     uint64
-	Workers []WorkerInfo
+	Workers []api.WorkerInfo
 	Tasks   []TaskNews
 
 	feed    *feed
@@ -103,7 +104,7 @@ func (f *feed) tellTask(t *TaskNews, ended bool) {
 }
 
 // Begin is part of [Reading]. What it returns is not kept.
-func (r *Reader) Begin() (uint64, []WorkerInfo, []TaskNews) {
+func (r *Reader) Begin() (uint64, []api.WorkerInfo, []TaskNews) {
 	workers, tasks := r.Workers, r.Tasks
 	r.Workers, r.Tasks = nil, nil
 	return r.Seq, workers, tasks

@@ -9,11 +9,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/api"
 	"troupe/persistence"
 )
-
-// WriteTimeout bounds one change of what is on disk, whoever waits for it.
-const WriteTimeout = persistence.Patience + 3*time.Second
 
 // records is what the actors keep on disk. All its methods take time: none may
 // be called from a mailbox.
@@ -98,7 +96,7 @@ func (n *nodeParts) beside(f func(context.Context) error, then func(error)) {
 // change is beside for whoever is beside the mailbox already. The time that it
 // may take begins now.
 func (n *nodeParts) change(f func(context.Context) error, then func(error)) {
-	ctx, cancel := context.WithTimeout(context.Background(), WriteTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), api.WriteTimeout)
 	defer cancel()
 	err := protect(func() error { return f(ctx) })
 	if then != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -48,7 +49,7 @@ var refusals = map[engine.Code]struct {
 
 // refuse makes the refusal that a code stands for. What was found instead
 // follows the words that clients match on.
-func refuse(code engine.Code, found string) *Refusal {
+func refuse(code engine.Code, found string) *api.Refusal {
 	t, ok := refusals[code]
 	if !ok {
 		code, t.text = engine.CodeInternal, "The service failed to run the task"
@@ -56,13 +57,13 @@ func refuse(code engine.Code, found string) *Refusal {
 	if found != "" {
 		t.text += ": " + found
 	}
-	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
+	return &api.Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
 }
 
 // Unkept is the answer to a request of which something could not be written down, or
 // read.
-func Unkept(err error) *Refusal {
-	var no *Refusal
+func Unkept(err error) *api.Refusal {
+	var no *api.Refusal
 	switch {
 	case errors.As(err, &no): // as somebody said before
 		return no
@@ -83,13 +84,13 @@ func Unkept(err error) *Refusal {
 }
 
 // unheld is the answer to a request for a session that another node may have by now.
-func unheld() *Refusal {
+func unheld() *api.Refusal {
 	return refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
 }
 
-// refusal is the answer to a task that was told to end before it began.
-func (c Cause) refusal() *Refusal {
-	if c == CauseRemoved { // as whoever asks after that is told
+// cancelledFor refuses a task that was told to end before it began.
+func cancelledFor(c api.Cause) *api.Refusal {
+	if c == api.CauseRemoved { // as whoever asks after that is told
 		return refuse(engine.CodeUnauthorized, "")
 	}
 	return refuse(engine.CodeCancelled, "")
@@ -106,7 +107,7 @@ func waitable(code engine.Code) bool {
 }
 
 // dailyLimit refuses an account that has used up its day.
-func dailyLimit(a Account, used int64, now time.Time) *Refusal {
+func dailyLimit(a api.Account, used int64, now time.Time) *api.Refusal {
 	midnight := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	r := refuse(engine.CodeDailyLimit,
 		fmt.Sprintf("%d %s on plan %s, and the next day begins at %s", used, engine.Plural(used, "task", "tasks"), a.Plan, midnight.Format(time.RFC3339)))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -15,13 +16,15 @@ import (
 // restoreMargin is how much longer than a lease a restoring may take.
 const restoreMargin = 3 * time.Second
 
-// Restore goes on with a session here whose node is lost: from its saved state, on
+var _ = handleInNode((*Node).restoreSession)
+
+// restoreSession goes on with a session here whose node is lost: from its saved state, on
 // a free worker, once that node's lease is over. Its requests are answered after
 // that with Execute.Moved set.
-func (n *Node) Restore(ctx context.Context, m *Restore) (*Restored, error) {
+func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restored, error) {
 	parts := n.parts
 	if parts.leases == nil {
-		return &Restored{Refusal: unknownSession(m.Session)}, nil
+		return &api.Restored{Refusal: unknownSession(m.Session)}, nil
 	}
 	bound, cancel := context.WithTimeout(ctx, parts.leases.lasts+restoreMargin)
 	defer cancel()
@@ -35,29 +38,29 @@ func (n *Node) Restore(ctx context.Context, m *Restore) (*Restored, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case errors.Is(err, errHeld) || bound.Err() != nil:
-			return &Restored{Refusal: refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
+			return &api.Restored{Refusal: refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
 		}
 		parts.log.Error().Err(err).Str("session", m.Session).Msg("session not restored")
-		return &Restored{Refusal: Unkept(err)}, nil
+		return &api.Restored{Refusal: Unkept(err)}, nil
 	}
 }
 
-func (n *Node) restore(ctx context.Context, m *Restore) (*Restored, error) {
+func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, error) {
 	parts, term := n.parts, n.parts.leases.term()
 	rec, revision, err := parts.records.sessionAt(ctx, m.Session)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) || err == nil && (rec.Account != m.Account.ID || rec.Node == "" || !time.Now().Before(rec.Deadline)):
-		return &Restored{Refusal: unknownSession(m.Session)}, nil
+		return &api.Restored{Refusal: unknownSession(m.Session)}, nil
 	case err != nil:
 		return nil, err
 	case m.Worker != "" && !rec.had(m.Worker):
-		return &Restored{Refusal: refuse(engine.CodeSessionMismatch, quoted(m.Session)+" is not of the worker "+quoted(m.Worker))}, nil
+		return &api.Restored{Refusal: refuse(engine.CodeSessionMismatch, quoted(m.Session)+" is not of the worker "+quoted(m.Worker))}, nil
 	case rec.Node != parts.cfg.Node && rec.Node != m.Lost:
-		return &Restored{Node: rec.Node}, nil
+		return &api.Restored{Node: rec.Node}, nil
 	}
 	if rec.Node != parts.cfg.Node {
 		if no := parts.mayRestore(m); no != nil {
-			return &Restored{Refusal: no}, nil
+			return &api.Restored{Refusal: no}, nil
 		}
 		if err := parts.leases.outlast(ctx, rec.Node); err != nil {
 			return nil, err
@@ -71,11 +74,11 @@ func (n *Node) restore(ctx context.Context, m *Restore) (*Restored, error) {
 	case err != nil:
 		return nil, err
 	case aside.Refusal != nil:
-		return &Restored{Refusal: aside.Refusal}, nil
+		return &api.Restored{Refusal: aside.Refusal}, nil
 	case aside.Again:
 		return nil, persistence.ErrConflict
 	case aside.Here:
-		return &Restored{Node: parts.cfg.Node}, nil
+		return &api.Restored{Node: parts.cfg.Node}, nil
 	}
 	a := &adoption{worker: aside.Worker}
 	defer func() { parts.system.Root.Send(parts.pool, a) }()
@@ -90,12 +93,12 @@ func (n *Node) restore(ctx context.Context, m *Restore) (*Restored, error) {
 	took.heed(time.Now())
 	a.kept = &keptSession{rec: took, revision: revision, state: state, term: term}
 	parts.log.Info().Str("session", took.ID).Str("from", rec.Node).Str("worker", aside.Worker).Msg("session goes on here")
-	return &Restored{Node: parts.cfg.Node}, nil
+	return &api.Restored{Node: parts.cfg.Node}, nil
 }
 
 // mayRestore refuses what the operator has forbidden. The session goes on when its
 // node is back.
-func (n *nodeParts) mayRestore(m *Restore) *Refusal {
+func (n *nodeParts) mayRestore(m *api.Restore) *api.Refusal {
 	if limits := (*n.limits.Load())[m.Account.Plan]; limits.SessionsStay {
 		return refuse(engine.CodeWorkerOffline, fmt.Sprintf(
 			"its node %s does not answer, and sessions of plan %s are not restored on another one", m.Lost, m.Account.Plan))
@@ -103,7 +106,7 @@ func (n *nodeParts) mayRestore(m *Restore) *Refusal {
 	return nil
 }
 
-func unknownSession(id string) *Refusal {
+func unknownSession(id string) *api.Refusal {
 	return refuse(engine.CodeSessionMismatch, "there is no session "+quoted(id)+" of this account")
 }
 
@@ -112,14 +115,14 @@ func unknownSession(id string) *Refusal {
 type (
 	putAside struct {
 		Session string
-		Account Account
+		Account api.Account
 		Away    bool // see [Restore]
 	}
 	wasPutAside struct {
 		Worker  string
 		Here    bool // a worker of the node has the session already
 		Again   bool // one was to get it, and has not: ask again
-		Refusal *Refusal
+		Refusal *api.Refusal
 	}
 )
 
@@ -143,7 +146,7 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 	}
 	limits := (*p.node.limits.Load())[m.Account.Plan]
 	j := &job{
-		adm:   &admitted{Execute: &Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
+		adm:   &admitted{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
 		order: order{Account: m.Account.ID, Intent: open, Fresh: m.Session},
 	}
 	if p.draining || m.Away || p.gone[m.Account.ID] {
@@ -176,7 +179,7 @@ func (p *pool) onAdopt(ctx actor.Context, m *adoption) {
 	}
 	s.seq++ // what the worker has said before is out of date
 	p.hear(ctx, note{
-		Worker: s.spec.ID, Seq: s.seq, State: Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
+		Worker: s.spec.ID, Seq: s.seq, State: api.Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
 	})
 	ctx.Send(s.pid, &workerAdopt{Seq: s.seq, kept: *m.kept})
 }

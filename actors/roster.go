@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -53,14 +54,14 @@ type roster struct {
 	opened   bool           // workers of shared browsers may be open to those they were not open to
 	shared   int            // workers without an owner that stay
 	owned    map[string]int
-	states   map[State]int
+	states   map[api.State]int
 }
 
 func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Time) *roster {
 	r := &roster{
 		seats: map[string]*seat{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
 		lodgings: map[string]*lodging{}, homes: map[string]int{},
-		sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[State]int{},
+		sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[api.State]int{},
 	}
 	for _, spec := range specs {
 		r.add(spec, pid(spec), now)
@@ -70,10 +71,10 @@ func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Tim
 
 // add makes a seat for a worker that has not said a word yet.
 func (r *roster) add(spec WorkerSpec, pid *actor.PID, now time.Time) *seat {
-	s := &seat{spec: spec, pid: pid, since: now, note: note{Worker: spec.ID, State: Offline}}
+	s := &seat{spec: spec, pid: pid, since: now, note: note{Worker: spec.ID, State: api.Offline}}
 	r.seats[spec.ID] = s
 	r.all = append(r.all, s)
-	r.states[Offline]++
+	r.states[api.Offline]++
 	r.count(s, 1)
 	if spec.Browser != "" {
 		if r.lodgings[spec.Browser] == nil {
@@ -111,7 +112,7 @@ func (r *roster) drop(s *seat) {
 	if s.note.Session != "" {
 		delete(r.sessions, s.note.Session)
 	}
-	s.note = note{Worker: s.spec.ID, State: Offline}
+	s.note = note{Worker: s.spec.ID, State: api.Offline}
 	r.settle(s) // in no list, for no account
 }
 
@@ -314,11 +315,11 @@ func (r *roster) reserved(account string) *seat {
 		if s.note.Session == "" {
 			continue
 		}
-		idle := s.job == nil && s.note.State == Reserved
+		idle := s.job == nil && s.note.State == api.Reserved
 		switch {
 		case best == nil:
 			best = s
-		case idle && (best.job != nil || best.note.State != Reserved):
+		case idle && (best.job != nil || best.note.State != api.Reserved):
 			best = s
 		case idle && s.used.Before(best.used):
 			best = s

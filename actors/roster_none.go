@@ -3,6 +3,8 @@ package actors
 import (
 	"fmt"
 	"strings"
+
+	"troupe/actors/api"
 )
 
 // noneFree says why an account gets no worker: where all of them are. shared:
@@ -20,9 +22,9 @@ func (r *roster) noneFree(shared bool) string {
 			parts = append(parts, fmt.Sprintf("%d %s %s", n, isOrAre(n), what))
 		}
 	}
-	add(r.states[Busy], "busy")
-	add(r.states[Reserved], "reserved")
-	add(r.states[Offline], "offline")
+	add(r.states[api.Busy], "busy")
+	add(r.states[api.Reserved], "reserved")
+	add(r.states[api.Offline], "offline")
 	why := "not open to this account now (claimed a moment ago, another account's, drained, or in a browser that is kept for another account)"
 	if !shared {
 		why = "not open to a new session of this account, whose sessions hold their share of the shared workers"

@@ -1,6 +1,10 @@
 package actors
 
-import "testing"
+import (
+	"testing"
+
+	"troupe/actors/api"
+)
 
 // TestNoneFreeSumsUp: where the workers are adds up to all of them.
 func TestNoneFreeSumsUp(t *testing.T) {
@@ -10,10 +14,10 @@ func TestNoneFreeSumsUp(t *testing.T) {
 		shared bool
 	}{
 		"there are no workers":                                  {roster{}, true},
-		"of 1 worker 1 is busy":                                 {roster{all: seats(1), states: map[State]int{Busy: 1}}, true},
-		"of 5 workers 2 are busy, 1 is reserved, 2 are offline": {roster{all: seats(5), states: map[State]int{Busy: 2, Reserved: 1, Offline: 2}}, true},
-		"of 3 workers 1 is busy, 2 are not open to this account now (claimed a moment ago, another account's, drained, or in a browser that is kept for another account)": {roster{all: seats(3), states: map[State]int{Busy: 1, Online: 2}}, true},
-		"of 2 workers 1 is reserved, 1 is not open to a new session of this account, whose sessions hold their share of the shared workers":                               {roster{all: seats(2), states: map[State]int{Reserved: 1, Online: 1}}, false},
+		"of 1 worker 1 is busy":                                 {roster{all: seats(1), states: map[api.State]int{api.Busy: 1}}, true},
+		"of 5 workers 2 are busy, 1 is reserved, 2 are offline": {roster{all: seats(5), states: map[api.State]int{api.Busy: 2, api.Reserved: 1, api.Offline: 2}}, true},
+		"of 3 workers 1 is busy, 2 are not open to this account now (claimed a moment ago, another account's, drained, or in a browser that is kept for another account)": {roster{all: seats(3), states: map[api.State]int{api.Busy: 1, api.Online: 2}}, true},
+		"of 2 workers 1 is reserved, 1 is not open to a new session of this account, whose sessions hold their share of the shared workers":                               {roster{all: seats(2), states: map[api.State]int{api.Reserved: 1, api.Online: 1}}, false},
 	} {
 		if got := c.r.noneFree(c.shared); got != want {
 			t.Errorf("got %q, want %q", got, want)

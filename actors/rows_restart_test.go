@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -17,14 +18,14 @@ var restartRows = []row{
 			id := reserve(k, anna)
 			k.Crash()
 			k.BootCold()
-			k.WantState("w1", actors.Offline)
-			ws, err := k.Node.Workers(context.Background(), &actors.ListWorkers{Account: anna})
+			k.WantState("w1", api.Offline)
+			ws, err := api.Ask(context.Background(), k.Node, &api.ListWorkers{Account: anna})
 			if err != nil || ws.Workers[0].Session != id {
 				t.Fatalf("%+v, %v", ws, err)
 			}
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeWorkerOffline)
 			time.Sleep(time.Second)
-			k.WantState("w1", actors.Reserved)
+			k.WantState("w1", api.Reserved)
 			goesOn(k, anna, id, 1, true)
 		}},
 	{"offline with a saved session to online when its time is over", testkit.Options{
@@ -33,24 +34,24 @@ var restartRows = []row{
 		k.Crash()
 		k.Engine.SetLaunchTakes(span(2*time.Minute, 5*time.Second))
 		k.BootCold()
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		sees(k, k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted), 0)
 	}},
 	{"offline with a saved session to online when it cannot be put back", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		k.Engine.FailRestores("w1", errNo)
 		k.Restart()
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 		wantKept(k)
 	}},
 	{"reserved to offline by a drain, and reserved again where the worker comes back", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		k.Drain(time.Minute)
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 		wantKept(k, id)
 		k.Restart()
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 		goesOn(k, anna, id, 1, true)
 	}},
 	{"a drain saves what changed since, and does not give the session more time", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
@@ -64,24 +65,24 @@ var restartRows = []row{
 		time.Sleep(span(4*time.Minute, time.Second))
 		k.Restart()
 		time.Sleep(span(5*time.Minute, 3*time.Second))
-		k.WantState("w1", actors.Reserved)
-		k.Until("w1", actors.Online)
+		k.WantState("w1", api.Reserved)
+		k.Until("w1", api.Online)
 		k.WantTook(began, span(16*time.Minute, 17*time.Second), span(16*time.Minute, 17*time.Second))
 	}},
 	{"busy with a session to offline when the node dies, and reserved again", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.Crash()
 		k.Boot()
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 		goesOn(k, anna, id, 1, true)
 	}},
 	{"busy to online when the node dies", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		k.Start(anna, testkit.Task(), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.Crash()
 		k.Boot()
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 	}},
 }

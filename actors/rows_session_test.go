@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
 
 // reserve opens a session on a worker and returns its id.
-func reserve(k *testkit.Kit, a actors.Account, opts ...testkit.Option) string {
+func reserve(k *testkit.Kit, a api.Account, opts ...testkit.Option) string {
 	k.T.Helper()
 	x := k.WantEnd(k.Start(a, testkit.Task(append(opts, testkit.Preserve())...), quick), engine.EndCompleted)
 	if x.SessionID == "" {
 		k.T.Fatalf("no session: %+v", x)
 	}
-	k.Until(x.WorkerID, actors.Reserved)
+	k.Until(x.WorkerID, api.Reserved)
 	return x.SessionID
 }
 
 // sees fails the test unless the task's browser held the traces of so many
 // tasks before it.
-func sees(k *testkit.Kit, x *actors.Executed, n int) {
+func sees(k *testkit.Kit, x *api.Executed, n int) {
 	k.T.Helper()
 	if r, err := testkit.ResultOf(x.Outcome); err != nil || len(r.Before) != n {
 		k.T.Fatalf("%s sees %v (%v), want %d tasks", x.TaskID, r.Before, err, n)
@@ -35,9 +36,9 @@ func sees(k *testkit.Kit, x *actors.Executed, n int) {
 var sessionRows = []row{
 	{"online to busy to reserved by preserve", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(testkit.Preserve()), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		x := k.WantEnd(r, engine.EndCompleted)
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 		if w := k.Worker("w1"); w.Session != x.SessionID || w.Session == "" {
 			t.Fatalf("session %q, answer %q", w.Session, x.SessionID)
 		}
@@ -47,14 +48,14 @@ var sessionRows = []row{
 		if string(x.Outcome.Data) != `{"success":true}` || x.SessionID == "" || x.WorkerID != "w1" {
 			t.Fatalf("%+v", x)
 		}
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 	}},
 	{"busy with a session to reserved when the task times out", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Within(time.Second)), lasting(time.Minute))
 		if x := k.WantEnd(r, engine.EndTimeout); x.SessionID == "" {
 			t.Fatal("no session in the answer")
 		}
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy with a session to reserved only after a deaf task has stopped", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
@@ -64,9 +65,9 @@ var sessionRows = []row{
 		if x.SessionID == "" {
 			t.Fatal("no session in the answer")
 		}
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(x.SessionID)), quick), engine.CodeWorkerBusy)
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		k.WantTook(began, 6*time.Second, 6*time.Second)
 		k.WantLaunches("w1", 2)
 		k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(x.SessionID)), quick), engine.EndCompleted)
@@ -75,18 +76,18 @@ var sessionRows = []row{
 		id := reserve(k, anna, testkit.On("w2"))
 		for i, opts := range [][]testkit.Option{{testkit.Continue(id)}, {testkit.Continue(id), testkit.On("w2")}} {
 			r := k.Start(anna, testkit.Task(opts...), second)
-			k.WantState("w2", actors.Busy)
+			k.WantState("w2", api.Busy)
 			x := k.WantEnd(r, engine.EndCompleted)
 			sees(k, x, i+1)
 			if x.SessionID != id {
 				t.Fatalf("session %q, want %q", x.SessionID, id)
 			}
-			k.WantState("w2", actors.Reserved)
+			k.WantState("w2", api.Reserved)
 		}
 	}},
 	{"reserved stays so for a wrong session or none", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w1"))
-		refused := func(a actors.Account, code engine.Code, opts ...testkit.Option) {
+		refused := func(a api.Account, code engine.Code, opts ...testkit.Option) {
 			t.Helper()
 			k.WantRefused(k.Start(a, testkit.Task(opts...), quick), code)
 		}
@@ -99,7 +100,7 @@ var sessionRows = []row{
 		refused(bert, engine.CodeSessionMismatch, testkit.Continue(id), testkit.On("w1"))
 		refused(bert, engine.CodeSessionMismatch, testkit.Close(id))
 		refused(bert, engine.CodeWorkerReserved, testkit.Override(), testkit.On("w1"))
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 	}},
 	{"reserved to online by close without actions", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
@@ -107,26 +108,26 @@ var sessionRows = []row{
 		if x.SessionID != "" || string(x.Outcome.Data) != `{"success":true}` {
 			t.Fatalf("%+v", x)
 		}
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 		sees(k, k.Do(bert, testkit.Task(), quick), 0)
 	}},
 	{"reserved to busy to online by close with actions", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		r := k.Start(anna, testkit.Task(testkit.Close(id)), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		x := k.WantEnd(r, engine.EndCompleted)
 		sees(k, x, 1)
 		if x.SessionID != "" {
 			t.Fatal("the answer names a closed session")
 		}
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		sees(k, k.Do(bert, testkit.Task(), quick), 0)
 	}},
 	{"reserved to online when the timeout has elapsed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		id := reserve(k, anna, testkit.Lasting(span(0, 5*time.Second))) // nothing: the default
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		lasts := span(engine.DefaultSessionTimeout, 5*time.Second)
 		k.WantTook(began, lasts, lasts)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
@@ -137,7 +138,7 @@ var sessionRows = []row{
 		time.Sleep(span(59*time.Second, time.Second))
 		began := time.Now()
 		k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Within(2*time.Minute)), lasting(task)), engine.EndCompleted)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		k.WantTook(began, task+lasts, task+lasts)
 	}},
 	{"reserved: a later request changes the timeout", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
@@ -149,10 +150,10 @@ var sessionRows = []row{
 		} {
 			k.WantEnd(k.Start(anna, x, quick), engine.EndCompleted)
 			time.Sleep(x.Session.Timeout - rest)
-			k.WantState("w1", actors.Reserved)
+			k.WantState("w1", api.Reserved)
 		}
 		time.Sleep(rest)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 	}},
 	{"reserved ends after the greatest age", testkit.Options{Config: func(c *actors.Config) { c.Session.MaxAge = span(0, 14*time.Second) }}, func(t *testing.T, k *testkit.Kit) {
 		age, next, rest := span(8*time.Hour, 14*time.Second), span(20*time.Minute, 2*time.Second), span(time.Second, 2*time.Second)
@@ -163,15 +164,15 @@ var sessionRows = []row{
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Empty()), quick), engine.EndCompleted)
 		}
 		time.Sleep(age - time.Since(began) - rest)
-		k.WantState("w1", actors.Reserved)
-		k.Until("w1", actors.Online)
+		k.WantState("w1", api.Reserved)
+		k.Until("w1", api.Online)
 		k.WantTook(began, age, age)
 	}},
 	{"reserved to busy by override, with and without a worker", testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w2"))
 		for i, opts := range [][]testkit.Option{{testkit.Override()}, {testkit.Override(), testkit.On("w2")}} {
 			r := k.Start(anna, testkit.Task(opts...), second)
-			k.WantState("w2", actors.Busy)
+			k.WantState("w2", api.Busy)
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.Override(), testkit.On("w2")), quick), engine.CodeWorkerBusy)
 			x := k.WantEnd(r, engine.EndCompleted)
 			sees(k, x, i+1)
@@ -179,7 +180,7 @@ var sessionRows = []row{
 				t.Fatalf("session %q after %q", x.SessionID, id)
 			}
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
-			k.WantState("w2", actors.Reserved)
+			k.WantState("w2", api.Reserved)
 			id = x.SessionID
 		}
 	}},
@@ -189,7 +190,7 @@ var sessionRows = []row{
 			id := reserve(k, anna, testkit.On(w))
 			if w != free {
 				k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
-				k.WantState(w, actors.Busy)
+				k.WantState(w, api.Busy)
 			}
 		}
 		if x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Override()), second), engine.EndCompleted); x.WorkerID != free {
@@ -200,43 +201,43 @@ var sessionRows = []row{
 		if x := k.Do(anna, testkit.Task(testkit.Override()), quick); x.SessionID == "" {
 			t.Fatalf("%+v", x)
 		}
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 	}},
 	{"busy to online when the client leaves the session it opens", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(testkit.Preserve()), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy to reserved when the client leaves a session that existed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
-		k.WantState("w1", actors.Reserved)
+		k.WantState("w1", api.Reserved)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"reserved to offline to reserved when the browser dies", testkit.Options{LaunchTakes: time.Second}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		k.Engine.Kill("w1")
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeWorkerOffline)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Override()), quick), engine.CodeWorkerOffline)
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		sees(k, k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted), 1)
 	}},
 	{"busy with a session to offline to reserved when the browser dies", testkit.Options{LaunchTakes: time.Second}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.Engine.Kill("w1")
 		if x := k.WantEnd(r, engine.EndCrashed); x.SessionID != id {
 			t.Fatalf("session %q in the answer", x.SessionID)
 		}
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		sees(k, k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted), 1)
 	}},
 	{"offline with a session to online when its time is over", testkit.Options{
@@ -244,20 +245,20 @@ var sessionRows = []row{
 		reserve(k, anna, testkit.Lasting(span(time.Minute, 3*time.Second)))
 		k.Engine.SetLaunchTakes(span(2*time.Minute, 5*time.Second))
 		k.Engine.Kill("w1")
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		sees(k, k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted), 0)
 	}},
 	{"offline to online when the session cannot be put back", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna)
 		k.Engine.FailRestores("w1", errors.New("no"))
 		k.Engine.Kill("w1")
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 	}},
 	{"reserved to offline by a drain", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		reserve(k, anna)
 		k.Drain(time.Minute)
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 	}},
 	{"the data cache lives as long as the session", testkit.Options{LaunchTakes: time.Second}, func(t *testing.T, k *testkit.Kit) {
 		var caches []*engine.Cache
@@ -265,8 +266,8 @@ var sessionRows = []row{
 		id := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve()), look), engine.EndCompleted).SessionID
 		k.Do(anna, testkit.Task(testkit.Continue(id)), look)
 		k.Engine.Kill("w1")
-		k.Until("w1", actors.Offline)
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Offline)
+		k.Until("w1", api.Reserved)
 		k.Do(anna, testkit.Task(testkit.Continue(id)), look)
 		id = k.Do(anna, testkit.Task(testkit.Override()), look).SessionID
 		k.Do(anna, testkit.Task(testkit.Close(id)), look)
@@ -281,9 +282,9 @@ var sessionRows = []row{
 		for range 3 {
 			reserve(k, anna)
 		}
-		k.WantState("own", actors.Reserved)
+		k.WantState("own", api.Reserved)
 		for _, w := range []string{"w1", "w2", "w3", "w4"} {
-			if k.Worker(w).State == actors.Online {
+			if k.Worker(w).State == api.Online {
 				no := k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Waiting(time.Minute), testkit.On(w)), quick), engine.CodeSessionLimit)
 				if !strings.Contains(no.Text, "hold 3 of the workers; plan pro allows 50, and at most half of the shared ones, which is 2 here") {
 					t.Errorf("%s", no.Text)

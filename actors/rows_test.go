@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -49,26 +50,26 @@ func TestTransitions(t *testing.T) {
 var workerRows = []row{
 	{"offline to online when the browser is up", testkit.Options{Cold: true, LaunchTakes: time.Second},
 		func(t *testing.T, k *testkit.Kit) {
-			k.WantState("w1", actors.Offline)
+			k.WantState("w1", api.Offline)
 			if k.Node.Ready() {
 				t.Fatal("ready without a browser")
 			}
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerOffline)
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 			if !k.Await(k.Node.Ready) { // the node hears of it a moment later
 				t.Fatal("not ready with a browser")
 			}
 		}},
 	{"online to busy when a task is claimed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.WantRefused(k.Start(bert, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerBusy)
 		k.WantRefused(k.Start(bert, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
 		k.WantEnd(r, engine.EndCompleted)
 	}},
 	{"busy to online when the task ends", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		k.WantEnd(k.Start(anna, testkit.Task(), second), engine.EndCompleted)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 	}},
 	{"busy to online when the task times out", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
@@ -77,25 +78,25 @@ var workerRows = []row{
 		if x.Timeout != 3*time.Second || x.WorkerID != "w1" || x.WorkerName != "worker-1" {
 			t.Fatalf("%+v", x)
 		}
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy to online when the task is cancelled", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		if !r.Cancel() {
 			t.Fatal("there was no task to cancel")
 		}
 		k.WantEnd(r, engine.EndCancelled)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"busy to online when the client goes away", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), lasting(time.Minute))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
 	{"online, being cleaned: a claim waits for it", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
@@ -120,11 +121,11 @@ var workerRows = []row{
 			for range 2 {
 				k.Do(anna, testkit.Task(), quick)
 			}
-			k.WantState("w1", actors.Online)
+			k.WantState("w1", api.Online)
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.On("w1")), quick), engine.EndCompleted)
 			k.WantLaunches("w1", 2) // after three tasks
 			time.Sleep(span(time.Hour, 8*time.Second) + time.Second)
-			k.WantState("w1", actors.Online)
+			k.WantState("w1", api.Online)
 			k.WantLaunches("w1", 3)
 		}},
 	{"online, renewed for its memory: only when nothing uses it, and only if it was used", testkit.Options{Config: func(c *actors.Config) {
@@ -144,12 +145,12 @@ var workerRows = []row{
 			looks(k, 12)
 			k.WantLaunches("w1", 1) // while a session holds it
 			k.Do(anna, testkit.Task(testkit.Close(id), testkit.Empty()), quick)
-			k.WantState("w1", actors.Online)
+			k.WantState("w1", api.Online)
 			k.WantLaunches("w1", 2) // after the session
 			k.Do(anna, testkit.Task(), quick)
 			k.Engine.SetMemory("w1", 1<<30)
 			looks(k, 2)
-			k.WantState("w1", actors.Online)
+			k.WantState("w1", api.Online)
 			k.WantLaunches("w1", 3) // when it has grown while idle
 		}},
 	{"any to offline when the browser does not answer, and back", testkit.Options{Config: func(c *actors.Config) {
@@ -162,56 +163,56 @@ var workerRows = []row{
 			k.WantEnd(r, engine.EndCrashed)
 			k.WantTook(began, 0, span(16*time.Second, 4*time.Second))
 			k.Engine.SetDeaf("w1", false)
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 			k.Engine.SetDeaf("w1", true) // with nothing in hand
-			k.Until("w1", actors.Offline)
+			k.Until("w1", api.Offline)
 			k.Engine.SetDeaf("w1", false)
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 			id := reserve(k, anna)
 			k.Engine.SetDeaf("w1", true) // with a session, which goes on
-			k.Until("w1", actors.Offline)
+			k.Until("w1", api.Offline)
 			k.Engine.SetDeaf("w1", false)
-			k.Until("w1", actors.Reserved)
+			k.Until("w1", api.Reserved)
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted)
 		}},
 	{"any to offline when the browser dies, and back", testkit.Options{LaunchTakes: 300 * time.Millisecond}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		k.Engine.Kill("w1")
-		k.WantState("w1", actors.Offline)
-		k.Until("w1", actors.Online)
+		k.WantState("w1", api.Offline)
+		k.Until("w1", api.Online)
 		k.WantTook(began, 0, time.Second)
 	}},
 	{"busy to offline when the browser dies under the task", testkit.Options{LaunchTakes: 300 * time.Millisecond},
 		func(t *testing.T, k *testkit.Kit) {
 			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
-			k.WantState("w1", actors.Busy)
+			k.WantState("w1", api.Busy)
 			began := time.Now()
 			k.Engine.Kill("w1")
 			k.WantEnd(r, engine.EndCrashed)
 			k.WantTook(began, 0, 0) // not only when its time is over
-			k.WantState("w1", actors.Offline)
-			k.Until("w1", actors.Online)
+			k.WantState("w1", api.Offline)
+			k.Until("w1", api.Online)
 			k.WantTook(began, 0, time.Second)
 		}},
 	{"online to offline by a drain", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		if d := k.Drain(time.Minute); d.Interrupted != 0 {
 			t.Fatalf("%d interrupted", d.Interrupted)
 		}
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 		k.WantRefused(k.Start(anna, testkit.Task(), quick), engine.CodeDraining)
 		time.Sleep(span(time.Hour, time.Second))
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 	}},
 	{"busy to offline by a drain, once the task has ended", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
 		r := k.Start(anna, testkit.Task(), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		if d := k.Drain(time.Minute); d.Interrupted != 0 {
 			t.Fatalf("%d interrupted", d.Interrupted)
 		}
 		k.WantTook(began, time.Second, time.Second)
 		k.WantEnd(r, engine.EndCompleted)
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 	}},
 }
 

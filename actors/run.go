@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -28,7 +29,7 @@ type run struct {
 	over   bool
 	saving bool // the task is over, and its session is being saved
 	out    *engine.Outcome
-	no     *Refusal      // why nothing of it was played
+	no     *api.Refusal  // why nothing of it was played
 	bounds int           // how often they were set
 	stuck  time.Duration // after the first of them
 	alarm  *time.Timer   // for the first, then for the second
@@ -114,7 +115,7 @@ func (r *run) outcome() *engine.Outcome {
 }
 
 // refuse keeps why the task did not begin. The outcome is for those who only look on.
-func (r *run) refuse(no *Refusal) {
+func (r *run) refuse(no *api.Refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.no = no
@@ -122,7 +123,7 @@ func (r *run) refuse(no *Refusal) {
 }
 
 // refusal is the answer to a task that did not begin; nil: it did, or ended otherwise.
-func (r *run) refusal() *Refusal {
+func (r *run) refusal() *api.Refusal {
 	if r == nil {
 		return nil
 	}
@@ -224,8 +225,8 @@ type play struct {
 
 func (p *play) play(base context.Context) ending {
 	x := p.run.claim.Execute
-	if x.asks != 0 {
-		begin, there := p.node.asks.get(x.asks)
+	if x.BeginCheck != 0 {
+		begin, there := p.node.asks.get(x.BeginCheck)
 		if !there { // nobody waits for the task any more
 			return p.unbegun(base, errNobody)
 		}
@@ -274,9 +275,9 @@ func (p *play) play(base context.Context) ending {
 // word: what is not on disk by then must not be played.
 func (p *play) announce(base context.Context, st *engine.Stage) error {
 	c := p.run.claim
-	ctx, cancel := context.WithTimeout(base, WriteTimeout+unheeding)
+	ctx, cancel := context.WithTimeout(base, api.WriteTimeout+unheeding)
 	defer cancel()
-	word, err := ask[noted](ctx, p.node.system, c.Client, &begun{&Executed{
+	word, err := ask[noted](ctx, p.node.system, c.Client, &begun{&api.Executed{
 		TaskID: c.Execute.TaskID, WorkerID: p.spec.ID, WorkerName: p.spec.Name, SessionID: p.leaves, Timeout: c.Timeout,
 	}})
 	switch {

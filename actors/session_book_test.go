@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -90,7 +91,7 @@ func TestStalledWriteSpendsItsOwnTime(t *testing.T) {
 	withBook(t, 2, func(t *testing.T, b *sessionBook) {
 		all := writes(b, 4)
 		for i, w := range all {
-			took := min(time.Duration(i+1), 2) * WriteTimeout
+			took := min(time.Duration(i+1), 2) * api.WriteTimeout
 			if stalled := i < 2; errors.Is(w.err, context.DeadlineExceeded) != stalled || !stalled && w.err != nil || w.took != took {
 				t.Errorf("write %d ended after %v with %v, want it after %v", i, w.took, w.err, took)
 			}

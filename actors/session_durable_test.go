@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -58,7 +58,7 @@ func wantKept(k *testkit.Kit, ids ...string) {
 
 // goesOn fails the test unless the session's next request sees the traces of so
 // many tasks and says whether it was restored.
-func goesOn(k *testkit.Kit, a actors.Account, id string, n int, restored bool) {
+func goesOn(k *testkit.Kit, a api.Account, id string, n int, restored bool) {
 	k.T.Helper()
 	x := k.WantEnd(k.Start(a, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted)
 	sees(k, x, n)
@@ -72,9 +72,9 @@ var durableRows = []asyncRow{
 		id := reserve(k, anna, testkit.On("w1"))
 		goesOn(k, anna, id, 1, false)
 		k.Engine.Kill("w1")
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeWorkerOffline)
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		goesOn(k, anna, id, 2, true)
 		goesOn(k, anna, id, 3, false)
 	}},
@@ -84,7 +84,7 @@ var durableRows = []asyncRow{
 		for i := range 3 {
 			k.Crash()
 			k.Boot()
-			if w := k.Worker("w2"); w.State != actors.Reserved || w.Session != id || k.Worker("w1").State != actors.Online {
+			if w := k.Worker("w2"); w.State != api.Reserved || w.Session != id || k.Worker("w1").State != api.Online {
 				k.T.Fatalf("%+v", w)
 			}
 			k.WantRefused(k.Start(bert, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
@@ -135,15 +135,15 @@ var durableRows = []asyncRow{
 		k.Boot()
 		k.Crash()
 		k.Boot()
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		time.Sleep(time.Duration(rec["timeout"].(float64)) + time.Second)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		wantKept(k)
 	}},
 	{"and after a drain", func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w1"))
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		other := reserve(k, bert)
 		k.Drain(time.Second)
 		if x := k.WantEnd(r, engine.EndInterrupted); x.SessionID != id {
@@ -172,8 +172,8 @@ var durableRows = []asyncRow{
 		k.Crash()
 		time.Sleep(4 * time.Minute)
 		k.Boot()
-		k.WantState("w1", actors.Reserved)
-		k.Until("w1", actors.Online)
+		k.WantState("w1", api.Reserved)
+		k.Until("w1", api.Online)
 		if took := time.Since(began); took != 10*time.Minute {
 			t.Fatalf("it ended after %v", took)
 		}
@@ -185,7 +185,7 @@ var durableRows = []asyncRow{
 		k.Crash()
 		time.Sleep(engine.DefaultSessionTimeout)
 		k.Boot()
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 		wantKept(k)
 		sees(k, k.Do(bert, testkit.Task(testkit.On("w1")), quick), 0)
@@ -245,7 +245,7 @@ var durableRows = []asyncRow{
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.Close(id), o), quick), engine.EndCompleted)
 			k.Crash()
 			k.Boot()
-			k.WantState("w1", actors.Online)
+			k.WantState("w1", api.Online)
 			wantKept(k)
 		}
 	}},
@@ -266,7 +266,7 @@ var durableRows = []asyncRow{
 		time.Sleep(40 * time.Minute)
 		k.Crash()
 		k.Boot()
-		k.WantPoll(anna, s.TaskID, 0, actors.TaskFailed)
+		k.WantPoll(anna, s.TaskID, 0, api.TaskFailed)
 		goesOn(k, anna, s.SessionID, 0, true)
 	}},
 	{"one that the client left is not kept", func(_ *testing.T, k *testkit.Kit) {
@@ -288,7 +288,7 @@ var durableRows = []asyncRow{
 			t.Fatal(err)
 		}
 		k.Restart()
-		k.WantState(x.WorkerID, actors.Online)
+		k.WantState(x.WorkerID, api.Online)
 		wantKept(k)
 	}},
 	{"a state that is not read in time is answered with a warning, and the last one stays", func(t *testing.T, k *testkit.Kit) {
@@ -309,8 +309,8 @@ var durableRows = []asyncRow{
 		id := reserve(k, anna, testkit.On("w1"))
 		k.Engine.DieRestoring("w1", 2)
 		k.Engine.Kill("w1")
-		k.WantState("w1", actors.Offline)
-		k.Until("w1", actors.Reserved)
+		k.WantState("w1", api.Offline)
+		k.Until("w1", api.Reserved)
 		goesOn(k, anna, id, 1, true)
 	}},
 	{"a large state goes into files, and away with the session", func(t *testing.T, k *testkit.Kit) {

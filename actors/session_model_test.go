@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -190,7 +190,7 @@ func (m *sessionModel) request(mv sessionMove) {
 }
 
 // answered makes the model what the answer says it is.
-func (m *sessionModel) answered(mv sessionMove, x *actors.Executed, s *modelSession, played bool) {
+func (m *sessionModel) answered(mv sessionMove, x *api.Executed, s *modelSession, played bool) {
 	w := x.WorkerID
 	if s == nil {
 		if m.workers[w] != nil {
@@ -284,9 +284,9 @@ func (m *sessionModel) look() {
 		}
 	}
 	for _, w := range modelWorkers[1:] {
-		info, want, id := m.kit.Worker(w), actors.Online, ""
+		info, want, id := m.kit.Worker(w), api.Online, ""
 		if s := m.workers[w]; s != nil {
-			want, id = actors.Reserved, s.id
+			want, id = api.Reserved, s.id
 		}
 		if info.State != want || info.Session != id {
 			m.fail("%s is %s with session %q, want %s with %q", w, info.State, info.Session, want, id)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -60,12 +61,12 @@ func (s *session) answerFailed(ctx actor.Context) {
 	case *sessionBegin:
 		ctx.Respond(&sessionBegun{Refusal: refuse(engine.CodeInternal, "")})
 	case *sessionKeep:
-		ctx.Respond(&sessionKept{Err: panicked})
+		ctx.Respond(&sessionKept{Err: api.FailedInside})
 	case *sessionErase:
-		ctx.Respond(&sessionErased{Err: panicked})
+		ctx.Respond(&sessionErased{Err: api.FailedInside})
 	case *sessionConfirm:
-		ctx.Respond(&sessionConfirmed{Term: m.Term, Err: panicked})
+		ctx.Respond(&sessionConfirmed{Term: m.Term, Err: api.FailedInside})
 	default:
-		ctx.Respond(&failure{panicked})
+		ctx.Respond(&failure{api.FailedInside})
 	}
 }

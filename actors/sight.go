@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -188,7 +189,7 @@ func (s *sight) dismiss(w *Watcher, why string) {
 
 // admit lets an account watch an object: the worker, or the session or the task
 // that has it. It gives nil where there is nothing of the account's to see.
-func (s *sight) admit(m *Watch) (*Watcher, *Refusal) {
+func (s *sight) admit(m *Watch) (*Watcher, *api.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.scene
@@ -311,14 +312,14 @@ func (s *sights) remove(worker string) {
 // identifier, or that of the session or the task there. An account sees what is
 // its own, and All what is anybody's: that is for the operator.
 type Watch struct {
-	Account Account `json:"Account"`
-	All     bool    `json:"All"`
-	Object  string  `json:"Object"`
+	Account api.Account `json:"Account"`
+	All     bool        `json:"All"`
+	Object  string      `json:"Object"`
 }
 
 // Watch lets somebody see a browser of this process. The caller closes the
 // watcher.
-func (n *Node) Watch(m *Watch) (*Watcher, *Refusal) {
+func (n *Node) Watch(m *Watch) (*Watcher, *api.Refusal) {
 	all := &n.parts.sights
 	all.mu.RLock()
 	defer all.mu.RUnlock()

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
 
 // looksAt watches an object, and fails the test unless that is allowed.
-func looksAt(k *testkit.Kit, a actors.Account, object string) *actors.Watcher {
+func looksAt(k *testkit.Kit, a api.Account, object string) *actors.Watcher {
 	k.T.Helper()
 	w, no := k.Node.Watch(&actors.Watch{Account: a, Object: object})
 	if no != nil {
@@ -57,7 +58,7 @@ func TestNobodySeesAnothersTask(t *testing.T) {
 				defer close(done)
 				watchers := map[string]*actors.Watcher{}
 				for {
-					for _, a := range []actors.Account{anna, bert} {
+					for _, a := range []api.Account{anna, bert} {
 						w := watchers[a.ID]
 						if w == nil {
 							if w, _ = k.Node.Watch(&actors.Watch{Account: a, Object: "w1"}); w == nil {
@@ -84,7 +85,7 @@ func TestNobodySeesAnothersTask(t *testing.T) {
 				}
 			}()
 			for i := range 6 {
-				a := []actors.Account{anna, bert}[i%2]
+				a := []api.Account{anna, bert}[i%2]
 				k.Engine.OnReset("w1", s.reset)
 				r := k.Start(a, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), testkit.Script{Takes: 2 * time.Second})
 				own[a.ID][r.ID] = true
@@ -126,7 +127,7 @@ func TestWhatMayBeWatched(t *testing.T) {
 		refused(&actors.Watch{Account: anna, Object: "w1"}) // nothing runs
 		refused(&actors.Watch{Account: anna, All: true, Object: "w1"})
 		r := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Preserve()), testkit.Script{Takes: 10 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		k.Settle()
 		session := k.Worker("w1").Session
 		for _, object := range []string{"w1", r.ID, session} {
@@ -171,7 +172,7 @@ func TestWhatMayBeWatched(t *testing.T) {
 			}
 		}
 		k.Settle()
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		held = looksAt(k, anna, session)
 		k.Do(anna, testkit.Task(testkit.Close(session)), testkit.Script{})
 		if seen(held, time.Second); held.Why() != actors.SessionEnded {
@@ -187,7 +188,7 @@ func TestSlowWatchersMissPictures(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		r := k.Start(anna, testkit.Task(testkit.Preserve()), testkit.Script{Takes: time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		slow, quick := looksAt(k, anna, "w1"), looksAt(k, anna, "w1")
 		k.WantEnd(r, engine.EndCompleted)
 		session := k.Worker("w1").Session

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -16,7 +17,7 @@ import (
 func removing(k *testkit.Kit, worker string, grace time.Duration) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := k.Node.RemoveWorker(context.Background(), &actors.RemoveWorker{Worker: worker, Grace: grace})
+		_, err := api.Ask(context.Background(), k.Node, &api.RemoveWorker{Worker: worker, Grace: grace})
 		done <- err
 	}()
 	k.Settle()
@@ -27,7 +28,7 @@ func removing(k *testkit.Kit, worker string, grace time.Duration) <-chan error {
 var leavingRows = []row{
 	{"a worker that is removed is gone, also after a restart", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		w := k.AddWorker("extra", "")
-		k.RemoveWorker("extra", time.Minute)
+		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: time.Minute})
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
 		k.Settle()
 		if by := workers(k); len(by) != 1 || len(records(k, "worker/")) != 0 || k.Engine.Open() != 1 || k.Node.Status().Workers != 1 {
@@ -49,7 +50,7 @@ var leavingRows = []row{
 		}{{10 * time.Second, 10 * time.Second, engine.EndCompleted}, {5 * time.Minute, 30 * time.Second, engine.EndInterrupted}} {
 			w := k.AddWorker("extra", "anna")
 			r := k.Start(anna, testkit.Task(testkit.Within(2*time.Minute)), lasting(tc.takes))
-			k.WantState(w.ID, actors.Busy)
+			k.WantState(w.ID, api.Busy)
 			began := time.Now()
 			done := removing(k, w.ID, 30*time.Second)
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
@@ -66,22 +67,22 @@ var leavingRows = []row{
 	{"a second removal with less grace shortens it, and a drain comes too late", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		w := k.AddWorker("extra", "anna")
 		r := k.Start(anna, testkit.Task(), deaf)
-		k.WantState(w.ID, actors.Busy)
+		k.WantState(w.ID, api.Busy)
 		began := time.Now()
 		first := removing(k, w.ID, time.Hour)
 		for _, f := range []func() error{
 			func() error {
-				return errOf(k.Node.DrainWorker(context.Background(), &actors.DrainWorker{Worker: w.ID}))
+				return errOf(api.Ask(context.Background(), k.Node, &api.DrainWorker{Worker: w.ID}))
 			},
 			func() error {
-				return errOf(k.Node.ResumeWorker(context.Background(), &actors.ResumeWorker{Worker: w.ID}))
+				return errOf(api.Ask(context.Background(), k.Node, &api.ResumeWorker{Worker: w.ID}))
 			},
 		} {
 			if err := f(); err == nil || !strings.Contains(err.Error(), "being removed") {
 				t.Error(err)
 			}
 		}
-		k.RemoveWorker(w.ID, time.Second)
+		testkit.Ask(k, &api.RemoveWorker{Worker: w.ID, Grace: time.Second})
 		if err := <-first; err != nil || time.Since(began) != 6*time.Second { // the deaf one takes so long
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
@@ -91,7 +92,7 @@ var leavingRows = []row{
 		w := k.AddWorker("extra", "")
 		id := reserve(k, anna, testkit.On(w.ID))
 		r := k.Start(anna, testkit.Task(testkit.Continue(id)), second)
-		k.WantState(w.ID, actors.Busy)
+		k.WantState(w.ID, api.Busy)
 		wait := testkit.Waiting(time.Minute)
 		named := k.Start(bert, testkit.Task(testkit.On(w.ID), wait), quick)
 		session := k.Start(anna, testkit.Task(testkit.Continue(id), wait), quick)
@@ -125,7 +126,7 @@ var leavingRows = []row{
 			k.Engine.OnReset(w.ID, testkit.Reset{Takes: time.Minute})
 			k.Do(anna, testkit.Task(testkit.On(w.ID)), quick)
 			hold := k.Start(bert, testkit.Task(testkit.On("w1")), second)
-			k.WantState("w1", actors.Busy)
+			k.WantState("w1", api.Busy)
 			opts := []testkit.Option{testkit.Waiting(time.Minute)}
 			if code != "" {
 				opts = append(opts, testkit.On(w.ID))
@@ -136,7 +137,7 @@ var leavingRows = []row{
 				t.Fatalf("%+v", info)
 			}
 			began := time.Now()
-			k.RemoveWorker(w.ID, time.Minute)
+			testkit.Ask(k, &api.RemoveWorker{Worker: w.ID, Grace: time.Minute})
 			if code != "" {
 				k.WantRefused(r, code)
 			}
@@ -154,7 +155,7 @@ var leavingRows = []row{
 		id := reserve(k, anna, testkit.On(w.ID))
 		k.Start(anna, testkit.Task(testkit.Continue(id)), lasting(time.Minute))
 		hold := k.Start(bert, testkit.Task(testkit.On("w1")), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		seizes := k.Start(anna, testkit.Task(testkit.Override(), testkit.Waiting(time.Minute)), quick)
 		k.UntilWaiting(1)
 		began := time.Now()
@@ -169,7 +170,7 @@ var leavingRows = []row{
 	{"while it leaves it is none of those that an account may reserve half of", testkit.Options{Workers: 3}, func(_ *testing.T, k *testkit.Kit) {
 		w := k.AddWorker("extra", "")
 		k.Start(bert, testkit.Task(testkit.On(w.ID)), second)
-		k.WantState(w.ID, actors.Busy)
+		k.WantState(w.ID, api.Busy)
 		removing(k, w.ID, time.Minute)
 		reserve(k, anna)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Preserve()), quick), engine.CodeSessionLimit)
@@ -180,7 +181,7 @@ var leavingRows = []row{
 			func(id string) { k.Do(anna, testkit.Task(testkit.Close(id), testkit.Empty()), quick) },
 		} {
 			hold := k.Start(bert, testkit.Task(testkit.On("w2")), second)
-			k.WantState("w2", actors.Busy)
+			k.WantState("w2", api.Busy)
 			waits := k.Start(anna, testkit.Task(testkit.On("w2"), testkit.Preserve(), testkit.Waiting(time.Minute)), quick)
 			k.UntilWaiting(1)
 			var ids []string
@@ -205,7 +206,7 @@ var leavingRows = []row{
 		w := k.AddWorker("extra", "")
 		on(k, w.ID, k.Start(anna, testkit.Task(testkit.On(w.ID)), quick))
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeDailyLimit)
-		k.RemoveWorker(w.ID, 0)
+		testkit.Ask(k, &api.RemoveWorker{Worker: w.ID, Grace: 0})
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
 	}},
 	{"a reserved worker and a drained one that has a session can be removed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
@@ -213,11 +214,11 @@ var leavingRows = []row{
 			w := k.AddWorker("extra", "")
 			id := reserve(k, anna, testkit.On(w.ID))
 			if drained {
-				k.DrainWorker(w.ID)
-				k.WantState(w.ID, actors.Offline)
+				testkit.Ask(k, &api.DrainWorker{Worker: w.ID})
+				k.WantState(w.ID, api.Offline)
 			}
 			began := time.Now()
-			k.RemoveWorker(w.ID, time.Minute)
+			testkit.Ask(k, &api.RemoveWorker{Worker: w.ID, Grace: time.Minute})
 			k.Settle()
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 			wantKept(k)
@@ -230,11 +231,11 @@ var leavingRows = []row{
 		k.Engine.SetLaunchTakes(10 * time.Second)
 		for i, wait := range []time.Duration{0, time.Second} { // right away, and while it is launched
 			name := fmt.Sprint("extra", i)
-			if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: name}); err != nil {
+			if _, err := api.Ask(context.Background(), k.Node, &api.AddWorker{Name: name}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(wait)
-			k.RemoveWorker(name, time.Minute)
+			testkit.Ask(k, &api.RemoveWorker{Worker: name, Grace: time.Minute})
 		}
 		time.Sleep(time.Minute)
 		if n := k.Engine.Open(); n != 1 {
@@ -243,15 +244,15 @@ var leavingRows = []row{
 	}},
 	{"what came with the node cannot be removed, and what is not there cannot be changed", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		ctx := context.Background()
-		_, err := k.Node.RemoveWorker(ctx, &actors.RemoveWorker{Worker: "worker-1"})
+		_, err := api.Ask(ctx, k.Node, &api.RemoveWorker{Worker: "worker-1"})
 		if err == nil || !strings.Contains(err.Error(), "drain it, or start the service with fewer") {
 			t.Error(err)
 		}
 		on(k, "w1", k.Start(anna, testkit.Task(), quick))
 		for what, err := range map[string]error{
-			"drain":  errOf(k.Node.DrainWorker(ctx, &actors.DrainWorker{Worker: "w9"})),
-			"resume": errOf(k.Node.ResumeWorker(ctx, &actors.ResumeWorker{Worker: "w9"})),
-			"remove": errOf(k.Node.RemoveWorker(ctx, &actors.RemoveWorker{Worker: "w9"})),
+			"drain":  errOf(api.Ask(ctx, k.Node, &api.DrainWorker{Worker: "w9"})),
+			"resume": errOf(api.Ask(ctx, k.Node, &api.ResumeWorker{Worker: "w9"})),
+			"remove": errOf(api.Ask(ctx, k.Node, &api.RemoveWorker{Worker: "w9"})),
 		} {
 			if err == nil || !strings.Contains(err.Error(), `no worker "w9"`) {
 				t.Errorf("%s: %v", what, err)
@@ -261,8 +262,8 @@ var leavingRows = []row{
 	{"the drain of the node comes in between", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		w := k.AddWorker("extra", "")
 		r := k.Start(anna, testkit.Task(testkit.On(w.ID)), lasting(time.Minute))
-		k.WantState(w.ID, actors.Busy)
-		k.DrainWorker("w1")
+		k.WantState(w.ID, api.Busy)
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
 		done := removing(k, w.ID, time.Hour)
 		k.Drain(10 * time.Second)
 		k.WantEnd(r, engine.EndInterrupted)
@@ -270,8 +271,8 @@ var leavingRows = []row{
 			t.Error(err)
 		}
 		for what, err := range map[string]error{
-			"add":    errOf(k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "late"})),
-			"resume": errOf(k.Node.ResumeWorker(context.Background(), &actors.ResumeWorker{Worker: "w1"})),
+			"add":    errOf(api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "late"})),
+			"resume": errOf(api.Ask(context.Background(), k.Node, &api.ResumeWorker{Worker: "w1"})),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "stopping") {
 				t.Errorf("%s: %v", what, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -35,13 +35,13 @@ func on(k *testkit.Kit, worker string, r *testkit.Request) {
 }
 
 // workers lists what the operator sees, by name.
-func workers(k *testkit.Kit) map[string]actors.WorkerInfo {
+func workers(k *testkit.Kit) map[string]api.WorkerInfo {
 	k.T.Helper()
-	all, err := k.Node.Survey(context.Background(), &actors.SurveyWorkers{})
+	all, err := api.Ask(context.Background(), k.Node, &api.SurveyWorkers{})
 	if err != nil {
 		k.T.Fatal(err)
 	}
-	by := map[string]actors.WorkerInfo{}
+	by := map[string]api.WorkerInfo{}
 	for _, w := range all.Workers {
 		by[w.Name] = w
 	}
@@ -49,9 +49,9 @@ func workers(k *testkit.Kit) map[string]actors.WorkerInfo {
 }
 
 // mayUse lists the names that an account is told.
-func mayUse(k *testkit.Kit, a actors.Account) string {
+func mayUse(k *testkit.Kit, a api.Account) string {
 	k.T.Helper()
-	all, err := k.Node.Workers(context.Background(), &actors.ListWorkers{Account: a})
+	all, err := api.Ask(context.Background(), k.Node, &api.ListWorkers{Account: a})
 	if err != nil {
 		k.T.Fatal(err)
 	}
@@ -82,13 +82,13 @@ func records(k *testkit.Kit, prefix string) (keys []string) {
 var staffRows = []row{
 	{"a worker that is added takes tasks, and those who wait", testkit.Options{Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
 		long := k.Start(anna, testkit.Task(), lasting(20*time.Second))
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		waits := k.Start(bert, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		k.UntilWaiting(1)
 		began := time.Now()
 		w := k.AddWorker("extra", "")
 		on(k, w.ID, waits)
-		if took := time.Since(began); took != time.Second || !w.Added || w.State != actors.Offline || w.Name != "extra" {
+		if took := time.Since(began); took != time.Second || !w.Added || w.State != api.Offline || w.Name != "extra" {
 			t.Errorf("%+v after %v", w, took)
 		}
 		on(k, w.ID, k.Start(bert, testkit.Task(testkit.On(w.ID)), quick))
@@ -103,7 +103,7 @@ var staffRows = []row{
 		on(k, w.ID, k.Start(anna, testkit.Task(), quick)) // before a shared one
 		k.WantRefused(k.Start(bert, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
 		k.Start(anna, testkit.Task(testkit.On("w1")), second)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.WantRefused(k.Start(bert, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
 		if a, b := mayUse(k, anna), mayUse(k, bert); a != "worker-1 annas" || b != "worker-1" {
 			t.Errorf("anna sees %s, bert %s", a, b)
@@ -118,7 +118,7 @@ var staffRows = []row{
 		for _, again := range []func(){k.Crash, func() { k.Node.Stop() }, k.Crash} {
 			again()
 			k.Boot()
-			k.Until(w.ID, actors.Reserved)
+			k.Until(w.ID, api.Reserved)
 			on(k, w.ID, k.Start(anna, testkit.Task(testkit.Continue(id)), quick))
 			k.WantRefused(k.Start(bert, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
 			if by := workers(k); len(by) != 2 || by["annas"].ID != w.ID || !by["annas"].Added {
@@ -132,14 +132,14 @@ var staffRows = []row{
 			"": "1 to 64", "a b": "1 to 64", ".x": "1 to 64", strings.Repeat("x", 65): "1 to 64", "worker-7": "come with the service",
 			"worker-1": "come with the service", "extra": "already", w.ID: "already", "w1": "already",
 		} {
-			if _, err := k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := api.Ask(context.Background(), k.Node, &api.AddWorker{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v", name, err)
 			}
 		}
 		var all sync.WaitGroup
 		errs := make([]error, 5)
 		for i := range errs { // at the same moment
-			all.Go(func() { _, errs[i] = k.Node.AddWorker(context.Background(), &actors.AddWorker{Name: "one"}) })
+			all.Go(func() { _, errs[i] = api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "one"}) })
 		}
 		all.Wait()
 		fine := 0
@@ -151,14 +151,14 @@ var staffRows = []row{
 		if fine != 1 || len(records(k, "worker/")) != 2 {
 			t.Errorf("%d of one name, %v: %v", fine, errs, records(k, "worker/"))
 		}
-		k.RemoveWorker("extra", 0)
+		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: 0})
 		k.AddWorker("extra", "") // the name is free again
 	}},
 	{"a drained worker takes nothing until it is resumed", testkit.Options{Workers: 2, Engine: slowEngine(time.Second)}, func(t *testing.T, k *testkit.Kit) {
-		if w := k.DrainWorker("worker-1"); !w.Draining {
+		if w := testkit.Ask(k, &api.DrainWorker{Worker: "worker-1"}).Worker; !w.Draining {
 			t.Errorf("%+v", w)
 		}
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 		if n := k.Engine.Open(); n != 1 {
 			t.Errorf("%d browsers are open", n)
 		}
@@ -170,27 +170,27 @@ var staffRows = []row{
 		k.Settle()
 		waits := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(2*time.Minute)), quick)
 		k.UntilWaiting(1)
-		k.DrainWorker("w1") // twice is no more
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"}) // twice is no more
 		time.Sleep(time.Minute)
-		k.WantState("w1", actors.Offline)
-		if w := k.ResumeWorker("w1"); w.Draining {
+		k.WantState("w1", api.Offline)
+		if w := testkit.Ask(k, &api.ResumeWorker{Worker: "w1"}).Worker; w.Draining {
 			t.Errorf("%+v", w)
 		}
 		on(k, "w1", waits)
-		k.ResumeWorker("w1")
-		k.WantState("w1", actors.Online)
+		testkit.Ask(k, &api.ResumeWorker{Worker: "w1"})
+		k.WantState("w1", api.Online)
 	}},
 	{"a drain lets the task end", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), second)
-		k.WantState("w1", actors.Busy)
-		if w := k.DrainWorker("w1"); w.State != actors.Busy {
+		k.WantState("w1", api.Busy)
+		if w := testkit.Ask(k, &api.DrainWorker{Worker: "w1"}).Worker; w.State != api.Busy {
 			t.Errorf("%+v", w)
 		}
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerBusy)
 		gives := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(2*time.Second)), quick)
 		free := k.Start(anna, testkit.Task(testkit.Waiting(2*time.Second)), quick)
 		k.WantEnd(r, engine.EndCompleted)
-		k.WantState("w1", actors.Offline)
+		k.WantState("w1", api.Offline)
 		k.WantRefused(gives, engine.CodeWorkerOffline)
 		k.WantRefused(free, engine.CodeNoWorkerAvailable)
 		if n := k.Engine.Open(); n != 0 {
@@ -199,9 +199,9 @@ var staffRows = []row{
 	}},
 	{"a drain that is taken back while a task runs never was", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), second)
-		k.WantState("w1", actors.Busy)
-		k.DrainWorker("w1")
-		k.ResumeWorker("w1")
+		k.WantState("w1", api.Busy)
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
+		testkit.Ask(k, &api.ResumeWorker{Worker: "w1"})
 		waits := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		k.WantEnd(r, engine.EndCompleted)
 		on(k, "w1", waits)
@@ -211,26 +211,26 @@ var staffRows = []row{
 	}},
 	{"reserved to offline by a drain of the worker, and reserved again", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.Lasting(10*time.Minute))
-		k.DrainWorker("w1")
-		k.WantState("w1", actors.Offline)
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
+		k.WantState("w1", api.Offline)
 		wantKept(k, id)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeWorkerOffline)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Override()), quick), engine.CodeWorkerOffline)
 		time.Sleep(9 * time.Minute) // its timer runs on
-		k.ResumeWorker("w1")
-		k.Until("w1", actors.Reserved)
+		testkit.Ask(k, &api.ResumeWorker{Worker: "w1"})
+		k.Until("w1", api.Reserved)
 		goesOn(k, anna, id, 1, true)
-		k.DrainWorker("w1")
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
 		time.Sleep(10 * time.Minute)
-		k.ResumeWorker("w1")
-		k.Until("w1", actors.Online)
+		testkit.Ask(k, &api.ResumeWorker{Worker: "w1"})
+		k.Until("w1", api.Online)
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 	}},
 	{"a drain ends with the node", testkit.Options{}, func(_ *testing.T, k *testkit.Kit) {
-		k.DrainWorker("w1")
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
 		k.Crash()
 		k.Boot()
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 	}},
 	{"a claim that waits for a clean browser goes to another one", testkit.Options{Workers: 2}, func(_ *testing.T, k *testkit.Kit) {
 		k.Engine.OnReset("w1", testkit.Reset{Takes: time.Second})
@@ -240,7 +240,7 @@ var staffRows = []row{
 		k.Settle()
 		r := k.Start(bert, testkit.Task(testkit.On("w1")), quick)
 		k.Settle()
-		k.DrainWorker("w1")
+		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
 		k.WantRefused(r, engine.CodeWorkerOffline) // it wanted this one
 		r = k.Start(bert, testkit.Task(), quick)
 		k.Settle()

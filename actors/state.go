@@ -1,6 +1,9 @@
 package actors
 
-import "troupe/engine"
+import (
+	"troupe/actors/api"
+	"troupe/engine"
+)
 
 // step is everything a worker decides: what an event makes of its condition,
 // and what has to be done. It knows no time and no actors. An event that does
@@ -36,7 +39,7 @@ func step(c condition, e event) (condition, []effect) {
 		return drain(c)
 	case evInterrupt:
 		if c.claimed() {
-			return cancel(c, CauseDrain)
+			return cancel(c, api.CauseDrain)
 		}
 	case evDismiss:
 		return dismiss(c)
@@ -44,7 +47,7 @@ func step(c condition, e event) (condition, []effect) {
 		return disown(c, e.Account)
 	case evUnheld:
 		if c.claimed() && c.Session == e.Session {
-			return cancel(c, CauseUnheld)
+			return cancel(c, api.CauseUnheld)
 		}
 	case evTaken:
 		return taken(c, e.Session)
@@ -134,12 +137,12 @@ func overdue(c condition) (condition, []effect) {
 	return c, []effect{efAnswer{End: c.end(), Session: c.kept()}}
 }
 
-func cancel(c condition, cause Cause) (condition, []effect) {
+func cancel(c condition, cause api.Cause) (condition, []effect) {
 	if !c.Running { // it waits for a clean browser, and has touched nothing
 		c.Order = order{}
-		return c, []effect{efAnswer{End: cause.end()}}
+		return c, []effect{efAnswer{End: endOf(cause)}}
 	}
-	c.Orphan = c.Orphan || cause == CauseClient
+	c.Orphan = c.Orphan || cause == api.CauseClient
 	if c.Cause != "" {
 		return c, nil
 	}
@@ -168,7 +171,7 @@ func disown(c condition, account string) (condition, []effect) {
 	switch {
 	case c.claimed() && c.Order.Account == account:
 		c.Ends = c.Running
-		return cancel(c, CauseRemoved)
+		return cancel(c, api.CauseRemoved)
 	case c.Holder == account:
 		return expire(c, c.Session)
 	}

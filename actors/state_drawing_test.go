@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"troupe/actors/api"
 )
 
 //go:generate go test . -run TestTheDrawingOfStatesIsCurrent -update
 
 // turn is one way from a state to another, as others see it.
-type turn struct{ from, to State }
+type turn struct{ from, to api.State }
 
 // drawnTurn is how a turn is told and drawn.
 type drawnTurn struct {
@@ -28,24 +30,24 @@ type drawnTurn struct {
 // drawn are all turns there are. TestDrawnTurnsAreThoseOfStep holds them to what
 // workers do.
 var drawn = []drawnTurn{
-	{turn{"", Offline}, "the worker is there", "M14 150 H28", nil, 0, 0, ""},
-	{turn{Offline, Online}, "the browser is up and answers", "M150 142 H378", []string{"the browser is up"}, 265, 132, "middle"},
-	{turn{Online, Offline}, "the browser dies; drain", "M380 158 H152", []string{"it dies; drain"}, 265, 176, "middle"},
-	{turn{Online, Busy}, "a task is claimed", "M500 142 H728", []string{"a task is claimed"}, 615, 132, "middle"},
-	{turn{Busy, Online}, "the task ends, without a session", "M730 158 H502", []string{"it ends, without a session"}, 615, 176, "middle"},
-	{turn{Busy, Reserved}, "the task ends, a session is kept", "M776 172 C776 264 640 318 502 320", []string{"it ends, a session is kept"}, 624, 262, "middle"},
-	{turn{Reserved, Busy}, "a request with the right session, or override by its holder", "M500 340 C680 340 804 290 804 174", []string{"a request of the session,", "or override by its holder"}, 708, 330, "start"},
-	{turn{Reserved, Online}, "the session is closed, its time is over, or its account is removed: after a reset", "M440 308 V174", []string{"closed, over,", "or its account removed"}, 448, 216, "start"},
-	{turn{Busy, Offline}, "the browser dies; drain, once the task has ended", "M790 128 C790 20 90 20 90 126", []string{"the browser dies; drain, once the task has ended"}, 440, 38, "middle"},
-	{turn{Offline, Reserved}, "the browser is up, and a session was held: its state is put back", "M76 172 C76 290 200 340 378 340", []string{"the browser is up,", "the session put back"}, 155, 330, "end"},
-	{turn{Reserved, Offline}, "the browser dies; drain, once the session's state is saved", "M380 320 C240 318 104 264 104 174", []string{"it dies; drain, when", "the session is saved"}, 250, 248, "middle"},
+	{turn{"", api.Offline}, "the worker is there", "M14 150 H28", nil, 0, 0, ""},
+	{turn{api.Offline, api.Online}, "the browser is up and answers", "M150 142 H378", []string{"the browser is up"}, 265, 132, "middle"},
+	{turn{api.Online, api.Offline}, "the browser dies; drain", "M380 158 H152", []string{"it dies; drain"}, 265, 176, "middle"},
+	{turn{api.Online, api.Busy}, "a task is claimed", "M500 142 H728", []string{"a task is claimed"}, 615, 132, "middle"},
+	{turn{api.Busy, api.Online}, "the task ends, without a session", "M730 158 H502", []string{"it ends, without a session"}, 615, 176, "middle"},
+	{turn{api.Busy, api.Reserved}, "the task ends, a session is kept", "M776 172 C776 264 640 318 502 320", []string{"it ends, a session is kept"}, 624, 262, "middle"},
+	{turn{api.Reserved, api.Busy}, "a request with the right session, or override by its holder", "M500 340 C680 340 804 290 804 174", []string{"a request of the session,", "or override by its holder"}, 708, 330, "start"},
+	{turn{api.Reserved, api.Online}, "the session is closed, its time is over, or its account is removed: after a reset", "M440 308 V174", []string{"closed, over,", "or its account removed"}, 448, 216, "start"},
+	{turn{api.Busy, api.Offline}, "the browser dies; drain, once the task has ended", "M790 128 C790 20 90 20 90 126", []string{"the browser dies; drain, once the task has ended"}, 440, 38, "middle"},
+	{turn{api.Offline, api.Reserved}, "the browser is up, and a session was held: its state is put back", "M76 172 C76 290 200 340 378 340", []string{"the browser is up,", "the session put back"}, 155, 330, "end"},
+	{turn{api.Reserved, api.Offline}, "the browser dies; drain, once the session's state is saved", "M380 320 C240 318 104 264 104 174", []string{"it dies; drain, when", "the session is saved"}, 250, 248, "middle"},
 }
 
 // places are the middles of the states in the drawing.
 var places = []struct {
-	state State
+	state api.State
 	x, y  int
-}{{Offline, 90, 150}, {Online, 440, 150}, {Busy, 790, 150}, {Reserved, 440, 330}}
+}{{api.Offline, 90, 150}, {api.Online, 440, 150}, {api.Busy, 790, 150}, {api.Reserved, 440, 330}}
 
 // TestDrawnTurnsAreThoseOfStep goes through all conditions that a worker can
 // come to, with two accounts and two sessions, and compares the turns that it
@@ -67,7 +69,7 @@ func TestDrawnTurnsAreThoseOfStep(t *testing.T) {
 		events = append(events, evExpired{session}, evUnheld{session}, evTaken{session})
 	}
 	events = append(events, evLaunch{}, evUp{}, evUp{Lost: true}, evFailed{}, evGone{}, evOverdue{}, evStuck{},
-		evCancel{"t", CauseClient}, evCancel{"t", CauseAsked}, evReset{true}, evReset{false}, evRenew{},
+		evCancel{"t", api.CauseClient}, evCancel{"t", api.CauseAsked}, evReset{true}, evReset{false}, evRenew{},
 		evDrain{}, evDismiss{}, evInterrupt{}, evSuspended{}, evResume{})
 
 	first := condition{Browser: down}

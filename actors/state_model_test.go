@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -69,7 +70,7 @@ func (m *stateModel) event(c condition) event {
 	case 9:
 		return evStuck{}
 	case 10:
-		return evCancel{Task: c.Order.Task, Cause: []Cause{CauseClient, CauseAsked}[draw(2, "cause")]}
+		return evCancel{Task: c.Order.Task, Cause: []api.Cause{api.CauseClient, api.CauseAsked}[draw(2, "cause")]}
 	case 11:
 		return evExpired{Session: ids[draw(3, "id")]}
 	case 12:
@@ -119,13 +120,13 @@ func (m *stateModel) check(c condition, e event, next condition, do []effect) {
 		t.Fatalf("%T: a task runs without a browser or a claim: %+v", e, next)
 	case (next.Session == "") != (next.Holder == ""):
 		t.Fatalf("%T: a session without a holder, or the other way: %+v", e, next)
-	case next.state() == Reserved && !m.sessions[next.Session]:
+	case next.state() == api.Reserved && !m.sessions[next.Session]:
 		t.Fatalf("%T: reserved without a session: %+v", e, next)
 	case len(m.sessions) > 1 || next.Session != "" && !m.sessions[next.Session]:
 		t.Fatalf("%T: sessions %v, but the worker has %q", e, m.sessions, next.Session)
 	case next.Running != (m.playing != ""):
 		t.Fatalf("%T: running is %v, but %q plays", e, next.Running, m.playing)
-	case next.state() == Online && !next.Draining && !m.browser:
+	case next.state() == api.Online && !next.Draining && !m.browser:
 		t.Fatalf("%T: online without a browser: %+v", e, next)
 	case next.Browser == ready && (!m.ready && !next.Dead || m.cleaning):
 		t.Fatalf("%T: ready on a browser that is not: %+v", e, next)
@@ -149,7 +150,7 @@ func (m *stateModel) check(c condition, e event, next condition, do []effect) {
 			t.Fatalf("a task goes on in %s, which another node may have: %+v", e.Session, next)
 		}
 	case evAdopt:
-		if c.Session == "" && !c.claimed() && (next.Session != e.Session || next.state() == Online) {
+		if c.Session == "" && !c.claimed() && (next.Session != e.Session || next.state() == api.Online) {
 			t.Fatalf("%s was not adopted: %+v", e.Session, next)
 		}
 	case evDisown:

@@ -1,5 +1,7 @@
 package actors
 
+import "troupe/actors/api"
+
 // taken ends a session that another node has. What is on disk is that node's.
 func taken(c condition, session string) (condition, []effect) {
 	if c.Session != session || session == "" {
@@ -7,11 +9,11 @@ func taken(c condition, session string) (condition, []effect) {
 	}
 	if c.Running {
 		c.Ends = true
-		return cancel(c, CauseUnheld)
+		return cancel(c, api.CauseUnheld)
 	}
 	var do []effect
 	if c.claimed() {
-		c, do = cancel(c, CauseUnheld)
+		c, do = cancel(c, api.CauseUnheld)
 	}
 	c, more := expire(c, session)
 	return c, append(do, more...)

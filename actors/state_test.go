@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"troupe/actors/api"
 )
 
 var update = flag.Bool("update", false, "write what step does into the scripts of testdata")
@@ -88,7 +90,7 @@ func (c condition) String() string {
 		name string
 	}{{c.Answered, "answered"}, {c.Cause != "", "told to end"}, {c.Dead, "dead"}, {c.Stale, "stale"},
 		{c.Ends, "its session ends"}, {c.Draining, "draining"},
-		{c.state() == Online && !c.Draining && !c.claimable(), "not claimable"}} {
+		{c.state() == api.Online && !c.Draining && !c.claimable(), "not claimable"}} {
 		if f.on {
 			s += ", " + f.name
 		}
@@ -180,7 +182,7 @@ func parseEvent(line string) (event, error) {
 	case "stuck":
 		return evStuck{}, nil
 	case "cancel":
-		return evCancel{Task: arg(1), Cause: Cause(arg(2))}, nil
+		return evCancel{Task: arg(1), Cause: api.Cause(arg(2))}, nil
 	case "reset":
 		return evReset{OK: arg(1) == "ok"}, nil
 	case "expired":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -25,7 +26,7 @@ const (
 // down its end, and answers whoever asks meanwhile.
 type task struct {
 	node  *nodeParts
-	x     *Execute
+	x     *api.Execute
 	files uint64 // what was lent to it
 
 	client  *actor.PID // waits for Started
@@ -61,7 +62,7 @@ type (
 	// taskKept says that the end is on disk, or is not. Found is set when it was
 	// there before: another node has given the task up.
 	taskKept struct {
-		found *Polled
+		found *api.Polled
 		err   error
 	}
 	keepIt struct{}
@@ -95,7 +96,7 @@ func (t *task) Receive(ctx actor.Context) {
 	case *stepEnded:
 		t.steps.add(m.Step)
 		t.wake(ctx)
-	case *Executed:
+	case *api.Executed:
 		t.onEnd(ctx, m)
 	case *keepIt:
 		t.keep(ctx)
@@ -104,13 +105,13 @@ func (t *task) Receive(ctx actor.Context) {
 			t.rec.Status, t.out = m.found.Status, m.found.Executed.Outcome
 		}
 		t.onKept(ctx, m.err)
-	case *Poll:
+	case *api.Poll:
 		t.await(ctx, &taskWait{who: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
-	case *Follow:
+	case *api.Follow:
 		w := &taskWait{who: ctx.Sender(), message: m, steps: true, after: m.After}
 		w.answer = func() any {
 			p := t.polled()
-			return &Followed{Status: p.Status, Refusal: p.Refusal, Steps: t.steps.after(w.after)}
+			return &api.Followed{Status: p.Status, Refusal: p.Refusal, Steps: t.steps.after(w.after)}
 		}
 		t.await(ctx, w, m.Wait)
 	case *waited:
@@ -126,9 +127,9 @@ func (t *task) Receive(ctx actor.Context) {
 }
 
 // claimed writes the task down: a worker has it.
-func (t *task) claimed(ctx actor.Context, x *Executed) {
+func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	t.rec = taskRecord{
-		ID: x.TaskID, Account: t.x.Account.ID, Node: t.node.cfg.Node, Status: TaskPending,
+		ID: x.TaskID, Account: t.x.Account.ID, Node: t.node.cfg.Node, Status: api.TaskPending,
 		WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Timeout: x.Timeout, Started: time.Now(),
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -156,8 +157,8 @@ func (t *task) claimed(ctx actor.Context, x *Executed) {
 	})
 }
 
-func (t *task) started() *Started {
-	return &Started{
+func (t *task) started() *api.Started {
+	return &api.Started{
 		TaskID: t.rec.ID, WorkerID: t.rec.WorkerID, WorkerName: t.rec.WorkerName, SessionID: t.rec.SessionID, Timeout: t.rec.Timeout,
 	}
 }
@@ -170,7 +171,7 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 	}
 	if err != nil {
 		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
-		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: Unkept(err), taken: errors.Is(err, persistence.ErrConflict)})
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: Unkept(err), KeyTaken: errors.Is(err, persistence.ErrConflict)})
 		return
 	}
 	t.noted = true
@@ -182,14 +183,14 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 }
 
 // onEnd takes the answer of the worker, or of whoever refused the task.
-func (t *task) onEnd(ctx actor.Context, x *Executed) {
+func (t *task) onEnd(ctx actor.Context, x *api.Executed) {
 	switch {
 	case t.client == nil && !t.noted: // it was refused, and did not begin
 		return
 	case t.out != nil: // it has ended already
 		return
 	case x.Refusal != nil:
-		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: x.Refusal})
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: x.Refusal})
 		return
 	}
 	t.out = x.Outcome
@@ -204,7 +205,7 @@ func (t *task) onEnd(ctx actor.Context, x *Executed) {
 	}
 }
 
-func (t *task) refused(ctx actor.Context, no *Started) {
+func (t *task) refused(ctx actor.Context, no *api.Started) {
 	if t.client == nil { // it was told that the task has started
 		t.node.free(t.files)
 	}
@@ -212,7 +213,7 @@ func (t *task) refused(ctx actor.Context, no *Started) {
 	t.client = nil
 }
 
-func (t *task) tell(ctx actor.Context, s *Started) {
+func (t *task) tell(ctx actor.Context, s *api.Started) {
 	if t.client != nil {
 		ctx.Send(t.client, s)
 		t.client = nil
@@ -272,18 +273,18 @@ func (t *task) after(ctx actor.Context, d time.Duration, m any) {
 }
 
 // status is what others see: a task has ended when its end is on disk.
-func (t *task) status() TaskStatus {
+func (t *task) status() api.TaskStatus {
 	if t.kept {
 		return t.rec.Status
 	}
-	return TaskPending
+	return api.TaskPending
 }
 
-func (t *task) polled() *Polled {
+func (t *task) polled() *api.Polled {
 	if !t.noted {
-		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(t.x.TaskID))}
+		return &api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(t.x.TaskID))}
 	}
-	p := &Polled{Status: t.status(), Executed: t.rec.executed(nil)}
+	p := &api.Polled{Status: t.status(), Executed: t.rec.executed(nil)}
 	if t.kept {
 		p.Executed.Outcome = t.out
 	}
@@ -338,5 +339,5 @@ func (t *task) stop(ctx actor.Context) {
 	for w := range t.waits {
 		t.release(ctx, w)
 	}
-	t.tell(ctx, &Started{TaskID: t.x.TaskID, Refusal: refuse(engine.CodeDraining, "")})
+	t.tell(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: refuse(engine.CodeDraining, "")})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -14,11 +15,11 @@ import (
 // PollLost tells what has become of a task whose node is down: what is on disk
 // of its end, or that it is lost. Then it has failed for everybody from now on,
 // whatever that node does when it is back.
-func (n *Node) PollLost(ctx context.Context, m *Poll) (*Polled, error) {
+func (n *Node) PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error) {
 	p, err := n.parts.records.giveUpTask(ctx, m.TaskID, m.Account.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
-		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(m.TaskID))}, nil
+		return &api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(m.TaskID))}, nil
 	case err != nil:
 		return nil, fmt.Errorf("give up a task: %w", err)
 	}
@@ -29,7 +30,7 @@ func (n *Node) PollLost(ctx context.Context, m *Poll) (*Polled, error) {
 func lostTask() *engine.Outcome { return &engine.Outcome{End: engine.EndLost} }
 
 // giveUpTask writes down that a task is lost, unless its end is on disk.
-func (r *records) giveUpTask(ctx context.Context, id, account string) (*Polled, error) {
+func (r *records) giveUpTask(ctx context.Context, id, account string) (*api.Polled, error) {
 	for {
 		t, revision, err := r.taskAt(ctx, id)
 		if err != nil {
@@ -38,10 +39,10 @@ func (r *records) giveUpTask(ctx context.Context, id, account string) (*Polled, 
 		if t.Account != account {
 			return nil, persistence.ErrNotFound
 		}
-		if t.Status != TaskPending {
+		if t.Status != api.TaskPending {
 			return r.ended(ctx, t)
 		}
-		t.Status, t.Ended = TaskFailed, time.Now()
+		t.Status, t.Ended = api.TaskFailed, time.Now()
 		out := lostTask()
 		// The record first: should its node be back and end the task meanwhile,
 		// its outcome must not be replaced.
@@ -55,7 +56,7 @@ func (r *records) giveUpTask(ctx context.Context, id, account string) (*Polled, 
 		if err != nil {
 			return nil, err
 		}
-		return &Polled{Status: t.Status, Executed: t.executed(out)}, nil
+		return &api.Polled{Status: t.Status, Executed: t.executed(out)}, nil
 	}
 }
 
@@ -75,21 +76,21 @@ func (r *records) taskAt(ctx context.Context, id string) (t taskRecord, revision
 }
 
 // ended reads how a task has ended.
-func (r *records) ended(ctx context.Context, t taskRecord) (*Polled, error) {
+func (r *records) ended(ctx context.Context, t taskRecord) (*api.Polled, error) {
 	out := new(engine.Outcome)
 	err := readJSON(ctx, r.plain, outcomePrefix+t.ID, out)
-	if t.Status == TaskFailed && (errors.Is(err, persistence.ErrNotFound) || err == nil && out.End == engine.EndCompleted) {
+	if t.Status == api.TaskFailed && (errors.Is(err, persistence.ErrNotFound) || err == nil && out.End == engine.EndCompleted) {
 		out, err = lostTask(), nil // who gave it up did not come to write that, or its node wrote at the same time
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the outcome of %s: %w", t.ID, err)
 	}
-	return &Polled{Status: t.Status, Executed: t.executed(out)}, nil
+	return &api.Polled{Status: t.Status, Executed: t.executed(out)}, nil
 }
 
 // finishTask keeps how a task ended, unless it has ended already by its record:
 // then that counts, and is returned.
-func (r *records) finishTask(ctx context.Context, t taskRecord, stored uint64, out *engine.Outcome) (found *Polled, err error) {
+func (r *records) finishTask(ctx context.Context, t taskRecord, stored uint64, out *engine.Outcome) (found *api.Polled, err error) {
 	if r.node == "" { // there is nobody else
 		return nil, r.endTask(ctx, t, nil, out)
 	}
@@ -99,12 +100,12 @@ func (r *records) finishTask(ctx context.Context, t taskRecord, stored uint64, o
 		return nil, r.endTask(ctx, t, nil, out)
 	case err != nil:
 		return nil, err
-	case revision != stored && now.Status != TaskPending:
+	case revision != stored && now.Status != api.TaskPending:
 		return r.ended(ctx, now)
 	}
 	err = r.endTask(ctx, t, &stored, out)
 	if errors.Is(err, persistence.ErrConflict) {
-		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != TaskPending {
+		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != api.TaskPending {
 			return r.ended(ctx, now)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -26,42 +27,43 @@ func TestATaskThatWasGivenUpStaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer other.Stop()
-		ask := func(id string, f func(context.Context, *actors.Poll) (*actors.Polled, error)) *actors.Polled {
+		ask := func(id string, f func(context.Context, *api.Poll) (*api.Polled, error)) *api.Polled {
 			t.Helper()
-			p, err := f(ctx, &actors.Poll{TaskID: id, Account: anna})
+			p, err := f(ctx, &api.Poll{TaskID: id, Account: anna})
 			if err != nil || p.Refusal != nil {
 				t.Fatalf("%s: %+v, %v", id, p, err)
 			}
 			return p
 		}
 
+		poll := func(ctx context.Context, m *api.Poll) (*api.Polled, error) { return api.Ask(ctx, other, m) }
 		ended := k.StartAsync(anna, testkit.Task(), testkit.Script{Takes: time.Second}).TaskID
-		if p := ask(ended, other.Poll); p.Status != actors.TaskPending || p.Node != "n1" {
+		if p := ask(ended, poll); p.Status != api.TaskPending || p.Node != "n1" {
 			t.Errorf("another node tells of a task that runs: %+v", p)
 		}
-		k.WantPoll(anna, ended, time.Minute, actors.TaskComplete)
-		if p := ask(ended, other.Poll); p.Node != "n1" {
+		k.WantPoll(anna, ended, time.Minute, api.TaskComplete)
+		if p := ask(ended, poll); p.Node != "n1" {
 			t.Errorf("the owner has the say: %+v", p)
 		}
-		if p := ask(ended, other.PollLost); p.Status != actors.TaskComplete || len(p.Executed.Outcome.Data) == 0 {
+		if p := ask(ended, other.PollLost); p.Status != api.TaskComplete || len(p.Executed.Outcome.Data) == 0 {
 			t.Errorf("a result outlives its node: %+v", p)
 		}
 
 		lost := k.StartAsync(anna, testkit.Task(), testkit.Script{Takes: 10 * time.Second}).TaskID
-		if p, err := other.PollLost(ctx, &actors.Poll{TaskID: lost, Account: testkit.Pro("bert")}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
+		if p, err := other.PollLost(ctx, &api.Poll{TaskID: lost, Account: testkit.Pro("bert")}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
 			t.Errorf("another account: %+v, %v", p, err)
 		}
 		for range 2 {
-			if p := ask(lost, other.PollLost); p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndLost {
+			if p := ask(lost, other.PollLost); p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndLost {
 				t.Errorf("given up: %+v", p)
 			}
 		}
 		time.Sleep(20 * time.Second) // n1 was not dead, and plays it to its end
 		synctest.Wait()
-		if p := k.WantPoll(anna, lost, 0, actors.TaskFailed); p.Executed.Outcome.End != engine.EndLost {
+		if p := k.WantPoll(anna, lost, 0, api.TaskFailed); p.Executed.Outcome.End != engine.EndLost {
 			t.Errorf("its node says %+v", p.Executed.Outcome)
 		}
-		if p := ask(lost, other.PollLost); p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndLost {
+		if p := ask(lost, other.PollLost); p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndLost {
 			t.Errorf("the record says %+v", p)
 		}
 	})

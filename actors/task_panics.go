@@ -3,14 +3,15 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
 // mend gives the task an end that is written down, and tells whoever waits.
-func (t *task) mend(ctx actor.Context, message any, no *Refusal) bool {
+func (t *task) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Started:
-		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no})
 	case *actor.Stopping:
 		t.stop(ctx)
 	case *begun:
@@ -19,7 +20,7 @@ func (t *task) mend(ctx actor.Context, message any, no *Refusal) bool {
 		}
 	case *taskNoted:
 		t.spoilNoted(ctx, m, no)
-	case *Executed:
+	case *api.Executed:
 		t.spoilEnd(ctx, m, no)
 	case *stepEnded:
 		t.wake(ctx)
@@ -36,10 +37,10 @@ func (t *task) mend(ctx actor.Context, message any, no *Refusal) bool {
 		t.retires(ctx, lingering)
 	case *waited:
 		if _, waits := t.waits[m.wait]; waits {
-			ctx.Send(m.wait.who, &failure{panicked})
+			ctx.Send(m.wait.who, &failure{api.FailedInside})
 			t.forget(m.wait)
 		}
-	case *Poll, *Follow:
+	case *api.Poll, *api.Follow:
 		for w := range t.waits {
 			if w.message == message {
 				t.forget(w)
@@ -53,13 +54,13 @@ func (t *task) mend(ctx actor.Context, message any, no *Refusal) bool {
 
 // spoilNoted ends a task that was about to begin. It is on disk, and so it has
 // begun for its client, and has failed.
-func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *Refusal) {
+func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *api.Refusal) {
 	if t.run != nil {
 		ctx.Send(t.run, &noted{})
 	}
 	t.stored = m.revision
 	if m.err != nil {
-		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no})
 		return
 	}
 	t.noted = true
@@ -72,7 +73,7 @@ func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *Refusal) {
 }
 
 // spoilEnd keeps how the task ended.
-func (t *task) spoilEnd(ctx actor.Context, x *Executed, no *Refusal) {
+func (t *task) spoilEnd(ctx actor.Context, x *api.Executed, no *api.Refusal) {
 	switch {
 	case t.kept || t.keeping: // it is being written
 	case t.noted:
@@ -83,7 +84,7 @@ func (t *task) spoilEnd(ctx actor.Context, x *Executed, no *Refusal) {
 	case t.rec.ID != "" && x.Outcome != nil: // it is being written down that it begins
 		t.out = x.Outcome
 	default:
-		t.refused(ctx, &Started{TaskID: t.x.TaskID, Refusal: no})
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no})
 	}
 }
 

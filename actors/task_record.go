@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -18,16 +19,16 @@ const keepTask = time.Hour
 // taskRecord is what is on disk of an asynchronous task. Its outcome has a
 // record of its own: after a restart all of these are read.
 type taskRecord struct {
-	ID         string        `json:"id"`
-	Account    string        `json:"account"`
-	Node       string        `json:"node,omitempty"`
-	Status     TaskStatus    `json:"status"`
-	WorkerID   string        `json:"workerId"`
-	WorkerName string        `json:"workerName"`
-	SessionID  string        `json:"sessionId,omitempty"`
-	Timeout    time.Duration `json:"timeout"`
-	Started    time.Time     `json:"started"`
-	Ended      time.Time     `json:"ended,omitzero"`
+	ID         string         `json:"id"`
+	Account    string         `json:"account"`
+	Node       string         `json:"node,omitempty"`
+	Status     api.TaskStatus `json:"status"`
+	WorkerID   string         `json:"workerId"`
+	WorkerName string         `json:"workerName"`
+	SessionID  string         `json:"sessionId,omitempty"`
+	Timeout    time.Duration  `json:"timeout"`
+	Started    time.Time      `json:"started"`
+	Ended      time.Time      `json:"ended,omitzero"`
 }
 
 const (
@@ -39,15 +40,15 @@ const (
 // ours.
 const taskIDMost = 64
 
-func statusOf(end engine.End) TaskStatus {
+func statusOf(end engine.End) api.TaskStatus {
 	if end == engine.EndCompleted {
-		return TaskComplete
+		return api.TaskComplete
 	}
-	return TaskFailed
+	return api.TaskFailed
 }
 
-func (t *taskRecord) executed(out *engine.Outcome) *Executed {
-	return &Executed{
+func (t *taskRecord) executed(out *engine.Outcome) *api.Executed {
+	return &api.Executed{
 		TaskID: t.ID, WorkerID: t.WorkerID, WorkerName: t.WorkerName, SessionID: t.SessionID, Timeout: t.Timeout, Outcome: out,
 	}
 }
@@ -107,25 +108,25 @@ func (r *records) task(ctx context.Context, id, account string) (taskRecord, err
 // poll reads what has become of a task that no actor knows of any more, and
 // until when that stays so; zero: it is not sure. One that still runs by its
 // record does not: its node has ended under it.
-func (r *records) poll(ctx context.Context, id, account string) (p *Polled, until time.Time, err error) {
+func (r *records) poll(ctx context.Context, id, account string) (p *api.Polled, until time.Time, err error) {
 	t, err := r.task(ctx, id, account)
 	if errors.Is(err, persistence.ErrNotFound) {
-		return &Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}, until, nil
+		return &api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}, until, nil
 	}
 	if err != nil {
 		return nil, until, err
 	}
 	if t.Node != r.node {
-		return &Polled{Status: TaskPending, Node: t.Node, Executed: t.executed(nil)}, until, nil
+		return &api.Polled{Status: api.TaskPending, Node: t.Node, Executed: t.executed(nil)}, until, nil
 	}
-	if t.Status == TaskPending {
-		return &Polled{Status: TaskFailed, Executed: t.executed(interrupted())}, until, nil
+	if t.Status == api.TaskPending {
+		return &api.Polled{Status: api.TaskFailed, Executed: t.executed(interrupted())}, until, nil
 	}
 	out := new(engine.Outcome)
 	if err := readJSON(ctx, r.plain, outcomePrefix+id, out); err != nil {
 		return nil, until, fmt.Errorf("read the outcome of %s: %w", id, err)
 	}
-	return &Polled{Status: t.Status, Executed: t.executed(out)}, t.expires(), nil
+	return &api.Polled{Status: t.Status, Executed: t.executed(out)}, t.expires(), nil
 }
 
 // interrupted is the outcome of a task whose node ended under it.
@@ -136,8 +137,8 @@ func interrupted() *engine.Outcome { return &engine.Outcome{End: engine.EndInter
 func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	var lost []taskRecord
 	err := eachJSON(ctx, n.records, taskPrefix, func(t taskRecord) {
-		if t.Status == TaskPending && t.Node == n.cfg.Node {
-			t.Status, t.Ended = TaskFailed, time.Now()
+		if t.Status == api.TaskPending && t.Node == n.cfg.Node {
+			t.Status, t.Ended = api.TaskFailed, time.Now()
 			lost = append(lost, t)
 		}
 	})

@@ -3,6 +3,7 @@ package actors
 import (
 	"bytes"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // stepLog keeps the last steps of a task, with their numbers.
 type stepLog struct {
-	steps []TaskStep
+	steps []api.TaskStep
 	bytes int
 	last  int
 }
@@ -36,7 +37,7 @@ func forFollowers(s engine.StepReport) engine.StepReport {
 func (l *stepLog) add(s engine.StepReport) {
 	s = forFollowers(s)
 	l.last++
-	l.steps = append(l.steps, TaskStep{Seq: l.last, Step: s})
+	l.steps = append(l.steps, api.TaskStep{Seq: l.last, Step: s})
 	l.bytes += weigh(s)
 	for len(l.steps) > stepsMost || l.bytes > stepBytesMost && len(l.steps) > 1 {
 		l.bytes -= weigh(l.steps[0].Step)
@@ -53,11 +54,11 @@ func weigh(s engine.StepReport) int {
 }
 
 // after returns what is kept of the steps behind a number.
-func (l *stepLog) after(seq int) []TaskStep {
+func (l *stepLog) after(seq int) []api.TaskStep {
 	missing := l.last - max(seq, 0)
 	if missing <= 0 {
 		return nil
 	}
 	from := max(len(l.steps)-missing, 0)
-	return append([]TaskStep(nil), l.steps[from:]...)
+	return append([]api.TaskStep(nil), l.steps[from:]...)
 }

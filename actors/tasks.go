@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -31,10 +32,6 @@ func (ts *tasks) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *startTask:
 		ts.start(ctx, m)
-	case *Poll:
-		ts.ask(ctx, m.TaskID, m.Account, func(p *Polled) any { return p })
-	case *Follow:
-		ts.ask(ctx, m.TaskID, m.Account, func(p *Polled) any { return &Followed{Status: p.Status, Refusal: p.Refusal, Node: p.Node} })
 	case *taskSettled:
 		if t := ts.live[m.Task]; t != nil && !t.settled {
 			t.settled = true
@@ -55,7 +52,24 @@ func (ts *tasks) Receive(ctx actor.Context) {
 	case *settle:
 		ts.asked = append(ts.asked, settling{ctx.Sender(), m.Account})
 		ts.check(ctx)
+	default:
+		tasksVerbs.answer(ts, ctx, m)
 	}
+}
+
+var (
+	_ = handle(tasksVerbs, (*tasks).onPoll)
+	_ = handle(tasksVerbs, (*tasks).onFollow)
+)
+
+func (ts *tasks) onPoll(ctx actor.Context, m *api.Poll) {
+	ts.ask(ctx, m.TaskID, m.Account, func(p *api.Polled) any { return p })
+}
+
+func (ts *tasks) onFollow(ctx actor.Context, m *api.Follow) {
+	ts.ask(ctx, m.TaskID, m.Account, func(p *api.Polled) any {
+		return &api.Followed{Status: p.Status, Refusal: p.Refusal, Node: p.Node}
+	})
 }
 
 // retire ends the actor of a task. It answers first what was sent to it before.
@@ -67,26 +81,26 @@ func (ts *tasks) retire(ctx actor.Context, id string, t *liveTask) {
 func (ts *tasks) start(ctx actor.Context, m *startTask) {
 	x := m.Execute
 	if ts.live[x.TaskID] != nil {
-		ctx.Respond(&Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "two tasks have the same id")})
+		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "two tasks have the same id")})
 		return
 	}
 	ts.named++
 	pid, err := ctx.SpawnNamed(newTask(ts.node, m, ctx.Sender()), fmt.Sprintf("task/%s/%d", x.TaskID, ts.named))
 	if err != nil {
 		ts.node.log.Error().Err(err).Str("task", x.TaskID).Msg("task could not be spawned")
-		ctx.Respond(&Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "")})
+		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "")})
 		return
 	}
 	ts.live[x.TaskID] = &liveTask{pid: pid, account: x.Account.ID}
 }
 
 // ask passes a question on to the task, or answers it from the disk.
-func (ts *tasks) ask(ctx actor.Context, id string, a Account, shape func(*Polled) any) {
+func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*api.Polled) any) {
 	who := ctx.Sender()
 	switch t := ts.live[id]; {
 	case t == nil:
 		root := ctx.ActorSystem().Root
-		var p *Polled
+		var p *api.Polled
 		ts.node.beside(func(c context.Context) (err error) {
 			var until time.Time
 			if p, until, err = ts.node.records.poll(c, id, a.ID); !until.IsZero() {
@@ -96,12 +110,12 @@ func (ts *tasks) ask(ctx actor.Context, id string, a Account, shape func(*Polled
 		}, func(err error) {
 			if err != nil {
 				ts.node.log.Error().Err(err).Str("task", id).Msg("task not read")
-				p = &Polled{Refusal: Unkept(err)}
+				p = &api.Polled{Refusal: Unkept(err)}
 			}
 			root.Send(who, shape(p))
 		})
 	case t.account != a.ID:
-		ctx.Send(who, shape(&Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}))
+		ctx.Send(who, shape(&api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}))
 	default:
 		ctx.RequestWithCustomSender(t.pid, ctx.Message(), who)
 	}

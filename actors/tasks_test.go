@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -45,7 +46,7 @@ func TestTwentyCrashesTwentyAnswers(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Engine: slowEngine(300 * time.Millisecond)}, func(t *testing.T, k *testkit.Kit) {
 		for i := range 20 {
 			r := k.Start(anna, testkit.Task(), lasting(10*time.Second))
-			k.Until("w1", actors.Busy)
+			k.Until("w1", api.Busy)
 			time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 			died := time.Now()
 			k.Engine.Kill("w1")
@@ -53,7 +54,7 @@ func TestTwentyCrashesTwentyAnswers(t *testing.T) {
 			if took := time.Since(died); took > 300*time.Millisecond {
 				t.Errorf("crash %d: answered after %v", i, took)
 			}
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 			if took := time.Since(died); took >= 2*time.Second {
 				t.Errorf("crash %d: back after %v", i, took)
 			}
@@ -85,7 +86,7 @@ func TestDeafTaskIsAnsweredInTime(t *testing.T) {
 				t.Errorf("answered after %v: %+v", took, x)
 			}
 			k.WantRefused(k.Start(bert, testkit.Task(testkit.On("w1")), quick), engine.CodeWorkerBusy)
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 			if took := time.Since(began); took != 6*time.Second {
 				t.Errorf("online after %v", took)
 			}
@@ -129,7 +130,7 @@ func TestEvidenceMayComeAfterTheDeadline(t *testing.T) {
 			if took := time.Since(began); took != c.took || (x.Outcome.Evidence != nil) != c.kept {
 				t.Errorf("kept after %v: answered after %v, want %v: %+v", c.after, took, c.took, x.Outcome)
 			}
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 		}
 	})
 }
@@ -137,14 +138,14 @@ func TestEvidenceMayComeAfterTheDeadline(t *testing.T) {
 func TestDeafTaskIsAnsweredAfterItsClientIsGone(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), deaf)
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		left := time.Now()
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
 		if took := time.Since(left); took != 250*time.Millisecond {
 			t.Errorf("answered after %v", took)
 		}
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		if took := time.Since(left); took != 5*time.Second {
 			t.Errorf("online after %v", took)
 		}
@@ -176,19 +177,19 @@ func TestClaimOnAWorkerThatJustDiedGoesToTheNext(t *testing.T) {
 		k.Settle()
 		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
 		r := k.Start(bert, testkit.Task(), quick)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.WantRefused(r, engine.CodeNoWorkerAvailable)
 		k.WantEnd(hold, engine.EndCompleted)
 
 		// The same, with w2 free by then.
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("no")})
 		k.Engine.FailLaunches("w1", 1)
 		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
 		hold = k.Start(anna, testkit.Task(testkit.On("w2")), lasting(500*time.Millisecond))
-		k.WantState("w2", actors.Busy)
+		k.WantState("w2", api.Busy)
 		r = k.Start(bert, testkit.Task(), quick)
-		k.WantState("w1", actors.Busy)
+		k.WantState("w1", api.Busy)
 		k.WantEnd(hold, engine.EndCompleted)
 		if x := k.WantEnd(r, engine.EndCompleted); x.WorkerID != "w2" {
 			t.Errorf("played by %s", x.WorkerID)
@@ -210,7 +211,7 @@ func TestWorkerThatDoesNotStartIsGivenUpSlowly(t *testing.T) {
 			t.Errorf("%d launches in ten minutes", n)
 		}
 		e.FailLaunches("w1", 0)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 	})
 }
 
@@ -250,25 +251,25 @@ func TestListOfWorkers(t *testing.T) {
 		id := reserve(k, anna, testkit.On("w1"))
 		r := k.Start(bert, testkit.Task(testkit.On("hers")), second)
 		k.Settle()
-		list := func(a actors.Account) map[string]actors.WorkerInfo {
-			ws, err := k.Node.Workers(context.Background(), &actors.ListWorkers{Account: a})
+		list := func(a api.Account) map[string]api.WorkerInfo {
+			ws, err := api.Ask(context.Background(), k.Node, &api.ListWorkers{Account: a})
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := map[string]actors.WorkerInfo{}
+			all := map[string]api.WorkerInfo{}
 			for _, w := range ws.Workers {
 				all[w.ID] = w
 			}
 			return all
 		}
 		mine, yours := list(anna), list(bert)
-		if len(mine) != 2 || mine["w1"].Session != id || mine["w1"].State != actors.Reserved {
+		if len(mine) != 2 || mine["w1"].Session != id || mine["w1"].State != api.Reserved {
 			t.Errorf("anna sees %+v", mine)
 		}
 		if len(yours) != 3 || yours["w1"].Session != "" || yours["hers"].TaskID != r.ID {
 			t.Errorf("bert sees %+v", yours)
 		}
-		if s := k.Node.Status(); s != (actors.Status{Workers: 3, Online: 1, Reserved: 1, Busy: 1, Sessions: 1}) {
+		if s := k.Node.Status(); s != (api.Status{Workers: 3, Online: 1, Reserved: 1, Busy: 1, Sessions: 1}) {
 			t.Errorf("status %+v", s)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"troupe/actors/api"
+
 	"github.com/asynkron/protoactor-go/actor"
 )
 
@@ -36,7 +38,7 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 	}
 	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
 	for id, s := range n.kept { // before anybody asks for it
-		r.apply(note{Worker: id, State: Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
+		r.apply(note{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
 	}
 	child("pool", func() actor.Actor { return newPool(n, r) })
 	child("admission", func() actor.Actor { return newAdmission(n) })

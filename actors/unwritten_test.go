@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -30,10 +31,10 @@ func TestWhatCannotBeWrittenDownIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := &slowStore{Store: persistence.NewMemory()}
 			testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
-				send := func() *actors.Refusal {
+				send := func() *api.Refusal {
 					t.Helper()
 					if row.async {
-						return k.SendAsync(&actors.Execute{Account: anna, Task: testkit.Task(row.options...)}, quick).Refusal
+						return k.SendAsync(&api.Execute{Account: anna, Task: testkit.Task(row.options...)}, quick).Refusal
 					}
 					return k.Send(with("k", "d", anna, row.options...), quick).Answer().Refusal
 				}
@@ -41,7 +42,7 @@ func TestWhatCannotBeWrittenDownIsRefused(t *testing.T) {
 				if no := send(); no == nil || no.Code != engine.CodeStorageFull || no.RetryAfter <= 0 {
 					t.Errorf("refused with %+v", no)
 				}
-				k.Until("w1", actors.Online)
+				k.Until("w1", api.Online)
 				played(k, 0)
 				store.fails.Store(nil)
 				if no := send(); no != nil {
@@ -101,7 +102,7 @@ func TestAKeyThatAnotherNodeHasTaken(t *testing.T) {
 		}
 		defer other.Stop()
 		time.Sleep(time.Second) // for its browser
-		var first *actors.Started
+		var first *api.Started
 		store.then = func() {
 			m := with("k", "d", anna)
 			m.Task.Async, m.TaskID = true, "task_other"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -19,7 +20,7 @@ func TestWaitingIsFairBetweenAccounts(t *testing.T) {
 		k.Settle()
 		var want []string
 		names := map[string]string{}
-		send := func(a actors.Account, name string) {
+		send := func(a api.Account, name string) {
 			r := k.Start(a, testkit.Task(testkit.Waiting(time.Minute)), lasting(time.Millisecond))
 			names[r.ID] = name
 			k.Settle()
@@ -139,7 +140,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		stays := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		k.UntilWaiting(3)
 		leaves.Leave()
-		foreign, err := k.Node.Cancel(context.Background(), &actors.Cancel{TaskID: cancelled.ID, Account: bert})
+		foreign, err := api.Ask(context.Background(), k.Node, &api.Cancel{TaskID: cancelled.ID, Account: bert})
 		if err != nil || foreign.Found {
 			t.Errorf("another account's task could be cancelled: %+v, %v", foreign, err)
 		}
@@ -197,7 +198,7 @@ func TestStopClosesWhatADrainCannot(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Browser.StopMargin = time.Hour }},
 		func(t *testing.T, k *testkit.Kit) {
 			r := k.Start(anna, testkit.Task(), deaf)
-			k.Until("w1", actors.Busy)
+			k.Until("w1", api.Busy)
 			began := time.Now()
 			k.Node.Stop()
 			if took := time.Since(began); took > 15*time.Second || k.Engine.Open() != 0 {
@@ -226,10 +227,10 @@ func TestStopAnswersEverybodyAndLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %+v", r.ID, x)
 		}
 	}
-	if x, err := k.Node.Execute(context.Background(), &actors.Execute{Account: anna, Task: testkit.Task()}); err != nil || x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
+	if x, err := k.Node.Execute(context.Background(), &api.Execute{Account: anna, Task: testkit.Task()}); err != nil || x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
 		t.Errorf("after the stop: %+v, %v", x, err)
 	}
-	if _, err := k.Node.Workers(context.Background(), &actors.ListWorkers{}); err == nil {
+	if _, err := api.Ask(context.Background(), k.Node, &api.ListWorkers{}); err == nil {
 		t.Error("a stopped node lists workers")
 	}
 	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {

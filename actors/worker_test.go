@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -29,11 +30,11 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 			switch m := ctx.Message().(type) {
 			case *note:
 				e.said = append(e.said, "note "+string(m.State))
-				if m.State == Online && m.Seq == 0 && m.Ready {
+				if m.State == api.Online && m.Seq == 0 && m.Ready {
 					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: order{Task: "t1"},
-						Execute: &Execute{TaskID: "t1", Task: &engine.Task{Steps: make([]engine.Step, 1)}}})
+						Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{Steps: make([]engine.Step, 1)}}})
 				}
-			case *Executed:
+			case *api.Executed:
 				e.said = append(e.said, "answer")
 			case *actor.Started:
 				ctx.Spawn(newWorker(cfg.Workers[0], n))

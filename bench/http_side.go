@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/http"
@@ -62,7 +63,7 @@ type house struct {
 	seal      *persistence.Seal
 	accounts  *persistence.Accounts
 	door      *persistence.Accounts // for the tokens of requests
-	changed   func(actors.WorkerInfo)
+	changed   func(api.WorkerInfo)
 	log       zerolog.Logger
 	ends      []func() error // in the order of their starts
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -121,7 +122,7 @@ func measureCrowd(n int, window time.Duration) (c crowd, err error) {
 	claimed := weight()
 	ids := make([]string, c.sessions)
 	for i := range ids {
-		x, err := node.Execute(context.Background(), &actors.Execute{Account: crowdAccount,
+		x, err := node.Execute(context.Background(), &api.Execute{Account: crowdAccount,
 			Task: testkit.Task(testkit.Preserve(), testkit.Lasting(long), testkit.Waiting(time.Minute))})
 		if err := wrong(x, err); err != nil {
 			return c, fmt.Errorf("session %d: %w", i, err)
@@ -153,10 +154,10 @@ func measureCrowd(n int, window time.Duration) (c crowd, err error) {
 
 // play plays a task to its end.
 func play(node *actors.Node, t *engine.Task) error {
-	return wrong(node.Execute(context.Background(), &actors.Execute{Account: crowdAccount, Task: t}))
+	return wrong(node.Execute(context.Background(), &api.Execute{Account: crowdAccount, Task: t}))
 }
 
-func wrong(x *actors.Executed, err error) error {
+func wrong(x *api.Executed, err error) error {
 	switch {
 	case err != nil:
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/persistence"
@@ -50,10 +51,10 @@ func BenchmarkAdmission(b *testing.B) {
 				cfg.Node, cfg.Usage, cfg.Limits, cfg.Log = "n1", usage, plans, zerolog.Nop()
 			}})
 			task := parse(b, plain)
-			account := actors.Account{ID: c.name, Plan: c.plan}
+			account := api.Account{ID: c.name, Plan: c.plan}
 			one := func() time.Duration {
 				began := time.Now()
-				x, err := k.Node.Execute(context.Background(), &actors.Execute{Account: account, Task: task})
+				x, err := k.Node.Execute(context.Background(), &api.Execute{Account: account, Task: task})
 				took := time.Since(began)
 				if err != nil || x.Refusal != nil || x.Outcome.End != engine.EndCompleted {
 					b.Fatalf("%+v, %v", x, err)

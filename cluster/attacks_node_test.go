@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
@@ -92,7 +93,7 @@ func TestAttackAnswers(t *testing.T) {
 		defer sub.Unsubscribe()
 	}
 	tell := func() {
-		worker := map[string]any{"ID": actors.WorkerID("n9", 1), "Name": "w", "State": actors.Online}
+		worker := map[string]any{"ID": actors.WorkerID("n9", 1), "Name": "w", "State": api.Online}
 		inventory := map[string]any{"Node": "n9", "Boot": "b", "Sent": time.Now(), "Workers": []any{worker}}
 		if err := n1.conn.Publish("troupe.inventory", cluster.Raw(cluster.KindInventory, js(t, inventory))); err != nil {
 			t.Fatal(err)
@@ -178,7 +179,7 @@ func TestAttackOrdersForNobody(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 0, 1)
 	n1, n2 := to.houses[0], to.houses[1]
-	removal := cluster.Raw(cluster.KindRemoveWorker, js(t, actors.RemoveWorker{Worker: "none", Grace: math.MaxInt64}))
+	removal := cluster.Raw(cluster.KindRemoveWorker, js(t, api.RemoveWorker{Worker: "none", Grace: math.MaxInt64}))
 	task := func(i int) []byte {
 		o := map[string]any{"TaskID": fmt.Sprintf("nobody-%d", i), "Origin": "n1", "Boot": "b", "Account": anna}
 		return cluster.Raw(cluster.KindExecute, js(t, o), []byte(`{"workerId":"none","actions":[{"wait":1}]}`))

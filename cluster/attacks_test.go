@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -51,23 +51,23 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 		return []byte(fmt.Sprintf(`{"%s":[%s]}`, field, strings.TrimSuffix(strings.Repeat(element+",", n), ",")))
 	}
 	long := func(n uint64) []byte {
-		return append(binary.AppendUvarint([]byte{codecVersion, byte(kindCancel)}, n), '{', '}')
+		return append(binary.AppendUvarint([]byte{codecVersion, kindOf(&api.Cancel{})}, n), '{', '}')
 	}
 	for name, b := range map[string][]byte{
-		"workers without fields":   raw(kindInventory, list("Workers", "{}")),
-		"workers that are null":    raw(kindInventory, list("workers", "null")),
-		"workers that are none":    raw(kindWorkers, list("Workers", "0")),
-		"a field with an escape":   raw(kindWorkers, list(`\u0057orkers`, "{}")),
-		"tasks":                    raw(kindRecents, list("Tasks", "{}")),
-		"news":                     raw(kindNews, list("News", `{"Task":{}}`)),
+		"workers without fields":   raw(kindOf(&inventory{}), list("Workers", "{}")),
+		"workers that are null":    raw(kindOf(&inventory{}), list("workers", "null")),
+		"workers that are none":    raw(kindOf(&api.Workers{}), list("Workers", "0")),
+		"a field with an escape":   raw(kindOf(&api.Workers{}), list(`\u0057orkers`, "{}")),
+		"tasks":                    raw(kindOf(&recents{}), list("Tasks", "{}")),
+		"news":                     raw(kindOf(&news{}), list("News", `{"Task":{}}`)),
 		"files":                    raw(kindExecute, list("Files", "{}"), []byte("{}")),
-		"steps":                    raw(kindFollowed, list("Steps", "{}")),
+		"steps":                    raw(kindOf(&api.Followed{}), list("Steps", "{}")),
 		"an outcome's steps":       raw(kindExecuted, []byte(`{"Outcome":`+string(list("Steps", "{}"))+`}`)),
-		"parts without bytes":      append([]byte{codecVersion, byte(kindCancel)}, make([]byte, 8<<20)...),
+		"parts without bytes":      append([]byte{codecVersion, kindOf(&api.Cancel{})}, make([]byte, 8<<20)...),
 		"4 GiB that are not there": long(4 << 30),
 		"all bytes that there are": long(math.MaxUint64),
-		"lists within lists":       raw(kindCancel, []byte(strings.Repeat("[", size))),
-		"objects within objects":   raw(kindCancel, []byte(strings.Repeat(`{"Account":`, size/11))),
+		"lists within lists":       raw(kindOf(&api.Cancel{}), []byte(strings.Repeat("[", size))),
+		"objects within objects":   raw(kindOf(&api.Cancel{}), []byte(strings.Repeat(`{"Account":`, size/11))),
 	} {
 		var err error
 		if took := allocated(func() { _, err = decode(b) }); took > most {
@@ -79,7 +79,7 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 	}
 	// A client's values have any shape: what they are is not decoded here.
 	values := json.RawMessage(list("a", "[{}]"))
-	b, err := encode(&actors.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Steps: []engine.StepReport{{Path: "0", Result: values}}}})
+	b, err := encode(&api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Steps: []engine.StepReport{{Path: "0", Result: values}}}})
 	if err == nil {
 		_, err = decode(b)
 	}
@@ -123,7 +123,7 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 	quoted := []byte(`"` + strings.Repeat("x", 4<<20) + `"`)
 	stop, err := b.serve(func(any) func() any {
 		return func() any {
-			return &actors.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
+			return &api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
 		}
 	})
 	if err == nil {

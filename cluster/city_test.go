@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	edge "troupe/http"
@@ -74,7 +75,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 			heard := c.OnChange
 			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
 			c.Session.Lease = sessionLease
-			c.OnChange = func(w actors.WorkerInfo) { heard(w); h.company.Changed(w) }
+			c.OnChange = func(w api.WorkerInfo) { heard(w); h.company.Changed(w) }
 		},
 	})
 	server, err := edge.New(edge.Config{

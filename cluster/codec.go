@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -22,67 +23,24 @@ const codecVersion = 1
 // errVersion is the error for a message that another version has written.
 var errVersion = errors.New("the message is of another version")
 
-// kind says what a message is.
-type kind byte
+// kind says what a message is: its number on the wire, which is never used again.
+type kind = byte
 
-// The kinds of messages. Their numbers are on the wire: none is used again.
+// The kinds of what goes between nodes beside the messages of [api.Verb], which
+// bring their own.
 const (
-	kindExecute kind = iota + 1
-	kindExecuted
-	kindStarted
-	kindPoll
-	kindPolled
-	kindFollow
-	kindFollowed
-	kindCancel
-	kindCancelled
-	kindListWorkers
-	kindWorkers
-	kindLocate
-	kindLocated
-	kindInventory
-	kindParcel
-	kindFault
-	kindRemoveAccount
-	kindAccountRemoved
-	kindSurveyWorkers
-	kindAddWorker
-	kindDrainWorker
-	kindResumeWorker
-	kindRemoveWorker
-	kindWorkerChanged
-	kindPause
-	kindStatus
-	kindWatch
-	kindRead
-	kindOpened
-	kindMore
-	kindSeen
-	kindNews
-	kindLeave
-	kindRecent
-	kindRecents
-	kindLooking
-	kindLookers
-	kindRestore
-	kindRestored
-	kindBegins
-	kindMayBegin
+	kindExecute  kind = 1 // as an order
+	kindExecuted kind = 2
+	kindPolled   kind = 5
+	kindSeen     kind = 31
 )
 
-// plainly are the messages that are JSON and nothing else.
+// plainly are those messages that are JSON and nothing else.
 var plainly = map[kind]func() any{
-	kindStarted: fresh[actors.Started], kindPoll: fresh[actors.Poll], kindFollow: fresh[actors.Follow], kindFollowed: fresh[actors.Followed],
-	kindCancel: fresh[actors.Cancel], kindCancelled: fresh[actors.Cancelled], kindListWorkers: fresh[actors.ListWorkers], kindWorkers: fresh[actors.Workers],
-	kindLocate: fresh[locate], kindLocated: fresh[located], kindInventory: fresh[inventory], kindParcel: fresh[parcel], kindFault: fresh[fault],
-	kindRemoveAccount: fresh[actors.RemoveAccount], kindAccountRemoved: fresh[actors.AccountRemoved],
-	kindSurveyWorkers: fresh[actors.SurveyWorkers], kindAddWorker: fresh[actors.AddWorker], kindDrainWorker: fresh[actors.DrainWorker],
-	kindResumeWorker: fresh[actors.ResumeWorker], kindRemoveWorker: fresh[actors.RemoveWorker], kindWorkerChanged: fresh[actors.WorkerChanged],
-	kindPause: fresh[pausing], kindStatus: fresh[actors.Status],
-	kindWatch: fresh[actors.Watch], kindRead: fresh[read], kindOpened: fresh[opened], kindMore: fresh[more], kindNews: fresh[news], kindLeave: fresh[leave],
-	kindRecent: fresh[recent], kindRecents: fresh[recents], kindLooking: fresh[looking], kindLookers: fresh[lookers],
-	kindRestore: fresh[actors.Restore], kindRestored: fresh[actors.Restored],
-	kindBegins: fresh[begins], kindMayBegin: fresh[mayBegin],
+	12: fresh[locate], 13: fresh[located], 14: fresh[inventory], 15: fresh[parcel], 16: fresh[fault],
+	25: fresh[pausing], 26: fresh[api.Status], 27: fresh[actors.Watch], 28: fresh[read], 29: fresh[opened], 30: fresh[more],
+	32: fresh[news], 33: fresh[leave], 34: fresh[recent], 35: fresh[recents], 36: fresh[looking], 37: fresh[lookers],
+	40: fresh[begins], 41: fresh[mayBegin],
 }
 
 func fresh[T any]() any { return new(T) }
@@ -91,17 +49,28 @@ func fresh[T any]() any { return new(T) }
 var kinds = func() map[reflect.Type]kind {
 	all := map[reflect.Type]kind{}
 	for k, fresh := range plainly {
+		if api.New(k) != nil {
+			panic(fmt.Sprintf("the kind %d of messages between nodes is a verb's, too", k))
+		}
 		all[reflect.TypeOf(fresh())] = k
 	}
 	return all
 }()
+
+// kindOf is the kind of a message that is JSON and nothing else; 0: it has none.
+func kindOf(m any) kind {
+	if k := api.Kind(m); k != 0 {
+		return k
+	}
+	return kinds[reflect.TypeOf(m)]
+}
 
 // The messages that are only between nodes.
 type (
 	// order is an Execute on its way: its task is not read before its files are
 	// there. It is a start when the task is asynchronous.
 	order struct {
-		actors.Execute
+		api.Execute
 		Origin string    `json:"Origin"` // the node that asks
 		Boot   string    `json:"Boot"`   // its process
 		Turn   uint64    `json:"Turn"`   // not zero: it begins when the origin says so, see begins
@@ -140,11 +109,11 @@ type (
 // outcome is an outcome without what goes beside it as it is.
 type (
 	executed struct {
-		*actors.Executed
+		*api.Executed
 		Outcome *engine.Outcome `json:"Outcome"`
 	}
 	polled struct {
-		*actors.Polled
+		*api.Polled
 		Executed *executed `json:"Executed"`
 	}
 )
@@ -161,16 +130,16 @@ func encode(m any) ([]byte, error) {
 		copied := *m
 		copied.Execute.Task, copied.Source = nil, nil
 		k, head, parts = kindExecute, &copied, [][]byte{m.Source}
-	case *actors.Executed:
+	case *api.Executed:
 		k, head, parts = kindExecuted, strip(m), results(m)
-	case *actors.Polled:
+	case *api.Polled:
 		k, head, parts = kindPolled, &polled{m, strip(m.Executed)}, results(m.Executed)
 	case *seen:
 		copied := *m
 		copied.Picture = nil
 		k, head, parts = kindSeen, &copied, [][]byte{m.Picture}
 	default:
-		if k = kinds[reflect.TypeOf(m)]; k == 0 {
+		if k = kindOf(m); k == 0 {
 			return nil, fmt.Errorf("encode a message: %T is none", m)
 		}
 	}
@@ -185,7 +154,7 @@ func encode(m any) ([]byte, error) {
 	for _, p := range parts {
 		size += binary.MaxVarintLen64 + len(p)
 	}
-	out := append(make([]byte, 0, size), codecVersion, byte(k))
+	out := append(make([]byte, 0, size), codecVersion, k)
 	for _, p := range parts {
 		out = append(binary.AppendUvarint(out, uint64(len(p))), p...)
 	}
@@ -193,7 +162,7 @@ func encode(m any) ([]byte, error) {
 }
 
 // strip takes what is sent beside the JSON out of it.
-func strip(x *actors.Executed) *executed {
+func strip(x *api.Executed) *executed {
 	if x == nil {
 		return nil
 	}
@@ -206,7 +175,7 @@ func strip(x *actors.Executed) *executed {
 	return short
 }
 
-func results(x *actors.Executed) [][]byte {
+func results(x *api.Executed) [][]byte {
 	if x == nil || x.Outcome == nil {
 		return nil
 	}
@@ -261,10 +230,10 @@ func decode(b []byte) (any, error) {
 		return x, answers(x)
 	case *polled:
 		if m.Polled == nil {
-			m.Polled = new(actors.Polled)
+			m.Polled = new(api.Polled)
 		}
 		m.Polled.Executed = m.Executed.whole(parts)
-		if m.Polled.Refusal == nil && m.Polled.Node == "" && m.Polled.Status != actors.TaskPending {
+		if m.Polled.Refusal == nil && m.Polled.Node == "" && m.Polled.Status != api.TaskPending {
 			return m.Polled, answers(m.Polled.Executed)
 		}
 		return m.Polled, nil
@@ -274,7 +243,7 @@ func decode(b []byte) (any, error) {
 
 // answers refuses the answer to a task that says neither how it ended nor why it was
 // refused: whoever has one looks into one of the two.
-func answers(x *actors.Executed) error {
+func answers(x *api.Executed) error {
 	if x == nil || x.Outcome == nil && x.Refusal == nil {
 		return errors.New("decode a message: it has neither an outcome nor a refusal")
 	}
@@ -297,16 +266,16 @@ func empty(k kind) (m any, parts int) {
 	if fresh := plainly[k]; fresh != nil {
 		return fresh(), 0
 	}
-	return nil, 0
+	return api.New(k), 0
 }
 
 // whole puts together what strip took apart.
-func (x *executed) whole(parts [][]byte) *actors.Executed {
+func (x *executed) whole(parts [][]byte) *api.Executed {
 	if x == nil {
 		return nil
 	}
 	if x.Executed == nil {
-		x.Executed = new(actors.Executed)
+		x.Executed = new(api.Executed)
 	}
 	x.Executed.Outcome = x.Outcome
 	for i, p := range parts {

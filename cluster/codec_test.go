@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -59,12 +59,12 @@ var anOutcome = rapid.Custom(func(t *rapid.T) *engine.Outcome {
 	return o
 })
 
-var aRefusal = rapid.Custom(func(t *rapid.T) *actors.Refusal {
-	return &actors.Refusal{Code: code.Draw(t, "code"), Text: rapid.String().Draw(t, "text"), RetryAfter: time.Duration(rapid.Int64().Draw(t, "after"))}
+var aRefusal = rapid.Custom(func(t *rapid.T) *api.Refusal {
+	return &api.Refusal{Code: code.Draw(t, "code"), Text: rapid.String().Draw(t, "text"), RetryAfter: time.Duration(rapid.Int64().Draw(t, "after"))}
 })
 
-var anExecuted = rapid.Custom(func(t *rapid.T) *actors.Executed {
-	x := &actors.Executed{
+var anExecuted = rapid.Custom(func(t *rapid.T) *api.Executed {
+	x := &api.Executed{
 		TaskID: rapid.String().Draw(t, "task"), WorkerName: rapid.String().Draw(t, "worker"), SessionID: rapid.String().Draw(t, "session"),
 		Timeout: time.Duration(rapid.Int64().Draw(t, "timeout")),
 	}
@@ -78,10 +78,10 @@ var anExecuted = rapid.Custom(func(t *rapid.T) *actors.Executed {
 
 var anOrder = rapid.Custom(func(t *rapid.T) *order {
 	o := &order{
-		Execute: actors.Execute{
-			TaskID: rapid.String().Draw(t, "task"), Account: actors.Account{ID: rapid.String().Draw(t, "account"), Plan: "pro"},
+		Execute: api.Execute{
+			TaskID: rapid.String().Draw(t, "task"), Account: api.Account{ID: rapid.String().Draw(t, "account"), Plan: "pro"},
 			Asked: someTime.Draw(t, "asked"), Trace: rapid.String().Draw(t, "trace"), Guest: rapid.Bool().Draw(t, "guest"),
-			Idempotency: actors.Idempotency{Key: rapid.String().Draw(t, "key"), Digest: rapid.SliceOfN(rapid.Byte(), 1, 32).Draw(t, "digest")},
+			Idempotency: api.Idempotency{Key: rapid.String().Draw(t, "key"), Digest: rapid.SliceOfN(rapid.Byte(), 1, 32).Draw(t, "digest")},
 		},
 		Origin: "n1", Boot: "b", Sent: someTime.Draw(t, "sent"), Source: rapid.SliceOfN(rapid.Byte(), 0, 500).Draw(t, "source"),
 	}
@@ -94,22 +94,22 @@ var anOrder = rapid.Custom(func(t *rapid.T) *order {
 // anyMessage is one of those that have something to lose on the way.
 var anyMessage = rapid.OneOf(
 	rapid.Map(anOrder, func(o *order) any { return o }),
-	rapid.Map(anExecuted, func(x *actors.Executed) any { return x }),
-	rapid.Map(anExecuted, func(x *actors.Executed) any { return &actors.Polled{Status: actors.TaskFailed, Executed: x} }),
-	rapid.Map(aRefusal, func(r *actors.Refusal) any { return &actors.Polled{Refusal: r} }),
-	rapid.Map(aRefusal, func(r *actors.Refusal) any { return &actors.Started{TaskID: "t", Refusal: r} }),
+	rapid.Map(anExecuted, func(x *api.Executed) any { return x }),
+	rapid.Map(anExecuted, func(x *api.Executed) any { return &api.Polled{Status: api.TaskFailed, Executed: x} }),
+	rapid.Map(aRefusal, func(r *api.Refusal) any { return &api.Polled{Refusal: r} }),
+	rapid.Map(aRefusal, func(r *api.Refusal) any { return &api.Started{TaskID: "t", Refusal: r} }),
 	rapid.Map(anOutcome, func(o *engine.Outcome) any {
-		f := &actors.Followed{Status: actors.TaskPending}
+		f := &api.Followed{Status: api.TaskPending}
 		for i, s := range o.Steps {
-			f.Steps = append(f.Steps, actors.TaskStep{Seq: i, Step: s})
+			f.Steps = append(f.Steps, api.TaskStep{Seq: i, Step: s})
 		}
 		return f
 	}),
 	rapid.Map(someTime, func(at time.Time) any {
-		return &inventory{Node: "n1", Boot: "b", Sent: at, Workers: []actors.WorkerInfo{{ID: "w", State: actors.Busy, Since: at, Account: "a"}}}
+		return &inventory{Node: "n1", Boot: "b", Sent: at, Workers: []api.WorkerInfo{{ID: "w", State: api.Busy, Since: at, Account: "a"}}}
 	}),
 	rapid.Map(rapid.String(), func(s string) any {
-		return &actors.Cancel{TaskID: s, Account: actors.Account{ID: s}, Cause: actors.CauseAsked}
+		return &api.Cancel{TaskID: s, Account: api.Account{ID: s}, Cause: api.CauseAsked}
 	}),
 )
 
@@ -154,7 +154,7 @@ func TestEveryMessageHasItsKind(t *testing.T) {
 // damaged, is an error that says so.
 func TestForeignMessagesAreRefused(t *testing.T) {
 	t.Parallel()
-	good, err := encode(&actors.Cancel{TaskID: "t"})
+	good, err := encode(&api.Cancel{TaskID: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 		"unknown kind":    {append([]byte{codecVersion, 200}, good[2:]...), "kind 200", errVersion},
 		"cut off":         {good[:len(good)-1], "cut off", nil},
 		"a part too many": {append(append([]byte{}, good...), 1, 'x'), "parts", nil},
-		"no JSON":         {[]byte{codecVersion, byte(kindCancel), 1, '{'}, "kind 8", nil},
-		"a huge length":   {[]byte{codecVersion, byte(kindCancel), 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, "cut off", nil},
+		"no JSON":         {[]byte{codecVersion, kindOf(&api.Cancel{}), 1, '{'}, "kind 8", nil},
+		"a huge length":   {[]byte{codecVersion, kindOf(&api.Cancel{}), 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, "cut off", nil},
 	} {
 		_, err := decode(c.b)
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
@@ -181,7 +181,7 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 // TestWhyAWorkerWasNotChanged: that the nodes have no majority is said by each as it is.
 func TestWhyAWorkerWasNotChanged(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("there is no such worker"), fmt.Errorf("keep worker w9: %w", persistence.ErrNoQuorum)} {
-		b, err := encode(actors.Changed(actors.WorkerInfo{ID: "w9"}, fault))
+		b, err := encode(api.Changed(api.WorkerInfo{ID: "w9"}, fault))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,8 +189,9 @@ func TestWhyAWorkerWasNotChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := m.(*actors.WorkerChanged).Result()
-		if (err == nil) != (fault == nil) || errors.Is(err, persistence.ErrNoQuorum) != errors.Is(fault, persistence.ErrNoQuorum) || (err == nil) != (w.ID == "w9") {
+		w := m.(*api.WorkerChanged)
+		err = w.Err()
+		if (err == nil) != (fault == nil) || errors.Is(err, persistence.ErrNoQuorum) != errors.Is(fault, persistence.ErrNoQuorum) || (err == nil) != (w.Worker.ID == "w9") {
 			t.Errorf("of %v the other node is told %+v, %v", fault, w, err)
 		}
 		if err != nil && !strings.Contains(err.Error(), fault.Error()) {

@@ -15,32 +15,23 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // Local is what this node's own actors do. [actors.Node] is one.
 type Local interface {
-	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
-	ExecuteIf(ctx context.Context, m *actors.Execute, begin func(context.Context) error) (*actors.Executed, error)
-	Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error)
-	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
-	PollLost(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
-	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
-	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
-	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
-	Survey(ctx context.Context, m *actors.SurveyWorkers) (*actors.Workers, error)
-	AddWorker(ctx context.Context, m *actors.AddWorker) (actors.WorkerInfo, error)
-	DrainWorker(ctx context.Context, m *actors.DrainWorker) (actors.WorkerInfo, error)
-	ResumeWorker(ctx context.Context, m *actors.ResumeWorker) (actors.WorkerInfo, error)
-	RemoveWorker(ctx context.Context, m *actors.RemoveWorker) (actors.WorkerInfo, error)
-	RemoveAccount(ctx context.Context, m *actors.RemoveAccount) (*actors.AccountRemoved, error)
-	Watch(m *actors.Watch) (*actors.Watcher, *actors.Refusal)
+	Execute(ctx context.Context, m *api.Execute) (*api.Executed, error)
+	ExecuteIf(ctx context.Context, m *api.Execute, begin func(context.Context) error) (*api.Executed, error)
+	Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error)
+	api.Doer
+	PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error)
+	Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal)
 	Read(account string, all bool, tasks int) actors.Reading
 	Recent(account string, all bool, most int) []actors.TaskNews
 	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
-	Restore(ctx context.Context, m *actors.Restore) (*actors.Restored, error)
-	Status() actors.Status
+	Status() api.Status
 	Held() map[string]int64
-	Offer(o *actors.Offer)
+	Offer(o *api.Offer)
 	Freed(node string)
 }
 
@@ -106,7 +97,7 @@ func NewCompany(cfg CompanyConfig) (*Company, error) {
 }
 
 // Changed hears of the node's workers: see [actors.Config.OnChange].
-func (c *Company) Changed(actors.WorkerInfo) { c.rouse() }
+func (c *Company) Changed(api.WorkerInfo) { c.rouse() }
 
 // rouse lets the node look whether there is something to tell.
 func (c *Company) rouse() {
@@ -210,7 +201,7 @@ func (c *Company) tellAll(done <-chan struct{}) {
 func (c *Company) tell(told *inventory) *inventory {
 	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
 	defer cancel()
-	all, err := c.local.Survey(ctx, &actors.SurveyWorkers{})
+	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
 	if err != nil {
 		c.cfg.Log.Error().Err(err).Msg("the workers could not be counted for the other nodes")
 		return told
@@ -255,7 +246,7 @@ func (c *Company) onInventory(msg *nats.Msg) {
 // ends with the node's aliveness.
 func (c *Company) onDown(p *peer) {
 	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
-	c.local.Offer(&actors.Offer{Node: p.name})
+	c.local.Offer(&api.Offer{Node: p.name})
 	c.guests.leaveOf(p.name)
 	c.readings.renew()
 }
@@ -277,7 +268,7 @@ func (c *Company) tellGivenUp(node string) {
 }
 
 // Status is this node in numbers, with what others could do for its clients.
-func (c *Company) Status() actors.Status {
+func (c *Company) Status() api.Status {
 	s := c.local.Status()
 	for _, p := range c.peers.known() {
 		if p.up {
@@ -285,48 +276,6 @@ func (c *Company) Status() actors.Status {
 		}
 	}
 	return s
-}
-
-// Workers lists the workers of all nodes that the account may see, in the order
-// of the nodes' names. Those of a node that does not answer are offline.
-func (c *Company) Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error) {
-	known := c.peers.known()
-	lists := make([][]actors.WorkerInfo, len(known))
-	var asked sync.WaitGroup
-	for i, p := range known {
-		asked.Go(func() { lists[i] = c.workersOf(ctx, p, m) })
-	}
-	mine, err := c.local.Workers(ctx, m)
-	asked.Wait()
-	if err != nil {
-		return nil, err
-	}
-	all, told := []actors.WorkerInfo{}, false
-	for i, p := range known {
-		if !told && p.name > c.cfg.Node {
-			all, told = append(all, mine.Workers...), true
-		}
-		all = append(all, lists[i]...)
-	}
-	if !told {
-		all = append(all, mine.Workers...)
-	}
-	return &actors.Workers{Workers: all}, nil
-}
-
-func (c *Company) workersOf(ctx context.Context, p peer, m *actors.ListWorkers) []actors.WorkerInfo {
-	if p.up {
-		ctx, cancel := within(ctx, p.alive, wordMost)
-		defer cancel(nil)
-		if got, err := askFor[actors.Workers](ctx, c.wires, p.name, m); err == nil {
-			return got.Workers
-		}
-	}
-	all := p.inventory.seenBy(m.Account.ID)
-	for i := range all {
-		all[i].State, all[i].Since, all[i].TaskID = actors.Offline, p.since, ""
-	}
-	return all
 }
 
 // within is a context that ends with ctx, with a node, or when a time is over.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -32,14 +32,14 @@ var errUnasked = errors.New("the task has not begun: its node did not say whethe
 
 // asks reports whether a task is not to begin at another node before this one says
 // so.
-func asks(m *actors.Execute) bool {
+func asks(m *api.Execute) bool {
 	s := m.Task.Session
 	return m.Idempotency.Key == "" && !m.Task.Async && (s == nil || s.ID == "" && !s.Override)
 }
 
 // send notes that a trip goes on to another node, and gives what its question has
 // to name; zero: it begins there without one.
-func (t *trip) send(c *Company, m *actors.Execute) uint64 {
+func (t *trip) send(c *Company, m *api.Execute) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn, t.begun = 0, true; asks(m) {
@@ -86,7 +86,7 @@ func (c *Company) begin(one *guest, o *order) func(ctx context.Context) error {
 			return nil
 		}
 		one.withdrawn.Store(true)
-		if _, wrong := c.local.Cancel(ctx, &actors.Cancel{TaskID: o.TaskID, Account: o.Account, Cause: actors.CauseClient}); wrong == nil {
+		if _, wrong := api.Ask(ctx, c.local, &api.Cancel{TaskID: o.TaskID, Account: o.Account, Cause: api.CauseClient}); wrong == nil {
 			select {
 			case <-ctx.Done():
 			case <-one.ctx.Done():

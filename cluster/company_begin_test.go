@@ -3,7 +3,7 @@ package cluster
 import (
 	"testing"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -11,7 +11,7 @@ import (
 // begun is not taken back.
 func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 	var c Company
-	m := &actors.Execute{TaskID: "task_1", Task: &engine.Task{}}
+	m := &api.Execute{TaskID: "task_1", Task: &engine.Task{}}
 	one := &trip{}
 	c.trips.begin(m.TaskID, one)
 	may := func(turn uint64) bool { return c.trips.begins(&begins{m.TaskID, turn}) }
@@ -35,8 +35,8 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 		t.Error("a task begins that nobody waits for")
 	}
 
-	for what, m := range map[string]*actors.Execute{
-		"a key":     {Task: &engine.Task{}, Idempotency: actors.Idempotency{Key: "k"}},
+	for what, m := range map[string]*api.Execute{
+		"a key":     {Task: &engine.Task{}, Idempotency: api.Idempotency{Key: "k"}},
 		"async":     {Task: &engine.Task{Async: true}},
 		"a session": {Task: &engine.Task{Session: &engine.Session{ID: "s"}}},
 		"override":  {Task: &engine.Task{Session: &engine.Session{Override: true}}},
@@ -45,7 +45,7 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 			t.Errorf("%s: it is taken for one that asks before it begins", what)
 		}
 	}
-	if one := (&trip{}); one.send(&c, &actors.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
+	if one := (&trip{}); one.send(&c, &api.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
 		t.Error("a new session does not ask before it begins")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
@@ -24,7 +25,7 @@ func TestABusyNodeIsNotALostOne(t *testing.T) {
 	n1, n2 := to.houses[0], to.houses[1]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
+	m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
 	started, err := n1.Company.Start(ctx, m, nil)
 	if err != nil || started.Refusal != nil {
 		t.Fatalf("started: %+v, %v", started, err)
@@ -32,31 +33,31 @@ func TestABusyNodeIsNotALostOne(t *testing.T) {
 	to.until("it runs", func() bool { return n2.Engine.Playing(m.TaskID) })
 
 	calm := cluster.Busy(n2.Company)
-	poll := &actors.Poll{TaskID: m.TaskID, Account: anna}
-	var no *actors.Refusal
-	if p, err := n1.Company.Poll(ctx, poll); !errors.As(err, &no) || no.Code != engine.CodeNoQuorum || no.RetryAfter <= 0 {
+	poll := &api.Poll{TaskID: m.TaskID, Account: anna}
+	var no *api.Refusal
+	if p, err := api.Ask(ctx, n1.Company, poll); !errors.As(err, &no) || no.Code != engine.CodeNoQuorum || no.RetryAfter <= 0 {
 		t.Errorf("a poll while its node is busy: %+v, %v", p, err)
 	}
-	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: m.TaskID, Account: anna, Cause: actors.CauseAsked}); !errors.As(err, &no) {
+	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: m.TaskID, Account: anna, Cause: api.CauseAsked}); !errors.As(err, &no) {
 		t.Errorf("a cancellation while its node is busy: %+v, %v", x, err)
 	}
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	if x := to.answer(to.send(n1, anna, named, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeWorkerOffline || x.Refusal.RetryAfter <= 0 {
 		t.Errorf("a task for its worker: %+v", x)
 	}
-	if r, err := n1.Company.RemoveAccount(ctx, &actors.RemoveAccount{Account: bert.ID}); err == nil {
+	if r, err := api.Ask(ctx, n1.Company, &api.RemoveAccount{Account: bert.ID}); err == nil {
 		t.Errorf("the removal of an account, of which the node has not heard: %+v", r)
 	}
 	calm()
 
-	if p, err := n1.Company.Poll(ctx, poll); err != nil || p.Status != actors.TaskPending {
+	if p, err := api.Ask(ctx, n1.Company, poll); err != nil || p.Status != api.TaskPending {
 		t.Errorf("a poll afterwards: %+v, %v", p, err)
 	}
-	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: m.TaskID, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: m.TaskID, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("a cancellation afterwards: %+v, %v", x, err)
 	}
 	poll.Wait = hang
-	if p, err := n1.Company.Poll(ctx, poll); err != nil || p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
+	if p, err := api.Ask(ctx, n1.Company, poll); err != nil || p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
 		t.Errorf("how it ended: %+v, %v", p, err)
 	}
 }
@@ -75,9 +76,9 @@ func TestAGuestThatCannotComeIsPlayedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := `{%s"queueTimeout":15000,"actions":[{"uploadFile":["input","$file:0"]}]}`
-	task := func(more string) *actors.Execute {
+	task := func(more string) *api.Execute {
 		up := engine.Upload{Name: "a.txt", Type: "text/plain", Path: file, Size: 5}
-		return &actors.Execute{Account: anna, Task: parse(t, fmt.Sprintf(body, more), up)}
+		return &api.Execute{Account: anna, Task: parse(t, fmt.Sprintf(body, more), up)}
 	}
 	if at := to.played(to.sendTask(n1, task(""), testkit.Script{})); at != n3 {
 		t.Errorf("it was played on %s", at.name)
@@ -106,7 +107,7 @@ func TestCancelledWithoutAnAnswer(t *testing.T) {
 	to.runs(n2, g)
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: g.id, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: g.id, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Fatalf("cancelled: %+v, %v", x, err)
 	}
 	if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndLost {

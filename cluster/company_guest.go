@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -88,7 +89,7 @@ func (g *guests) leave(one *guest, refused bool) {
 }
 
 // cancel ends a guest of an account that is not with the actors yet.
-func (g *guests) cancel(m *actors.Cancel) bool {
+func (g *guests) cancel(m *api.Cancel) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	one := g.now[m.TaskID]
@@ -132,8 +133,8 @@ func (c *Company) receive(m any) func() any {
 		one, err := c.guests.enter(o) // now: what comes next may cancel it
 		switch {
 		case errors.Is(err, errStill):
-			no := &actors.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
-			return func() any { return &actors.Executed{TaskID: o.TaskID, Refusal: no} }
+			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
+			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
 		case err != nil:
 			return func() any { return &fault{Text: err.Error(), Unbegun: undelivered(err)} }
 		}
@@ -152,31 +153,23 @@ func (c *Company) receive(m any) func() any {
 const pollMost = 2 * time.Minute
 
 func (c *Company) answer(m any) (any, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), pollMost)
+	most := pollMost
+	if v := api.VerbOf(m); v != nil {
+		most = max(most, v.Takes(m))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	switch m := m.(type) {
-	case *actors.Poll:
-		return c.local.Poll(ctx, m)
-	case *actors.Follow:
-		return c.local.Follow(ctx, m)
-	case *actors.Cancel:
-		x, err := c.local.Cancel(ctx, m)
+	case *api.Cancel:
+		x, err := api.Ask(ctx, c.local, m)
 		if err == nil && !x.Found && c.guests.cancel(m) {
-			x = &actors.Cancelled{Found: true}
+			x = &api.Cancelled{Found: true}
 		}
 		return x, err
-	case *actors.ListWorkers:
-		return c.local.Workers(ctx, m)
-	case *actors.Restore:
-		return c.local.Restore(ctx, m)
-	case *actors.RemoveAccount:
-		return c.local.RemoveAccount(ctx, m)
 	case *locate:
 		return c.isHere(ctx, m)
 	case *begins:
 		return &mayBegin{c.trips.begins(m)}, nil
-	case *actors.SurveyWorkers:
-		return c.local.Survey(ctx, m)
 	case *actors.Watch:
 		return c.showWatch(m), nil
 	case *read:
@@ -193,15 +186,12 @@ func (c *Company) answer(m any) (any, error) {
 	case *looking:
 		return &lookers{c.edge.Looking(m.Account)}, nil
 	default:
-		if done := c.obey(ctx, m); done != nil {
-			return done, nil
-		}
-		return nil, fmt.Errorf("there is no answer to %T", m)
+		return c.local.Do(ctx, m)
 	}
 }
 
 func (c *Company) isHere(ctx context.Context, m *locate) (*located, error) {
-	all, err := c.local.Survey(ctx, &actors.SurveyWorkers{})
+	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +229,7 @@ func (c *Company) host(one *guest, o *order) any {
 		return x
 	}
 	defer remove()
-	var x *actors.Executed
+	var x *api.Executed
 	if o.Turn != 0 {
 		x, err = c.local.ExecuteIf(one.ctx, m, c.begin(one, o))
 	} else {
@@ -255,18 +245,18 @@ func (c *Company) host(one *guest, o *order) any {
 }
 
 // isDraining is the answer to what comes when nothing is taken any more.
-var isDraining = &actors.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
+var isDraining = &api.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
 
-func draining(m *actors.Execute) any {
+func draining(m *api.Execute) any {
 	if m.Task.Async {
-		return &actors.Started{TaskID: m.TaskID, Refusal: isDraining}
+		return &api.Started{TaskID: m.TaskID, Refusal: isDraining}
 	}
-	return &actors.Executed{TaskID: m.TaskID, Refusal: isDraining}
+	return &api.Executed{TaskID: m.TaskID, Refusal: isDraining}
 }
 
 // unpack makes of an order what the actors are asked, with its files in a folder;
 // empty: there are none.
-func (c *Company) unpack(ctx context.Context, o *order) (m *actors.Execute, folder string, err error) {
+func (c *Company) unpack(ctx context.Context, o *order) (m *api.Execute, folder string, err error) {
 	files := make([]engine.Upload, 0, len(o.Files))
 	if len(o.Files) > 0 {
 		if folder, err = os.MkdirTemp(c.cfg.Uploads, "guest-"); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -34,11 +35,11 @@ type (
 		Tasks   int    `json:"Tasks"`
 	}
 	opened struct {
-		ID       string              `json:"ID"`
-		Refusal  *actors.Refusal     `json:"Refusal"` // of a Watch
-		Watching actors.Watching     `json:"Watching"`
-		Workers  []actors.WorkerInfo `json:"Workers"` // of a read
-		Tasks    []actors.TaskNews   `json:"Tasks"`
+		ID       string            `json:"ID"`
+		Refusal  *api.Refusal      `json:"Refusal"` // of a Watch
+		Watching actors.Watching   `json:"Watching"`
+		Workers  []api.WorkerInfo  `json:"Workers"` // of a read
+		Tasks    []actors.TaskNews `json:"Tasks"`
 	}
 	// more asks for what comes next. Reply: seen, or news.
 	more struct {
@@ -157,7 +158,7 @@ func (c *Company) showWatch(m *actors.Watch) *opened {
 	return &opened{ID: id, Watching: actors.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
 }
 
-var tooManyLook = &actors.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
+var tooManyLook = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
 
 // showRead lets another node's client hear of an account here.
 func (c *Company) showRead(m *read) (*opened, error) {
@@ -176,7 +177,7 @@ func (c *Company) showRead(m *read) (*opened, error) {
 
 // Watch lets somebody see a browser, whichever node has it: see
 // [actors.Node.Watch].
-func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *actors.Refusal) {
+func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal) {
 	w, no := c.local.Watch(m)
 	if no == nil || no.Code != engine.CodeNotFound {
 		return w, no

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -145,7 +146,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 		r := h.Company.Read(anna.ID, false, 20)
 		defer r.Close()
 		_, workers, tasks := r.Begin()
-		if got := fmt.Sprint(names(tasks)); got != want || len(workers) != 2 || workers[0].ID != actors.WorkerID("n2", 1) || workers[1].State != actors.Busy || workers[1].TaskID != running.id {
+		if got := fmt.Sprint(names(tasks)); got != want || len(workers) != 2 || workers[0].ID != actors.WorkerID("n2", 1) || workers[1].State != api.Busy || workers[1].TaskID != running.id {
 			t.Errorf("%s begins with %s and %+v", h.name, got, workers)
 		}
 		readers = append(readers, r)
@@ -188,7 +189,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 		}
 		r := to.houses[i].Company.Read(anna.ID, false, 20)
 		defer r.Close()
-		if _, workers, _ := r.Begin(); len(workers) != 2 || workers[1].State != actors.Offline {
+		if _, workers, _ := r.Begin(); len(workers) != 2 || workers[1].State != api.Offline {
 			t.Errorf("%s begins anew with %+v", to.houses[i].name, workers)
 		}
 	}
@@ -202,43 +203,43 @@ func TestOrdersReachTheirNodes(t *testing.T) {
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	w, err := n1.Company.AddWorker(ctx, &actors.AddWorker{Name: "extra", Owner: anna.ID, Node: "n3"})
-	if err != nil || w.Node != "n3" {
+	w, err := api.Ask(ctx, n1.Company, &api.AddWorker{Name: "extra", Owner: anna.ID, Node: "n3"})
+	if err != nil || w.Worker.Node != "n3" {
 		t.Fatalf("added: %+v, %v", w, err)
 	}
-	n3.Until(w.ID, actors.Online)
+	n3.Until(w.Worker.ID, api.Online)
 	for node, text := range map[string]string{"n2": "already, at n3", "n9": `worker "extra" already`} {
-		if _, err := n2.Company.AddWorker(ctx, &actors.AddWorker{Name: "extra", Node: node}); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := api.Ask(ctx, n2.Company, &api.AddWorker{Name: "extra", Node: node}); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("added again to %s: %v", node, err)
 		}
 	}
-	if _, err := n2.Company.AddWorker(ctx, &actors.AddWorker{Name: "more", Node: "n9"}); err == nil || !strings.Contains(err.Error(), `"n9" does not answer, or there is none`) {
+	if _, err := api.Ask(ctx, n2.Company, &api.AddWorker{Name: "more", Node: "n9"}); err == nil || !strings.Contains(err.Error(), `"n9" does not answer, or there is none`) {
 		t.Errorf("added to a node that there is not: %v", err)
 	}
 	for _, h := range to.houses {
-		all, err := h.Company.Survey(ctx, &actors.SurveyWorkers{})
+		all, err := api.Ask(ctx, h.Company, &api.SurveyWorkers{})
 		if err != nil || len(all.Workers) != 2 || all.Workers[0].Node != "n2" || all.Workers[1].Node != "n3" || all.Workers[1].Owner != anna.ID {
 			t.Errorf("%s lists %+v, %v", h.name, all, err)
 		}
 	}
-	if w, err = n2.Company.DrainWorker(ctx, &actors.DrainWorker{Worker: "extra"}); err != nil || !w.Draining || w.Node != "n3" {
+	if w, err = api.Ask(ctx, n2.Company, &api.DrainWorker{Worker: "extra"}); err != nil || !w.Worker.Draining || w.Worker.Node != "n3" {
 		t.Errorf("drained: %+v, %v", w, err)
 	}
-	n3.Until(w.ID, actors.Offline)
-	if w, err = n1.Company.ResumeWorker(ctx, &actors.ResumeWorker{Worker: w.ID}); err != nil || w.Draining {
+	n3.Until(w.Worker.ID, api.Offline)
+	if w, err = api.Ask(ctx, n1.Company, &api.ResumeWorker{Worker: w.Worker.ID}); err != nil || w.Worker.Draining {
 		t.Errorf("taken back: %+v, %v", w, err)
 	}
-	n3.Until(w.ID, actors.Online)
-	if _, err = n1.Company.RemoveWorker(ctx, &actors.RemoveWorker{Worker: actors.WorkerID("n2", 1)}); err == nil {
+	n3.Until(w.Worker.ID, api.Online)
+	if _, err = api.Ask(ctx, n1.Company, &api.RemoveWorker{Worker: actors.WorkerID("n2", 1)}); err == nil {
 		t.Error("a worker of the configuration was removed")
 	}
-	if w, err = n1.Company.RemoveWorker(ctx, &actors.RemoveWorker{Worker: "extra", Grace: time.Second}); err != nil {
+	if w, err = api.Ask(ctx, n1.Company, &api.RemoveWorker{Worker: "extra", Grace: time.Second}); err != nil {
 		t.Errorf("removed: %+v, %v", w, err)
 	}
-	if _, err = n1.Company.RemoveWorker(ctx, &actors.RemoveWorker{Worker: "extra"}); err == nil || !strings.Contains(err.Error(), "no worker") {
+	if _, err = api.Ask(ctx, n1.Company, &api.RemoveWorker{Worker: "extra"}); err == nil || !strings.Contains(err.Error(), "no worker") {
 		t.Errorf("removed twice: %v", err)
 	}
-	if all, err := n3.Node.Survey(ctx, &actors.SurveyWorkers{}); err != nil || len(all.Workers) != 0 {
+	if all, err := api.Ask(ctx, n3.Node, &api.SurveyWorkers{}); err != nil || len(all.Workers) != 0 {
 		t.Errorf("n3 has %+v, %v", all, err)
 	}
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // Node is what is known of a node, and how old that is.
@@ -17,7 +17,7 @@ type Node struct {
 	Version  string
 	Draining bool
 	Waiting  int
-	Workers  []actors.WorkerInfo
+	Workers  []api.WorkerInfo
 }
 
 // Nodes tells of all nodes that were ever heard of and not forgotten, this one

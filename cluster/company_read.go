@@ -7,13 +7,14 @@ import (
 	"sync"
 
 	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // reading hears of an account on all nodes. Where a node comes or goes it is over:
 // its reader begins anew, with the whole picture.
 type reading struct {
 	seq     uint64
-	workers []actors.WorkerInfo
+	workers []api.WorkerInfo
 	tasks   []actors.TaskNews
 
 	stop context.CancelFunc
@@ -143,13 +144,13 @@ func (c *Company) hear(ctx context.Context, r *reading, p peer, id string) {
 
 // absent are the workers of a node that does not answer, as an account may see
 // them.
-func (p *peer) absent(account string, all bool) []actors.WorkerInfo {
+func (p *peer) absent(account string, all bool) []api.WorkerInfo {
 	workers := slices.Clone(p.inventory.Workers)
 	if !all {
-		workers = p.inventory.seenBy(account)
+		workers = api.VisibleTo(account, workers)
 	}
 	for i := range workers {
-		workers[i].State, workers[i].Since, workers[i].TaskID = actors.Offline, p.since, ""
+		workers[i].State, workers[i].Since, workers[i].TaskID = api.Offline, p.since, ""
 	}
 	return workers
 }
@@ -181,7 +182,7 @@ func (r *reading) rouse() {
 }
 
 // Begin implements [actors.Reading].
-func (r *reading) Begin() (uint64, []actors.WorkerInfo, []actors.TaskNews) {
+func (r *reading) Begin() (uint64, []api.WorkerInfo, []actors.TaskNews) {
 	workers, tasks := r.workers, r.tasks
 	r.workers, r.tasks = nil, nil
 	return 0, workers, tasks

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -23,7 +23,7 @@ const (
 // it was looked for: its node does not answer, or it was restored on another one.
 // Lost is the node that does not answer; empty: none is known to. What the refusal
 // was is the answer where the session's record knows no better.
-func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *actors.Execute, w way[T], was *T) (*T, error) {
+func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *api.Execute, w way[T], was *T) (*T, error) {
 	no := w.refusal(was)
 	if no == nil || sessionOf(m.Task) == "" || !strays(no.Code) && lost == "" {
 		return was, nil
@@ -67,8 +67,8 @@ func strays(code engine.Code) bool {
 
 // restored names the node that has a session by its record. Should that node be
 // down, the session is restored first: here, or where there is a free worker.
-func (c *Company) restored(ctx context.Context, m *actors.Execute, lost string) (string, *actors.Refusal, error) {
-	q := actors.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, Away: m.Away}
+func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (string, *api.Refusal, error) {
+	q := api.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, Away: m.Away}
 	until := time.Now().Add(min(m.Task.QueueTimeout, engine.MaxQueueTimeout))
 	for tries := 0; ; {
 		x, err := c.restoreSomewhere(ctx, &q)
@@ -99,8 +99,8 @@ func (c *Company) restored(ctx context.Context, m *actors.Execute, lost string) 
 
 // restoreSomewhere asks this node, and where that has no worker, the others: those
 // with most free ones first.
-func (c *Company) restoreSomewhere(ctx context.Context, q *actors.Restore) (*actors.Restored, error) {
-	x, err := c.local.Restore(ctx, q)
+func (c *Company) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Restored, error) {
+	x, err := api.Ask(ctx, c.local, q)
 	if err != nil || x.Refusal == nil || !goesOn(x.Refusal.Code) || x.Refusal.Code == engine.CodeWorkerOffline {
 		return x, err
 	}
@@ -117,7 +117,7 @@ func (c *Company) restoreSomewhere(ctx context.Context, q *actors.Restore) (*act
 			continue
 		}
 		bound, cancel := within(ctx, alive, restoreMost)
-		y, err := askFor[actors.Restored](bound, c.wires, node, q)
+		y, err := askFor[api.Restored](bound, c.wires, node, q)
 		cancel(nil)
 		if err == nil && y.Refusal == nil {
 			return y, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
@@ -74,7 +75,7 @@ func TestNamesLeadToTheirNodes(t *testing.T) {
 	if at := to.played(to.send(n1, anna, shut, testkit.Script{})); at != n2 {
 		t.Errorf("closed on %s", at.name)
 	}
-	n2.Until(actors.WorkerID("n2", 1), actors.Online)
+	n2.Until(actors.WorkerID("n2", 1), api.Online)
 	if x := to.answer(to.send(n3, anna, goOn, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionMismatch {
 		t.Errorf("a session that is over answers %+v", x)
 	}
@@ -89,7 +90,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	defer cancel()
 	start := func(s testkit.Script) string {
 		t.Helper()
-		m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, s)
+		m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, s)
 		freed := 0
 		x, err := n1.Company.Start(ctx, m, func() { freed++ })
 		if err != nil || x.Refusal != nil || to.nodeOf(x.WorkerID) != n2 {
@@ -102,26 +103,26 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	}
 	id := start(testkit.Script{Takes: time.Second, Steps: 3})
 	for _, h := range []*house{n1, n3} {
-		f, err := h.Company.Follow(ctx, &actors.Follow{TaskID: id, Account: anna, Wait: 10 * time.Second})
+		f, err := api.Ask(ctx, h.Company, &api.Follow{TaskID: id, Account: anna, Wait: 10 * time.Second})
 		if err != nil || f.Refusal != nil || len(f.Steps) == 0 {
 			t.Fatalf("followed from %s: %+v, %v", h.name, f, err)
 		}
-		p, err := h.Company.Poll(ctx, &actors.Poll{TaskID: id, Account: anna, Wait: 10 * time.Second})
-		if err != nil || p.Status != actors.TaskComplete || p.Executed.Outcome == nil || len(p.Executed.Outcome.Data) == 0 {
+		p, err := api.Ask(ctx, h.Company, &api.Poll{TaskID: id, Account: anna, Wait: 10 * time.Second})
+		if err != nil || p.Status != api.TaskComplete || p.Executed.Outcome == nil || len(p.Executed.Outcome.Data) == 0 {
 			t.Fatalf("polled from %s: %+v, %v", h.name, p, err)
 		}
-		if p, err = h.Company.Poll(ctx, &actors.Poll{TaskID: id, Account: bert}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
+		if p, err = api.Ask(ctx, h.Company, &api.Poll{TaskID: id, Account: bert}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
 			t.Errorf("another account is told from %s: %+v, %v", h.name, p, err)
 		}
 	}
 	long := start(testkit.Script{Takes: time.Minute})
-	if x, err := n3.Company.Cancel(ctx, &actors.Cancel{TaskID: long, Account: bert, Cause: actors.CauseAsked}); err != nil || x.Found {
+	if x, err := api.Ask(ctx, n3.Company, &api.Cancel{TaskID: long, Account: bert, Cause: api.CauseAsked}); err != nil || x.Found {
 		t.Errorf("another account's cancellation: %+v, %v", x, err)
 	}
-	if x, err := n3.Company.Cancel(ctx, &actors.Cancel{TaskID: long, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n3.Company, &api.Cancel{TaskID: long, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
-	if p, err := n1.Company.Poll(ctx, &actors.Poll{TaskID: long, Account: anna, Wait: 10 * time.Second}); err != nil || p.Status != actors.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
+	if p, err := api.Ask(ctx, n1.Company, &api.Poll{TaskID: long, Account: anna, Wait: 10 * time.Second}); err != nil || p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
 		t.Errorf("the cancelled task: %+v, %v", p, err)
 	}
 
@@ -129,7 +130,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	to.until("n2 has ended it", n2.busy(0))
 	g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
 	to.runs(n2, g)
-	if x, err := n1.Company.Cancel(ctx, &actors.Cancel{TaskID: g.id, Account: anna, Cause: actors.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: g.id, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
 	if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndCancelled {
@@ -176,7 +177,7 @@ func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	to.played(to.send(n1, anna, on3, testkit.Script{}))
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	n, err := n1.Company.RemoveAccount(ctx, &actors.RemoveAccount{Account: anna.ID})
+	n, err := api.Ask(ctx, n1.Company, &api.RemoveAccount{Account: anna.ID})
 	if err != nil || n.Tasks != 1 || n.Sessions != 1 {
 		t.Fatalf("removed: %+v, %v", n, err)
 	}
@@ -233,9 +234,9 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	n1.paused.Store(true)
 	to.until("it is known", func() bool { return n2.Company.Status().Abroad == 0 })
 	away := func(body, key string, s testkit.Script) *going {
-		m := &actors.Execute{Account: anna, Task: parse(t, body), Away: true}
+		m := &api.Execute{Account: anna, Task: parse(t, body), Away: true}
 		if key != "" {
-			m.Idempotency = actors.Idempotency{Key: key, Digest: []byte("same")}
+			m.Idempotency = api.Idempotency{Key: key, Digest: []byte("same")}
 		}
 		return to.sendTask(n1, m, s)
 	}
@@ -244,7 +245,7 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	}
 	n1.paused.Store(false)
 	to.played(to.send(n2, anna, shut, testkit.Script{}))
-	n1.Until(actors.WorkerID("n1", 1), actors.Online)
+	n1.Until(actors.WorkerID("n1", 1), api.Online)
 	n1.paused.Store(true)
 	to.until("it is known", func() bool { return n2.Company.Status().Abroad == 0 })
 
@@ -278,31 +279,31 @@ func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 	n1, n2 := to.houses[0], to.houses[1]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
+	m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
 	if x, err := n1.Company.Start(ctx, m, nil); err != nil || x.Refusal != nil {
 		t.Fatalf("started: %+v, %v", x, err)
 	}
-	poll := &actors.Poll{TaskID: m.TaskID, Account: anna}
+	poll := &api.Poll{TaskID: m.TaskID, Account: anna}
 	long := *poll
 	long.Wait = time.Minute
 	type told struct {
-		p   *actors.Polled
+		p   *api.Polled
 		err error
 	}
 	waits := make(chan told, 1)
 	go func() {
-		p, err := n1.Company.Poll(ctx, &long)
+		p, err := api.Ask(ctx, n1.Company, &long)
 		waits <- told{p, err}
 	}()
 	to.until("it waits", func() bool { return cluster.Waits(n1.Company) == 1 })
 	n1.Company.Close()
-	if x := <-waits; x.err != nil || x.p.Refusal != nil || x.p.Status != actors.TaskPending {
+	if x := <-waits; x.err != nil || x.p.Refusal != nil || x.p.Status != api.TaskPending {
 		t.Errorf("who waited is told %+v, %v", x.p, x.err)
 	}
-	if p, err := n1.Company.Poll(ctx, poll); !errors.Is(err, engine.ErrDraining) {
+	if p, err := api.Ask(ctx, n1.Company, poll); !errors.Is(err, engine.ErrDraining) {
 		t.Errorf("who comes then is told %+v, %v", p, err)
 	}
-	if p, err := n2.Company.Poll(ctx, poll); err != nil || p.Status != actors.TaskPending {
+	if p, err := api.Ask(ctx, n2.Company, poll); err != nil || p.Status != api.TaskPending {
 		t.Errorf("at its node the task is %+v, %v", p, err)
 	}
 }
@@ -312,11 +313,11 @@ func TestKeysMeet(t *testing.T) {
 	t.Parallel()
 	to := newTown(t, 1, 1, 1)
 	var wg sync.WaitGroup
-	answers := make([]*actors.Executed, 9)
+	answers := make([]*api.Executed, 9)
 	ids := make([]string, len(answers))
 	for i := range answers {
-		m := to.scripted(&actors.Execute{Account: anna, Task: parse(t, plain)}, testkit.Script{Takes: 200 * time.Millisecond})
-		m.Idempotency = actors.Idempotency{Key: "the key", Digest: []byte("same")}
+		m := to.scripted(&api.Execute{Account: anna, Task: parse(t, plain)}, testkit.Script{Takes: 200 * time.Millisecond})
+		m.Idempotency = api.Idempotency{Key: "the key", Digest: []byte("same")}
 		ids[i] = m.TaskID
 		h := to.houses[i%3]
 		wg.Go(func() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -21,33 +22,33 @@ const (
 // way is what differs between the requests that play a task at once and those
 // that start one.
 type way[T any] struct {
-	here    func(ctx context.Context, m *actors.Execute) (*T, error)
-	refused func(m *actors.Execute, no *actors.Refusal) *T
-	refusal func(*T) *actors.Refusal
-	lost    func(m *actors.Execute, node string) *T
+	here    func(ctx context.Context, m *api.Execute) (*T, error)
+	refused func(m *api.Execute, no *api.Refusal) *T
+	refusal func(*T) *api.Refusal
+	lost    func(m *api.Execute, node string) *T
 	freed   func(*T) bool // the worker that has answered is free again
 }
 
 // Execute plays a task where there is a worker for it: see [actors.Node.Execute].
-func (c *Company) Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error) {
-	return travel(ctx, c, m, way[actors.Executed]{
+func (c *Company) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
+	return travel(ctx, c, m, way[api.Executed]{
 		here: c.local.Execute,
-		refused: func(m *actors.Execute, no *actors.Refusal) *actors.Executed {
-			return &actors.Executed{TaskID: m.TaskID, Refusal: no}
+		refused: func(m *api.Execute, no *api.Refusal) *api.Executed {
+			return &api.Executed{TaskID: m.TaskID, Refusal: no}
 		},
-		refusal: func(x *actors.Executed) *actors.Refusal { return x.Refusal },
-		freed:   func(x *actors.Executed) bool { return x.SessionID == "" && x.Outcome.End != engine.EndLost },
-		lost: func(m *actors.Execute, _ string) *actors.Executed {
-			return &actors.Executed{TaskID: m.TaskID, WorkerID: m.Task.WorkerID, Outcome: &engine.Outcome{End: engine.EndLost}}
+		refusal: func(x *api.Executed) *api.Refusal { return x.Refusal },
+		freed:   func(x *api.Executed) bool { return x.SessionID == "" && x.Outcome.End != engine.EndLost },
+		lost: func(m *api.Execute, _ string) *api.Executed {
+			return &api.Executed{TaskID: m.TaskID, WorkerID: m.Task.WorkerID, Outcome: &engine.Outcome{End: engine.EndLost}}
 		},
 	})
 }
 
 // Start starts an asynchronous task where there is a worker for it: see
 // [actors.Node.Start]. A node that starts it has fetched its files by then.
-func (c *Company) Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error) {
+func (c *Company) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	lent := false
-	x, err := c.start(ctx, m, func(ctx context.Context, m *actors.Execute) (*actors.Started, error) {
+	x, err := c.start(ctx, m, func(ctx context.Context, m *api.Execute) (*api.Started, error) {
 		x, err := c.local.Start(ctx, m, free)
 		lent = err == nil && x.Refusal == nil
 		return x, err
@@ -58,16 +59,16 @@ func (c *Company) Start(ctx context.Context, m *actors.Execute, free func()) (*a
 	return x, err
 }
 
-func (c *Company) start(ctx context.Context, m *actors.Execute, here func(context.Context, *actors.Execute) (*actors.Started, error)) (*actors.Started, error) {
-	return travel(ctx, c, m, way[actors.Started]{
+func (c *Company) start(ctx context.Context, m *api.Execute, here func(context.Context, *api.Execute) (*api.Started, error)) (*api.Started, error) {
+	return travel(ctx, c, m, way[api.Started]{
 		here: here,
-		refused: func(m *actors.Execute, no *actors.Refusal) *actors.Started {
-			return &actors.Started{TaskID: m.TaskID, Refusal: no}
+		refused: func(m *api.Execute, no *api.Refusal) *api.Started {
+			return &api.Started{TaskID: m.TaskID, Refusal: no}
 		},
-		refusal: func(x *actors.Started) *actors.Refusal { return x.Refusal },
-		freed:   func(*actors.Started) bool { return false },
-		lost: func(m *actors.Execute, node string) *actors.Started {
-			return &actors.Started{TaskID: m.TaskID, Refusal: &actors.Refusal{
+		refusal: func(x *api.Started) *api.Refusal { return x.Refusal },
+		freed:   func(*api.Started) bool { return false },
+		lost: func(m *api.Execute, node string) *api.Started {
+			return &api.Started{TaskID: m.TaskID, Refusal: &api.Refusal{
 				Code: engine.CodeWorkerLost, Text: "The node " + node + " was lost while it started the task: it may have been started"}}
 		},
 	})
@@ -76,7 +77,7 @@ func (c *Company) start(ctx context.Context, m *actors.Execute, here func(contex
 // travel brings a request to where it can be played. A request that names a
 // worker or a session goes to the node that has it and waits there; any other is
 // for this node first, and waits here while others are tried.
-func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T]) (*T, error) {
+func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*T, error) {
 	if m.TaskID == "" {
 		copied := *m
 		copied.TaskID = actors.NewTaskID(time.Now())
@@ -108,7 +109,7 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 		switch {
 		case no == nil:
 			return x, nil
-		case no.Code == engine.CodeCancelled && one.why() == actors.CauseDrain: // it still waited
+		case no.Code == engine.CodeCancelled && one.why() == api.CauseDrain: // it still waited
 			return w.refused(m, one.notBegun()), nil
 		case no.Code == engine.CodeSessionMismatch && m.Task.WorkerID == "" && sessionOf(m.Task) != "":
 			if node := c.locate(ctx, m); node != "" {
@@ -150,7 +151,7 @@ func travel[T any](ctx context.Context, c *Company, m *actors.Execute, w way[T])
 }
 
 // goTo brings a request to the node that has what it is for.
-func goTo[T any](ctx context.Context, c *Company, one *trip, node string, m *actors.Execute, w way[T]) (*T, error) {
+func goTo[T any](ctx context.Context, c *Company, one *trip, node string, m *api.Execute, w way[T]) (*T, error) {
 	x, err := carry(ctx, c, one, node, m, w)
 	if x := stays(one, node, m, w, err); x != nil {
 		return x, nil
@@ -167,7 +168,7 @@ func goTo[T any](ctx context.Context, c *Company, one *trip, node string, m *act
 // stays answers a request that has not begun where it was sent, and is for no other
 // node: it was ended meanwhile, or the node is there and has turned it away. Nil:
 // neither.
-func stays[T any](one *trip, node string, m *actors.Execute, w way[T], err error) *T {
+func stays[T any](one *trip, node string, m *api.Execute, w way[T], err error) *T {
 	switch {
 	case !unbegun(err):
 		return nil
@@ -193,8 +194,8 @@ func goesOn(code engine.Code) bool {
 
 // nobodyAt refuses a request for a worker or a session of a node that is down:
 // nothing of it has begun.
-func nobodyAt(node string) *actors.Refusal {
-	return &actors.Refusal{
+func nobodyAt(node string) *api.Refusal {
+	return &api.Refusal{
 		Code: engine.CodeWorkerOffline, RetryAfter: 2 * time.Second,
 		Text: fmt.Sprintf("Worker offline: its node %s does not answer", node),
 	}
@@ -202,8 +203,8 @@ func nobodyAt(node string) *actors.Refusal {
 
 // turnedAway refuses a request for a worker or a session of a node that is up and
 // has not taken it: nothing of it has begun.
-func turnedAway(node string) *actors.Refusal {
-	return &actors.Refusal{
+func turnedAway(node string) *api.Refusal {
+	return &api.Refusal{
 		Code: engine.CodeWorkerOffline, RetryAfter: 2 * time.Second,
 		Text: fmt.Sprintf("Worker offline: its node %s cannot take the task now", node),
 	}
@@ -212,7 +213,7 @@ func turnedAway(node string) *actors.Refusal {
 // carry takes a request to a node and waits for its answer. With an error that is
 // unbegun certainly nothing of it has begun, nor will; whatever else happens to
 // the node, the request is answered as lost, and is never sent again.
-func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *actors.Execute, w way[T]) (*T, error) {
+func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *api.Execute, w way[T]) (*T, error) {
 	alive, up := c.peers.aliveness(node)
 	switch {
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
@@ -231,9 +232,9 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 		defer context.AfterFunc(ctx, func() {
 			cause := one.why()
 			if cause == "" {
-				cause = actors.CauseClient
+				cause = api.CauseClient
 			}
-			c.wires.tell(node, &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
+			c.wires.tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
 			time.AfterFunc(farewell, func() { cancel(context.Cause(ctx)) })
 		})()
 	}
@@ -250,7 +251,7 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 	case ctx.Err() != nil && !lost(err) && one.why() == "": // nobody waits for it
 		return nil, context.Cause(ctx)
 	}
-	gone := &actors.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: actors.CauseClient}
+	gone := &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: api.CauseClient}
 	if m.Idempotency.Key == "" {
 		c.trips.giveUp(node, gone)
 		c.wires.tell(node, gone)
@@ -265,7 +266,7 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ac
 
 // pack makes of a request what another node can play. Its files stay here, to be
 // fetched until release.
-func (c *Company) pack(m *actors.Execute) (o *order, release func()) {
+func (c *Company) pack(m *api.Execute) (o *order, release func()) {
 	o = &order{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
 	for _, f := range m.Task.Files {
 		o.Files = append(o.Files, file{f.Name, f.Type, c.wires.out.put(fileAt(f.Path), f.Size, 0)})

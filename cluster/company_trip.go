@@ -2,12 +2,13 @@ package cluster
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -20,9 +21,9 @@ type trip struct {
 	cancel  context.CancelCauseFunc
 
 	mu    sync.Mutex
-	cause actors.Cause // it was cancelled by somebody else than its client
-	turn  uint64       // of what was sent to another node; zero: it was taken back
-	begun bool         // where it was sent, or nobody can say that it has not
+	cause api.Cause // it was cancelled by somebody else than its client
+	turn  uint64    // of what was sent to another node; zero: it was taken back
+	begun bool      // where it was sent, or nobody can say that it has not
 }
 
 // trips are those that go on.
@@ -52,7 +53,7 @@ func (t *trips) end(id string, one *trip) {
 }
 
 // cancelled ends a trip of an account. It reports whether there is one.
-func (t *trips) cancelled(m *actors.Cancel) bool {
+func (t *trips) cancelled(m *api.Cancel) bool {
 	t.mu.Lock()
 	one := t.now[m.TaskID]
 	t.mu.Unlock()
@@ -69,11 +70,11 @@ func (t *trips) interrupt(id string) {
 	one := t.now[id]
 	t.mu.Unlock()
 	if one != nil {
-		one.stop(actors.CauseDrain)
+		one.stop(api.CauseDrain)
 	}
 }
 
-func (t *trip) stop(cause actors.Cause) {
+func (t *trip) stop(cause api.Cause) {
 	t.mu.Lock()
 	t.cause = cause
 	t.mu.Unlock()
@@ -128,23 +129,10 @@ func (t *trips) giveUp(node string, m any) {
 	if t.gaveUp == nil {
 		t.gaveUp = map[string][]any{}
 	}
-	known := slices.ContainsFunc(t.gaveUp[node], func(x any) bool { return sameWord(x, m) })
+	known := slices.ContainsFunc(t.gaveUp[node], func(x any) bool { return reflect.DeepEqual(x, m) })
 	if !known && len(t.gaveUp[node]) < givenUpMost {
 		t.gaveUp[node] = append(t.gaveUp[node], m)
 	}
-}
-
-// sameWord reports whether two messages are about the same task, or the same account.
-func sameWord(a, b any) bool {
-	switch a := a.(type) {
-	case *actors.Cancel:
-		b, ok := b.(*actors.Cancel)
-		return ok && a.TaskID == b.TaskID
-	case *actors.RemoveAccount:
-		b, ok := b.(*actors.RemoveAccount)
-		return ok && a.Account == b.Account
-	}
-	return false
 }
 
 func (t *trips) givenUp(node string) []any {
@@ -155,7 +143,7 @@ func (t *trips) givenUp(node string) []any {
 	return all
 }
 
-func (t *trip) why() actors.Cause {
+func (t *trip) why() api.Cause {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.cause
@@ -163,9 +151,9 @@ func (t *trip) why() actors.Cause {
 
 // notBegun is the answer to a task that was ended between two nodes, or while it
 // waited.
-func (t *trip) notBegun() *actors.Refusal {
-	if t.why() == actors.CauseDrain {
+func (t *trip) notBegun() *api.Refusal {
+	if t.why() == api.CauseDrain {
 		return isDraining
 	}
-	return &actors.Refusal{Code: engine.CodeCancelled, Text: "The task was cancelled before it began"}
+	return &api.Refusal{Code: engine.CodeCancelled, Text: "The task was cancelled before it began"}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // Leads reports whether a node leads the store.
@@ -77,7 +77,7 @@ func CancelUnanswered(c *Company, id string, said bool, asked func()) (release f
 	one.mu.Lock()
 	one.begun = said
 	one.mu.Unlock()
-	one.stop(actors.CauseAsked)
+	one.stop(api.CauseAsked)
 	return c.trips.mu.Unlock
 }
 
@@ -95,13 +95,13 @@ func Kinds() (all []byte) {
 }
 
 // What some messages are on the line.
-const (
-	KindExecute      = byte(kindExecute)
-	KindExecuted     = byte(kindExecuted)
-	KindParcel       = byte(kindParcel)
-	KindFault        = byte(kindFault)
-	KindInventory    = byte(kindInventory)
-	KindRemoveWorker = byte(kindRemoveWorker)
+var (
+	KindExecute      = kindExecute
+	KindExecuted     = kindExecuted
+	KindParcel       = kindOf(&parcel{})
+	KindFault        = kindOf(&fault{})
+	KindInventory    = kindOf(&inventory{})
+	KindRemoveWorker = kindOf(&api.RemoveWorker{})
 )
 
 // Seen is how many tasks of other nodes a node remembers.

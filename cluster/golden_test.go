@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit/golden"
 )
@@ -26,9 +26,9 @@ func everyKind(f func(k kind, m any)) {
 		case nil:
 			continue
 		case *executed:
-			m = new(actors.Executed)
+			m = new(api.Executed)
 		case *polled:
-			m = new(actors.Polled)
+			m = new(api.Polled)
 		}
 		f(kind(k), m)
 	}

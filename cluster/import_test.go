@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -67,13 +68,13 @@ func newEstate(t *testing.T) *estate {
 	e.task = k.StartAsync(who, testkit.Task(), testkit.Script{Outcome: &engine.Outcome{
 		End: engine.EndCompleted, Data: []byte(`"` + strings.Repeat("large ", 100_000) + `"`),
 	}}).TaskID
-	k.WantPoll(who, e.task, time.Minute, actors.TaskComplete)
+	k.WantPoll(who, e.task, time.Minute, api.TaskComplete)
 	x := k.WantEnd(k.Start(who, testkit.Task(testkit.On("w2"), testkit.Preserve()), testkit.Script{}), engine.EndCompleted)
 	e.session = x.SessionID
-	k.Until("w2", actors.Reserved)
-	m := &actors.Execute{Account: who, Task: testkit.Task(), Idempotency: actors.Idempotency{Key: "order 7", Digest: []byte("same")}}
+	k.Until("w2", api.Reserved)
+	m := &api.Execute{Account: who, Task: testkit.Task(), Idempotency: api.Idempotency{Key: "order 7", Digest: []byte("same")}}
 	k.WantEnd(k.Send(m, testkit.Script{}), engine.EndCompleted)
-	_, err = k.Node.AddWorker(ctx, &actors.AddWorker{Name: "extra", Owner: e.ada.ID})
+	_, err = api.Ask(ctx, k.Node, &api.AddWorker{Name: "extra", Owner: e.ada.ID})
 	must(err)
 	_, _, err = store.Add(ctx, "usage/"+e.ada.ID+"/"+time.Now().UTC().Format(time.DateOnly), 41, 0, time.Now().Add(time.Hour))
 	must(err)
@@ -150,27 +151,27 @@ func TestOneNodeBecomesThree(t *testing.T) {
 	// gives the answer to the key; its next start has the worker.
 	k := testkit.New(t, testkit.Options{Workers: 2, Store: there, Files: kept, Config: func(c *actors.Config) { c.Seal, c.Node, c.Session.Lease = seal, "n1", 10*time.Minute }})
 	who := testkit.Account(old.ada.ID, engine.Pro)
-	if p := k.WantPoll(who, old.task, 0, actors.TaskComplete); len(p.Executed.Outcome.Data) < 600_000 {
+	if p := k.WantPoll(who, old.task, 0, api.TaskComplete); len(p.Executed.Outcome.Data) < 600_000 {
 		t.Errorf("the result has %d bytes", len(p.Executed.Outcome.Data))
 	}
 	for _, lost := range []string{"", "(imported)"} { // as the company asks, at any node
 		within, cancel := context.WithTimeout(ctx, hang) // the lease is longer
-		at, err := k.Node.Restore(within, &actors.Restore{Session: old.session, Account: who, Lost: lost})
+		at, err := api.Ask(within, k.Node, &api.Restore{Session: old.session, Account: who, Lost: lost})
 		cancel()
 		if err != nil || at.Refusal != nil || at.Node != map[string]string{"": "(imported)", "(imported)": "n1"}[lost] {
 			t.Fatalf("restored: %+v, %v", at, err)
 		}
 	}
-	x := k.WantEnd(k.Send(&actors.Execute{Account: who, Task: testkit.Task(testkit.Continue(old.session), testkit.Waiting(time.Minute)), Moved: true}, testkit.Script{}), engine.EndCompleted)
+	x := k.WantEnd(k.Send(&api.Execute{Account: who, Task: testkit.Task(testkit.Continue(old.session), testkit.Waiting(time.Minute)), Moved: true}, testkit.Script{}), engine.EndCompleted)
 	if got, err := testkit.ResultOf(x.Outcome); err != nil || len(got.Before) != 1 || !x.Outcome.Restored {
 		t.Errorf("the session goes on as %+v, %v", got, err)
 	}
 	plays := len(k.Engine.Plays())
-	m := &actors.Execute{Account: who, Task: testkit.Task(), Idempotency: actors.Idempotency{Key: "order 7", Digest: []byte("same")}}
+	m := &api.Execute{Account: who, Task: testkit.Task(), Idempotency: api.Idempotency{Key: "order 7", Digest: []byte("same")}}
 	if k.WantEnd(k.Send(m, testkit.Script{}), engine.EndCompleted); len(k.Engine.Plays()) != plays {
 		t.Error("a request that was answered before the import is played again")
 	}
-	if w, err := k.Node.Survey(ctx, &actors.SurveyWorkers{}); err != nil || len(w.Workers) != 3 || w.Workers[2].Name != "extra" || w.Workers[2].Owner != old.ada.ID {
+	if w, err := api.Ask(ctx, k.Node, &api.SurveyWorkers{}); err != nil || len(w.Workers) != 3 || w.Workers[2].Name != "extra" || w.Workers[2].Owner != old.ada.ID {
 		t.Errorf("the workers are %+v, %v", w, err)
 	}
 }

@@ -5,34 +5,34 @@ import (
 	"slices"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // inventory is what a node tells the others of itself: soon after each change, and
 // again and again where there is none. Whoever hears it knows how old it is, and no
 // more: the workers themselves decide.
 type inventory struct {
-	Node     string              `json:"Node"`
-	Boot     string              `json:"Boot"` // of the process: another one has lost what this one was asked
-	Version  string              `json:"Version"`
-	Sent     time.Time           `json:"Sent"`
-	Leaving  bool                `json:"Leaving"` // the node ends in good order
-	Draining bool                `json:"Draining"`
-	Waiting  int                 `json:"Waiting"` // its own requests that wait for a worker
-	Workers  []actors.WorkerInfo `json:"Workers"`
-	Held     map[string]int64    `json:"Held,omitempty"` // of the accounts' day, and not used yet
+	Node     string           `json:"Node"`
+	Boot     string           `json:"Boot"` // of the process: another one has lost what this one was asked
+	Version  string           `json:"Version"`
+	Sent     time.Time        `json:"Sent"`
+	Leaving  bool             `json:"Leaving"` // the node ends in good order
+	Draining bool             `json:"Draining"`
+	Waiting  int              `json:"Waiting"` // its own requests that wait for a worker
+	Workers  []api.WorkerInfo `json:"Workers"`
+	Held     map[string]int64 `json:"Held,omitempty"` // of the accounts' day, and not used yet
 }
 
 // offer is what of it others may use. A node that has nothing for its own
 // clients, or that stops, has nothing for others.
-func (i *inventory) offer() *actors.Offer {
-	o := &actors.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.usable()}
+func (i *inventory) offer() *api.Offer {
+	o := &api.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.usable()}
 	for _, w := range i.Workers {
 		if w.Session != "" && w.Account != "" {
 			o.Held[w.Account]++
 		}
 		switch {
-		case i.Draining || i.Leaving || i.Waiting > 0 || w.Draining || w.State != actors.Online || w.TaskID != "":
+		case i.Draining || i.Leaving || i.Waiting > 0 || w.Draining || w.State != api.Online || w.TaskID != "":
 		case w.Owner == "":
 			o.Free++
 		default:
@@ -55,7 +55,7 @@ func (i *inventory) news(told *inventory) bool {
 	for k, w := range i.Workers {
 		v := told.Workers[k]
 		if w.ID != v.ID || w.Session != v.Session || w.Owner != v.Owner || w.Draining != v.Draining ||
-			(w.State == actors.Offline) != (v.State == actors.Offline) || w.Owner != "" && w.State != v.State {
+			(w.State == api.Offline) != (v.State == api.Offline) || w.Owner != "" && w.State != v.State {
 			return true
 		}
 	}
@@ -82,25 +82,9 @@ func (i *inventory) usable() (n int) {
 		return 0
 	}
 	for _, w := range i.Workers {
-		if w.State != actors.Offline {
+		if w.State != api.Offline {
 			n++
 		}
 	}
 	return n
-}
-
-// seenBy is what an account may know of the workers, as [actors.Node.Workers]
-// has it.
-func (i *inventory) seenBy(account string) (all []actors.WorkerInfo) {
-	for _, w := range i.Workers {
-		if w.Owner != "" && w.Owner != account {
-			continue
-		}
-		if w.Account != account {
-			w.Session, w.TaskID = "", ""
-		}
-		w.Account = ""
-		all = append(all, w)
-	}
-	return all
 }

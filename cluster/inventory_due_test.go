@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // TestWhatHasNotChangedIsToldSeldom: nodes that have nothing to say cost each
@@ -12,11 +12,11 @@ import (
 func TestWhatHasNotChangedIsToldSeldom(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	worker := actors.WorkerInfo{ID: "n1-w1", State: actors.Online, Since: began}
+	worker := api.WorkerInfo{ID: "n1-w1", State: api.Online, Since: began}
 	busy := worker
-	busy.State, busy.TaskID = actors.Reserved, "task_1"
-	many := func(first actors.WorkerInfo) []actors.WorkerInfo {
-		return []actors.WorkerInfo{first, worker, worker, worker, worker, worker, worker}
+	busy.State, busy.TaskID = api.Reserved, "task_1"
+	many := func(first api.WorkerInfo) []api.WorkerInfo {
+		return []api.WorkerInfo{first, worker, worker, worker, worker, worker, worker}
 	}
 	told := inventory{Node: "n1", Sent: began, Workers: many(worker), Held: map[string]int64{"bob": 3}}
 	for name, c := range map[string]struct {

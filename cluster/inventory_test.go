@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // TestNews: others hear at once of what decides where they send something, and
@@ -15,9 +15,9 @@ func TestNews(t *testing.T) {
 	state := func(free, of int) *inventory {
 		i := &inventory{Node: "n1"}
 		for n := range of {
-			w := actors.WorkerInfo{ID: fmt.Sprint(n), State: actors.Online}
+			w := api.WorkerInfo{ID: fmt.Sprint(n), State: api.Online}
 			if n >= free {
-				w.State, w.TaskID = actors.Busy, "t"
+				w.State, w.TaskID = api.Busy, "t"
 			}
 			i.Workers = append(i.Workers, w)
 		}
@@ -41,13 +41,13 @@ func TestNews(t *testing.T) {
 		"nearly all are taken":     {state(16, 16), state(2, 16), true},
 		"a worker more":            {state(8, 16), state(8, 17), true},
 		"a session":                {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].Session = "s" }), true},
-		"a worker without browser": {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].State = actors.Offline }), true},
+		"a worker without browser": {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].State = api.Offline }), true},
 		"a worker is drained":      {state(8, 16), with(state(8, 16), func(i *inventory) { i.Workers[9].Draining = true }), true},
 		"it drains":                {state(8, 16), with(state(8, 16), func(i *inventory) { i.Draining = true }), true},
 		"its clients wait":         {state(8, 16), with(state(8, 16), func(i *inventory) { i.Waiting = 2 }), true},
 		"fewer of them wait":       {with(state(0, 16), func(i *inventory) { i.Waiting = 3 }), with(state(0, 16), func(i *inventory) { i.Waiting = 2 }), false},
 		"an owned one is taken": {with(state(16, 16), func(i *inventory) { i.Workers[0].Owner = "a" }),
-			with(state(16, 16), func(i *inventory) { i.Workers[0].Owner, i.Workers[0].State = "a", actors.Busy }), true},
+			with(state(16, 16), func(i *inventory) { i.Workers[0].Owner, i.Workers[0].State = "a", api.Busy }), true},
 	} {
 		if got := c.now.news(c.told); got != c.want {
 			t.Errorf("%s: is it news? %v", name, got)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/testkit"
@@ -44,8 +45,8 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n3 {
 		t.Errorf("what may go anywhere was played on %s", h.name) // so n3's only worker does not play the lost task
 	}
-	all, err := n1.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna})
-	if err != nil || len(all.Workers) != 2 || all.Workers[0].State != actors.Offline || all.Workers[1].State != actors.Online {
+	all, err := api.Ask(context.Background(), n1.Company, &api.ListWorkers{Account: anna})
+	if err != nil || len(all.Workers) != 2 || all.Workers[0].State != api.Offline || all.Workers[1].State != api.Online {
 		t.Errorf("the workers: %+v, %v", all, err)
 	}
 	if got, want := n1.Company.Tally(), (cluster.Tally{Forwarded: 2, Lost: 1}); got != want {
@@ -129,7 +130,7 @@ func TestMuchCrossesNodes(t *testing.T) {
 	var left []string
 	var asked, before atomic.Int64 // small questions that were answered: all, and while the files crossed
 	task := parse(t, `{"actions":[{"uploadFile":["#f",["$file:0","$file:1"]]}]}`, files...)
-	g := to.sendTask(n1, &actors.Execute{Account: anna, Task: task}, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
+	g := to.sendTask(n1, &api.Execute{Account: anna, Task: task}, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
 		before.Store(asked.Load())
 		for _, f := range c.Task.Files {
 			b, err := os.ReadFile(f.Path)
@@ -143,7 +144,7 @@ func TestMuchCrossesNodes(t *testing.T) {
 		case <-g.done:
 			going = false
 		default:
-			if _, err := n1.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna}); err != nil {
+			if _, err := api.Ask(context.Background(), n1.Company, &api.ListWorkers{Account: anna}); err != nil {
 				t.Fatal(err)
 			}
 			asked.Add(1)

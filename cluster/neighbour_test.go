@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // assemble is the reverse of pieces.
@@ -97,14 +97,14 @@ func TestLaterInventoriesAreTold(t *testing.T) {
 		var log bytes.Buffer
 		c := &Company{cfg: CompanyConfig{Log: zerolog.New(&log)}}
 		for range 100 {
-			c.onInventory(&nats.Msg{Data: []byte{codecVersion + 1, byte(kindInventory), 2, '{', '}'}})
+			c.onInventory(&nats.Msg{Data: []byte{codecVersion + 1, kindOf(&inventory{}), 2, '{', '}'}})
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), `"count":1,`) {
 			t.Errorf("it is told in %d lines: %.300s", n, &log)
 		}
 		log.Reset()
 		time.Sleep(time.Minute)
-		c.onInventory(&nats.Msg{Data: []byte{codecVersion + 1, byte(kindInventory), 2, '{', '}'}})
+		c.onInventory(&nats.Msg{Data: []byte{codecVersion + 1, kindOf(&inventory{}), 2, '{', '}'}})
 		if !strings.Contains(log.String(), `"count":100,`) {
 			t.Errorf("a minute later: %s", &log)
 		}
@@ -116,7 +116,7 @@ func TestLaterInventoriesAreTold(t *testing.T) {
 // cancellation for such a cause is one.
 func TestLaterWordsPromiseNothing(t *testing.T) {
 	t.Parallel()
-	i := &inventory{Node: "n2", Workers: []actors.WorkerInfo{{ID: "w", State: "resting"}}}
+	i := &inventory{Node: "n2", Workers: []api.WorkerInfo{{ID: "w", State: "resting"}}}
 	b, err := encode(i)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestLaterWordsPromiseNothing(t *testing.T) {
 	if o := m.(*inventory).offer(); o.Free != 0 {
 		t.Errorf("%d workers in a state that nobody knows are free", o.Free)
 	}
-	if err := actors.Cause("later").Err(); err == nil {
+	if err := api.Cause("later").Err(); err == nil {
 		t.Error("a cancellation for an unknown cause ends with no error")
 	}
 }

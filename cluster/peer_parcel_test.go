@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -47,7 +47,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	quoted := []byte(`"` + strings.Repeat("x", 3<<20) + `"`)
 	stop, err := b.serve(func(any) func() any {
 		return func() any {
-			return &actors.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
+			return &api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
 		}
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	x, err := askFor[actors.Executed](ctx, a, "n2", &locate{})
+	x, err := askFor[api.Executed](ctx, a, "n2", &locate{})
 	if err != nil || !bytes.Equal(x.Outcome.Data, quoted) {
 		t.Fatalf("a large answer: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -63,7 +64,7 @@ func goOn(session string) string {
 }
 
 // reserve opens a session on a node, in which one task has been played.
-func (to *town) reserve(h *house) *actors.Executed {
+func (to *town) reserve(h *house) *api.Executed {
 	to.t.Helper()
 	x := to.answer(to.send(h, anna, fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1)), testkit.Script{}))
 	if x.Refusal != nil || x.SessionID == "" {
@@ -74,7 +75,7 @@ func (to *town) reserve(h *house) *actors.Executed {
 
 // goesOn fails the test unless the session's next task, sent to one node, is played
 // on another with what the earlier tasks have left there.
-func (to *town) goesOn(h *house, body string, on *house, restored bool, traces int) *actors.Executed {
+func (to *town) goesOn(h *house, body string, on *house, restored bool, traces int) *api.Executed {
 	to.t.Helper()
 	x := to.answer(to.send(h, anna, body, testkit.Script{}))
 	if x.Refusal != nil {
@@ -127,14 +128,14 @@ func TestSessionsOutliveTheirNode(t *testing.T) {
 	}
 
 	n1.Boot()
-	if w := n1.Worker(actors.WorkerID("n1", 1)); w.State != actors.Online || w.Session != "" {
+	if w := n1.Worker(actors.WorkerID("n1", 1)); w.State != api.Online || w.Session != "" {
 		t.Errorf("its old worker, started again: %+v", w)
 	}
 	shut := fmt.Sprintf(`{"session":{"id":%q,"close":true}}`, first.SessionID)
 	if x := to.answer(to.send(n3, anna, shut, testkit.Script{})); x.Refusal != nil || x.SessionID != "" {
 		t.Errorf("closed: %+v", x)
 	}
-	n2.Until(actors.WorkerID("n2", 1), actors.Online)
+	n2.Until(actors.WorkerID("n2", 1), api.Online)
 	if x := to.answer(to.send(n3, anna, goOn(first.SessionID), testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionMismatch {
 		t.Errorf("a session that is over: %+v", x)
 	}
@@ -196,9 +197,9 @@ func TestANodeThatIsBackLetsGo(t *testing.T) {
 	n1, n2 := to.houses[0], to.houses[1]
 	first, second := actors.WorkerID("n1", 1), actors.WorkerID("n1", 2)
 	taken := to.reserve(n1)
-	kept := n1.Do(bert, testkit.Task(testkit.Preserve(), testkit.On(second)), testkit.Script{})
+	kept := n1.Kit.Do(bert, testkit.Task(testkit.Preserve(), testkit.On(second)), testkit.Script{})
 	running := n1.Kit.Start(anna, testkit.Task(testkit.Continue(taken.SessionID)), testkit.Script{Takes: time.Minute})
-	n1.WantState(first, actors.Busy)
+	n1.WantState(first, api.Busy)
 
 	n1.Company.Close() // for others it is gone
 	n1.cut.Store(true)
@@ -212,13 +213,13 @@ func TestANodeThatIsBackLetsGo(t *testing.T) {
 	}
 
 	n1.cut.Store(false)
-	n1.Until(first, actors.Online)
-	if r, err := testkit.ResultOf(n1.Do(anna, testkit.Task(testkit.On(first)), testkit.Script{}).Outcome); err != nil || len(r.Before) > 0 {
+	n1.Until(first, api.Online)
+	if r, err := testkit.ResultOf(n1.Kit.Do(anna, testkit.Task(testkit.On(first)), testkit.Script{}).Outcome); err != nil || len(r.Before) > 0 {
 		t.Errorf("its browser still has %v (%v)", r.Before, err)
 	}
-	var y *actors.Executed
+	var y *api.Executed
 	to.until("it knows what is still its own", func() bool {
-		y = n1.Do(bert, testkit.Task(testkit.Continue(kept.SessionID)), testkit.Script{})
+		y = n1.Kit.Do(bert, testkit.Task(testkit.Continue(kept.SessionID)), testkit.Script{})
 		return y.Refusal == nil || y.Refusal.Code != engine.CodeNoQuorum
 	})
 	if y.Refusal != nil || y.Outcome.End != engine.EndCompleted || y.Outcome.Restored {

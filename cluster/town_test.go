@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/engine"
 	"troupe/persistence"
@@ -40,7 +41,7 @@ type door struct{ *house }
 func (d door) Drains() bool                  { return d.paused.Load() }
 func (d door) Pause(on bool)                 { d.paused.Store(on) }
 func (d door) Looking(string) map[string]int { return map[string]int{"lnk_" + d.name: 1} }
-func (d door) Status() actors.Status {
+func (d door) Status() api.Status {
 	s := d.Node.Status()
 	s.Draining = s.Draining || d.Drains()
 	return s
@@ -84,7 +85,7 @@ func (to *town) grow(workers ...int) *town {
 	}
 	to.until("every node knows all workers", func() bool {
 		for _, h := range to.houses {
-			all, err := h.Company.Workers(context.Background(), &actors.ListWorkers{Account: anna})
+			all, err := api.Ask(context.Background(), h.Company, &api.ListWorkers{Account: anna})
 			want := 0
 			for _, n := range workers {
 				want += n
@@ -93,7 +94,7 @@ func (to *town) grow(workers ...int) *town {
 				return false
 			}
 			for _, w := range all.Workers {
-				if w.State != actors.Online {
+				if w.State != api.Online {
 					return false
 				}
 			}
@@ -124,7 +125,7 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 	h.Kit = testkit.New(to.t, testkit.Options{Store: store, Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
 		heard := c.OnChange
 		c.Session.Lease = to.lease
-		c.Node, c.OnChange = name, func(w actors.WorkerInfo) { heard(w); h.Company.Changed(w) }
+		c.Node, c.OnChange = name, func(w api.WorkerInfo) { heard(w); h.Company.Changed(w) }
 	}})
 	if err := h.Open(h.Node, door{h}); err != nil {
 		to.t.Fatal(err)
@@ -144,7 +145,7 @@ func (to *town) until(what string, is func() bool) {
 
 // scripted gives a message a task's identifier, and tells every engine how it
 // goes: whichever node plays it.
-func (to *town) scripted(m *actors.Execute, s testkit.Script) *actors.Execute {
+func (to *town) scripted(m *api.Execute, s testkit.Script) *api.Execute {
 	to.tasks++
 	m.TaskID = fmt.Sprintf("task_%d", to.tasks)
 	for _, h := range to.houses {
@@ -173,17 +174,17 @@ type going struct {
 	id    string
 	done  chan struct{}
 	leave context.CancelFunc
-	x     *actors.Executed
+	x     *api.Executed
 	err   error
 	took  time.Duration
 }
 
-func (to *town) send(h *house, a actors.Account, body string, s testkit.Script) *going {
+func (to *town) send(h *house, a api.Account, body string, s testkit.Script) *going {
 	to.t.Helper()
-	return to.sendTask(h, &actors.Execute{Account: a, Task: parse(to.t, body)}, s)
+	return to.sendTask(h, &api.Execute{Account: a, Task: parse(to.t, body)}, s)
 }
 
-func (to *town) sendTask(h *house, m *actors.Execute, s testkit.Script) *going {
+func (to *town) sendTask(h *house, m *api.Execute, s testkit.Script) *going {
 	m = to.scripted(m, s)
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &going{id: m.TaskID, done: make(chan struct{}), leave: cancel}
@@ -197,7 +198,7 @@ func (to *town) sendTask(h *house, m *actors.Execute, s testkit.Script) *going {
 	return g
 }
 
-func (to *town) answer(g *going) *actors.Executed {
+func (to *town) answer(g *going) *api.Executed {
 	to.t.Helper()
 	select {
 	case <-g.done:
@@ -275,8 +276,8 @@ func (to *town) heard(h *house) {
 	to.until(h.name+" knows what the others have", func() bool {
 		for _, n := range h.Company.Nodes() {
 			i := slices.IndexFunc(to.houses, func(o *house) bool { return o.name == n.Name })
-			all, err := to.houses[i].Node.Survey(context.Background(), &actors.SurveyWorkers{})
-			if err != nil || !slices.EqualFunc(n.Workers, all.Workers, func(a, b actors.WorkerInfo) bool {
+			all, err := api.Ask(context.Background(), to.houses[i].Node, &api.SurveyWorkers{})
+			if err != nil || !slices.EqualFunc(n.Workers, all.Workers, func(a, b api.WorkerInfo) bool {
 				return a.ID == b.ID && a.State == b.State && a.TaskID == b.TaskID && a.Since.Equal(b.Since)
 			}) {
 				return false

@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -18,7 +18,7 @@ const maxResult = 16 << 20
 // the order on the wire.
 type answer struct {
 	Success     bool                `json:"success"`
-	Status      actors.TaskStatus   `json:"status,omitempty"` // only of an asynchronous task
+	Status      api.TaskStatus      `json:"status,omitempty"` // only of an asynchronous task
 	Error       string              `json:"error,omitempty"`
 	Code        engine.Code         `json:"code,omitempty"`
 	Retryable   *bool               `json:"retryable,omitempty"`
@@ -58,7 +58,7 @@ type failure struct {
 }
 
 // answerOf tells the end of a task, with the status of the answer.
-func answerOf(x *actors.Executed) (int, *answer) {
+func answerOf(x *api.Executed) (int, *answer) {
 	o := x.Outcome
 	a := &answer{
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
@@ -97,7 +97,7 @@ func answerOf(x *actors.Executed) (int, *answer) {
 
 // Write writes what a client would get for a task as indented JSON, and reports
 // whether it was played without a failure.
-func Write(w io.Writer, x *actors.Executed) (success bool, err error) {
+func Write(w io.Writer, x *api.Executed) (success bool, err error) {
 	var body any
 	if x.Refusal != nil {
 		body = refuseBy(x.Refusal)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -30,7 +30,7 @@ type started struct {
 }
 
 // start answers as soon as a worker has the task.
-func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, b *body, t *Told) *refusal {
+func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *Told) *refusal {
 	free, take := b.lend()
 	x, err := s.cfg.Company.Start(waiting, m, free)
 	switch {
@@ -60,7 +60,7 @@ func (b *body) lend() (free, take func()) {
 
 // result tells what has become of a task.
 func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
-	m := &actors.Poll{Account: by(account)}
+	m := &api.Poll{Account: by(account)}
 	var faults []engine.Fault
 	args := ctx.QueryArgs()
 	if m.TaskID = string(args.Peek("taskId")); m.TaskID == "" {
@@ -91,7 +91,7 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 		waiting, stop = s.watch.while(s.base, ctx.Conn())
 		defer stop()
 	}
-	p, err := s.cfg.Company.Poll(waiting, m)
+	p, err := api.Ask(waiting, s.cfg.Company, m)
 	if err != nil {
 		return s.failed(ctx, "poll a task", err)
 	}
@@ -104,15 +104,15 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 
 // pending is told of a task that still runs.
 type pending struct {
-	Success   bool              `json:"success"`
-	Status    actors.TaskStatus `json:"status"`
-	SessionID string            `json:"sessionId,omitempty"`
+	Success   bool           `json:"success"`
+	Status    api.TaskStatus `json:"status"`
+	SessionID string         `json:"sessionId,omitempty"`
 }
 
 // polled is the body of a poll.
-func polled(p *actors.Polled) any {
+func polled(p *api.Polled) any {
 	x := p.Executed
-	if p.Status == actors.TaskPending {
+	if p.Status == api.TaskPending {
 		session := ""
 		if x != nil {
 			session = x.SessionID
@@ -120,10 +120,10 @@ func polled(p *actors.Polled) any {
 		return pending{false, p.Status, session}
 	}
 	_, a := answerOf(x)
-	a.Status = actors.TaskFailed
-	if p.Status == actors.TaskComplete && a.Code == "" {
+	a.Status = api.TaskFailed
+	if p.Status == api.TaskComplete && a.Code == "" {
 		// The list ran to its end: what failed on the way stands in errors.
-		a.Status, a.Success = actors.TaskComplete, true
+		a.Status, a.Success = api.TaskComplete, true
 	}
 	return a
 }
@@ -148,12 +148,12 @@ type cancelled struct {
 // cancel ends a task. For one that has ended already there is nothing to do,
 // which is no error.
 func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-	c, err := s.cfg.Company.Cancel(s.base, &actors.Cancel{TaskID: id, Account: by(account), Cause: actors.CauseAsked})
+	c, err := api.Ask(s.base, s.cfg.Company, &api.Cancel{TaskID: id, Account: by(account), Cause: api.CauseAsked})
 	if err != nil {
 		return s.failed(ctx, "cancel a task", err)
 	}
 	if !c.Found {
-		p, err := s.cfg.Company.Poll(s.base, &actors.Poll{TaskID: id, Account: by(account)})
+		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: id, Account: by(account)})
 		switch {
 		case err != nil:
 			return s.failed(ctx, "cancel a task", err)

@@ -13,16 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 )
 
 // follower gives the steps of a scripted answer that come after the one asked
 // for.
-func follower(x *actors.Followed) func(context.Context, *actors.Follow) (*actors.Followed, error) {
-	return func(_ context.Context, m *actors.Follow) (*actors.Followed, error) {
-		f := &actors.Followed{Status: x.Status, Refusal: x.Refusal}
+func follower(x *api.Followed) func(context.Context, *api.Follow) (*api.Followed, error) {
+	return func(_ context.Context, m *api.Follow) (*api.Followed, error) {
+		f := &api.Followed{Status: x.Status, Refusal: x.Refusal}
 		for _, s := range x.Steps {
 			if s.Seq > m.After {
 				f.Steps = append(f.Steps, s)
@@ -51,10 +51,10 @@ func TestVanishedClientEndsItsWait(t *testing.T) {
 					return ctx.Err()
 				}
 				c := &company{
-					poll: func(ctx context.Context, _ *actors.Poll) (*actors.Polled, error) { return nil, wait(ctx) },
-					follow: func(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
+					poll: func(ctx context.Context, _ *api.Poll) (*api.Polled, error) { return nil, wait(ctx) },
+					follow: func(ctx context.Context, m *api.Follow) (*api.Followed, error) {
 						if m.Wait == 0 {
-							return &actors.Followed{Status: actors.TaskPending}, nil
+							return &api.Followed{Status: api.TaskPending}, nil
 						}
 						return nil, wait(ctx)
 					},
@@ -82,14 +82,14 @@ func TestVanishedClientEndsItsWait(t *testing.T) {
 func TestEventsComeAtOnce(t *testing.T) {
 	steps := make(chan int)
 	c := &company{}
-	c.follow = func(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
-		f := &actors.Followed{Status: actors.TaskPending}
+	c.follow = func(ctx context.Context, m *api.Follow) (*api.Followed, error) {
+		f := &api.Followed{Status: api.TaskPending}
 		if m.Wait == 0 {
 			return f, nil
 		}
 		select {
 		case n := <-steps:
-			f.Steps = []actors.TaskStep{{Seq: m.After + n, Step: engine.StepReport{Path: "0", Action: "wait", Success: true}}}
+			f.Steps = []api.TaskStep{{Seq: m.After + n, Step: engine.StepReport{Path: "0", Action: "wait", Success: true}}}
 		case <-time.After(m.Wait):
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -121,9 +121,9 @@ func TestEventsComeAtOnce(t *testing.T) {
 
 // TestPanicInAStream ends the stream and not the process.
 func TestPanicInAStream(t *testing.T) {
-	c := &company{follow: func(_ context.Context, m *actors.Follow) (*actors.Followed, error) {
+	c := &company{follow: func(_ context.Context, m *api.Follow) (*api.Followed, error) {
 		if m.Wait == 0 {
-			return &actors.Followed{Status: actors.TaskPending}, nil
+			return &api.Followed{Status: api.TaskPending}, nil
 		}
 		panic("scripted")
 	}}
@@ -139,13 +139,13 @@ func TestPanicInAStream(t *testing.T) {
 func TestFilesAreThereUntilTheTaskHasEnded(t *testing.T) {
 	for name, other := range map[string]bool{"its own": false, "an earlier request's": true} {
 		t.Run(name, func(t *testing.T) {
-			c := &company{poll: func(context.Context, *actors.Poll) (*actors.Polled, error) {
+			c := &company{poll: func(context.Context, *api.Poll) (*api.Polled, error) {
 				t.Error("the edge polls a task that nobody asked about")
-				return &actors.Polled{Status: actors.TaskComplete}, nil
+				return &api.Polled{Status: api.TaskComplete}, nil
 			}}
 			if other {
-				c.start = func(context.Context, *actors.Execute) (*actors.Started, error) {
-					return &actors.Started{TaskID: "task_1"}, nil
+				c.start = func(context.Context, *api.Execute) (*api.Started, error) {
+					return &api.Started{TaskID: "task_1"}, nil
 				}
 			}
 			e := open(t, c)

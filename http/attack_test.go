@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/testkit/heap"
@@ -181,13 +181,13 @@ func TestAttackWaits(t *testing.T) {
 		}
 	}
 	e := open(t, &company{
-		poll: func(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
+		poll: func(ctx context.Context, m *api.Poll) (*api.Polled, error) {
 			pending(ctx, m.Wait)
-			return &actors.Polled{Status: actors.TaskPending}, context.Cause(ctx)
+			return &api.Polled{Status: api.TaskPending}, context.Cause(ctx)
 		},
-		follow: func(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
+		follow: func(ctx context.Context, m *api.Follow) (*api.Followed, error) {
 			pending(ctx, m.Wait)
-			return &actors.Followed{Status: actors.TaskPending}, context.Cause(ctx)
+			return &api.Followed{Status: api.TaskPending}, context.Cause(ctx)
 		},
 	})
 	send := func(request string) net.Conn {

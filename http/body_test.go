@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 )
@@ -104,7 +104,7 @@ func form(parts ...part) (contentType string, body *bytes.Buffer) {
 func TestFormReachesTheTaskAndLeavesNothing(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 3<<16) // 3 MiB
 	c := &company{}
-	c.execute = func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c.execute = func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		files := m.Task.Files
 		if len(files) != 3 {
 			return nil, fmt.Errorf("%d files", len(files))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -56,7 +56,7 @@ func wantsText(ctx *fasthttp.RequestCtx) bool {
 
 func (s *Server) free() Capacity { return capacityOf(s.Status()) }
 
-func capacityOf(n actors.Status) Capacity {
+func capacityOf(n api.Status) Capacity {
 	return Capacity{
 		Success: true, Available: !n.Draining && n.Online > 0 && n.Waiting == 0, Draining: n.Draining,
 		Workers: n.Workers, Online: n.Online, Reserved: n.Reserved, Busy: n.Busy, Offline: n.Offline, Waiting: n.Waiting,

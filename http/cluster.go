@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -24,14 +25,14 @@ type Cluster struct {
 
 // ClusterNode is one node of them.
 type ClusterNode struct {
-	Node     string               `json:"node"`
-	Up       bool                 `json:"up"`
-	Since    string               `json:"since"` // when that was noticed
-	Age      int64                `json:"age"`   // of what follows, in milliseconds
-	Version  string               `json:"version"`
-	Draining bool                 `json:"draining"`
-	Waiting  int                  `json:"waiting"` // requests
-	Workers  map[actors.State]int `json:"workers"` // by state
+	Node     string            `json:"node"`
+	Up       bool              `json:"up"`
+	Since    string            `json:"since"` // when that was noticed
+	Age      int64             `json:"age"`   // of what follows, in milliseconds
+	Version  string            `json:"version"`
+	Draining bool              `json:"draining"`
+	Waiting  int               `json:"waiting"` // requests
+	Workers  map[api.State]int `json:"workers"` // by state
 	// Lag is how many changes its copy of what the nodes keep in common is behind
 	// the leader's; missing: it keeps none, or nobody knows.
 	Lag *int64 `json:"lag,omitempty"`

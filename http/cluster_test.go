@@ -8,7 +8,7 @@ import (
 	nethttp "net/http"
 	"testing"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 )
 
@@ -38,10 +38,10 @@ func TestClusterTellsOfTheNodes(t *testing.T) {
 	}
 	nodes := func(c *http.Config) {
 		c.Cluster = func(context.Context) http.Cluster {
-			return http.Cluster{Success: true, Node: "n1", Nodes: []http.ClusterNode{{Node: "n2", Up: true, Workers: map[actors.State]int{actors.Busy: 3}}}}
+			return http.Cluster{Success: true, Node: "n1", Nodes: []http.ClusterNode{{Node: "n2", Up: true, Workers: map[api.State]int{api.Busy: 3}}}}
 		}
 	}
-	if status, got := ask("good", nodes); status != 200 || len(got.Nodes) != 1 || got.Nodes[0].Workers[actors.Busy] != 3 {
+	if status, got := ask("good", nodes); status != 200 || len(got.Nodes) != 1 || got.Nodes[0].Workers[api.Busy] != 3 {
 		t.Errorf("a node answers %d %+v", status, got)
 	}
 	if status, _ := ask("bad", nodes); status != 401 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net"
 	nethttp "net/http"
@@ -13,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -24,21 +25,21 @@ import (
 
 // company is a scripted stand-in for the actors.
 type company struct {
-	execute func(context.Context, *actors.Execute) (*actors.Executed, error)
+	execute func(context.Context, *api.Execute) (*api.Executed, error)
 	free    func() // of the last task that was started
-	start   func(context.Context, *actors.Execute) (*actors.Started, error)
-	poll    func(context.Context, *actors.Poll) (*actors.Polled, error)
-	follow  func(context.Context, *actors.Follow) (*actors.Followed, error)
+	start   func(context.Context, *api.Execute) (*api.Started, error)
+	poll    func(context.Context, *api.Poll) (*api.Polled, error)
+	follow  func(context.Context, *api.Follow) (*api.Followed, error)
 	found   bool // there is a task to cancel
-	list    []actors.WorkerInfo
-	asleep  bool          // no worker is ready
-	status  actors.Status // zero: two workers are free
+	list    []api.WorkerInfo
+	asleep  bool       // no worker is ready
+	status  api.Status // zero: two workers are free
 
 	mu   sync.Mutex
-	seen []*actors.Execute
+	seen []*api.Execute
 }
 
-func (c *company) Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error) {
+func (c *company) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
 	c.mu.Lock()
 	c.seen = append(c.seen, m)
 	c.mu.Unlock()
@@ -49,54 +50,59 @@ func (c *company) Execute(ctx context.Context, m *actors.Execute) (*actors.Execu
 }
 
 // done is the answer to a task that ended well.
-func done(m *actors.Execute) *actors.Executed {
-	return &actors.Executed{
+func done(m *api.Execute) *api.Executed {
+	return &api.Executed{
 		TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1",
 		Outcome: &engine.Outcome{End: engine.EndCompleted, Data: []byte(`"done"`)},
 	}
 }
 
-func (c *company) Workers(context.Context, *actors.ListWorkers) (*actors.Workers, error) {
-	return &actors.Workers{Workers: c.list}, nil
-}
-
-func (c *company) Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error) {
+func (c *company) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	c.mu.Lock()
 	c.seen, c.free = append(c.seen, m), free
 	c.mu.Unlock()
 	if c.start != nil {
 		return c.start(ctx, m)
 	}
-	return &actors.Started{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1"}, nil
+	return &api.Started{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1"}, nil
 }
 
 // noTask is the actors' answer about a task that nobody has.
-var noTask = &actors.Refusal{Code: engine.CodeTaskNotFound}
+var noTask = &api.Refusal{Code: engine.CodeTaskNotFound}
 
-func (c *company) Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error) {
-	if c.poll != nil {
-		return c.poll(ctx, m)
+func (c *company) Do(ctx context.Context, m any) (any, error) {
+	switch m := m.(type) {
+	case *api.ListWorkers:
+		return &api.Workers{Workers: c.list}, nil
+	case *api.Poll:
+		if c.poll != nil {
+			return orError(c.poll(ctx, m))
+		}
+		return &api.Polled{Refusal: noTask}, nil
+	case *api.Follow:
+		if c.follow != nil {
+			return orError(c.follow(ctx, m))
+		}
+		return &api.Followed{Refusal: noTask}, nil
+	case *api.Cancel:
+		return &api.Cancelled{Found: c.found}, nil
 	}
-	return &actors.Polled{Refusal: noTask}, nil
+	return nil, fmt.Errorf("the stand-in has no answer to %T", m)
 }
 
-func (c *company) Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error) {
-	if c.follow != nil {
-		return c.follow(ctx, m)
+func orError[R any](r *R, err error) (any, error) {
+	if err != nil {
+		return nil, err
 	}
-	return &actors.Followed{Refusal: noTask}, nil
+	return r, nil
 }
 
-func (c *company) Cancel(context.Context, *actors.Cancel) (*actors.Cancelled, error) {
-	return &actors.Cancelled{Found: c.found}, nil
-}
-
-func (c *company) Status() actors.Status {
+func (c *company) Status() api.Status {
 	if c.asleep {
-		return actors.Status{Workers: 2, Offline: 2}
+		return api.Status{Workers: 2, Offline: 2}
 	}
-	if c.status == (actors.Status{}) {
-		return actors.Status{Workers: 2, Online: 2}
+	if c.status == (api.Status{}) {
+		return api.Status{Workers: 2, Online: 2}
 	}
 	return c.status
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -25,7 +25,7 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
 	if !saneID([]byte(id)) {
 		return refuse(engine.CodeTaskNotFound)
 	}
-	m := actors.Follow{TaskID: id, Account: by(p.account)}
+	m := api.Follow{TaskID: id, Account: by(p.account)}
 	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
 		n, err := strconv.ParseUint(string(last), 10, 31)
 		if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
 		}
 		m.After = int(n)
 	}
-	first, err := s.cfg.Company.Follow(s.base, &m)
+	first, err := api.Ask(s.base, s.cfg.Company, &m)
 	switch {
 	case err != nil:
 		return s.failed(ctx, "follow a task", err)
@@ -127,7 +127,7 @@ func (t *stream) next() {
 type following struct {
 	company Company
 	guard   *guard
-	ask     actors.Follow
+	ask     api.Follow
 }
 
 func (f *following) next(t *stream) {
@@ -135,7 +135,7 @@ func (f *following) next(t *stream) {
 		t.over = true
 		return
 	}
-	m, err := f.company.Follow(t.ctx, &f.ask)
+	m, err := api.Ask(t.ctx, f.company, &f.ask)
 	if err != nil {
 		// The client asks again, with the number of the last event it has got.
 		t.over = true
@@ -148,7 +148,7 @@ func (f *following) next(t *stream) {
 }
 
 // take makes events of an answer of the actors.
-func (f *following) take(t *stream, m *actors.Followed) {
+func (f *following) take(t *stream, m *api.Followed) {
 	switch {
 	case m.Refusal != nil:
 		t.end(refuseBy(m.Refusal))
@@ -157,7 +157,7 @@ func (f *following) take(t *stream, m *actors.Followed) {
 			t.numbered(uint64(step.Seq), "step", step.Step)
 			f.ask.After = step.Seq
 		}
-	case m.Status != actors.TaskPending:
+	case m.Status != api.TaskPending:
 		f.finish(t)
 	default:
 		t.beat()
@@ -166,7 +166,7 @@ func (f *following) take(t *stream, m *actors.Followed) {
 
 // finish tells how the task ended, as a poll does.
 func (f *following) finish(t *stream) {
-	p, err := f.company.Poll(t.ctx, &actors.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
+	p, err := api.Ask(t.ctx, f.company, &api.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
 	switch {
 	case err != nil:
 		t.over = true

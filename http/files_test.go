@@ -14,7 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -154,8 +154,8 @@ func TestFilesThatCannotBeKept(t *testing.T) {
 // TestWhatHasRunIsNotToBeRepeated: an action that failed for want of space is told of
 // with the code of a refusal, and unlike that it has run.
 func TestWhatHasRunIsNotToBeRepeated(t *testing.T) {
-	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
-		return &actors.Executed{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1", Outcome: &engine.Outcome{
+	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+		return &api.Executed{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1", Outcome: &engine.Outcome{
 			End: engine.EndStopped, Failures: []engine.Failure{{Path: "0", Code: engine.CodeStorageFull, Text: "The file could not be kept"}},
 		}}, nil
 	}}

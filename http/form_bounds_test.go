@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 	"troupe/persistence"
 )
@@ -19,7 +19,7 @@ import (
 func TestPartHeadersAreBounded(t *testing.T) {
 	beside(t)
 	var kept atomic.Int64
-	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		for _, f := range m.Task.Files {
 			kept.Add(int64(len(f.Name) + len(f.Type)))
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 func withKey(key string) func(*nethttp.Request) {
@@ -70,8 +70,8 @@ func TestDigest(t *testing.T) {
 
 // TestRepeatedAnswerIsTheFirst, byte for byte.
 func TestRepeatedAnswerIsTheFirst(t *testing.T) {
-	var kept *actors.Executed
-	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	var kept *api.Executed
+	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		if kept == nil {
 			kept = done(m)
 		}

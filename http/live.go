@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -22,7 +23,7 @@ const maxWatchers = 20
 // Live is what can be looked at while it goes on. [actors.Node] is one, of its
 // own workers.
 type Live interface {
-	Watch(*actors.Watch) (*actors.Watcher, *actors.Refusal)
+	Watch(*actors.Watch) (*actors.Watcher, *api.Refusal)
 	Read(account string, all bool, tasks int) actors.Reading
 	Recent(account string, all bool, most int) []actors.TaskNews
 	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)

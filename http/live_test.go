@@ -12,7 +12,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/testkit"
@@ -40,7 +40,7 @@ var (
 )
 
 // playing begins a task that goes on until end is called.
-func (h *house) playing(a actors.Account, opts ...testkit.Option) (r *testkit.Request, end func()) {
+func (h *house) playing(a api.Account, opts ...testkit.Option) (r *testkit.Request, end func()) {
 	h.t.Helper()
 	over, begun := make(chan struct{}), make(chan struct{})
 	r = h.kit.Start(a, testkit.Task(append(opts, testkit.Waiting(time.Minute), testkit.Within(hang))...), testkit.Script{Do: func(ctx context.Context, _ testkit.Call) *engine.Outcome {

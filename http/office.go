@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -38,14 +39,7 @@ type Office struct {
 
 // Staff is what the orders need of the actors: [actors.Node] is one, and while
 // none runs [actors.Dormant].
-type Staff interface {
-	Survey(context.Context, *actors.SurveyWorkers) (*actors.Workers, error)
-	AddWorker(context.Context, *actors.AddWorker) (actors.WorkerInfo, error)
-	DrainWorker(context.Context, *actors.DrainWorker) (actors.WorkerInfo, error)
-	ResumeWorker(context.Context, *actors.ResumeWorker) (actors.WorkerInfo, error)
-	RemoveWorker(context.Context, *actors.RemoveWorker) (actors.WorkerInfo, error)
-	RemoveAccount(context.Context, *actors.RemoveAccount) (*actors.AccountRemoved, error)
-}
+type Staff interface{ api.Doer }
 
 // Order is one command of the operator: plain data that crosses the private
 // socket as JSON, and what it gives. An error of it is a sentence for people.
@@ -163,7 +157,7 @@ func (o *Office) FinishRemovals(ctx context.Context) error {
 
 // remove ends what an account has and forgets it. No token of it is valid from
 // the first moment.
-func (o *Office) remove(ctx context.Context, id string) (*actors.AccountRemoved, error) {
+func (o *Office) remove(ctx context.Context, id string) (*api.AccountRemoved, error) {
 	if err := o.Accounts.Delete(ctx, id); err != nil {
 		return nil, err
 	}
@@ -172,7 +166,7 @@ func (o *Office) remove(ctx context.Context, id string) (*actors.AccountRemoved,
 			return nil, err
 		}
 	}
-	r, err := o.Staff.RemoveAccount(ctx, &actors.RemoveAccount{Account: id})
+	r, err := api.Ask(ctx, o.Staff, &api.RemoveAccount{Account: id})
 	if err != nil {
 		return nil, err
 	}

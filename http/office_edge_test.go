@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 	"troupe/testkit"
 )
@@ -52,7 +52,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 	}
 
 	drained := func() bool {
-		found, err := k.Node.Survey(context.Background(), &actors.SurveyWorkers{})
+		found, err := api.Ask(context.Background(), k.Node, &api.SurveyWorkers{})
 		return err == nil && found.Workers[0].Draining
 	}
 	for _, order := range []string{"drain", "resume"} {

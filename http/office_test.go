@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -214,7 +215,7 @@ func TestWorkerOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.StartAsync(actors.Account{ID: account.ID, Plan: engine.Pro}, testkit.Task(testkit.On(w.ID)), testkit.Script{Takes: time.Minute})
+	k.StartAsync(api.Account{ID: account.ID, Plan: engine.Pro}, testkit.Task(testkit.On(w.ID)), testkit.Script{Takes: time.Minute})
 	find := func(name string) http.Worker {
 		t.Helper()
 		for _, w := range wants(t, path, "", http.ListWorkers{}) {
@@ -224,10 +225,10 @@ func TestWorkerOrders(t *testing.T) {
 		}
 		return http.Worker{}
 	}
-	if w := find("adas"); w.State != actors.Busy || w.For != "ada" || w.Task == "" || w.Draining {
+	if w := find("adas"); w.State != api.Busy || w.For != "ada" || w.Task == "" || w.Draining {
 		t.Errorf("%+v", w)
 	}
-	if w := wants(t, path, "", http.DrainWorker{Worker: "adas"}); !w.Draining || w.State != actors.Busy {
+	if w := wants(t, path, "", http.DrainWorker{Worker: "adas"}); !w.Draining || w.State != api.Busy {
 		t.Errorf("%+v", w)
 	}
 	if status, body := call(t, e, "GET", "/v1/workers", ada, ""); status != 200 || !strings.Contains(body, `"draining":true`) {
@@ -237,14 +238,14 @@ func TestWorkerOrders(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	wants(t, path, "", http.DrainWorker{Worker: "worker-1"})
-	eventually(t, "worker-1 is drained", func() bool { return find("worker-1").State == actors.Offline })
+	eventually(t, "worker-1 is drained", func() bool { return find("worker-1").State == api.Offline })
 	if status, body := on(bob, "w1"); status != 409 || !strings.Contains(body, "worker_offline") || !strings.Contains(body, "take no more tasks") {
 		t.Errorf("%d %s", status, body)
 	}
 	if w := wants(t, path, "", http.ResumeWorker{Worker: "w1"}); w.Draining {
 		t.Errorf("%+v", w)
 	}
-	eventually(t, "worker-1 is up", func() bool { return find("worker-1").State == actors.Online })
+	eventually(t, "worker-1 is up", func() bool { return find("worker-1").State == api.Online })
 	wants(t, path, "drain it, or start the service with fewer", http.RemoveWorker{Worker: "worker-1"})
 	for _, grace := range []int64{-1, 1 << 62} {
 		wants(t, path, "want 0 to", http.RemoveWorker{Worker: "adas", Grace: grace})

@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
 
 // Worker is a worker as the operator sees it.
 type Worker struct {
-	Name     string       `json:"name"`
-	ID       string       `json:"id"`
-	State    actors.State `json:"state"`
-	Draining bool         `json:"draining"`
-	Since    time.Time    `json:"since"`
-	Account  string       `json:"account,omitempty"` // whose it is; empty: shared
-	Added    bool         `json:"added"`             // it can be removed
-	For      string       `json:"for,omitempty"`     // the account whose task or session it has
-	Task     string       `json:"taskId,omitempty"`
-	Node     string       `json:"node,omitempty"` // where it is, of several
+	Name     string    `json:"name"`
+	ID       string    `json:"id"`
+	State    api.State `json:"state"`
+	Draining bool      `json:"draining"`
+	Since    time.Time `json:"since"`
+	Account  string    `json:"account,omitempty"` // whose it is; empty: shared
+	Added    bool      `json:"added"`             // it can be removed
+	For      string    `json:"for,omitempty"`     // the account whose task or session it has
+	Task     string    `json:"taskId,omitempty"`
+	Node     string    `json:"node,omitempty"` // where it is, of several
 }
 
-func workerOf(w actors.WorkerInfo) Worker {
+func workerOf(w api.WorkerInfo) Worker {
 	return Worker{
 		Name: w.Name, ID: w.ID, State: w.State, Draining: w.Draining, Since: w.Since.UTC(),
 		Account: persistence.AccountName(w.Owner), Added: w.Added, For: persistence.AccountName(w.Account), Task: w.TaskID, Node: w.Node,
@@ -33,14 +34,14 @@ func workerOf(w actors.WorkerInfo) Worker {
 }
 
 // changed is the answer to an order about one worker.
-func changed(w actors.WorkerInfo, err error) (Worker, error) {
+func changed(w *api.WorkerChanged, err error) (Worker, error) {
 	if errors.Is(err, actors.ErrDormant) {
 		err = errors.New("no service runs here: a drain holds from the command to the service's end, and every worker starts without one")
 	}
 	if err != nil {
 		return Worker{}, err
 	}
-	return workerOf(w), nil
+	return workerOf(w.Worker), nil
 }
 
 // ListWorkers lists all workers. While no service runs these are the ones that
@@ -51,7 +52,7 @@ func (ListWorkers) path() string { return "/worker/list" }
 
 // Do is part of [Order].
 func (ListWorkers) Do(ctx context.Context, o *Office) ([]Worker, error) {
-	found, err := o.Staff.Survey(ctx, &actors.SurveyWorkers{})
+	found, err := api.Ask(ctx, o.Staff, &api.SurveyWorkers{})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (a AddWorker) about() string { return a.Name }
 
 // Do is part of [Order].
 func (a AddWorker) Do(ctx context.Context, o *Office) (Worker, error) {
-	m := &actors.AddWorker{Name: a.Name, Node: a.Node}
+	m := &api.AddWorker{Name: a.Name, Node: a.Node}
 	if a.Node != "" && (o.Edge == nil || o.Edge.cfg.Beside == nil) {
 		return Worker{}, errors.New("the service is no node of a cluster: name none")
 	}
@@ -85,7 +86,7 @@ func (a AddWorker) Do(ctx context.Context, o *Office) (Worker, error) {
 		}
 		m.Owner = owner.ID
 	}
-	return changed(o.Staff.AddWorker(ctx, m))
+	return changed(api.Ask(ctx, o.Staff, m))
 }
 
 // DrainWorker tells a worker to take no more tasks.
@@ -98,7 +99,7 @@ func (d DrainWorker) about() string { return d.Worker }
 
 // Do is part of [Order].
 func (d DrainWorker) Do(ctx context.Context, o *Office) (Worker, error) {
-	return changed(o.Staff.DrainWorker(ctx, &actors.DrainWorker{Worker: d.Worker}))
+	return changed(api.Ask(ctx, o.Staff, &api.DrainWorker{Worker: d.Worker}))
 }
 
 // ResumeWorker lets a drained worker take tasks again.
@@ -111,7 +112,7 @@ func (r ResumeWorker) about() string { return r.Worker }
 
 // Do is part of [Order].
 func (r ResumeWorker) Do(ctx context.Context, o *Office) (Worker, error) {
-	return changed(o.Staff.ResumeWorker(ctx, &actors.ResumeWorker{Worker: r.Worker}))
+	return changed(api.Ask(ctx, o.Staff, &api.ResumeWorker{Worker: r.Worker}))
 }
 
 // RemoveWorker ends a worker that was added, after its task or when the grace is
@@ -138,5 +139,5 @@ func (r RemoveWorker) Do(ctx context.Context, o *Office) (Worker, error) {
 	if r.Grace < 0 || r.Grace > engine.Millis(maxGrace) {
 		return Worker{}, fmt.Errorf("the grace is %d ms: want 0 to %v", r.Grace, maxGrace)
 	}
-	return changed(o.Staff.RemoveWorker(ctx, &actors.RemoveWorker{Worker: r.Worker, Grace: grace}))
+	return changed(api.Ask(ctx, o.Staff, &api.RemoveWorker{Worker: r.Worker, Grace: grace}))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -73,10 +74,10 @@ func recentOf(t *actors.TaskNews, account persistence.Account) recentTask {
 	if t.Outcome == nil {
 		return r
 	}
-	_, a := answerOf(&actors.Executed{TaskID: t.ID, Outcome: t.Outcome, Timeout: t.Timeout})
+	_, a := answerOf(&api.Executed{TaskID: t.ID, Outcome: t.Outcome, Timeout: t.Timeout})
 	r.Ended, r.Duration, r.Code = t.Ended.UTC().Format(time.RFC3339Nano), &a.Duration, a.Code
-	if r.Status = string(actors.TaskFailed); t.Outcome.End == engine.EndCompleted && a.Code == "" {
-		r.Status = string(actors.TaskComplete)
+	if r.Status = string(api.TaskFailed); t.Outcome.End == engine.EndCompleted && a.Code == "" {
+		r.Status = string(api.TaskComplete)
 	}
 	if t.Account == account.ID {
 		r.Error, r.Errors, r.Trace, r.Evidence = a.Error, failures(t.Outcome.Failures), a.Trace, a.Evidence

@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -47,7 +47,7 @@ func refuseInvalid(faults ...engine.Fault) *refusal {
 }
 
 // refuseBy turns a refusal of the actors into one of ours.
-func refuseBy(a *actors.Refusal) *refusal {
+func refuseBy(a *api.Refusal) *refusal {
 	r := refuseText(a.Code, a.Text)
 	r.after, r.Position = a.RetryAfter, a.Position
 	return r

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -23,8 +23,8 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[engine.Downloaded](): "Download",
 	reflect.TypeFor[engine.Code]():       "Code",
 	reflect.TypeFor[engine.Plan]():       "Plan",
-	reflect.TypeFor[actors.State]():      "WorkerState",
-	reflect.TypeFor[actors.TaskStatus](): "TaskStatus",
+	reflect.TypeFor[api.State]():         "WorkerState",
+	reflect.TypeFor[api.TaskStatus]():    "TaskStatus",
 	reflect.TypeFor[started]():           "Started",
 	reflect.TypeFor[pending]():           "Pending",
 	reflect.TypeFor[cancelled]():         "Cancelled",
@@ -51,10 +51,10 @@ var words = map[reflect.Type]func() any{
 		}
 		return all
 	},
-	reflect.TypeFor[engine.Plan]():  func() any { return engine.Plans },
-	reflect.TypeFor[actors.State](): func() any { return []actors.State{actors.Online, actors.Reserved, actors.Busy, actors.Offline} },
-	reflect.TypeFor[actors.TaskStatus](): func() any {
-		return []actors.TaskStatus{actors.TaskPending, actors.TaskComplete, actors.TaskFailed}
+	reflect.TypeFor[engine.Plan](): func() any { return engine.Plans },
+	reflect.TypeFor[api.State]():   func() any { return []api.State{api.Online, api.Reserved, api.Busy, api.Offline} },
+	reflect.TypeFor[api.TaskStatus](): func() any {
+		return []api.TaskStatus{api.TaskPending, api.TaskComplete, api.TaskFailed}
 	},
 }
 

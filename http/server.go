@@ -16,22 +16,19 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
 
 // Company is what the edge needs of the actors. [actors.Node] is one.
 type Company interface {
-	Execute(ctx context.Context, m *actors.Execute) (*actors.Executed, error)
+	Execute(ctx context.Context, m *api.Execute) (*api.Executed, error)
 	// Start calls free when the task has ended, where it has started under its own
 	// identifier.
-	Start(ctx context.Context, m *actors.Execute, free func()) (*actors.Started, error)
-	Poll(ctx context.Context, m *actors.Poll) (*actors.Polled, error)
-	Follow(ctx context.Context, m *actors.Follow) (*actors.Followed, error)
-	Cancel(ctx context.Context, m *actors.Cancel) (*actors.Cancelled, error)
-	Workers(ctx context.Context, m *actors.ListWorkers) (*actors.Workers, error)
-	Status() actors.Status
+	Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error)
+	api.Doer
+	Status() api.Status
 }
 
 // Doorkeeper knows whose a token is. [persistence.Accounts] is one. The error
@@ -46,7 +43,7 @@ type Doorkeeper interface {
 type Beside interface {
 	// Pause lets a node take no more tasks, or take them again, and says how it is
 	// then; nil: it only says that. No name is this node.
-	Pause(ctx context.Context, node string, on *bool) (actors.Status, error)
+	Pause(ctx context.Context, node string, on *bool) (api.Status, error)
 	// Looking is how many look through each link of an account at other nodes.
 	Looking(ctx context.Context, account string) map[string]int
 }
@@ -222,7 +219,7 @@ func (s *Server) Pause(on bool) { s.paused.Store(on) }
 func (s *Server) Drains() bool { return s.draining.Load() || s.paused.Load() }
 
 // Status is the node in numbers, as the edge lets clients to it.
-func (s *Server) Status() actors.Status {
+func (s *Server) Status() api.Status {
 	n := s.cfg.Company.Status()
 	n.Draining = n.Draining || s.Drains()
 	return n

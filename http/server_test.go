@@ -14,7 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/testkit/need"
@@ -176,7 +176,7 @@ func TestTricklingClients(t *testing.T) {
 
 // TestClientsThatDoNotRead an answer lose it, and their connection, in time.
 func TestClientsThatDoNotRead(t *testing.T) {
-	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		x := done(m)
 		x.Outcome.Data = []byte(`"` + strings.Repeat("x", 15<<20) + `"`)
 		return x, nil
@@ -235,7 +235,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 // connection is still good.
 func TestPanicIsAnswered(t *testing.T) {
 	var log strings.Builder
-	c := &company{execute: func(context.Context, *actors.Execute) (*actors.Executed, error) { panic("secret inside") }}
+	c := &company{execute: func(context.Context, *api.Execute) (*api.Executed, error) { panic("secret inside") }}
 	e := open(t, c, func(cfg *http.Config) { cfg.Log = zerolog.New(&log) })
 	status, p := e.post(t, "application/json", strings.NewReader(task), func(r *nethttp.Request) { r.Header.Set("X-Request-Id", "find-me") })
 	if status != 500 || p.Code != "internal" || strings.Contains(p.Error, "secret") {
@@ -245,7 +245,7 @@ func TestPanicIsAnswered(t *testing.T) {
 		t.Errorf("the log says %s", s)
 	}
 	// A result that is no JSON is a fault of ours too.
-	c.execute = func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c.execute = func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		x := done(m)
 		x.Outcome.Data = []byte("{")
 		return x, nil
@@ -257,7 +257,7 @@ func TestPanicIsAnswered(t *testing.T) {
 
 // TestLargeResultIsNotSent, but the client hears of it, and keeps its session.
 func TestLargeResultIsNotSent(t *testing.T) {
-	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		x := done(m)
 		x.Outcome.Data = []byte(`"` + strings.Repeat("x", 16<<20) + `"`)
 		return x, nil
@@ -340,7 +340,7 @@ func TestShutdownWaitsForRunningTasks(t *testing.T) {
 
 // TestADrainingNodeAsksOthers where there are any.
 func TestADrainingNodeAsksOthers(t *testing.T) {
-	c := &company{status: actors.Status{Workers: 1, Online: 1, Abroad: 1}}
+	c := &company{status: api.Status{Workers: 1, Online: 1, Abroad: 1}}
 	e := open(t, c)
 	play := func() (int, problem) {
 		t.Helper()

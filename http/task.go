@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -95,7 +96,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 }
 
 // order makes of a request what the actors are asked.
-func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*actors.Execute, *refusal) {
+func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *refusal) {
 	key, fault := keyOf(ctx)
 	end, no := s.beginParse(ctx, b)
 	if no != nil {
@@ -114,7 +115,7 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id
 	case fault != nil:
 		return nil, refuseInvalid(*fault)
 	}
-	m := &actors.Execute{TaskID: id, Account: by(account), Task: task}
+	m := &api.Execute{TaskID: id, Account: by(account), Task: task}
 	if key != "" {
 		m.Idempotency.Key = key
 		if m.Idempotency.Digest, err = digest(b.payload, b.files); err != nil {
@@ -125,12 +126,12 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id
 }
 
 // by names an account to the actors.
-func by(a persistence.Account) actors.Account {
-	return actors.Account{ID: a.ID, Plan: engine.Plan(a.Plan)}
+func by(a persistence.Account) api.Account {
+	return api.Account{ID: a.ID, Plan: engine.Plan(a.Plan)}
 }
 
 // play answers with the end of a task.
-func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *actors.Execute, t *Told) *refusal {
+func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, t *Told) *refusal {
 	x, err := s.cfg.Company.Execute(waiting, m)
 	switch {
 	case err != nil:
@@ -153,18 +154,18 @@ type workerList struct {
 }
 
 type worker struct {
-	ID       string       `json:"workerId"`
-	Name     string       `json:"workerName"`
-	State    actors.State `json:"state"`
-	Since    string       `json:"since"`
-	Shared   bool         `json:"shared"`
-	Session  string       `json:"sessionId,omitempty"`
-	Task     string       `json:"taskId,omitempty"`
-	Draining bool         `json:"draining,omitempty"` // it takes no more tasks
-	Account  string       `json:"account,omitempty"`  // who uses it; only for an operator
+	ID       string    `json:"workerId"`
+	Name     string    `json:"workerName"`
+	State    api.State `json:"state"`
+	Since    string    `json:"since"`
+	Shared   bool      `json:"shared"`
+	Session  string    `json:"sessionId,omitempty"`
+	Task     string    `json:"taskId,omitempty"`
+	Draining bool      `json:"draining,omitempty"` // it takes no more tasks
+	Account  string    `json:"account,omitempty"`  // who uses it; only for an operator
 }
 
-func workerSeen(w actors.WorkerInfo) worker {
+func workerSeen(w api.WorkerInfo) worker {
 	return worker{
 		ID: w.ID, Name: w.Name, State: w.State, Since: w.Since.UTC().Format(time.RFC3339Nano),
 		Shared: w.Owner == "", Session: w.Session, Task: w.TaskID, Draining: w.Draining, Account: persistence.AccountName(w.Account),
@@ -173,7 +174,7 @@ func workerSeen(w actors.WorkerInfo) worker {
 
 // workers lists the workers that the account may see.
 func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
-	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{
+	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{
 		Account: by(account),
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -175,10 +175,10 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 		if s.recently(account, object) != nil {
 			return true, nil
 		}
-		p, err := s.cfg.Company.Poll(s.base, &actors.Poll{TaskID: object, Account: by(account)})
+		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: object, Account: by(account)})
 		return err == nil && p.Refusal == nil, err
 	}
-	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{Account: by(account)})
+	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: by(account)})
 	if err != nil {
 		return false, err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 )
@@ -17,19 +17,19 @@ import (
 // TestTickets: a ticket opens the events of its task, and nothing else.
 func TestTickets(t *testing.T) {
 	c := &company{
-		poll: func(_ context.Context, m *actors.Poll) (*actors.Polled, error) {
+		poll: func(_ context.Context, m *api.Poll) (*api.Polled, error) {
 			if m.Account.ID != "acc1" {
-				return &actors.Polled{Refusal: noTask}, nil
+				return &api.Polled{Refusal: noTask}, nil
 			}
-			return &actors.Polled{Status: actors.TaskComplete, Executed: done(&actors.Execute{TaskID: m.TaskID})}, nil
+			return &api.Polled{Status: api.TaskComplete, Executed: done(&api.Execute{TaskID: m.TaskID})}, nil
 		},
-		follow: func(_ context.Context, m *actors.Follow) (*actors.Followed, error) {
+		follow: func(_ context.Context, m *api.Follow) (*api.Followed, error) {
 			if m.Account.ID != "acc1" {
-				return &actors.Followed{Refusal: noTask}, nil
+				return &api.Followed{Refusal: noTask}, nil
 			}
-			return &actors.Followed{Status: actors.TaskComplete}, nil
+			return &api.Followed{Status: api.TaskComplete}, nil
 		},
-		list: []actors.WorkerInfo{{ID: "w1", Name: "shared"}, {ID: "w2", Name: "own", Owner: "acc1"}, {ID: "w3", Name: "held", Session: "sess_1"}},
+		list: []api.WorkerInfo{{ID: "w1", Name: "shared"}, {ID: "w2", Name: "own", Owner: "acc1"}, {ID: "w3", Name: "held", Session: "sess_1"}},
 	}
 	e := open(t, c, func(cfg *http.Config) { cfg.Origins = []string{"https://console.example"} })
 	type made struct{ ID, Ticket, ExpiresAt string }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 	"troupe/persistence"
 )
@@ -17,8 +17,8 @@ import (
 // others stands for the other nodes of an edge.
 type others struct{ edges []*edge }
 
-func (o *others) Pause(context.Context, string, *bool) (actors.Status, error) {
-	return actors.Status{}, nil
+func (o *others) Pause(context.Context, string, *bool) (api.Status, error) {
+	return api.Status{}, nil
 }
 
 func (o *others) Looking(_ context.Context, account string) map[string]int {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 )
 
@@ -36,7 +37,7 @@ func (e *edge) sendForm(t testing.TB, target, token string, parts ...part) (int,
 func TestFormsOnlyWhereFilesAreUsed(t *testing.T) {
 	beside(t)
 	begun, over := make(chan string, 1), make(chan struct{})
-	c := &company{execute: func(_ context.Context, m *actors.Execute) (*actors.Executed, error) {
+	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		begun <- m.Task.Files[0].Path
 		<-over
 		return done(m), nil

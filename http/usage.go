@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -80,7 +80,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *r
 	if err != nil {
 		return s.failed(ctx, "read a count", err)
 	}
-	found, err := s.cfg.Company.Workers(s.base, &actors.ListWorkers{Account: by(account)})
+	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: by(account)})
 	if err != nil {
 		return s.failed(ctx, "list the workers", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"bufio"
 	"encoding/json"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 )
 
@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 		"small": `free 50 60000 0 false 0; 12 used, 38 left, 1 held`,
 		"good":  `pro <nil> 120000 3.6e+06 true 50; 12 used, <nil> left, 1 held`,
 	} {
-		c := &company{list: []actors.WorkerInfo{{ID: "w1", Session: "sess_1"}, {ID: "w2"}}}
+		c := &company{list: []api.WorkerInfo{{ID: "w1", Session: "sess_1"}, {ID: "w2"}}}
 		e := open(t, c, func(c *http.Config) { c.Counts = counts(12) })
 		conn := e.dial(t, nil)
 		_, _ = fmt.Fprintf(conn, "GET /v1/usage HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer %s\r\n\r\n", token)

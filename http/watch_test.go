@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 )
@@ -73,7 +73,7 @@ type waiting struct {
 
 func newWaiting() *waiting {
 	w := &waiting{started: make(chan struct{}, 64), finish: make(chan struct{}), ends: make(chan error, 64)}
-	w.execute = func(ctx context.Context, m *actors.Execute) (*actors.Executed, error) {
+	w.execute = func(ctx context.Context, m *api.Execute) (*api.Executed, error) {
 		w.started <- struct{}{}
 		select {
 		case <-ctx.Done():

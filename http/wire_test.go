@@ -18,7 +18,7 @@ import (
 
 	"context"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 )
 
@@ -43,22 +43,22 @@ func TestWire(t *testing.T) {
 			}
 			c := &company{asleep: part["asleep"] != nil}
 			if script := part["executed"]; script != nil {
-				var x actors.Executed
+				var x api.Executed
 				strict(t, script, &x)
-				c.execute = func(context.Context, *actors.Execute) (*actors.Executed, error) { return &x, nil }
+				c.execute = func(context.Context, *api.Execute) (*api.Executed, error) { return &x, nil }
 			}
 			if script := part["started"]; script != nil {
-				var x actors.Started
+				var x api.Started
 				strict(t, script, &x)
-				c.start = func(context.Context, *actors.Execute) (*actors.Started, error) { return &x, nil }
+				c.start = func(context.Context, *api.Execute) (*api.Started, error) { return &x, nil }
 			}
 			if script := part["polled"]; script != nil {
-				var x actors.Polled
+				var x api.Polled
 				strict(t, script, &x)
-				c.poll = func(context.Context, *actors.Poll) (*actors.Polled, error) { return &x, nil }
+				c.poll = func(context.Context, *api.Poll) (*api.Polled, error) { return &x, nil }
 			}
 			if script := part["followed"]; script != nil {
-				var x actors.Followed
+				var x api.Followed
 				strict(t, script, &x)
 				c.follow = follower(&x)
 			}
@@ -70,7 +70,7 @@ func TestWire(t *testing.T) {
 				strict(t, script, &c.list)
 			}
 			if script := part["error"]; script != nil {
-				c.execute = func(context.Context, *actors.Execute) (*actors.Executed, error) {
+				c.execute = func(context.Context, *api.Execute) (*api.Executed, error) {
 					return nil, fmt.Errorf("%s", script)
 				}
 			}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
 // StartAsync starts an asynchronous task that goes as the script says, and fails
 // the test if it is refused.
-func (k *Kit) StartAsync(a actors.Account, t *engine.Task, s Script) *actors.Started {
+func (k *Kit) StartAsync(a api.Account, t *engine.Task, s Script) *api.Started {
 	k.T.Helper()
-	x := k.SendAsync(&actors.Execute{Account: a, Task: t}, s)
+	x := k.SendAsync(&api.Execute{Account: a, Task: t}, s)
 	if x.Refusal != nil {
 		k.T.Fatalf("%s was refused with %s (%s)", x.TaskID, x.Refusal.Code, x.Refusal.Text)
 	}
@@ -21,7 +21,7 @@ func (k *Kit) StartAsync(a actors.Account, t *engine.Task, s Script) *actors.Sta
 
 // SendAsync starts an asynchronous task by a whole message. It gives the task an
 // id if it has none.
-func (k *Kit) SendAsync(x *actors.Execute, s Script) *actors.Started {
+func (k *Kit) SendAsync(x *api.Execute, s Script) *api.Started {
 	k.T.Helper()
 	x = k.scripted(x, s)
 	x.Task.Async = true
@@ -35,11 +35,11 @@ func (k *Kit) SendAsync(x *actors.Execute, s Script) *actors.Started {
 }
 
 // Poll asks what has become of an asynchronous task.
-func (k *Kit) Poll(a actors.Account, task string, wait time.Duration) *actors.Polled {
+func (k *Kit) Poll(a api.Account, task string, wait time.Duration) *api.Polled {
 	k.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wait+patience)
 	defer cancel()
-	p, err := k.Node.Poll(ctx, &actors.Poll{TaskID: task, Account: a, Wait: wait})
+	p, err := api.Ask(ctx, k.Node, &api.Poll{TaskID: task, Account: a, Wait: wait})
 	if err != nil {
 		k.T.Fatalf("poll %s: %v", task, err)
 	}
@@ -47,11 +47,11 @@ func (k *Kit) Poll(a actors.Account, task string, wait time.Duration) *actors.Po
 }
 
 // Follow asks for the steps of an asynchronous task behind a number.
-func (k *Kit) Follow(a actors.Account, task string, after int, wait time.Duration) *actors.Followed {
+func (k *Kit) Follow(a api.Account, task string, after int, wait time.Duration) *api.Followed {
 	k.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wait+patience)
 	defer cancel()
-	f, err := k.Node.Follow(ctx, &actors.Follow{TaskID: task, Account: a, After: after, Wait: wait})
+	f, err := api.Ask(ctx, k.Node, &api.Follow{TaskID: task, Account: a, After: after, Wait: wait})
 	if err != nil {
 		k.T.Fatalf("follow %s: %v", task, err)
 	}
@@ -60,7 +60,7 @@ func (k *Kit) Follow(a actors.Account, task string, after int, wait time.Duratio
 
 // WantPoll polls until the wait is over, and fails the test unless the task is
 // then in this status.
-func (k *Kit) WantPoll(a actors.Account, task string, wait time.Duration, s actors.TaskStatus) *actors.Polled {
+func (k *Kit) WantPoll(a api.Account, task string, wait time.Duration, s api.TaskStatus) *api.Polled {
 	k.T.Helper()
 	p := k.Poll(a, task, wait)
 	if p.Refusal != nil || p.Status != s {

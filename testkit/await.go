@@ -4,7 +4,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // soon is how long something may take in real time that is due at once: a busy
@@ -42,7 +42,7 @@ func (k *Kit) Await(so func() bool) bool {
 
 // WantState fails the test unless the worker is in the state once everything
 // that is due has happened.
-func (k *Kit) WantState(worker string, s actors.State) {
+func (k *Kit) WantState(worker string, s api.State) {
 	k.T.Helper()
 	if !k.Await(func() bool { return k.Worker(worker).State == s }) {
 		k.T.Fatalf("%s is %s, want %s", worker, k.Worker(worker).State, s)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
 )
@@ -19,14 +20,14 @@ func TestExampleOfASession(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		first := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{})
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		time.Sleep(4 * time.Minute)
 		next := k.Do(anna, testkit.Task(testkit.Continue(first.SessionID)), testkit.Script{Takes: time.Second})
 		if r, err := testkit.ResultOf(next.Outcome); err != nil || len(r.Before) != 1 {
 			t.Errorf("the second task sees %v (%v), want the traces of the first", r.Before, err)
 		}
 		time.Sleep(engine.DefaultSessionTimeout)
-		k.WantState("w1", actors.Online)
+		k.WantState("w1", api.Online)
 	})
 }
 
@@ -58,7 +59,7 @@ func TestExampleOfARestart(t *testing.T) {
 		}
 		k.Crash()
 		k.Boot()
-		k.WantPoll(anna, long.TaskID, 0, actors.TaskFailed)
+		k.WantPoll(anna, long.TaskID, 0, api.TaskFailed)
 		next := k.Do(anna, testkit.Task(testkit.Continue(login.SessionID)), testkit.Script{})
 		if r, err := testkit.ResultOf(next.Outcome); err != nil || len(r.Before) != 1 || !next.Outcome.Restored {
 			t.Errorf("the session goes on with %+v (%v)", next.Outcome, err)

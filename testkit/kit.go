@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit/leaks"
@@ -44,7 +45,7 @@ type Kit struct {
 	tasks   atomic.Int64
 
 	mu     sync.Mutex
-	states map[string]actors.WorkerInfo
+	states map[string]api.WorkerInfo
 	news   chan struct{} // closed at the next change of a worker
 }
 
@@ -116,7 +117,7 @@ func (k *Kit) stop() {
 }
 
 // hear takes note of a change of a worker. What an earlier node says is late.
-func (k *Kit) hear(d *disk, w actors.WorkerInfo) {
+func (k *Kit) hear(d *disk, w api.WorkerInfo) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if d != k.disk {
@@ -128,22 +129,22 @@ func (k *Kit) hear(d *disk, w actors.WorkerInfo) {
 }
 
 // Worker returns what was last heard of a worker.
-func (k *Kit) Worker(id string) actors.WorkerInfo {
+func (k *Kit) Worker(id string) api.WorkerInfo {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w, ok := k.states[id]; ok {
 		return w
 	}
-	return actors.WorkerInfo{ID: id, State: actors.Offline}
+	return api.WorkerInfo{ID: id, State: api.Offline}
 }
 
 // Until waits until a worker is in a state. It returns at once if it is.
-func (k *Kit) Until(worker string, s actors.State) {
+func (k *Kit) Until(worker string, s api.State) {
 	k.T.Helper()
-	k.until(worker, "become "+string(s), func(now actors.State) bool { return now == s })
+	k.until(worker, "become "+string(s), func(now api.State) bool { return now == s })
 }
 
-func (k *Kit) until(worker, what string, is func(actors.State) bool) {
+func (k *Kit) until(worker, what string, is func(api.State) bool) {
 	k.T.Helper()
 	most := time.NewTimer(patience)
 	defer most.Stop()
@@ -152,7 +153,7 @@ func (k *Kit) until(worker, what string, is func(actors.State) bool) {
 		now, news := k.states[worker].State, k.news
 		k.mu.Unlock()
 		if now == "" {
-			now = actors.Offline
+			now = api.Offline
 		}
 		if is(now) {
 			return
@@ -170,12 +171,12 @@ func (k *Kit) until(worker, what string, is func(actors.State) bool) {
 func (k *Kit) newTask() string { return "task_" + strconv.FormatInt(k.tasks.Add(1), 10) }
 
 // Start sends a task that goes as the script says, and does not wait for it.
-func (k *Kit) Start(a actors.Account, t *engine.Task, s Script) *Request {
-	return k.Send(&actors.Execute{Account: a, Task: t}, s)
+func (k *Kit) Start(a api.Account, t *engine.Task, s Script) *Request {
+	return k.Send(&api.Execute{Account: a, Task: t}, s)
 }
 
 // Send is Start for a whole message. It gives the task an id if it has none.
-func (k *Kit) Send(x *actors.Execute, s Script) *Request {
+func (k *Kit) Send(x *api.Execute, s Script) *Request {
 	x = k.scripted(x, s)
 	ctx, leave := context.WithCancel(context.Background())
 	r := &Request{ID: x.TaskID, Account: x.Account, kit: k, leave: leave, done: make(chan struct{})}
@@ -188,7 +189,7 @@ func (k *Kit) Send(x *actors.Execute, s Script) *Request {
 	return r
 }
 
-func (k *Kit) scripted(x *actors.Execute, s Script) *actors.Execute {
+func (k *Kit) scripted(x *api.Execute, s Script) *api.Execute {
 	copied := *x
 	if copied.TaskID == "" {
 		copied.TaskID = k.newTask()
@@ -198,13 +199,13 @@ func (k *Kit) scripted(x *actors.Execute, s Script) *actors.Execute {
 }
 
 // Do sends a task and waits for its answer.
-func (k *Kit) Do(a actors.Account, t *engine.Task, s Script) *actors.Executed {
+func (k *Kit) Do(a api.Account, t *engine.Task, s Script) *api.Executed {
 	k.T.Helper()
 	return k.Start(a, t, s).Answer()
 }
 
 // Drain stops the node as a service does that is told to end, and waits for it.
-func (k *Kit) Drain(grace time.Duration) *actors.Drained {
+func (k *Kit) Drain(grace time.Duration) *api.Drained {
 	k.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -4,24 +4,24 @@ import (
 	"context"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
 // Request is a task that was sent.
 type Request struct {
 	ID      string
-	Account actors.Account
+	Account api.Account
 
 	kit    *Kit
 	leave  context.CancelFunc
 	done   chan struct{}
-	answer *actors.Executed
+	answer *api.Executed
 	err    error
 }
 
 // Answer waits for the answer.
-func (r *Request) Answer() *actors.Executed {
+func (r *Request) Answer() *api.Executed {
 	r.kit.T.Helper()
 	most := time.NewTimer(patience)
 	defer most.Stop()
@@ -53,8 +53,7 @@ func (r *Request) Leave() { r.leave() }
 // reports whether there was such a task.
 func (r *Request) Cancel() bool {
 	r.kit.T.Helper()
-	c, err := r.kit.Node.Cancel(context.Background(),
-		&actors.Cancel{TaskID: r.ID, Account: r.Account, Cause: actors.CauseAsked})
+	c, err := api.Ask(context.Background(), r.kit.Node, &api.Cancel{TaskID: r.ID, Account: r.Account, Cause: api.CauseAsked})
 	if err != nil {
 		r.kit.T.Fatalf("cancel %s: %v", r.ID, err)
 	}
@@ -62,7 +61,7 @@ func (r *Request) Cancel() bool {
 }
 
 // WantEnd waits for the answer and fails the test unless the task ended so.
-func (k *Kit) WantEnd(r *Request, end engine.End) *actors.Executed {
+func (k *Kit) WantEnd(r *Request, end engine.End) *api.Executed {
 	k.T.Helper()
 	x := r.Answer()
 	switch {
@@ -76,7 +75,7 @@ func (k *Kit) WantEnd(r *Request, end engine.End) *actors.Executed {
 
 // WantRefused waits for the answer and fails the test unless it is this
 // refusal.
-func (k *Kit) WantRefused(r *Request, code engine.Code) *actors.Refusal {
+func (k *Kit) WantRefused(r *Request, code engine.Code) *api.Refusal {
 	k.T.Helper()
 	x := r.Answer()
 	switch {

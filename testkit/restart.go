@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -18,11 +19,11 @@ func (k *Kit) boot(cold bool) {
 	k.T.Helper()
 	d := &disk{}
 	k.mu.Lock()
-	k.disk, k.states, k.news = d, map[string]actors.WorkerInfo{}, make(chan struct{})
+	k.disk, k.states, k.news = d, map[string]api.WorkerInfo{}, make(chan struct{})
 	k.mu.Unlock()
 	cfg := actors.Config{
 		Engine: k.Engine, Store: diskStore{k.Store, d}, Files: diskFiles{k.Files, d}, Seal: k.seal,
-		Workers: k.options.Specs, OnChange: func(w actors.WorkerInfo) { k.hear(d, w) }, Log: zerolog.Nop(),
+		Workers: k.options.Specs, OnChange: func(w api.WorkerInfo) { k.hear(d, w) }, Log: zerolog.Nop(),
 	}
 	cfg.Workers = cfg.Workers[:len(cfg.Workers):len(cfg.Workers)]
 	for i := range k.options.Workers {
@@ -39,7 +40,7 @@ func (k *Kit) boot(cold bool) {
 	k.Node = node
 	if !cold {
 		for _, w := range cfg.Workers {
-			k.until(w.ID, "come up", func(s actors.State) bool { return s == actors.Online || s == actors.Reserved })
+			k.until(w.ID, "come up", func(s api.State) bool { return s == api.Online || s == api.Reserved })
 		}
 	}
 }

@@ -3,15 +3,15 @@ package testkit
 import (
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
 // Account returns an account of a plan.
-func Account(id string, plan engine.Plan) actors.Account { return actors.Account{ID: id, Plan: plan} }
+func Account(id string, plan engine.Plan) api.Account { return api.Account{ID: id, Plan: plan} }
 
 // Pro returns an account that may do everything.
-func Pro(id string) actors.Account { return Account(id, engine.Pro) }
+func Pro(id string) api.Account { return Account(id, engine.Pro) }
 
 // An Option changes a task.
 type Option func(*engine.Task)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/http"
 	"troupe/http/telemetry"
@@ -225,7 +225,7 @@ func (s *service) clusterStatus() func(context.Context) http.Cluster {
 		for _, n := range s.team.Nodes() {
 			one := http.ClusterNode{
 				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
-				Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[actors.State]int{},
+				Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{},
 			}
 			for _, w := range n.Workers {
 				one.Workers[w.State]++
@@ -303,7 +303,7 @@ func (s *service) unready() string {
 }
 
 // changes is who hears of each change of a worker; nil: nobody.
-func (s *service) changes() func(actors.WorkerInfo) {
+func (s *service) changes() func(api.WorkerInfo) {
 	if s.team == nil {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 )
 
@@ -44,7 +44,7 @@ func (c *clusterStatus) Run(w *world) error {
 				heard = "here"
 			}
 			row := []string{n.Node, state, since, heard}
-			for _, s := range []actors.State{actors.Online, actors.Reserved, actors.Busy, actors.Offline} {
+			for _, s := range []api.State{api.Online, api.Reserved, api.Busy, api.Offline} {
 				row = append(row, strconv.Itoa(n.Workers[s]))
 			}
 			lag := "-"

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
 )
@@ -311,14 +311,14 @@ func (g *gang) online(m *member) (n int) {
 	x := g.ask(m, "GET", "/v1/workers", "")
 	var list struct {
 		Workers []struct {
-			State actors.State `json:"state"`
+			State api.State `json:"state"`
 		} `json:"workers"`
 	}
 	if x.status != 200 || json.Unmarshal([]byte(x.body), &list) != nil {
 		return -1
 	}
 	for _, w := range list.Workers {
-		if w.State == actors.Online {
+		if w.State == api.Online {
 			n++
 		}
 	}

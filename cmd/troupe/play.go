@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 )
@@ -77,8 +78,8 @@ func (c *runCommand) Run(w *world) (err error) {
 	if err := ready(stop, node, watched.failed); err != nil {
 		return usageError{err}
 	}
-	x, err := node.Execute(stop, &actors.Execute{
-		Account: actors.Account{ID: firstAccount, Plan: engine.Pro}, Task: task,
+	x, err := node.Execute(stop, &api.Execute{
+		Account: api.Account{ID: firstAccount, Plan: engine.Pro}, Task: task,
 	})
 	if err != nil {
 		return fmt.Errorf("play the task: %w", err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/persistence"
@@ -91,7 +91,7 @@ func (s *service) waitReady(ctx context.Context) (ready bool, err error) {
 }
 
 // workersUp says how many workers have a browser.
-func workersUp(n actors.Status) string {
+func workersUp(n api.Status) string {
 	switch up := n.Workers - n.Offline; {
 	case up == 1 && n.Workers == 1:
 		return "with 1 worker"

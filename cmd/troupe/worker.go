@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http"
 )
 
@@ -67,7 +67,7 @@ func either(s, otherwise string) string {
 // stateOf tells the state with what a drain has made of it.
 func stateOf(r http.Worker) string {
 	switch {
-	case r.Draining && r.State == actors.Offline:
+	case r.Draining && r.State == api.Offline:
 		return "drained"
 	case r.Draining:
 		return string(r.State) + ", draining"
@@ -83,7 +83,7 @@ type workerDrain struct {
 
 func (c *workerDrain) Run(w *world) error {
 	return one(w, c.operator, false, "drain a worker", http.DrainWorker{Worker: c.Worker}, func(r http.Worker, _ bool) string {
-		if r.State == actors.Busy {
+		if r.State == api.Busy {
 			return fmt.Sprintf("The worker %q takes no more tasks. The one that it runs goes on to its end.", r.Name)
 		}
 		return fmt.Sprintf("The worker %q takes no more tasks.", r.Name)

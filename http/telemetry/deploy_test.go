@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/http/telemetry"
@@ -69,8 +69,8 @@ func everything(t *testing.T) (text string) {
 			c.Browser.Kill()
 			return &engine.Outcome{End: engine.EndCrashed}
 		}}), engine.EndCrashed)
-		k.Until("w1", actors.Offline)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Offline)
+		k.Until("w1", api.Online)
 		text = page(t, m)
 	})
 	return text
@@ -120,7 +120,7 @@ func values(name, label string) (all []string) {
 	case name == "troupe_evidence_total" && label == "result":
 		return []string{"kept", "missing"}
 	case label == "state":
-		return []string{string(actors.Online), string(actors.Reserved), string(actors.Busy), string(actors.Offline)}
+		return []string{string(api.Online), string(api.Reserved), string(api.Busy), string(api.Offline)}
 	case label == "status":
 		return []string{string(engine.EndCompleted), string(engine.EndStopped), string(engine.EndTimeout), string(engine.EndCancelled), string(engine.EndCrashed), string(engine.EndInterrupted), "none"}
 	case name == "troupe_worker_restarts_total":

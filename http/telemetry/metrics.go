@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -50,7 +50,7 @@ func NewMetrics() *Metrics {
 }
 
 // Node reads a node's numbers whenever somebody asks.
-func (m *Metrics) Node(status func() actors.Status) { m.registry.MustRegister(&node{status}) }
+func (m *Metrics) Node(status func() api.Status) { m.registry.MustRegister(&node{status}) }
 
 // Refused hears of a refusal from the edge.
 func (m *Metrics) Refused(c engine.Code) { m.rejected.WithLabelValues(string(c)).Inc() }
@@ -80,7 +80,7 @@ func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ..
 }
 
 // node tells what the actors know of themselves.
-type node struct{ status func() actors.Status }
+type node struct{ status func() api.Status }
 
 func (*node) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{workersDesc, queueDesc, sessionsDesc, drainingDesc, readyDesc} {
@@ -90,8 +90,8 @@ func (*node) Describe(to chan<- *prometheus.Desc) {
 
 func (n *node) Collect(to chan<- prometheus.Metric) {
 	s := n.status()
-	for state, number := range map[actors.State]int{
-		actors.Online: s.Online, actors.Reserved: s.Reserved, actors.Busy: s.Busy, actors.Offline: s.Offline,
+	for state, number := range map[api.State]int{
+		api.Online: s.Online, api.Reserved: s.Reserved, api.Busy: s.Busy, api.Offline: s.Offline,
 	} {
 		gauge(to, workersDesc, float64(number), string(state))
 	}

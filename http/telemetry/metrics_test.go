@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/http/telemetry"
@@ -84,7 +85,7 @@ func TestEvidenceIsCounted(t *testing.T) {
 			task := testkit.Task()
 			task.Config.OnFailure, task.Config.FullTrace = engine.OnFailure{Screenshot: true, HTML: true, Console: true}, true
 			k.WantEnd(k.Start(testkit.Pro("anna"), task, testkit.Script{Do: func(context.Context, testkit.Call) *engine.Outcome { return &out }}), out.End)
-			k.Until("w1", actors.Online)
+			k.Until("w1", api.Online)
 		}
 		play(engine.Outcome{End: engine.EndCompleted, Trace: "u"})
 		play(engine.Outcome{End: engine.EndStopped, Trace: "u", Evidence: &engine.Evidence{Screenshot: "u", HTML: "u", Console: "u"}})
@@ -105,8 +106,8 @@ func TestTasksAreCounted(t *testing.T) {
 	m, o := counting(1)
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
 		m.Node(k.Node.Status)
-		anna := actors.Account{ID: "anna", Plan: engine.Pro}
-		bert := actors.Account{ID: "bert", Plan: "no plan of ours"}
+		anna := api.Account{ID: "anna", Plan: engine.Pro}
+		bert := api.Account{ID: "bert", Plan: "no plan of ours"}
 		steps := func(_ context.Context, c testkit.Call) *engine.Outcome {
 			time.Sleep(700 * time.Millisecond)
 			c.Stage.Measure(engine.StepReport{Action: "click", Success: true, Millis: 20})
@@ -115,11 +116,11 @@ func TestTasksAreCounted(t *testing.T) {
 			return &engine.Outcome{End: engine.EndStopped}
 		}
 		first := k.Start(anna, testkit.Task(), testkit.Script{Takes: 3 * time.Second})
-		k.Until("w1", actors.Busy)
-		asked := make(chan *actors.Executed)
+		k.Until("w1", api.Busy)
+		asked := make(chan *api.Executed)
 		k.Engine.Script("waiter", testkit.Script{Do: steps})
 		go func() {
-			x, err := k.Node.Execute(context.Background(), &actors.Execute{TaskID: "waiter", Account: anna, Task: testkit.Task(testkit.Waiting(time.Minute)), Asked: time.Now()})
+			x, err := k.Node.Execute(context.Background(), &api.Execute{TaskID: "waiter", Account: anna, Task: testkit.Task(testkit.Waiting(time.Minute)), Asked: time.Now()})
 			if err != nil {
 				t.Error(err)
 			}
@@ -133,7 +134,7 @@ func TestTasksAreCounted(t *testing.T) {
 		}
 		k.WantEnd(k.Start(anna, testkit.Task(), testkit.Script{}), engine.EndCompleted)
 		k.WantRefused(k.Start(bert, testkit.Task(), testkit.Script{}), engine.CodePlanRequired)
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		wants(t, m,
 			`tasks_total{plan="pro",status="completed"} 2`, `tasks_total{plan="pro",status="stopped"} 1`,
 			`task_duration_seconds_sum{status="completed"} 3`, `task_duration_seconds_count{status="stopped"} 1`, `task_duration_seconds_sum{status="stopped"} 0.7`,
@@ -143,7 +144,7 @@ func TestTasksAreCounted(t *testing.T) {
 			`queue_size 0`, `workers{state="online"} 1`, `workers{state="busy"} 0`, `sessions_active 0`)
 
 		k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve()), testkit.Script{}), engine.EndCompleted)
-		k.Until("w1", actors.Reserved)
+		k.Until("w1", api.Reserved)
 		wants(t, m, `sessions_active 1`, `workers{state="reserved"} 1`)
 		if text := page(t, m); strings.Contains(text, "anna") || strings.Contains(text, "waiter") {
 			t.Error("the page names accounts or tasks")
@@ -158,7 +159,7 @@ func TestRestartsAreCounted(t *testing.T) {
 		if strings.Contains(page(t, m), "restarts_total{") {
 			t.Error("the first start counts as another one")
 		}
-		again := func() { t.Helper(); k.Until("w1", actors.Offline); k.Until("w1", actors.Online) }
+		again := func() { t.Helper(); k.Until("w1", api.Offline); k.Until("w1", api.Online) }
 		k.WantEnd(k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Crash: true}), engine.EndCrashed)
 		again()
 		wants(t, m, `worker_restarts_total{reason="crashed"} 1`, `tasks_total{plan="pro",status="crashed"} 1`)
@@ -169,14 +170,14 @@ func TestRestartsAreCounted(t *testing.T) {
 		wants(t, m, `worker_restarts_total{reason="crashed"} 2`, `worker_restarts_total{reason="not_up"} 2`)
 
 		ctx := context.Background()
-		if _, err := k.Node.DrainWorker(ctx, &actors.DrainWorker{Worker: "w1"}); err != nil {
+		if _, err := api.Ask(ctx, k.Node, &api.DrainWorker{Worker: "w1"}); err != nil {
 			t.Fatal(err)
 		}
-		k.Until("w1", actors.Offline)
-		if _, err := k.Node.ResumeWorker(ctx, &actors.ResumeWorker{Worker: "w1"}); err != nil {
+		k.Until("w1", api.Offline)
+		if _, err := api.Ask(ctx, k.Node, &api.ResumeWorker{Worker: "w1"}); err != nil {
 			t.Fatal(err)
 		}
-		k.Until("w1", actors.Online)
+		k.Until("w1", api.Online)
 		wants(t, m, `worker_restarts_total{reason="crashed"} 2`, `worker_restarts_total{reason="not_up"} 2`, `worker_restarts_total{reason="replaced"} 1`)
 
 		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("it does not work")})

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
 	"troupe/http/telemetry"
@@ -81,7 +82,7 @@ func TestATaskIsTraced(t *testing.T) {
 	iteration := 3
 	spans := tracing(t, func(t *testing.T, k *testkit.Kit, traces *telemetry.Traces) {
 		first := k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Takes: 4 * time.Second})
-		k.Until("w1", actors.Busy)
+		k.Until("w1", api.Busy)
 		asked := time.Now()
 		trace, answered := traces.Asked(http.Asked{Task: "it", Plan: engine.Pro, At: asked, Trace: "00-" + client + "-" + above + "-01"})
 		if !strings.HasPrefix(trace, "00-"+client+"-") || strings.Contains(trace, above) {
@@ -94,7 +95,7 @@ func TestATaskIsTraced(t *testing.T) {
 			c.Stage.Measure(engine.StepReport{Path: "1/loop/do/0", Iteration: &iteration, Action: "click", Millis: 250, Code: engine.CodeElementNotFound, Error: `"#secret" not found`})
 			return &engine.Outcome{End: engine.EndStopped}
 		}})
-		x, err := k.Node.Execute(context.Background(), &actors.Execute{
+		x, err := k.Node.Execute(context.Background(), &api.Execute{
 			TaskID: "it", Account: testkit.Pro("anna"), Task: testkit.Task(testkit.Waiting(time.Minute)), Asked: asked, Trace: trace,
 		})
 		if err != nil || x.Outcome == nil {

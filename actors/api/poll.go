@@ -1,0 +1,50 @@
+package api
+
+import "time"
+
+// Poll asks what has become of an asynchronous task. With a Wait the answer
+// comes when the task has ended, or when the wait is over.
+type Poll struct {
+	TaskID  string        `json:"TaskID"`
+	Account Account       `json:"Account"`
+	Wait    time.Duration `json:"Wait"`
+}
+
+func (*Poll) reply(*Polled) {}
+
+// Polled answers [Poll].
+type Polled struct {
+	Status  TaskStatus `json:"Status"`
+	Refusal *Refusal   `json:"Refusal"` // task_not_found: the account has no such task
+	// Node is the one that has the task, where that is another; nothing is said
+	// of the outcome then. Empty: this node.
+	Node string `json:"Node"`
+	// Executed is all that is known of the task: its worker and session from
+	// the beginning, its outcome when it has ended.
+	Executed *Executed `json:"Executed"`
+}
+
+// TaskStatus is how far an asynchronous task is.
+type TaskStatus string
+
+// The states of an asynchronous task.
+const (
+	TaskPending  TaskStatus = "pending"
+	TaskComplete TaskStatus = "complete" // its list ran to the end, whatever failed on the way
+	TaskFailed   TaskStatus = "failed"   // anything else: the outcome's End says what
+)
+
+// maxWait bounds how long another node waits with its answer about a task.
+const maxWait = 2 * time.Minute
+
+var _ = define(definition[Poll, Polled]{
+	number: 4, reply: 5,
+	takes:  func(m *Poll) time.Duration { return min(m.Wait, maxWait) },
+	failed: func(_ *Poll, no *Refusal) *Polled { return &Polled{Refusal: no} },
+	task: &taskDefinition[Poll, Polled]{
+		id:    func(m *Poll) string { return m.TaskID },
+		found: func(p *Polled) bool { return !p.Refusal.NotFound() },
+		at:    func(p *Polled) string { return p.Node },
+		lost:  func(p *Polled) *Polled { return p },
+	},
+})

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/persistence"
+)
+
+// WorkerInfo is what others may know of a worker.
+type WorkerInfo struct {
+	ID      string    `json:"ID"`
+	Name    string    `json:"Name"`
+	State   State     `json:"State"`
+	Since   time.Time `json:"Since"`
+	Owner   string    `json:"Owner"`   // account, or empty for the shared pool
+	Session string    `json:"Session"` // only for the account that holds it
+	TaskID  string    `json:"TaskID"`  // only for the account that runs it
+	// Draining: it takes no more tasks. It is drained when it is offline, too.
+	Draining bool `json:"Draining"`
+	// Added: it was added to the node while this ran, or an earlier one of the
+	// same store. The others came with the configuration.
+	Added bool `json:"Added"`
+	// Account is whose session or task it has. Only the operator is told.
+	Account string `json:"Account"`
+	// Node is where it is, where there are several. Only the operator is told.
+	Node string `json:"Node"`
+}
+
+// State is what a worker is doing.
+type State string
+
+// The states of a worker.
+const (
+	Online   State = "online"
+	Reserved State = "reserved"
+	Busy     State = "busy"
+	Offline  State = "offline"
+)
+
+// WorkerChanged answers what changes a worker: the worker as it is now, or why
+// nothing was changed.
+type WorkerChanged struct {
+	Worker WorkerInfo `json:"Worker"`
+	Fault  string     `json:"Fault"`
+	// NoQuorum: the fault is that the nodes have no majority to write it down.
+	NoQuorum bool `json:"NoQuorum"`
+}
+
+// Changed makes the reply of a change.
+func Changed(w WorkerInfo, err error) *WorkerChanged {
+	if err != nil {
+		return &WorkerChanged{Fault: err.Error(), NoQuorum: errors.Is(err, persistence.ErrNoQuorum)}
+	}
+	return &WorkerChanged{Worker: w}
+}
+
+// Err returns why nothing was changed.
+func (c *WorkerChanged) Err() error {
+	switch {
+	case c.NoQuorum:
+		return fmt.Errorf("%w: %s", persistence.ErrNoQuorum, c.Fault)
+	case c.Fault != "":
+		return errors.New(c.Fault)
+	}
+	return nil
+}
+
+func workerFailed[M any](*M, *Refusal) *WorkerChanged { return &WorkerChanged{Fault: FailedInside} }
+
+func workerFrom(c *WorkerChanged, node string) { c.Worker.Node = node }
