@@ -28,13 +28,13 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence"},
+	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang"},
 		"the binary wires everything and is imported by nothing"},
 	{"bench", []string{"http", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "actors", "actors/api", "engine"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", "."},
+	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"http/documents", nil,
 		"it makes pages of texts: which texts, and who reads them, is not its business"},
@@ -62,8 +62,10 @@ var house = []floor{
 		"they decide who does what when: how requests look and how browsers are driven is not theirs"},
 	{"actors/api", []string{"engine", "persistence"},
 		"it is what can be asked of the actors: it must not know how they do it"},
-	{"engine", []string{"engine/browser", "engine/egress", "engine/mask"},
+	{"engine", []string{"engine/browser", "engine/egress", "engine/mask", "engine/lang"},
 		"what a task does must not depend on who plays it or where things are kept"},
+	{"engine/lang", nil,
+		"it reads what clients wrote: which actions there are, and what plays them, is not its business"},
 	{"persistence/storetest", []string{"persistence"},
 		"it tests stores, also those that others write"},
 	{"persistence", nil,

@@ -23,7 +23,7 @@ type Edge interface {
 // The messages of orders.
 type (
 	// pausing lets a node take no more tasks, or take them again; nil: neither.
-	// Reply: [actors.Status].
+	// Reply: [api.Status].
 	pausing struct {
 		On *bool `json:"On"`
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"troupe/engine/lang"
 )
 
 // Place says where an action must not stand.
@@ -27,9 +29,12 @@ type Action[V any] struct {
 	Name  string
 	Group string // heading in the reference
 	Doc   string
-	Value Shape[V]
-	Opts  []Opt // beside the options that every action has
-	Not   Place
+	Value lang.Shape[V]
+	// Decode reads a value that holds actions or names files of the request. Other
+	// values are read by their shape.
+	Decode func(d *decoder, n *lang.Node) V
+	Opts   []Opt // beside the options that every action has
+	Not    Place
 	// Unbounded actions are bounded by the task's time alone: every action in
 	// them has a time of its own.
 	Unbounded bool
@@ -48,7 +53,7 @@ type Action[V any] struct {
 	Read func(r *Run, s *Step, v V) (Call, error)
 
 	// Check looks at a value together with its options, at parse time.
-	Check func(d *decoder, n *node, s *Step, v V)
+	Check func(d *decoder, n *lang.Node, s *Step, v V)
 	// Keys adds the keys of the data cache that the value reads.
 	Keys func(v V, to map[string]bool)
 }
@@ -69,24 +74,25 @@ type Call struct {
 type Opt struct {
 	Name  string
 	Doc   string
-	Shape anyShape
+	Shape lang.AnyShape
 }
 
-func opt[V any](name string, s Shape[V], doc string) Opt {
-	return Opt{Name: name, Doc: doc, Shape: s.any()}
+func opt[V any](name string, s lang.Shape[V], doc string) Opt {
+	return Opt{Name: name, Doc: doc, Shape: s.Any()}
 }
 
 // definition is an Action without its type.
 type definition struct {
 	name, group, doc, result, example, page string
 	file                                    string // that defines it, in this folder
-	value                                   anyShape
+	value                                   lang.AnyShape
 	opts                                    []Opt
 	not                                     Place
 	unbounded, unaided, finds               bool
 	run                                     func(context.Context, *Run, *Step) (Result, error)
 	read                                    func(*Run, *Step) (Call, error)
-	check                                   func(*decoder, *node, *Step)
+	decode                                  func(*decoder, *lang.Node) any
+	check                                   func(*decoder, *lang.Node, *Step)
 	keys                                    func(*Step, map[string]bool)
 }
 
@@ -103,7 +109,12 @@ func define[V any](a Action[V]) struct{} {
 	def := &definition{
 		file: filepath.Base(file),
 		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
-		value: a.Value.any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds,
+		value: a.Value.Any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds,
+	}
+	if a.Decode != nil {
+		def.decode = func(d *decoder, n *lang.Node) any { return a.Decode(d, n) }
+	} else {
+		def.decode = func(d *decoder, n *lang.Node) any { return a.Value.Read(&d.Decoder, n) }
 	}
 	if a.Run != nil {
 		def.run = func(ctx context.Context, r *Run, s *Step) (Result, error) { return a.Run(ctx, r, s, s.value.(V)) }
@@ -111,15 +122,15 @@ func define[V any](a Action[V]) struct{} {
 		def.read = func(r *Run, s *Step) (Call, error) { return a.Read(r, s, s.value.(V)) }
 	}
 	if a.Check != nil {
-		def.check = func(d *decoder, n *node, s *Step) { a.Check(d, n, s, s.value.(V)) }
+		def.check = func(d *decoder, n *lang.Node, s *Step) { a.Check(d, n, s, s.value.(V)) }
 	}
 	def.keys = func(s *Step, to map[string]bool) {
 		if a.Keys != nil {
 			a.Keys(s.value.(V), to)
 			return
 		}
-		if k, ok := s.value.(interface{ keys(map[string]bool) }); ok {
-			k.keys(to)
+		if k, ok := s.value.(interface{ Keys(map[string]bool) }); ok {
+			k.Keys(to)
 		}
 	}
 	registry[a.Name] = def
@@ -157,8 +168,8 @@ func (s *Step) top() bool { return !strings.Contains(s.Path, "/") }
 
 // Options are what stands beside an action.
 type Options struct {
-	Timeout         time.Duration // zero: config.actionTimeout
-	Frame           []Selector    // the frame to look in, outermost first
+	Timeout         time.Duration   // zero: config.actionTimeout
+	Frame           []lang.Selector // the frame to look in, outermost first
 	ContinueOnError *bool
 	Save, Push      string
 
@@ -175,33 +186,11 @@ func own[V any](s *Step, name string, otherwise V) V {
 
 // commonOpts are the options of every action.
 var commonOpts = []Opt{
-	opt("timeout", millisShape, "Time for this action. Default: `config.actionTimeout`."),
-	opt("iframe", frameShape, "Looks inside this iframe of the same origin; an array goes into nested ones, outermost first. An iframe that stays on another origin for two seconds fails the action without waiting for the rest of its time."),
-	opt("continueOnError", boolShape, "Overrides `config.continueOnError` for this action."),
-	opt("save", keyShape, "Keeps the result in the data cache under this key, to be read as `${key}`; actions that find an element keep the element, to be used as `$key`."),
-	opt("push", keyShape, "Appends the result to an array in the data cache."),
-}
-
-// frameShape is one selector of a frame, or several, outermost first.
-var frameShape = Shape[[]Selector]{
-	Words: "selector or array of selectors", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"array","items":` + selectorShape.Schema + `,"minItems":1,"maxItems":10}]}`,
-	read: func(d *decoder, n *node) []Selector {
-		if !n.isArray() {
-			if !n.isString() {
-				d.fault(n, "want the selector of an iframe or an array of them, not %s", n.isA())
-				return nil
-			}
-			return []Selector{selectorShape.read(d, n)}
-		}
-		if len(n.list) == 0 || len(n.list) > 10 {
-			d.fault(n, "want 1 to 10 selectors of iframes, not %d", len(n.list))
-		}
-		var out []Selector
-		for _, e := range n.list {
-			out = append(out, selectorShape.read(d, e))
-		}
-		return out
-	},
+	opt("timeout", lang.MillisShape, "Time for this action. Default: `config.actionTimeout`."),
+	opt("iframe", lang.FrameShape, "Looks inside this iframe of the same origin; an array goes into nested ones, outermost first. An iframe that stays on another origin for two seconds fails the action without waiting for the rest of its time."),
+	opt("continueOnError", lang.BoolShape, "Overrides `config.continueOnError` for this action."),
+	opt("save", lang.KeyShape, "Keeps the result in the data cache under this key, to be read as `${key}`; actions that find an element keep the element, to be used as `$key`."),
+	opt("push", lang.KeyShape, "Appends the result to an array in the data cache."),
 }
 
 // options are those that an action may have, by name, and their names in the
@@ -218,30 +207,30 @@ func (a *definition) options() (known map[string]Opt, names []string) {
 }
 
 // readOptions reads the options of a step into it.
-func (d *decoder) readOptions(n *node, s *Step) {
-	if n.isNull() { // as of the fields of a request: "not set"
+func (d *decoder) readOptions(n *lang.Node, s *Step) {
+	if n.IsNull() { // as of the fields of a request: "not set"
 		return
 	}
-	if !n.isObject() {
-		d.fault(n, "want an object of options, not %s", n.isA())
+	if !n.IsObject() {
+		d.Fault(n, "want an object of options, not %s", n.TypeName())
 		return
 	}
 	known, names := s.def.options()
-	for _, f := range n.fields {
-		o, ok := known[f.key]
+	for _, f := range n.Fields {
+		o, ok := known[f.Key]
 		if !ok {
-			d.fault(f, "%s has no option %q%s", s.def.name, f.key, d.didYouMean(f.key, func() []string { return names }))
+			d.Fault(f, "%s has no option %q%s", s.def.name, f.Key, d.DidYouMean(f.Key, func() []string { return names }))
 			continue
 		}
-		if f.isNull() {
+		if f.IsNull() {
 			continue
 		}
-		v := o.Shape.read(d, f)
-		switch f.key {
+		v := o.Shape.Read(&d.Decoder, f)
+		switch f.Key {
 		case "timeout":
 			s.Options.Timeout = v.(time.Duration)
 		case "iframe":
-			s.Options.Frame = v.([]Selector)
+			s.Options.Frame = v.([]lang.Selector)
 		case "continueOnError":
 			b := v.(bool)
 			s.Options.ContinueOnError = &b
@@ -253,7 +242,7 @@ func (d *decoder) readOptions(n *node, s *Step) {
 			if s.Options.own == nil {
 				s.Options.own = map[string]any{}
 			}
-			s.Options.own[f.key] = v
+			s.Options.own[f.Key] = v
 		}
 	}
 }
@@ -262,26 +251,26 @@ func (d *decoder) readOptions(n *node, s *Step) {
 const MaxSteps = 1000
 
 // readSteps reads a list of actions.
-func (d *decoder) readSteps(n *node, prefix string, index int) []Step {
-	if !n.isArray() {
-		d.fault(n, "want an array of actions, not %s", n.isA())
+func (d *decoder) readSteps(n *lang.Node, prefix string, index int) []Step {
+	if !n.IsArray() {
+		d.Fault(n, "want an array of actions, not %s", n.TypeName())
 		return nil
 	}
-	steps := make([]Step, 0, len(n.list))
-	for i, a := range n.list {
+	steps := make([]Step, 0, len(n.Elements))
+	for i, a := range n.Elements {
 		top := index
 		if index < 0 {
 			top = i
 		}
 		if d.steps++; d.steps == MaxSteps+1 {
-			d.fault(n, "want at most %d actions in one task", MaxSteps)
+			d.Fault(n, "want at most %d actions in one task", MaxSteps)
 		}
 		if d.steps > MaxSteps {
 			break
 		}
-		wrong := d.wrong
+		wrong := d.Wrong()
 		s, ok := d.readStep(a, prefix+strconv.Itoa(i), top)
-		if d.wrong > wrong {
+		if d.Wrong() > wrong {
 			s.faulty = true
 			d.faulty = append(d.faulty, a)
 		}
@@ -292,34 +281,34 @@ func (d *decoder) readSteps(n *node, prefix string, index int) []Step {
 	return steps
 }
 
-func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
-	s := Step{Path: path, Index: index, raw: n.raw}
-	if !n.isObject() {
-		d.fault(n, `want an action, an object such as {"click":"#buy"}, not %s`, n.isA())
+func (d *decoder) readStep(n *lang.Node, path string, index int) (Step, bool) {
+	s := Step{Path: path, Index: index, raw: n.Raw}
+	if !n.IsObject() {
+		d.Fault(n, `want an action, an object such as {"click":"#buy"}, not %s`, n.TypeName())
 		return s, false
 	}
 	action, options := d.actionIn(n)
 	if action == nil {
 		return s, false
 	}
-	s.def = registry[action.key]
+	s.def = registry[action.Key]
 	if s.def == nil {
-		d.fault(action, "action %q is unknown%s", action.key, d.didYouMean(action.key, ActionNames))
+		d.Fault(action, "action %q is unknown%s", action.Key, d.DidYouMean(action.Key, ActionNames))
 		return s, false
 	}
 	if d.inLoop && s.def.not&NotInLoop != 0 {
-		d.fault(action, "%s cannot stand in a loop", s.def.name)
+		d.Fault(action, "%s cannot stand in a loop", s.def.name)
 	}
 	if d.inBranch && s.def.not&NotInBranch != 0 {
-		d.fault(action, "%s cannot stand in then or else", s.def.name)
+		d.Fault(action, "%s cannot stand in then or else", s.def.name)
 	}
 	if options != nil {
 		d.readOptions(options, &s)
 	}
-	before := d.wrong
+	before := d.Wrong()
 	d.step = &s
-	s.value = s.def.value.read(d, action)
-	if s.def.check != nil && d.wrong == before {
+	s.value = s.def.decode(d, action)
+	if s.def.check != nil && d.Wrong() == before {
 		s.def.check(d, action, &s)
 	}
 	return s, true
@@ -329,11 +318,11 @@ func (d *decoder) readStep(n *node, path string, index int) (Step, bool) {
 func (s *Step) keys(to map[string]bool) {
 	s.def.keys(s, to)
 	for _, f := range s.Options.Frame {
-		f.keys(to)
+		f.Keys(to)
 	}
 	for _, v := range s.Options.own {
-		if k, ok := v.(interface{ keys(map[string]bool) }); ok {
-			k.keys(to)
+		if k, ok := v.(interface{ Keys(map[string]bool) }); ok {
+			k.Keys(to)
 		}
 	}
 }

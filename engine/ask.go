@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // How a step asks the page.
@@ -113,14 +114,14 @@ func (r *Run) settle(arg map[string]any) {
 }
 
 // place is the frame that a step looks in: its own, or that of the loop.
-func (r *Run) place(s *Step) ([]target, error) {
+func (r *Run) place(s *Step) ([]lang.Target, error) {
 	frames := s.Options.Frame
 	if frames == nil {
 		frames = r.frame
 	}
-	var place []target
+	var place []lang.Target
 	for _, f := range frames {
-		t, err := f.target(r.cache)
+		t, err := f.Target(r.cache)
 		if err != nil {
 			return nil, err
 		}
@@ -157,8 +158,8 @@ func (r *Run) notes() (all []string) {
 }
 
 // find is a call with a selector.
-func (r *Run) find(fn string, sel Selector, more map[string]any) (Call, error) {
-	t, err := sel.target(r.cache)
+func (r *Run) find(fn string, sel lang.Selector, more map[string]any) (Call, error) {
+	t, err := sel.Target(r.cache)
 	if err != nil {
 		return Call{}, err
 	}
@@ -170,7 +171,7 @@ func (r *Run) find(fn string, sel Selector, more map[string]any) (Call, error) {
 }
 
 // ask is find and call at once, with the value decoded into out.
-func (r *Run) ask(ctx context.Context, s *Step, fn string, sel Selector, more map[string]any, out any) error {
+func (r *Run) ask(ctx context.Context, s *Step, fn string, sel lang.Selector, more map[string]any, out any) error {
 	c, err := r.find(fn, sel, more)
 	if err != nil {
 		return err

@@ -3,7 +3,8 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
+
+	"troupe/engine/lang"
 )
 
 // A task has one budget for all that it gathers, in bytes. It has three shares, so
@@ -14,7 +15,7 @@ const (
 
 	// MaxResult bounds one value: the result of an action, all captured responses
 	// together, and a text once its values are filled in.
-	MaxResult = 16 << 20
+	MaxResult = lang.MaxText
 
 	// maxSaved bounds the data cache, with what earlier tasks of the session have
 	// put into it.
@@ -89,7 +90,7 @@ func (p *reports) step(s StepReport) {
 // failed adds a failure. An action that fails again and again is told in full
 // once; one that ends the list is, too.
 func (p *reports) failed(f Failure, ends bool) {
-	f.Text = short(f.Text, maxErrorText)
+	f.Text = lang.Short(f.Text, maxErrorText)
 	_, again := p.brief[f.Path]
 	if !again {
 		if p.brief == nil {
@@ -115,7 +116,7 @@ func (p *reports) failed(f Failure, ends bool) {
 }
 
 func (p *reports) warn(w Warning) {
-	w.Message = short(w.Message, maxWarning)
+	w.Message = lang.Short(w.Message, maxWarning)
 	if len(p.warnings) >= maxWarnings || !p.take(lineSize/4+len(w.Path)+len(w.Message), 0) {
 		p.left.Warnings++
 		return
@@ -206,7 +207,7 @@ func cutString(b []byte, most int) []byte {
 	if len(b) <= most || json.Unmarshal(b, &s) != nil {
 		return b
 	}
-	cut, err := json.Marshal(short(s, most))
+	cut, err := json.Marshal(lang.Short(s, most))
 	if err != nil {
 		return b
 	}
@@ -220,9 +221,4 @@ func joined(l []json.RawMessage) int {
 		n += len(v) + 1
 	}
 	return n
-}
-
-// tooLong is the problem of a text whose values do not go in.
-func tooLong(source string) *Problem {
-	return Problemf(CodeInvalidValue, "%q has more than %d bytes once its values are filled in, which are the limit", short(strings.ToValidUTF8(source, ""), 100), MaxResult)
 }

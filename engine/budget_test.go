@@ -187,21 +187,3 @@ func TestCacheCountsWhatItHolds(t *testing.T) {
 		t.Error("a cache that was cleared is full")
 	}
 }
-
-// TestFilledInTextsHaveABound: a short request cannot make a long text of what it
-// has saved.
-func TestFilledInTextsHaveABound(t *testing.T) {
-	t.Parallel()
-	c := NewCache()
-	c.Set("a", json.RawMessage(`"`+strings.Repeat("x", 1<<20)+`"`))
-	text := parseText(strings.Repeat("${a}", 40))
-	if s, err := text.Expand(c); err == nil || !strings.Contains(err.Error(), fmt.Sprint(MaxResult)) {
-		t.Errorf("it became %d bytes, %v", len(s), err)
-	}
-	if s, err := text.ExpandScript(c); err == nil {
-		t.Errorf("as a script it became %d bytes", len(s))
-	}
-	if s, err := parseText("${a}${a}${a}").Expand(c); err != nil || len(s) != 3<<20 {
-		t.Errorf("%d bytes, %v", len(s), err)
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 var _ = define(Action[struct{}]{
@@ -16,8 +17,8 @@ var _ = define(Action[struct{}]{
 	Doc: "Looks for a checkbox that asks whether a person is there, as verification widgets show it: in the page, in a frame of any origin, or in a shadow root, closed ones included. " +
 		"It moves the pointer there as a hand would, clicks it and waits for the page to go on. It only clicks: it solves no puzzle and does not disguise the browser. It is meant for sites of your own and for tests; an operator can switch it off. " +
 		"Widgets often come after their page. So a page without one is looked at for 1.5 s, or until it has been loaded, unchanged and without requests for 1 s, counted from the last input; a page without scripts and frames is looked at once. If a widget may come later than that, put a `wait` before this action.",
-	Value:   trueShape,
-	Check:   func(d *decoder, _ *node, _ *Step, _ struct{}) { d.network = true },
+	Value:   lang.TrueShape,
+	Check:   func(d *decoder, _ *lang.Node, _ *Step, _ struct{}) { d.network = true },
 	Result:  `{"success":true,"detected":boolean,"passed":boolean}`,
 	Example: `{"byPassChallenge":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {

@@ -4,29 +4,30 @@ import (
 	"context"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "check", Group: "Interaction",
 	Doc:     "Checks a checkbox, a radio button or a switch by clicking it, or its label when it is hidden itself; does nothing when it is checked already. `role=checkbox`, `radio`, `switch` and `menuitemcheckbox` with `aria-checked` work too.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Example: `{"check":"#urgent"}`, Page: "/contact",
-	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		return nil, r.check(ctx, s, v, true)
 	},
 })
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "uncheck", Group: "Interaction",
 	Doc:     "Unchecks a checkbox or a switch by clicking it. A radio button cannot be unchecked.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Example: `{"uncheck":"#urgent"}`, Page: "/contact",
-	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		return nil, r.check(ctx, s, v, false)
 	},
 })
 
-func (r *Run) check(ctx context.Context, s *Step, v Selector, want bool) error {
+func (r *Run) check(ctx context.Context, s *Step, v lang.Selector, want bool) error {
 	clicked := false
 	err := r.clickAt(ctx, s, v, func(again bool) (p spot, err error) {
 		p, err = r.aim(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true, "again": again})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // How files get into what is no file input: a button whose page makes one when it
@@ -28,7 +29,7 @@ const (
 // offer clicks an element and gives the files to the chooser that this opens. Where
 // none opens they are dropped on the element, if the page takes them there. what
 // says what the element is, and button whether it is made to be pressed.
-func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, button bool, paths []string) error {
+func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what string, button bool, paths []string) error {
 	tab, err := r.tab(ctx)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (r *Run) offer(ctx context.Context, s *Step, into Selector, what string, bu
 
 // drop lets the files go over an element, if the page takes them there and has
 // opened no chooser meanwhile.
-func (r *Run) drop(ctx context.Context, s *Step, tab *browser.Tab, into Selector, opened <-chan browser.Chooser, paths []string) (bool, error) {
+func (r *Run) drop(ctx context.Context, s *Step, tab *browser.Tab, into lang.Selector, opened <-chan browser.Chooser, paths []string) (bool, error) {
 	if now, err := r.tab(ctx); err != nil || now != tab {
 		return false, err // the click has led to another one
 	}

@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "click", Group: "Interaction",
 	Doc: "Clicks a visible point of an element with the pointer, once the element is visible, enabled and still. It waits for a disabled element up to the action's time; `options.timeout` shortens that. " +
 		"It scrolls an element out from under a bar first. If the page replaces the element under the pointer, it clicks the replacement if that is alike, else it fails with `element_gone`. " +
 		"If another element still covers it after a second, the click goes through the DOM instead (its event is not trusted then), with a warning that names what covers it; `force: false` makes that a failure.",
-	Value: selectorShape,
+	Value: lang.SelectorShape,
 	Opts: []Opt{
-		opt("count", intShape("how many times", 1, 3), "How many times to click in quick succession: 2 is a double click. Default: 1."),
-		opt("force", boolShape, "Whether a covered element is clicked through the DOM. Default: true."),
+		opt("count", lang.IntShape("how many times", 1, 3), "How many times to click in quick succession: 2 is a double click. Default: 1."),
+		opt("force", lang.BoolShape, "Whether a covered element is clicked through the DOM. Default: true."),
 	},
 	Example: `{"click":"#next"}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		times := own(s, "count", 1)
 		return nil, r.clickAt(ctx, s, v, func(again bool) (spot, error) {
 			return r.aim(ctx, s, "point", v, map[string]any{"force": own(s, "force", true), "guard": true, "times": times, "again": again})
@@ -36,7 +37,7 @@ type spot struct {
 
 // aim asks the page script where input for an element must go. Where the element
 // flees from the pointer, that is moved aside, and the page asked once more.
-func (r *Run) aim(ctx context.Context, s *Step, fn string, v Selector, arg map[string]any) (p spot, err error) {
+func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg map[string]any) (p spot, err error) {
 	if err := r.ask(ctx, s, fn, v, arg, &p); err != nil || !p.Aside {
 		return p, err
 	}
@@ -56,7 +57,7 @@ func (r *Run) aim(ctx context.Context, s *Step, fn string, v Selector, arg map[s
 // the only way. A page that moves between the look and the click is looked at
 // again: the page script keeps a click that would hit something else from it. What
 // stands in the place of an element that was drawn anew is clicked for it.
-func (r *Run) clickAt(ctx context.Context, s *Step, v Selector, look func(again bool) (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
+func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, look func(again bool) (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
 	for again := false; ; again = true {
 		p, err := look(again)
 		if err != nil || p.Done {

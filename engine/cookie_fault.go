@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // maxCookie is how long the name and the value of a cookie may be together, and
@@ -22,7 +23,7 @@ func unaccepted(c browser.Cookie, why string, i, of int) error {
 	if of > 1 {
 		at = fmt.Sprintf(" (cookie %d of %d)", i+1, of)
 	}
-	return Problemf(CodeInvalidValue, "Cookie %q was not accepted for %s: %s%s", short(c.Name, 100), short(c.URL, 200), why, at)
+	return Problemf(CodeInvalidValue, "Cookie %q was not accepted for %s: %s%s", lang.Short(c.Name, 100), lang.Short(c.URL, 200), why, at)
 }
 
 // surelyWrong says what no browser takes of a cookie: which field, and what would
@@ -32,9 +33,9 @@ func surelyWrong(c browser.Cookie) string {
 	probe := http.Cookie{Name: c.Name, Value: "x"}
 	switch {
 	case c.Name != "" && probe.Valid() != nil:
-		return fmt.Sprintf("name: %q is no name for a cookie: want letters, digits and signs other than spaces and ()<>@,;:/[]?={}", short(c.Name, 100))
+		return fmt.Sprintf("name: %q is no name for a cookie: want letters, digits and signs other than spaces and ()<>@,;:/[]?={}", lang.Short(c.Name, 100))
 	case c.Domain != "" && err == nil && !domainMatches(u.Hostname(), c.Domain):
-		return fmt.Sprintf("the domain %s is another one: want %s, or a domain that it is in", short(c.Domain, 200), u.Hostname())
+		return fmt.Sprintf("the domain %s is another one: want %s, or a domain that it is in", lang.Short(c.Domain, 200), u.Hostname())
 	}
 	return ""
 }
@@ -55,7 +56,7 @@ func whyRefused(c browser.Cookie) string {
 	case len(c.Name)+len(c.Value) > maxCookie:
 		return fmt.Sprintf("value: want at most %d bytes together with the name, not %d", maxCookie, len(c.Name)+len(c.Value))
 	case c.Path != "" && !strings.HasPrefix(c.Path, "/"):
-		return fmt.Sprintf("path: want one that begins with /, not %q", short(c.Path, 100))
+		return fmt.Sprintf("path: want one that begins with /, not %q", lang.Short(c.Path, 100))
 	case len(c.Path) > maxCookieField:
 		return fmt.Sprintf("path: want at most %d bytes, not %d", maxCookieField, len(c.Path))
 	case strings.ContainsFunc(c.Path, func(r rune) bool { return r < 0x20 || r == 0x7f || r == ';' }):

@@ -8,37 +8,38 @@ import (
 	"strings"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // address is an http or https URL, or true for all.
 type address struct {
 	all bool
-	url Text
+	url lang.Text
 }
 
-func (a address) keys(to map[string]bool) { a.url.keys(to) }
+func (a address) Keys(to map[string]bool) { a.url.Keys(to) }
 
-var addressShape = Shape[address]{
+var addressShape = lang.Shape[address]{
 	Words: "URL or true", Schema: `{"anyOf":[{"const":true},{"type":"string","minLength":1}]}`,
-	read: func(d *decoder, n *node) address {
-		if n.kind == 't' {
+	Read: func(d *lang.Decoder, n *lang.Node) address {
+		if n.Kind == 't' {
 			return address{all: true}
 		}
-		if !n.isString() {
-			d.fault(n, "want a URL, or true for all cookies, not %s", n.describe())
+		if !n.IsString() {
+			d.Fault(n, "want a URL, or true for all cookies, not %s", n.Describe())
 			return address{}
 		}
-		return address{url: webURLShape.read(d, n)}
+		return address{url: webURLShape.Read(d, n)}
 	},
 }
 
 // webURLShape is a URL that cookies can belong to.
-var webURLShape = Shape[Text]{
+var webURLShape = lang.Shape[lang.Text]{
 	Words: "URL", Schema: `{"type":"string","minLength":1}`,
-	read: func(d *decoder, n *node) Text {
-		t := urlShape.read(d, n)
-		if n.isString() && strings.HasPrefix(strings.ToLower(strings.TrimSpace(n.str)), "about:") {
-			d.fault(n, "want an http or https URL: %s has no cookies", n.str)
+	Read: func(d *lang.Decoder, n *lang.Node) lang.Text {
+		t := urlShape.Read(d, n)
+		if n.IsString() && strings.HasPrefix(strings.ToLower(strings.TrimSpace(n.Text)), "about:") {
+			d.Fault(n, "want an http or https URL: %s has no cookies", n.Text)
 		}
 		return t
 	},
@@ -49,8 +50,8 @@ var _ = define(Action[address]{
 	Doc:   "The cookies that would be sent to a URL, or with `true` all cookies of the browser.",
 	Value: addressShape,
 	Opts: []Opt{
-		opt("name", nonEmpty("cookie name"), "Only cookies of this name."),
-		opt("domain", nonEmpty("domain"), "Only cookies of this domain and those below it."),
+		opt("name", lang.NonEmptyShape("cookie name"), "Only cookies of this name."),
+		opt("domain", lang.NonEmptyShape("domain"), "Only cookies of this domain and those below it."),
 	},
 	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set",
 	Example: `{"getCookies":"http://demo.troupe.test/"}`,
@@ -84,7 +85,7 @@ var _ = define(Action[address]{
 
 // ownText is an option of the action's own that is a text; empty without it.
 func (r *Run) ownText(s *Step, name string) (string, error) {
-	t, ok := s.Options.own[name].(Text)
+	t, ok := s.Options.own[name].(lang.Text)
 	if !ok {
 		return "", nil
 	}
@@ -143,41 +144,46 @@ func (r *Run) cookiesOf(ctx context.Context, a address) ([]browser.Cookie, error
 
 // cookieIn is a cookie as a request spells it.
 type cookieIn struct {
-	url, name, value, path Text
-	domain, sameSite       *Text
+	url, name, value, path lang.Text
+	domain, sameSite       *lang.Text
 	secure, httpOnly       bool
 	expires                *float64
 }
 
-var cookieShape = Shape[cookieIn]{
+var cookieShape = lang.Shape[cookieIn]{
 	Words: "cookie",
 	Schema: `{"type":"object","required":["url","name","value"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string"},"value":{"type":"string"},` +
 		`"domain":{"type":"string"},"path":{"type":"string"},"secure":{"type":"boolean"},"httpOnly":{"type":"boolean"},"sameSite":{"enum":["Strict","Lax","None"]},"session":{"type":"boolean"},"expirationDate":{"type":"number"}}}`,
-	read: func(d *decoder, n *node) (c cookieIn) {
-		text := func(to *Text) func(*node) { return func(f *node) { *to = textShape("string").read(d, f) } }
+	Read: func(d *lang.Decoder, n *lang.Node) (c cookieIn) {
+		text := func(to *lang.Text) func(*lang.Node) {
+			return func(f *lang.Node) { *to = lang.TextShape("string").Read(d, f) }
+		}
 		session := false
-		ok := d.readMembers(n, "a cookie", []member{
-			{"url", func(f *node) { c.url = webURLShape.read(d, f) }},
-			{"name", text(&c.name)},
-			{"value", text(&c.value)},
-			{"path", text(&c.path)},
-			{"domain", func(f *node) { t := nonEmpty("domain").read(d, f); c.domain = &t }},
-			{"secure", func(f *node) { c.secure = boolShape.read(d, f) }},
-			{"httpOnly", func(f *node) { c.httpOnly = boolShape.read(d, f) }},
-			{"sameSite", func(f *node) {
-				t := parseText(enumShape("sameSite", "Strict", "Lax", "None").read(d, f))
+		ok := d.ReadObject(n, "a cookie",
+			lang.Field("url", func(f *lang.Node) { c.url = webURLShape.Read(d, f) }),
+			lang.Field("name", text(&c.name)),
+			lang.Field("value", text(&c.value)),
+			lang.Field("path", text(&c.path)),
+			lang.Field("domain", func(f *lang.Node) { t := lang.NonEmptyShape("domain").Read(d, f); c.domain = &t }),
+			lang.Field("secure", func(f *lang.Node) { c.secure = lang.BoolShape.Read(d, f) }),
+			lang.Field("httpOnly", func(f *lang.Node) { c.httpOnly = lang.BoolShape.Read(d, f) }),
+			lang.Field("sameSite", func(f *lang.Node) {
+				t := lang.ParseText(lang.EnumShape("sameSite", "Strict", "Lax", "None").Read(d, f))
 				c.sameSite = &t
-			}},
+			}),
 			// getCookies gives it, so setCookies takes it.
-			{"session", func(f *node) { session = boolShape.read(d, f) }},
-			{"expirationDate", func(f *node) { e := numberShape("seconds since the epoch", 0, 1e12).read(d, f); c.expires = &e }},
-		})
+			lang.Field("session", func(f *lang.Node) { session = lang.BoolShape.Read(d, f) }),
+			lang.Field("expirationDate", func(f *lang.Node) {
+				e := lang.NumberShape("seconds since the epoch", 0, 1e12).Read(d, f)
+				c.expires = &e
+			}),
+		)
 		if !ok {
 			return c
 		}
 		for _, name := range []string{"url", "name", "value"} {
-			if f := n.field(name); f == nil || f.isNull() {
-				d.fault(n, "want %s in a cookie", name)
+			if f := n.Field(name); f == nil || f.IsNull() {
+				d.Fault(n, "want %s in a cookie", name)
 			}
 		}
 		if session {
@@ -187,35 +193,35 @@ var cookieShape = Shape[cookieIn]{
 	},
 }
 
-func (c cookieIn) keys(to map[string]bool) {
-	for _, t := range []Text{c.url, c.name, c.value, c.path} {
-		t.keys(to)
+func (c cookieIn) Keys(to map[string]bool) {
+	for _, t := range []lang.Text{c.url, c.name, c.value, c.path} {
+		t.Keys(to)
 	}
 	if c.domain != nil {
-		c.domain.keys(to)
+		c.domain.Keys(to)
 	}
 }
 
 var _ = define(Action[[]cookieIn]{
 	Name: "setCookies", Group: "Cookies",
 	Doc: "Sets cookies. Each has `url`, `name` and `value`, and may have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate`, in seconds since the epoch; without one the cookie ends with the session. It is for the host of the URL alone, or with a `domain` that begins with a dot for the hosts below it, too.",
-	Value: Shape[[]cookieIn]{
+	Value: lang.Shape[[]cookieIn]{
 		Words: "array of cookies", Schema: `{"type":"array","items":` + cookieShape.Schema + `,"minItems":1,"maxItems":500}`,
-		read: func(d *decoder, n *node) []cookieIn {
-			if !n.isArray() || len(n.list) == 0 || len(n.list) > 500 {
-				d.fault(n, "want an array of 1 to 500 cookies")
+		Read: func(d *lang.Decoder, n *lang.Node) []cookieIn {
+			if !n.IsArray() || len(n.Elements) == 0 || len(n.Elements) > 500 {
+				d.Fault(n, "want an array of 1 to 500 cookies")
 				return nil
 			}
 			var out []cookieIn
-			for _, e := range n.list {
-				out = append(out, cookieShape.read(d, e))
+			for _, e := range n.Elements {
+				out = append(out, cookieShape.Read(d, e))
 			}
 			return out
 		},
 	},
 	Keys: func(v []cookieIn, to map[string]bool) {
 		for _, c := range v {
-			c.keys(to)
+			c.Keys(to)
 		}
 	},
 	Example: `{"setCookies":[{"url":"http://demo.troupe.test/","name":"theme","value":"dark"}]}`,
@@ -255,7 +261,7 @@ func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
 	}
 	for _, f := range []struct {
 		to   *string
-		from *Text
+		from *lang.Text
 	}{{&out.Name, &c.name}, {&out.Value, &c.value}, {&out.Path, &c.path}, {&out.Domain, c.domain}, {&out.SameSite, c.sameSite}} {
 		if f.from == nil {
 			continue
@@ -270,16 +276,16 @@ func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
 var _ = define(Action[cookieIn]{
 	Name: "deleteCookie", Group: "Cookies",
 	Doc: "Deletes the cookie of a name that would be sent to a URL.",
-	Value: Shape[cookieIn]{
+	Value: lang.Shape[cookieIn]{
 		Words: "{url, name}", Schema: `{"type":"object","required":["url","name"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string","minLength":1}}}`,
-		read: func(d *decoder, n *node) (c cookieIn) {
-			ok := d.readMembers(n, "deleteCookie", []member{
-				{"url", func(f *node) { c.url = webURLShape.read(d, f) }},
-				{"name", func(f *node) { c.name = nonEmpty("name").read(d, f) }},
-			})
+		Read: func(d *lang.Decoder, n *lang.Node) (c cookieIn) {
+			ok := d.ReadObject(n, "deleteCookie",
+				lang.Field("url", func(f *lang.Node) { c.url = webURLShape.Read(d, f) }),
+				lang.Field("name", func(f *lang.Node) { c.name = lang.NonEmptyShape("name").Read(d, f) }),
+			)
 			for _, name := range []string{"url", "name"} {
-				if f := n.field(name); ok && (f == nil || f.isNull()) {
-					d.fault(n, "want %s, as in {\"url\":\"https://example.com/\",\"name\":\"theme\"}", name)
+				if f := n.Field(name); ok && (f == nil || f.IsNull()) {
+					d.Fault(n, "want %s, as in {\"url\":\"https://example.com/\",\"name\":\"theme\"}", name)
 				}
 			}
 			return c

@@ -42,3 +42,11 @@ func hide(text, path string) string {
 	}
 	return strings.ReplaceAll(text, path, "a file")
 }
+
+// Plural is the form of a word that goes with the number n.
+func Plural[N ~int | ~int64 | ~uint64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

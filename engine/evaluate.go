@@ -8,18 +8,19 @@ import (
 	"unicode/utf16"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 	"troupe/engine/mask"
 )
 
-var _ = define(Action[Text]{
+var _ = define(Action[lang.Text]{
 	Name: "evaluate", Group: "Advanced",
 	Doc: "Runs JavaScript as the body of an async function in the page's own world and gives what it returns, as JSON. " +
 		"The script sees the data cache as the read-only object `saved`; use it rather than `${key}` for whatever was read from a page, so that text of one site does not become code on another.",
 	Unaided: true,
-	Value:   nonEmpty("script"),
+	Value:   lang.NonEmptyShape("script"),
 	Result:  "any JSON value",
 	Example: `{"evaluate":"return document.title"}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		script, err := v.ExpandScript(r.cache)
 		if err != nil {
 			return nil, err
@@ -60,7 +61,7 @@ var _ = define(Action[Text]{
 		res, err := t.Evaluate(sctx, script, saved, place != nil)
 		var failed *browser.ScriptError
 		switch {
-		case errors.As(err, &failed) && failed.Line >= 0 && script != v.source:
+		case errors.As(err, &failed) && failed.Line >= 0 && script != v.String():
 			return nil, Problemf(CodeScriptError, "%s, in the script with its values filled in, near: %s", failed.Error(), around(script, failed.Line, failed.At, r.mask))
 		case errors.Is(err, browser.ErrNewDocument):
 			// The script has left its page; that is no reason to run it again
@@ -98,5 +99,5 @@ func around(script string, line, at int, m *mask.Masker) string {
 	if len(before) > nearBytes {
 		before = "…" + strings.ToValidUTF8(before[len(before)-nearBytes:], "")
 	}
-	return before + "⟪here⟫" + short(after, nearBytes)
+	return before + "⟪here⟫" + lang.Short(after, nearBytes)
 }

@@ -1,24 +1,26 @@
 package engine
 
+import "troupe/engine/lang"
+
 // field is where one field of a record comes from: the text or an attribute of
 // a child, or of the container itself.
 type field struct {
 	name string
-	sel  Selector
-	attr *Text
+	sel  lang.Selector
+	attr *lang.Text
 }
 
 type extraction struct {
-	from   Selector
+	from   lang.Selector
 	fields []field
 }
 
-func (e extraction) keys(to map[string]bool) {
-	e.from.keys(to)
+func (e extraction) Keys(to map[string]bool) {
+	e.from.Keys(to)
 	for _, f := range e.fields {
-		f.sel.keys(to)
+		f.sel.Keys(to)
 		if f.attr != nil {
-			f.attr.keys(to)
+			f.attr.Keys(to)
 		}
 	}
 }
@@ -26,26 +28,26 @@ func (e extraction) keys(to map[string]bool) {
 const fieldMapSchema = `{"type":"object","additionalProperties":{"anyOf":[{"type":"string","minLength":1},{"type":"array","prefixItems":[{"type":"string","minLength":1},{"type":"string","minLength":1}],"items":false,"minItems":2}]}}`
 
 // fieldMapShape is an object of fields, in the order they were sent.
-var fieldMapShape = Shape[[]field]{
+var fieldMapShape = lang.Shape[[]field]{
 	Words: "fieldMap", Schema: fieldMapSchema,
-	read: func(d *decoder, n *node) []field {
-		if !n.isObject() {
-			d.fault(n, `want a field map, an object such as {"title":"h3","link":["a","href"]}, not %s`, n.isA())
+	Read: func(d *lang.Decoder, n *lang.Node) []field {
+		if !n.IsObject() {
+			d.Fault(n, `want a field map, an object such as {"title":"h3","link":["a","href"]}, not %s`, n.TypeName())
 			return nil
 		}
-		if len(n.fields) == 0 {
-			d.fault(n, "want a field map with at least one field")
+		if len(n.Fields) == 0 {
+			d.Fault(n, "want a field map with at least one field")
 		}
 		var out []field
-		for _, m := range n.fields {
-			f := field{name: m.key}
-			if m.isArray() {
-				p := pairShape(selectorShape, nonEmpty("attribute")).read(d, m)
+		for _, m := range n.Fields {
+			f := field{name: m.Key}
+			if m.IsArray() {
+				p := lang.PairShape(lang.SelectorShape, lang.NonEmptyShape("attribute")).Read(d, m)
 				f.sel, f.attr = p.A, &p.B
-			} else if m.isString() {
-				f.sel = selectorShape.read(d, m)
+			} else if m.IsString() {
+				f.sel = lang.SelectorShape.Read(d, m)
 			} else {
-				d.fault(m, "want a selector or [selector, attribute], not %s", m.isA())
+				d.Fault(m, "want a selector or [selector, attribute], not %s", m.TypeName())
 			}
 			out = append(out, f)
 		}
@@ -58,29 +60,29 @@ var _ = define(Action[extraction]{
 	Doc: "A record for each element that matches. A field is the text of the first match of a selector inside the container, or with `[selector, attribute]` an attribute of it; " +
 		"`$this` stands for the container itself. What is missing is null. It waits for the first container up to its time; none then is an empty array. " +
 		"The field map is the value's second part or, when the value is a selector alone, `options.fieldMap`.",
-	Value: Shape[extraction]{
-		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"array","prefixItems":[` + selectorShape.Schema + `,` + fieldMapSchema + `],"items":false,"minItems":2}]}`,
-		read: func(d *decoder, n *node) extraction {
-			if n.isString() {
-				return extraction{from: selectorShape.read(d, n)}
+	Value: lang.Shape[extraction]{
+		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,` + fieldMapSchema + `],"items":false,"minItems":2}]}`,
+		Read: func(d *lang.Decoder, n *lang.Node) extraction {
+			if n.IsString() {
+				return extraction{from: lang.SelectorShape.Read(d, n)}
 			}
-			p := pairShape(selectorShape, fieldMapShape).read(d, n)
+			p := lang.PairShape(lang.SelectorShape, fieldMapShape).Read(d, n)
 			return extraction{from: p.A, fields: p.B}
 		},
 	},
 	Opts: []Opt{
-		opt("limit", intShape("number", 0, maxRecords), "Takes only the first so many containers."),
+		opt("limit", lang.IntShape("number", 0, maxRecords), "Takes only the first so many containers."),
 		opt("fieldMap", fieldMapShape, "The field map, when the value is a selector alone."),
 	},
 	Result:  "array of objects",
 	Example: `{"extractAll":[".product",{"title":"h3","link":["a","href"]}],"options":{"limit":3}}`,
-	Check: func(d *decoder, n *node, s *Step, v extraction) {
+	Check: func(d *decoder, n *lang.Node, s *Step, v extraction) {
 		given := s.Options.own["fieldMap"] != nil
 		switch {
 		case v.fields == nil && !given:
-			d.fault(n, "want [selector, fieldMap], or options.fieldMap beside the selector")
+			d.Fault(n, "want [selector, fieldMap], or options.fieldMap beside the selector")
 		case v.fields != nil && given:
-			d.fault(n, "want the field map once: in the value or in options.fieldMap")
+			d.Fault(n, "want the field map once: in the value or in options.fieldMap")
 		case given:
 			v.fields = own[[]field](s, "fieldMap", nil)
 			s.value = v
@@ -108,16 +110,16 @@ const maxRecords = 1_000_000
 
 // fieldTarget is a field as the page script takes it.
 type fieldTarget struct {
-	target
+	lang.Target
 	Name *string `json:"name,omitempty"`
 }
 
 func (f field) target(c *Cache) (fieldTarget, error) {
-	t, err := f.sel.target(c)
+	t, err := f.sel.Target(c)
 	if err != nil {
 		return fieldTarget{}, err
 	}
-	out := fieldTarget{target: t}
+	out := fieldTarget{Target: t}
 	if f.attr != nil {
 		name, err := f.attr.Expand(c)
 		if err != nil {

@@ -9,20 +9,21 @@ import (
 	"unicode/utf8"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
-var _ = define(Action[Pair[Selector, Text]]{
+var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "fill", Group: "Interaction",
 	Doc: "Types a text into a field, with real key events for each character. What was in the field is cleared first unless `clear` is false; then the text is appended. " +
 		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled. " +
 		"It fails where the field takes nothing of the text. Where the page makes something else of it (a mask, a maximum length, other letters), a warning has the field's value, or `***` for a password. " +
 		"A field that is disabled or read-only is waited for until the action's time is over, because pages enable fields when their data arrives; `options.timeout` shortens that wait. " +
 		"`${secret:NAME}` in the text stands for a secret of the account. It is put into fields of the secret's own origins only, all at once and without key events, and is masked in everything that the task gives.",
-	Value:   pairShape(selectorShape, secretText("text")),
-	Opts:    []Opt{opt("clear", boolShape, "Whether to clear the field first. Default: true.")},
+	Value:   lang.PairShape(lang.SelectorShape, lang.SecretTextShape("text")),
+	Opts:    []Opt{opt("clear", lang.BoolShape, "Whether to clear the field first. Default: true.")},
 	Example: `{"fill":["#user","ada"]}`, Page: "/login",
 	Keys: pairKeys,
-	Run: func(ctx context.Context, r *Run, s *Step, v Pair[Selector, Text]) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Pair[lang.Selector, lang.Text]) (Result, error) {
 		filled, origins, err := r.secrets(v.B)
 		if err != nil {
 			return nil, err
@@ -38,9 +39,9 @@ var _ = define(Action[Pair[Selector, Text]]{
 	},
 })
 
-func pairKeys(v Pair[Selector, Text], to map[string]bool) {
-	v.A.keys(to)
-	v.B.keys(to)
+func pairKeys(v lang.Pair[lang.Selector, lang.Text], to map[string]bool) {
+	v.A.Keys(to)
+	v.B.Keys(to)
 }
 
 // ready says how a field is to be filled.
@@ -59,7 +60,7 @@ type ready struct {
 // page can hand that to a frame of another site between two of them. The page
 // script looks at the origin and puts the whole text in at one moment; it is
 // handed the text only after it has found the origin right.
-func (r *Run) fillSecret(ctx context.Context, s *Step, v Selector, text string, origins []string, clear bool) error {
+func (r *Run) fillSecret(ctx context.Context, s *Step, v lang.Selector, text string, origins []string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	ask := func(text string, clicked bool) (f ready, err error) {
 		err = r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked, "origins": origins}, &f)
@@ -94,7 +95,7 @@ const longestCode = 32
 // one character at a time.
 const maxRedrawn = 3
 
-func (r *Run) fill(ctx context.Context, s *Step, v Selector, text string, clear bool) error {
+func (r *Run) fill(ctx context.Context, s *Step, v lang.Selector, text string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
 	all := utf8.RuneCountInString(text)
 	for again := 0; ; {
@@ -122,7 +123,7 @@ type left struct {
 }
 
 // fillOnce types a text of so many characters into a field, or the end of it.
-func (r *Run) fillOnce(ctx context.Context, s *Step, v Selector, text string, clear bool, all int) (none left, err error) {
+func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text string, clear bool, all int) (none left, err error) {
 	var f ready
 	r.typings++
 	id := r.typings
@@ -206,7 +207,7 @@ func prepare(ctx context.Context, t *browser.Tab, f ready) error {
 
 // filled asks what has become of a text that was not simply taken. A page that has
 // left, or a tab that has closed, has had it.
-func (r *Run) filled(ctx context.Context, s *Step, t *browser.Tab, v Selector, id int) (is left, err error) {
+func (r *Run) filled(ctx context.Context, s *Step, t *browser.Tab, v lang.Selector, id int) (is left, err error) {
 	c, err := r.find("filled", v, map[string]any{"id": id})
 	if err != nil {
 		return is, err

@@ -1,23 +1,25 @@
 package engine
 
-var _ = define(Action[Selector]{
+import "troupe/engine/lang"
+
+var _ = define(Action[lang.Selector]{
 	Name: "find", Group: "Finding elements",
 	Doc:     "Waits until an element is in the document. With `save` it can be used as `$key` for as long as it stays there, within this task.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Finds:   true,
 	Example: `{"find":".products","options":{"save":"list"}}`,
-	Read: func(r *Run, s *Step, v Selector) (Call, error) {
+	Read: func(r *Run, s *Step, v lang.Selector) (Call, error) {
 		return r.find("find", v, r.saveElement(s))
 	},
 })
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "waitForElement", Group: "Waiting",
 	Doc:     "Waits until an element is in the document.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Finds:   true,
 	Example: `{"waitForElement":".hit","options":{"timeout":5000}}`, Page: "/live",
-	Read: func(r *Run, s *Step, v Selector) (Call, error) {
+	Read: func(r *Run, s *Step, v lang.Selector) (Call, error) {
 		return r.find("find", v, r.saveElement(s))
 	},
 })

@@ -1,13 +1,17 @@
 package engine
 
-import "context"
+import (
+	"context"
 
-var _ = define(Action[Selector]{
+	"troupe/engine/lang"
+)
+
+var _ = define(Action[lang.Selector]{
 	Name: "hover", Group: "Interaction",
 	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. One that keeps fleeing from the pointer is tried once more after the pointer was moved away. Where another element stays in front of it, the pointer goes there all the same, with a warning.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Example: `{"hover":"a.link"}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		p, err := r.hoverSpot(ctx, s, v)
 		if err != nil {
 			return nil, err
@@ -23,7 +27,7 @@ var _ = define(Action[Selector]{
 })
 
 // hoverSpot is where the pointer must go to be over an element.
-func (r *Run) hoverSpot(ctx context.Context, s *Step, v Selector) (spot, error) {
+func (r *Run) hoverSpot(ctx context.Context, s *Step, v lang.Selector) (spot, error) {
 	p, err := r.aim(ctx, s, "point", v, map[string]any{"hover": true, "force": true})
 	if err == nil && p.Covered != "" {
 		r.warn("%q is covered by %s: the pointer is over that", v.String(), p.Covered)

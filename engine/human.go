@@ -9,17 +9,18 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
-var modeOpt = opt("mode", enumShape("a mode", "fast"), "`fast`: the pointer starts closer to its target.")
+var modeOpt = opt("mode", lang.EnumShape("a mode", "fast"), "`fast`: the pointer starts closer to its target.")
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "clickHuman", Group: "Advanced",
 	Doc:     "Clicks an element after moving the pointer to it on a curved path, with changing speed, as a hand would. The events are the browser's own.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Opts:    []Opt{modeOpt},
 	Example: `{"clickHuman":"#next","options":{"mode":"fast"}}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		fast := own(s, "mode", "") == "fast"
 		return nil, r.clickAt(ctx, s, v, func(again bool) (p spot, err error) {
 			if p, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "follow": true, "again": again}); err != nil || p.Covered != "" {
@@ -41,13 +42,13 @@ var _ = define(Action[Selector]{
 	},
 })
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "hoverHuman", Group: "Advanced",
 	Doc:     "Moves the pointer over an element on a curved path, with changing speed, and does not click.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Opts:    []Opt{modeOpt},
 	Example: `{"hoverHuman":"a.link"}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Selector) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		p, err := r.hoverSpot(ctx, s, v)
 		if err != nil {
 			return nil, err

@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+
+	"troupe/engine/lang"
 )
 
 // condition is one of: an element exists; a property of an element compares; a
 // value of the data cache compares.
 type condition struct {
-	selector *Selector
-	property Text
+	selector *lang.Selector
+	property lang.Text
 	cached   string
 	operator string
-	value    Text
+	value    lang.Text
 }
 
 type branch struct {
@@ -21,16 +23,16 @@ type branch struct {
 	then, other []Step
 }
 
-// keys adds what the condition reads; its lists are looked at as they run.
-func (b branch) keys(to map[string]bool) {
+// Keys adds what the condition reads; its lists are looked at as they run.
+func (b branch) Keys(to map[string]bool) {
 	if b.cond.selector != nil {
-		b.cond.selector.keys(to)
-		b.cond.property.keys(to)
+		b.cond.selector.Keys(to)
+		b.cond.property.Keys(to)
 	}
 	if b.cond.cached != "" {
 		to[b.cond.cached] = true
 	}
-	b.cond.value.keys(to)
+	b.cond.value.Keys(to)
 }
 
 const conditionSchema = `{"anyOf":[{"type":"string","minLength":1},` +
@@ -41,35 +43,35 @@ var _ = define(Action[branch]{
 	Name: "if", Group: "Control flow",
 	Doc: "Runs one list or the other. The condition is a selector (true if there is such an element now), `{selector, property, operator, value}` about a property of an element, or `{cached, operator, value}` about a value of the data cache. " +
 		"Operators: `==`, `!=`, `>`, `<`, `>=`, `<=`, `contains`, `notContains`, `matches` (RE2, or `/re/flags`), `empty`, `notEmpty`. Both sides are compared as numbers when both read as numbers. It looks once and never waits; what is missing is empty and unequal to everything.",
-	Value: Shape[branch]{
+	Value: lang.Shape[branch]{
 		Words: "{condition, then, else}", Schema: `{"type":"object","required":["condition","then"],"additionalProperties":false,"properties":{"condition":` + conditionSchema + `,"then":{"$ref":"#/$defs/actions"},"else":{"$ref":"#/$defs/actions"}}}`,
-		read: func(d *decoder, n *node) (b branch) {
-			s, was := d.step, d.inBranch
-			var then, other *node
-			has := false
-			ok := d.readMembers(n, "if", []member{
-				{"condition", func(f *node) { has = true; b.cond = d.readCondition(f) }},
-				{"then", func(f *node) { then = f }},
-				{"else", func(f *node) { other = f }},
-			})
-			if !ok {
-				return b
-			}
-			if !has {
-				d.fault(n, "want a condition: a selector, {selector, property, operator, value} or {cached, operator, value}")
-			}
-			d.inBranch = true
-			if then == nil {
-				d.fault(n, "want then, the actions to run when the condition is true")
-			} else {
-				b.then = d.readSteps(then, s.Path+"/if/then/", s.Index)
-			}
-			if other != nil {
-				b.other = d.readSteps(other, s.Path+"/if/else/", s.Index)
-			}
-			d.inBranch = was
+	},
+	Decode: func(d *decoder, n *lang.Node) (b branch) {
+		s, was := d.step, d.inBranch
+		var then, other *lang.Node
+		has := false
+		ok := d.ReadObject(n, "if",
+			lang.Field("condition", func(f *lang.Node) { has = true; b.cond = readCondition(&d.Decoder, f) }),
+			lang.Field("then", func(f *lang.Node) { then = f }),
+			lang.Field("else", func(f *lang.Node) { other = f }),
+		)
+		if !ok {
 			return b
-		},
+		}
+		if !has {
+			d.Fault(n, "want a condition: a selector, {selector, property, operator, value} or {cached, operator, value}")
+		}
+		d.inBranch = true
+		if then == nil {
+			d.Fault(n, "want then, the actions to run when the condition is true")
+		} else {
+			b.then = d.readSteps(then, s.Path+"/if/then/", s.Index)
+		}
+		if other != nil {
+			b.other = d.readSteps(other, s.Path+"/if/else/", s.Index)
+		}
+		d.inBranch = was
+		return b
 	},
 	Unbounded: true,
 	Result:    "the last result of the list that ran, else `{\"success\":true}`",
@@ -86,72 +88,72 @@ var _ = define(Action[branch]{
 	},
 })
 
-func (d *decoder) readCondition(n *node) (c condition) {
-	if n.isString() {
-		s := selectorShape.read(d, n)
+func readCondition(d *lang.Decoder, n *lang.Node) (c condition) {
+	if n.IsString() {
+		s := lang.SelectorShape.Read(d, n)
 		return condition{selector: &s}
 	}
-	var selector, property, cached, operator, value *node
-	to := func(p **node) func(*node) { return func(f *node) { *p = f } }
-	if !d.readMembers(n, "a condition", []member{
-		{"selector", to(&selector)}, {"property", to(&property)}, {"cached", to(&cached)}, {"operator", to(&operator)}, {"value", to(&value)},
-	}) {
+	var selector, property, cached, operator, value *lang.Node
+	to := func(p **lang.Node) func(*lang.Node) { return func(f *lang.Node) { *p = f } }
+	if !d.ReadObject(n, "a condition",
+		lang.Field("selector", to(&selector)), lang.Field("property", to(&property)), lang.Field("cached", to(&cached)), lang.Field("operator", to(&operator)), lang.Field("value", to(&value)),
+	) {
 		return c
 	}
 	switch {
 	case selector != nil && cached != nil:
-		d.fault(n, "want selector or cached in a condition, not both")
+		d.Fault(n, "want selector or cached in a condition, not both")
 	case selector != nil:
-		s := selectorShape.read(d, selector)
+		s := lang.SelectorShape.Read(d, selector)
 		c.selector = &s
 		if property == nil {
-			d.fault(n, `want property, the name of a property of the element such as "value" or "textContent"`)
+			d.Fault(n, `want property, the name of a property of the element such as "value" or "textContent"`)
 		} else {
-			c.property = nonEmpty("property").read(d, property)
+			c.property = lang.NonEmptyShape("property").Read(d, property)
 		}
 	case cached != nil:
-		c.cached = keyShape.read(d, cached)
+		c.cached = lang.KeyShape.Read(d, cached)
 		if property != nil {
-			d.fault(property, "property goes with selector, not with cached")
+			d.Fault(property, "property goes with selector, not with cached")
 		}
 	default:
-		d.fault(n, "want selector or cached in a condition")
+		d.Fault(n, "want selector or cached in a condition")
 	}
 	if operator == nil {
-		d.fault(n, "want an operator in a condition")
+		d.Fault(n, "want an operator in a condition")
 		return c
 	}
-	c.operator = enumShape("an operator", operators...).read(d, operator)
+	c.operator = lang.EnumShape("an operator", lang.Operators...).Read(d, operator)
 	unary := c.operator == "empty" || c.operator == "notEmpty"
 	switch {
-	case value == nil && !unary && n.field("value") == nil:
-		d.fault(n, "want a value to compare with: only empty and notEmpty need none")
+	case value == nil && !unary && n.Field("value") == nil:
+		d.Fault(n, "want a value to compare with: only empty and notEmpty need none")
 	case value != nil:
-		c.value = d.readOperand(value)
+		c.value = readOperand(d, value)
 	}
 	if c.operator == "matches" && c.value.Fixed() {
 		re, _ := c.value.Expand(nil)
-		if _, err := readPattern(re); err != nil && value != nil {
-			d.fault(value, "%q is no RE2 expression: %v", short(re, 100), err)
+		if err := lang.CheckPattern(re); err != nil && value != nil {
+			d.Fault(value, "%q is no RE2 expression: %v", lang.Short(re, 100), err)
 		}
 	}
 	return c
 }
 
 // readOperand reads what a condition compares with, as a text.
-func (d *decoder) readOperand(n *node) Text {
-	switch n.kind {
+func readOperand(d *lang.Decoder, n *lang.Node) lang.Text {
+	switch n.Kind {
 	case '"':
-		return parseText(n.str)
+		return lang.ParseText(n.Text)
 	case '0':
-		return Text{source: strconv.FormatFloat(n.num, 'f', -1, 64)}
+		return lang.Literal(strconv.FormatFloat(n.Number, 'f', -1, 64))
 	case 't':
-		return Text{source: "true"}
+		return lang.Literal("true")
 	case 'f':
-		return Text{source: "false"}
+		return lang.Literal("false")
 	}
-	d.fault(n, "want a string, a number or a boolean to compare with, not %s", n.isA())
-	return Text{}
+	d.Fault(n, "want a string, a number or a boolean to compare with, not %s", n.TypeName())
+	return lang.Text{}
 }
 
 // decide looks once.
@@ -183,11 +185,11 @@ func (r *Run) decide(ctx context.Context, s *Step, c condition) (bool, error) {
 	} else {
 		have, _ = r.cache.Get(c.cached)
 	}
-	return compare(have, c.operator, want)
+	return lang.Compare(have, c.operator, want)
 }
 
 // property is a property of the first match, null without one.
-func (r *Run) property(ctx context.Context, s *Step, v Selector, name string) (json.RawMessage, error) {
+func (r *Run) property(ctx context.Context, s *Step, v lang.Selector, name string) (json.RawMessage, error) {
 	var p struct {
 		Known bool            `json:"known"`
 		Value json.RawMessage `json:"value"`

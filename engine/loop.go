@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+
+	"troupe/engine/lang"
 )
 
 // DefaultIterations bounds a loop that does not say otherwise.
@@ -15,59 +17,62 @@ const maxIterations = 10000
 
 type repetition struct {
 	repeat int
-	each   *Selector
+	each   *lang.Selector
 	do     []Step
-	max    int        // zero: not said here
-	frame  []Selector // nil: not said here
+	max    int             // zero: not said here
+	frame  []lang.Selector // nil: not said here
 }
 
-func (l repetition) keys(to map[string]bool) {
+func (l repetition) Keys(to map[string]bool) {
 	if l.each != nil {
-		l.each.keys(to)
+		l.each.Keys(to)
 	}
 }
 
-var iterationsShape = intShape("number of iterations", 1, maxIterations)
+var iterationsShape = lang.IntShape("number of iterations", 1, maxIterations)
 
 var _ = define(Action[repetition]{
 	Name: "loop", Group: "Control flow",
 	Doc: "Runs a list of actions several times: `repeat` times, or once for `each` element that matches, with `$this` as the element. `each` waits for the first match up to the action's time; without a match the loop has no iterations. " +
 		"`each` takes the first `maxIterations` matches, with a warning of how many were left. If `$this` has left the page, the loop takes the element in the same place, as soon as the list is as long as at the start. It waits for that once, up to the action's time. " +
 		"`maxIterations` and `iframe` may stand in the value or in `options`.",
-	Value: Shape[repetition]{
-		Words: "{repeat or each, do}", Schema: `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"repeat":{"type":"integer","minimum":1,"maximum":10000},"each":` + selectorShape.Schema + `,"do":{"$ref":"#/$defs/actions"},"maxIterations":` + iterationsShape.Schema + `,"iframe":` + frameShape.Schema + `},"oneOf":[{"required":["repeat"]},{"required":["each"]}]}`,
-		read: func(d *decoder, n *node) (l repetition) {
-			s, was := d.step, d.inLoop
-			var repeat, do *node
-			ok := d.readMembers(n, "loop", []member{
-				{"repeat", func(f *node) { repeat = f; l.repeat = intShape("number of iterations", 1, maxIterations).read(d, f) }},
-				{"each", func(f *node) { e := selectorShape.read(d, f); l.each = &e }},
-				{"do", func(f *node) { do = f }},
-				{"maxIterations", func(f *node) { l.max = iterationsShape.read(d, f) }},
-				{"iframe", func(f *node) { l.frame = frameShape.read(d, f) }},
-			})
-			if !ok {
-				return l
-			}
-			if (repeat == nil) == (l.each == nil) {
-				d.fault(n, "want repeat, a number, or each, a selector: one of them")
-			}
-			if do == nil {
-				d.fault(n, "want do, the actions to run in each iteration")
-				return l
-			}
-			d.inLoop = true
-			l.do = d.readSteps(do, s.Path+"/loop/do/", s.Index)
-			d.inLoop = was
+	Value: lang.Shape[repetition]{
+		Words: "{repeat or each, do}", Schema: `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"repeat":{"type":"integer","minimum":1,"maximum":10000},"each":` + lang.SelectorShape.Schema + `,"do":{"$ref":"#/$defs/actions"},"maxIterations":` + iterationsShape.Schema + `,"iframe":` + lang.FrameShape.Schema + `},"oneOf":[{"required":["repeat"]},{"required":["each"]}]}`,
+	},
+	Decode: func(d *decoder, n *lang.Node) (l repetition) {
+		s, was := d.step, d.inLoop
+		var repeat, do *lang.Node
+		ok := d.ReadObject(n, "loop",
+			lang.Field("repeat", func(f *lang.Node) {
+				repeat = f
+				l.repeat = lang.IntShape("number of iterations", 1, maxIterations).Read(&d.Decoder, f)
+			}),
+			lang.Field("each", func(f *lang.Node) { e := lang.SelectorShape.Read(&d.Decoder, f); l.each = &e }),
+			lang.Field("do", func(f *lang.Node) { do = f }),
+			lang.Field("maxIterations", func(f *lang.Node) { l.max = iterationsShape.Read(&d.Decoder, f) }),
+			lang.Field("iframe", func(f *lang.Node) { l.frame = lang.FrameShape.Read(&d.Decoder, f) }),
+		)
+		if !ok {
 			return l
-		},
+		}
+		if (repeat == nil) == (l.each == nil) {
+			d.Fault(n, "want repeat, a number, or each, a selector: one of them")
+		}
+		if do == nil {
+			d.Fault(n, "want do, the actions to run in each iteration")
+			return l
+		}
+		d.inLoop = true
+		l.do = d.readSteps(do, s.Path+"/loop/do/", s.Index)
+		d.inLoop = was
+		return l
 	},
 	Opts:      []Opt{opt("maxIterations", iterationsShape, "Default: 100.")},
 	Not:       NotInLoop,
 	Unbounded: true,
 	Result:    "what was pushed in it, as an object of arrays by key, else `{\"success\":true,\"iterations\":n}`",
 	Example:   `{"loop":{"each":".product","do":[{"getText":"$this h3","options":{"push":"titles"}}]}}`,
-	Check: func(d *decoder, n *node, s *Step, v repetition) {
+	Check: func(d *decoder, n *lang.Node, s *Step, v repetition) {
 		if v.max == 0 {
 			v.max = own(s, "maxIterations", DefaultIterations)
 		}
@@ -76,7 +81,7 @@ var _ = define(Action[repetition]{
 		}
 		s.value = v
 		if v.repeat > v.max {
-			d.fault(n, "want repeat to be at most maxIterations, %d, not %d", v.max, v.repeat)
+			d.Fault(n, "want repeat to be at most maxIterations, %d, not %d", v.max, v.repeat)
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v repetition) (Result, error) {
@@ -123,10 +128,10 @@ type loopState struct {
 // elements are those of a loop, as the page script takes them: it finds them
 // again by it when the document was replaced.
 type elements struct {
-	ID    string   `json:"id"`
-	T     target   `json:"t"`
-	In    []target `json:"in,omitempty"`
-	Count int      `json:"count"`
+	ID    string        `json:"id"`
+	T     lang.Target   `json:"t"`
+	In    []lang.Target `json:"in,omitempty"`
+	Count int           `json:"count"`
 }
 
 func (l *loopState) push(key string, v Result) { l.pushed[key] = append(l.pushed[key], v) }
@@ -156,7 +161,7 @@ func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
 	defer cancel()
 	e := &elements{ID: rand.Text()}
 	var err error
-	if e.T, err = v.each.target(r.cache); err != nil {
+	if e.T, err = v.each.Target(r.cache); err != nil {
 		return 0, err
 	}
 	if e.In, err = r.place(s); err != nil {

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
-var _ = define(Action[Text]{
+var _ = define(Action[lang.Text]{
 	Name: "open", Group: "Navigation",
 	Doc: "Goes to an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
 		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name, and so is a page or a download that breaks off. " +
 		"So is one that answers with no document (status 204, 205 or 304), which leaves the tab where it was. A download does, too, but is no failure: a warning says so, and `downloads` has the file.",
 	Value:   urlShape,
 	Example: `{"open":"http://demo.troupe.test/"}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		address, err := r.address(v)
 		if err != nil {
 			return nil, err
@@ -32,13 +33,13 @@ var _ = define(Action[Text]{
 	},
 })
 
-var _ = define(Action[Text]{
+var _ = define(Action[lang.Text]{
 	Name: "openNewTab", Group: "Navigation",
 	Doc:     "Opens an address in a new tab, which becomes the current one, and waits as `open` does. The other tabs are closed unless `closeOthers` is false.",
 	Value:   urlShape,
-	Opts:    []Opt{opt("closeOthers", boolShape, "Whether to close the other tabs. Default: true.")},
+	Opts:    []Opt{opt("closeOthers", lang.BoolShape, "Whether to close the other tabs. Default: true.")},
 	Example: `{"openNewTab":"http://demo.troupe.test/login","options":{"closeOthers":false}}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		address, err := r.address(v)
 		if err != nil {
 			return nil, err
@@ -54,12 +55,12 @@ var _ = define(Action[Text]{
 	},
 })
 
-var _ = define(Action[Pair[int, int]]{
+var _ = define(Action[lang.Pair[int, int]]{
 	Name: "setViewportSize", Group: "Navigation",
 	Doc:     "Gives the visible area of the page this width and height, in CSS pixels. It holds for tabs that are opened later in the task, too. Default: 1280 × 720.",
-	Value:   pairShape(intShape("width", 1, maxSide), intShape("height", 1, maxSide)),
+	Value:   lang.PairShape(lang.IntShape("width", 1, maxSide), lang.IntShape("height", 1, maxSide)),
 	Example: `{"setViewportSize":[390,844]}`,
-	Run: func(ctx context.Context, r *Run, s *Step, v Pair[int, int]) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Pair[int, int]) (Result, error) {
 		return nil, r.tabs.SetSize(ctx, v.A, v.B)
 	},
 })
@@ -69,15 +70,15 @@ const maxSide = 8192
 
 // urlShape is an address to go to. One that depends on values is checked when
 // they are filled in.
-var urlShape = Shape[Text]{
+var urlShape = lang.Shape[lang.Text]{
 	Words: "URL", Schema: `{"type":"string","minLength":1}`,
-	read: func(d *decoder, n *node) Text {
-		s, ok := wantString(d, n, "a URL")
-		t := parseText(s)
+	Read: func(d *lang.Decoder, n *lang.Node) lang.Text {
+		s, ok := d.ReadString(n, "a URL")
+		t := lang.ParseText(s)
 		if ok && t.Fixed() {
 			address, _ := t.Expand(nil)
 			if _, err := checkURL(address); err != nil {
-				d.fault(n, "%s", err)
+				d.Fault(n, "%s", err)
 			}
 		}
 		return t
@@ -91,7 +92,7 @@ func checkURL(s string) (string, error) {
 	if strings.EqualFold(s, "about:blank") {
 		return "about:blank", nil
 	}
-	want := fmt.Errorf(`want an absolute http or https URL such as "https://example.com/", not %q`, short(s, 100))
+	want := fmt.Errorf(`want an absolute http or https URL such as "https://example.com/", not %q`, lang.Short(s, 100))
 	if strings.ContainsAny(s, "\t\r\n\\") || s == "" {
 		return "", want
 	}
@@ -105,7 +106,7 @@ func checkURL(s string) (string, error) {
 	return s, nil
 }
 
-func (r *Run) address(v Text) (string, error) {
+func (r *Run) address(v lang.Text) (string, error) {
 	s, err := v.Expand(r.cache)
 	if err != nil {
 		return "", err
@@ -134,7 +135,7 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 		r.warn("%s is a download: downloads has its file, and the tab stays where it was", address)
 		return nil
 	case errors.Is(err, browser.ErrNoAddress):
-		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", short(address, 100))
+		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", lang.Short(address, 100))
 	case errors.As(err, &nav):
 		return unreachable(address, nav)
 	case ctx.Err() == nil && sctx.Err() != nil:
@@ -223,12 +224,4 @@ func unreachable(address string, nav *browser.NavigationError) *Problem {
 		why = ": " + nav.Why
 	}
 	return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, nav.Text, why)
-}
-
-// short cuts a text to so many bytes, and no character in two.
-func short(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

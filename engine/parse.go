@@ -5,23 +5,31 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"troupe/engine/lang"
 )
 
-// Fault is one thing that is wrong with a request.
-type Fault struct {
-	Path    string `json:"path"` // JSON Pointer into the body
-	Message string `json:"message"`
+// decoder reads one request.
+type decoder struct {
+	lang.Decoder
+	files []Upload
+	steps int
+	// pictures are the screenshots so far.
+	pictures         int
+	inLoop, inBranch bool
+	config           Config
+	network          bool // an action looks at requests
+	matching         matching
+	step             *Step        // the step whose value is read
+	faulty           []*lang.Node // the steps with faults
 }
-
-// String is the fault with its place in front, where it has one.
-func (f Fault) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
 
 // Invalid is the error of [Parse]: every fault of the request.
 type Invalid struct {
-	Faults []Fault
+	Faults []lang.Fault
 
-	task   *Task   // what could be read of it; nil: nothing
-	faulty []*node // the steps with faults
+	task   *Task        // what could be read of it; nil: nothing
+	faulty []*lang.Node // the steps with faults
 }
 
 func (e *Invalid) Error() string {
@@ -37,71 +45,38 @@ func (e *Invalid) Error() string {
 func Parse(body []byte, files []Upload) (*Task, error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff")) // editors put it before UTF-8, and RFC 8259 lets readers ignore it
 	if !utf8.Valid(body) {
-		return nil, &Invalid{Faults: []Fault{{Message: "the body is not valid UTF-8"}}}
+		return nil, &Invalid{Faults: []lang.Fault{{Message: "the body is not valid UTF-8"}}}
 	}
-	n, fault := readNode(body)
+	n, fault := lang.ReadNode(body)
 	if fault != nil {
-		return nil, &Invalid{Faults: []Fault{*fault}}
+		return nil, &Invalid{Faults: []lang.Fault{*fault}}
 	}
 	d := &decoder{files: files}
 	t := d.readTask(n)
 	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
-		d.refuseSecrets(n)
+		d.RefuseSecrets(n)
 	}
-	if len(d.faults) > 0 {
-		return nil, &Invalid{d.faults, t, d.faulty}
+	if d.Wrong() > 0 {
+		return nil, &Invalid{d.Faults(), t, d.faulty}
 	}
 	t.source = body
 	return t, nil
 }
 
-// member is a field of an object of the request.
-type member struct {
-	name string
-	read func(*node)
-}
-
-// readMembers reads an object whose fields are known; others are faults.
-func (d *decoder) readMembers(n *node, what string, members []member) bool {
-	if !n.isObject() {
-		d.fault(n, "want %s, an object, not %s", what, n.isA())
-		return false
-	}
-next:
-	for _, f := range n.fields {
-		for _, m := range members {
-			if m.name == f.key {
-				if !f.isNull() { // null is what many clients send for "not set"
-					m.read(f)
-				}
-				continue next
-			}
-		}
-		d.fault(f, "%s has no field %q%s", what, f.key, d.didYouMean(f.key, func() []string {
-			names := make([]string, len(members))
-			for i, m := range members {
-				names[i] = m.name
-			}
-			return names
-		}))
-	}
-	return true
-}
-
-func (d *decoder) readTask(n *node) *Task {
+func (d *decoder) readTask(n *lang.Node) *Task {
 	t := &Task{Timeout: DefaultTimeout, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}}
-	var actions *node
-	ok := d.readMembers(n, "the request", []member{
-		{"actions", func(f *node) { actions = f }},
-		{"workerId", func(f *node) { t.WorkerID = d.nonEmptyString(f, "the id of a worker") }},
-		{"timeout", func(f *node) { t.Timeout = millisShape.read(d, f) }},
-		{"queueTimeout", func(f *node) {
-			t.QueueTimeout = time.Duration(numberShape("a time in milliseconds", 0, float64(Millis(MaxQueueTimeout))).read(d, f)) * time.Millisecond
-		}},
-		{"config", func(f *node) { d.readConfig(f, &t.Config) }},
-		{"session", func(f *node) { t.Session = d.readSession(f) }},
-		{"async", func(f *node) { t.Async = boolShape.read(d, f) }},
-	})
+	var actions *lang.Node
+	ok := d.ReadObject(n, "the request",
+		lang.Field("actions", func(f *lang.Node) { actions = f }),
+		lang.Field("workerId", func(f *lang.Node) { t.WorkerID = d.ReadNonEmpty(f, "the id of a worker") }),
+		lang.Field("timeout", func(f *lang.Node) { t.Timeout = lang.MillisShape.Read(&d.Decoder, f) }),
+		lang.Field("queueTimeout", func(f *lang.Node) {
+			t.QueueTimeout = time.Duration(lang.NumberShape("a time in milliseconds", 0, float64(Millis(MaxQueueTimeout))).Read(&d.Decoder, f)) * time.Millisecond
+		}),
+		lang.Field("config", func(f *lang.Node) { d.readConfig(f, &t.Config) }),
+		lang.Field("session", func(f *lang.Node) { t.Session = d.readSession(f) }),
+		lang.Field("async", func(f *lang.Node) { t.Async = lang.BoolShape.Read(&d.Decoder, f) }),
+	)
 	if !ok {
 		return t
 	}
@@ -113,69 +88,63 @@ func (d *decoder) readTask(n *node) *Task {
 	manages := s != nil && (s.Preserve || s.Close || s.Override)
 	switch {
 	case actions == nil && !manages:
-		d.fault(n, `want actions, an array such as [{"open":"https://example.com"}]`)
-	case actions != nil && actions.isArray() && len(actions.list) == 0 && !manages:
-		d.fault(actions, "want at least one action")
+		d.Fault(n, `want actions, an array such as [{"open":"https://example.com"}]`)
+	case actions != nil && actions.IsArray() && len(actions.Elements) == 0 && !manages:
+		d.Fault(actions, "want at least one action")
 	}
 	t.Files = d.files
 	t.network = d.network
 	return t
 }
 
-func (d *decoder) nonEmptyString(n *node, what string) string {
-	s, ok := wantString(d, n, what)
-	if ok && s == "" {
-		d.fault(n, "want %s, not an empty string", what)
-	}
-	return s
-}
-
-func (d *decoder) readConfig(n *node, c *Config) {
-	d.readMembers(n, "config", []member{
-		{"actionTimeout", func(f *node) { c.ActionTimeout = millisShape.read(d, f) }},
-		{"continueOnError", func(f *node) { c.ContinueOnError = boolShape.read(d, f) }},
-		{"trace", func(f *node) { c.Trace, c.FullTrace = d.readTrace(f) }},
-		{"onFailure", func(f *node) { d.readOnFailure(f, &c.OnFailure) }},
-	})
+func (d *decoder) readConfig(n *lang.Node, c *Config) {
+	d.ReadObject(n, "config",
+		lang.Field("actionTimeout", func(f *lang.Node) { c.ActionTimeout = lang.MillisShape.Read(&d.Decoder, f) }),
+		lang.Field("continueOnError", func(f *lang.Node) { c.ContinueOnError = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("trace", func(f *lang.Node) { c.Trace, c.FullTrace = d.readTrace(f) }),
+		lang.Field("onFailure", func(f *lang.Node) { d.readOnFailure(f, &c.OnFailure) }),
+	)
 }
 
 // readTrace reads how much a trace tells.
-func (d *decoder) readTrace(n *node) (trace, full bool) {
-	if n.isString() && n.str == "full" {
+func (d *decoder) readTrace(n *lang.Node) (trace, full bool) {
+	if n.IsString() && n.Text == "full" {
 		return true, true
 	}
 	switch {
-	case n.isString():
-		d.fault(n, `want true, false or "full", not %q%s`, n.str, DidYouMean(n.str, []string{"full", "true", "false"}))
-	case n.kind != 't' && n.kind != 'f':
-		d.fault(n, `want true, false or "full", not %s`, n.isA())
+	case n.IsString():
+		d.Fault(n, `want true, false or "full", not %q%s`, n.Text, lang.DidYouMean(n.Text, []string{"full", "true", "false"}))
+	case n.Kind != 't' && n.Kind != 'f':
+		d.Fault(n, `want true, false or "full", not %s`, n.TypeName())
 	}
-	return n.kind == 't', false
+	return n.Kind == 't', false
 }
 
-func (d *decoder) readOnFailure(n *node, o *OnFailure) {
-	flag := func(to *bool) func(*node) { return func(f *node) { *to = boolShape.read(d, f) } }
-	d.readMembers(n, "onFailure", []member{
-		{"screenshot", flag(&o.Screenshot)}, {"html", flag(&o.HTML)}, {"console", flag(&o.Console)}, {"network", flag(&o.Network)},
-	})
+func (d *decoder) readOnFailure(n *lang.Node, o *OnFailure) {
+	flag := func(to *bool) func(*lang.Node) {
+		return func(f *lang.Node) { *to = lang.BoolShape.Read(&d.Decoder, f) }
+	}
+	d.ReadObject(n, "onFailure",
+		lang.Field("screenshot", flag(&o.Screenshot)), lang.Field("html", flag(&o.HTML)), lang.Field("console", flag(&o.Console)), lang.Field("network", flag(&o.Network)),
+	)
 }
 
-func (d *decoder) readSession(n *node) *Session {
+func (d *decoder) readSession(n *lang.Node) *Session {
 	s := &Session{}
-	d.readMembers(n, "session", []member{
-		{"preserve", func(f *node) { s.Preserve = boolShape.read(d, f) }},
-		{"id", func(f *node) { s.ID = d.nonEmptyString(f, "the id of a session") }},
-		{"close", func(f *node) { s.Close = boolShape.read(d, f) }},
-		{"timeout", func(f *node) {
-			s.Timeout = time.Duration(numberShape("a time in milliseconds", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).read(d, f)) * time.Millisecond
-		}},
-		{"override", func(f *node) { s.Override = boolShape.read(d, f) }},
-	})
+	d.ReadObject(n, "session",
+		lang.Field("preserve", func(f *lang.Node) { s.Preserve = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("id", func(f *lang.Node) { s.ID = d.ReadNonEmpty(f, "the id of a session") }),
+		lang.Field("close", func(f *lang.Node) { s.Close = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("timeout", func(f *lang.Node) {
+			s.Timeout = time.Duration(lang.NumberShape("a time in milliseconds", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).Read(&d.Decoder, f)) * time.Millisecond
+		}),
+		lang.Field("override", func(f *lang.Node) { s.Override = lang.BoolShape.Read(&d.Decoder, f) }),
+	)
 	if s.Close && s.ID == "" {
-		d.fault(n, "close needs id, the session to close")
+		d.Fault(n, "close needs id, the session to close")
 	}
 	if s.Close && s.Override {
-		d.fault(n, "want close or override, not both")
+		d.Fault(n, "want close or override, not both")
 	}
 	if *s == (Session{}) {
 		return nil

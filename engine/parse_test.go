@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"troupe/engine/lang"
 )
 
 // faultsOf parses a body and gives its faults as "path: message".
@@ -45,9 +47,9 @@ func TestParseNamesEveryFault(t *testing.T) {
 		"half a surrogate pair":     {`{"actions":[{"getText":"\ud800"}]}`, []string{"/actions/0/getText: the body is not valid JSON"}},
 		"a name twice":              {`{"actions":[],"actions":[]}`, []string{"/actions: the body is not valid JSON at byte 14: duplicate"}},
 		"too deep":                  {`{"actions":[` + deep + `]}`, []string{": the body is not valid JSON: it is nested more than 64"}},
-		"a long selector":           {`{"actions":[{"click":"` + strings.Repeat("a", maxSelector+1) + `"}]}`, []string{"/actions/0/click: want a selector of at most 8192 bytes, not 8193"}},
-		"a long pattern":            {`{"actions":[{"if":{"condition":{"cached":"k","operator":"matches","value":"` + strings.Repeat("a", maxPattern+1) + `"},"then":[]}}]}`, []string{"/actions/0/if/condition/value: \"aaa"}},
-		"a long address pattern":    {`{"actions":[{"waitForResponse":"` + strings.Repeat("a", maxPattern+1) + `"}]}`, []string{"/actions/0/waitForResponse: pattern \"aaa"}},
+		"a long selector":           {`{"actions":[{"click":"` + strings.Repeat("a", longestSelector+1) + `"}]}`, []string{"/actions/0/click: want a selector of at most 8192 bytes, not 8193"}},
+		"a long pattern":            {`{"actions":[{"if":{"condition":{"cached":"k","operator":"matches","value":"` + strings.Repeat("a", longestPattern+1) + `"},"then":[]}}]}`, []string{"/actions/0/if/condition/value: \"aaa"}},
+		"a long address pattern":    {`{"actions":[{"waitForResponse":"` + strings.Repeat("a", longestPattern+1) + `"}]}`, []string{"/actions/0/waitForResponse: pattern \"aaa"}},
 		"many screenshots":          {`{"actions":[` + strings.Repeat(`{"screenshot":"viewport"},`, maxPictures) + `{"screenshot":"fullpage"}]}`, []string{"/actions/100/screenshot: want at most 100 screenshots"}},
 		"deep arrays":               {strings.Repeat("[", 100000), []string{": the body is not valid JSON: it is nested more than 64"}},
 		"empty object":              {`{}`, []string{": want actions, an array"}},
@@ -237,5 +239,31 @@ func TestShortWordsAreNotGuessed(t *testing.T) {
 	_, err := Parse([]byte(`{"actions":[{"press":[null,"Foo"]},{"press":[null,"Entr"]}]}`), nil)
 	if err == nil || strings.Contains(err.Error(), "F1") || !strings.Contains(err.Error(), `did you mean "Enter"?`) {
 		t.Errorf("the faults are %v, want a guess for Entr alone", err)
+	}
+}
+
+// BenchmarkParse reads a short request.
+func BenchmarkParse(b *testing.B) {
+	body := []byte(`{"actions":[{"open":"https://example.com/text"},{"getText":"#h"}],"timeout":30000}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(body, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestDidYouMeanNamesWhatIsNear(t *testing.T) {
+	names := ActionNames()
+	for word, want := range map[string]string{
+		"clik": "click", "Click": "click", "CLICK": "click", "cilck": "click", "klick": "click", "clicks": "click",
+		"gettext": "getText", "get_text": "getText", "getTxt": "getText", "screenshoot": "screenshot", "waitForElment": "waitForElement",
+		"opn": "open", "lop": "loop", "iff": "if", "evalute": "evaluate", "setCookie": "setCookies", "byPassChalenge": "byPassChallenge",
+		"": "", "xyz": "", "somethingElse": "", "q": "", "navigate": "",
+	} {
+		got := lang.DidYouMean(word, names)
+		if want == "" && got != "" || want != "" && got != `; did you mean "`+want+`"?` {
+			t.Errorf("%q: %s, want %q", word, got, want)
+		}
 	}
 }

@@ -5,47 +5,48 @@ import (
 	"errors"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
-var _ = define(Action[Pair[*Selector, Text]]{
+var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 	Name: "press", Group: "Interaction",
 	Doc: "Presses a key, by its name in `KeyboardEvent.key` or as a character, or a combination joined with `+` such as `Control+A`; the order of the modifiers does not matter. " +
 		"With a selector the element gets the focus first; with `null` the key goes to the active element. " +
 		"Where the element does not take the focus, or a text field takes nothing of a character, a warning says so. Combinations that paste are refused where accounts share a browser.",
-	Value: pairShape(Shape[*Selector]{
-		Words: "selector or null", Schema: `{"anyOf":[` + selectorShape.Schema + `,{"type":"null"}]}`,
-		read: func(d *decoder, n *node) *Selector {
-			if n.isNull() {
+	Value: lang.PairShape(lang.Shape[*lang.Selector]{
+		Words: "selector or null", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"null"}]}`,
+		Read: func(d *lang.Decoder, n *lang.Node) *lang.Selector {
+			if n.IsNull() {
 				return nil
 			}
-			s := selectorShape.read(d, n)
+			s := lang.SelectorShape.Read(d, n)
 			return &s
 		},
-	}, Shape[Text]{
+	}, lang.Shape[lang.Text]{
 		Words: "key", Schema: `{"type":"string","minLength":1}`,
-		read: func(d *decoder, n *node) Text {
-			s, ok := wantString(d, n, "a key")
-			t := parseText(s)
+		Read: func(d *lang.Decoder, n *lang.Node) lang.Text {
+			s, ok := d.ReadString(n, "a key")
+			t := lang.ParseText(s)
 			if ok && t.Fixed() {
 				name, _ := t.Expand(nil)
 				var unknown browser.UnknownKeyError
 				if _, err := browser.ParseChord(name); errors.As(err, &unknown) {
-					d.fault(n, "%s%s", err, d.didYouMean(string(unknown), browser.KeyNames))
+					d.Fault(n, "%s%s", err, d.DidYouMean(string(unknown), browser.KeyNames))
 				} else if err != nil {
-					d.fault(n, "%s", err)
+					d.Fault(n, "%s", err)
 				}
 			}
 			return t
 		},
 	}),
 	Example: `{"press":["#q","Enter"]}`,
-	Keys: func(v Pair[*Selector, Text], to map[string]bool) {
+	Keys: func(v lang.Pair[*lang.Selector, lang.Text], to map[string]bool) {
 		if v.A != nil {
-			v.A.keys(to)
+			v.A.Keys(to)
 		}
-		v.B.keys(to)
+		v.B.Keys(to)
 	},
-	Run: func(ctx context.Context, r *Run, s *Step, v Pair[*Selector, Text]) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Pair[*lang.Selector, lang.Text]) (Result, error) {
 		name, err := v.B.Expand(r.cache)
 		if err != nil {
 			return nil, err

@@ -1,31 +1,33 @@
 package engine
 
-var _ = define(Action[Selector]{
+import "troupe/engine/lang"
+
+var _ = define(Action[lang.Selector]{
 	Name: "getText", Group: "Data extraction",
 	Doc:     "The text of an element, with all that is in it, trimmed. It is the `textContent`: `<br>` and the ends of blocks add no space.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Result:  "string",
 	Example: `{"getText":"h1"}`,
-	Read:    func(r *Run, s *Step, v Selector) (Call, error) { return r.find("text", v, nil) },
+	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.find("text", v, nil) },
 })
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "getHTML", Group: "Data extraction",
 	Doc:     "The inner HTML of an element.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Result:  "string",
 	Example: `{"getHTML":"main"}`,
-	Read:    func(r *Run, s *Step, v Selector) (Call, error) { return r.find("html", v, nil) },
+	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.find("html", v, nil) },
 })
 
-var _ = define(Action[Pair[Selector, Text]]{
+var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "getAttribute", Group: "Data extraction",
 	Doc:     "An attribute of an element, or null when it has none of that name.",
-	Value:   pairShape(selectorShape, nonEmpty("attribute")),
+	Value:   lang.PairShape(lang.SelectorShape, lang.NonEmptyShape("attribute")),
 	Result:  "string or null",
 	Example: `{"getAttribute":["a.link","href"]}`,
 	Keys:    pairKeys,
-	Read: func(r *Run, s *Step, v Pair[Selector, Text]) (Call, error) {
+	Read: func(r *Run, s *Step, v lang.Pair[lang.Selector, lang.Text]) (Call, error) {
 		name, err := v.B.Expand(r.cache)
 		if err != nil {
 			return Call{}, err
@@ -34,11 +36,11 @@ var _ = define(Action[Pair[Selector, Text]]{
 	},
 })
 
-var _ = define(Action[Selector]{
+var _ = define(Action[lang.Selector]{
 	Name: "getValue", Group: "Data extraction",
 	Doc:     "The current value of an input, textarea or select; an array for a select with `multiple`.",
-	Value:   selectorShape,
+	Value:   lang.SelectorShape,
 	Result:  "string or array of strings",
 	Example: `{"getValue":"#q"}`,
-	Read:    func(r *Run, s *Step, v Selector) (Call, error) { return r.find("value", v, nil) },
+	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.find("value", v, nil) },
 })

@@ -25,7 +25,7 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 		"Each has a page with its value, options, failures and an example. The examples play in the demo shop that the service brings along, and a test plays all of them.\n\n")
 	b.WriteString("## Options of every action\n\n| option | value | meaning |\n|---|---|---|\n")
 	for _, o := range commonOpts {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.Words), cell(o.Doc))
 	}
 	b.WriteString("\nTimes are in milliseconds. Actions that give no value of their own have the result `{\"success\":true}`.\n")
 	byGroup := map[string][]*definition{}
@@ -37,7 +37,7 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 		sort.Slice(byGroup[g], func(i, j int) bool { return byGroup[g][i].name < byGroup[g][j].name })
 		fmt.Fprintf(&b, "\n## %s\n\n| action | value | |\n|---|---|---|\n", g)
 		for _, d := range byGroup[g] {
-			fmt.Fprintf(&b, "| [`%s`](actions/%s.md) | %s | %s |\n", d.name, d.name, cell(d.value.words), cell(firstSentence(d.doc)))
+			fmt.Fprintf(&b, "| [`%s`](actions/%s.md) | %s | %s |\n", d.name, d.name, cell(d.value.Words), cell(firstSentence(d.doc)))
 			pages[d.name] = d.reference(met[d.name])
 		}
 	}
@@ -56,7 +56,7 @@ func (d *definition) reference(met []Met) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n<!-- Generated from the action's definition by `make generate`. -->\n\n[All actions](../actions.md#%s) · %s\n\n%s\n\n",
 		d.name, strings.ReplaceAll(strings.ToLower(d.group), " ", "-"), d.group, d.doc)
-	fmt.Fprintf(&b, "- Value: %s\n", d.value.words)
+	fmt.Fprintf(&b, "- Value: %s\n", d.value.Words)
 	result := d.result
 	if result == "" {
 		result = "`{\"success\":true}`"
@@ -83,11 +83,11 @@ func (d *definition) reference(met []Met) string {
 	own := map[string]bool{}
 	for _, o := range d.opts {
 		own[o.Name] = true
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.words), cell(o.Doc))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.Words), cell(o.Doc))
 	}
 	for _, o := range commonOpts {
 		if !own[o.Name] {
-			fmt.Fprintf(&b, "| `%s` | %s | [of every action](../actions.md#options-of-every-action) |\n", o.Name, cell(o.Shape.words))
+			fmt.Fprintf(&b, "| `%s` | %s | [of every action](../actions.md#options-of-every-action) |\n", o.Name, cell(o.Shape.Words))
 		}
 	}
 	b.WriteString("\n## Failures\n\nThose of every action ([codes](../errors.md)): `timeout` when its time is over, `browser_crashed`, and `invalid_value` where what `${key}` stands for makes no sense.")

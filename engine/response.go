@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // capture is an answer that waitForResponse waits for while later actions run.
@@ -30,13 +31,13 @@ func (c *capture) result() json.RawMessage {
 }
 
 // methodShape is a method of HTTP, in upper or lower case.
-var methodShape = Shape[Text]{
+var methodShape = lang.Shape[lang.Text]{
 	Words: "HTTP method", Schema: `{"type":"string","minLength":1}`,
-	read: func(d *decoder, n *node) Text {
-		s, ok := wantString(d, n, "an HTTP method")
-		t := parseText(s)
+	Read: func(d *lang.Decoder, n *lang.Node) lang.Text {
+		s, ok := d.ReadString(n, "an HTTP method")
+		t := lang.ParseText(s)
 		if ok && t.Fixed() && !httpMethod.MatchString(s) {
-			d.fault(n, "want an HTTP method such as POST, not %q", s)
+			d.Fault(n, "want an HTTP method such as POST, not %q", s)
 		}
 		return t
 	},
@@ -44,31 +45,31 @@ var methodShape = Shape[Text]{
 
 var httpMethod = regexp.MustCompile(`^[A-Za-z]+$`)
 
-var _ = define(Action[Text]{
+var _ = define(Action[lang.Text]{
 	Name: "waitForResponse", Group: "Advanced",
 	Doc: "Begins to look out for the answer to a fetch or XMLHttpRequest of the page, and lets the list go on. The answer's body becomes the task's `data` at the end: parsed when it is JSON, else a string. " +
 		"The pattern is part of the address, or a regular expression of RE2 that matches it; `/re/flags` is a regular expression with flags. " +
 		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end. " +
 		"Actions with the same pattern and method get a response each, in the order in which the responses begin; those with different ones may get the same. Requests of workers (dedicated, shared, service) are not seen.",
-	Value:   nonEmpty("pattern"),
+	Value:   lang.NonEmptyShape("pattern"),
 	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
 	Result:  "the answer's body, at the end of the task",
 	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`, Page: "/live",
-	Check: func(d *decoder, n *node, s *Step, v Text) {
+	Check: func(d *decoder, n *lang.Node, s *Step, v lang.Text) {
 		d.network = true
 		if v.Fixed() {
 			text, _ := v.Expand(nil)
-			p, err := readURLPattern(text)
+			p, err := lang.ReadURLPattern(text)
 			if err == nil {
-				err = d.matching.add(p.steps())
+				err = d.matching.add(p.Steps())
 			}
 			if err != nil {
-				d.fault(n, "%s", err)
+				d.Fault(n, "%s", err)
 			}
 		}
 	},
-	Run: func(ctx context.Context, r *Run, s *Step, v Text) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		c := &capture{step: s, limit: r.timeOf(s)}
 		if s.Options.Timeout > 0 {
 			c.until = time.Now().Add(c.limit)
@@ -78,21 +79,21 @@ var _ = define(Action[Text]{
 		if err != nil {
 			return nil, err
 		}
-		wanted, err := readURLPattern(pattern)
+		wanted, err := lang.ReadURLPattern(pattern)
 		if err == nil {
-			err = r.matching.add(wanted.steps())
+			err = r.matching.add(wanted.Steps())
 		}
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
 		}
 		method := ""
 		if m, ok := s.Options.own["method"]; ok {
-			if method, err = m.(Text).Expand(r.cache); err != nil {
+			if method, err = m.(lang.Text).Expand(r.cache); err != nil {
 				return nil, err
 			}
 		}
 		c.pattern = pattern
-		matches := r.matching.timed(func(url string) (bool, error) { return wanted.match(url, maxAddressEffort) })
+		matches := r.matching.timed(func(url string) (bool, error) { return wanted.Match(url, maxAddressEffort) })
 		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}
@@ -100,78 +101,6 @@ var _ = define(Action[Text]{
 		return nil, nil
 	},
 })
-
-var slashed = regexp.MustCompile(`^/(.+)/([a-zA-Z]*)$`)
-
-// urlPattern is a pattern for addresses: a part of them, an expression, or either.
-type urlPattern struct {
-	part string   // empty: none
-	re   *pattern // nil: none
-}
-
-// steps is how large the expression is.
-func (p urlPattern) steps() int {
-	if p.re == nil {
-		return 0
-	}
-	return p.re.steps
-}
-
-// match reports whether an address matches, unless that would take too long.
-func (p urlPattern) match(url string, most int64) (bool, error) {
-	switch {
-	case p.part != "" && strings.Contains(url, p.part):
-		return true, nil
-	case p.re == nil:
-		return false, nil
-	}
-	return p.re.match(url, most)
-}
-
-// readURLPattern reads a pattern for addresses.
-func readURLPattern(s string) (p urlPattern, err error) {
-	if m := slashed.FindStringSubmatch(s); m != nil && !looksLikePath(m[2]) {
-		flags := ""
-		for _, f := range m[2] {
-			switch f {
-			case 'i', 's', 'm':
-				flags += string(f)
-			case 'g', 'u', 'y', 'd', 'v': // mean nothing here
-			default:
-				return p, Problemf(CodeInvalidValue, "pattern %q has an unknown flag %q: want i, m or s", short(s, 100), string(f))
-			}
-		}
-		re := m[1]
-		if flags != "" {
-			re = "(?" + flags + ")" + re
-		}
-		if p.re, err = readPattern(re); err != nil {
-			return p, Problemf(CodeInvalidValue, "pattern %q is no RE2 expression: %v", short(s, 100), err)
-		}
-		return p, nil
-	}
-	if len(s) > maxPattern {
-		return p, Problemf(CodeInvalidValue, "pattern %q is too long: it has %d bytes, and %d are the limit", short(s, 100), len(s), maxPattern)
-	}
-	if regexp.QuoteMeta(s) != s { // else it is no other expression
-		if p.re, err = readPattern(s); errors.Is(err, errSteps) {
-			return p, Problemf(CodeInvalidValue, "pattern %q is too large: %v", short(s, 100), err)
-		}
-	}
-	p.part = s
-	return p, nil
-}
-
-// looksLikePath tells "/api/users" from "/re/flags": what follows the last slash
-// would have to be flags, each once.
-func looksLikePath(flags string) bool {
-	for _, f := range flags {
-		if !strings.ContainsRune("dgimsuvy", f) || strings.Count(flags, string(f)) > 1 {
-			return true
-		}
-	}
-	return false
-}
 
 var errCaptured = Problemf(CodeInvalidValue, "the responses that the task has captured have more than %d bytes together, which are the limit", MaxResult)
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 	"troupe/engine/mask"
 )
 
@@ -42,8 +43,8 @@ type Run struct {
 	rest     []Step       // what follows the step that runs, in its list
 	answered []fusedReply // the page's answers to what follows, where they came with its load
 	loop     *loopState
-	copied   map[int]string // files of the request that the browser has
-	frame    []Selector     // of the loop that runs
+	copied   map[int]string  // files of the request that the browser has
+	frame    []lang.Selector // of the loop that runs
 	crashed  bool
 	mask     *mask.Masker
 	apart    bool          // nothing is fused: a full trace shows the page around each step, and tests compare both ways
@@ -280,10 +281,13 @@ func (r *Run) keep(s *Step, res Result) error {
 // problem turns any error of an action into one with a code and a sentence.
 func (r *Run) problem(s *Step, err error) *Problem {
 	var p *Problem
+	var value *lang.ValueError
 	var script *browser.ScriptError
 	switch {
 	case errors.As(err, &p):
 		return p
+	case errors.As(err, &value):
+		return Problemf(CodeInvalidValue, "%s", value)
 	case errors.As(err, &script):
 		return Problemf(CodeScriptError, "%s", script.Text)
 	case errors.Is(err, browser.ErrLargeAnswer):

@@ -3,24 +3,26 @@ package engine
 import (
 	"context"
 	"encoding/json"
+
+	"troupe/engine/lang"
 )
 
 var _ = define(Action[[]string]{
 	Name: "getSavedData", Group: "Data cache",
 	Doc: "An object that maps each key to its value in the data cache, or to null where there is none.",
-	Value: Shape[[]string]{
+	Value: lang.Shape[[]string]{
 		Words: "key or array of keys", Schema: `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"},"minItems":1}]}`,
-		read: func(d *decoder, n *node) []string {
-			if n.isString() {
-				return []string{keyShape.read(d, n)}
+		Read: func(d *lang.Decoder, n *lang.Node) []string {
+			if n.IsString() {
+				return []string{lang.KeyShape.Read(d, n)}
 			}
-			if !n.isArray() || len(n.list) == 0 {
-				d.fault(n, "want a key or an array of keys, not %s", n.isA())
+			if !n.IsArray() || len(n.Elements) == 0 {
+				d.Fault(n, "want a key or an array of keys, not %s", n.TypeName())
 				return nil
 			}
 			var keys []string
-			for _, e := range n.list {
-				keys = append(keys, keyShape.read(d, e))
+			for _, e := range n.Elements {
+				keys = append(keys, lang.KeyShape.Read(d, e))
 			}
 			return keys
 		},
@@ -50,7 +52,7 @@ var _ = define(Action[[]string]{
 var _ = define(Action[struct{}]{
 	Name: "clearSavedData", Group: "Data cache",
 	Doc:     "Forgets everything in the data cache.",
-	Value:   trueShape,
+	Value:   lang.TrueShape,
 	Example: `{"clearSavedData":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
 		r.cache.Clear()

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"troupe/engine/lang"
 )
 
 // object is an object of JSON whose names keep the order in which they are
@@ -45,7 +47,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 func Schemas(base string) map[string]json.RawMessage {
 	all := map[string]any{
 		"Task":     taskSchema(base),
-		"operator": object{{"enum", operators}, {"description", "How a condition compares."}},
+		"operator": object{{"enum", lang.Operators}, {"description", "How a condition compares."}},
 		"actions": object{
 			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},
 			{"description", "Actions that run one after the other."},
@@ -86,12 +88,12 @@ func (d *definition) schema() object {
 	options = slices.CompactFunc(options, func(a, b Opt) bool { return a.Name == b.Name })
 	var opts object
 	for _, o := range options {
-		opts = append(opts, entry{o.Name, optional(o.Shape.schema, o.Doc)})
+		opts = append(opts, entry{o.Name, optional(o.Shape.Schema, o.Doc)})
 	}
 	return object{
 		{"type", "object"}, {"description", d.doc}, {"required", []string{d.name}}, {"additionalProperties", false},
 		{"properties", object{
-			{d.name, described(d.value.schema, d.value.words)},
+			{d.name, described(d.value.Schema, d.value.Words)},
 			{"options", object{{"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", opts}}},
 		}},
 		{"examples", []json.RawMessage{json.RawMessage(d.example)}},
@@ -128,27 +130,27 @@ func taskSchema(base string) object {
 		{"properties", object{
 			{"actions", optional(`{"$ref":"`+base+`actions"}`, "What to do, in order. May be left out where the session says to preserve, close or override.")},
 			{"workerId", optional(text, "Plays on this worker. Default: any.")},
-			{"timeout", optional(millisShape.Schema, "Time for the whole list, from the start of its first action, in milliseconds. What the plan does not allow is lowered to what it does.", entry{"default", Millis(DefaultTimeout)})},
-			{"queueTimeout", optional(numberSchema("number", 0, float64(Millis(MaxQueueTimeout))), "Waits so many milliseconds for a worker instead of being refused at once.", entry{"default", 0})},
+			{"timeout", optional(lang.MillisShape.Schema, "Time for the whole list, from the start of its first action, in milliseconds. What the plan does not allow is lowered to what it does.", entry{"default", Millis(DefaultTimeout)})},
+			{"queueTimeout", optional(lang.NumberShape("", 0, float64(Millis(MaxQueueTimeout))).Schema, "Waits so many milliseconds for a worker instead of being refused at once.", entry{"default", 0})},
 			{"config", part("What holds for all actions.", object{
-				{"actionTimeout", optional(millisShape.Schema, "Time for each action, in milliseconds.", entry{"default", Millis(DefaultActionTimeout)})},
-				{"continueOnError", optional(boolShape.Schema, "Whether the list goes on after a failed action.", entry{"default", true})},
+				{"actionTimeout", optional(lang.MillisShape.Schema, "Time for each action, in milliseconds.", entry{"default", Millis(DefaultActionTimeout)})},
+				{"continueOnError", optional(lang.BoolShape.Schema, "Whether the list goes on after a failed action.", entry{"default", true})},
 				{"trace", optional(`{"enum":[true,false,"full"]}`, "Adds steps to the answer; full adds a file that shows the page before and after each, too.", entry{"default", false})},
 				{"onFailure", part("What is kept of a task that fails, each as a file.", object{
-					{"screenshot", optional(boolShape.Schema, "A picture of the page as it was at the failure.", entry{"default", false})},
-					{"html", optional(boolShape.Schema, "The page's source, as it was then.", entry{"default", false})},
-					{"console", optional(boolShape.Schema, "What pages said to the console.", entry{"default", false})},
-					{"network", optional(boolShape.Schema, "What pages asked servers for.", entry{"default", false})},
+					{"screenshot", optional(lang.BoolShape.Schema, "A picture of the page as it was at the failure.", entry{"default", false})},
+					{"html", optional(lang.BoolShape.Schema, "The page's source, as it was then.", entry{"default", false})},
+					{"console", optional(lang.BoolShape.Schema, "What pages said to the console.", entry{"default", false})},
+					{"network", optional(lang.BoolShape.Schema, "What pages asked servers for.", entry{"default", false})},
 				})},
 			})},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
-				{"preserve", optional(boolShape.Schema, "Reserves the worker when the task has ended.")},
+				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker when the task has ended.")},
 				{"id", optional(text, "Continues that session.")},
-				{"close", optional(boolShape.Schema, "Ends the session of id after the actions.")},
-				{"timeout", optional(numberSchema("number", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))), "How long the session may stay unused, in milliseconds.", entry{"default", Millis(DefaultSessionTimeout)})},
-				{"override", optional(boolShape.Schema, "Takes over a worker that the account holds reserved.")},
+				{"close", optional(lang.BoolShape.Schema, "Ends the session of id after the actions.")},
+				{"timeout", optional(lang.NumberShape("", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).Schema, "How long the session may stay unused, in milliseconds.", entry{"default", Millis(DefaultSessionTimeout)})},
+				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account holds reserved.")},
 			})},
-			{"async", optional(boolShape.Schema, "Answers as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
+			{"async", optional(lang.BoolShape.Schema, "Answers as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
 		}},
 	}
 }

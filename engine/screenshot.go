@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // maxPictures bounds the pictures of one task. There are none in loops.
@@ -18,42 +19,42 @@ const maxPictures = 100
 // shot is what to take a picture of.
 type shot struct {
 	what    string // viewport, fullpage, or empty for an element
-	element Selector
+	element lang.Selector
 }
 
-func (s shot) keys(to map[string]bool) { s.element.keys(to) }
+func (s shot) Keys(to map[string]bool) { s.element.Keys(to) }
 
 var _ = define(Action[shot]{
 	Name: "screenshot", Group: "Screenshot",
 	Doc: "Takes a picture and gives its address. `viewport` is what can be seen, `fullpage` the whole page, which is first scrolled through so that what loads late is there, and a selector one element. " +
 		"A picture has at most 40 million pixels, and a task at most 100 pictures.",
-	Value: Shape[shot]{
+	Value: lang.Shape[shot]{
 		Words: "viewport, fullpage or selector", Schema: `{"type":"string","minLength":1}`,
-		read: func(d *decoder, n *node) shot {
-			if n.isString() && (n.str == "viewport" || n.str == "fullpage") {
-				return shot{what: n.str}
+		Read: func(d *lang.Decoder, n *lang.Node) shot {
+			if n.IsString() && (n.Text == "viewport" || n.Text == "fullpage") {
+				return shot{what: n.Text}
 			}
 			for _, what := range []string{"viewport", "fullpage"} { // no element is called so
-				if n.isString() && strings.EqualFold(n.str, what) {
-					d.fault(n, "want viewport, fullpage or a selector, not %q; did you mean %q?", n.str, what)
+				if n.IsString() && strings.EqualFold(n.Text, what) {
+					d.Fault(n, "want viewport, fullpage or a selector, not %q; did you mean %q?", n.Text, what)
 				}
 			}
-			return shot{element: selectorShape.read(d, n)}
+			return shot{element: lang.SelectorShape.Read(d, n)}
 		},
 	},
 	Opts: []Opt{
-		opt("format", enumShape("a format", "png", "jpeg", "webp"), "Default: `png`."),
-		opt("quality", intShape("quality", 1, 100), "1 to 100, for jpeg and webp."),
+		opt("format", lang.EnumShape("a format", "png", "jpeg", "webp"), "Default: `png`."),
+		opt("quality", lang.IntShape("quality", 1, 100), "1 to 100, for jpeg and webp."),
 	},
 	Not:     NotInLoop,
 	Result:  `{"success":true,"url":string}`,
 	Example: `{"screenshot":"viewport"}`,
-	Check: func(d *decoder, n *node, s *Step, v shot) {
+	Check: func(d *decoder, n *lang.Node, s *Step, v shot) {
 		if d.pictures++; d.pictures == maxPictures+1 {
-			d.fault(n, "want at most %d screenshots in one task", maxPictures)
+			d.Fault(n, "want at most %d screenshots in one task", maxPictures)
 		}
 		if _, ok := s.Options.own["quality"]; ok && own(s, "format", "png") == "png" {
-			d.fault(n, "quality is for jpeg and webp: a png has none")
+			d.Fault(n, "quality is for jpeg and webp: a png has none")
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v shot) (Result, error) {

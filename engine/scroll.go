@@ -1,11 +1,15 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"troupe/engine/lang"
+)
 
 var _ = define(Action[float64]{
 	Name: "scrollY", Group: "Scrolling",
 	Doc:     "Scrolls the page by so many CSS pixels: down, or up when negative. A very large number reaches the end. On a page that does not scroll as a whole, its largest scrollable area scrolls.",
-	Value:   numberShape("pixels", -maxScroll, maxScroll),
+	Value:   lang.NumberShape("pixels", -maxScroll, maxScroll),
 	Example: `{"scrollY":600}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
 		return r.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"y": v}})
@@ -15,7 +19,7 @@ var _ = define(Action[float64]{
 var _ = define(Action[float64]{
 	Name: "scrollX", Group: "Scrolling",
 	Doc:     "Scrolls the page sideways by so many CSS pixels: to the right, or to the left when negative.",
-	Value:   numberShape("pixels", -maxScroll, maxScroll),
+	Value:   lang.NumberShape("pixels", -maxScroll, maxScroll),
 	Example: `{"scrollX":200}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
 		return r.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"x": v}})

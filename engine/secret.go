@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"troupe/engine/lang"
 	"troupe/engine/mask"
 )
 
@@ -27,16 +28,13 @@ const (
 )
 
 var (
-	secretName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	secretMark  = regexp.MustCompile(`^\$\{secret:([^}]*)\}`)
-	secretBegin = "${secret:"
-	originHost  = regexp.MustCompile(`^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
+	originHost = regexp.MustCompile(`^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 )
 
 // CheckSecret says what is wrong with a secret.
 func CheckSecret(s Secret) error {
 	switch {
-	case !secretName.MatchString(s.Name):
+	case !lang.IsSecretName(s.Name):
 		return fmt.Errorf("the name %q is not 1 to 64 of letters, digits and _ . -, beginning with a letter or _", s.Name)
 	case len(s.Value) < MinSecret || len(s.Value) > MaxSecret:
 		return fmt.Errorf("the value has %d bytes: want %d to %d", len(s.Value), MinSecret, MaxSecret)
@@ -69,75 +67,22 @@ func ParseOrigin(s string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// secretText is a text that may hold secrets. It is the only shape that may.
-func secretText(what string) Shape[Text] {
-	s := textShape(what)
-	return Shape[Text]{Words: s.Words, Schema: s.Schema, read: func(d *decoder, n *node) Text {
-		t := s.read(d, n)
-		if !n.isString() || !strings.Contains(n.str, secretBegin) {
-			return t
-		}
-		if d.mayHoldSecrets == nil {
-			d.mayHoldSecrets = map[*node]bool{}
-		}
-		d.mayHoldSecrets[n] = true
-		t = parseTextWith(n.str, true)
-		for _, p := range t.parts {
-			if p.secret && !secretName.MatchString(p.key) {
-				d.fault(n, "want ${secret:NAME} with the name of a secret, not ${secret:%s}", p.key)
-			}
-		}
-		return t
-	}}
-}
-
-// refuseSecrets finds secrets where none can stand.
-func (d *decoder) refuseSecrets(n *node) {
-	if !d.mayHoldSecrets[n] && n.isString() && holdsSecret(n.str) || n.parent != nil && n.parent.isObject() && holdsSecret(n.key) {
-		d.fault(n, "a secret can stand only in the text of fill: it would be readable here (a plain ${secret: is written $${secret:)")
-	}
-	for _, l := range [][]*node{n.list, n.fields} {
-		for _, c := range l {
-			d.refuseSecrets(c)
-		}
-	}
-}
-
-func holdsSecret(s string) bool {
-	if !strings.Contains(s, secretBegin) {
-		return false
-	}
-	for _, p := range parseTextWith(s, true).parts {
-		if p.secret {
-			return true
-		}
-	}
-	return false
-}
-
 // secrets fills in the secrets of a text, and returns the origins that all of
 // them may be typed into; nil where the text holds none.
-func (r *Run) secrets(t Text) (filled Text, origins []string, err error) {
-	for i, p := range t.parts {
-		if !p.secret {
-			continue
-		}
-		at := slices.IndexFunc(r.stage.Secrets, func(s Secret) bool { return s.Name == p.key })
+func (r *Run) secrets(t lang.Text) (filled lang.Text, origins []string, err error) {
+	filled, err = t.FillSecrets(func(name string) (string, error) {
+		at := slices.IndexFunc(r.stage.Secrets, func(s Secret) bool { return s.Name == name })
 		if at < 0 {
-			return t, nil, Problemf(CodeInvalidValue, "there is no secret %q in this account", p.key)
+			return "", Problemf(CodeInvalidValue, "there is no secret %q in this account", name)
 		}
 		s := r.stage.Secrets[at]
 		if origins == nil {
 			origins = append([]string{}, s.Origins...)
-			filled = Text{source: t.source, parts: slices.Clone(t.parts)}
 		}
 		origins = slices.DeleteFunc(origins, func(o string) bool { return !slices.Contains(s.Origins, o) })
-		filled.parts[i] = part{literal: s.Value}
-	}
-	if origins == nil {
-		return t, nil, nil
-	}
-	return filled, origins, nil
+		return s.Value, nil
+	})
+	return filled, origins, err
 }
 
 // maskerOf takes the secrets out of whatever a task gives. It is nil for an

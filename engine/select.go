@@ -3,51 +3,53 @@ package engine
 import (
 	"context"
 	"fmt"
+
+	"troupe/engine/lang"
 )
 
 // choice is a value of selectOption: a text, or a number for by: index.
 type choice struct {
-	text  Text
+	text  lang.Text
 	index *int
 }
 
-func (c choice) keys(to map[string]bool) { c.text.keys(to) }
+func (c choice) Keys(to map[string]bool) { c.text.Keys(to) }
 
-var _ = define(Action[Pair[Selector, choice]]{
+var _ = define(Action[lang.Pair[lang.Selector, choice]]{
 	Name: "selectOption", Group: "Interaction",
 	Doc: "Selects an option of a select element, by its value, its text or its 0-based index, with `input` and `change` events. In a select with `multiple` the option is added to what is selected. A warning says what is selected where the page puts back what it had, or makes something else of the choice. A missing option is waited for until the action's time is over, because a request may still bring it and nothing tells that none will; `options.timeout` shortens that wait.",
-	Value: pairShape(selectorShape, Shape[choice]{
+	Value: lang.PairShape(lang.SelectorShape, lang.Shape[choice]{
 		Words: "value", Schema: `{"type":["string","number"]}`,
-		read: func(d *decoder, n *node) choice {
-			switch n.kind {
+		Read: func(d *lang.Decoder, n *lang.Node) choice {
+			switch n.Kind {
 			case '"':
-				return choice{text: parseText(n.str)}
+				return choice{text: lang.ParseText(n.Text)}
 			case '0':
-				i := int(n.num)
-				if float64(i) != n.num {
-					return choice{text: parseText(fmt.Sprint(n.num))}
+				i := int(n.Number)
+				if float64(i) != n.Number {
+					return choice{text: lang.ParseText(fmt.Sprint(n.Number))}
 				}
-				return choice{text: parseText(fmt.Sprint(i)), index: &i}
+				return choice{text: lang.ParseText(fmt.Sprint(i)), index: &i}
 			}
-			d.fault(n, "want the value, text or index of an option, not %s", n.isA())
+			d.Fault(n, "want the value, text or index of an option, not %s", n.TypeName())
 			return choice{}
 		},
 	}),
-	Opts:    []Opt{opt("by", enumShape("what to select by", "value", "text", "index"), "Default: `value`.")},
+	Opts:    []Opt{opt("by", lang.EnumShape("what to select by", "value", "text", "index"), "Default: `value`.")},
 	Example: `{"selectOption":["#topic","An order"],"options":{"by":"text"}}`, Page: "/contact",
-	Keys: func(v Pair[Selector, choice], to map[string]bool) {
-		v.A.keys(to)
-		v.B.keys(to)
+	Keys: func(v lang.Pair[lang.Selector, choice], to map[string]bool) {
+		v.A.Keys(to)
+		v.B.Keys(to)
 	},
-	Check: func(d *decoder, n *node, s *Step, v Pair[Selector, choice]) {
+	Check: func(d *decoder, n *lang.Node, s *Step, v lang.Pair[lang.Selector, choice]) {
 		if own(s, "by", "value") != "index" {
 			return
 		}
 		if v.B.index == nil && v.B.text.Fixed() || v.B.index != nil && *v.B.index < 0 {
-			d.fault(n.list[1], "want the 0-based index of an option, a whole number, for by: index")
+			d.Fault(n.Elements[1], "want the 0-based index of an option, a whole number, for by: index")
 		}
 	},
-	Run: func(ctx context.Context, r *Run, s *Step, v Pair[Selector, choice]) (Result, error) {
+	Run: func(ctx context.Context, r *Run, s *Step, v lang.Pair[lang.Selector, choice]) (Result, error) {
 		value, err := v.B.text.Expand(r.cache)
 		if err != nil {
 			return nil, err

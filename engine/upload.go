@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // Fetcher gets a file by its URL through the outbound rules, up to a number of
@@ -23,45 +24,45 @@ const MaxUpload = 25 << 20
 // source is where a file to upload comes from: a file of the request, or a URL.
 type source struct {
 	file int // index, or -1
-	url  Text
+	url  lang.Text
 }
 
 type uploading struct {
-	into  Selector
+	into  lang.Selector
 	files []source
 }
 
-func (u uploading) keys(to map[string]bool) {
-	u.into.keys(to)
+func (u uploading) Keys(to map[string]bool) {
+	u.into.Keys(to)
 	for _, f := range u.files {
-		f.url.keys(to)
+		f.url.Keys(to)
 	}
 }
 
 var fileRef = regexp.MustCompile(`^\$file:(\d+)$`)
 
-var sourceShape = Shape[source]{
-	Words: "$file:N or URL", Schema: `{"type":"string","minLength":1}`,
-	read: func(d *decoder, n *node) source {
-		s, ok := wantString(d, n, "$file:N or a URL")
-		if !ok {
+const sourceSchema = `{"type":"string","minLength":1}`
+
+// readSource reads where a file comes from.
+func (d *decoder) readSource(n *lang.Node) source {
+	s, ok := d.ReadString(n, "$file:N or a URL")
+	if !ok {
+		return source{file: -1}
+	}
+	if strings.HasPrefix(s, "$file:") {
+		m := fileRef.FindStringSubmatch(s)
+		if m == nil {
+			d.Fault(n, "want $file:N with the 0-based index of a file of the request, not %q", lang.Short(s, 60))
 			return source{file: -1}
 		}
-		if strings.HasPrefix(s, "$file:") {
-			m := fileRef.FindStringSubmatch(s)
-			if m == nil {
-				d.fault(n, "want $file:N with the 0-based index of a file of the request, not %q", short(s, 60))
-				return source{file: -1}
-			}
-			i, err := strconv.Atoi(m[1])
-			if err != nil || i >= len(d.files) {
-				d.fault(n, "%s does not exist: %s", s, d.hasFiles())
-				return source{file: -1}
-			}
-			return source{file: i}
+		i, err := strconv.Atoi(m[1])
+		if err != nil || i >= len(d.files) {
+			d.Fault(n, "%s does not exist: %s", s, d.hasFiles())
+			return source{file: -1}
 		}
-		return source{file: -1, url: webURLShape.read(d, n)}
-	},
+		return source{file: i}
+	}
+	return source{file: -1, url: webURLShape.Read(&d.Decoder, n)}
 }
 
 var _ = define(Action[uploading]{
@@ -69,27 +70,27 @@ var _ = define(Action[uploading]{
 	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that the service fetches under the same outbound rules as the browser; an array of them for several files. A file has at most 25 MiB. " +
 		"The selector names the input, which may be hidden, its label, or an element that it is in. It may also name what a person would use instead: a button that opens a file chooser, which is clicked, " +
 		"or a place to drop files on, where the click has opened no chooser within a second, or at once where nothing is a button or a link. A picker of the File System Access API (`showOpenFilePicker`) cannot be given files.",
-	Value: Shape[uploading]{
-		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + selectorShape.Schema + `,{"anyOf":[` + sourceShape.Schema + `,{"type":"array","items":` + sourceShape.Schema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
-		read: func(d *decoder, n *node) (u uploading) {
-			if !n.isArray() || len(n.list) != 2 {
-				d.fault(n, "want [selector, source], not %s", n.describe())
-				return u
-			}
-			u.into = selectorShape.read(d, n.list[0])
-			list := n.list[1]
-			if !list.isArray() {
-				u.files = []source{sourceShape.read(d, list)}
-				return u
-			}
-			if len(list.list) == 0 || len(list.list) > 50 {
-				d.fault(list, "want 1 to 50 sources, not %d", len(list.list))
-			}
-			for _, e := range list.list {
-				u.files = append(u.files, sourceShape.read(d, e))
-			}
+	Value: lang.Shape[uploading]{
+		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,{"anyOf":[` + sourceSchema + `,{"type":"array","items":` + sourceSchema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
+	},
+	Decode: func(d *decoder, n *lang.Node) (u uploading) {
+		if !n.IsArray() || len(n.Elements) != 2 {
+			d.Fault(n, "want [selector, source], not %s", n.Describe())
 			return u
-		},
+		}
+		u.into = lang.SelectorShape.Read(&d.Decoder, n.Elements[0])
+		list := n.Elements[1]
+		if !list.IsArray() {
+			u.files = []source{d.readSource(list)}
+			return u
+		}
+		if len(list.Elements) == 0 || len(list.Elements) > 50 {
+			d.Fault(list, "want 1 to 50 sources, not %d", len(list.Elements))
+		}
+		for _, e := range list.Elements {
+			u.files = append(u.files, d.readSource(e))
+		}
+		return u
 	},
 	Example: `{"uploadFile":["input[type=file]","$file:0"]}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v uploading) (Result, error) {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"troupe/engine/lang"
 )
 
 // Review is what can be said of a valid task without playing it.
@@ -16,7 +18,7 @@ type Review struct {
 	Longest int64
 	// Warnings are about what is allowed and yet cannot be meant. Each path is
 	// a JSON Pointer into the request, as those of faults are.
-	Warnings []Fault
+	Warnings []lang.Fault
 }
 
 // Review looks at the task as it would be played with so much time in all.
@@ -45,7 +47,7 @@ func (v *reviewer) tooLong(all span, timeout time.Duration) {
 type reviewer struct {
 	task     *Task
 	actions  int
-	warnings []Fault
+	warnings []lang.Fault
 	captures []captured
 	later    map[string]string // where a key is saved first, by key; $key for an element
 	lost     map[string]string // where a value was forgotten again, by key
@@ -87,8 +89,8 @@ type span struct{ least, most int64 }
 type captured struct{ until int64 }
 
 func (v *reviewer) warn(path, format string, args ...any) {
-	if MoreFaults(v.warnings) {
-		v.warnings = append(v.warnings, NewFault(path, format, args...))
+	if lang.MoreFaults(v.warnings) {
+		v.warnings = append(v.warnings, lang.NewFault(path, format, args...))
 	}
 }
 
@@ -303,7 +305,7 @@ func (v *reviewer) read(s *Step, key string) {
 
 // near suggests a key that is saved.
 func (v *reviewer) near(name string) string {
-	if !MoreFaults(v.warnings) { // nobody hears of it
+	if !lang.MoreFaults(v.warnings) { // nobody hears of it
 		return ""
 	}
 	var names []string
@@ -313,5 +315,5 @@ func (v *reviewer) near(name string) string {
 		}
 		names = append(names, key)
 	}
-	return DidYouMean(name, names)
+	return lang.DidYouMean(name, names)
 }

@@ -1,18 +1,22 @@
 package engine
 
-import "strings"
+import (
+	"strings"
+
+	"troupe/engine/lang"
+)
 
 // Warnings are those of [Task.Review] about what could be read of the request. A
 // step with a fault is not looked at; what it may keep counts as kept, so that one
 // fault does not lead to warnings about all that depends on it.
-func (e *Invalid) Warnings() []Fault {
+func (e *Invalid) Warnings() []lang.Fault {
 	if e.task == nil {
 		return nil
 	}
 	v := newReviewer(e.task)
 	v.maybe, v.unsure = map[string]bool{}, e.has("/session")
 	for _, n := range e.faulty {
-		n.keeps(v.maybe)
+		addSavedKeys(n, v.maybe)
 	}
 	all := v.list(e.task.Steps)
 	if !e.has("/timeout") {
@@ -31,16 +35,16 @@ func (e *Invalid) has(path string) bool {
 	return false
 }
 
-// keeps adds every key that a step may keep something under, wherever in it save or
-// push stands.
-func (n *node) keeps(keys map[string]bool) {
-	for _, f := range n.fields {
-		if (f.key == "save" || f.key == "push") && f.isString() {
-			keys[f.str] = true
+// addSavedKeys adds every key that a step may keep something under, wherever in it
+// save or push stands.
+func addSavedKeys(n *lang.Node, keys map[string]bool) {
+	for _, f := range n.Fields {
+		if (f.Key == "save" || f.Key == "push") && f.IsString() {
+			keys[f.Text] = true
 		}
-		f.keeps(keys)
+		addSavedKeys(f, keys)
 	}
-	for _, e := range n.list {
-		e.keeps(keys)
+	for _, e := range n.Elements {
+		addSavedKeys(e, keys)
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 var _ = define(Action[float64]{
 	Name: "wait", Group: "Waiting",
 	Doc:       "Does nothing for so many milliseconds. It is bounded by the task's time only.",
-	Value:     numberShape("milliseconds", 0, maxMillis),
+	Value:     lang.NumberShape("milliseconds", 0, lang.MaxMillis),
 	Unbounded: true,
 	Example:   `{"wait":250}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
@@ -41,9 +42,9 @@ var _ = define(Action[string]{
 	Name: "waitForEvent", Group: "Waiting",
 	Doc: "Waits for the page: `load` until its load event has come, `networkidle` until it has loaded and no request has been under way for 500 ms " +
 		"(event streams, sockets and beacons do not count). After an action that has started a navigation, the new document is meant.",
-	Value:   enumShape("an event", "load", "networkidle"),
+	Value:   lang.EnumShape("an event", "load", "networkidle"),
 	Example: `{"waitForEvent":"load"}`,
-	Check: func(d *decoder, n *node, s *Step, v string) {
+	Check: func(d *decoder, n *lang.Node, s *Step, v string) {
 		if v == "networkidle" {
 			d.network = true
 		}

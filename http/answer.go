@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 )
 
 // maxResult bounds the result of a task. What is larger was meant to be a file.
@@ -109,7 +110,7 @@ func Write(w io.Writer, x *api.Executed) (success bool, err error) {
 }
 
 // WriteFaults writes the answer to a request that could not be read.
-func WriteFaults(w io.Writer, faults []engine.Fault) error {
+func WriteFaults(w io.Writer, faults []lang.Fault) error {
 	return indent(w, refuseInvalid(faults...))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/persistence"
 )
 
@@ -61,16 +62,16 @@ func (b *body) lend() (free, take func()) {
 // result tells what has become of a task.
 func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
 	m := &api.Poll{Account: by(account)}
-	var faults []engine.Fault
+	var faults []lang.Fault
 	args := ctx.QueryArgs()
 	if m.TaskID = string(args.Peek("taskId")); m.TaskID == "" {
-		faults = append(faults, engine.Fault{Path: "/taskId", Message: "missing: want the id of a task"})
+		faults = append(faults, lang.Fault{Path: "/taskId", Message: "missing: want the id of a task"})
 	}
 	if args.Has("wait") {
 		text := string(args.Peek("wait"))
 		ms, err := strconv.ParseUint(text, 10, 32)
 		if m.Wait = time.Duration(ms) * time.Millisecond; err != nil || m.Wait > maxWait {
-			faults = append(faults, engine.Fault{Path: "/wait", Message: fmt.Sprintf(
+			faults = append(faults, lang.Fault{Path: "/wait", Message: fmt.Sprintf(
 				"want 0 to %d milliseconds, not %q", engine.Millis(maxWait), text)})
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 )
 
 // events tells of a task's steps as they end, and then of its end, as
@@ -29,7 +30,7 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
 	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
 		n, err := strconv.ParseUint(string(last), 10, 31)
 		if err != nil {
-			return refuseInvalid(engine.Fault{Message: fmt.Sprintf("Last-Event-ID is %q: want the id of an event of this task", last)})
+			return refuseInvalid(lang.Fault{Message: fmt.Sprintf("Last-Event-ID is %q: want the id of an event of this task", last)})
 		}
 		m.After = int(n)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/persistence"
 )
 
@@ -129,12 +130,12 @@ func (f *form) take(part *multipart.Part) *refusal {
 	switch code := part.Header.Get("Content-Transfer-Encoding"); strings.ToLower(code) {
 	case "", "binary", "8bit", "7bit":
 	default:
-		return refuseInvalid(engine.Fault{Message: fmt.Sprintf(
+		return refuseInvalid(lang.Fault{Message: fmt.Sprintf(
 			`The part %q has the Content-Transfer-Encoding %q: send it as it is, in binary`, label(name, ""), label(code, ""))})
 	}
 	switch {
 	case name == "payload" && f.seen:
-		return refuseInvalid(engine.Fault{Message: `There is more than one part "payload": send one`})
+		return refuseInvalid(lang.Fault{Message: `There is more than one part "payload": send one`})
 	case name == "payload":
 		f.seen = true
 		b, err := io.ReadAll(io.LimitReader(f.weight.of(part), maxPayload+1))
@@ -149,7 +150,7 @@ func (f *form) take(part *multipart.Part) *refusal {
 	case name == "files":
 		return f.keep(part)
 	default:
-		return refuseInvalid(engine.Fault{Message: fmt.Sprintf(
+		return refuseInvalid(lang.Fault{Message: fmt.Sprintf(
 			`The part %q is unknown: want one "payload" and any number of "files"`, label(name, ""))})
 	}
 }
@@ -241,11 +242,11 @@ func (f *form) broken(err error) *refusal {
 	case errors.As(err, &timeout), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return broken(err)
 	}
-	return refuseInvalid(engine.Fault{Message: "The body is not valid multipart/form-data"})
+	return refuseInvalid(lang.Fault{Message: "The body is not valid multipart/form-data"})
 }
 
 func noPayload() *refusal {
-	return refuseInvalid(engine.Fault{Message: `The part "payload" is missing: it holds the request as JSON`})
+	return refuseInvalid(lang.Fault{Message: `The part "payload" is missing: it holds the request as JSON`})
 }
 
 // label makes a file name of a client fit to be shown, or returns other.

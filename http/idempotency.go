@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/engine/lang"
 )
 
 // keyHeader makes a request safe to repeat.
@@ -24,19 +25,19 @@ const maxKey = 255
 
 // keyOf returns the request's key, or what is wrong with it. Empty: there is
 // none.
-func keyOf(ctx *fasthttp.RequestCtx) (string, *engine.Fault) {
+func keyOf(ctx *fasthttp.RequestCtx) (string, *lang.Fault) {
 	all := ctx.Request.Header.PeekAll(keyHeader)
 	switch {
 	case len(all) == 0:
 		return "", nil
 	case len(all) > 1:
-		return "", &engine.Fault{Message: "There is more than one " + keyHeader + ": send one"}
+		return "", &lang.Fault{Message: "There is more than one " + keyHeader + ": send one"}
 	case len(all[0]) == 0 || len(all[0]) > maxKey:
-		return "", &engine.Fault{Message: fmt.Sprintf("%s has %d characters: want 1 to %d", keyHeader, len(all[0]), maxKey)}
+		return "", &lang.Fault{Message: fmt.Sprintf("%s has %d characters: want 1 to %d", keyHeader, len(all[0]), maxKey)}
 	}
 	for _, c := range all[0] {
 		if c <= ' ' || c > '~' {
-			return "", &engine.Fault{Message: keyHeader + " has a character that is not visible ASCII"}
+			return "", &lang.Fault{Message: keyHeader + " has a character that is not visible ASCII"}
 		}
 	}
 	return string(all[0]), nil

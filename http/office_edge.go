@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/persistence"
 )
 
@@ -81,9 +82,9 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 		Msg("the operator gave an order")
 	switch {
 	case errors.Is(err, errUnread) && len(takes) == 0:
-		return refuseInvalid(engine.Fault{Message: "The body is not an order: want {}"})
+		return refuseInvalid(lang.Fault{Message: "The body is not an order: want {}"})
 	case errors.Is(err, errUnread):
-		return refuseInvalid(engine.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+		return refuseInvalid(lang.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
 	case errors.Is(err, errUnaudited):
 		return s.failed(ctx, "carry out an order", err)
 	case errors.Is(err, persistence.ErrNoQuorum):

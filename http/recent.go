@@ -10,6 +10,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/persistence"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // taskRunning is the status of a task that has not ended, where the others have
-// that of [actors.TaskStatus].
+// that of [api.TaskStatus].
 const taskRunning = "running"
 
 // recentTask is how far a task is, or how it ended. The order of the fields is
@@ -96,7 +97,7 @@ func (s *Server) recent(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if args := ctx.QueryArgs(); args.Has("limit") {
 		n, err := strconv.Atoi(string(args.Peek("limit")))
 		if err != nil || n < 1 || n > maxRecent {
-			return refuseInvalid(engine.Fault{Path: "/limit", Message: fmt.Sprintf("want 1 to %d, not %q", maxRecent, args.Peek("limit"))})
+			return refuseInvalid(lang.Fault{Path: "/limit", Message: fmt.Sprintf("want 1 to %d, not %q", maxRecent, args.Peek("limit"))})
 		}
 		most = n
 	}

@@ -10,16 +10,17 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 )
 
 // refusal is an error as an answer: why a request was not carried out.
 type refusal struct {
-	Success   bool           `json:"success"`
-	Error     string         `json:"error"`
-	Code      engine.Code    `json:"code"`
-	Retryable bool           `json:"retryable"`
-	Details   []engine.Fault `json:"details,omitempty"`
-	Position  int            `json:"position,omitempty"`
+	Success   bool         `json:"success"`
+	Error     string       `json:"error"`
+	Code      engine.Code  `json:"code"`
+	Retryable bool         `json:"retryable"`
+	Details   []lang.Fault `json:"details,omitempty"`
+	Position  int          `json:"position,omitempty"`
 
 	after time.Duration // Retry-After; zero for the code's own
 }
@@ -38,7 +39,7 @@ func refuseText(c engine.Code, text string) *refusal {
 
 // refuseInvalid makes the 400 that names every fault of a request. Its sentence
 // is the first of them, with its place: many clients show nothing else.
-func refuseInvalid(faults ...engine.Fault) *refusal {
+func refuseInvalid(faults ...lang.Fault) *refusal {
 	r := refuse(engine.CodeInvalidRequest)
 	if len(faults) > 0 {
 		r.Error, r.Details = faults[0].String(), faults

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 )
 
 // named is what the types on the wire are called in documents.
@@ -15,7 +16,7 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[answer]():            "Result",
 	reflect.TypeFor[failure]():           "Failure",
 	reflect.TypeFor[refusal]():           "Error",
-	reflect.TypeFor[engine.Fault]():      "Fault",
+	reflect.TypeFor[lang.Fault]():        "Fault",
 	reflect.TypeFor[engine.Warning]():    "Warning",
 	reflect.TypeFor[engine.StepReport](): "Step",
 	reflect.TypeFor[engine.Truncated]():  "Truncated",

@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/persistence"
 )
 
@@ -71,10 +72,10 @@ func (k *kind) objects() string {
 }
 
 // read makes a ticket of an order, or says what is wrong with that.
-func (k *kind) read(payload []byte) (n ticket, faults []engine.Fault) {
+func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 	fault := func(path, text string, a ...any) {
-		if engine.MoreFaults(faults) {
-			faults = append(faults, engine.NewFault(path, text, a...))
+		if lang.MoreFaults(faults) {
+			faults = append(faults, lang.NewFault(path, text, a...))
 		}
 	}
 	var order map[string]json.RawMessage

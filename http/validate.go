@@ -10,19 +10,20 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/persistence"
 )
 
 // validation is what is said of a request that is not carried out. The order of
 // the fields is the order on the wire.
 type validation struct {
-	Success  bool           `json:"success"`
-	Valid    bool           `json:"valid"`
-	Faults   []engine.Fault `json:"faults"`
-	Warnings []engine.Fault `json:"warnings"`
-	Actions  int            `json:"actions,omitempty"`
-	Plan     *planNeed      `json:"plan,omitempty"`
-	Time     *timeNeed      `json:"time,omitempty"`
+	Success  bool         `json:"success"`
+	Valid    bool         `json:"valid"`
+	Faults   []lang.Fault `json:"faults"`
+	Warnings []lang.Fault `json:"warnings"`
+	Actions  int          `json:"actions,omitempty"`
+	Plan     *planNeed    `json:"plan,omitempty"`
+	Time     *timeNeed    `json:"time,omitempty"`
 }
 
 // planNeed is which plan a task needs, beside the one that it would be played on.
@@ -47,11 +48,11 @@ func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return &validation{Success: true, Faults: invalid.Faults, Warnings: append([]engine.Fault{}, invalid.Warnings()...)}, nil
+		return &validation{Success: true, Faults: invalid.Faults, Warnings: append([]lang.Fault{}, invalid.Warnings()...)}, nil
 	case err != nil:
 		return nil, err
 	}
-	v := &validation{Success: true, Valid: true, Faults: []engine.Fault{}, Plan: &planNeed{Account: plan}}
+	v := &validation{Success: true, Valid: true, Faults: []lang.Fault{}, Plan: &planNeed{Account: plan}}
 	lowest := engine.LowestPlan(task, limits)
 	if lowest != "" {
 		v.Plan.Lowest = &lowest
@@ -71,9 +72,9 @@ func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]
 	}
 	review := task.Review(timeout)
 	v.Actions = review.Actions
-	v.Warnings = append([]engine.Fault{}, review.Warnings...)
+	v.Warnings = append([]lang.Fault{}, review.Warnings...)
 	if asked := task.Timeout; timeout < asked {
-		v.Warnings = append([]engine.Fault{{Path: "/timeout", Message: fmt.Sprintf(
+		v.Warnings = append([]lang.Fault{{Path: "/timeout", Message: fmt.Sprintf(
 			"plan %s allows %d ms: the timeout of %d ms is lowered to that", played, engine.Millis(timeout), engine.Millis(asked))}}, v.Warnings...)
 	}
 	v.Time = &timeNeed{Timeout: engine.Millis(timeout), Queue: engine.Millis(task.QueueTimeout), Actions: review.Longest}

@@ -7,7 +7,7 @@
 //
 //	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 //		r := k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Takes: 3 * time.Second})
-//		k.Until("w1", actors.Busy)
+//		k.Until("w1", api.Busy)
 //		k.WantEnd(r, engine.EndCompleted)
 //	})
 //

@@ -15,7 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"troupe/engine"
+	"troupe/engine/lang"
 )
 
 // Exit codes.
@@ -169,7 +169,7 @@ func settings(root *kong.Node) error {
 			continue
 		}
 		if !known[name] {
-			hint := engine.DidYouMean(name, slices.Sorted(maps.Keys(known)))
+			hint := lang.DidYouMean(name, slices.Sorted(maps.Keys(known)))
 			if hint == "" {
 				hint = "; --help names the variable of each flag"
 			}

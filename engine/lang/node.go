@@ -1,4 +1,4 @@
-package engine
+package lang
 
 import (
 	"bytes"
@@ -20,37 +20,37 @@ const maxDepth = 64
 // it is. A request of 1000 long actions has a tenth of them.
 const maxValues = 1 << 17
 
-// node is one JSON value of a request, with the bytes it was sent as and its
+// Node is one JSON value of a request, with the bytes it was sent as and its
 // place, so that a fault can name it.
-type node struct {
-	parent *node
-	key    string // its name or index in the parent
-	kind   jsontext.Kind
-	raw    []byte
-	str    string  // of a string
-	num    float64 // of a number
-	list   []*node // of an array
-	fields []*node // of an object, in the order they were sent
+type Node struct {
+	parent   *Node
+	Key      string // its name or index in the parent
+	Kind     jsontext.Kind
+	Raw      []byte
+	Text     string  // of a string
+	Number   float64 // of a number
+	Elements []*Node // of an array
+	Fields   []*Node // of an object, in the order they were sent
 }
 
-// field returns a member of an object.
-func (n *node) field(name string) *node {
-	for _, f := range n.fields {
-		if f.key == name {
+// Field returns a member of an object.
+func (n *Node) Field(name string) *Node {
+	for _, f := range n.Fields {
+		if f.Key == name {
 			return f
 		}
 	}
 	return nil
 }
 
-func (n *node) isNull() bool   { return n.kind == 'n' }
-func (n *node) isString() bool { return n.kind == '"' }
-func (n *node) isArray() bool  { return n.kind == '[' }
-func (n *node) isObject() bool { return n.kind == '{' }
+func (n *Node) IsNull() bool   { return n.Kind == 'n' }
+func (n *Node) IsString() bool { return n.Kind == '"' }
+func (n *Node) IsArray() bool  { return n.Kind == '[' }
+func (n *Node) IsObject() bool { return n.Kind == '{' }
 
-// isA names the kind of value for people: "a number".
-func (n *node) isA() string {
-	switch n.kind {
+// TypeName names the kind of value for people: "a number".
+func (n *Node) TypeName() string {
+	switch n.Kind {
 	case 'n':
 		return "null"
 	case 't', 'f':
@@ -66,9 +66,9 @@ func (n *node) isA() string {
 	}
 }
 
-// readNode reads one JSON value and nothing after it. Names that come twice in
+// ReadNode reads one JSON value and nothing after it. Names that come twice in
 // an object, invalid UTF-8 and too deep nesting are faults.
-func readNode(b []byte) (*node, *Fault) {
+func ReadNode(b []byte) (*Node, *Fault) {
 	d, _ := decoders.Get().(*jsontext.Decoder)
 	if d == nil {
 		d = new(jsontext.Decoder)
@@ -102,13 +102,13 @@ type nodeReader struct {
 	d    *jsontext.Decoder
 	body []byte
 	text string // the body: most strings stand in it as they are
-	free []node // nodes are made several at a time
+	free []Node // nodes are made several at a time
 	made int
 }
 
-func (r *nodeReader) node() *node {
+func (r *nodeReader) node() *Node {
 	if len(r.free) == 0 {
-		r.free = make([]node, 8)
+		r.free = make([]Node, 8)
 	}
 	n := &r.free[0]
 	r.free = r.free[1:]
@@ -125,9 +125,9 @@ func (r *nodeReader) str(t jsontext.Token, from int64) string {
 	return quoted[i+1 : len(quoted)-1]
 }
 
-func (r *nodeReader) value(parent *node, key string, depth int) (*node, error) {
+func (r *nodeReader) value(parent *Node, key string, depth int) (*Node, error) {
 	d, n := r.d, r.node()
-	n.parent, n.key, n.kind = parent, key, d.PeekKind()
+	n.parent, n.Key, n.Kind = parent, key, d.PeekKind()
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 	}
@@ -139,13 +139,13 @@ func (r *nodeReader) value(parent *node, key string, depth int) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.kind = t.Kind()
+	n.Kind = t.Kind()
 	start := int(d.InputOffset()) // of a value that is no container: its end
-	switch n.kind {
+	switch n.Kind {
 	case '"':
-		n.str = r.str(t, from)
+		n.Text = r.str(t, from)
 	case '0':
-		n.num = t.Float()
+		n.Number = t.Float()
 	case '[':
 		start--
 		for i := 0; d.PeekKind() != ']'; i++ {
@@ -153,7 +153,7 @@ func (r *nodeReader) value(parent *node, key string, depth int) (*node, error) {
 			if err != nil {
 				return nil, err
 			}
-			n.list = append(n.list, c)
+			n.Elements = append(n.Elements, c)
 		}
 	case '{':
 		start--
@@ -167,14 +167,14 @@ func (r *nodeReader) value(parent *node, key string, depth int) (*node, error) {
 			if err != nil {
 				return nil, err
 			}
-			n.fields = append(n.fields, c)
+			n.Fields = append(n.Fields, c)
 		}
 	}
-	if n.kind == '[' || n.kind == '{' {
+	if n.Kind == '[' || n.Kind == '{' {
 		if _, err := d.ReadToken(); err != nil {
 			return nil, err
 		}
-		n.raw = r.body[start:d.InputOffset()]
+		n.Raw = r.body[start:d.InputOffset()]
 	}
 	return n, nil
 }
@@ -195,4 +195,21 @@ func jsonFault(err error) *Fault {
 	}
 	f := NewFault("", "the body is not valid JSON: %s", err)
 	return &f
+}
+
+// Describe shows a small value, or names its kind.
+func (n *Node) Describe() string {
+	switch n.Kind {
+	case 't':
+		return "true"
+	case 'f':
+		return "false"
+	case '"':
+		if len(n.Text) <= 40 {
+			return fmt.Sprintf("%q", n.Text)
+		}
+	case '0':
+		return fmt.Sprint(n.Number)
+	}
+	return n.TypeName()
 }

@@ -1,4 +1,4 @@
-package engine
+package lang
 
 import (
 	"encoding/json"
@@ -7,26 +7,26 @@ import (
 )
 
 // asSent is a node as encoding/json gives it.
-func asSent(n *node) any {
-	switch n.kind {
+func asSent(n *Node) any {
+	switch n.Kind {
 	case 'n':
 		return nil
 	case 't', 'f':
-		return n.kind == 't'
+		return n.Kind == 't'
 	case '"':
-		return n.str
+		return n.Text
 	case '0':
-		return n.num
+		return n.Number
 	case '[':
 		list := []any{}
-		for _, c := range n.list {
+		for _, c := range n.Elements {
 			list = append(list, asSent(c))
 		}
 		return list
 	default:
 		m := map[string]any{}
-		for _, f := range n.fields {
-			m[f.key] = asSent(f)
+		for _, f := range n.Fields {
+			m[f.Key] = asSent(f)
 		}
 		return m
 	}
@@ -41,7 +41,7 @@ func TestNodesAreWhatWasSent(t *testing.T) {
 		`[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,"a",{"b":"c"}]`, // more than are made at a time
 	} {
 		for range 2 { // a decoder that was used before, too
-			n, fault := readNode([]byte(body))
+			n, fault := ReadNode([]byte(body))
 			if fault != nil {
 				t.Errorf("%s: %+v", body, fault)
 				continue
@@ -53,20 +53,9 @@ func TestNodesAreWhatWasSent(t *testing.T) {
 			if got := asSent(n); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s is read as %#v, want %#v", body, got, want)
 			}
-			if _, fault := readNode([]byte(`{"a":"b`)); fault == nil {
+			if _, fault := ReadNode([]byte(`{"a":"b`)); fault == nil {
 				t.Error("half a request is none")
 			}
-		}
-	}
-}
-
-// BenchmarkParse reads a short request.
-func BenchmarkParse(b *testing.B) {
-	body := []byte(`{"actions":[{"open":"https://example.com/text"},{"getText":"#h"}],"timeout":30000}`)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse(body, nil); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package lang
 
 import (
 	"encoding/json"
@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// operators that conditions compare with.
-var operators = []string{"==", "!=", ">", "<", ">=", "<=", "contains", "notContains", "matches", "empty", "notEmpty"}
+// Operators lists the operators of conditions.
+var Operators = []string{"==", "!=", ">", "<", ">=", "<=", "contains", "notContains", "matches", "empty", "notEmpty"}
 
-// compare decides a condition. Both sides are compared as numbers when both
+// Compare decides a condition. Both sides are compared as numbers when both
 // read as numbers, else as strings. Have is JSON, or nil when there is no such
 // element, property or key: that is empty, and unequal to everything.
-func compare(have json.RawMessage, operator, want string) (bool, error) {
+func Compare(have json.RawMessage, operator, want string) (bool, error) {
 	if len(have) == 0 || string(have) == "null" {
 		switch operator {
 		case "!=", "notContains", "empty":
@@ -53,17 +53,17 @@ func compare(have json.RawMessage, operator, want string) (bool, error) {
 	case "matches":
 		re, err := readPattern(want)
 		if err != nil {
-			return false, Problemf(CodeInvalidValue, "%q is no RE2 expression: %v", short(want, 100), err)
+			return false, invalid("%q is no RE2 expression: %v", Short(want, 100), err)
 		}
 		matched, err := re.match(left, maxEffort)
 		if m := slashed.FindStringSubmatch(want); err == nil && !matched && m != nil && !looksLikePath(m[2]) {
-			var again urlPattern
-			if again, err = readURLPattern(want); err == nil { // as waitForResponse reads it
-				matched, err = again.match(left, maxEffort)
+			var again URLPattern
+			if again, err = ReadURLPattern(want); err == nil { // as waitForResponse reads it
+				matched, err = again.Match(left, maxEffort)
 			}
 		}
 		if err != nil {
-			return false, Problemf(CodeInvalidValue, "%q cannot be compared: %v", short(want, 100), err)
+			return false, invalid("%q cannot be compared: %v", Short(want, 100), err)
 		}
 		return matched, nil
 	case "empty", "notEmpty":
@@ -85,7 +85,7 @@ func holds(have json.RawMessage, left, want string) bool {
 	var list []json.RawMessage
 	if have[0] == '[' && json.Unmarshal(have, &list) == nil {
 		for _, e := range list {
-			if equal, _ := compare(e, "==", want); equal {
+			if equal, _ := Compare(e, "==", want); equal {
 				return true
 			}
 		}

@@ -1,9 +1,18 @@
-package engine
+package lang
 
 import (
 	"fmt"
 	"strings"
 )
+
+// Fault is one thing that is wrong with a request.
+type Fault struct {
+	Path    string `json:"path"` // JSON Pointer into the body
+	Message string `json:"message"`
+}
+
+// String is the fault with its place in front, where it has one.
+func (f Fault) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
 
 // What an answer tells of faults is bounded: a request can hold very many of them,
 // each below long names and about long texts.
@@ -21,7 +30,7 @@ func NewFault(path, format string, args ...any) Fault {
 			a = e.Error()
 		}
 		if s, ok := a.(string); ok {
-			args[i] = cutText(s)
+			args[i] = Short(s, maxFaultText)
 		}
 	}
 	if len(path) > maxFaultPath {
@@ -30,28 +39,21 @@ func NewFault(path, format string, args ...any) Fault {
 	return Fault{Path: path, Message: fmt.Sprintf(format, args...)}
 }
 
-func cutText(s string) string {
-	if len(s) <= maxFaultText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxFaultText], "") + "…"
-}
-
 // MoreFaults reports whether an answer has room for another fault.
 func MoreFaults(all []Fault) bool { return len(all) < maxFaults }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// path is the JSON Pointer of the value, or of the nearest one around it whose
+// Path is the JSON Pointer of the value, or of the nearest one around it whose
 // pointer is not too long.
-func (n *node) path() string {
-	var within []*node
+func (n *Node) Path() string {
+	var within []*Node
 	for ; n.parent != nil; n = n.parent {
 		within = append(within, n)
 	}
 	var b strings.Builder
 	for i := len(within) - 1; i >= 0; i-- {
-		key := within[i].key
+		key := within[i].Key
 		if b.Len()+1+len(key) > maxFaultPath {
 			break
 		}
@@ -62,20 +64,4 @@ func (n *node) path() string {
 		b.WriteString(key)
 	}
 	return b.String()
-}
-
-// fault notes what is wrong with a value. Beyond those that are named it only
-// counts.
-func (d *decoder) fault(n *node, format string, args ...any) {
-	if d.wrong++; MoreFaults(d.faults) {
-		d.faults = append(d.faults, NewFault(n.path(), format, args...))
-	}
-}
-
-// didYouMean is [DidYouMean] for a fault that will be named: of others nobody hears.
-func (d *decoder) didYouMean(word string, known func() []string) string {
-	if !MoreFaults(d.faults) {
-		return ""
-	}
-	return DidYouMean(word, known())
 }

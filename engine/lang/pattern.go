@@ -1,24 +1,19 @@
-package engine
+package lang
 
 import (
 	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"sync/atomic"
-	"time"
 )
 
 // A pattern is short and can become very large: (((a?){10}){10}){10} is a thousand
 // steps, which take memory as long as the pattern is waited for, and time at each
 // character of a text.
 const (
-	maxPattern       = 4 << 10         // bytes of a pattern
-	maxSteps         = 10_000          // that it becomes
-	maxStepsOfTask   = 50_000          // of all patterns that a task waits for
-	maxEffort        = 1 << 29         // steps times bytes of one comparison: seconds at worst
-	maxAddressEffort = 1 << 24         // the same for an address, of which a page can ask for very many
-	maxMatching      = 2 * time.Second // that a task's patterns for responses may take in all
+	maxPattern = 4 << 10 // bytes of a pattern
+	maxSteps   = 10_000  // that it becomes
+	maxEffort  = 1 << 29 // steps times bytes of one comparison: seconds at worst
 )
 
 // errSteps is the error of a pattern that becomes too large.
@@ -45,6 +40,12 @@ func readPattern(s string) (*pattern, error) {
 		return nil, fmt.Errorf("%w: with its repetitions it has %d, and %d are the limit", errSteps, p.steps, maxSteps)
 	}
 	return p, nil
+}
+
+// CheckPattern returns what is wrong with the right side of "matches", if anything.
+func CheckPattern(s string) error {
+	_, err := readPattern(s)
+	return err
 }
 
 // steps estimates how large the compiled expression is.
@@ -79,39 +80,4 @@ func (p *pattern) match(text string, most int64) (bool, error) {
 		p.re = re
 	}
 	return p.re.MatchString(text), nil
-}
-
-// matching is what the patterns of a task that wait for responses may take together:
-// they are looked at for every request of a page.
-type matching struct {
-	steps int
-	took  atomic.Int64 // nanoseconds
-	some  atomic.Bool  // addresses were not compared
-}
-
-// add takes a pattern, unless there are too many steps.
-func (m *matching) add(n int) error {
-	if m.steps+n > maxStepsOfTask {
-		return fmt.Errorf("the task's patterns have more than %d steps together, which are the limit", maxStepsOfTask)
-	}
-	m.steps += n
-	return nil
-}
-
-// timed matches as long as there is time for it. What would take too long matches
-// nothing.
-func (m *matching) timed(matches func(string) (bool, error)) func(string) bool {
-	return func(text string) bool {
-		if m.took.Load() > int64(maxMatching) {
-			m.some.Store(true)
-			return false
-		}
-		began := time.Now()
-		ok, err := matches(text)
-		m.took.Add(int64(time.Since(began)))
-		if err != nil {
-			m.some.Store(true)
-		}
-		return ok
-	}
 }

@@ -1,4 +1,4 @@
-package engine
+package lang
 
 import (
 	"encoding/json"
@@ -79,7 +79,7 @@ func TestCompare(t *testing.T) {
 		{`null`, "!=", "null", true},
 		{`null`, "empty", "", true},
 	} {
-		got, err := compare(json.RawMessage(tc.have), tc.operator, tc.want)
+		got, err := Compare(json.RawMessage(tc.have), tc.operator, tc.want)
 		if err != nil || got != tc.yes {
 			t.Errorf("%s %s %q = %v, %v; want %v", tc.have, tc.operator, tc.want, got, err, tc.yes)
 		}
@@ -87,10 +87,10 @@ func TestCompare(t *testing.T) {
 }
 
 func TestCompareTellsWhatItCannot(t *testing.T) {
-	if _, err := compare(json.RawMessage(`"a"`), "matches", "("); err == nil {
+	if _, err := Compare(json.RawMessage(`"a"`), "matches", "("); err == nil {
 		t.Error("a bad expression compares")
 	}
-	if _, err := compare(json.RawMessage(`"a"`), "~=", "a"); err == nil {
+	if _, err := Compare(json.RawMessage(`"a"`), "~=", "a"); err == nil {
 		t.Error("an unknown operator compares")
 	}
 }
@@ -102,15 +102,15 @@ func TestMatchesTakesFlags(t *testing.T) {
 		want string
 		is   bool
 	}{{"/^order \\d+$/i", true}, {"/^order$/i", false}, {"/order/", false}, {"/ORDER/", true}, {"ORDER [0-9]", true}, {"order", false}} {
-		got, err := compare([]byte(`"ORDER 12"`), "matches", c.want)
+		got, err := Compare([]byte(`"ORDER 12"`), "matches", c.want)
 		if err != nil || got != c.is {
 			t.Errorf("matches %s: %t, %v; want %t", c.want, got, err, c.is)
 		}
 	}
-	if got, err := compare([]byte(`"/api/users/"`), "matches", "/users/"); err != nil || !got {
+	if got, err := Compare([]byte(`"/api/users/"`), "matches", "/users/"); err != nil || !got {
 		t.Errorf("a path in slashes: %t, %v", got, err)
 	}
-	if _, err := compare([]byte(`"a"`), "matches", "/(/i"); err == nil {
+	if _, err := Compare([]byte(`"a"`), "matches", "/(/i"); err == nil {
 		t.Error("a broken expression is none")
 	}
 }

@@ -1,0 +1,83 @@
+package lang
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	secretName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	secretMark  = regexp.MustCompile(`^\$\{secret:([^}]*)\}`)
+	secretBegin = "${secret:"
+)
+
+// SecretTextShape is a text that may hold ${secret:NAME}. No other shape may.
+func SecretTextShape(what string) Shape[Text] {
+	s := TextShape(what)
+	return Shape[Text]{Words: s.Words, Schema: s.Schema, Read: func(d *Decoder, n *Node) Text {
+		t := s.Read(d, n)
+		if !n.IsString() || !strings.Contains(n.Text, secretBegin) {
+			return t
+		}
+		if d.mayHoldSecrets == nil {
+			d.mayHoldSecrets = map[*Node]bool{}
+		}
+		d.mayHoldSecrets[n] = true
+		t = parseTextWith(n.Text, true)
+		for _, p := range t.parts {
+			if p.secret && !IsSecretName(p.key) {
+				d.Fault(n, "want ${secret:NAME} with the name of a secret, not ${secret:%s}", p.key)
+			}
+		}
+		return t
+	}}
+}
+
+// IsSecretName reports whether a secret can have the name s.
+func IsSecretName(s string) bool { return secretName.MatchString(s) }
+
+// FillSecrets replaces the secrets in a text by their values. Other values are left
+// to [Text.Expand].
+func (t Text) FillSecrets(value func(name string) (string, error)) (Text, error) {
+	filled := t
+	for i, p := range t.parts {
+		if !p.secret {
+			continue
+		}
+		v, err := value(p.key)
+		if err != nil {
+			return t, err
+		}
+		if &filled.parts[0] == &t.parts[0] {
+			filled.parts = slices.Clone(t.parts)
+		}
+		filled.parts[i] = part{literal: v}
+	}
+	return filled, nil
+}
+
+// RefuseSecrets makes a fault of each secret that no shape has allowed, in n and
+// below it.
+func (d *Decoder) RefuseSecrets(n *Node) {
+	if !d.mayHoldSecrets[n] && n.IsString() && holdsSecret(n.Text) || n.parent != nil && n.parent.IsObject() && holdsSecret(n.Key) {
+		d.Fault(n, "a secret can stand only in the text of fill: it would be readable here (a plain ${secret: is written $${secret:)")
+	}
+	for _, l := range [][]*Node{n.Elements, n.Fields} {
+		for _, c := range l {
+			d.RefuseSecrets(c)
+		}
+	}
+}
+
+func holdsSecret(s string) bool {
+	if !strings.Contains(s, secretBegin) {
+		return false
+	}
+	for _, p := range parseTextWith(s, true).parts {
+		if p.secret {
+			return true
+		}
+	}
+	return false
+}
