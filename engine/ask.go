@@ -45,9 +45,9 @@ func (r *Run) callOnce(ctx context.Context, s *Step, c Call) (Result, error) {
 	if r.loop != nil && r.loop.each != nil {
 		arg["each"], arg["i"] = r.loop.each, r.loop.i
 	}
-	ask := tab.Call
+	ask := tab.Script.Call
 	if arg["settle"] == settleSoon && aims[c.Fn] {
-		ask = tab.Look
+		ask = tab.Script.Query
 	}
 	reply, err := ask(ctx, c.Fn, arg)
 	if err != nil {
@@ -146,12 +146,12 @@ func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.Arrived(ctx)
+	return t, t.Navigation.Arrived(ctx)
 }
 
 // notes are what happened beside the actions, in words.
 func (r *Run) notes() (all []string) {
-	for _, n := range r.tabs.Notes() {
+	for _, n := range r.tabs.Journal.Notes() {
 		all = append(all, n.String())
 	}
 	return all

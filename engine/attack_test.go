@@ -122,7 +122,7 @@ func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 		t.Errorf("the downloads are %v, %v", o.Downloads, o.Warnings)
 	}
 	for _, c := range []*browser.Context{other.context(), in.context()} {
-		if coming, arrived, _ := c.Downloading(); coming+arrived > 0 {
+		if coming, arrived, _ := c.Transfers.Downloading(); coming+arrived > 0 {
 			t.Errorf("%d downloads are on their way and %d have arrived", coming, arrived)
 		}
 	}

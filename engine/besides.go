@@ -41,10 +41,10 @@ type beside struct {
 // besides takes what has happened beside the actions since it was last asked,
 // and gives the lines of a trace about files.
 func (r *Run) besides(ctx context.Context) (notes []string) {
-	if !r.tabs.Happened() {
+	if !r.tabs.Journal.Happened() {
 		return nil
 	}
-	all, more := r.tabs.Dialogs()
+	all, more := r.tabs.Journal.Dialogs()
 	r.reports.left.Dialogs += more
 	for _, d := range all {
 		r.opened(d)
@@ -75,7 +75,7 @@ func (r *Run) opened(d browser.Dialog) {
 
 // downloads keeps the files that pages have sent and says where they are.
 func (r *Run) downloads(ctx context.Context) (notes []string) {
-	for _, d := range r.tabs.Downloads() {
+	for _, d := range r.tabs.Transfers.Downloads() {
 		if len(r.beside.downloads) >= maxBeside {
 			r.reports.left.Downloads++
 			d.Remove()
@@ -97,7 +97,7 @@ func (r *Run) downloads(ctx context.Context) (notes []string) {
 
 // stillArriving warns of files that are not in the answer because the list has ended.
 func (r *Run) stillArriving() {
-	for _, name := range r.tabs.Arriving() {
+	for _, name := range r.tabs.Transfers.Arriving() {
 		r.warn("the download of %s was not complete when the list ended, so it is not in the answer", name)
 	}
 }

@@ -86,7 +86,7 @@ func (c *challenge) pass(ctx context.Context) error {
 func (c *challenge) rests(ctx context.Context, t *browser.Tab) bool {
 	arg := map[string]any{}
 	c.run.settle(arg)
-	reply, err := t.Call(ctx, "resting", arg)
+	reply, err := t.Script.Call(ctx, "resting", arg)
 	if err != nil || reply.Code != "" {
 		return false // try says what is wrong
 	}
@@ -97,7 +97,7 @@ func (c *challenge) rests(ctx context.Context, t *browser.Tab) bool {
 	if json.Unmarshal(reply.Value, &is) != nil || is.Ms == nil {
 		return false
 	}
-	rest := min(time.Duration(*is.Ms)*time.Millisecond, c.run.tabs.IdleFor())
+	rest := min(time.Duration(*is.Ms)*time.Millisecond, c.run.tabs.Network.IdleFor())
 	if !c.run.acted.IsZero() {
 		rest = min(rest, time.Since(c.run.acted))
 	}
@@ -106,7 +106,7 @@ func (c *challenge) rests(ctx context.Context, t *browser.Tab) bool {
 
 // try looks once. It reports whether there was a widget that is not ready yet.
 func (c *challenge) try(ctx context.Context, t *browser.Tab) (waiting bool, err error) {
-	before, err := t.Address(ctx)
+	before, err := t.Navigation.Address(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -204,7 +204,7 @@ func (c *challenge) click(ctx context.Context, t *browser.Tab, box browser.Box) 
 	if err := c.run.moveLikeHand(ctx, p, false); err != nil {
 		return err
 	}
-	return t.PressAndHold(ctx, p, time.Duration(50+mathrand.IntN(70))*time.Millisecond)
+	return t.Input.PressAndHold(ctx, p, time.Duration(50+mathrand.IntN(70))*time.Millisecond)
 }
 
 // settle waits until the box is checked, is gone, or the page has gone on.
@@ -217,7 +217,7 @@ func (c *challenge) settle(ctx context.Context, t *browser.Tab, n browser.Node, 
 		}
 		var state boxState
 		err := n.Ask(ctx, stateOf, &state)
-		now, addressErr := t.Address(ctx)
+		now, addressErr := t.Navigation.Address(ctx)
 		if addressErr != nil {
 			return addressErr
 		}

@@ -33,7 +33,7 @@ func (r *Run) check(ctx context.Context, s *Step, v lang.Selector, want bool) er
 		p, err = r.aim(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true, "again": again})
 		clicked = !p.Done
 		return p, err
-	}, (*browser.Tab).Click)
+	}, (*browser.Input).Click)
 	if err != nil || !clicked {
 		return err
 	}

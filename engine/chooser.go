@@ -34,14 +34,14 @@ func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what strin
 	if err != nil {
 		return err
 	}
-	opened, done, err := tab.Choosers(ctx)
+	opened, done, err := tab.FileInputs.Choosers(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	err = r.clickAt(ctx, s, into, func(again bool) (spot, error) {
 		return r.aim(ctx, s, "point", into, map[string]any{"guard": true, "again": again})
-	}, func(t *browser.Tab, ctx context.Context, p browser.Point) error { return t.Click(ctx, p) })
+	}, (*browser.Input).Click)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what strin
 		return Problemf(CodeInvalidValue, "Element %q takes one file, not %d", into.String(), len(paths))
 	}
 	r.input = sentAct
-	return tab.Choose(ctx, c, paths)
+	return tab.FileInputs.Choose(ctx, c, paths)
 }
 
 // drop lets the files go over an element, if the page takes them there and has
@@ -97,7 +97,7 @@ func (r *Run) drop(ctx context.Context, s *Step, tab *browser.Tab, into lang.Sel
 	if err := r.ask(ctx, s, "drag", into, nil, &at); err != nil || at == nil {
 		return false, err
 	}
-	if err := tab.DragOver(ctx, *at, paths); err != nil {
+	if err := tab.Input.DragOver(ctx, *at, paths); err != nil {
 		return false, err
 	}
 	is, err := r.dragged(ctx, s, false)
@@ -105,13 +105,13 @@ func (r *Run) drop(ctx context.Context, s *Step, tab *browser.Tab, into lang.Sel
 		return false, err
 	}
 	if !is.Taken || len(opened) > 0 {
-		if err := tab.DragAway(ctx, *at, paths); err != nil {
+		if err := tab.Input.DragAway(ctx, *at, paths); err != nil {
 			return false, err
 		}
 		_, err = r.dragged(ctx, s, true)
 		return false, err
 	}
-	if err := tab.Drop(ctx, *at, paths); err != nil {
+	if err := tab.Input.Drop(ctx, *at, paths); err != nil {
 		return false, err
 	}
 	is, err = r.dragged(ctx, s, true)

@@ -120,11 +120,11 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	tabs.Mask(m)
 	defer r.observe()()
 	if t.network {
-		tabs.WatchNetwork()
-		defer tabs.UnwatchNetwork()
+		tabs.Network.Watch()
+		defer tabs.Network.Unwatch()
 	}
 	tabs.ForgetElements()
-	tabs.BeginTask()
+	tabs.Transfers.BeginTask()
 	r.stage.SaveFile = bounded(r.stage.SaveFile)
 	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
@@ -243,7 +243,7 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	in.mu.Lock()
 	tabs, closed, lost := in.tabs, in.closed, in.lost
 	in.mu.Unlock()
-	s, err := tabs.Save(ctx)
+	s, err := tabs.Snapshots.Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("saving the session's browser state: %w", err)
 	}
@@ -260,7 +260,7 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 	if err := json.Unmarshal(state, s); err != nil {
 		return fmt.Errorf("reading the session's browser state: %w", err)
 	}
-	if err := in.context().Restore(ctx, s); err != nil {
+	if err := in.context().Snapshots.Restore(ctx, s); err != nil {
 		return err
 	}
 	in.mu.Lock()
@@ -285,7 +285,7 @@ func (in *instance) reopen(ctx context.Context, r *Run) (restored bool) {
 		r.path = ""
 		r.warn("the session was restored, but not all of it: %d of the storages of its sites were too large together to be kept", lost)
 	}
-	if err := r.tabs.Reopen(ctx, closed); err != nil && ctx.Err() == nil {
+	if err := r.tabs.Snapshots.Reopen(ctx, closed); err != nil && ctx.Err() == nil {
 		r.path = ""
 		r.warn("the session was restored, but not all of it: %s", ErrorText(err))
 	}

@@ -23,7 +23,9 @@ var _ = define(Action[lang.Selector]{
 		times := own(s, "count", 1)
 		return nil, r.clickAt(ctx, s, v, func(again bool) (spot, error) {
 			return r.aim(ctx, s, "point", v, map[string]any{"force": own(s, "force", true), "guard": true, "times": times, "again": again})
-		}, func(t *browser.Tab, ctx context.Context, p browser.Point) error { return t.ClickTimes(ctx, p, times) })
+		}, func(in *browser.Input, ctx context.Context, p browser.Point) error {
+			return in.ClickTimes(ctx, p, times)
+		})
 	},
 })
 
@@ -45,7 +47,7 @@ func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg 
 	if err != nil {
 		return p, err
 	}
-	if err := t.Move(ctx, p.Point); err != nil {
+	if err := t.Input.Move(ctx, p.Point); err != nil {
 		return p, err
 	}
 	r.input, p = sentAct, spot{}
@@ -57,7 +59,7 @@ func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg 
 // the only way. A page that moves between the look and the click is looked at
 // again: the page script keeps a click that would hit something else from it. What
 // stands in the place of an element that was drawn anew is clicked for it.
-func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, look func(again bool) (spot, error), press func(*browser.Tab, context.Context, browser.Point) error) error {
+func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, look func(again bool) (spot, error), press func(*browser.Input, context.Context, browser.Point) error) error {
 	for again := false; ; again = true {
 		p, err := look(again)
 		if err != nil || p.Done {
@@ -74,12 +76,12 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, look func(a
 		if err != nil {
 			return err
 		}
-		t.Aim()
-		if err := press(t, ctx, p.Point); err != nil {
+		t.Input.Aim()
+		if err := press(&t.Input, ctx, p.Point); err != nil {
 			return err
 		}
-		if t.Hit(ctx) {
-			if by := t.Unclicked(); by != "" {
+		if t.Input.Hit(ctx) {
+			if by := t.Input.Unclicked(); by != "" {
 				r.warn("%q was replaced by %s while the button was down on it: its click event came to neither", v.String(), by)
 			}
 			return nil

@@ -121,7 +121,7 @@ func showCookie(c browser.Cookie) cookieOut {
 
 // cookiesOf are the cookies of a URL, or all.
 func (r *Run) cookiesOf(ctx context.Context, a address) ([]browser.Cookie, error) {
-	all, err := r.tabs.Cookies(ctx)
+	all, err := r.tabs.Cookies.All(ctx)
 	if err != nil || a.all {
 		return all, err
 	}
@@ -238,7 +238,7 @@ var _ = define(Action[[]cookieIn]{
 			set = append(set, b)
 		}
 		for i, c := range set {
-			err := r.tabs.SetCookie(ctx, c)
+			err := r.tabs.Cookies.Set(ctx, c)
 			if errors.Is(err, browser.ErrCookie) {
 				return nil, unaccepted(c, whyRefused(c), i, len(set))
 			} else if err != nil {
@@ -307,7 +307,7 @@ var _ = define(Action[cookieIn]{
 				out = append(out, c)
 			}
 		}
-		return nil, r.tabs.DeleteCookies(ctx, out)
+		return nil, r.tabs.Cookies.Delete(ctx, out)
 	},
 })
 
@@ -318,12 +318,12 @@ var _ = define(Action[address]{
 	Example: `{"clearCookies":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
 		if v.all {
-			return nil, r.tabs.ClearCookies(ctx)
+			return nil, r.tabs.Cookies.Clear(ctx)
 		}
 		cookies, err := r.cookiesOf(ctx, v)
 		if err != nil {
 			return nil, err
 		}
-		return nil, r.tabs.DeleteCookies(ctx, cookies)
+		return nil, r.tabs.Cookies.Delete(ctx, cookies)
 	},
 })

@@ -15,7 +15,7 @@ func (r *Run) awaitDownload(ctx context.Context) {
 	late := time.After(downloadTime)
 	begun := false
 	for {
-		coming, arrived, changed := r.tabs.Downloading()
+		coming, arrived, changed := r.tabs.Transfers.Downloading()
 		if coming > 0 {
 			begun, late = true, nil // it has all the time of the step now
 		}

@@ -49,7 +49,7 @@ var _ = define(Action[lang.Text]{
 		switch {
 		case place != nil:
 			_, err = r.call(ctx, s, Call{Fn: "frame"})
-		case r.input != sentNothing || r.script && t.Loading():
+		case r.input != sentNothing || r.script && t.Navigation.Loading():
 			_, err = r.call(ctx, s, Call{Fn: "settled"})
 		}
 		if err != nil {

@@ -76,7 +76,7 @@ func (r *Run) fillSecret(ctx context.Context, s *Step, v lang.Selector, text str
 		if err != nil {
 			return err
 		}
-		if err := t.Click(ctx, *f.Click); err != nil {
+		if err := t.Input.Click(ctx, *f.Click); err != nil {
 			return err
 		}
 		r.input = sentAct
@@ -140,7 +140,7 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 		return none, err
 	}
 	if f.Click != nil { // it takes the focus by a click only
-		if err := t.Click(ctx, *f.Click); err != nil {
+		if err := t.Input.Click(ctx, *f.Click); err != nil {
 			return none, err
 		}
 		if err := ask(true); err != nil {
@@ -154,7 +154,7 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 	if f.Set {
 		return none, nil
 	}
-	t.Attend()
+	t.Input.ExpectKeys()
 	if err := prepare(ctx, t, f); err != nil {
 		return none, err
 	}
@@ -166,7 +166,7 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 			return err
 		}
 	}
-	typed, err := t.Type(ctx, text, pause)
+	typed, err := t.Input.Type(ctx, text, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		typed += all - utf8.RuneCountInString(text)
 		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text wants a longer timeout", typed, all, Plural(all, "character was", "characters were"), v.String(), Millis(r.limit))
@@ -175,7 +175,7 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 		return none, err
 	}
 	if last || text == "" {
-		if taken, _ := t.Taken(ctx, id); taken {
+		if taken, _ := t.Input.KeysTaken(ctx, id); taken {
 			return none, nil
 		}
 	}
@@ -198,7 +198,7 @@ func prepare(ctx context.Context, t *browser.Tab, f ready) error {
 		first = []*browser.Chord{browser.Backspace}
 	}
 	for _, c := range first {
-		if err := t.Press(ctx, c); err != nil {
+		if err := t.Input.Press(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (r *Run) filled(ctx context.Context, s *Step, t *browser.Tab, v lang.Select
 	if place != nil {
 		c.Arg["in"] = place
 	}
-	reply, err := t.Call(ctx, c.Fn, c.Arg)
+	reply, err := t.Script.Call(ctx, c.Fn, c.Arg)
 	if errors.Is(err, browser.ErrDetached) && !r.tabs.Crashed() {
 		return is, nil
 	}

@@ -195,7 +195,7 @@ func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total
 	if r.loop != nil && r.loop.each != nil {
 		more = map[string]any{"each": r.loop.each, "i": q.first, "next": q.next, "n": len(q.steps)}
 	}
-	return r.askBatch(bctx, tab.Call, ops, total, more)
+	return r.askBatch(bctx, tab.Script.Call, ops, total, more)
 }
 
 // asking is a way to call a function of the page script.

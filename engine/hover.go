@@ -22,7 +22,7 @@ var _ = define(Action[lang.Selector]{
 		}
 		r.input = sentAct
 		// Two moves: a pointer that is already there would not move at all.
-		return nil, t.Move(ctx, p.Near(), p.Point)
+		return nil, t.Input.Move(ctx, p.Near(), p.Point)
 	},
 })
 

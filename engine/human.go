@@ -36,8 +36,8 @@ var _ = define(Action[lang.Selector]{
 				p = at
 			}
 			return p, err
-		}, func(t *browser.Tab, ctx context.Context, p browser.Point) error {
-			return t.PressAndHold(ctx, p, time.Duration(40+mathrand.IntN(60))*time.Millisecond)
+		}, func(in *browser.Input, ctx context.Context, p browser.Point) error {
+			return in.PressAndHold(ctx, p, time.Duration(40+mathrand.IntN(60))*time.Millisecond)
 		})
 	},
 })
@@ -68,12 +68,12 @@ func (r *Run) moveLikeHand(ctx context.Context, to browser.Point, fast bool) err
 	var b [8]byte
 	rand.Read(b[:])
 	seed := binary.LittleEndian.Uint64(b[:])
-	from := t.Pointer()
+	from := t.Input.Pointer()
 	if fast {
 		from = closer(from, to, seed, float64(w), float64(h))
 	}
 	for _, m := range handPath(from, to, seed, float64(w), float64(h)) {
-		if err := t.Move(ctx, m.Point); err != nil {
+		if err := t.Input.Move(ctx, m.Point); err != nil {
 			return err
 		}
 		select {

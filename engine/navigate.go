@@ -123,13 +123,13 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	sctx, cancel := r.strict(ctx)
 	defer cancel()
 	r.input, r.script = sentNothing, false
-	err := t.Navigate(sctx, address)
+	err := t.Navigation.Open(sctx, address)
 	var nav *browser.NavigationError
 	switch {
 	case err == nil:
 	case errors.Is(err, browser.ErrDownload):
 		r.awaitDownload(sctx)
-		for _, why := range r.tabs.BrokenDownloads() {
+		for _, why := range r.tabs.Transfers.BrokenDownloads() {
 			return unreachable(address, why)
 		}
 		r.warn("%s is a download: downloads has its file, and the tab stays where it was", address)
@@ -146,7 +146,7 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	if r.unaided() {
 		lctx, cancel := context.WithTimeout(sctx, time.Until(r.deadline)/2) // the rest is for asking the page
 		defer cancel()
-		if t.Loaded(lctx) {
+		if t.Navigation.Loaded(lctx) {
 			return nil
 		}
 	}
@@ -175,11 +175,11 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if why := t.BrokenOff(whole); why != nil {
+		if why := t.Navigation.BrokenOff(whole); why != nil {
 			cancel(why)
 		}
 	}()
-	replies, err := r.askBatch(whole, t.Arrive, ops, len(ops), nil)
+	replies, err := r.askBatch(whole, t.Script.CallOnArrival, ops, len(ops), nil)
 	nav := (*browser.NavigationError)(nil)
 	if errors.As(context.Cause(whole), &nav) {
 		return unreachable(address, nav)
@@ -192,10 +192,10 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 	reply := &replies[0]
 	r.answered = replies[1:]
 	if reply.Code != "" {
-		if nav := t.DocumentFailure(ctx); nav != nil {
+		if nav := t.Navigation.Failure(ctx); nav != nil {
 			return unreachable(address, nav)
 		}
-		t.StopLoading()
+		t.Navigation.Stop()
 		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
 	}
 	var loaded struct {
@@ -206,13 +206,13 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 		return fmt.Errorf("reading how the page loaded: %w", err)
 	}
 	if loaded.State != "load" {
-		if nav := t.DocumentFailure(ctx); nav != nil {
+		if nav := t.Navigation.Failure(ctx); nav != nil {
 			return unreachable(address, nav)
 		}
 		r.warn("after %dms the page's load event was still missing: some of its resources did not arrive", Millis(r.limit))
 	}
 	if loaded.Status >= 400 {
-		r.tabs.Note("status %d", loaded.Status)
+		r.tabs.Journal.Note("status %d", loaded.Status)
 	}
 	return nil
 }

@@ -76,11 +76,11 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 			return nil, err
 		}
 		r.input = sentAct
-		t.Attend()
-		if err := t.Press(ctx, chord); err != nil || !f.Watched {
+		t.Input.ExpectKeys()
+		if err := t.Input.Press(ctx, chord); err != nil || !f.Watched {
 			return nil, err
 		}
-		if taken, known := t.Taken(ctx, r.typings); known && !taken {
+		if taken, known := t.Input.KeysTaken(ctx, r.typings); known && !taken {
 			r.warn("%q took nothing of the key %q", v.A.String(), chord.Writes())
 		}
 		return nil, nil

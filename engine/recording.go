@@ -134,7 +134,7 @@ func (v *recording) still(ctx context.Context, r *Run, acted bool) int {
 // landed gives a page that was clicked or typed into a moment to go where that
 // leads.
 func (r *Run) landed(ctx context.Context, tab *browser.Tab) {
-	if r.input == sentNothing && !r.script && !tab.Loading() {
+	if r.input == sentNothing && !r.script && !tab.Navigation.Loading() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, arrivalOfStills)
@@ -142,7 +142,7 @@ func (r *Run) landed(ctx context.Context, tab *browser.Tab) {
 	input, script := r.input, r.script
 	arg := map[string]any{"ms": Millis(arrivalOfStills) * 3 / 4}
 	r.settle(arg)
-	if _, err := tab.Call(ctx, "load", arg); err != nil {
+	if _, err := tab.Script.Call(ctx, "load", arg); err != nil {
 		r.input, r.script = input, script // the next step has to wait for it
 	}
 }

@@ -97,7 +97,7 @@ var _ = define(Action[lang.Text]{
 		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}
-		r.tabs.Want(ctx, c.wanted)
+		r.tabs.Network.Want(ctx, c.wanted)
 		return nil, nil
 	},
 })

@@ -63,7 +63,7 @@ var _ = define(Action[shot]{
 		if err != nil {
 			return nil, err
 		}
-		if r.input != sentNothing || r.script || t.Loading() {
+		if r.input != sentNothing || r.script || t.Navigation.Loading() {
 			// The page may be on its way to another: that one is meant, and all of it.
 			if err := r.arrive(ctx, t); err != nil {
 				return nil, err
@@ -99,7 +99,7 @@ var _ = define(Action[shot]{
 func (r *Run) arrive(ctx context.Context, t *browser.Tab) error {
 	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)/2))}
 	r.settle(arg)
-	_, err := t.Call(ctx, "load", arg) // what is missing is missing in the picture
+	_, err := t.Script.Call(ctx, "load", arg) // what is missing is missing in the picture
 	return err
 }
 

@@ -118,7 +118,7 @@ var _ = define(Action[uploading]{
 			return nil, err
 		}
 		r.input = sentAct
-		return nil, tab.SetFiles(ctx, paths)
+		return nil, tab.FileInputs.Set(ctx, paths)
 	},
 })
 
@@ -150,7 +150,7 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 		}
 	}
 	defer body.Close()
-	path, n, err := r.tabs.KeepUpload(name, io.LimitReader(body, MaxUpload+1))
+	path, n, err := r.tabs.Transfers.KeepUpload(name, io.LimitReader(body, MaxUpload+1))
 	if errors.Is(err, browser.ErrUploads) {
 		return "", Problemf(CodeStorageQuota, "the file %q is too much: %v", r.mask.Text(name).Short(100), browser.ErrUploads)
 	}

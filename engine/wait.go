@@ -56,7 +56,7 @@ var _ = define(Action[string]{
 		}
 		arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
 		r.settle(arg)
-		reply, err := t.Call(ctx, "load", arg)
+		reply, err := t.Script.Call(ctx, "load", arg)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +68,9 @@ var _ = define(Action[string]{
 		}
 		sctx, cancel := r.strict(ctx)
 		defer cancel()
-		err = r.tabs.WaitIdle(sctx)
+		err = r.tabs.Network.WaitIdle(sctx)
 		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			return nil, Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), r.underWay(r.tabs.Active()))
+			return nil, Problemf(CodeTimeout, "The network was not idle for 500ms within %dms: %s", Millis(r.limit), r.underWay(r.tabs.Network.Active()))
 		}
 		return nil, err
 	},

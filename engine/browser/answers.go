@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/target"
 )
 
 // MaxCaptured bounds the bodies that a context holds for those who wait for them,
@@ -38,9 +36,9 @@ type Wanted struct {
 }
 
 // Want begins to wait for an answer to a fetch or XMLHttpRequest, from now on.
-func (c *Context) Want(ctx context.Context, w *Wanted) {
+func (nw *Network) Want(ctx context.Context, w *Wanted) {
 	w.done = make(chan struct{})
-	r := c.watching()
+	r := nw.watching()
 	if r == nil {
 		w.end(nil, fmt.Errorf("the network is not watched"))
 		return
@@ -51,68 +49,11 @@ func (c *Context) Want(ctx context.Context, w *Wanted) {
 	r.wanted = append(r.wanted, w)
 	r.bodies = true
 	r.mu.Unlock()
-	for _, t := range c.Tabs() {
-		if p := t.openBeside(); p != nil {
+	for _, t := range nw.context.Tabs() {
+		if p := t.bodies.open(); p != nil {
 			_ = p.wait(ctx, nil) // without it, answers of service workers cannot be read, which they say
 		}
 	}
-}
-
-// openBeside opens a second session with the tab. What a service worker has
-// answered never came over the network, so it is not among the bodies that the
-// browser keeps for the first: only the page has it, and only a session that keeps
-// none can ask the page.
-func (t *Tab) openBeside() *pending {
-	t.mu.Lock()
-	asked := t.paired
-	t.paired = true
-	t.mu.Unlock()
-	if asked {
-		return nil
-	}
-	c, yes := t.context, true
-	c.mu.Lock()
-	c.beside[t.id] = t // until the tab is gone: the session may begin when it is not wanted any more
-	c.mu.Unlock()
-	return c.b.root.send(target.CommandAttachToTarget, target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
-}
-
-// besideOpened takes in the second session.
-func (t *Tab) besideOpened(id target.SessionID) {
-	s := t.context.b.conn.open(id, nil)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.paired {
-		t.leaveBeside(s)
-		return
-	}
-	t.beside = s
-	s.send(network.CommandEnable, networkLimits)
-}
-
-// closeBeside ends it.
-func (t *Tab) closeBeside() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.beside != nil {
-		t.leaveBeside(t.beside)
-	}
-	t.beside, t.paired = nil, false
-}
-
-func (t *Tab) leaveBeside(s *session) {
-	t.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: s.id})
-}
-
-// askBody asks for the body of an answer where it is.
-func (t *Tab) askBody(id network.RequestID, worker bool) *pending {
-	s := t.s
-	t.mu.Lock()
-	if worker && t.beside != nil {
-		s = t.beside
-	}
-	t.mu.Unlock()
-	return s.send(network.CommandGetResponseBody, network.GetResponseBodyParams{RequestID: id})
 }
 
 // Done is closed when the answer has come, or never will.
@@ -150,7 +91,7 @@ func (r *responses) take(k requestKey, q request, err error) {
 		return
 	}
 	r.held += q.size
-	p := k.tab.askBody(k.id, q.worker)
+	p := k.tab.bodies.ask(k.id, q.worker)
 	go func() {
 		body, missing := answerBody(p)
 		if !r.holds(len(body) - q.size) {
@@ -184,7 +125,7 @@ func (r *responses) takeUnread(k requestKey, q request) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if body, err := answerBody(k.tab.askBody(k.id, q.worker)); err == nil {
+		if body, err := answerBody(k.tab.bodies.ask(k.id, q.worker)); err == nil {
 			if !r.holds(len(body)) {
 				body, err = nil, ErrTooMuch
 			}

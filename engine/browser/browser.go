@@ -185,12 +185,12 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 		return
 	}
 	if t := c.besides(e.TargetInfo.TargetID); t != nil {
-		t.besideOpened(e.SessionID)
+		t.bodies.opened(e.SessionID)
 		return
 	}
 	t := newTab(c, e.TargetInfo.TargetID)
 	t.opener = e.TargetInfo.OpenerID
-	t.popup, t.opened = t.opener != "", time.Now()
+	t.Navigation.popup, t.Navigation.opened = t.opener != "", time.Now()
 	t.s = b.conn.open(e.SessionID, t.event)
 	b.byID[e.SessionID] = t
 	t.setUp()

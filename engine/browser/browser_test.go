@@ -101,13 +101,13 @@ func TestATabReadsAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := tab.Navigate(ctx, url); err != nil {
+		if err := tab.Navigation.Open(ctx, url); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := tab.Call(ctx, "load", map[string]any{"ms": 5000}); err != nil || r.Code != "" {
+		if r, err := tab.Script.Call(ctx, "load", map[string]any{"ms": 5000}); err != nil || r.Code != "" {
 			t.Fatalf("loading gives %+v, %v", r, err)
 		}
-		r, err := tab.Call(ctx, "text", map[string]any{"t": map[string]any{"k": "css", "s": "#h", "a": "#h"}, "ms": 1000})
+		r, err := tab.Script.Call(ctx, "text", map[string]any{"t": map[string]any{"k": "css", "s": "#h", "a": "#h"}, "ms": 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func (s *strips) load(y int) {
 // Unroll scrolls through the whole page so that what loads late does, and
 // returns its size.
 func (t *Tab) Unroll(ctx context.Context, ms int64) (Box, error) {
-	r, err := t.Call(ctx, "unroll", map[string]any{"ms": ms, "max": MaxPixels / 320})
+	r, err := t.Script.Call(ctx, "unroll", map[string]any{"ms": ms, "max": MaxPixels / 320})
 	if err != nil {
 		return Box{}, err
 	}

@@ -26,42 +26,35 @@ const maxTabs = 20
 // about the pages that ask.
 const maxExcess = 30
 
-// maxNotes bounds what a task notes: an alert storm must not fill the memory.
-const maxNotes = 100
-
 // Context is a browser as one task or session sees it: its own cookies,
 // storage and cache, and its tabs. Nothing of it is left when it was closed.
 type Context struct {
-	b  *Browser
-	id cdp.BrowserContextID
+	Transfers Transfers
+	Network   Network
+	Cookies   CookieJar
+	Journal   Journal
+	Snapshots Snapshots
+
+	b    *Browser
+	id   cdp.BrowserContextID
+	mask atomic.Pointer[mask.Masker] // nil: there are no secrets
 
 	gone chan struct{} // closed when it was closed or its browser has died
 
-	mu          sync.Mutex
-	tabs        []*Tab // the last one is the current tab
-	changed     chan struct{}
-	width       int
-	height      int
-	err         error
-	downloads   map[string]*Download
-	done        []*Download
-	notes       []mask.Text
-	dialogs     []Dialog
-	moreDialogs int                         // that did not fit
-	happened    atomic.Bool                 // see Happened
-	mask        atomic.Pointer[mask.Masker] // nil: there are no secrets
-	excess      int                         // tabs that were closed because there were too many
-	asked       int                         // tabs that we are opening
-	used        bool
-	handled     bool               // a document of it was given the hands
-	visited     map[string]bool    // sites of main documents since the last Save
-	local       map[string][]Entry // what that Save found
-	transfers   transfers
-	watch       *responses         // nil unless a task looks at requests
-	log         *Log               // nil unless somebody wants to know what pages say and ask for
-	casting     chan struct{}      // held by the screencast that runs
-	beside      map[target.ID]*Tab // tabs that have been asked for a second session
-	faults
+	mu      sync.Mutex
+	tabs    []*Tab // the last one is the current tab
+	changed chan struct{}
+	width   int
+	height  int
+	err     error
+	excess  int // tabs that were closed because there were too many
+	asked   int // tabs that we are opening
+	used    bool
+	handled bool                                 // a document of it was given the hands
+	log     *Log                                 // nil unless somebody wants to know what pages say and ask for
+	casting chan struct{}                        // held by the screencast that runs
+	beside  map[target.ID]*Tab                   // tabs that have been asked for a second session
+	explain func(url string) (name, text string) // nil: nobody knows more than the browser
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a
@@ -76,13 +69,15 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 		return nil, fmt.Errorf("making a browser context: %w", err)
 	}
 	c := &Context{b: b, id: made.BrowserContextID, gone: make(chan struct{}), changed: make(chan struct{}), width: DefaultWidth, height: DefaultHeight,
-		downloads: map[string]*Download{}, casting: make(chan struct{}, 1), beside: map[target.ID]*Tab{}}
+		casting: make(chan struct{}, 1), beside: map[target.ID]*Tab{}}
+	c.Transfers = Transfers{context: c, active: map[string]*Download{}}
+	c.Network.context, c.Cookies.context, c.Journal.context, c.Snapshots.context = c, c, c, c
 	b.mu.Lock()
 	b.contexts[string(c.id)] = c
 	b.mu.Unlock()
 	events := true
 	b.root.send(browser.CommandSetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: filepath.Join(c.b.dir, c.downloadDir()), EventsEnabled: &events,
+		Behavior: browser.SetDownloadBehaviorBehaviorAllowAndName, BrowserContextID: c.id, DownloadPath: filepath.Join(c.b.dir, c.Transfers.downloadDir()), EventsEnabled: &events,
 	})
 	// As in a browser with a window, a button may copy without a question. Pasting
 	// without a key stays refused: it needs a person's word.
@@ -95,9 +90,6 @@ func (b *Browser) NewContext(ctx context.Context, proxy string) (*Context, error
 	}
 	return c, nil
 }
-
-// downloadDir is where the context's downloads go, below the browser's folder.
-func (c *Context) downloadDir() string { return filepath.Join("tmp", "dl-"+string(c.id)) }
 
 // NewTab opens a blank tab and makes it the current one.
 func (c *Context) NewTab(ctx context.Context) (*Tab, error) {
@@ -216,7 +208,7 @@ func (c *Context) Close(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	err := c.b.root.call(ctx, target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id}, nil)
-	if rmErr := c.removeFiles(); err == nil {
+	if rmErr := c.Transfers.removeFiles(); err == nil {
 		err = rmErr
 	}
 	if err != nil {
@@ -239,14 +231,14 @@ func (c *Context) end(err error) {
 func (c *Context) took(t *Tab) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.popup && !c.has(t.opener) {
+	if t.Navigation.popup && !c.has(t.opener) {
 		// Its page was closed meanwhile, and what is left of that must not come
 		// between a task and its tab.
 		c.b.closeTab(t.id)
 		return
 	}
 	limit := maxTabs
-	if !t.popup && c.asked > 0 {
+	if !t.Navigation.popup && c.asked > 0 {
 		limit = 2 * maxTabs // it may be the one that we have asked for
 	}
 	if len(c.tabs) >= limit {
@@ -290,7 +282,7 @@ func (c *Context) floods(last *Tab) {
 			t.s.send(page.CommandNavigate, page.NavigateParams{URL: blank})
 		}
 	}
-	c.note("pages opened more tabs than the %d that are kept, %d more: %s", maxTabs, c.excess, what)
+	c.Journal.Note("pages opened more tabs than the %d that are kept, %d more: %s", maxTabs, c.excess, what)
 }
 
 // raise makes t the current tab; the caller holds c.mu.
@@ -326,29 +318,6 @@ func (c *Context) Mask(m *mask.Masker) { c.mask.Store(m) }
 // clean makes a text of a page one that can be cut and handed out.
 func (c *Context) clean(s string) mask.Text { return c.mask.Load().Text(s) }
 
-// Note keeps a line for the trace of the step that runs.
-func (c *Context) Note(format string, args ...any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.note(format, args...)
-}
-
-// note is Note for a caller that holds c.mu.
-func (c *Context) note(format string, args ...any) {
-	if len(c.notes) < maxNotes {
-		c.notes = append(c.notes, c.clean(fmt.Sprintf(format, args...)))
-	}
-}
-
-// Notes returns what happened beside the actions since the last call.
-func (c *Context) Notes() []mask.Text {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.notes
-	c.notes = nil
-	return n
-}
-
 // ForgetElements drops the elements that an earlier task has saved, if there was
 // one.
 func (c *Context) ForgetElements() {
@@ -362,9 +331,49 @@ func (c *Context) Abort() { c.tell("abort") }
 
 func (c *Context) tell(fn string) {
 	for _, t := range c.Tabs() {
-		t.Tell(fn + "()")
+		t.Script.Tell(fn + "()")
 	}
 }
 
 // Gone is closed when the context was closed or its browser has died.
 func (c *Context) Gone() <-chan struct{} { return c.gone }
+
+// Crashed reports whether the process of the current tab's page has died.
+func (c *Context) Crashed() bool {
+	t := c.Current()
+	return t != nil && t.Crashed()
+}
+
+// Fallen is closed when the process of the page dies that is the current tab's
+// now. It is nil without a tab.
+func (c *Context) Fallen() <-chan struct{} {
+	if t := c.Current(); t != nil {
+		return t.fallen
+	}
+	return nil
+}
+
+// SetSize gives every tab, and those that come, a visible area of this size.
+func (c *Context) SetSize(ctx context.Context, width, height int) error {
+	c.mu.Lock()
+	c.width, c.height = width, height
+	tabs := slices.Clone(c.tabs)
+	c.mu.Unlock()
+	var sent []*pending
+	for _, t := range tabs {
+		sent = append(sent, t.sendSize(width, height))
+	}
+	for _, p := range sent {
+		if err := p.wait(ctx, nil); err != nil {
+			return fmt.Errorf("setting the size of the page: %w", err)
+		}
+	}
+	return nil
+}
+
+// Size is the visible area of the context's tabs.
+func (c *Context) Size() (int, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.width, c.height
+}

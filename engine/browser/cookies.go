@@ -56,10 +56,13 @@ func local(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") || host == "::1"
 }
 
-// Cookies lists all cookies of the context.
-func (c *Context) Cookies(ctx context.Context) ([]Cookie, error) {
+// CookieJar is the cookies of a context. They are in the browser.
+type CookieJar struct{ context *Context }
+
+// All lists all cookies of the context.
+func (jar *CookieJar) All(ctx context.Context) ([]Cookie, error) {
 	var res storage.GetCookiesResult
-	if err := c.b.root.call(ctx, storage.CommandGetCookies, storage.GetCookiesParams{BrowserContextID: c.id}, &res); err != nil {
+	if err := jar.context.b.root.call(ctx, storage.CommandGetCookies, storage.GetCookiesParams{BrowserContextID: jar.context.id}, &res); err != nil {
 		return nil, fmt.Errorf("reading the cookies: %w", err)
 	}
 	out := make([]Cookie, 0, len(res.Cookies))
@@ -73,13 +76,13 @@ func (c *Context) Cookies(ctx context.Context) ([]Cookie, error) {
 // ErrCookie says that the browser does not take a cookie.
 var ErrCookie = errors.New("the browser refuses a cookie")
 
-// SetCookie sets one cookie.
-func (c *Context) SetCookie(ctx context.Context, k Cookie) error {
-	return c.setCookies(ctx, []Cookie{k})
+// Set sets one cookie.
+func (jar *CookieJar) Set(ctx context.Context, k Cookie) error {
+	return jar.set(ctx, []Cookie{k})
 }
 
-func (c *Context) setCookies(ctx context.Context, all []Cookie) error {
-	params := storage.SetCookiesParams{BrowserContextID: c.id}
+func (jar *CookieJar) set(ctx context.Context, all []Cookie) error {
+	params := storage.SetCookiesParams{BrowserContextID: jar.context.id}
 	for _, k := range all {
 		p := &network.CookieParam{Name: k.Name, Value: k.Value, URL: k.URL, Domain: k.Domain, Path: k.Path, Secure: k.Secure, HTTPOnly: k.HTTPOnly,
 			SameSite: network.CookieSameSite(k.SameSite)}
@@ -88,8 +91,8 @@ func (c *Context) setCookies(ctx context.Context, all []Cookie) error {
 		}
 		params.Cookies = append(params.Cookies, p)
 	}
-	c.touch()
-	err := c.b.root.call(ctx, storage.CommandSetCookies, params, nil)
+	jar.context.touch()
+	err := jar.context.b.root.call(ctx, storage.CommandSetCookies, params, nil)
 	var refused *cdproto.Error
 	if errors.As(err, &refused) {
 		return fmt.Errorf("%w: %s", ErrCookie, refused.Message)
@@ -97,9 +100,9 @@ func (c *Context) setCookies(ctx context.Context, all []Cookie) error {
 	return err
 }
 
-// DeleteCookies deletes the cookies given.
-func (c *Context) DeleteCookies(ctx context.Context, all []Cookie) error {
-	t, err := c.Tab(ctx)
+// Delete deletes the cookies given.
+func (jar *CookieJar) Delete(ctx context.Context, all []Cookie) error {
+	t, err := jar.context.Tab(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,9 +118,9 @@ func (c *Context) DeleteCookies(ctx context.Context, all []Cookie) error {
 	return nil
 }
 
-// ClearCookies deletes all cookies of the context.
-func (c *Context) ClearCookies(ctx context.Context) error {
-	if err := c.b.root.call(ctx, storage.CommandClearCookies, storage.ClearCookiesParams{BrowserContextID: c.id}, nil); err != nil {
+// Clear deletes all cookies of the context.
+func (jar *CookieJar) Clear(ctx context.Context) error {
+	if err := jar.context.b.root.call(ctx, storage.CommandClearCookies, storage.ClearCookiesParams{BrowserContextID: jar.context.id}, nil); err != nil {
 		return fmt.Errorf("deleting the cookies: %w", err)
 	}
 	return nil

@@ -23,7 +23,7 @@ type Dialog struct {
 
 // answer accepts a dialog, a prompt with the text that it offers: the page waits
 // for that.
-func (t *Tab) answer(e page.EventJavascriptDialogOpening) {
+func (t *Tab) answer(e *page.EventJavascriptDialogOpening) {
 	c := t.context
 	d := Dialog{Kind: string(e.Type), Text: c.clean(e.Message).Short(maxDialogText)}
 	answer := page.HandleJavaScriptDialogParams{Accept: true}
@@ -31,31 +31,11 @@ func (t *Tab) answer(e page.EventJavascriptDialogOpening) {
 		answer.PromptText = e.DefaultPrompt
 		d.Answer = c.clean(e.DefaultPrompt).Short(maxDialogText)
 	}
-	c.mu.Lock()
-	if len(c.dialogs) < maxDialogs {
-		c.dialogs = append(c.dialogs, d)
-	} else {
-		c.moreDialogs++
-	}
-	c.note("%s dialog accepted: %s", d.Kind, c.clean(e.Message).Short(200))
-	c.mu.Unlock()
-	c.happened.Store(true)
+	c.Journal.dialog(d)
+	c.Journal.Note("%s dialog accepted: %s", d.Kind, c.clean(e.Message).Short(200))
+	c.Journal.happened.Store(true)
 	t.s.send(page.CommandHandleJavaScriptDialog, answer)
 }
-
-// Dialogs are those that were answered since the last call, and how many more
-// there were.
-func (c *Context) Dialogs() (all []Dialog, more int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all, more = c.dialogs, c.moreDialogs
-	c.dialogs, c.moreDialogs = nil, 0
-	return all, more
-}
-
-// Happened reports whether there may be dialogs or downloads that nobody has
-// asked for since its last call.
-func (c *Context) Happened() bool { return c.happened.Load() && c.happened.Swap(false) }
 
 // String is the dialog as warnings name it.
 func (d Dialog) String() string {

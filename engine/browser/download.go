@@ -51,92 +51,92 @@ func (d *Download) Remove() {
 
 // asksFor takes a download that one of the context's frames has asked for, and
 // reports whether one has.
-func (c *Context) asksFor(e browser.EventDownloadWillBegin) (mine bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, t := range c.tabs {
+func (tr *Transfers) asksFor(e browser.EventDownloadWillBegin) (mine bool) {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	for i, t := range tr.context.tabs {
 		if string(t.id) == string(e.FrameID) || t.hasFrame(string(e.FrameID)) {
 			mine = true
 		}
 		if string(t.id) == string(e.FrameID) && t.empty() {
 			// A tab that was opened for a file never shows anything: as in a browser
 			// with a window it goes at once, and its opener is there again.
-			c.b.closeTab(t.id)
-			c.tabs = slices.Delete(c.tabs, i, i+1)
+			tr.context.b.closeTab(t.id)
+			tr.context.tabs = slices.Delete(tr.context.tabs, i, i+1)
 			break
 		}
 	}
 	if mine {
-		c.begins(e)
+		tr.begins(e)
 	}
 	return mine
 }
 
 // adopt takes a download whose file is in the context's folder.
-func (c *Context) adopt(e browser.EventDownloadWillBegin) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.begins(e)
+func (tr *Transfers) adopt(e browser.EventDownloadWillBegin) {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	tr.begins(e)
 }
 
 // begins is asked with c.mu held.
-func (c *Context) begins(e browser.EventDownloadWillBegin) {
-	c.admit(e.GUID, &Download{URL: c.clean(e.URL), Name: c.clean(label(c.clean(e.SuggestedFilename).String())), dir: c.b.dir, path: filepath.Join(c.downloadDir(), filepath.Base(e.GUID)), from: e.URL})
-	c.notify()
+func (tr *Transfers) begins(e browser.EventDownloadWillBegin) {
+	tr.admit(e.GUID, &Download{URL: tr.context.clean(e.URL), Name: tr.context.clean(label(tr.context.clean(e.SuggestedFilename).String())), dir: tr.context.b.dir, path: filepath.Join(tr.downloadDir(), filepath.Base(e.GUID)), from: e.URL})
+	tr.context.notify()
 }
 
-func (c *Context) downloadMoves(e browser.EventDownloadProgress) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.downloads[e.GUID]
+func (tr *Transfers) progress(e browser.EventDownloadProgress) {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	d := tr.active[e.GUID]
 	if d == nil {
 		if e.State != browser.DownloadProgressStateInProgress {
-			c.refusedEnds(e.GUID)
+			tr.refusedEnds(e.GUID)
 		}
 		return
 	}
 	// The length is told as soon as a server tells it.
 	d.bytes = int64(max(e.ReceivedBytes, e.TotalBytes))
-	switch why := c.tooMuch(d); {
+	switch why := tr.tooMuch(d); {
 	case e.State == browser.DownloadProgressStateCanceled:
-		delete(c.downloads, e.GUID)
-		c.broken = append(c.broken, d)
-		c.note("download of %s broke off", d.Name)
+		delete(tr.active, e.GUID)
+		tr.broken = append(tr.broken, d)
+		tr.context.Journal.Note("download of %s broke off", d.Name)
 		d.Remove()
 	case why != "":
-		c.refuse(e.GUID, d, why)
+		tr.refuse(e.GUID, d, why)
 		if e.State == browser.DownloadProgressStateCompleted {
-			c.refusedEnds(e.GUID)
+			tr.refusedEnds(e.GUID)
 		}
 	case e.State == browser.DownloadProgressStateCompleted:
-		c.transfers.downloaded += d.bytes
-		c.done = append(c.done, d)
-		c.happened.Store(true)
-		delete(c.downloads, e.GUID)
+		tr.budget.downloaded += d.bytes
+		tr.done = append(tr.done, d)
+		tr.context.Journal.happened.Store(true)
+		delete(tr.active, e.GUID)
 	default:
 		return
 	}
-	c.notify()
+	tr.context.notify()
 }
 
 // Downloads returns the files that have arrived since the last call.
-func (c *Context) Downloads() []*Download {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.done
-	c.done = nil
+func (tr *Transfers) Downloads() []*Download {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	d := tr.done
+	tr.done = nil
 	return d
 }
 
 // BrokenDownloads returns why files did not arrive as a whole since the last call.
-func (c *Context) BrokenDownloads() []*NavigationError {
-	c.mu.Lock()
-	broken := c.broken
-	c.broken = nil
-	c.mu.Unlock()
+func (tr *Transfers) BrokenDownloads() []*NavigationError {
+	tr.context.mu.Lock()
+	broken := tr.broken
+	tr.broken = nil
+	tr.context.mu.Unlock()
 	var all []*NavigationError
 	for _, d := range broken {
-		name, text := c.explained(d.from, downloadFailed)
+		name, text := tr.context.explained(d.from, downloadFailed)
 		if text == "" {
 			text = "the download of " + d.Name.String() + " broke off"
 		}
@@ -148,22 +148,22 @@ func (c *Context) BrokenDownloads() []*NavigationError {
 // Downloading reports how many files are on their way and how many have arrived
 // since the last call of Downloads, and a channel that is closed when that may
 // have changed.
-func (c *Context) Downloading() (coming, arrived int, changed <-chan struct{}) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.downloads), len(c.done), c.changed
+func (tr *Transfers) Downloading() (coming, arrived int, changed <-chan struct{}) {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	return len(tr.active), len(tr.done), tr.context.changed
 }
 
 // Arriving names the files that Downloads has not given: those on their way, and
 // those that have arrived since its last call.
-func (c *Context) Arriving() []mask.Text {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (tr *Transfers) Arriving() []mask.Text {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
 	var names []mask.Text
-	for _, d := range c.downloads {
+	for _, d := range tr.active {
 		names = append(names, d.Name)
 	}
-	for _, d := range c.done {
+	for _, d := range tr.done {
 		names = append(names, d.Name)
 	}
 	slices.SortFunc(names, func(a, b mask.Text) int { return strings.Compare(a.String(), b.String()) })

@@ -178,7 +178,7 @@ func runIsland(dir string) {
 			all = append(all, c)
 			tab, err := c.Tab(ctx)
 			if err == nil {
-				err = tab.Navigate(ctx, "http://localhost/")
+				err = tab.Navigation.Open(ctx, "http://localhost/")
 			}
 			if err != nil {
 				return fail(err)

@@ -3,7 +3,9 @@ package browser
 import "context"
 
 // RehearseHands is rehearseHands, for the tests from outside.
-func (t *Tab) RehearseHands(ctx context.Context) (well int, err error) { return t.rehearseHands(ctx) }
+func (t *Tab) RehearseHands(ctx context.Context) (well int, err error) {
+	return t.Script.rehearseHands(ctx)
+}
 
 // AskedToLeave is the browser's word that the page was asked to leave.
 func (t *Tab) AskedToLeave() {
@@ -14,7 +16,7 @@ func ForgetHelp() { helped.Store(false) }
 
 // UnderWay is how many requests of the context are remembered.
 func (c *Context) UnderWay() int {
-	r := c.watching()
+	r := c.Network.watching()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.active)

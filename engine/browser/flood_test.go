@@ -35,8 +35,8 @@ func TestRequestsWithoutEndHaveABound(t *testing.T) {
 		t.Fatal(err)
 	}
 	goTo(t, ctx, tab, srv.URL)
-	c.WatchNetwork()
-	defer c.UnwatchNetwork()
+	c.Network.Watch()
+	defer c.Network.Unwatch()
 	flood := func(script string) {
 		t.Helper()
 		if _, err := tab.Evaluate(ctx, script, nil, false); err != nil {
@@ -65,7 +65,7 @@ func TestFramesEndWithTheirDocument(t *testing.T) {
 	for range 2 {
 		for _, u := range []string{url, strings.Replace(url, "127.0.0.1", "localhost", 1)} {
 			goTo(t, ctx, tab, u)
-			if _, err := tab.Call(ctx, "load", map[string]any{"ms": 10_000}); err != nil {
+			if _, err := tab.Script.Call(ctx, "load", map[string]any{"ms": 10_000}); err != nil {
 				t.Fatal(err)
 			}
 			if n := tab.FramesKnown(); n != 10 {

@@ -215,15 +215,3 @@ func (n Node) Ask(ctx context.Context, function string, out any) error {
 	}
 	return json.Unmarshal(res.Result.Value, out)
 }
-
-// Address is the page's current address.
-func (t *Tab) Address(ctx context.Context) (string, error) {
-	var res page.GetNavigationHistoryResult
-	if err := t.s.call(ctx, page.CommandGetNavigationHistory, nil, &res); err != nil {
-		return "", err
-	}
-	if int(res.CurrentIndex) >= len(res.Entries) {
-		return blank, nil
-	}
-	return res.Entries[res.CurrentIndex].URL, nil
-}

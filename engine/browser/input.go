@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
@@ -16,42 +17,53 @@ type Point struct {
 	Y float64 `json:"y"`
 }
 
+// Input is the pointer and the keyboard of a tab.
+type Input struct {
+	tab *Tab
+
+	mu        sync.Mutex
+	pointer   Point
+	aimed     chan bool   // hears whether the press that is on its way has hit
+	unclicked string      // what has taken the place of what was pressed
+	typed     chan string // hears what has come of the keys that are on their way
+}
+
 // Click presses and releases the primary button at a point.
-func (t *Tab) Click(ctx context.Context, p Point) error { return t.ClickTimes(ctx, p, 1) }
+func (in *Input) Click(ctx context.Context, p Point) error { return in.ClickTimes(ctx, p, 1) }
 
 // ClickTimes clicks several times in quick succession: twice is a double click.
 // All events are sent at once; the answer to the last means that the page has
 // handled them.
-func (t *Tab) ClickTimes(ctx context.Context, p Point, times int) error {
-	t.pointAt(p)
+func (in *Input) ClickTimes(ctx context.Context, p Point, times int) error {
+	in.pointAt(p)
 	left := input.MouseButtonLeft
 	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
 		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count}
-		return t.s.send(input.CommandDispatchMouseEvent, e)
+		return in.tab.s.send(input.CommandDispatchMouseEvent, e)
 	}
 	sent := []*pending{mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0)}
 	for n := int64(1); n <= int64(times); n++ {
 		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, left, 1, n), mouse(input.DispatchMouseEventTypeMouseReleased, left, 0, n))
 	}
-	return t.settle(ctx, "clicking", sent...)
+	return in.await(ctx, "clicking", sent...)
 }
 
 // Aim is called before a press that the page script guards, and Hit after it:
 // it reports whether the press has reached what it was meant for. If not, the
 // page has seen nothing of it.
-func (t *Tab) Aim() {
-	t.mu.Lock()
-	t.aimed, t.unclicked = make(chan bool, 1), ""
-	t.mu.Unlock()
+func (in *Input) Aim() {
+	in.mu.Lock()
+	in.aimed, in.unclicked = make(chan bool, 1), ""
+	in.mu.Unlock()
 }
 
 // Hit waits for the word of the page script, which is sent when the button goes
 // down on something else, or up. None comes where the script cannot see it, as in a frame of another
 // site: such a press counts.
-func (t *Tab) Hit(ctx context.Context) bool {
-	t.mu.Lock()
-	aimed := t.aimed
-	t.mu.Unlock()
+func (in *Input) Hit(ctx context.Context) bool {
+	in.mu.Lock()
+	aimed := in.aimed
+	in.mu.Unlock()
 	select {
 	case hit := <-aimed:
 		return hit
@@ -61,7 +73,7 @@ func (t *Tab) Hit(ctx context.Context) bool {
 	case hit := <-aimed:
 		return hit
 	case <-time.After(unheard):
-	case <-t.closed:
+	case <-in.tab.closed:
 	case <-ctx.Done():
 	}
 	return true
@@ -69,54 +81,54 @@ func (t *Tab) Hit(ctx context.Context) bool {
 
 // Unclicked names what has taken the place of an element while the button was down
 // on it: the click event reaches neither. Empty where nothing has.
-func (t *Tab) Unclicked() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.unclicked
+func (in *Input) Unclicked() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.unclicked
 }
 
 // unheard is how long a guarded press, or the last key of a text, may take to be
 // told of once it is over.
 const unheard = 200 * time.Millisecond
 
-// told takes in what the page script tells on its own.
-func (t *Tab) told(word string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// heard takes in what the page script tells on its own.
+func (in *Input) heard(word string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	by, unclicked := strings.CutPrefix(word, "unclicked ")
 	if !unclicked {
 		by = ""
 	}
 	switch {
 	case word == "hit" || word == "missed" || unclicked:
-		t.unclicked = by
+		in.unclicked = by
 		select {
-		case t.aimed <- word != "missed":
+		case in.aimed <- word != "missed":
 		default: // nobody has aimed, or it was told before
 		}
 	default:
 		select {
-		case t.typed <- word:
+		case in.typed <- word:
 		default: // nobody listens
 		}
 	}
 }
 
-// Attend is called before keys whose effect the page script watches under a
+// ExpectKeys is called before keys whose effect the page script watches under a
 // number, and Taken after them.
-func (t *Tab) Attend() {
-	t.mu.Lock()
-	t.typed = make(chan string, 4)
-	t.mu.Unlock()
+func (in *Input) ExpectKeys() {
+	in.mu.Lock()
+	in.typed = make(chan string, 4)
+	in.mu.Unlock()
 }
 
-// Taken reports whether the page script has told anything of the keys of that
+// KeysTaken reports whether the page script has told anything of the keys of that
 // number, and whether they had their effect. It has told nothing where the page has
 // left, for one.
-func (t *Tab) Taken(ctx context.Context, id int) (taken, known bool) {
-	t.mu.Lock()
-	typed := t.typed
-	t.mu.Unlock()
+func (in *Input) KeysTaken(ctx context.Context, id int) (taken, known bool) {
+	in.mu.Lock()
+	typed := in.typed
+	in.mu.Unlock()
 	timer := time.NewTimer(unheard)
 	defer timer.Stop()
 	for {
@@ -130,7 +142,7 @@ func (t *Tab) Taken(ctx context.Context, id int) (taken, known bool) {
 			}
 		case <-timer.C:
 			return false, false
-		case <-t.closed:
+		case <-in.tab.closed:
 			return false, false
 		case <-ctx.Done():
 			return false, false
@@ -139,23 +151,23 @@ func (t *Tab) Taken(ctx context.Context, id int) (taken, known bool) {
 }
 
 // Move moves the pointer along a path; the last point is where it stays.
-func (t *Tab) Move(ctx context.Context, path ...Point) error {
+func (in *Input) Move(ctx context.Context, path ...Point) error {
 	sent := make([]*pending, 0, len(path))
 	for _, p := range path {
-		t.pointAt(p)
-		sent = append(sent, t.s.send(input.CommandDispatchMouseEvent,
+		in.pointAt(p)
+		sent = append(sent, in.tab.s.send(input.CommandDispatchMouseEvent,
 			input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: p.X, Y: p.Y, Button: input.MouseButtonNone}))
 	}
-	return t.settle(ctx, "moving the pointer", sent...)
+	return in.await(ctx, "moving the pointer", sent...)
 }
 
 // Press presses a key or combination in whatever has the focus.
-func (t *Tab) Press(ctx context.Context, c *Chord) error {
+func (in *Input) Press(ctx context.Context, c *Chord) error {
 	var sent []*pending
 	for _, e := range c.events() {
-		sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
+		sent = append(sent, in.tab.s.send(input.CommandDispatchKeyEvent, e))
 	}
-	return t.settle(ctx, "pressing a key", sent...)
+	return in.await(ctx, "pressing a key", sent...)
 }
 
 // How many characters are on their way at once: enough to keep a quick page busy,
@@ -169,14 +181,14 @@ const (
 // Type types a text into whatever has the focus, each character with the events
 // of its key, and says how many characters it has typed. Where there is a pause it
 // comes between two characters.
-func (t *Tab) Type(ctx context.Context, text string, pause func(context.Context) error) (typed int, err error) {
+func (in *Input) Type(ctx context.Context, text string, pause func(context.Context) error) (typed int, err error) {
 	var sent []*pending
 	var ends []int // of each character on its way: how many events there are up to its last
 	ahead := firstAhead
 	// arrive waits until so many characters are over.
 	arrive := func(n int) error {
 		events := ends[n-1]
-		done, err := t.settled(ctx, "typing", sent[:events]...)
+		done, err := in.awaitEach(ctx, "typing", sent[:events]...)
 		over := 0
 		for over < n && ends[over] <= done {
 			over++
@@ -199,10 +211,10 @@ func (t *Tab) Type(ctx context.Context, text string, pause func(context.Context)
 		}
 		keys := keysFor(r)
 		for _, e := range keys {
-			sent = append(sent, t.s.send(input.CommandDispatchKeyEvent, e))
+			sent = append(sent, in.tab.s.send(input.CommandDispatchKeyEvent, e))
 		}
 		if keys == nil {
-			sent = append(sent, t.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
+			sent = append(sent, in.tab.s.send(input.CommandInsertText, input.InsertTextParams{Text: string(r)}))
 		}
 		if ends = append(ends, len(sent)); len(ends) < ahead {
 			continue
@@ -225,19 +237,19 @@ func (t *Tab) Type(ctx context.Context, text string, pause func(context.Context)
 	return typed, arrive(len(ends))
 }
 
-// settle waits for input events that were sent. An event may close the tab or
+// await waits for input events that were sent. An event may close the tab or
 // replace its document: it did what it was to do then.
-func (t *Tab) settle(ctx context.Context, doing string, sent ...*pending) error {
-	_, err := t.settled(ctx, doing, sent...)
+func (in *Input) await(ctx context.Context, doing string, sent ...*pending) error {
+	_, err := in.awaitEach(ctx, doing, sent...)
 	return err
 }
 
-// settled is settle that also says how many of the events are over.
-func (t *Tab) settled(ctx context.Context, doing string, sent ...*pending) (int, error) {
+// awaitEach is settle that also says how many of the events are over.
+func (in *Input) awaitEach(ctx context.Context, doing string, sent ...*pending) (int, error) {
 	for i, p := range sent {
 		err := p.wait(ctx, nil)
 		switch {
-		case err == nil, errors.Is(err, ErrDetached) && !t.Crashed(), replaced(err):
+		case err == nil, errors.Is(err, ErrDetached) && !in.tab.Crashed(), replaced(err):
 		default:
 			return i, fmt.Errorf("%s: %w", doing, err)
 		}
@@ -259,12 +271,12 @@ func (p Point) Near() Point {
 
 // PressAndHold presses the primary button where the pointer is, holds it and
 // releases it.
-func (t *Tab) PressAndHold(ctx context.Context, p Point, hold time.Duration) error {
-	if err := t.Move(ctx, p); err != nil {
+func (in *Input) PressAndHold(ctx context.Context, p Point, hold time.Duration) error {
+	if err := in.Move(ctx, p); err != nil {
 		return err
 	}
 	left := input.MouseButtonLeft
-	if err := t.settle(ctx, "clicking", t.s.send(input.CommandDispatchMouseEvent,
+	if err := in.await(ctx, "clicking", in.tab.s.send(input.CommandDispatchMouseEvent,
 		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: p.X, Y: p.Y, Button: left, Buttons: 1, ClickCount: 1})); err != nil {
 		return err
 	}
@@ -274,19 +286,19 @@ func (t *Tab) PressAndHold(ctx context.Context, p Point, hold time.Duration) err
 	}
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	return t.settle(rctx, "clicking", t.s.send(input.CommandDispatchMouseEvent,
+	return in.await(rctx, "clicking", in.tab.s.send(input.CommandDispatchMouseEvent,
 		input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseReleased, X: p.X, Y: p.Y, Button: left, ClickCount: 1}))
 }
 
 // Pointer is where the pointer is.
-func (t *Tab) Pointer() Point {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.pointer
+func (in *Input) Pointer() Point {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.pointer
 }
 
-func (t *Tab) pointAt(p Point) {
-	t.mu.Lock()
-	t.pointer = p
-	t.mu.Unlock()
+func (in *Input) pointAt(p Point) {
+	in.mu.Lock()
+	in.pointer = p
+	in.mu.Unlock()
 }

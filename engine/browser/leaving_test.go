@@ -26,21 +26,21 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tab.Navigate(ctx, srv.URL); err != nil {
+	if err := tab.Navigation.Open(ctx, srv.URL); err != nil {
 		t.Fatal(err)
 	}
 	look := map[string]any{"t": map[string]any{"s": "#go", "k": "css", "a": "#go"}, "ms": 5000, "of": 5000, "settle": "soon"}
-	if r, err := tab.Look(ctx, "point", look); err != nil || r.Code != "" {
+	if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
 		t.Fatal(r, err)
 	}
 	if _, err := tab.Evaluate(ctx, `setTimeout(() => { location = '/there' }, 100)`, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	tab.AskedToLeave()
-	if r, err := tab.Look(ctx, "point", look); err != nil || r.Code != "" {
+	if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
 		t.Fatal(r, err)
 	}
-	r, err := tab.Call(ctx, "where", map[string]any{})
+	r, err := tab.Script.Call(ctx, "where", map[string]any{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 
 	// A page that was asked in vain is looked at all the same.
 	tab.AskedToLeave()
-	if r, err := tab.Look(ctx, "point", look); err != nil || r.Code != "" {
+	if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
 		t.Fatal(r, err)
 	}
 }

@@ -75,7 +75,7 @@ func (c *Context) StartLog(console, network bool) *Log {
 	defer c.mu.Unlock()
 	c.log = l
 	for _, t := range c.tabs {
-		t.startLog(l, c.watch != nil)
+		t.startLog(l, c.Network.responses != nil)
 	}
 	return l
 }
@@ -94,7 +94,7 @@ func (c *Context) StopLog() {
 			t.s.send(runtime.CommandDisable, nil)
 			t.s.send(cdplog.CommandDisable, nil)
 		}
-		if l.network && c.watch == nil {
+		if l.network && c.Network.responses == nil {
 			t.s.send(network.CommandDisable, nil)
 		}
 	}

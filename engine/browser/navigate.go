@@ -5,12 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 )
+
+// Navigation is where a tab is, and where it is on its way to.
+type Navigation struct {
+	tab   *Tab
+	asked atomic.Bool // something in the page has asked to go to another document
+
+	mu        sync.Mutex
+	loading   bool          // a navigation of the page itself is on its way, or its document still loads
+	stopped   chan struct{} // closed, and made anew, when that ends
+	rested    bool          // it has ended once
+	heading   cdp.LoaderID  // the navigation that began last
+	aim       cdp.LoaderID  // ours that began last
+	document  cdp.LoaderID  // the navigation that led to the current document
+	complete  bool          // its load event was
+	address   string        // of the current document
+	failed    string        // the address that the browser's own error page stands for, which is the current document
+	broken    string        // why the current document did not arrive as a whole; empty: it did, or nobody has asked
+	navigated chan struct{} // closed, and made anew, with each document
+	bare      bool          // scripts of the task may have run in the document before the page script
+	began     bool          // a navigation has, since the page was last asked to leave
+	started   chan struct{} // closed, and made anew, when one begins
+	popup     bool          // a page has opened the tab, and nothing was asked of it yet
+	opened    time.Time     // when
+}
 
 // NavigationError is a page that could not be reached.
 type NavigationError struct {
@@ -26,15 +52,15 @@ var ErrDownload = errors.New("the address is a download")
 // ErrNoAddress says that the browser does not take a text for an address.
 var ErrNoAddress = errors.New("the browser does not take it for an address")
 
-// Navigate goes to the URL and returns when the new document has begun. When
+// Open goes to the URL and returns when the new document has begun. When
 // ctx ends first, the navigation is stopped.
 //
 // A script that has just sent the page elsewhere may get its navigation in
 // after ours, and the browser then drops ours. Who asked last is known here,
 // so ours is sent again.
-func (t *Tab) Navigate(ctx context.Context, url string) error {
+func (nav *Navigation) Open(ctx context.Context, url string) error {
 	for range 3 {
-		res, err := t.navigate(ctx, url)
+		res, err := nav.send(ctx, url)
 		switch {
 		case err != nil:
 			return err
@@ -45,8 +71,8 @@ func (t *Tab) Navigate(ctx context.Context, url string) error {
 		case res.ErrorText == "":
 			return nil
 		case res.ErrorText != aborted:
-			return t.unreached(ctx, url, res.ErrorText, res.LoaderID)
-		case !t.overtaken(ctx, res.LoaderID):
+			return nav.unreached(ctx, url, res.ErrorText, res.LoaderID)
+		case !nav.overtaken(ctx, res.LoaderID):
 			return &NavigationError{aborted, "the answer is no document, as with status 204, 205 or 304, or a script has stopped it; the tab stays where it was"}
 		}
 	}
@@ -61,13 +87,13 @@ const aborted = "net::ERR_ABORTED"
 // that replaced ours, once it has said that ours is gone.
 const overtakenTime = 50 * time.Millisecond
 
-func (t *Tab) overtaken(ctx context.Context, ours cdp.LoaderID) bool {
+func (nav *Navigation) overtaken(ctx context.Context, ours cdp.LoaderID) bool {
 	timer := time.NewTimer(overtakenTime)
 	defer timer.Stop()
 	for {
-		t.mu.Lock()
-		heading, started := t.heading, t.started
-		t.mu.Unlock()
+		nav.mu.Lock()
+		heading, started := nav.heading, nav.started
+		nav.mu.Unlock()
 		if heading != ours {
 			return true
 		}
@@ -81,23 +107,23 @@ func (t *Tab) overtaken(ctx context.Context, ours cdp.LoaderID) bool {
 	}
 }
 
-func (t *Tab) navigate(ctx context.Context, url string) (page.NavigateResult, error) {
-	t.forget()
+func (nav *Navigation) send(ctx context.Context, url string) (page.NavigateResult, error) {
+	nav.tab.Script.forget()
 	var res page.NavigateResult
-	err := t.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: url}, &res)
-	t.forget()
+	err := nav.tab.s.call(ctx, page.CommandNavigate, page.NavigateParams{URL: url}, &res)
+	nav.tab.Script.forget()
 	if err != nil {
 		if refused := (*cdproto.Error)(nil); errors.As(err, &refused) && strings.Contains(refused.Message, "invalid URL") {
 			return res, ErrNoAddress
 		}
 		if ctx.Err() != nil {
-			t.s.send(page.CommandStopLoading, nil)
+			nav.tab.s.send(page.CommandStopLoading, nil)
 		}
 		return res, fmt.Errorf("navigating: %w", err)
 	}
-	t.mu.Lock()
-	t.aim = res.LoaderID
-	t.mu.Unlock()
+	nav.mu.Lock()
+	nav.aim = res.LoaderID
+	nav.mu.Unlock()
 	return res, nil
 }
 
@@ -105,27 +131,121 @@ func (t *Tab) navigate(ctx context.Context, url string) (page.NavigateResult, er
 // the browser tells of it: a document that only a task's own scripts see needs
 // neither our world nor the page script. It reports false where ctx ends first,
 // and as soon as there is more to say than that: the page has to be asked then.
-func (t *Tab) Loaded(ctx context.Context) bool {
+func (nav *Navigation) Loaded(ctx context.Context) bool {
 	for {
-		t.mu.Lock()
-		loading, stopped := t.loading, t.stopped
-		loaded := t.complete && t.aim != "" && t.document == t.aim && t.heading == t.aim
-		done := loaded && !loading && !t.asked.Load()
+		nav.mu.Lock()
+		loading, stopped := nav.loading, nav.stopped
+		loaded := nav.complete && nav.aim != "" && nav.document == nav.aim && nav.heading == nav.aim
+		done := loaded && !loading && !nav.asked.Load()
 		if done {
-			t.bare = true
+			nav.bare = true
 		}
-		t.mu.Unlock()
+		nav.mu.Unlock()
 		if done || !loading {
 			return done
 		}
 		select {
 		case <-stopped:
-		case <-t.closed:
+		case <-nav.tab.closed:
 			return false
-		case <-t.fallen:
+		case <-nav.tab.fallen:
 			return false
 		case <-ctx.Done():
 			return false
 		}
 	}
+}
+
+// Arrived returns when a popup has left the blank page that it begins with, or
+// shows that it stays there. Tabs of our own are ready at once.
+func (nav *Navigation) Arrived(ctx context.Context) error {
+	nav.mu.Lock()
+	waits, stopped, since := nav.popup && !nav.rested, nav.stopped, nav.opened
+	nav.popup = false
+	nav.mu.Unlock()
+	if !waits {
+		return nil
+	}
+	select {
+	case <-stopped:
+	case <-time.After(time.Until(since.Add(popupTime))):
+	case <-nav.tab.closed:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// popupTime is how long a popup may take to begin with its document.
+const popupTime = 2 * time.Second
+
+// Loading reports whether the page is on its way to a document or still loads
+// one.
+func (nav *Navigation) Loading() bool {
+	loading, _ := nav.state()
+	return loading
+}
+
+// state reports whether the page is loading, and a channel that is
+// closed when it stops.
+func (nav *Navigation) state() (bool, <-chan struct{}) {
+	nav.mu.Lock()
+	defer nav.mu.Unlock()
+	return nav.loading, nav.stopped
+}
+
+// Stop ends what the page still waits for.
+func (nav *Navigation) Stop() { nav.tab.s.send(page.CommandStopLoading, nil) }
+
+// lateStart is how long the browser may take from telling that a page was asked to
+// leave to the beginning of that. What comes between is up to its scheduler, which
+// puts off tasks of pages that have much to draw after input.
+const lateStart = 500 * time.Millisecond
+
+// leavesLate reports whether a page that was asked to leave, and has answered before
+// it began to, begins to after all. One that was asked in vain costs that time.
+func (nav *Navigation) leavesLate(ctx context.Context) bool {
+	nav.mu.Lock()
+	began, started := nav.began, nav.started
+	nav.mu.Unlock()
+	if began || !nav.asked.Load() {
+		return false // it has gone, or come back from where it went
+	}
+	timer := time.NewTimer(lateStart)
+	defer timer.Stop()
+	select {
+	case <-started:
+		return true
+	case <-timer.C:
+		select {
+		case <-started: // both, on a machine that stood still
+			return true
+		default:
+		}
+	case <-nav.tab.closed:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// takeBare reports, once for a document, whether scripts of the task may have run in
+// it before the page script.
+func (nav *Navigation) takeBare() bool {
+	nav.mu.Lock()
+	defer nav.mu.Unlock()
+	bare := nav.bare
+	nav.bare = false
+	return bare
+}
+
+// Address is the page's current address.
+func (nav *Navigation) Address(ctx context.Context) (string, error) {
+	var res page.GetNavigationHistoryResult
+	if err := nav.tab.s.call(ctx, page.CommandGetNavigationHistory, nil, &res); err != nil {
+		return "", err
+	}
+	if int(res.CurrentIndex) >= len(res.Entries) {
+		return blank, nil
+	}
+	return res.Entries[res.CurrentIndex].URL, nil
 }

@@ -25,6 +25,12 @@ const maxActive = 2000
 
 var networkLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody}
 
+// Network is what a context's tabs ask servers for, as far as somebody looks at it.
+type Network struct {
+	context   *Context
+	responses *responses // nil: nobody looks; belongs to the context's lock
+}
+
 // watchNetwork makes the browser tell of a tab's requests, and keep the bodies
 // of their answers where neither a page that leaves nor one that does not read
 // them is in the way.
@@ -32,7 +38,7 @@ func (t *Tab) watchNetwork(bodies bool) {
 	t.s.send(network.CommandEnable, networkLimits)
 	t.s.send(network.CommandConfigureDurableMessages, networkLimits)
 	if bodies {
-		t.openBeside()
+		t.bodies.open()
 	}
 }
 
@@ -71,48 +77,48 @@ type request struct {
 // counts reports whether a page with the request under way is not idle.
 func (q request) counts() bool { return !q.stream && !q.unread }
 
-// WatchNetwork begins to count requests and to see answers, in the tabs that
+// Watch begins to count requests and to see answers, in the tabs that
 // are open and those that come. It is a cost for each request of a page, so
 // only tasks that need it ask for it.
-func (c *Context) WatchNetwork() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.watch != nil {
+func (nw *Network) Watch() {
+	nw.context.mu.Lock()
+	defer nw.context.mu.Unlock()
+	if nw.responses != nil {
 		return
 	}
-	c.watch = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{})}
-	for _, t := range c.tabs {
+	nw.responses = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{})}
+	for _, t := range nw.context.tabs {
 		t.watchNetwork(false)
 	}
 }
 
-// UnwatchNetwork ends it.
-func (c *Context) UnwatchNetwork() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.watch == nil {
+// Unwatch ends it.
+func (nw *Network) Unwatch() {
+	nw.context.mu.Lock()
+	defer nw.context.mu.Unlock()
+	if nw.responses == nil {
 		return
 	}
-	close(c.watch.over)
-	c.watch = nil
-	for _, t := range c.tabs {
+	close(nw.responses.over)
+	nw.responses = nil
+	for _, t := range nw.context.tabs {
 		t.s.send(network.CommandDisable, nil)
-		t.closeBeside()
-		if l := c.log; l != nil {
+		t.bodies.close()
+		if l := nw.context.log; l != nil {
 			t.startLog(l, false)
 		}
 	}
 }
 
-func (c *Context) watching() *responses {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.watch
+func (nw *Network) watching() *responses {
+	nw.context.mu.Lock()
+	defer nw.context.mu.Unlock()
+	return nw.responses
 }
 
 // WaitIdle returns when no request was under way for IdleWindow.
-func (c *Context) WaitIdle(ctx context.Context) error {
-	r := c.watching()
+func (nw *Network) WaitIdle(ctx context.Context) error {
+	r := nw.watching()
 	if r == nil {
 		return fmt.Errorf("waiting for the network: it is not watched")
 	}
@@ -137,8 +143,8 @@ func (c *Context) WaitIdle(ctx context.Context) error {
 }
 
 // IdleFor is how long no request has been under way.
-func (c *Context) IdleFor() time.Duration {
-	r := c.watching()
+func (nw *Network) IdleFor() time.Duration {
+	r := nw.watching()
 	if r == nil {
 		return 0
 	}
@@ -151,8 +157,8 @@ func (c *Context) IdleFor() time.Duration {
 }
 
 // Active lists addresses of requests that are under way.
-func (c *Context) Active() []string {
-	r := c.watching()
+func (nw *Network) Active() []string {
+	r := nw.watching()
 	if r == nil {
 		return nil
 	}

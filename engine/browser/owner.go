@@ -22,7 +22,7 @@ func (b *Browser) downloadBegins(e browser.EventDownloadWillBegin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.contexts {
-		if c.asksFor(e) {
+		if c.Transfers.asksFor(e) {
 			return
 		}
 	}
@@ -42,7 +42,7 @@ func (b *Browser) downloadMoves(e browser.EventDownloadProgress) {
 	if begun, ok := b.unowned[e.GUID]; ok {
 		c := b.holder(e.GUID)
 		if c != nil {
-			c.adopt(begun)
+			c.Transfers.adopt(begun)
 		}
 		if c != nil || e.State != browser.DownloadProgressStateInProgress {
 			delete(b.unowned, e.GUID)
@@ -51,7 +51,7 @@ func (b *Browser) downloadMoves(e browser.EventDownloadProgress) {
 		}
 	}
 	for _, c := range b.contexts {
-		c.downloadMoves(e)
+		c.Transfers.progress(e)
 	}
 }
 
@@ -60,7 +60,7 @@ func (b *Browser) holder(id string) *Context {
 	id = filepath.Base(id)
 	for _, c := range b.contexts {
 		for _, name := range []string{id, id + ".crdownload"} { // whole, and on its way
-			if _, err := os.Lstat(filepath.Join(b.dir, c.downloadDir(), name)); err == nil {
+			if _, err := os.Lstat(filepath.Join(b.dir, c.Transfers.downloadDir(), name)); err == nil {
 				return c
 			}
 		}

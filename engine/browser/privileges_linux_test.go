@@ -74,7 +74,7 @@ func TestBrowsersHaveNothingOfOurs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tab.Navigate(ctx, "about:blank"); err != nil { // so that there is a process for a page
+	if err := tab.Navigation.Open(ctx, "about:blank"); err != nil { // so that there is a process for a page
 		t.Fatal(err)
 	}
 	all := processesOf(t, b.PID())

@@ -18,7 +18,7 @@ const readProperty = `function(path){let v=this;for(const p of path.split('.'))v
 // as the page's own scripts see it. An element that is gone has none.
 func (t *Tab) PageProperty(ctx context.Context, path string) (json.RawMessage, error) {
 	null := json.RawMessage("null")
-	el, err := t.chosen(ctx)
+	el, err := t.Script.chosen(ctx)
 	if err != nil || el == "" {
 		return null, err
 	}

@@ -13,7 +13,7 @@ func TestRehearsal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tab.Call(ctx, "rehearse", map[string]any{})
+	r, err := tab.Script.Call(ctx, "rehearse", map[string]any{})
 	if err != nil || string(r.Value) != "2" {
 		t.Fatalf("%+v (%v): want 2 parts that went well", r, err)
 	}

@@ -72,7 +72,7 @@ func colours(t *testing.T) string {
 
 func goTo(t *testing.T, ctx context.Context, tab *browser.Tab, url string) {
 	t.Helper()
-	if err := tab.Navigate(ctx, url); err != nil {
+	if err := tab.Navigation.Open(ctx, url); err != nil {
 		t.Fatal(err)
 	}
 }

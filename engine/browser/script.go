@@ -105,7 +105,7 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 // are only told of while the Runtime domain is on, so it is switched on for as
 // long as that takes.
 func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error) {
-	frame, err := t.chosen(ctx)
+	frame, err := t.Script.chosen(ctx)
 	if err != nil {
 		return 0, err
 	}

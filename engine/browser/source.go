@@ -24,7 +24,7 @@ type Source struct {
 func (t *Tab) Sources(ctx context.Context, limit int) ([]Source, error) {
 	for {
 		var all []Source
-		err := t.evaluate(ctx, strings.TrimSpace(sourceJS)+"("+strconv.Itoa(limit)+")", &all)
+		err := t.Script.evaluate(ctx, strings.TrimSpace(sourceJS)+"("+strconv.Itoa(limit)+")", &all)
 		if errors.Is(err, ErrNewDocument) && ctx.Err() == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/fetch"
@@ -60,18 +61,27 @@ func (r *room) takes(entries []Entry) bool {
 	return true
 }
 
+// Snapshots saves and restores what a session needs to go on in another browser.
+type Snapshots struct {
+	context *Context
+
+	mu      sync.Mutex
+	visited map[string]bool    // sites of main documents since the last Save
+	local   map[string][]Entry // what that Save found
+}
+
 // Save reads the context's state. Storage of sites that a tab has left since
 // the last Save is read from a tab of its own, without any request to the
 // site.
-func (c *Context) Save(ctx context.Context) (*State, error) {
+func (sn *Snapshots) Save(ctx context.Context) (*State, error) {
 	s := &State{Local: map[string][]Entry{}}
-	s.Width, s.Height = c.Size()
+	s.Width, s.Height = sn.context.Size()
 	var err error
-	if s.Cookies, err = c.Cookies(ctx); err != nil {
+	if s.Cookies, err = sn.context.Cookies.All(ctx); err != nil {
 		return nil, err
 	}
 	open, left := map[string]bool{}, room(maxState)
-	for _, t := range c.Tabs() {
+	for _, t := range sn.context.Tabs() {
 		st, err := t.storage(ctx, &left)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -90,14 +100,14 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 		}
 		s.Tabs = append(s.Tabs, tab)
 	}
-	c.mu.Lock()
+	sn.mu.Lock()
 	closed := []string{}
-	for o := range c.visited {
+	for o := range sn.visited {
 		if !open[o] {
 			closed = append(closed, o)
 		}
 	}
-	for o, entries := range c.local {
+	for o, entries := range sn.local {
 		switch {
 		case open[o] || slices.Contains(closed, o):
 		case left.takes(entries):
@@ -106,8 +116,8 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 			s.Left++
 		}
 	}
-	c.mu.Unlock()
-	if err := c.readLeft(ctx, closed, s, &left); err != nil {
+	sn.mu.Unlock()
+	if err := sn.readLeft(ctx, closed, s, &left); err != nil {
 		return nil, err
 	}
 	for o, entries := range s.Local {
@@ -115,18 +125,18 @@ func (c *Context) Save(ctx context.Context) (*State, error) {
 			delete(s.Local, o)
 		}
 	}
-	c.mu.Lock()
-	c.local, c.visited = s.Local, map[string]bool{}
-	c.mu.Unlock()
+	sn.mu.Lock()
+	sn.local, sn.visited = s.Local, map[string]bool{}
+	sn.mu.Unlock()
 	return s, nil
 }
 
 // readLeft reads the storage of sites that no tab shows any more.
-func (c *Context) readLeft(ctx context.Context, origins []string, s *State, left *room) error {
+func (sn *Snapshots) readLeft(ctx context.Context, origins []string, s *State, left *room) error {
 	if len(origins) == 0 {
 		return nil
 	}
-	return c.offstage(ctx, func(t *Tab) error {
+	return sn.offstage(ctx, func(t *Tab) error {
 		for _, o := range origins {
 			if err := t.pretend(ctx, o); err != nil {
 				return err
@@ -144,30 +154,30 @@ func (c *Context) readLeft(ctx context.Context, origins []string, s *State, left
 
 // Restore puts cookies and local storage back. Nothing is loaded from any site;
 // the tabs are for Reopen.
-func (c *Context) Restore(ctx context.Context, s *State) error {
-	c.mu.Lock()
-	c.local = s.Local
-	c.used = true
-	c.mu.Unlock()
+func (sn *Snapshots) Restore(ctx context.Context, s *State) error {
+	sn.mu.Lock()
+	sn.local = s.Local
+	sn.mu.Unlock()
+	sn.context.touch()
 	if s.Width > 0 && s.Height > 0 {
-		if err := c.SetSize(ctx, s.Width, s.Height); err != nil {
+		if err := sn.context.SetSize(ctx, s.Width, s.Height); err != nil {
 			return err
 		}
 	}
 	if len(s.Cookies) > 0 {
-		if err := c.setCookies(ctx, s.Cookies); err != nil {
+		if err := sn.context.Cookies.set(ctx, s.Cookies); err != nil {
 			return fmt.Errorf("putting the cookies back: %w", err)
 		}
 	}
 	if len(s.Local) == 0 {
 		return nil
 	}
-	return c.offstage(ctx, func(t *Tab) error {
+	return sn.offstage(ctx, func(t *Tab) error {
 		for o, entries := range s.Local {
 			if err := t.pretend(ctx, o); err != nil {
 				return err
 			}
-			if _, err := t.Call(ctx, "store", map[string]any{"local": entries}); err != nil {
+			if _, err := t.Script.Call(ctx, "store", map[string]any{"local": entries}); err != nil {
 				return fmt.Errorf("putting the storage of %s back: %w", o, err)
 			}
 		}
@@ -181,15 +191,15 @@ const reopenTime = 10 * time.Second
 // Reopen opens the tabs of a state, each with its session storage. It returns
 // when their documents have begun and the current one has loaded, or the reason
 // why one could not.
-func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
+func (sn *Snapshots) Reopen(ctx context.Context, tabs []TabState) error {
 	var failed error
 	for i, ts := range tabs {
 		var t *Tab
 		var err error
 		if i == 0 {
-			t, err = c.Tab(ctx) // the blank one
+			t, err = sn.context.Tab(ctx) // the blank one
 		} else {
-			t, err = c.NewTab(ctx)
+			t, err = sn.context.NewTab(ctx)
 		}
 		if err != nil {
 			return err
@@ -199,7 +209,7 @@ func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 				if err := t.pretend(ctx, origin); err != nil {
 					return err
 				}
-				_, err := t.Call(ctx, "store", map[string]any{"session": entries})
+				_, err := t.Script.Call(ctx, "store", map[string]any{"session": entries})
 				return err
 			})
 			if err != nil {
@@ -209,12 +219,12 @@ func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 		if webOrigin(ts.URL) == "" {
 			continue
 		}
-		if err := t.Navigate(ctx, ts.URL); err != nil {
+		if err := t.Navigation.Open(ctx, ts.URL); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("opening %s again: %w", ts.URL, err))
 			continue
 		}
 		if i == len(tabs)-1 { // the current tab: the client's list goes on in it
-			if _, err := t.Call(ctx, "load", map[string]any{"ms": reopenTime.Milliseconds()}); err != nil {
+			if _, err := t.Script.Call(ctx, "load", map[string]any{"ms": reopenTime.Milliseconds()}); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("loading %s again: %w", ts.URL, err))
 			}
 		}
@@ -224,7 +234,7 @@ func (c *Context) Reopen(ctx context.Context, tabs []TabState) error {
 
 // storage reads what the tab's own document can see, as far as there is room.
 func (t *Tab) storage(ctx context.Context, left *room) (*siteStorage, error) {
-	r, err := t.Call(ctx, "storage", map[string]any{"room": *left})
+	r, err := t.Script.Call(ctx, "storage", map[string]any{"room": *left})
 	if err != nil {
 		return nil, fmt.Errorf("reading the storage: %w", err)
 	}
@@ -237,20 +247,20 @@ func (t *Tab) storage(ctx context.Context, left *room) (*siteStorage, error) {
 }
 
 // offstage runs f with a tab that no request leaves.
-func (c *Context) offstage(ctx context.Context, f func(*Tab) error) error {
-	current := c.Tabs()
-	t, err := c.NewTab(ctx)
+func (sn *Snapshots) offstage(ctx context.Context, f func(*Tab) error) error {
+	current := sn.context.Tabs()
+	t, err := sn.context.NewTab(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		c.b.closeTab(t.id)
-		c.lost(t)
-		c.mu.Lock()
+		sn.context.b.closeTab(t.id)
+		sn.context.lost(t)
+		sn.context.mu.Lock()
 		if len(current) > 0 {
-			c.raise(current[len(current)-1])
+			sn.context.raise(current[len(current)-1])
 		}
-		c.mu.Unlock()
+		sn.context.mu.Unlock()
 	}()
 	return t.stub(ctx, func() error { return f(t) })
 }
@@ -292,7 +302,7 @@ func (t *Tab) paused(id fetch.RequestID) {
 
 // pretend shows an empty page of a site, made up by us.
 func (t *Tab) pretend(ctx context.Context, origin string) error {
-	if err := t.Navigate(ctx, origin+"/"); err != nil {
+	if err := t.Navigation.Open(ctx, origin+"/"); err != nil {
 		return fmt.Errorf("showing an empty page of %s: %w", origin, err)
 	}
 	return nil
@@ -313,17 +323,17 @@ func webOrigin(address string) string {
 }
 
 // visit notes the site of a main document, for the next Save.
-func (c *Context) visit(address string) {
+func (sn *Snapshots) visit(address string) {
 	origin := webOrigin(address)
 	if origin == "" {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.visited == nil {
-		c.visited = map[string]bool{}
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	if sn.visited == nil {
+		sn.visited = map[string]bool{}
 	}
-	if len(c.visited) < 100 {
-		c.visited[origin] = true
+	if len(sn.visited) < 100 {
+		sn.visited[origin] = true
 	}
 }

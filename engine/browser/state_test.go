@@ -25,10 +25,10 @@ func TestStateOfAddressesThatGoDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	goTo(t, ctx, tab, serve(t, map[string]string{"/": "another site"}))
-	if _, err := tab.Call(ctx, "load", map[string]any{"ms": 10_000}); err != nil {
+	if _, err := tab.Script.Call(ctx, "load", map[string]any{"ms": 10_000}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Save(ctx)
+	s, err := c.Snapshots.Save(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,17 +37,17 @@ func TestStateOfAddressesThatGoDoesNotRead(t *testing.T) {
 	}
 
 	goTo(t, ctx, tab, site+"/found#100%")
-	if s, err = c.Save(ctx); err != nil {
+	if s, err = c.Snapshots.Save(ctx); err != nil {
 		t.Fatal(err)
 	}
 	ctx, c = newContext(t)
-	if err := c.Reopen(ctx, s.Tabs); err != nil {
+	if err := c.Snapshots.Reopen(ctx, s.Tabs); err != nil {
 		t.Fatal(err)
 	}
 	if tab, err = c.Tab(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if at, err := tab.Address(ctx); err != nil || at != site+"/found#100%" {
+	if at, err := tab.Navigation.Address(ctx); err != nil || at != site+"/found#100%" {
 		t.Errorf("the tab is at %s, %v", at, err)
 	}
 }

@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/chromedp/cdproto/browser"
 )
@@ -19,8 +20,18 @@ const (
 // may.
 var ErrUploads = fmt.Errorf("one task uploads at most %d files and %d MiB", MaxUploads, MaxUploaded>>20)
 
-// transfers counts the files that go into and come out of a context.
-type transfers struct {
+// Transfers are the files that go into and come out of a context. Its fields belong
+// to the context's lock.
+type Transfers struct {
+	context *Context
+	budget  transferBudget
+	active  map[string]*Download // on their way
+	done    []*Download          // that have arrived
+	broken  []*Download          // that broke off
+}
+
+// transferBudget counts the files against what one task may have.
+type transferBudget struct {
 	task    int // number of the task that runs
 	uploads []upload
 
@@ -38,20 +49,20 @@ type upload struct {
 
 // BeginTask gives the next task a budget of its own. Copies that earlier tasks of
 // the session have made stay for their pages, as long as there is room for them.
-func (c *Context) BeginTask() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := &c.transfers
+func (tr *Transfers) BeginTask() {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	t := &tr.budget
 	t.task, t.begun, t.downloaded = t.task+1, 0, 0
 }
 
 // uploadRoom is how many bytes the task may still copy.
-func (c *Context) uploadRoom() (int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (tr *Transfers) uploadRoom() (int64, error) {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
 	room, n := int64(MaxUploaded), 0
-	for _, u := range c.transfers.uploads {
-		if u.task == c.transfers.task {
+	for _, u := range tr.budget.uploads {
+		if u.task == tr.budget.task {
 			room -= u.bytes
 			n++
 		}
@@ -64,9 +75,9 @@ func (c *Context) uploadRoom() (int64, error) {
 
 // uploaded counts a copy, and removes the oldest of earlier tasks where all
 // together are too many.
-func (c *Context) uploaded(root *os.Root, folder string, bytes int64) {
-	c.mu.Lock()
-	t := &c.transfers
+func (tr *Transfers) uploaded(root *os.Root, folder string, bytes int64) {
+	tr.context.mu.Lock()
+	t := &tr.budget
 	t.uploads = append(t.uploads, upload{folder, bytes, t.task})
 	all := int64(0)
 	for _, u := range t.uploads {
@@ -77,46 +88,46 @@ func (c *Context) uploaded(root *os.Root, folder string, bytes int64) {
 		all -= t.uploads[0].bytes
 		old, t.uploads = append(old, t.uploads[0].folder), t.uploads[1:]
 	}
-	c.mu.Unlock()
+	tr.context.mu.Unlock()
 	for _, folder := range old {
 		_ = root.RemoveAll(folder) // what stays goes with the browser
 	}
 }
 
 // admit begins a download within the task's budget. c.mu is held.
-func (c *Context) admit(id string, d *Download) {
-	t := &c.transfers
+func (tr *Transfers) admit(id string, d *Download) {
+	t := &tr.budget
 	if t.begun++; t.begun > MaxDownloads {
-		c.refuse(id, d, fmt.Sprintf("one task gets at most %d downloads", MaxDownloads))
+		tr.refuse(id, d, fmt.Sprintf("one task gets at most %d downloads", MaxDownloads))
 		return
 	}
-	c.downloads[id] = d
+	tr.active[id] = d
 }
 
 // refuse cancels a download, and says why. The browser may have it whole before it
 // hears of that. c.mu is held.
-func (c *Context) refuse(id string, d *Download, why string) {
-	c.b.root.send(browser.CommandCancelDownload, browser.CancelDownloadParams{GUID: id, BrowserContextID: c.id})
-	c.note("download of %s cancelled: %s", d.Name, why)
-	delete(c.downloads, id)
-	if c.transfers.refused == nil {
-		c.transfers.refused = map[string]*Download{}
+func (tr *Transfers) refuse(id string, d *Download, why string) {
+	tr.context.b.root.send(browser.CommandCancelDownload, browser.CancelDownloadParams{GUID: id, BrowserContextID: tr.context.id})
+	tr.context.Journal.Note("download of %s cancelled: %s", d.Name, why)
+	delete(tr.active, id)
+	if tr.budget.refused == nil {
+		tr.budget.refused = map[string]*Download{}
 	}
-	c.transfers.refused[id] = d
+	tr.budget.refused[id] = d
 }
 
 // refusedEnds removes what there is of a download that was cancelled.
-func (c *Context) refusedEnds(id string) {
-	if d := c.transfers.refused[id]; d != nil {
+func (tr *Transfers) refusedEnds(id string) {
+	if d := tr.budget.refused[id]; d != nil {
 		d.Remove()
-		delete(c.transfers.refused, id)
+		delete(tr.budget.refused, id)
 	}
 }
 
 // tooMuch says why a download cannot go on. c.mu is held.
-func (c *Context) tooMuch(d *Download) string {
-	all := c.transfers.downloaded
-	for _, other := range c.downloads {
+func (tr *Transfers) tooMuch(d *Download) string {
+	all := tr.budget.downloaded
+	for _, other := range tr.active {
 		all += other.bytes
 	}
 	switch {
@@ -129,18 +140,18 @@ func (c *Context) tooMuch(d *Download) string {
 }
 
 // removeFiles removes what came down and what was to go up.
-func (c *Context) removeFiles() error {
-	root, err := os.OpenRoot(c.b.dir)
+func (tr *Transfers) removeFiles() error {
+	root, err := os.OpenRoot(tr.context.b.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	c.mu.Lock()
-	folders := []string{c.downloadDir()}
-	for _, u := range c.transfers.uploads {
+	tr.context.mu.Lock()
+	folders := []string{tr.downloadDir()}
+	for _, u := range tr.budget.uploads {
 		folders = append(folders, u.folder)
 	}
-	c.mu.Unlock()
+	tr.context.mu.Unlock()
 	for _, f := range folders {
 		if e := root.RemoveAll(f); err == nil {
 			err = e
@@ -148,3 +159,6 @@ func (c *Context) removeFiles() error {
 	}
 	return err
 }
+
+// downloadDir is where the context's downloads go, below the browser's folder.
+func (tr *Transfers) downloadDir() string { return filepath.Join("tmp", "dl-"+string(tr.context.id)) }

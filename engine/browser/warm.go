@@ -12,13 +12,13 @@ import (
 // leaves its blank page. With hands it does the same for what aims and fills.
 func (c *Context) Warm(ctx context.Context, withHands bool) error {
 	for _, t := range c.Tabs() {
-		if err := t.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {
+		if err := t.Script.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {
 			return fmt.Errorf("warming a tab: %w", err)
 		}
 		if !withHands {
 			continue
 		}
-		if _, err := t.rehearseHands(ctx); err != nil {
+		if _, err := t.Script.rehearseHands(ctx); err != nil {
 			return fmt.Errorf("warming a tab's hands: %w", err)
 		}
 	}
@@ -26,13 +26,13 @@ func (c *Context) Warm(ctx context.Context, withHands bool) error {
 }
 
 // rehearseHands says how many parts of it went well.
-func (t *Tab) rehearseHands(ctx context.Context) (well int, err error) {
-	world, err := t.enter(ctx)
+func (ps *PageScript) rehearseHands(ctx context.Context) (well int, err error) {
+	world, err := ps.enter(ctx)
 	if err != nil {
 		return 0, err
 	}
-	t.giveHands(world)
-	err = t.evaluate(ctx, strings.TrimSpace(rehearseHandsJS), &well)
+	ps.giveHands(world)
+	err = ps.evaluate(ctx, strings.TrimSpace(rehearseHandsJS), &well)
 	return well, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
@@ -15,6 +15,15 @@ import (
 
 	"troupe/engine/mask"
 )
+
+// PageScript is the page script in a tab's current document, in a world of its own.
+type PageScript struct {
+	tab *Tab
+
+	mu    sync.Mutex
+	world int64 // our world in the current document; zero: make it
+	hands bool  // it has got them
+}
 
 // worldName is how our world is called in the browser's own tools.
 const worldName = "troupe"
@@ -36,81 +45,50 @@ type Reply struct {
 // Call runs a function of the page script with one argument and returns its
 // reply. When the document is replaced meanwhile it starts over in the new
 // one, until ctx ends.
-func (t *Tab) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
+func (ps *PageScript) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
 	b, err := json.Marshal(arg)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
 	}
-	return t.run(ctx, object+".run('"+fn+"',"+string(b)+")")
+	return ps.run(ctx, object+".run('"+fn+"',"+string(b)+")")
 }
 
-// Look is Call for a function that changes nothing. Where the argument asks to
+// Query is Call for a function that changes nothing. Where the argument asks to
 // let the page settle first, it looks at once all the same, and again, with
 // patience, if the page turns out to have been asked to leave: the browser says
 // so before it answers.
-func (t *Tab) Look(ctx context.Context, fn string, arg any) (*Reply, error) {
+func (ps *PageScript) Query(ctx context.Context, fn string, arg any) (*Reply, error) {
 	b, err := json.Marshal(arg)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
 	}
 	call := object + ".run('" + fn + "'," + string(b)
-	if !t.asked.Load() {
-		r, err := t.run(ctx, call+",true)")
-		if err != nil || !t.asked.Load() {
+	if !ps.tab.Navigation.asked.Load() {
+		r, err := ps.run(ctx, call+",true)")
+		if err != nil || !ps.tab.Navigation.asked.Load() {
 			return r, err
 		}
 	}
-	r, err := t.run(ctx, call+")")
-	if err == nil && t.leavesLate(ctx) {
-		r, err = t.run(ctx, call+")")
+	r, err := ps.run(ctx, call+")")
+	if err == nil && ps.tab.Navigation.leavesLate(ctx) {
+		r, err = ps.run(ctx, call+")")
 	}
 	if err == nil {
-		t.asked.Store(false)
+		ps.tab.Navigation.asked.Store(false)
 	}
 	return r, err
 }
 
-// lateStart is how long the browser may take from telling that a page was asked to
-// leave to the beginning of that. What comes between is up to its scheduler, which
-// puts off tasks of pages that have much to draw after input.
-const lateStart = 500 * time.Millisecond
-
-// leavesLate reports whether a page that was asked to leave, and has answered before
-// it began to, begins to after all. One that was asked in vain costs that time.
-func (t *Tab) leavesLate(ctx context.Context) bool {
-	t.mu.Lock()
-	began, started := t.began, t.started
-	t.mu.Unlock()
-	if began || !t.asked.Load() {
-		return false // it has gone, or come back from where it went
-	}
-	timer := time.NewTimer(lateStart)
-	defer timer.Stop()
-	select {
-	case <-started:
-		return true
-	case <-timer.C:
-		select {
-		case <-started: // both, on a machine that stood still
-			return true
-		default:
-		}
-	case <-t.closed:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// Arrive is Call for what waits for a page to load. Where the page has asked to
+// CallOnArrival is Call for what waits for a page to load. Where the page has asked to
 // leave by then, it goes along and asks the next one: a redirect by script may be
 // begun before the page script is there to see it.
-func (t *Tab) Arrive(ctx context.Context, fn string, arg any) (*Reply, error) {
+func (ps *PageScript) CallOnArrival(ctx context.Context, fn string, arg any) (*Reply, error) {
 	for {
-		r, err := t.Call(ctx, fn, arg)
-		if err != nil || !t.asked.Swap(false) {
+		r, err := ps.Call(ctx, fn, arg)
+		if err != nil || !ps.tab.Navigation.asked.Swap(false) {
 			return r, err
 		}
-		if err := t.left(ctx); err != nil {
+		if err := ps.awaitLeave(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -119,25 +97,21 @@ func (t *Tab) Arrive(ctx context.Context, fn string, arg any) (*Reply, error) {
 // catchUp is what comes before the first call into a document in which scripts of
 // the task may have run before the page script was there: they may have sent the
 // page elsewhere, or moved what is in it.
-func (t *Tab) catchUp(ctx context.Context) error {
-	t.mu.Lock()
-	bare := t.bare
-	t.bare = false
-	t.mu.Unlock()
-	if !bare {
+func (ps *PageScript) catchUp(ctx context.Context) error {
+	if !ps.tab.Navigation.takeBare() {
 		return nil
 	}
-	_, err := t.Arrive(ctx, "late", map[string]any{"settle": true})
+	_, err := ps.CallOnArrival(ctx, "late", map[string]any{"settle": true})
 	return err
 }
 
-func (t *Tab) run(ctx context.Context, expr string) (*Reply, error) {
-	if err := t.catchUp(ctx); err != nil {
+func (ps *PageScript) run(ctx context.Context, expr string) (*Reply, error) {
+	if err := ps.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	for {
 		r := new(Reply)
-		err := t.evaluate(ctx, expr, r)
+		err := ps.evaluate(ctx, expr, r)
 		switch {
 		case errors.Is(err, ErrNewDocument):
 			if ctx.Err() != nil {
@@ -151,7 +125,7 @@ func (t *Tab) run(ctx context.Context, expr string) (*Reply, error) {
 		}
 		// The new document begins (our world is gone then), or the navigation
 		// came to nothing: a download, or an answer without content.
-		if err := t.left(ctx); err != nil {
+		if err := ps.awaitLeave(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -159,25 +133,25 @@ func (t *Tab) run(ctx context.Context, expr string) (*Reply, error) {
 
 // Tell calls a function of the page script without waiting for it, if the
 // current document has it. Calls that follow come after it.
-func (t *Tab) Tell(call string) {
-	t.mu.Lock()
-	world := t.world
-	t.mu.Unlock()
+func (ps *PageScript) Tell(call string) {
+	ps.mu.Lock()
+	world := ps.world
+	ps.mu.Unlock()
 	if world != 0 {
-		t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + call, ContextID: runtime.ExecutionContextID(world)})
+		ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + call, ContextID: runtime.ExecutionContextID(world)})
 	}
 }
 
-// left waits until the page has gone to its new document or stays after all.
+// awaitLeave waits until the page has gone to its new document or stays after all.
 // The browser says that it loads before it answers the call that saw the page
 // leave, so a page that does not load any more has stayed.
-func (t *Tab) left(ctx context.Context) error {
-	loading, stopped := t.loadingState()
+func (ps *PageScript) awaitLeave(ctx context.Context) error {
+	loading, stopped := ps.tab.Navigation.state()
 	if loading {
 		gone := make(chan error, 1)
 		wctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		go func() { gone <- t.evaluate(wctx, object+".never()", nil) }() // ends with the document
+		go func() { gone <- ps.evaluate(wctx, object+".never()", nil) }() // ends with the document
 		select {
 		case err := <-gone:
 			if errors.Is(err, ErrNewDocument) {
@@ -189,7 +163,7 @@ func (t *Tab) left(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	err := t.evaluate(ctx, object+".stay()", nil)
+	err := ps.evaluate(ctx, object+".stay()", nil)
 	if errors.Is(err, ErrNewDocument) {
 		return nil
 	}
@@ -198,14 +172,14 @@ func (t *Tab) left(ctx context.Context) error {
 
 // evaluate runs an expression in our world. What it gives is JSON in a string,
 // which is decoded into out unless that is nil.
-func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
-	world, err := t.enter(ctx)
+func (ps *PageScript) evaluate(ctx context.Context, expr string, out any) error {
+	world, err := ps.enter(ctx)
 	if err != nil {
 		return err
 	}
 	if handy.MatchString(expr) {
-		t.giveHands(world)
-		t.context.handles()
+		ps.giveHands(world)
+		ps.tab.context.handles()
 	}
 	yes := true
 	var res struct {
@@ -214,24 +188,24 @@ func (t *Tab) evaluate(ctx context.Context, expr string, out any) error {
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	call := t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
+	call := ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
 		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes,
 	})
 	if err := call.wait(ctx, &res); err != nil {
 		if replaced(err) {
-			t.mu.Lock()
-			if t.world == world {
-				t.world = 0
+			ps.mu.Lock()
+			if ps.world == world {
+				ps.world = 0
 			}
-			t.mu.Unlock()
+			ps.mu.Unlock()
 			return ErrNewDocument
 		}
 		return err
 	}
 	if res.Exception != nil {
-		text := exceptionText(t.context.clean, res.Exception).String()
+		text := exceptionText(ps.tab.context.clean, res.Exception).String()
 		if strings.Contains(text, object+" is not defined") {
-			t.forget()
+			ps.forget()
 			return ErrNewDocument
 		}
 		return fmt.Errorf("running the page script: %s", text)
@@ -256,16 +230,16 @@ func readReply(call *pending, value jsonv2.Value, out any) error {
 
 // enter returns our world in the current document and installs the page script
 // where it is not there yet.
-func (t *Tab) enter(ctx context.Context) (int64, error) {
-	t.mu.Lock()
-	world := t.world
-	t.mu.Unlock()
+func (ps *PageScript) enter(ctx context.Context) (int64, error) {
+	ps.mu.Lock()
+	world := ps.world
+	ps.mu.Unlock()
 	if world != 0 {
 		return world, nil
 	}
 	var made page.CreateIsolatedWorldResult
-	p := page.CreateIsolatedWorldParams{FrameID: t.mainFrame(), WorldName: worldName}
-	if err := t.s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
+	p := page.CreateIsolatedWorldParams{FrameID: ps.tab.mainFrame(), WorldName: worldName}
+	if err := ps.tab.s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
 		if replaced(err) {
 			return 0, ErrNewDocument
 		}
@@ -275,31 +249,57 @@ func (t *Tab) enter(ctx context.Context) (int64, error) {
 	// It is not waited for: the next call into the world comes after it. It is sent
 	// as it always is, and not as part of the first call: the browser has compiled
 	// these very bytes before.
-	t.install(world, ground)
-	t.mu.Lock()
-	t.world, t.hands = world, false
-	t.mu.Unlock()
+	ps.install(world, ground)
+	ps.mu.Lock()
+	ps.world, ps.hands = world, false
+	ps.mu.Unlock()
 	return world, nil
 }
 
 // install sends a part of the page script without waiting for it.
-func (t *Tab) install(world int64, part string) {
-	t.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: runtime.ExecutionContextID(world)})
+func (ps *PageScript) install(world int64, part string) {
+	ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: runtime.ExecutionContextID(world)})
 }
 
 // giveHands sends the hands, and the guard's way to tell, to a document that has
 // not got them yet.
-func (t *Tab) giveHands(world int64) {
-	t.mu.Lock()
-	has := t.hands && t.world == world
-	if t.world == world {
-		t.hands = true
+func (ps *PageScript) giveHands(world int64) {
+	ps.mu.Lock()
+	has := ps.hands && ps.world == world
+	if ps.world == world {
+		ps.hands = true
 	}
-	t.mu.Unlock()
+	ps.mu.Unlock()
 	if !has {
-		t.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
-		t.install(world, hands)
+		ps.tab.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
+		ps.install(world, hands)
 	}
+}
+
+// forget drops our world: the next call makes it anew.
+func (ps *PageScript) forget() {
+	ps.mu.Lock()
+	ps.world = 0
+	ps.mu.Unlock()
+}
+
+// chosen is the element that the page script has chosen in the call before;
+// empty when its document is gone.
+func (ps *PageScript) chosen(ctx context.Context) (runtime.RemoteObjectID, error) {
+	world, err := ps.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	var handle struct {
+		Result runtime.RemoteObject `json:"result"`
+	}
+	err = ps.tab.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
+		Expression: object + ".element()", ContextID: runtime.ExecutionContextID(world),
+	}, &handle)
+	if err != nil && !replaced(err) {
+		return "", err
+	}
+	return handle.Result.ObjectID, nil
 }
 
 // replaced reports whether a call failed because its document is gone. The

@@ -1,0 +1,146 @@
+package browser
+
+import (
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+)
+
+// tabEvents says what becomes of the events of a tab.
+var tabEvents map[string]func(*Tab, jsonv2.Value)
+
+func init() { // what handles an event may lead to others
+	tabEvents = map[string]func(*Tab, jsonv2.Value){
+		"Page.javascriptDialogOpening":    on((*Tab).answer),
+		"Page.frameStartedNavigating":     on(func(t *Tab, e *page.EventFrameStartedNavigating) { t.Navigation.begins(e) }),
+		"Page.frameStartedLoading":        on(func(t *Tab, e *page.EventFrameStartedLoading) { t.Navigation.loads(e) }),
+		"Page.frameStoppedLoading":        on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.Navigation.stops(e) }),
+		"Page.frameRequestedNavigation":   on(func(t *Tab, e *page.EventFrameRequestedNavigation) { t.Navigation.requested(e) }),
+		"Page.frameNavigated":             on((*Tab).navigated),
+		"Page.loadEventFired":             func(t *Tab, _ jsonv2.Value) { t.Navigation.completes() }, // of the page itself
+		"Page.frameAttached":              on(func(t *Tab, e *page.EventFrameAttached) { t.frameAttached(string(e.FrameID)) }),
+		"Page.frameDetached":              on((*Tab).frameDetached),
+		"Page.fileChooserOpened":          on(func(t *Tab, e *page.EventFileChooserOpened) { t.FileInputs.opened(e) }),
+		"Page.screencastFrame":            (*Tab).screencastFrame,
+		"Fetch.requestPaused":             on(func(t *Tab, e *fetch.EventRequestPaused) { t.paused(e.RequestID) }),
+		"Target.attachedToTarget":         (*Tab).childAttached,
+		"Runtime.executionContextCreated": (*Tab).worldCreated,
+		"Runtime.bindingCalled":           on((*Tab).bindingCalled),
+		"Inspector.targetCrashed":         func(t *Tab, _ jsonv2.Value) { t.crashes() },
+		"Log.entryAdded":                  (*Tab).entryAdded,
+	}
+}
+
+// on makes a handler of one that takes the event decoded.
+func on[E any](handle func(*Tab, *E)) func(*Tab, jsonv2.Value) {
+	return func(t *Tab, params jsonv2.Value) {
+		var e E
+		if decode(params, &e) {
+			handle(t, &e)
+		}
+	}
+}
+
+// event handles the tab's events, on the reader's goroutine. Those without a handler
+// are for the observers of the tab's requests and console.
+func (t *Tab) event(method string, params jsonv2.Value) {
+	if handle := tabEvents[method]; handle != nil {
+		handle(t, params)
+		return
+	}
+	t.observed(method, params)
+}
+
+// observed passes an event on to those who look at requests and the console.
+func (t *Tab) observed(method string, params jsonv2.Value) {
+	if w := t.context.Network.watching(); w != nil {
+		w.event(t, method, params)
+	}
+	if l := t.context.logging(); l != nil {
+		l.event(t, method, params)
+	}
+}
+
+func (t *Tab) entryAdded(params jsonv2.Value) {
+	t.Navigation.logged(params)
+	t.observed("Log.entryAdded", params)
+}
+
+// navigated takes in a new document.
+func (t *Tab) navigated(e *page.EventFrameNavigated) {
+	if e.Frame.ParentID != "" {
+		return
+	}
+	t.mu.Lock()
+	stubbed := t.stubbed
+	t.shown = t.shown || e.Frame.URL != blank
+	clear(t.frames) // of a document in another process, the browser does not tell what becomes of them
+	t.mu.Unlock()
+	t.Navigation.commits(e)
+	if !stubbed {
+		t.context.Snapshots.visit(e.Frame.URL)
+	}
+}
+
+func (t *Tab) frameAttached(id string) {
+	t.mu.Lock()
+	t.frames[id] = true
+	t.mu.Unlock()
+}
+
+func (t *Tab) frameDetached(e *page.EventFrameDetached) {
+	if e.Reason == page.FrameDetachedReasonRemove {
+		t.mu.Lock()
+		delete(t.frames, string(e.FrameID))
+		t.mu.Unlock()
+	}
+}
+
+func (t *Tab) childAttached(params jsonv2.Value) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var e target.EventAttachedToTarget
+	if t.children != nil && decode(params, &e) {
+		select {
+		case t.children <- e:
+		default:
+		}
+	}
+}
+
+func (t *Tab) worldCreated(params jsonv2.Value) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var e runtime.EventExecutionContextCreated
+	if t.worlds != nil && decode(params, &e) {
+		select {
+		case t.worlds <- e:
+		default:
+		}
+	}
+}
+
+func (t *Tab) bindingCalled(e *runtime.EventBindingCalled) {
+	if e.Name == tellBinding {
+		t.Input.heard(e.Payload)
+	}
+}
+
+func (t *Tab) screencastFrame(params jsonv2.Value) {
+	if k := t.cast.Load(); k != nil {
+		k.frame(params)
+	}
+}
+
+// crashes takes in that the page's process has died.
+func (t *Tab) crashes() {
+	t.mu.Lock()
+	if !t.crashed {
+		t.crashed = true
+		close(t.fallen)
+	}
+	t.mu.Unlock()
+	t.context.b.conn.drop(t.s.id)
+}
