@@ -11,13 +11,20 @@ import (
 	"troupe/engine/lang"
 )
 
-// How a step asks the page.
+// pageCalls is how a run asks the page of its current tab.
+type pageCalls struct {
+	run    *Run
+	input  sent            // since the page was last asked for anything
+	acted  time.Time       // when it was first asked after the last input
+	script bool            // a script ran, with the same effect
+	frame  []lang.Selector // of the loop that runs
+}
 
 // call runs a function of the page script for a step and returns its value.
-func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
+func (pc *pageCalls) call(ctx context.Context, s *Step, c Call) (Result, error) {
 	for tabs := 1; ; tabs++ {
-		res, err := r.callOnce(ctx, s, c)
-		if !(aims[c.Fn] || reads[c.Fn]) || !r.closedUnder(err, tabs) {
+		res, err := pc.callOnce(ctx, s, c)
+		if !(aims[c.Fn] || reads[c.Fn]) || !pc.closedUnder(err, tabs) {
 			return res, err
 		}
 	}
@@ -26,24 +33,24 @@ func (r *Run) call(ctx context.Context, s *Step, c Call) (Result, error) {
 // closedUnder reports whether a tab has closed itself under a question, so that
 // the one that is current then can be asked: a window in which somebody signs in
 // closes when it likes.
-func (r *Run) closedUnder(err error, tabs int) bool {
-	return errors.Is(err, browser.ErrDetached) && !r.tabs.Crashed() && tabs < maxClosed
+func (pc *pageCalls) closedUnder(err error, tabs int) bool {
+	return errors.Is(err, browser.ErrDetached) && !pc.run.tabs.Crashed() && tabs < maxClosed
 }
 
 // maxClosed bounds how many tabs may close under one question.
 const maxClosed = 4
 
-func (r *Run) callOnce(ctx context.Context, s *Step, c Call) (Result, error) {
-	tab, err := r.tab(ctx)
+func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, error) {
+	tab, err := pc.tab(ctx)
 	if err != nil {
 		return nil, err
 	}
-	arg, err := r.argument(s, c)
+	arg, err := pc.argument(s, c)
 	if err != nil {
 		return nil, err
 	}
-	if r.loop != nil && r.loop.each != nil {
-		arg["each"], arg["i"] = r.loop.each, r.loop.i
+	if pc.run.loop != nil && pc.run.loop.each != nil {
+		arg["each"], arg["i"] = pc.run.loop.each, pc.run.loop.i
 	}
 	ask := tab.Script.Call
 	if arg["settle"] == settleSoon && aims[c.Fn] {
@@ -53,7 +60,7 @@ func (r *Run) callOnce(ctx context.Context, s *Step, c Call) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.replied(reply)
+	return pc.replied(reply)
 }
 
 // aims are the functions of the page script that say where input must go. They
@@ -80,15 +87,15 @@ const (
 const settleSoon = "soon"
 
 // argument adds the frame and the time to what a call says itself.
-func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
+func (pc *pageCalls) argument(s *Step, c Call) (map[string]any, error) {
 	arg := c.Arg
 	if arg == nil {
 		arg = map[string]any{}
 	}
-	arg["ms"] = max(0, Millis(time.Until(r.deadline)))
-	arg["of"] = Millis(r.limit)
-	r.settle(arg)
-	place, err := r.place(s)
+	arg["ms"] = max(0, Millis(time.Until(pc.run.deadline)))
+	arg["of"] = Millis(pc.run.limit)
+	pc.addSettle(arg)
+	place, err := pc.place(s)
 	if err != nil {
 		return nil, err
 	}
@@ -98,30 +105,30 @@ func (r *Run) argument(s *Step, c Call) (map[string]any, error) {
 	return arg, nil
 }
 
-// settle lets the page begin to leave before it is looked at, after whatever may
+// addSettle lets the page begin to leave before it is looked at, after whatever may
 // have made it leave.
-func (r *Run) settle(arg map[string]any) {
-	if r.input != sentNothing || r.script {
-		r.acted = time.Now()
+func (pc *pageCalls) addSettle(arg map[string]any) {
+	if pc.input != sentNothing || pc.script {
+		pc.acted = time.Now()
 	}
 	switch {
-	case r.input == sentText && !r.script:
+	case pc.input == sentText && !pc.script:
 		arg["settle"] = settleSoon
-	case r.input != sentNothing || r.script:
+	case pc.input != sentNothing || pc.script:
 		arg["settle"] = true
 	}
-	r.input, r.script = sentNothing, false
+	pc.input, pc.script = sentNothing, false
 }
 
 // place is the frame that a step looks in: its own, or that of the loop.
-func (r *Run) place(s *Step) ([]lang.Target, error) {
+func (pc *pageCalls) place(s *Step) ([]lang.Target, error) {
 	frames := s.Options.Frame
 	if frames == nil {
-		frames = r.frame
+		frames = pc.frame
 	}
 	var place []lang.Target
 	for _, f := range frames {
-		t, err := f.Target(r.cache)
+		t, err := f.Target(pc.run.cache)
 		if err != nil {
 			return nil, err
 		}
@@ -130,9 +137,9 @@ func (r *Run) place(s *Step) ([]lang.Target, error) {
 	return place, nil
 }
 
-func (r *Run) replied(reply *browser.Reply) (Result, error) {
+func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {
 	for _, w := range reply.Warnings {
-		r.warn("%s", w)
+		pc.run.warn("%s", w)
 	}
 	if reply.Code != "" {
 		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
@@ -141,8 +148,8 @@ func (r *Run) replied(reply *browser.Reply) (Result, error) {
 }
 
 // tab is the current tab.
-func (r *Run) tab(ctx context.Context) (*browser.Tab, error) {
-	t, err := r.tabs.Tab(ctx)
+func (pc *pageCalls) tab(ctx context.Context) (*browser.Tab, error) {
+	t, err := pc.run.tabs.Tab(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +165,8 @@ func (r *Run) notes() (all []string) {
 }
 
 // find is a call with a selector.
-func (r *Run) find(fn string, sel lang.Selector, more map[string]any) (Call, error) {
-	t, err := sel.Target(r.cache)
+func (pc *pageCalls) find(fn string, sel lang.Selector, more map[string]any) (Call, error) {
+	t, err := sel.Target(pc.run.cache)
 	if err != nil {
 		return Call{}, err
 	}
@@ -171,12 +178,12 @@ func (r *Run) find(fn string, sel lang.Selector, more map[string]any) (Call, err
 }
 
 // ask is find and call at once, with the value decoded into out.
-func (r *Run) ask(ctx context.Context, s *Step, fn string, sel lang.Selector, more map[string]any, out any) error {
-	c, err := r.find(fn, sel, more)
+func (pc *pageCalls) ask(ctx context.Context, s *Step, fn string, sel lang.Selector, more map[string]any, out any) error {
+	c, err := pc.find(fn, sel, more)
 	if err != nil {
 		return err
 	}
-	v, err := r.call(ctx, s, c)
+	v, err := pc.call(ctx, s, c)
 	if err != nil {
 		return err
 	}
@@ -191,6 +198,6 @@ func (r *Run) ask(ctx context.Context, s *Step, fn string, sel lang.Selector, mo
 
 // strict bounds a call by the step's own time, without the grace that calls
 // into the page get.
-func (r *Run) strict(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(ctx, r.deadline)
+func (pc *pageCalls) strict(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, pc.run.deadline)
 }

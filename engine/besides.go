@@ -11,9 +11,9 @@ import (
 
 // What pages did beside the actions: they opened dialogs and sent files.
 
-// maxBeside bounds the dialogs that a task tells of, and the downloads that it
+// maxSideEffects bounds the dialogs that a task tells of, and the downloads that it
 // keeps.
-const maxBeside = 100
+const maxSideEffects = 100
 
 // Dialog is one that a page opened. It was answered at once, for the page waits
 // for that: accepted, a prompt with the text that it offered.
@@ -31,63 +31,64 @@ type Downloaded struct {
 	Type string `json:"type" mask:"own"`          // by its first bytes
 }
 
-// beside are the dialogs, downloads and pictures of a run.
-type beside struct {
+// sideEffects are the dialogs, downloads and pictures of a run.
+type sideEffects struct {
+	run       *Run
 	dialogs   []Dialog
 	downloads []Downloaded
 	pictures  []string
 }
 
-// besides takes what has happened beside the actions since it was last asked,
+// collect takes what has happened beside the actions since it was last asked,
 // and gives the lines of a trace about files.
-func (r *Run) besides(ctx context.Context) (notes []string) {
-	if !r.tabs.Journal.Happened() {
+func (se *sideEffects) collect(ctx context.Context) (notes []string) {
+	if !se.run.tabs.Journal.Happened() {
 		return nil
 	}
-	all, more := r.tabs.Journal.Dialogs()
-	r.reports.left.Dialogs += more
+	all, more := se.run.tabs.Journal.Dialogs()
+	se.run.reports.left.Dialogs += more
 	for _, d := range all {
-		r.opened(d)
+		se.dialog(d)
 	}
 	if ctx.Err() == nil { // else nobody waits for a file
-		notes = r.downloads(ctx)
+		notes = se.keepDownloads(ctx)
 	}
 	return notes
 }
 
-// opened tells of a dialog. One that asks was answered by nobody but us, so that a
+// dialog tells of a dialog. One that asks was answered by nobody but us, so that a
 // warning says so.
-func (r *Run) opened(d browser.Dialog) {
+func (se *sideEffects) dialog(d browser.Dialog) {
 	said := Dialog{Kind: d.Kind, Text: d.Text.String(), Answer: "accepted"}
 	switch d.Kind {
 	case "prompt":
 		said.Answer = d.Answer.String()
-		r.warn("%s was answered by default, with %q", d, d.Answer.Short(200))
+		se.run.warn("%s was answered by default, with %q", d, d.Answer.Short(200))
 	case "confirm", "beforeunload":
-		r.warn("%s was accepted by default", d)
+		se.run.warn("%s was accepted by default", d)
 	}
-	if len(r.beside.dialogs) >= maxBeside {
-		r.reports.left.Dialogs++
+	if len(se.dialogs) >= maxSideEffects {
+		se.run.reports.left.Dialogs++
 		return
 	}
-	r.beside.dialogs = append(r.beside.dialogs, said)
+	se.dialogs = append(se.dialogs, said)
 }
 
-// downloads keeps the files that pages have sent and says where they are.
-func (r *Run) downloads(ctx context.Context) (notes []string) {
-	for _, d := range r.tabs.Transfers.Downloads() {
-		if len(r.beside.downloads) >= maxBeside {
-			r.reports.left.Downloads++
+// keepDownloads keeps the files that pages have sent and says where they are.
+func (se *sideEffects) keepDownloads(ctx context.Context) (notes []string) {
+	for _, d := range se.run.tabs.Transfers.Downloads() {
+		if len(se.downloads) >= maxSideEffects {
+			se.run.reports.left.Downloads++
 			d.Remove()
 			continue
 		}
-		got, err := r.keepDownload(ctx, d)
+		got, err := se.keepDownload(ctx, d)
 		d.Remove()
-		r.beside.downloads = append(r.beside.downloads, got)
+		se.downloads = append(se.downloads, got)
 		if err != nil {
 			note := fmt.Sprintf("download of %s could not be kept: %s", d.Name, ErrorText(err))
 			notes = append(notes, note)
-			r.warn("%s", note)
+			se.run.warn("%s", note)
 			continue
 		}
 		notes = append(notes, fmt.Sprintf("download kept: %s %s", got.Name, got.URL))
@@ -96,13 +97,13 @@ func (r *Run) downloads(ctx context.Context) (notes []string) {
 }
 
 // stillArriving warns of files that are not in the answer because the list has ended.
-func (r *Run) stillArriving() {
-	for _, name := range r.tabs.Transfers.Arriving() {
-		r.warn("the download of %s was not complete when the list ended, so it is not in the answer", name)
+func (se *sideEffects) stillArriving() {
+	for _, name := range se.run.tabs.Transfers.Arriving() {
+		se.run.warn("the download of %s was not complete when the list ended, so it is not in the answer", name)
 	}
 }
 
-func (r *Run) keepDownload(ctx context.Context, d *browser.Download) (Downloaded, error) {
+func (se *sideEffects) keepDownload(ctx context.Context, d *browser.Download) (Downloaded, error) {
 	got := Downloaded{Name: d.Name.String(), Type: "application/octet-stream"}
 	f, err := d.Open()
 	if err != nil {
@@ -120,10 +121,10 @@ func (r *Run) keepDownload(ctx context.Context, d *browser.Download) (Downloaded
 		return got, fmt.Errorf("reading it: %w", err)
 	}
 	got.Type = http.DetectContentType(head[:n])
-	if r.stage.SaveFile == nil {
+	if se.run.stage.SaveFile == nil {
 		return got, Problemf(CodeInternal, "there is no place to keep files")
 	}
 	// What a page sends may be anything: it is never shown, only handed out.
-	got.URL, err = r.stage.SaveFile(ctx, File{Account: r.stage.Account, Plan: r.stage.Plan, Name: got.Name, ContentType: "application/octet-stream"}, f)
+	got.URL, err = se.run.stage.SaveFile(ctx, File{Account: se.run.stage.Account, Plan: se.run.stage.Plan, Name: got.Name, ContentType: "application/octet-stream"}, f)
 	return got, err
 }

@@ -25,14 +25,14 @@ var _ = define(Action[struct{}]{
 		if r.engine.NoBypass {
 			return nil, Problemf(CodeInvalidValue, "byPassChallenge is switched off by the operator of this service")
 		}
-		sctx, cancel := r.strict(ctx)
+		sctx, cancel := r.page.strict(ctx)
 		defer cancel()
 		c := &challenge{run: r}
 		err := c.pass(sctx)
 		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return nil, err
 		}
-		r.input = sentAct
+		r.page.input = sentAct
 		return json.Marshal(struct {
 			Success  bool `json:"success"`
 			Detected bool `json:"detected"`
@@ -64,7 +64,7 @@ type challenge struct {
 func (c *challenge) pass(ctx context.Context) error {
 	until := time.Now().Add(lookTime)
 	for {
-		t, err := c.run.tab(ctx)
+		t, err := c.run.page.tab(ctx)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (c *challenge) pass(ctx context.Context) error {
 // more.
 func (c *challenge) rests(ctx context.Context, t *browser.Tab) bool {
 	arg := map[string]any{}
-	c.run.settle(arg)
+	c.run.page.addSettle(arg)
 	reply, err := t.Script.Call(ctx, "resting", arg)
 	if err != nil || reply.Code != "" {
 		return false // try says what is wrong
@@ -98,8 +98,8 @@ func (c *challenge) rests(ctx context.Context, t *browser.Tab) bool {
 		return false
 	}
 	rest := min(time.Duration(*is.Ms)*time.Millisecond, c.run.tabs.Network.IdleFor())
-	if !c.run.acted.IsZero() {
-		rest = min(rest, time.Since(c.run.acted))
+	if !c.run.page.acted.IsZero() {
+		rest = min(rest, time.Since(c.run.page.acted))
 	}
 	return is.Still || rest >= restTime
 }

@@ -38,5 +38,5 @@ func (r *Run) check(ctx context.Context, s *Step, v lang.Selector, want bool) er
 		return err
 	}
 	// A framework may set the state a moment later, or undo it.
-	return r.ask(ctx, s, "checked", v, map[string]any{"want": want}, nil)
+	return r.page.ask(ctx, s, "checked", v, map[string]any{"want": want}, nil)
 }

@@ -26,11 +26,19 @@ const (
 	latestChosen = 5 * time.Second
 )
 
-// offer clicks an element and gives the files to the chooser that this opens. Where
+// offer is one step that hands files to what is no file input.
+type offer struct {
+	run   *Run
+	step  *Step
+	into  lang.Selector
+	paths []string
+}
+
+// answer clicks an element and gives the files to the chooser that this opens. Where
 // none opens they are dropped on the element, if the page takes them there. what
 // says what the element is, and button whether it is made to be pressed.
-func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what string, button bool, paths []string) error {
-	tab, err := r.tab(ctx)
+func (of *offer) answer(ctx context.Context, what string, button bool) error {
+	tab, err := of.run.page.tab(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,14 +47,14 @@ func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what strin
 		return err
 	}
 	defer done()
-	err = r.clickAt(ctx, s, into, func(again bool) (spot, error) {
-		return r.aim(ctx, s, "point", into, map[string]any{"guard": true, "again": again})
+	err = of.run.clickAt(ctx, of.step, of.into, func(again bool) (spot, error) {
+		return of.run.aim(ctx, of.step, "point", of.into, map[string]any{"guard": true, "again": again})
 	}, (*browser.Input).Click)
 	if err != nil {
 		return err
 	}
 	clicked := time.Now()
-	patience := min(latestChosen, time.Until(r.deadline))
+	patience := min(latestChosen, time.Until(of.run.deadline))
 	comes := func(within time.Duration) (browser.Chooser, bool, error) {
 		select {
 		case c := <-opened:
@@ -67,7 +75,7 @@ func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what strin
 	c, came, err := comes(min(soon, patience/2))
 	if err == nil && !came {
 		var dropped bool
-		if dropped, err = r.drop(ctx, s, tab, into, opened, paths); !dropped && err == nil {
+		if dropped, err = of.drop(ctx, tab, opened); !dropped && err == nil {
 			c, came, err = comes(patience)
 		} else if err == nil {
 			return nil
@@ -77,45 +85,45 @@ func (r *Run) offer(ctx context.Context, s *Step, into lang.Selector, what strin
 	case err != nil:
 		return err
 	case !came:
-		return Problemf(CodeInvalidValue, "Element %q is %s, not a file input: a click on it opened no file chooser within %dms, and it takes no files that are dropped", into.String(), what, Millis(patience))
+		return Problemf(CodeInvalidValue, "Element %q is %s, not a file input: a click on it opened no file chooser within %dms, and it takes no files that are dropped", of.into.String(), what, Millis(patience))
 	case !c.HasInput():
-		return Problemf(CodeInvalidValue, "Element %q opens a picker that only a person can answer (showOpenFilePicker or the like): want an element that opens a file input, or takes files that are dropped", into.String())
-	case len(paths) > 1 && !c.Several:
-		return Problemf(CodeInvalidValue, "Element %q takes one file, not %d", into.String(), len(paths))
+		return Problemf(CodeInvalidValue, "Element %q opens a picker that only a person can answer (showOpenFilePicker or the like): want an element that opens a file input, or takes files that are dropped", of.into.String())
+	case len(of.paths) > 1 && !c.Several:
+		return Problemf(CodeInvalidValue, "Element %q takes one file, not %d", of.into.String(), len(of.paths))
 	}
-	r.input = sentAct
-	return tab.FileInputs.Choose(ctx, c, paths)
+	of.run.page.input = sentAct
+	return tab.FileInputs.Choose(ctx, c, of.paths)
 }
 
 // drop lets the files go over an element, if the page takes them there and has
 // opened no chooser meanwhile.
-func (r *Run) drop(ctx context.Context, s *Step, tab *browser.Tab, into lang.Selector, opened <-chan browser.Chooser, paths []string) (bool, error) {
-	if now, err := r.tab(ctx); err != nil || now != tab {
+func (of *offer) drop(ctx context.Context, tab *browser.Tab, opened <-chan browser.Chooser) (bool, error) {
+	if now, err := of.run.page.tab(ctx); err != nil || now != tab {
 		return false, err // the click has led to another one
 	}
 	var at *browser.Point
-	if err := r.ask(ctx, s, "drag", into, nil, &at); err != nil || at == nil {
+	if err := of.run.page.ask(ctx, of.step, "drag", of.into, nil, &at); err != nil || at == nil {
 		return false, err
 	}
-	if err := tab.Input.DragOver(ctx, *at, paths); err != nil {
+	if err := tab.Input.DragOver(ctx, *at, of.paths); err != nil {
 		return false, err
 	}
-	is, err := r.dragged(ctx, s, false)
+	is, err := of.dragged(ctx, false)
 	if err != nil {
 		return false, err
 	}
 	if !is.Taken || len(opened) > 0 {
-		if err := tab.Input.DragAway(ctx, *at, paths); err != nil {
+		if err := tab.Input.DragAway(ctx, *at, of.paths); err != nil {
 			return false, err
 		}
-		_, err = r.dragged(ctx, s, true)
+		_, err = of.dragged(ctx, true)
 		return false, err
 	}
-	if err := tab.Input.Drop(ctx, *at, paths); err != nil {
+	if err := tab.Input.Drop(ctx, *at, of.paths); err != nil {
 		return false, err
 	}
-	is, err = r.dragged(ctx, s, true)
-	r.input = sentAct
+	is, err = of.dragged(ctx, true)
+	of.run.page.input = sentAct
 	return is.Dropped || is.Gone, err
 }
 
@@ -126,8 +134,8 @@ type dragging struct {
 	Gone    bool `json:"gone"` // with the document: a page may leave when it has files
 }
 
-func (r *Run) dragged(ctx context.Context, s *Step, end bool) (is dragging, err error) {
-	v, err := r.call(ctx, s, Call{Fn: "dragged", Arg: map[string]any{"end": end}})
+func (of *offer) dragged(ctx context.Context, end bool) (is dragging, err error) {
+	v, err := of.run.page.call(ctx, of.step, Call{Fn: "dragged", Arg: map[string]any{"end": end}})
 	if err != nil {
 		return is, err
 	}

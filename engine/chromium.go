@@ -115,9 +115,10 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	}
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
-	m := maskerOf(st.Secrets)
-	r := &Run{task: t, stage: masked(m, st), tabs: tabs, cache: cache, engine: in.engine, egress: in.egress, last: success, mask: m, good: null, apart: in.apart || t.Config.FullTrace, patience: in.patience, began: began}
-	tabs.Mask(m)
+	r := newRun(t, st, tabs, cache)
+	r.engine, r.egress, r.patience, r.began = in.engine, in.egress, in.patience, began
+	r.batches.off = in.apart || t.Config.FullTrace
+	tabs.Mask(r.mask)
 	defer r.observe()()
 	if t.network {
 		tabs.Network.Watch()
@@ -125,28 +126,27 @@ func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
 	}
 	tabs.ForgetElements()
 	tabs.Transfers.BeginTask()
-	r.stage.SaveFile = bounded(r.stage.SaveFile)
 	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
 	if !stopped && ctx.Err() == nil {
-		r.collect(ctx)
+		r.captures.collect(ctx)
 	}
 	took := time.Since(began)
 	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath+in.patience)
 	defer end()
 	r.cutOff(ctx, after)
-	r.besides(ctx)
-	r.stillArriving()
+	r.effects.collect(ctx)
+	r.effects.stillArriving()
 	o := in.outcome(ctx, r, took, stopped)
 	o.Restored = restored
-	o.Dialogs, o.Downloads, o.Pictures = r.beside.dialogs, r.beside.downloads, r.beside.pictures
-	r.keepEvidence(after, o)
-	r.keepTrace(after, o)
+	o.Dialogs, o.Downloads, o.Pictures = r.effects.dialogs, r.effects.downloads, r.effects.pictures
+	r.evidence.keep(after, o)
+	r.film.keep(after, o)
 	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()
 	if t.Config.Trace {
 		o.Traffic = traffic()
 	}
-	leave(m, o)
+	leave(r.mask, o)
 	return o
 }
 
@@ -176,7 +176,7 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 		r.last = r.good
 	}
 	o.Failures = r.reports.errors()
-	o.Data, o.Last = r.data()
+	o.Data, o.Last = r.captures.results()
 	if r.task.Config.Trace {
 		o.Steps = r.reports.steps
 	}
@@ -192,22 +192,6 @@ func (in *instance) dead() bool {
 func (r *Run) told(code Code) bool {
 	f := r.reports.latest()
 	return f != nil && f.Code == code
-}
-
-// data is the task's result, and the last other result where captured responses
-// take its place.
-func (r *Run) data() (data, last Result) {
-	switch len(r.captures) {
-	case 0:
-		return r.last, nil
-	case 1:
-		return r.captures[0].result(), r.last
-	}
-	all := make([]json.RawMessage, len(r.captures))
-	for i, c := range r.captures {
-		all[i] = c.result()
-	}
-	return join(all), r.last
 }
 
 // Reset gives the next task a context of its own and disposes of the old one.

@@ -40,7 +40,7 @@ type spot struct {
 // aim asks the page script where input for an element must go. Where the element
 // flees from the pointer, that is moved aside, and the page asked once more.
 func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg map[string]any) (p spot, err error) {
-	if err := r.ask(ctx, s, fn, v, arg, &p); err != nil || !p.Aside {
+	if err := r.page.ask(ctx, s, fn, v, arg, &p); err != nil || !p.Aside {
 		return p, err
 	}
 	t, err := r.tabs.Tab(ctx)
@@ -50,9 +50,9 @@ func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg 
 	if err := t.Input.Move(ctx, p.Point); err != nil {
 		return p, err
 	}
-	r.input, p = sentAct, spot{}
+	r.page.input, p = sentAct, spot{}
 	arg["aside"] = true
-	return p, r.ask(ctx, s, fn, v, arg, &p)
+	return p, r.page.ask(ctx, s, fn, v, arg, &p)
 }
 
 // clickAt clicks where look says, or through the DOM where that is allowed and
@@ -65,11 +65,11 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, look func(a
 		if err != nil || p.Done {
 			return err
 		}
-		r.input = sentAct
+		r.page.input = sentAct
 		if p.Covered != "" {
 			r.warn("%q is covered by %s: clicked through the DOM", v.String(), p.Covered)
-			err := r.ask(ctx, s, "clickByScript", v, map[string]any{"times": own(s, "count", 1)}, nil)
-			r.input = sentAct
+			err := r.page.ask(ctx, s, "clickByScript", v, map[string]any{"times": own(s, "count", 1)}, nil)
+			r.page.input = sentAct
 			return err
 		}
 		t, err := r.tabs.Tab(ctx)

@@ -56,8 +56,8 @@ var _ = define(Action[address]{
 	Result:  "array of `{name, value, domain, path, secure, httpOnly, sameSite, session, expirationDate}`; `expirationDate` is in seconds since the epoch, and absent for a session cookie; `sameSite` is absent where none was set",
 	Example: `{"getCookies":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {
-		if r.input != sentNothing || r.script { // which may be what sets a cookie
-			if _, err := r.call(ctx, s, Call{Fn: "settled"}); err != nil {
+		if r.page.input != sentNothing || r.page.script { // which may be what sets a cookie
+			if _, err := r.page.call(ctx, s, Call{Fn: "settled"}); err != nil {
 				return nil, err
 			}
 		}

@@ -11,11 +11,11 @@ const downloadTime = 2 * time.Second
 
 // awaitDownload waits until a file has arrived and none is on its way, so that it
 // stands in the step's own line of the trace.
-func (r *Run) awaitDownload(ctx context.Context) {
+func (se *sideEffects) awaitDownload(ctx context.Context) {
 	late := time.After(downloadTime)
 	begun := false
 	for {
-		coming, arrived, changed := r.tabs.Transfers.Downloading()
+		coming, arrived, changed := se.run.tabs.Transfers.Downloading()
 		if coming > 0 {
 			begun, late = true, nil // it has all the time of the step now
 		}

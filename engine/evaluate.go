@@ -36,11 +36,11 @@ var _ = define(Action[lang.Text]{
 			}
 			saved = b
 		}
-		place, err := r.place(s)
+		place, err := r.page.place(s)
 		if err != nil {
 			return nil, err
 		}
-		t, err := r.tab(ctx)
+		t, err := r.page.tab(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -48,15 +48,15 @@ var _ = define(Action[lang.Text]{
 		// to where it goes.
 		switch {
 		case place != nil:
-			_, err = r.call(ctx, s, Call{Fn: "frame"})
-		case r.input != sentNothing || r.script && t.Navigation.Loading():
-			_, err = r.call(ctx, s, Call{Fn: "settled"})
+			_, err = r.page.call(ctx, s, Call{Fn: "frame"})
+		case r.page.input != sentNothing || r.page.script && t.Navigation.Loading():
+			_, err = r.page.call(ctx, s, Call{Fn: "settled"})
 		}
 		if err != nil {
 			return nil, err
 		}
-		r.script = true
-		sctx, cancel := r.strict(ctx)
+		r.page.script = true
+		sctx, cancel := r.page.strict(ctx)
 		defer cancel()
 		res, err := t.Evaluate(sctx, script, saved, place != nil)
 		var failed *browser.ScriptError

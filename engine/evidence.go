@@ -47,6 +47,7 @@ const (
 
 // evidence is what a run has of its failures so far.
 type evidence struct {
+	run     *Run
 	want    OnFailure
 	path    string
 	taken   bool
@@ -59,16 +60,16 @@ type evidence struct {
 func (r *Run) observe() (end func()) {
 	c := r.task.Config
 	if c.OnFailure.any() {
-		r.evidence = &evidence{want: c.OnFailure}
+		r.evidence = &evidence{run: r, want: c.OnFailure}
 	}
 	if c.FullTrace {
-		r.film = &recording{last: -1}
+		r.film = &recording{run: r, last: -1}
 	}
 	console, network := c.FullTrace || c.OnFailure.Console, c.FullTrace || c.OnFailure.Network
 	if !console && !network {
 		return func() {}
 	}
-	r.log = r.tabs.StartLog(console, network)
+	r.pageLog.log = r.tabs.StartLog(console, network)
 	return r.tabs.StopLog
 }
 
@@ -79,29 +80,28 @@ func (r *Run) cutOff(ctx, after context.Context) {
 		return
 	}
 	if r.evidence != nil {
-		r.look(after, r.path)
+		r.evidence.capture(after, r.path)
 	}
-	r.film.final(after, r)
+	r.film.final(after)
 }
 
 // fails takes evidence of the page as a failed action has left it: of the first
 // that failed, and of the one that stops the task.
-func (r *Run) fails(ctx context.Context, path string, stops bool) {
-	if e := r.evidence; e != nil && !r.crashed && (stops || !e.taken) {
-		r.look(ctx, path)
+func (e *evidence) fails(ctx context.Context, path string, stops bool) {
+	if e != nil && !e.run.crashed && (stops || !e.taken) {
+		e.capture(ctx, path)
 	}
 }
 
-// look takes a picture of the current tab and reads its source, as far as the
+// capture takes a picture of the current tab and reads its source, as far as the
 // page lets us in the time there is.
-func (r *Run) look(ctx context.Context, path string) {
-	e := r.evidence
+func (e *evidence) capture(ctx context.Context, path string) {
 	e.path, e.taken, e.picture, e.sources = path, true, nil, nil
-	tab := r.tabs.Current()
+	tab := e.run.tabs.Current()
 	if tab == nil || !e.want.Screenshot && !e.want.HTML {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, evidenceTime+r.patience)
+	ctx, cancel := context.WithTimeout(ctx, evidenceTime+e.run.patience)
 	defer cancel()
 	var both sync.WaitGroup
 	var unseen, unread error
@@ -116,10 +116,10 @@ func (r *Run) look(ctx context.Context, path string) {
 		e.picture, unseen = nil, fmt.Errorf("it has %d bytes, and %d are the limit", len(e.picture), MaxResult)
 	}
 	if unseen != nil {
-		r.warn("there is no picture of the failure: %s", why(unseen))
+		e.run.warn("there is no picture of the failure: %s", why(unseen))
 	}
 	if unread != nil {
-		r.warn("there is no HTML of the failure: %s", why(unread))
+		e.run.warn("there is no HTML of the failure: %s", why(unread))
 	}
 }
 
@@ -134,26 +134,25 @@ func why(err error) string {
 	return ErrorText(err)
 }
 
-// keepEvidence keeps what there is of a task that has failed.
-func (r *Run) keepEvidence(ctx context.Context, o *Outcome) {
-	e := r.evidence
+// keep keeps what there is of a task that has failed.
+func (e *evidence) keep(ctx context.Context, o *Outcome) {
 	failed := len(o.Failures) > 0 || o.End == EndTimeout
 	if e == nil || !failed || o.End == EndCancelled || o.End == EndInterrupted {
 		return
 	}
 	kept := &Evidence{Path: e.path}
 	if e.picture != nil {
-		kept.Screenshot = r.keepFile(ctx, File{Name: "failure.png", ContentType: "image/png", Inline: true}, e.picture)
+		kept.Screenshot = e.run.keepFile(ctx, File{Name: "failure.png", ContentType: "image/png", Inline: true}, e.picture)
 	}
 	if len(e.sources) > 0 {
 		// What a page is made of may be anything: it is never shown, only handed out.
-		kept.HTML = r.keepFile(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(r.written(e.sources)))
+		kept.HTML = e.run.keepFile(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(e.run.written(e.sources)))
 	}
 	if e.want.Console {
-		kept.Console = r.keepLog(ctx, "console.json", r.messages())
+		kept.Console = e.run.keepJSON(ctx, "console.json", e.run.pageLog.messages())
 	}
 	if e.want.Network {
-		kept.Network = r.keepLog(ctx, "network.json", r.requests())
+		kept.Network = e.run.keepJSON(ctx, "network.json", e.run.pageLog.requests())
 	}
 	o.Evidence = kept
 }
@@ -173,7 +172,7 @@ func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
 	return url
 }
 
-func (r *Run) keepLog(ctx context.Context, name string, log any) string {
+func (r *Run) keepJSON(ctx context.Context, name string, log any) string {
 	b, err := json.Marshal(log)
 	if err != nil {
 		r.warn("%s could not be kept: %v", name, err)
@@ -230,18 +229,24 @@ type (
 	}
 )
 
-func (r *Run) messages() consoleLog {
-	all := consoleLog{Messages: []consoleLine{}, Left: r.log.Left().Messages}
-	for _, m := range r.log.Messages() {
-		all.Messages = append(all.Messages, consoleLine{Millis(m.At.Sub(r.began)), m.Level, m.Text.String(), m.URL.String(), m.Line})
+// pageLog is what pages said and asked for while the task ran.
+type pageLog struct {
+	run *Run
+	log *browser.Log // nil unless somebody wants to know
+}
+
+func (l *pageLog) messages() consoleLog {
+	all := consoleLog{Messages: []consoleLine{}, Left: l.log.Left().Messages}
+	for _, m := range l.log.Messages() {
+		all.Messages = append(all.Messages, consoleLine{Millis(m.At.Sub(l.run.began)), m.Level, m.Text.String(), m.URL.String(), m.Line})
 	}
 	return all
 }
 
-func (r *Run) requests() networkLog {
-	all := networkLog{Requests: []networkLine{}, Left: r.log.Left().Requests}
-	for _, q := range r.log.Requests() {
-		line := networkLine{At: Millis(q.At.Sub(r.began)), Method: q.Method.String(), URL: q.URL.String(), Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error.String()}
+func (l *pageLog) requests() networkLog {
+	all := networkLog{Requests: []networkLine{}, Left: l.log.Left().Requests}
+	for _, q := range l.log.Requests() {
+		line := networkLine{At: Millis(q.At.Sub(l.run.began)), Method: q.Method.String(), URL: q.URL.String(), Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error.String()}
 		if q.Done {
 			took := Millis(q.Took)
 			line.Millis = &took

@@ -101,7 +101,7 @@ var _ = define(Action[extraction]{
 		if limit, ok := s.Options.own["limit"]; ok {
 			more["limit"] = limit
 		}
-		return r.find("extract", v.from, more)
+		return r.page.find("extract", v.from, more)
 	},
 })
 

@@ -32,10 +32,11 @@ var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 		if err != nil {
 			return nil, err
 		}
+		fl := filling{run: r, step: s, into: v.A}
 		if origins != nil {
-			return nil, r.fillSecret(ctx, s, v.A, text, origins, own(s, "clear", true))
+			return nil, fl.secret(ctx, text, origins, own(s, "clear", true))
 		}
-		return nil, r.fill(ctx, s, v.A, text, own(s, "clear", true))
+		return nil, fl.text(ctx, text, own(s, "clear", true))
 	},
 })
 
@@ -55,15 +56,22 @@ type ready struct {
 	Watched bool           `json:"watched"` // the page script tells what comes of it
 }
 
-// fillSecret puts a secret into a field of one of its origins. It is not typed
+// filling is one step that fills a field.
+type filling struct {
+	run  *Run
+	step *Step
+	into lang.Selector
+}
+
+// secret puts a secret into a field of one of its origins. It is not typed
 // key by key, for the keys go to whatever has the focus when they arrive, and a
 // page can hand that to a frame of another site between two of them. The page
 // script looks at the origin and puts the whole text in at one moment; it is
 // handed the text only after it has found the origin right.
-func (r *Run) fillSecret(ctx context.Context, s *Step, v lang.Selector, text string, origins []string, clear bool) error {
+func (fl *filling) secret(ctx context.Context, text string, origins []string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	ask := func(text string, clicked bool) (f ready, err error) {
-		err = r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked, "origins": origins}, &f)
+		err = fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "origins": origins}, &f)
 		return f, err
 	}
 	f, err := ask("", false)
@@ -72,17 +80,17 @@ func (r *Run) fillSecret(ctx context.Context, s *Step, v lang.Selector, text str
 	}
 	clicked := f.Click != nil
 	if clicked {
-		t, err := r.tabs.Tab(ctx)
+		t, err := fl.run.tabs.Tab(ctx)
 		if err != nil {
 			return err
 		}
 		if err := t.Input.Click(ctx, *f.Click); err != nil {
 			return err
 		}
-		r.input = sentAct
+		fl.run.page.input = sentAct
 	}
 	_, err = ask(text, clicked)
-	r.input = sentAct
+	fl.run.page.input = sentAct
 	return err
 }
 
@@ -95,11 +103,12 @@ const longestCode = 32
 // one character at a time.
 const maxRedrawn = 3
 
-func (r *Run) fill(ctx context.Context, s *Step, v lang.Selector, text string, clear bool) error {
+// text types a text, and what is left of it where the page draws the field anew.
+func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
 	all := utf8.RuneCountInString(text)
 	for again := 0; ; {
-		is, err := r.fillOnce(ctx, s, v, text, clear, all)
+		is, err := fl.once(ctx, text, clear, all)
 		switch {
 		case err != nil:
 			return err
@@ -109,7 +118,7 @@ func (r *Run) fill(ctx context.Context, s *Step, v lang.Selector, text string, c
 			return nil
 		default:
 			if again++; again > maxRedrawn {
-				return Problemf(CodeElementGone, "Element %q is drawn anew again and again while it is typed into: %d of %d %s left", v.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
+				return Problemf(CodeElementGone, "Element %q is drawn anew again and again while it is typed into: %d of %d %s left", fl.into.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
 			}
 		}
 	}
@@ -122,20 +131,20 @@ type left struct {
 	Again bool   `json:"again"`
 }
 
-// fillOnce types a text of so many characters into a field, or the end of it.
-func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text string, clear bool, all int) (none left, err error) {
+// once types a text of so many characters into a field, or the end of it.
+func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (none left, err error) {
 	var f ready
-	r.typings++
-	id := r.typings
+	fl.run.typings++
+	id := fl.run.typings
 	keys, last := browser.Keys(text)
 	ask := func(clicked bool) error {
 		f = ready{}
-		return r.ask(ctx, s, "fill", v, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys}, &f)
+		return fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys}, &f)
 	}
 	if err := ask(false); err != nil {
 		return none, err
 	}
-	t, err := r.tabs.Tab(ctx)
+	t, err := fl.run.tabs.Tab(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -147,9 +156,9 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 			return none, err
 		}
 	}
-	r.input = sentText
+	fl.run.page.input = sentText
 	if f.Set || strings.ContainsAny(text, "\r\n") { // a new line submits a form
-		r.input = sentAct
+		fl.run.page.input = sentAct
 	}
 	if f.Set {
 		return none, nil
@@ -161,15 +170,15 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 	var pause func(context.Context) error
 	if f.Slow && utf8.RuneCountInString(text) <= longestCode {
 		pause = func(ctx context.Context) error {
-			_, err := r.call(ctx, s, Call{Fn: "drawn"})
-			r.input = sentText
+			_, err := fl.run.page.call(ctx, fl.step, Call{Fn: "drawn"})
+			fl.run.page.input = sentText
 			return err
 		}
 	}
 	typed, err := t.Input.Type(ctx, text, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		typed += all - utf8.RuneCountInString(text)
-		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text wants a longer timeout", typed, all, Plural(all, "character was", "characters were"), v.String(), Millis(r.limit))
+		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text wants a longer timeout", typed, all, Plural(all, "character was", "characters were"), fl.into.String(), Millis(fl.run.limit))
 	}
 	if err != nil || !f.Watched {
 		return none, err
@@ -179,7 +188,7 @@ func (r *Run) fillOnce(ctx context.Context, s *Step, v lang.Selector, text strin
 			return none, nil
 		}
 	}
-	return r.filled(ctx, s, t, v, id)
+	return fl.left(ctx, t, id)
 }
 
 // prepare presses the keys that come before a text.
@@ -205,14 +214,14 @@ func prepare(ctx context.Context, t *browser.Tab, f ready) error {
 	return nil
 }
 
-// filled asks what has become of a text that was not simply taken. A page that has
+// left asks what has become of a text that was not simply taken. A page that has
 // left, or a tab that has closed, has had it.
-func (r *Run) filled(ctx context.Context, s *Step, t *browser.Tab, v lang.Selector, id int) (is left, err error) {
-	c, err := r.find("filled", v, map[string]any{"id": id})
+func (fl *filling) left(ctx context.Context, t *browser.Tab, id int) (is left, err error) {
+	c, err := fl.run.page.find("filled", fl.into, map[string]any{"id": id})
 	if err != nil {
 		return is, err
 	}
-	place, err := r.place(s)
+	place, err := fl.run.page.place(fl.step)
 	if err != nil {
 		return is, err
 	}
@@ -220,13 +229,13 @@ func (r *Run) filled(ctx context.Context, s *Step, t *browser.Tab, v lang.Select
 		c.Arg["in"] = place
 	}
 	reply, err := t.Script.Call(ctx, c.Fn, c.Arg)
-	if errors.Is(err, browser.ErrDetached) && !r.tabs.Crashed() {
+	if errors.Is(err, browser.ErrDetached) && !fl.run.tabs.Crashed() {
 		return is, nil
 	}
 	if err != nil {
 		return is, err
 	}
-	res, err := r.replied(reply)
+	res, err := fl.run.page.replied(reply)
 	if err != nil {
 		return is, err
 	}

@@ -9,7 +9,7 @@ var _ = define(Action[lang.Selector]{
 	Finds:   true,
 	Example: `{"find":".products","options":{"save":"list"}}`,
 	Read: func(r *Run, s *Step, v lang.Selector) (Call, error) {
-		return r.find("find", v, r.saveElement(s))
+		return r.page.find("find", v, r.saveElement(s))
 	},
 })
 
@@ -20,7 +20,7 @@ var _ = define(Action[lang.Selector]{
 	Finds:   true,
 	Example: `{"waitForElement":".hit","options":{"timeout":5000}}`, Page: "/live",
 	Read: func(r *Run, s *Step, v lang.Selector) (Call, error) {
-		return r.find("find", v, r.saveElement(s))
+		return r.page.find("find", v, r.saveElement(s))
 	},
 })
 

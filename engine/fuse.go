@@ -10,19 +10,26 @@ import (
 	"troupe/engine/browser"
 )
 
-// maxFused bounds how many reads go into one call.
-const maxFused = 400
+// maxBatch bounds how many reads go into one call.
+const maxBatch = 400
 
-// fusable counts the steps at the head of the list that only read the page and
+// batches sends steps that only read to the page in one call.
+type batches struct {
+	run      *Run
+	answered []batchReply // the page's answers to what follows, where they came with its load
+	off      bool         // a full trace shows the page around each step, and tests compare both ways
+}
+
+// leadingReads counts the steps at the head of the list that only read the page and
 // do not need each other's results: they become one call.
-func (r *Run) fusable(steps []Step) int {
-	if r.apart {
+func (b *batches) leadingReads(steps []Step) int {
+	if b.off {
 		return 0
 	}
 	written := map[string]bool{}
 	for n := range steps {
 		s := &steps[n]
-		if s.def.read == nil || n == maxFused {
+		if s.def.read == nil || n == maxBatch {
 			return n
 		}
 		read := map[string]bool{}
@@ -45,13 +52,13 @@ func (r *Run) fusable(steps []Step) int {
 	return len(steps)
 }
 
-// fuses reports whether the next n steps become one call: more than one, or what
+// worthwhile reports whether the next n steps become one call: more than one, or what
 // the page has answered already.
-func (r *Run) fuses(n int) bool { return n > 1 || n == 1 && len(r.answered) > 0 }
+func (b *batches) worthwhile(n int) bool { return n > 1 || n == 1 && len(b.answered) > 0 }
 
-// fusedReply is one of the replies of a fused call, with the page's clock at
+// batchReply is one of the replies of a fused call, with the page's clock at
 // its end where somebody asks for it.
-type fusedReply struct {
+type batchReply struct {
 	browser.Reply
 	At float64 `json:"t"`
 }
@@ -77,16 +84,16 @@ func (q *sequence) did(k int) {
 	q.next, q.first, q.left = n%len(q.steps), q.first+n/len(q.steps), q.left-k
 }
 
-// fused runs steps that only read in one call. Each has its own time, result,
+// play runs steps that only read in one call. Each has its own time, result,
 // failure and line in the trace, as if it had run alone.
-func (r *Run) fused(ctx context.Context, steps []Step) (Result, error) {
+func (b *batches) play(ctx context.Context, steps []Step) (Result, error) {
 	q := &sequence{steps: steps, left: len(steps)}
-	if r.loop != nil {
-		q.first = r.loop.i
+	if b.run.loop != nil {
+		q.first = b.run.loop.i
 	}
 	last := success
 	for q.left > 0 {
-		res, err := r.batch(ctx, q)
+		res, err := b.next(ctx, q)
 		if err != nil {
 			return res, err
 		}
@@ -95,48 +102,48 @@ func (r *Run) fused(ctx context.Context, steps []Step) (Result, error) {
 	return last, nil
 }
 
-// batch sends what is left of a sequence in one call and records the replies
+// next sends what is left of a sequence in one call and records the replies
 // that came: the page answers up to the first step, other than the first of
 // all, that it would have to wait for.
-func (r *Run) batch(ctx context.Context, q *sequence) (Result, error) {
-	if r.loop != nil && len(r.loop.ahead) > 0 {
-		replies := r.loop.ahead
-		r.loop.ahead = nil
-		return r.replies(ctx, q, time.Now(), replies)
+func (b *batches) next(ctx context.Context, q *sequence) (Result, error) {
+	if b.run.loop != nil && len(b.run.loop.ahead) > 0 {
+		replies := b.run.loop.ahead
+		b.run.loop.ahead = nil
+		return b.record(ctx, q, time.Now(), replies)
 	}
-	if len(r.answered) > 0 {
-		replies := r.answered
-		r.answered = nil
-		return r.replies(ctx, q, time.Now(), replies)
+	if len(b.answered) > 0 {
+		replies := b.answered
+		b.answered = nil
+		return b.record(ctx, q, time.Now(), replies)
 	}
 	began := time.Now()
-	ops, total, err := r.operations(q)
+	ops, total, err := b.operations(q)
 	if err == nil {
-		var replies []fusedReply
+		var replies []batchReply
 		s, _ := q.at(0)
 		for tabs := 1; ; tabs++ {
-			if replies, err = r.sendBatch(ctx, q, ops, total, r.timeOf(s)); !r.closedUnder(err, tabs) {
+			if replies, err = b.send(ctx, q, ops, total, b.run.timeOf(s)); !b.run.page.closedUnder(err, tabs) {
 				break
 			}
 		}
 		if err == nil {
-			return r.replies(ctx, q, began, replies)
+			return b.record(ctx, q, began, replies)
 		}
 	}
-	s := r.begin(q, 0)
+	s := b.begin(q, 0)
 	q.did(1)
-	return r.ended(ctx, s, began, nil, err)
+	return b.run.ended(ctx, s, began, nil, err)
 }
 
-// replies records what came, to a call that was sent then.
-func (r *Run) replies(ctx context.Context, q *sequence, began time.Time, replies []fusedReply) (last Result, err error) {
+// record records what came, to a call that was sent then.
+func (b *batches) record(ctx context.Context, q *sequence, began time.Time, replies []batchReply) (last Result, err error) {
 	for i := range replies {
-		s := r.begin(q, i)
+		s := b.begin(q, i)
 		if i > 0 { // the page's clock tells how long each took
 			began = time.Now().Add(-time.Duration((replies[i].At - replies[i-1].At) * float64(time.Millisecond)))
 		}
-		v, err := r.replied(&replies[i].Reply)
-		if last, err = r.ended(ctx, s, began, v, err); err != nil {
+		v, err := b.run.page.replied(&replies[i].Reply)
+		if last, err = b.run.ended(ctx, s, began, v, err); err != nil {
 			q.did(i + 1)
 			return last, err
 		}
@@ -146,11 +153,11 @@ func (r *Run) replies(ctx context.Context, q *sequence, began time.Time, replies
 }
 
 // begin makes a step the one that runs.
-func (r *Run) begin(q *sequence, k int) *Step {
+func (b *batches) begin(q *sequence, k int) *Step {
 	s, i := q.at(k)
-	r.path, r.limit = s.Path, r.timeOf(s)
-	if r.loop != nil {
-		r.loop.i = i
+	b.run.path, b.run.limit = s.Path, b.run.timeOf(s)
+	if b.run.loop != nil {
+		b.run.loop.i = i
 	}
 	return s
 }
@@ -162,13 +169,13 @@ type operation [2]any
 // script takes them: [function, argument]. A step that cannot be asked for ends
 // the sequence there, so that it fails in its turn; total is how many steps are
 // left up to it.
-func (r *Run) operations(q *sequence) (ops []operation, total int, err error) {
+func (b *batches) operations(q *sequence) (ops []operation, total int, err error) {
 	for k := range min(len(q.steps), q.left) {
 		s, _ := q.at(k)
-		r.timed(s)
-		call, err := s.def.read(r, s)
+		b.run.timed(s)
+		call, err := s.def.read(b.run, s)
 		if err == nil {
-			call.Arg, err = r.argument(s, call)
+			call.Arg, err = b.run.page.argument(s, call)
 		}
 		if err != nil {
 			if k == 0 {
@@ -176,35 +183,35 @@ func (r *Run) operations(q *sequence) (ops []operation, total int, err error) {
 			}
 			return ops, k, nil
 		}
-		if !r.continues(s) {
+		if !b.run.continues(s) {
 			call.Arg["stop"] = true
 		}
 		ops = append(ops, operation{call.Fn, call.Arg})
 	}
-	return ops, min(q.left, maxFused), nil
+	return ops, min(q.left, maxBatch), nil
 }
 
-func (r *Run) sendBatch(ctx context.Context, q *sequence, ops []operation, total int, limit time.Duration) ([]fusedReply, error) {
-	bctx, cancel := context.WithTimeout(ctx, limit+grace+r.patience)
+func (b *batches) send(ctx context.Context, q *sequence, ops []operation, total int, limit time.Duration) ([]batchReply, error) {
+	bctx, cancel := context.WithTimeout(ctx, limit+grace+b.run.patience)
 	defer cancel()
-	tab, err := r.tab(bctx)
+	tab, err := b.run.page.tab(bctx)
 	if err != nil {
 		return nil, err
 	}
 	var more map[string]any
-	if r.loop != nil && r.loop.each != nil {
-		more = map[string]any{"each": r.loop.each, "i": q.first, "next": q.next, "n": len(q.steps)}
+	if b.run.loop != nil && b.run.loop.each != nil {
+		more = map[string]any{"each": b.run.loop.each, "i": q.first, "next": q.next, "n": len(q.steps)}
 	}
-	return r.askBatch(bctx, tab.Script.Call, ops, total, more)
+	return b.ask(bctx, tab.Script.Call, ops, total, more)
 }
 
 // asking is a way to call a function of the page script.
 type asking func(ctx context.Context, fn string, arg any) (*browser.Reply, error)
 
-// askBatch asks the page for several things in one call. It answers the first,
+// ask asks the page for several things in one call. It answers the first,
 // and those after it that it need not wait for.
-func (r *Run) askBatch(ctx context.Context, ask asking, ops []operation, total int, more map[string]any) ([]fusedReply, error) {
-	arg := map[string]any{"ops": ops, "total": total, "clock": r.traced()}
+func (b *batches) ask(ctx context.Context, ask asking, ops []operation, total int, more map[string]any) ([]batchReply, error) {
+	arg := map[string]any{"ops": ops, "total": total, "clock": b.run.traced()}
 	maps.Copy(arg, more)
 	reply, err := ask(ctx, "batch", arg)
 	if err != nil {
@@ -213,7 +220,7 @@ func (r *Run) askBatch(ctx context.Context, ask asking, ops []operation, total i
 	if reply.Code != "" {
 		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}
 	}
-	var replies []fusedReply
+	var replies []batchReply
 	if err := json.Unmarshal(reply.Value, &replies); err != nil {
 		return nil, fmt.Errorf("reading the page's answers: %w", err)
 	}
@@ -225,17 +232,17 @@ func (r *Run) askBatch(ctx context.Context, ask asking, ops []operation, total i
 
 // following are the reads right behind the step that runs, to be sent along with
 // its own call: what the page can answer at once needs no call of its own then.
-func (r *Run) following(s *Step) []operation {
-	if r.apart || r.loop != nil || s.Options.Save != "" || s.Options.Push != "" {
+func (b *batches) following(s *Step) []operation {
+	if b.off || b.run.loop != nil || s.Options.Save != "" || s.Options.Push != "" {
 		return nil
 	}
-	limit, deadline := r.limit, r.deadline
-	defer func() { r.limit, r.deadline = limit, deadline }()
-	n := r.fusable(r.rest)
+	limit, deadline := b.run.limit, b.run.deadline
+	defer func() { b.run.limit, b.run.deadline = limit, deadline }()
+	n := b.leadingReads(b.run.rest)
 	if n == 0 {
 		return nil
 	}
-	ops, n, err := r.operations(&sequence{steps: r.rest[:n], left: n})
+	ops, n, err := b.operations(&sequence{steps: b.run.rest[:n], left: n})
 	if err != nil {
 		return nil // it fails in its turn
 	}
@@ -243,7 +250,7 @@ func (r *Run) following(s *Step) []operation {
 }
 
 // onlyReads reports whether one call can do a whole list.
-func (r *Run) onlyReads(do []Step) bool { return len(do) > 0 && r.fusable(do) == len(do) }
+func (b *batches) onlyReads(do []Step) bool { return len(do) > 0 && b.leadingReads(do) == len(do) }
 
 // independent reports whether no step of a loop reads what an earlier iteration
 // has written.
@@ -264,32 +271,32 @@ func independent(do []Step) bool {
 
 // ahead is the first batch of a loop, to be sent along with the question for its
 // elements, or nil where it must wait for them.
-func (r *Run) ahead(v repetition) map[string]any {
-	if !r.onlyReads(v.do) || !independent(v.do) {
+func (b *batches) ahead(v repetition) map[string]any {
+	if !b.onlyReads(v.do) || !independent(v.do) {
 		return nil
 	}
-	input, script := r.input, r.script
-	defer func() { r.input, r.script = input, script }() // the question itself lets the page settle
-	ops, n, err := r.operations(&sequence{steps: v.do, left: len(v.do)})
+	input, script := b.run.page.input, b.run.page.script
+	defer func() { b.run.page.input, b.run.page.script = input, script }() // the question itself lets the page settle
+	ops, n, err := b.operations(&sequence{steps: v.do, left: len(v.do)})
 	if err != nil || n < len(v.do) {
 		return nil
 	}
-	return map[string]any{"ops": ops, "total": maxFused / n * n, "most": v.max, "clock": r.traced()}
+	return map[string]any{"ops": ops, "total": maxBatch / n * n, "most": v.max, "clock": b.run.traced()}
 }
 
-// fuseLoop runs iterations of a list that only reads, as many in one call as go
+// iterate runs iterations of a list that only reads, as many in one call as go
 // in, and returns how many it ran. Steps that need what an earlier iteration
 // has pushed are not asked for together with it.
-func (r *Run) fuseLoop(ctx context.Context, v repetition, n int) (int, error) {
-	count := min(n-r.loop.i, max(1, maxFused/len(v.do)))
+func (b *batches) iterate(ctx context.Context, v repetition, n int) (int, error) {
+	count := min(n-b.run.loop.i, max(1, maxBatch/len(v.do)))
 	if !independent(v.do) {
 		count = 1
 	}
-	first := r.loop.i
-	defer func() { r.loop.i = first }()
+	first := b.run.loop.i
+	defer func() { b.run.loop.i = first }()
 	q := &sequence{steps: v.do, first: first, left: count * len(v.do)}
 	for q.left > 0 {
-		if _, err := r.batch(ctx, q); err != nil {
+		if _, err := b.next(ctx, q); err != nil {
 			return 0, err
 		}
 	}

@@ -20,7 +20,7 @@ var _ = define(Action[lang.Selector]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = sentAct
+		r.page.input = sentAct
 		// Two moves: a pointer that is already there would not move at all.
 		return nil, t.Input.Move(ctx, p.Near(), p.Point)
 	},

@@ -30,7 +30,7 @@ var _ = define(Action[lang.Selector]{
 				return p, err
 			}
 			// Hovering may have moved it: the click goes where it is now.
-			r.input = sentAct
+			r.page.input = sentAct
 			var at spot
 			if at, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "guard": true, "again": true}); err != nil || at.Covered == "" {
 				p = at
@@ -53,14 +53,14 @@ var _ = define(Action[lang.Selector]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = sentAct
+		r.page.input = sentAct
 		return nil, r.moveLikeHand(ctx, p.Point, own(s, "mode", "") == "fast")
 	},
 })
 
 // moveLikeHand moves the pointer from where it is to a point.
 func (r *Run) moveLikeHand(ctx context.Context, to browser.Point, fast bool) error {
-	t, err := r.tab(ctx)
+	t, err := r.page.tab(ctx)
 	if err != nil {
 		return err
 	}

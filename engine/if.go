@@ -165,7 +165,7 @@ func (r *Run) decide(ctx context.Context, s *Step, c condition) (bool, error) {
 		defer cancel()
 		if c.operator == "" {
 			var yes bool
-			err := r.ask(ctx, s, "exists", *c.selector, nil, &yes)
+			err := r.page.ask(ctx, s, "exists", *c.selector, nil, &yes)
 			return yes, err
 		}
 	}
@@ -194,7 +194,7 @@ func (r *Run) property(ctx context.Context, s *Step, v lang.Selector, name strin
 		Known bool            `json:"known"`
 		Value json.RawMessage `json:"value"`
 	}
-	if err := r.ask(ctx, s, "property", v, map[string]any{"name": name}, &p); err != nil || p.Known {
+	if err := r.page.ask(ctx, s, "property", v, map[string]any{"name": name}, &p); err != nil || p.Known {
 		return p.Value, err
 	}
 	t, err := r.tabs.Tab(ctx)

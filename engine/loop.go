@@ -85,21 +85,21 @@ var _ = define(Action[repetition]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v repetition) (Result, error) {
-		l := &loopState{pushed: map[string][]Result{}}
-		frame := r.frame
-		r.loop, r.frame = l, v.frame
-		defer func() { r.loop, r.frame = nil, frame }()
+		l := &loopState{run: r, pushed: map[string][]Result{}}
+		frame := r.page.frame
+		r.loop, r.page.frame = l, v.frame
+		defer func() { r.loop, r.page.frame = nil, frame }()
 		n := v.repeat
 		if v.each != nil {
 			var err error
-			if n, err = r.each(ctx, s, v); err != nil {
+			if n, err = l.find(ctx, s, v); err != nil {
 				return nil, err
 			}
 		}
 		for l.i = 0; l.i < n; {
 			did, err := 0, ctx.Err()
 			if err == nil {
-				did, err = r.iterate(ctx, v, n)
+				did, err = l.iterate(ctx, v, n)
 			}
 			if err != nil {
 				if len(l.pushed) > 0 {
@@ -119,10 +119,11 @@ var _ = define(Action[repetition]{
 
 // loopState is the loop that runs.
 type loopState struct {
+	run    *Run
 	i      int
 	each   *elements // nil for a loop that repeats
 	pushed map[string][]Result
-	ahead  []fusedReply // of the first steps, where they came with the elements
+	ahead  []batchReply // of the first steps, where they came with the elements
 }
 
 // elements are those of a loop, as the page script takes them: it finds them
@@ -155,36 +156,36 @@ func (l *loopState) result(n int) (Result, error) {
 	return json.Marshal(out)
 }
 
-// each finds the elements of a loop and returns how many it is to go through.
-func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
-	bctx, cancel := r.bound(ctx, s)
+// find finds the elements of a loop and returns how many it is to go through.
+func (l *loopState) find(ctx context.Context, s *Step, v repetition) (int, error) {
+	bctx, cancel := l.run.bound(ctx, s)
 	defer cancel()
 	e := &elements{ID: rand.Text()}
 	var err error
-	if e.T, err = v.each.Target(r.cache); err != nil {
+	if e.T, err = v.each.Target(l.run.cache); err != nil {
 		return 0, err
 	}
-	if e.In, err = r.place(s); err != nil {
+	if e.In, err = l.run.page.place(s); err != nil {
 		return 0, err
 	}
 	more := map[string]any{"id": e.ID}
-	if ahead := r.ahead(v); ahead != nil {
+	if ahead := l.run.batches.ahead(v); ahead != nil {
 		more["ahead"] = ahead
-		r.timed(s) // asking for the steps has set their times
+		l.run.timed(s) // asking for the steps has set their times
 	}
 	var got struct {
 		Count int          `json:"count"`
-		Ahead []fusedReply `json:"ahead"`
+		Ahead []batchReply `json:"ahead"`
 	}
-	if err := r.ask(bctx, s, "loop", *v.each, more, &got); err != nil {
+	if err := l.run.page.ask(bctx, s, "loop", *v.each, more, &got); err != nil {
 		return 0, err
 	}
 	found := got.Count
 	e.Count = found
-	r.loop.each, r.loop.ahead = e, got.Ahead
+	l.each, l.ahead = e, got.Ahead
 	if found > v.max {
-		r.path = s.Path
-		r.warn("%d of %d matches %s left: maxIterations is %d", found-v.max, found, Plural(found-v.max, "was", "were"), v.max)
+		l.run.path = s.Path
+		l.run.warn("%d of %d matches %s left: maxIterations is %d", found-v.max, found, Plural(found-v.max, "was", "were"), v.max)
 		return v.max, nil
 	}
 	return found, nil
@@ -192,10 +193,10 @@ func (r *Run) each(ctx context.Context, s *Step, v repetition) (int, error) {
 
 // iterate runs one iteration, or several at once where the list only reads, and
 // returns how many it ran.
-func (r *Run) iterate(ctx context.Context, v repetition, n int) (int, error) {
-	if r.onlyReads(v.do) {
-		return r.fuseLoop(ctx, v, n)
+func (l *loopState) iterate(ctx context.Context, v repetition, n int) (int, error) {
+	if l.run.batches.onlyReads(v.do) {
+		return l.run.batches.iterate(ctx, v, n)
 	}
-	_, err := r.list(ctx, v.do)
+	_, err := l.run.list(ctx, v.do)
 	return 1, err
 }

@@ -120,15 +120,15 @@ func (r *Run) address(v lang.Text) (string, error) {
 
 // open navigates a tab and waits for load.
 func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string) error {
-	sctx, cancel := r.strict(ctx)
+	sctx, cancel := r.page.strict(ctx)
 	defer cancel()
-	r.input, r.script = sentNothing, false
+	r.page.input, r.page.script = sentNothing, false
 	err := t.Navigation.Open(sctx, address)
 	var nav *browser.NavigationError
 	switch {
 	case err == nil:
 	case errors.Is(err, browser.ErrDownload):
-		r.awaitDownload(sctx)
+		r.effects.awaitDownload(sctx)
 		for _, why := range r.tabs.Transfers.BrokenDownloads() {
 			return unreachable(address, why)
 		}
@@ -160,16 +160,16 @@ func (r *Run) unaided() bool {
 		return false
 	}
 	next := &r.rest[0]
-	return next.def.unaided && next.Options.Frame == nil && r.frame == nil
+	return next.def.unaided && next.Options.Frame == nil && r.page.frame == nil
 }
 
 // awaitLoad waits for the load event of the current document. The reads that
 // follow go along.
 func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address string) error {
 	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
-	r.settle(arg)
+	r.page.addSettle(arg)
 	arg["stop"] = true
-	ops := append([]operation{{"load", arg}}, r.following(s)...)
+	ops := append([]operation{{"load", arg}}, r.batches.following(s)...)
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan struct{})
@@ -179,7 +179,7 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 			cancel(why)
 		}
 	}()
-	replies, err := r.askBatch(whole, t.Script.CallOnArrival, ops, len(ops), nil)
+	replies, err := r.batches.ask(whole, t.Script.CallOnArrival, ops, len(ops), nil)
 	nav := (*browser.NavigationError)(nil)
 	if errors.As(context.Cause(whole), &nav) {
 		return unreachable(address, nav)
@@ -190,7 +190,7 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 		return err
 	}
 	reply := &replies[0]
-	r.answered = replies[1:]
+	r.batches.answered = replies[1:]
 	if reply.Code != "" {
 		if nav := t.Navigation.Failure(ctx); nav != nil {
 			return unreachable(address, nav)

@@ -62,20 +62,20 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		switch {
 		case v.A != nil:
 			r.typings++
-			err = r.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
-		case r.input == sentAct || r.script:
+			err = r.page.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
+		case r.page.input == sentAct || r.page.script:
 			// The page is told of what a key did, as of a caret that moved, only
 			// in a task of its own; and this key belongs to the page it led to.
-			_, err = r.call(ctx, s, Call{Fn: "settled"})
+			_, err = r.page.call(ctx, s, Call{Fn: "settled"})
 		}
 		if err != nil {
 			return nil, err
 		}
-		t, err := r.tab(ctx)
+		t, err := r.page.tab(ctx)
 		if err != nil {
 			return nil, err
 		}
-		r.input = sentAct
+		r.page.input = sentAct
 		t.Input.ExpectKeys()
 		if err := t.Input.Press(ctx, chord); err != nil || !f.Watched {
 			return nil, err

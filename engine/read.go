@@ -8,7 +8,7 @@ var _ = define(Action[lang.Selector]{
 	Value:   lang.SelectorShape,
 	Result:  "string",
 	Example: `{"getText":"h1"}`,
-	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.find("text", v, nil) },
+	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.page.find("text", v, nil) },
 })
 
 var _ = define(Action[lang.Selector]{
@@ -17,7 +17,7 @@ var _ = define(Action[lang.Selector]{
 	Value:   lang.SelectorShape,
 	Result:  "string",
 	Example: `{"getHTML":"main"}`,
-	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.find("html", v, nil) },
+	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.page.find("html", v, nil) },
 })
 
 var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
@@ -32,7 +32,7 @@ var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 		if err != nil {
 			return Call{}, err
 		}
-		return r.find("attr", v.A, map[string]any{"name": name})
+		return r.page.find("attr", v.A, map[string]any{"name": name})
 	},
 })
 
@@ -42,5 +42,5 @@ var _ = define(Action[lang.Selector]{
 	Value:   lang.SelectorShape,
 	Result:  "string or array of strings",
 	Example: `{"getValue":"#q"}`,
-	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.find("value", v, nil) },
+	Read:    func(r *Run, s *Step, v lang.Selector) (Call, error) { return r.page.find("value", v, nil) },
 })

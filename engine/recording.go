@@ -23,6 +23,8 @@ const (
 // recording is what a full trace is made of: each step with the page before and
 // after it. It is nil where nobody wants one.
 type recording struct {
+	run *Run
+
 	scenes []*scene // in the order in which they began
 	open   []*scene // those that run: a loop, and a step in it
 	left   int      // steps that did not fit
@@ -46,7 +48,7 @@ type scene struct {
 }
 
 // begins records that a step begins.
-func (v *recording) begins(ctx context.Context, r *Run, s *Step) *scene {
+func (v *recording) begins(ctx context.Context, s *Step) *scene {
 	if v == nil {
 		return nil
 	}
@@ -54,18 +56,18 @@ func (v *recording) begins(ctx context.Context, r *Run, s *Step) *scene {
 	if len(v.scenes) >= maxScenes {
 		v.left++
 	} else {
-		if r.tabs.Used() { // a page that nobody has been on is blank
-			n.before = v.still(ctx, r, false)
+		if v.run.tabs.Used() { // a page that nobody has been on is blank
+			n.before = v.still(ctx, false)
 		}
 		v.scenes = append(v.scenes, n)
 	}
 	v.open = append(v.open, n)
-	n.at = time.Since(r.began)
+	n.at = time.Since(v.run.began)
 	return n
 }
 
 // reported hears how the step that runs has ended.
-func (v *recording) reported(r *Run, s StepReport) {
+func (v *recording) reported(s StepReport) {
 	if v == nil || len(v.open) == 0 {
 		return
 	}
@@ -76,12 +78,12 @@ func (v *recording) reported(r *Run, s StepReport) {
 		}
 	}
 	s.Result = nil // it may be long, and there are many steps
-	n.took, n.report = time.Since(r.began)-n.at, &s
+	n.took, n.report = time.Since(v.run.began)-n.at, &s
 }
 
 // ends records that a step has ended. What only looked, and found at once, has
 // left the page as it was.
-func (v *recording) ends(ctx context.Context, r *Run, n *scene) {
+func (v *recording) ends(ctx context.Context, n *scene) {
 	if v == nil {
 		return
 	}
@@ -91,32 +93,32 @@ func (v *recording) ends(ctx context.Context, r *Run, n *scene) {
 	case n.step.def.read != nil && n.took < sameStill && n.before >= 0:
 		n.after = n.before
 	default:
-		n.after = v.still(ctx, r, true)
+		n.after = v.still(ctx, true)
 	}
 }
 
 // final is what was seen last of a task that was cut off.
-func (v *recording) final(ctx context.Context, r *Run) {
+func (v *recording) final(ctx context.Context) {
 	if v != nil && len(v.scenes) > 0 {
 		if n := v.scenes[len(v.scenes)-1]; n.after < 0 {
-			n.after = v.still(ctx, r, false)
+			n.after = v.still(ctx, false)
 		}
 	}
 }
 
 // still takes a picture of the current tab and gives its number.
-func (v *recording) still(ctx context.Context, r *Run, acted bool) int {
-	tab := r.tabs.Current()
-	if tab == nil || r.crashed || v.blind >= maxBlind || len(v.stills) >= maxStills || v.bytes >= maxStillBytes {
+func (v *recording) still(ctx context.Context, acted bool) int {
+	tab := v.run.tabs.Current()
+	if tab == nil || v.run.crashed || v.blind >= maxBlind || len(v.stills) >= maxStills || v.bytes >= maxStillBytes {
 		return -1
 	}
 	if !acted && v.last >= 0 && v.tab == tab && time.Since(v.at) < sameStill {
 		return v.last
 	}
-	ctx, cancel := context.WithTimeout(ctx, stillTime+r.patience)
+	ctx, cancel := context.WithTimeout(ctx, stillTime+v.run.patience)
 	defer cancel()
 	if acted {
-		r.landed(ctx, tab)
+		v.awaitLanding(ctx, tab)
 	}
 	b, err := tab.Screenshot(ctx, browser.Picture{Format: "jpeg", Quality: 60})
 	if err != nil {
@@ -131,18 +133,18 @@ func (v *recording) still(ctx context.Context, r *Run, acted bool) int {
 	return v.last
 }
 
-// landed gives a page that was clicked or typed into a moment to go where that
+// awaitLanding gives a page that was clicked or typed into a moment to go where that
 // leads.
-func (r *Run) landed(ctx context.Context, tab *browser.Tab) {
-	if r.input == sentNothing && !r.script && !tab.Navigation.Loading() {
+func (v *recording) awaitLanding(ctx context.Context, tab *browser.Tab) {
+	if v.run.page.input == sentNothing && !v.run.page.script && !tab.Navigation.Loading() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, arrivalOfStills)
 	defer cancel()
-	input, script := r.input, r.script
+	input, script := v.run.page.input, v.run.page.script
 	arg := map[string]any{"ms": Millis(arrivalOfStills) * 3 / 4}
-	r.settle(arg)
+	v.run.page.addSettle(arg)
 	if _, err := tab.Script.Call(ctx, "load", arg); err != nil {
-		r.input, r.script = input, script // the next step has to wait for it
+		v.run.page.input, v.run.page.script = input, script // the next step has to wait for it
 	}
 }

@@ -23,6 +23,14 @@ type capture struct {
 	body    json.RawMessage
 }
 
+// captures are the answers that a run waits for.
+type captures struct {
+	run      *Run
+	list     []*capture
+	bytes    int // of what they have captured
+	matching matching
+}
+
 func (c *capture) result() json.RawMessage {
 	if c.body == nil {
 		return null
@@ -74,14 +82,14 @@ var _ = define(Action[lang.Text]{
 		if s.Options.Timeout > 0 {
 			c.until = time.Now().Add(c.limit)
 		}
-		r.captures = append(r.captures, c)
+		r.captures.list = append(r.captures.list, c)
 		pattern, err := v.Expand(r.cache)
 		if err != nil {
 			return nil, err
 		}
 		wanted, err := lang.ReadURLPattern(pattern)
 		if err == nil {
-			err = r.matching.add(wanted.Steps())
+			err = r.captures.matching.add(wanted.Steps())
 		}
 		if err != nil {
 			return nil, Problemf(CodeInvalidValue, "%s", err)
@@ -93,7 +101,7 @@ var _ = define(Action[lang.Text]{
 			}
 		}
 		c.pattern = pattern
-		matches := r.matching.timed(func(url string) (bool, error) { return wanted.Match(url, maxAddressEffort) })
+		matches := r.captures.matching.timed(func(url string) (bool, error) { return wanted.Match(url, maxAddressEffort) })
 		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}
@@ -106,40 +114,56 @@ var errCaptured = Problemf(CodeInvalidValue, "the responses that the task has ca
 
 // collect waits for the answers that have not come yet. One that does not come
 // is a failed action, and stops nothing that was done.
-func (r *Run) collect(ctx context.Context) {
+func (cs *captures) collect(ctx context.Context) {
 	after := time.Now()
-	for _, c := range r.captures {
+	for _, c := range cs.list {
 		if c.wanted == nil {
 			continue // it failed when it began
 		}
 		until := c.until
 		if until.IsZero() {
-			until = after.Add(r.task.Config.ActionTimeout)
+			until = after.Add(cs.run.task.Config.ActionTimeout)
 		}
-		err := r.await(ctx, c, until)
+		err := cs.await(ctx, c, until)
 		if ctx.Err() != nil {
 			return
 		}
-		c.body = r.mask.JSON(c.body)
-		if err == nil && r.captured+len(c.body) > MaxResult {
+		c.body = cs.run.mask.JSON(c.body)
+		if err == nil && cs.bytes+len(c.body) > MaxResult {
 			err = errCaptured
 		}
 		if err == nil {
-			err = r.keep(c.step, c.body)
+			err = cs.run.keep(c.step, c.body)
 		}
 		if err == nil {
-			r.captured += len(c.body)
+			cs.bytes += len(c.body)
 			continue
 		}
-		r.path = c.step.Path
-		p := r.problem(c.step, err)
+		cs.run.path = c.step.Path
+		p := cs.run.problem(c.step, err)
 		c.body = nil
-		r.reports.failed(Failure{Code: p.Code, Text: r.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw}, false)
-		r.fails(ctx, c.step.Path, false)
+		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw}, false)
+		cs.run.evidence.fails(ctx, c.step.Path, false)
 	}
 }
 
-func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
+// results is the task's result, and the last other result where captured responses
+// take its place.
+func (cs *captures) results() (data, last Result) {
+	switch len(cs.list) {
+	case 0:
+		return cs.run.last, nil
+	case 1:
+		return cs.list[0].result(), cs.run.last
+	}
+	all := make([]json.RawMessage, len(cs.list))
+	for i, c := range cs.list {
+		all[i] = c.result()
+	}
+	return join(all), cs.run.last
+}
+
+func (cs *captures) await(ctx context.Context, c *capture, until time.Time) error {
 	select {
 	case <-c.wanted.Done(): // it may have come in time although we look late
 	default:
@@ -151,11 +175,11 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 			if status := c.wanted.Status(); status != 0 {
 				return Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
 			}
-			if r.matching.some.Load() {
+			if cs.matching.some.Load() {
 				return Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, for which the task's patterns are too large", c.pattern, Millis(c.limit))
 			}
 			return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
-		case <-r.tabs.Gone():
+		case <-cs.run.tabs.Gone():
 			return browser.ErrGone
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -171,7 +195,7 @@ func (r *Run) await(ctx context.Context, c *capture, until time.Time) error {
 		}
 		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %s", c.pattern, ErrorText(err))
 	}
-	if r.captured+len(b) > MaxResult {
+	if cs.bytes+len(b) > MaxResult {
 		return errCaptured // before a copy of it is made
 	}
 	c.body = bodyJSON(b)

@@ -25,35 +25,37 @@ type Run struct {
 	engine *Chromium
 	egress Fetcher // nil: uploads by URL are refused
 
-	beside   beside
+	page     pageCalls
+	batches  batches
+	captures captures
+	effects  sideEffects
+	pageLog  pageLog
+	evidence *evidence  // nil unless failures are to leave some
+	film     *recording // nil without a full trace
 	reports  reports
-	captures []*capture
-	captured int // bytes of what they have captured
-	matching matching
 	last     Result // of the last top-level action that is no waitForResponse
 	good     Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 
 	deadline time.Time     // of the step that runs
 	limit    time.Duration // the time that it was given
 	path     string
-	input    sent         // since the page was last asked for anything
-	acted    time.Time    // when it was first asked after the last input
-	script   bool         // a script ran, with the same effect
-	typings  int          // how many texts were typed, each of which has its number
-	rest     []Step       // what follows the step that runs, in its list
-	answered []fusedReply // the page's answers to what follows, where they came with its load
+	typings  int    // how many texts were typed, each of which has its number
+	rest     []Step // what follows the step that runs, in its list
 	loop     *loopState
-	copied   map[int]string  // files of the request that the browser has
-	frame    []lang.Selector // of the loop that runs
+	copied   map[int]string // files of the request that the browser has
 	crashed  bool
 	mask     *mask.Masker
-	apart    bool          // nothing is fused: a full trace shows the page around each step, and tests compare both ways
 	patience time.Duration // added to grace
-
 	began    time.Time
-	log      *browser.Log // nil unless somebody wants to know what pages say and ask for
-	evidence *evidence    // nil unless failures are to leave some
-	film     *recording   // nil without a full trace
+}
+
+// newRun makes the run of a task in a browser context.
+func newRun(t *Task, st Stage, tabs *browser.Context, cache *Cache) *Run {
+	r := &Run{task: t, tabs: tabs, cache: cache, last: success, good: null, mask: maskerOf(st.Secrets), began: time.Now()}
+	r.stage = masked(r.mask, st)
+	r.stage.SaveFile = bounded(r.stage.SaveFile)
+	r.page.run, r.batches.run, r.captures.run, r.effects.run, r.pageLog.run = r, r, r, r, r
+	return r
 }
 
 // errStopped says that an action inside failed and the list was to stop there.
@@ -65,9 +67,9 @@ func (r *Run) play(ctx context.Context) (stopped bool) {
 		if ctx.Err() != nil {
 			return false
 		}
-		n := r.fusable(r.task.Steps[i:])
-		if r.fuses(n) {
-			last, err := r.fused(ctx, r.task.Steps[i:i+n])
+		n := r.batches.leadingReads(r.task.Steps[i:])
+		if r.batches.worthwhile(n) {
+			last, err := r.batches.play(ctx, r.task.Steps[i:i+n])
 			r.last = last
 			if err != nil {
 				return true
@@ -97,9 +99,9 @@ func (r *Run) list(ctx context.Context, steps []Step) (Result, error) {
 			return res, err
 		}
 		var err error
-		n := r.fusable(steps[i:])
-		if r.fuses(n) {
-			res, err = r.fused(ctx, steps[i:i+n])
+		n := r.batches.leadingReads(steps[i:])
+		if r.batches.worthwhile(n) {
+			res, err = r.batches.play(ctx, steps[i:i+n])
 		} else {
 			n, r.rest = 1, steps[i+1:]
 			res, err = r.step(ctx, &steps[i])
@@ -118,15 +120,15 @@ var null = Result("null")
 // step runs one action within its time. Its error is errStopped when the list
 // must not go on; the failure itself is in r.reports.
 func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
-	n := r.film.begins(ctx, r, s)
+	n := r.film.begins(ctx, s)
 	res, err := r.timedStep(ctx, s)
-	r.film.ends(ctx, r, n)
+	r.film.ends(ctx, n)
 	return res, err
 }
 
 func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 	began := time.Now()
-	r.path, r.answered = s.Path, nil
+	r.path, r.batches.answered = s.Path, nil
 	sctx := ctx
 	if !s.def.unbounded {
 		var cancel context.CancelFunc
@@ -170,7 +172,7 @@ func (r *Run) act(ctx context.Context, s *Step) (res Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.call(ctx, s, call)
+	return r.page.call(ctx, s, call)
 }
 
 // ended records how a step ended: its result in the caches, its failure, its
@@ -184,7 +186,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		err = r.keep(s, res)
 	}
 	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration()}
-	kept := r.besides(ctx)
+	kept := r.effects.collect(ctx)
 	if r.traced() {
 		report.Notes = append(r.notes(), kept...)
 	}
@@ -213,7 +215,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 			stop = errStopped
 		}
 		if !errors.Is(err, errStopped) {
-			r.fails(ctx, s.Path, stop != nil)
+			r.evidence.fails(ctx, s.Path, stop != nil)
 		}
 	} else {
 		report.Result = res
@@ -232,7 +234,7 @@ func (r *Run) report(s StepReport) {
 	if r.task.Config.Trace {
 		r.reports.step(s)
 	}
-	r.film.reported(r, s)
+	r.film.reported(s)
 	if r.stage.OnStep != nil {
 		r.stage.OnStep(s)
 	}

@@ -59,13 +59,13 @@ var _ = define(Action[shot]{
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v shot) (Result, error) {
 		p := browser.Picture{Format: own(s, "format", "png"), Quality: own(s, "quality", 0)}
-		t, err := r.tab(ctx)
+		t, err := r.page.tab(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if r.input != sentNothing || r.script || t.Navigation.Loading() {
+		if r.page.input != sentNothing || r.page.script || t.Navigation.Loading() {
 			// The page may be on its way to another: that one is meant, and all of it.
-			if err := r.arrive(ctx, t); err != nil {
+			if err := r.page.awaitLoaded(ctx, t); err != nil {
 				return nil, err
 			}
 		}
@@ -79,7 +79,7 @@ var _ = define(Action[shot]{
 			p.Clip = &whole
 		case "":
 			p.Clip = new(browser.Box)
-			if err := r.ask(ctx, s, "box", v.element, nil, p.Clip); err != nil {
+			if err := r.page.ask(ctx, s, "box", v.element, nil, p.Clip); err != nil {
 				return nil, err
 			}
 		}
@@ -90,29 +90,29 @@ var _ = define(Action[shot]{
 			}
 			return nil, err
 		}
-		return r.saveFile(ctx, File{Account: r.stage.Account, Plan: r.stage.Plan, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
+		return r.effects.savePicture(ctx, File{Account: r.stage.Account, Plan: r.stage.Plan, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
 	},
 })
 
-// arrive waits for the page to be there and loaded, but not so long that no time
+// awaitLoaded waits for the page to be there and loaded, but not so long that no time
 // for the picture is left.
-func (r *Run) arrive(ctx context.Context, t *browser.Tab) error {
-	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)/2))}
-	r.settle(arg)
+func (pc *pageCalls) awaitLoaded(ctx context.Context, t *browser.Tab) error {
+	arg := map[string]any{"ms": max(0, Millis(time.Until(pc.run.deadline)/2))}
+	pc.addSettle(arg)
 	_, err := t.Script.Call(ctx, "load", arg) // what is missing is missing in the picture
 	return err
 }
 
-// saveFile keeps a picture and gives its address.
-func (r *Run) saveFile(ctx context.Context, f File, b []byte) (Result, error) {
-	if r.stage.SaveFile == nil {
+// savePicture keeps a picture and gives its address.
+func (se *sideEffects) savePicture(ctx context.Context, f File, b []byte) (Result, error) {
+	if se.run.stage.SaveFile == nil {
 		return nil, Problemf(CodeInternal, "there is no place to keep files")
 	}
-	url, err := r.stage.SaveFile(ctx, f, bytes.NewReader(b))
+	url, err := se.run.stage.SaveFile(ctx, f, bytes.NewReader(b))
 	if err != nil {
 		return nil, fmt.Errorf("keeping the file: %w", err)
 	}
-	r.beside.pictures = append(r.beside.pictures, url)
+	se.pictures = append(se.pictures, url)
 	return json.Marshal(struct {
 		Success bool   `json:"success"`
 		URL     string `json:"url"`

@@ -12,7 +12,7 @@ var _ = define(Action[float64]{
 	Value:   lang.NumberShape("pixels", -maxScroll, maxScroll),
 	Example: `{"scrollY":600}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
-		return r.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"y": v}})
+		return r.page.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"y": v}})
 	},
 })
 
@@ -22,7 +22,7 @@ var _ = define(Action[float64]{
 	Value:   lang.NumberShape("pixels", -maxScroll, maxScroll),
 	Example: `{"scrollX":200}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
-		return r.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"x": v}})
+		return r.page.call(ctx, s, Call{Fn: "scroll", Arg: map[string]any{"x": v}})
 	},
 })
 

@@ -54,13 +54,13 @@ var _ = define(Action[lang.Pair[lang.Selector, choice]]{
 		if err != nil {
 			return nil, err
 		}
-		r.input = sentAct
-		c, err := r.find("select", v.A, map[string]any{"by": own(s, "by", "value"), "value": value})
+		r.page.input = sentAct
+		c, err := r.page.find("select", v.A, map[string]any{"by": own(s, "by", "value"), "value": value})
 		if err != nil {
 			return nil, err
 		}
-		res, err := r.call(ctx, s, c)
-		r.input = sentAct
+		res, err := r.page.call(ctx, s, c)
+		r.page.input = sentAct
 		return res, err
 	},
 })

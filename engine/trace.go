@@ -72,25 +72,24 @@ type (
 	}
 )
 
-// keepTrace makes the file of a full trace and keeps it. It is text and
+// keep makes the file of a full trace and keeps it. It is text and
 // pictures only: nothing in it runs, and nothing is fetched.
-func (r *Run) keepTrace(ctx context.Context, o *Outcome) {
-	if r.film == nil {
+func (f *recording) keep(ctx context.Context, o *Outcome) {
+	if f == nil {
 		return
 	}
 	var b bytes.Buffer
-	if err := tracePage.Execute(&b, r.traceView(o)); err != nil {
-		r.path = ""
-		r.warn("the trace could not be written: %v", err)
+	if err := tracePage.Execute(&b, f.view(o)); err != nil {
+		f.run.path = ""
+		f.run.warn("the trace could not be written: %v", err)
 		return
 	}
-	o.Trace = r.keepFile(ctx, File{Name: "trace.html", ContentType: "text/html; charset=utf-8", Inline: true}, b.Bytes())
+	o.Trace = f.run.keepFile(ctx, File{Name: "trace.html", ContentType: "text/html; charset=utf-8", Inline: true}, b.Bytes())
 }
 
-func (r *Run) traceView(o *Outcome) *traceView {
-	f := r.film
+func (f *recording) view(o *Outcome) *traceView {
 	v := &traceView{
-		Style: traceCSS, Task: cmp.Or(r.stage.TaskID, "task"), Took: o.Duration, Began: r.began.UTC(), Failed: len(o.Failures), Warnings: r.reports.warnings,
+		Style: traceCSS, Task: cmp.Or(f.run.stage.TaskID, "task"), Took: o.Duration, Began: f.run.began.UTC(), Failed: len(o.Failures), Warnings: f.run.reports.warnings,
 		Good: o.End == EndCompleted && len(o.Failures) == 0, LeftScenes: f.left, MoreStills: len(f.stills) >= maxStills || f.bytes >= maxStillBytes,
 	}
 	v.Result = string(o.End)
@@ -109,7 +108,7 @@ func (r *Run) traceView(o *Outcome) *traceView {
 		v.Stills = append(v.Stills, stillOf(i, s))
 	}
 	for i, s := range f.scenes {
-		n := traceScene{N: i + 1, Path: s.step.Path, Name: s.step.Name(), Action: brief(r.mask.JSON(s.step.raw)), At: s.at, Took: s.took, Depth: strings.Count(s.step.Path, "/") / 2}
+		n := traceScene{N: i + 1, Path: s.step.Path, Name: s.step.Name(), Action: brief(f.run.mask.JSON(s.step.raw)), At: s.at, Took: s.took, Depth: strings.Count(s.step.Path, "/") / 2}
 		if s.report == nil {
 			n.Took = max(0, o.Duration-s.at)
 		} else {
@@ -126,7 +125,7 @@ func (r *Run) traceView(o *Outcome) *traceView {
 		n.Same = s.before >= 0 && s.before == s.after
 		v.Scenes = append(v.Scenes, n)
 	}
-	asked, said := r.requests(), r.messages()
+	asked, said := f.run.pageLog.requests(), f.run.pageLog.messages()
 	v.LeftRequests, v.LeftSaid = asked.Left, said.Left
 	for _, q := range asked.Requests {
 		t := traceRequest{networkLine: q, Scene: v.during(q.At), Took: "not ended", Bad: q.Error != "" || q.Status >= 400}

@@ -107,17 +107,18 @@ var _ = define(Action[uploading]{
 			Is     string `json:"is"`     // what is no file input
 			Button bool   `json:"button"` // it is made to be pressed
 		}
-		if err := r.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, &found); err != nil {
+		if err := r.page.ask(ctx, s, "fileInput", v.into, map[string]any{"count": len(paths)}, &found); err != nil {
 			return nil, err
 		}
 		if found.Is != "" {
-			return nil, r.offer(ctx, s, v.into, found.Is, found.Button, paths)
+			of := offer{run: r, step: s, into: v.into, paths: paths}
+			return nil, of.answer(ctx, found.Is, found.Button)
 		}
 		tab, err := r.tabs.Tab(ctx)
 		if err != nil {
 			return nil, err
 		}
-		r.input = sentAct
+		r.page.input = sentAct
 		return nil, tab.FileInputs.Set(ctx, paths)
 	},
 })

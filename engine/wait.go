@@ -50,12 +50,12 @@ var _ = define(Action[string]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v string) (Result, error) {
-		t, err := r.tab(ctx)
+		t, err := r.page.tab(ctx)
 		if err != nil {
 			return nil, err
 		}
 		arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
-		r.settle(arg)
+		r.page.addSettle(arg)
 		reply, err := t.Script.Call(ctx, "load", arg)
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ var _ = define(Action[string]{
 		if v == "load" {
 			return nil, nil
 		}
-		sctx, cancel := r.strict(ctx)
+		sctx, cancel := r.page.strict(ctx)
 		defer cancel()
 		err = r.tabs.Network.WaitIdle(sctx)
 		if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
