@@ -190,7 +190,7 @@ func (i *importing) keys(ctx context.Context) error {
 }
 
 // put keeps a value on a shelf where there is none.
-func (i *importing) put(ctx context.Context, s *persistence.Shelf, it persistence.Item, count *int) error {
+func (i *importing) put(ctx context.Context, s *persistence.ValueStore, it persistence.Item, count *int) error {
 	if _, err := i.new.store.Get(ctx, it.Key); err == nil {
 		i.Present++
 		return nil

@@ -239,7 +239,7 @@ func (n *Node) end() {
 		n.parts.freed(free)
 	}
 	if n.parts.usage != nil {
-		_ = n.parts.usage.Settled(ctx)
+		_ = n.parts.usage.Flush(ctx)
 	}
 	n.parts.leases.close()
 	n.parts.records.close()

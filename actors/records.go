@@ -17,8 +17,8 @@ import (
 // be called from a mailbox.
 type records struct {
 	store  persistence.Store
-	plain  *persistence.Shelf
-	sealed *persistence.Shelf // for what is the client's secret
+	plain  *persistence.ValueStore
+	sealed *persistence.ValueStore // for what is the client's secret
 	node   string
 	log    zerolog.Logger
 	close  func()
@@ -44,13 +44,13 @@ func newRecords(cfg Config) (*records, error) {
 			return nil, fmt.Errorf("make a sealing key: %w", err)
 		}
 	}
-	r.plain = persistence.NewShelf(r.store, files)
+	r.plain = persistence.NewValueStore(r.store, files)
 	r.sealed = r.plain.Sealed(seal)
 	return r, nil
 }
 
 // keepJSON writes a value that survives a loss of power.
-func keepJSON(ctx context.Context, s *persistence.Shelf, key, account string, expires time.Time, v any) error {
+func keepJSON(ctx context.Context, s *persistence.ValueStore, key, account string, expires time.Time, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
@@ -58,7 +58,7 @@ func keepJSON(ctx context.Context, s *persistence.Shelf, key, account string, ex
 	return s.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Expires: expires, Durable: true})
 }
 
-func readJSON(ctx context.Context, s *persistence.Shelf, key string, v any) error {
+func readJSON(ctx context.Context, s *persistence.ValueStore, key string, v any) error {
 	b, err := s.Get(ctx, key)
 	if err != nil {
 		return err

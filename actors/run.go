@@ -234,7 +234,7 @@ func (p *play) play(base context.Context) ending {
 			return p.unbegun(base, err)
 		}
 	}
-	st := engine.Stage{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
+	st := engine.TaskEnv{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
 		Measure: func(s engine.StepReport) { p.node.feed.step(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error
@@ -273,7 +273,7 @@ func (p *play) play(base context.Context) ending {
 
 // announce tells the client that its task is about to begin, and waits for its
 // word: what is not on disk by then must not be played.
-func (p *play) announce(base context.Context, st *engine.Stage) error {
+func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 	c := p.run.claim
 	ctx, cancel := context.WithTimeout(base, api.WriteTimeout+unheeding)
 	defer cancel()
@@ -313,7 +313,7 @@ func (p *play) unbegun(base context.Context, err error) ending {
 
 // protected plays the task. A panic ends the task and not the process; who
 // knows what it left in the browser.
-func (p *play) protected(ctx context.Context, st engine.Stage) (out *engine.Outcome, how ending) {
+func (p *play) protected(ctx context.Context, st engine.TaskEnv) (out *engine.Outcome, how ending) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, how = p.internal(fmt.Errorf("play: panic: %v\n%s", r, debug.Stack())), broken

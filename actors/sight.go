@@ -12,8 +12,8 @@ import (
 // View is what watchers get: pictures that are large enough to follow what a page
 // does, and a little more than five a second, which cost little. See
 // docs/performance.md.
-func View() engine.View {
-	return engine.View{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
+func View() engine.ScreencastOptions {
+	return engine.ScreencastOptions{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
 }
 
 // scene is whose a browser is now, and for how long: what is seen in it is the
@@ -217,14 +217,14 @@ func (s *sight) admit(m *Watch) (*Watcher, *api.Refusal) {
 // the scene is the same until the engine has begun.
 func (s *sight) begin(now scene) bool {
 	inst := now.browser.instance()
-	shows := engine.WatchableOf(inst)
+	shows := engine.ScreencasterOf(inst)
 	if shows == nil {
 		return false
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &cast{cancel: cancel}
 	s.cast = k
-	shown := shows.Watch(ctx, View())
+	shown := shows.Screencast(ctx, View())
 	s.node.goes.Go(func() {
 		defer cancel()
 		for p := range shown {

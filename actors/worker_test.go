@@ -75,7 +75,7 @@ func (*orderEngine) Launch(context.Context, string) (engine.Instance, error) {
 	return &orderBrowser{gone: make(chan struct{})}, nil
 }
 
-func (*orderBrowser) Play(context.Context, *engine.Task, engine.Stage) *engine.Outcome {
+func (*orderBrowser) Play(context.Context, *engine.Task, engine.TaskEnv) *engine.Outcome {
 	return &engine.Outcome{End: engine.EndCompleted}
 }
 

@@ -82,7 +82,7 @@ func serveNode(dir string) error {
 		return err
 	}
 	defer team.Close()
-	h.usage = persistence.NewSharedUsage(store, persistence.Sharing{Nodes: member.Size(), Majority: member.Majority, Recent: store.Copy().Get, Elsewhere: team.Held})
+	h.usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{Nodes: member.Size(), Majority: member.Majority, Recent: store.Copy().Get, Elsewhere: team.Held})
 	h.changed = team.Changed
 	return h.serve(team)
 }

@@ -38,7 +38,7 @@ func BenchmarkAdmission(b *testing.B) {
 			store := opened(b, members[0])
 			usage := persistence.NewUsage(store)
 			if c.share {
-				usage = persistence.NewSharedUsage(store, persistence.Sharing{
+				usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{
 					Nodes: 3, Majority: members[0].Majority, Recent: store.Copy().Get,
 				})
 			}

@@ -65,7 +65,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.usage = persistence.NewSharedUsage(store, persistence.Sharing{
+	h.usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{
 		Nodes: m.Size(), Majority: m.Majority, Recent: store.Copy().Get, Elsewhere: h.company.Held,
 	})
 	t.Cleanup(h.usage.Close)

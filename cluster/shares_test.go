@@ -24,7 +24,7 @@ func TestSharesOfManyNodes(t *testing.T) {
 	var writes, atOnce atomic.Int64
 	for _, m := range all {
 		s := opened(t, m)
-		u := persistence.NewSharedUsage(counting{s, &writes}, persistence.Sharing{
+		u := persistence.NewSharedUsage(counting{s, &writes}, persistence.QuotaSharing{
 			Nodes: len(all), Majority: m.Majority, Recent: s.Copy().Get,
 			Elsewhere: func(account string) (n int64) {
 				for i, other := range all {

@@ -108,7 +108,7 @@ func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 	const size = 300
 	a := attacks(t, nested(fmt.Sprintf("/file/%d", size)))
 	other, in := newInstance(t), newInstance(t)
-	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"config":{"trace":true},"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/%d')","options":{"timeout":50000}}]}`, a.url, size), Stage{SaveFile: (&kept{}).save})
+	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"config":{"trace":true},"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/%d')","options":{"timeout":50000}}]}`, a.url, size), TaskEnv{SaveFile: (&kept{}).save})
 	noFailure("")(t, o)
 	if n := a.sent.Load() >> 20; n >= size || n < 90 {
 		t.Errorf("%d MiB of %d were sent", n, size)
@@ -117,7 +117,7 @@ func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 		t.Errorf("the steps are %s", steps)
 	}
 	b := attacks(t, nested("/file/1"))
-	o = play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/1')"},{"wait":500}]}`, b.url), Stage{SaveFile: (&kept{}).save})
+	o = play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/1')"},{"wait":500}]}`, b.url), TaskEnv{SaveFile: (&kept{}).save})
 	if len(o.Downloads) != 1 || o.Downloads[0].Size != 1<<20 {
 		t.Errorf("the downloads are %v, %v", o.Downloads, o.Warnings)
 	}
@@ -132,7 +132,7 @@ func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 func TestDownloadsThatDoNotArriveAreTold(t *testing.T) {
 	a := attacks(t, map[string]string{"/": `<a id=a href=/file/0>x</a>`})
 	in, _ := launch(t)
-	o := play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"click":"#a"},{"evaluate":"await fetch('/over/begun')"},{"wait":300}]}`, a.url), Stage{SaveFile: (&kept{}).save})
+	o := play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"click":"#a"},{"evaluate":"await fetch('/over/begun')"},{"wait":300}]}`, a.url), TaskEnv{SaveFile: (&kept{}).save})
 	if len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0].Message, "attack.bin was not complete when the list ended") || len(o.Downloads) != 0 {
 		t.Errorf("warnings %v, downloads %v, %v", o.Warnings, o.Downloads, failuresOf(o))
 	}
@@ -160,7 +160,7 @@ func TestStateHasABound(t *testing.T) {
 		visits += fmt.Sprintf(`{"open":"%s/"},{"evaluate":"localStorage.a='x'.repeat(4<<20);return 1"},`, strings.Replace(a.other, "localhost", fmt.Sprintf("s%d.localhost", i), 1))
 	}
 	escapes := strings.Replace(a.other, "localhost", "escapes.localhost", 1)
-	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"actions":[%s{"open":"%s/"},{"evaluate":"localStorage.a='\\u0001'.repeat(4<<20);return 1"},{"open":"%s/"},{"evaluate":"localStorage.mine='small';return 1"}]}`, visits, escapes, a.url), Stage{})
+	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"actions":[%s{"open":"%s/"},{"evaluate":"localStorage.a='\\u0001'.repeat(4<<20);return 1"},{"open":"%s/"},{"evaluate":"localStorage.mine='small';return 1"}]}`, visits, escapes, a.url), TaskEnv{})
 	noFailure(`1`)(t, o)
 	ctx, cancel := contextFor(30 * time.Second)
 	defer cancel()
@@ -175,7 +175,7 @@ func TestStateHasABound(t *testing.T) {
 	if err := second.Restore(ctx, state); err != nil {
 		t.Fatal(err)
 	}
-	o = play(t, second, `{"actions":[{"evaluate":"return localStorage.mine"}]}`, Stage{})
+	o = play(t, second, `{"actions":[{"evaluate":"return localStorage.mine"}]}`, TaskEnv{})
 	if string(o.Data) != `"small"` || len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0].Message, "storages") {
 		t.Errorf("restored: %s %v %v", o.Data, o.Warnings, failuresOf(o))
 	}
@@ -195,7 +195,7 @@ func TestNothingSurvivesAReset(t *testing.T) {
 	a := attacks(t, survivors)
 	in, _ := launch(t)
 	before := kinds(t, in.browser.PID())["renderer"]
-	o := play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"click":"h1"},{"evaluate":"window.w=[new Worker('/loop.js'),new SharedWorker('/loop.js')];await navigator.serviceWorker.register('/sw.js');navigator.locks.request('l',()=>new Promise(()=>{}));new BroadcastChannel('b');return 1"},{"waitForEvent":"load"}]}`, a.other), Stage{})
+	o := play(t, in, fmt.Sprintf(`{"timeout":30000,"actions":[{"open":"%s/"},{"click":"h1"},{"evaluate":"window.w=[new Worker('/loop.js'),new SharedWorker('/loop.js')];await navigator.serviceWorker.register('/sw.js');navigator.locks.request('l',()=>new Promise(()=>{}));new BroadcastChannel('b');return 1"},{"waitForEvent":"load"}]}`, a.other), TaskEnv{})
 	noFailure("")(t, o)
 	wait.Until(t, "the workers to run", func() bool { return a.count("/alive") > 5 })
 	ctx, cancel := contextFor(10 * time.Second)
@@ -209,7 +209,7 @@ func TestNothingSurvivesAReset(t *testing.T) {
 	}
 	wait.Until(t, "the processes of the task to end", func() bool { return kinds(t, in.browser.PID())["renderer"] <= before })
 	n := a.count("/alive")
-	o = play(t, in, fmt.Sprintf(`{"timeout":20000,"actions":[{"open":"%s/quiet"},{"wait":300},{"getText":"p"}]}`, a.other), Stage{})
+	o = play(t, in, fmt.Sprintf(`{"timeout":20000,"actions":[{"open":"%s/quiet"},{"wait":300},{"getText":"p"}]}`, a.other), TaskEnv{})
 	noFailure(`"quiet"`)(t, o)
 	if late := a.count("/alive") - n; late > 0 {
 		t.Errorf("%d requests of the task before came after its end", late)
@@ -227,7 +227,7 @@ func TestTasksHearNothingOfEachOther(t *testing.T) {
 		window.s=new SharedWorker('/shared.js');await new Promise(r=>{s.port.onmessage=r});window.o=open('/?opened','POP');await navigator.storage.persist();await Notification.requestPermission();
 		document.cookie='MARK=1';await navigator.wakeLock?.request('screen').catch(()=>{});await document.documentElement.requestFullscreen().catch(()=>{});
 		return URL.createObjectURL(new Blob(['MARK']))`
-	o := play(t, first, fmt.Sprintf(`{"timeout":20000,"actions":[{"open":"%s/"},{"evaluate":%q}]}`, a.other, plant), Stage{})
+	o := play(t, first, fmt.Sprintf(`{"timeout":20000,"actions":[{"open":"%s/"},{"evaluate":%q}]}`, a.other, plant), TaskEnv{})
 	var blob string
 	if err := json.Unmarshal(o.Data, &blob); err != nil || !strings.HasPrefix(blob, "blob:") {
 		t.Fatalf("%s %v", o.Data, failuresOf(o))
@@ -237,10 +237,10 @@ func TestTasksHearNothingOfEachOther(t *testing.T) {
 		const w=open('','POP');await new Promise(r=>setTimeout(r,50));const there=w&&w.location.href;w&&w.close();
 		const blob=await fetch(` + "`" + blob + "`" + `).then(r=>r.text(),()=>'none');
 		return [window.name,heard,users,(await navigator.locks.query()).held.length,there,blob,document.cookie,!!document.fullscreenElement,await navigator.storage.persisted()]`
-	o = play(t, second, fmt.Sprintf(`{"timeout":20000,"actions":[{"open":"%s/"},{"evaluate":%q}]}`, a.other, look), Stage{})
+	o = play(t, second, fmt.Sprintf(`{"timeout":20000,"actions":[{"open":"%s/"},{"evaluate":%q}]}`, a.other, look), TaskEnv{})
 	noFailure(`["","nothing",1,0,"about:blank","none","",false,false]`)(t, o)
 	// The control: the same page in the task's own browser finds what was planted.
-	o = play(t, first, fmt.Sprintf(`{"timeout":20000,"actions":[{"openNewTab":"%s/","options":{"closeOthers":false}},{"evaluate":%q}]}`, a.other, look), Stage{})
+	o = play(t, first, fmt.Sprintf(`{"timeout":20000,"actions":[{"openNewTab":"%s/","options":{"closeOthers":false}},{"evaluate":%q}]}`, a.other, look), TaskEnv{})
 	if s := string(o.Data); !strings.Contains(s, `"MARK",2,1,`) || !strings.Contains(s, `MARK=1`) {
 		t.Errorf("the control finds %s %v", s, failuresOf(o))
 	}
@@ -253,7 +253,7 @@ func TestSelectorsWithoutEndStopWithTheTask(t *testing.T) {
 	in, _ := launch(t)
 	before := kinds(t, in.browser.PID())["renderer"]
 	began := time.Now()
-	o := play(t, in, fmt.Sprintf(`{"config":{"actionTimeout":1000},"timeout":15000,"actions":[{"open":%q,"options":{"timeout":8000}},{"wait":1},{"find":"//*[count(//*[count(//*[count(//*) > 1]) > 1]) > 1]"},{"getText":"p"}]}`, url), Stage{})
+	o := play(t, in, fmt.Sprintf(`{"config":{"actionTimeout":1000},"timeout":15000,"actions":[{"open":%q,"options":{"timeout":8000}},{"wait":1},{"find":"//*[count(//*[count(//*[count(//*) > 1]) > 1]) > 1]"},{"getText":"p"}]}`, url), TaskEnv{})
 	failsWith(CodeTimeout, CodeTimeout)(t, o)
 	if took := time.Since(began); took > 15*time.Second+standstill {
 		t.Errorf("took %v", took)
@@ -268,6 +268,6 @@ func TestSelectorsWithoutEndStopWithTheTask(t *testing.T) {
 		t.Errorf("resetting took %v", took)
 	}
 	wait.Until(t, "the page's process to end", func() bool { return kinds(t, in.browser.PID())["renderer"] <= before })
-	o = play(t, in, fmt.Sprintf(`{"timeout":10000,"actions":[{"open":%q},{"evaluate":"return 1"}]}`, url), Stage{})
+	o = play(t, in, fmt.Sprintf(`{"timeout":10000,"actions":[{"open":%q},{"evaluate":"return 1"}]}`, url), TaskEnv{})
 	noFailure(`1`)(t, o)
 }

@@ -46,7 +46,7 @@ func BenchmarkPlay(b *testing.B) {
 			}
 			k := &kept{}
 			for b.Loop() {
-				if o := in.Play(context.Background(), task, Stage{SaveFile: k.save}); o.End != EndCompleted || len(o.Failures) > 0 {
+				if o := in.Play(context.Background(), task, TaskEnv{SaveFile: k.save}); o.End != EndCompleted || len(o.Failures) > 0 {
 					b.Fatal(o.Failures)
 				}
 			}

@@ -27,7 +27,7 @@ func TestTracesHaveABound(t *testing.T) {
 	t.Parallel()
 	cache := NewCache()
 	cache.Set("a", json.RawMessage(`"`+strings.Repeat("x", 5<<20)+`"`))
-	o := play(t, newInstance(t), `{"timeout":60000,"config":{"trace":true},"actions":[{"loop":{"repeat":9,"do":[{"getSavedData":"a"}]}},{"evaluate":"return 'end'"}]}`, Stage{Cache: cache})
+	o := play(t, newInstance(t), `{"timeout":60000,"config":{"trace":true},"actions":[{"loop":{"repeat":9,"do":[{"getSavedData":"a"}]}},{"evaluate":"return 'end'"}]}`, TaskEnv{Cache: cache})
 	noFailure(`"end"`)(t, o)
 	if n := answerBytes(t, o); n > MaxResult+maxReported {
 		t.Errorf("the answer has %d bytes", n)
@@ -51,7 +51,7 @@ func TestRepeatedFailures(t *testing.T) {
 	need.All(t)
 	t.Parallel()
 	long := strings.Repeat("é", 400<<10)
-	o := play(t, newInstance(t), `{"timeout":60000,"actions":[{"loop":{"repeat":40,"maxIterations":40,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, Stage{})
+	o := play(t, newInstance(t), `{"timeout":60000,"actions":[{"loop":{"repeat":40,"maxIterations":40,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, TaskEnv{})
 	if len(o.Failures) != 40 || o.Truncated != nil {
 		t.Fatalf("%d failures, %+v left out", len(o.Failures), o.Truncated)
 	}
@@ -143,7 +143,7 @@ func TestCapturedResponsesHaveABoundTogether(t *testing.T) {
 		fmt.Fprint(w, strings.Repeat("b", 9<<20))
 	}))
 	t.Cleanup(srv.Close)
-	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":90000,"config":{"actionTimeout":40000},"actions":[{"open":"%s/"},{"waitForResponse":"/body"},{"waitForResponse":"body"},{"evaluate":"await (await fetch('/body')).text()"}]}`, srv.URL), Stage{})
+	o := play(t, newInstance(t), fmt.Sprintf(`{"timeout":90000,"config":{"actionTimeout":40000},"actions":[{"open":"%s/"},{"waitForResponse":"/body"},{"waitForResponse":"body"},{"evaluate":"await (await fetch('/body')).text()"}]}`, srv.URL), TaskEnv{})
 	failsWith(CodeInvalidValue)(t, o)
 	if n := len(o.Data) + len(o.Last); n > MaxResult {
 		t.Errorf("the result has %d bytes", n)

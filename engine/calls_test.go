@@ -26,12 +26,12 @@ func TestProtocolCalls(t *testing.T) {
 	// script, and counts.
 	count := func(t *testing.T, actions string, failures int) int64 {
 		t.Helper()
-		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"findByText":"Hello"}]}`, url), Stage{}); len(o.Failures) > 0 {
+		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"findByText":"Hello"}]}`, url), TaskEnv{}); len(o.Failures) > 0 {
 			t.Fatal(o.Failures)
 		}
 		task := fmt.Sprintf(`{"config":{"actionTimeout":5000},"actions":[%s]}`, actions)
 		before := in.browser.Sent()
-		o := play(t, in, task, Stage{})
+		o := play(t, in, task, TaskEnv{})
 		n := in.browser.Sent() - before
 		if len(o.Failures) != failures {
 			t.Fatalf("%d failures, want %d: %v", len(o.Failures), failures, o.Failures)
@@ -93,7 +93,7 @@ func TestProtocolCalls(t *testing.T) {
 	}
 	t.Run("evidence that nobody needs", func(t *testing.T) {
 		before := in.browser.Sent()
-		o := play(t, in, `{"config":{"onFailure":{"screenshot":true,"html":true}},"actions":[{"getText":"#h"},{"getValue":"#name"}]}`, Stage{})
+		o := play(t, in, `{"config":{"onFailure":{"screenshot":true,"html":true}},"actions":[{"getText":"#h"},{"getValue":"#name"}]}`, TaskEnv{})
 		if n := in.browser.Sent() - before - 1; n != 1 || len(o.Failures) > 0 {
 			t.Errorf("%d calls, want 1: %v", n, failuresOf(o))
 		}

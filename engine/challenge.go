@@ -150,7 +150,7 @@ func (c *challenge) try(ctx context.Context, t *browser.Tab) (waiting bool, err 
 	if err := c.click(ctx, t, *box); err != nil {
 		return false, err
 	}
-	return true, c.settle(ctx, t, *best, before)
+	return true, c.awaitResult(ctx, t, *best, before)
 }
 
 // widgetScore says how much a node looks like the box of a widget: 2 for
@@ -207,8 +207,8 @@ func (c *challenge) click(ctx context.Context, t *browser.Tab, box browser.Box) 
 	return t.Input.PressAndHold(ctx, p, time.Duration(50+mathrand.IntN(70))*time.Millisecond)
 }
 
-// settle waits until the box is checked, is gone, or the page has gone on.
-func (c *challenge) settle(ctx context.Context, t *browser.Tab, n browser.Node, before string) error {
+// awaitResult waits until the box is checked, is gone, or the page has gone on.
+func (c *challenge) awaitResult(ctx context.Context, t *browser.Tab, n browser.Node, before string) error {
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
 		select {
 		case <-time.After(50 * time.Millisecond):

@@ -33,7 +33,7 @@ type Chromium struct {
 	Log      zerolog.Logger
 
 	out    *egress.Proxy // nil: browsers have no proxy (tests only)
-	berths berths
+	groups browserGroups
 }
 
 // instance is a browser that plays one task at a time.
@@ -102,7 +102,7 @@ func (in *instance) context() *browser.Context {
 }
 
 // Play runs the task's list.
-func (in *instance) Play(ctx context.Context, t *Task, st Stage) *Outcome {
+func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	began := time.Now()
 	cache := st.Cache
 	if cache == nil {

@@ -106,7 +106,7 @@ func contextBehind(t testing.TB, door *egress.Door) *instance {
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if n, err := c.Left(context.Background()); n > 0 || err != nil {
+		if n, err := c.OpenPages(context.Background()); n > 0 || err != nil {
 			t.Errorf("%d tabs are left of the test's context: %v", n, err)
 		}
 	})
@@ -137,7 +137,7 @@ func (k *kept) save(_ context.Context, f File, r io.Reader) (string, error) {
 }
 
 // play parses and plays a request with the default time.
-func play(t testing.TB, in *instance, body string, st Stage) *Outcome {
+func play(t testing.TB, in *instance, body string, st TaskEnv) *Outcome {
 	t.Helper()
 	task, err := Parse([]byte(body), nil)
 	if err != nil {

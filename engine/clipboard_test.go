@@ -30,7 +30,7 @@ func TestCopying(t *testing.T) {
 		{`{"click":"#paste"},{"findByText":"NotAllowedError"}`, "NotAllowedError"},
 		{`{"click":"#rich"},{"findByText":"copied"},{"press":["#to","Control+V"]},{"findByText":"pasted","options":{"exact":false}}`, "pasted plain|<b>bold</b>"},
 	} {
-		o := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"actions":[{"open":%q},%s,{"getText":"#said"}]}`, url, c.actions), Stage{})
+		o := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"actions":[{"open":%q},%s,{"getText":"#said"}]}`, url, c.actions), TaskEnv{})
 		if got, want := string(o.Data), fmt.Sprintf("%q", c.said); got != want {
 			t.Errorf("the page says %s, want %s: %v", got, want, failuresOf(o))
 		}
@@ -38,7 +38,7 @@ func TestCopying(t *testing.T) {
 	if err := in.Reset(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	o := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"actions":[{"open":%q},{"press":["#to","Control+V"]},{"findByText":"pasted","options":{"exact":false}},{"evaluate":"return said.textContent"}]}`, url), Stage{})
+	o := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"actions":[{"open":%q},{"press":["#to","Control+V"]},{"findByText":"pasted","options":{"exact":false}},{"evaluate":"return said.textContent"}]}`, url), TaskEnv{})
 	if got := string(o.Data); got != `"pasted  |"` {
 		t.Errorf("after a reset the page says %s: %v", got, failuresOf(o))
 	}

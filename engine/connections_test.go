@@ -77,7 +77,7 @@ func TestConnectionsServeOneTask(t *testing.T) {
 				t.Helper()
 				at := srv.URL + "/?who=" + who
 				o := play(t, in, `{"timeout":30000,"actions":[{"open":"`+at+`"},{"getText":"h1","options":{"push":"seen"}},{"uploadFile":["input","`+at+`"]},`+
-					`{"evaluate":"return await document.querySelector('input').files[0].text()","options":{"push":"seen"}},{"getSavedData":"seen"}]}`, Stage{})
+					`{"evaluate":"return await document.querySelector('input').files[0].text()","options":{"push":"seen"}},{"getSavedData":"seen"}]}`, TaskEnv{})
 				want := fmt.Sprintf(`{"seen":[%q,"\u003ch1\u003e%s\u003c/h1\u003e\u003cinput type=file\u003e"]}`, who, who)
 				if len(o.Failures) > 0 || string(o.Data) != want && string(o.Data) != fmt.Sprintf(`{"seen":[%q,"<h1>%s</h1><input type=file>"]}`, who, who) {
 					t.Errorf("%s has %s, %s", who, o.Data, failuresOf(o))

@@ -21,7 +21,7 @@ type Instance interface {
 	// Play runs the task to its end. It never returns nil. When ctx ends the
 	// outcome's End says why (see [EndOf]): a deadline is a timeout, anything
 	// else a cancellation. A browser that dies gives EndCrashed at once.
-	Play(ctx context.Context, t *Task, st Stage) *Outcome
+	Play(ctx context.Context, t *Task, st TaskEnv) *Outcome
 
 	// Reset makes the browser as clean as a new one for the next task. It is
 	// not called between tasks of one session. After an error the instance
@@ -51,9 +51,9 @@ type Instance interface {
 	Close()
 }
 
-// Stage is what a task finds around it: what it shares with earlier tasks of
+// TaskEnv is what a task finds around it: what it shares with earlier tasks of
 // its session, where its files go, and who wants to hear of its steps.
-type Stage struct {
+type TaskEnv struct {
 	// Cache is the data cache: nil for an empty one that ends with the task.
 	Cache *Cache
 	// Account names the owner of the files that the task makes.

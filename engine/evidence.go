@@ -159,12 +159,12 @@ func (e *evidence) keep(ctx context.Context, o *Outcome) {
 
 // keepFile keeps a file and gives its address, or a warning.
 func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
-	if r.stage.SaveFile == nil {
+	if r.env.SaveFile == nil {
 		r.warn("%s could not be kept: there is no place to keep files", f.Name)
 		return ""
 	}
-	f.Account, f.Plan = r.stage.Account, r.stage.Plan
-	url, err := r.stage.SaveFile(ctx, f, bytes.NewReader(b))
+	f.Account, f.Plan = r.env.Account, r.env.Plan
+	url, err := r.env.SaveFile(ctx, f, bytes.NewReader(b))
 	if err != nil {
 		r.warn("%s could not be kept: %s", f.Name, ErrorText(err))
 		return ""

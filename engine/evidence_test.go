@@ -71,7 +71,7 @@ func TestEvidenceOfAFailure(t *testing.T) {
 	url := evidenceSite(t)
 	in := newInstance(t)
 	var k kept
-	st := Stage{SaveFile: k.save}
+	st := TaskEnv{SaveFile: k.save}
 	o := play(t, in, `{"config":{`+allEvidence+`},"actions":[{"open":"`+url+`/"},{"getText":"#h"}]}`, st)
 	if o.Evidence != nil || len(k.files) > 0 || len(o.Failures) > 0 {
 		t.Fatalf("%+v, %d files, %v", o.Evidence, len(k.files), failuresOf(o))
@@ -146,7 +146,7 @@ func TestEvidenceHasABound(t *testing.T) {
 	in := ownBrowser(t) // its page takes a processor, and the process, for itself
 	var k kept
 	began := time.Now()
-	o := play(t, in, `{"timeout":3000,"config":{`+allEvidence+`,"trace":"full"},"actions":[{"open":"`+url+`/"},{"evaluate":"setTimeout(()=>{for(;;);},600);return 1"},{"wait":60000}]}`, Stage{SaveFile: k.save})
+	o := play(t, in, `{"timeout":3000,"config":{`+allEvidence+`,"trace":"full"},"actions":[{"open":"`+url+`/"},{"evaluate":"setTimeout(()=>{for(;;);},600);return 1"},{"wait":60000}]}`, TaskEnv{SaveFile: k.save})
 	took := time.Since(began)
 	if took > 3*time.Second+aftermath+2*time.Second { // a machine that has much to do is a little late
 		t.Errorf("took %v", took)
@@ -171,7 +171,7 @@ func TestEvidenceAtTheEndOfTheTime(t *testing.T) {
 	url := evidenceSite(t)
 	var k kept
 	in := newInstance(t)
-	o := play(t, in, fmt.Sprintf(`{"timeout":4000,"config":{%s},"actions":[{"open":"%s/"},{"click":"#go"},{"wait":60000}]}`, allEvidence, url), Stage{SaveFile: k.save})
+	o := play(t, in, fmt.Sprintf(`{"timeout":4000,"config":{%s},"actions":[{"open":"%s/"},{"click":"#go"},{"wait":60000}]}`, allEvidence, url), TaskEnv{SaveFile: k.save})
 	if o.End != EndTimeout || o.Evidence == nil || o.Evidence.Path != "2" {
 		t.Fatalf("%s %+v %v", o.End, o.Evidence, o.Warnings)
 	}
@@ -188,7 +188,7 @@ func TestEvidenceOfACrash(t *testing.T) {
 	url := evidenceSite(t)
 	var k kept
 	in, _ := launch(t)
-	st := Stage{SaveFile: k.save, OnStep: func(s StepReport) {
+	st := TaskEnv{SaveFile: k.save, OnStep: func(s StepReport) {
 		if s.Path == "0" {
 			killRenderer(t, in.browser.PID())
 		}

@@ -85,7 +85,7 @@ func TestFaultsAreErrorsToPages(t *testing.T) {
 				`said.beacon=await fetch(at('y'),{mode:'no-cors',cache:'no-store'}).then(r=>r.text()).then(t=>'read '+t,()=>'failed');`+
 				`const tag=(name)=>new Promise(r=>{const e=document.createElement(name);e.onerror=()=>r('failed');e.onload=()=>r('loaded');e.src=at(name);document.body.append(e)});`+
 				`said.img=await tag('img');said.script=await tag('script');`+
-				`return said"},{"open":"`+base+`/counted?of=`+url.QueryEscape("POST "+kind)+`"},{"getText":"body"}],"config":{"trace":true}}`, Stage{})
+				`return said"},{"open":"`+base+`/counted?of=`+url.QueryEscape("POST "+kind)+`"},{"getText":"body"}],"config":{"trace":true}}`, TaskEnv{})
 			if len(o.Failures) > 0 || len(o.Steps) != 4 {
 				t.Fatal(failuresOf(o))
 			}

@@ -185,7 +185,7 @@ func TestHostilePages(t *testing.T) {
 			task := fmt.Sprintf(`{%s,"actions":[%s]}`, h.config, h.task)
 			task = strings.NewReplacer("{{url}}", url, "{{other}}", strings.Replace(url, "127.0.0.1", "localhost", 1)).Replace(task)
 			began := time.Now()
-			o := play(t, in, task, Stage{SaveFile: (&kept{}).save})
+			o := play(t, in, task, TaskEnv{SaveFile: (&kept{}).save})
 			if took := time.Since(began); took > h.within+standstill {
 				t.Errorf("took %v, want at most %v", took, h.within+standstill)
 			}
@@ -200,7 +200,7 @@ func TestHostilePages(t *testing.T) {
 				t.Fatalf("resetting: %v", err)
 			}
 			reset := time.Since(began)
-			next := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"timeout":10000,"actions":[{"open":"%s/quiet"},{"click":"p"},{"getText":"p"}]}`, url), Stage{})
+			next := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"timeout":10000,"actions":[{"open":"%s/quiet"},{"click":"p"},{"getText":"p"}]}`, url), TaskEnv{})
 			noFailure(`"quiet"`)(t, next)
 			if n := len(in.context().Tabs()); n != 1 {
 				t.Errorf("%d tabs are open", n)
@@ -259,14 +259,14 @@ const h=document.createElement('div');h.id='host';document.body.append(h);const 
 	}
 	small := make([]time.Duration, len(actions))
 	for _, size := range []int{5000, 50000} {
-		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q}]}`, serve(t, page(size))), Stage{}); len(o.Failures) > 0 {
+		if o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q}]}`, serve(t, page(size))), TaskEnv{}); len(o.Failures) > 0 {
 			t.Fatal(failuresOf(o))
 		}
 		for i, a := range actions {
 			if size == 5000 {
 				a = strings.NewReplacer("24999", "2499", "20000", "2000").Replace(a)
 			}
-			o := play(t, in, `{"actions":[`+a+`]}`, Stage{})
+			o := play(t, in, `{"actions":[`+a+`]}`, TaskEnv{})
 			t.Logf("%8v %s", o.Duration.Round(time.Millisecond), a)
 			if len(o.Failures) > 0 && !strings.Contains(a, "#nope") {
 				t.Errorf("%s: %v", a, failuresOf(o))
@@ -278,7 +278,7 @@ const h=document.createElement('div');h.id='host';document.body.append(h);const 
 			}
 		}
 	}
-	o := play(t, in, `{"actions":[{"extractAll":[".r",{"t":"$this"}]}]}`, Stage{})
+	o := play(t, in, `{"actions":[{"extractAll":[".r",{"t":"$this"}]}]}`, TaskEnv{})
 	var list []any
 	if json.Unmarshal(o.Data, &list) != nil || len(list) != 30000 {
 		t.Errorf("%d records, want 30000", len(list))

@@ -85,7 +85,7 @@ func TestACrashIsADefiniteAnswerAtOnce(t *testing.T) {
 	began := make(chan struct{})
 	done := make(chan *Outcome, 1)
 	go func() {
-		done <- play(t, in, `{"actions":[{"open":"`+srv.URL+`"},{"getText":"#never"}]}`, Stage{OnStep: func(s StepReport) {
+		done <- play(t, in, `{"actions":[{"open":"`+srv.URL+`"},{"getText":"#never"}]}`, TaskEnv{OnStep: func(s StepReport) {
 			if s.Path == "0" {
 				close(began)
 			}
@@ -123,7 +123,7 @@ func TestACrashedPageEndsTheTask(t *testing.T) {
 		began := make(chan struct{})
 		done := make(chan *Outcome, 1)
 		go func() {
-			done <- play(t, in, `{"actions":[{"open":"`+srv.URL+`"},`+meanwhile+`]}`, Stage{OnStep: func(s StepReport) {
+			done <- play(t, in, `{"actions":[{"open":"`+srv.URL+`"},`+meanwhile+`]}`, TaskEnv{OnStep: func(s StepReport) {
 				if s.Path == "0" {
 					close(began)
 				}
@@ -212,7 +212,7 @@ func TestEndsOfAContext(t *testing.T) {
 		}
 		time.AfterFunc(50*time.Millisecond, func() { cancel(c.cause) })
 		start := time.Now()
-		o := in.Play(ctx, task, Stage{})
+		o := in.Play(ctx, task, TaskEnv{})
 		if o.End != c.want || len(o.Failures) != 0 {
 			t.Errorf("%s: the end is %s with %v, want %s", name, o.End, o.Failures, c.want)
 		}
@@ -268,13 +268,13 @@ func TestNothingOfATaskIsLeft(t *testing.T) {
 		`auth:(await fetch('/auth')).status,clip:clip.value,width:innerWidth,opened:history.length}"}]}`
 
 	k := &kept{}
-	before := play(t, in, look, Stage{SaveFile: k.save})
-	o := play(t, in, plant, Stage{SaveFile: k.save})
+	before := play(t, in, look, TaskEnv{SaveFile: k.save})
+	o := play(t, in, plant, TaskEnv{SaveFile: k.save})
 	if o.End != EndCompleted {
 		t.Fatalf("planting: %s %v", o.End, o.Failures)
 	}
 	// The control: without a reset the marks are there.
-	found := play(t, in, look, Stage{SaveFile: k.save})
+	found := play(t, in, look, TaskEnv{SaveFile: k.save})
 	for _, mark := range []string{`"local":"MARK"`, `m=MARK`, `"idb":["MARK"]`, `"caches":["MARK"]`, `"workers":1`, `"mark":"MARK"`, `"cached":"1"`, `"files":["MARK"]`, `"auth":200`, `"clip":"MARK"`, `"width":400`} {
 		if !strings.Contains(string(found.Data), mark) {
 			t.Errorf("the control does not find %s in %s", mark, found.Data)
@@ -288,7 +288,7 @@ func TestNothingOfATaskIsLeft(t *testing.T) {
 	if n := len(in.context().Tabs()); n != 1 {
 		t.Errorf("there are %d tabs after a reset", n)
 	}
-	after := play(t, in, look, Stage{SaveFile: k.save})
+	after := play(t, in, look, TaskEnv{SaveFile: k.save})
 	if strings.Contains(strings.ReplaceAll(string(after.Data), "visited=MARK", ""), "MARK") || !strings.Contains(string(after.Data), `"cached":"2"`) || !strings.Contains(string(after.Data), `"auth":401`) {
 		t.Errorf("after a reset a task still sees\n%s\nbefore anything ran it was\n%s", after.Data, before.Data)
 	}

@@ -88,7 +88,7 @@ func TestSitesHaveProcessesOfTheirOwn(t *testing.T) {
 			t.Cleanup(started.Close)
 			in := started.(*instance)
 			open := func(frame string) map[string]int {
-				o := play(t, in, `{"timeout":20000,"actions":[{"open":"`+srv.URL+`/?frame=`+frame+`"},{"screenshot":"viewport"}]}`, Stage{SaveFile: (&kept{}).save})
+				o := play(t, in, `{"timeout":20000,"actions":[{"open":"`+srv.URL+`/?frame=`+frame+`"},{"screenshot":"viewport"}]}`, TaskEnv{SaveFile: (&kept{}).save})
 				if len(o.Failures) > 0 {
 					t.Fatal(failuresOf(o))
 				}

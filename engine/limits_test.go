@@ -13,7 +13,7 @@ import (
 // TestCacheHasALimit: a task cannot keep more and more.
 func TestCacheHasALimit(t *testing.T) {
 	in := newInstance(t)
-	o := play(t, in, `{"timeout":90000,"config":{"continueOnError":true},"actions":[{"loop":{"repeat":6,"do":[{"evaluate":"return 'x'.repeat(15<<20)","options":{"push":"all"}}]}},{"evaluate":"return 1"}]}`, Stage{})
+	o := play(t, in, `{"timeout":90000,"config":{"continueOnError":true},"actions":[{"loop":{"repeat":6,"do":[{"evaluate":"return 'x'.repeat(15<<20)","options":{"push":"all"}}]}},{"evaluate":"return 1"}]}`, TaskEnv{})
 	failsWith(CodeInvalidValue, CodeInvalidValue, CodeInvalidValue)(t, o) // the fifth and the sixth, and all of it as a result
 	for _, f := range o.Failures[:2] {
 		if !strings.Contains(f.Text, fmt.Sprint(4*MaxResult)) {
@@ -51,7 +51,7 @@ func TestLargeDownloadsAreCancelled(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	files := &kept{}
-	o := play(t, newInstance(t), fmt.Sprintf(`{"config":{"trace":true,"continueOnError":true},"timeout":50000,"actions":[{"open":"%s/"},{"click":"#a"},{"evaluate":"await fetch('/over')","options":{"timeout":45000}},{"getText":"#a"}]}`, srv.URL), Stage{SaveFile: files.save})
+	o := play(t, newInstance(t), fmt.Sprintf(`{"config":{"trace":true,"continueOnError":true},"timeout":50000,"actions":[{"open":"%s/"},{"click":"#a"},{"evaluate":"await fetch('/over')","options":{"timeout":45000}},{"getText":"#a"}]}`, srv.URL), TaskEnv{SaveFile: files.save})
 	if string(o.Data) != `"get it"` {
 		t.Errorf("the page is gone: %s %v", o.Data, failuresOf(o))
 	}

@@ -22,7 +22,7 @@ draw(); customElements.define('x-in', class extends HTMLElement { connectedCallb
 	for _, field := range []string{"#plain", "#controlled", "#deep", "#edited"} {
 		began := time.Now()
 		o := play(t, in, fmt.Sprintf(`{"timeout":120000,"actions":[{"open":%q},{"fill":[%q,%q],"options":{"timeout":90000}},
-			{"evaluate":"const e = document.querySelector('%s'), f = e.shadowRoot?.firstChild ?? e; return [(f.value ?? f.textContent).replaceAll('\\u00a0', ' '), keys]"}]}`, url, field, text, field), Stage{})
+			{"evaluate":"const e = document.querySelector('%s'), f = e.shadowRoot?.firstChild ?? e; return [(f.value ?? f.textContent).replaceAll('\\u00a0', ' '), keys]"}]}`, url, field, text, field), TaskEnv{})
 		took := time.Since(began)
 		if want := fmt.Sprintf("[%q,%d]", text, *long); len(o.Failures) > 0 || len(o.Warnings) > 0 || string(o.Data) != want {
 			t.Errorf("%s has %d of %d bytes; %v %v", field, len(o.Data), len(want), failuresOf(o), o.Warnings)

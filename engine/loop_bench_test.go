@@ -18,14 +18,14 @@ func BenchmarkLoopAgainstExtract(b *testing.B) {
 	}
 	in := ownBrowser(b)
 	url := serve(b, "<!doctype html><title>T</title><ul>"+rows.String()+"</ul>")
-	if o := play(b, in, fmt.Sprintf(`{"actions":[{"open":%q}]}`, url), Stage{}); len(o.Failures) > 0 {
+	if o := play(b, in, fmt.Sprintf(`{"actions":[{"open":%q}]}`, url), TaskEnv{}); len(o.Failures) > 0 {
 		b.Fatal(o.Failures)
 	}
 	const loop = `{"actions":[{"loop":{"each":".row","do":[{"getText":"$this b","options":{"push":"b"}},{"getText":"$this i","options":{"push":"i"}},{"getText":"$this u","options":{"push":"u"}}]}}]}`
 	const extract = `{"actions":[{"extractAll":[".row",{"b":"b","i":"i","u":"u"}]}]}`
 	var looped, extracted []time.Duration
 	for b.Loop() {
-		l, e := play(b, in, loop, Stage{}), play(b, in, extract, Stage{})
+		l, e := play(b, in, loop, TaskEnv{}), play(b, in, extract, TaskEnv{})
 		if len(l.Failures)+len(e.Failures) > 0 || !strings.Contains(string(l.Data), "Title 99") || !strings.Contains(string(e.Data), "Title 99") {
 			b.Fatalf("%s\n%s", l.Data, e.Data)
 		}

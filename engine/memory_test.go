@@ -50,7 +50,7 @@ func TestPagesDoNotFillTheMemory(t *testing.T) {
 			in := newInstance(t)
 			var o *Outcome
 			grown := heap.Growth(func() {
-				o = play(t, in, fmt.Sprintf(`{%s,"actions":[{"open":"%s/"},%s{"wait":300},{"getText":"h1"},{"find":"#nothing","options":{"timeout":1}}]}`, watched, url, c.task), Stage{SaveFile: (&kept{}).save})
+				o = play(t, in, fmt.Sprintf(`{%s,"actions":[{"open":"%s/"},%s{"wait":300},{"getText":"h1"},{"find":"#nothing","options":{"timeout":1}}]}`, watched, url, c.task), TaskEnv{SaveFile: (&kept{}).save})
 			})
 			if grown > roomForTexts {
 				t.Errorf("the heap has grown by %d MiB", grown>>20)
@@ -86,7 +86,7 @@ func TestBodiesDoNotFillTheMemory(t *testing.T) {
 		srv.URL, wait, bodies)
 	in := newInstance(t)
 	var o *Outcome
-	grown := heap.Growth(func() { o = play(t, in, task, Stage{}) })
+	grown := heap.Growth(func() { o = play(t, in, task, TaskEnv{}) })
 	if grown > 5*MaxResult {
 		t.Errorf("the heap has grown by %d MiB", grown>>20)
 	}
@@ -112,7 +112,7 @@ func TestManyLargePagesAtOnce(t *testing.T) {
 		var done sync.WaitGroup
 		for _, in := range all {
 			done.Go(func() {
-				o := play(t, in, fmt.Sprintf(`{%s,"actions":[{"open":"%s/"},%s{"evaluate":"throw 'y'.repeat(16<<20)"},{"getText":"h1"}]}`, watched, url, strings.Repeat(`{"openNewTab":"`+url+`/"},`, pages-1)), Stage{SaveFile: (&kept{}).save})
+				o := play(t, in, fmt.Sprintf(`{%s,"actions":[{"open":"%s/"},%s{"evaluate":"throw 'y'.repeat(16<<20)"},{"getText":"h1"}]}`, watched, url, strings.Repeat(`{"openNewTab":"`+url+`/"},`, pages-1)), TaskEnv{SaveFile: (&kept{}).save})
 				if string(o.Data) != `"here"` {
 					t.Errorf("ended as %s with %.100s, %v", o.End, o.Data, failuresOf(o))
 				}

@@ -72,7 +72,7 @@ func TestNoSuccessWithoutEffect(t *testing.T) {
 			}
 			actions, ids, wants = append(actions, action, fmt.Sprintf(`{"evaluate":"return held_('%s')","options":{"push":"held"}}`, id)), append(ids, id), append(wants, want)
 		}
-		o := play(t, in, fmt.Sprintf(`{"timeout":60000,"actions":[{"open":%q},%s,{"getSavedData":"held"}]}`, url, strings.Join(actions, ",")), Stage{})
+		o := play(t, in, fmt.Sprintf(`{"timeout":60000,"actions":[{"open":%q},%s,{"getSavedData":"held"}]}`, url, strings.Join(actions, ",")), TaskEnv{})
 		var data struct{ Held []any }
 		if err := json.Unmarshal(o.Data, &data); err != nil || len(data.Held) != len(ids) {
 			t.Fatalf("list %d: %s, %v, %v", n, o.Data, err, failuresOf(o))

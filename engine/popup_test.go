@@ -51,7 +51,7 @@ func TestPopupsThatHaveLoadedCostNothing(t *testing.T) {
 			in := newInstance(t)
 			fastest := time.Hour
 			for range 4 {
-				o := play(t, in, `{"actions":[{"open":"`+srv.URL+`/"},`+c.actions+`],"config":{"trace":true}}`, Stage{})
+				o := play(t, in, `{"actions":[{"open":"`+srv.URL+`/"},`+c.actions+`],"config":{"trace":true}}`, TaskEnv{})
 				if want := fmt.Sprintf("%q", c.want); string(o.Data) != want {
 					t.Fatalf("the popup reads %s, want %s: %v", o.Data, want, o.Failures)
 				}
@@ -65,7 +65,7 @@ func TestPopupsThatHaveLoadedCostNothing(t *testing.T) {
 	}
 	t.Run("one that never loads", func(t *testing.T) {
 		t.Parallel()
-		o := play(t, newInstance(t), `{"actions":[{"open":"`+srv.URL+`/"},{"click":"#never"},{"getText":"h1","options":{"timeout":200}},{"openNewTab":"`+srv.URL+`/shown"},{"getText":"h1"}]}`, Stage{})
+		o := play(t, newInstance(t), `{"actions":[{"open":"`+srv.URL+`/"},{"click":"#never"},{"getText":"h1","options":{"timeout":200}},{"openNewTab":"`+srv.URL+`/shown"},{"getText":"h1"}]}`, TaskEnv{})
 		if string(o.Data) != `"Shown"` || len(o.Failures) != 1 || o.Failures[0].Code != CodeTimeout || !strings.Contains(o.Failures[0].Text, "within 200ms") {
 			t.Errorf("got %s and %v, want what comes after the popup and one timeout", o.Data, o.Failures)
 		}

@@ -105,7 +105,7 @@ func TestGHSA_2pmr_289p_44r3(t *testing.T) {
 	o := play(t, in.(*instance), `{"config":{"continueOnError":true},"timeout":30000,"actions":[{"open":"`+url+`"},{"getText":"h1","options":{"push":"all"}},
 		{"evaluate":"try{return await (await fetch('/again',{cache:'no-store'})).text()}catch(e){return 'failed'}","options":{"push":"all"}},
 		{"evaluate":"return await new Promise(r=>{const w=new WebSocket('ws://'+location.host);w.onopen=()=>r('open');w.onerror=()=>r('failed')})","options":{"push":"all"}},
-		{"open":"`+url+`later"},{"uploadFile":["h1","`+url+`"]},{"getSavedData":"all"}]}`, Stage{})
+		{"open":"`+url+`later"},{"uploadFile":["h1","`+url+`"]},{"getSavedData":"all"}]}`, TaskEnv{})
 	if string(o.Data) != `{"all":["attacker","failed","failed"]}` || len(o.Failures) != 2 {
 		t.Errorf("the page has %s; %v", o.Data, failuresOf(o))
 	}

@@ -11,13 +11,13 @@ import (
 // Bounds of a full trace. Base64 makes three bytes of a picture four, so the
 // file stays below 16 MiB.
 const (
-	maxScenes       = 500
-	maxStills       = 200
-	maxStillBytes   = 8 << 20
-	stillTime       = time.Second
-	sameStill       = 50 * time.Millisecond // what was seen so shortly before is seen still
-	maxBlind        = 3                     // pictures in a row that could not be taken: no more are tried
-	arrivalOfStills = 400 * time.Millisecond
+	maxRecordedSteps = 500
+	maxStills        = 200
+	maxStillBytes    = 8 << 20
+	stillTime        = time.Second
+	sameStill        = 50 * time.Millisecond // what was seen so shortly before is seen still
+	maxBlind         = 3                     // pictures in a row that could not be taken: no more are tried
+	arrivalOfStills  = 400 * time.Millisecond
 )
 
 // recording is what a full trace is made of: each step with the page before and
@@ -25,9 +25,9 @@ const (
 type recording struct {
 	run *Run
 
-	scenes []*scene // in the order in which they began
-	open   []*scene // those that run: a loop, and a step in it
-	left   int      // steps that did not fit
+	steps []*recordedStep // in the order in which they began
+	open  []*recordedStep // those that run: a loop, and a step in it
+	left  int             // steps that did not fit
 
 	stills [][]byte // JPEG
 	bytes  int
@@ -37,8 +37,8 @@ type recording struct {
 	at     time.Time
 }
 
-// scene is one step of a recording.
-type scene struct {
+// recordedStep is one step of a recording.
+type recordedStep struct {
 	step          *Step
 	at            time.Duration // from the start of the task
 	took          time.Duration
@@ -48,18 +48,18 @@ type scene struct {
 }
 
 // begins records that a step begins.
-func (v *recording) begins(ctx context.Context, s *Step) *scene {
+func (v *recording) begins(ctx context.Context, s *Step) *recordedStep {
 	if v == nil {
 		return nil
 	}
-	n := &scene{step: s, before: -1, after: -1}
-	if len(v.scenes) >= maxScenes {
+	n := &recordedStep{step: s, before: -1, after: -1}
+	if len(v.steps) >= maxRecordedSteps {
 		v.left++
 	} else {
 		if v.run.tabs.Used() { // a page that nobody has been on is blank
 			n.before = v.still(ctx, false)
 		}
-		v.scenes = append(v.scenes, n)
+		v.steps = append(v.steps, n)
 	}
 	v.open = append(v.open, n)
 	n.at = time.Since(v.run.began)
@@ -72,7 +72,7 @@ func (v *recording) reported(s StepReport) {
 		return
 	}
 	n := v.open[len(v.open)-1]
-	if len(v.scenes) < maxScenes || v.scenes[len(v.scenes)-1] == n {
+	if len(v.steps) < maxRecordedSteps || v.steps[len(v.steps)-1] == n {
 		if !bytes.Equal(s.Result, success) {
 			n.result = brief(s.Result)
 		}
@@ -83,13 +83,13 @@ func (v *recording) reported(s StepReport) {
 
 // ends records that a step has ended. What only looked, and found at once, has
 // left the page as it was.
-func (v *recording) ends(ctx context.Context, n *scene) {
+func (v *recording) ends(ctx context.Context, n *recordedStep) {
 	if v == nil {
 		return
 	}
 	v.open = v.open[:len(v.open)-1]
 	switch {
-	case len(v.scenes) >= maxScenes && v.scenes[len(v.scenes)-1] != n:
+	case len(v.steps) >= maxRecordedSteps && v.steps[len(v.steps)-1] != n:
 	case n.step.def.read != nil && n.took < sameStill && n.before >= 0:
 		n.after = n.before
 	default:
@@ -99,8 +99,8 @@ func (v *recording) ends(ctx context.Context, n *scene) {
 
 // final is what was seen last of a task that was cut off.
 func (v *recording) final(ctx context.Context) {
-	if v != nil && len(v.scenes) > 0 {
-		if n := v.scenes[len(v.scenes)-1]; n.after < 0 {
+	if v != nil && len(v.steps) > 0 {
+		if n := v.steps[len(v.steps)-1]; n.after < 0 {
 			n.after = v.still(ctx, false)
 		}
 	}

@@ -19,7 +19,7 @@ const grace = 750 * time.Millisecond
 // continueOnError and the trace; actions know none of them.
 type Run struct {
 	task   *Task
-	stage  Stage
+	env    TaskEnv
 	tabs   *browser.Context
 	cache  *Cache
 	engine *Chromium
@@ -50,10 +50,10 @@ type Run struct {
 }
 
 // newRun makes the run of a task in a browser context.
-func newRun(t *Task, st Stage, tabs *browser.Context, cache *Cache) *Run {
+func newRun(t *Task, st TaskEnv, tabs *browser.Context, cache *Cache) *Run {
 	r := &Run{task: t, tabs: tabs, cache: cache, last: success, good: null, mask: maskerOf(st.Secrets), began: time.Now()}
-	r.stage = masked(r.mask, st)
-	r.stage.SaveFile = bounded(r.stage.SaveFile)
+	r.env = masked(r.mask, st)
+	r.env.SaveFile = bounded(r.env.SaveFile)
 	r.page.run, r.batches.run, r.captures.run, r.effects.run, r.pageLog.run = r, r, r, r, r
 	return r
 }
@@ -228,18 +228,18 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 }
 
 // traced reports whether somebody wants to hear of each step.
-func (r *Run) traced() bool { return r.stage.OnStep != nil || r.task.Config.Trace }
+func (r *Run) traced() bool { return r.env.OnStep != nil || r.task.Config.Trace }
 
 func (r *Run) report(s StepReport) {
 	if r.task.Config.Trace {
 		r.reports.step(s)
 	}
 	r.film.reported(s)
-	if r.stage.OnStep != nil {
-		r.stage.OnStep(s)
+	if r.env.OnStep != nil {
+		r.env.OnStep(s)
 	}
-	if r.stage.Measure != nil {
-		r.stage.Measure(s)
+	if r.env.Measure != nil {
+		r.env.Measure(s)
 	}
 }
 

@@ -90,25 +90,16 @@ var _ = define(Action[shot]{
 			}
 			return nil, err
 		}
-		return r.effects.savePicture(ctx, File{Account: r.stage.Account, Plan: r.stage.Plan, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
+		return r.effects.savePicture(ctx, File{Account: r.env.Account, Plan: r.env.Plan, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
 	},
 })
 
-// awaitLoaded waits for the page to be there and loaded, but not so long that no time
-// for the picture is left.
-func (pc *pageCalls) awaitLoaded(ctx context.Context, t *browser.Tab) error {
-	arg := map[string]any{"ms": max(0, Millis(time.Until(pc.run.deadline)/2))}
-	pc.addSettle(arg)
-	_, err := t.Script.Call(ctx, "load", arg) // what is missing is missing in the picture
-	return err
-}
-
 // savePicture keeps a picture and gives its address.
 func (se *sideEffects) savePicture(ctx context.Context, f File, b []byte) (Result, error) {
-	if se.run.stage.SaveFile == nil {
+	if se.run.env.SaveFile == nil {
 		return nil, Problemf(CodeInternal, "there is no place to keep files")
 	}
-	url, err := se.run.stage.SaveFile(ctx, f, bytes.NewReader(b))
+	url, err := se.run.env.SaveFile(ctx, f, bytes.NewReader(b))
 	if err != nil {
 		return nil, fmt.Errorf("keeping the file: %w", err)
 	}

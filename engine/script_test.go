@@ -193,7 +193,7 @@ func answerOf(t *testing.T, instance func(testing.TB) *instance, body string, fi
 	in := instance(t)
 	ctx, cancel := context.WithTimeout(context.Background(), task.Timeout)
 	defer cancel()
-	o := in.Play(ctx, task, Stage{SaveFile: k.save})
+	o := in.Play(ctx, task, TaskEnv{SaveFile: k.save})
 	b, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)

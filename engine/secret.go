@@ -71,11 +71,11 @@ func ParseOrigin(s string) (string, error) {
 // them may be typed into; nil where the text holds none.
 func (r *Run) secrets(t lang.Text) (filled lang.Text, origins []string, err error) {
 	filled, err = t.FillSecrets(func(name string) (string, error) {
-		at := slices.IndexFunc(r.stage.Secrets, func(s Secret) bool { return s.Name == name })
+		at := slices.IndexFunc(r.env.Secrets, func(s Secret) bool { return s.Name == name })
 		if at < 0 {
 			return "", Problemf(CodeInvalidValue, "there is no secret %q in this account", name)
 		}
-		s := r.stage.Secrets[at]
+		s := r.env.Secrets[at]
 		if origins == nil {
 			origins = append([]string{}, s.Origins...)
 		}

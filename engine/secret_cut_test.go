@@ -33,7 +33,7 @@ func TestCutTextsHideSecrets(t *testing.T) {
 	var mu sync.Mutex
 	given := map[string]string{}
 	var heard []StepReport
-	st := Stage{
+	st := TaskEnv{
 		Secrets: []Secret{{Name: "one", Value: secret, Origins: []string{srv.URL}}, {Name: "two", Value: lines, Origins: []string{srv.URL}}},
 		OnStep:  func(s StepReport) { heard = append(heard, s) },
 		SaveFile: func(_ context.Context, f File, r io.Reader) (string, error) {

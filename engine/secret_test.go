@@ -65,8 +65,8 @@ func (v *vault) all() string {
 	return strings.Join(v.got, "\n")
 }
 
-func (v *vault) stage() Stage {
-	return Stage{Secrets: []Secret{
+func (v *vault) stage() TaskEnv {
+	return TaskEnv{Secrets: []Secret{
 		{Name: "pass", Value: hidden, Origins: []string{v.own}}, {Name: "pin", Value: "904817", Origins: []string{v.own}},
 		{Name: "elsewhere", Value: "other value", Origins: []string{"https://shop.example"}},
 	}}

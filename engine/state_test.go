@@ -38,7 +38,7 @@ func TestASessionGoesOnInAnotherBrowser(t *testing.T) {
 	first := newInstance(t)
 	// b is visited and left again: its storage must not be forgotten.
 	o := play(t, first, `{"actions":[{"open":"`+b+`/left"},{"evaluate":"localStorage.b='of b'"},{"open":"`+a+`/login"},{"evaluate":"localStorage.a='of a'; sessionStorage.s='of the tab'"},{"open":"`+a+`/cart"},`+
-		`{"openNewTab":"`+a+`/second","options":{"closeOthers":false}},{"setViewportSize":[600,500]}]}`, Stage{})
+		`{"openNewTab":"`+a+`/second","options":{"closeOthers":false}},{"setViewportSize":[600,500]}]}`, TaskEnv{})
 	if o.End != EndCompleted || len(o.Failures) > 0 {
 		t.Fatalf("%s %v", o.End, o.Failures)
 	}
@@ -61,7 +61,7 @@ func TestASessionGoesOnInAnotherBrowser(t *testing.T) {
 	if unused, err := second.Save(ctx); err != nil || !strings.Contains(string(unused), "/cart") {
 		t.Errorf("a restored session that was not used saves as %s, %v", unused, err)
 	}
-	o = play(t, second, `{"actions":[{"evaluate":"return [document.querySelector('h1').textContent, localStorage.a, innerWidth]"}]}`, Stage{})
+	o = play(t, second, `{"actions":[{"evaluate":"return [document.querySelector('h1').textContent, localStorage.a, innerWidth]"}]}`, TaskEnv{})
 	if string(o.Data) != `["ada /second","of a",600]` || !o.Restored {
 		t.Errorf("the current tab is %s, restored %v, %v", o.Data, o.Restored, o.Failures)
 	}
@@ -72,7 +72,7 @@ func TestASessionGoesOnInAnotherBrowser(t *testing.T) {
 	if err != nil || string(below) != `["/cart","of the tab"]` {
 		t.Errorf("the tab below is %s, %v", below, err)
 	}
-	o = play(t, second, `{"actions":[{"open":"`+b+`/back"},{"evaluate":"return localStorage.b"}]}`, Stage{})
+	o = play(t, second, `{"actions":[{"open":"`+b+`/back"},{"evaluate":"return localStorage.b"}]}`, TaskEnv{})
 	if string(o.Data) != `"of b"` || o.Restored {
 		t.Errorf("the site that was left has %s, restored %v", o.Data, o.Restored)
 	}

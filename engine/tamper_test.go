@@ -160,7 +160,7 @@ func TestTamperingChangesNothing(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), task.Timeout)
 		defer cancel()
-		o := newInstance(t).Play(ctx, task, Stage{SaveFile: k.save})
+		o := newInstance(t).Play(ctx, task, TaskEnv{SaveFile: k.save})
 		if o.End != EndCompleted {
 			t.Errorf("ended as %s", o.End)
 		}
@@ -207,7 +207,7 @@ var hosts = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 func TestScriptsOfTamperedPages(t *testing.T) {
 	for _, tampering := range []string{`JSON.stringify=()=>'}{'`, `JSON.stringify=()=>({})`, `Promise.prototype.then=()=>7`, `JSON.stringify=()=>{throw 1}`} {
 		url := serve(t, "<!doctype html><p>x</p><script>"+tampering+"</script>")
-		o := play(t, newInstance(t), fmt.Sprintf(`{"config":{"actionTimeout":2000},"actions":[{"open":%q},{"evaluate":"return 1","options":{"save":"v"}},{"getText":"p"}]}`, url), Stage{})
+		o := play(t, newInstance(t), fmt.Sprintf(`{"config":{"actionTimeout":2000},"actions":[{"open":%q},{"evaluate":"return 1","options":{"save":"v"}},{"getText":"p"}]}`, url), TaskEnv{})
 		if len(o.Failures) != 1 || o.Failures[0].Code != CodeScriptError {
 			t.Errorf("%s: %v", tampering, failuresOf(o))
 		}

@@ -89,7 +89,7 @@ func (f *recording) keep(ctx context.Context, o *Outcome) {
 
 func (f *recording) view(o *Outcome) *traceView {
 	v := &traceView{
-		Style: traceCSS, Task: cmp.Or(f.run.stage.TaskID, "task"), Took: o.Duration, Began: f.run.began.UTC(), Failed: len(o.Failures), Warnings: f.run.reports.warnings,
+		Style: traceCSS, Task: cmp.Or(f.run.env.TaskID, "task"), Took: o.Duration, Began: f.run.began.UTC(), Failed: len(o.Failures), Warnings: f.run.reports.warnings,
 		Good: o.End == EndCompleted && len(o.Failures) == 0, LeftScenes: f.left, MoreStills: len(f.stills) >= maxStills || f.bytes >= maxStillBytes,
 	}
 	v.Result = string(o.End)
@@ -107,7 +107,7 @@ func (f *recording) view(o *Outcome) *traceView {
 	for i, s := range f.stills {
 		v.Stills = append(v.Stills, stillOf(i, s))
 	}
-	for i, s := range f.scenes {
+	for i, s := range f.steps {
 		n := traceScene{N: i + 1, Path: s.step.Path, Name: s.step.Name(), Action: brief(f.run.mask.JSON(s.step.raw)), At: s.at, Took: s.took, Depth: strings.Count(s.step.Path, "/") / 2}
 		if s.report == nil {
 			n.Took = max(0, o.Duration-s.at)

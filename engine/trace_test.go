@@ -24,7 +24,7 @@ func TestFullTrace(t *testing.T) {
 	const hostile = `</pre><script>document.title='owned'</script><img src=x onerror=alert(1)>`
 	o := play(t, newInstance(t), `{"config":{"trace":"full"},"actions":[{"open":"`+url+`/"},{"getText":"#h"},{"fill":["#f",`+quoted(hostile)+`]},{"click":"#go"},{"wait":150},{"getText":"#h"},
 		{"evaluate":`+quoted("console.error(`"+hostile+"`);throw new Error(`"+hostile+"`)")+`},
-		{"loop":{"repeat":2,"do":[{"getValue":"#f","options":{"push":"f"}},{"click":"#nope","options":{"timeout":100}}]}}]}`, Stage{SaveFile: k.save, TaskID: "task_1"})
+		{"loop":{"repeat":2,"do":[{"getValue":"#f","options":{"push":"f"}},{"click":"#nope","options":{"timeout":100}}]}}]}`, TaskEnv{SaveFile: k.save, TaskID: "task_1"})
 	page := string(k.files[o.Trace])
 	if page == "" || len(k.files) != 1 || len(o.Steps) != 12 {
 		t.Fatalf("%q, %d files, %d steps, %v", o.Trace, len(k.files), len(o.Steps), o.Warnings)
@@ -75,11 +75,11 @@ func TestAFullTraceChangesNothing(t *testing.T) {
 	const list = `"actions":[{"open":"{{url}}/"},{"find":"#go","options":{"save":"b"}},{"click":"$b"},{"getText":"#h","options":{"save":"t"}},{"fill":["#f","${t} x"]},
 		{"loop":{"repeat":3,"do":[{"getValue":"#f","options":{"push":"v"}},{"getText":"#no","options":{"timeout":100}}]}}]}`
 	var k kept
-	plain := play(t, newInstance(t), strings.ReplaceAll(`{"config":{"trace":true},`+list, "{{url}}", url), Stage{SaveFile: k.save})
+	plain := play(t, newInstance(t), strings.ReplaceAll(`{"config":{"trace":true},`+list, "{{url}}", url), TaskEnv{SaveFile: k.save})
 	if plain.Trace != "" || len(k.files) > 0 {
 		t.Errorf("trace:true leaves %q", plain.Trace)
 	}
-	full := play(t, newInstance(t), strings.ReplaceAll(`{"config":{"trace":"full"},`+list, "{{url}}", url), Stage{SaveFile: k.save})
+	full := play(t, newInstance(t), strings.ReplaceAll(`{"config":{"trace":"full"},`+list, "{{url}}", url), TaskEnv{SaveFile: k.save})
 	full.Trace, full.Traffic, plain.Traffic = "", nil, nil
 	if a, b := plainOutcome(t, plain), plainOutcome(t, full); a != b {
 		t.Errorf("trace true\n%s\nfull\n%s", a, b)
@@ -93,14 +93,14 @@ func TestLongTracesAreCut(t *testing.T) {
 	url := evidenceSite(t)
 	var k kept
 	o := play(t, newInstance(t), `{"timeout":60000,"config":{"trace":"full"},"actions":[{"open":"`+url+`/"},{"evaluate":"for(let i=0;i<1500;i++)console.log('line '+i);for(let i=0;i<1200;i++)fetch('/answer?'+i)"},
-		{"loop":{"repeat":1000,"maxIterations":1000,"do":[{"getText":"#h"}]}}]}`, Stage{SaveFile: k.save})
+		{"loop":{"repeat":1000,"maxIterations":1000,"do":[{"getText":"#h"}]}}]}`, TaskEnv{SaveFile: k.save})
 	page := string(k.files[o.Trace])
 	for _, want := range []string{"503 more steps are not shown", "501 more are not shown", "more are not shown"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not in the trace (%d bytes)", want, len(page))
 		}
 	}
-	if len(page) > 16<<20 || strings.Count(page, "<article") != maxScenes {
+	if len(page) > 16<<20 || strings.Count(page, "<article") != maxRecordedSteps {
 		t.Errorf("%d bytes, %d steps", len(page), strings.Count(page, "<article"))
 	}
 }

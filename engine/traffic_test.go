@@ -78,7 +78,7 @@ func TestTrafficIsCounted(t *testing.T) {
 			one, two := launch("w1"), launch("w2")
 			task := func(in *instance, actions string) Traffic {
 				t.Helper()
-				o := play(t, in, `{"config":{"trace":true},"timeout":30000,"actions":[{"open":"`+url+`/"},`+actions+`]}`, Stage{})
+				o := play(t, in, `{"config":{"trace":true},"timeout":30000,"actions":[{"open":"`+url+`/"},`+actions+`]}`, TaskEnv{})
 				if len(o.Failures) > 0 || o.Traffic == nil {
 					t.Fatalf("%v, %+v", failuresOf(o), o.Traffic)
 				}
@@ -102,7 +102,7 @@ func TestTrafficIsCounted(t *testing.T) {
 			within("an upload from an address", fetched.In, 300_000, 310_000)
 			within("the other worker", task(two, `{"getText":"h1"}`).In, 50, 5000)
 			within("the next task", task(one, `{"getText":"h1"}`).In, 50, 5000)
-			if o := play(t, two, `{"actions":[{"open":"`+url+`/"}]}`, Stage{}); o.Traffic != nil {
+			if o := play(t, two, `{"actions":[{"open":"`+url+`/"}]}`, TaskEnv{}); o.Traffic != nil {
 				t.Errorf("without a trace: %+v", o.Traffic)
 			}
 		})
@@ -128,7 +128,7 @@ func TestQuota(t *testing.T) {
 				"an upload from an address": `{"uploadFile":["input","` + url + `/bytes?n=3000000"]}`,
 			} {
 				began := time.Now()
-				o := play(t, one, `{"config":{"continueOnError":true,"trace":true},"timeout":30000,"actions":[{"open":"`+url+`/"},`+action+`,{"getText":"h1"}]}`, Stage{})
+				o := play(t, one, `{"config":{"continueOnError":true,"trace":true},"timeout":30000,"actions":[{"open":"`+url+`/"},`+action+`,{"getText":"h1"}]}`, TaskEnv{})
 				if o.End != EndStopped || len(o.Failures) == 0 || o.Failures[len(o.Failures)-1].Code != CodeEgressQuota || time.Since(began) > 10*time.Second {
 					t.Errorf("%s: ended as %s with %v after %v", what, o.End, failuresOf(o), time.Since(began))
 					continue
@@ -145,8 +145,8 @@ func TestQuota(t *testing.T) {
 					t.Fatal(err)
 				}
 				cancel()
-				noFailure(`"quiet"`)(t, play(t, one, `{"actions":[{"open":"`+url+`/"},{"getText":"h1"}]}`, Stage{}))
-				noFailure(`"quiet"`)(t, play(t, two, `{"actions":[{"open":"`+url+`/"},{"getText":"h1"}]}`, Stage{}))
+				noFailure(`"quiet"`)(t, play(t, one, `{"actions":[{"open":"`+url+`/"},{"getText":"h1"}]}`, TaskEnv{}))
+				noFailure(`"quiet"`)(t, play(t, two, `{"actions":[{"open":"`+url+`/"},{"getText":"h1"}]}`, TaskEnv{}))
 			}
 		})
 	}

@@ -48,7 +48,7 @@ func TestInputIsTrusted(t *testing.T) {
 		{"uncheck", `{"uncheck":"#on"}`, "on", append(pointer, "input", "change")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"find":"#fb","options":{"iframe":"#f"}},{"hover":"#area"},{"evaluate":"seen.length=0"},%s,{"evaluate":"return seen"}]}`, url, c.action), Stage{})
+			o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"find":"#fb","options":{"iframe":"#f"}},{"hover":"#area"},{"evaluate":"seen.length=0"},%s,{"evaluate":"return seen"}]}`, url, c.action), TaskEnv{})
 			if len(o.Failures)+len(o.Warnings) > 0 {
 				t.Fatal(failuresOf(o), o.Warnings)
 			}

@@ -18,7 +18,7 @@ func TestHandsAreReady(t *testing.T) {
 	defer cancel()
 	do := func(actions string) {
 		t.Helper()
-		if o := play(t, in, `{"actions":[`+actions+`]}`, Stage{}); len(o.Failures) > 0 {
+		if o := play(t, in, `{"actions":[`+actions+`]}`, TaskEnv{}); len(o.Failures) > 0 {
 			t.Fatal(o.Failures)
 		}
 	}

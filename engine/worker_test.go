@@ -25,7 +25,7 @@ onfetch = (e) => { if (e.request.url.endsWith('/kept')) e.respondWith(Response.j
 	in := newInstance(t)
 	for n := range 3 {
 		o := play(t, in, `{"actions":[{"open":"`+srv.URL+`"},{"evaluate":"while (!navigator.serviceWorker.controller) await new Promise((r) => setTimeout(r, 20))"},
-			{"waitForResponse":"/kept"},{"evaluate":"await fetch('/kept')"}]}`, Stage{})
+			{"waitForResponse":"/kept"},{"evaluate":"await fetch('/kept')"}]}`, TaskEnv{})
 		if got := string(o.Data); got != `{"kept":1}` {
 			t.Errorf("task %d of a session gets %s: %v", n+1, got, failuresOf(o))
 		}

@@ -60,7 +60,7 @@ func TestAttackOverwrites(t *testing.T) {
 			for i := range 3000 {
 				k, expires := key(i)
 				// Values that do not compress.
-				copy(value, bytes.Repeat(sum(i), len(value)/sha256.Size))
+				copy(value, bytes.Repeat(pendingCount(i), len(value)/sha256.Size))
 				if _, err := b.Put(t.Context(), persistence.Write{Key: k, Value: value, Expires: expires}); err != nil {
 					t.Fatal(err)
 				}
@@ -82,7 +82,7 @@ func TestAttackOverwrites(t *testing.T) {
 	}
 }
 
-func sum(i int) []byte {
+func pendingCount(i int) []byte {
 	s := sha256.Sum256([]byte(fmt.Sprint(i)))
 	return s[:]
 }

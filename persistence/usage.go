@@ -16,15 +16,15 @@ const keepUsage = 7 * 24 * time.Hour
 // acknowledged survives the end of the process.
 type Usage struct {
 	store  Store
-	tally  tally
-	shares *shares // nil: nobody else counts
+	counts counterBatch
+	leases *quotaLeases // nil: nobody else counts
 }
 
 // NewUsage keeps the counts in a store.
 func NewUsage(store Store) *Usage {
 	u := &Usage{store: store}
-	u.tally.hurry = make(chan struct{}, 1)
-	u.tally.write = func(ctx context.Context, account string, d dayCount) (err error) {
+	u.counts.hurry = make(chan struct{}, 1)
+	u.counts.write = func(ctx context.Context, account string, d dayCount) (err error) {
 		defer func() {
 			if r := recover(); r != nil { // a store may be somebody else's
 				err = fmt.Errorf("count %d tasks of %q: panic: %v", d.n, account, r)
@@ -44,28 +44,28 @@ func NewUsage(store Store) *Usage {
 const gatherFor = 200 * time.Millisecond
 
 // NewSharedUsage keeps the counts in a store that several nodes share: each has a
-// share of what an account may use of a day, so that most tasks are counted
+// lease of what an account may use of a day, so that most tasks are counted
 // without asking the others. It has to be closed.
-func NewSharedUsage(store Store, s Sharing) *Usage {
+func NewSharedUsage(store Store, s QuotaSharing) *Usage {
 	u := NewUsage(store)
-	u.shares = newShares(store, s)
-	u.tally.gather = gatherFor
+	u.leases = newQuotaLeases(store, s)
+	u.counts.gather = gatherFor
 	return u
 }
 
-// Close ends what goes on beside the calls. Shares are given back before: see
+// Close ends what goes on beside the calls. Leases are given back before: see
 // [Usage.GiveAllBack].
 func (u *Usage) Close() {
-	if u.shares != nil {
-		u.shares.close()
+	if u.leases != nil {
+		u.leases.close()
 	}
-	u.tally.wanted()
+	u.counts.writeSoon()
 }
 
 // TakeNow counts one task of what the node holds of the day, if it does, without
 // asking anybody. It is in the store already.
 func (u *Usage) TakeNow(account string, limit int64, now time.Time) bool {
-	return u.shares != nil && u.shares.takeNow(account, limit, now)
+	return u.leases != nil && u.leases.takeNow(account, limit, now)
 }
 
 // Take counts one task, unless the day's count has reached the limit; then it
@@ -74,8 +74,8 @@ func (u *Usage) Take(ctx context.Context, account string, limit int64, now time.
 	var used int64
 	var ok bool
 	var err error
-	if u.shares != nil && limit > 0 {
-		used, ok, err = u.shares.take(ctx, account, limit, now)
+	if u.leases != nil && limit > 0 {
+		used, ok, err = u.leases.take(ctx, account, limit, now)
 	} else {
 		key, expires := usageKey(account, now)
 		used, ok, err = u.store.Add(ctx, key, 1, limit, expires)
@@ -99,53 +99,53 @@ func (u *Usage) Ready() error {
 
 // Count counts one task of an account that has no limit, without waiting: nothing
 // has to be decided. [Usage.Written] says when the store has it.
-func (u *Usage) Count(account string, now time.Time) { u.tally.add(account, now, 1) }
+func (u *Usage) Count(account string, now time.Time) { u.counts.add(account, now, 1) }
 
 // GiveBack takes back what was counted at the time given, which names the day,
 // without waiting.
 func (u *Usage) GiveBack(account string, taken time.Time) {
-	if u.shares == nil || !u.shares.giveBack(account, taken) {
-		u.tally.add(account, taken, -1)
+	if u.leases == nil || !u.leases.giveBack(account, taken) {
+		u.counts.add(account, taken, -1)
 	}
 }
 
 // GiveAllBack gives back what the node holds of all days, for others to use. What
 // it cannot give back when ctx ends counts as used.
 func (u *Usage) GiveAllBack(ctx context.Context) {
-	if u.shares != nil {
-		u.shares.giveAllBack(ctx)
+	if u.leases != nil {
+		u.leases.giveAllBack(ctx)
 	}
 }
 
 // Held is how much the node holds of each account's present day.
 func (u *Usage) Held(now time.Time) map[string]int64 {
-	if u.shares == nil {
+	if u.leases == nil {
 		return nil
 	}
-	return u.shares.held(now)
+	return u.leases.held(now)
 }
 
 // Written waits until what was counted of the account and given back to it
 // before is in the store.
 func (u *Usage) Written(ctx context.Context, account string) error {
-	return u.tally.written(ctx, account)
+	return u.counts.flushAccount(ctx, account)
 }
 
 // Shared reports whether other nodes count, too. What decides nothing is then
 // written beside the answers: a process that dies may take the last of it along.
-func (u *Usage) Shared() bool { return u.shares != nil }
+func (u *Usage) Shared() bool { return u.leases != nil }
 
-// Settled waits until nothing is left to be written of any account. Where there
+// Flush waits until nothing is left to be written of any account. Where there
 // is no majority to write it, it gives up soon.
-func (u *Usage) Settled(ctx context.Context) error {
-	if u.shares == nil {
-		return u.tally.settled(ctx)
+func (u *Usage) Flush(ctx context.Context) error {
+	if u.leases == nil {
+		return u.counts.flush(ctx)
 	}
 	for {
-		within, cancel := context.WithTimeout(ctx, shareRound)
-		err := u.tally.settled(within)
+		within, cancel := context.WithTimeout(ctx, leaseRound)
+		err := u.counts.flush(within)
 		cancel()
-		if err == nil || ctx.Err() != nil || !u.shares.majority() {
+		if err == nil || ctx.Err() != nil || !u.leases.majority() {
 			return err
 		}
 	}
@@ -155,21 +155,21 @@ func (u *Usage) Settled(ctx context.Context) error {
 // heard of it will do.
 const readWithin = 500 * time.Millisecond
 
-// Read returns how many tasks were used of the day. Where nodes hold shares, what
+// Read returns how many tasks were used of the day. Where nodes hold leases, what
 // another one has used of its own may be missing, or counted too much, for as
 // long as this node has not heard of it. What a node held that was lost counts as
 // used.
 func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64, error) {
-	if u.shares == nil {
+	if u.leases == nil {
 		last, err := u.last(ctx, account, now)
 		return last.total, err
 	}
-	if u.shares.majority() {
+	if u.leases.majority() {
 		bound, cancel := context.WithTimeout(ctx, readWithin)
 		defer cancel()
-		_ = u.tally.written(bound, account) // what is late is still being written
+		_ = u.counts.flushAccount(bound, account) // what is late is still being written
 		if last, err := u.last(bound, account, now); err == nil {
-			return u.shares.used(account, now, last), nil
+			return u.leases.used(account, now, last), nil
 		}
 	}
 	return u.Glance(ctx, account, now)
@@ -177,10 +177,10 @@ func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64,
 
 // Glance is Read without asking other nodes.
 func (u *Usage) Glance(ctx context.Context, account string, now time.Time) (int64, error) {
-	if u.shares == nil {
+	if u.leases == nil {
 		return u.Read(ctx, account, now)
 	}
-	return u.shares.used(account, now, u.shares.lastHeard(shareKey{account, dayOf(now)})), nil
+	return u.leases.used(account, now, u.leases.lastHeard(leaseKey{account, dayOf(now)})), nil
 }
 
 func (u *Usage) last(ctx context.Context, account string, now time.Time) (known, error) {

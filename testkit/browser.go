@@ -24,7 +24,7 @@ type Browser struct {
 func (b *Browser) Worker() string { return b.worker }
 
 // Play is part of [engine.Instance].
-func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.Stage) *engine.Outcome {
+func (b *Browser) Play(ctx context.Context, t *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	defer b.use("played")()
 	call := Call{Browser: b, Task: t, Stage: st}
 	e := b.engine

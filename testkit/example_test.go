@@ -79,7 +79,7 @@ func (dozing) Launch(context.Context, string) (engine.Instance, error) {
 	return &dozer{gone: make(chan struct{})}, nil
 }
 
-func (*dozer) Play(ctx context.Context, _ *engine.Task, _ engine.Stage) *engine.Outcome {
+func (*dozer) Play(ctx context.Context, _ *engine.Task, _ engine.TaskEnv) *engine.Outcome {
 	select {
 	case <-time.After(time.Second):
 		return &engine.Outcome{End: engine.EndCompleted}

@@ -24,7 +24,7 @@ func (h *Hollow) Launch(context.Context, string) (engine.Instance, error) {
 
 type hollowBrowser struct{ outcome *engine.Outcome }
 
-func (b hollowBrowser) Play(context.Context, *engine.Task, engine.Stage) *engine.Outcome {
+func (b hollowBrowser) Play(context.Context, *engine.Task, engine.TaskEnv) *engine.Outcome {
 	return b.outcome
 }
 

@@ -13,9 +13,9 @@ import (
 type body interface {
 	// visit looks which tasks have left a trace and leaves one. A nil outcome
 	// means that the task may go on.
-	visit(ctx context.Context, st engine.Stage) (before []string, restored bool, out *engine.Outcome)
+	visit(ctx context.Context, st engine.TaskEnv) (before []string, restored bool, out *engine.Outcome)
 	// last goes on with the task until then, and says how it ends.
-	last(ctx context.Context, st engine.Stage, until time.Time) engine.End
+	last(ctx context.Context, st engine.TaskEnv, until time.Time) engine.End
 	reset(ctx context.Context) error
 	save(ctx context.Context) (json.RawMessage, error)
 	restore(ctx context.Context, state json.RawMessage) error
@@ -39,7 +39,7 @@ type imagined struct {
 	deaf     bool
 }
 
-func (b *imagined) visit(_ context.Context, st engine.Stage) (before []string, restored bool, _ *engine.Outcome) {
+func (b *imagined) visit(_ context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before, restored = b.traces, b.restored
@@ -47,7 +47,7 @@ func (b *imagined) visit(_ context.Context, st engine.Stage) (before []string, r
 	return before, restored, nil
 }
 
-func (b *imagined) last(ctx context.Context, _ engine.Stage, until time.Time) engine.End {
+func (b *imagined) last(ctx context.Context, _ engine.TaskEnv, until time.Time) engine.End {
 	over := time.NewTimer(time.Until(until))
 	defer over.Stop()
 	select {

@@ -27,7 +27,7 @@ type Script struct {
 type Call struct {
 	Browser *Browser
 	Task    *engine.Task
-	Stage   engine.Stage
+	Stage   engine.TaskEnv
 }
 
 // Result is the default result of a task.

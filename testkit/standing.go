@@ -47,7 +47,7 @@ func (f *Footing) launch(ctx context.Context, worker string, fault func(string, 
 	return &standing{Instance: in, footing: f, fault: fault}, nil
 }
 
-func (b *standing) visit(ctx context.Context, st engine.Stage) (before []string, restored bool, _ *engine.Outcome) {
+func (b *standing) visit(ctx context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
 	out := b.Play(ctx, b.footing.Trace(st.TaskID), below(st))
 	switch {
 	case out.End != engine.EndCompleted:
@@ -63,7 +63,7 @@ func (b *standing) visit(ctx context.Context, st engine.Stage) (before []string,
 	return before, out.Restored, nil
 }
 
-func (b *standing) last(ctx context.Context, st engine.Stage, until time.Time) engine.End {
+func (b *standing) last(ctx context.Context, st engine.TaskEnv, until time.Time) engine.End {
 	wait, err := engine.Parse(fmt.Appendf(nil, `{"actions":[{"wait":%d}]}`, max(time.Until(until), 0).Milliseconds()+1), nil)
 	if err != nil {
 		b.fault("wait until %v: %v", until, err)
@@ -73,8 +73,8 @@ func (b *standing) last(ctx context.Context, st engine.Stage, until time.Time) e
 }
 
 // below is the stage for what is really played: nobody is to hear of its steps.
-func below(st engine.Stage) engine.Stage {
-	return engine.Stage{Account: st.Account, Plan: st.Plan, TaskID: st.TaskID}
+func below(st engine.TaskEnv) engine.TaskEnv {
+	return engine.TaskEnv{Account: st.Account, Plan: st.Plan, TaskID: st.TaskID}
 }
 
 func (b *standing) reset(ctx context.Context) error                   { return b.Reset(ctx) }

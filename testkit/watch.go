@@ -8,16 +8,16 @@ import (
 	"troupe/engine"
 )
 
-// Watch is part of [engine.Watchable]. A picture of an imagined browser says
+// Screencast is part of [engine.Screencaster]. A picture of an imagined browser says
 // which tasks have left a trace in it; a browser that another stands on shows
 // what that one does.
 //
 // It goes on after a Reset, which an engine must not do: whoever hands pictures
 // on must not rely on it.
-func (b *Browser) Watch(ctx context.Context, v engine.View) <-chan []byte {
+func (b *Browser) Screencast(ctx context.Context, v engine.ScreencastOptions) <-chan []byte {
 	if s, ok := b.body.(*standing); ok {
-		if below := engine.WatchableOf(s.Instance); below != nil {
-			return below.Watch(ctx, v)
+		if below := engine.ScreencasterOf(s.Instance); below != nil {
+			return below.Screencast(ctx, v)
 		}
 	}
 	shown := make(chan []byte, 1)

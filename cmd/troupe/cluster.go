@@ -190,7 +190,7 @@ func (s *service) counts() *persistence.Usage {
 	if s.member == nil {
 		return persistence.NewUsage(s.store)
 	}
-	return persistence.NewSharedUsage(s.store, persistence.Sharing{
+	return persistence.NewSharedUsage(s.store, persistence.QuotaSharing{
 		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.team.Held,
 	})
 }

@@ -102,7 +102,7 @@ func try(ctx context.Context, c chromium, dir string, signs map[string]string) (
 	if err != nil {
 		return v, err
 	}
-	out := in.Play(ctx, task, engine.Stage{TaskID: "doctor"})
+	out := in.Play(ctx, task, engine.TaskEnv{TaskID: "doctor"})
 	switch {
 	case out.End != engine.EndCompleted:
 		return v, fmt.Errorf("play a task: it ended %s", out.End)

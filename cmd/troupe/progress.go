@@ -71,7 +71,7 @@ type shownInstance struct {
 	progress *progress
 }
 
-func (in *shownInstance) Play(ctx context.Context, t *engine.Task, st engine.Stage) *engine.Outcome {
+func (in *shownInstance) Play(ctx context.Context, t *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	in.progress.began = time.Now()
 	st.Measure = in.progress.step
 	return in.Instance.Play(ctx, t, st)

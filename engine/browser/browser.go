@@ -56,7 +56,7 @@ func launch(ctx context.Context, o Options, privileged bool) (*Browser, error) {
 		keeperUp: make(chan struct{}), gone: make(chan struct{}),
 	}
 	b.root = b.conn.open("", b.event)
-	go b.watch()
+	go b.awaitDeath()
 	if err := b.prepare(ctx); err != nil {
 		err = startError(ctx, proc, err)
 		b.Close()
@@ -124,8 +124,8 @@ func (b *Browser) Close() {
 	<-b.gone
 }
 
-// watch sees the browser's death from both sides: the process and the pipe.
-func (b *Browser) watch() {
+// awaitDeath sees the browser's death from both sides: the process and the pipe.
+func (b *Browser) awaitDeath() {
 	select {
 	case <-b.proc.exited:
 	case <-b.conn.gone:

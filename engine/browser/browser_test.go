@@ -72,7 +72,7 @@ func newContext(t testing.TB) (context.Context, *browser.Context) {
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if n, err := c.Left(context.Background()); n > 0 || err != nil {
+		if n, err := c.OpenPages(context.Background()); n > 0 || err != nil {
 			t.Errorf("%d tabs are left of the test's context: %v", n, err)
 		}
 	})

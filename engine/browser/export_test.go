@@ -16,7 +16,7 @@ func ForgetHelp() { helped.Store(false) }
 
 // UnderWay is how many requests of the context are remembered.
 func (c *Context) UnderWay() int {
-	r := c.Network.watching()
+	r := c.Network.current()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.active)

@@ -99,7 +99,7 @@ func start(o Options, privileged bool) (p *process, from, to *os.File, err error
 	cmd.Dir = dir
 	cmd.Stderr, cmd.Stdout = p.stderr, p.stderr
 	cmd.WaitDelay = time.Second // grandchildren may hold the output open
-	if err := own(cmd, dir, o.NoSandbox); err != nil {
+	if err := setCredentials(cmd, dir, o.NoSandbox); err != nil {
 		closeAll(childIn, childOut, to, from)
 		return fail("handing the folder to the browser's user", err)
 	}

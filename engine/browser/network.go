@@ -31,10 +31,10 @@ type Network struct {
 	responses *responses // nil: nobody looks; belongs to the context's lock
 }
 
-// watchNetwork makes the browser tell of a tab's requests, and keep the bodies
+// enableNetwork makes the browser tell of a tab's requests, and keep the bodies
 // of their answers where neither a page that leaves nor one that does not read
 // them is in the way.
-func (t *Tab) watchNetwork(bodies bool) {
+func (t *Tab) enableNetwork(bodies bool) {
 	t.s.send(network.CommandEnable, networkLimits)
 	t.s.send(network.CommandConfigureDurableMessages, networkLimits)
 	if bodies {
@@ -88,7 +88,7 @@ func (nw *Network) Watch() {
 	}
 	nw.responses = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{})}
 	for _, t := range nw.context.tabs {
-		t.watchNetwork(false)
+		t.enableNetwork(false)
 	}
 }
 
@@ -110,7 +110,7 @@ func (nw *Network) Unwatch() {
 	}
 }
 
-func (nw *Network) watching() *responses {
+func (nw *Network) current() *responses {
 	nw.context.mu.Lock()
 	defer nw.context.mu.Unlock()
 	return nw.responses
@@ -118,7 +118,7 @@ func (nw *Network) watching() *responses {
 
 // WaitIdle returns when no request was under way for IdleWindow.
 func (nw *Network) WaitIdle(ctx context.Context) error {
-	r := nw.watching()
+	r := nw.current()
 	if r == nil {
 		return fmt.Errorf("waiting for the network: it is not watched")
 	}
@@ -144,7 +144,7 @@ func (nw *Network) WaitIdle(ctx context.Context) error {
 
 // IdleFor is how long no request has been under way.
 func (nw *Network) IdleFor() time.Duration {
-	r := nw.watching()
+	r := nw.current()
 	if r == nil {
 		return 0
 	}
@@ -158,7 +158,7 @@ func (nw *Network) IdleFor() time.Duration {
 
 // Active lists addresses of requests that are under way.
 func (nw *Network) Active() []string {
-	r := nw.watching()
+	r := nw.current()
 	if r == nil {
 		return nil
 	}

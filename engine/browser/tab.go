@@ -64,11 +64,11 @@ func (t *Tab) setUp() {
 	t.s.send(page.CommandEnable, page.EnableParams{}) // dialogs, and when loading stops
 	t.sendSize(w, h)
 	t.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	if r := t.context.Network.watching(); r != nil {
-		t.watchNetwork(r.wantsBodies())
+	if r := t.context.Network.current(); r != nil {
+		t.enableNetwork(r.wantsBodies())
 	}
 	if l := t.context.logging(); l != nil {
-		t.startLog(l, t.context.Network.watching() != nil)
+		t.startLog(l, t.context.Network.current() != nil)
 	}
 	t.ready = t.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }

@@ -55,7 +55,7 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 
 // observed passes an event on to those who look at requests and the console.
 func (t *Tab) observed(method string, params jsonv2.Value) {
-	if w := t.context.Network.watching(); w != nil {
+	if w := t.context.Network.current(); w != nil {
 		w.event(t, method, params)
 	}
 	if l := t.context.logging(); l != nil {

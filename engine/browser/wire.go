@@ -102,7 +102,7 @@ func (w *wire) read() (*message, error) {
 		case err == nil:
 			b = b[:len(b)-1]
 		case errors.Is(err, bufio.ErrBufferFull):
-			s := sieve{in: w.in, b: b}
+			s := truncator{in: w.in, b: b}
 			if b, err = s.run(); err != nil {
 				return nil, err
 			}

@@ -37,7 +37,7 @@ type exits struct {
 	free     net.Dialer
 	open     bool     // every address is allowed
 	names    []string // allowed whatever their address
-	near     *neighbourhood
+	near     *localNetworks
 	reserved map[string]*pipe
 	upstream *Upstream
 	timeout  time.Duration
@@ -54,7 +54,7 @@ func newExits(c Config) *exits {
 	x.free = net.Dialer{Resolver: c.Resolver, KeepAlive: 30 * time.Second, Control: x.outward}
 	x.guarded = x.free
 	rules := guard(c.Allow)
-	x.near = newNeighbourhood(c.addresses, c.Log)
+	x.near = newLocalNetworks(c.addresses, c.Log)
 	x.guarded.Control = func(network, address string, raw syscall.RawConn) error {
 		if err := rules(network, address, raw); err != nil {
 			return err

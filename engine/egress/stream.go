@@ -69,7 +69,7 @@ func (s *stream) write(p []byte) (int, error) {
 	if s.nobody {
 		return 0, net.ErrClosed
 	}
-	s.settle()
+	s.stopEarly()
 	n, err := s.ResponseWriter.Write(p)
 	if s.left >= 0 {
 		s.left = max(s.left-int64(n), 0)
@@ -98,14 +98,14 @@ func (s *stream) abandon() {
 func (s *stream) flushHead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle()
+	s.stopEarly()
 	if s.begun && s.hijacked == nil {
 		s.flush()
 	}
 }
 
-// settle ends the waiting for the beginning of the body.
-func (s *stream) settle() {
+// stopEarly ends the waiting for the beginning of the body.
+func (s *stream) stopEarly() {
 	if s.early != nil {
 		s.early.Stop()
 		s.early = nil
@@ -141,7 +141,7 @@ func (s *stream) ReadFrom(r io.Reader) (n int64, err error) {
 func (s *stream) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle()
+	s.stopEarly()
 	c, rw, err := s.ResponseWriter.(http.Hijacker).Hijack()
 	s.hijacked = c
 	return c, rw, err
@@ -151,7 +151,7 @@ func (s *stream) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle()
+	s.stopEarly()
 	s.ended = true
 	if s.hijacked != nil {
 		s.hijacked.Close()

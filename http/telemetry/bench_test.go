@@ -32,7 +32,7 @@ func BenchmarkPlay(b *testing.B) {
 			}
 			defer in.Close()
 			task := &engine.Task{}
-			st := engine.Stage{TaskID: "it", Plan: engine.Pro, Asked: time.Now()}
+			st := engine.TaskEnv{TaskID: "it", Plan: engine.Pro, Asked: time.Now()}
 			b.ReportAllocs()
 			for b.Loop() {
 				in.Play(context.Background(), task, st)
@@ -57,7 +57,7 @@ func (e steps) Launch(ctx context.Context, worker string) (engine.Instance, erro
 
 type twoSteps struct{ engine.Instance }
 
-func (twoSteps) Play(_ context.Context, _ *engine.Task, st engine.Stage) *engine.Outcome {
+func (twoSteps) Play(_ context.Context, _ *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	if st.Measure != nil {
 		st.Measure(engine.StepReport{Path: "0", Action: "open", Success: true, Millis: 8})
 		st.Measure(engine.StepReport{Path: "1", Action: "getText", Success: true, Millis: 1})

@@ -101,7 +101,7 @@ func (in *instance) Close() {
 	in.Instance.Close()
 }
 
-func (in *instance) Play(ctx context.Context, task *engine.Task, st engine.Stage) *engine.Outcome {
+func (in *instance) Play(ctx context.Context, task *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	began, m, measure := time.Now(), in.metrics, st.Measure
 	if !st.Asked.IsZero() {
 		m.wait.Observe(began.Sub(st.Asked).Seconds())

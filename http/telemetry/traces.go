@@ -114,7 +114,7 @@ func (in *tracedInstance) Unwrap() engine.Instance { return in.Instance }
 
 // Play makes the span of the wait in the queue, and that of the worker's claim
 // with the actions in it.
-func (in *tracedInstance) Play(ctx context.Context, task *engine.Task, st engine.Stage) *engine.Outcome {
+func (in *tracedInstance) Play(ctx context.Context, task *engine.Task, st engine.TaskEnv) *engine.Outcome {
 	began, above := time.Now(), under(st.Trace)
 	if !st.Asked.IsZero() {
 		_, waited := in.tracer.Start(above, "queue.wait", trace.WithTimestamp(st.Asked))

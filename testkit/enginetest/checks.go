@@ -34,7 +34,7 @@ func checks(p *probe) {
 	}
 	ctx, cancel := context.WithCancel(background)
 	ended := make(chan *engine.Outcome, 1)
-	go func() { ended <- in.Play(ctx, p.o.Long(p.T), engine.Stage{}) }()
+	go func() { ended <- in.Play(ctx, p.o.Long(p.T), engine.TaskEnv{}) }()
 	if err := check(); err != nil {
 		p.Errorf("while a task is played: %v", err)
 	}
@@ -91,7 +91,7 @@ func endsOfContexts(p *probe) {
 		ctx, cancel := context.WithCancelCause(background)
 		stop := time.AfterFunc(50*time.Millisecond, func() { cancel(c.cause) })
 		p.soon("a task whose context has ended", func() {
-			if out := in.Play(ctx, p.o.Long(p.T), engine.Stage{TaskID: "task_1"}); out == nil || out.End != c.end {
+			if out := in.Play(ctx, p.o.Long(p.T), engine.TaskEnv{TaskID: "task_1"}); out == nil || out.End != c.end {
 				p.Errorf("after %q the outcome is %+v, want it %s", c.cause, out, c.end)
 			}
 		})
@@ -101,7 +101,7 @@ func endsOfContexts(p *probe) {
 	ctx, cancel := context.WithTimeout(background, 50*time.Millisecond)
 	defer cancel()
 	p.soon("a task whose deadline has passed", func() {
-		if out := in.Play(ctx, p.o.Long(p.T), engine.Stage{TaskID: "task_1"}); out == nil || out.End != engine.EndTimeout {
+		if out := in.Play(ctx, p.o.Long(p.T), engine.TaskEnv{TaskID: "task_1"}); out == nil || out.End != engine.EndTimeout {
 			p.Errorf("after a deadline the outcome is %+v", out)
 		}
 	})
@@ -112,7 +112,7 @@ func endedContext(p *probe) {
 	ctx, cancel := context.WithCancelCause(background)
 	cancel(engine.ErrClientGone)
 	p.soon("a task that nobody wants", func() {
-		if out := in.Play(ctx, p.o.Long(p.T), engine.Stage{TaskID: "task_1"}); out == nil || out.End != engine.EndCancelled {
+		if out := in.Play(ctx, p.o.Long(p.T), engine.TaskEnv{TaskID: "task_1"}); out == nil || out.End != engine.EndCancelled {
 			p.Errorf("%+v", out)
 		}
 	})
@@ -135,13 +135,13 @@ func dies(p *probe) {
 	stop := time.AfterFunc(50*time.Millisecond, func() { p.o.Kill(p.T, in) })
 	defer stop.Stop()
 	p.soon("a task whose browser is dead", func() {
-		if out := in.Play(background, p.o.Long(p.T), engine.Stage{TaskID: "task_1"}); out == nil || out.End != engine.EndCrashed {
+		if out := in.Play(background, p.o.Long(p.T), engine.TaskEnv{TaskID: "task_1"}); out == nil || out.End != engine.EndCrashed {
 			p.Errorf("%+v", out)
 		}
 	})
 	p.soon("the news of a death", func() { <-in.Gone() })
 	p.soon("a task on a dead browser", func() {
-		if out := in.Play(background, p.o.Short(p.T), engine.Stage{TaskID: "task_2"}); out == nil || out.End != engine.EndCrashed {
+		if out := in.Play(background, p.o.Short(p.T), engine.TaskEnv{TaskID: "task_2"}); out == nil || out.End != engine.EndCrashed {
 			p.Errorf("on a dead browser: %+v", out)
 		}
 	})
@@ -152,7 +152,7 @@ func closedUnder(p *probe) {
 	stop := time.AfterFunc(50*time.Millisecond, in.Close)
 	defer stop.Stop()
 	p.soon("a task whose browser is closed", func() {
-		if out := in.Play(background, p.o.Long(p.T), engine.Stage{TaskID: "task_1"}); out == nil || out.End == engine.EndCompleted {
+		if out := in.Play(background, p.o.Long(p.T), engine.TaskEnv{TaskID: "task_1"}); out == nil || out.End == engine.EndCompleted {
 			p.Errorf("%+v", out)
 		}
 	})
@@ -259,7 +259,7 @@ func refuses(p *probe) {
 func steps(p *probe) {
 	in := p.launch()
 	var told, measured []engine.StepReport
-	out := in.Play(background, p.o.Short(p.T), engine.Stage{
+	out := in.Play(background, p.o.Short(p.T), engine.TaskEnv{
 		TaskID: "task_1", OnStep: func(s engine.StepReport) { told = append(told, s) }, Measure: func(s engine.StepReport) { measured = append(measured, s) },
 	})
 	p.wantEnd(out, engine.EndCompleted)

@@ -99,7 +99,7 @@ func (p *probe) launch() engine.Instance {
 
 func (p *probe) play(ctx context.Context, in engine.Instance, t *engine.Task) *engine.Outcome {
 	p.Helper()
-	out := in.Play(ctx, t, engine.Stage{TaskID: "task_1", Account: "anna"})
+	out := in.Play(ctx, t, engine.TaskEnv{TaskID: "task_1", Account: "anna"})
 	if out == nil {
 		p.Fatal("there is no outcome")
 	}

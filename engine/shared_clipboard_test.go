@@ -24,14 +24,14 @@ func TestASharedClipboardIsNobodysElse(t *testing.T) {
 	url := srv.URL
 	copies := func(in *instance, account string) {
 		t.Helper()
-		o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"click":"#copy"},{"findByText":"copied"}]}`, url), Stage{Account: account})
+		o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"click":"#copy"},{"findByText":"copied"}]}`, url), TaskEnv{Account: account})
 		if len(o.Failures) > 0 {
 			t.Fatal(failuresOf(o))
 		}
 	}
 	pasted := func(in *instance, account, key string) string {
 		t.Helper()
-		o := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"actions":[{"open":%q},{"press":["#to",%q]},{"findByText":"pasted","options":{"exact":false}},{"evaluate":"return said.textContent"}]}`, url, key), Stage{Account: account})
+		o := play(t, in, fmt.Sprintf(`{"config":{"continueOnError":false},"actions":[{"open":%q},{"press":["#to",%q]},{"findByText":"pasted","options":{"exact":false}},{"evaluate":"return said.textContent"}]}`, url, key), TaskEnv{Account: account})
 		if len(o.Failures) > 0 {
 			return o.Failures[0].Text
 		}
@@ -61,7 +61,7 @@ func TestASharedClipboardIsNobodysElse(t *testing.T) {
 	}
 	// No script reads it, not even of a task, with a person's word.
 	copies(a, "ada")
-	o := play(t, b, fmt.Sprintf(`{"actions":[{"open":%q},{"click":"#to"},{"evaluate":"const f = document.createElement('textarea'); document.body.append(f); f.focus(); const ok = document.execCommand('paste'); let read; try { read = await navigator.clipboard.readText() } catch (e) { read = e.name } return [ok, f.value, read]"}]}`, url), Stage{Account: "bob"})
+	o := play(t, b, fmt.Sprintf(`{"actions":[{"open":%q},{"click":"#to"},{"evaluate":"const f = document.createElement('textarea'); document.body.append(f); f.focus(); const ok = document.execCommand('paste'); let read; try { read = await navigator.clipboard.readText() } catch (e) { read = e.name } return [ok, f.value, read]"}]}`, url), TaskEnv{Account: "bob"})
 	if got := string(o.Data); got != `[false,"","NotAllowedError"]` {
 		t.Errorf("a script reads %s: %v", got, failuresOf(o))
 	}

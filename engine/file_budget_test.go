@@ -60,7 +60,7 @@ func TestDownloadsOfATaskHaveABudget(t *testing.T) {
 		return "http://files.test/" + f.Name, err
 	}
 	task := `{"config":{"trace":true},"timeout":100000,"actions":[{"open":"%s/"},{"evaluate":"for (let i = 0; i < %d; i++) { const a = document.createElement('a'); a.href = '/f' + i + '?size=%d'; a.download = 'f' + i; a.click(); await new Promise(r => setTimeout(r, 30)) } %s","options":{"timeout":90000}},{"getText":"#a"}]}`
-	o := play(t, newInstance(t), fmt.Sprintf(task, srv.URL, files, size, "await fetch('/over')"), Stage{SaveFile: save})
+	o := play(t, newInstance(t), fmt.Sprintf(task, srv.URL, files, size, "await fetch('/over')"), TaskEnv{SaveFile: save})
 	if string(o.Data) != `"files"` {
 		t.Fatalf("%s %+v", o.Data, o.Failures)
 	}
@@ -112,7 +112,7 @@ func TestUploadsAreCopiedOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), task.Timeout)
 	defer cancel()
-	o := newInstance(t).Play(ctx, task, Stage{})
+	o := newInstance(t).Play(ctx, task, TaskEnv{})
 	if string(o.Data) != fmt.Sprintf("[1,%d]", 6<<20) {
 		t.Errorf("%s %+v", o.Data, o.Failures)
 	}
@@ -137,7 +137,7 @@ func TestUploadsByURLHaveABudget(t *testing.T) {
 	t.Cleanup(srv.Close)
 	in := newInstance(t)
 	for range 2 {
-		o := play(t, in, fmt.Sprintf(`{"timeout":90000,"actions":[{"open":"%[1]s/"},{"loop":{"repeat":12,"do":[{"uploadFile":["#f","%[1]s/fetched-again.bin"]}]}}]}`, srv.URL), Stage{})
+		o := play(t, in, fmt.Sprintf(`{"timeout":90000,"actions":[{"open":"%[1]s/"},{"loop":{"repeat":12,"do":[{"uploadFile":["#f","%[1]s/fetched-again.bin"]}]}}]}`, srv.URL), TaskEnv{})
 		const fit = browser.MaxUploaded / size
 		if len(o.Failures) != 12-fit || o.Failures[0].Code != CodeStorageQuota || *o.Failures[0].Iteration != fit {
 			t.Errorf("%s %v", o.Data, failuresOf(o))

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// sieve reads a message that is longer than the buffer, and cuts the texts in it
+// truncator reads a message that is longer than the buffer, and cuts the texts in it
 // as they come.
-type sieve struct {
+type truncator struct {
 	in   *bufio.Reader
 	b    []byte // what was read and not yet looked at
 	last bool   // nothing of the message comes after b
@@ -31,7 +31,7 @@ type sieve struct {
 }
 
 // more reads on, and reports whether there is anything.
-func (s *sieve) more() (bool, error) {
+func (s *truncator) more() (bool, error) {
 	for len(s.b) == 0 && !s.last {
 		b, err := s.in.ReadSlice(0)
 		switch {
@@ -48,7 +48,7 @@ func (s *sieve) more() (bool, error) {
 }
 
 // run gives the message.
-func (s *sieve) run() ([]byte, error) {
+func (s *truncator) run() ([]byte, error) {
 	for {
 		more, err := s.more()
 		if err != nil {
@@ -75,18 +75,18 @@ func (s *sieve) run() ([]byte, error) {
 }
 
 // limit is how long the message may be without its long text.
-func (s *sieve) limit() int {
+func (s *truncator) limit() int {
 	if s.isAnswer() {
 		return maxAnswer
 	}
 	return maxEvent
 }
 
-func (s *sieve) isAnswer() bool { return bytes.HasPrefix(s.out, []byte(`{"id":`)) }
+func (s *truncator) isAnswer() bool { return bytes.HasPrefix(s.out, []byte(`{"id":`)) }
 
 // between takes what stands between texts. A text with a colon behind it is the
 // name of what follows.
-func (s *sieve) between(b []byte) {
+func (s *truncator) between(b []byte) {
 	if n := len(s.out); s.start > 0 && n-s.start < 50 {
 		if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == ':' {
 			s.key = string(s.out[s.start : n-1])
@@ -99,7 +99,7 @@ func (s *sieve) between(b []byte) {
 }
 
 // text takes a text, up to the quote at its end.
-func (s *sieve) text() error {
+func (s *truncator) text() error {
 	s.out = append(s.out, '"')
 	s.start, s.room, s.most, s.over = len(s.out), maxText, 0, false
 	switch answer := s.isAnswer(); {
@@ -143,7 +143,7 @@ func (s *sieve) text() error {
 }
 
 // plain takes a part of a text that has no escapes.
-func (s *sieve) plain(b []byte) {
+func (s *truncator) plain(b []byte) {
 	s.keep(b)
 	if s.room < 0 {
 		return
@@ -161,7 +161,7 @@ func (s *sieve) plain(b []byte) {
 
 // escape takes an escape, or two that make one character, from behind the
 // backslash on.
-func (s *sieve) escape() error {
+func (s *truncator) escape() error {
 	raw := []byte{'\\'}
 	var r rune
 	for high := rune(0); ; {
@@ -215,7 +215,7 @@ func (s *sieve) escape() error {
 
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-func (s *sieve) next() (byte, error) {
+func (s *truncator) next() (byte, error) {
 	more, err := s.more()
 	if err != nil {
 		return 0, err
@@ -229,7 +229,7 @@ func (s *sieve) next() (byte, error) {
 }
 
 // keep adds to the long text.
-func (s *sieve) keep(b []byte) {
+func (s *truncator) keep(b []byte) {
 	if s.most == 0 || s.over {
 		return
 	}
@@ -253,7 +253,7 @@ var (
 
 // drop reads the rest of a message that is too large, and gives it without all but
 // what it is and for whom.
-func (s *sieve) drop() ([]byte, error) {
+func (s *truncator) drop() ([]byte, error) {
 	s.cut, s.long = true, nil
 	head := heading.Find(s.out)
 	tail := append([]byte(nil), s.out[len(s.out)-min(len(s.out), 100):]...)

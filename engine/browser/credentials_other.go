@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// own puts the browser in a process group of its own.
-func own(cmd *exec.Cmd, _ string, _ bool) error {
+// setCredentials puts the browser in a process group of its own.
+func setCredentials(cmd *exec.Cmd, _ string, _ bool) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return nil
 }

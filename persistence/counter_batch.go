@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// tallyAgain is how long after a failed attempt counts are written again.
-const tallyAgain = 2 * time.Second
+// retryCounts is how long after a failed attempt counts are written again.
+const retryCounts = 2 * time.Second
 
-// tally gathers counts that need no decision. While those of an account are
+// counterBatch gathers counts that need no decision. While those of an account are
 // being written the later ones add up, so that many become one write, and who
 // counts never waits.
-type tally struct {
+type counterBatch struct {
 	write func(context.Context, string, dayCount) error
 	// gather is how long counts add up before each write, where a write costs
 	// more than what is lost of them with the process.
@@ -23,16 +23,16 @@ type tally struct {
 	hurry  chan struct{} // has one: somebody waits for the write
 
 	mu      sync.Mutex
-	open    map[string]*sum // by account: what is still being added to
-	writing map[string]*sum
+	open    map[string]*pendingCount // by account: what is still being added to
+	writing map[string]*pendingCount
 	failed  map[string][]dayCount // goes along with the account's next write
 	again   *time.Timer           // until the next attempt at those
 	closed  bool                  // there will be none: the store is closed
 	idle    chan struct{}         // closed when nothing is left to be written; nil: nothing is
 }
 
-// sum is what an account has counted since its last write.
-type sum struct {
+// pendingCount is what an account has counted since its last write.
+type pendingCount struct {
 	days []dayCount // nearly always one
 	done chan struct{}
 	err  error // set before done is closed
@@ -43,7 +43,7 @@ type dayCount struct {
 	n  int64
 }
 
-func (s *sum) add(at time.Time, n int64) {
+func (s *pendingCount) add(at time.Time, n int64) {
 	day := dayOf(at)
 	for i := range s.days {
 		if s.days[i].at.Equal(day) {
@@ -55,14 +55,14 @@ func (s *sum) add(at time.Time, n int64) {
 }
 
 // add counts n tasks of an account on the day of a time.
-func (t *tally) add(account string, at time.Time, n int64) {
+func (t *counterBatch) add(account string, at time.Time, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.open[account]
 	if s == nil {
-		s = &sum{done: make(chan struct{})}
+		s = &pendingCount{done: make(chan struct{})}
 		if t.open == nil {
-			t.open = map[string]*sum{}
+			t.open = map[string]*pendingCount{}
 		}
 		t.open[account] = s
 		for _, d := range t.failed[account] {
@@ -78,8 +78,8 @@ func (t *tally) add(account string, at time.Time, n int64) {
 }
 
 // run writes until nothing is left.
-func (t *tally) run() {
-	for t.rest(); t.next(); t.rest() {
+func (t *counterBatch) run() {
+	for t.gatherMore(); t.next(); t.gatherMore() {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		var all sync.WaitGroup
 		left := len(t.writing)
@@ -97,8 +97,8 @@ func (t *tally) run() {
 	}
 }
 
-// rest lets counts add up until the next write, or until somebody waits for it.
-func (t *tally) rest() {
+// gatherMore lets counts add up until the next write, or until somebody waits for it.
+func (t *counterBatch) gatherMore() {
 	if t.gather == 0 {
 		return
 	}
@@ -110,8 +110,8 @@ func (t *tally) rest() {
 	}
 }
 
-// wanted lets the next write begin at once.
-func (t *tally) wanted() {
+// writeSoon lets the next write begin at once.
+func (t *counterBatch) writeSoon() {
 	select {
 	case t.hurry <- struct{}{}:
 	default:
@@ -119,7 +119,7 @@ func (t *tally) wanted() {
 }
 
 // put writes one sum. What the store does not take is not forgotten.
-func (t *tally) put(ctx context.Context, account string, s *sum) {
+func (t *counterBatch) put(ctx context.Context, account string, s *pendingCount) {
 	defer close(s.done)
 	for _, d := range s.days {
 		if d.n == 0 {
@@ -139,7 +139,7 @@ func (t *tally) put(ctx context.Context, account string, s *sum) {
 }
 
 // next takes what has been gathered and reports whether there was anything.
-func (t *tally) next() bool {
+func (t *counterBatch) next() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writing, t.open = t.open, nil
@@ -154,14 +154,14 @@ func (t *tally) next() bool {
 
 // retryLater writes again what the store did not take, a moment later. The caller
 // holds the lock.
-func (t *tally) retryLater() {
+func (t *counterBatch) retryLater() {
 	if len(t.failed) > 0 && t.again == nil && !t.closed {
-		t.again = time.AfterFunc(tallyAgain, t.retry)
+		t.again = time.AfterFunc(retryCounts, t.retry)
 	}
 }
 
 // retry begins to write what the store did not take.
-func (t *tally) retry() {
+func (t *counterBatch) retry() {
 	t.mu.Lock()
 	if t.again != nil {
 		t.again.Stop()
@@ -174,13 +174,13 @@ func (t *tally) retry() {
 	}
 }
 
-// written waits until what the account has counted so far is in the store.
-func (t *tally) written(ctx context.Context, account string) error {
+// flushAccount waits until what the account has counted so far is in the store.
+func (t *counterBatch) flushAccount(ctx context.Context, account string) error {
 	t.mu.Lock()
-	waiting := [...]*sum{t.writing[account], t.open[account]}
+	waiting := [...]*pendingCount{t.writing[account], t.open[account]}
 	t.mu.Unlock()
 	if waiting[1] != nil {
-		t.wanted()
+		t.writeSoon()
 	}
 	var err error
 	for _, s := range waiting {
@@ -189,9 +189,9 @@ func (t *tally) written(ctx context.Context, account string) error {
 	return err
 }
 
-// settled waits until nothing is left to be written. What the store did not take
+// flush waits until nothing is left to be written. What the store did not take
 // it is asked to take once more.
-func (t *tally) settled(ctx context.Context) error {
+func (t *counterBatch) flush(ctx context.Context) error {
 	t.retry()
 	t.mu.Lock()
 	idle := t.idle
@@ -199,7 +199,7 @@ func (t *tally) settled(ctx context.Context) error {
 	if idle == nil {
 		return nil
 	}
-	t.wanted()
+	t.writeSoon()
 	select {
 	case <-idle:
 		return nil
@@ -208,7 +208,7 @@ func (t *tally) settled(ctx context.Context) error {
 	}
 }
 
-func (s *sum) wait(ctx context.Context) error {
+func (s *pendingCount) wait(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"troupe/engine/browser"
 )
-
-// What pages did beside the actions: they opened dialogs and sent files.
 
 // maxSideEffects bounds the dialogs that a task tells of, and the downloads that it
 // keeps.
@@ -121,10 +120,37 @@ func (se *sideEffects) keepDownload(ctx context.Context, d *browser.Download) (D
 		return got, fmt.Errorf("reading it: %w", err)
 	}
 	got.Type = http.DetectContentType(head[:n])
-	if se.run.stage.SaveFile == nil {
+	if se.run.env.SaveFile == nil {
 		return got, Problemf(CodeInternal, "there is no place to keep files")
 	}
 	// What a page sends may be anything: it is never shown, only handed out.
-	got.URL, err = se.run.stage.SaveFile(ctx, File{Account: se.run.stage.Account, Plan: se.run.stage.Plan, Name: got.Name, ContentType: "application/octet-stream"}, f)
+	got.URL, err = se.run.env.SaveFile(ctx, File{Account: se.run.env.Account, Plan: se.run.env.Plan, Name: got.Name, ContentType: "application/octet-stream"}, f)
 	return got, err
+}
+
+// downloadTime is how long an action whose address is a download waits until the
+// browser tells of the file.
+const downloadTime = 2 * time.Second
+
+// awaitDownload waits until a file has arrived and none is on its way, so that it
+// stands in the step's own line of the trace.
+func (se *sideEffects) awaitDownload(ctx context.Context) {
+	late := time.After(downloadTime)
+	begun := false
+	for {
+		coming, arrived, changed := se.run.tabs.Transfers.Downloading()
+		if coming > 0 {
+			begun, late = true, nil // it has all the time of the step now
+		}
+		if coming == 0 && (begun || arrived > 0) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }

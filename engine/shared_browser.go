@@ -18,62 +18,63 @@ import (
 // before it is ended for all who share it.
 const disposeTime = 2 * time.Second
 
-// berths are the browsers that are shared, by the names of their groups.
-type berths struct {
+// browserGroups are the groups of workers that share browsers, by name.
+type browserGroups struct {
 	mu   sync.Mutex
-	list map[string]*berth
+	list map[string]*browserGroup
 }
 
-// berth is where a group's browsers are: one that takes who comes, and others that
-// are left one by one.
-type berth struct {
+// browserGroup has the browsers of one group: one that takes new workers, and older
+// ones that their workers leave one by one.
+type browserGroup struct {
 	starting sync.Mutex // one start at a time
 
 	mu     sync.Mutex
-	newest *lodging // nil: the next who comes starts one
+	newest *sharedBrowser // nil: the next worker starts one
 }
 
-// lodging is one browser that is shared, while anybody uses it.
-type lodging struct {
+// sharedBrowser is one browser that is shared, while anybody uses it.
+type sharedBrowser struct {
 	browser *browser.Browser
-	berth   *berth
+	group   *browserGroup
 
-	// These belong to berth.mu.
+	// These belong to group.mu.
 	account string // that has used it last
 	users   int    // now
-	most    int    // at one time so far
-	came    int    // all that ever came
+	most    int    // users at one time so far
+	came    int    // users so far
 }
 
-// worn reports whether a browser takes no more: each of its places has been taken
-// anew once. Workers come anew when they are renewed, so nobody's browser becomes
-// older than twice what was set for a worker's own, and one that has grown is left
-// by all who renew because of it.
-func (s *lodging) worn() bool { return s.came >= 2*s.most }
+// worn reports whether the browser takes no more workers: each of its places was
+// taken a second time. A renewed worker takes a new place. So no worker's browser
+// becomes older than twice the age set for a browser of its own, and all workers
+// leave one that has grown.
+func (s *sharedBrowser) worn() bool { return s.came >= 2*s.most }
 
 // memory is a user's part of what the browser takes.
-func (s *lodging) memory() int64 {
-	s.berth.mu.Lock()
+func (s *sharedBrowser) memory() int64 {
+	s.group.mu.Lock()
 	users := int64(max(s.users, 1))
-	s.berth.mu.Unlock()
+	s.group.mu.Unlock()
 	return s.browser.Memory() / users
 }
 
-func (g *berths) of(name string) *berth {
+// of returns the group with a name.
+func (g *browserGroups) of(name string) *browserGroup {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.list == nil {
-		g.list = map[string]*berth{}
+		g.list = map[string]*browserGroup{}
 	}
 	if g.list[name] == nil {
-		g.list[name] = new(berth)
+		g.list[name] = new(browserGroup)
 	}
 	return g.list[name]
 }
 
-// enter returns the browser of the group that takes who comes, started if there is
-// none. Whoever needs it no more must call leave.
-func (g *berth) enter(ctx context.Context, o browser.Options) (*lodging, error) {
+// enter returns the browser of the group that takes new workers, and starts one if
+// there is none. The caller must call leave in the end.
+func (g *browserGroup) enter(ctx context.Context, o browser.Options) (*sharedBrowser, error) {
 	g.starting.Lock()
 	defer g.starting.Unlock()
 	if s := g.join(); s != nil {
@@ -84,7 +85,7 @@ func (g *berth) enter(ctx context.Context, o browser.Options) (*lodging, error) 
 		return nil, err
 	}
 	g.mu.Lock()
-	g.newest = &lodging{browser: b, berth: g}
+	g.newest = &sharedBrowser{browser: b, group: g}
 	g.mu.Unlock()
 	if s := g.join(); s != nil {
 		return s, nil
@@ -93,8 +94,8 @@ func (g *berth) enter(ctx context.Context, o browser.Options) (*lodging, error) 
 	return nil, browser.ErrGone
 }
 
-// join adds a user to the browser that takes who comes, if there is one.
-func (g *berth) join() *lodging {
+// join adds a user to the browser that takes new workers, if there is one.
+func (g *browserGroup) join() *sharedBrowser {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.newest
@@ -107,15 +108,16 @@ func (g *berth) join() *lodging {
 	return s
 }
 
-// leave ends a browser that nobody uses any more, or that has died.
-func (s *lodging) leave() {
-	s.berth.mu.Lock()
+// leave takes a user off the browser, and closes it after the last one or when it
+// has died.
+func (s *sharedBrowser) leave() {
+	s.group.mu.Lock()
 	s.users--
 	last := s.users == 0 || ended(s.browser)
-	if last && s.berth.newest == s {
-		s.berth.newest = nil
+	if last && s.group.newest == s {
+		s.group.newest = nil
 	}
-	s.berth.mu.Unlock()
+	s.group.mu.Unlock()
 	if last {
 		s.browser.Close()
 	}
@@ -133,14 +135,14 @@ func ended(b interface{ Gone() <-chan struct{} }) bool {
 
 // tenant is the place of one worker in a shared browser.
 type tenant struct {
-	*lodging
+	*sharedBrowser
 	once sync.Once
 	gone chan struct{} // closed when the browser has died or the worker has left
 	left chan struct{} // closed when the worker leaves
 }
 
-func newTenant(s *lodging) *tenant {
-	t := &tenant{lodging: s, gone: make(chan struct{}), left: make(chan struct{})}
+func newTenant(s *sharedBrowser) *tenant {
+	t := &tenant{sharedBrowser: s, gone: make(chan struct{}), left: make(chan struct{})}
 	go func() {
 		defer close(t.gone)
 		select {
@@ -177,10 +179,10 @@ func (in *instance) forAccount(ctx context.Context, account string) error {
 	if in.tenant == nil {
 		return nil
 	}
-	s := in.tenant.lodging
-	s.berth.mu.Lock()
+	s := in.tenant.sharedBrowser
+	s.group.mu.Lock()
 	same := s.account == account || s.account == ""
-	s.berth.mu.Unlock()
+	s.group.mu.Unlock()
 	if !same {
 		ctx, cancel := context.WithTimeout(ctx, disposeTime)
 		defer cancel()
@@ -192,21 +194,21 @@ func (in *instance) forAccount(ctx context.Context, account string) error {
 	return nil
 }
 
-// unclean is no account's name: who comes next has to clean up first.
+// unclean is no account's name: the next worker has to clean up first.
 const unclean = "\x00"
 
-func (s *lodging) used(account string) {
-	s.berth.mu.Lock()
-	defer s.berth.mu.Unlock()
+func (s *sharedBrowser) used(account string) {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
 	s.account = account
 }
 
 // launchShared gives a worker a context in its group's browser. One that ends
 // while it is entered has ended for the others; a new one is started then.
 func (in *instance) launchShared(ctx context.Context, name string, o browser.Options) error {
-	err := in.moveIn(ctx, name, o)
+	err := in.joinShared(ctx, name, o)
 	if errors.Is(err, browser.ErrGone) && ctx.Err() == nil {
-		err = in.moveIn(ctx, name, o)
+		err = in.joinShared(ctx, name, o)
 	}
 	if err != nil {
 		return fmt.Errorf("entering the shared browser: %w", err)
@@ -214,11 +216,11 @@ func (in *instance) launchShared(ctx context.Context, name string, o browser.Opt
 	return nil
 }
 
-func (in *instance) moveIn(ctx context.Context, name string, o browser.Options) error {
+func (in *instance) joinShared(ctx context.Context, name string, o browser.Options) error {
 	if in.door != nil {
 		in.proxy = in.door.Addr()
 	}
-	s, err := in.engine.berths.of(name).enter(ctx, o)
+	s, err := in.engine.groups.of(name).enter(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ func TestShares(t *testing.T) {
 		want    int64
 	}{
 		"nobody asks for anything":                      {day: day{0, 1000, 3}},
-		"the first task takes some more":                {waiting: 1, day: day{0, 1000, 3}, want: 1 + shareFirst + shareAhead},
-		"as much as is used in more than half a minute": {recent: 100, day: day{0, 10_000, 3}, want: shareFirst + 4*100},
+		"the first task takes some more":                {waiting: 1, day: day{0, 1000, 3}, want: 1 + leaseFirst + leaseAhead},
+		"as much as is used in more than half a minute": {recent: 100, day: day{0, 10_000, 3}, want: leaseFirst + 4*100},
 		"three quarters of it are enough":               {held: 310, recent: 100, day: day{1000, 10_000, 3}},
 		"less is not":                                   {held: 300, recent: 100, day: day{1000, 10_000, 3}, want: 108},
 		"more goes back":                                {held: 900, recent: 100, day: day{1000, 10_000, 3}, want: 408 - 900},
@@ -34,7 +34,7 @@ func TestShares(t *testing.T) {
 		"the limit has been lowered, and a task asks":   {waiting: 1, recent: 8, day: day{900, 500, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := share{held: c.held, recent: c.recent, at: now.Add(-c.ago)}
+			s := quotaLease{held: c.held, recent: c.recent, at: now.Add(-c.ago)}
 			if got := s.change(now, c.waiting, c.day); got != c.want {
 				t.Errorf("the change is %d, want %d", got, c.want)
 			}
@@ -48,7 +48,7 @@ func TestSharesSettle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	now := time.Now()
 	for range 200_000 {
-		s := share{held: rng.Int64N(400), at: now.Add(-time.Duration(rng.Int64N(int64(2 * time.Minute))))}
+		s := quotaLease{held: rng.Int64N(400), at: now.Add(-time.Duration(rng.Int64N(int64(2 * time.Minute))))}
 		if rng.IntN(3) > 0 {
 			s.recent = rng.ExpFloat64() * 50
 		}

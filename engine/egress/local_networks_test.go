@@ -23,7 +23,7 @@ func TestNetworksOfThisMachine(t *testing.T) {
 		addrs = append(addrs, network)
 	}
 	broken := false
-	n := newNeighbourhood(func() ([]net.Addr, error) {
+	n := newLocalNetworks(func() ([]net.Addr, error) {
 		if broken {
 			return nil, errors.New("not now")
 		}

@@ -71,7 +71,7 @@ func BenchmarkWatch(b *testing.B) {
 	defer srv.Close()
 	u := srv.URL
 	login := `{"open":"` + u + `/"},{"fill":["#user","alice"]},{"fill":["#pass","secret1234"]},{"click":"#go"},{"waitForElement":".in"},{"getText":".in"}`
-	v := View{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
+	v := ScreencastOptions{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
 	for _, c := range []struct{ name, list string }{
 		{"work", strings.TrimSuffix(strings.Repeat(login+",", 40), ",")},
 		{"pauses", strings.TrimSuffix(strings.Repeat(login+`,{"wait":400},`, 8), ",")},
@@ -88,7 +88,7 @@ func BenchmarkWatch(b *testing.B) {
 			used := func() float64 { return processorTime(in.browser.PID()) + ownTime() }
 			round := func() (cpu, seconds float64) {
 				cpu, began := used(), time.Now()
-				if o := in.Play(context.Background(), task, Stage{}); o.End != EndCompleted || len(o.Failures) > 0 {
+				if o := in.Play(context.Background(), task, TaskEnv{}); o.End != EndCompleted || len(o.Failures) > 0 {
 					b.Fatal(o.Failures)
 				}
 				return used() - cpu, time.Since(began).Seconds()
@@ -100,7 +100,7 @@ func BenchmarkWatch(b *testing.B) {
 			for b.Loop() {
 				alone, _ := round()
 				ctx, stop := context.WithCancel(context.Background())
-				shown, done := in.Watch(ctx, v), make(chan int)
+				shown, done := in.Screencast(ctx, v), make(chan int)
 				go func() {
 					n := 0
 					for range shown {

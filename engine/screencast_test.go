@@ -49,9 +49,9 @@ func TestWatchEndsWithTheTask(t *testing.T) {
 		r, g, b, _ := img.At(100, 100).RGBA()
 		return r > 50000 && g < 10000 && b < 10000
 	}
-	v := View{Width: 320, Height: 240, Quality: 60, Every: 20 * time.Millisecond}
-	first := WatchableOf(wrapped{wrapped{in}}).Watch(ctx, v)
-	play(t, in, `{"actions":[{"open":"`+srv.URL+`/red"}]}`, Stage{})
+	v := ScreencastOptions{Width: 320, Height: 240, Quality: 60, Every: 20 * time.Millisecond}
+	first := ScreencasterOf(wrapped{wrapped{in}}).Screencast(ctx, v)
+	play(t, in, `{"actions":[{"open":"`+srv.URL+`/red"}]}`, TaskEnv{})
 	for picture := range first {
 		if isRed(picture) {
 			break
@@ -65,8 +65,8 @@ func TestWatchEndsWithTheTask(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Fatal("a watcher is not told of the end of the task")
 	}
-	second := in.Watch(ctx, v)
-	play(t, in, `{"actions":[{"open":"`+srv.URL+`/blue"},{"wait":300}]}`, Stage{})
+	second := in.Screencast(ctx, v)
+	play(t, in, `{"actions":[{"open":"`+srv.URL+`/blue"},{"wait":300}]}`, TaskEnv{})
 	seen := 0
 	for end := time.After(300 * time.Millisecond); ; {
 		select {
@@ -82,7 +82,7 @@ func TestWatchEndsWithTheTask(t *testing.T) {
 	if seen == 0 {
 		t.Error("the second watcher sees nothing")
 	}
-	if WatchableOf(struct{ Instance }{in}) != nil {
+	if ScreencasterOf(struct{ Instance }{in}) != nil {
 		t.Error("one that does not say what it stands before can be watched")
 	}
 }
@@ -99,8 +99,8 @@ func TestLittleIsAskedOfWhatCannotBeSeen(t *testing.T) {
 		let i = 0;
 		(function paint() { document.getElementById("p").style.outline = "1px solid rgba(0,0,255,0.0" + (++i % 2 + 1) + ")"; requestAnimationFrame(paint) })();
 	</script>`)
-	play(t, in, `{"actions":[{"open":"`+url+`"}]}`, Stage{})
-	shown := in.Watch(ctx, View{Width: 320, Height: 240, Quality: 60, Every: 50 * time.Millisecond})
+	play(t, in, `{"actions":[{"open":"`+url+`"}]}`, TaskEnv{})
+	shown := in.Screencast(ctx, ScreencastOptions{Width: 320, Height: 240, Quality: 60, Every: 50 * time.Millisecond})
 	if len(<-shown) == 0 {
 		t.Fatal("it shows nothing")
 	}
@@ -118,7 +118,7 @@ func TestLittleIsAskedOfWhatCannotBeSeen(t *testing.T) {
 	if sent := in.browser.Sent() - before; sent > 33 || pictures > 3 {
 		t.Errorf("%d commands were sent and %d pictures came, want 33 and 3 at most", sent, pictures)
 	}
-	play(t, in, `{"actions":[{"evaluate":"document.body.style.background = 'red'"}]}`, Stage{})
+	play(t, in, `{"actions":[{"evaluate":"document.body.style.background = 'red'"}]}`, TaskEnv{})
 	for {
 		select {
 		case picture, ok := <-shown:
@@ -147,7 +147,7 @@ func TestNobodyLooksNothingRuns(t *testing.T) {
 	defer cancel()
 	in := ownBrowser(t) // its processor time is measured
 	url := serve(t, `<style>@keyframes t{to{transform:rotate(360deg)}} div{width:200px;height:200px;background:teal;animation:t 2s linear infinite}</style><div></div>`)
-	play(t, in, `{"actions":[{"open":"`+url+`"},{"wait":500}]}`, Stage{})
+	play(t, in, `{"actions":[{"open":"`+url+`"},{"wait":500}]}`, TaskEnv{})
 	second := func() float64 {
 		before := processorTime(in.browser.PID())
 		time.Sleep(time.Second)
@@ -158,7 +158,7 @@ func TestNobodyLooksNothingRuns(t *testing.T) {
 		t.Skip("the machine does not tell what a browser takes, or the page does not move")
 	}
 	looking, away := context.WithCancel(ctx)
-	shown := in.Watch(looking, View{Width: 640, Height: 480, Quality: 60, Every: 20 * time.Millisecond})
+	shown := in.Screencast(looking, ScreencastOptions{Width: 640, Height: 480, Quality: 60, Every: 20 * time.Millisecond})
 	for range 5 {
 		if picture := <-shown; len(picture) == 0 {
 			t.Fatal("a page that moves shows nothing")

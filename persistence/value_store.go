@@ -14,17 +14,17 @@ import (
 // store tidies up.
 const inlineMost = 256 << 10
 
-// How a record of a shelf begins: what follows is the value, or the identifier
+// How the record of a value begins: what follows is the value, or the identifier
 // of the file that has it.
 const (
 	inline  = 'v'
 	outside = 'f'
 )
 
-// Shelf keeps values of any size under keys: small ones in a [Store], large ones
-// in [Files], with a record in the store that says where. Writes to the same key
+// ValueStore keeps values of any size by key: small ones in a [Store], large ones in
+// [Files], with a record in the store that says where. Writes to the same key
 // must not meet.
-type Shelf struct {
+type ValueStore struct {
 	store Store
 	files Files
 	seal  *Seal // nil: values are kept as they are
@@ -37,19 +37,21 @@ type Shelf struct {
 // Inline is what the record of a small value has.
 func Inline(value []byte) []byte { return append([]byte{inline}, value...) }
 
-// NewShelf returns a shelf of a store and files. Where the files are [Accounted], the
+// NewValueStore returns a value store of a store and files. Where the files are [Accounted], the
 // records count as well.
-func NewShelf(store Store, files Files) *Shelf {
-	s := &Shelf{store: store, files: files}
+func NewValueStore(store Store, files Files) *ValueStore {
+	s := &ValueStore{store: store, files: files}
 	if a, ok := files.(*Accounted); ok {
 		s.ledger = a.ledger
 	}
 	return s
 }
 
-// Sealed returns the same shelf for values that only the owner of the key can
+// Sealed returns the same store for values that only the owner of the key can
 // read. A value is sealed for the key of its record.
-func (s *Shelf) Sealed(seal *Seal) *Shelf { return &Shelf{store: s.store, files: s.files, seal: seal} }
+func (s *ValueStore) Sealed(seal *Seal) *ValueStore {
+	return &ValueStore{store: s.store, files: s.files, seal: seal}
+}
 
 // Item is a value to be kept.
 type Item struct {
@@ -64,7 +66,7 @@ type Item struct {
 }
 
 // Put keeps a value. The file of the value that it replaces is removed.
-func (s *Shelf) Put(ctx context.Context, it Item) error {
+func (s *ValueStore) Put(ctx context.Context, it Item) error {
 	before, err := s.store.Get(ctx, it.Key)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("keep %s: %w", it.Key, err)
@@ -98,7 +100,7 @@ func (s *Shelf) Put(ctx context.Context, it Item) error {
 }
 
 // Get returns a value, or [ErrNotFound].
-func (s *Shelf) Get(ctx context.Context, key string) ([]byte, error) {
+func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
 	r, err := s.store.Get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -113,9 +115,9 @@ func (s *Shelf) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-func (s *Shelf) read(ctx context.Context, r Record) ([]byte, error) {
+func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {
 	if len(r.Value) == 0 || r.Value[0] != inline && r.Value[0] != outside {
-		return nil, errors.New("the record is not one of a shelf")
+		return nil, errors.New("the record is not that of a value")
 	}
 	if r.Value[0] == inline {
 		return r.Value[1:], nil
@@ -129,7 +131,7 @@ func (s *Shelf) read(ctx context.Context, r Record) ([]byte, error) {
 }
 
 // Delete removes a value with its file. Deleting what is not there is no error.
-func (s *Shelf) Delete(ctx context.Context, key string, durable bool) error {
+func (s *ValueStore) Delete(ctx context.Context, key string, durable bool) error {
 	file, err := s.reference(ctx, key)
 	if err == nil {
 		err = s.store.Delete(ctx, key, nil, durable)
@@ -144,7 +146,7 @@ func (s *Shelf) Delete(ctx context.Context, key string, durable bool) error {
 }
 
 // reference returns the file of a key's value, if it has one.
-func (s *Shelf) reference(ctx context.Context, key string) (string, error) {
+func (s *ValueStore) reference(ctx context.Context, key string) (string, error) {
 	r, err := s.store.Get(ctx, key)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -164,7 +166,7 @@ func fileIn(r Record) string {
 	return ""
 }
 
-func (s *Shelf) drop(ctx context.Context, file string) error {
+func (s *ValueStore) drop(ctx context.Context, file string) error {
 	if file == "" {
 		return nil
 	}

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// shareRound is how often it is looked at what is held and not used.
-	shareRound = time.Second
-	// shareWait is how long a task waits at the end of a day for what other nodes
+	// leaseRound is how often it is looked at what is held and not used.
+	leaseRound = time.Second
+	// leaseWait is how long a task waits at the end of a day for what other nodes
 	// hold: who hears that nothing is left gives back what it does not need.
-	shareWait  = 500 * time.Millisecond
-	sharePause = 20 * time.Millisecond
+	leaseWait  = 500 * time.Millisecond
+	leasePause = 20 * time.Millisecond
 	// storeTimeout bounds one change of a count.
 	storeTimeout = Patience + 8*time.Second
 )
 
-// Sharing says how the nodes that share a store take shares of a day.
-type Sharing struct {
+// QuotaSharing says how the nodes that share a store take leases of a day.
+type QuotaSharing struct {
 	Nodes int // that there are
 	// Majority reports whether the node sees enough others to write; nil: always.
 	Majority func() bool
@@ -32,39 +32,39 @@ type Sharing struct {
 	Elsewhere func(account string) int64
 }
 
-// shares are the shares of this node.
-type shares struct {
-	Sharing
+// quotaLeases are the leases of this node.
+type quotaLeases struct {
+	QuotaSharing
 	store Store
 
-	mu   sync.Mutex
-	of   map[shareKey]*dayShare
-	calm chan struct{} // closed when a share is changed no more
+	mu      sync.Mutex
+	byKey   map[leaseKey]*dayLease
+	changed chan struct{} // closed when a lease is changed no more
 
 	base context.Context
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// shareKey names a share: whose, and of which day.
-type shareKey struct {
+// leaseKey names a lease: whose, and of which day.
+type leaseKey struct {
 	account string
 	day     time.Time
 }
 
-// dayShare is a share with what is known of its day. While changing is set one
+// dayLease is a lease with what is known of its day. While changing is set one
 // goroutine changes the day's count for it, and nobody else here.
-type dayShare struct {
-	share
+type dayLease struct {
+	quotaLease
 	known known
 	limit int64
 
 	changing  bool
 	writing   bool
-	later     known         // heard of while writing
-	returning bool          // nothing is to be held any more
-	waiting   []*shareTaker // tasks for which nothing is held
-	over      uint64        // nothing was left at this revision, however long one waited
+	later     known          // heard of while writing
+	returning bool           // nothing is to be held any more
+	waiting   []*leaseWaiter // tasks for which nothing is held
+	over      uint64         // nothing was left at this revision, however long one waited
 }
 
 // known is a day's count as it was last heard of.
@@ -84,8 +84,8 @@ func knownBy(r Record, err error) (known, error) {
 	return known{total, r.Revision}, err
 }
 
-// shareTaker is a task that waits for a share.
-type shareTaker struct {
+// leaseWaiter is a task that waits for a lease.
+type leaseWaiter struct {
 	since time.Time
 	used  int64
 	ok    bool
@@ -93,27 +93,27 @@ type shareTaker struct {
 	done  chan struct{}
 }
 
-func newShares(store Store, s Sharing) *shares {
-	all := &shares{Sharing: s, store: store, of: map[shareKey]*dayShare{}, calm: make(chan struct{})}
+func newQuotaLeases(store Store, s QuotaSharing) *quotaLeases {
+	all := &quotaLeases{QuotaSharing: s, store: store, byKey: map[leaseKey]*dayLease{}, changed: make(chan struct{})}
 	all.base, all.stop = context.WithCancel(context.Background())
 	all.done.Go(all.follow)
-	all.done.Go(all.look)
+	all.done.Go(all.returnUnused)
 	return all
 }
 
-func (s *shares) close() {
+func (s *quotaLeases) close() {
 	s.stop()
 	s.done.Wait()
 }
 
-func (s *shares) majority() bool { return s.Majority == nil || s.Majority() }
+func (s *quotaLeases) majority() bool { return s.Majority == nil || s.Majority() }
 
 // takeNow uses one task of what is held. It asks nobody.
-func (s *shares) takeNow(account string, limit int64, now time.Time) bool {
+func (s *quotaLeases) takeNow(account string, limit int64, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := shareKey{account, dayOf(now)}
-	e := s.of[k]
+	k := leaseKey{account, dayOf(now)}
+	e := s.byKey[k]
 	if e == nil {
 		return false
 	}
@@ -121,18 +121,18 @@ func (s *shares) takeNow(account string, limit int64, now time.Time) bool {
 	if e.known.total > limit || len(e.waiting) > 0 || !e.use(now) {
 		return false
 	}
-	s.tend(k, e, now)
+	s.adjust(k, e, now)
 	return true
 }
 
 // take uses one task of the day, and waits for it if nothing is held.
-func (s *shares) take(ctx context.Context, account string, limit int64, now time.Time) (int64, bool, error) {
-	k, w := shareKey{account, dayOf(now)}, &shareTaker{since: time.Now(), done: make(chan struct{})}
+func (s *quotaLeases) take(ctx context.Context, account string, limit int64, now time.Time) (int64, bool, error) {
+	k, w := leaseKey{account, dayOf(now)}, &leaseWaiter{since: time.Now(), done: make(chan struct{})}
 	s.mu.Lock()
-	e := s.of[k]
+	e := s.byKey[k]
 	if e == nil {
-		e = &dayShare{known: s.lastHeard(k)}
-		s.of[k] = e
+		e = &dayLease{known: s.lastHeard(k)}
+		s.byKey[k] = e
 	}
 	e.limit, e.returning = limit, false
 	e.waiting = append(e.waiting, w)
@@ -153,7 +153,7 @@ func (s *shares) take(ctx context.Context, account string, limit int64, now time
 
 // lastHeard is a day's count as the node heard of it. A change finds out whether
 // it is so.
-func (s *shares) lastHeard(k shareKey) known {
+func (s *quotaLeases) lastHeard(k leaseKey) known {
 	key, _ := usageKey(k.account, k.day)
 	last, err := knownBy(s.Recent(key))
 	if err != nil {
@@ -162,56 +162,56 @@ func (s *shares) lastHeard(k shareKey) known {
 	return last
 }
 
-// giveBack puts a task that was not used into the share of its day. It reports
+// giveBack puts a task that was not used into the lease of its day. It reports
 // false where there is none.
-func (s *shares) giveBack(account string, taken time.Time) bool {
+func (s *quotaLeases) giveBack(account string, taken time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := shareKey{account, dayOf(taken)}
-	e := s.of[k]
+	k := leaseKey{account, dayOf(taken)}
+	e := s.byKey[k]
 	if e == nil {
 		return false
 	}
 	e.held++
-	s.tend(k, e, time.Now())
+	s.adjust(k, e, time.Now())
 	return true
 }
 
-// tend begins to change a share that is too small or too large. The caller holds
+// adjust begins to change a lease that is too small or too large. The caller holds
 // the lock.
-func (s *shares) tend(k shareKey, e *dayShare, now time.Time) {
+func (s *quotaLeases) adjust(k leaseKey, e *dayLease, now time.Time) {
 	if !e.changing && e.need(now, s.Nodes) != 0 && s.majority() {
 		s.begin(k, e)
 	}
 }
 
-func (s *shares) begin(k shareKey, e *dayShare) {
+func (s *quotaLeases) begin(k leaseKey, e *dayLease) {
 	if !e.changing {
 		e.changing = true
 		s.done.Go(func() { s.change(k, e) })
 	}
 }
 
-func (e *dayShare) need(now time.Time, nodes int) int64 {
+func (e *dayLease) need(now time.Time, nodes int) int64 {
 	if e.returning && len(e.waiting) == 0 {
 		return -e.held
 	}
-	return e.share.change(now, int64(len(e.waiting)), day{e.known.total, e.limit, nodes})
+	return e.quotaLease.change(now, int64(len(e.waiting)), day{e.known.total, e.limit, nodes})
 }
 
-// retire forgets a share of which nothing is left to know.
-func (s *shares) retire(k shareKey, e *dayShare, now time.Time) {
+// retire forgets a lease of which nothing is left to know.
+func (s *quotaLeases) retire(k leaseKey, e *dayLease, now time.Time) {
 	idle := e.held == 0 && len(e.waiting) == 0 && !e.changing
 	spent := e.over > 0 && e.over == e.known.revision // the next one is refused at once
 	past := k.day.Before(dayOf(now))
-	if idle && (past || e.returning || !spent && e.lately(now) < shareIdle) {
-		delete(s.of, k)
+	if idle && (past || e.returning || !spent && e.lately(now) < leaseIdle) {
+		delete(s.byKey, k)
 	}
 }
 
-// look gives back what is not used, of all shares, until the end.
-func (s *shares) look() {
-	tick := time.NewTicker(shareRound)
+// returnUnused gives back what is not used, of all leases, until the end.
+func (s *quotaLeases) returnUnused() {
+	tick := time.NewTicker(leaseRound)
 	defer tick.Stop()
 	for {
 		select {
@@ -221,11 +221,11 @@ func (s *shares) look() {
 		}
 		s.mu.Lock()
 		now := time.Now()
-		for k, e := range s.of {
+		for k, e := range s.byKey {
 			if k.day.Before(dayOf(now)) {
 				e.returning = true
 			}
-			s.tend(k, e, now)
+			s.adjust(k, e, now)
 			s.retire(k, e, now)
 		}
 		s.mu.Unlock()
@@ -233,13 +233,13 @@ func (s *shares) look() {
 }
 
 // giveAllBack gives back everything that is held, as far as that is possible now.
-func (s *shares) giveAllBack(ctx context.Context) {
+func (s *quotaLeases) giveAllBack(ctx context.Context) {
 	for s.majority() {
 		s.mu.Lock()
-		left, calm := false, s.calm
-		for k, e := range s.of {
+		left, calm := false, s.changed
+		for k, e := range s.byKey {
 			e.returning = true
-			s.tend(k, e, time.Now())
+			s.adjust(k, e, time.Now())
 			left = left || e.changing
 		}
 		s.mu.Unlock()
@@ -248,7 +248,7 @@ func (s *shares) giveAllBack(ctx context.Context) {
 		}
 		select {
 		case <-calm:
-		case <-time.After(shareRound / 4): // there may be no majority any more
+		case <-time.After(leaseRound / 4): // there may be no majority any more
 		case <-ctx.Done():
 			return
 		}
@@ -257,10 +257,10 @@ func (s *shares) giveAllBack(ctx context.Context) {
 
 // used is how much of a day was used, by a count of the day. What other nodes
 // hold is what they said of it.
-func (s *shares) used(account string, now time.Time, last known) int64 {
+func (s *quotaLeases) used(account string, now time.Time, last known) int64 {
 	s.mu.Lock()
 	held := int64(0)
-	if e := s.of[shareKey{account, dayOf(now)}]; e != nil {
+	if e := s.byKey[leaseKey{account, dayOf(now)}]; e != nil {
 		// While a change is on its way nobody knows whether the count has it.
 		if !e.writing && last.revision > e.known.revision {
 			e.known = last
@@ -275,11 +275,11 @@ func (s *shares) used(account string, now time.Time, last known) int64 {
 }
 
 // held is how much is held of each account's present day.
-func (s *shares) held(now time.Time) map[string]int64 {
+func (s *quotaLeases) held(now time.Time) map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[string]int64{}
-	for k, e := range s.of {
+	for k, e := range s.byKey {
 		if e.held > 0 && k.day.Equal(dayOf(now)) {
 			all[k.account] = e.held
 		}

@@ -62,7 +62,7 @@ func TestWorkersShareABrowserButNothingInIt(t *testing.T) {
 	const look = `"return document.cookie+(localStorage.a||'nothing')"`
 	task := func(in *instance, script string) string {
 		t.Helper()
-		o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"evaluate":%s}]}`, srv.URL, script), Stage{})
+		o := play(t, in, fmt.Sprintf(`{"actions":[{"open":%q},{"evaluate":%s}]}`, srv.URL, script), TaskEnv{})
 		if len(o.Failures) > 0 {
 			t.Fatal(o.Failures)
 		}
@@ -139,7 +139,7 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 	ends := make(chan End, 2)
 	for _, in := range []*instance{a, b} {
 		go func() {
-			ends <- play(t, in, `{"actions":[{"waitForElement":"#never"}]}`, Stage{}).End
+			ends <- play(t, in, `{"actions":[{"waitForElement":"#never"}]}`, TaskEnv{}).End
 		}()
 	}
 	wait.Until(t, "both play", func() bool { return a.context().Used() && b.context().Used() })
@@ -162,7 +162,7 @@ func TestACrashTakesAllWhoShareTheBrowser(t *testing.T) {
 		t.Error("a worker came back to the dead browser")
 	}
 	idle.Close()
-	if o := play(t, c, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
+	if o := play(t, c, `{"actions":[{"evaluate":"return 1"}]}`, TaskEnv{}); string(o.Data) != "1" {
 		t.Errorf("after the crash, a task gives %s: %v", o.Data, o.Failures)
 	}
 }
@@ -177,7 +177,7 @@ func TestABrowserThatEndsIsNotEntered(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := launch() // nobody has heard of the end yet
-		if o := play(t, b, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
+		if o := play(t, b, `{"actions":[{"evaluate":"return 1"}]}`, TaskEnv{}); string(o.Data) != "1" {
 			t.Errorf("a task gives %s: %v", o.Data, o.Failures)
 		}
 		a.Close()
@@ -197,7 +197,7 @@ func TestAWorkerThatHangsLeavesTheBrowserToTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	hangs := make(chan *Outcome, 1)
-	go func() { hangs <- a.Play(ctx, task, Stage{}) }()
+	go func() { hangs <- a.Play(ctx, task, TaskEnv{}) }()
 	wait.Until(t, "the task plays", func() bool { return a.context().Used() })
 	a.Close()
 	cancel()
@@ -205,7 +205,7 @@ func TestAWorkerThatHangsLeavesTheBrowserToTheOthers(t *testing.T) {
 	if ended(b.browser) {
 		t.Fatal("the whole browser was ended")
 	}
-	if o := play(t, b, `{"actions":[{"evaluate":"return 1"}]}`, Stage{}); string(o.Data) != "1" {
+	if o := play(t, b, `{"actions":[{"evaluate":"return 1"}]}`, TaskEnv{}); string(o.Data) != "1" {
 		t.Errorf("the other worker gives %s: %v", o.Data, o.Failures)
 	}
 }

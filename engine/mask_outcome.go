@@ -15,7 +15,7 @@ import (
 // that one that is added is masked, too.
 
 // masked makes the stage's callbacks hear nothing but masked values.
-func masked(m *mask.Masker, st Stage) Stage {
+func masked(m *mask.Masker, st TaskEnv) TaskEnv {
 	if m == nil {
 		return st
 	}

@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// own puts the browser in a process group of its own. When the service is root
+// setCredentials puts the browser in a process group of its own. When the service is root
 // and the sandbox is on, it also hands the browser's folder to an unprivileged
 // user and lets the browser run as that user: Chromium's sandbox does not
 // start as root.
-func own(cmd *exec.Cmd, dir string, noSandbox bool) error {
+func setCredentials(cmd *exec.Cmd, dir string, noSandbox bool) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if !demoted(noSandbox) {
+	if !runsUnprivileged(noSandbox) {
 		return nil
 	}
 	uid, gid := unprivileged()
@@ -28,12 +28,12 @@ func own(cmd *exec.Cmd, dir string, noSandbox bool) error {
 	})
 }
 
-// demoted reports whether browsers run as another user than the service.
-func demoted(noSandbox bool) bool { return os.Geteuid() == 0 && !noSandbox }
+// runsUnprivileged reports whether browsers run as another user than the service.
+func runsUnprivileged(noSandbox bool) bool { return os.Geteuid() == 0 && !noSandbox }
 
 // User is the user that browsers run as.
 func (o Options) User() int {
-	if !demoted(o.NoSandbox) {
+	if !runsUnprivileged(o.NoSandbox) {
 		return os.Geteuid()
 	}
 	uid, _ := unprivileged()

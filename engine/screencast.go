@@ -7,16 +7,16 @@ import (
 	"troupe/engine/browser"
 )
 
-// View says how a browser is watched.
-type View struct {
+// ScreencastOptions says how a browser is watched.
+type ScreencastOptions struct {
 	Width, Height int           // the most pixels of a picture
 	Quality       int           // of a JPEG, 1 to 100
 	Every         time.Duration // from asking for a picture until the next is asked for
 }
 
-// Watchable is an [Instance] that can show what its current tab looks like.
-type Watchable interface {
-	// Watch gives pictures, as JPEG, whenever what the tab shows has changed.
+// Screencaster is an [Instance] that can show what its current tab looks like.
+type Screencaster interface {
+	// Screencast gives pictures, as JPEG, whenever what the tab shows has changed.
 	// They are of what is in the browser now: after a Reset there are none any
 	// more. The channel holds the newest one only, so that nothing waits for who
 	// reads. It is closed when ctx ends, at a Reset and with the browser. An
@@ -24,15 +24,15 @@ type Watchable interface {
 	//
 	// What the pictures show is not masked: it is what the page shows, as in a
 	// screenshot.
-	Watch(ctx context.Context, v View) <-chan []byte
+	Screencast(ctx context.Context, v ScreencastOptions) <-chan []byte
 }
 
-// WatchableOf finds what an instance shows itself by, also behind others that
+// ScreencasterOf finds what an instance shows itself by, also behind others that
 // stand before it and say so with a method Unwrap. It is nil where an engine has
 // no such thing.
-func WatchableOf(in Instance) Watchable {
+func ScreencasterOf(in Instance) Screencaster {
 	for in != nil {
-		if w, ok := in.(Watchable); ok {
+		if w, ok := in.(Screencaster); ok {
 			return w
 		}
 		wrapped, ok := in.(interface{ Unwrap() Instance })
@@ -44,7 +44,7 @@ func WatchableOf(in Instance) Watchable {
 	return nil
 }
 
-// Watch is part of [Watchable].
-func (in *instance) Watch(ctx context.Context, v View) <-chan []byte {
+// Screencast is part of [Screencaster].
+func (in *instance) Screencast(ctx context.Context, v ScreencastOptions) <-chan []byte {
 	return in.context().Screencast(ctx, browser.Cast{Width: v.Width, Height: v.Height, Quality: v.Quality, Every: v.Every})
 }

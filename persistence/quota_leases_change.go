@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// change changes a day's count until the share is as it is to be.
-func (s *shares) change(k shareKey, e *dayShare) {
+// change changes a day's count until the lease is as it is to be.
+func (s *quotaLeases) change(k leaseKey, e *dayLease) {
 	read := false // since the last change
 	for {
 		s.mu.Lock()
@@ -20,10 +20,10 @@ func (s *shares) change(k shareKey, e *dayShare) {
 		n, waited := e.need(now, s.Nodes), slices.Clone(e.waiting)
 		switch {
 		case n == 0 && len(waited) == 0:
-			s.rest(k, e, now)
+			s.endChange(k, e, now)
 			s.mu.Unlock()
 			return
-		case n == 0 && read && (e.over == e.known.revision || now.Sub(waited[0].since) >= shareWait):
+		case n == 0 && read && (e.over == e.known.revision || now.Sub(waited[0].since) >= leaseWait):
 			e.over = e.known.revision
 			e.answer(waited, nil)
 			s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *shares) change(k shareKey, e *dayShare) {
 		s.mu.Unlock()
 
 		if n == 0 && read { // others may give back what they do not need
-			time.Sleep(sharePause)
+			time.Sleep(leasePause)
 		}
 		var err error
 		if n != 0 {
@@ -52,7 +52,7 @@ func (s *shares) change(k shareKey, e *dayShare) {
 			e.answer(waited, err)
 			more := len(e.waiting) > 0
 			if !more {
-				s.rest(k, e, now)
+				s.endChange(k, e, now)
 			}
 			s.mu.Unlock()
 			if !more {
@@ -62,16 +62,16 @@ func (s *shares) change(k shareKey, e *dayShare) {
 	}
 }
 
-// rest ends the changing of a share. The caller holds the lock.
-func (s *shares) rest(k shareKey, e *dayShare, now time.Time) {
+// endChange ends the changing of a lease. The caller holds the lock.
+func (s *quotaLeases) endChange(k leaseKey, e *dayLease, now time.Time) {
 	e.changing = false
 	s.retire(k, e, now)
-	close(s.calm)
-	s.calm = make(chan struct{})
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // serve gives what is held to those who wait.
-func (e *dayShare) serve(now time.Time) {
+func (e *dayLease) serve(now time.Time) {
 	for len(e.waiting) > 0 && e.known.total <= e.limit && e.use(now) {
 		w := e.waiting[0]
 		e.waiting = e.waiting[1:]
@@ -81,8 +81,8 @@ func (e *dayShare) serve(now time.Time) {
 }
 
 // answer turns away those of some who still wait.
-func (e *dayShare) answer(some []*shareTaker, err error) {
-	e.waiting = slices.DeleteFunc(e.waiting, func(w *shareTaker) bool {
+func (e *dayLease) answer(some []*leaseWaiter, err error) {
+	e.waiting = slices.DeleteFunc(e.waiting, func(w *leaseWaiter) bool {
 		if !slices.Contains(some, w) {
 			return false
 		}
@@ -92,10 +92,10 @@ func (e *dayShare) answer(some []*shareTaker, err error) {
 	})
 }
 
-// write adds n to a day's count over the one that is known, and to the share. It
+// write adds n to a day's count over the one that is known, and to the lease. It
 // has added nothing where it gives [ErrConflict]. With any other error nobody
 // knows, and what was to be taken or given back counts as used.
-func (s *shares) write(k shareKey, e *dayShare, from known, n int64) error {
+func (s *quotaLeases) write(k leaseKey, e *dayLease, from known, n int64) error {
 	ctx, cancel := context.WithTimeout(s.base, storeTimeout)
 	defer cancel()
 	key, expires := usageKey(k.account, k.day)
@@ -115,19 +115,19 @@ func (s *shares) write(k shareKey, e *dayShare, from known, n int64) error {
 		e.known = e.later
 	}
 	if err != nil {
-		return fmt.Errorf("take a share of %s: %w", key, err)
+		return fmt.Errorf("lease part of %s: %w", key, err)
 	}
 	return nil
 }
 
 // read asks for a day's count.
-func (s *shares) read(k shareKey, e *dayShare) error {
+func (s *quotaLeases) read(k leaseKey, e *dayLease) error {
 	ctx, cancel := context.WithTimeout(s.base, storeTimeout)
 	defer cancel()
 	key, _ := usageKey(k.account, k.day)
 	last, err := knownBy(s.store.Get(ctx, key))
 	if err != nil {
-		return fmt.Errorf("take a share of %s: %w", key, err)
+		return fmt.Errorf("lease part of %s: %w", key, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *shares) read(k shareKey, e *dayShare) error {
 }
 
 // follow hears of what other nodes take and give back, until the end.
-func (s *shares) follow() {
+func (s *quotaLeases) follow() {
 	for s.base.Err() == nil {
 		events, err := s.store.Watch(s.base, usagePrefix)
 		if err == nil {
@@ -145,13 +145,13 @@ func (s *shares) follow() {
 			}
 		}
 		select {
-		case <-time.After(shareRound):
+		case <-time.After(leaseRound):
 		case <-s.base.Done():
 		}
 	}
 }
 
-func (s *shares) heard(event Event) {
+func (s *quotaLeases) heard(event Event) {
 	name := strings.TrimPrefix(event.Key, usagePrefix)
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {
@@ -163,8 +163,8 @@ func (s *shares) heard(event Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := shareKey{name[:i], at}
-	e := s.of[k]
+	k := leaseKey{name[:i], at}
+	e := s.byKey[k]
 	if e == nil {
 		return
 	}
@@ -179,6 +179,6 @@ func (s *shares) heard(event Event) {
 		e.later = last
 	case last.revision > e.known.revision:
 		e.known = last
-		s.tend(k, e, time.Now())
+		s.adjust(k, e, time.Now())
 	}
 }

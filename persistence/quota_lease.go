@@ -10,25 +10,25 @@ import (
 // leader, and small where little is left, so that every node finds something of
 // the rest.
 const (
-	shareFirst = 8                // for whoever has just begun
-	shareSpan  = 10 * time.Second // what "lately" is
-	shareAhead = 4                // that many times what was used lately
-	shareIdle  = 0.05             // used lately: less is nothing
+	leaseFirst = 8                // for whoever has just begun
+	leaseSpan  = 10 * time.Second // what "lately" is
+	leaseAhead = 4                // that many times what was used lately
+	leaseIdle  = 0.05             // used lately: less is nothing
 )
 
-// share is what one node has of an account's day: tasks that the day's count has
+// quotaLease is what one node has of an account's day: tasks that the day's count has
 // already and nobody has used. Its methods know no store and no clock.
 //
 // Invariant: the count that all nodes have in common is never lower than what
-// was used of all shares, whoever is lost with whatever it held.
-type share struct {
+// was used of all leases, whoever is lost with whatever it held.
+type quotaLease struct {
 	held   int64
 	recent float64   // tasks used, the older the less
 	at     time.Time // of recent
 }
 
-// use takes one task out of the share.
-func (s *share) use(now time.Time) bool {
+// use takes one task out of the lease.
+func (s *quotaLease) use(now time.Time) bool {
 	if s.held <= 0 {
 		return false
 	}
@@ -38,12 +38,12 @@ func (s *share) use(now time.Time) bool {
 }
 
 // lately is how many tasks were used in the last seconds.
-func (s *share) lately(now time.Time) float64 {
+func (s *quotaLease) lately(now time.Time) float64 {
 	if s.recent == 0 {
 		return 0
 	}
 	age := max(now.Sub(s.at), 0)
-	return s.recent * math.Exp(-age.Seconds()/shareSpan.Seconds())
+	return s.recent * math.Exp(-age.Seconds()/leaseSpan.Seconds())
 }
 
 // day is an account's day as all nodes see it.
@@ -53,15 +53,15 @@ type day struct {
 	nodes int
 }
 
-// change is how much more of a day the share is to take, or to give back where
+// change is how much more of a day the lease is to take, or to give back where
 // that is negative, while so many tasks wait for it. Within wide bounds it stays
 // as it is.
-func (s *share) change(now time.Time, waiting int64, d day) int64 {
+func (s *quotaLease) change(now time.Time, waiting int64, d day) int64 {
 	left := max(d.limit-d.total, 0)
 	want := int64(0)
-	if recent := s.lately(now) + float64(waiting); recent >= shareIdle && d.total <= d.limit {
+	if recent := s.lately(now) + float64(waiting); recent >= leaseIdle && d.total <= d.limit {
 		fair := (left + s.held) / int64(2*d.nodes)
-		want = min(shareFirst+int64(shareAhead*recent), fair)
+		want = min(leaseFirst+int64(leaseAhead*recent), fair)
 	}
 	switch spare := s.held - waiting; {
 	case spare < 0, 4*spare < 3*want:

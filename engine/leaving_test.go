@@ -38,7 +38,7 @@ f.onsubmit=busy</script>`
 		t.Run(c.name, func(t *testing.T) {
 			in := newInstance(t)
 			round := fmt.Sprintf(`{"open":%q},%s`, srv.URL, c.actions)
-			o := play(t, in, `{"actions":[`+strings.TrimSuffix(strings.Repeat(round+",", 15), ",")+`,{"getSavedData":"seen"}]}`, Stage{})
+			o := play(t, in, `{"actions":[`+strings.TrimSuffix(strings.Repeat(round+",", 15), ",")+`,{"getSavedData":"seen"}]}`, TaskEnv{})
 			if len(o.Failures) > 0 {
 				t.Fatal(o.Failures)
 			}

@@ -85,7 +85,7 @@ func newCounty(t *testing.T, nodes int, seed uint64, faulty bool) *county {
 	for i := range nodes {
 		d := &distant{Store: c.store, rng: rng, mu: mu, faulty: faulty}
 		c.stores = append(c.stores, d)
-		c.nodes = append(c.nodes, persistence.NewSharedUsage(d, persistence.Sharing{
+		c.nodes = append(c.nodes, persistence.NewSharedUsage(d, persistence.QuotaSharing{
 			Nodes:    nodes,
 			Majority: func() bool { return !d.cut.Load() },
 			Recent:   func(key string) (persistence.Record, error) { return c.store.Get(ctx, key) },
@@ -353,7 +353,7 @@ func TestAShareWithoutMajority(t *testing.T) {
 		began := time.Now()
 		u.Count("carl", began)
 		u.GiveAllBack(ctx)
-		if err := u.Settled(ctx); time.Since(began) > 3*time.Second {
+		if err := u.Flush(ctx); time.Since(began) > 3*time.Second {
 			t.Errorf("a stop waits %v for a majority (%v)", time.Since(began), err)
 		}
 		c.stores[0].cut.Store(false)

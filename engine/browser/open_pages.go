@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Left is how many pages the browser still has of the context: none after Close.
-func (c *Context) Left(ctx context.Context) (int, error) {
+// OpenPages is how many pages the browser still has of the context: none after Close.
+func (c *Context) OpenPages(ctx context.Context) (int, error) {
 	var all struct {
 		TargetInfos []struct {
 			BrowserContextID string `json:"browserContextId"`

@@ -13,9 +13,9 @@ import (
 // or one of a network that the machine is on: what comes from here does not go
 // through what guards it from the internet.
 
-// neighbourhood is what the machine's interfaces have at present: their addresses
+// localNetworks is what the machine's interfaces have at present: their addresses
 // and the networks that these are in.
-type neighbourhood struct {
+type localNetworks struct {
 	list    func() ([]net.Addr, error)
 	changed func() bool // whether the list may be another than at the last call
 	close   func()
@@ -24,8 +24,8 @@ type neighbourhood struct {
 	prefixes []netip.Prefix
 }
 
-func newNeighbourhood(list func() ([]net.Addr, error), log zerolog.Logger) *neighbourhood {
-	n := &neighbourhood{list: list}
+func newLocalNetworks(list func() ([]net.Addr, error), log zerolog.Logger) *localNetworks {
+	n := &localNetworks{list: list}
 	n.changed, n.close = addressChanges()
 	if err := n.read(); err != nil {
 		log.Warn().Err(err).Msg("the addresses of this machine cannot be listed: pages can reach those that are public")
@@ -47,7 +47,7 @@ func everySecond() func() bool {
 
 // has reports whether an address is one of the machine's, or of a network that it
 // is on.
-func (n *neighbourhood) has(a netip.Addr) bool {
+func (n *localNetworks) has(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,14 +63,14 @@ func (n *neighbourhood) has(a netip.Addr) bool {
 }
 
 // end ends the watching; nothing is looked at any more.
-func (n *neighbourhood) end() {
+func (n *localNetworks) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.close()
 	n.changed, n.close = func() bool { return false }, func() {}
 }
 
-func (n *neighbourhood) read() error {
+func (n *localNetworks) read() error {
 	all, err := n.list()
 	if err != nil {
 		return err

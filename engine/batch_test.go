@@ -112,8 +112,8 @@ func TestFusingChangesNothing(t *testing.T) {
 			rt.Skip(err) // options that do not fit together
 		}
 		other := make(chan *Outcome, 1) // both mostly wait for what is not there
-		go func() { other <- play(t, apart, task, Stage{}) }()
-		a, b := plainOutcome(t, play(t, fused, task, Stage{})), plainOutcome(t, <-other)
+		go func() { other <- play(t, apart, task, TaskEnv{}) }()
+		a, b := plainOutcome(t, play(t, fused, task, TaskEnv{})), plainOutcome(t, <-other)
 		if a != b {
 			rt.Fatalf("request\n%s\nfused\n%s\napart\n%s", task, a, b)
 		}
@@ -126,7 +126,7 @@ func TestFusingChangesNothing(t *testing.T) {
 func TestAFusedReadTellsItsTime(t *testing.T) {
 	t.Parallel()
 	url := serve(t, `<!doctype html><h1 id=h>x</h1><script>onload=()=>setTimeout(()=>{document.body.append(Object.assign(document.createElement('p'),{id:'late'}))},300)</script>`)
-	o := play(t, newInstance(t), `{"config":{"trace":true},"actions":[{"open":"`+url+`"},{"getText":"#late"},{"getText":"#h"}]}`, Stage{})
+	o := play(t, newInstance(t), `{"config":{"trace":true},"actions":[{"open":"`+url+`"},{"getText":"#late"},{"getText":"#h"}]}`, TaskEnv{})
 	// The element comes 300 ms after the page at the earliest, however long the page takes.
 	if len(o.Failures) > 0 || o.Steps[0].Millis+o.Steps[1].Millis < 300 || o.Steps[2].Millis > o.Steps[1].Millis+100 {
 		t.Errorf("%v %+v", failuresOf(o), o.Steps)

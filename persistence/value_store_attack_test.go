@@ -20,7 +20,7 @@ func TestAttackKeptAnswers(t *testing.T) {
 		defer store.Close()
 		l := persistence.NewLedger(0, nil)
 		files := persistence.NewAccounted(persistence.NewMemoryFiles(), l)
-		shelf := persistence.NewShelf(store, files)
+		shelf := persistence.NewValueStore(store, files)
 		within := persistence.Allowance{Bytes: 32 << 20, Files: 1000}
 		put := func(key string, size int, keep time.Duration) {
 			t.Helper()

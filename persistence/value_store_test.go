@@ -14,7 +14,7 @@ type failing struct{ Store }
 
 func (failing) Put(context.Context, Write) (uint64, error) { return 0, ErrFull }
 
-func shelves(t *testing.T) (store Store, files *memoryFiles, plain, sealed *Shelf) {
+func shelves(t *testing.T) (store Store, files *memoryFiles, plain, sealed *ValueStore) {
 	t.Helper()
 	store, files = NewMemory(), NewMemoryFiles().(*memoryFiles)
 	t.Cleanup(func() { store.Close() })
@@ -22,14 +22,14 @@ func shelves(t *testing.T) (store Store, files *memoryFiles, plain, sealed *Shel
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain = NewShelf(store, files)
+	plain = NewValueStore(store, files)
 	return store, files, plain, plain.Sealed(seal)
 }
 
 func TestShelfKeepsAnySize(t *testing.T) {
 	ctx := context.Background()
 	_, files, plain, sealed := shelves(t)
-	for _, s := range []*Shelf{plain, sealed} {
+	for _, s := range []*ValueStore{plain, sealed} {
 		// Each value replaces the last one, with its file.
 		for _, size := range []int{0, 1, inlineMost + 1, 2 * inlineMost, 10} {
 			value := bytes.Repeat([]byte{'x'}, size)
@@ -93,7 +93,7 @@ func TestShelfSeals(t *testing.T) {
 func TestShelfLeavesNoFileBehind(t *testing.T) {
 	ctx := context.Background()
 	store, files, _, _ := shelves(t)
-	s := NewShelf(failing{store}, files)
+	s := NewValueStore(failing{store}, files)
 	if err := s.Put(ctx, Item{Key: "k", Value: make([]byte, 1<<20)}); !errors.Is(err, ErrFull) {
 		t.Errorf("err %v", err)
 	}

@@ -72,7 +72,7 @@ func TestEveryWayOutIsMasked(t *testing.T) {
 		}
 	}
 
-	st := reflect.TypeFor[Stage]()
+	st := reflect.TypeFor[TaskEnv]()
 	for i := range st.NumField() {
 		if f := st.Field(i); f.Type.Kind() == reflect.Func && f.Name != "SaveFile" && f.Name != "OnStep" && f.Name != "Measure" {
 			t.Errorf("what Stage.%s hears is not masked: see masked", f.Name)
@@ -80,7 +80,7 @@ func TestEveryWayOutIsMasked(t *testing.T) {
 	}
 	heard := ""
 	hears := func(s StepReport) { heard += s.Error }
-	stage := masked(m, Stage{OnStep: hears, Measure: hears, SaveFile: func(_ context.Context, f File, _ io.Reader) (string, error) {
+	stage := masked(m, TaskEnv{OnStep: hears, Measure: hears, SaveFile: func(_ context.Context, f File, _ io.Reader) (string, error) {
 		heard += f.Name
 		return "", nil
 	}})

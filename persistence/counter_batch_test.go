@@ -65,7 +65,7 @@ func TestCountsBecomeOneWrite(t *testing.T) {
 			t.Errorf("there were %d writes, want 3", n)
 		}
 		u.Count("eve", now)
-		if err := u.Settled(ctx); err != nil {
+		if err := u.Flush(ctx); err != nil {
 			t.Error(err)
 		}
 		if n, err := u.Read(ctx, "eve", now); n != 2 || err != nil {
@@ -83,7 +83,7 @@ func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
 	}{
 		"with the next": {func(u *persistence.Usage, now time.Time) error { u.Count("bob", now); return u.Written(ctx, "bob") }, 2},
 		"by itself":     {func(*persistence.Usage, time.Time) error { time.Sleep(5 * time.Second); return nil }, 1},
-		"at a stop":     {func(u *persistence.Usage, _ time.Time) error { return u.Settled(ctx) }, 1},
+		"at a stop":     {func(u *persistence.Usage, _ time.Time) error { return u.Flush(ctx) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
 				if err := u.Written(ctx, "bob"); !errors.Is(err, errTally) {
 					t.Errorf("the error is %v", err)
 				}
-				if err := u.Settled(ctx); err != nil { // and does not try for ever
+				if err := u.Flush(ctx); err != nil { // and does not try for ever
 					t.Error(err)
 				}
 				time.Sleep(10 * time.Second)
@@ -107,7 +107,7 @@ func TestCountThatCannotBeWrittenIsKept(t *testing.T) {
 				if n, err := u.Read(ctx, "bob", now); n != c.want || err != nil {
 					t.Errorf("%d tasks are counted (%v), want %d", n, err, c.want)
 				}
-				if err := u.Settled(ctx); err != nil {
+				if err := u.Flush(ctx); err != nil {
 					t.Error(err)
 				}
 			})
@@ -121,7 +121,7 @@ func TestNodesGatherCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowCounter{Store: persistence.NewMemory()}
 		defer s.Close()
-		u := persistence.NewSharedUsage(s, persistence.Sharing{
+		u := persistence.NewSharedUsage(s, persistence.QuotaSharing{
 			Nodes: 3, Majority: func() bool { return true }, Elsewhere: func(string) int64 { return 0 },
 			Recent: func(key string) (persistence.Record, error) { return s.Get(ctx, key) },
 		})
@@ -131,7 +131,7 @@ func TestNodesGatherCounts(t *testing.T) {
 			u.Count("bob", now)
 			time.Sleep(100 * time.Millisecond)
 		}
-		if err := u.Settled(ctx); err != nil {
+		if err := u.Flush(ctx); err != nil {
 			t.Fatal(err)
 		}
 		// Each write takes a second, and 0.2 s pass before it.
@@ -146,7 +146,7 @@ func TestNodesGatherCounts(t *testing.T) {
 		if err := u.Written(ctx, "bob"); err != nil || time.Since(began) != time.Second {
 			t.Errorf("who waits for a count waits for %v (%v), and a write takes a second", time.Since(began), err)
 		}
-		if err := u.Settled(ctx); err != nil {
+		if err := u.Flush(ctx); err != nil {
 			t.Error(err)
 		}
 	})
@@ -160,12 +160,12 @@ func TestWrittenEndsWithItsContext(t *testing.T) {
 		u.Count("bob", time.Now())
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
-		for name, err := range map[string]error{"written": u.Written(short, "bob"), "settled": u.Settled(short)} {
+		for name, err := range map[string]error{"written": u.Written(short, "bob"), "settled": u.Flush(short)} {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: the error is %v", name, err)
 			}
 		}
-		if err := u.Settled(ctx); err != nil {
+		if err := u.Flush(ctx); err != nil {
 			t.Error(err)
 		}
 	})

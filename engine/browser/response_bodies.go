@@ -38,7 +38,7 @@ type Wanted struct {
 // Want begins to wait for an answer to a fetch or XMLHttpRequest, from now on.
 func (nw *Network) Want(ctx context.Context, w *Wanted) {
 	w.done = make(chan struct{})
-	r := nw.watching()
+	r := nw.current()
 	if r == nil {
 		w.end(nil, fmt.Errorf("the network is not watched"))
 		return
