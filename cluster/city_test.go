@@ -18,6 +18,7 @@ import (
 	"troupe/cluster"
 	"troupe/engine"
 	edge "troupe/http"
+	httpanswer "troupe/http/answer"
 	"troupe/persistence"
 	"troupe/testkit"
 )
@@ -81,8 +82,8 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	server, err := edge.New(edge.Config{
 		Company: h.company, Live: h.Node, Door: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
 		Uploads: filepath.Join(t.TempDir(), "uploads"), Office: &edge.Office{Accounts: h.accounts, Staff: h.Node},
-		Cluster: func(context.Context) edge.Cluster {
-			return edge.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}
+		Cluster: func(context.Context) httpanswer.Cluster {
+			return httpanswer.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}
 		},
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -50,7 +51,7 @@ func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
 	}
 	a := &Admin{office: o, log: log, path: path}
 	a.server = &fasthttp.Server{
-		Handler: a.handle, Logger: printer{log}, NoDefaultServerHeader: true,
+		Handler: a.handle, Logger: &log, NoDefaultServerHeader: true,
 		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: maxOrder,
 		CloseOnShutdown: true, MaxIdleWorkerDuration: time.Second, // what a closed server leaves runs as long as that
 	}
@@ -87,7 +88,7 @@ func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("an order failed")
-			sendJSON(ctx, fasthttp.StatusInternalServerError, carried{Error: "the service failed: see its log"})
+			answer.SendJSON(ctx, fasthttp.StatusInternalServerError, carried{Error: "the service failed: see its log"})
 		}
 	}()
 	if profiled(ctx) {
@@ -96,7 +97,7 @@ func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	desk, known := desks[path]
 	if !known || !ctx.IsPost() {
-		sendJSON(ctx, fasthttp.StatusNotFound, carried{Error: "the service knows no such command: is it of the same version?"})
+		answer.SendJSON(ctx, fasthttp.StatusNotFound, carried{Error: "the service knows no such command: is it of the same version?"})
 		return
 	}
 	office := *a.office
@@ -108,10 +109,10 @@ func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
 	}
 	said.Str("order", path).Str("about", about).Str("from", office.From).AnErr("refused", err).Msg("the operator gave an order")
 	if err != nil {
-		sendJSON(ctx, fasthttp.StatusConflict, carried{Error: err.Error()})
+		answer.SendJSON(ctx, fasthttp.StatusConflict, carried{Error: err.Error()})
 		return
 	}
-	sendJSON(ctx, fasthttp.StatusOK, carried{Result: result})
+	answer.SendJSON(ctx, fasthttp.StatusOK, carried{Result: result})
 }
 
 // ErrNoService says that nobody answers on a private socket.

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -31,20 +32,20 @@ type started struct {
 }
 
 // start answers as soon as a worker has the task.
-func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *Told) *refusal {
+func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *Told) *answer.Refusal {
 	free, take := b.lend()
 	x, err := s.cfg.Company.Start(waiting, m, free)
 	switch {
 	case err != nil:
-		return s.failed(ctx, "start a task", err)
+		return s.faults.Refuse(ctx, "start a task", err)
 	case x.Refusal != nil:
-		return refuseBy(x.Refusal)
+		return answer.RefuseBy(x.Refusal)
 	}
 	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
 		take()
 	}
 	t.Status, t.Code, t.Worker = fasthttp.StatusOK, "", x.WorkerID
-	sendJSON(ctx, t.Status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
+	answer.SendJSON(ctx, t.Status, started{true, true, x.TaskID, x.WorkerID, x.WorkerName, x.SessionID})
 	return nil
 }
 
@@ -60,7 +61,7 @@ func (b *body) lend() (free, take func()) {
 }
 
 // result tells what has become of a task.
-func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	m := &api.Poll{Account: by(account)}
 	var faults []lang.Fault
 	args := ctx.QueryArgs()
@@ -76,10 +77,10 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 		}
 	}
 	if len(faults) > 0 {
-		return refuseInvalid(faults...)
+		return answer.RefuseInvalid(faults...)
 	}
-	if !saneID([]byte(m.TaskID)) {
-		return refuse(engine.CodeTaskNotFound)
+	if !answer.SaneID([]byte(m.TaskID)) {
+		return answer.Refuse(engine.CodeTaskNotFound)
 	}
 	waiting := s.base
 	if m.Wait > 0 {
@@ -94,46 +95,20 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	}
 	p, err := api.Ask(waiting, s.cfg.Company, m)
 	if err != nil {
-		return s.failed(ctx, "poll a task", err)
+		return s.faults.Refuse(ctx, "poll a task", err)
 	}
 	if p.Refusal != nil {
-		return refuseBy(p.Refusal)
+		return answer.RefuseBy(p.Refusal)
 	}
-	sendJSON(ctx, fasthttp.StatusOK, polled(p))
+	answer.SendJSON(ctx, fasthttp.StatusOK, answer.OfPoll(p))
 	return nil
 }
 
-// pending is told of a task that still runs.
-type pending struct {
-	Success   bool           `json:"success"`
-	Status    api.TaskStatus `json:"status"`
-	SessionID string         `json:"sessionId,omitempty"`
-}
-
-// polled is the body of a poll.
-func polled(p *api.Polled) any {
-	x := p.Executed
-	if p.Status == api.TaskPending {
-		session := ""
-		if x != nil {
-			session = x.SessionID
-		}
-		return pending{false, p.Status, session}
-	}
-	_, a := answerOf(x)
-	a.Status = api.TaskFailed
-	if p.Status == api.TaskComplete && a.Code == "" {
-		// The list ran to its end: what failed on the way stands in errors.
-		a.Status, a.Success = api.TaskComplete, true
-	}
-	return a
-}
-
 // ofTask hands on what can be the identifier of a task.
-func ofTask(h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *refusal {
-	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
-		if !saneID([]byte(id)) {
-			return refuse(engine.CodeTaskNotFound)
+func ofTask(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+		if !answer.SaneID([]byte(id)) {
+			return answer.Refuse(engine.CodeTaskNotFound)
 		}
 		return h(ctx, account, id)
 	}
@@ -148,20 +123,20 @@ type cancelled struct {
 
 // cancel ends a task. For one that has ended already there is nothing to do,
 // which is no error.
-func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
+func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 	c, err := api.Ask(s.base, s.cfg.Company, &api.Cancel{TaskID: id, Account: by(account), Cause: api.CauseAsked})
 	if err != nil {
-		return s.failed(ctx, "cancel a task", err)
+		return s.faults.Refuse(ctx, "cancel a task", err)
 	}
 	if !c.Found {
 		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: id, Account: by(account)})
 		switch {
 		case err != nil:
-			return s.failed(ctx, "cancel a task", err)
+			return s.faults.Refuse(ctx, "cancel a task", err)
 		case p.Refusal != nil:
-			return refuseBy(p.Refusal)
+			return answer.RefuseBy(p.Refusal)
 		}
 	}
-	sendJSON(ctx, fasthttp.StatusOK, cancelled{true, id, c.Found})
+	answer.SendJSON(ctx, fasthttp.StatusOK, cancelled{true, id, c.Found})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -61,7 +62,7 @@ func (s *Server) within(a persistence.Account) persistence.Allowance {
 
 // readTask reads the body of a task's request, which may be a form with files. The
 // caller removes it also when it is refused.
-func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id string) (*body, *refusal) {
+func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id string) (*body, *answer.Refusal) {
 	boundary, no := contentOf(ctx, true)
 	switch {
 	case no != nil:
@@ -74,7 +75,7 @@ func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id st
 
 // readOrder reads a body that is JSON: whatever else is asked for uses no files, and
 // says it in few words.
-func (s *Server) readOrder(ctx *fasthttp.RequestCtx) (*body, *refusal) {
+func (s *Server) readOrder(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal) {
 	if _, no := contentOf(ctx, false); no != nil {
 		return nil, no
 	}
@@ -83,27 +84,27 @@ func (s *Server) readOrder(ctx *fasthttp.RequestCtx) (*body, *refusal) {
 
 // contentOf tells what a body is by its headers alone: a form if it has a
 // boundary, else JSON. What is neither, or a form where none is taken, is not read.
-func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *refusal) {
+func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answer.Refusal) {
 	if e := string(ctx.Request.Header.ContentEncoding()); e != "" && !strings.EqualFold(e, "identity") {
-		return "", refuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
+		return "", answer.RefuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
 	}
 	kind, params, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType()))
 	switch {
 	case err == nil && kind == "application/json":
 		if c := params["charset"]; !slices.Contains(utf8Names, strings.ToLower(c)) {
-			return "", refuseText(engine.CodeUnsupportedMediaType, fmt.Sprintf("The charset %q of the Content-Type is not supported: send JSON in UTF-8", c))
+			return "", answer.RefuseText(engine.CodeUnsupportedMediaType, fmt.Sprintf("The charset %q of the Content-Type is not supported: send JSON in UTF-8", c))
 		}
 		return "", nil
 	case !forms:
-		return "", refuseText(engine.CodeUnsupportedMediaType, `The Content-Type must be "application/json" (in UTF-8)`)
+		return "", answer.RefuseText(engine.CodeUnsupportedMediaType, `The Content-Type must be "application/json" (in UTF-8)`)
 	case err == nil && kind == "multipart/form-data" && params["boundary"] != "":
 		return params["boundary"], nil
 	}
-	return "", refuseText(engine.CodeUnsupportedMediaType,
+	return "", answer.RefuseText(engine.CodeUnsupportedMediaType,
 		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
 }
 
-func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *weighed) (*body, *refusal) {
+func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *weighed) (*body, *answer.Refusal) {
 	b := &body{weight: w}
 	size := ctx.Request.Header.ContentLength()
 	if size > most {
@@ -130,7 +131,7 @@ func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *weighed) (*body
 
 // beginParse waits for the turn of a large payload, as long as a request may take
 // to arrive. Small ones have no turns.
-func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *refusal) {
+func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *answer.Refusal) {
 	if len(b.payload) <= engine.SmallBody {
 		return func() {}, nil
 	}
@@ -141,9 +142,9 @@ func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *
 	end, err := engine.BeginParse(patient, len(b.payload))
 	switch {
 	case err != nil && listening.Err() != nil:
-		return nil, s.failed(ctx, "parse a request", err)
+		return nil, s.faults.Refuse(ctx, "parse a request", err)
 	case err != nil:
-		return nil, refuseText(engine.CodeRateLimited, fmt.Sprintf(
+		return nil, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf(
 			"The service reads as many requests of more than %d KiB as it can: send it again, or a smaller one", engine.SmallBody>>10))
 	}
 	return end, nil
@@ -163,22 +164,22 @@ func readAnnounced(r io.Reader, size int) ([]byte, error) {
 }
 
 // broken tells that a body did not arrive.
-func broken(err error) *refusal {
+func broken(err error) *answer.Refusal {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, errBodies):
-		return refuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
+		return answer.RefuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
 			"The account's requests for tasks that are under way have %d MiB together: wait until some are answered", maxBodies>>20))
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return refuseText(codeIncompleteRequest, "The body did not arrive in time")
+		return answer.RefuseText(answer.CodeIncompleteRequest, "The body did not arrive in time")
 	}
-	return refuseText(codeIncompleteRequest, "The body ended too early, or its chunks are broken")
+	return answer.RefuseText(answer.CodeIncompleteRequest, "The body ended too early, or its chunks are broken")
 }
 
-func tooLarge(what string, limit int) *refusal {
+func tooLarge(what string, limit int) *answer.Refusal {
 	size := fmt.Sprintf("%d MiB", limit>>20)
 	if limit < 1<<20 {
 		size = fmt.Sprintf("%d KiB", limit>>10)
 	}
-	return refuseText(engine.CodePayloadTooLarge, what+" is larger than "+size)
+	return answer.RefuseText(engine.CodePayloadTooLarge, what+" is larger than "+size)
 }

@@ -5,30 +5,17 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors/api"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
-// Capacity is how much more work the service could take now.
-type Capacity struct {
-	Success   bool `json:"success"`
-	Available bool `json:"available"` // a task would find a free worker
-	Draining  bool `json:"draining"`
-	Workers   int  `json:"workers"`
-	Online    int  `json:"online"` // free
-	Reserved  int  `json:"reserved"`
-	Busy      int  `json:"busy"`
-	Offline   int  `json:"offline"`
-	Waiting   int  `json:"waiting"` // requests
-}
-
 // capacity tells accounts how busy the service is, and load balancers, which
 // have no token, whether to send the next task here.
-func (s *Server) capacity(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) capacity(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAccept)
 	if !wantsText(ctx) {
-		return s.withAccount(func(ctx *fasthttp.RequestCtx, _ persistence.Account, _ string) *refusal {
-			sendJSON(ctx, fasthttp.StatusOK, s.free())
+		return s.withAccount(func(ctx *fasthttp.RequestCtx, _ persistence.Account, _ string) *answer.Refusal {
+			answer.SendJSON(ctx, fasthttp.StatusOK, s.free())
 			return nil
 		})(ctx, "")
 	}
@@ -54,11 +41,4 @@ func wantsText(ctx *fasthttp.RequestCtx) bool {
 		bytes.HasPrefix(bytes.ToLower(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), []byte("text/plain"))
 }
 
-func (s *Server) free() Capacity { return capacityOf(s.Status()) }
-
-func capacityOf(n api.Status) Capacity {
-	return Capacity{
-		Success: true, Available: !n.Draining && n.Online > 0 && n.Waiting == 0, Draining: n.Draining,
-		Workers: n.Workers, Online: n.Online, Reserved: n.Reserved, Busy: n.Busy, Offline: n.Offline, Waiting: n.Waiting,
-	}
-}
+func (s *Server) free() answer.Capacity { return answer.CapacityOf(s.Status()) }

@@ -10,12 +10,13 @@ import (
 
 	"troupe/actors/api"
 	"troupe/http"
+	"troupe/http/answer"
 )
 
 // TestClusterTellsOfTheNodes where there are some, to who has a token.
 func TestClusterTellsOfTheNodes(t *testing.T) {
 	beside(t)
-	ask := func(token string, change ...func(*http.Config)) (int, http.Cluster) {
+	ask := func(token string, change ...func(*http.Config)) (int, answer.Cluster) {
 		t.Helper()
 		e := open(t, &company{}, change...)
 		c := e.dial(t, nil)
@@ -25,7 +26,7 @@ func TestClusterTellsOfTheNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Body.Close()
-		var got http.Cluster
+		var got answer.Cluster
 		if r.StatusCode == 200 {
 			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 				t.Fatal(err)
@@ -37,8 +38,8 @@ func TestClusterTellsOfTheNodes(t *testing.T) {
 		t.Errorf("a single node answers %d", status)
 	}
 	nodes := func(c *http.Config) {
-		c.Cluster = func(context.Context) http.Cluster {
-			return http.Cluster{Success: true, Node: "n1", Nodes: []http.ClusterNode{{Node: "n2", Up: true, Workers: map[api.State]int{api.Busy: 3}}}}
+		c.Cluster = func(context.Context) answer.Cluster {
+			return answer.Cluster{Success: true, Node: "n1", Nodes: []answer.ClusterNode{{Node: "n2", Up: true, Workers: map[api.State]int{api.Busy: 3}}}}
 		}
 	}
 	if status, got := ask("good", nodes); status != 200 || len(got.Nodes) != 1 || got.Nodes[0].Workers[api.Busy] != 3 {

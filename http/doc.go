@@ -1,8 +1,8 @@
 // Package http is the edge towards clients: it turns requests into messages to
 // the actors and their replies into answers.
 //
-// It owns the shapes on the wire, the one table from codes to statuses
-// (codes.go), and what a client may do to the service before it is known: slow,
+// Package answer has the shapes that it sends. It owns what requests look like,
+// and what a client may do to the service before it is known: slow,
 // huge, broken and vanished ones. What a task is, it leaves to the engine; who
 // plays it, to the actors. Nothing that belongs to a request of fasthttp leaves
 // this package: bytes and strings are copied first.

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/valyala/fasthttp"
+
+	"troupe/http/answer"
 )
 
 //go:embed pages/operations.html
@@ -156,7 +158,7 @@ func pretty(raw []byte) string {
 }
 
 // openapi answers with the OpenAPI document.
-func (s *Server) openapi(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) openapi(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	ctx.SetContentType("application/json; charset=utf-8")
 	s.published(ctx)
 	ctx.SetBody(openAPI())

@@ -15,6 +15,7 @@ import (
 
 	"troupe"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/http/documents"
 )
 
@@ -109,7 +110,7 @@ func (s *Server) addressed(html []byte) []byte {
 }
 
 // docs answers with a document, or with a picture of one.
-func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
+func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 	p := library().Page(name)
 	switch {
 	case p != nil:
@@ -123,7 +124,7 @@ func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
 	case path.Ext(name) != "":
 		b, ok := library().Picture(name)
 		if !ok {
-			return refuse(engine.CodeNotFound)
+			return answer.Refuse(engine.CodeNotFound)
 		}
 		// Who opens a drawing by itself opens a document that could run scripts.
 		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
@@ -135,7 +136,7 @@ func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *refusal {
 		ctx.SetContentType(kindOf(".html"))
 		ctx.SetBody(framed(&docsView{Title: "Page not found", Main: noSuchPage}))
 	default:
-		return refuse(engine.CodeNotFound)
+		return answer.Refuse(engine.CodeNotFound)
 	}
 	return nil
 }
@@ -145,7 +146,7 @@ const noSuchPage template.HTML = `<h1>Page not found</h1>
 <p>This version of the documentation has no page at this address. Search for it above, or begin with the <a href="` + docsPath + `start">start page</a>.</p>`
 
 // operations answers with the API for people.
-func (s *Server) operations(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) operations(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	sendDocument(ctx, operationsPage())
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/http/documents"
 )
 
@@ -27,10 +28,10 @@ var searchPage = sync.OnceValue(func() *template.Template { return template.Must
 
 // searchDocs answers with the parts of the documents that have the words of a
 // query. The form that asks is in the frame of every page.
-func (s *Server) searchDocs(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) searchDocs(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	q := strings.TrimSpace(string(ctx.QueryArgs().Peek("q")))
 	if !utf8.ValidString(q) || utf8.RuneCountInString(q) > longestQuery {
-		return refuseText(engine.CodeInvalidRequest, fmt.Sprintf(`"q" must be text of at most %d characters`, longestQuery))
+		return answer.RefuseText(engine.CodeInvalidRequest, fmt.Sprintf(`"q" must be text of at most %d characters`, longestQuery))
 	}
 	view := struct {
 		Base, Query string
@@ -47,7 +48,7 @@ func (s *Server) searchDocs(ctx *fasthttp.RequestCtx) *refusal {
 	}
 	var b bytes.Buffer
 	if err := searchPage().Execute(&b, view); err != nil {
-		return s.failed(ctx, "make the page of what was found", err)
+		return s.faults.Refuse(ctx, "make the page of what was found", err)
 	}
 	documentPolicy(ctx)
 	s.published(ctx)

@@ -18,28 +18,29 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 )
 
 // events tells of a task's steps as they end, and then of its end, as
 // server-sent events.
-func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *refusal {
-	if !saneID([]byte(id)) {
-		return refuse(engine.CodeTaskNotFound)
+func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return answer.Refuse(engine.CodeTaskNotFound)
 	}
 	m := api.Follow{TaskID: id, Account: by(p.account)}
 	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
 		n, err := strconv.ParseUint(string(last), 10, 31)
 		if err != nil {
-			return refuseInvalid(lang.Fault{Message: fmt.Sprintf("Last-Event-ID is %q: want the id of an event of this task", last)})
+			return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf("Last-Event-ID is %q: want the id of an event of this task", last)})
 		}
 		m.After = int(n)
 	}
 	first, err := api.Ask(s.base, s.cfg.Company, &m)
 	switch {
 	case err != nil:
-		return s.failed(ctx, "follow a task", err)
+		return s.faults.Refuse(ctx, "follow a task", err)
 	case first.Refusal != nil:
-		return refuseBy(first.Refusal)
+		return answer.RefuseBy(first.Refusal)
 	}
 	leave, ok := s.waits.take(p.account.ID)
 	if !ok {
@@ -79,7 +80,7 @@ type stream struct {
 func (s *Server) stream(ctx *fasthttp.RequestCtx, more func(*stream)) *stream {
 	t := &stream{
 		conn: ctx.Conn(), patience: s.cfg.WriteTimeout, more: more,
-		log: s.cfg.Log.With().Str("request", requestID(ctx)).Logger(),
+		log: s.cfg.Log.With().Str("request", answer.RequestID(ctx)).Logger(),
 	}
 	t.ctx, t.stop = s.watch.while(s.base, t.conn)
 	return t
@@ -152,7 +153,7 @@ func (f *following) next(t *stream) {
 func (f *following) take(t *stream, m *api.Followed) {
 	switch {
 	case m.Refusal != nil:
-		t.end(refuseBy(m.Refusal))
+		t.end(answer.RefuseBy(m.Refusal))
 	case len(m.Steps) > 0:
 		for _, step := range m.Steps {
 			t.numbered(uint64(step.Seq), "step", step.Step)
@@ -172,9 +173,9 @@ func (f *following) finish(t *stream) {
 	case err != nil:
 		t.over = true
 	case p.Refusal != nil:
-		t.end(refuseBy(p.Refusal))
+		t.end(answer.RefuseBy(p.Refusal))
 	default:
-		t.end(polled(p))
+		t.end(answer.OfPoll(p))
 	}
 }
 

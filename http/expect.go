@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
+	"troupe/http/answer"
 )
 
 // expectation is the header of a client that waits for a word before it sends a
@@ -36,7 +37,7 @@ func mostJSON(path string) int {
 }
 
 // tooLong refuses a body by the length that it announces.
-func tooLong(h *fasthttp.RequestHeader, path string) *refusal {
+func tooLong(h *fasthttp.RequestHeader, path string) *answer.Refusal {
 	kind, _, _ := strings.Cut(string(h.ContentType()), ";")
 	switch n := h.ContentLength(); {
 	case n > mostJSON(path) && strings.EqualFold(strings.TrimSpace(kind), "application/json"):
@@ -51,7 +52,7 @@ func tooLong(h *fasthttp.RequestHeader, path string) *refusal {
 // there is one, else it may go on. fasthttp sends the response that was made here
 // when the status is another than 100, and closes the connection.
 func (s *Server) expects(ctx *fasthttp.RequestCtx) int {
-	setRequestID(ctx)
+	answer.SetRequestID(ctx)
 	no := s.beforeBody(ctx)
 	if no == nil {
 		return fasthttp.StatusContinue
@@ -67,7 +68,7 @@ func (s *Server) expects(ctx *fasthttp.RequestCtx) int {
 
 // beforeBody finds why a request is refused whatever its body is, in the order in
 // which its handler would.
-func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	if no := ambiguous(ctx); no != nil {
 		return no
 	}
@@ -91,7 +92,7 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *refusal {
 		return no
 	}
 	if ways[i].entry == entryOperator && !account.Operator {
-		return refuse(codeOperatorOnly)
+		return answer.Refuse(answer.CodeOperatorOnly)
 	}
 	if no := tooLong(&ctx.Request.Header, path); no != nil || ways[i].method != fasthttp.MethodPost {
 		return no
@@ -102,7 +103,7 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *refusal {
 	}
 	held, err := s.cfg.Ledger.Hold(account.ID, s.within(account), int64(max(ctx.Request.Header.ContentLength(), 0)), 0)
 	if held.Release(); err != nil {
-		return refuseBy(actors.Unkept(err))
+		return answer.RefuseBy(actors.Unkept(err))
 	}
 	return nil
 }

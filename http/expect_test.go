@@ -41,7 +41,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	} {
 		c := e.dial(t, nil)
 		_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n", tc.target, tc.token, tc.kind, tc.more, tc.length)
-		r, p := answer(t, c)
+		r, p := readAnswer(t, c)
 		if r.StatusCode != tc.status || p.Code != tc.code || !r.Close || r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %+v", tc.name, r.StatusCode, p)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/http/answer"
 )
 
 // feedPath is where an account hears of all that happens in it.
@@ -20,8 +21,8 @@ const maxFeeds = 20
 
 // snapshot is the first event of a feed: all that those after it change.
 type snapshot struct {
-	Workers []worker     `json:"workers"`
-	Tasks   []recentTask `json:"tasks"`
+	Workers []answer.Worker     `json:"workers"`
+	Tasks   []answer.RecentTask `json:"tasks"`
 }
 
 type (
@@ -37,18 +38,18 @@ type (
 // feed tells an account of its workers and tasks as they change, as server-sent
 // events. It always begins with all there is: so a reader that comes again, after
 // whatever it has missed, has no wrong picture.
-func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *refusal {
+func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *answer.Refusal {
 	if s.cfg.Live == nil {
-		return refuse(engine.CodeNotFound)
+		return answer.Refuse(engine.CodeNotFound)
 	}
 	select {
 	case <-s.leaving:
-		return refuse(engine.CodeDraining)
+		return answer.Refuse(engine.CodeDraining)
 	default:
 	}
 	leave, ok := s.feeds.take(p.account.ID)
 	if !ok {
-		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
+		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
 	}
 	f := &reading{tokens: s.heralds.open(p.account.ID), pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
 	t := s.stream(ctx, f.next)
@@ -77,9 +78,9 @@ type reading struct {
 
 func (f *reading) begin(t *stream) {
 	seq, workers, tasks := f.reader.Begin()
-	all := snapshot{Workers: make([]worker, len(workers)), Tasks: recentsOf(tasks, f.pass.account)}
+	all := snapshot{Workers: make([]answer.Worker, len(workers)), Tasks: answer.RecentsOf(tasks, f.pass.account)}
 	for i, w := range workers {
-		all.Workers[i] = workerSeen(w)
+		all.Workers[i] = answer.WorkerOf(w)
 	}
 	t.numbered(seq, "snapshot", all)
 }
@@ -112,14 +113,14 @@ func (f *reading) next(t *stream) {
 func (f *reading) tell(t *stream, n *actors.News) {
 	switch {
 	case n.Worker != nil:
-		t.numbered(n.Seq, "worker", workerSeen(*n.Worker))
+		t.numbered(n.Seq, "worker", answer.WorkerOf(*n.Worker))
 	case n.Gone != "":
 		t.numbered(n.Seq, "gone", workerGone{n.Gone})
 	case n.Step != nil:
 		t.numbered(n.Seq, "step", stepNews{n.TaskID, n.Step})
 	case n.Task.Outcome != nil:
-		t.numbered(n.Seq, "end", recentOf(n.Task, f.pass.account))
+		t.numbered(n.Seq, "end", answer.RecentOf(n.Task, f.pass.account))
 	default:
-		t.numbered(n.Seq, "task", recentOf(n.Task, f.pass.account))
+		t.numbered(n.Seq, "task", answer.RecentOf(n.Task, f.pass.account))
 	}
 }

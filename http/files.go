@@ -15,6 +15,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -53,7 +54,7 @@ func Keep(files persistence.Files, base string, ttl time.Duration, within func(e
 }
 
 // file serves one file.
-func (s *Server) file(ctx *fasthttp.RequestCtx, id string) *refusal {
+func (s *Server) file(ctx *fasthttp.RequestCtx, id string) *answer.Refusal {
 	if s.cfg.Files == nil || !fileID(id) {
 		return noFile()
 	}
@@ -62,7 +63,7 @@ func (s *Server) file(ctx *fasthttp.RequestCtx, id string) *refusal {
 		return noFile()
 	}
 	if err != nil {
-		return s.failed(ctx, "open a file", err)
+		return s.faults.Refuse(ctx, "open a file", err)
 	}
 	h := &ctx.Response.Header
 	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
@@ -87,7 +88,7 @@ func (s *Server) file(ctx *fasthttp.RequestCtx, id string) *refusal {
 }
 
 // sendRange answers with the part of r that the request asks for, or all of it.
-func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *refusal {
+func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *answer.Refusal {
 	first, last := int64(0), size-1
 	// Several ranges at once, and other units than bytes, get the whole file.
 	if want := ctx.Request.Header.Peek(fasthttp.HeaderRange); strings.HasPrefix(string(want), "bytes=") &&
@@ -96,7 +97,7 @@ func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *refus
 		if err != nil {
 			_ = r.Close()
 			ctx.Response.Header.Set(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10))
-			return refuseText(codeRangeNotSatisfiable, fmt.Sprintf("The file has %d bytes: the Range lies outside", size))
+			return answer.RefuseText(answer.CodeRangeNotSatisfiable, fmt.Sprintf("The file has %d bytes: the Range lies outside", size))
 		}
 		first, last = int64(from), int64(to)
 		ctx.SetStatusCode(fasthttp.StatusPartialContent)
@@ -114,13 +115,13 @@ func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *refus
 	return nil
 }
 
-func noFile() *refusal {
-	return refuseText(engine.CodeNotFound, "There is no such file: it has expired, or never was")
+func noFile() *answer.Refusal {
+	return answer.RefuseText(engine.CodeNotFound, "There is no such file: it has expired, or never was")
 }
 
 // fileID reports whether a name can be that of a file at all.
 func fileID(id string) bool {
-	return len(id) <= 128 && saneID([]byte(id)) && !strings.HasPrefix(id, ".") && !strings.Contains(id, ":")
+	return len(id) <= 128 && answer.SaneID([]byte(id)) && !strings.HasPrefix(id, ".") && !strings.Contains(id, ":")
 }
 
 // shows are the types of files that a browser may show where the service made

@@ -18,6 +18,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -28,14 +29,14 @@ type form struct {
 	seen  bool                   // the payload
 	make  func() (string, error) // its folder
 	// unkept is the answer where the disk does not take a file.
-	unkept func(error) *refusal
+	unkept func(error) *answer.Refusal
 }
 
 // readForm reserves room for a form before it reads any of it: all that was
 // announced, or what comes of chunks as it comes.
-func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *refusal) {
-	f := newForm(func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, func(err error) *refusal {
-		return s.failed(ctx, "keep an upload", persistence.Unwritten(err))
+func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *answer.Refusal) {
+	f := newForm(func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, func(err error) *answer.Refusal {
+		return s.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
 	})
 	f.weight = &weighed{all: &s.bodies, account: a.ID}
 	size := ctx.Request.Header.ContentLength()
@@ -48,7 +49,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	}
 	held, err := s.cfg.Ledger.Hold(a.ID, s.within(a), int64(max(size, 0)), 0)
 	if err != nil {
-		return f.body, refuseBy(actors.Unkept(err))
+		return f.body, answer.RefuseBy(actors.Unkept(err))
 	}
 	f.held = held
 	if size < 0 {
@@ -69,12 +70,12 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 }
 
 // newForm makes a form of which nothing has been read.
-func newForm(folder func() (string, error), unkept func(error) *refusal) *form {
+func newForm(folder func() (string, error), unkept func(error) *answer.Refusal) *form {
 	return &form{body: &body{}, make: folder, unkept: unkept}
 }
 
 // read reads all parts.
-func (f *form) read(r io.Reader, boundary string) *refusal {
+func (f *form) read(r io.Reader, boundary string) *answer.Refusal {
 	f.whole = &io.LimitedReader{R: r, N: maxRequest + 1}
 	between := &rationed{r: f.whole}
 	parts := multipart.NewReader(between, boundary)
@@ -124,18 +125,18 @@ func (b *rationed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *form) take(part *multipart.Part) *refusal {
+func (f *form) take(part *multipart.Part) *answer.Refusal {
 	name := part.FormName()
 	// What is not known to be the part itself would be kept in its disguise.
 	switch code := part.Header.Get("Content-Transfer-Encoding"); strings.ToLower(code) {
 	case "", "binary", "8bit", "7bit":
 	default:
-		return refuseInvalid(lang.Fault{Message: fmt.Sprintf(
+		return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf(
 			`The part %q has the Content-Transfer-Encoding %q: send it as it is, in binary`, label(name, ""), label(code, ""))})
 	}
 	switch {
 	case name == "payload" && f.seen:
-		return refuseInvalid(lang.Fault{Message: `There is more than one part "payload": send one`})
+		return answer.RefuseInvalid(lang.Fault{Message: `There is more than one part "payload": send one`})
 	case name == "payload":
 		f.seen = true
 		b, err := io.ReadAll(io.LimitReader(f.weight.of(part), maxPayload+1))
@@ -150,16 +151,16 @@ func (f *form) take(part *multipart.Part) *refusal {
 	case name == "files":
 		return f.keep(part)
 	default:
-		return refuseInvalid(lang.Fault{Message: fmt.Sprintf(
+		return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf(
 			`The part %q is unknown: want one "payload" and any number of "files"`, label(name, ""))})
 	}
 }
 
 // keep writes a file of the request to the disk, under a name of our choice.
-func (f *form) keep(part *multipart.Part) *refusal {
+func (f *form) keep(part *multipart.Part) *answer.Refusal {
 	n := len(f.files)
 	if n == maxFiles {
-		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("There are more than %d files", maxFiles))
+		return answer.RefuseText(engine.CodePayloadTooLarge, fmt.Sprintf("There are more than %d files", maxFiles))
 	}
 	if f.folder == "" {
 		dir, err := f.make()
@@ -169,7 +170,7 @@ func (f *form) keep(part *multipart.Part) *refusal {
 		f.folder = dir
 	}
 	if err := f.held.Grow(0, 1); err != nil {
-		return refuseBy(actors.Unkept(err))
+		return answer.RefuseBy(actors.Unkept(err))
 	}
 	up := engine.Upload{
 		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
@@ -228,25 +229,25 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 // broken tells what went wrong with the form.
-func (f *form) broken(err error) *refusal {
+func (f *form) broken(err error) *answer.Refusal {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, persistence.ErrQuota), errors.Is(err, persistence.ErrFull):
-		return refuseBy(actors.Unkept(err))
+		return answer.RefuseBy(actors.Unkept(err))
 	case errors.Is(err, errBodies):
 		return broken(err)
 	case errors.Is(err, errPartHeader):
-		return refuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or what stands before it, is larger than %d KiB", maxPartHeader>>10))
+		return answer.RefuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or what stands before it, is larger than %d KiB", maxPartHeader>>10))
 	case f.whole.N <= 0:
 		return tooLarge("The request", maxRequest)
 	case errors.As(err, &timeout), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return broken(err)
 	}
-	return refuseInvalid(lang.Fault{Message: "The body is not valid multipart/form-data"})
+	return answer.RefuseInvalid(lang.Fault{Message: "The body is not valid multipart/form-data"})
 }
 
-func noPayload() *refusal {
-	return refuseInvalid(lang.Fault{Message: `The part "payload" is missing: it holds the request as JSON`})
+func noPayload() *answer.Refusal {
+	return answer.RefuseInvalid(lang.Fault{Message: `The part "payload" is missing: it holds the request as JSON`})
 }
 
 // label makes a file name of a client fit to be shown, or returns other.

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -48,9 +49,9 @@ func FuzzForm(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := newForm(func() (string, error) { return uploadFolder(root, "task_0123456789abcdef_1") }, func(err error) *refusal {
+		b := newForm(func() (string, error) { return uploadFolder(root, "task_0123456789abcdef_1") }, func(err error) *answer.Refusal {
 			t.Errorf("a file is not kept: %v", err)
-			return refuse(engine.CodeStorageUnwritable)
+			return answer.Refuse(engine.CodeStorageUnwritable)
 		})
 		b.held = held
 		in := held.Reader(bytes.NewReader(data))
@@ -59,7 +60,7 @@ func FuzzForm(f *testing.F) {
 		}
 		no := b.read(in, boundary)
 		if no != nil {
-			if status := infoOf(no.Code).Status; status < 400 || status >= 500 {
+			if status := answer.InfoOf(no.Code).Status; status < 400 || status >= 500 {
 				t.Errorf("it is answered with %d: %s", status, no.Error)
 			}
 			if len(no.Error) > 8<<10 {

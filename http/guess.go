@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 )
 
 // Bounds of how often an address may be wrong about a token.
@@ -111,9 +112,9 @@ func (g *guesses) right(token string) {
 }
 
 // guessing refuses an address that has tried too many tokens.
-func guessing(wait time.Duration) *refusal {
-	r := refuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
-	r.after = wait
+func guessing(wait time.Duration) *answer.Refusal {
+	r := answer.RefuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
+	r.RetryAfter = wait
 	return r
 }
 

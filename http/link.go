@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -58,18 +59,18 @@ func linkOf(t *ticket) link {
 }
 
 // issueLink answers with a link to one task, session or worker.
-func (s *Server) issueLink(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) issueLink(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	plain, n, no := s.ticketFor(ctx, account, asLink)
 	if no == nil {
 		l := linkOf(&n)
-		sendJSON(ctx, fasthttp.StatusOK, linkMade{true, n.id, plain, "/live#" + n.object + "/" + plain, n.object, n.label, l.Created, l.Expires})
+		answer.SendJSON(ctx, fasthttp.StatusOK, linkMade{true, n.id, plain, "/live#" + n.object + "/" + plain, n.object, n.label, l.Created, l.Expires})
 	}
 	return no
 }
 
 // listLinks lists the account's links that are alive, the newest first. Their
 // secrets are not known any more.
-func (s *Server) listLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) listLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	list := s.tickets.links(account.ID, time.Now())
 	if s.cfg.Beside != nil && len(list) > 0 {
 		others := s.cfg.Beside.Looking(s.base, account.ID)
@@ -77,7 +78,7 @@ func (s *Server) listLinks(ctx *fasthttp.RequestCtx, account persistence.Account
 			list[i].Watching += others[list[i].ID]
 		}
 	}
-	sendJSON(ctx, fasthttp.StatusOK, linkList{true, list})
+	answer.SendJSON(ctx, fasthttp.StatusOK, linkList{true, list})
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/answer"
 )
 
 // livePath is where pictures of browsers are, each under what it shows.
@@ -84,24 +85,24 @@ var upgrader = websocket.FastHTTPUpgrader{
 
 // live shows what a browser looks like, over a socket, for as long as it has to
 // do with the object.
-func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *refusal {
+func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *answer.Refusal {
 	switch {
 	case s.cfg.Live == nil:
-		return refuse(engine.CodeNotFound)
+		return answer.Refuse(engine.CodeNotFound)
 	case !websocket.FastHTTPIsWebSocketUpgrade(ctx):
 		ctx.Response.Header.Set(fasthttp.HeaderUpgrade, "websocket")
-		return refuse(codeUpgradeRequired)
+		return answer.Refuse(answer.CodeUpgradeRequired)
 	case s.draining.Load():
-		return refuse(engine.CodeDraining)
+		return answer.Refuse(engine.CodeDraining)
 	}
 	leave, ok := s.watchers.take(p.account.ID)
 	if !ok {
-		return refuseText(engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers))
+		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers))
 	}
 	w, not := s.cfg.Live.Watch(&actors.Watch{Account: by(p.account), All: p.account.Operator, Object: object})
 	if not != nil {
 		leave()
-		return refuseBy(not)
+		return answer.RefuseBy(not)
 	}
 	if no := s.looksOn(ctx, p, object, w); no != nil {
 		w.Close()
@@ -122,7 +123,7 @@ func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *refusal
 	if err != nil {
 		lost.Stop()
 		end()
-		return refuseText(engine.CodeInvalidRequest, "The request is no handshake of a WebSocket: "+err.Error())
+		return answer.RefuseText(engine.CodeInvalidRequest, "The request is no handshake of a WebSocket: "+err.Error())
 	}
 	return nil
 }

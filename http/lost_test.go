@@ -24,7 +24,7 @@ func TestALostTaskIsNotRepeated(t *testing.T) {
 	}})
 	c := e.dial(t, nil)
 	_, _ = io.WriteString(c, taskRequest())
-	r, p := answer(t, c)
+	r, p := readAnswer(t, c)
 	if r.StatusCode != 200 || p.Code != string(engine.CodeWorkerLost) || *p.Success || p.Retryable == nil || *p.Retryable {
 		t.Errorf("the answer is %d %+v", r.StatusCode, p)
 	}
@@ -40,7 +40,7 @@ func TestANodeHasNoAnswerNow(t *testing.T) {
 	}})
 	c := e.dial(t, nil)
 	_, _ = io.WriteString(c, pollRequest)
-	r, p := answer(t, c)
+	r, p := readAnswer(t, c)
 	if r.StatusCode != 503 || p.Code != string(engine.CodeNoQuorum) || p.Error != no.Text || p.Retryable == nil || !*p.Retryable || r.Header.Get("Retry-After") != "7" {
 		t.Errorf("the answer is %d %v %+v", r.StatusCode, r.Header, p)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -114,15 +115,15 @@ func (b *orderBudget) take(now time.Time) (wait time.Duration) {
 	return 0
 }
 
-func tooManyOrders(wait time.Duration) *refusal {
-	no := refuseText(engine.CodeRateLimited, fmt.Sprintf("Operators have given %d orders over HTTP within an hour: wait, or use the command line on the machine itself", orderBurst))
-	no.after = wait
+func tooManyOrders(wait time.Duration) *answer.Refusal {
+	no := answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("Operators have given %d orders over HTTP within an hour: wait, or use the command line on the machine itself", orderBurst))
+	no.RetryAfter = wait
 	return no
 }
 
 // operatorBy is who gives an order over HTTP.
 func operatorBy(ctx *fasthttp.RequestCtx, a persistence.Account, token persistence.Digest) persistence.Issuer {
-	return persistence.Issuer{Via: persistence.ViaHTTP, Account: a.Name, Token: token.TokenID(), Request: requestID(ctx)}
+	return persistence.Issuer{Via: persistence.ViaHTTP, Account: a.Name, Token: token.TokenID(), Request: answer.RequestID(ctx)}
 }
 
 // clientText is the address that a request comes from; of IPv6 its network.
@@ -163,7 +164,7 @@ func (b *lookBook) again(what string, now time.Time) bool {
 
 // looksOn writes into the audit log that an operator's account is about to see
 // the live picture of another account.
-func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *actors.Watcher) *refusal {
+func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *actors.Watcher) *answer.Refusal {
 	if !p.account.Operator || s.cfg.Office == nil || s.cfg.Office.Audit == nil {
 		return nil
 	}
@@ -189,7 +190,7 @@ func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *ac
 		err = end(persistence.ActDone, whose)
 	}
 	if err != nil {
-		return s.failed(ctx, "write the audit log", persistence.Unwritten(err))
+		return s.faults.Refuse(ctx, "write the audit log", persistence.Unwritten(err))
 	}
 	return nil
 }

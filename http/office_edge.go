@@ -12,6 +12,7 @@ import (
 
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -47,19 +48,19 @@ func acceptRemote[R any, O Order[R]](order O, id, summary string) {
 		method: "post", path: strings.TrimSuffix(operatorPath, "/") + order.path(), id: id, tag: "Operator",
 		summary: summary, doc: "Wants a token of an operator's account.", body: string(body),
 		answers: []reply{{200, "It was carried out.", "", []any{orderDone[R]{}}}},
-		codes:   append([]engine.Code{codeOperatorOnly, engine.CodeNotFound, codeOrderRefused}, bodyCodes...),
+		codes:   append([]engine.Code{answer.CodeOperatorOnly, engine.CodeNotFound, answer.CodeOrderRefused}, bodyCodes...),
 	})
 }
 
 // carryOut carries out an order of the operator.
-func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *refusal {
+func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *answer.Refusal {
 	path := "/" + name
 	takes, known := remote[path]
 	switch {
 	case s.cfg.Office == nil:
-		return refuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
+		return answer.RefuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
 	case !known:
-		return refuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
+		return answer.RefuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
 	}
 	if !reads(path) {
 		if wait := s.orders.take(time.Now()); wait > 0 {
@@ -78,20 +79,20 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 	if err == nil && reads(path) {
 		said = s.cfg.Log.Debug()
 	}
-	said.Str("order", path).Str("about", about).Str("account", a.Name).Str("from", office.From).Str("request", requestID(ctx)).AnErr("refused", err).
+	said.Str("order", path).Str("about", about).Str("account", a.Name).Str("from", office.From).Str("request", answer.RequestID(ctx)).AnErr("refused", err).
 		Msg("the operator gave an order")
 	switch {
 	case errors.Is(err, errUnread) && len(takes) == 0:
-		return refuseInvalid(lang.Fault{Message: "The body is not an order: want {}"})
+		return answer.RefuseInvalid(lang.Fault{Message: "The body is not an order: want {}"})
 	case errors.Is(err, errUnread):
-		return refuseInvalid(lang.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+		return answer.RefuseInvalid(lang.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
 	case errors.Is(err, errUnaudited):
-		return s.failed(ctx, "carry out an order", err)
+		return s.faults.Refuse(ctx, "carry out an order", err)
 	case errors.Is(err, persistence.ErrNoQuorum):
-		return refuse(engine.CodeNoQuorum)
+		return answer.Refuse(engine.CodeNoQuorum)
 	case err != nil:
-		return refuseText(codeOrderRefused, engine.ErrorText(err))
+		return answer.RefuseText(answer.CodeOrderRefused, engine.ErrorText(err))
 	}
-	sendJSON(ctx, fasthttp.StatusOK, orderDone[json.RawMessage]{true, result})
+	answer.SendJSON(ctx, fasthttp.StatusOK, orderDone[json.RawMessage]{true, result})
 	return nil
 }

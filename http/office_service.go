@@ -3,6 +3,8 @@ package http
 import (
 	"context"
 	"errors"
+
+	"troupe/http/answer"
 )
 
 // DrainService lets the service take no more tasks, as if it were about to stop.
@@ -16,7 +18,7 @@ func (DrainService) path() string    { return "/drain" }
 func (d DrainService) about() string { return d.Node }
 
 // Do is part of [Order].
-func (d DrainService) Do(ctx context.Context, o *Office) (Capacity, error) {
+func (d DrainService) Do(ctx context.Context, o *Office) (answer.Capacity, error) {
 	on := true
 	return o.pause(ctx, d.Node, &on)
 }
@@ -30,7 +32,7 @@ func (ResumeService) path() string    { return "/resume" }
 func (r ResumeService) about() string { return r.Node }
 
 // Do is part of [Order].
-func (r ResumeService) Do(ctx context.Context, o *Office) (Capacity, error) {
+func (r ResumeService) Do(ctx context.Context, o *Office) (answer.Capacity, error) {
 	return o.pause(ctx, r.Node, new(bool))
 }
 
@@ -42,21 +44,21 @@ type CountService struct {
 func (CountService) path() string { return "/capacity/list" }
 
 // Do is part of [Order].
-func (c CountService) Do(ctx context.Context, o *Office) (Capacity, error) {
+func (c CountService) Do(ctx context.Context, o *Office) (answer.Capacity, error) {
 	return o.pause(ctx, c.Node, nil)
 }
 
 // pause lets the service, or one of its nodes, take no more tasks or take them
 // again, and counts; nil: it only counts.
-func (o *Office) pause(ctx context.Context, node string, on *bool) (Capacity, error) {
+func (o *Office) pause(ctx context.Context, node string, on *bool) (answer.Capacity, error) {
 	switch {
 	case o.Edge == nil:
-		return Capacity{}, errors.New("no service runs")
+		return answer.Capacity{}, errors.New("no service runs")
 	case o.Edge.cfg.Beside != nil:
 		s, err := o.Edge.cfg.Beside.Pause(ctx, node, on)
-		return capacityOf(s), err
+		return answer.CapacityOf(s), err
 	case node != "":
-		return Capacity{}, errors.New("the service is no node of a cluster: name none")
+		return answer.Capacity{}, errors.New("the service is no node of a cluster: name none")
 	case on != nil:
 		o.Edge.Pause(*on)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -92,7 +93,7 @@ func (l ListTokens) Do(ctx context.Context, o *Office) ([]Token, error) {
 	}
 	all := make([]Token, len(found))
 	for i, t := range found {
-		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created, IssuedBy: issuerOf(t.Issued)}
+		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created, IssuedBy: answer.IssuerOf(t.Issued)}
 	}
 	slices.SortFunc(all, func(a, b Token) int {
 		return cmp.Or(strings.Compare(a.Account, b.Account), a.Created.Compare(b.Created))

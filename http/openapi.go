@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/http/documents"
 )
 
@@ -44,9 +45,9 @@ type reply struct {
 }
 
 var (
-	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, engine.CodeNoQuorum, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
-	openCodes  = []engine.Code{engine.CodeInternal, codeForeignOrigin, codeWrongHost, codeHeadersTooLarge}
-	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, codeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType,
+	tokenCodes = []engine.Code{engine.CodeUnauthorized, engine.CodeRateLimited, engine.CodeInternal, engine.CodeDraining, engine.CodeNoQuorum, answer.CodeForeignOrigin, answer.CodeWrongHost, answer.CodeHeadersTooLarge}
+	openCodes  = []engine.Code{engine.CodeInternal, answer.CodeForeignOrigin, answer.CodeWrongHost, answer.CodeHeadersTooLarge}
+	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, answer.CodeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType,
 		engine.CodeStorageQuota, engine.CodeStorageFull, engine.CodeStorageUnwritable}
 
 	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
@@ -61,7 +62,7 @@ var operations = []operation{
 		doc: "Plays a list of actions in a browser and answers with how it ended. A task that was played is a 200, whether its actions worked or not. " +
 			"With `async` the answer comes as soon as a worker has the task. `POST /v1/execute` is the same.",
 		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}},
-		answers: []reply{{200, "The task was played, or was started.", "", []any{answer{}, started{}}}, {408, "The task's time was over.", "", []any{answer{}}}, {413, "The request, or the task's result, is too large.", "", []any{refusal{}, answer{}}}, {500, "The service failed.", "", []any{refusal{}, answer{}}}},
+		answers: []reply{{200, "The task was played, or was started.", "", []any{answer.Task{}, started{}}}, {408, "The task's time was over.", "", []any{answer.Task{}}}, {413, "The request, or the task's result, is too large.", "", []any{answer.Refusal{}, answer.Task{}}}, {500, "The service failed.", "", []any{answer.Refusal{}, answer.Task{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
 			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
 			engine.CodeDailyLimit, engine.CodeTooManyWaiting}, bodyCodes...),
@@ -81,7 +82,7 @@ var operations = []operation{
 			{"taskId", "query", "The task, as its start was answered.", `{"type":"string"}`, true},
 			{"wait", "query", "How long the answer may wait for the end of the task, in milliseconds.", `{"type":"integer","minimum":0,"maximum":60000,"default":0}`, false},
 		},
-		answers: []reply{{200, "The task runs, or has ended.", "", []any{pending{}, answer{}}}},
+		answers: []reply{{200, "The task runs, or has ended.", "", []any{answer.Pending{}, answer.Task{}}}},
 		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeTaskNotFound, engine.CodeTooManyWaiting},
 	},
 	{
@@ -134,7 +135,7 @@ var operations = []operation{
 		params: []param{{"object", "path", "The worker, or the session or the task that has it now.", `{"type":"string"}`, true},
 			{"ticket", "query", "A ticket for the object.", `{"type":"string"}`, false}},
 		answers: []reply{{101, "The pictures.", "image/jpeg", nil}},
-		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound, engine.CodeWorkerOffline, codeUpgradeRequired, engine.CodeNoQuorum},
+		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound, engine.CodeWorkerOffline, answer.CodeUpgradeRequired, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: linksPath, id: "listLinks", tag: "Live",
@@ -195,7 +196,7 @@ var operations = []operation{
 		summary: "Fetch a picture or a download", doc: "The address is all that is needed: it has at least 128 random bits. Files are removed after a time that the operator sets.",
 		params:  []param{{"file", "path", "The end of the address that the task's result has.", `{"type":"string"}`, true}, {"Range", "header", "Part of the file.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "The file.", "*/*", nil}, {206, "The part of the file.", "*/*", nil}},
-		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum, codeRangeNotSatisfiable},
+		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum, answer.CodeRangeNotSatisfiable},
 	},
 	{
 		method: "get", path: "/healthz", id: "health", tag: "Service", open: true,
@@ -210,7 +211,7 @@ var operations = []operation{
 	{
 		method: "get", path: "/v1/cluster", id: "cluster", tag: "Service",
 		summary: "Tell of the nodes", doc: "Tells what this node knows of all nodes of its cluster, and how old that is in milliseconds. Every node may tell something else.",
-		answers: []reply{{200, "The nodes, by name.", "", []any{Cluster{}}}},
+		answers: []reply{{200, "The nodes, by name.", "", []any{answer.Cluster{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
 	},
 	{
@@ -219,7 +220,7 @@ var operations = []operation{
 		doc: "Counts workers by what they do, and the requests that wait. As text, for load balancers, it needs no token: 200 when a task would find a free worker, else 503. " +
 			"Text is asked for with `format=text` or by `Accept`.",
 		params:  []param{{"format", "query", "Text instead of JSON.", `{"type":"string","enum":["text"]}`, false}},
-		answers: []reply{{200, "The numbers, or `available`.", "text/plain", []any{Capacity{}}}, {503, "It is busy, or draining.", "text/plain", nil}},
+		answers: []reply{{200, "The numbers, or `available`.", "text/plain", []any{answer.Capacity{}}}, {503, "It is busy, or draining.", "text/plain", nil}},
 	},
 	{
 		method: "get", path: "/openapi.json", id: "openapi", tag: "Service", open: true,
@@ -364,35 +365,35 @@ func (o *operation) responses(r *reflector) fields {
 	}
 	byStatus := map[int][]string{}
 	for _, c := range append(slices.Clone(codes), o.codes...) {
-		info := infoOf(c)
+		info := answer.InfoOf(c)
 		byStatus[info.Status] = append(byStatus[info.Status], fmt.Sprintf("`%s`: %s", c, info.Text))
 	}
 	all := fields{}
-	headers := fields{requestIDHeader: fields{"$ref": "#/components/headers/" + requestIDHeader}}
+	headers := fields{answer.RequestIDHeader: fields{"$ref": "#/components/headers/" + answer.RequestIDHeader}}
 	for status, texts := range byStatus {
-		h := fields{requestIDHeader: headers[requestIDHeader]}
+		h := fields{answer.RequestIDHeader: headers[answer.RequestIDHeader]}
 		h[fasthttp.HeaderRetryAfter] = fields{"$ref": "#/components/headers/" + fasthttp.HeaderRetryAfter}
 		all[strconv.Itoa(status)] = fields{
 			"description": strings.Join(texts, ". "), "headers": h,
-			"content": fields{"application/json": fields{"schema": r.anyOf(refusal{})}},
+			"content": fields{"application/json": fields{"schema": r.anyOf(answer.Refusal{})}},
 		}
 	}
 	for _, a := range o.answers {
 		content, shapes := fields{}, a.shapes
-		answer := fields{"description": a.doc, "headers": headers, "content": content}
+		response := fields{"description": a.doc, "headers": headers, "content": content}
 		if a.content != "" {
 			content[a.content] = fields{"schema": fields{"type": "string"}}
 		}
 		if refused := byStatus[a.status]; refused != nil && a.status != 408 {
-			if !slices.ContainsFunc(shapes, func(v any) bool { _, ok := v.(refusal); return ok }) {
-				shapes = append(slices.Clone(shapes), refusal{})
+			if !slices.ContainsFunc(shapes, func(v any) bool { _, ok := v.(answer.Refusal); return ok }) {
+				shapes = append(slices.Clone(shapes), answer.Refusal{})
 			}
-			answer["description"] = a.doc + " " + strings.Join(refused, ". ")
+			response["description"] = a.doc + " " + strings.Join(refused, ". ")
 		}
 		if len(shapes) > 0 {
 			content["application/json"] = fields{"schema": r.anyOf(shapes...)}
 		}
-		all[strconv.Itoa(a.status)] = answer
+		all[strconv.Itoa(a.status)] = response
 	}
 	return all
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"troupe/http/answer"
 )
 
 // LocalHosts is what stands for the names under which a machine knows itself,
@@ -31,10 +33,10 @@ func ParseOrigin(s string) (string, error) {
 // A name of an attacker may resolve to this machine, and then a browser takes
 // the service for the attacker's own site: only the Host tells. Everything else
 // that a page of another site sends carries its Origin.
-func (s *Server) foreign(ctx *fasthttp.RequestCtx) (*refusal, bool) {
+func (s *Server) foreign(ctx *fasthttp.RequestCtx) (*answer.Refusal, bool) {
 	host := string(ctx.Request.Header.Host())
 	if !s.ownHost(host) || !s.ownHost(string(ctx.Host())) { // the second is that of an absolute address
-		return refuse(codeWrongHost), true
+		return answer.Refuse(answer.CodeWrongHost), true
 	}
 	sent := ctx.Request.Header.PeekAll(fasthttp.HeaderOrigin)
 	if len(s.cfg.Origins) > 0 {
@@ -46,7 +48,7 @@ func (s *Server) foreign(ctx *fasthttp.RequestCtx) (*refusal, bool) {
 	origin := string(sent[0])
 	allowed := len(sent) == 1 && slices.Contains(s.cfg.Origins, strings.ToLower(origin))
 	if !allowed && (len(sent) > 1 || !sameHost(origin, host)) {
-		return refuse(codeForeignOrigin), true
+		return answer.Refuse(answer.CodeForeignOrigin), true
 	}
 	if !allowed {
 		return nil, false

@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 )
 
 // assetsPath is where the parts of the web page are served.
@@ -102,7 +103,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'non
 // page answers with one of the web page's documents. Whatever they show, they
 // ask for with a token.
 func (s *Server) page(name string) handler {
-	return func(ctx *fasthttp.RequestCtx) *refusal {
+	return func(ctx *fasthttp.RequestCtx) *answer.Refusal {
 		nonce := rand.Text()
 		h := &ctx.Response.Header
 		h.Set(fasthttp.HeaderContentSecurityPolicy, fmt.Sprintf(pagePolicy, nonce))
@@ -120,10 +121,10 @@ func (s *Server) page(name string) handler {
 }
 
 // asset answers with one of the page's files.
-func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) *refusal {
+func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 	a, ok := assets()[name]
 	if !ok || strings.HasSuffix(name, ".html") {
-		return refuse(engine.CodeNotFound)
+		return answer.Refuse(engine.CodeNotFound)
 	}
 	sendAsset(ctx, a)
 	return nil

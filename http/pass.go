@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -27,7 +28,7 @@ const liveProtocol = "troupe.live"
 
 // pass finds what a request for an object carries: a token, or a ticket for it.
 // A link is not taken from an address.
-func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *refusal) {
+func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *answer.Refusal) {
 	named := protocolTicket(ctx)
 	plain := named
 	if plain == "" {
@@ -44,17 +45,17 @@ func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *refusal)
 	t, ok, err := s.tickets.of(s.base, plain, object, time.Now())
 	switch {
 	case err != nil:
-		return nil, s.failed(ctx, "look for a ticket", err)
+		return nil, s.faults.Refuse(ctx, "look for a ticket", err)
 	case !ok:
 		s.guesses.wrong(from, time.Now())
-		return nil, refuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")
+		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")
 	case t.link && named == "":
-		return nil, refuseText(engine.CodeUnauthorized, `A link is not taken from an address, which ends up in logs: name it beside the protocol "`+liveProtocol+`" (Sec-WebSocket-Protocol)`)
+		return nil, answer.RefuseText(engine.CodeUnauthorized, `A link is not taken from an address, which ends up in logs: name it beside the protocol "`+liveProtocol+`" (Sec-WebSocket-Protocol)`)
 	}
 	if err := s.stands(t); errors.Is(err, persistence.ErrNotFound) {
-		return nil, refuseText(engine.CodeUnauthorized, "The ticket is not valid: the token that made it was revoked")
+		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: the token that made it was revoked")
 	} else if err != nil {
-		return nil, s.failed(ctx, "look up the token of a ticket", err)
+		return nil, s.faults.Refuse(ctx, "look up the token of a ticket", err)
 	}
 	return &pass{account: t.account, ticket: t}, nil
 }

@@ -70,7 +70,7 @@ func TestUnfinishedForms(t *testing.T) {
 	eventually(t, "three forms are on their way", func() bool { return l.Of("acc1").HeldBytes == 60*mib })
 	for range 5 {
 		c := e.halfForm(t, "good", 20*mib, 64<<10)
-		r, p := answer(t, c)
+		r, p := readAnswer(t, c)
 		if r.StatusCode != 429 || p.Code != "storage_quota" || !*p.Retryable || r.Header.Get("Retry-After") == "" {
 			t.Errorf("one more form: %d %+v", r.StatusCode, p)
 		}

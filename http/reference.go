@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"troupe/http/answer"
 )
 
 // Reference is the table of codes as Markdown, made from the table that the
@@ -16,7 +18,7 @@ func Reference() string {
 		"`Retry-After` is there where the table names a time, with a better one where it is known.\n\n" +
 		"A task that was played and did not end well is a `200`: the request itself was carried out. The codes of failed actions stand in `code` of a list that was stopped, and in `errors` of one that went on.\n\n" +
 		"| code | status | retryable | Retry-After | meaning |\n|---|---|---|---|---|\n")
-	for _, c := range codes {
+	for _, c := range answer.Codes() {
 		retry, after := "no", ""
 		if c.Retryable {
 			retry = "yes"

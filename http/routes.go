@@ -2,7 +2,6 @@ package http
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"runtime/debug"
@@ -11,20 +10,20 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
 // handler answers one request. What it returns is sent as the answer; nil means
 // that it has answered already.
-type handler func(ctx *fasthttp.RequestCtx) *refusal
+type handler func(ctx *fasthttp.RequestCtx) *answer.Refusal
 
 // account finds whose token a request carries.
-func (s *Server) account(ctx *fasthttp.RequestCtx) (account persistence.Account, token string, no *refusal) {
+func (s *Server) account(ctx *fasthttp.RequestCtx) (account persistence.Account, token string, no *answer.Refusal) {
 	token, ok := bearer(ctx)
 	if !ok {
-		return account, "", refuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
+		return account, "", answer.RefuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
 	}
 	from := s.client(ctx)
 	if wait := s.guesses.wait(from, token, time.Now()); wait > 0 {
@@ -34,9 +33,9 @@ func (s *Server) account(ctx *fasthttp.RequestCtx) (account persistence.Account,
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		s.guesses.wrong(from, time.Now())
-		return account, "", refuseText(engine.CodeUnauthorized, "The bearer token is not valid")
+		return account, "", answer.RefuseText(engine.CodeUnauthorized, "The bearer token is not valid")
 	case err != nil:
-		return account, "", s.failed(ctx, "look up a token", err)
+		return account, "", s.faults.Refuse(ctx, "look up a token", err)
 	}
 	s.guesses.right(token)
 	return account, token, nil
@@ -56,15 +55,15 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	if c != nil {
 		c.serving.Store(true)
 	}
-	setRequestID(ctx)
+	answer.SetRequestID(ctx)
 	setTransport(ctx)
 	func() {
 		defer func() {
 			if v := recover(); v != nil {
-				s.cfg.Log.Error().Str("request", requestID(ctx)).Any("panic", v).
+				s.cfg.Log.Error().Str("request", answer.RequestID(ctx)).Any("panic", v).
 					Bytes("stack", debug.Stack()).Msg("a request failed")
 				ctx.Response.ResetBody()
-				s.turnAway(ctx, refuse(engine.CodeInternal))
+				s.turnAway(ctx, answer.Refuse(engine.CodeInternal))
 			}
 		}()
 		r := ambiguous(ctx)
@@ -90,8 +89,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 }
 
 // turnAway answers with a refusal.
-func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *refusal) {
-	r.send(ctx)
+func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *answer.Refusal) {
+	r.Send(ctx)
 	if s.cfg.Refused != nil {
 		s.cfg.Refused(r.Code)
 	}
@@ -101,7 +100,7 @@ func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *refusal) {
 // it ends elsewhere, who would take the rest for the next request: one whose body
 // has two lengths or is encoded in another way than by chunks, and one whose
 // fields go on in the next line, which is read in two ways.
-func ambiguous(ctx *fasthttp.RequestCtx) (r *refusal) {
+func ambiguous(ctx *fasthttp.RequestCtx) (r *answer.Refusal) {
 	var length, encoding, folded bool
 	for line := range bytes.Lines(ctx.Request.Header.RawHeaders()) {
 		name, _, _ := bytes.Cut(line, []byte(":"))
@@ -111,13 +110,13 @@ func ambiguous(ctx *fasthttp.RequestCtx) (r *refusal) {
 	}
 	switch v := string(ctx.Request.Header.Protocol()); {
 	case v != "HTTP/1.1" && v != "HTTP/1.0":
-		r = refuseText(engine.CodeInvalidRequest, "The version of HTTP must be 1.1 or 1.0")
+		r = answer.RefuseText(engine.CodeInvalidRequest, "The version of HTTP must be 1.1 or 1.0")
 	case length && encoding:
-		r = refuseText(engine.CodeInvalidRequest, "The request has both Content-Length and Transfer-Encoding: send one")
+		r = answer.RefuseText(engine.CodeInvalidRequest, "The request has both Content-Length and Transfer-Encoding: send one")
 	case encoding && ctx.Request.Header.ContentLength() != -1:
-		r = refuseText(engine.CodeInvalidRequest, "The Transfer-Encoding must be chunked")
+		r = answer.RefuseText(engine.CodeInvalidRequest, "The Transfer-Encoding must be chunked")
 	case folded:
-		r = refuseText(engine.CodeInvalidRequest, "A header goes on in the next line: write each in one")
+		r = answer.RefuseText(engine.CodeInvalidRequest, "A header goes on in the next line: write each in one")
 	default:
 		return nil
 	}
@@ -167,42 +166,25 @@ func bodyTaken(ctx *fasthttp.RequestCtx) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// failed makes the answer to what could not be done: it logs what is a fault, of ours
-// or of another node, and not that a client or the service leaves.
-func (s *Server) failed(ctx *fasthttp.RequestCtx, doing string, err error) *refusal {
-	switch {
-	case s.draining.Load() || errors.Is(err, engine.ErrDraining) || errors.Is(context.Cause(s.base), engine.ErrDraining):
-		return refuse(engine.CodeDraining)
-	case errors.Is(err, engine.ErrClientGone):
-		ctx.SetConnectionClose()
-		return refuse(engine.CodeCancelled) // which reaches nobody
-	}
-	s.cfg.Log.Error().Str("request", requestID(ctx)).Err(err).Msg("failed to " + doing)
-	if no := actors.Unkept(err); no.Code != engine.CodeInternal {
-		return refuseBy(no)
-	}
-	return refuse(engine.CodeInternal) // whose text says where to look
-}
-
 // handleBroken answers what fasthttp could not read as a request.
 func (s *Server) handleBroken(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	if c := connOf(ctx.Conn()); c != nil {
 		c.linger.Store(true)
 	}
-	setRequestID(ctx)
+	answer.SetRequestID(ctx)
 	setTransport(ctx)
 	var small *fasthttp.ErrSmallBuffer
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &small):
-		s.turnAway(ctx, refuse(codeHeadersTooLarge))
+		s.turnAway(ctx, answer.Refuse(answer.CodeHeadersTooLarge))
 	case errors.As(err, &timeout) && timeout.Timeout():
-		s.turnAway(ctx, refuseText(codeIncompleteRequest, "The request did not arrive in time"))
+		s.turnAway(ctx, answer.RefuseText(answer.CodeIncompleteRequest, "The request did not arrive in time"))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		s.turnAway(ctx, refuse(codeIncompleteRequest))
+		s.turnAway(ctx, answer.Refuse(answer.CodeIncompleteRequest))
 	default:
-		s.turnAway(ctx, refuseText(engine.CodeInvalidRequest, "The request is not valid HTTP"))
+		s.turnAway(ctx, answer.RefuseText(engine.CodeInvalidRequest, "The request is not valid HTTP"))
 	}
 }
 
@@ -211,8 +193,8 @@ type health struct {
 }
 
 // health says that the process is alive.
-func (s *Server) health(ctx *fasthttp.RequestCtx) *refusal {
-	sendJSON(ctx, fasthttp.StatusOK, health{"ok"})
+func (s *Server) health(ctx *fasthttp.RequestCtx) *answer.Refusal {
+	answer.SendJSON(ctx, fasthttp.StatusOK, health{"ok"})
 	return nil
 }
 
@@ -224,24 +206,24 @@ type readiness struct {
 }
 
 // ready says whether a task would be taken now.
-func (s *Server) ready(ctx *fasthttp.RequestCtx) *refusal {
+func (s *Server) ready(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	var notices []string
 	if s.cfg.Notices != nil {
 		notices = s.cfg.Notices()
 	}
 	switch {
 	case s.Drains():
-		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
+		answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
 	case !s.cfg.Company.Status().Ready():
-		sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})
+		answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})
 	default:
 		if s.cfg.Unready != nil {
 			if why := s.cfg.Unready(); why != "" {
-				sendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, why, notices})
+				answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, why, notices})
 				return nil
 			}
 		}
-		sendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready", notices})
+		answer.SendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready", notices})
 	}
 	return nil
 }

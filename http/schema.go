@@ -9,13 +9,14 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 )
 
 // named is what the types on the wire are called in documents.
 var named = map[reflect.Type]string{
-	reflect.TypeFor[answer]():            "Result",
-	reflect.TypeFor[failure]():           "Failure",
-	reflect.TypeFor[refusal]():           "Error",
+	reflect.TypeFor[answer.Task]():       "Result",
+	reflect.TypeFor[answer.Failure]():    "Failure",
+	reflect.TypeFor[answer.Refusal]():    "Error",
 	reflect.TypeFor[lang.Fault]():        "Fault",
 	reflect.TypeFor[engine.Warning]():    "Warning",
 	reflect.TypeFor[engine.StepReport](): "Step",
@@ -27,16 +28,16 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[api.State]():         "WorkerState",
 	reflect.TypeFor[api.TaskStatus]():    "TaskStatus",
 	reflect.TypeFor[started]():           "Started",
-	reflect.TypeFor[pending]():           "Pending",
+	reflect.TypeFor[answer.Pending]():    "Pending",
 	reflect.TypeFor[cancelled]():         "Cancelled",
 	reflect.TypeFor[validation]():        "Validation",
 	reflect.TypeFor[planNeed]():          "PlanNeed",
 	reflect.TypeFor[timeNeed]():          "TimeNeed",
 	reflect.TypeFor[workerList]():        "Workers",
-	reflect.TypeFor[worker]():            "Worker",
-	reflect.TypeFor[recentTask]():        "RecentTask",
+	reflect.TypeFor[answer.Worker]():     "Worker",
+	reflect.TypeFor[answer.RecentTask](): "RecentTask",
 	reflect.TypeFor[link]():              "Link",
-	reflect.TypeFor[Capacity]():          "Capacity",
+	reflect.TypeFor[answer.Capacity]():   "Capacity",
 	reflect.TypeFor[used]():              "Usage",
 	reflect.TypeFor[planLimits]():        "PlanLimits",
 	reflect.TypeFor[health]():            "Health",
@@ -46,8 +47,9 @@ var named = map[reflect.Type]string{
 // words are the types that have a few values only.
 var words = map[reflect.Type]func() any{
 	reflect.TypeFor[engine.Code](): func() any {
-		all := make([]engine.Code, len(codes))
-		for i, c := range codes {
+		table := answer.Codes()
+		all := make([]engine.Code, len(table))
+		for i, c := range table {
 			all[i] = c.Code
 		}
 		return all

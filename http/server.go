@@ -18,6 +18,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -85,7 +86,7 @@ type Config struct {
 	// nil: those of this process end with it.
 	Tickets persistence.Store
 	// Cluster tells what this node knows of all; nil: there are no others.
-	Cluster func(context.Context) Cluster
+	Cluster func(context.Context) answer.Cluster
 	// Unready says why no requests should come here although a worker is free;
 	// empty: nothing does. It may be nil.
 	Unready func() string
@@ -128,6 +129,7 @@ type Server struct {
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
+	faults   answer.Faults
 	limits   atomic.Pointer[map[engine.Plan]engine.Limits]
 	draining atomic.Bool // for good: the service is about to stop
 	paused   atomic.Bool // until the operator says otherwise
@@ -158,11 +160,12 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
+	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,
 		ErrorHandler: s.handleBroken,
 		ConnState:    s.conns.changed,
-		Logger:       printer{cfg.Log},
+		Logger:       &s.cfg.Log,
 		// Connections over the limit are turned away by our own listener: it
 		// does so without a TLS handshake inside the accept loop.
 		Concurrency:           cfg.MaxConns + 1,
@@ -280,8 +283,3 @@ func def[T comparable](v *T, d T) {
 		*v = d
 	}
 }
-
-// printer lets fasthttp log through the service's log.
-type printer struct{ log zerolog.Logger }
-
-func (p printer) Printf(format string, args ...any) { p.log.Debug().Msgf(format, args...) }

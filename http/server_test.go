@@ -20,8 +20,8 @@ import (
 	"troupe/testkit/need"
 )
 
-// answer reads one answer from a connection.
-func answer(t testing.TB, c net.Conn) (*nethttp.Response, problem) {
+// readAnswer reads one answer from a connection.
+func readAnswer(t testing.TB, c net.Conn) (*nethttp.Response, problem) {
 	t.Helper()
 	r, err := nethttp.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestBadHTTP(t *testing.T) {
 			e := open(t, c)
 			conn := e.dial(t, nil)
 			_, _ = io.WriteString(conn, tc.sent)
-			r, p := answer(t, conn)
+			r, p := readAnswer(t, conn)
 			if r.StatusCode != tc.status || p.Code != tc.code {
 				t.Errorf("the answer is %d %+v", r.StatusCode, p)
 			}
@@ -87,7 +87,7 @@ func TestUnreadBodyIsNoRequest(t *testing.T) {
 	go func() {
 		_, _ = fmt.Fprintf(conn, "POST /nowhere HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n%s", len(inner), inner)
 	}()
-	r, p := answer(t, conn)
+	r, p := readAnswer(t, conn)
 	if r.StatusCode != 404 || p.Code != "not_found" || !r.Close {
 		t.Errorf("the answer is %d %+v, close: %v", r.StatusCode, p, r.Close)
 	}
@@ -137,7 +137,7 @@ func TestSlowClients(t *testing.T) {
 			conn := e.dial(t, speaks)
 			_, _ = io.WriteString(conn, tc.sent)
 			if tc.code != "" {
-				if r, p := answer(t, conn); p.Code != tc.code {
+				if r, p := readAnswer(t, conn); p.Code != tc.code {
 					t.Errorf("the answer is %d %+v", r.StatusCode, p)
 				}
 			}
@@ -311,7 +311,7 @@ func TestShutdownWaitsForRunningTasks(t *testing.T) {
 		}
 	}
 	_, _ = io.WriteString(idle, taskRequest())
-	if r, p := answer(t, idle); r.StatusCode != 503 || p.Code != "draining" || r.Header.Get("Retry-After") == "" {
+	if r, p := readAnswer(t, idle); r.StatusCode != 503 || p.Code != "draining" || r.Header.Get("Retry-After") == "" {
 		t.Errorf("a new task: %d %+v", r.StatusCode, p)
 	}
 
@@ -324,7 +324,7 @@ func TestShutdownWaitsForRunningTasks(t *testing.T) {
 	}
 	start := time.Now()
 	close(w.finish)
-	if r, p := answer(t, running); r.StatusCode != 200 || !*p.Success {
+	if r, p := readAnswer(t, running); r.StatusCode != 200 || !*p.Success {
 		t.Errorf("the running task: %d %+v", r.StatusCode, p)
 	}
 	if err := <-stopped; err != nil {
@@ -346,7 +346,7 @@ func TestADrainingNodeAsksOthers(t *testing.T) {
 		t.Helper()
 		conn := e.dial(t, nil)
 		_, _ = io.WriteString(conn, taskRequest())
-		r, p := answer(t, conn)
+		r, p := readAnswer(t, conn)
 		return r.StatusCode, p
 	}
 	for _, drained := range []bool{false, true} {
@@ -376,7 +376,7 @@ func TestShutdownInterrupts(t *testing.T) {
 	if err := e.Shutdown(ctx); err == nil {
 		t.Error("the stop says that nothing was left")
 	}
-	if r, p := answer(t, c); r.StatusCode != 200 || p.Code != string(engine.CodeInterrupted) {
+	if r, p := readAnswer(t, c); r.StatusCode != 200 || p.Code != string(engine.CodeInterrupted) {
 		t.Errorf("the answer is %d %+v", r.StatusCode, p)
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
 // execute plays a task and answers with how it ended, or starts one that is
 // asked for later. Whatever becomes of it is one line of the log.
-func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	start := time.Now()
 	id := actors.NewTaskID(start)
 	t := Told{Status: fasthttp.StatusInternalServerError, Code: engine.CodeInternal} // unless it does not panic
@@ -26,13 +27,13 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 	}
 	defer func() {
 		answered(t)
-		s.cfg.Log.Info().Str("request", requestID(ctx)).Str("task", id).Str("account", account.Name).Str("plan", account.Plan).
+		s.cfg.Log.Info().Str("request", answer.RequestID(ctx)).Str("task", id).Str("account", account.Name).Str("plan", account.Plan).
 			Bool("async", t.Async).Str("worker", t.Worker).Int("status", t.Status).Str("code", string(t.Code)).Int("failed", t.Failed).
 			Dur("took", time.Since(start)).Msg("task")
 	}()
 	no := s.attend(ctx, account, a, &t)
 	if no != nil {
-		t.Code, t.Status = no.Code, infoOf(no.Code).Status
+		t.Code, t.Status = no.Code, answer.InfoOf(no.Code).Status
 	}
 	return no
 }
@@ -55,7 +56,7 @@ type Told struct {
 }
 
 // attend reads a request for a task and answers it.
-func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a Asked, t *Told) *refusal {
+func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a Asked, t *Told) *answer.Refusal {
 	b, no := s.readTask(ctx, account, a.Task)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
@@ -68,13 +69,13 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	if m.Task.Async || m.Idempotency.Key != "" {
 		// Its answer is kept, whatever its size: that would be too late to refuse.
 		if err := s.cfg.Ledger.Full(account.ID, s.within(account)); errors.Is(err, persistence.ErrQuota) {
-			return refuseBy(actors.Unkept(err))
+			return answer.RefuseBy(actors.Unkept(err))
 		}
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async
 	if m.Away = s.Drains(); m.Away && s.cfg.Company.Status().Abroad == 0 {
-		return refuse(engine.CodeDraining)
+		return answer.Refuse(engine.CodeDraining)
 	}
 
 	waiting, stop := s.watch.while(s.base, ctx.Conn())
@@ -96,7 +97,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 }
 
 // order makes of a request what the actors are asked.
-func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *refusal) {
+func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *answer.Refusal) {
 	key, fault := keyOf(ctx)
 	end, no := s.beginParse(ctx, b)
 	if no != nil {
@@ -107,83 +108,59 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid) && fault != nil:
-		return nil, refuseInvalid(append(invalid.Faults, *fault)...)
+		return nil, answer.RefuseInvalid(append(invalid.Faults, *fault)...)
 	case errors.As(err, &invalid):
-		return nil, refuseInvalid(invalid.Faults...)
+		return nil, answer.RefuseInvalid(invalid.Faults...)
 	case err != nil:
-		return nil, s.failed(ctx, "read a task", err)
+		return nil, s.faults.Refuse(ctx, "read a task", err)
 	case fault != nil:
-		return nil, refuseInvalid(*fault)
+		return nil, answer.RefuseInvalid(*fault)
 	}
 	m := &api.Execute{TaskID: id, Account: by(account), Task: task}
 	if key != "" {
 		m.Idempotency.Key = key
 		if m.Idempotency.Digest, err = digest(b.payload, b.files); err != nil {
-			return nil, s.failed(ctx, "compare a request", err)
+			return nil, s.faults.Refuse(ctx, "compare a request", err)
 		}
 	}
 	return m, nil
 }
 
-// by names an account to the actors.
-func by(a persistence.Account) api.Account {
-	return api.Account{ID: a.ID, Plan: engine.Plan(a.Plan)}
-}
-
 // play answers with the end of a task.
-func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, t *Told) *refusal {
+func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, t *Told) *answer.Refusal {
 	x, err := s.cfg.Company.Execute(waiting, m)
 	switch {
 	case err != nil:
-		return s.failed(ctx, "play a task", err)
+		return s.faults.Refuse(ctx, "play a task", err)
 	case x.Refusal != nil:
-		return refuseBy(x.Refusal)
+		return answer.RefuseBy(x.Refusal)
 	case x.Outcome == nil:
-		return s.failed(ctx, "play a task", errors.New("the answer has no outcome"))
+		return s.faults.Refuse(ctx, "play a task", errors.New("the answer has no outcome"))
 	}
-	status, a := answerOf(x)
+	status, a := answer.OfTask(x)
 	t.Status, t.Code, t.Worker, t.Failed = status, a.Code, x.WorkerID, len(x.Outcome.Failures)
-	sendJSON(ctx, status, a)
+	answer.SendJSON(ctx, status, a)
 	return nil
 }
 
 // workerList is the answer that lists workers.
 type workerList struct {
-	Success bool     `json:"success"`
-	Workers []worker `json:"workers"`
-}
-
-type worker struct {
-	ID       string    `json:"workerId"`
-	Name     string    `json:"workerName"`
-	State    api.State `json:"state"`
-	Since    string    `json:"since"`
-	Shared   bool      `json:"shared"`
-	Session  string    `json:"sessionId,omitempty"`
-	Task     string    `json:"taskId,omitempty"`
-	Draining bool      `json:"draining,omitempty"` // it takes no more tasks
-	Account  string    `json:"account,omitempty"`  // who uses it; only for an operator
-}
-
-func workerSeen(w api.WorkerInfo) worker {
-	return worker{
-		ID: w.ID, Name: w.Name, State: w.State, Since: w.Since.UTC().Format(time.RFC3339Nano),
-		Shared: w.Owner == "", Session: w.Session, Task: w.TaskID, Draining: w.Draining, Account: persistence.AccountName(w.Account),
-	}
+	Success bool            `json:"success"`
+	Workers []answer.Worker `json:"workers"`
 }
 
 // workers lists the workers that the account may see.
-func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{
 		Account: by(account),
 	})
 	if err != nil {
-		return s.failed(ctx, "list the workers", err)
+		return s.faults.Refuse(ctx, "list the workers", err)
 	}
-	list := make([]worker, 0, len(found.Workers))
+	list := make([]answer.Worker, 0, len(found.Workers))
 	for _, w := range found.Workers {
-		list = append(list, workerSeen(w))
+		list = append(list, answer.WorkerOf(w))
 	}
-	sendJSON(ctx, fasthttp.StatusOK, workerList{true, list})
+	answer.SendJSON(ctx, fasthttp.StatusOK, workerList{true, list})
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -90,7 +91,7 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 	for _, name := range slices.Sorted(maps.Keys(order)) {
 		switch v := order[name]; {
 		case name == "object":
-			if json.Unmarshal(v, &n.object) != nil || !saneID([]byte(n.object)) || k.link && n.object == accountObject {
+			if json.Unmarshal(v, &n.object) != nil || !answer.SaneID([]byte(n.object)) || k.link && n.object == accountObject {
 				fault("/object", "object wants %s", k.objects())
 			}
 		case name == "ttl":
@@ -114,29 +115,29 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 }
 
 // ticketFor issues what a request asks for.
-func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, k *kind) (plain string, n ticket, no *refusal) {
+func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, k *kind) (plain string, n ticket, no *answer.Refusal) {
 	b, no := s.readOrder(ctx)
 	if no != nil {
 		return "", n, no
 	}
 	n, faults := k.read(b.payload)
 	if len(faults) > 0 {
-		return "", n, refuseInvalid(faults...)
+		return "", n, answer.RefuseInvalid(faults...)
 	}
 	switch own, err := s.owns(account, n.object); {
 	case err != nil:
-		return "", n, s.failed(ctx, "look for a "+k.name+"'s object", err)
+		return "", n, s.faults.Refuse(ctx, "look for a "+k.name+"'s object", err)
 	case !own:
-		return "", n, refuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
+		return "", n, answer.RefuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
 	}
 	token, _ := bearer(ctx) // which let it in
 	n.account, n.by = account, persistence.DigestOf(token)
 	plain, id, ok, err := s.tickets.issue(s.base, k, n)
 	switch n.id = id; {
 	case err != nil:
-		return "", n, s.failed(ctx, "keep a "+k.name, err)
+		return "", n, s.faults.Refuse(ctx, "keep a "+k.name, err)
 	case !ok:
-		return "", n, refuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss, or has made twice as many within a minute: revoke some, or wait until they have ended", k.most, k.name))
+		return "", n, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss, or has made twice as many within a minute: revoke some, or wait until they have ended", k.most, k.name))
 	}
 	return plain, n, nil
 }
@@ -156,10 +157,10 @@ type (
 )
 
 // issueTicket answers with a ticket for one task, session or worker.
-func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	plain, n, no := s.ticketFor(ctx, account, asTicket)
 	if no == nil {
-		sendJSON(ctx, fasthttp.StatusOK, ticketMade{true, n.id, plain, n.object, n.expires.UTC().Format(time.RFC3339Nano)})
+		answer.SendJSON(ctx, fasthttp.StatusOK, ticketMade{true, n.id, plain, n.object, n.expires.UTC().Format(time.RFC3339Nano)})
 	}
 	return no
 }
@@ -195,15 +196,15 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 
 // revokes ends tickets of a kind before their time, and closes what is open
 // through them.
-func (s *Server) revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *refusal {
-	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *refusal {
+func (s *Server) revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 		switch found, err := s.tickets.revoke(s.base, account.ID, id, k.link); {
 		case err != nil:
-			return s.failed(ctx, "revoke a "+k.name, err)
+			return s.faults.Refuse(ctx, "revoke a "+k.name, err)
 		case !found:
-			return refuseText(engine.CodeNotFound, fmt.Sprintf("There is no such %s: it has ended, or never was", k.name))
+			return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no such %s: it has ended, or never was", k.name))
 		}
-		sendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
+		answer.SendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
 		return nil
 	}
 }

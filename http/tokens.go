@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -49,17 +50,17 @@ type (
 
 // listOwnTokens answers with the tokens of the account, those that were revoked
 // too: an operator may issue one, use it and revoke it.
-func (s *Server) listOwnTokens(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) listOwnTokens(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	if s.cfg.Tokens == nil {
-		return refuse(engine.CodeNotFound)
+		return answer.Refuse(engine.CodeNotFound)
 	}
 	tokens, err := s.cfg.Tokens.TokensOf(s.base, account.ID)
 	if err != nil {
-		return s.failed(ctx, "list an account's tokens", err)
+		return s.faults.Refuse(ctx, "list an account's tokens", err)
 	}
 	events, err := s.cfg.Tokens.TokenEvents(s.base, account.ID)
 	if err != nil {
-		return s.failed(ctx, "list an account's tokens", err)
+		return s.faults.Refuse(ctx, "list an account's tokens", err)
 	}
 	shown, _ := bearer(ctx)
 	current := persistence.DigestOf(shown).TokenID()
@@ -67,22 +68,15 @@ func (s *Server) listOwnTokens(ctx *fasthttp.RequestCtx, account persistence.Acc
 	alive := map[string]bool{}
 	for _, t := range tokens {
 		alive[t.ID] = true
-		a.Tokens = append(a.Tokens, ownToken{t.ID, t.Created, issuerOf(t.Issued), t.ID == current})
+		a.Tokens = append(a.Tokens, ownToken{t.ID, t.Created, answer.IssuerOf(t.Issued), t.ID == current})
 	}
 	for _, e := range events {
 		if e.Event == persistence.TokenRevoked && !alive[e.Token] {
-			a.Revoked = append(a.Revoked, revokedToken{e.Token, e.Created, issuerOf(e.Issued), e.At, issuerOf(&e.By)})
+			a.Revoked = append(a.Revoked, revokedToken{e.Token, e.Created, answer.IssuerOf(e.Issued), e.At, answer.IssuerOf(&e.By)})
 		}
 	}
-	sendJSON(ctx, fasthttp.StatusOK, a)
+	answer.SendJSON(ctx, fasthttp.StatusOK, a)
 	return nil
-}
-
-func issuerOf(by *persistence.Issuer) persistence.Issuer {
-	if by == nil || by.Via == "" {
-		return persistence.Issuer{Via: persistence.ViaUnknown}
-	}
-	return *by
 }
 
 // maxTokenFeed is how many events wait for a reader before it is cut off.

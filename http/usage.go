@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
 	now := time.Now()
 	used, err := s.cfg.Counts.Glance(s.base, account.ID, now)
 	if err != nil {
-		s.cfg.Log.Warn().Err(err).Str("request", requestID(ctx)).Msg("an answer does not tell what is left of the day")
+		s.cfg.Log.Warn().Err(err).Str("request", answer.RequestID(ctx)).Msg("an answer does not tell what is left of the day")
 		return
 	}
 	set := func(name string, n int64) { ctx.Response.Header.Set(name, strconv.FormatInt(n, 10)) }
@@ -71,18 +72,18 @@ type planLimits struct {
 }
 
 // usage tells an account what it may use and what it has used.
-func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	if s.cfg.Counts == nil {
-		return refuse(engine.CodeNotFound)
+		return answer.Refuse(engine.CodeNotFound)
 	}
 	now := time.Now()
 	today, err := s.cfg.Counts.Read(s.base, account.ID, now)
 	if err != nil {
-		return s.failed(ctx, "read a count", err)
+		return s.faults.Refuse(ctx, "read a count", err)
 	}
 	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: by(account)})
 	if err != nil {
-		return s.failed(ctx, "list the workers", err)
+		return s.faults.Refuse(ctx, "list the workers", err)
 	}
 	held := 0
 	for _, w := range found.Workers {
@@ -108,6 +109,6 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *r
 	}
 	k := s.cfg.Ledger.Of(account.ID)
 	a.Storage = keeps{k.Bytes + k.HeldBytes, k.Files + k.HeldFiles, k.HeldBytes}
-	sendJSON(ctx, fasthttp.StatusOK, a)
+	answer.SendJSON(ctx, fasthttp.StatusOK, a)
 	return nil
 }

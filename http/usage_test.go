@@ -1,14 +1,13 @@
 package http_test
 
 import (
+	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	nethttp "net/http"
 	"strings"
 	"testing"
-
-	"bufio"
-	"encoding/json"
 
 	"troupe/actors/api"
 	"troupe/http"
@@ -30,7 +29,7 @@ func TestRateLimit(t *testing.T) {
 		e := open(t, &company{}, func(c *http.Config) { c.Counts = tc.used })
 		conn := e.dial(t, nil)
 		_, _ = io.WriteString(conn, strings.Replace(taskRequest(), "good", tc.token, 1))
-		r, _ := answer(t, conn)
+		r, _ := readAnswer(t, conn)
 		h := r.Header
 		if h.Get("RateLimit-Limit") != tc.limit || h.Get("RateLimit-Remaining") != tc.left {
 			t.Errorf("%s with %d: %v", tc.token, tc.used, h)

@@ -11,6 +11,7 @@ import (
 	"troupe/actors"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
@@ -84,7 +85,7 @@ func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]
 
 // validate says what is wrong with a task, what it needs and how long it can
 // take. It plays nothing and counts nothing.
-func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account) *refusal {
+func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	b, no := s.readTask(ctx, account, actors.NewTaskID(time.Now()))
 	defer func() { b.remove() }()
 	if no != nil {
@@ -97,9 +98,9 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 	defer end()
 	v, err := validationOf(b.payload, b.files, *s.limits.Load(), engine.Plan(account.Plan))
 	if err != nil {
-		return s.failed(ctx, "validate a task", err)
+		return s.faults.Refuse(ctx, "validate a task", err)
 	}
-	sendJSON(ctx, fasthttp.StatusOK, v)
+	answer.SendJSON(ctx, fasthttp.StatusOK, v)
 	return nil
 }
 
@@ -112,5 +113,5 @@ func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, limits 
 		return false, err
 	}
 	ok = v.Valid && v.Plan.Lowest != nil && (v.Plan.Allowed == nil || *v.Plan.Allowed)
-	return ok, indent(w, v)
+	return ok, answer.WriteIndented(w, v)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"troupe/engine"
+	"troupe/http/answer"
 )
 
 // What one account may have under way at once, so that others have a place, too.
@@ -52,8 +53,8 @@ func (s *seats) taken() int {
 }
 
 // tooManyWaits refuses what would wait for a task.
-func tooManyWaits() *refusal {
-	return refuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
+func tooManyWaits() *answer.Refusal {
+	return answer.RefuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
 		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
 }
 

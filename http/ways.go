@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/answer"
 	"troupe/http/documents"
 	"troupe/persistence"
 )
@@ -15,7 +16,7 @@ import (
 type way struct {
 	method, path string // what stands in braces is a name, up to the rest of the path
 	entry        entry
-	handle       func(ctx *fasthttp.RequestCtx, name string) *refusal
+	handle       func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal
 }
 
 // entry is what whoever comes has to show. A way's own code is reached by nobody
@@ -31,17 +32,17 @@ const (
 
 // open is a way for everybody. TestEveryWayAsksWhoComes has the list of those
 // that there may be.
-func open(method, path string, h func(*fasthttp.RequestCtx, string) *refusal) way {
+func open(method, path string, h func(*fasthttp.RequestCtx, string) *answer.Refusal) way {
 	return way{method, path, entryOpen, h}
 }
 
 // known is a way for who has the token of an account.
-func (s *Server) known(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) way {
+func (s *Server) known(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) way {
 	return way{method, path, entryToken, s.withAccount(h)}
 }
 
-func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) func(*fasthttp.RequestCtx, string) *refusal {
-	return func(ctx *fasthttp.RequestCtx, name string) *refusal {
+func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 		account, _, no := s.account(ctx)
 		if no != nil {
 			return no
@@ -51,10 +52,10 @@ func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, s
 }
 
 // operators is a way for who has the token of an operator's account.
-func (s *Server) operators(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *refusal) way {
-	return way{method, path, entryOperator, s.withAccount(func(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *refusal {
+func (s *Server) operators(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) way {
+	return way{method, path, entryOperator, s.withAccount(func(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *answer.Refusal {
 		if !a.Operator {
-			return refuse(codeOperatorOnly)
+			return answer.Refuse(answer.CodeOperatorOnly)
 		}
 		return h(ctx, a, name)
 	})}
@@ -62,8 +63,8 @@ func (s *Server) operators(method, path string, h func(*fasthttp.RequestCtx, per
 
 // passed is a way for who has the token of an account, or a ticket for what the
 // way is about.
-func (s *Server) passed(method, path string, object func(name string) string, h func(*fasthttp.RequestCtx, *pass, string) *refusal) way {
-	return way{method, path, entryPass, func(ctx *fasthttp.RequestCtx, name string) *refusal {
+func (s *Server) passed(method, path string, object func(name string) string, h func(*fasthttp.RequestCtx, *pass, string) *answer.Refusal) way {
+	return way{method, path, entryPass, func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 		p, no := s.pass(ctx, object(name))
 		if no != nil {
 			return no
@@ -73,12 +74,12 @@ func (s *Server) passed(method, path string, object func(name string) string, h 
 }
 
 // alone lets a handler do without a name.
-func alone(h func(*fasthttp.RequestCtx, persistence.Account) *refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *refusal {
-	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *refusal { return h(ctx, a) }
+func alone(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal { return h(ctx, a) }
 }
 
-func nameless(h handler) func(*fasthttp.RequestCtx, string) *refusal {
-	return func(ctx *fasthttp.RequestCtx, _ string) *refusal { return h(ctx) }
+func nameless(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, _ string) *answer.Refusal { return h(ctx) }
 }
 
 // ways are all there are. Where two fit the first one counts.
@@ -95,7 +96,7 @@ func (s *Server) ways() []way {
 		s.passed("GET", tasksPath+"{taskId}/events", itself, s.events),
 		s.known("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.known("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
-		s.passed("GET", feedPath, func(string) string { return accountObject }, func(ctx *fasthttp.RequestCtx, p *pass, _ string) *refusal {
+		s.passed("GET", feedPath, func(string) string { return accountObject }, func(ctx *fasthttp.RequestCtx, p *pass, _ string) *answer.Refusal {
 			return s.feed(ctx, p)
 		}),
 		s.passed("GET", livePath+"{object}", itself, s.live),
@@ -173,20 +174,20 @@ func (p *signpost) find(path string) (ways []way, name string) {
 func (s *Server) route(ctx *fasthttp.RequestCtx) handler {
 	ways, name := s.signpost.find(string(ctx.Path()))
 	if ways == nil {
-		return func(*fasthttp.RequestCtx) *refusal { return refuse(engine.CodeNotFound) }
+		return func(*fasthttp.RequestCtx) *answer.Refusal { return answer.Refuse(engine.CodeNotFound) }
 	}
 	var allow []string
 	for _, w := range ways {
 		if string(ctx.Method()) == w.method || w.method == "GET" && ctx.IsHead() {
-			return func(ctx *fasthttp.RequestCtx) *refusal { return w.handle(ctx, name) }
+			return func(ctx *fasthttp.RequestCtx) *answer.Refusal { return w.handle(ctx, name) }
 		}
 		if allow = append(allow, w.method); w.method == "GET" {
 			allow = append(allow, "HEAD")
 		}
 	}
-	return func(ctx *fasthttp.RequestCtx) *refusal {
+	return func(ctx *fasthttp.RequestCtx) *answer.Refusal {
 		methods := strings.Join(allow, ", ")
 		ctx.Response.Header.Set(fasthttp.HeaderAllow, methods)
-		return refuseText(engine.CodeMethodNotAllowed, "The method is not allowed here: use "+methods)
+		return answer.RefuseText(engine.CodeMethodNotAllowed, "The method is not allowed here: use "+methods)
 	}
 }

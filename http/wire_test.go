@@ -3,6 +3,7 @@ package http_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,8 +16,6 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-
-	"context"
 
 	"troupe/actors/api"
 	"troupe/http"

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/http"
+	"troupe/http/answer"
 	"troupe/http/telemetry"
 	"troupe/persistence"
 )
@@ -212,18 +213,18 @@ func (s *service) seal() (*persistence.Seal, error) {
 }
 
 // clusterStatus tells of the nodes; nil: there are no others.
-func (s *service) clusterStatus() func(context.Context) http.Cluster {
+func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 	if s.team == nil {
 		return nil
 	}
-	return func(ctx context.Context) http.Cluster {
-		c := http.Cluster{Success: true, Node: s.Cluster.Node, Leader: s.member.Leader(), Majority: s.member.Majority()}
+	return func(ctx context.Context) answer.Cluster {
+		c := answer.Cluster{Success: true, Node: s.Cluster.Node, Leader: s.member.Leader(), Majority: s.member.Majority()}
 		leader, lags := s.lags(ctx, c.Majority)
 		if leader != "" {
 			c.Leader = leader
 		}
 		for _, n := range s.team.Nodes() {
-			one := http.ClusterNode{
+			one := answer.ClusterNode{
 				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
 				Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{},
 			}

@@ -35,7 +35,7 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 		}
 	}
 	g.t.Logf("%d tasks, %d of them failed", len(all), wrong)
-	slowest := slices.MaxFunc(all, func(a, b answer) int { return int(a.took - b.took) })
+	slowest := slices.MaxFunc(all, func(a, b trafficAnswer) int { return int(a.took - b.took) })
 	g.within("none of the tasks fails, the slowest takes", 0, slowest.took)
 })
 

@@ -8,6 +8,7 @@ import (
 
 	"troupe/engine"
 	"troupe/http"
+	"troupe/http/answer"
 )
 
 type drainCommand struct {
@@ -64,7 +65,7 @@ func (c *resumeCommand) Run(w *world) error {
 }
 
 // free counts the workers that a task would find free.
-func free(n http.Capacity) string {
+func free(n answer.Capacity) string {
 	verb := engine.Plural(n.Online, "is", "are")
 	if n.Workers == 1 {
 		verb = "is"
@@ -73,7 +74,7 @@ func free(n http.Capacity) string {
 }
 
 // left counts the tasks that are not over, with a word behind the first number.
-func left(n http.Capacity, what string) string {
+func left(n answer.Capacity, what string) string {
 	return fmt.Sprintf("%d%s %s and %d %s", n.Busy, what, engine.Plural(n.Busy, "runs", "run"), n.Waiting, engine.Plural(n.Waiting, "waits", "wait"))
 }
 

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"troupe/actors/api"
-	"troupe/http"
+	"troupe/http/answer"
 )
 
 // TestNumbersAndWords: a number and the words that go with it agree.
 func TestNumbersAndWords(t *testing.T) {
-	service := func(online, workers, busy, waiting int) http.Capacity {
-		return http.Capacity{Online: online, Workers: workers, Busy: busy, Waiting: waiting}
+	service := func(online, workers, busy, waiting int) answer.Capacity {
+		return answer.Capacity{Online: online, Workers: workers, Busy: busy, Waiting: waiting}
 	}
 	for got, want := range map[string]string{
 		free(service(1, 1, 0, 0)):                     "1 of 1 worker is free",

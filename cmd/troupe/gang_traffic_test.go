@@ -87,10 +87,10 @@ type traffic struct {
 	all  sync.WaitGroup
 
 	mu      sync.Mutex
-	answers []answer
+	answers []trafficAnswer
 }
 
-type answer struct {
+type trafficAnswer struct {
 	told
 	right bool // it is what the task had to come to
 }
@@ -118,7 +118,7 @@ func (g *gang) pour(b *balancer, clients int, later bool) *traffic {
 	return tr
 }
 
-func (tr *traffic) one(b *balancer, later bool) (a answer) {
+func (tr *traffic) one(b *balancer, later bool) (a trafficAnswer) {
 	task, n := tr.g.site.opens()
 	task += `,{"getText":"h1"}]`
 	if !later {
@@ -147,7 +147,7 @@ func (tr *traffic) until(n int) {
 func (tr *traffic) slowest() time.Duration {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return slices.MaxFunc(tr.answers, func(a, b answer) int { return int(a.took - b.took) }).took
+	return slices.MaxFunc(tr.answers, func(a, b trafficAnswer) int { return int(a.took - b.took) }).took
 }
 
 // count is how many are answered.
@@ -158,7 +158,7 @@ func (tr *traffic) count() int {
 }
 
 // end waits for the last answers.
-func (tr *traffic) end() []answer {
+func (tr *traffic) end() []trafficAnswer {
 	tr.once.Do(func() { close(tr.stop) })
 	tr.all.Wait()
 	return tr.answers

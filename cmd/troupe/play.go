@@ -17,7 +17,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
-	"troupe/http"
+	"troupe/http/answer"
 )
 
 // errTaskFailed: the task was played, and its printed result is no success.
@@ -84,7 +84,7 @@ func (c *runCommand) Run(w *world) (err error) {
 	if err != nil {
 		return fmt.Errorf("play the task: %w", err)
 	}
-	success, err := http.Write(w.stdout, x)
+	success, err := answer.WriteTask(w.stdout, x)
 	if err == nil && !success {
 		err = errTaskFailed
 	}
@@ -125,7 +125,7 @@ func (c *runCommand) read(w *world) (*engine.Task, error) {
 	task, err := engine.Parse(source, files)
 	var invalid *engine.Invalid
 	if errors.As(err, &invalid) {
-		if err := http.WriteFaults(w.stdout, invalid.Faults); err != nil {
+		if err := answer.WriteFaults(w.stdout, invalid.Faults); err != nil {
 			return nil, err
 		}
 		return nil, usage("the task is not valid: see the result")

@@ -16,6 +16,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/http/answer"
 	"troupe/http/telemetry"
 	"troupe/testkit"
 )
@@ -126,7 +127,7 @@ func values(name, label string) (all []string) {
 	case name == "troupe_worker_restarts_total":
 		return []string{"crashed", "replaced", "not_up"}
 	}
-	for _, c := range http.Codes() {
+	for _, c := range answer.Codes() {
 		all = append(all, string(c.Code))
 	}
 	return all

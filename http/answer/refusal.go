@@ -1,4 +1,4 @@
-package http
+package answer
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 	"troupe/engine/lang"
 )
 
-// refusal is an error as an answer: why a request was not carried out.
-type refusal struct {
+// Refusal is an error as an answer: why a request was not carried out.
+type Refusal struct {
 	Success   bool         `json:"success"`
 	Error     string       `json:"error"`
 	Code      engine.Code  `json:"code"`
@@ -22,42 +22,42 @@ type refusal struct {
 	Details   []lang.Fault `json:"details,omitempty"`
 	Position  int          `json:"position,omitempty"`
 
-	after time.Duration // Retry-After; zero for the code's own
+	RetryAfter time.Duration `json:"-"` // Retry-After; zero for the code's own
 }
 
-// refuse makes the refusal of a code with its text from the table.
-func refuse(c engine.Code) *refusal { return refuseText(c, "") }
+// Refuse makes the refusal of a code with its text from the table.
+func Refuse(c engine.Code) *Refusal { return RefuseText(c, "") }
 
-// refuseText makes a refusal that says more than the table does.
-func refuseText(c engine.Code, text string) *refusal {
-	row := infoOf(c)
+// RefuseText makes a refusal that says more than the table does.
+func RefuseText(c engine.Code, text string) *Refusal {
+	row := InfoOf(c)
 	if text == "" {
 		text = row.Text
 	}
-	return &refusal{Error: text, Code: row.Code, Retryable: row.Retryable}
+	return &Refusal{Error: text, Code: row.Code, Retryable: row.Retryable}
 }
 
-// refuseInvalid makes the 400 that names every fault of a request. Its sentence
+// RefuseInvalid makes the 400 that names every fault of a request. Its sentence
 // is the first of them, with its place: many clients show nothing else.
-func refuseInvalid(faults ...lang.Fault) *refusal {
-	r := refuse(engine.CodeInvalidRequest)
+func RefuseInvalid(faults ...lang.Fault) *Refusal {
+	r := Refuse(engine.CodeInvalidRequest)
 	if len(faults) > 0 {
 		r.Error, r.Details = faults[0].String(), faults
 	}
 	return r
 }
 
-// refuseBy turns a refusal of the actors into one of ours.
-func refuseBy(a *api.Refusal) *refusal {
-	r := refuseText(a.Code, a.Text)
-	r.after, r.Position = a.RetryAfter, a.Position
+// RefuseBy turns a refusal of the actors into one of ours.
+func RefuseBy(a *api.Refusal) *Refusal {
+	r := RefuseText(a.Code, a.Text)
+	r.RetryAfter, r.Position = a.RetryAfter, a.Position
 	return r
 }
 
-// send writes the refusal as the answer.
-func (r *refusal) send(ctx *fasthttp.RequestCtx) {
-	row := infoOf(r.Code)
-	after := r.after
+// Send writes the refusal as the answer.
+func (r *Refusal) Send(ctx *fasthttp.RequestCtx) {
+	row := InfoOf(r.Code)
+	after := r.RetryAfter
 	if after <= 0 {
 		after = row.After
 	}
@@ -68,12 +68,12 @@ func (r *refusal) send(ctx *fasthttp.RequestCtx) {
 	if row.Status == fasthttp.StatusUnauthorized {
 		ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
 	}
-	sendJSON(ctx, row.Status, r)
+	SendJSON(ctx, row.Status, r)
 }
 
-// sendJSON writes v as the answer. Text goes out as it is: browsers never
+// SendJSON writes v as the answer. Text goes out as it is: browsers never
 // interpret these answers, so nothing is escaped for HTML.
-func sendJSON(ctx *fasthttp.RequestCtx, status int, v any) {
+func SendJSON(ctx *fasthttp.RequestCtx, status int, v any) {
 	ctx.Response.ResetBody()
 	ctx.SetStatusCode(status)
 	ctx.SetContentType("application/json; charset=utf-8")

@@ -1,4 +1,4 @@
-package http
+package answer
 
 import (
 	"time"
@@ -8,23 +8,23 @@ import (
 
 // Codes that only the edge gives.
 const (
-	// codeIncompleteRequest: the request did not arrive whole or in time.
-	codeIncompleteRequest engine.Code = "incomplete_request"
-	// codeHeadersTooLarge: the request line and the headers exceed the limit.
-	codeHeadersTooLarge engine.Code = "headers_too_large"
-	// codeRangeNotSatisfiable: the part of a file that was asked for is not
+	// CodeIncompleteRequest: the request did not arrive whole or in time.
+	CodeIncompleteRequest engine.Code = "incomplete_request"
+	// CodeHeadersTooLarge: the request line and the headers exceed the limit.
+	CodeHeadersTooLarge engine.Code = "headers_too_large"
+	// CodeRangeNotSatisfiable: the part of a file that was asked for is not
 	// there.
-	codeRangeNotSatisfiable engine.Code = "range_not_satisfiable"
-	// codeUpgradeRequired: what was asked for is spoken over a WebSocket only.
-	codeUpgradeRequired engine.Code = "upgrade_required"
-	// codeWrongHost: the request was made for another name than the service's.
-	codeWrongHost engine.Code = "wrong_host"
-	// codeForeignOrigin: a page of another site has sent the request.
-	codeForeignOrigin engine.Code = "foreign_origin"
-	// codeOperatorOnly: the account's tokens may give no orders.
-	codeOperatorOnly engine.Code = "operator_only"
-	// codeOrderRefused: an order of the operator was not carried out.
-	codeOrderRefused engine.Code = "order_refused"
+	CodeRangeNotSatisfiable engine.Code = "range_not_satisfiable"
+	// CodeUpgradeRequired: what was asked for is spoken over a WebSocket only.
+	CodeUpgradeRequired engine.Code = "upgrade_required"
+	// CodeWrongHost: the request was made for another name than the service's.
+	CodeWrongHost engine.Code = "wrong_host"
+	// CodeForeignOrigin: a page of another site has sent the request.
+	CodeForeignOrigin engine.Code = "foreign_origin"
+	// CodeOperatorOnly: the account's tokens may give no orders.
+	CodeOperatorOnly engine.Code = "operator_only"
+	// CodeOrderRefused: an order of the operator was not carried out.
+	CodeOrderRefused engine.Code = "order_refused"
 )
 
 // CodeInfo is one row of the table of codes.
@@ -40,17 +40,17 @@ type CodeInfo struct {
 	Text string
 }
 
-// codes is the one table from codes to answers. A task that was played and did
+// table is the one table from codes to answers. A task that was played and did
 // not end well is a 200: the request itself was carried out.
-var codes = []CodeInfo{
+var table = []CodeInfo{
 	{engine.CodeInvalidRequest, 400, false, 0, "The request is not valid"},
-	{codeIncompleteRequest, 400, true, 0, "The request did not arrive whole"},
+	{CodeIncompleteRequest, 400, true, 0, "The request did not arrive whole"},
 	{engine.CodeUnauthorized, 401, false, 0, "The bearer token is missing or not valid"},
 	{engine.CodePlanRequired, 403, false, 0, "The account's plan does not include this"},
 	{engine.CodeForeignWorker, 403, false, 0, "The worker does not belong to the account"},
 	{engine.CodeSessionLimit, 403, false, 0, "The account holds as many sessions as it may"},
-	{codeForeignOrigin, 403, false, 0, "The Origin is not allowed: the operator names the origins of web pages that may send requests with --allow-origin"},
-	{codeOperatorOnly, 403, false, 0, "This wants a token of an operator's account"},
+	{CodeForeignOrigin, 403, false, 0, "The Origin is not allowed: the operator names the origins of web pages that may send requests with --allow-origin"},
+	{CodeOperatorOnly, 403, false, 0, "This wants a token of an operator's account"},
 	{engine.CodeNoWorkerAvailable, 404, true, time.Second, "No workers available"},
 	{engine.CodeTaskNotFound, 404, false, 0, "There is no such task"},
 	{engine.CodeNotFound, 404, false, 0, "There is nothing here"},
@@ -61,17 +61,17 @@ var codes = []CodeInfo{
 	{engine.CodeWorkerOffline, 409, true, 2 * time.Second, "Worker offline"},
 	{engine.CodeSessionMismatch, 409, false, 0, "Session mismatch"},
 	{engine.CodeIdempotencyMismatch, 409, false, 0, "The Idempotency-Key was used with another request"},
-	{codeOrderRefused, 409, false, 0, "The operator's order was not carried out"},
+	{CodeOrderRefused, 409, false, 0, "The operator's order was not carried out"},
 	{engine.CodePayloadTooLarge, 413, false, 0, "The request is too large"},
 	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
-	{codeRangeNotSatisfiable, 416, false, 0, "The Range lies outside the file"},
-	{codeWrongHost, 421, false, 0, "The Host is not one of the service's names: the operator names them with --host"},
-	{codeUpgradeRequired, 426, false, 0, "A live picture comes over a WebSocket"},
+	{CodeRangeNotSatisfiable, 416, false, 0, "The Range lies outside the file"},
+	{CodeWrongHost, 421, false, 0, "The Host is not one of the service's names: the operator names them with --host"},
+	{CodeUpgradeRequired, 426, false, 0, "A live picture comes over a WebSocket"},
 	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
 	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},
 	{engine.CodeStorageQuota, 429, true, time.Minute, "The account keeps as many files as its plan allows: they make room as they expire, and uploads as their tasks end"},
-	{codeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
+	{CodeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; its log has the reason under this request's X-Request-Id"},
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service takes no new tasks: it is drained or stopping"},
 	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service has too little space on its disk to write anything down"},
@@ -94,18 +94,18 @@ var codes = []CodeInfo{
 }
 
 // Codes lists every code that an answer may carry, for documents.
-func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
+func Codes() []CodeInfo { return append([]CodeInfo(nil), table...) }
 
 var codeIndex = func() map[engine.Code]CodeInfo {
-	m := make(map[engine.Code]CodeInfo, len(codes))
-	for _, c := range codes {
+	m := make(map[engine.Code]CodeInfo, len(table))
+	for _, c := range table {
 		m[c.Code] = c
 	}
 	return m
 }()
 
-// infoOf returns the row of a code. A code without a row is a fault of ours.
-func infoOf(c engine.Code) CodeInfo {
+// InfoOf returns the row of a code. A code without a row is a fault of ours.
+func InfoOf(c engine.Code) CodeInfo {
 	if row, ok := codeIndex[c]; ok {
 		return row
 	}

@@ -1,4 +1,4 @@
-package http
+package answer
 
 import (
 	"encoding/json"
@@ -12,12 +12,38 @@ import (
 	"troupe/engine/lang"
 )
 
+// Pending is told of a task that still runs.
+type Pending struct {
+	Success   bool           `json:"success"`
+	Status    api.TaskStatus `json:"status"`
+	SessionID string         `json:"sessionId,omitempty"`
+}
+
+// OfPoll is the body of a poll.
+func OfPoll(p *api.Polled) any {
+	x := p.Executed
+	if p.Status == api.TaskPending {
+		session := ""
+		if x != nil {
+			session = x.SessionID
+		}
+		return Pending{false, p.Status, session}
+	}
+	_, a := OfTask(x)
+	a.Status = api.TaskFailed
+	if p.Status == api.TaskComplete && a.Code == "" {
+		// The list ran to its end: what failed on the way stands in errors.
+		a.Status, a.Success = api.TaskComplete, true
+	}
+	return a
+}
+
 // maxResult bounds the result of a task. What is larger was meant to be a file.
 const maxResult = 16 << 20
 
-// answer is how a played task is told to its client. The order of the fields is
+// Task is how a played task is told to its client. The order of the fields is
 // the order on the wire.
-type answer struct {
+type Task struct {
 	Success     bool                `json:"success"`
 	Status      api.TaskStatus      `json:"status,omitempty"` // only of an asynchronous task
 	Error       string              `json:"error,omitempty"`
@@ -36,7 +62,7 @@ type answer struct {
 	Duration    int64               `json:"duration"`
 	SessionID   string              `json:"sessionId,omitempty"`
 	Restored    bool                `json:"restored,omitempty"`
-	Errors      []failure           `json:"errors,omitempty"`
+	Errors      []Failure           `json:"errors,omitempty"`
 	Warnings    []engine.Warning    `json:"warnings,omitempty"`
 	Steps       []engine.StepReport `json:"steps,omitempty"`
 	Truncated   *engine.Truncated   `json:"truncated,omitempty"`
@@ -48,8 +74,8 @@ type answer struct {
 	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
 }
 
-// failure is one failed action in an answer.
-type failure struct {
+// Failure is one failed action in an answer.
+type Failure struct {
 	ActionIndex int             `json:"actionIndex"`
 	ActionPath  string          `json:"actionPath"`
 	Iteration   *int            `json:"iteration,omitempty"`
@@ -58,10 +84,10 @@ type failure struct {
 	Code        engine.Code     `json:"code"`
 }
 
-// answerOf tells the end of a task, with the status of the answer.
-func answerOf(x *api.Executed) (int, *answer) {
+// OfTask tells the end of a task, with the status of the answer.
+func OfTask(x *api.Executed) (int, *Task) {
 	o := x.Outcome
-	a := &answer{
+	a := &Task{
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
 		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Dialogs: o.Dialogs, Downloads: o.Downloads, Pictures: o.Pictures, Traffic: o.Traffic,
@@ -96,25 +122,25 @@ func answerOf(x *api.Executed) (int, *answer) {
 	}
 }
 
-// Write writes what a client would get for a task as indented JSON, and reports
+// WriteTask writes what a client would get for a task as indented JSON, and reports
 // whether it was played without a failure.
-func Write(w io.Writer, x *api.Executed) (success bool, err error) {
+func WriteTask(w io.Writer, x *api.Executed) (success bool, err error) {
 	var body any
 	if x.Refusal != nil {
-		body = refuseBy(x.Refusal)
+		body = RefuseBy(x.Refusal)
 	} else {
-		_, a := answerOf(x)
+		_, a := OfTask(x)
 		body, success = a, a.Success
 	}
-	return success, indent(w, body)
+	return success, WriteIndented(w, body)
 }
 
 // WriteFaults writes the answer to a request that could not be read.
 func WriteFaults(w io.Writer, faults []lang.Fault) error {
-	return indent(w, refuseInvalid(faults...))
+	return WriteIndented(w, RefuseInvalid(faults...))
 }
 
-func indent(w io.Writer, v any) error {
+func WriteIndented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -122,8 +148,8 @@ func indent(w io.Writer, v any) error {
 }
 
 // fail makes the answer that of an error.
-func (a *answer) fail(c engine.Code, text string) (int, *answer) {
-	row := infoOf(c)
+func (a *Task) fail(c engine.Code, text string) (int, *Task) {
+	row := InfoOf(c)
 	if text == "" {
 		text = row.Text
 	}
@@ -134,7 +160,7 @@ func (a *answer) fail(c engine.Code, text string) (int, *answer) {
 // stop makes the answer that of a task which ended before its list did. The
 // action that stopped it is the last that failed; where none did, code says why
 // it ended. Actions that had failed earlier are listed beside it.
-func (a *answer) stop(o *engine.Outcome, code engine.Code) (int, *answer) {
+func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 	status, _ := a.fail(code, "")
 	n := len(o.Failures)
 	if n == 0 {
@@ -154,10 +180,10 @@ func (a *answer) stop(o *engine.Outcome, code engine.Code) (int, *answer) {
 }
 
 // failures lists failed actions.
-func failures(all []engine.Failure) []failure {
-	var out []failure
+func failures(all []engine.Failure) []Failure {
+	var out []Failure
 	for _, f := range all {
-		out = append(out, failure{f.Index, f.Path, f.Iteration, f.Action, f.Text, f.Code})
+		out = append(out, Failure{f.Index, f.Path, f.Iteration, f.Action, f.Text, f.Code})
 	}
 	return out
 }

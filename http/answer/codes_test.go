@@ -1,4 +1,4 @@
-package http_test
+package answer_test
 
 import (
 	"go/ast"
@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"testing"
 
-	"troupe/http"
+	"troupe/http/answer"
 )
 
 // TestEveryCodeHasARow reads the codes out of the engine's source: one that is
 // added there without a row here would be answered as a 500.
 func TestEveryCodeHasARow(t *testing.T) {
-	rows := map[string]http.CodeInfo{}
-	for _, row := range http.Codes() {
+	rows := map[string]answer.CodeInfo{}
+	for _, row := range answer.Codes() {
 		if _, twice := rows[string(row.Code)]; twice {
 			t.Errorf("%s has two rows", row.Code)
 		}
@@ -30,7 +30,7 @@ func TestEveryCodeHasARow(t *testing.T) {
 			t.Errorf("%s has the status %d", row.Code, row.Status)
 		}
 	}
-	source, err := parser.ParseFile(token.NewFileSet(), "../engine/code.go", nil, 0)
+	source, err := parser.ParseFile(token.NewFileSet(), "../../engine/code.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

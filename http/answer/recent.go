@@ -1,0 +1,75 @@
+package answer
+
+import (
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// TaskRunning is the status of a task that has not ended, where the others have
+// that of [api.TaskStatus].
+const TaskRunning = "running"
+
+// RecentTask is how far a task is, or how it ended. The order of the fields is
+// the order on the wire.
+type RecentTask struct {
+	TaskID     string              `json:"taskId"`
+	Status     string              `json:"status"` // running, complete, failed
+	Async      bool                `json:"async"`
+	WorkerID   string              `json:"workerId"`
+	WorkerName string              `json:"workerName"`
+	SessionID  string              `json:"sessionId,omitempty"`
+	Started    string              `json:"startedAt"`
+	Ended      string              `json:"endedAt,omitempty"`
+	Duration   *int64              `json:"duration,omitempty"`
+	Actions    int                 `json:"actions"`
+	Played     int                 `json:"stepsEnded"`
+	Failed     int                 `json:"failed"`
+	Code       engine.Code         `json:"code,omitempty"`
+	Error      string              `json:"error,omitempty"`
+	Steps      []engine.StepReport `json:"steps,omitempty"`
+	Left       int                 `json:"stepsLeftOut,omitempty"`
+	Pictures   []string            `json:"pictures,omitempty"`
+	Errors     []Failure           `json:"errors,omitempty"`
+	Trace      string              `json:"trace,omitempty"`
+	Evidence   *engine.Evidence    `json:"evidence,omitempty"`
+	Account    string              `json:"account,omitempty"` // only for an operator
+}
+
+// RecentOf tells of a task what the account may know: of another's, to an
+// operator, what is known of any task by the metrics.
+func RecentOf(t *actors.TaskNews, account persistence.Account) RecentTask {
+	r := RecentTask{
+		TaskID: t.ID, Status: TaskRunning, Async: t.Async, WorkerID: t.Worker, WorkerName: t.WorkerName, SessionID: t.Session,
+		Started: t.Began.UTC().Format(time.RFC3339Nano), Actions: t.Actions, Played: t.Played, Failed: t.Failed,
+		Steps: t.Steps, Left: t.Left, Pictures: t.Pictures,
+	}
+	if account.Operator {
+		r.Account = persistence.AccountName(t.Account)
+	}
+	if t.Outcome == nil {
+		return r
+	}
+	_, a := OfTask(&api.Executed{TaskID: t.ID, Outcome: t.Outcome, Timeout: t.Timeout})
+	r.Ended, r.Duration, r.Code = t.Ended.UTC().Format(time.RFC3339Nano), &a.Duration, a.Code
+	if r.Status = string(api.TaskFailed); t.Outcome.End == engine.EndCompleted && a.Code == "" {
+		r.Status = string(api.TaskComplete)
+	}
+	if t.Account == account.ID {
+		r.Error, r.Errors, r.Trace, r.Evidence = a.Error, failures(t.Outcome.Failures), a.Trace, a.Evidence
+	} else {
+		r.SessionID = "" // who knows it and has a token of the account may go on with it
+	}
+	return r
+}
+
+func RecentsOf(all []actors.TaskNews, account persistence.Account) []RecentTask {
+	list := make([]RecentTask, len(all))
+	for i := range all {
+		list[i] = RecentOf(&all[i], account)
+	}
+	return list
+}

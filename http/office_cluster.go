@@ -1,0 +1,67 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"troupe/actors"
+	"troupe/http/answer"
+)
+
+// ShowCluster tells the operator the same.
+type ShowCluster struct{}
+
+func (ShowCluster) path() string { return "/cluster/show" }
+
+// Do is part of [Order].
+func (ShowCluster) Do(ctx context.Context, o *Office) (answer.Cluster, error) {
+	if o.Edge == nil || o.Edge.cfg.Cluster == nil {
+		return answer.Cluster{}, errors.New("the service is no node of a cluster")
+	}
+	return o.Edge.cfg.Cluster(ctx), nil
+}
+
+// ImportData brings what a single node has left in a folder of this machine into
+// the cluster. It may take its time, and may be repeated.
+type ImportData struct {
+	From string `json:"from"`
+}
+
+func (ImportData) path() string { return "/cluster/import" }
+
+func (i ImportData) about() string { return i.From }
+
+func (ImportData) takes() time.Duration { return time.Hour }
+
+// Do is part of [Order].
+func (i ImportData) Do(ctx context.Context, o *Office) (*actors.Imported, error) {
+	if o.Import == nil {
+		return nil, errors.New("the service is no node of a cluster: data is brought into one only")
+	}
+	return o.Import(ctx, i.From)
+}
+
+// RemoveNode takes a node that is down out of the cluster for ever.
+type RemoveNode struct {
+	Node string `json:"node"`
+}
+
+// NodeRemoved answers it.
+type NodeRemoved struct {
+	Node string `json:"node"`
+}
+
+func (RemoveNode) path() string { return "/cluster/remove" }
+
+func (r RemoveNode) about() string { return r.Node }
+
+func (RemoveNode) takes() time.Duration { return time.Minute }
+
+// Do is part of [Order].
+func (r RemoveNode) Do(ctx context.Context, o *Office) (NodeRemoved, error) {
+	if o.RemoveNode == nil {
+		return NodeRemoved{}, errors.New("the service is no node of a cluster")
+	}
+	return NodeRemoved(r), o.RemoveNode(ctx, r.Node)
+}
