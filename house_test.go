@@ -28,14 +28,16 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang", "http/answer"},
+	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang", "http/answer", "http/admin"},
 		"the binary wires everything and is imported by nothing"},
 	{"bench", []string{"http", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit", "http/answer"},
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "actors", "actors/api", "engine"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang", "http/answer"},
+	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang", "http/answer", "http/admin"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
+	{"http/admin", []string{"http/answer", "actors", "engine", "persistence"},
+		"the command line gives the same orders where no service listens: it must not know the edge"},
 	{"http/answer", []string{"actors", "engine", "persistence"},
 		"it has the shapes that every part of the edge sends: it must not know who sends them"},
 	{"http/documents", nil,
@@ -89,7 +91,7 @@ var drivers = map[string][]string{
 	"github.com/chromedp/":      {"engine/browser"},
 	"github.com/nats-io/":       {"cluster"},
 	"github.com/minio/minio-go": {"persistence"},
-	"github.com/valyala/":       {"http", "http/answer"},
+	"github.com/valyala/":       {"http", "http/admin", "http/answer"},
 	"github.com/yuin/":          {"http/documents"},
 }
 

@@ -18,6 +18,7 @@ import (
 	"troupe/cluster"
 	"troupe/engine"
 	edge "troupe/http"
+	"troupe/http/admin"
 	httpanswer "troupe/http/answer"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -81,7 +82,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	})
 	server, err := edge.New(edge.Config{
 		Company: h.company, Live: h.Node, Door: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
-		Uploads: filepath.Join(t.TempDir(), "uploads"), Office: &edge.Office{Accounts: h.accounts, Staff: h.Node},
+		Uploads: filepath.Join(t.TempDir(), "uploads"), Admin: &admin.Admin{Accounts: h.accounts, Actors: h.Node},
 		Cluster: func(context.Context) httpanswer.Cluster {
 			return httpanswer.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}
 		},

@@ -13,17 +13,18 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
 
 // Limits of what a request may carry.
 const (
-	maxPayload = 1 << 20   // JSON, or the part "payload"
-	maxOrder   = 64 << 10  // JSON that is no task, as over the private socket
-	maxFile    = 25 << 20  // a part "files"
-	maxRequest = 100 << 20 // everything together
-	maxFiles   = 1000      // parts "files": empty ones cost too
+	maxPayload = 1 << 20       // JSON, or the part "payload"
+	maxOrder   = admin.MaxBody // JSON that is no task, as over the private socket
+	maxFile    = 25 << 20      // a part "files"
+	maxRequest = 100 << 20     // everything together
+	maxFiles   = 1000          // parts "files": empty ones cost too
 
 	maxPartHeader = 16 << 10 // the header of a part, as that of a request
 	maxMediaType  = 255      // the media type of a file; RFC 6838 has 127 on each side

@@ -10,6 +10,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -263,4 +264,32 @@ func beside(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	leaks.Check(t)
+}
+
+// call sends one request to the edge.
+func call(t *testing.T, e *edge, method, path, token, body string) (int, string) {
+	t.Helper()
+	req, err := nethttp.NewRequest(method, "http://"+e.addr+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := nethttp.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// play sends a task.
+func play(t *testing.T, e *edge, token, task string) (int, string) {
+	t.Helper()
+	return call(t, e, "POST", "/v1/", token, task)
 }

@@ -4,27 +4,19 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"troupe/engine"
 	"troupe/testkit/golden"
 )
 
-// keptForms are tickets as other nodes read them, and all that crosses the private
-// socket.
+// keptForms are tickets as other nodes read them, and digests of requests.
 func keptForms(t *testing.T) []golden.Kept {
-	all := []golden.Kept{
+	return []golden.Kept{
 		golden.Record[ticketRecord](t, "ticket", nil),
-		golden.Record[carried](t, "order-carried-out", nil),
 		golden.Places(t, map[string]string{"ticket": ticketPrefix + "00ff"}),
 		digestOfRequest(t),
 	}
-	for path, of := range orderTypes {
-		name := "order" + strings.ReplaceAll(path, "/", "-")
-		all = append(all, golden.RecordOf(t, name, of.order, nil), golden.RecordOf(t, name+"-result", of.result, nil))
-	}
-	return all
 }
 
 // digestOfRequest is what a key of a client stands for: requests that are repeated
@@ -59,8 +51,7 @@ func digestOfRequest(t *testing.T) golden.Kept {
 	}}
 }
 
-// TestGolden: what earlier releases have written down of tickets, and said on the
-// private socket, is read. Each of those forms has a golden file for later ones.
+// TestGolden: what earlier releases have written down of tickets is read. Each of those forms has a golden file for later ones.
 func TestGolden(t *testing.T) { golden.Test(t, "http", keptForms(t)) }
 
 // TestEveryFieldHasAName: a field that is renamed in Go keeps its name in what is

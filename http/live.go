@@ -12,7 +12,9 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/persistence"
 )
 
 // livePath is where pictures of browsers are, each under what it shows.
@@ -242,4 +244,23 @@ func (s *Server) cut(h *heard) (int, string) {
 		s.shown.slow.Add(1)
 	}
 	return closeEnded, endSlow
+}
+
+// looksOn writes into the audit log that an operator's account is about to see
+// the live picture of another account.
+func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *actors.Watcher) *answer.Refusal {
+	if !p.account.Operator {
+		return nil
+	}
+	whose := ""
+	if t, ok := s.cfg.Live.RecentTask(p.account.ID, true, w.Task); ok {
+		if whose = persistence.AccountName(t.Account); t.Account == p.account.ID && object == w.Task {
+			return nil
+		}
+	}
+	token := persistence.DigestOf(p.token)
+	if p.ticket != nil {
+		token = p.ticket.by
+	}
+	return s.orders.Watches(ctx, admin.Caller{Account: p.account, Token: token, From: s.clientText(ctx)}, object, whose)
 }

@@ -53,8 +53,8 @@ var (
 	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )
 
-// operations is everything that route knows. The operator's orders come with
-// [acceptRemote].
+// operations is everything that route knows. The operator's orders are
+// added by orders.go.
 var operations = []operation{
 	{
 		method: "post", path: "/v1/", id: "execute", tag: "Tasks", task: true,

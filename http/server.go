@@ -18,6 +18,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -70,9 +71,9 @@ type Config struct {
 	Refused func(engine.Code)
 	// Tokens, when set, knows the tokens of accounts, for their owners.
 	Tokens Tokens
-	// Office, when set, carries out the orders that come over HTTP with a
+	// Admin, when set, carries out the orders that come over HTTP with a
 	// token of an operator's account. New puts the server into it.
-	Office *Office
+	Admin *admin.Admin
 
 	// Hosts are the names under which the service answers, LocalHosts for those
 	// of the machine itself; nil: any.
@@ -114,8 +115,7 @@ type Server struct {
 	conns    *connections
 	watch    *watcher
 	guesses  *guesses
-	orders   orderBudget
-	looks    lookBook
+	orders   *admin.Remote
 	heralds  tokenFeeds
 	tickets  *tickets
 	signpost *signpost
@@ -155,12 +155,13 @@ func New(cfg Config) (*Server, error) {
 	s.signpost = newSignpost(s.ways())
 	s.watchers.most, s.feeds.most, s.waits.most, s.bodies.most = maxWatchers, maxFeeds, maxWaits, maxBodies
 	s.limits.Store(&cfg.Limits)
-	if cfg.Office != nil {
-		cfg.Office.Edge = s
-	}
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}
+	if cfg.Admin != nil {
+		cfg.Admin.Service, cfg.Admin.Log = s.Operated(), cfg.Log
+	}
+	s.orders = admin.NewRemote(cfg.Admin, &s.faults)
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,
 		ErrorHandler: s.handleBroken,

@@ -12,6 +12,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/http"
+	"troupe/http/admin"
 )
 
 // sendForm posts a form to any address.
@@ -42,7 +43,7 @@ func TestFormsOnlyWhereFilesAreUsed(t *testing.T) {
 		<-over
 		return done(m), nil
 	}}
-	e := open(t, c, func(cfg *http.Config) { cfg.Office = &http.Office{} })
+	e := open(t, c, func(cfg *http.Config) { cfg.Admin = &admin.Admin{} })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"troupe/http"
+	"troupe/http/admin"
 )
 
 type accountCommands struct {
@@ -18,7 +18,7 @@ type accountCommands struct {
 type accountList struct{ operator }
 
 func (c *accountList) Run(w *world) error {
-	all, _, err := carryOut(w, c.operator, false, http.ListAccounts{})
+	all, _, err := carryOut(w, c.operator, false, admin.ListAccounts{})
 	if err != nil {
 		return fmt.Errorf("list accounts: %w", err)
 	}
@@ -42,8 +42,8 @@ type accountCreate struct {
 }
 
 func (c *accountCreate) Run(w *world) error {
-	account := http.CreateAccount{Name: c.Name, Plan: c.Plan}
-	say := func(a http.Account, _ bool) string {
+	account := admin.CreateAccount{Name: c.Name, Plan: c.Plan}
+	say := func(a admin.Account, _ bool) string {
 		of := ""
 		if a.Operator {
 			of = "; its tokens may give the operator's orders"
@@ -51,7 +51,7 @@ func (c *accountCreate) Run(w *world) error {
 		return fmt.Sprintf("The account %q was created with the plan %s%s.", a.Name, a.Plan, of)
 	}
 	if c.Orders {
-		return one(w, c.operator, true, "create an account", http.CreateOperator{CreateAccount: account}, say)
+		return one(w, c.operator, true, "create an account", admin.CreateOperator{CreateAccount: account}, say)
 	}
 	return one(w, c.operator, true, "create an account", account, say)
 }
@@ -63,7 +63,7 @@ type accountSetPlan struct {
 }
 
 func (c *accountSetPlan) Run(w *world) error {
-	return one(w, c.operator, false, "change a plan", http.SetPlan{Account: c.Name, Plan: c.Plan}, func(a http.Account, _ bool) string {
+	return one(w, c.operator, false, "change a plan", admin.SetPlan{Account: c.Name, Plan: c.Plan}, func(a admin.Account, _ bool) string {
 		return fmt.Sprintf("The account %q has the plan %s.", a.Name, a.Plan)
 	})
 }
@@ -74,7 +74,7 @@ type accountDelete struct {
 }
 
 func (c *accountDelete) Run(w *world) error {
-	return one(w, c.operator, false, "delete an account", http.DeleteAccount{Account: c.Name}, func(d http.AccountDeleted, _ bool) string {
+	return one(w, c.operator, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
 		return fmt.Sprintf("The account %q is deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
 			d.Account, d.Tasks, d.Sessions, d.Workers)
 	})

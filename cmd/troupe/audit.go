@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"troupe/http"
+	"troupe/http/admin"
 	"troupe/persistence"
 )
 
@@ -19,7 +19,7 @@ func (c *auditCommand) Run(w *world) error {
 	if c.Limit < 1 || c.Limit > 10_000 {
 		return usage("--limit is %d: want 1 to 10000", c.Limit)
 	}
-	all, _, err := carryOut(w, c.operator, false, http.ListAudit{Limit: c.Limit, Account: c.Account})
+	all, _, err := carryOut(w, c.operator, false, admin.ListAudit{Limit: c.Limit, Account: c.Account})
 	if err != nil {
 		return fmt.Errorf("read the audit log: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/http"
+	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/http/telemetry"
 	"troupe/persistence"
@@ -320,7 +321,7 @@ func (s *service) company() http.Company {
 }
 
 // staff is whom the operator's orders are for.
-func (s *service) staff() http.Staff {
+func (s *service) staff() admin.Actors {
 	if s.team == nil {
 		return s.node
 	}

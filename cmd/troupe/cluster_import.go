@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"troupe/actors"
-	"troupe/http"
+	"troupe/http/admin"
 	"troupe/persistence"
 )
 
@@ -25,7 +25,7 @@ func (c *clusterImport) Run(w *world) error {
 	if err != nil {
 		return usageError{err}
 	}
-	brought, err := order(c.operator, http.ImportData{From: from})
+	brought, err := order(c.operator, admin.ImportData{From: from})
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/http"
+	"troupe/http/admin"
 	"troupe/testkit/wait"
 )
 
@@ -40,9 +40,9 @@ func (d desk) refuses(code int, sentence string, args ...string) {
 }
 
 // worker returns one of the list.
-func (d desk) worker(name string) http.Worker {
+func (d desk) worker(name string) admin.Worker {
 	d.t.Helper()
-	var all []http.Worker
+	var all []admin.Worker
 	if err := json.Unmarshal([]byte(d.says("worker", "list", "--json")), &all); err != nil {
 		d.t.Fatal(err)
 	}
@@ -51,11 +51,11 @@ func (d desk) worker(name string) http.Worker {
 			return w
 		}
 	}
-	return http.Worker{}
+	return admin.Worker{}
 }
 
 // until waits for a worker to be as it should.
-func (d desk) until(name, state string) http.Worker {
+func (d desk) until(name, state string) admin.Worker {
 	d.t.Helper()
 	for end := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
 		w := d.worker(name)
@@ -163,7 +163,7 @@ func TestOperator(t *testing.T) {
 
 	// A token, then all that the account has.
 	other := d.says("token", "create", "--account=ada")
-	var tokens []http.Token
+	var tokens []admin.Token
 	if err := json.Unmarshal([]byte(d.says("token", "list", "--account=ada", "--json")), &tokens); err != nil || len(tokens) != 2 {
 		t.Fatalf("%+v, %v", tokens, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"troupe/engine/browser"
 	"troupe/engine/egress"
 	"troupe/http"
+	"troupe/http/admin"
 	"troupe/http/telemetry"
 	"troupe/persistence"
 )
@@ -162,11 +163,11 @@ func (c *serveCommand) Run(w *world) (err error) {
 		<-served
 		return err
 	})
-	admin, err := http.OpenAdmin(socketIn(s.data), s.office(), s.log)
+	socket, err := admin.OpenSocket(socketIn(s.data), s.admin(), s.log)
 	if err != nil {
 		return err
 	}
-	s.ends = append(s.ends, admin.Close)
+	s.ends = append(s.ends, socket.Close)
 
 	defer s.reloadAt(hup)()
 	if err := s.welcome(stop, w.stdout, s.base(ln.Addr())); err != nil {
@@ -182,11 +183,14 @@ func (c *serveCommand) Run(w *world) (err error) {
 	return errors.Join(err, s.stop(hurry))
 }
 
-// office is what the operator's orders are carried out on.
-func (s *service) office() *http.Office {
-	o := &http.Office{Accounts: s.accounts, Secrets: s.secrets, Staff: s.staff(), Edge: s.edge, Import: s.importer(), Audit: s.audit}
+// admin is what the operator's orders are carried out on.
+func (s *service) admin() *admin.Admin {
+	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Actors: s.staff(), Import: s.importer(), Audit: s.audit}
 	if s.member != nil {
 		o.RemoveNode = s.member.Remove
+	}
+	if s.edge != nil {
+		o.Service, o.Log = s.edge.Operated(), s.log
 	}
 	return o
 }
@@ -258,7 +262,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
-		Observe: s.observe, Refused: s.metrics.Refused, Office: s.office(), Tokens: s.door,
+		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.door,
 	})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
-	"troupe/http"
+	"troupe/http/admin"
 )
 
 type workerCommands struct {
@@ -25,7 +25,7 @@ type workerAdd struct {
 }
 
 func (c *workerAdd) Run(w *world) error {
-	return one(w, c.operator, true, "add a worker", http.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r http.Worker, live bool) string {
+	return one(w, c.operator, true, "add a worker", admin.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r admin.Worker, live bool) string {
 		if !live {
 			return fmt.Sprintf("The worker %q (%s) was added. It starts with the service.", r.Name, r.ID)
 		}
@@ -36,7 +36,7 @@ func (c *workerAdd) Run(w *world) error {
 type workerList struct{ operator }
 
 func (c *workerList) Run(w *world) error {
-	all, live, err := carryOut(w, c.operator, false, http.ListWorkers{})
+	all, live, err := carryOut(w, c.operator, false, admin.ListWorkers{})
 	if err != nil {
 		return fmt.Errorf("list workers: %w", err)
 	}
@@ -65,7 +65,7 @@ func either(s, otherwise string) string {
 }
 
 // stateOf tells the state with what a drain has made of it.
-func stateOf(r http.Worker) string {
+func stateOf(r admin.Worker) string {
 	switch {
 	case r.Draining && r.State == api.Offline:
 		return "drained"
@@ -82,7 +82,7 @@ type workerDrain struct {
 }
 
 func (c *workerDrain) Run(w *world) error {
-	return one(w, c.operator, false, "drain a worker", http.DrainWorker{Worker: c.Worker}, func(r http.Worker, _ bool) string {
+	return one(w, c.operator, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		if r.State == api.Busy {
 			return fmt.Sprintf("The worker %q takes no more tasks. The one that it runs goes on to its end.", r.Name)
 		}
@@ -96,7 +96,7 @@ type workerResume struct {
 }
 
 func (c *workerResume) Run(w *world) error {
-	return one(w, c.operator, false, "resume a worker", http.ResumeWorker{Worker: c.Worker}, func(r http.Worker, _ bool) string {
+	return one(w, c.operator, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q takes tasks again.", r.Name)
 	})
 }
@@ -111,7 +111,7 @@ func (c *workerRemove) Run(w *world) error {
 	if c.Grace < 0 {
 		return usage("--grace is %v: want zero or more", c.Grace)
 	}
-	return one(w, c.operator, false, "remove a worker", http.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r http.Worker, _ bool) string {
+	return one(w, c.operator, false, "remove a worker", admin.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q is gone.", r.Name)
 	})
 }

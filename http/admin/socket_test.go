@@ -1,4 +1,4 @@
-package http_test
+package admin_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/http"
+	"troupe/http/admin"
 	"troupe/persistence"
 	"troupe/testkit"
 )
@@ -29,9 +29,9 @@ func socket(t *testing.T) string {
 	return filepath.Join(dir, "admin.sock")
 }
 
-// office starts actors with a scripted engine and answers orders for them over a
+// answering starts actors with a scripted engine and answers orders for them over a
 // socket.
-func office(t *testing.T, o testkit.Options) (path string, k *testkit.Kit, accounts *persistence.Accounts) {
+func answering(t *testing.T, o testkit.Options) (path string, k *testkit.Kit, accounts *persistence.Accounts) {
 	t.Helper()
 	k = testkit.New(t, o)
 	accounts = persistence.NewAccounts(k.Store)
@@ -40,51 +40,23 @@ func office(t *testing.T, o testkit.Options) (path string, k *testkit.Kit, accou
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := http.OpenAdmin(path, &http.Office{Accounts: accounts, Secrets: persistence.NewSecrets(k.Store, seal), Staff: k.Node}, zerolog.Nop())
+	opened, err := admin.OpenSocket(path, &admin.Admin{Accounts: accounts, Secrets: persistence.NewSecrets(k.Store, seal), Actors: k.Node}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := admin.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return path, k, accounts
 }
 
-// call sends one request to the edge.
-func call(t *testing.T, e *edge, method, path, token, body string) (int, string) {
-	t.Helper()
-	req, err := nethttp.NewRequest(method, "http://"+e.addr+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := nethttp.DefaultClient.Do(req)
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	return res.StatusCode, string(b)
-}
-
-// play sends a task.
-func play(t *testing.T, e *edge, token, task string) (int, string) {
-	t.Helper()
-	return call(t, e, "POST", "/v1/", token, task)
-}
-
 func TestTheSocket(t *testing.T) {
 	store := persistence.NewMemory()
 	defer store.Close()
 	path := socket(t)
-	if _, err := http.Send(path, http.ListTokens{}); !errors.Is(err, http.ErrNoService) {
+	if _, err := admin.Send(path, admin.ListTokens{}); !errors.Is(err, admin.ErrNoService) {
 		t.Errorf("without a service: %v", err)
 	}
 	// What a killed service left behind is in nobody's way.
@@ -92,7 +64,7 @@ func TestTheSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	admin, err := http.OpenAdmin(path, &http.Office{Accounts: persistence.NewAccounts(store)}, zerolog.New(&said))
+	opened, err := admin.OpenSocket(path, &admin.Admin{Accounts: persistence.NewAccounts(store)}, zerolog.New(&said))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +82,7 @@ func TestTheSocket(t *testing.T) {
 		{"POST", "/token/make", `{}`, 404, "no such command"},
 		{"GET", "/token/list", ``, 404, "no such command"},
 		{"POST", "/token/list", `[`, 409, "could not be read"},
-		{"POST", "/worker/list", `{}`, 500, "see its log"}, // there is no staff: a fault of ours
+		{"POST", "/worker/list", `{}`, 500, "see its log"}, // there are no actors: a fault of ours
 		{"POST", "/token/list", `{}`, 200, `{"result":[]}`},
 	} {
 		req, _ := nethttp.NewRequest(tc.method, "http://troupe"+tc.path, strings.NewReader(tc.body))
@@ -124,14 +96,14 @@ func TestTheSocket(t *testing.T) {
 			t.Errorf("%s %s: %d %s, %v", tc.method, tc.path, res.StatusCode, b, err)
 		}
 	}
-	if _, err := http.Send(path, http.ListWorkers{}); err == nil || !strings.Contains(err.Error(), "see its log") {
+	if _, err := admin.Send(path, admin.ListWorkers{}); err == nil || !strings.Contains(err.Error(), "see its log") {
 		t.Error(err)
 	}
-	made, err := http.Send(path, http.CreateToken{Account: "ada", Plan: "pro"})
+	made, err := admin.Send(path, admin.CreateToken{Account: "ada", Plan: "pro"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := http.Send(path, http.RevokeToken{ID: made.Token}); err == nil || strings.Contains(err.Error(), made.Token) ||
+	if _, err := admin.Send(path, admin.RevokeToken{ID: made.Token}); err == nil || strings.Contains(err.Error(), made.Token) ||
 		!strings.Contains(err.Error(), "belongs on no command line") {
 		t.Errorf("a token instead of its id: %v", err)
 	}
@@ -139,11 +111,11 @@ func TestTheSocket(t *testing.T) {
 		if err := os.Chmod(path, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := http.Send(path, http.ListTokens{}); err == nil || errors.Is(err, http.ErrNoService) || !strings.Contains(err.Error(), "only the user") {
+		if _, err := admin.Send(path, admin.ListTokens{}); err == nil || errors.Is(err, admin.ErrNoService) || !strings.Contains(err.Error(), "only the user") {
 			t.Errorf("a socket that may not be opened: %v", err)
 		}
 	}
-	if err := admin.Close(); err != nil {
+	if err := opened.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -152,7 +124,7 @@ func TestTheSocket(t *testing.T) {
 	if strings.Contains(said.String(), made.Token) || !strings.Contains(said.String(), `"order":"/token/create","about":"ada"`) {
 		t.Errorf("the log: %s", said.String())
 	}
-	if _, err := http.OpenAdmin(filepath.Join(filepath.Dir(path), strings.Repeat("x", 120)), &http.Office{}, zerolog.Nop()); err == nil ||
+	if _, err := admin.OpenSocket(filepath.Join(filepath.Dir(path), strings.Repeat("x", 120)), &admin.Admin{}, zerolog.Nop()); err == nil ||
 		!strings.Contains(err.Error(), "shorter data folder") {
 		t.Errorf("a long path: %v", err)
 	}
@@ -160,9 +132,9 @@ func TestTheSocket(t *testing.T) {
 
 // wants fails the test unless the order is refused with such a sentence, or
 // carried out where there is none.
-func wants[R any](t *testing.T, path, text string, o http.Order[R]) R {
+func wants[R any](t *testing.T, path, text string, o admin.Order[R]) R {
 	t.Helper()
-	r, err := http.Send(path, o)
+	r, err := admin.Send(path, o)
 	switch {
 	case text == "" && err != nil:
 		t.Errorf("%#v: %v", o, err)

@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"context"
@@ -51,8 +51,8 @@ type ListWorkers struct{}
 func (ListWorkers) path() string { return "/worker/list" }
 
 // Do is part of [Order].
-func (ListWorkers) Do(ctx context.Context, o *Office) ([]Worker, error) {
-	found, err := api.Ask(ctx, o.Staff, &api.SurveyWorkers{})
+func (ListWorkers) Do(ctx context.Context, o *Admin) ([]Worker, error) {
+	found, err := api.Ask(ctx, o.Actors, &api.SurveyWorkers{})
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,9 @@ func (AddWorker) path() string    { return "/worker/add" }
 func (a AddWorker) about() string { return a.Name }
 
 // Do is part of [Order].
-func (a AddWorker) Do(ctx context.Context, o *Office) (Worker, error) {
+func (a AddWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	m := &api.AddWorker{Name: a.Name, Node: a.Node}
-	if a.Node != "" && (o.Edge == nil || o.Edge.cfg.Beside == nil) {
+	if a.Node != "" && (o.Service == nil || !o.Service.Clustered()) {
 		return Worker{}, errors.New("the service is no node of a cluster: name none")
 	}
 	if a.Account != "" {
@@ -86,7 +86,7 @@ func (a AddWorker) Do(ctx context.Context, o *Office) (Worker, error) {
 		}
 		m.Owner = owner.ID
 	}
-	return changed(api.Ask(ctx, o.Staff, m))
+	return changed(api.Ask(ctx, o.Actors, m))
 }
 
 // DrainWorker tells a worker to take no more tasks.
@@ -98,8 +98,8 @@ func (DrainWorker) path() string    { return "/worker/drain" }
 func (d DrainWorker) about() string { return d.Worker }
 
 // Do is part of [Order].
-func (d DrainWorker) Do(ctx context.Context, o *Office) (Worker, error) {
-	return changed(api.Ask(ctx, o.Staff, &api.DrainWorker{Worker: d.Worker}))
+func (d DrainWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
+	return changed(api.Ask(ctx, o.Actors, &api.DrainWorker{Worker: d.Worker}))
 }
 
 // ResumeWorker lets a drained worker take tasks again.
@@ -111,8 +111,8 @@ func (ResumeWorker) path() string    { return "/worker/resume" }
 func (r ResumeWorker) about() string { return r.Worker }
 
 // Do is part of [Order].
-func (r ResumeWorker) Do(ctx context.Context, o *Office) (Worker, error) {
-	return changed(api.Ask(ctx, o.Staff, &api.ResumeWorker{Worker: r.Worker}))
+func (r ResumeWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
+	return changed(api.Ask(ctx, o.Actors, &api.ResumeWorker{Worker: r.Worker}))
 }
 
 // RemoveWorker ends a worker that was added, after its task or when the grace is
@@ -134,10 +134,10 @@ func (r RemoveWorker) takes() time.Duration {
 }
 
 // Do is part of [Order].
-func (r RemoveWorker) Do(ctx context.Context, o *Office) (Worker, error) {
+func (r RemoveWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	grace := time.Duration(r.Grace) * time.Millisecond
 	if r.Grace < 0 || r.Grace > engine.Millis(maxGrace) {
 		return Worker{}, fmt.Errorf("the grace is %d ms: want 0 to %v", r.Grace, maxGrace)
 	}
-	return changed(api.Ask(ctx, o.Staff, &api.RemoveWorker{Worker: r.Worker, Grace: grace}))
+	return changed(api.Ask(ctx, o.Actors, &api.RemoveWorker{Worker: r.Worker, Grace: grace}))
 }

@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type ListAccounts struct{}
 func (ListAccounts) path() string { return "/account/list" }
 
 // Do is part of [Order].
-func (ListAccounts) Do(ctx context.Context, o *Office) ([]Account, error) {
+func (ListAccounts) Do(ctx context.Context, o *Admin) ([]Account, error) {
 	found, err := o.Accounts.List(ctx)
 	if err != nil {
 		return nil, err
@@ -61,12 +61,12 @@ func (CreateAccount) path() string    { return "/account/create" }
 func (c CreateAccount) about() string { return c.Name }
 
 // Do is part of [Order].
-func (c CreateAccount) Do(ctx context.Context, o *Office) (Account, error) {
+func (c CreateAccount) Do(ctx context.Context, o *Admin) (Account, error) {
 	return c.with(ctx, o, o.Accounts.Create)
 }
 
 // with makes the account in one way or another.
-func (c CreateAccount) with(ctx context.Context, o *Office, create func(_ context.Context, name, plan string) (persistence.Account, error)) (Account, error) {
+func (c CreateAccount) with(ctx context.Context, o *Admin, create func(_ context.Context, name, plan string) (persistence.Account, error)) (Account, error) {
 	if _, err := engine.ParsePlan(c.Plan); err != nil {
 		return Account{}, err
 	}
@@ -87,7 +87,7 @@ type CreateOperator struct{ CreateAccount }
 func (CreateOperator) path() string { return "/account/create-operator" }
 
 // Do is part of [Order].
-func (c CreateOperator) Do(ctx context.Context, o *Office) (Account, error) {
+func (c CreateOperator) Do(ctx context.Context, o *Admin) (Account, error) {
 	return c.with(ctx, o, o.Accounts.CreateOperator)
 }
 
@@ -101,7 +101,7 @@ func (SetPlan) path() string    { return "/account/set-plan" }
 func (s SetPlan) about() string { return s.Account }
 
 // Do is part of [Order].
-func (s SetPlan) Do(ctx context.Context, o *Office) (Account, error) {
+func (s SetPlan) Do(ctx context.Context, o *Admin) (Account, error) {
 	if _, err := engine.ParsePlan(s.Plan); err != nil {
 		return Account{}, err
 	}
@@ -137,7 +137,7 @@ func (d DeleteAccount) about() string { return d.Account }
 func (DeleteAccount) takes() time.Duration { return time.Minute }
 
 // Do is part of [Order].
-func (d DeleteAccount) Do(ctx context.Context, o *Office) (AccountDeleted, error) {
+func (d DeleteAccount) Do(ctx context.Context, o *Admin) (AccountDeleted, error) {
 	a, missing := o.account(ctx, d.Account)
 	if missing != nil {
 		begun, err := o.Accounts.Removed(ctx)

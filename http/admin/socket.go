@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"context"
@@ -18,23 +18,26 @@ import (
 	"troupe/persistence"
 )
 
-// Admin answers the operator's orders over a socket in the data folder while the
+// Socket answers the operator's orders over a socket in the data folder while the
 // service runs, and so holds the store. Who may open the socket may do anything:
 // it belongs to the service's user alone.
-type Admin struct {
-	office *Office
+type Socket struct {
+	admin  *Admin
 	log    zerolog.Logger
 	server *fasthttp.Server
 	path   string
 }
 
+// MaxBody is how many bytes of JSON an order may have.
+const MaxBody = 64 << 10
+
 // longestSocket is the longest path that every system takes for a socket.
 const longestSocket = 103
 
-// OpenAdmin starts to answer on a socket. A socket that a killed service left
+// OpenSocket starts to answer on a socket. A socket that a killed service left
 // there is replaced: the caller holds the data folder's lock, so nobody else
 // can be listening.
-func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
+func OpenSocket(path string, o *Admin, log zerolog.Logger) (*Socket, error) {
 	if len(path) > longestSocket {
 		return nil, fmt.Errorf("listen on %s: the path has %d characters, and sockets take %d: choose a shorter data folder",
 			path, len(path), longestSocket)
@@ -49,10 +52,10 @@ func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on the private socket: %w", err)
 	}
-	a := &Admin{office: o, log: log, path: path}
+	a := &Socket{admin: o, log: log, path: path}
 	a.server = &fasthttp.Server{
 		Handler: a.handle, Logger: &log, NoDefaultServerHeader: true,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: maxOrder,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: MaxBody,
 		CloseOnShutdown: true, MaxIdleWorkerDuration: time.Second, // what a closed server leaves runs as long as that
 	}
 	go func() {
@@ -64,7 +67,7 @@ func OpenAdmin(path string, o *Office, log zerolog.Logger) (*Admin, error) {
 }
 
 // Close stops answering and removes the socket.
-func (a *Admin) Close() error {
+func (a *Socket) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := a.server.ShutdownWithContext(ctx)
@@ -77,42 +80,42 @@ func (a *Admin) Close() error {
 	return nil
 }
 
-// carried is the answer to an order: what it gave, or a sentence that says why
+// socketAnswer is the answer to an order: what it gave, or a sentence that says why
 // nothing was done.
-type carried struct {
+type socketAnswer struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
 
-func (a *Admin) handle(ctx *fasthttp.RequestCtx) {
+func (a *Socket) handle(ctx *fasthttp.RequestCtx) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("an order failed")
-			answer.SendJSON(ctx, fasthttp.StatusInternalServerError, carried{Error: "the service failed: see its log"})
+			answer.SendJSON(ctx, fasthttp.StatusInternalServerError, socketAnswer{Error: "the service failed: see its log"})
 		}
 	}()
 	if profiled(ctx) {
 		return
 	}
 	path := string(ctx.Path())
-	desk, known := desks[path]
+	handle, known := handlers[path]
 	if !known || !ctx.IsPost() {
-		answer.SendJSON(ctx, fasthttp.StatusNotFound, carried{Error: "the service knows no such command: is it of the same version?"})
+		answer.SendJSON(ctx, fasthttp.StatusNotFound, socketAnswer{Error: "the service knows no such command: is it of the same version?"})
 		return
 	}
-	office := *a.office
-	office.By, office.From = persistence.Issuer{Via: persistence.ViaSocket}, callerOf(ctx.Conn())
-	result, about, err := desk(context.Background(), &office, ctx.PostBody())
-	said := a.log.Info()
+	admin := *a.admin
+	admin.By, admin.From = persistence.Issuer{Via: persistence.ViaSocket}, callerOf(ctx.Conn())
+	result, about, err := handle(context.Background(), &admin, ctx.PostBody())
+	event := a.log.Info()
 	if err == nil && reads(path) {
-		said = a.log.Debug()
+		event = a.log.Debug()
 	}
-	said.Str("order", path).Str("about", about).Str("from", office.From).AnErr("refused", err).Msg("the operator gave an order")
+	event.Str("order", path).Str("about", about).Str("from", admin.From).AnErr("refused", err).Msg("the operator gave an order")
 	if err != nil {
-		answer.SendJSON(ctx, fasthttp.StatusConflict, carried{Error: err.Error()})
+		answer.SendJSON(ctx, fasthttp.StatusConflict, socketAnswer{Error: err.Error()})
 		return
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, carried{Result: result})
+	answer.SendJSON(ctx, fasthttp.StatusOK, socketAnswer{Result: result})
 }
 
 // ErrNoService says that nobody answers on a private socket.
@@ -146,7 +149,7 @@ func Send[R any](socket string, o Order[R]) (result R, err error) {
 	if err := client.DoTimeout(req, resp, within(o)+answering); err != nil {
 		return result, fmt.Errorf("ask the running service: %w", err)
 	}
-	var done carried
+	var done socketAnswer
 	if err := json.Unmarshal(resp.Body(), &done); err != nil {
 		return result, fmt.Errorf("read the answer of the running service: %w", err)
 	}

@@ -8,19 +8,34 @@ import (
 
 	"troupe/actors/api"
 	"troupe/http"
+	"troupe/http/admin"
+	"troupe/persistence"
 	"troupe/testkit"
 )
+
+// tokenOf makes an account and a token of it.
+func tokenOf(t *testing.T, create func(_ context.Context, name, plan string) (persistence.Account, error), accounts *persistence.Accounts, name, plan string) string {
+	t.Helper()
+	a, err := create(t.Context(), name, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := accounts.CreateToken(t.Context(), a.ID, persistence.Issuer{Via: persistence.ViaSocket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
 
 // TestOrdersOverHTTP: a token of an operator's account gives orders, and no
 // other does; what is documented is what is answered.
 func TestOrdersOverHTTP(t *testing.T) {
-	path, k, accounts := office(t, testkit.Options{Workers: 1})
+	k := testkit.New(t, testkit.Options{Workers: 1})
+	accounts := persistence.NewAccounts(k.Store)
 	e := open(t, k.Node, func(c *http.Config) {
-		c.Door, c.Office = accounts, &http.Office{Accounts: accounts, Staff: k.Node}
+		c.Door, c.Admin = accounts, &admin.Admin{Accounts: accounts, Actors: k.Node}
 	})
-	wants(t, path, "", http.CreateOperator{CreateAccount: http.CreateAccount{Name: "ops", Plan: "pro"}})
-	ops := wants(t, path, "", http.CreateToken{Account: "ops"}).Token
-	ada := wants(t, path, "", http.CreateToken{Account: "ada", Plan: "free"}).Token
+	ops, ada := tokenOf(t, accounts.CreateOperator, accounts, "ops", "pro"), tokenOf(t, accounts.Create, accounts, "ada", "free")
 
 	for _, tc := range []struct {
 		name, token, order, body string
@@ -75,7 +90,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 	}
 
 	// A token that was revoked gives no more orders.
-	var made struct{ Result []http.Token }
+	var made struct{ Result []admin.Token }
 	_, body := call(t, e, "POST", "/v1/operator/token/list", ops, `{"account":"ops"}`)
 	if err := json.Unmarshal([]byte(body), &made); err != nil || len(made.Result) != 1 {
 		t.Fatalf("%s: %v", body, err)
@@ -89,9 +104,9 @@ func TestOrdersOverHTTP(t *testing.T) {
 	})
 }
 
-// TestNoOrdersWithoutAnOffice: an edge that was given no office carries nothing
+// TestNoOrdersWithoutAnAdmin: an edge that was given none carries nothing
 // out, whoever asks.
-func TestNoOrdersWithoutAnOffice(t *testing.T) {
+func TestNoOrdersWithoutAnAdmin(t *testing.T) {
 	e := open(t, &company{})
 	if status, body := call(t, e, "POST", "/v1/operator/drain", "boss", `{}`); status != 404 || !strings.Contains(body, "takes no orders") {
 		t.Errorf("%d %s", status, body)

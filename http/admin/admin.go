@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"bytes"
@@ -10,18 +10,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/http/answer"
 	"troupe/persistence"
 )
 
-// Office is what the operator's orders are carried out on: by the service that
+// Admin is what the operator's orders are carried out on: by the service that
 // runs, or where none does by whoever has opened its store.
-type Office struct {
+type Admin struct {
 	Accounts *persistence.Accounts
 	Secrets  *persistence.Secrets
-	Staff    Staff
-	Edge     *Server // nil: no service runs
+	Actors   Actors
+	Service  Service        // nil: no service runs
+	Log      zerolog.Logger // of that service
 	// Import brings what a single node has left in a folder; nil: the service is
 	// no node of a cluster.
 	Import func(ctx context.Context, from string) (*actors.Imported, error)
@@ -37,14 +41,27 @@ type Office struct {
 	remote bool // the orders come over HTTP
 }
 
-// Staff is what the orders need of the actors: [actors.Node] is one, and while
+// Actors is what the orders need of the actors: [actors.Node] is one, and while
 // none runs [actors.Dormant].
-type Staff interface{ api.Doer }
+type Actors interface{ api.Doer }
+
+// Service is what the orders need of the service that runs.
+type Service interface {
+	// Pause lets the service, or one of its nodes, take no more tasks or take them
+	// again, and counts; nil: it only counts.
+	Pause(ctx context.Context, node string, on *bool) (answer.Capacity, error)
+	// Clustered reports whether the service is a node of a cluster.
+	Clustered() bool
+	// Cluster tells what the node knows of all nodes; false: there are no others.
+	Cluster(context.Context) (answer.Cluster, bool)
+	// RevokeTickets ends the tickets and links of an account.
+	RevokeTickets(ctx context.Context, account string) error
+}
 
 // Order is one command of the operator: plain data that crosses the private
 // socket as JSON, and what it gives. An error of it is a sentence for people.
 type Order[R any] interface {
-	Do(context.Context, *Office) (R, error)
+	Do(context.Context, *Admin) (R, error)
 	path() string
 }
 
@@ -56,11 +73,11 @@ func within(order any) time.Duration {
 	return persistence.Patience + 3*time.Second
 }
 
-// desks are the orders by their paths.
-var desks = map[string]desk{}
+// handlers are the orders by their paths.
+var handlers = map[string]handler{}
 
-// desk reads an order and carries it out. What the order is about is for the log.
-type desk func(ctx context.Context, o *Office, body []byte) (result json.RawMessage, about string, err error)
+// handler reads an order and carries it out. What the order is about is for the log.
+type handler func(ctx context.Context, o *Admin, body []byte) (result json.RawMessage, about string, err error)
 
 // orderTypes are the types of orders and of what they give, by their paths.
 var orderTypes = map[string]struct{ order, result reflect.Type }{}
@@ -76,10 +93,10 @@ func aboutOf(order any) string {
 // errUnread says that an order is not what its path says that it is.
 var errUnread = errors.New("the command could not be read: is the service of the same version?")
 
-// accept makes an order known to the private socket.
-func accept[R any, O Order[R]](order O) {
+// register makes an order known to the private socket.
+func register[R any, O Order[R]](order O) {
 	orderTypes[order.path()] = struct{ order, result reflect.Type }{reflect.TypeFor[O](), reflect.TypeFor[R]()}
-	desks[order.path()] = func(ctx context.Context, o *Office, body []byte) (json.RawMessage, string, error) {
+	handlers[order.path()] = func(ctx context.Context, o *Admin, body []byte) (json.RawMessage, string, error) {
 		var order O
 		read := json.NewDecoder(bytes.NewReader(body))
 		read.DisallowUnknownFields() // what is not understood must not be left out
@@ -100,35 +117,35 @@ func accept[R any, O Order[R]](order O) {
 func init() {
 	// These are for the private socket only: an operator's token that was stolen
 	// must make no others of its kind, nor touch what accounts have entrusted.
-	accept(CreateOperator{})
-	accept(SetSecret{})
-	accept(ListSecrets{})
-	accept(RemoveSecret{})
-	accept(ImportData{})
-	accept(RemoveNode{})
-	accept(ListAudit{})
+	register(CreateOperator{})
+	register(SetSecret{})
+	register(ListSecrets{})
+	register(RemoveSecret{})
+	register(ImportData{})
+	register(RemoveNode{})
+	register(ListAudit{})
 
-	acceptRemote(ListAccounts{}, "listAccounts", "List the accounts")
-	acceptRemote(CreateAccount{}, "createAccount", "Create an account")
-	acceptRemote(SetPlan{}, "setPlan", "Change the plan of an account")
-	acceptRemote(DeleteAccount{}, "deleteAccount", "Delete an account with everything that it has")
-	acceptRemote(ListTokens{}, "listTokens", "List tokens by their ids")
-	acceptRemote(CreateToken{}, "createToken", "Make a token for an account. It is shown only now")
-	acceptRemote(RevokeToken{}, "revokeToken", "Make a token worthless")
-	acceptRemote(ListWorkers{}, "surveyWorkers", "List all workers")
-	acceptRemote(AddWorker{}, "addWorker", "Add a worker")
-	acceptRemote(DrainWorker{}, "drainWorker", "Let a worker take no more tasks")
-	acceptRemote(ResumeWorker{}, "resumeWorker", "Let a drained worker take tasks again")
-	acceptRemote(RemoveWorker{}, "removeWorker", "Remove a worker that was added")
-	acceptRemote(CountService{}, "countService", "Count what the workers do")
-	acceptRemote(ShowCluster{}, "showCluster", "Tell what the node knows of all nodes")
-	acceptRemote(DrainService{}, "drainService", "Let the service take no more tasks")
-	acceptRemote(ResumeService{}, "resumeService", "Let it take tasks again")
+	registerRemote(ListAccounts{}, "listAccounts", "List the accounts")
+	registerRemote(CreateAccount{}, "createAccount", "Create an account")
+	registerRemote(SetPlan{}, "setPlan", "Change the plan of an account")
+	registerRemote(DeleteAccount{}, "deleteAccount", "Delete an account with everything that it has")
+	registerRemote(ListTokens{}, "listTokens", "List tokens by their ids")
+	registerRemote(CreateToken{}, "createToken", "Make a token for an account. It is shown only now")
+	registerRemote(RevokeToken{}, "revokeToken", "Make a token worthless")
+	registerRemote(ListWorkers{}, "surveyWorkers", "List all workers")
+	registerRemote(AddWorker{}, "addWorker", "Add a worker")
+	registerRemote(DrainWorker{}, "drainWorker", "Let a worker take no more tasks")
+	registerRemote(ResumeWorker{}, "resumeWorker", "Let a drained worker take tasks again")
+	registerRemote(RemoveWorker{}, "removeWorker", "Remove a worker that was added")
+	registerRemote(CountService{}, "countService", "Count what the workers do")
+	registerRemote(ShowCluster{}, "showCluster", "Tell what the node knows of all nodes")
+	registerRemote(DrainService{}, "drainService", "Let the service take no more tasks")
+	registerRemote(ResumeService{}, "resumeService", "Let it take tasks again")
 }
 
 // account finds the account that an order names: by its name, or by its
 // identifier.
-func (o *Office) account(ctx context.Context, who string) (persistence.Account, error) {
+func (o *Admin) account(ctx context.Context, who string) (persistence.Account, error) {
 	find := o.Accounts.ByName
 	if strings.Contains(who, "~") {
 		find = o.Accounts.Get
@@ -142,7 +159,7 @@ func (o *Office) account(ctx context.Context, who string) (persistence.Account, 
 
 // FinishRemovals ends the removals of accounts that were begun and did not come
 // to their end.
-func (o *Office) FinishRemovals(ctx context.Context) error {
+func (o *Admin) FinishRemovals(ctx context.Context) error {
 	begun, err := o.Accounts.Removed(ctx)
 	if err != nil {
 		return err
@@ -157,16 +174,16 @@ func (o *Office) FinishRemovals(ctx context.Context) error {
 
 // remove ends what an account has and forgets it. No token of it is valid from
 // the first moment.
-func (o *Office) remove(ctx context.Context, id string) (*api.AccountRemoved, error) {
+func (o *Admin) remove(ctx context.Context, id string) (*api.AccountRemoved, error) {
 	if err := o.Accounts.Delete(ctx, id); err != nil {
 		return nil, err
 	}
-	if o.Edge != nil {
-		if err := o.Edge.tickets.forget(ctx, id); err != nil {
+	if o.Service != nil {
+		if err := o.Service.RevokeTickets(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	r, err := api.Ask(ctx, o.Staff, &api.RemoveAccount{Account: id})
+	r, err := api.Ask(ctx, o.Actors, &api.RemoveAccount{Account: id})
 	if err != nil {
 		return nil, err
 	}

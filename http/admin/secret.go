@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func (SetSecret) path() string    { return "/secret/set" }
 func (s SetSecret) about() string { return s.Account + "/" + s.Name }
 
 // Do is part of [Order].
-func (s SetSecret) Do(ctx context.Context, o *Office) (Secret, error) {
+func (s SetSecret) Do(ctx context.Context, o *Admin) (Secret, error) {
 	own := make([]string, len(s.Origins))
 	for i, origin := range s.Origins {
 		var err error
@@ -66,7 +66,7 @@ type ListSecrets struct {
 func (ListSecrets) path() string { return "/secret/list" }
 
 // Do is part of [Order].
-func (l ListSecrets) Do(ctx context.Context, o *Office) ([]Secret, error) {
+func (l ListSecrets) Do(ctx context.Context, o *Admin) ([]Secret, error) {
 	a, err := o.account(ctx, l.Account)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (RemoveSecret) path() string    { return "/secret/remove" }
 func (r RemoveSecret) about() string { return r.Account + "/" + r.Name }
 
 // Do is part of [Order].
-func (r RemoveSecret) Do(ctx context.Context, o *Office) (Secret, error) {
+func (r RemoveSecret) Do(ctx context.Context, o *Admin) (Secret, error) {
 	a, err := o.account(ctx, r.Account)
 	if err != nil {
 		return Secret{}, err

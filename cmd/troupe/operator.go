@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/http"
+	"troupe/http/admin"
 	"troupe/persistence"
 )
 
@@ -26,13 +26,13 @@ type operator struct {
 // carries it out itself where none runs; live tells which. An order that makes
 // nothing wants a store that exists: in an empty one there is nothing to find,
 // and the folder is probably the wrong one.
-func carryOut[R any](w *world, c operator, makes bool, o http.Order[R]) (result R, live bool, err error) {
+func carryOut[R any](w *world, c operator, makes bool, o admin.Order[R]) (result R, live bool, err error) {
 	dir, err := findData(c.Data)
 	if err != nil {
 		return result, false, usageError{err}
 	}
-	result, err = http.Send(socketIn(dir), o)
-	if !errors.Is(err, http.ErrNoService) {
+	result, err = admin.Send(socketIn(dir), o)
+	if !errors.Is(err, admin.ErrNoService) {
 		return result, true, err
 	}
 	if _, err := os.Stat(clusterIn(dir)); err == nil {
@@ -44,19 +44,19 @@ func carryOut[R any](w *world, c operator, makes bool, o http.Order[R]) (result 
 	if dir, err = dataFolder(dir); err != nil {
 		return result, false, usageError{err}
 	}
-	office, end, err := openOffice(dir)
+	offline, end, err := openAdmin(dir)
 	if err != nil {
 		return result, false, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	office.Audit, office.By = persistence.NewAudit(auditIn(dir)), persistence.Issuer{Via: persistence.ViaCommand}
-	defer func() { err = errors.Join(err, office.Audit.Close()) }()
-	result, err = http.CarryOut(w.ctx, office, o)
+	offline.Audit, offline.By = persistence.NewAudit(auditIn(dir)), persistence.Issuer{Via: persistence.ViaCommand}
+	defer func() { err = errors.Join(err, offline.Audit.Close()) }()
+	result, err = admin.CarryOut(w.ctx, offline, o)
 	return result, false, err
 }
 
-// openOffice opens what a service that does not run has left.
-func openOffice(dir string) (o *http.Office, end func() error, err error) {
+// openAdmin opens what a service that does not run has left.
+func openAdmin(dir string) (o *admin.Admin, end func() error, err error) {
 	store, err := openDisk(dir, zerolog.Nop())
 	if err != nil {
 		return nil, nil, err
@@ -77,13 +77,13 @@ func openOffice(dir string) (o *http.Office, end func() error, err error) {
 	return o, end, nil
 }
 
-// dormant is the office of a service that does not run.
-func dormant(a *persistence.Accounts, store persistence.Store, files persistence.Files, log zerolog.Logger) (*http.Office, error) {
+// dormant carries out orders on a service that does not run.
+func dormant(a *persistence.Accounts, store persistence.Store, files persistence.Files, log zerolog.Logger) (*admin.Admin, error) {
 	staff, err := actors.NewDormant(actors.Config{Store: store, Files: files, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return &http.Office{Accounts: a, Staff: staff}, nil
+	return &admin.Admin{Accounts: a, Actors: staff}, nil
 }
 
 // print writes a result: as JSON, or as people want it.
@@ -116,7 +116,7 @@ func table(out io.Writer, rows [][]string) {
 func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // one runs an order about one thing and prints what has become of it.
-func one[R any](w *world, c operator, makes bool, doing string, o http.Order[R], say func(R, bool) string) error {
+func one[R any](w *world, c operator, makes bool, doing string, o admin.Order[R], say func(R, bool) string) error {
 	r, live, err := carryOut(w, c, makes, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)

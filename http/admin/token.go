@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ func (CreateToken) path() string    { return "/token/create" }
 func (c CreateToken) about() string { return c.Account }
 
 // Do is part of [Order].
-func (c CreateToken) Do(ctx context.Context, o *Office) (TokenMade, error) {
+func (c CreateToken) Do(ctx context.Context, o *Admin) (TokenMade, error) {
 	if c.Plan != "" {
 		if _, err := engine.ParsePlan(c.Plan); err != nil {
 			return TokenMade{}, err
@@ -78,7 +78,7 @@ func (t Token) detail() string     { return t.Account }
 func (ListTokens) path() string { return "/token/list" }
 
 // Do is part of [Order].
-func (l ListTokens) Do(ctx context.Context, o *Office) ([]Token, error) {
+func (l ListTokens) Do(ctx context.Context, o *Admin) ([]Token, error) {
 	find := o.Accounts.AllTokens
 	if l.Account != "" {
 		a, err := o.account(ctx, l.Account)
@@ -116,7 +116,7 @@ func (r RevokeToken) about() string {
 }
 
 // Do is part of [Order].
-func (r RevokeToken) Do(ctx context.Context, o *Office) (Token, error) {
+func (r RevokeToken) Do(ctx context.Context, o *Admin) (Token, error) {
 	if persistence.LooksLikeToken(r.ID) {
 		return Token{}, errors.New("that is a token itself, which belongs on no command line: name its id, which begins with tok_")
 	}

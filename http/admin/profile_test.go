@@ -1,4 +1,4 @@
-package http_test
+package admin_test
 
 import (
 	"bytes"
@@ -15,8 +15,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/http"
+	"troupe/http/admin"
 	"troupe/persistence"
+	"troupe/testkit"
 )
 
 func TestProfilesOnThePrivateSocketOnly(t *testing.T) {
@@ -28,11 +29,11 @@ func TestProfilesOnThePrivateSocketOnly(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "admin.sock")
-	admin, err := http.OpenAdmin(path, &http.Office{Accounts: persistence.NewAccounts(store)}, zerolog.Nop())
+	opened, err := admin.OpenSocket(path, &admin.Admin{Accounts: persistence.NewAccounts(store)}, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer admin.Close()
+	defer opened.Close()
 	private := &nethttp.Client{Transport: &nethttp.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
@@ -75,9 +76,9 @@ func TestProfilesOnThePrivateSocketOnly(t *testing.T) {
 		t.Errorf("something else there: %d", status)
 	}
 
-	e := open(t, &company{})
+	e := serve(t, testkit.New(t, testkit.Options{Workers: 1}).Node, persistence.NewAccounts(store))
 	for _, p := range []string{"/debug/pprof/", "/debug/pprof/heap", "/v1/debug/pprof/heap"} {
-		if status, b := get(nethttp.DefaultClient, "http://"+e.addr+p); status != 404 {
+		if status, b := get(nethttp.DefaultClient, string(e)+p); status != 404 {
 			t.Errorf("%s for everybody: %d, %.100s", p, status, b)
 		}
 	}

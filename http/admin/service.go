@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func (DrainService) path() string    { return "/drain" }
 func (d DrainService) about() string { return d.Node }
 
 // Do is part of [Order].
-func (d DrainService) Do(ctx context.Context, o *Office) (answer.Capacity, error) {
+func (d DrainService) Do(ctx context.Context, o *Admin) (answer.Capacity, error) {
 	on := true
 	return o.pause(ctx, d.Node, &on)
 }
@@ -32,7 +32,7 @@ func (ResumeService) path() string    { return "/resume" }
 func (r ResumeService) about() string { return r.Node }
 
 // Do is part of [Order].
-func (r ResumeService) Do(ctx context.Context, o *Office) (answer.Capacity, error) {
+func (r ResumeService) Do(ctx context.Context, o *Admin) (answer.Capacity, error) {
 	return o.pause(ctx, r.Node, new(bool))
 }
 
@@ -44,23 +44,18 @@ type CountService struct {
 func (CountService) path() string { return "/capacity/list" }
 
 // Do is part of [Order].
-func (c CountService) Do(ctx context.Context, o *Office) (answer.Capacity, error) {
+func (c CountService) Do(ctx context.Context, o *Admin) (answer.Capacity, error) {
 	return o.pause(ctx, c.Node, nil)
 }
 
 // pause lets the service, or one of its nodes, take no more tasks or take them
 // again, and counts; nil: it only counts.
-func (o *Office) pause(ctx context.Context, node string, on *bool) (answer.Capacity, error) {
+func (o *Admin) pause(ctx context.Context, node string, on *bool) (answer.Capacity, error) {
 	switch {
-	case o.Edge == nil:
+	case o.Service == nil:
 		return answer.Capacity{}, errors.New("no service runs")
-	case o.Edge.cfg.Beside != nil:
-		s, err := o.Edge.cfg.Beside.Pause(ctx, node, on)
-		return answer.CapacityOf(s), err
-	case node != "":
+	case node != "" && !o.Service.Clustered():
 		return answer.Capacity{}, errors.New("the service is no node of a cluster: name none")
-	case on != nil:
-		o.Edge.Pause(*on)
 	}
-	return o.Edge.free(), nil
+	return o.Service.Pause(ctx, node, on)
 }

@@ -1,4 +1,4 @@
-package http
+package admin
 
 import (
 	"context"
@@ -15,11 +15,13 @@ type ShowCluster struct{}
 func (ShowCluster) path() string { return "/cluster/show" }
 
 // Do is part of [Order].
-func (ShowCluster) Do(ctx context.Context, o *Office) (answer.Cluster, error) {
-	if o.Edge == nil || o.Edge.cfg.Cluster == nil {
-		return answer.Cluster{}, errors.New("the service is no node of a cluster")
+func (ShowCluster) Do(ctx context.Context, o *Admin) (answer.Cluster, error) {
+	if o.Service != nil {
+		if all, ok := o.Service.Cluster(ctx); ok {
+			return all, nil
+		}
 	}
-	return o.Edge.cfg.Cluster(ctx), nil
+	return answer.Cluster{}, errors.New("the service is no node of a cluster")
 }
 
 // ImportData brings what a single node has left in a folder of this machine into
@@ -35,7 +37,7 @@ func (i ImportData) about() string { return i.From }
 func (ImportData) takes() time.Duration { return time.Hour }
 
 // Do is part of [Order].
-func (i ImportData) Do(ctx context.Context, o *Office) (*actors.Imported, error) {
+func (i ImportData) Do(ctx context.Context, o *Admin) (*actors.Imported, error) {
 	if o.Import == nil {
 		return nil, errors.New("the service is no node of a cluster: data is brought into one only")
 	}
@@ -59,7 +61,7 @@ func (r RemoveNode) about() string { return r.Node }
 func (RemoveNode) takes() time.Duration { return time.Minute }
 
 // Do is part of [Order].
-func (r RemoveNode) Do(ctx context.Context, o *Office) (NodeRemoved, error) {
+func (r RemoveNode) Do(ctx context.Context, o *Admin) (NodeRemoved, error) {
 	if o.RemoveNode == nil {
 		return NodeRemoved{}, errors.New("the service is no node of a cluster")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"troupe/http"
+	"troupe/http/admin"
 	"troupe/persistence"
 	"troupe/testkit"
 )
@@ -25,7 +26,7 @@ func operated(t *testing.T) (e *edge, k *testkit.Kit, audit *persistence.Audit, 
 	t.Cleanup(func() { audit.Close() })
 	e = open(t, k.Node, func(c *http.Config) {
 		c.Door, c.Tokens, c.Live = accounts, accounts, k.Node
-		c.Office = &http.Office{Accounts: accounts, Staff: k.Node, Audit: audit}
+		c.Admin = &admin.Admin{Accounts: accounts, Actors: k.Node, Audit: audit}
 	})
 	boss, err := accounts.CreateOperator(ctx, "ops", "pro")
 	if err != nil {
@@ -74,7 +75,7 @@ func TestNoOrderWithoutAudit(t *testing.T) {
 func TestOrdersAreBounded(t *testing.T) {
 	t.Parallel()
 	k := testkit.New(t, testkit.Options{Workers: 1})
-	e := open(t, k.Node, func(c *http.Config) { c.Office = &http.Office{Staff: k.Node} })
+	e := open(t, k.Node, func(c *http.Config) { c.Admin = &admin.Admin{Actors: k.Node} })
 	for i := range 620 {
 		status, body := call(t, e, "POST", "/v1/operator/worker/drain", "boss", fmt.Sprintf(`{"worker":"nobody-%d"}`, i))
 		if status == 429 {

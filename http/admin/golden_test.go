@@ -1,0 +1,28 @@
+package admin
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"troupe/testkit/golden"
+)
+
+var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
+
+// messages are all that crosses the private socket.
+func messages(t *testing.T) []golden.Kept {
+	all := []golden.Kept{golden.Record[socketAnswer](t, "order-carried-out", nil)}
+	for path, of := range orderTypes {
+		name := "order" + strings.ReplaceAll(path, "/", "-")
+		all = append(all, golden.RecordOf(t, name, of.order, nil), golden.RecordOf(t, name+"-result", of.result, nil))
+	}
+	return all
+}
+
+// TestGoldenOrders: what earlier releases have said on the private socket is read. Each of
+// those forms has a golden file for later ones.
+func TestGoldenOrders(t *testing.T) { golden.Test(t, "http/admin", messages(t)) }
+
+// TestEveryFieldOfAnOrderHasAName: a field that is renamed in Go keeps its name on the socket.
+func TestEveryFieldOfAnOrderHasAName(t *testing.T) { golden.Named(t, messages(t)) }

@@ -1,0 +1,150 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+	"troupe/engine/lang"
+	"troupe/http/answer"
+	"troupe/persistence"
+)
+
+// RemoteOrder is an order that may come over HTTP, as documents describe it.
+type RemoteOrder struct {
+	Path, ID, Summary string
+	Order, Answer     any // values of the types
+	takes             []string
+}
+
+// remote are the orders that may come over HTTP, in the order of the documents.
+var remote []RemoteOrder
+
+// done is the answer to an order that was carried out.
+type done[R any] struct {
+	Success bool `json:"success"`
+	Result  R    `json:"result"`
+}
+
+// registerRemote makes an order known to the private socket, and to whoever has
+// a token of an operator's account.
+func registerRemote[R any, O Order[R]](order O, id, summary string) {
+	register[R](order)
+	var takes []string
+	for i := range reflect.TypeFor[O]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[O]().Field(i).Tag.Get("json"), ",")
+		takes = append(takes, name)
+	}
+	slices.Sort(takes)
+	remote = append(remote, RemoteOrder{order.path(), id, summary, order, done[R]{}, takes})
+}
+
+// RemoteOrders lists the orders that may come over HTTP.
+func RemoteOrders() []RemoteOrder { return slices.Clone(remote) }
+
+// Remote carries out the orders that come over HTTP with a token of an
+// operator's account.
+type Remote struct {
+	admin   *Admin // nil: it carries out none
+	faults  *answer.Faults
+	limiter orderLimiter
+	views   viewLog
+}
+
+// NewRemote makes one. What fails is answered by way of faults.
+func NewRemote(o *Admin, faults *answer.Faults) *Remote {
+	return &Remote{admin: o, faults: faults}
+}
+
+// Caller is who gives an order over HTTP.
+type Caller struct {
+	Account persistence.Account
+	Token   persistence.Digest
+	From    string // the address
+}
+
+// issuer names the caller in the audit log.
+func (c *Caller) issuer(ctx *fasthttp.RequestCtx) persistence.Issuer {
+	return persistence.Issuer{Via: persistence.ViaHTTP, Account: c.Account.Name, Token: c.Token.TokenID(), Request: answer.RequestID(ctx)}
+}
+
+// Admit refuses an order that does not exist, or for which operators have given
+// too many.
+func (r *Remote) Admit(name string) *answer.Refusal {
+	path := "/" + name
+	switch {
+	case r.admin == nil:
+		return answer.RefuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
+	case find(path) == nil:
+		return answer.RefuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
+	}
+	if !reads(path) {
+		return r.limiter.admit()
+	}
+	return nil
+}
+
+func find(path string) *RemoteOrder {
+	if i := slices.IndexFunc(remote, func(o RemoteOrder) bool { return o.Path == path }); i >= 0 {
+		return &remote[i]
+	}
+	return nil
+}
+
+// CarryOut carries out an order that was admitted, and answers.
+func (r *Remote) CarryOut(ctx *fasthttp.RequestCtx, name string, c Caller, body []byte) *answer.Refusal {
+	path := "/" + name
+	admin := *r.admin
+	admin.remote, admin.By, admin.From = true, c.issuer(ctx), c.From
+	result, about, err := handlers[path](r.faults.Base, &admin, body)
+	event := r.faults.Log.Info()
+	if err == nil && reads(path) {
+		event = r.faults.Log.Debug()
+	}
+	event.Str("order", path).Str("about", about).Str("account", c.Account.Name).Str("from", c.From).Str("request", answer.RequestID(ctx)).AnErr("refused", err).
+		Msg("the operator gave an order")
+	takes := find(path).takes
+	switch {
+	case errors.Is(err, errUnread) && len(takes) == 0:
+		return answer.RefuseInvalid(lang.Fault{Message: "The body is not an order: want {}"})
+	case errors.Is(err, errUnread):
+		return answer.RefuseInvalid(lang.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+	case errors.Is(err, errUnaudited):
+		return r.faults.Refuse(ctx, "carry out an order", err)
+	case errors.Is(err, persistence.ErrNoQuorum):
+		return answer.Refuse(engine.CodeNoQuorum)
+	case err != nil:
+		return answer.RefuseText(answer.CodeOrderRefused, engine.ErrorText(err))
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, done[json.RawMessage]{true, result})
+	return nil
+}
+
+// Watches writes into the audit log that an operator is about to see the live
+// picture of an object of another account.
+func (r *Remote) Watches(ctx *fasthttp.RequestCtx, c Caller, object, account string) *answer.Refusal {
+	if r.admin == nil || r.admin.Audit == nil {
+		return nil
+	}
+	by := c.issuer(ctx)
+	if r.views.seenLately(by.Token+" "+object+" "+account, time.Now()) {
+		return nil
+	}
+	if no := r.limiter.admit(); no != nil {
+		return no
+	}
+	end, err := r.admin.Audit.Begin(persistence.Act{Order: "live", About: object, By: by, From: c.From})
+	if err == nil {
+		err = end(persistence.ActDone, account)
+	}
+	if err != nil {
+		return r.faults.Refuse(ctx, "write the audit log", persistence.Unwritten(err))
+	}
+	return nil
+}
