@@ -34,8 +34,10 @@ var house = []floor{
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "actors", "actors/api", "engine"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang", "http/answer", "http/admin"},
+	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang", "http/answer", "http/admin", "http/access"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
+	{"http/access", []string{"http/answer", "actors", "engine", "persistence"},
+		"it knows who sends a request: what is asked for is not its business"},
 	{"http/admin", []string{"http/answer", "actors", "engine", "persistence"},
 		"the command line gives the same orders where no service listens: it must not know the edge"},
 	{"http/answer", []string{"actors", "engine", "persistence"},
@@ -91,7 +93,7 @@ var drivers = map[string][]string{
 	"github.com/chromedp/":      {"engine/browser"},
 	"github.com/nats-io/":       {"cluster"},
 	"github.com/minio/minio-go": {"persistence"},
-	"github.com/valyala/":       {"http", "http/admin", "http/answer"},
+	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer"},
 	"github.com/yuin/":          {"http/documents"},
 }
 

@@ -140,7 +140,7 @@ func (h *house) serve(team *cluster.Company) error {
 		asked = team
 	}
 	edge, err := http.New(http.Config{
-		Company: asked, Door: h.door, Counts: h.usage, Files: h.files,
+		Company: asked, Auth: h.door, Counts: h.usage, Files: h.files,
 		Uploads: filepath.Join(h.dir, "uploads"), Log: h.log,
 	})
 	if err != nil {

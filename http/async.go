@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/access"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -62,7 +63,7 @@ func (b *body) lend() (free, take func()) {
 
 // result tells what has become of a task.
 func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	m := &api.Poll{Account: by(account)}
+	m := &api.Poll{Account: access.ForActors(account)}
 	var faults []lang.Fault
 	args := ctx.QueryArgs()
 	if m.TaskID = string(args.Peek("taskId")); m.TaskID == "" {
@@ -84,7 +85,7 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	}
 	waiting := s.base
 	if m.Wait > 0 {
-		leave, ok := s.waits.take(account.ID)
+		leave, ok := s.waits.Take(account.ID)
 		if !ok {
 			return tooManyWaits()
 		}
@@ -124,12 +125,12 @@ type cancelled struct {
 // cancel ends a task. For one that has ended already there is nothing to do,
 // which is no error.
 func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	c, err := api.Ask(s.base, s.cfg.Company, &api.Cancel{TaskID: id, Account: by(account), Cause: api.CauseAsked})
+	c, err := api.Ask(s.base, s.cfg.Company, &api.Cancel{TaskID: id, Account: access.ForActors(account), Cause: api.CauseAsked})
 	if err != nil {
 		return s.faults.Refuse(ctx, "cancel a task", err)
 	}
 	if !c.Found {
-		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: id, Account: by(account)})
+		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: id, Account: access.ForActors(account)})
 		switch {
 		case err != nil:
 			return s.faults.Refuse(ctx, "cancel a task", err)

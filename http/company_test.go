@@ -209,7 +209,7 @@ type edge struct {
 // open starts a server before a company. What cfg leaves out is filled in.
 func open(t testing.TB, c http.Company, change ...func(*http.Config)) *edge {
 	t.Helper()
-	cfg := http.Config{Company: c, Door: door{}, Uploads: t.TempDir() + "/uploads"}
+	cfg := http.Config{Company: c, Auth: door{}, Uploads: t.TempDir() + "/uploads"}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -18,6 +18,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/access"
 	"troupe/http/answer"
 )
 
@@ -27,7 +28,7 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *answer.Re
 	if !answer.SaneID([]byte(id)) {
 		return answer.Refuse(engine.CodeTaskNotFound)
 	}
-	m := api.Follow{TaskID: id, Account: by(p.account)}
+	m := api.Follow{TaskID: id, Account: access.ForActors(p.account)}
 	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
 		n, err := strconv.ParseUint(string(last), 10, 31)
 		if err != nil {
@@ -42,7 +43,7 @@ func (s *Server) events(ctx *fasthttp.RequestCtx, p *pass, id string) *answer.Re
 	case first.Refusal != nil:
 		return answer.RefuseBy(first.Refusal)
 	}
-	leave, ok := s.waits.take(p.account.ID)
+	leave, ok := s.waits.Take(p.account.ID)
 	if !ok {
 		return tooManyWaits()
 	}

@@ -87,7 +87,7 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	if e := ways[i].entry; e != entryToken && e != entryOperator {
 		return tooLong(&ctx.Request.Header, path)
 	}
-	account, _, no := s.account(ctx)
+	account, _, no := s.control.Account(ctx)
 	if no != nil {
 		return no
 	}

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"net/netip"
 	"time"
 )
 
@@ -18,31 +17,6 @@ func (s *Server) ExpireIn(id string, d time.Duration) {
 		}
 	}
 }
-
-// Guesses counts wrong tokens.
-type Guesses struct{ *guesses }
-
-func NewGuesses() Guesses { return Guesses{newGuesses()} }
-
-// Try shows a token that nobody has, if the address may, and returns how long it
-// has to wait otherwise.
-func (g Guesses) Try(from string, now time.Time) time.Duration {
-	p := neighbourhood(netip.MustParseAddr(from))
-	wait := g.wait(p, "wrong", now)
-	if wait == 0 {
-		g.wrong(p, now)
-	}
-	return wait
-}
-
-// Rows is how many addresses are remembered.
-func (g Guesses) Rows() int { return len(g.rows) }
-
-const (
-	GuessBurst  = guessBurst
-	GuessEvery  = guessEvery
-	MaxGuessers = maxGuessers
-)
 
 // OpenAPI is the document that the service gives.
 func OpenAPI() []byte { return openAPI() }

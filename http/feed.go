@@ -47,7 +47,7 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *answer.Refusal {
 		return answer.Refuse(engine.CodeDraining)
 	default:
 	}
-	leave, ok := s.feeds.take(p.account.ID)
+	leave, ok := s.feeds.Take(p.account.ID)
 	if !ok {
 		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
 	}

@@ -80,7 +80,7 @@ func (d *countingDoor) Lookup(ctx context.Context, token string) (persistence.Ac
 func TestPipelinedRequestsThatNobodyReads(t *testing.T) {
 	beside(t)
 	d := &countingDoor{}
-	e := open(t, &company{}, func(c *http.Config) { c.Door, c.WriteTimeout = d, time.Second })
+	e := open(t, &company{}, func(c *http.Config) { c.Auth, c.WriteTimeout = d, time.Second })
 	c := e.dial(t, nil)
 	one := "GET /v1/usage?" + strings.Repeat("a", 2000) + " HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\nX-Request-Id: " + strings.Repeat("a", 128) + "\r\n\r\n"
 	_ = c.SetWriteDeadline(time.Now().Add(hang))

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"strconv"
 	"testing"
-	"time"
 
 	"troupe/http"
+	"troupe/http/access"
 )
 
 // TestGuessingIsSlow: an address may be wrong about tokens ten times, and then
@@ -20,7 +20,7 @@ func TestGuessingIsSlow(t *testing.T) {
 	if status, _, _ := try("small"); status != 200 {
 		t.Fatalf("a good token: %d", status)
 	}
-	for i := range http.GuessBurst {
+	for i := range access.GuessBurst {
 		if status, code, _ := try(fmt.Sprint("guess-", i)); status != 401 || code != "unauthorized" {
 			t.Fatalf("guess %d: %d %s", i, status, code)
 		}
@@ -63,7 +63,7 @@ func TestGuessersBehindAProxy(t *testing.T) {
 		status, _, _ := e.ask(t, "GET /v1/workers", "Host: test", "Authorization: Bearer "+token, "X-Forwarded-For: "+seen)
 		return status
 	}
-	for i := range http.GuessBurst {
+	for i := range access.GuessBurst {
 		if status := try("guess", fmt.Sprintf("198.51.100.%d, 2001:db8:1:2::%x, 10.0.0.1", i, i+1)); status != 401 {
 			t.Fatalf("guess %d: %d", i, status)
 		}
@@ -78,42 +78,5 @@ func TestGuessersBehindAProxy(t *testing.T) {
 		if status := try(token[want], seen); status != want {
 			t.Errorf("%s: %d, want %d", seen, status, want)
 		}
-	}
-}
-
-// TestGuessesOverTime runs on a time of its own: how the right to guess comes
-// back, and what many addresses do.
-func TestGuessesOverTime(t *testing.T) {
-	g, now := http.NewGuesses(), time.Now()
-	tried := 0
-	for range 3600 { // an hour of guesses, one a second
-		if g.Try("192.0.2.1", now) == 0 {
-			tried++
-		}
-		now = now.Add(time.Second)
-	}
-	if most := http.GuessBurst + int(time.Hour/http.GuessEvery); tried > most || tried < most-2 {
-		t.Errorf("%d guesses in an hour, want %d", tried, most)
-	}
-	if wait := g.Try("192.0.2.1", now.Add(24*time.Hour)); wait != 0 {
-		t.Errorf("a day later: wait %v", wait)
-	}
-
-	// More addresses than there is room for share what is left.
-	g, now = http.NewGuesses(), time.Now()
-	for i := range http.MaxGuessers + 1000 {
-		g.Try(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff), now)
-	}
-	if g.Rows() != http.MaxGuessers {
-		t.Errorf("%d addresses are remembered", g.Rows())
-	}
-	if wait := g.Try("2001:db8:ffff:ffff::1", now); wait == 0 {
-		t.Error("addresses without a row guess without bounds")
-	}
-	if wait := g.Try("2001:db8:ffff:ffff::1", now.Add(24*time.Hour)); wait != 0 {
-		t.Errorf("a day later: wait %v", wait)
-	}
-	if g.Rows() > 2 {
-		t.Errorf("%d addresses are remembered a day later", g.Rows())
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"troupe/http/access"
 )
 
 // connections knows every open connection: to turn away what is over the
@@ -111,8 +113,8 @@ func passes(err error) bool {
 }
 
 func (s *connections) add(c net.Conn) *conn {
-	from := addrOf(c)
-	own := &conn{Conn: c, all: s, ip: neighbourhood(from)}
+	from := access.AddrOf(c)
+	own := &conn{Conn: c, all: s, ip: access.Network(from)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.open) >= s.max || s.perIP > 0 && own.ip.IsValid() && s.byIP[own.ip] >= s.perIP && !s.trusted(from) {
@@ -121,15 +123,6 @@ func (s *connections) add(c net.Conn) *conn {
 	s.open[own] = struct{}{}
 	s.byIP[own.ip]++
 	return own
-}
-
-// addrOf is the address of the other side, or the zero value.
-func addrOf(c net.Conn) netip.Addr {
-	a, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Addr()
 }
 
 func (s *connections) remove(c *conn) {

@@ -12,6 +12,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/access"
 	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/persistence"
@@ -44,7 +45,7 @@ type LiveStats struct {
 // LiveStats tells how much is looked at.
 func (s *Server) LiveStats() LiveStats {
 	n := &s.shown
-	return LiveStats{Watchers: s.watchers.taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.taken()}
+	return LiveStats{Watchers: s.watchers.Taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.Taken()}
 }
 
 type shownTotals struct{ pictures, bytes, slow atomic.Int64 }
@@ -97,11 +98,11 @@ func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *answer.
 	case s.draining.Load():
 		return answer.Refuse(engine.CodeDraining)
 	}
-	leave, ok := s.watchers.take(p.account.ID)
+	leave, ok := s.watchers.Take(p.account.ID)
 	if !ok {
 		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers))
 	}
-	w, not := s.cfg.Live.Watch(&actors.Watch{Account: by(p.account), All: p.account.Operator, Object: object})
+	w, not := s.cfg.Live.Watch(&actors.Watch{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
 	if not != nil {
 		leave()
 		return answer.RefuseBy(not)
@@ -231,7 +232,7 @@ func (s *Server) send(c *websocket.Conn, w *actors.Watcher, p *pass, patience ti
 func (s *Server) goodbye() {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(farewell); s.watchers.taken() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(farewell); s.watchers.Taken() > 0 && time.Now().Before(end); {
 		<-tick.C
 	}
 }
@@ -262,5 +263,5 @@ func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *ac
 	if p.ticket != nil {
 		token = p.ticket.by
 	}
-	return s.orders.Watches(ctx, admin.Caller{Account: p.account, Token: token, From: s.clientText(ctx)}, object, whose)
+	return s.orders.Watches(ctx, admin.Caller{Account: p.account, Token: token, From: s.control.ClientText(ctx)}, object, whose)
 }

@@ -35,7 +35,7 @@ func (d *shutting) LookupDigest(ctx context.Context, sum persistence.Digest) (pe
 func TestRevokedTokensSeeNothing(t *testing.T) {
 	t.Parallel()
 	d := &shutting{}
-	h := openHouse(t, func(c *http.Config) { c.Door, c.Heartbeat = d, time.Second }) // three of them without an answer end a picture
+	h := openHouse(t, func(c *http.Config) { c.Auth, c.Heartbeat = d, time.Second }) // three of them without an answer end a picture
 	task := h.kit.StartAsync(acc1, testkit.Task(), testkit.Script{Takes: time.Minute}).TaskID
 	defer func() {
 		d.shut.Store(false)

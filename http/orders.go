@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/access"
 	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/persistence"
@@ -22,12 +23,12 @@ func (s *Server) carryOut(ctx *fasthttp.RequestCtx, a persistence.Account, name 
 	if no := s.orders.Admit(name); no != nil {
 		return no
 	}
-	token, _ := bearer(ctx) // which let it in
+	token, _ := access.Bearer(ctx) // which let it in
 	b, no := s.readOrder(ctx)
 	if no != nil {
 		return no
 	}
-	return s.orders.CarryOut(ctx, name, admin.Caller{Account: a, Token: persistence.DigestOf(token), From: s.clientText(ctx)}, b.payload)
+	return s.orders.CarryOut(ctx, name, admin.Caller{Account: a, Token: persistence.DigestOf(token), From: s.control.ClientText(ctx)}, b.payload)
 }
 
 // operated is the server as the operator's orders see it.

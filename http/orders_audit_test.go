@@ -25,7 +25,7 @@ func operated(t *testing.T) (e *edge, k *testkit.Kit, audit *persistence.Audit, 
 	audit = persistence.NewAudit(folder)
 	t.Cleanup(func() { audit.Close() })
 	e = open(t, k.Node, func(c *http.Config) {
-		c.Door, c.Tokens, c.Live = accounts, accounts, k.Node
+		c.Auth, c.Tokens, c.Live = accounts, accounts, k.Node
 		c.Admin = &admin.Admin{Accounts: accounts, Actors: k.Node, Audit: audit}
 	})
 	boss, err := accounts.CreateOperator(ctx, "ops", "pro")

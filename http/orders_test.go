@@ -33,7 +33,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	accounts := persistence.NewAccounts(k.Store)
 	e := open(t, k.Node, func(c *http.Config) {
-		c.Door, c.Admin = accounts, &admin.Admin{Accounts: accounts, Actors: k.Node}
+		c.Auth, c.Admin = accounts, &admin.Admin{Accounts: accounts, Actors: k.Node}
 	})
 	ops, ada := tokenOf(t, accounts.CreateOperator, accounts, "ops", "pro"), tokenOf(t, accounts.Create, accounts, "ada", "free")
 

@@ -35,19 +35,18 @@ func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *answer.R
 		plain = string(ctx.QueryArgs().Peek("ticket"))
 	}
 	if plain == "" || len(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)) > 0 {
-		account, token, no := s.account(ctx)
+		account, token, no := s.control.Account(ctx)
 		return &pass{account: account, token: token}, no
 	}
-	from := s.client(ctx)
-	if wait := s.guesses.wait(from, plain, time.Now()); wait > 0 {
-		return nil, guessing(wait)
+	if no := s.control.Admit(ctx, plain); no != nil {
+		return nil, no
 	}
 	t, ok, err := s.tickets.of(s.base, plain, object, time.Now())
 	switch {
 	case err != nil:
 		return nil, s.faults.Refuse(ctx, "look for a ticket", err)
 	case !ok:
-		s.guesses.wrong(from, time.Now())
+		s.control.Wrong(ctx)
 		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")
 	case t.link && named == "":
 		return nil, answer.RefuseText(engine.CodeUnauthorized, `A link is not taken from an address, which ends up in logs: name it beside the protocol "`+liveProtocol+`" (Sec-WebSocket-Protocol)`)
@@ -63,7 +62,7 @@ func (s *Server) pass(ctx *fasthttp.RequestCtx, object string) (*pass, *answer.R
 // stands looks whether the token is still valid that a ticket was made with. With
 // it goes all that it has made.
 func (s *Server) stands(t *ticket) error {
-	_, err := s.cfg.Door.LookupDigest(s.base, t.by)
+	_, err := s.cfg.Auth.LookupDigest(s.base, t.by)
 	if errors.Is(err, persistence.ErrNotFound) {
 		if err := s.tickets.fall(s.base, t.by); err != nil { // the others see it for themselves
 			s.cfg.Log.Warn().Err(err).Msg("the other nodes could not be told of tickets that have ended")
@@ -116,7 +115,7 @@ func (s *Server) holds(p *pass) bool {
 	if p.ticket != nil {
 		err = s.stands(p.ticket)
 	} else {
-		_, err = s.cfg.Door.Lookup(s.base, p.token)
+		_, err = s.cfg.Auth.Lookup(s.base, p.token)
 	}
 	return err == nil || !errors.Is(err, persistence.ErrNotFound)
 }

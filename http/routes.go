@@ -5,49 +5,17 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
 	"troupe/http/answer"
-	"troupe/persistence"
 )
 
 // handler answers one request. What it returns is sent as the answer; nil means
 // that it has answered already.
 type handler func(ctx *fasthttp.RequestCtx) *answer.Refusal
-
-// account finds whose token a request carries.
-func (s *Server) account(ctx *fasthttp.RequestCtx) (account persistence.Account, token string, no *answer.Refusal) {
-	token, ok := bearer(ctx)
-	if !ok {
-		return account, "", answer.RefuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
-	}
-	from := s.client(ctx)
-	if wait := s.guesses.wait(from, token, time.Now()); wait > 0 {
-		return account, "", guessing(wait)
-	}
-	account, err := s.cfg.Door.Lookup(s.base, token)
-	switch {
-	case errors.Is(err, persistence.ErrNotFound):
-		s.guesses.wrong(from, time.Now())
-		return account, "", answer.RefuseText(engine.CodeUnauthorized, "The bearer token is not valid")
-	case err != nil:
-		return account, "", s.faults.Refuse(ctx, "look up a token", err)
-	}
-	s.guesses.right(token)
-	return account, token, nil
-}
-
-// bearer copies the token out of the request's Authorization header. No other
-// place counts: addresses and forms end up in logs and histories.
-func bearer(ctx *fasthttp.RequestCtx) (string, bool) {
-	scheme, token, ok := strings.Cut(string(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)), " ")
-	token = strings.TrimSpace(token)
-	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
-}
 
 // handle answers a request, whatever its handler does.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {

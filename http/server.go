@@ -18,6 +18,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/access"
 	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/persistence"
@@ -31,14 +32,6 @@ type Company interface {
 	Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error)
 	api.Doer
 	Status() api.Status
-}
-
-// Doorkeeper knows whose a token is. [persistence.Accounts] is one. The error
-// for a token that nobody has is [persistence.ErrNotFound].
-type Doorkeeper interface {
-	Lookup(ctx context.Context, token string) (persistence.Account, error)
-	// LookupDigest is the same for a token that was shown before.
-	LookupDigest(ctx context.Context, token persistence.Digest) (persistence.Account, error)
 }
 
 // Beside is what the edge needs of the other nodes.
@@ -55,7 +48,7 @@ type Beside interface {
 type Config struct {
 	Company Company
 	Live    Live // nil: nothing can be looked at while it goes on
-	Door    Doorkeeper
+	Auth    access.Authenticator
 	Files   persistence.Files             // nil: nothing is served under /files/
 	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
 	Limits  map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
@@ -114,15 +107,15 @@ type Server struct {
 	http     *fasthttp.Server
 	conns    *connections
 	watch    *watcher
-	guesses  *guesses
+	control  *access.Control
 	orders   *admin.Remote
 	heralds  tokenFeeds
 	tickets  *tickets
 	signpost *signpost
 
-	watchers seats // of live pictures
-	feeds    seats
-	waits    seats
+	watchers *access.AccountLimiter // of live pictures
+	feeds    *access.AccountLimiter
+	waits    *access.AccountLimiter
 	bodies   weights
 	shown    shownTotals
 	leaving  chan struct{} // closed when the service stops: what only looks on ends then
@@ -151,13 +144,14 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), guesses: newGuesses(), tickets: newTickets(cfg.Tickets, cfg.Log), leaving: make(chan struct{})}
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), tickets: newTickets(cfg.Tickets, cfg.Log), leaving: make(chan struct{})}
 	s.signpost = newSignpost(s.ways())
-	s.watchers.most, s.feeds.most, s.waits.most, s.bodies.most = maxWatchers, maxFeeds, maxWaits, maxBodies
+	s.watchers, s.feeds, s.waits, s.bodies.most = access.NewAccountLimiter(maxWatchers), access.NewAccountLimiter(maxFeeds), access.NewAccountLimiter(maxWaits), maxBodies
 	s.limits.Store(&cfg.Limits)
-	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.trusted)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}
+	s.control = access.NewControl(cfg.Auth, cfg.Proxies, &s.faults)
+	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.control.Trusted)
 	if cfg.Admin != nil {
 		cfg.Admin.Service, cfg.Admin.Log = s.Operated(), cfg.Log
 	}

@@ -10,6 +10,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/http/access"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -116,7 +117,7 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id
 	case fault != nil:
 		return nil, answer.RefuseInvalid(*fault)
 	}
-	m := &api.Execute{TaskID: id, Account: by(account), Task: task}
+	m := &api.Execute{TaskID: id, Account: access.ForActors(account), Task: task}
 	if key != "" {
 		m.Idempotency.Key = key
 		if m.Idempotency.Digest, err = digest(b.payload, b.files); err != nil {
@@ -152,7 +153,7 @@ type workerList struct {
 // workers lists the workers that the account may see.
 func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{
-		Account: by(account),
+		Account: access.ForActors(account),
 	})
 	if err != nil {
 		return s.faults.Refuse(ctx, "list the workers", err)

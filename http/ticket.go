@@ -14,6 +14,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
+	"troupe/http/access"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -130,7 +131,7 @@ func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account
 	case !own:
 		return "", n, answer.RefuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
 	}
-	token, _ := bearer(ctx) // which let it in
+	token, _ := access.Bearer(ctx) // which let it in
 	n.account, n.by = account, persistence.DigestOf(token)
 	plain, id, ok, err := s.tickets.issue(s.base, k, n)
 	switch n.id = id; {
@@ -177,10 +178,10 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 		if s.recently(account, object) != nil {
 			return true, nil
 		}
-		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: object, Account: by(account)})
+		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: object, Account: access.ForActors(account)})
 		return err == nil && p.Refusal == nil, err
 	}
-	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: by(account)})
+	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: access.ForActors(account)})
 	if err != nil {
 		return false, err
 	}

@@ -181,7 +181,7 @@ func TestFollowerEndsWithTheServer(t *testing.T) {
 			defer memory.Close()
 			store := &followed{Store: memory, lost: tc.lost}
 			s, err := http.New(http.Config{
-				Company: struct{ http.Company }{}, Door: door{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
+				Company: struct{ http.Company }{}, Auth: door{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
+	"troupe/http/access"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -62,7 +63,7 @@ func (s *Server) listOwnTokens(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if err != nil {
 		return s.faults.Refuse(ctx, "list an account's tokens", err)
 	}
-	shown, _ := bearer(ctx)
+	shown, _ := access.Bearer(ctx)
 	current := persistence.DigestOf(shown).TokenID()
 	a := ownTokens{Success: true, Tokens: []ownToken{}, Revoked: []revokedToken{}}
 	alive := map[string]bool{}

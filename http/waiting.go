@@ -16,42 +16,6 @@ const (
 	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on
 )
 
-// seats counts how much each account has open at once.
-type seats struct {
-	most int
-	mu   sync.Mutex
-	by   map[string]int
-	all  int
-}
-
-// take takes one, if the account has one left. What it returns gives it back.
-func (s *seats) take(account string) (leave func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.by[account] >= s.most {
-		return nil, false
-	}
-	if s.by == nil {
-		s.by = map[string]int{}
-	}
-	s.by[account]++
-	s.all++
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		if s.by[account]--; s.by[account] == 0 {
-			delete(s.by, account)
-		}
-	}), true
-}
-
-func (s *seats) taken() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all
-}
-
 // tooManyWaits refuses what would wait for a task.
 func tooManyWaits() *answer.Refusal {
 	return answer.RefuseText(engine.CodeTooManyWaiting, fmt.Sprintf(

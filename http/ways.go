@@ -43,7 +43,7 @@ func (s *Server) known(method, path string, h func(*fasthttp.RequestCtx, persist
 
 func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
-		account, _, no := s.account(ctx)
+		account, _, no := s.control.Account(ctx)
 		if no != nil {
 			return no
 		}

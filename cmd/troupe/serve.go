@@ -259,7 +259,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Door: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
+		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Auth: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
 		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.door,

@@ -1,28 +1,25 @@
-package http
+package access
 
 import (
 	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
-
-	"troupe/engine"
-	"troupe/http/answer"
 )
 
 // Bounds of how often an address may be wrong about a token.
 const (
-	guessBurst  = 10              // at once
+	GuessBurst  = 10              // at once
 	guessEvery  = 6 * time.Second // one more after so long
 	maxGuessers = 1 << 16         // addresses that are remembered; the rest share one row
 	maxProven   = 1 << 14         // tokens that are remembered as good
 )
 
-// guesses bounds how often somebody may try tokens. Who has tried too many is
+// authLimiter bounds how often somebody may try tokens. Who has tried too many is
 // refused before a token is looked at, so that another token, even the right
 // one, changes nothing. A token that was good before goes through: whoever
 // shares an address with a guesser goes on working.
-type guesses struct {
+type authLimiter struct {
 	seed maphash.Seed
 
 	mu     sync.Mutex
@@ -36,12 +33,12 @@ type guesses struct {
 // Each one moves that moment; how far it lies ahead is what is owed.
 type guessRow struct{ even time.Time }
 
-func newGuesses() *guesses {
-	return &guesses{seed: maphash.MakeSeed(), rows: map[netip.Prefix]guessRow{}, proven: map[uint64]struct{}{}}
+func newAuthLimiter() *authLimiter {
+	return &authLimiter{seed: maphash.MakeSeed(), rows: map[netip.Prefix]guessRow{}, proven: map[uint64]struct{}{}}
 }
 
 // wait returns how long an address has to wait before it may show a token.
-func (g *guesses) wait(from netip.Prefix, token string, now time.Time) time.Duration {
+func (g *authLimiter) wait(from netip.Prefix, token string, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	row, known := g.rows[from]
@@ -51,7 +48,7 @@ func (g *guesses) wait(from netip.Prefix, token string, now time.Time) time.Dura
 		}
 		row = g.rest
 	}
-	free := row.even.Add(-(guessBurst - 1) * guessEvery)
+	free := row.even.Add(-(GuessBurst - 1) * guessEvery)
 	if !free.After(now) {
 		return 0
 	}
@@ -62,7 +59,7 @@ func (g *guesses) wait(from netip.Prefix, token string, now time.Time) time.Dura
 }
 
 // wrong notes a token that nobody has.
-func (g *guesses) wrong(from netip.Prefix, now time.Time) {
+func (g *authLimiter) wrong(from netip.Prefix, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	row, known := g.rows[from]
@@ -92,7 +89,7 @@ func (r *guessRow) add(now time.Time) {
 
 // right notes a token that was good. What is owed stays: with one token of one's
 // own, others cannot be tried any faster.
-func (g *guesses) right(token string) {
+func (g *authLimiter) right(token string) {
 	h := maphash.String(g.seed, token)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,11 +103,4 @@ func (g *guesses) right(token string) {
 		}
 	}
 	g.proven[h] = struct{}{}
-}
-
-// guessing refuses an address that has tried too many tokens.
-func guessing(wait time.Duration) *answer.Refusal {
-	r := answer.RefuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
-	r.RetryAfter = wait
-	return r
 }

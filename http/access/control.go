@@ -1,0 +1,125 @@
+package access
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+	"troupe/http/answer"
+	"troupe/persistence"
+)
+
+// Control finds out who sends a request, and slows down those that try tokens.
+type Control struct {
+	auth    Authenticator
+	proxies []netip.Prefix
+	faults  *answer.Faults
+	limiter *authLimiter
+}
+
+// NewControl makes one. Proxies are believed about who sent a request.
+func NewControl(auth Authenticator, proxies []netip.Prefix, faults *answer.Faults) *Control {
+	return &Control{auth: auth, proxies: proxies, faults: faults, limiter: newAuthLimiter()}
+}
+
+// Account finds whose token a request carries.
+func (c *Control) Account(ctx *fasthttp.RequestCtx) (account persistence.Account, token string, no *answer.Refusal) {
+	token, ok := Bearer(ctx)
+	if !ok {
+		return account, "", answer.RefuseText(engine.CodeUnauthorized, `The header "Authorization: Bearer <token>" is missing`)
+	}
+	if no := c.Admit(ctx, token); no != nil {
+		return account, "", no
+	}
+	account, err := c.auth.Lookup(c.faults.Base, token)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		c.Wrong(ctx)
+		return account, "", answer.RefuseText(engine.CodeUnauthorized, "The bearer token is not valid")
+	case err != nil:
+		return account, "", c.faults.Refuse(ctx, "look up a token", err)
+	}
+	c.limiter.right(token)
+	return account, token, nil
+}
+
+// Bearer copies the token out of the request's Authorization header. No other
+// place counts: addresses and forms end up in logs and histories.
+func Bearer(ctx *fasthttp.RequestCtx) (string, bool) {
+	scheme, token, ok := strings.Cut(string(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)), " ")
+	token = strings.TrimSpace(token)
+	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// Admit refuses an address that has tried too many secrets, unless this one was
+// good before.
+func (c *Control) Admit(ctx *fasthttp.RequestCtx, secret string) *answer.Refusal {
+	wait := c.limiter.wait(c.Client(ctx), secret, time.Now())
+	if wait <= 0 {
+		return nil
+	}
+	r := answer.RefuseText(engine.CodeRateLimited, "Too many requests with tokens that are not valid came from this address")
+	r.RetryAfter = wait
+	return r
+}
+
+// Wrong notes that a request has a secret that nobody has.
+func (c *Control) Wrong(ctx *fasthttp.RequestCtx) { c.limiter.wrong(c.Client(ctx), time.Now()) }
+
+// Client returns the address that a request comes from. What a proxy says about
+// it counts only if the operator trusts the proxy.
+func (c *Control) Client(ctx *fasthttp.RequestCtx) netip.Prefix {
+	peer := AddrOf(ctx.Conn())
+	if !c.Trusted(peer) {
+		return Network(peer)
+	}
+	var said []string
+	for _, h := range ctx.Request.Header.PeekAll(fasthttp.HeaderXForwardedFor) {
+		said = append(said, strings.Split(string(h), ",")...)
+	}
+	for i := len(said) - 1; i >= 0; i-- { // each proxy adds whom it saw at the end
+		a, err := netip.ParseAddr(strings.TrimSpace(said[i]))
+		if err != nil {
+			break
+		}
+		if peer = a; !c.Trusted(a) {
+			break
+		}
+	}
+	return Network(peer)
+}
+
+// Trusted reports whether the operator believes what an address says of others.
+func (c *Control) Trusted(a netip.Addr) bool {
+	for _, p := range c.proxies {
+		if p.Contains(a.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// ClientText is the address that a request comes from; of IPv6 its network.
+func (c *Control) ClientText(ctx *fasthttp.RequestCtx) string {
+	from := c.Client(ctx)
+	if from.IsSingleIP() {
+		return from.Addr().String()
+	}
+	return from.String()
+}
+
+// Network is what counts as one address: a customer of a network provider
+// has one of IPv4, or 64 bits of IPv6 to choose from.
+func Network(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 64
+	if a.Is4() {
+		bits = 32
+	}
+	p, _ := a.Prefix(bits) // without an address it stays the zero value
+	return p
+}
