@@ -28,13 +28,13 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang", "http/answer", "http/admin"},
+	{"cmd/troupe", []string{"http", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang", "http/answer", "http/admin", "http/live"},
 		"the binary wires everything and is imported by nothing"},
 	{"bench", []string{"http", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit", "http/answer"},
 		"it measures everything and is imported by nothing"},
-	{"http/telemetry", []string{"http", "actors", "actors/api", "engine"},
+	{"http/telemetry", []string{"http", "actors", "actors/api", "engine", "http/live"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang", "http/answer", "http/admin", "http/access"},
+	{"http", []string{"http/documents", "actors", "actors/api", "engine", "persistence", ".", "engine/lang", "http/answer", "http/admin", "http/access", "http/live"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"http/access", []string{"http/answer", "actors", "engine", "persistence"},
 		"it knows who sends a request: what is asked for is not its business"},
@@ -42,6 +42,8 @@ var house = []floor{
 		"the command line gives the same orders where no service listens: it must not know the edge"},
 	{"http/answer", []string{"actors", "engine", "persistence"},
 		"it has the shapes that every part of the edge sends: it must not know who sends them"},
+	{"http/live", []string{"http/access", "http/admin", "http/answer", "actors", "engine", "persistence"},
+		"it shows what goes on to those who may look: it must not know the server that it is part of"},
 	{"http/documents", nil,
 		"it makes pages of texts: which texts, and who reads them, is not its business"},
 	{"cluster", []string{"actors", "actors/api", "engine", "persistence"},
@@ -93,7 +95,7 @@ var drivers = map[string][]string{
 	"github.com/chromedp/":      {"engine/browser"},
 	"github.com/nats-io/":       {"cluster"},
 	"github.com/minio/minio-go": {"persistence"},
-	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer"},
+	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer", "http/live"},
 	"github.com/yuin/":          {"http/documents"},
 }
 

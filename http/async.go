@@ -85,9 +85,9 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	}
 	waiting := s.base
 	if m.Wait > 0 {
-		leave, ok := s.waits.Take(account.ID)
-		if !ok {
-			return tooManyWaits()
+		leave, no := s.waits.Take(account.ID)
+		if no != nil {
+			return no
 		}
 		defer leave()
 		var stop func()

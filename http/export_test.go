@@ -1,22 +1,7 @@
 package http
 
-import (
-	"time"
-)
-
 // Look looks once after all waiting connections.
 func (s *Server) Look() { s.watch.look() }
-
-// ExpireIn lets a ticket or a link end before its time.
-func (s *Server) ExpireIn(id string, d time.Duration) {
-	s.tickets.mu.Lock()
-	defer s.tickets.mu.Unlock()
-	for _, t := range s.tickets.alive {
-		if t.id == id {
-			t.expires = time.Now().Add(d)
-		}
-	}
-}
 
 // OpenAPI is the document that the service gives.
 func OpenAPI() []byte { return openAPI() }

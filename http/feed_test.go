@@ -190,7 +190,7 @@ func TestFeed(t *testing.T) {
 	h.get("DELETE", "/v1/tickets/"+ticket.ID, "good", "", nil)
 	for n := byTicket.next(); n.name != ""; n = byTicket.next() {
 	}
-	eventually(t, "a feed ends when its ticket is revoked", func() bool { return h.LiveStats().Feeds == 4 })
+	eventually(t, "a feed ends when its ticket is revoked", func() bool { return h.Streams().Stats().Feeds == 4 })
 }
 
 // TestFeedCutsOffSlowReaders: who does not read what there is has to begin again,
@@ -199,7 +199,7 @@ func TestFeedCutsOffSlowReaders(t *testing.T) {
 	t.Parallel()
 	h := openHouse(t, func(c *http.Config) { c.WriteTimeout = 300 * time.Millisecond })
 	slow, quick := h.follow("/v1/events", bearerGood), h.follow("/v1/events", bearerGood)
-	if n := h.LiveStats().Feeds; n != 2 {
+	if n := h.Streams().Stats().Feeds; n != 2 {
 		t.Fatalf("%d read", n)
 	}
 	_ = slow.c.(*net.TCPConn).SetReadBuffer(4 << 10)
@@ -220,7 +220,7 @@ func TestFeedCutsOffSlowReaders(t *testing.T) {
 	if took := time.Since(began); took > hang {
 		t.Errorf("the task took %v", took)
 	}
-	eventually(t, "the slow reader is cut off", func() bool { return h.LiveStats().Feeds < 2 })
+	eventually(t, "the slow reader is cut off", func() bool { return h.Streams().Stats().Feeds < 2 })
 	<-ended
 }
 
@@ -238,7 +238,7 @@ func TestFeedsHaveALimit(t *testing.T) {
 	}
 	h.follow("/v1/events", "Authorization: Bearer small")
 	all[0].c.Close()
-	eventually(t, "a place is free", func() bool { return h.LiveStats().Feeds == 20 })
+	eventually(t, "a place is free", func() bool { return h.Streams().Stats().Feeds == 20 })
 	h.follow("/v1/events", bearerGood)
 }
 

@@ -10,11 +10,9 @@ import (
 	"troupe/testkit/golden"
 )
 
-// keptForms are tickets as other nodes read them, and digests of requests.
+// keptForms are digests of requests.
 func keptForms(t *testing.T) []golden.Kept {
 	return []golden.Kept{
-		golden.Record[ticketRecord](t, "ticket", nil),
-		golden.Places(t, map[string]string{"ticket": ticketPrefix + "00ff"}),
 		digestOfRequest(t),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http"
+	"troupe/persistence"
 	"troupe/testkit"
 	"troupe/testkit/need"
 )
@@ -213,11 +214,11 @@ func TestLivePictures(t *testing.T) {
 	if n := h.kit.Engine.Watches("w1"); n != 1 {
 		t.Errorf("the browser is looked at %d times", n)
 	}
-	if n := h.LiveStats().Watchers; n != len(sockets) {
+	if n := h.Streams().Stats().Watchers; n != len(sockets) {
 		t.Errorf("%d look, want %d", n, len(sockets))
 	}
 	eventually(t, "the pictures are counted", func() bool { // when they have left, so the last one may be here before
-		s := h.LiveStats()
+		s := h.Streams().Stats()
 		return s.Pictures >= int64(len(sockets)) && s.Bytes > s.Pictures
 	})
 	end()
@@ -226,7 +227,7 @@ func TestLivePictures(t *testing.T) {
 			t.Errorf("it ends with %q", why)
 		}
 	}
-	eventually(t, "nobody looks", func() bool { return h.LiveStats().Watchers == 0 && h.kit.Engine.Watches("w1") == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 && h.kit.Engine.Watches("w1") == 0 })
 }
 
 // TestLivePicturesAreRefused: to whoever may not see them, before anything is
@@ -236,9 +237,13 @@ func TestLivePicturesAreRefused(t *testing.T) {
 	h := openHouse(t)
 	r, end := h.playing(acc1)
 	defer end()
-	own, expired, revoked := h.ticket("good", "w1"), h.ticket("good", "w1"), h.link("good", "w1")
+	own, revoked := h.ticket("good", "w1"), h.link("good", "w1")
+	var expired made
+	if status := h.get("POST", "/v1/tickets", "good", `{"object":"w1","ttl":1000}`, &expired); status != 200 {
+		t.Fatalf("a ticket for a second: %d", status)
+	}
+	time.Sleep(time.Second)
 	other, link := h.ticket("good", r.ID), h.link("good", "w1")
-	h.ExpireIn(expired.ID, -time.Second)
 	if status := h.get("DELETE", "/v1/links/"+revoked.ID, "small", "", nil); status != 404 {
 		t.Errorf("somebody else revokes a link: %d", status)
 	}
@@ -289,7 +294,7 @@ func TestLivePicturesAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
 	}
-	if n := h.kit.Engine.Watches("w1"); n != 0 || h.LiveStats().Watchers != 0 {
+	if n := h.kit.Engine.Watches("w1"); n != 0 || h.Streams().Stats().Watchers != 0 {
 		t.Errorf("the browser is looked at %d times", n)
 	}
 }
@@ -299,7 +304,9 @@ func TestLivePicturesAreRefused(t *testing.T) {
 func TestLivePicturesEnd(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
-	h := openHouse(t)
+	store := persistence.NewMemory()
+	defer store.Close()
+	h := openHouse(t, func(c *http.Config) { c.Tickets = store })
 	r, end := h.playing(acc1)
 	defer end()
 	open := func(protocols ...string) *websocket.Conn {
@@ -315,9 +322,8 @@ func TestLivePicturesEnd(t *testing.T) {
 		shows(t, c, r.ID)
 		return c
 	}
-	revoked, brief := h.link("good", "w1"), h.link("good", "w1")
-	h.ExpireIn(brief.ID, 4*time.Second) // that is enough to be let in
-	a, b := open("troupe.live", revoked.Link), open("troupe.live", brief.Link)
+	revoked, brief := h.link("good", "w1"), linkOfAnotherNode(t, store, "good", "w1", 4*time.Second) // that is enough to be let in
+	a, b := open("troupe.live", revoked.Link), open("troupe.live", brief)
 	h.get("DELETE", "/v1/links/"+revoked.ID, "good", "", nil)
 	if why := ends(t, a); why != "4000 revoked" {
 		t.Errorf("a revoked link: %s", why)
@@ -330,7 +336,7 @@ func TestLivePicturesEnd(t *testing.T) {
 	if why := ends(t, b); why != "4000 expired" {
 		t.Errorf("a link whose time is over: %s", why)
 	}
-	eventually(t, "nobody looks", func() bool { return h.LiveStats().Watchers == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 })
 
 	var all []*websocket.Conn
 	for range 20 {
@@ -352,7 +358,7 @@ func TestLivePicturesEnd(t *testing.T) {
 	if why := ends(t, all[0]); why != "4000 draining" {
 		t.Errorf("when the service stops: %s", why)
 	}
-	eventually(t, "nobody looks", func() bool { return h.LiveStats().Watchers == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 })
 }
 
 // TestLivePicturesNeedAnAnswer: a client that is there and says nothing, not even
@@ -370,5 +376,5 @@ func TestLivePicturesNeedAnAnswer(t *testing.T) {
 	if why := ends(t, silent); strings.HasPrefix(why, "4000") || strings.Contains(why, "timeout") {
 		t.Errorf("one that does not answer: %s", why)
 	}
-	eventually(t, "nobody looks", func() bool { return h.LiveStats().Watchers == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 })
 }

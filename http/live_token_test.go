@@ -64,7 +64,7 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 	feeds = append(feeds, h.follow("/v1/tasks/"+task+"/events", bearerGood), h.follow("/v1/tasks/"+task+"/events?ticket="+ticket.Ticket))
 	asked := d.asked.Load()
 	eventually(t, "it is looked whether the token is valid", func() bool { return d.asked.Load() > asked+4 })
-	if s := h.LiveStats(); s.Watchers != 2 || s.Feeds != 2 {
+	if s := h.Streams().Stats(); s.Watchers != 2 || s.Feeds != 2 {
 		t.Fatalf("while the token is valid: %+v", s)
 	}
 	d.shut.Store(true)
@@ -91,5 +91,5 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 	if _, status, p := h.look("/v1/live/"+task, []string{"troupe.live", link.Link}); status != 401 {
 		t.Errorf("the link, afterwards: %d %+v", status, p)
 	}
-	eventually(t, "nobody reads", func() bool { return h.LiveStats().Feeds == 0 })
+	eventually(t, "nobody reads", func() bool { return h.Streams().Stats().Feeds == 0 })
 }

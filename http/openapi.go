@@ -15,6 +15,7 @@ import (
 	"troupe/engine"
 	"troupe/http/answer"
 	"troupe/http/documents"
+	"troupe/http/live"
 )
 
 // operation is one thing that a client can ask for, for documents.
@@ -106,7 +107,7 @@ var operations = []operation{
 		summary: "List the last tasks",
 		doc: "Lists the account's tasks that run and the last that have ended, synchronous ones too, the newest first, with the steps that have ended. " +
 			"The last 100 are remembered, as long as the service runs. An operator's account is told of everybody's, without what they give.",
-		params:  []param{{"limit", "query", "How many.", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d,"default":%d}`, maxRecent, defaultRecent), false}},
+		params:  []param{{"limit", "query", "How many.", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d,"default":%d}`, maxRecent, answer.DefaultRecent), false}},
 		answers: []reply{{200, "The tasks.", "", []any{recentList{}}}},
 		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound},
 	},
@@ -131,7 +132,7 @@ var operations = []operation{
 		summary: "See what a browser looks like",
 		doc: fmt.Sprintf("A WebSocket, for looking only. Its first message is text, in JSON: what is seen. The others are pictures (JPEG, at most %d × %d), one at once and then whenever the page changes, at most %d a second. ",
 			actors.View().Width, actors.View().Height, time.Second/actors.View().Every) +
-			"It ends with the task or the session: the code is 4000 and the reason a word. A ticket or a link may stand beside the protocol `" + liveProtocol + "`, and a ticket in the address.",
+			"It ends with the task or the session: the code is 4000 and the reason a word. A ticket or a link may stand beside the protocol `" + live.Protocol + "`, and a ticket in the address.",
 		params: []param{{"object", "path", "The worker, or the session or the task that has it now.", `{"type":"string"}`, true},
 			{"ticket", "query", "A ticket for the object.", `{"type":"string"}`, false}},
 		answers: []reply{{101, "The pictures.", "image/jpeg", nil}},
@@ -140,22 +141,22 @@ var operations = []operation{
 	{
 		method: "get", path: linksPath, id: "listLinks", tag: "Live",
 		summary: "List the links", doc: "Lists the account's links that are alive, the newest first. The links themselves are not known any more.",
-		answers: []reply{{200, "The links.", "", []any{linkList{}}}},
+		answers: []reply{{200, "The links.", "", []any{live.LinkList{}}}},
 	},
 	{
 		method: "post", path: linksPath, id: "issueLink", tag: "Live",
 		summary: "Make a link for a colleague",
 		doc:     "A link lets whoever has it see the live picture of one task, session or worker, and do nothing else. `path` is the end of an address for a browser: what is behind the # is sent to nobody.",
 		body: fmt.Sprintf(`{"type":"object","required":["object"],"additionalProperties":false,"properties":{"object":{"type":"string","description":"The id of a task, a session or a worker."},"ttl":{"type":"integer","minimum":%d,"maximum":%d,"default":%d,"description":"How long it is valid, in milliseconds."},"label":{"type":"string","maxLength":%d,"description":"For the list of links."}}}`,
-			engine.Millis(minLink), engine.Millis(maxLink), engine.Millis(defaultLink), maxLabel),
-		answers: []reply{{200, "The link. It is shown only now.", "", []any{linkMade{}}}},
+			engine.Millis(live.MinLink), engine.Millis(live.MaxLink), engine.Millis(live.DefaultLink), live.MaxLabel),
+		answers: []reply{{200, "The link. It is shown only now.", "", []any{live.LinkMade{}}}},
 		codes:   append([]engine.Code{engine.CodeNotFound, engine.CodeNoQuorum}, bodyCodes...),
 	},
 	{
 		method: "delete", path: linksPath + "/{id}", id: "revokeLink", tag: "Live",
 		summary: "Revoke a link", doc: "Ends a link before its time, and closes what is open through it.",
 		params:  []param{{"id", "path", "The id that the link was made with; not the link.", `{"type":"string"}`, true}},
-		answers: []reply{{200, "It is worth nothing now.", "", []any{ticketRevoked{}}}},
+		answers: []reply{{200, "It is worth nothing now.", "", []any{live.TicketRevoked{}}}},
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{
@@ -163,15 +164,15 @@ var operations = []operation{
 		summary: "Make a ticket",
 		doc:     "A ticket lets its bearer look at one task, session or worker, or at all that happens in the account, for a short time, and do nothing else. It may stand in an address, where a token must not.",
 		body: fmt.Sprintf(`{"type":"object","required":["object"],"additionalProperties":false,"properties":{"object":{"type":"string","description":"The id of a task, a session or a worker; or account."},"ttl":{"type":"integer","minimum":%d,"maximum":%d,"default":%d,"description":"How long it is valid, in milliseconds."}}}`,
-			engine.Millis(minTicket), engine.Millis(maxTicket), engine.Millis(defaultTicket)),
-		answers: []reply{{200, "The ticket. It is shown only now.", "", []any{ticketMade{}}}},
+			engine.Millis(live.MinTicket), engine.Millis(live.MaxTicket), engine.Millis(live.DefaultTicket)),
+		answers: []reply{{200, "The ticket. It is shown only now.", "", []any{live.TicketMade{}}}},
 		codes:   append([]engine.Code{engine.CodeNotFound, engine.CodeNoQuorum}, bodyCodes...),
 	},
 	{
 		method: "delete", path: ticketsPath + "/{id}", id: "revokeTicket", tag: "Account",
 		summary: "Revoke a ticket", doc: "Ends a ticket before its time.",
 		params:  []param{{"id", "path", "The id that the ticket was made with; not the ticket.", `{"type":"string"}`, true}},
-		answers: []reply{{200, "It is worth nothing now.", "", []any{ticketRevoked{}}}},
+		answers: []reply{{200, "It is worth nothing now.", "", []any{live.TicketRevoked{}}}},
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{

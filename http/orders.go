@@ -58,7 +58,7 @@ func (o operated) Cluster(ctx context.Context) (answer.Cluster, bool) {
 }
 
 func (o operated) RevokeTickets(ctx context.Context, account string) error {
-	return o.s.tickets.forget(ctx, account)
+	return o.s.passes.RevokeAll(ctx, account)
 }
 
 // The operator's orders are documented as they are declared.

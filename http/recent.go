@@ -13,11 +13,8 @@ import (
 	"troupe/persistence"
 )
 
-// How many tasks a list has.
-const (
-	defaultRecent = 20
-	maxRecent     = 100
-)
+// maxRecent is how many tasks a list has at most.
+const maxRecent = 100
 
 type (
 	recentList struct {
@@ -35,7 +32,7 @@ func (s *Server) recent(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if s.cfg.Live == nil {
 		return answer.Refuse(engine.CodeNotFound)
 	}
-	most := defaultRecent
+	most := answer.DefaultRecent
 	if args := ctx.QueryArgs(); args.Has("limit") {
 		n, err := strconv.Atoi(string(args.Peek("limit")))
 		if err != nil || n < 1 || n > maxRecent {

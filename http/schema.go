@@ -10,6 +10,7 @@ import (
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/answer"
+	"troupe/http/live"
 )
 
 // named is what the types on the wire are called in documents.
@@ -36,7 +37,7 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[workerList]():        "Workers",
 	reflect.TypeFor[answer.Worker]():     "Worker",
 	reflect.TypeFor[answer.RecentTask](): "RecentTask",
-	reflect.TypeFor[link]():              "Link",
+	reflect.TypeFor[live.SharedLink]():   "Link",
 	reflect.TypeFor[answer.Capacity]():   "Capacity",
 	reflect.TypeFor[used]():              "Usage",
 	reflect.TypeFor[planLimits]():        "PlanLimits",

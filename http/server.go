@@ -21,6 +21,7 @@ import (
 	"troupe/http/access"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/http/live"
 	"troupe/persistence"
 )
 
@@ -47,7 +48,7 @@ type Beside interface {
 // the comments name.
 type Config struct {
 	Company Company
-	Live    Live // nil: nothing can be looked at while it goes on
+	Live    live.Source // nil: nothing can be looked at while it goes on
 	Auth    access.Authenticator
 	Files   persistence.Files             // nil: nothing is served under /files/
 	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
@@ -109,16 +110,12 @@ type Server struct {
 	watch    *watcher
 	control  *access.Control
 	orders   *admin.Remote
-	heralds  tokenFeeds
-	tickets  *tickets
+	passes   *live.Passes
+	streams  *live.Streams
 	signpost *signpost
 
-	watchers *access.AccountLimiter // of live pictures
-	feeds    *access.AccountLimiter
-	waits    *access.AccountLimiter
-	bodies   weights
-	shown    shownTotals
-	leaving  chan struct{} // closed when the service stops: what only looks on ends then
+	waits  *access.AccountLimiter
+	bodies weights
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
@@ -144,9 +141,11 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery), tickets: newTickets(cfg.Tickets, cfg.Log), leaving: make(chan struct{})}
+	s := &Server{cfg: cfg, watch: newWatcher(watchEvery)}
 	s.signpost = newSignpost(s.ways())
-	s.watchers, s.feeds, s.waits, s.bodies.most = access.NewAccountLimiter(maxWatchers), access.NewAccountLimiter(maxFeeds), access.NewAccountLimiter(maxWaits), maxBodies
+	s.bodies.most = maxBodies
+	s.waits = access.NewAccountLimiter(maxWaits, engine.CodeTooManyWaiting, fmt.Sprintf(
+		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
 	s.limits.Store(&cfg.Limits)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}
@@ -156,6 +155,15 @@ func New(cfg Config) (*Server, error) {
 		cfg.Admin.Service, cfg.Admin.Log = s.Operated(), cfg.Log
 	}
 	s.orders = admin.NewRemote(cfg.Admin, &s.faults)
+	streams := &live.Config{
+		Actors: cfg.Company, Source: cfg.Live, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Orders: s.orders, Waits: s.waits,
+		Tickets: cfg.Tickets, While: s.watch.while, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
+	}
+	if cfg.Beside != nil {
+		streams.Others = cfg.Beside.Looking
+	}
+	s.passes = live.NewPasses(streams)
+	s.streams = live.NewStreams(streams, s.passes)
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,
 		ErrorHandler: s.handleBroken,
@@ -179,10 +187,10 @@ func New(cfg Config) (*Server, error) {
 		CloseOnShutdown:              true,
 	}
 	if cfg.Tickets != nil {
-		s.goes.Go(func() { s.tickets.follow(s.base) })
+		s.goes.Go(func() { s.passes.Follow(s.base) })
 	}
 	if cfg.Tokens != nil {
-		s.goes.Go(func() { cfg.Tokens.FollowTokens(s.base, s.heralds.tell) })
+		s.goes.Go(func() { cfg.Tokens.FollowTokens(s.base, s.streams.TokenEvent) })
 	}
 	return s, nil
 }
@@ -234,9 +242,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) shutdown(ctx context.Context) error {
-	close(s.leaving)
+	s.streams.Stop()
 	late := s.conns.quiet(ctx)
-	s.goodbye()
+	s.streams.Wait()
 	if late != nil {
 		s.abandon(engine.ErrDraining)
 		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
@@ -278,3 +286,9 @@ func def[T comparable](v *T, d T) {
 		*v = d
 	}
 }
+
+// Streams are what clients look at.
+func (s *Server) Streams() *live.Streams { return s.streams }
+
+// Looking is how many look through each link of an account, here.
+func (s *Server) Looking(account string) map[string]int { return s.passes.Looking(account) }

@@ -3,6 +3,10 @@ package http_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"net"
 	"runtime"
 	"sync"
@@ -220,4 +224,24 @@ func TestFollowerEndsWithTheServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// linkOfAnotherNode writes a link as the other nodes do: clients get none that ends
+// so soon.
+func linkOfAnotherNode(t *testing.T, store persistence.Store, token, object string, ttl time.Duration) (secret string) {
+	t.Helper()
+	account, err := door{}.Lookup(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret = "link_" + rand.Text()
+	by, now := persistence.DigestOf(token), time.Now()
+	b, err := json.Marshal(map[string]any{"account": account, "by": by[:], "object": object, "made": now, "expires": now.Add(ttl), "link": true})
+	if err == nil {
+		_, err = store.Put(t.Context(), persistence.Write{Key: fmt.Sprintf("ticket/%x", sha256.Sum256([]byte(secret))), Value: b, Expires: now.Add(ttl)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
 }

@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -41,12 +40,6 @@ type (
 		Revoked   time.Time          `json:"revokedAt"`
 		RevokedBy persistence.Issuer `json:"revokedBy"`
 	}
-	tokenNews struct {
-		Event string             `json:"event"` // issued or revoked
-		ID    string             `json:"tokenId"`
-		At    time.Time          `json:"at"`
-		By    persistence.Issuer `json:"by"`
-	}
 )
 
 // listOwnTokens answers with the tokens of the account, those that were revoked
@@ -78,82 +71,4 @@ func (s *Server) listOwnTokens(ctx *fasthttp.RequestCtx, account persistence.Acc
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, a)
 	return nil
-}
-
-// maxTokenFeed is how many events wait for a reader before it is cut off.
-const maxTokenFeed = 100
-
-// tokenFeeds hands what happens to tokens to those who read an account's news.
-type tokenFeeds struct {
-	mu sync.Mutex
-	by map[string]map[*tokenFeed]struct{}
-}
-
-// tokenFeed is what one reader has not taken yet.
-type tokenFeed struct {
-	account string
-	mu      sync.Mutex
-	events  []persistence.TokenEvent
-	behind  bool
-	rouse   func() // nil: nobody waits
-}
-
-func (f *tokenFeeds) open(account string) *tokenFeed {
-	r := &tokenFeed{account: account}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.by == nil {
-		f.by = map[string]map[*tokenFeed]struct{}{}
-	}
-	if f.by[account] == nil {
-		f.by[account] = map[*tokenFeed]struct{}{}
-	}
-	f.by[account][r] = struct{}{}
-	return r
-}
-
-func (f *tokenFeeds) close(r *tokenFeed) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.by[r.account], r)
-	if len(f.by[r.account]) == 0 {
-		delete(f.by, r.account)
-	}
-}
-
-// tell hands an event to the readers of its account. It waits for nobody.
-func (f *tokenFeeds) tell(e persistence.TokenEvent) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for r := range f.by[e.Account] {
-		r.add(e)
-	}
-}
-
-func (r *tokenFeed) add(e persistence.TokenEvent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.behind = r.behind || len(r.events) == maxTokenFeed; !r.behind {
-		r.events = append(r.events, e)
-	}
-	if r.rouse != nil {
-		r.rouse()
-	}
-}
-
-// wake calls rouse as soon as there is an event.
-func (r *tokenFeed) wake(rouse func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.rouse = rouse; len(r.events) > 0 || r.behind {
-		rouse()
-	}
-}
-
-// take returns the events since the last call. After that rouse is not called.
-func (r *tokenFeed) take() (events []persistence.TokenEvent, behind bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	events, r.events, r.rouse = r.events, nil, nil
-	return events, r.behind
 }

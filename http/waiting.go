@@ -2,12 +2,8 @@ package http
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"sync"
-
-	"troupe/engine"
-	"troupe/http/answer"
 )
 
 // What one account may have under way at once, so that others have a place, too.
@@ -15,12 +11,6 @@ const (
 	maxWaits  = 256       // polls that wait, and streams of the events of single tasks
 	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on
 )
-
-// tooManyWaits refuses what would wait for a task.
-func tooManyWaits() *answer.Refusal {
-	return answer.RefuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
-		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
-}
 
 // weights counts how many bytes each account has under way.
 type weights struct {

@@ -9,8 +9,21 @@ import (
 	"troupe/engine"
 	"troupe/http/answer"
 	"troupe/http/documents"
+	"troupe/http/live"
 	"troupe/persistence"
 )
+
+// feedPath is where an account hears of all that happens in it.
+const feedPath = "/v1/events"
+
+// livePath is where pictures of browsers are, each under what it shows.
+const livePath = "/v1/live/"
+
+// ticketsPath is where tickets are made, and revoked below it.
+const ticketsPath = "/v1/tickets"
+
+// linksPath is where links are made and listed, and revoked below it.
+const linksPath = "/v1/links"
 
 // way is one method of one address: who may come there, and what is done for them.
 type way struct {
@@ -63,9 +76,9 @@ func (s *Server) operators(method, path string, h func(*fasthttp.RequestCtx, per
 
 // passed is a way for who has the token of an account, or a ticket for what the
 // way is about.
-func (s *Server) passed(method, path string, object func(name string) string, h func(*fasthttp.RequestCtx, *pass, string) *answer.Refusal) way {
+func (s *Server) passed(method, path string, object func(name string) string, h func(*fasthttp.RequestCtx, *live.Pass, string) *answer.Refusal) way {
 	return way{method, path, entryPass, func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
-		p, no := s.pass(ctx, object(name))
+		p, no := s.passes.Pass(ctx, object(name))
 		if no != nil {
 			return no
 		}
@@ -76,6 +89,17 @@ func (s *Server) passed(method, path string, object func(name string) string, h 
 // alone lets a handler do without a name.
 func alone(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal { return h(ctx, a) }
+}
+
+// withOrder reads the body, which is JSON, before the handler.
+func (s *Server) withOrder(h func(*fasthttp.RequestCtx, persistence.Account, []byte) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal {
+		b, no := s.readOrder(ctx)
+		if no != nil {
+			return no
+		}
+		return h(ctx, a, b.payload)
+	}
 }
 
 func nameless(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
@@ -93,18 +117,18 @@ func (s *Server) ways() []way {
 		s.known("GET", "/v1/workers", alone(s.workers)),
 		s.known("GET", "/v1/get-result", alone(s.result)),
 		s.known("GET", "/v1/tasks", alone(s.recent)),
-		s.passed("GET", tasksPath+"{taskId}/events", itself, s.events),
+		s.passed("GET", tasksPath+"{taskId}/events", itself, s.streams.Events),
 		s.known("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.known("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
-		s.passed("GET", feedPath, func(string) string { return accountObject }, func(ctx *fasthttp.RequestCtx, p *pass, _ string) *answer.Refusal {
-			return s.feed(ctx, p)
+		s.passed("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Pass, _ string) *answer.Refusal {
+			return s.streams.Feed(ctx, p)
 		}),
-		s.passed("GET", livePath+"{object}", itself, s.live),
-		s.known("POST", ticketsPath, alone(s.issueTicket)),
-		s.known("DELETE", ticketsPath+"/{id}", s.revokes(asTicket)),
-		s.known("GET", linksPath, alone(s.listLinks)),
-		s.known("POST", linksPath, alone(s.issueLink)),
-		s.known("DELETE", linksPath+"/{id}", s.revokes(asLink)),
+		s.passed("GET", livePath+"{object}", itself, s.streams.Watch),
+		s.known("POST", ticketsPath, s.withOrder(s.passes.IssueTicket)),
+		s.known("DELETE", ticketsPath+"/{id}", s.passes.Revokes(live.Ticket)),
+		s.known("GET", linksPath, alone(s.passes.ListLinks)),
+		s.known("POST", linksPath, s.withOrder(s.passes.IssueLink)),
+		s.known("DELETE", linksPath+"/{id}", s.passes.Revokes(live.Link)),
 		s.known("GET", "/v1/usage", alone(s.usage)),
 		s.known("GET", "/v1/tokens", alone(s.listOwnTokens)),
 		s.known("GET", "/v1/cluster", alone(s.cluster)),

@@ -14,6 +14,7 @@ import (
 	"troupe/http"
 	"troupe/http/admin"
 	"troupe/http/answer"
+	"troupe/http/live"
 	"troupe/http/telemetry"
 	"troupe/persistence"
 )
@@ -329,7 +330,7 @@ func (s *service) staff() admin.Actors {
 }
 
 // live is what can be looked at while it goes on.
-func (s *service) live() http.Live {
+func (s *service) live() live.Source {
 	if s.team == nil {
 		return s.node
 	}

@@ -78,7 +78,7 @@ func (f *watching) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 // showMetrics lets the metrics be fetched, where the operator wants it.
 func (s *service) showMetrics() error {
 	s.metrics.Node(s.edge.Status)
-	s.metrics.Live(s.edge.LiveStats)
+	s.metrics.Live(s.edge.Streams().Stats)
 	s.metrics.Machine(s.machine)
 	if s.team != nil {
 		s.metrics.Cluster(s.clusterNumbers)

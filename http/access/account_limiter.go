@@ -2,25 +2,33 @@ package access
 
 import (
 	"sync"
+
+	"troupe/engine"
+	"troupe/http/answer"
 )
 
 // AccountLimiter counts how much each account has open at once.
 type AccountLimiter struct {
 	most int
+	code engine.Code
+	text string
 	mu   sync.Mutex
 	by   map[string]int
 	all  int
 }
 
-// NewAccountLimiter lets each account have so many.
-func NewAccountLimiter(most int) *AccountLimiter { return &AccountLimiter{most: most} }
+// NewAccountLimiter lets each account have so many, and refuses more with a code
+// and a text.
+func NewAccountLimiter(most int, code engine.Code, text string) *AccountLimiter {
+	return &AccountLimiter{most: most, code: code, text: text}
+}
 
 // Take takes one, if the account has one left. What it returns gives it back.
-func (s *AccountLimiter) Take(account string) (leave func(), ok bool) {
+func (s *AccountLimiter) Take(account string) (leave func(), no *answer.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by[account] >= s.most {
-		return nil, false
+		return nil, answer.RefuseText(s.code, s.text)
 	}
 	if s.by == nil {
 		s.by = map[string]int{}
@@ -34,7 +42,7 @@ func (s *AccountLimiter) Take(account string) (leave func(), ok bool) {
 		if s.by[account]--; s.by[account] == 0 {
 			delete(s.by, account)
 		}
-	}), true
+	}), nil
 }
 
 // Taken is how many all accounts have together.

@@ -9,6 +9,9 @@ import (
 	"troupe/persistence"
 )
 
+// DefaultRecent is how many tasks a list has where nobody says.
+const DefaultRecent = 20
+
 // TaskRunning is the status of a task that has not ended, where the others have
 // that of [api.TaskStatus].
 const TaskRunning = "running"

@@ -15,8 +15,8 @@ import (
 
 	"troupe/actors/api"
 	"troupe/engine"
-	"troupe/http"
 	"troupe/http/answer"
+	"troupe/http/live"
 	"troupe/http/telemetry"
 	"troupe/testkit"
 )
@@ -57,7 +57,7 @@ func everything(t *testing.T) (text string) {
 	m, o := counting(1)
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
 		m.Node(k.Node.Status)
-		m.Live(func() http.LiveStats { return http.LiveStats{} })
+		m.Live(func() live.Stats { return live.Stats{} })
 		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
 		m.Machine(func() telemetry.Machine {
 			return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"troupe/http"
+	"troupe/http/live"
 )
 
 var (
@@ -14,19 +14,19 @@ var (
 	feedsDesc    = desc("live_feeds", "Readers of accounts' news.")
 )
 
-// live tells how much is looked at while it goes on.
-type live struct{ stats func() http.LiveStats }
+// liveStats tells how much is looked at while it goes on.
+type liveStats struct{ stats func() live.Stats }
 
 // Live reads the edge's numbers whenever somebody asks.
-func (m *Metrics) Live(stats func() http.LiveStats) { m.registry.MustRegister(&live{stats}) }
+func (m *Metrics) Live(stats func() live.Stats) { m.registry.MustRegister(&liveStats{stats}) }
 
-func (*live) Describe(to chan<- *prometheus.Desc) {
+func (*liveStats) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{watchersDesc, picturesDesc, bytesDesc, slowDesc, feedsDesc} {
 		to <- d
 	}
 }
 
-func (l *live) Collect(to chan<- prometheus.Metric) {
+func (l *liveStats) Collect(to chan<- prometheus.Metric) {
 	s := l.stats()
 	gauge(to, watchersDesc, float64(s.Watchers))
 	gauge(to, feedsDesc, float64(s.Feeds))

@@ -19,7 +19,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
-	"troupe/http"
+	"troupe/http/live"
 	"troupe/http/telemetry"
 	"troupe/testkit"
 )
@@ -57,8 +57,8 @@ func counting(workers int) (*telemetry.Metrics, testkit.Options) {
 // TestLookingOnIsCounted: the edge's numbers are told as they are.
 func TestLookingOnIsCounted(t *testing.T) {
 	m := telemetry.NewMetrics()
-	m.Live(func() http.LiveStats {
-		return http.LiveStats{Watchers: 2, Pictures: 300, Bytes: 4000, Slow: 5, Feeds: 6}
+	m.Live(func() live.Stats {
+		return live.Stats{Watchers: 2, Pictures: 300, Bytes: 4000, Slow: 5, Feeds: 6}
 	})
 	wants(t, m, "live_watchers 2", "live_pictures_total 300", "live_bytes_total 4000", "live_slow_total 5", "live_feeds 6")
 }
@@ -244,7 +244,7 @@ func TestNamesAreAsTheyShouldBe(t *testing.T) {
 	k := testkit.New(t, o)
 	m.Node(k.Node.Status)
 	m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
-	m.Live(func() http.LiveStats { return http.LiveStats{} })
+	m.Live(func() live.Stats { return live.Stats{} })
 	m.Machine(func() telemetry.Machine {
 		return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
 	})

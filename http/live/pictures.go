@@ -1,8 +1,7 @@
-package http
+package live
 
 import (
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"troupe/actors"
-	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http/access"
 	"troupe/http/admin"
@@ -18,23 +16,11 @@ import (
 	"troupe/persistence"
 )
 
-// livePath is where pictures of browsers are, each under what it shows.
-const livePath = "/v1/live/"
-
 // maxWatchers is how many pictures of one account may be looked at at once.
 const maxWatchers = 20
 
-// Live is what can be looked at while it goes on. [actors.Node] is one, of its
-// own workers.
-type Live interface {
-	Watch(*actors.Watch) (*actors.Watcher, *api.Refusal)
-	Read(account string, all bool, tasks int) actors.Reading
-	Recent(account string, all bool, most int) []actors.TaskNews
-	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
-}
-
-// LiveStats is how much is looked at.
-type LiveStats struct {
+// Stats is how much is looked at.
+type Stats struct {
 	Watchers int   // sockets with pictures
 	Pictures int64 // sent
 	Bytes    int64 // of those
@@ -42,10 +28,10 @@ type LiveStats struct {
 	Feeds    int   // readers of accounts' news
 }
 
-// LiveStats tells how much is looked at.
-func (s *Server) LiveStats() LiveStats {
+// Stats tells how much is looked at.
+func (s *Streams) Stats() Stats {
 	n := &s.shown
-	return LiveStats{Watchers: s.watchers.Taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.Taken()}
+	return Stats{Watchers: s.watchers.Taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.Taken()}
 }
 
 type shownTotals struct{ pictures, bytes, slow atomic.Int64 }
@@ -82,27 +68,27 @@ type liveBegin struct {
 
 // upgrader begins sockets. Who may is decided before; see foreign for the origin.
 var upgrader = websocket.FastHTTPUpgrader{
-	Subprotocols: []string{liveProtocol}, WriteBufferSize: 4 << 10, ReadBufferSize: 512,
+	Subprotocols: []string{Protocol}, WriteBufferSize: 4 << 10, ReadBufferSize: 512,
 	CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
 }
 
-// live shows what a browser looks like, over a socket, for as long as it has to
+// Watch shows what a browser looks like, over a socket, for as long as it has to
 // do with the object.
-func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *answer.Refusal {
+func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Pass, object string) *answer.Refusal {
 	switch {
-	case s.cfg.Live == nil:
+	case s.cfg.Source == nil:
 		return answer.Refuse(engine.CodeNotFound)
 	case !websocket.FastHTTPIsWebSocketUpgrade(ctx):
 		ctx.Response.Header.Set(fasthttp.HeaderUpgrade, "websocket")
 		return answer.Refuse(answer.CodeUpgradeRequired)
-	case s.draining.Load():
+	case s.cfg.Faults.Stopping():
 		return answer.Refuse(engine.CodeDraining)
 	}
-	leave, ok := s.watchers.Take(p.account.ID)
-	if !ok {
-		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers))
+	leave, no := s.watchers.Take(p.account.ID)
+	if no != nil {
+		return no
 	}
-	w, not := s.cfg.Live.Watch(&actors.Watch{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
+	w, not := s.cfg.Source.Watch(&actors.Watch{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
 	if not != nil {
 		leave()
 		return answer.RefuseBy(not)
@@ -132,15 +118,15 @@ func (s *Server) live(ctx *fasthttp.RequestCtx, p *pass, object string) *answer.
 }
 
 // show sends pictures until there is a reason not to.
-func (s *Server) show(c *websocket.Conn, w *actors.Watcher, p *pass) {
+func (s *Streams) show(c *websocket.Conn, w *actors.Watcher, p *Pass) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Log.Error().Any("panic", v).Msg("a live picture failed")
+			s.cfg.Faults.Log.Error().Any("panic", v).Msg("a live picture failed")
 		}
 	}()
 	if p.ticket != nil {
-		s.tickets.look(p.ticket, 1)
-		defer s.tickets.look(p.ticket, -1)
+		s.passes.tickets.look(p.ticket, 1)
+		defer s.passes.tickets.look(p.ticket, -1)
 	}
 	patience := min(takePicture, s.cfg.WriteTimeout)
 	quiet := 3 * s.cfg.Heartbeat
@@ -170,7 +156,7 @@ type heard struct {
 
 // send sends pictures and returns why it has stopped; nothing where nobody is
 // there to be told.
-func (s *Server) send(c *websocket.Conn, w *actors.Watcher, p *pass, patience time.Duration, h *heard) (int, string) {
+func (s *Streams) send(c *websocket.Conn, w *actors.Watcher, p *Pass, patience time.Duration, h *heard) (int, string) {
 	write := func(kind int, b []byte) error {
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
 		return c.WriteMessage(kind, b)
@@ -217,7 +203,7 @@ func (s *Server) send(c *websocket.Conn, w *actors.Watcher, p *pass, patience ti
 			}
 			return 0, ""
 		case <-beat.C:
-			if !s.holds(p) {
+			if !s.passes.holds(p) {
 				return closeEnded, endRevoked
 			}
 			if err := c.WriteControl(websocket.PingMessage, nil, time.Now().Add(patience)); err != nil {
@@ -227,9 +213,9 @@ func (s *Server) send(c *websocket.Conn, w *actors.Watcher, p *pass, patience ti
 	}
 }
 
-// goodbye waits a moment for those who look at pictures to hear that the service
+// Wait waits a moment for those who look at pictures to hear that the service
 // stops.
-func (s *Server) goodbye() {
+func (s *Streams) Wait() {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(farewell); s.watchers.Taken() > 0 && time.Now().Before(end); {
@@ -238,7 +224,7 @@ func (s *Server) goodbye() {
 }
 
 // cut counts a client that does not take what it asked for, unless it has gone.
-func (s *Server) cut(h *heard) (int, string) {
+func (s *Streams) cut(h *heard) (int, string) {
 	select {
 	case <-h.over:
 	default:
@@ -249,12 +235,12 @@ func (s *Server) cut(h *heard) (int, string) {
 
 // looksOn writes into the audit log that an operator's account is about to see
 // the live picture of another account.
-func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *actors.Watcher) *answer.Refusal {
+func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Pass, object string, w *actors.Watcher) *answer.Refusal {
 	if !p.account.Operator {
 		return nil
 	}
 	whose := ""
-	if t, ok := s.cfg.Live.RecentTask(p.account.ID, true, w.Task); ok {
+	if t, ok := s.cfg.Source.RecentTask(p.account.ID, true, w.Task); ok {
 		if whose = persistence.AccountName(t.Account); t.Account == p.account.ID && object == w.Task {
 			return nil
 		}
@@ -263,5 +249,5 @@ func (s *Server) looksOn(ctx *fasthttp.RequestCtx, p *pass, object string, w *ac
 	if p.ticket != nil {
 		token = p.ticket.by
 	}
-	return s.orders.Watches(ctx, admin.Caller{Account: p.account, Token: token, From: s.control.ClientText(ctx)}, object, whose)
+	return s.cfg.Orders.Watches(ctx, admin.Caller{Account: p.account, Token: token, From: s.cfg.Control.ClientText(ctx)}, object, whose)
 }

@@ -1,4 +1,4 @@
-package http
+package live
 
 import (
 	"slices"
@@ -11,23 +11,20 @@ import (
 	"troupe/persistence"
 )
 
-// linksPath is where links are made and listed, and revoked below it.
-const linksPath = "/v1/links"
-
 // Bounds of links.
 const (
-	minLink     = time.Minute
-	maxLink     = 24 * time.Hour
-	defaultLink = time.Hour
+	MinLink     = time.Minute
+	MaxLink     = 24 * time.Hour
+	DefaultLink = time.Hour
 	maxLinks    = 100 // alive at once, of one account
-	maxLabel    = 100 // characters
+	MaxLabel    = 100 // characters
 )
 
-// link is a ticket that is given to somebody else: a colleague who is to see
+// SharedLink is a ticket that is given to somebody else: a colleague who is to see
 // what happens now. Its secret stands behind the # of an address, which browsers
 // send to nobody, and goes from there beside the protocol of the socket: it is in
 // no log, no history of a proxy and no Referer. See docs/security.md.
-type link struct {
+type SharedLink struct {
 	ID       string `json:"id"`
 	Object   string `json:"object"`
 	Label    string `json:"label,omitempty"`
@@ -37,7 +34,7 @@ type link struct {
 }
 
 type (
-	linkMade struct {
+	LinkMade struct {
 		Success bool   `json:"success"`
 		ID      string `json:"id"`
 		Link    string `json:"link"`
@@ -47,51 +44,51 @@ type (
 		Created string `json:"createdAt"`
 		Expires string `json:"expiresAt"`
 	}
-	linkList struct {
-		Success bool   `json:"success"`
-		Links   []link `json:"links"`
+	LinkList struct {
+		Success bool         `json:"success"`
+		Links   []SharedLink `json:"links"`
 	}
 )
 
-func linkOf(t *ticket) link {
+func linkOf(t *ticket) SharedLink {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-	return link{ID: t.id, Object: t.object, Label: t.label, Created: at(t.made), Expires: at(t.expires), Watching: t.watching}
+	return SharedLink{ID: t.id, Object: t.object, Label: t.label, Created: at(t.made), Expires: at(t.expires), Watching: t.watching}
 }
 
-// issueLink answers with a link to one task, session or worker.
-func (s *Server) issueLink(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	plain, n, no := s.ticketFor(ctx, account, asLink)
+// IssueLink answers with a link to one task, session or worker.
+func (s *Passes) IssueLink(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte) *answer.Refusal {
+	plain, n, no := s.ticketFor(ctx, account, payload, Link)
 	if no == nil {
 		l := linkOf(&n)
-		answer.SendJSON(ctx, fasthttp.StatusOK, linkMade{true, n.id, plain, "/live#" + n.object + "/" + plain, n.object, n.label, l.Created, l.Expires})
+		answer.SendJSON(ctx, fasthttp.StatusOK, LinkMade{true, n.id, plain, "/live#" + n.object + "/" + plain, n.object, n.label, l.Created, l.Expires})
 	}
 	return no
 }
 
-// listLinks lists the account's links that are alive, the newest first. Their
+// ListLinks lists the account's links that are alive, the newest first. Their
 // secrets are not known any more.
-func (s *Server) listLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+func (s *Passes) ListLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	list := s.tickets.links(account.ID, time.Now())
-	if s.cfg.Beside != nil && len(list) > 0 {
-		others := s.cfg.Beside.Looking(s.base, account.ID)
+	if s.cfg.Others != nil && len(list) > 0 {
+		others := s.cfg.Others(s.cfg.Faults.Base, account.ID)
 		for i := range list {
 			list[i].Watching += others[list[i].ID]
 		}
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, linkList{true, list})
+	answer.SendJSON(ctx, fasthttp.StatusOK, LinkList{true, list})
 	return nil
 }
 
-func (t *tickets) links(account string, now time.Time) []link {
+func (t *tickets) links(account string, now time.Time) []SharedLink {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := []link{}
+	list := []SharedLink{}
 	for _, v := range t.alive {
 		if v.link && v.account.ID == account && v.expires.After(now) {
 			list = append(list, linkOf(v))
 		}
 	}
-	slices.SortFunc(list, func(a, b link) int { return strings.Compare(b.Created+b.ID, a.Created+a.ID) })
+	slices.SortFunc(list, func(a, b SharedLink) int { return strings.Compare(b.Created+b.ID, a.Created+a.ID) })
 	return list
 }
 

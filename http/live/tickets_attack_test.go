@@ -1,4 +1,4 @@
-package http
+package live
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func TestAttackLinksInALoop(t *testing.T) {
 		link := func(at *tickets, account string) bool {
 			t.Helper()
 			now := time.Now()
-			_, id, ok, err := at.issue(t.Context(), asLink, ticket{account: persistence.Account{ID: account}, object: "w1", made: now, expires: now.Add(maxLink), link: true})
+			_, id, ok, err := at.issue(t.Context(), Link, ticket{account: persistence.Account{ID: account}, object: "w1", made: now, expires: now.Add(MaxLink), link: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestARevokedLinkIsNotForgotten(t *testing.T) {
 				var ids []string
 				for range 2 {
 					now := time.Now()
-					_, id, _, err := first.issue(t.Context(), asLink, ticket{account: persistence.Account{ID: "acc1"}, object: "w1", made: now, expires: now.Add(maxLink), link: true})
+					_, id, _, err := first.issue(t.Context(), Link, ticket{account: persistence.Account{ID: "acc1"}, object: "w1", made: now, expires: now.Add(MaxLink), link: true})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,4 +1,4 @@
-package http
+package live
 
 import (
 	"encoding/json"
@@ -19,14 +19,11 @@ import (
 	"troupe/persistence"
 )
 
-// ticketsPath is where tickets are made, and revoked below it.
-const ticketsPath = "/v1/tickets"
-
 // Bounds of tickets.
 const (
-	minTicket     = time.Second
-	maxTicket     = 15 * time.Minute
-	defaultTicket = time.Minute
+	MinTicket     = time.Second
+	MaxTicket     = 15 * time.Minute
+	DefaultTicket = time.Minute
 	maxTickets    = 1000 // alive at once, of one account
 )
 
@@ -61,8 +58,8 @@ type kind struct {
 }
 
 var (
-	asTicket = &kind{"ticket", "ticket_", "tkt_", maxTickets, minTicket, maxTicket, defaultTicket, false, `{"object":"task_...","ttl":60000}`}
-	asLink   = &kind{"link", "link_", "lnk_", maxLinks, minLink, maxLink, defaultLink, true, `{"object":"sess_...","ttl":3600000,"label":"for the review"}`}
+	Ticket = &kind{"ticket", "ticket_", "tkt_", maxTickets, MinTicket, MaxTicket, DefaultTicket, false, `{"object":"task_...","ttl":60000}`}
+	Link   = &kind{"link", "link_", "lnk_", maxLinks, MinLink, MaxLink, DefaultLink, true, `{"object":"sess_...","ttl":3600000,"label":"for the review"}`}
 )
 
 // objects says what can be named.
@@ -92,7 +89,7 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 	for _, name := range slices.Sorted(maps.Keys(order)) {
 		switch v := order[name]; {
 		case name == "object":
-			if json.Unmarshal(v, &n.object) != nil || !answer.SaneID([]byte(n.object)) || k.link && n.object == accountObject {
+			if json.Unmarshal(v, &n.object) != nil || !answer.SaneID([]byte(n.object)) || k.link && n.object == AccountObject {
 				fault("/object", "object wants %s", k.objects())
 			}
 		case name == "ttl":
@@ -100,8 +97,8 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 				fault("/ttl", "ttl wants milliseconds from %d to %d", engine.Millis(k.least), engine.Millis(k.max))
 			}
 		case name == "label" && k.link:
-			if json.Unmarshal(v, &n.label) != nil || utf8.RuneCountInString(n.label) > maxLabel {
-				fault("/label", "label wants a text of at most %d characters", maxLabel)
+			if json.Unmarshal(v, &n.label) != nil || utf8.RuneCountInString(n.label) > MaxLabel {
+				fault("/label", "label wants a text of at most %d characters", MaxLabel)
 			}
 		default:
 			fault("/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), "a %s has no field %q: want %s", k.name, name, fields)
@@ -116,72 +113,70 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 }
 
 // ticketFor issues what a request asks for.
-func (s *Server) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, k *kind) (plain string, n ticket, no *answer.Refusal) {
-	b, no := s.readOrder(ctx)
-	if no != nil {
-		return "", n, no
-	}
-	n, faults := k.read(b.payload)
+func (s *Passes) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte, k *kind) (plain string, n ticket, no *answer.Refusal) {
+	n, faults := k.read(payload)
 	if len(faults) > 0 {
 		return "", n, answer.RefuseInvalid(faults...)
 	}
 	switch own, err := s.owns(account, n.object); {
 	case err != nil:
-		return "", n, s.faults.Refuse(ctx, "look for a "+k.name+"'s object", err)
+		return "", n, s.cfg.Faults.Refuse(ctx, "look for a "+k.name+"'s object", err)
 	case !own:
 		return "", n, answer.RefuseText(engine.CodeNotFound, "There is no task, session or worker with this id")
 	}
 	token, _ := access.Bearer(ctx) // which let it in
 	n.account, n.by = account, persistence.DigestOf(token)
-	plain, id, ok, err := s.tickets.issue(s.base, k, n)
+	plain, id, ok, err := s.tickets.issue(s.cfg.Faults.Base, k, n)
 	switch n.id = id; {
 	case err != nil:
-		return "", n, s.faults.Refuse(ctx, "keep a "+k.name, err)
+		return "", n, s.cfg.Faults.Refuse(ctx, "keep a "+k.name, err)
 	case !ok:
 		return "", n, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss, or has made twice as many within a minute: revoke some, or wait until they have ended", k.most, k.name))
 	}
 	return plain, n, nil
 }
 
-// ticketMade and ticketRevoked are answers.
+// TicketMade and ticketRevoked are answers.
 type (
-	ticketMade struct {
+	TicketMade struct {
 		Success bool   `json:"success"`
 		ID      string `json:"id"`
 		Ticket  string `json:"ticket"`
 		Object  string `json:"object"`
 		Expires string `json:"expiresAt"`
 	}
-	ticketRevoked struct {
+	TicketRevoked struct {
 		Success bool `json:"success"`
 	}
 )
 
-// issueTicket answers with a ticket for one task, session or worker.
-func (s *Server) issueTicket(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	plain, n, no := s.ticketFor(ctx, account, asTicket)
+// IssueTicket answers with a ticket for one task, session or worker.
+func (s *Passes) IssueTicket(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte) *answer.Refusal {
+	plain, n, no := s.ticketFor(ctx, account, payload, Ticket)
 	if no == nil {
-		answer.SendJSON(ctx, fasthttp.StatusOK, ticketMade{true, n.id, plain, n.object, n.expires.UTC().Format(time.RFC3339Nano)})
+		answer.SendJSON(ctx, fasthttp.StatusOK, TicketMade{true, n.id, plain, n.object, n.expires.UTC().Format(time.RFC3339Nano)})
 	}
 	return no
 }
 
-// accountObject is the object of a ticket for all that happens in the account.
-const accountObject = "account"
+// AccountObject is the object of a ticket for all that happens in the account.
+const AccountObject = "account"
 
 // owns reports whether an account may look at an object.
-func (s *Server) owns(account persistence.Account, object string) (bool, error) {
-	if object == accountObject {
+func (s *Passes) owns(account persistence.Account, object string) (bool, error) {
+	if object == AccountObject {
 		return true, nil
 	}
 	if strings.HasPrefix(object, "task_") {
-		if s.recently(account, object) != nil {
-			return true, nil
+		if s.cfg.Source != nil {
+			if _, ok := s.cfg.Source.RecentTask(account.ID, account.Operator, object); ok {
+				return true, nil
+			}
 		}
-		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: object, Account: access.ForActors(account)})
+		p, err := api.Ask(s.cfg.Faults.Base, s.cfg.Actors, &api.Poll{TaskID: object, Account: access.ForActors(account)})
 		return err == nil && p.Refusal == nil, err
 	}
-	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: access.ForActors(account)})
+	found, err := api.Ask(s.cfg.Faults.Base, s.cfg.Actors, &api.ListWorkers{Account: access.ForActors(account)})
 	if err != nil {
 		return false, err
 	}
@@ -195,17 +190,17 @@ func (s *Server) owns(account persistence.Account, object string) (bool, error) 
 	return false, nil
 }
 
-// revokes ends tickets of a kind before their time, and closes what is open
+// Revokes ends tickets of a kind before their time, and closes what is open
 // through them.
-func (s *Server) revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+func (s *Passes) Revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-		switch found, err := s.tickets.revoke(s.base, account.ID, id, k.link); {
+		switch found, err := s.tickets.revoke(s.cfg.Faults.Base, account.ID, id, k.link); {
 		case err != nil:
-			return s.faults.Refuse(ctx, "revoke a "+k.name, err)
+			return s.cfg.Faults.Refuse(ctx, "revoke a "+k.name, err)
 		case !found:
 			return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no such %s: it has ended, or never was", k.name))
 		}
-		answer.SendJSON(ctx, fasthttp.StatusOK, ticketRevoked{true})
+		answer.SendJSON(ctx, fasthttp.StatusOK, TicketRevoked{true})
 		return nil
 	}
 }

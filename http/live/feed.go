@@ -1,9 +1,8 @@
-package http
+package live
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -12,9 +11,6 @@ import (
 	"troupe/engine"
 	"troupe/http/answer"
 )
-
-// feedPath is where an account hears of all that happens in it.
-const feedPath = "/v1/events"
 
 // maxFeeds is how many readers of its news an account may have at once.
 const maxFeeds = 20
@@ -35,11 +31,11 @@ type (
 	}
 )
 
-// feed tells an account of its workers and tasks as they change, as server-sent
+// Feed tells an account of its workers and tasks as they change, as server-sent
 // events. It always begins with all there is: so a reader that comes again, after
 // whatever it has missed, has no wrong picture.
-func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *answer.Refusal {
-	if s.cfg.Live == nil {
+func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Pass) *answer.Refusal {
+	if s.cfg.Source == nil {
 		return answer.Refuse(engine.CodeNotFound)
 	}
 	select {
@@ -47,18 +43,18 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *answer.Refusal {
 		return answer.Refuse(engine.CodeDraining)
 	default:
 	}
-	leave, ok := s.feeds.Take(p.account.ID)
-	if !ok {
-		return answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds))
+	leave, no := s.feeds.Take(p.account.ID)
+	if no != nil {
+		return no
 	}
-	f := &reading{tokens: s.heralds.open(p.account.ID), pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Live.Read(p.account.ID, p.account.Operator, defaultRecent)}
+	f := &reading{tokens: s.tokens.open(p.account.ID), pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Source.Read(p.account.ID, p.account.Operator, answer.DefaultRecent)}
 	t := s.stream(ctx, f.next)
 	f.guard = s.guarded(t, p, s.leaving)
 	gone := t.stop
 	t.stop = func() {
 		gone()
 		f.reader.Close()
-		s.heralds.close(f.tokens)
+		s.tokens.close(f.tokens)
 		leave()
 	}
 	t.beat()
@@ -70,7 +66,7 @@ func (s *Server) feed(ctx *fasthttp.RequestCtx, p *pass) *answer.Refusal {
 // reading is what a feed is made from.
 type reading struct {
 	guard  *guard
-	pass   *pass
+	pass   *Pass
 	beat   time.Duration
 	reader actors.Reading
 	tokens *tokenFeed

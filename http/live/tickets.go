@@ -1,4 +1,4 @@
-package http
+package live
 
 import (
 	"context"
@@ -72,9 +72,9 @@ func newTickets(shared persistence.Store, log zerolog.Logger) *tickets {
 
 // idOf is what a ticket is called. It tells nothing of its secret.
 func (s ticketSum) idOf(link bool) string {
-	as := asTicket
+	as := Ticket
 	if link {
-		as = asLink
+		as = Link
 	}
 	return as.id + hex.EncodeToString(s[:])[:ticketDigits]
 }
@@ -364,4 +364,4 @@ func (t *tickets) looking(account string) map[string]int {
 }
 
 // Looking is how many look through each link of an account, here.
-func (s *Server) Looking(account string) map[string]int { return s.tickets.looking(account) }
+func (s *Passes) Looking(account string) map[string]int { return s.tickets.looking(account) }

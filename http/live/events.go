@@ -1,0 +1,110 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/engine/lang"
+	"troupe/http/access"
+	"troupe/http/answer"
+)
+
+// Events tells of a task's steps as they end, and then of its end, as
+// server-sent events.
+func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Pass, id string) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return answer.Refuse(engine.CodeTaskNotFound)
+	}
+	m := api.Follow{TaskID: id, Account: access.ForActors(p.account)}
+	if last := ctx.Request.Header.Peek("Last-Event-ID"); len(last) > 0 {
+		n, err := strconv.ParseUint(string(last), 10, 31)
+		if err != nil {
+			return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf("Last-Event-ID is %q: want the id of an event of this task", last)})
+		}
+		m.After = int(n)
+	}
+	first, err := api.Ask(s.cfg.Faults.Base, s.cfg.Actors, &m)
+	switch {
+	case err != nil:
+		return s.cfg.Faults.Refuse(ctx, "follow a task", err)
+	case first.Refusal != nil:
+		return answer.RefuseBy(first.Refusal)
+	}
+	leave, no := s.cfg.Waits.Take(p.account.ID)
+	if no != nil {
+		return no
+	}
+	f := &following{actors: s.cfg.Actors, ask: m}
+	f.ask.Wait = s.cfg.Heartbeat
+	t := s.stream(ctx, f.next)
+	f.guard = s.guarded(t, p, nil)
+	gone := t.stop
+	t.stop = func() {
+		gone()
+		leave()
+	}
+	t.log = t.log.With().Str("task", id).Logger()
+	t.beat()
+	f.take(t, first)
+	t.begin(ctx)
+	return nil
+}
+
+// following is what the events of one task are made from.
+type following struct {
+	actors Actors
+	guard  *guard
+	ask    api.Follow
+}
+
+func (f *following) next(t *stream) {
+	if !f.guard.lets() {
+		t.over = true
+		return
+	}
+	m, err := api.Ask(t.ctx, f.api, &f.ask)
+	if err != nil {
+		// The client asks again, with the number of the last event it has got.
+		t.over = true
+		if t.ctx.Err() == nil && !errors.Is(err, engine.ErrDraining) {
+			t.log.Error().Err(err).Msg("failed to follow a task")
+		}
+		return
+	}
+	f.take(t, m)
+}
+
+// take makes events of an answer of the actors.
+func (f *following) take(t *stream, m *api.Followed) {
+	switch {
+	case m.Refusal != nil:
+		t.end(answer.RefuseBy(m.Refusal))
+	case len(m.Steps) > 0:
+		for _, step := range m.Steps {
+			t.numbered(uint64(step.Seq), "step", step.Step)
+			f.ask.After = step.Seq
+		}
+	case m.Status != api.TaskPending:
+		f.finish(t)
+	default:
+		t.beat()
+	}
+}
+
+// finish tells how the task ended, as a poll does.
+func (f *following) finish(t *stream) {
+	p, err := api.Ask(t.ctx, f.api, &api.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
+	switch {
+	case err != nil:
+		t.over = true
+	case p.Refusal != nil:
+		t.end(answer.RefuseBy(p.Refusal))
+	default:
+		t.end(answer.OfPoll(p))
+	}
+}

@@ -1,0 +1,99 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/http/access"
+	"troupe/http/admin"
+	"troupe/http/answer"
+	"troupe/persistence"
+)
+
+// Actors is what is needed of the actors beside what goes on.
+type Actors interface {
+	Poll(ctx context.Context, m *api.Poll) (*api.Polled, error)
+	Follow(ctx context.Context, m *api.Follow) (*api.Followed, error)
+	Workers(ctx context.Context, m *api.ListWorkers) (*api.Workers, error)
+}
+
+// Config is what [Passes] and [Streams] are made from.
+type Config struct {
+	Actors  Actors
+	Source  Source // nil: nothing can be looked at while it goes on
+	Auth    access.Authenticator
+	Control *access.Control
+	Faults  *answer.Faults
+	Orders  *admin.Remote          // keeps what operators look at
+	Waits   *access.AccountLimiter // of what waits for single tasks
+	// Tickets keeps tickets and links for all nodes; nil: those of this process
+	// end with it.
+	Tickets persistence.Store
+	// Others is how many look through each link of an account at other nodes; nil:
+	// there are none.
+	Others func(ctx context.Context, account string) map[string]int
+	// While returns a context that ends when the client of a connection goes away.
+	While        func(context.Context, net.Conn) (context.Context, func())
+	WriteTimeout time.Duration // for a client to take what was sent
+	Heartbeat    time.Duration // between signs of life
+}
+
+// Passes lets clients look at things: by a token, a ticket or a link.
+type Passes struct {
+	cfg     *Config
+	tickets *tickets
+}
+
+// NewPasses makes them.
+func NewPasses(cfg *Config) *Passes {
+	return &Passes{cfg: cfg, tickets: newTickets(cfg.Tickets, cfg.Faults.Log)}
+}
+
+// Follow hears of the tickets of other nodes, until ctx ends or the store is
+// closed.
+func (s *Passes) Follow(ctx context.Context) { s.tickets.follow(ctx) }
+
+// RevokeAll ends the tickets and links of an account.
+func (s *Passes) RevokeAll(ctx context.Context, account string) error {
+	return s.tickets.forget(ctx, account)
+}
+
+// Streams shows clients what goes on.
+type Streams struct {
+	cfg      *Config
+	passes   *Passes
+	watchers *access.AccountLimiter // of live pictures
+	feeds    *access.AccountLimiter
+	tokens   tokenFeeds
+	shown    shownTotals
+	leaving  chan struct{} // closed when the service stops: what only looks on ends then
+}
+
+// NewStreams makes them.
+func NewStreams(cfg *Config, p *Passes) *Streams {
+	return &Streams{
+		cfg: cfg, passes: p, leaving: make(chan struct{}),
+		watchers: access.NewAccountLimiter(maxWatchers, engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers)),
+		feeds:    access.NewAccountLimiter(maxFeeds, engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds)),
+	}
+}
+
+// TokenEvent tells those who read an account's news of one of its tokens.
+func (s *Streams) TokenEvent(e persistence.TokenEvent) { s.tokens.tell(e) }
+
+// Stop lets everything end that only looks on.
+func (s *Streams) Stop() { close(s.leaving) }
+
+// Source is what can be looked at while it goes on. [actors.Node] is one, of its
+// own workers.
+type Source interface {
+	Watch(*actors.Watch) (*actors.Watcher, *api.Refusal)
+	Read(account string, all bool, tasks int) actors.Reading
+	Recent(account string, all bool, most int) []actors.TaskNews
+	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
+}
