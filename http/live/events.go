@@ -67,7 +67,7 @@ func (f *following) next(t *stream) {
 		t.over = true
 		return
 	}
-	m, err := api.Ask(t.ctx, f.api, &f.ask)
+	m, err := api.Ask(t.ctx, f.actors, &f.ask)
 	if err != nil {
 		// The client asks again, with the number of the last event it has got.
 		t.over = true
@@ -98,7 +98,7 @@ func (f *following) take(t *stream, m *api.Followed) {
 
 // finish tells how the task ended, as a poll does.
 func (f *following) finish(t *stream) {
-	p, err := api.Ask(t.ctx, f.api, &api.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
+	p, err := api.Ask(t.ctx, f.actors, &api.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
 	switch {
 	case err != nil:
 		t.over = true

@@ -16,11 +16,7 @@ import (
 )
 
 // Actors is what is needed of the actors beside what goes on.
-type Actors interface {
-	Poll(ctx context.Context, m *api.Poll) (*api.Polled, error)
-	Follow(ctx context.Context, m *api.Follow) (*api.Followed, error)
-	Workers(ctx context.Context, m *api.ListWorkers) (*api.Workers, error)
-}
+type Actors interface{ api.Doer }
 
 // Config is what [Passes] and [Streams] are made from.
 type Config struct {
