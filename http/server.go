@@ -142,7 +142,6 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
 	s := &Server{cfg: cfg, watch: newWatcher(watchEvery)}
-	s.signpost = newSignpost(s.ways())
 	s.bodies.most = maxBodies
 	s.waits = access.NewAccountLimiter(maxWaits, engine.CodeTooManyWaiting, fmt.Sprintf(
 		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
@@ -164,6 +163,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.passes = live.NewPasses(streams)
 	s.streams = live.NewStreams(streams, s.passes)
+	s.signpost = newSignpost(s.ways())
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,
 		ErrorHandler: s.handleBroken,
