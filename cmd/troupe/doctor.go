@@ -1,14 +1,14 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/cmd/troupe/doctor"
+	"troupe/engine"
 )
 
 // doctorCommand takes the flags of serve, so that what is looked at is what
@@ -16,23 +16,6 @@ import (
 type doctorCommand struct {
 	Serve serveCommand `embed:""`
 	JSON  bool         `help:"Print JSON, for scripts."`
-}
-
-// verdict is what a finding means.
-type verdict string
-
-const (
-	good    verdict = "good"
-	warning verdict = "warning" // it works, and could be better
-	problem verdict = "problem" // it does not work, or will not for long
-)
-
-// finding is what was seen of one thing, and what to do where that is not good.
-type finding struct {
-	Check   string  `json:"check"`
-	Verdict verdict `json:"verdict"`
-	Found   string  `json:"found"`
-	Advice  string  `json:"advice,omitempty"`
 }
 
 // errUnwell: the report is printed and says why.
@@ -49,66 +32,57 @@ func (c *doctorCommand) Run(w *world) error {
 	if err != nil {
 		return usageError{err}
 	}
-	browser, threads := c.examineBrowser(w.ctx)
-	running := serviceRuns(dir)
-	left, limited := pidsLeft()
-	all := append(browser,
-		judgeShared(sharedMemory()),
-		judgePids(left, limited, c.Serve.Workers, threads),
-		judgeDescriptors(descriptors(), c.Serve.Listening.MaxConnections, c.Serve.Workers),
-		judgeClock(clock()),
-		judgeDisk(dir, space(existing(dir))),
-		examinePort(c.Serve.Listening.Listen, running),
-		examineStore(dir, running),
-		examineKey(dir),
-	)
-	all = append(all, c.Serve.Listening.examine(time.Now())...)
-	all = append(append(all, c.Serve.Cluster.examine(running)...), c.Serve.S3.examine(w.ctx)...)
-	if err := c.report(w.stdout, all); err != nil {
+	all := doctor.Examine(w.ctx, c.Serve.examined(dir))
+	if err := doctor.Report(w.stdout, all, c.JSON); err != nil {
 		return err
 	}
-	if !healthy(all) {
+	if !doctor.Healthy(all) {
 		return errUnwell
 	}
 	return nil
 }
 
-func healthy(all []finding) bool {
-	for _, f := range all {
-		if f.Verdict == problem {
-			return false
-		}
+// examined is what the flags say, for the doctor.
+func (c *serveCommand) examined(dir string) doctor.Service {
+	return doctor.Service{
+		Data: dir, Store: storeIn(dir), Key: keyIn(dir), Running: serviceRuns(dir), Workers: c.Workers,
+		Listen: c.Listening.Listen, Local: c.Listening.local(), MaxConnections: c.Listening.MaxConnections, Certificate: c.Listening.certificate,
+		Browser: c.Chromium.examined(),
+		Cluster: doctor.Cluster{Listen: c.Cluster.ClusterListen, Peers: c.Cluster.ClusterPeers},
+		Storage: c.S3.examined(),
 	}
-	return true
 }
 
-func (c *doctorCommand) report(out io.Writer, all []finding) error {
-	if c.JSON {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(struct {
-			Healthy  bool      `json:"healthy"`
-			Findings []finding `json:"findings"`
-		}{healthy(all), all})
+// certificate is how TLS is spoken; nil: it is not.
+func (l *listening) certificate() (*tls.Config, error) {
+	secure, err := l.secure(zerolog.Nop())
+	if err != nil || secure == nil {
+		return nil, err
 	}
-	var b strings.Builder
-	for _, f := range all {
-		fmt.Fprintf(&b, "%-8s %-14s %s\n", f.Verdict, f.Check, f.Found)
-		if f.Advice != "" {
-			fmt.Fprintf(&b, "%-8s %-14s → %s\n", "", "", f.Advice)
-		}
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return secure.Config(), nil
 }
 
-// existing is the folder itself, or the nearest one above that is there.
-func existing(dir string) string {
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			return dir
-		}
-		dir = filepath.Dir(dir)
+func (c chromium) examined() doctor.Browser {
+	return doctor.Browser{
+		Path: c.Browser, NoSandbox: c.NoSandbox,
+		Engine: func(path, dir string, noSandbox bool) (engine.Engine, func() error, error) {
+			c := c
+			c.Browser, c.NoSandbox = path, noSandbox
+			e, proxy, err := c.engine(dir, false, nil, false, zerolog.Nop())
+			if err != nil {
+				return nil, nil, err
+			}
+			return e, proxy.Close, nil
+		},
 	}
+}
+
+func (s *storage) examined() *doctor.Storage {
+	if !s.on() {
+		return nil
+	}
+	return &doctor.Storage{Bucket: s.Bucket, Endpoint: s.Endpoint, Open: func(ctx context.Context) error {
+		_, err := s.open(ctx)
+		return err
+	}}
 }

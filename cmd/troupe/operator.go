@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"text/tabwriter"
 	"time"
@@ -122,4 +123,14 @@ func one[R any](w *world, c operator, makes bool, doing string, o admin.Order[R]
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return c.print(w, r, func(out io.Writer) { fmt.Fprintln(out, say(r, live)) })
+}
+
+// serviceRuns reports whether a service has the data folder.
+func serviceRuns(data string) bool {
+	c, err := net.Dial("unix", socketIn(data))
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"regexp"
@@ -91,17 +90,4 @@ func (s *storage) open(ctx context.Context) (*persistence.S3, error) {
 	ctx, cancel := context.WithTimeout(ctx, openStorageWithin)
 	defer cancel()
 	return persistence.OpenS3(ctx, c)
-}
-
-// examine looks whether the bucket is there.
-func (s *storage) examine(ctx context.Context) []finding {
-	if !s.on() {
-		return nil
-	}
-	f := finding{Check: "storage", Verdict: good, Found: fmt.Sprintf("the bucket %s at %s answers", s.Bucket, s.Endpoint)}
-	if _, err := s.open(ctx); err != nil {
-		f.Verdict, f.Found = problem, err.Error()
-		f.Advice = "make the bucket, and let the keys list, read, write and delete in it"
-	}
-	return []finding{f}
 }

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"troupe/cmd/troupe/doctor"
 )
 
 // openS3 starts a server of S3 with one bucket, and gives the flags for it and
@@ -150,11 +152,11 @@ func TestFilesElsewhere(t *testing.T) {
 		t.Errorf("a picture that has gone is %d", status)
 	}
 
-	if f := s.examine(context.Background()); len(f) != 1 || f[0].Verdict != good {
+	if f := doctor.ExamineStorage(context.Background(), s.examined()); len(f) != 1 || f[0].Verdict != doctor.Good {
 		t.Errorf("the doctor finds %+v", f)
 	}
 	s.Bucket = "nothing"
-	if f := s.examine(context.Background()); f[0].Verdict != problem || !strings.Contains(f[0].Found, "no such bucket") || f[0].Advice == "" {
+	if f := doctor.ExamineStorage(context.Background(), s.examined()); f[0].Verdict != doctor.Problem || !strings.Contains(f[0].Found, "no such bucket") || f[0].Advice == "" {
 		t.Errorf("without the bucket the doctor finds %+v", f)
 	}
 	if code, _, stderr := play(t, "", "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(dir, "other"), "--s3-endpoint="+s.Endpoint, "--s3-bucket=nothing", "--s3-credentials="+s.Credentials); code != exitUsage || !strings.Contains(stderr, "no such bucket") {

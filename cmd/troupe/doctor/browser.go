@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/engine"
 	"troupe/engine/browser"
 	"troupe/http/telemetry"
@@ -26,14 +24,13 @@ const tryWithin = 20 * time.Second
 // examineBrowser starts a browser as the service would and plays a task with
 // it. It tells of the browser, its sandbox and the fonts, and how many threads
 // the browser had.
-func (c *doctorCommand) examineBrowser(ctx context.Context) (all []finding, threads int) {
-	chromium := c.Serve.Chromium
-	b := finding{Check: "browser", Verdict: problem}
-	if chromium.Browser == "" {
+func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, threads int) {
+	b := Finding{Check: "browser", Verdict: Problem}
+	if c.Path == "" {
 		var err error
-		if chromium.Browser, err = browser.Find(); err != nil {
+		if c.Path, err = browser.Find(); err != nil {
 			b.Found, b.Advice, _ = strings.Cut(err.Error(), ": ")
-			return []finding{b}, 0
+			return []Finding{b}, 0
 		}
 	}
 	dir, err := os.MkdirTemp("", "troupe-doctor-")
@@ -43,28 +40,28 @@ func (c *doctorCommand) examineBrowser(ctx context.Context) (all []finding, thre
 	}
 	if err != nil {
 		b.Found, b.Advice = err.Error(), "make room for temporary files, or name a folder for them with the variable TMPDIR"
-		return []finding{b}, 0
+		return []Finding{b}, 0
 	}
-	sandbox := finding{Check: "sandbox", Verdict: good, Found: "it works"}
-	v, err := try(ctx, chromium, dir, signs)
+	sandbox := Finding{Check: "sandbox", Verdict: Good, Found: "it works"}
+	v, err := try(ctx, c, dir, signs)
 	switch {
-	case chromium.NoSandbox:
-		sandbox.Verdict, sandbox.Found, sandbox.Advice = warning, "it is switched off by --no-sandbox", "every page can do what the browser's user can: leave the flag out"
+	case c.NoSandbox:
+		sandbox.Verdict, sandbox.Found, sandbox.Advice = Warning, "it is switched off by --no-sandbox", "every page can do what the browser's user can: leave the flag out"
 	case err != nil:
-		chromium.NoSandbox = true
+		c.NoSandbox = true
 		with := err
-		if v, err = try(ctx, chromium, dir, signs); err == nil {
-			sandbox = judgeSandbox(with, c.Serve.Listening.local())
+		if v, err = try(ctx, c, dir, signs); err == nil {
+			sandbox = judgeSandbox(with, local)
 		}
 	}
 	if err != nil {
-		b.Found = fmt.Sprintf("%s does not start: %v", chromium.Browser, err)
+		b.Found = fmt.Sprintf("%s does not start: %v", c.Path, err)
 		b.Advice = "run it by hand with --version and see what it says; " + browser.ErrNoBrowser.Error()
-		return []finding{b}, 0
+		return []Finding{b}, 0
 	}
-	b.Verdict = good
-	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", version(ctx, chromium.Browser), chromium.Browser, v.up.Milliseconds())
-	return []finding{b, sandbox, judgeFonts(v.missing)}, v.threads
+	b.Verdict = Good
+	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", version(ctx, c.Path), c.Path, v.up.Milliseconds())
+	return []Finding{b, sandbox, judgeFonts(v.missing)}, v.threads
 }
 
 // visit is what was seen of a browser.
@@ -75,12 +72,12 @@ type visit struct {
 }
 
 // try starts a browser and plays a task, which looks for fonts.
-func try(ctx context.Context, c chromium, dir string, signs map[string]string) (v visit, err error) {
-	eng, proxy, err := c.engine(dir, false, nil, false, zerolog.Nop())
+func try(ctx context.Context, c Browser, dir string, signs map[string]string) (v visit, err error) {
+	eng, end, err := c.Engine(c.Path, dir, c.NoSandbox)
 	if err != nil {
 		return v, err
 	}
-	defer proxy.Close()
+	defer func() { _ = end() }()
 	ctx, cancel := context.WithTimeout(ctx, tryWithin)
 	defer cancel()
 	began := time.Now()
@@ -136,23 +133,23 @@ var signs = map[string]string{
 	"Chinese": "漢", "Japanese": "あ", "Korean": "한", "emoji": "😀",
 }
 
-func judgeFonts(missing []string) finding {
-	f := finding{Check: "fonts", Verdict: good, Found: "there are fonts for all scripts that were tried"}
+func judgeFonts(missing []string) Finding {
+	f := Finding{Check: "fonts", Verdict: Good, Found: "there are fonts for all scripts that were tried"}
 	if len(missing) == 0 {
 		return f
 	}
-	f.Verdict, f.Found = warning, "pictures show boxes for "+strings.Join(missing, ", ")
+	f.Verdict, f.Found = Warning, "pictures show boxes for "+strings.Join(missing, ", ")
 	f.Advice = "install fonts, on Debian or Ubuntu fonts-noto-core, fonts-noto-cjk and fonts-noto-color-emoji"
 	if slices.Contains(missing, "Latin") {
-		f.Verdict, f.Advice = problem, "install fonts-liberation at least; "+f.Advice
+		f.Verdict, f.Advice = Problem, "install fonts-liberation at least; "+f.Advice
 	}
 	return f
 }
 
-func judgeSandbox(err error, local bool) finding {
-	f := finding{Check: "sandbox", Verdict: problem, Found: "browsers start only without it: " + err.Error()}
+func judgeSandbox(err error, local bool) Finding {
+	f := Finding{Check: "sandbox", Verdict: Problem, Found: "browsers start only without it: " + err.Error()}
 	if local { // which the service does by itself then
-		f.Verdict = warning
+		f.Verdict = Warning
 	}
 	f.Advice = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu an AppArmor profile for the browser, " +
 		"in containers a seccomp profile that lets clone and unshare through), or as root make a user troupe that may read the temporary folder"

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 
 // judgeShared tells of shared memory. Browsers are told to do without: in
 // containers it is 64 MiB as a rule, and a page that needs more is killed.
-func judgeShared(bytes uint64, ok bool) finding {
-	f := finding{Check: "shared memory", Verdict: good, Found: "this system has no /dev/shm; browsers do not need it"}
+func judgeShared(bytes uint64, ok bool) Finding {
+	f := Finding{Check: "shared memory", Verdict: Good, Found: "this system has no /dev/shm; browsers do not need it"}
 	if ok {
 		f.Found = "/dev/shm has " + size(bytes) + "; browsers do not need it, they keep what they share in files of their own folder"
 	}
@@ -27,8 +27,8 @@ func judgeShared(bytes uint64, ok bool) finding {
 // judgePids compares how many threads may be started with what the browsers
 // need: threads is what one was seen with, or 0. Pages of many sites have more
 // processes than the one that was tried.
-func judgePids(left int64, limited bool, workers, threads int) finding {
-	f := finding{Check: "pids", Verdict: good, Found: "no limit"}
+func judgePids(left int64, limited bool, workers, threads int) Finding {
+	f := Finding{Check: "pids", Verdict: Good, Found: "no limit"}
 	if !limited {
 		return f
 	}
@@ -40,9 +40,9 @@ func judgePids(left int64, limited bool, workers, threads int) finding {
 	const advice = "raise it (docker run --pids-limit, TasksMax= of a systemd unit, ulimit -u), or start fewer browsers with --workers"
 	switch {
 	case left < need:
-		f.Verdict, f.Advice = problem, advice
+		f.Verdict, f.Advice = Problem, advice
 	case left < 3*need:
-		f.Verdict, f.Advice = warning, "pages with frames of many sites have several times as many: "+advice
+		f.Verdict, f.Advice = Warning, "pages with frames of many sites have several times as many: "+advice
 	}
 	return f
 }
@@ -51,16 +51,16 @@ func judgePids(left int64, limited bool, workers, threads int) finding {
 // connections of the proxy to and from it, files.
 const descriptorsEach = 100
 
-func judgeDescriptors(limit uint64, connections, workers int) finding {
+func judgeDescriptors(limit uint64, connections, workers int) Finding {
 	need := uint64(connections) + uint64(workers)*descriptorsEach + 256
-	f := finding{Check: "descriptors", Verdict: good, Found: fmt.Sprintf("%d may be open, %d are needed for %d %s and %d %s", limit, need,
+	f := Finding{Check: "descriptors", Verdict: Good, Found: fmt.Sprintf("%d may be open, %d are needed for %d %s and %d %s", limit, need,
 		connections, engine.Plural(connections, "connection", "connections"), workers, engine.Plural(workers, "browser", "browsers"))}
 	const advice = "raise the limit (LimitNOFILE= of a systemd unit, docker run --ulimit nofile=…, ulimit -n), or lower --max-connections"
 	switch {
 	case limit < uint64(workers)*descriptorsEach+256:
-		f.Verdict, f.Advice = problem, advice
+		f.Verdict, f.Advice = Problem, advice
 	case limit < need:
-		f.Verdict, f.Advice = warning, advice
+		f.Verdict, f.Advice = Warning, advice
 	}
 	return f
 }
@@ -86,14 +86,14 @@ func clock() reading {
 	return r
 }
 
-func judgeClock(r reading) finding {
-	f := finding{Check: "clock", Verdict: good, Found: r.now.UTC().Format(time.RFC3339)}
+func judgeClock(r reading) Finding {
+	f := Finding{Check: "clock", Verdict: Good, Found: r.now.UTC().Format(time.RFC3339)}
 	const advice = "set the clock and keep it right (timedatectl set-ntp true, chrony): daily counts, expiry of files and certificates go by it"
 	switch {
 	case !r.built.IsZero() && r.now.Before(r.built):
-		f.Verdict, f.Found, f.Advice = problem, f.Found+", which is before this program was written", advice
+		f.Verdict, f.Found, f.Advice = Problem, f.Found+", which is before this program was written", advice
 	case r.known && !r.synced:
-		f.Verdict, f.Found, f.Advice = warning, f.Found+", and nothing keeps it right", advice
+		f.Verdict, f.Found, f.Advice = Warning, f.Found+", and nothing keeps it right", advice
 	case r.known:
 		f.Found += ", kept right by the system"
 	}
@@ -120,19 +120,19 @@ func space(dir string) volume {
 
 const someSpace = 1 << 30
 
-func judgeDisk(dir string, v volume) finding {
-	f := finding{Check: "disk", Verdict: good}
+func judgeDisk(dir string, v volume) Finding {
+	f := Finding{Check: "disk", Verdict: Good}
 	if v.err != nil {
-		f.Verdict, f.Found, f.Advice = problem, fmt.Sprintf("%s cannot be looked at: %v", dir, v.err), "name another data folder with --data"
+		f.Verdict, f.Found, f.Advice = Problem, fmt.Sprintf("%s cannot be looked at: %v", dir, v.err), "name another data folder with --data"
 		return f
 	}
 	f.Found = size(v.free) + " are free for " + dir
 	const advice = "make room, or name a data folder elsewhere with --data; pictures and downloads go after --file-ttl"
 	switch {
 	case v.free < uint64(persistence.LeastFree(dir)) || v.inodes < 100:
-		f.Verdict, f.Advice = problem, "nothing can be written down: "+advice
+		f.Verdict, f.Advice = Problem, "nothing can be written down: "+advice
 	case v.free < someSpace || v.inodes < 10_000:
-		f.Verdict, f.Advice = warning, advice
+		f.Verdict, f.Advice = Warning, advice
 	}
 	if v.inodes < 10_000 {
 		f.Found += fmt.Sprintf(", and %d %s", v.inodes, engine.Plural(v.inodes, "file", "files"))
@@ -140,18 +140,8 @@ func judgeDisk(dir string, v volume) finding {
 	return f
 }
 
-// serviceRuns reports whether a service has the data folder.
-func serviceRuns(data string) bool {
-	c, err := net.Dial("unix", socketIn(data))
-	if err != nil {
-		return false
-	}
-	_ = c.Close()
-	return true
-}
-
-func examinePort(listen string, running bool) finding {
-	f := finding{Check: "port", Verdict: good, Found: listen + " is free"}
+func examinePort(listen string, running bool) Finding {
+	f := Finding{Check: "port", Verdict: Good, Found: listen + " is free"}
 	ln, err := net.Listen("tcp", listen)
 	switch {
 	case err == nil:
@@ -159,21 +149,21 @@ func examinePort(listen string, running bool) finding {
 	case errors.Is(err, syscall.EADDRINUSE) && running:
 		f.Found = listen + " is in use, and the service runs"
 	case errors.Is(err, syscall.EADDRINUSE):
-		f.Verdict, f.Found, f.Advice = problem, listen+" is in use by another program", "end that, or choose another address with --listen"
+		f.Verdict, f.Found, f.Advice = Problem, listen+" is in use by another program", "end that, or choose another address with --listen"
 	case errors.Is(err, syscall.EACCES):
-		f.Verdict, f.Found, f.Advice = problem, listen+" is for privileged users", "choose a port above 1023 with --listen, or give the right (AmbientCapabilities=CAP_NET_BIND_SERVICE)"
+		f.Verdict, f.Found, f.Advice = Problem, listen+" is for privileged users", "choose a port above 1023 with --listen, or give the right (AmbientCapabilities=CAP_NET_BIND_SERVICE)"
 	default:
-		f.Verdict, f.Found, f.Advice = problem, err.Error(), "choose an address of this machine with --listen"
+		f.Verdict, f.Found, f.Advice = Problem, err.Error(), "choose an address of this machine with --listen"
 	}
 	return f
 }
 
 // examineStore looks at what is there and changes nothing.
-func examineStore(data string, running bool) finding {
-	f := finding{Check: "store", Verdict: good, Found: storeIn(data) + " is whole"}
-	_, err := os.Stat(storeIn(data))
-	if _, was := os.Stat(storeIn(data) + ".lock"); errors.Is(err, os.ErrNotExist) && was == nil && !running {
-		if gone := persistence.CheckBadger(storeIn(data)); gone != nil { // there was one
+func examineStore(data, store string, running bool) Finding {
+	f := Finding{Check: "store", Verdict: Good, Found: store + " is whole"}
+	_, err := os.Stat(store)
+	if _, was := os.Stat(store + ".lock"); errors.Is(err, os.ErrNotExist) && was == nil && !running {
+		if gone := persistence.CheckBadger(store); gone != nil { // there was one
 			err = gone
 		}
 	}
@@ -184,35 +174,35 @@ func examineStore(data string, running bool) finding {
 	case errors.Is(err, os.ErrNotExist):
 		f.Found = "there is none yet; the first start makes it in " + data
 		if err := writable(existing(data)); err != nil {
-			f.Verdict, f.Found, f.Advice = problem, err.Error(), "make the folder for the service's user, or name another one with --data"
+			f.Verdict, f.Found, f.Advice = Problem, err.Error(), "make the folder for the service's user, or name another one with --data"
 		}
 		return f
 	case err == nil:
-		err = persistence.CheckBadger(storeIn(data))
+		err = persistence.CheckBadger(store)
 	}
 	switch {
 	case errors.Is(err, persistence.ErrInUse):
-		f.Verdict, f.Found, f.Advice = problem, "another process has it open, and no service answers", "end that process, or wait until it has ended"
+		f.Verdict, f.Found, f.Advice = Problem, "another process has it open, and no service answers", "end that process, or wait until it has ended"
 	case errors.Is(err, os.ErrPermission):
-		f.Verdict, f.Found, f.Advice = problem, err.Error(), "run as the service's user, or name its data folder with --data"
+		f.Verdict, f.Found, f.Advice = Problem, err.Error(), "run as the service's user, or name its data folder with --data"
 	case err != nil:
-		f.Verdict, f.Found = problem, err.Error()
+		f.Verdict, f.Found = Problem, err.Error()
 		f.Advice = "the service does not start with it: troupe store repair keeps what can be read, troupe store restore puts a backup back, serve --reset-store starts with an empty one"
 	}
 	return f
 }
 
 // examineKey looks whether a store that was used has its key.
-func examineKey(data string) finding {
-	f := finding{Check: "key", Verdict: good, Found: keyIn(data) + " is there"}
-	_, err := os.Stat(keyIn(data))
-	_, used := os.Stat(storeIn(data))
+func examineKey(store, key string) Finding {
+	f := Finding{Check: "key", Verdict: Good, Found: key + " is there"}
+	_, err := os.Stat(key)
+	_, used := os.Stat(store)
 	switch {
 	case err == nil:
 	case used != nil:
 		f.Found = "there is none yet; the first start makes it"
 	default:
-		f.Verdict, f.Found = problem, err.Error()
+		f.Verdict, f.Found = Problem, err.Error()
 		f.Advice = "put it back beside the store; else secrets and saved sessions are lost, and serve --reset-key makes a new one"
 	}
 	return f
