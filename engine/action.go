@@ -187,9 +187,9 @@ func own[V any](s *Step, name string, otherwise V) V {
 // commonOpts are the options of every action.
 var commonOpts = []Opt{
 	opt("timeout", lang.MillisShape, "Time for this action. Default: `config.actionTimeout`."),
-	opt("iframe", lang.FrameShape, "Looks inside this iframe of the same origin; an array goes into nested ones, outermost first. An iframe that stays on another origin for two seconds fails the action without waiting for the rest of its time."),
+	opt("iframe", lang.FrameShape, "Looks inside this iframe of the same origin; for nested iframes give an array, outermost first. If the iframe stays on another origin for two seconds, the action fails at once."),
 	opt("continueOnError", lang.BoolShape, "Overrides `config.continueOnError` for this action."),
-	opt("save", lang.KeyShape, "Keeps the result in the data cache under this key, to be read as `${key}`; actions that find an element keep the element, to be used as `$key`."),
+	opt("save", lang.KeyShape, "Saves the result in the data cache under this key; read it as `${key}`. Actions that find an element save the element; use it as `$key`."),
 	opt("push", lang.KeyShape, "Appends the result to an array in the data cache."),
 }
 

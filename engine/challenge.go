@@ -14,9 +14,9 @@ import (
 
 var _ = define(Action[struct{}]{
 	Name: "byPassChallenge", Group: "Advanced",
-	Doc: "Looks for a checkbox that asks whether a person is there, as verification widgets show it: in the page, in a frame of any origin, or in a shadow root, closed ones included. " +
-		"It moves the pointer there as a hand would, clicks it and waits for the page to go on. It only clicks: it solves no puzzle and does not disguise the browser. It is meant for sites of your own and for tests; an operator can switch it off. " +
-		"Widgets often come after their page. So a page without one is looked at for 1.5 s, or until it has been loaded, unchanged and without requests for 1 s, counted from the last input; a page without scripts and frames is looked at once. If a widget may come later than that, put a `wait` before this action.",
+	Doc: "Looks for a checkbox that asks whether you are human, such as a verification widget shows: in the page, in frames of any origin, and in shadow roots, closed ones included. " +
+		"If there is one, the action moves the pointer to it on a curved path, clicks it and waits for the page to go on. It only clicks: it solves no puzzles and does not disguise the browser. Use it on your own sites and in tests; an operator can switch it off. " +
+		"Widgets often appear after their page has loaded. So the action watches a page without one for 1.5 s, or until the page has been loaded, unchanged and without requests for 1 s, counted from the last input. A page without scripts and frames is checked once. If a widget may appear later, put a `wait` before this action.",
 	Value:   lang.TrueShape,
 	Check:   func(d *decoder, _ *lang.Node, _ *Step, _ struct{}) { d.network = true },
 	Result:  `{"success":true,"detected":boolean,"passed":boolean}`,

@@ -9,7 +9,7 @@ import (
 
 var _ = define(Action[lang.Selector]{
 	Name: "check", Group: "Interaction",
-	Doc:     "Checks a checkbox, a radio button or a switch by clicking it, or its label when it is hidden itself; does nothing when it is checked already. `role=checkbox`, `radio`, `switch` and `menuitemcheckbox` with `aria-checked` work too.",
+	Doc:     "Checks a checkbox, radio button or switch by clicking it, or its label if the input itself is hidden. Does nothing if it is already checked. Also works for the roles `checkbox`, `radio`, `switch` and `menuitemcheckbox` with `aria-checked`.",
 	Value:   lang.SelectorShape,
 	Example: `{"check":"#urgent"}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {

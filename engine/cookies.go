@@ -47,7 +47,7 @@ var webURLShape = lang.Shape[lang.Text]{
 
 var _ = define(Action[address]{
 	Name: "getCookies", Group: "Cookies",
-	Doc:   "The cookies that would be sent to a URL, or with `true` all cookies of the browser.",
+	Doc:   "Returns the cookies that the browser would send to a URL, or all its cookies with `true`.",
 	Value: addressShape,
 	Opts: []Opt{
 		opt("name", lang.NonEmptyShape("cookie name"), "Only cookies of this name."),
@@ -204,7 +204,7 @@ func (c cookieIn) Keys(to map[string]bool) {
 
 var _ = define(Action[[]cookieIn]{
 	Name: "setCookies", Group: "Cookies",
-	Doc: "Sets cookies. Each has `url`, `name` and `value`, and may have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate`, in seconds since the epoch; without one the cookie ends with the session. It is for the host of the URL alone, or with a `domain` that begins with a dot for the hosts below it, too.",
+	Doc: "Sets cookies. Each needs `url`, `name` and `value`, and can have `domain`, `path`, `secure`, `httpOnly`, `sameSite` and `expirationDate` (seconds since the epoch). Without `expirationDate` the cookie ends with the session. A cookie is for the host of the URL only; with a `domain` that begins with a dot it is also for the hosts below that domain.",
 	Value: lang.Shape[[]cookieIn]{
 		Words: "array of cookies", Schema: `{"type":"array","items":` + cookieShape.Schema + `,"minItems":1,"maxItems":500}`,
 		Read: func(d *lang.Decoder, n *lang.Node) []cookieIn {
@@ -275,7 +275,7 @@ func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
 
 var _ = define(Action[cookieIn]{
 	Name: "deleteCookie", Group: "Cookies",
-	Doc: "Deletes the cookie of a name that would be sent to a URL.",
+	Doc: "Deletes the cookies with this name that the browser would send to a URL.",
 	Value: lang.Shape[cookieIn]{
 		Words: "{url, name}", Schema: `{"type":"object","required":["url","name"],"additionalProperties":false,"properties":{"url":{"type":"string"},"name":{"type":"string","minLength":1}}}`,
 		Read: func(d *lang.Decoder, n *lang.Node) (c cookieIn) {
@@ -313,7 +313,7 @@ var _ = define(Action[cookieIn]{
 
 var _ = define(Action[address]{
 	Name: "clearCookies", Group: "Cookies",
-	Doc:     "Deletes all cookies, or those that would be sent to a URL.",
+	Doc:     "Deletes all cookies, or only those that the browser would send to a URL.",
 	Value:   addressShape,
 	Example: `{"clearCookies":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v address) (Result, error) {

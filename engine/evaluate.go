@@ -14,8 +14,8 @@ import (
 
 var _ = define(Action[lang.Text]{
 	Name: "evaluate", Group: "Advanced",
-	Doc: "Runs JavaScript as the body of an async function in the page's own world and gives what it returns, as JSON. " +
-		"The script sees the data cache as the read-only object `saved`; use it rather than `${key}` for whatever was read from a page, so that text of one site does not become code on another.",
+	Doc: "Runs JavaScript as the body of an async function in the page's own world and returns its value as JSON. " +
+		"The script sees the data cache as the read-only object `saved`. Use it instead of `${key}` for anything read from a page, so that text from one site does not become code on another.",
 	Unaided: true,
 	Value:   lang.NonEmptyShape("script"),
 	Result:  "any JSON value",

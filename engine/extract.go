@@ -57,9 +57,9 @@ var fieldMapShape = lang.Shape[[]field]{
 
 var _ = define(Action[extraction]{
 	Name: "extractAll", Group: "Data extraction",
-	Doc: "A record for each element that matches. A field is the text of the first match of a selector inside the container, or with `[selector, attribute]` an attribute of it; " +
-		"`$this` stands for the container itself. What is missing is null. It waits for the first container up to its time; none then is an empty array. " +
-		"The field map is the value's second part or, when the value is a selector alone, `options.fieldMap`.",
+	Doc: "Returns one record for each element that matches. A field is the text of the first match of a selector inside the element, or with `[selector, attribute]` one of its attributes; " +
+		"`$this` is the element itself. Missing fields are null. The action waits for the first match up to its time; without one it returns an empty array. " +
+		"Give the field map as the second part of the value, or as `options.fieldMap` if the value is only a selector.",
 	Value: lang.Shape[extraction]{
 		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,` + fieldMapSchema + `],"items":false,"minItems":2}]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) extraction {
@@ -71,8 +71,8 @@ var _ = define(Action[extraction]{
 		},
 	},
 	Opts: []Opt{
-		opt("limit", lang.IntShape("number", 0, maxRecords), "Takes only the first so many containers."),
-		opt("fieldMap", fieldMapShape, "The field map, when the value is a selector alone."),
+		opt("limit", lang.IntShape("number", 0, maxRecords), "The most records to return."),
+		opt("fieldMap", fieldMapShape, "The field map, if the value is only a selector."),
 	},
 	Result:  "array of objects",
 	Example: `{"extractAll":[".product",{"title":"h3","link":["a","href"]}],"options":{"limit":3}}`,

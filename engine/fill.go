@@ -14,11 +14,11 @@ import (
 
 var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "fill", Group: "Interaction",
-	Doc: "Types a text into a field, with real key events for each character. What was in the field is cleared first unless `clear` is false; then the text is appended. " +
-		"Fields whose value is chosen rather than typed (date, time, month, week, color, range) get their value set, with `input` and `change` events. Editable elements work as fields do; of a label, its control is filled. " +
-		"It fails where the field takes nothing of the text. Where the page makes something else of it (a mask, a maximum length, other letters), a warning has the field's value, or `***` for a password. " +
-		"A field that is disabled or read-only is waited for until the action's time is over, because pages enable fields when their data arrives; `options.timeout` shortens that wait. " +
-		"`${secret:NAME}` in the text stands for a secret of the account. It is put into fields of the secret's own origins only, all at once and without key events, and is masked in everything that the task gives.",
+	Doc: "Types a text into a field, with real key events for each character. It clears the field first; with `clear: false` it appends the text. " +
+		"Fields whose value is chosen instead of typed (date, time, month, week, color, range) get the value at once, with `input` and `change` events. Editable elements work like fields; a label stands for its control. " +
+		"The action fails if the field accepts none of the text. If the page changes the text (a mask, a maximum length, other letters), a warning shows the field's value, or `***` for a password. " +
+		"It waits for a disabled or read-only field up to the action's time, because pages enable fields when their data arrives; `options.timeout` shortens that. " +
+		"`${secret:NAME}` in the text is a secret of the account. It goes only into fields of the secret's own origins, at once and without key events, and is masked in all results of the task.",
 	Value:   lang.PairShape(lang.SelectorShape, lang.SecretTextShape("text")),
 	Opts:    []Opt{opt("clear", lang.BoolShape, "Whether to clear the field first. Default: true.")},
 	Example: `{"fill":["#user","ada"]}`, Page: "/login",

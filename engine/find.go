@@ -4,7 +4,7 @@ import "troupe/engine/lang"
 
 var _ = define(Action[lang.Selector]{
 	Name: "find", Group: "Finding elements",
-	Doc:     "Waits until an element is in the document. With `save` it can be used as `$key` for as long as it stays there, within this task.",
+	Doc:     "Waits until an element is in the document. With `save`, later actions of this task can use it as `$key` while it stays in the document.",
 	Value:   lang.SelectorShape,
 	Finds:   true,
 	Example: `{"find":".products","options":{"save":"list"}}`,

@@ -8,7 +8,7 @@ import (
 
 var _ = define(Action[lang.Text]{
 	Name: "findByText", Group: "Finding elements",
-	Doc:   "Finds the innermost element whose text is the one given, in upper or lower case and with any white space (a `<br>` and the borders of blocks are white space too), and waits for it as `find` does. With `exact: false` its text need only contain it. Of several the first that can be seen is taken, and a hidden one only where none comes within half a second after input.",
+	Doc:   "Finds the innermost element with this text, ignoring case and white space (a `<br>` and the borders of blocks count as white space), and waits for it like `find`. With `exact: false` the element's text only has to contain it. Of several matches it takes the first visible one. It takes a hidden one only if no visible one appears within half a second after input.",
 	Value: lang.NonEmptyShape("text"),
 	Opts: []Opt{
 		opt("selector", lang.SelectorShape, "Only elements that match this selector."),
@@ -36,7 +36,7 @@ var _ = define(Action[lang.Text]{
 
 var _ = define(Action[lang.Pair[lang.Text, lang.Text]]{
 	Name: "findByAttribute", Group: "Finding elements",
-	Doc:     "Finds the first element with an attribute that contains a value, or with `exact: true` is that value, and waits for it as `find` does.",
+	Doc:     "Finds the first element whose attribute contains a value, or equals it with `exact: true`, and waits for it like `find`.",
 	Value:   lang.PairShape(lang.NonEmptyShape("attribute"), lang.TextShape("value")),
 	Opts:    []Opt{opt("exact", lang.BoolShape, "Whether the whole value must be the same. Default: false.")},
 	Finds:   true,

@@ -8,7 +8,7 @@ import (
 
 var _ = define(Action[lang.Selector]{
 	Name: "hover", Group: "Interaction",
-	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. One that keeps fleeing from the pointer is tried once more after the pointer was moved away. Where another element stays in front of it, the pointer goes there all the same, with a warning.",
+	Doc:     "Moves the pointer over an element, so that `mouseenter`, `mouseover` and `mousemove` fire and `:hover` applies. If the element moves away from the pointer, the action moves the pointer aside and tries once more. If another element stays in front, the pointer goes there, with a warning.",
 	Value:   lang.SelectorShape,
 	Example: `{"hover":"a.link"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {

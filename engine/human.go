@@ -12,11 +12,11 @@ import (
 	"troupe/engine/lang"
 )
 
-var modeOpt = opt("mode", lang.EnumShape("a mode", "fast"), "`fast`: the pointer starts closer to its target.")
+var modeOpt = opt("mode", lang.EnumShape("a mode", "fast"), "`fast`: start the pointer closer to its target.")
 
 var _ = define(Action[lang.Selector]{
 	Name: "clickHuman", Group: "Advanced",
-	Doc:     "Clicks an element after moving the pointer to it on a curved path, with changing speed, as a hand would. The events are the browser's own.",
+	Doc:     "Moves the pointer to an element on a curved path with changing speed, as a hand does, and clicks it. The events are the browser's own.",
 	Value:   lang.SelectorShape,
 	Opts:    []Opt{modeOpt},
 	Example: `{"clickHuman":"#next","options":{"mode":"fast"}}`,
@@ -44,7 +44,7 @@ var _ = define(Action[lang.Selector]{
 
 var _ = define(Action[lang.Selector]{
 	Name: "hoverHuman", Group: "Advanced",
-	Doc:     "Moves the pointer over an element on a curved path, with changing speed, and does not click.",
+	Doc:     "Moves the pointer over an element on a curved path with changing speed, without clicking.",
 	Value:   lang.SelectorShape,
 	Opts:    []Opt{modeOpt},
 	Example: `{"hoverHuman":"a.link"}`,

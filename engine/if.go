@@ -41,8 +41,8 @@ const conditionSchema = `{"anyOf":[{"type":"string","minLength":1},` +
 
 var _ = define(Action[branch]{
 	Name: "if", Group: "Control flow",
-	Doc: "Runs one list or the other. The condition is a selector (true if there is such an element now), `{selector, property, operator, value}` about a property of an element, or `{cached, operator, value}` about a value of the data cache. " +
-		"Operators: `==`, `!=`, `>`, `<`, `>=`, `<=`, `contains`, `notContains`, `matches` (RE2, or `/re/flags`), `empty`, `notEmpty`. Both sides are compared as numbers when both read as numbers. It looks once and never waits; what is missing is empty and unequal to everything.",
+	Doc: "Runs one of two lists of actions. The condition is a selector (true if there is such an element now), `{selector, property, operator, value}` for a property of an element, or `{cached, operator, value}` for a value in the data cache. " +
+		"Operators: `==`, `!=`, `>`, `<`, `>=`, `<=`, `contains`, `notContains`, `matches` (RE2, or `/re/flags`), `empty`, `notEmpty`. If both sides read as numbers, they are compared as numbers. The condition is checked once, without waiting; a missing element or value is empty and not equal to anything.",
 	Value: lang.Shape[branch]{
 		Words: "{condition, then, else}", Schema: `{"type":"object","required":["condition","then"],"additionalProperties":false,"properties":{"condition":` + conditionSchema + `,"then":{"$ref":"#/$defs/actions"},"else":{"$ref":"#/$defs/actions"}}}`,
 	},
@@ -74,7 +74,7 @@ var _ = define(Action[branch]{
 		return b
 	},
 	Unbounded: true,
-	Result:    "the last result of the list that ran, else `{\"success\":true}`",
+	Result:    "the last result of the list that ran, or `{\"success\":true}`",
 	Example:   `{"if":{"condition":"#login","then":[{"click":"#login"}],"else":[{"getText":"h1"}]}}`, Page: "/login",
 	Run: func(ctx context.Context, r *Run, s *Step, v branch) (Result, error) {
 		yes, err := r.decide(ctx, s, v.cond)

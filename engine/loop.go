@@ -70,7 +70,7 @@ var _ = define(Action[repetition]{
 	Opts:      []Opt{opt("maxIterations", iterationsShape, "Default: 100.")},
 	Not:       NotInLoop,
 	Unbounded: true,
-	Result:    "what was pushed in it, as an object of arrays by key, else `{\"success\":true,\"iterations\":n}`",
+	Result:    "the pushed values, as an object of arrays by key, or `{\"success\":true,\"iterations\":n}`",
 	Example:   `{"loop":{"each":".product","do":[{"getText":"$this h3","options":{"push":"titles"}}]}}`,
 	Check: func(d *decoder, n *lang.Node, s *Step, v repetition) {
 		if v.max == 0 {

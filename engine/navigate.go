@@ -15,9 +15,9 @@ import (
 
 var _ = define(Action[lang.Text]{
 	Name: "open", Group: "Navigation",
-	Doc: "Goes to an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
-		"A status such as 404 is no failure; an address that cannot be reached is, with the browser's `net::` name, and so is a page or a download that breaks off. " +
-		"So is one that answers with no document (status 204, 205 or 304), which leaves the tab where it was. A download does, too, but is no failure: a warning says so, and `downloads` has the file.",
+	Doc: "Opens an address in the current tab and waits for its `load` event. If only sub-resources are missing when the action's time is over, it succeeds with a warning. " +
+		"A status such as 404 is not a failure. An address that cannot be reached is a failure with the browser's `net::` name, and so is a page or download that breaks off. " +
+		"A response without a document (status 204, 205 or 304) is also a failure; the tab stays where it was. If the address is a download, the tab stays where it was, too, but the action succeeds: a warning says so, and `downloads` has the file.",
 	Value:   urlShape,
 	Example: `{"open":"http://demo.troupe.test/"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
@@ -35,7 +35,7 @@ var _ = define(Action[lang.Text]{
 
 var _ = define(Action[lang.Text]{
 	Name: "openNewTab", Group: "Navigation",
-	Doc:     "Opens an address in a new tab, which becomes the current one, and waits as `open` does. The other tabs are closed unless `closeOthers` is false.",
+	Doc:     "Opens an address in a new tab, which becomes the current one, and waits like `open`. It closes the other tabs unless `closeOthers` is false.",
 	Value:   urlShape,
 	Opts:    []Opt{opt("closeOthers", lang.BoolShape, "Whether to close the other tabs. Default: true.")},
 	Example: `{"openNewTab":"http://demo.troupe.test/login","options":{"closeOthers":false}}`,
@@ -57,7 +57,7 @@ var _ = define(Action[lang.Text]{
 
 var _ = define(Action[lang.Pair[int, int]]{
 	Name: "setViewportSize", Group: "Navigation",
-	Doc:     "Gives the visible area of the page this width and height, in CSS pixels. It holds for tabs that are opened later in the task, too. Default: 1280 × 720.",
+	Doc:     "Sets the width and height of the page's visible area, in CSS pixels, also for tabs opened later in the task. Default: 1280 × 720.",
 	Value:   lang.PairShape(lang.IntShape("width", 1, maxSide), lang.IntShape("height", 1, maxSide)),
 	Example: `{"setViewportSize":[390,844]}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Pair[int, int]) (Result, error) {

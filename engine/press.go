@@ -10,9 +10,9 @@ import (
 
 var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 	Name: "press", Group: "Interaction",
-	Doc: "Presses a key, by its name in `KeyboardEvent.key` or as a character, or a combination joined with `+` such as `Control+A`; the order of the modifiers does not matter. " +
+	Doc: "Presses a key: a name from `KeyboardEvent.key`, a character, or a combination joined with `+` such as `Control+A`. The order of the modifiers does not matter. " +
 		"With a selector the element gets the focus first; with `null` the key goes to the active element. " +
-		"Where the element does not take the focus, or a text field takes nothing of a character, a warning says so. Combinations that paste are refused where accounts share a browser.",
+		"A warning says if the element does not take the focus, or if a text field does not accept a character. Combinations that paste are refused if accounts share a browser.",
 	Value: lang.PairShape(lang.Shape[*lang.Selector]{
 		Words: "selector or null", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"null"}]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) *lang.Selector {

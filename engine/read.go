@@ -4,7 +4,7 @@ import "troupe/engine/lang"
 
 var _ = define(Action[lang.Selector]{
 	Name: "getText", Group: "Data extraction",
-	Doc:     "The text of an element, with all that is in it, trimmed. It is the `textContent`: `<br>` and the ends of blocks add no space.",
+	Doc:     "Returns the text of an element with everything in it, trimmed. It is the `textContent`: `<br>` and the ends of blocks add no space.",
 	Value:   lang.SelectorShape,
 	Result:  "string",
 	Example: `{"getText":"h1"}`,
@@ -13,7 +13,7 @@ var _ = define(Action[lang.Selector]{
 
 var _ = define(Action[lang.Selector]{
 	Name: "getHTML", Group: "Data extraction",
-	Doc:     "The inner HTML of an element.",
+	Doc:     "Returns the inner HTML of an element.",
 	Value:   lang.SelectorShape,
 	Result:  "string",
 	Example: `{"getHTML":"main"}`,
@@ -22,7 +22,7 @@ var _ = define(Action[lang.Selector]{
 
 var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 	Name: "getAttribute", Group: "Data extraction",
-	Doc:     "An attribute of an element, or null when it has none of that name.",
+	Doc:     "Returns an attribute of an element, or null if the element does not have it.",
 	Value:   lang.PairShape(lang.SelectorShape, lang.NonEmptyShape("attribute")),
 	Result:  "string or null",
 	Example: `{"getAttribute":["a.link","href"]}`,
@@ -38,7 +38,7 @@ var _ = define(Action[lang.Pair[lang.Selector, lang.Text]]{
 
 var _ = define(Action[lang.Selector]{
 	Name: "getValue", Group: "Data extraction",
-	Doc:     "The current value of an input, textarea or select; an array for a select with `multiple`.",
+	Doc:     "Returns the current value of an input, textarea or select; for a select with `multiple`, an array.",
 	Value:   lang.SelectorShape,
 	Result:  "string or array of strings",
 	Example: `{"getValue":"#q"}`,

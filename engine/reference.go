@@ -20,14 +20,14 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 	var b strings.Builder
 	b.WriteString("# Actions\n\n" +
 		"<!-- Generated from the actions' definitions by `make generate`. -->\n\n" +
-		"A task is a list of actions that run one after the other. Each is an object with one action's name, its value, and `options` beside it where they are wanted:\n\n" +
+		"A task is a list of actions that run one after the other. Each action is an object with one action name and its value, and optionally `options`:\n\n" +
 		"```json\n{\"fill\":[\"#q\",\"hello\"],\"options\":{\"timeout\":2000}}\n```\n\n" +
-		"Each has a page with its value, options, failures and an example. The examples play in the demo shop that the service brings along, and a test plays all of them.\n\n")
+		"Each action has a page with its value, options, failures and an example. The examples run in the demo shop that comes with Troupe, and a test runs all of them.\n\n")
 	b.WriteString("## Options of every action\n\n| option | value | meaning |\n|---|---|---|\n")
 	for _, o := range commonOpts {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.Words), cell(o.Doc))
 	}
-	b.WriteString("\nTimes are in milliseconds. Actions that give no value of their own have the result `{\"success\":true}`.\n")
+	b.WriteString("\nTimes are in milliseconds. Actions without a value of their own return `{\"success\":true}`.\n")
 	byGroup := map[string][]*definition{}
 	for _, d := range registry {
 		byGroup[d.group] = append(byGroup[d.group], d)
@@ -65,18 +65,18 @@ func (d *definition) reference(met []Met) string {
 	}
 	fmt.Fprintf(&b, "- Result: %s\n", result)
 	if d.finds {
-		b.WriteString("- `save` keeps the element, to be used as `$key`.\n")
+		b.WriteString("- `save` saves the element; use it as `$key`.\n")
 	}
 	switch d.not {
 	case NotInLoop:
-		b.WriteString("- Not in a loop, nor in an `if` in a loop.\n")
+		b.WriteString("- Not allowed in a loop, nor in an `if` in a loop.\n")
 	case NotInLoop | NotInBranch:
-		b.WriteString("- Not in a loop, nor in `then` or `else`.\n")
+		b.WriteString("- Not allowed in a loop, nor in `then` or `else`.\n")
 	}
 	if d.unbounded {
-		b.WriteString("- Bounded by the task's time, not by the action timeout.\n")
+		b.WriteString("- Limited by the task's time, not by the action timeout.\n")
 	} else {
-		fmt.Fprintf(&b, "- Time: `timeout` in `options`, else `config.actionTimeout`, which is %d ms by itself.\n", Millis(DefaultActionTimeout))
+		fmt.Fprintf(&b, "- Time: `timeout` in `options`, else `config.actionTimeout` (default: %d ms).\n", Millis(DefaultActionTimeout))
 	}
 	fmt.Fprintf(&b, "\n## Example\n\nOn `http://demo.troupe.test%s`:\n\n```json\n%s\n```\n", cmp.Or(d.page, "/"), d.example)
 	b.WriteString("\n## Options\n\n| option | value | meaning |\n|---|---|---|\n")
@@ -90,9 +90,9 @@ func (d *definition) reference(met []Met) string {
 			fmt.Fprintf(&b, "| `%s` | %s | [of every action](../actions.md#options-of-every-action) |\n", o.Name, cell(o.Shape.Words))
 		}
 	}
-	b.WriteString("\n## Failures\n\nThose of every action ([codes](../errors.md)): `timeout` when its time is over, `browser_crashed`, and `invalid_value` where what `${key}` stands for makes no sense.")
+	b.WriteString("\n## Failures\n\nAs for every action ([codes](../errors.md)): `timeout` if its time is over, `browser_crashed`, and `invalid_value` if the value of `${key}` makes no sense.")
 	if len(met) > 0 {
-		b.WriteString(" Its test cases meet:\n\n| code | such as |\n|---|---|\n")
+		b.WriteString(" Its test cases show:\n\n| code | such as |\n|---|---|\n")
 		for _, m := range met {
 			text := m.Text
 			if text != "" {
@@ -103,7 +103,7 @@ func (d *definition) reference(met []Met) string {
 	} else {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "\n## Where it is decided\n\nWhat it does: [engine/%s](../../engine/%s). The cases that hold it to that: [engine/testdata/%s.txtar](../../engine/testdata/%s.txtar).\n", d.file, d.file, d.name, d.name)
+	fmt.Fprintf(&b, "\n## Source\n\nCode: [engine/%s](../../engine/%s). Test cases: [engine/testdata/%s.txtar](../../engine/testdata/%s.txtar).\n", d.file, d.file, d.name, d.name)
 	return b.String()
 }
 

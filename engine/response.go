@@ -55,14 +55,14 @@ var httpMethod = regexp.MustCompile(`^[A-Za-z]+$`)
 
 var _ = define(Action[lang.Text]{
 	Name: "waitForResponse", Group: "Advanced",
-	Doc: "Begins to look out for the answer to a fetch or XMLHttpRequest of the page, and lets the list go on. The answer's body becomes the task's `data` at the end: parsed when it is JSON, else a string. " +
-		"The pattern is part of the address, or a regular expression of RE2 that matches it; `/re/flags` is a regular expression with flags. " +
-		"With `timeout` it has so long from its start; without, it may come while later actions run and for the action timeout after the last one. One that does not come is a failed action, reported at the end. " +
-		"Actions with the same pattern and method get a response each, in the order in which the responses begin; those with different ones may get the same. Requests of workers (dedicated, shared, service) are not seen.",
+	Doc: "Starts to wait for the response to a fetch or XMLHttpRequest of the page, while later actions run. The response's body becomes the task's `data` at the end: parsed if it is JSON, else a string. " +
+		"The pattern is a part of the address, or an RE2 regular expression that matches it; `/re/flags` is a regular expression with flags. " +
+		"With `timeout`, the response must come within that time from the start of this action. Without it, the response can come while later actions run, and within the action timeout after the last one. If it does not come, the action has failed; that is reported at the end. " +
+		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. Requests of workers (dedicated, shared, service) are not seen.",
 	Value:   lang.NonEmptyShape("pattern"),
 	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
-	Result:  "the answer's body, at the end of the task",
+	Result:  "the response's body, at the end of the task",
 	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`, Page: "/live",
 	Check: func(d *decoder, n *lang.Node, s *Step, v lang.Text) {
 		d.network = true

@@ -9,7 +9,7 @@ import (
 
 var _ = define(Action[[]string]{
 	Name: "getSavedData", Group: "Data cache",
-	Doc: "An object that maps each key to its value in the data cache, or to null where there is none.",
+	Doc: "Returns an object with the value of each key in the data cache, or null for keys without a value.",
 	Value: lang.Shape[[]string]{
 		Words: "key or array of keys", Schema: `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"},"minItems":1}]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) []string {
@@ -51,7 +51,7 @@ var _ = define(Action[[]string]{
 
 var _ = define(Action[struct{}]{
 	Name: "clearSavedData", Group: "Data cache",
-	Doc:     "Forgets everything in the data cache.",
+	Doc:     "Removes everything from the data cache.",
 	Value:   lang.TrueShape,
 	Example: `{"clearSavedData":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {

@@ -47,7 +47,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 func Schemas(base string) map[string]json.RawMessage {
 	all := map[string]any{
 		"Task":     taskSchema(base),
-		"operator": object{{"enum", lang.Operators}, {"description", "How a condition compares."}},
+		"operator": object{{"enum", lang.Operators}, {"description", "How the condition compares."}},
 		"actions": object{
 			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},
 			{"description", "Actions that run one after the other."},
@@ -65,7 +65,7 @@ func Schemas(base string) map[string]json.RawMessage {
 		refs = append(refs, object{{"$ref", base + of}})
 	}
 	all["action"] = object{
-		{"description", "An object with exactly one action's name, its value, and options beside it where they are wanted."},
+		{"description", "An object with exactly one action name and its value, and optionally options."},
 		{"oneOf", refs},
 	}
 	out := make(map[string]json.RawMessage, len(all))
@@ -128,29 +128,29 @@ func taskSchema(base string) object {
 	return object{
 		{"type", "object"}, {"description", "A request: what to do, and how."}, {"additionalProperties", false},
 		{"properties", object{
-			{"actions", optional(`{"$ref":"`+base+`actions"}`, "What to do, in order. May be left out where the session says to preserve, close or override.")},
-			{"workerId", optional(text, "Plays on this worker. Default: any.")},
-			{"timeout", optional(lang.MillisShape.Schema, "Time for the whole list, from the start of its first action, in milliseconds. What the plan does not allow is lowered to what it does.", entry{"default", Millis(DefaultTimeout)})},
-			{"queueTimeout", optional(lang.NumberShape("", 0, float64(Millis(MaxQueueTimeout))).Schema, "Waits so many milliseconds for a worker instead of being refused at once.", entry{"default", 0})},
-			{"config", part("What holds for all actions.", object{
+			{"actions", optional(`{"$ref":"`+base+`actions"}`, "The actions, in order. Optional if the session says to preserve, close or override.")},
+			{"workerId", optional(text, "Runs on this worker. Default: any.")},
+			{"timeout", optional(lang.MillisShape.Schema, "Time for the whole list, from the start of its first action, in milliseconds. Values above the plan's limit are reduced to it.", entry{"default", Millis(DefaultTimeout)})},
+			{"queueTimeout", optional(lang.NumberShape("", 0, float64(Millis(MaxQueueTimeout))).Schema, "How long the request waits for a worker before it is refused, in milliseconds.", entry{"default", 0})},
+			{"config", part("Settings for all actions.", object{
 				{"actionTimeout", optional(lang.MillisShape.Schema, "Time for each action, in milliseconds.", entry{"default", Millis(DefaultActionTimeout)})},
 				{"continueOnError", optional(lang.BoolShape.Schema, "Whether the list goes on after a failed action.", entry{"default", true})},
-				{"trace", optional(`{"enum":[true,false,"full"]}`, "Adds steps to the answer; full adds a file that shows the page before and after each, too.", entry{"default", false})},
-				{"onFailure", part("What is kept of a task that fails, each as a file.", object{
-					{"screenshot", optional(lang.BoolShape.Schema, "A picture of the page as it was at the failure.", entry{"default", false})},
-					{"html", optional(lang.BoolShape.Schema, "The page's source, as it was then.", entry{"default", false})},
-					{"console", optional(lang.BoolShape.Schema, "What pages said to the console.", entry{"default", false})},
-					{"network", optional(lang.BoolShape.Schema, "What pages asked servers for.", entry{"default", false})},
+				{"trace", optional(`{"enum":[true,false,"full"]}`, "Adds steps to the response; full also adds a file that shows the page before and after each step.", entry{"default", false})},
+				{"onFailure", part("The files to save if the task fails.", object{
+					{"screenshot", optional(lang.BoolShape.Schema, "A picture of the page at the failure.", entry{"default", false})},
+					{"html", optional(lang.BoolShape.Schema, "The page's source at the failure.", entry{"default", false})},
+					{"console", optional(lang.BoolShape.Schema, "The console messages of pages.", entry{"default", false})},
+					{"network", optional(lang.BoolShape.Schema, "The network requests of pages.", entry{"default", false})},
 				})},
 			})},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
-				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker when the task has ended.")},
+				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker after the task.")},
 				{"id", optional(text, "Continues that session.")},
 				{"close", optional(lang.BoolShape.Schema, "Ends the session of id after the actions.")},
-				{"timeout", optional(lang.NumberShape("", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).Schema, "How long the session may stay unused, in milliseconds.", entry{"default", Millis(DefaultSessionTimeout)})},
-				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account holds reserved.")},
+				{"timeout", optional(lang.NumberShape("", float64(Millis(MinSessionTimeout)), float64(Millis(MaxSessionTimeout))).Schema, "How long the session can stay unused, in milliseconds.", entry{"default", Millis(DefaultSessionTimeout)})},
+				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account has reserved.")},
 			})},
-			{"async", optional(lang.BoolShape.Schema, "Answers as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
+			{"async", optional(lang.BoolShape.Schema, "Responds as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
 		}},
 	}
 }

@@ -26,7 +26,7 @@ func (s shot) Keys(to map[string]bool) { s.element.Keys(to) }
 
 var _ = define(Action[shot]{
 	Name: "screenshot", Group: "Screenshot",
-	Doc: "Takes a picture and gives its address. `viewport` is what can be seen, `fullpage` the whole page, which is first scrolled through so that what loads late is there, and a selector one element. " +
+	Doc: "Takes a picture and returns its URL. `viewport` is the visible area; `fullpage` is the whole page, scrolled through first so that lazy content loads; a selector is one element. " +
 		"A picture has at most 40 million pixels, and a task at most 100 pictures.",
 	Value: lang.Shape[shot]{
 		Words: "viewport, fullpage or selector", Schema: `{"type":"string","minLength":1}`,

@@ -8,7 +8,7 @@ import (
 
 var _ = define(Action[float64]{
 	Name: "scrollY", Group: "Scrolling",
-	Doc:     "Scrolls the page by so many CSS pixels: down, or up when negative. A very large number reaches the end. On a page that does not scroll as a whole, its largest scrollable area scrolls.",
+	Doc:     "Scrolls the page by this many CSS pixels: down, or up if negative. A very large number reaches the end. If the page as a whole does not scroll, its largest scrollable area does.",
 	Value:   lang.NumberShape("pixels", -maxScroll, maxScroll),
 	Example: `{"scrollY":600}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
@@ -18,7 +18,7 @@ var _ = define(Action[float64]{
 
 var _ = define(Action[float64]{
 	Name: "scrollX", Group: "Scrolling",
-	Doc:     "Scrolls the page sideways by so many CSS pixels: to the right, or to the left when negative.",
+	Doc:     "Scrolls the page sideways by this many CSS pixels: to the right, or to the left if negative.",
 	Value:   lang.NumberShape("pixels", -maxScroll, maxScroll),
 	Example: `{"scrollX":200}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {

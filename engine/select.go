@@ -17,7 +17,7 @@ func (c choice) Keys(to map[string]bool) { c.text.Keys(to) }
 
 var _ = define(Action[lang.Pair[lang.Selector, choice]]{
 	Name: "selectOption", Group: "Interaction",
-	Doc: "Selects an option of a select element, by its value, its text or its 0-based index, with `input` and `change` events. In a select with `multiple` the option is added to what is selected. A warning says what is selected where the page puts back what it had, or makes something else of the choice. A missing option is waited for until the action's time is over, because a request may still bring it and nothing tells that none will; `options.timeout` shortens that wait.",
+	Doc: "Selects an option of a select element by its value, text or 0-based index, with `input` and `change` events. In a select with `multiple` it adds the option to the selection. If the page restores its selection or changes it, a warning says what is selected. The action waits for a missing option up to its time, because a request may still bring it; `options.timeout` shortens that.",
 	Value: lang.PairShape(lang.SelectorShape, lang.Shape[choice]{
 		Words: "value", Schema: `{"type":["string","number"]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) choice {

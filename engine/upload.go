@@ -67,9 +67,9 @@ func (d *decoder) readSource(n *lang.Node) source {
 
 var _ = define(Action[uploading]{
 	Name: "uploadFile", Group: "File upload",
-	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that the service fetches under the same outbound rules as the browser; an array of them for several files. A file has at most 25 MiB. " +
-		"The selector names the input, which may be hidden, its label, or an element that it is in. It may also name what a person would use instead: a button that opens a file chooser, which is clicked, " +
-		"or a place to drop files on, where the click has opened no chooser within a second, or at once where nothing is a button or a link. A picker of the File System Access API (`showOpenFilePicker`) cannot be given files.",
+	Doc: "Puts files into a file input. A source is `$file:N`, the Nth file of a multipart request, counted from 0, or a public URL that Troupe fetches under the same outbound rules as the browser. For several files, give an array of sources. A file has at most 25 MiB. " +
+		"The selector names the input, which can be hidden, its label, or an element that contains it. It can also name what a person would use: a button that opens a file chooser, which the action clicks, " +
+		"or a place to drop files on. The action drops the files if its click opens no chooser within a second, or at once if the element is not a button or link. It cannot give files to a picker of the File System Access API (`showOpenFilePicker`).",
 	Value: lang.Shape[uploading]{
 		Words: "[selector, source or array of sources]", Schema: `{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,{"anyOf":[` + sourceSchema + `,{"type":"array","items":` + sourceSchema + `,"minItems":1,"maxItems":50}]}],"items":false,"minItems":2}`,
 	},

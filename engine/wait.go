@@ -12,7 +12,7 @@ import (
 
 var _ = define(Action[float64]{
 	Name: "wait", Group: "Waiting",
-	Doc:       "Does nothing for so many milliseconds. It is bounded by the task's time only.",
+	Doc:       "Waits for this many milliseconds, limited only by the task's time.",
 	Value:     lang.NumberShape("milliseconds", 0, lang.MaxMillis),
 	Unbounded: true,
 	Example:   `{"wait":250}`,
@@ -40,8 +40,8 @@ var _ = define(Action[float64]{
 
 var _ = define(Action[string]{
 	Name: "waitForEvent", Group: "Waiting",
-	Doc: "Waits for the page: `load` until its load event has come, `networkidle` until it has loaded and no request has been under way for 500 ms " +
-		"(event streams, sockets and beacons do not count). After an action that has started a navigation, the new document is meant.",
+	Doc: "Waits for the page: with `load` until its load event, with `networkidle` until it has loaded and no request has been in progress for 500 ms " +
+		"(event streams, sockets and beacons do not count). After an action that starts a navigation, it waits for the new document.",
 	Value:   lang.EnumShape("an event", "load", "networkidle"),
 	Example: `{"waitForEvent":"load"}`,
 	Check: func(d *decoder, n *lang.Node, s *Step, v string) {
