@@ -13,7 +13,7 @@ import (
 	"troupe/engine/lang"
 )
 
-// Place says where an action must not stand.
+// Place is a set of places where an action is not allowed.
 type Place int
 
 // Places that an action can exclude.
@@ -22,9 +22,9 @@ const (
 	NotInBranch                   // in then or else of an if
 )
 
-// Action is everything about one action: how it is spelled, where it may stand,
-// what it does and how it is explained. It stands in a file of its own and
-// registers itself with define; nothing else has to know of it.
+// Action defines one action: how it is spelled, where it is allowed, what it does
+// and how it is documented. Each is defined in a file of its own and registers
+// itself with define; nothing else has to know about it.
 type Action[V any] struct {
 	Name  string
 	Group string // heading in the reference
@@ -58,13 +58,13 @@ type Action[V any] struct {
 	Keys func(v V, to map[string]bool)
 }
 
-// Result is what an action gives, as JSON. Nil stands for {"success":true}.
+// Result is the result of an action, as JSON. Nil is {"success":true}.
 type Result = json.RawMessage
 
 var success = Result(`{"success":true}`)
 
-// Call is a function of the page script with its argument, less what the
-// interpreter adds: the frame and the time.
+// Call is a function of the page script with its argument. The interpreter adds
+// the frame and the time.
 type Call struct {
 	Fn  string
 	Arg map[string]any
@@ -166,7 +166,7 @@ func (s *Step) Name() string { return s.def.name }
 // top reports whether the step stands in the task's own list.
 func (s *Step) top() bool { return !strings.Contains(s.Path, "/") }
 
-// Options are what stands beside an action.
+// Options are the options of an action.
 type Options struct {
 	Timeout         time.Duration   // zero: config.actionTimeout
 	Frame           []lang.Selector // the frame to look in, outermost first

@@ -37,8 +37,7 @@ const (
 	lineSize      = 250     // what a step or an error takes besides its texts
 )
 
-// Truncated counts what the answer to a task leaves out because there is too much
-// of it.
+// Truncated counts what a response leaves out for lack of room.
 type Truncated struct {
 	Steps    int `json:"steps,omitempty"`    // that are not listed
 	Results  int `json:"results,omitempty"`  // of steps that are listed without theirs

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Cache is the data cache: what `save` and `push` keep and ${key} reads. It
-// lives as long as the task, or as long as the session that the task is part
-// of. A Cache is safe for use by several goroutines.
+// Cache is the data cache: `save` and `push` write to it and ${key} reads it. It
+// lives as long as the task, or as long as the task's session. A Cache is safe for
+// concurrent use.
 type Cache struct {
 	mu     sync.Mutex
 	values map[string]json.RawMessage

@@ -17,8 +17,8 @@ import (
 // Chromium is the real [Engine].
 type Chromium struct {
 	Options browser.Options
-	// Egress fetches what uploadFile names by URL. Nil: the worker's own door to
-	// the proxy does, and where there is no proxy uploads by URL are refused.
+	// Egress fetches the URLs of uploadFile. Nil: the worker's own door to the
+	// proxy does; without a proxy, uploads by URL are refused.
 	Egress Fetcher
 	// Quota is how many bytes one task may move. Zero: any number.
 	Quota int64
@@ -63,8 +63,8 @@ func (in *instance) Gone() <-chan struct{} {
 	return in.browser.Gone()
 }
 
-// Check asks the browser for its version. A browser that others go on with is
-// none of a worker that has left it.
+// Check asks the browser for its version. For a worker that has left a shared
+// browser it fails, even if the browser goes on.
 func (in *instance) Check(ctx context.Context) error {
 	if in.dead() {
 		return browser.ErrGone
@@ -72,8 +72,7 @@ func (in *instance) Check(ctx context.Context) error {
 	return in.browser.Ping(ctx)
 }
 
-// Memory is not told of a browser that several workers share: it is no single
-// worker's.
+// Memory is the worker's part where several workers share the browser.
 func (in *instance) Memory() int64 {
 	if in.tenant != nil {
 		return in.tenant.memory()
@@ -222,7 +221,7 @@ func (in *instance) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Save reads what the session needs to go on elsewhere.
+// Save reads what the session needs to continue in another browser.
 func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	in.mu.Lock()
 	tabs, closed, lost := in.tabs, in.closed, in.lost

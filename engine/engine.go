@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// An Engine starts browsers. The actors know browsers only through it, so a
-// scripted engine can stand in for Chromium in tests.
+// An Engine starts browsers. The actors know browsers only through it, so tests
+// can use a scripted engine instead of Chromium.
 type Engine interface {
 	// Launch starts a browser for one worker and returns when it answers.
 	// The browser lives until Close, not until ctx ends: ctx bounds the start.
@@ -28,7 +28,7 @@ type Instance interface {
 	// must be closed.
 	Reset(ctx context.Context) error
 
-	// Save returns what a session needs to go on in another browser, and
+	// Save returns what a session needs to continue in another browser, and
 	// Restore puts it back. Tabs are loaded again only by the next Play.
 	Save(ctx context.Context) (json.RawMessage, error)
 	Restore(ctx context.Context, state json.RawMessage) error
@@ -38,8 +38,8 @@ type Instance interface {
 	// no answer before ctx ended.
 	Check(ctx context.Context) error
 
-	// Memory says how many bytes the browser takes with all its processes: zero
-	// where that cannot be told. It may be called at any time, and takes some
+	// Memory returns how many bytes the browser uses with all its processes, or
+	// zero if that is unknown. It may be called at any time, and takes some
 	// milliseconds of processor time.
 	Memory() int64
 
@@ -51,38 +51,37 @@ type Instance interface {
 	Close()
 }
 
-// TaskEnv is what a task finds around it: what it shares with earlier tasks of
-// its session, where its files go, and who wants to hear of its steps.
+// TaskEnv is the environment of a task: what it shares with earlier tasks of its
+// session, where its files go, and who observes its steps.
 type TaskEnv struct {
 	// Cache is the data cache: nil for an empty one that ends with the task.
 	Cache *Cache
 	// Account names the owner of the files that the task makes.
 	Account string
-	// Plan is the owner's plan, for figures: what it allows was decided before.
+	// Plan is the owner's plan, for metrics and for the bounds of files. Whether the
+	// plan allows the task was decided before.
 	Plan Plan
 	// TaskID is the task's identifier, for logs and files.
 	TaskID string
-	// Asked is when the request for the task came; zero: nobody says.
+	// Asked is when the request for the task arrived; zero: unknown.
 	Asked time.Time
-	// Trace is what the task's spans belong to (W3C trace context); empty: to
-	// none.
+	// Trace is the parent of the task's spans (W3C trace context); empty: none.
 	Trace string
 	// Secrets are those of the account. All of them are masked in whatever the
 	// task gives, also those that an earlier task of the session has typed.
 	Secrets []Secret
 	// SaveFile keeps a picture or a download and returns its URL.
 	SaveFile SaveFile
-	// OnStep, when set, hears of each step as it ends, in order. It must not
+	// OnStep, if set, is called with each step as it ends, in order. It must not
 	// block.
 	OnStep func(StepReport)
-	// Measure, when set, hears of each step as it ends, too, without the notes
-	// that somebody who reads them would want: it costs the task nothing. It
-	// must not block.
+	// Measure, if set, is also called with each step as it ends, but without
+	// notes, so that it costs the task nothing. It must not block.
 	Measure func(StepReport)
 }
 
-// SaveFile keeps what r gives under an unguessable name and returns the URL it
-// can be fetched from. Inline says that a browser may show it.
+// SaveFile stores what r gives under an unguessable name and returns its URL.
+// File.Inline says that a browser may display it.
 type SaveFile func(ctx context.Context, f File, r io.Reader) (url string, err error)
 
 // SecretsOf gives the secrets of an account.

@@ -13,7 +13,7 @@ import (
 	"troupe/engine/browser"
 )
 
-// OnFailure is what is kept of a task that fails.
+// OnFailure says what to save when a task fails.
 type OnFailure struct{ Screenshot, HTML, Console, Network bool }
 
 func (o OnFailure) any() bool { return o != OnFailure{} }

@@ -23,7 +23,7 @@ type branch struct {
 	then, other []Step
 }
 
-// Keys adds what the condition reads; its lists are looked at as they run.
+// Keys adds what the condition reads. The lists add their own as they run.
 func (b branch) Keys(to map[string]bool) {
 	if b.cond.selector != nil {
 		b.cond.selector.Keys(to)

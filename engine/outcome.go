@@ -29,7 +29,7 @@ var (
 	ErrCancelled  = errors.New("the task was cancelled")
 )
 
-// EndOf tells how a task ends whose context has ended.
+// EndOf returns how a task ends whose context has ended.
 func EndOf(ctx context.Context) End {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.DeadlineExceeded):
@@ -41,8 +41,8 @@ func EndOf(ctx context.Context) End {
 	}
 }
 
-// Outcome is what is left of a task when it has ended. It is plain data: it is
-// stored for asynchronous tasks and crosses processes.
+// Outcome is the result of a task. It is plain data: it is stored for asynchronous
+// tasks and crosses processes.
 type Outcome struct {
 	End       End             `json:"end" mask:"own"`
 	Data      json.RawMessage `json:"data,omitempty"`     // the task's result, null when the last action failed; what there was so far where the list did not come to its end
@@ -61,7 +61,7 @@ type Outcome struct {
 	Restored  bool            `json:"restored,omitempty"`
 }
 
-// Failure is an action that did not do what it was told to.
+// Failure is a failed action.
 type Failure struct {
 	Code      Code            `json:"code" mask:"own"`
 	Text      string          `json:"error"`
@@ -79,7 +79,7 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
-// StepReport tells how one action ended.
+// StepReport says how one action ended.
 type StepReport struct {
 	Path        string          `json:"actionPath" mask:"own"`
 	Iteration   *int            `json:"iteration,omitempty"`

@@ -41,7 +41,7 @@ func (e *Invalid) Error() string {
 }
 
 // Parse decodes a request. Its error is an [*Invalid] that names every fault.
-// Files are what came with it, for $file:N.
+// Files are the files of the request, for $file:N.
 func Parse(body []byte, files []Upload) (*Task, error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff")) // editors put it before UTF-8, and RFC 8259 lets readers ignore it
 	if !utf8.Valid(body) {

@@ -15,8 +15,8 @@ const parsedAtOnce = 4
 
 var parsing = make(chan struct{}, parsedAtOnce)
 
-// BeginParse waits until a request of so many bytes may be parsed. The caller calls
-// end when it has been. What waits too long is refused with ctx's error.
+// BeginParse waits until a request of this size may be parsed. The caller calls
+// end afterwards. If ctx ends first, it returns ctx's error.
 func BeginParse(ctx context.Context, size int) (end func(), err error) {
 	if size <= SmallBody {
 		return func() {}, nil

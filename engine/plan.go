@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Plan is what an account may use. Plans are ordered: each allows what the one
-// below it allows.
+// Plan is the plan of an account. Plans are ordered: each allows everything that
+// the one below it allows.
 type Plan string
 
 // The plans, lowest first.
@@ -30,8 +30,8 @@ func ParsePlan(s string) (Plan, error) {
 	return "", fmt.Errorf("plan %q is unknown: want free, basic, standard or pro", s)
 }
 
-// Limits is what a plan allows. A zero number means that there is no limit,
-// except for Async and Reserved, where it means none at all.
+// Limits are the limits of a plan. Zero means no limit, except for Async and
+// Reserved, where it means not allowed.
 type Limits struct {
 	TasksPerDay int64         // tasks claimed in one UTC day
 	Sync        time.Duration // longest task that answers at once
@@ -41,8 +41,8 @@ type Limits struct {
 	SessionsStay bool
 	Reserved     int // workers held by sessions at the same time
 
-	// What is kept for the account at once: files of its tasks until they expire,
-	// large results, and uploads until their task has ended.
+	// Bounds of what is stored for the account at once: files of its tasks until
+	// they expire, large results, and uploads until their task has ended.
 	StorageBytes int64
 	StorageFiles int
 }
@@ -58,8 +58,8 @@ func DefaultLimits() map[Plan]Limits {
 	}
 }
 
-// Admit returns how long a task may take under the limits, or what of it they
-// do not have at all: "asynchronous tasks" or "sessions".
+// Admit returns how long a task may take under the limits, or which feature the
+// plan lacks: "asynchronous tasks" or "sessions".
 func (l Limits) Admit(t *Task) (timeout time.Duration, lacking string) {
 	most := l.Sync
 	switch {
@@ -80,7 +80,8 @@ func (l Limits) Admit(t *Task) (timeout time.Duration, lacking string) {
 	return timeout, ""
 }
 
-// LowestPlan is the lowest plan that has what the task asks for; empty: none.
+// LowestPlan returns the lowest plan that allows the task, or an empty one if none
+// does.
 func LowestPlan(t *Task, limits map[Plan]Limits) Plan {
 	for _, p := range Plans {
 		l, ok := limits[p]

@@ -44,8 +44,8 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 	return b.String(), pages
 }
 
-// Met is a failure that an action has had, with what was said of it: empty where
-// that differs.
+// Met is a failure that the test cases of an action show, with its text; empty if
+// the texts differ.
 type Met struct {
 	Code Code
 	Text string

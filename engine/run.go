@@ -15,8 +15,8 @@ import (
 // why something was not found.
 const grace = 750 * time.Millisecond
 
-// Run is one playing of a task. It alone knows times, save, push, frames,
-// continueOnError and the trace; actions know none of them.
+// Run is one run of a task. It alone handles times, save, push, frames,
+// continueOnError and the trace; actions know nothing of them.
 type Run struct {
 	task   *Task
 	env    TaskEnv

@@ -38,12 +38,12 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Schemas gives the JSON Schema (2020-12) of a request and of all that it is
-// made of, by name: "Task" is the request. They are made from the definitions
-// that requests are read with, and refer to each other below base.
+// Schemas returns the JSON Schemas (2020-12) of a request and its parts, by name:
+// "Task" is the request. They are made from the definitions that requests are read
+// with, and refer to each other below base.
 //
-// Where an action may stand, and what options mean together, no schema says:
-// that is for [Parse].
+// They do not say where an action is allowed, nor how options combine: [Parse]
+// checks that.
 func Schemas(base string) map[string]json.RawMessage {
 	all := map[string]any{
 		"Task":     taskSchema(base),

@@ -14,22 +14,21 @@ type ScreencastOptions struct {
 	Every         time.Duration // from asking for a picture until the next is asked for
 }
 
-// Screencaster is an [Instance] that can show what its current tab looks like.
+// Screencaster is an [Instance] that can show its current tab live.
 type Screencaster interface {
-	// Screencast gives pictures, as JPEG, whenever what the tab shows has changed.
-	// They are of what is in the browser now: after a Reset there are none any
-	// more. The channel holds the newest one only, so that nothing waits for who
-	// reads. It is closed when ctx ends, at a Reset and with the browser. An
-	// instance is watched once at a time; a second Watch begins after the first.
+	// Screencast sends pictures, as JPEG, whenever the tab's content has changed.
+	// They show what is in the browser now; after a Reset there are no more. The
+	// channel holds only the newest picture, so a slow reader delays nothing. It
+	// is closed when ctx ends, at a Reset and with the browser. An instance has
+	// one screencast at a time; a second one begins after the first.
 	//
-	// What the pictures show is not masked: it is what the page shows, as in a
-	// screenshot.
+	// The pictures are not masked: they show what the page shows, as a screenshot
+	// does.
 	Screencast(ctx context.Context, v ScreencastOptions) <-chan []byte
 }
 
-// ScreencasterOf finds what an instance shows itself by, also behind others that
-// stand before it and say so with a method Unwrap. It is nil where an engine has
-// no such thing.
+// ScreencasterOf returns the Screencaster of an instance, looking through wrappers
+// with a method Unwrap. It is nil if the engine has none.
 func ScreencasterOf(in Instance) Screencaster {
 	for in != nil {
 		if w, ok := in.(Screencaster); ok {

@@ -31,7 +31,7 @@ var (
 	originHost = regexp.MustCompile(`^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
 )
 
-// CheckSecret says what is wrong with a secret.
+// CheckSecret returns what is wrong with a secret, if anything.
 func CheckSecret(s Secret) error {
 	switch {
 	case !lang.IsSecretName(s.Name):

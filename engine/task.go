@@ -40,7 +40,7 @@ type Config struct {
 	OnFailure       OnFailure
 }
 
-// Session is what a request says about keeping its worker.
+// Session is the session part of a request.
 type Session struct {
 	Preserve bool
 	ID       string

@@ -9,15 +9,15 @@ import (
 	"troupe/engine/lang"
 )
 
-// Review is what can be said of a valid task without playing it.
+// Review is what can be known of a valid task without running it.
 type Review struct {
 	Actions int // nested ones included
 	// Longest is the most that the actions can take if there were no time for
 	// the whole list, in milliseconds: days times iterations do not fit into a
 	// [time.Duration].
 	Longest int64
-	// Warnings are about what is allowed and yet cannot be meant. Each path is
-	// a JSON Pointer into the request, as those of faults are.
+	// Warnings are about what is allowed but probably a mistake. Each path is a
+	// JSON Pointer into the request, like those of faults.
 	Warnings []lang.Fault
 }
 

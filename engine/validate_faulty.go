@@ -6,9 +6,9 @@ import (
 	"troupe/engine/lang"
 )
 
-// Warnings are those of [Task.Review] about what could be read of the request. A
-// step with a fault is not looked at; what it may keep counts as kept, so that one
-// fault does not lead to warnings about all that depends on it.
+// Warnings are those of [Task.Review] for the readable part of the request. Steps
+// with faults are skipped, and what they may save counts as saved, so that one
+// fault does not cause warnings about all that depends on it.
 func (e *Invalid) Warnings() []lang.Fault {
 	if e.task == nil {
 		return nil

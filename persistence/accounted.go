@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Lister is [Files] that can tell what they have.
+// Lister is [Files] that can list their files.
 type Lister interface {
 	// All gives the descriptions of all files that are there whole, in no order.
 	All(ctx context.Context) iter.Seq2[Blob, error]
 }
 
-// Accounted is [Files] whose bytes are counted in a [Ledger], and refused by it.
-// What other nodes keep in the same files is known after each recount.
+// Accounted is [Files] whose bytes are counted, and refused, by a [Ledger]. What
+// other nodes store in the same files is known after each recount.
 type Accounted struct {
 	files  Files
 	ledger *Ledger
 }
 
-// NewAccounted counts what files keep.
+// NewAccounted counts what is stored in files.
 func NewAccounted(files Files, l *Ledger) *Accounted { return &Accounted{files, l} }
 
 // Put implements [Files]. It gives [ErrQuota] or [ErrFull] as soon as one byte too
@@ -40,8 +40,8 @@ func (a *Accounted) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) 
 	return kept, err
 }
 
-// Adopt implements [Adopter] where the files below do. What is brought from
-// elsewhere was kept there: it is counted, and refused by no account's allowance.
+// Adopt implements [Adopter] if the files below do. Adopted files are counted, but
+// not refused: they were stored elsewhere before.
 func (a *Accounted) Adopt(ctx context.Context, b Blob, r io.Reader) error {
 	below, ok := a.files.(Adopter)
 	if !ok {
@@ -97,8 +97,7 @@ func (a *Accounted) Expire(ctx context.Context, now time.Time) (n int, err error
 	return n, err
 }
 
-// Recount counts anew what is there. What is kept and deleted meanwhile counts as
-// it is.
+// Recount counts the stored files again, while others may be stored and deleted.
 func (a *Accounted) Recount(ctx context.Context) error {
 	l, files := a.ledger, a.files
 	below, ok := files.(Lister)
@@ -140,7 +139,7 @@ func (a *Accounted) Recount(ctx context.Context) error {
 	return failed
 }
 
-// Reader reserves what it reads, before anybody can write it down.
+// Reader reserves room for what it reads, before it can be written.
 func (h *Hold) Reader(r io.Reader) io.Reader {
 	if h == nil {
 		return r

@@ -27,8 +27,8 @@ type Accounts struct {
 	cache tokenCache
 }
 
-// NewAccounts keeps accounts in a store. What it remembers of them follows the
-// store's changes until the store is closed.
+// NewAccounts keeps accounts in a store. Its cache follows the store's changes
+// until the store is closed.
 func NewAccounts(store Store) *Accounts {
 	a := &Accounts{store: store}
 	a.cache.follow(store)
@@ -41,7 +41,7 @@ func (a *Accounts) Create(ctx context.Context, name, plan string) (Account, erro
 	return a.create(ctx, Account{Name: name, Plan: plan})
 }
 
-// CreateOperator makes an account for whoever operates the service.
+// CreateOperator makes an account for an operator of the service.
 func (a *Accounts) CreateOperator(ctx context.Context, name, plan string) (Account, error) {
 	return a.create(ctx, Account{Name: name, Plan: plan, Operator: true})
 }

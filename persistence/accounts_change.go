@@ -43,7 +43,7 @@ func (a *Accounts) Delete(ctx context.Context, id string) error {
 	return a.revokeAll(ctx, id)
 }
 
-// Forget removes what is left of a deleted account.
+// Forget removes the rest of a deleted account.
 func (a *Accounts) Forget(ctx context.Context, id string) error {
 	acc, revision, err := a.read(ctx, id)
 	switch {

@@ -18,27 +18,27 @@ type Adopter interface {
 	Adopt(ctx context.Context, b Blob, r io.Reader) error
 }
 
-// Adoption is what a store has taken over of another one's accounts.
+// Adoption is what a store has taken over from another one.
 type Adoption struct {
 	Accounts int `json:"accounts"`
 	Tokens   int `json:"tokens"`
 	Secrets  int `json:"secrets"`
 	Counts   int `json:"dailyCounts"`
 	Present  int `json:"present"` // were there already, and were left alone
-	// Left is what was not taken over, a sentence each.
+	// Left says what was not taken over, one sentence each.
 	Left []string `json:"left,omitempty"`
 
 	same map[string]bool // accounts that are in both stores now
 }
 
-// Same reports whether an account is in both stores, so that what it has may
-// follow it.
+// Same reports whether both stores have an account, so that its data can be taken
+// over.
 func (a *Adoption) Same(account string) bool { return a.same[account] }
 
-// AdoptAccounts takes accounts over from one store into another, with their
-// tokens, secrets and counts. What is there already is left alone, so it may be
-// repeated. Secrets are opened with one key and closed with the other; a nil one
-// is lost, and what it has closed is left.
+// AdoptAccounts copies accounts from one store into another, with their tokens,
+// secrets and counts. It skips what exists already, so it can be repeated. Secrets
+// are opened with one key and closed with the other; with a nil key they are
+// skipped.
 func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*Adoption, error) {
 	a := &Adoption{same: map[string]bool{}}
 	old := &Accounts{store: from}

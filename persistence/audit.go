@@ -49,9 +49,9 @@ type ended struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Audit is a log of what operators did, in files of a folder that only grow: a
-// line when an act begins and another one when it has ended. Nothing changes or
-// removes a line, but of more than 16 files of 4 MiB the oldest one goes.
+// Audit is a log of operators' actions, in append-only files of a folder: a line
+// when an action begins and another when it has ended. Of more than 16 files of 4
+// MiB, the oldest is removed.
 type Audit struct {
 	dir string
 	max int64 // bytes of a file
@@ -65,8 +65,8 @@ type Audit struct {
 // NewAudit keeps an audit log in a folder, which is made with the first act.
 func NewAudit(dir string) *Audit { return &Audit{dir: dir, max: auditFile} }
 
-// Begin writes down that an act begins, so that it outlives a loss of power, and
-// returns what writes down its end.
+// Begin writes that an action begins, synced to disk, and returns a function that
+// writes its end.
 func (a *Audit) Begin(act Act) (end func(result, detail string) error, err error) {
 	act.ID, act.At, act.Result = randomText(10), time.Now().UTC(), ActUnknown
 	act.Order, act.About, act.From = plainText(act.Order), plainText(act.About), plainText(act.From)

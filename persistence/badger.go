@@ -16,7 +16,7 @@ import (
 
 // Options are the settings of [OpenBadger]. The zero value is good.
 type Options struct {
-	// Log hears of what happens inside the database. Zero: nobody does.
+	// Log receives the database's own messages. Zero: they are dropped.
 	Log zerolog.Logger
 	// SyncEvery is how long a write that is not durable may stay unsynced.
 	// Zero: one second.
@@ -34,8 +34,8 @@ var (
 	ErrFull = errors.New("the disk is nearly full")
 	// ErrUnwritable: nothing new can be made in the store's folder.
 	ErrUnwritable = errors.New("the store's folder cannot be written to")
-	// ErrFailed: the disk has failed to take what was written. What is on it is
-	// not known any more, so nothing is written until the store is opened again.
+	// ErrFailed says that the disk has failed to store a write. Its content is
+	// unknown, so nothing is written until the store is opened again.
 	ErrFailed = fmt.Errorf("the disk has failed to keep what was written to it: %w", ErrUnwritable)
 )
 

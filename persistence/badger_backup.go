@@ -22,8 +22,8 @@ const backupHead = "troupe store backup 1\n"
 // ErrNoBackup: the file is no backup, or not a whole one.
 var ErrNoBackup = errors.New("the file is no whole backup")
 
-// BackupBadger writes all records of a store that nobody has open to a new file,
-// and counts them by their kind.
+// BackupBadger writes all records of a store that is not open to a new file, and
+// counts them by kind.
 func BackupBadger(dir, file string) (n map[string]int64, err error) {
 	lock, err := lockFolder(dir)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 )
 
-// ErrDamaged: what was written down is not all there, or is not what was
-// written. The store is not opened and not changed: see [Repair] and [SetAside].
+// ErrDamaged says that records are missing or changed on disk. The store is not
+// opened and not changed: see [Repair] and [SetAside].
 var ErrDamaged = errors.New("the store is damaged")
 
 // ErrNewer: a newer version has written the store.

@@ -87,9 +87,9 @@ func wasThere(dir string) bool {
 	return err == nil && len(b) > 0
 }
 
-// SetAside moves a store out of the way, so that the next opening begins with an
-// empty one. It returns where the old one is now; empty: there was none. It is
-// [ErrInUse] while somebody has it open.
+// SetAside moves a store away, so that the next opening begins with an empty one.
+// It returns the new place of the old store, or an empty string if there was none.
+// It is [ErrInUse] while the store is open.
 func SetAside(dir string) (string, error) {
 	lock, err := lockFolder(dir)
 	if err != nil {
@@ -128,8 +128,8 @@ func moveAside(dir, what string) (string, error) {
 	return to, syncFile(filepath.Dir(dir))
 }
 
-// CheckBadger says what is wrong with the database of a folder, and changes
-// nothing. It is [ErrInUse] while somebody has it open.
+// CheckBadger returns what is wrong with the database of a folder, and changes
+// nothing. It is [ErrInUse] while the database is open.
 func CheckBadger(dir string) error {
 	lock, err := lockFolder(dir)
 	if err != nil {

@@ -16,22 +16,21 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Repair is what has become of a damaged store.
+// Repair is the result of repairing a damaged store.
 type Repair struct {
 	// Whole: there was nothing to repair, and nothing was changed.
 	Whole bool     `json:"whole"`
 	Found []string `json:"found,omitempty"` // a sentence each
-	// Aside is where the damaged store is now, as it was.
+	// Aside is the place of the damaged store, unchanged.
 	Aside string `json:"aside,omitempty"`
 	// Kept and Lost count records by their kind.
 	Kept map[string]int64 `json:"kept"`
 	Lost map[string]int64 `json:"lost"`
 	// Expired counts those whose time was over.
 	Expired map[string]int64 `json:"expired,omitempty"`
-	// Exact: Lost counts what is lost, and all that is kept is as it was last.
-	// Otherwise changes are lost of which nobody knows what they were about: what is
-	// kept may be older than it was, or had been deleted, and Lost is the least
-	// that is lost.
+	// Exact says that Lost counts all losses and everything else is current.
+	// Otherwise unknown changes are lost: records may be older than they were or
+	// had been deleted, and Lost is a lower bound.
 	Exact bool `json:"exact"`
 	// Changes are how many changes are lost, where that is known.
 	Changes uint64 `json:"changes,omitempty"`

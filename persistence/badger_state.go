@@ -24,8 +24,7 @@ type state struct {
 	Version uint64 `json:"version"` // of the last transaction that was acknowledged
 	Synced  uint64 `json:"synced"`  // of the last one that is on the disk for sure
 	Bound   uint64 `json:"bound"`   // up to which revisions may have been given
-	// Records counts the records by their kind, which is what their keys begin
-	// with.
+	// Records counts the records by kind: the beginning of their keys.
 	Records map[string]int64 `json:"records"`
 }
 

@@ -135,15 +135,15 @@ func (c *change) sum(cur *current) verdict {
 	return verdict{set: true, value: strconv.AppendInt(nil, t.Total, 10), expires: c.expires, total: t.Total, ok: true}
 }
 
-// Total is what an addition to a counter comes to.
+// Total is the result of an addition to a counter.
 type Total struct {
 	Total   int64
 	OK      bool // it keeps to the limit
 	Changes bool // the counter has to be written
 }
 
-// Sum decides an addition for every store, by the rules of [Store]: value is
-// what the counter's record holds, nil where there is none.
+// Sum decides an addition for every store, by the rules of [Store]. Value is the
+// content of the counter's record, or nil without one.
 func Sum(key string, value []byte, delta, limit int64) (Total, error) {
 	var total int64
 	if value != nil {

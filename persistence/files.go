@@ -22,20 +22,20 @@ type Blob struct {
 	// Durable makes Put wait until the file would survive a loss of power.
 	// Without it the file survives the end of the process.
 	Durable bool `json:"-"`
-	// Within is how much its account may keep, where somebody counts that.
+	// Within is how much its account may store, if that is counted.
 	Within Allowance `json:"-"`
 }
 
 // Files keeps blobs: pictures, downloads, large results.
 type Files interface {
-	// Put keeps what r gives and returns the description with ID, Size and
-	// Created filled in. A file that could not be written whole is not there.
+	// Put stores what r gives and returns the description with ID, Size and
+	// Created. A file that could not be written whole does not exist afterwards.
 	Put(ctx context.Context, b Blob, r io.Reader) (Blob, error)
 	// Open returns a file, or ErrNotFound when it is not there or has expired.
 	Open(ctx context.Context, id string) (Blob, io.ReadSeekCloser, error)
-	// Delete removes a file. Deleting what is not there is no error.
+	// Delete removes a file. Deleting a missing file is no error.
 	Delete(ctx context.Context, id string) error
-	// Sweep removes what has expired before now and what a killed process left
-	// half written, and returns how many files it removed.
+	// Sweep removes files that have expired before now and files half written by a
+	// killed process, and returns how many it removed.
 	Sweep(ctx context.Context, now time.Time) (int, error)
 }

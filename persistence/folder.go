@@ -76,8 +76,8 @@ func OpenFolder(dir string) (*Folder, error) {
 // Close lets go of the folder. Files that are open stay so.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// Put implements [Files]. What the folder does not take is [ErrFull] or
-// [ErrUnwritable].
+// Put implements [Files]. If the folder cannot store a file, the error is
+// [ErrFull] or [ErrUnwritable].
 func (f *Folder) Put(ctx context.Context, b Blob, r io.Reader) (Blob, error) {
 	in := &rememberingReader{r: contextReader{ctx, r}}
 	b, err := f.put(b, in)

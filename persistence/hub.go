@@ -46,7 +46,7 @@ func (w *watcher) hand(e Event) bool {
 	return true
 }
 
-// Watch tells of the events that are published from now on, until ctx ends.
+// Watch sends the events that are published from now on, until ctx ends.
 func (h *Hub) Watch(ctx context.Context, prefix string) (<-chan Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -96,7 +96,7 @@ func (h *Hub) drop(w *watcher) {
 	}
 }
 
-// Lose ends every watcher: there are events that cannot be told.
+// Lose ends every watcher, because events cannot be delivered.
 func (h *Hub) Lose() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,17 +17,16 @@ type Allowance struct {
 	Files int
 }
 
-// Kept is what is kept of an account, or of all: at rest, and what is on its way
-// in.
+// Kept is what an account, or all of them, have stored: at rest and in progress.
 type Kept struct {
 	Bytes, HeldBytes int64
 	Files, HeldFiles int
 }
 
-// Ledger counts what is kept for each account, in bytes and files, and refuses
-// what would be too much before it is written. Holds are what is on its way: they
-// are released, or become kept files. Counts end with the process: at the start
-// they are taken again from the files themselves. A nil Ledger bounds nothing.
+// Ledger counts what is stored for each account, in bytes and files, and refuses
+// excess before it is written. Holds reserve room for writes in progress: they are
+// released, or become stored files. The counts are in memory: they are taken from
+// the files at each start. A nil Ledger limits nothing.
 type Ledger struct {
 	max int64                // bytes of all; 0: no limit
 	own func() (int64, bool) // how many bytes the disk may still take; nil: any number
@@ -56,7 +55,7 @@ func NewLedger(max int64, free func() (int64, bool)) *Ledger {
 	return &Ledger{max: max, own: free, by: map[string]*Kept{}, ids: map[string]ledgerEntry{}, records: map[string]recordsKept{}}
 }
 
-// Of is what is kept of an account.
+// Of returns what an account has stored.
 func (l *Ledger) Of(account string) Kept {
 	if l == nil {
 		return Kept{}
@@ -69,7 +68,7 @@ func (l *Ledger) Of(account string) Kept {
 	return Kept{}
 }
 
-// All is what is kept of all accounts.
+// All returns what all accounts have stored.
 func (l *Ledger) All() Kept {
 	if l == nil {
 		return Kept{}
@@ -79,8 +78,9 @@ func (l *Ledger) All() Kept {
 	return l.all
 }
 
-// Bound is what an account may keep really: no account may have more than half of
-// the service's room, whatever its allowance, so that none fills the service alone.
+// Bound is the effective limit of an account: no account gets more than half of
+// the service's room, whatever its allowance, so that none can fill the service
+// alone.
 func (l *Ledger) Bound(within Allowance) Allowance {
 	if l == nil {
 		return within
@@ -107,9 +107,9 @@ func (l *Ledger) room() int64 {
 	return room
 }
 
-// Hold reserves room for what an account is about to keep. It is [ErrQuota] where
-// the account would have too much, and [ErrFull] where the service would. What
-// refuses one account at its limit changes nothing for others.
+// Hold reserves room for a write. It is [ErrQuota] if the account would have too
+// much, and [ErrFull] if the service would. An account at its limit does not
+// affect others.
 func (l *Ledger) Hold(account string, within Allowance, bytes int64, files int) (*Hold, error) {
 	if l == nil {
 		return nil, nil
@@ -165,7 +165,7 @@ func (h *Hold) Grow(bytes int64, files int) error {
 	return nil
 }
 
-// Shrink gives back all but so many bytes.
+// Shrink gives back all but n bytes.
 func (h *Hold) Shrink(bytes int64) {
 	if h == nil {
 		return
@@ -193,7 +193,7 @@ func (h *Hold) release() {
 	h.bytes, h.files = 0, 0
 }
 
-// Keep makes of what was held a file that is at rest.
+// Keep turns the hold into a stored file.
 func (h *Hold) Keep(b Blob) {
 	if h == nil {
 		return

@@ -6,9 +6,9 @@ import "time"
 // expire: that many numbers, however many records there are.
 type recordsKept map[int64]int64
 
-// Record counts a record of an account that the store keeps until it expires, or
-// takes so many bytes back. What was kept before the process began is not counted,
-// so no more is taken back than was counted.
+// Record counts a record that the store keeps for an account until it expires;
+// with negative bytes it takes that back. Records from before the start are not
+// counted, so no more is taken back than was counted.
 func (l *Ledger) Record(account string, bytes int64, expires time.Time) {
 	if l == nil || account == "" || expires.IsZero() {
 		return

@@ -25,7 +25,8 @@ type QuotaSharing struct {
 	Nodes int // that there are
 	// Majority reports whether the node sees enough others to write; nil: always.
 	Majority func() bool
-	// Recent reads a record as the node last heard of it, without asking others.
+	// Recent reads a record as the node last received it, without asking other
+	// nodes.
 	Recent func(key string) (Record, error)
 	// Elsewhere is how much other nodes say they hold of an account's present
 	// day; nil: nothing.

@@ -2,7 +2,7 @@ package persistence
 
 import "time"
 
-// Account is who tasks run for.
+// Account is an account that tasks run for.
 type Account struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -10,8 +10,8 @@ type Account struct {
 	Created time.Time `json:"created"`
 	// Operator says that its tokens may give the operator's orders over HTTP.
 	Operator bool `json:"operator,omitempty"`
-	// Removed is when it was deleted. Until what it has elsewhere is removed too,
-	// the record stays, and no method but [Accounts.Removed] shows it.
+	// Removed is when it was deleted. The record stays until the rest of the
+	// account is removed too, and only [Accounts.Removed] shows it.
 	Removed time.Time `json:"removed,omitzero"`
 }
 

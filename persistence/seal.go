@@ -15,12 +15,12 @@ import (
 // with another key or for another purpose, or it was changed.
 var ErrSealed = errors.New("the value cannot be opened with this key")
 
-// Seal keeps values unreadable for whoever has the store but not the key.
+// Seal encrypts values, so that they are unreadable without the key.
 type Seal struct{ aead cipher.AEAD }
 
-// OpenSeal reads the key from a file, and makes one where there is none. The
-// file is as secret as everything that is sealed with it: it belongs beside the
-// store, and not into the same backup.
+// OpenSeal reads the key from a file, and makes one if there is none. Protect the
+// file like the values sealed with it, and do not put it into the same backup as
+// the store.
 func OpenSeal(path string) (*Seal, error) {
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +71,8 @@ func makeKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// Close makes a value unreadable. The purpose, such as the key of its record,
-// is part of what the value is opened with, so that it cannot be put elsewhere.
+// Close encrypts a value. The purpose, such as the key of its record, is needed to
+// open it, so that the value cannot be moved elsewhere.
 func (s *Seal) Close(purpose string, plain []byte) []byte {
 	return s.aead.Seal(nil, nil, plain, []byte(purpose))
 }

@@ -10,9 +10,9 @@ import (
 
 // Errors of a key that does not belong to what is in the store.
 var (
-	// ErrNoKey: there is no key, and the store has what was sealed with one.
+	// ErrNoKey says that the store has sealed values, but there is no key.
 	ErrNoKey = errors.New("the sealing key is missing")
-	// ErrOtherKey: what is in the store was sealed with another key.
+	// ErrOtherKey says that the store's values were sealed with another key.
 	ErrOtherKey = errors.New("the sealing key is another one than the store was used with")
 )
 
@@ -63,8 +63,8 @@ func (s *Seal) mark(ctx context.Context, store Store) error {
 	return err
 }
 
-// NewKey makes a new key for a store, whatever it was used with: what was sealed
-// with the old one cannot be opened any more. The old one is moved aside.
+// NewKey makes a new key for a store and moves the old one aside. Values sealed
+// with the old key can no longer be opened.
 func NewKey(ctx context.Context, path string, store Store) (aside string, err error) {
 	if aside, err = moveAside(path, "aside"); err != nil {
 		return "", err

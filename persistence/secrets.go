@@ -17,8 +17,8 @@ type Secret struct {
 	Value   string    `json:"value"`
 	Origins []string  `json:"origins"`
 	Changed time.Time `json:"changed"`
-	// Lost says that there is a secret of this name which cannot be read: it was
-	// sealed with another key, or is broken. Only its name is known.
+	// Lost says that the secret cannot be read: it was sealed with another key, or
+	// is damaged. Only its name is known.
 	Lost bool `json:"-"`
 }
 
@@ -31,8 +31,8 @@ const maxSecrets = 100
 // ErrTooMany: the account has as many as it may.
 var ErrTooMany = errors.New("there are as many as there may be")
 
-// Secrets keeps secrets sealed: whoever has the store but not the key can read
-// neither a value nor the origins, and cannot put one in another's place.
+// Secrets keeps secrets sealed: without the key, neither values nor origins can be
+// read or exchanged.
 type Secrets struct {
 	store Store
 	near  Store // what tasks' secrets are read from
@@ -46,20 +46,19 @@ type Secrets struct {
 	known      map[string][]Secret // by account
 }
 
-// NewSecrets keeps secrets in a store. What it remembers of them follows the
-// store's changes until the store is closed.
+// NewSecrets keeps secrets in a store. Its cache follows the store's changes until
+// the store is closed.
 func NewSecrets(store Store, seal *Seal) *Secrets {
 	s := &Secrets{store: store, near: store, seal: seal, known: map[string][]Secret{}}
 	s.follow()
 	return s
 }
 
-// ReadFrom lets [Secrets.Of] read what a node has at hand of the store: a task
-// need not wait until others agree on what its secrets are. Call it before
-// anything else.
+// ReadFrom lets [Secrets.Of] read the node's own copy of the store, so that a task
+// does not wait for other nodes. Call it before anything else.
 func (s *Secrets) ReadFrom(near Store) { s.near = near }
 
-// Set makes a secret, or replaces it, and returns what is kept.
+// Set makes or replaces a secret, and returns it as stored.
 func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secret, error) {
 	key := secretPrefix + account + "/" + secret.Name
 	s.sets.Lock()
@@ -89,8 +88,8 @@ func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secre
 	return secret, nil
 }
 
-// Of returns the secrets of an account, by name. It seldom reads the store. What
-// it returns must not be changed.
+// Of returns the secrets of an account, by name, mostly from memory. Do not change
+// the result.
 func (s *Secrets) Of(ctx context.Context, account string) ([]Secret, error) {
 	s.mu.Lock()
 	all, known := s.known[account]

@@ -24,10 +24,9 @@ var (
 	ErrNoQuorum = errors.New("the cluster has no majority")
 )
 
-// Patience is how long a store that nodes share waits for a majority before it
-// gives [ErrNoQuorum]: the election of a new leader takes up to nine seconds.
-// Whoever bounds what is asked of a store bounds it by more, so that the answer is
-// the store's.
+// Patience is how long a replicated store waits for a majority before it returns
+// [ErrNoQuorum]: electing a new leader takes up to nine seconds. Callers should
+// allow more time than that, so that they get the store's answer.
 const Patience = 12 * time.Second
 
 // Bounds that every Store keeps to, in bytes.
@@ -59,8 +58,8 @@ type Write struct {
 	Durable bool
 }
 
-// Event is a change that a watcher hears of. A deletion or an expiry has
-// Deleted set and no value.
+// Event is a change that a watcher receives. A deletion or an expiry has Deleted
+// set and no value.
 type Event struct {
 	Record
 	Deleted bool
@@ -76,25 +75,25 @@ type Store interface {
 	// Put carries out a write and returns the record's new revision.
 	Put(ctx context.Context, w Write) (uint64, error)
 	// Delete removes a record. With a non-nil revision it does so only if the
-	// record still has it, and gives ErrConflict otherwise. Deleting what is
-	// not there is no error, unless a revision was named.
+	// record still has that revision, and returns ErrConflict otherwise. Deleting
+	// a missing record is no error, unless a revision was given.
 	Delete(ctx context.Context, key string, revision *uint64, durable bool) error
 	// List returns the records whose keys begin with prefix, in key order.
 	List(ctx context.Context, prefix string) ([]Record, error)
-	// Watch tells of every change of keys that begin with prefix, from the
-	// moment it returns, in order, until ctx ends. A watcher that is too slow
-	// loses the channel (it is closed), never single events.
+	// Watch sends every change of keys that begin with prefix, from the moment it
+	// returns, in order, until ctx ends. A slow watcher loses the channel (it is
+	// closed), never single events.
 	Watch(ctx context.Context, prefix string) (<-chan Event, error)
-	// Add adds delta to the counter at key and returns the new total, unless
-	// that would be above limit: then nothing changes, and it returns the
-	// total as it is and false. A limit of zero or less is no limit. A total
-	// never goes below zero. Expires holds for the whole counter: what the
-	// last Add said counts. A counter is a record whose value is the total in
-	// decimal digits; adding to any other value is an error.
+	// Add adds delta to the counter at key and returns the new total. If that
+	// would be above limit, it changes nothing and returns the current total and
+	// false. A limit of zero or less is no limit. A total never goes below zero.
+	// Expires is for the whole counter; the last Add sets it. A counter is a
+	// record whose value is the total in decimal digits; adding to any other value
+	// is an error.
 	Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error)
 	// Sync returns when everything written so far would survive a loss of
 	// power.
 	Sync(ctx context.Context) error
-	// Close ends the store; what was written is synced first.
+	// Close syncs what was written and ends the store.
 	Close() error
 }

@@ -20,7 +20,8 @@ const (
 	ViaUnknown = "unknown" // by a version that did not record it
 )
 
-// Issuer is who issued or revoked a token. The token's account may see it.
+// Issuer is the operator or account that issued or revoked a token. The token's
+// account may see it.
 type Issuer struct {
 	Via     string `json:"via"`
 	Account string `json:"account,omitempty"`   // with ViaHTTP: the name of the operator's account
@@ -34,9 +35,9 @@ const (
 	TokenRevoked = "revoked"
 )
 
-// TokenEvent is a change to the tokens of an account, as the account is told of
-// it. It outlives the token: one that was issued, used and revoked within a
-// minute is seen all the same.
+// TokenEvent is a change to the tokens of an account, as the account sees it. It
+// outlives the token: one that was issued, used and revoked within a minute is
+// visible, too.
 type TokenEvent struct {
 	Event   string    `json:"event"`
 	Token   string    `json:"tokenId"`
@@ -78,8 +79,8 @@ func (a *Accounts) tell(ctx context.Context, e TokenEvent) error {
 	return nil
 }
 
-// TokenEvents returns what has happened to the tokens of an account, the oldest
-// first: the last 200 events of the last 90 days.
+// TokenEvents returns the events of an account's tokens, oldest first: the last
+// 200 of the last 90 days.
 func (a *Accounts) TokenEvents(ctx context.Context, account string) ([]TokenEvent, error) {
 	records, err := a.store.List(ctx, tokenEventPrefix+account+"/")
 	if err != nil {
@@ -104,9 +105,9 @@ func tokenEventOf(r Record) (TokenEvent, error) {
 	return e, nil
 }
 
-// FollowTokens calls heard for each event of a token, of all accounts, until ctx
-// ends or the store is closed. Events while the store does not answer are left
-// out: [Accounts.TokenEvents] has them.
+// FollowTokens calls heard for each token event of all accounts, until ctx ends or
+// the store is closed. It skips events while the store does not answer:
+// [Accounts.TokenEvents] has them.
 func (a *Accounts) FollowTokens(ctx context.Context, heard func(TokenEvent)) {
 	for ctx.Err() == nil {
 		events, err := a.store.Watch(ctx, tokenEventPrefix)

@@ -27,8 +27,8 @@ const (
 // identifier.
 func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenSign) }
 
-// CreateToken makes a token for an account. What it returns first is the only
-// copy there will ever be. The account is told who has made it.
+// CreateToken makes a token for an account and returns its only copy. The account
+// can see who has made it.
 func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer) (string, Token, error) {
 	if _, err := a.Get(ctx, account); err != nil {
 		return "", Token{}, fmt.Errorf("create token for %q: %w", account, err)
@@ -53,18 +53,17 @@ func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer) (
 	return plain, t, nil
 }
 
-// Digest stands for a token where it is only asked whether that is still valid.
-// Who has it cannot show the token.
+// Digest identifies a token where only its validity matters. The token cannot be
+// derived from it.
 type Digest [sha256.Size]byte
 
-// TokenID is the identifier of the token that a digest stands for.
+// TokenID returns the identifier of the token with a digest.
 func (d Digest) TokenID() string { return tokenID + hex.EncodeToString(d[:])[:tokenIDSize] }
 
 // DigestOf is the digest of a token.
 func DigestOf(plain string) Digest { return sha256.Sum256([]byte(plain)) }
 
-// Lookup returns the account that a token stands for, or ErrNotFound. It seldom
-// reads the store.
+// Lookup returns the account of a token, or ErrNotFound, mostly from memory.
 func (a *Accounts) Lookup(ctx context.Context, plain string) (Account, error) {
 	if len(plain) != len(tokenSign)+base64.RawURLEncoding.EncodedLen(tokenBytes) {
 		return Account{}, ErrNotFound
@@ -125,8 +124,8 @@ func (a *Accounts) tokens(ctx context.Context, is func(Token) bool) ([]Token, er
 	return list, nil
 }
 
-// RevokeToken makes a token worthless. Its identifier is [Token.ID]. The token's
-// account is told who has revoked it.
+// RevokeToken revokes a token by its [Token.ID]. The account can see who has
+// revoked it.
 func (a *Accounts) RevokeToken(ctx context.Context, id string, by Issuer) error {
 	return a.revoke(ctx, id, func(t Token) error {
 		return a.tell(ctx, TokenEvent{Event: TokenRevoked, Token: t.ID, Account: t.Account, At: time.Now().UTC(), By: by, Created: t.Created, Issued: t.Issued})

@@ -43,9 +43,9 @@ func NewUsage(store Store) *Usage {
 // other nodes.
 const gatherFor = 200 * time.Millisecond
 
-// NewSharedUsage keeps the counts in a store that several nodes share: each has a
-// lease of what an account may use of a day, so that most tasks are counted
-// without asking the others. It has to be closed.
+// NewSharedUsage keeps the counts in a store that several nodes share. Each node
+// leases a part of an account's day, so that it counts most tasks without asking
+// other nodes. It has to be closed.
 func NewSharedUsage(store Store, s QuotaSharing) *Usage {
 	u := NewUsage(store)
 	u.leases = newQuotaLeases(store, s)
@@ -53,7 +53,7 @@ func NewSharedUsage(store Store, s QuotaSharing) *Usage {
 	return u
 }
 
-// Close ends what goes on beside the calls. Leases are given back before: see
+// Close ends the background work. Give leases back before: see
 // [Usage.GiveAllBack].
 func (u *Usage) Close() {
 	if u.leases != nil {
@@ -62,8 +62,8 @@ func (u *Usage) Close() {
 	u.counts.writeSoon()
 }
 
-// TakeNow counts one task of what the node holds of the day, if it does, without
-// asking anybody. It is in the store already.
+// TakeNow counts one task against the node's lease of the day, if it has one,
+// without asking other nodes. The store has counted it already.
 func (u *Usage) TakeNow(account string, limit int64, now time.Time) bool {
 	return u.leases != nil && u.leases.takeNow(account, limit, now)
 }
@@ -101,16 +101,16 @@ func (u *Usage) Ready() error {
 // has to be decided. [Usage.Written] says when the store has it.
 func (u *Usage) Count(account string, now time.Time) { u.counts.add(account, now, 1) }
 
-// GiveBack takes back what was counted at the time given, which names the day,
-// without waiting.
+// GiveBack takes back one task that was counted at this time, without waiting. The
+// time names the day.
 func (u *Usage) GiveBack(account string, taken time.Time) {
 	if u.leases == nil || !u.leases.giveBack(account, taken) {
 		u.counts.add(account, taken, -1)
 	}
 }
 
-// GiveAllBack gives back what the node holds of all days, for others to use. What
-// it cannot give back when ctx ends counts as used.
+// GiveAllBack gives back the node's leases of all days, for other nodes to use.
+// What it cannot give back before ctx ends counts as used.
 func (u *Usage) GiveAllBack(ctx context.Context) {
 	if u.leases != nil {
 		u.leases.giveAllBack(ctx)
@@ -125,14 +125,14 @@ func (u *Usage) Held(now time.Time) map[string]int64 {
 	return u.leases.held(now)
 }
 
-// Written waits until what was counted of the account and given back to it
-// before is in the store.
+// Written waits until the store has everything that was counted for the account,
+// or given back, before.
 func (u *Usage) Written(ctx context.Context, account string) error {
 	return u.counts.flushAccount(ctx, account)
 }
 
-// Shared reports whether other nodes count, too. What decides nothing is then
-// written beside the answers: a process that dies may take the last of it along.
+// Shared reports whether other nodes count, too. Counts without a limit are then
+// written after the response: a process that dies may lose the last of them.
 func (u *Usage) Shared() bool { return u.leases != nil }
 
 // Flush waits until nothing is left to be written of any account. Where there
@@ -155,10 +155,9 @@ func (u *Usage) Flush(ctx context.Context) error {
 // heard of it will do.
 const readWithin = 500 * time.Millisecond
 
-// Read returns how many tasks were used of the day. Where nodes hold leases, what
-// another one has used of its own may be missing, or counted too much, for as
-// long as this node has not heard of it. What a node held that was lost counts as
-// used.
+// Read returns how many tasks were used of the day. With leases, the count can be
+// too low or too high by what other nodes have used since this node last received
+// their state. The lease of a lost node counts as used.
 func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64, error) {
 	if u.leases == nil {
 		last, err := u.last(ctx, account, now)
@@ -204,7 +203,7 @@ func (u *Usage) Forget(ctx context.Context, account string) error {
 	return nil
 }
 
-// Reset returns when the day of a time ends and counting begins anew.
+// Reset returns when the day of a time ends and counting starts again.
 func (u *Usage) Reset(now time.Time) time.Time {
 	return dayOf(now).Add(24 * time.Hour)
 }

@@ -34,7 +34,7 @@ type ValueStore struct {
 	ledger *Ledger
 }
 
-// Inline is what the record of a small value has.
+// Inline returns the record of a small value.
 func Inline(value []byte) []byte { return append([]byte{inline}, value...) }
 
 // NewValueStore returns a value store of a store and files. Where the files are [Accounted], the
@@ -130,7 +130,7 @@ func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Delete removes a value with its file. Deleting what is not there is no error.
+// Delete removes a value with its file. Deleting a missing value is no error.
 func (s *ValueStore) Delete(ctx context.Context, key string, durable bool) error {
 	file, err := s.reference(ctx, key)
 	if err == nil {

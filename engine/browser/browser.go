@@ -97,8 +97,8 @@ func (b *Browser) Ping(ctx context.Context) error {
 	return b.root.call(ctx, browser.CommandGetVersion, nil, nil)
 }
 
-// Memory is how many bytes the browser takes with all its processes, where what
-// several share counts in parts. It is zero where the system does not tell.
+// Memory returns how many bytes the browser uses with all its processes, shared
+// memory divided among them. It is zero if the system does not say.
 func (b *Browser) Memory() int64 { return groupMemory(b.PID()) }
 
 // Dir is the browser's own folder.
@@ -111,7 +111,7 @@ func (b *Browser) Sent() int64 {
 	return b.conn.next
 }
 
-// Output is the end of what the browser printed: it says why it died.
+// Output returns the end of the browser's output, which says why it died.
 func (b *Browser) Output() string { return b.proc.stderr.String() }
 
 // Close ends the browser with all its processes and removes its folder. It is

@@ -25,7 +25,7 @@ var ErrTooLarge = errors.New("the picture is too large")
 // end at 16384 pixels.
 const maxStrip = 8000
 
-// Picture says what to take.
+// Picture describes a screenshot.
 type Picture struct {
 	Format  string // png, jpeg or webp
 	Quality int    // 1 to 100, for jpeg and webp; zero: the browser's own
@@ -144,8 +144,8 @@ func (s *strips) load(y int) {
 	s.top = y
 }
 
-// Unroll scrolls through the whole page so that what loads late does, and
-// returns its size.
+// Unroll scrolls through the whole page so that lazy content loads, and returns
+// the page's size.
 func (t *Tab) Unroll(ctx context.Context, ms int64) (Box, error) {
 	r, err := t.Script.Call(ctx, "unroll", map[string]any{"ms": ms, "max": MaxPixels / 320})
 	if err != nil {

@@ -312,7 +312,7 @@ func (c *Context) notify() {
 	c.changed = make(chan struct{})
 }
 
-// Mask sets what takes secrets out of the texts of pages from now on.
+// Mask sets the masker that takes secrets out of the texts of pages from now on.
 func (c *Context) Mask(m *mask.Masker) { c.mask.Store(m) }
 
 // clean makes a text of a page one that can be cut and handed out.

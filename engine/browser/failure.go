@@ -15,8 +15,8 @@ var throughProxy = []string{
 // downloadFailed is the name for a download that broke off: the browser gives none.
 const downloadFailed = "net::ERR_FAILED"
 
-// SetExplain sets what knows why a request through the proxy failed: the name that
-// browsers have for it, and a sentence. Both are empty when it does not know.
+// SetExplain sets a function that explains why a request through the proxy failed:
+// the browser's name for it, and a sentence. Both are empty if it does not know.
 func (c *Context) SetExplain(explain func(url string) (name, text string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

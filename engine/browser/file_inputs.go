@@ -28,7 +28,7 @@ type FileInputs struct {
 	choosers chan Chooser // nil unless somebody has files for them
 }
 
-// Choosers has the page's choosers told of from now on instead of being shown,
+// Choosers reports the page's file choosers from now on instead of showing them,
 // until done is called.
 func (fi *FileInputs) Choosers(ctx context.Context) (opened <-chan Chooser, done func(), err error) {
 	all := make(chan Chooser, 1)

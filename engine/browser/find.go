@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// ErrNoBrowser says what to install.
+// ErrNoBrowser says which browser to install.
 var ErrNoBrowser = errors.New("no Chromium or Chrome was found: on Debian or Ubuntu run `apt-get install chromium-headless-shell fonts-liberation`, " +
 	"on Fedora `dnf install chromium-headless`, on Arch `pacman -S chromium`, on Alpine `apk add chromium`, on macOS `brew install --cask google-chrome`, or name a program with --browser")
 

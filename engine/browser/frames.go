@@ -190,8 +190,8 @@ func (n Node) ScrollIntoView(ctx context.Context) error {
 	return n.s.call(ctx, dom.CommandScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: n.id}, nil)
 }
 
-// Ask calls a function with the node as `this`, in a world of our own, and
-// decodes what it gives.
+// Ask calls a function with the node as `this`, in a world of our own, and decodes
+// its result.
 func (n Node) Ask(ctx context.Context, function string, out any) error {
 	var world page.CreateIsolatedWorldResult
 	if err := n.s.call(ctx, page.CommandCreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: n.frame, WorldName: worldName}, &world); err != nil {

@@ -48,18 +48,17 @@ func (in *Input) ClickTimes(ctx context.Context, p Point, times int) error {
 	return in.await(ctx, "clicking", sent...)
 }
 
-// Aim is called before a press that the page script guards, and Hit after it:
-// it reports whether the press has reached what it was meant for. If not, the
-// page has seen nothing of it.
+// Aim must be called before a press that the page script guards, and Hit after it.
 func (in *Input) Aim() {
 	in.mu.Lock()
 	in.aimed, in.unclicked = make(chan bool, 1), ""
 	in.mu.Unlock()
 }
 
-// Hit waits for the word of the page script, which is sent when the button goes
-// down on something else, or up. None comes where the script cannot see it, as in a frame of another
-// site: such a press counts.
+// Hit reports whether the press has reached its target. If not, the page has seen
+// nothing of it. The page script reports when the button goes down, or up. It
+// reports nothing for places that it cannot see, such as frames of other sites:
+// such a press counts.
 func (in *Input) Hit(ctx context.Context) bool {
 	in.mu.Lock()
 	aimed := in.aimed
@@ -79,8 +78,8 @@ func (in *Input) Hit(ctx context.Context) bool {
 	return true
 }
 
-// Unclicked names what has taken the place of an element while the button was down
-// on it: the click event reaches neither. Empty where nothing has.
+// Unclicked names what has replaced an element while the button was down on it, so
+// that neither gets the click event. It is empty if nothing has.
 func (in *Input) Unclicked() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -122,9 +121,9 @@ func (in *Input) ExpectKeys() {
 	in.mu.Unlock()
 }
 
-// KeysTaken reports whether the page script has told anything of the keys of that
-// number, and whether they had their effect. It has told nothing where the page has
-// left, for one.
+// KeysTaken waits for the page script's report on the keys with this number. It
+// returns whether they had their effect, and whether there was a report at all:
+// there is none if the page has left, for example.
 func (in *Input) KeysTaken(ctx context.Context, id int) (taken, known bool) {
 	in.mu.Lock()
 	typed := in.typed
@@ -257,7 +256,7 @@ func (in *Input) awaitEach(ctx context.Context, doing string, sent ...*pending) 
 	return len(sent), nil
 }
 
-// Near is a point beside another, still in view.
+// Near returns a point two pixels away, still in view.
 func (p Point) Near() Point {
 	q := Point{X: p.X - 2, Y: p.Y - 2}
 	if q.X < 0 {

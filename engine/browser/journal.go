@@ -11,7 +11,7 @@ import (
 // maxNotes bounds what a task notes: an alert storm must not fill the memory.
 const maxNotes = 100
 
-// Journal keeps what happens in a context beside the actions, until it is asked for.
+// Journal collects dialogs and notes of a context until they are read.
 type Journal struct {
 	context  *Context
 	happened atomic.Bool // see Happened
@@ -61,6 +61,6 @@ func (j *Journal) Dialogs() (all []Dialog, more int) {
 	return all, more
 }
 
-// Happened reports whether there may be dialogs or downloads that nobody has
-// asked for since its last call.
+// Happened reports whether there may be new dialogs or downloads since its last
+// call.
 func (j *Journal) Happened() bool { return j.happened.Load() && j.happened.Swap(false) }

@@ -23,8 +23,7 @@ const (
 	maxMethod      = 100
 )
 
-// Log is what the pages of a context say and ask for while somebody wants to
-// know.
+// Log collects the console messages and network requests of a context's pages.
 type Log struct {
 	began            time.Time
 	console, network bool
@@ -50,7 +49,7 @@ type Message struct {
 	Line  int       // from 1; zero: unknown
 }
 
-// Request is what a page has asked a server for.
+// Request is a network request of a page.
 type Request struct {
 	At          time.Time
 	Method, URL mask.Text
@@ -66,9 +65,9 @@ type Request struct {
 	url   string  // as it was asked for
 }
 
-// StartLog begins a log of what the tabs that are open and those that come say
-// to the console and ask servers for. Frames of other sites are not part of it:
-// they live in processes of their own.
+// StartLog begins a log of the console messages and requests of all tabs, open now
+// or later. Frames of other sites are not included: they live in processes of
+// their own.
 func (c *Context) StartLog(console, network bool) *Log {
 	l := &Log{began: time.Now(), console: console, network: network, clean: c.clean, open: map[requestKey]*Request{}, said: map[*Tab]float64{}}
 	c.mu.Lock()
@@ -80,7 +79,7 @@ func (c *Context) StartLog(console, network bool) *Log {
 	return l
 }
 
-// StopLog ends it. What it holds stays.
+// StopLog ends the log. Its content stays.
 func (c *Context) StopLog() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,14 +117,15 @@ func (t *Tab) startLog(l *Log, watched bool) {
 	}
 }
 
-// Messages and Requests are what has come so far, in order.
+// Messages returns the console messages so far, in order.
 func (l *Log) Messages() []Message {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]Message(nil), l.messages...)
 }
 
-// Requests that are still under way have no Done.
+// Requests returns the requests so far, in order. Those still in progress have no
+// Done.
 func (l *Log) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +136,7 @@ func (l *Log) Requests() []Request {
 	return all
 }
 
-// Left is what did not fit.
+// Left returns how much did not fit.
 func (l *Log) Left() Left {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,12 +52,11 @@ var ErrDownload = errors.New("the address is a download")
 // ErrNoAddress says that the browser does not take a text for an address.
 var ErrNoAddress = errors.New("the browser does not take it for an address")
 
-// Open goes to the URL and returns when the new document has begun. When
-// ctx ends first, the navigation is stopped.
+// Open goes to the URL and returns when the new document has begun. If ctx ends
+// first, the navigation is stopped.
 //
-// A script that has just sent the page elsewhere may get its navigation in
-// after ours, and the browser then drops ours. Who asked last is known here,
-// so ours is sent again.
+// If a script has just sent the page elsewhere, the browser may drop our
+// navigation for the script's. Ours is the later one, so it is sent again.
 func (nav *Navigation) Open(ctx context.Context, url string) error {
 	for range 3 {
 		res, err := nav.send(ctx, url)
@@ -127,10 +126,10 @@ func (nav *Navigation) send(ctx context.Context, url string) (page.NavigateResul
 	return res, nil
 }
 
-// Loaded waits for the load event of the document that Navigate went to, by what
-// the browser tells of it: a document that only a task's own scripts see needs
-// neither our world nor the page script. It reports false where ctx ends first,
-// and as soon as there is more to say than that: the page has to be asked then.
+// Loaded waits for the load event of the document that Open went to, using only
+// the browser's events: a document that only a task's own scripts use needs
+// neither our world nor the page script. It returns false if ctx ends first, or if
+// the events are not enough; the page must be asked then.
 func (nav *Navigation) Loaded(ctx context.Context) bool {
 	for {
 		nav.mu.Lock()
@@ -194,7 +193,7 @@ func (nav *Navigation) state() (bool, <-chan struct{}) {
 	return nav.loading, nav.stopped
 }
 
-// Stop ends what the page still waits for.
+// Stop stops loading the page.
 func (nav *Navigation) Stop() { nav.tab.s.send(page.CommandStopLoading, nil) }
 
 // lateStart is how long the browser may take from telling that a page was asked to

@@ -45,9 +45,9 @@ func (nav *Navigation) failedAddress(ctx context.Context, url string, ours cdp.L
 	}
 }
 
-// BrokenOff waits until the tab's document breaks off within its body, and returns
-// why. Such a document never loads. It returns nil when the document has loaded,
-// and when ctx ends.
+// BrokenOff waits until the document breaks off within its body, so that it never
+// loads, and returns why. It returns nil when the document has loaded, and when
+// ctx ends.
 func (nav *Navigation) BrokenOff(ctx context.Context) *NavigationError {
 	for {
 		nav.mu.Lock()

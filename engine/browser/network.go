@@ -25,7 +25,7 @@ const maxActive = 2000
 
 var networkLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody}
 
-// Network is what a context's tabs ask servers for, as far as somebody looks at it.
+// Network observes the requests of a context's tabs, while a task needs that.
 type Network struct {
 	context   *Context
 	responses *responses // nil: nobody looks; belongs to the context's lock

@@ -42,9 +42,8 @@ type Reply struct {
 	Leaving bool `json:"n"`
 }
 
-// Call runs a function of the page script with one argument and returns its
-// reply. When the document is replaced meanwhile it starts over in the new
-// one, until ctx ends.
+// Call runs a function of the page script with one argument and returns its reply.
+// If the document is replaced, it starts over in the new one, until ctx ends.
 func (ps *PageScript) Call(ctx context.Context, fn string, arg any) (*Reply, error) {
 	b, err := json.Marshal(arg)
 	if err != nil {
@@ -53,10 +52,9 @@ func (ps *PageScript) Call(ctx context.Context, fn string, arg any) (*Reply, err
 	return ps.run(ctx, object+".run('"+fn+"',"+string(b)+")")
 }
 
-// Query is Call for a function that changes nothing. Where the argument asks to
-// let the page settle first, it looks at once all the same, and again, with
-// patience, if the page turns out to have been asked to leave: the browser says
-// so before it answers.
+// Query is Call for a function that changes nothing. If the argument asks to let
+// the page settle first, Query calls at once all the same, and calls again, with
+// settling, only if the browser has reported that the page was asked to leave.
 func (ps *PageScript) Query(ctx context.Context, fn string, arg any) (*Reply, error) {
 	b, err := json.Marshal(arg)
 	if err != nil {
@@ -79,9 +77,9 @@ func (ps *PageScript) Query(ctx context.Context, fn string, arg any) (*Reply, er
 	return r, err
 }
 
-// CallOnArrival is Call for what waits for a page to load. Where the page has asked to
-// leave by then, it goes along and asks the next one: a redirect by script may be
-// begun before the page script is there to see it.
+// CallOnArrival is Call for functions that wait for a page to load. If the page
+// has asked to leave by then, it follows and calls in the next document: a
+// redirect by script may begin before the page script is there to see it.
 func (ps *PageScript) CallOnArrival(ctx context.Context, fn string, arg any) (*Reply, error) {
 	for {
 		r, err := ps.Call(ctx, fn, arg)
@@ -131,8 +129,8 @@ func (ps *PageScript) run(ctx context.Context, expr string) (*Reply, error) {
 	}
 }
 
-// Tell calls a function of the page script without waiting for it, if the
-// current document has it. Calls that follow come after it.
+// Tell calls a function of the page script without waiting, if the current
+// document has the script. Later calls come after it.
 func (ps *PageScript) Tell(call string) {
 	ps.mu.Lock()
 	world := ps.world

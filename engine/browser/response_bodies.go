@@ -12,19 +12,19 @@ import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 )
 
-// MaxCaptured bounds the bodies that a context holds for those who wait for them,
-// together and in bytes.
+// MaxCaptured bounds the response bodies that a context holds, together and in
+// bytes.
 const MaxCaptured = 16 << 20
 
 // ErrTooMuch is the error of one that does not go in.
 var ErrTooMuch = errors.New("the bodies are too large together")
 
-// Wanted is an answer that somebody waits for.
+// Wanted is a response that a task waits for.
 type Wanted struct {
 	// Match says whether a request is the one; set before Want.
 	Match func(url, method string) bool
-	// Key is the same for those that wait for the same responses: each of them
-	// gets one of its own. Empty: it shares with nobody.
+	// Key is the same for those that wait for the same responses: each gets one of
+	// its own. Empty: it shares with no other.
 	Key string
 
 	n      int          // its place among all

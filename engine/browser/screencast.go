@@ -16,10 +16,10 @@ type Cast struct {
 	Every         time.Duration // from asking for a picture until the next is asked for
 }
 
-// Screencast gives pictures of the context's current tab, as JPEG, whenever what
-// it shows has changed. The channel holds the newest picture only: who reads
-// slowly misses some, and the browser waits for nobody. It is closed when ctx
-// ends or the context is gone.
+// Screencast sends pictures of the context's current tab, as JPEG, whenever its
+// content has changed. The channel holds only the newest picture: slow readers
+// skip pictures and delay nothing. It is closed when ctx ends or the context is
+// gone.
 //
 // A context has one screencast at a time. The next one begins when the last has
 // ended.

@@ -25,7 +25,7 @@ type ScriptError struct {
 
 func (e *ScriptError) Error() string { return e.Text.String() }
 
-// MaxReply bounds what one call may give, in characters. The page script has the
+// MaxReply bounds the reply to one call, in characters. The page script has the
 // same number.
 const MaxReply = 16 << 20
 
@@ -38,10 +38,9 @@ var ErrNoFrameWorld = errors.New("the frame has no document to run a script in")
 // scriptHead comes before a script to make it the body of a function.
 const scriptHead = "(async(saved)=>{"
 
-// Evaluate runs a script as the body of an async function in the page's own
-// world and returns its value as JSON. saved is what the script sees as `saved`:
-// one JSON object, or nothing. With inFrame the page is that of the frame that
-// the page script has chosen.
+// Evaluate runs a script as the body of an async function in the page's own world
+// and returns its value as JSON. The script sees saved, a JSON object or nothing,
+// as `saved`. With inFrame it runs in the frame that the page script has chosen.
 func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage, inFrame bool) (json.RawMessage, error) {
 	if len(saved) == 0 {
 		saved = json.RawMessage("{}")

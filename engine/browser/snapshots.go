@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 )
 
-// State is what a session needs to go on in another browser: cookies, web
-// storage, and where its tabs were.
+// State is what a session needs to continue in another browser: cookies, web
+// storage, and the addresses of its tabs.
 type State struct {
 	Cookies []Cookie           `json:"cookies"`
 	Local   map[string][]Entry `json:"local"` // by origin
@@ -61,7 +61,7 @@ func (r *room) takes(entries []Entry) bool {
 	return true
 }
 
-// Snapshots saves and restores what a session needs to go on in another browser.
+// Snapshots saves and restores the state of a context.
 type Snapshots struct {
 	context *Context
 

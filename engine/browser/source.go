@@ -19,8 +19,8 @@ type Source struct {
 	Cut  bool   `json:"cut"` // there was more
 }
 
-// Sources reads the tab's document, and those of its frames that have the same
-// origin, up to so many characters in all.
+// Sources reads the tab's document, and those of its frames of the same origin, up
+// to limit characters in all.
 func (t *Tab) Sources(ctx context.Context, limit int) ([]Source, error) {
 	for {
 		var all []Source

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// Tab is one page with its frames. What belongs together has a type of its own,
-// with a lock of its own.
+// Tab is one page with its frames. Its parts have types of their own, each with
+// its lock.
 type Tab struct {
 	Script     PageScript
 	Navigation Navigation
@@ -92,7 +92,7 @@ func (t *Tab) Crashed() bool {
 	return t.crashed
 }
 
-// Interrupt ends a script that does not end by itself.
+// Interrupt ends a script that runs without end.
 func (t *Tab) Interrupt() { t.s.send(runtime.CommandTerminateExecution, nil) }
 
 func (t *Tab) mainFrame() cdp.FrameID { return cdp.FrameID(t.id) }

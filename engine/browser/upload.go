@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// KeepUpload writes a file into the browser's own folder, under a harmless form
-// of its name, so that a page can have it. It goes with the context. The folder
-// belongs to the browser's user, who might be hostile: nothing is followed out
-// of it.
+// KeepUpload writes a file into the browser's own folder, under a harmless form of
+// its name, so that a page can read it. It is removed with the context. The folder
+// belongs to the browser's user, who might be hostile: no link out of it is
+// followed.
 func (tr *Transfers) KeepUpload(name string, r io.Reader) (path string, size int64, err error) {
 	root, err := os.OpenRoot(tr.context.b.dir)
 	if err != nil {

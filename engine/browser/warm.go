@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Warm lets the blank tab's process do once what every first page needs: make
-// our world, and compile the page script and what is called of it most. The first
-// page of the next task then finds that done, for the process stays when the tab
-// leaves its blank page. With hands it does the same for what aims and fills.
+// Warm lets the blank tab's process do once what every first page needs: make our
+// world, and compile the page script and its most frequent calls. The process
+// stays when the tab leaves its blank page, so the next task's first page finds
+// that done. With hands it also warms what aims and fills.
 func (c *Context) Warm(ctx context.Context, withHands bool) error {
 	for _, t := range c.Tabs() {
 		if err := t.Script.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {

@@ -32,7 +32,7 @@ func (c *callers) has(user uint32) bool {
 	return slices.Contains(c.users, user)
 }
 
-// Admit lets the processes of a user in, beside those of the service's own.
+// Admit also lets in the processes of another user than the service's own.
 func (p *Proxy) Admit(user int) { p.callers.admit(user) }
 
 // errNoCaller: nobody has the other end any more. A process may send and be gone,

@@ -19,7 +19,7 @@ type Door struct {
 // the heads of requests and answers.
 type Traffic struct{ In, Out int64 }
 
-// Since is what has passed since an earlier count.
+// Since returns the difference to an earlier count.
 func (t Traffic) Since(earlier Traffic) Traffic {
 	return Traffic{t.In - earlier.In, t.Out - earlier.Out}
 }
@@ -36,9 +36,9 @@ func (p *Proxy) Open() (*Door, error) {
 // Addr is the address to give to browsers, as host:port.
 func (d *Door) Addr() string { return d.e.Addr().String() }
 
-// Client returns an HTTP client that goes by the same rules, at redirects too,
-// counted and bounded as what comes through the door. Its callers bound the time
-// with their contexts, and the size by themselves. It ends with the next Renew.
+// Client returns an HTTP client under the same rules, also for redirects. Its
+// traffic is counted and bounded like that of the door. Callers bound the time by
+// their contexts, and the size themselves. It ends with the next Renew.
 func (d *Door) Client() *http.Client { return d.e.connections().client() }
 
 // Failure says why the last request for a URL failed, or why the last connection
@@ -48,16 +48,16 @@ func (d *Door) Client() *http.Client { return d.e.connections().client() }
 func (d *Door) Failure(url string) (Failure, bool) { return d.e.connections().failures.find(url) }
 
 // Renew ends every connection through the door, on both sides, and forgets
-// failures: what comes next shares nothing with what was before.
+// failures, so that later traffic shares nothing with earlier traffic.
 func (d *Door) Renew() { d.e.renew() }
 
 // Traffic is what has passed the door since it was opened.
 func (d *Door) Traffic() Traffic { return Traffic{d.e.in.Load(), d.e.out.Load()} }
 
-// Bound lets so many bytes pass from now on, in and out together, and any number
-// if quota is zero. With the next byte every connection through the door is
-// ended, no other begins until the next call, and spent is called. It must not
-// block. What is in a buffer then may still pass.
+// Bound limits the bytes that may pass from now on, in and out together; zero is
+// no limit. At the limit, every connection through the door is ended, no other
+// begins until the next call, and spent is called, which must not block. Buffered
+// bytes may still pass.
 func (d *Door) Bound(quota int64, spent func()) { d.e.bound(quota, spent) }
 
 // Close ends the door and every connection through it.

@@ -35,7 +35,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Config says what may be reached. The zero value allows the public internet.
+// Config says which addresses may be reached. The zero value allows the public
+// internet.
 type Config struct {
 	// AllowPrivate allows every address, this machine's own included.
 	AllowPrivate bool
@@ -44,8 +45,8 @@ type Config struct {
 	// AllowHosts lists names that may be reached whatever address they have:
 	// "intranet.example", or "*.example" for all names below it.
 	AllowHosts []string
-	// Hosts answers http requests to some names from memory. Such a name is
-	// never looked up, and nothing but http on port 80 answers there.
+	// Hosts answers http requests to some names from memory. These names are never
+	// looked up, and answer only http on port 80.
 	Hosts map[string]http.Handler
 	// DialTimeout bounds finding and connecting to a host. Zero: 10 s.
 	DialTimeout time.Duration
@@ -56,7 +57,8 @@ type Config struct {
 	Upstream *Upstream
 	// Resolver looks up names. Nil: the system's.
 	Resolver *net.Resolver
-	// Log hears of refusals with hosts and addresses, of URLs only at debug.
+	// Log receives refusals with hosts and addresses, and URLs only at debug
+	// level.
 	Log zerolog.Logger
 
 	addresses func() ([]net.Addr, error) // of this machine; nil: those of its interfaces
@@ -122,10 +124,10 @@ func Start(c Config) (*Proxy, error) {
 // Addr is the address to give to browsers, as host:port.
 func (p *Proxy) Addr() string { return p.main.Addr().String() }
 
-// Failure is [Door.Failure] for what comes in at Addr.
+// Failure is [Door.Failure] for connections to Addr.
 func (p *Proxy) Failure(url string) (Failure, bool) { return p.main.connections().failures.find(url) }
 
-// Client is [Door.Client] for what comes in at Addr.
+// Client is [Door.Client] for connections to Addr.
 func (p *Proxy) Client() *http.Client { return p.main.connections().client() }
 
 // Close ends the proxy and every connection through it.

@@ -139,8 +139,8 @@ func (e *entrance) bound(quota int64, spent func()) {
 	e.most.Store(quota)
 }
 
-// Close closes the entrance to whoever would come in. It may be closed already:
-// a browser's end and the proxy's may come at once.
+// Close stops listening. It can be called more than once: the browser and the
+// proxy may end at the same time.
 func (e *entrance) Close() error {
 	if err := e.Listener.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
@@ -175,9 +175,8 @@ func (i *inside) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends what answers a request. What net/http answers by itself to a request
-// that it does not understand, or finds too long, is not sent: a page could read it
-// as if a server had said it.
+// Write sends responses to requests. It drops what net/http itself answers to a
+// malformed or too long request: a page could take that for a server's response.
 func (i *inside) Write(p []byte) (int, error) {
 	if !i.served.Load() {
 		i.Conn.Close()

@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// Upstream is a proxy of the operator's between this one and the world, which
-// makes tunnels by CONNECT.
+// Upstream is an operator's proxy between this one and the internet that makes
+// tunnels by CONNECT.
 //
-// It is told addresses and not names: what was checked here is what is reached,
-// whatever it would have resolved a name to. Names that the operator allows
-// whatever their address are handed on as they are.
+// It gets addresses instead of names: it reaches exactly the address that was
+// checked here, however it would have resolved the name. Names that the operator
+// always allows are passed on as names.
 type Upstream struct {
 	address string
 	secure  *tls.Config // nil: plain

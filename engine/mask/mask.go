@@ -10,13 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands for a secret.
+// Mark replaces a secret.
 const Mark = "***"
 
-// Least is the length of the shortest secret, and of the shortest part of one
-// that is masked where a text was cut: up to three bytes of a secret can stay
-// there. What is shorter could not be masked without masking half of a result
-// with it.
+// Least is the length of the shortest secret, and of the shortest part of one that
+// is masked at the end of a cut text: up to three bytes of a secret can stay
+// there. Masking shorter ones would mask half of a result.
 const Least = 4
 
 // ellipsis is how Chromium, the page script and this package mark a cut.
@@ -25,7 +24,7 @@ const ellipsis = "…"
 // half is what is left of a character that was cut in two.
 const half = "\uFFFD"
 
-// Masker knows what to take out. A nil Masker takes out nothing.
+// Masker takes secrets out of texts. A nil Masker takes out nothing.
 type Masker struct {
 	heads map[string][]string // spellings by their first bytes, the longest first
 	tails map[string][]string // by their last bytes
@@ -64,7 +63,7 @@ func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 // ellipsis that it was cut.
 func (m *Masker) Text(s string) Text { return Text{m.replace(s, false)} }
 
-// Cut masks a text that somebody has cut at its end without an ellipsis.
+// Cut masks a text that was cut at its end, without an ellipsis, before.
 func (m *Masker) Cut(s string) Text { return Text{m.replace(s, true)} }
 
 func (m *Masker) replace(s string, cut bool) string {
@@ -183,7 +182,7 @@ type Text struct{ s string }
 // String is the text.
 func (t Text) String() string { return t.s }
 
-// Short cuts the text to so many bytes, and no character in two.
+// Short cuts the text to n bytes, between two characters.
 func (t Text) Short(n int) Text {
 	if len(t.s) <= n {
 		return t
