@@ -85,9 +85,9 @@ func (of *offer) answer(ctx context.Context, what string, button bool) error {
 	case err != nil:
 		return err
 	case !came:
-		return Problemf(CodeInvalidValue, "Element %q is %s, not a file input: a click on it opened no file chooser within %dms, and it takes no files that are dropped", of.into.String(), what, Millis(patience))
+		return Problemf(CodeInvalidValue, "Element %q is %s, not a file input: a click on it opened no file chooser within %dms, and it accepts no dropped files", of.into.String(), what, Millis(patience))
 	case !c.HasInput():
-		return Problemf(CodeInvalidValue, "Element %q opens a picker that only a person can answer (showOpenFilePicker or the like): want an element that opens a file input, or takes files that are dropped", of.into.String())
+		return Problemf(CodeInvalidValue, "Element %q opens a picker that only a person can answer, such as showOpenFilePicker: want an element that opens a file input or accepts dropped files", of.into.String())
 	case len(of.paths) > 1 && !c.Several:
 		return Problemf(CodeInvalidValue, "Element %q takes one file, not %d", of.into.String(), len(of.paths))
 	}

@@ -82,12 +82,12 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, look func(a
 		}
 		if t.Input.Hit(ctx) {
 			if by := t.Input.Unclicked(); by != "" {
-				r.warn("%q was replaced by %s while the button was down on it: its click event came to neither", v.String(), by)
+				r.warn("%q was replaced by %s while the button was down on it: neither got the click event", v.String(), by)
 			}
 			return nil
 		}
 		if time.Now().After(r.deadline) {
-			return Problemf(CodeTimeout, "Element %q moved away from under the pointer again and again for %dms", v.String(), Millis(r.limit))
+			return Problemf(CodeTimeout, "Element %q kept moving away from under the pointer for %dms", v.String(), Millis(r.limit))
 		}
 	}
 }

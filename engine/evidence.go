@@ -160,7 +160,7 @@ func (e *evidence) keep(ctx context.Context, o *Outcome) {
 // keepFile keeps a file and gives its address, or a warning.
 func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
 	if r.env.SaveFile == nil {
-		r.warn("%s could not be kept: there is no place to keep files", f.Name)
+		r.warn("%s could not be kept: this service has no storage for files", f.Name)
 		return ""
 	}
 	f.Account, f.Plan = r.env.Account, r.env.Plan

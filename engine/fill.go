@@ -118,7 +118,7 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 			return nil
 		default:
 			if again++; again > maxRedrawn {
-				return Problemf(CodeElementGone, "Element %q is drawn anew again and again while it is typed into: %d of %d %s left", fl.into.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
+				return Problemf(CodeElementGone, "Element %q is redrawn again and again while text is typed into it: %d of %d %s left", fl.into.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 	typed, err := t.Input.Type(ctx, text, pause)
 	if typed > 0 && errors.Is(err, context.DeadlineExceeded) {
 		typed += all - utf8.RuneCountInString(text)
-		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text wants a longer timeout", typed, all, Plural(all, "character was", "characters were"), fl.into.String(), Millis(fl.run.limit))
+		return none, Problemf(CodeTimeout, "Only %d of %d %s typed into %q within %dms: a longer text needs a longer timeout", typed, all, Plural(all, "character was", "characters were"), fl.into.String(), Millis(fl.run.limit))
 	}
 	if err != nil || !f.Watched {
 		return none, err

@@ -81,7 +81,7 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 			return nil, err
 		}
 		if taken, known := t.Input.KeysTaken(ctx, r.typings); known && !taken {
-			r.warn("%q took nothing of the key %q", v.A.String(), chord.Writes())
+			r.warn("%q did not accept the key %q", v.A.String(), chord.Writes())
 		}
 		return nil, nil
 	},

@@ -176,7 +176,7 @@ func (cs *captures) await(ctx context.Context, c *capture, until time.Time) erro
 				return Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
 			}
 			if cs.matching.some.Load() {
-				return Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, for which the task's patterns are too large", c.pattern, Millis(c.limit))
+				return Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, because the task's patterns are too large", c.pattern, Millis(c.limit))
 			}
 			return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
 		case <-cs.run.tabs.Gone():

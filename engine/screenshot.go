@@ -97,7 +97,7 @@ var _ = define(Action[shot]{
 // savePicture keeps a picture and gives its address.
 func (se *sideEffects) savePicture(ctx context.Context, f File, b []byte) (Result, error) {
 	if se.run.env.SaveFile == nil {
-		return nil, Problemf(CodeInternal, "there is no place to keep files")
+		return nil, Problemf(CodeInternal, "this service has no storage for files")
 	}
 	url, err := se.run.env.SaveFile(ctx, f, bytes.NewReader(b))
 	if err != nil {

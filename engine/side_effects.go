@@ -121,7 +121,7 @@ func (se *sideEffects) keepDownload(ctx context.Context, d *browser.Download) (D
 	}
 	got.Type = http.DetectContentType(head[:n])
 	if se.run.env.SaveFile == nil {
-		return got, Problemf(CodeInternal, "there is no place to keep files")
+		return got, Problemf(CodeInternal, "this service has no storage for files")
 	}
 	// What a page sends may be anything: it is never shown, only handed out.
 	got.URL, err = se.run.env.SaveFile(ctx, File{Account: se.run.env.Account, Plan: se.run.env.Plan, Name: got.Name, ContentType: "application/octet-stream"}, f)

@@ -39,7 +39,7 @@ func (t *Task) Review(timeout time.Duration) Review {
 // tooLong warns of waits that are longer than the task's time.
 func (v *reviewer) tooLong(all span, timeout time.Duration) {
 	if limit := Millis(timeout); all.least > limit {
-		v.warn("/actions", "the waits alone take %d ms, more than the task's time of %d ms: it cannot come to its end", all.least, limit)
+		v.warn("/actions", "the waits alone take %d ms, more than the task's time of %d ms: it cannot finish", all.least, limit)
 	}
 }
 
@@ -279,7 +279,7 @@ func (v *reviewer) read(s *Step, key string) {
 	case v.maybe[name]:
 	case key == "$this":
 		if !v.each {
-			v.warn(path, "$this is the current element of a loop with each, and here is none")
+			v.warn(path, "$this is the current element of a loop with each, but no such loop is around this action")
 		}
 	case element && v.known.elements[name], !element && v.known.values[name], !element && v.goesOn():
 	case element && v.known.values[name]:
@@ -296,7 +296,7 @@ func (v *reviewer) read(s *Step, key string) {
 			return
 		}
 		if at, ok := v.later[key]; ok {
-			v.warn(path, "%s is used before it is saved: that does %s", shown, at)
+			v.warn(path, "%s is used before it is saved, by %s", shown, at)
 			return
 		}
 		v.warn(path, "%s is used, but nothing saves it%s", shown, v.near(name))

@@ -82,7 +82,7 @@ func ReadNode(b []byte) (*Node, *Fault) {
 	n, err := r.value(nil, "", 0)
 	if err == nil {
 		if _, more := d.ReadToken(); more != io.EOF {
-			err = fmt.Errorf("there is something after the JSON value, at byte %d", d.InputOffset())
+			err = fmt.Errorf("something follows the JSON value, at byte %d", d.InputOffset())
 		}
 	}
 	if err != nil {
