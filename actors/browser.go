@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -154,7 +155,7 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 		if !errors.Is(m.err, context.Canceled) { // then nobody wanted it any more
 			w.log.Error().Err(m.err).Msg("browser not started")
 		}
-		w.apply(ctx, evFailed{})
+		w.apply(ctx, fsm.EvFailed{})
 		return
 	}
 	b := w.browser
@@ -163,7 +164,7 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 		root, self := ctx.ActorSystem().Root, ctx.Self()
 		b.renewal = time.AfterFunc(age, func() { root.Send(self, &renew{browser: b}) })
 	}
-	w.apply(ctx, evUp{Lost: m.lost})
+	w.apply(ctx, fsm.EvUp{Lost: m.lost})
 }
 
 // resetting is one reset, known by its address.

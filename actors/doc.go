@@ -25,9 +25,9 @@
 // is announced to them by the worker, and begins when they say so: an
 // asynchronous one to its actor, one with a key to keys.
 //
-// A worker decides everything by one pure function, step in state.go: it takes
+// A worker decides everything by one pure function, [fsm.Step]: it takes
 // a condition and an event, and gives the next condition and what has to be
-// done. The scripts in testdata/state show each way through it. Everything that
+// done. The scripts in fsm/testdata/state show each way through it. Everything that
 // takes time (a launch, a task, a cleaning) goes on beside the mailbox and comes
 // back as a message; what comes back from something that is over is known by its
 // address and dropped. So a worker answers at once whatever its browser does.

@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -14,43 +15,43 @@ import (
 var nothing = json.RawMessage(`{"success":true}`)
 
 // carryOut does what step has decided. The event is the one it decided on.
-func (w *worker) carryOut(ctx actor.Context, e event, eff effect) {
+func (w *worker) carryOut(ctx actor.Context, e fsm.Event, eff fsm.Effect) {
 	switch eff := eff.(type) {
-	case efRefuse:
-		w.sendBack(ctx, e.(evClaim).Task, eff.Code)
-	case efGiveUp:
+	case fsm.EfRefuse:
+		w.sendBack(ctx, e.(fsm.EvClaim).Task, eff.Code)
+	case fsm.EfGiveUp:
 		w.sendBack(ctx, w.claim.Execute.TaskID, eff.Code)
-	case efAnswer:
+	case fsm.EfAnswer:
 		w.answer(ctx, eff)
-	case efRun:
+	case fsm.EfRun:
 		w.begin(ctx)
-	case efStop:
+	case fsm.EfStop:
 		w.run.stop(eff.Cause.Err())
 		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
-	case efHurry:
+	case fsm.EfHurry:
 		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
-	case efKill:
+	case fsm.EfKill:
 		w.run.stop(errReplaced)
 		w.reset = nil
 		w.browser.close()
-	case efLaunch:
+	case fsm.EfLaunch:
 		w.launch(ctx)
-	case efRelaunch:
+	case fsm.EfRelaunch:
 		ctx.Send(ctx.Parent(), &browserDown{Early: w.browser.early(w.node.cfg.Browser.Restarts.Stable)})
-	case efReset:
+	case fsm.EfReset:
 		w.clean(ctx)
-	case efAdopt:
+	case fsm.EfAdopt:
 		w.spawnSession(ctx, *w.adopts)
-	case efOpen:
+	case fsm.EfOpen:
 		w.openSession(ctx, eff.Session)
-	case efRename:
+	case fsm.EfRename:
 		ctx.Send(w.mem.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
 		w.mem.session.id = eff.To
-	case efRest:
+	case fsm.EfRest:
 		ctx.Send(w.mem.session.pid, &sessionRest{Timeout: w.sessionTimeout()})
-	case efForget:
+	case fsm.EfForget:
 		w.forgetSession(ctx)
-	case efSuspend:
+	case fsm.EfSuspend:
 		w.suspend(ctx)
 	}
 }
@@ -63,7 +64,7 @@ func (w *worker) sendBack(ctx actor.Context, task string, code engine.Code) {
 }
 
 // answer sends the client what came of its task.
-func (w *worker) answer(ctx actor.Context, eff efAnswer) {
+func (w *worker) answer(ctx actor.Context, eff fsm.EfAnswer) {
 	x := w.claim.Execute
 	var out *engine.Outcome
 	switch {

@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -30,7 +31,7 @@ type admitted struct {
 // claim back to pool as declined.
 type claim struct {
 	Seq      uint64 // numbers the claims of one worker
-	Order    order
+	Order    fsm.Claim
 	Execute  *api.Execute
 	Timeout  time.Duration
 	Client   *actor.PID

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 )
 
 // job is a request on its way through pool: it waits for a worker, or a worker
 // has it.
 type job struct {
 	adm   *admitted
-	order order
+	order fsm.Claim
 	until time.Time   // it waits no longer
 	aimed bool        // only one worker will do
 	away  bool        // none of this node's will do
@@ -24,13 +25,13 @@ type job struct {
 func newJob(adm *admitted, now time.Time) *job {
 	t := adm.Execute.Task
 	j := &job{adm: adm, until: patience(adm.Execute, now), cause: adm.Cause, away: adm.Execute.Away}
-	j.order = order{
-		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: intentOf(t),
+	j.order = fsm.Claim{
+		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: fsm.IntentOf(t),
 	}
 	switch j.order.Intent {
-	case goOn, shut:
+	case fsm.Resume, fsm.Close:
 		j.order.ID = t.Session.ID
-	case open, seize:
+	case fsm.Open, fsm.Override:
 		j.order.Fresh = newSessionID()
 	}
 	return j

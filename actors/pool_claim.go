@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -52,7 +53,7 @@ func (p *pool) try(ctx actor.Context, j *job) {
 // refusal the seat is the worker to wait for; none means any.
 func (p *pool) route(j *job) (*seat, *api.Refusal) {
 	t := j.adm.Execute.Task
-	if j.order.Intent != plain && !p.node.leases.serving() {
+	if j.order.Intent != fsm.Plain && !p.node.leases.serving() {
 		return nil, unheld()
 	}
 	var s *seat
@@ -62,11 +63,11 @@ func (p *pool) route(j *job) (*seat, *api.Refusal) {
 		if s == nil || s.leaving != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
 			return nil, refuse(engine.CodeForeignWorker, quoted(t.WorkerID))
 		}
-	case j.order.Intent == goOn || j.order.Intent == shut:
+	case j.order.Intent == fsm.Resume || j.order.Intent == fsm.Close:
 		if s = p.roster.sessions[j.order.ID]; s == nil || s.leaving != nil || s.note.Holder != j.account() {
 			return nil, refuse(engine.CodeSessionMismatch, "there is no session "+quoted(j.order.ID)+" of this account")
 		}
-	case j.order.Intent == seize:
+	case j.order.Intent == fsm.Override:
 		s = p.roster.reserved(j.account())
 	}
 	j.aimed = s != nil

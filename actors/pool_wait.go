@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -101,7 +102,7 @@ func (p *pool) fits(s *seat, w *waiter) bool {
 		if w.Target == "" {
 			return false
 		}
-		return j.order.ID != "" || j.order.Intent == seize && w.Account == s.note.Holder
+		return j.order.ID != "" || j.order.Intent == fsm.Override && w.Account == s.note.Holder
 	default:
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -116,12 +117,12 @@ func dailyLimit(a api.Account, used int64, now time.Time) *api.Refusal {
 }
 
 // found tells what a worker is that refused a claim.
-func (s *seat) found(code engine.Code, o order) string {
+func (s *seat) found(code engine.Code, o fsm.Claim) string {
 	switch code {
 	case engine.CodeWorkerBusy:
 		return fmt.Sprintf("%s runs another task", s.spec.Name)
 	case engine.CodeWorkerReserved:
-		if o.Intent == seize {
+		if o.Intent == fsm.Override {
 			return fmt.Sprintf("a session of another account holds %s", s.spec.Name)
 		}
 		return fmt.Sprintf("a session holds %s", s.spec.Name)

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -147,7 +148,7 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 	limits := (*p.node.limits.Load())[m.Account.Plan]
 	j := &job{
 		adm:   &admitted{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
-		order: order{Account: m.Account.ID, Intent: open, Fresh: m.Session},
+		order: fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
 	}
 	if p.draining || m.Away || p.gone[m.Account.ID] {
 		ctx.Respond(&wasPutAside{Refusal: refuse(engine.CodeDraining, "")})

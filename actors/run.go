@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -39,7 +40,7 @@ type (
 	// ended says that a run has really stopped.
 	ended struct {
 		run *run
-		how ending
+		how fsm.Ending
 	}
 	// late says that it should have.
 	late struct {
@@ -193,7 +194,7 @@ func (w *worker) begin(ctx actor.Context) {
 	r.bound(most+cfg.AnswerMargin, most+cfg.StopMargin)
 	p := &play{
 		run: r, node: w.node, inst: w.browser.inst, session: w.mem.session.pid, spec: w.spec,
-		leaves: w.mem.cond.kept(), closes: w.mem.cond.Order.Intent == shut,
+		leaves: w.mem.cond.Kept(), closes: w.mem.cond.Claim.Intent == fsm.Close,
 	}
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
 		w.node.feed.began(&TaskNews{
@@ -223,7 +224,7 @@ type play struct {
 	restored bool   // the browser is not the one that the session had last
 }
 
-func (p *play) play(base context.Context) ending {
+func (p *play) play(base context.Context) fsm.Ending {
 	x := p.run.claim.Execute
 	if x.BeginCheck != 0 {
 		begin, there := p.node.asks.get(x.BeginCheck)
@@ -256,7 +257,7 @@ func (p *play) play(base context.Context) ending {
 	}
 	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
 	defer cancel()
-	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fine
+	out, how := &engine.Outcome{End: engine.EndCompleted, Data: nothing}, fsm.OK
 	if len(x.Task.Steps) > 0 {
 		out, how = p.protected(ctx, st)
 	}
@@ -296,37 +297,37 @@ func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 }
 
 // unbegun ends a task that did not begin.
-func (p *play) unbegun(base context.Context, err error) ending {
+func (p *play) unbegun(base context.Context, err error) fsm.Ending {
 	no := Unkept(err)
 	switch {
 	case base.Err() != nil: // because somebody wanted its end
 		p.run.played(&engine.Outcome{End: engine.EndOf(base)})
-		return fine
+		return fsm.OK
 	case no.Code == engine.CodeInternal:
 		p.run.played(p.internal(err))
-		return fine
+		return fsm.OK
 	}
 	p.node.log.Error().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("task not begun")
 	p.run.refuse(no)
-	return unbegun
+	return fsm.NotStarted
 }
 
 // protected plays the task. A panic ends the task and not the process; who
 // knows what it left in the browser.
-func (p *play) protected(ctx context.Context, st engine.TaskEnv) (out *engine.Outcome, how ending) {
+func (p *play) protected(ctx context.Context, st engine.TaskEnv) (out *engine.Outcome, how fsm.Ending) {
 	defer func() {
 		if r := recover(); r != nil {
-			out, how = p.internal(fmt.Errorf("play: panic: %v\n%s", r, debug.Stack())), broken
+			out, how = p.internal(fmt.Errorf("play: panic: %v\n%s", r, debug.Stack())), fsm.Broken
 		}
 	}()
 	out = p.inst.Play(ctx, p.run.claim.Execute.Task, st)
 	switch {
 	case out == nil:
-		return p.internal(errors.New("play: the engine gave no outcome")), broken
+		return p.internal(errors.New("play: the engine gave no outcome")), fsm.Broken
 	case out.End == engine.EndCrashed:
-		return out, crashed
+		return out, fsm.Crashed
 	default:
-		return out, fine
+		return out, fsm.OK
 	}
 }
 

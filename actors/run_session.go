@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -35,7 +36,7 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 // endSession writes down what the task leaves of its session before the client
 // has its answer. It takes no longer than it may: then the client is warned, and
 // the writing goes on.
-func (p *play) endSession(base context.Context, how ending) {
+func (p *play) endSession(base context.Context, how fsm.Ending) {
 	bound := p.node.cfg.Session.SaveTimeout
 	p.run.bound(bound+p.node.cfg.Browser.AnswerMargin, bound+p.node.cfg.Browser.StopMargin)
 	// The task's cancellation is over with the task.
@@ -48,7 +49,7 @@ func (p *play) endSession(base context.Context, how ending) {
 	case p.leaves != "":
 		p.run.save()
 		inst := p.inst
-		if how != fine { // nothing can be read from it
+		if how != fsm.OK { // nothing can be read from it
 			inst = nil
 		}
 		m := &sessionKeep{}

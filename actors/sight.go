@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -27,12 +28,12 @@ type scene struct {
 
 // sceneOf says whose the browser of a worker is. A browser that is being made
 // clean, or saved for a session's next one, is nobody's.
-func sceneOf(c condition, b *browser) scene {
+func sceneOf(c fsm.Condition, b *browser) scene {
 	switch {
-	case c.Browser != ready:
+	case c.Browser != fsm.Ready:
 		return scene{}
 	case c.Running:
-		return scene{c.Order.Account, c.Session, c.Order.Task, b}
+		return scene{c.Claim.Account, c.Session, c.Claim.Task, b}
 	case c.Session != "":
 		return scene{account: c.Holder, session: c.Session, browser: b}
 	}

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"slices"
+	"troupe/actors/fsm"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
@@ -9,7 +10,7 @@ import (
 
 // memory is what a worker must not forget when it is restarted after a panic.
 type memory struct {
-	cond  condition
+	cond  fsm.Condition
 	seq   uint64 // of the last claim it has seen
 	begun bool   // it has had its first launch allowed
 
@@ -43,7 +44,7 @@ type worker struct {
 }
 
 func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
-	mem := &memory{cond: condition{Browser: down}}
+	mem := &memory{cond: fsm.Condition{Browser: fsm.Down}}
 	if s := node.kept[spec.ID]; s != nil {
 		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
 	}
@@ -63,19 +64,19 @@ func (w *worker) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		w.guarded(func() { w.stop(ctx) })
 	case *launch:
-		w.apply(ctx, evLaunch{})
+		w.apply(ctx, fsm.EvLaunch{})
 	case *launched:
 		w.onLaunched(ctx, m)
 	case *browserGone:
 		if m.browser == w.browser && !m.browser.unwanted() {
 			w.log.Warn().Msg("browser died")
-			w.apply(ctx, evGone{})
+			w.apply(ctx, fsm.EvGone{})
 		}
 	case *claim:
 		w.onClaim(ctx, m)
 	case *ended:
 		if m.run == w.run {
-			w.apply(ctx, evEnded{How: m.how})
+			w.apply(ctx, fsm.EvEnded{How: m.how})
 		}
 	case *late:
 		w.onLate(ctx, m)
@@ -85,37 +86,37 @@ func (w *worker) Receive(ctx actor.Context) {
 			if m.err != nil {
 				w.log.Warn().Err(m.err).Msg("browser replaced: it could not be reset")
 			}
-			w.apply(ctx, evReset{OK: m.err == nil})
+			w.apply(ctx, fsm.EvReset{OK: m.err == nil})
 		}
 	case *suspended:
 		if m.browser == w.browser {
-			w.apply(ctx, evSuspended{})
+			w.apply(ctx, fsm.EvSuspended{})
 		}
 	case *renew:
 		if m.browser == w.browser && (!m.heavy || m.browser.tasks > 0) {
-			w.apply(ctx, evRenew{})
+			w.apply(ctx, fsm.EvRenew{})
 		}
 	case *sessionOver:
-		w.apply(ctx, evExpired{Session: m.Session})
+		w.apply(ctx, fsm.EvExpired{Session: m.Session})
 	case *sessionUnheld:
-		w.apply(ctx, evUnheld{Session: m.Session})
+		w.apply(ctx, fsm.EvUnheld{Session: m.Session})
 	case *sessionTaken:
 		w.log.Warn().Str("session", m.Session).Msg("session dropped: another node has it")
-		w.apply(ctx, evTaken{Session: m.Session})
+		w.apply(ctx, fsm.EvTaken{Session: m.Session})
 	case *workerAdopt:
 		w.onAdopt(ctx, m)
 	case *workerCancel:
-		w.apply(ctx, evCancel{Task: m.Task, Cause: m.Cause})
+		w.apply(ctx, fsm.EvCancel{Task: m.Task, Cause: m.Cause})
 	case *workerDrain:
-		w.apply(ctx, evDrain{})
+		w.apply(ctx, fsm.EvDrain{})
 	case *workerResume:
-		w.apply(ctx, evResume{})
+		w.apply(ctx, fsm.EvResume{})
 	case *workerInterrupt:
-		w.apply(ctx, evInterrupt{})
+		w.apply(ctx, fsm.EvInterrupt{})
 	case *workerDismiss:
-		w.apply(ctx, evDismiss{})
+		w.apply(ctx, fsm.EvDismiss{})
 	case *workerDisown:
-		w.apply(ctx, evDisown{m.Account})
+		w.apply(ctx, fsm.EvDisown{Account: m.Account})
 	case *workerTell:
 		w.told = note{}
 		w.tell(ctx)
@@ -132,22 +133,22 @@ func (w *worker) start(ctx actor.Context) {
 	if w.mem.kept != nil {
 		w.spawnSession(ctx, *w.mem.kept)
 	}
-	w.apply(ctx, evLaunch{})
+	w.apply(ctx, fsm.EvLaunch{})
 }
 
 func (w *worker) onClaim(ctx actor.Context, m *claim) {
 	w.mem.seq = m.Seq
-	if code := w.mem.cond.refusal(m.Order); code == "" {
+	if code := w.mem.cond.Refusal(m.Order); code == "" {
 		w.claim = m
 	}
-	w.apply(ctx, evClaim{m.Order})
+	w.apply(ctx, fsm.EvClaim{Claim: m.Order})
 }
 
 // onAdopt takes over a session that another worker had. Pool has put this one
 // aside for it; should it have another session all the same, pool hears so.
 func (w *worker) onAdopt(ctx actor.Context, m *workerAdopt) {
 	w.mem.seq, w.adopts = m.Seq, &m.kept
-	w.apply(ctx, evAdopt{Session: m.kept.rec.ID, Account: m.kept.rec.Account})
+	w.apply(ctx, fsm.EvAdopt{Session: m.kept.rec.ID, Account: m.kept.rec.Account})
 	w.adopts = nil
 }
 
@@ -157,17 +158,17 @@ func (w *worker) onLate(ctx actor.Context, m *late) {
 	}
 	if m.stuck {
 		w.log.Error().Str("task", m.run.claim.Execute.TaskID).Msg("browser closed: its task did not stop")
-		w.apply(ctx, evStuck{})
+		w.apply(ctx, fsm.EvStuck{})
 	} else {
-		w.apply(ctx, evOverdue{})
+		w.apply(ctx, fsm.EvOverdue{})
 	}
 }
 
 // apply lets an event happen. Pool hears of the new state before any answer is
 // sent, so that whoever acts on the answer finds pool knowing it.
-func (w *worker) apply(ctx actor.Context, e event) {
+func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 	before, done := w.mem.cond, false
-	next, do := step(before, e)
+	next, do := fsm.Step(before, e)
 	w.mem.cond = next
 	defer func() {
 		if !done { // a panic: what there was to answer is still there
@@ -181,7 +182,7 @@ func (w *worker) apply(ctx actor.Context, e event) {
 	for _, eff := range do {
 		w.carryOut(ctx, e, eff)
 	}
-	if !w.mem.cond.claimed() {
+	if !w.mem.cond.HasClaim() {
 		w.claim = nil
 	}
 	if !w.mem.cond.Running {
@@ -191,10 +192,10 @@ func (w *worker) apply(ctx actor.Context, e event) {
 }
 
 // returns reports whether a claim goes back to pool.
-func returns(do []effect) bool {
-	return slices.ContainsFunc(do, func(e effect) bool {
+func returns(do []fsm.Effect) bool {
+	return slices.ContainsFunc(do, func(e fsm.Effect) bool {
 		switch e.(type) {
-		case efRefuse, efGiveUp:
+		case fsm.EfRefuse, fsm.EfGiveUp:
 			return true
 		default:
 			return false
@@ -215,22 +216,22 @@ func (w *worker) note() note {
 	return note{
 		Worker:    w.spec.ID,
 		Seq:       w.mem.seq,
-		State:     c.state(),
-		Ready:     c.Browser == ready,
-		Claimable: c.claimable(),
+		State:     c.State(),
+		Ready:     c.Browser == fsm.Ready,
+		Claimable: c.Claimable(),
 		Session:   c.Session,
 		Holder:    c.Holder,
-		Task:      c.Order.Task,
-		Account:   c.Order.Account,
-		Drained:   c.Draining && !c.claimed() && c.Browser == down,
+		Task:      c.Claim.Task,
+		Account:   c.Claim.Account,
+		Drained:   c.Draining && !c.HasClaim() && c.Browser == fsm.Down,
 	}
 }
 
 // stop answers everybody, with what the end of the service means for them.
 func (w *worker) stop(ctx actor.Context) {
-	w.apply(ctx, evDrain{})
-	w.apply(ctx, evInterrupt{})
-	w.apply(ctx, evStuck{})
+	w.apply(ctx, fsm.EvDrain{})
+	w.apply(ctx, fsm.EvInterrupt{})
+	w.apply(ctx, fsm.EvStuck{})
 	w.browser.close()
 	w.leaveSession(ctx)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -19,7 +20,7 @@ func (w *worker) confess(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *claim: // pool believes no earlier note
 		w.mem.seq = max(w.mem.seq, m.Seq)
-		if w.claim != m || !w.mem.cond.claimed() {
+		if w.claim != m || !w.mem.cond.HasClaim() {
 			ctx.Send(w.node.pool, &declined{Note: w.note(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
 		}
 	case *actor.Restarting: // from here on the library would lose the actor
@@ -52,7 +53,7 @@ func (w *worker) guarded(f func()) {
 // had died. The next incarnation goes on from the memory, with the session.
 func (w *worker) abandon(ctx actor.Context) {
 	w.agree()
-	for _, e := range []event{evGone{}, evOverdue{}, evFailed{}} {
+	for _, e := range []fsm.Event{fsm.EvGone{}, fsm.EvOverdue{}, fsm.EvFailed{}} {
 		w.guarded(func() { w.apply(ctx, e) })
 	}
 	w.browser.close()
@@ -73,7 +74,7 @@ func (w *worker) agree() {
 func (w *worker) resume(ctx actor.Context) {
 	w.agree()
 	c := w.mem.cond
-	w.mem.cond = condition{Browser: down, Draining: c.Draining, Session: c.Session, Holder: c.Holder}
+	w.mem.cond = fsm.Condition{Browser: fsm.Down, Draining: c.Draining, Session: c.Session, Holder: c.Holder}
 	if k := w.mem.kept; k != nil && w.mem.session.pid == nil {
 		w.mem.cond.Session, w.mem.cond.Holder = k.rec.ID, k.rec.Account
 		w.spawnSession(ctx, *k)

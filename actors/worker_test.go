@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
+	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
@@ -31,7 +32,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 			case *note:
 				e.said = append(e.said, "note "+string(m.State))
 				if m.State == api.Online && m.Seq == 0 && m.Ready {
-					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: order{Task: "t1"},
+					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: fsm.Claim{Task: "t1"},
 						Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{Steps: make([]engine.Step, 1)}}})
 				}
 			case *api.Executed:

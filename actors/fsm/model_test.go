@@ -1,4 +1,4 @@
-package actors
+package fsm
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 func TestStateInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &stateModel{t: t, owed: map[string]bool{}, sessions: map[string]bool{}}
-		c := condition{Browser: down}
+		c := Condition{Browser: Down}
 		for range rapid.IntRange(1, 80).Draw(t, "events") {
 			e := m.event(c)
-			next, do := step(c, e)
+			next, do := Step(c, e)
 			m.check(c, e, next, do)
 			c = next
 		}
@@ -37,124 +37,124 @@ type stateModel struct {
 	playing  string          // the task on the browser
 }
 
-func (m *stateModel) event(c condition) event {
+func (m *stateModel) event(c Condition) Event {
 	draw := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(m.t, what) }
 	account := []string{"anna", "bert"}[draw(2, "account")]
 	ids := []string{c.Session, "", "sess_old"}
 	switch draw(17, "event") {
 	case 0, 1, 2, 3:
 		m.tasks++
-		o := order{Task: fmt.Sprint("t", m.tasks), Account: account,
-			Intent: []intent{plain, open, goOn, shut, seize}[draw(5, "intent")]}
+		o := Claim{Task: fmt.Sprint("t", m.tasks), Account: account,
+			Intent: []Intent{Plain, Open, Resume, Close, Override}[draw(5, "intent")]}
 		switch o.Intent {
-		case goOn, shut:
+		case Resume, Close:
 			o.ID = ids[draw(3, "id")]
-		case open, seize:
+		case Open, Override:
 			o.Fresh = fmt.Sprint("sess_", m.tasks)
 		}
-		return evClaim{o}
+		return EvClaim{o}
 	case 4:
 		if m.browser && !m.ready { // how a launch ends
-			return []event{evUp{}, evUp{Lost: c.Session != ""}, evFailed{}}[draw(3, "launch")]
+			return []Event{EvUp{}, EvUp{Lost: c.Session != ""}, EvFailed{}}[draw(3, "launch")]
 		}
-		return evLaunch{}
+		return EvLaunch{}
 	case 5:
 		if m.cleaning {
-			return evReset{OK: draw(2, "reset") == 0}
+			return EvReset{OK: draw(2, "reset") == 0}
 		}
-		return evLaunch{}
+		return EvLaunch{}
 	case 6, 7:
-		return evEnded{How: []ending{fine, broken, crashed, unbegun}[draw(4, "how")]}
+		return EvEnded{How: []Ending{OK, Broken, Crashed, NotStarted}[draw(4, "how")]}
 	case 8:
-		return evOverdue{}
+		return EvOverdue{}
 	case 9:
-		return evStuck{}
+		return EvStuck{}
 	case 10:
-		return evCancel{Task: c.Order.Task, Cause: []api.Cause{api.CauseClient, api.CauseAsked}[draw(2, "cause")]}
+		return EvCancel{Task: c.Claim.Task, Cause: []api.Cause{api.CauseClient, api.CauseAsked}[draw(2, "cause")]}
 	case 11:
-		return evExpired{Session: ids[draw(3, "id")]}
+		return EvExpired{Session: ids[draw(3, "id")]}
 	case 12:
 		if m.ready {
-			return evGone{}
+			return EvGone{}
 		}
-		return evRenew{}
+		return EvRenew{}
 	case 13:
-		return []event{evDrain{}, evInterrupt{}, evDismiss{}, evDisown{account}}[draw(4, "drain")]
+		return []Event{EvDrain{}, EvInterrupt{}, EvDismiss{}, EvDisown{account}}[draw(4, "drain")]
 	case 14:
 		m.tasks++
-		return []event{
-			evUnheld{Session: ids[draw(3, "id")]}, evTaken{Session: ids[draw(3, "id")]},
-			evAdopt{Session: fmt.Sprint("sess_", m.tasks), Account: account},
+		return []Event{
+			EvUnheld{Session: ids[draw(3, "id")]}, EvTaken{Session: ids[draw(3, "id")]},
+			EvAdopt{Session: fmt.Sprint("sess_", m.tasks), Account: account},
 		}[draw(3, "owner")]
 	case 15:
-		return []event{evSuspended{}, evResume{}}[draw(2, "after drain")]
+		return []Event{EvSuspended{}, EvResume{}}[draw(2, "after drain")]
 	default:
-		return evRenew{}
+		return EvRenew{}
 	}
 }
 
-func (m *stateModel) check(c condition, e event, next condition, do []effect) {
+func (m *stateModel) check(c Condition, e Event, next Condition, do []Effect) {
 	t := m.t
-	if cl, ok := e.(evClaim); ok {
+	if cl, ok := e.(EvClaim); ok {
 		m.owed[cl.Task] = true
 	}
 	switch e.(type) {
-	case evUp:
+	case EvUp:
 		m.ready = true
-	case evFailed, evGone:
+	case EvFailed, EvGone:
 		m.browser, m.ready, m.cleaning = false, false, false
-	case evReset:
+	case EvReset:
 		m.cleaning = false
-	case evEnded:
+	case EvEnded:
 		m.playing = ""
 	}
-	claimed := c.Order.Task
-	if cl, ok := e.(evClaim); ok && claimed == "" {
+	claimed := c.Claim.Task
+	if cl, ok := e.(EvClaim); ok && claimed == "" {
 		claimed = cl.Task
 	}
 	for _, eff := range do {
 		m.effect(e, eff, claimed)
 	}
 	switch {
-	case next.Running && (next.Browser != ready || !next.claimed()):
+	case next.Running && (next.Browser != Ready || !next.HasClaim()):
 		t.Fatalf("%T: a task runs without a browser or a claim: %+v", e, next)
 	case (next.Session == "") != (next.Holder == ""):
 		t.Fatalf("%T: a session without a holder, or the other way: %+v", e, next)
-	case next.state() == api.Reserved && !m.sessions[next.Session]:
+	case next.State() == api.Reserved && !m.sessions[next.Session]:
 		t.Fatalf("%T: reserved without a session: %+v", e, next)
 	case len(m.sessions) > 1 || next.Session != "" && !m.sessions[next.Session]:
 		t.Fatalf("%T: sessions %v, but the worker has %q", e, m.sessions, next.Session)
 	case next.Running != (m.playing != ""):
 		t.Fatalf("%T: running is %v, but %q plays", e, next.Running, m.playing)
-	case next.state() == api.Online && !next.Draining && !m.browser:
+	case next.State() == api.Online && !next.Draining && !m.browser:
 		t.Fatalf("%T: online without a browser: %+v", e, next)
-	case next.Browser == ready && (!m.ready && !next.Dead || m.cleaning):
+	case next.Browser == Ready && (!m.ready && !next.Dead || m.cleaning):
 		t.Fatalf("%T: ready on a browser that is not: %+v", e, next)
-	case next.Browser == down && !next.Draining && !relaunches(do) && c.Browser != down:
+	case next.Browser == Down && !next.Draining && !relaunches(do) && c.Browser != Down:
 		t.Fatalf("%T: down, and nobody asks for a browser: %v", e, do)
 	}
-	if next.claimable() && next.refusal(order{Task: "next", Intent: plain}) != "" {
+	if next.Claimable() && next.Refusal(Claim{Task: "next", Intent: Plain}) != "" {
 		t.Fatalf("%T: claimable, and a claim is refused: %+v", e, next)
 	}
 	switch e := e.(type) {
-	case evDismiss:
+	case EvDismiss:
 		if !next.Draining || next.Session != "" && !(next.Running && next.Ends) {
 			t.Fatalf("dismissed, but it goes on: %+v", next)
 		}
-	case evTaken:
+	case EvTaken:
 		if e.Session != "" && next.Session == e.Session && !(next.Running && next.Ends) {
 			t.Fatalf("%s goes on although another node has it: %+v", e.Session, next)
 		}
-	case evUnheld:
-		if e.Session != "" && c.Session == e.Session && next.claimed() && next.Cause == "" {
+	case EvUnheld:
+		if e.Session != "" && c.Session == e.Session && next.HasClaim() && next.Cause == "" {
 			t.Fatalf("a task goes on in %s, which another node may have: %+v", e.Session, next)
 		}
-	case evAdopt:
-		if c.Session == "" && !c.claimed() && (next.Session != e.Session || next.state() == api.Online) {
+	case EvAdopt:
+		if c.Session == "" && !c.HasClaim() && (next.Session != e.Session || next.State() == api.Online) {
 			t.Fatalf("%s was not adopted: %+v", e.Session, next)
 		}
-	case evDisown:
-		if next.Holder == e.Account && !(next.Running && next.Ends) || next.Order.Account == e.Account && next.Cause == "" {
+	case EvDisown:
+		if next.Holder == e.Account && !(next.Running && next.Ends) || next.Claim.Account == e.Account && next.Cause == "" {
 			t.Fatalf("%s goes on after it was removed: %+v", e.Account, next)
 		}
 	}
@@ -162,26 +162,26 @@ func (m *stateModel) check(c condition, e event, next condition, do []effect) {
 		t.Fatalf("%T: the session goes on after its end: %+v", e, next)
 	}
 	for task := range m.owed {
-		if task != next.Order.Task {
+		if task != next.Claim.Task {
 			t.Fatalf("%T: %s was neither answered nor sent back", e, task)
 		}
 	}
-	if next.claimed() && m.owed[next.Order.Task] == next.Answered {
-		t.Fatalf("%T: %s answered %v, owed %v", e, next.Order.Task, next.Answered, m.owed[next.Order.Task])
+	if next.HasClaim() && m.owed[next.Claim.Task] == next.Answered {
+		t.Fatalf("%T: %s answered %v, owed %v", e, next.Claim.Task, next.Answered, m.owed[next.Claim.Task])
 	}
 }
 
-func relaunches(do []effect) bool {
+func relaunches(do []Effect) bool {
 	for _, eff := range do {
 		switch eff.(type) {
-		case efRelaunch, efLaunch:
+		case EfRelaunch, EfLaunch:
 			return true
 		}
 	}
 	return false
 }
 
-func (m *stateModel) effect(e event, eff effect, claimed string) {
+func (m *stateModel) effect(e Event, eff Effect, claimed string) {
 	t := m.t
 	answered := func(task string) {
 		if !m.owed[task] {
@@ -190,11 +190,11 @@ func (m *stateModel) effect(e event, eff effect, claimed string) {
 		delete(m.owed, task)
 	}
 	switch eff := eff.(type) {
-	case efRefuse:
-		answered(e.(evClaim).Task)
-	case efGiveUp:
+	case EfRefuse:
+		answered(e.(EvClaim).Task)
+	case EfGiveUp:
 		answered(claimed)
-	case efAnswer:
+	case EfAnswer:
 		answered(claimed)
 		if eff.Session != "" && !m.sessions[eff.Session] {
 			t.Fatalf("%T: the answer names %s, which is not open", e, eff.Session)
@@ -202,30 +202,30 @@ func (m *stateModel) effect(e event, eff effect, claimed string) {
 		if eff.End == engine.EndCompleted && m.playing != "" && !eff.Played {
 			t.Fatalf("%T: completed, but it still plays", e)
 		}
-	case efRun:
+	case EfRun:
 		if m.playing != "" {
 			t.Fatalf("%T: a second task on the browser while %s plays", e, m.playing)
 		}
 		m.playing = claimed
-	case efReset:
+	case EfReset:
 		if m.playing != "" || !m.ready || len(m.owed) > 0 && m.owed[claimed] {
 			t.Fatalf("%T: reset while %q plays, ready %v, owed %v", e, m.playing, m.ready, m.owed)
 		}
 		m.cleaning = true
-	case efKill:
+	case EfKill:
 		m.browser, m.ready, m.cleaning, m.playing = false, false, false, ""
-	case efLaunch:
+	case EfLaunch:
 		if m.browser {
 			t.Fatalf("%T: a second browser", e)
 		}
 		m.browser = true
-	case efAdopt:
+	case EfAdopt:
 		m.sessions[eff.Session] = true
-	case efOpen:
+	case EfOpen:
 		m.sessions[eff.Session] = true
-	case efForget:
+	case EfForget:
 		delete(m.sessions, eff.Session)
-	case efRename:
+	case EfRename:
 		delete(m.sessions, eff.From)
 		m.sessions[eff.To] = true
 	}

@@ -1,4 +1,4 @@
-package actors
+package fsm
 
 import (
 	"flag"
@@ -47,7 +47,7 @@ func TestStateScripts(t *testing.T) {
 func playScript(t *testing.T, script string) string {
 	t.Helper()
 	var out strings.Builder
-	c := condition{Browser: down}
+	c := Condition{Browser: Down}
 	for line := range strings.Lines(script) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
@@ -55,7 +55,7 @@ func playScript(t *testing.T, script string) string {
 			continue
 		case line == "" || strings.HasPrefix(line, "#"):
 			if line == "# from the start" {
-				c = condition{Browser: down}
+				c = Condition{Browser: Down}
 			}
 			fmt.Fprintln(&out, line)
 			continue
@@ -64,20 +64,20 @@ func playScript(t *testing.T, script string) string {
 		if err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		var do []effect
-		c, do = step(c, e)
+		var do []Effect
+		c, do = Step(c, e)
 		fmt.Fprintf(&out, "%s\n\t%s%s\n", line, c, effectsOf(do))
 	}
 	return out.String()
 }
 
-func (c condition) String() string {
-	s := string(c.state())
-	if string(c.Browser) != s && c.Browser != ready {
+func (c Condition) String() string {
+	s := string(c.State())
+	if string(c.Browser) != s && c.Browser != Ready {
 		s += " " + string(c.Browser)
 	}
-	if c.claimed() {
-		s += " with " + c.Order.Task
+	if c.HasClaim() {
+		s += " with " + c.Claim.Task
 		if !c.Running {
 			s += " waiting"
 		}
@@ -90,7 +90,7 @@ func (c condition) String() string {
 		name string
 	}{{c.Answered, "answered"}, {c.Cause != "", "told to end"}, {c.Dead, "dead"}, {c.Stale, "stale"},
 		{c.Ends, "its session ends"}, {c.Draining, "draining"},
-		{c.state() == api.Online && !c.Draining && !c.claimable(), "not claimable"}} {
+		{c.State() == api.Online && !c.Draining && !c.Claimable(), "not claimable"}} {
 		if f.on {
 			s += ", " + f.name
 		}
@@ -98,24 +98,24 @@ func (c condition) String() string {
 	return s
 }
 
-func effectsOf(do []effect) string {
+func effectsOf(do []Effect) string {
 	if len(do) == 0 {
 		return ""
 	}
 	all := make([]string, len(do))
 	for i, e := range do {
-		all[i] = strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e), "actors.ef")) + " " + argsOf(e))
+		all[i] = strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e), "fsm.Ef")) + " " + argsOf(e))
 	}
 	return ": " + strings.Join(all, ", ")
 }
 
-func argsOf(e effect) string {
+func argsOf(e Effect) string {
 	switch e := e.(type) {
-	case efRefuse:
+	case EfRefuse:
 		return string(e.Code)
-	case efGiveUp:
+	case EfGiveUp:
 		return string(e.Code)
-	case efAnswer:
+	case EfAnswer:
 		s := string(e.End)
 		if e.Played {
 			s = "played"
@@ -124,19 +124,19 @@ func argsOf(e effect) string {
 			s += " with " + e.Session
 		}
 		return s
-	case efStop:
+	case EfStop:
 		return string(e.Cause)
-	case efOpen:
+	case EfOpen:
 		return e.Session
-	case efAdopt:
+	case EfAdopt:
 		return e.Session
-	case efRename:
+	case EfRename:
 		return e.From + " to " + e.To
-	case efRest:
+	case EfRest:
 		return e.Session
-	case efForget:
+	case EfForget:
 		return e.Session
-	case efSuspend:
+	case EfSuspend:
 		return e.Session
 	default:
 		return ""
@@ -145,7 +145,7 @@ func argsOf(e effect) string {
 
 // parseEvent reads "claim TASK ACCOUNT INTENT [id=…] [fresh=…]" and the
 // other events with their arguments.
-func parseEvent(line string) (event, error) {
+func parseEvent(line string) (Event, error) {
 	f := strings.Fields(line)
 	arg := func(i int) string {
 		if i < len(f) {
@@ -155,7 +155,7 @@ func parseEvent(line string) (event, error) {
 	}
 	switch f[0] {
 	case "claim":
-		o := order{Task: arg(1), Account: arg(2), Intent: intent(arg(3))}
+		o := Claim{Task: arg(1), Account: arg(2), Intent: Intent(arg(3))}
 		for _, a := range f[4:] {
 			switch k, v, _ := strings.Cut(a, "="); k {
 			case "id":
@@ -166,47 +166,47 @@ func parseEvent(line string) (event, error) {
 				return nil, fmt.Errorf("unknown argument %q", a)
 			}
 		}
-		return evClaim{o}, nil
+		return EvClaim{o}, nil
 	case "launch":
-		return evLaunch{}, nil
+		return EvLaunch{}, nil
 	case "up":
-		return evUp{Lost: arg(1) == "lost"}, nil
+		return EvUp{Lost: arg(1) == "lost"}, nil
 	case "failed":
-		return evFailed{}, nil
+		return EvFailed{}, nil
 	case "gone":
-		return evGone{}, nil
+		return EvGone{}, nil
 	case "ended":
-		return evEnded{How: ending(arg(1))}, nil
+		return EvEnded{How: Ending(arg(1))}, nil
 	case "overdue":
-		return evOverdue{}, nil
+		return EvOverdue{}, nil
 	case "stuck":
-		return evStuck{}, nil
+		return EvStuck{}, nil
 	case "cancel":
-		return evCancel{Task: arg(1), Cause: api.Cause(arg(2))}, nil
+		return EvCancel{Task: arg(1), Cause: api.Cause(arg(2))}, nil
 	case "reset":
-		return evReset{OK: arg(1) == "ok"}, nil
+		return EvReset{OK: arg(1) == "ok"}, nil
 	case "expired":
-		return evExpired{Session: arg(1)}, nil
+		return EvExpired{Session: arg(1)}, nil
 	case "renew":
-		return evRenew{}, nil
+		return EvRenew{}, nil
 	case "drain":
-		return evDrain{}, nil
+		return EvDrain{}, nil
 	case "interrupt":
-		return evInterrupt{}, nil
+		return EvInterrupt{}, nil
 	case "suspended":
-		return evSuspended{}, nil
+		return EvSuspended{}, nil
 	case "resume":
-		return evResume{}, nil
+		return EvResume{}, nil
 	case "dismiss":
-		return evDismiss{}, nil
+		return EvDismiss{}, nil
 	case "unheld":
-		return evUnheld{Session: arg(1)}, nil
+		return EvUnheld{Session: arg(1)}, nil
 	case "taken":
-		return evTaken{Session: arg(1)}, nil
+		return EvTaken{Session: arg(1)}, nil
 	case "adopt":
-		return evAdopt{Session: arg(1), Account: arg(2)}, nil
+		return EvAdopt{Session: arg(1), Account: arg(2)}, nil
 	case "disown":
-		return evDisown{Account: arg(1)}, nil
+		return EvDisown{Account: arg(1)}, nil
 	}
 	return nil, fmt.Errorf("unknown event %q", f[0])
 }

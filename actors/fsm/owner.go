@@ -1,9 +1,9 @@
-package actors
+package fsm
 
 import "troupe/actors/api"
 
 // taken ends a session that another node has. What is on disk is that node's.
-func taken(c condition, session string) (condition, []effect) {
+func taken(c Condition, session string) (Condition, []Effect) {
 	if c.Session != session || session == "" {
 		return c, nil
 	}
@@ -11,8 +11,8 @@ func taken(c condition, session string) (condition, []effect) {
 		c.Ends = true
 		return cancel(c, api.CauseUnheld)
 	}
-	var do []effect
-	if c.claimed() {
+	var do []Effect
+	if c.HasClaim() {
 		c, do = cancel(c, api.CauseUnheld)
 	}
 	c, more := expire(c, session)
@@ -21,19 +21,19 @@ func taken(c condition, session string) (condition, []effect) {
 
 // adopt makes the worker that of a session that another one had. The state is put
 // into a new browser, as after a crash.
-func adopt(c condition, e evAdopt) (condition, []effect) {
-	if c.Session != "" || c.claimed() {
+func adopt(c Condition, e EvAdopt) (Condition, []Effect) {
+	if c.Session != "" || c.HasClaim() {
 		return c, nil
 	}
 	c.Session, c.Holder, c.Stale = e.Session, e.Account, false
-	do := []effect{efAdopt{e.Session}}
+	do := []Effect{EfAdopt{e.Session}}
 	switch {
-	case c.Browser == down:
+	case c.Browser == Down:
 		return c, do // the next one gets it
 	case c.Draining:
-		c.Browser = down
-		return c, append(do, efKill{})
+		c.Browser = Down
+		return c, append(do, EfKill{})
 	}
-	c.Browser = starting
-	return c, append(do, efKill{}, efLaunch{})
+	c.Browser = Starting
+	return c, append(do, EfKill{}, EfLaunch{})
 }
