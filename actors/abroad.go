@@ -92,7 +92,7 @@ func (p *pool) sendAway(ctx actor.Context, j *job, o *api.Offer) {
 	if j.wait != nil {
 		e.Place.Arrival, e.Place.Turn = j.wait.arrival, j.wait.turn
 	}
-	no := refuse(engine.CodeNoWorkerAvailable, "")
+	no := api.Refuse(engine.CodeNoWorkerAvailable, "")
 	no.Elsewhere = e
 	p.refuse(ctx, j, no)
 }

@@ -101,7 +101,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 	}
 	limits, ok := (*a.node.limits.Load())[x.Account.Plan]
 	if !ok {
-		ctx.Respond(x.Refused(0, refuse(engine.CodePlanRequired, "there is no plan "+quoted(string(x.Account.Plan)))))
+		ctx.Respond(x.Refused(0, api.Refuse(engine.CodePlanRequired, "there is no plan "+api.Quoted(string(x.Account.Plan)))))
 		return
 	}
 	timeout, no := admit(x, limits, a.owners)
@@ -115,7 +115,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 		ctx.Send(a.node.pool, adm)
 	case limits.TasksPerDay <= 0: // nothing to decide: it is written meanwhile
 		if err := a.node.usage.Ready(); err != nil {
-			ctx.Respond(x.Refused(timeout, Unkept(err)))
+			ctx.Respond(x.Refused(timeout, api.RefusalFor(err)))
 			return
 		}
 		adm.Counted = time.Now()
@@ -124,7 +124,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 	case a.takeNow(adm):
 		ctx.Send(a.node.pool, adm)
 	case a.counting[x.TaskID] != nil:
-		ctx.Respond(x.Refused(timeout, refuse(engine.CodeInternal, "two tasks have the same id")))
+		ctx.Respond(x.Refused(timeout, api.Refuse(engine.CodeInternal, "two tasks have the same id")))
 	default:
 		a.counting[x.TaskID] = adm
 		root, self, now := ctx.ActorSystem().Root, ctx.Self(), time.Now()
@@ -161,7 +161,7 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, who)
 		}
 	case m.err != nil:
-		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, Unkept(m.err)))
+		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, api.RefusalFor(m.err)))
 	case !m.ok:
 		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, dailyLimit(x.Account, m.used, time.Now())))
 	default:

@@ -14,12 +14,12 @@ func admit(x *api.Execute, limits engine.Limits, owners map[string]string) (time
 	t := x.Task
 	timeout, lacking := limits.Admit(t)
 	if lacking != "" {
-		return 0, refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no %s", x.Account.Plan, lacking))
+		return 0, api.Refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no %s", x.Account.Plan, lacking))
 	}
 	if x.Target() != "" {
 		// Whether it belongs to somebody else or to nobody must look the same.
 		if owner, ok := owners[t.WorkerID]; !ok || owner != "" && owner != x.Account.ID {
-			return 0, refuse(engine.CodeForeignWorker, fmt.Sprintf("%q", t.WorkerID))
+			return 0, api.Refuse(engine.CodeForeignWorker, fmt.Sprintf("%q", t.WorkerID))
 		}
 	}
 	return timeout, nil

@@ -170,3 +170,7 @@ func def[T comparable](v *T, d T) {
 		*v = d
 	}
 }
+
+func (c Config) records() recordsConfig {
+	return recordsConfig{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log}
+}

@@ -23,7 +23,7 @@ func NewDormant(cfg Config) (*Dormant, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("open what a node has left: no store was given")
 	}
-	r, err := newRecords(cfg)
+	r, err := newRecords(cfg.records())
 	if err != nil {
 		return nil, fmt.Errorf("open what a node has left: %w", err)
 	}

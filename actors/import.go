@@ -37,8 +37,8 @@ type Imported struct {
 func Import(ctx context.Context, from Estate, to Config) (*Imported, error) {
 	i := &importing{from: from}
 	var err error
-	if i.old, err = newRecords(Config{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
-		i.new, err = newRecords(to)
+	if i.old, err = newRecords(recordsConfig{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
+		i.new, err = newRecords(to.records())
 	}
 	var files persistence.Adopter
 	if err == nil {

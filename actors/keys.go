@@ -111,9 +111,9 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 		k.now[m.id()] = r
 		k.read(ctx, r)
 	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
-		ctx.Respond(m.refused(refuse(engine.CodeIdempotencyMismatch, "")))
+		ctx.Respond(m.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
 	case k.again[m.Execute.Account.ID] >= againMost:
-		ctx.Respond(m.refused(refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", againMost))))
+		ctx.Respond(m.refused(api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", againMost))))
 	default:
 		k.again[m.Execute.Account.ID]++
 		first.waiting = append(first.waiting, ctx.Sender())
@@ -153,13 +153,13 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		}
 	case m.err != nil:
 		k.node.log.Error().Err(m.err).Msg("key not read")
-		k.end(ctx, r, r.refused(Unkept(m.err)))
+		k.end(ctx, r, r.refused(api.RefusalFor(m.err)))
 	case !bytes.Equal(rec.Digest, r.Execute.Idempotency.Digest) || r.Start != (rec.Started != nil):
-		k.end(ctx, r, r.refused(refuse(engine.CodeIdempotencyMismatch, "")))
+		k.end(ctx, r, r.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
 	case r.Start:
 		k.end(ctx, r, rec.Started)
 	case rec.Executed.Outcome == nil && rec.Node != k.node.cfg.Node: // it may still run there
-		no := refuse(engine.CodeWorkerLost, "")
+		no := api.Refuse(engine.CodeWorkerLost, "")
 		no.Elsewhere = &api.Elsewhere{Node: rec.Node}
 		k.end(ctx, r, r.Execute.Refused(0, no))
 	default:
@@ -199,7 +199,7 @@ func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
 	}
 	word := &noted{OK: m.err == nil}
 	if m.err != nil && !m.req.taken {
-		word.Refusal = Unkept(m.err)
+		word.Refusal = api.RefusalFor(m.err)
 	}
 	ctx.Send(m.run, word)
 	if x := m.req.answer; x != nil {

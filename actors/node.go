@@ -90,7 +90,7 @@ func Start(cfg Config) (*Node, error) {
 	if parts.usage = cfg.Usage; parts.usage == nil && cfg.Store != nil {
 		parts.usage = persistence.NewUsage(cfg.Store)
 	}
-	if parts.records, err = newRecords(cfg); err != nil {
+	if parts.records, err = newRecords(cfg.records()); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	if parts.leases = newLeases(cfg); parts.leases != nil {

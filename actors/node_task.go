@@ -75,7 +75,7 @@ func request[T any](ctx context.Context, n *Node, to *actor.PID, x *api.Execute,
 			if a, err := take[T](got); err == nil {
 				return a, nil
 			}
-			return lost(refuse("draining", "")), nil
+			return lost(api.Refuse("draining", "")), nil
 		case <-gone:
 			gone = nil // and now the answer to the cancellation
 			n.parts.system.Root.Send(n.parts.admission, &api.Cancel{TaskID: x.TaskID, Account: x.Account, Cause: api.CauseClient})
@@ -87,7 +87,7 @@ func request[T any](ctx context.Context, n *Node, to *actor.PID, x *api.Execute,
 				}
 			default:
 			}
-			return lost(refuse("draining", "")), nil
+			return lost(api.Refuse("draining", "")), nil
 		}
 	}
 }

@@ -42,7 +42,7 @@ func recoverIn(ctx actor.Context, n *nodeParts, a mender) {
 		return
 	}
 	n.panicked(ctx, r)
-	no, answered := refuse(engine.CodeInternal, ""), false
+	no, answered := api.Refuse(engine.CodeInternal, ""), false
 	err := protect(func() error {
 		answered = a.mend(ctx, ctx.Message(), no)
 		return nil

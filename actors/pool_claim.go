@@ -16,10 +16,10 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
 	j := newJob(adm, time.Now())
 	switch {
 	case p.jobs[j.task()] != nil:
-		p.refuse(ctx, j, refuse(engine.CodeInternal, "two tasks have the same id"))
+		p.refuse(ctx, j, api.Refuse(engine.CodeInternal, "two tasks have the same id"))
 		return
 	case p.draining && !p.leaves(j):
-		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
+		p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 		return
 	case j.cause != "":
 		p.refuse(ctx, j, cancelledFor(j.cause))
@@ -61,11 +61,11 @@ func (p *pool) route(j *job) (*seat, *api.Refusal) {
 	case j.adm.Execute.Target() != "":
 		s = p.roster.seats[t.WorkerID]
 		if s == nil || s.leaving != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
-			return nil, refuse(engine.CodeForeignWorker, quoted(t.WorkerID))
+			return nil, api.Refuse(engine.CodeForeignWorker, api.Quoted(t.WorkerID))
 		}
 	case j.order.Intent == fsm.Resume || j.order.Intent == fsm.Close:
 		if s = p.roster.sessions[j.order.ID]; s == nil || s.leaving != nil || s.note.Holder != j.account() {
-			return nil, refuse(engine.CodeSessionMismatch, "there is no session "+quoted(j.order.ID)+" of this account")
+			return nil, api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(j.order.ID)+" of this account")
 		}
 	case j.order.Intent == fsm.Override:
 		s = p.roster.reserved(j.account())
@@ -73,22 +73,22 @@ func (p *pool) route(j *job) (*seat, *api.Refusal) {
 	j.aimed = s != nil
 	switch {
 	case s != nil && j.away:
-		return nil, refuse(engine.CodeDraining, "")
+		return nil, api.Refuse(engine.CodeDraining, "")
 	case s == nil:
 		return p.routeFree(j)
 	}
 	if !s.heard {
-		return s, refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.order))
+		return s, api.Refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.order))
 	}
 	if !p.mayLodge(s, j) {
-		return s, refuse(engine.CodeWorkerBusy, "its browser serves another account")
+		return s, api.Refuse(engine.CodeWorkerBusy, "its browser serves another account")
 	}
 	if s.job != nil || s.aside != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
 		if j.order.ID != "" && j.order.ID != s.note.Session {
 			code = engine.CodeSessionMismatch
 		}
-		return s, refuse(code, s.found(code, j.order))
+		return s, api.Refuse(code, s.found(code, j.order))
 	}
 	if !p.mayTake(s, j) {
 		return nil, p.sessionLimit(j)
@@ -105,12 +105,12 @@ func (p *pool) routeFree(j *job) (*seat, *api.Refusal) {
 		}
 	}
 	if j.away {
-		return nil, refuse(engine.CodeNoWorkerAvailable, "this node takes no more tasks, and no other one has a free worker")
+		return nil, api.Refuse(engine.CodeNoWorkerAvailable, "this node takes no more tasks, and no other one has a free worker")
 	}
 	if s := p.roster.free(j.account(), shared, func(s *seat) bool { return p.mayLodge(s, j) }); s != nil {
 		return s, nil
 	}
-	return nil, refuse(engine.CodeNoWorkerAvailable, p.roster.noneFree(shared))
+	return nil, api.Refuse(engine.CodeNoWorkerAvailable, p.roster.noneFree(shared))
 }
 
 func (p *pool) mayOpen(j *job) (some, shared bool) {
@@ -152,7 +152,7 @@ func (p *pool) awaited(l *lodging) bool {
 
 func (p *pool) sessionLimit(j *job) *api.Refusal {
 	perMil := p.node.cfg.Session.SharePerMil
-	return refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
+	return api.Refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
 		len(p.roster.held[j.account()])+p.abroad.held(j.account()), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(perMil), p.roster.shareOf(perMil)))
 }
 
@@ -203,9 +203,9 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 	case j.cause != "":
 		p.refuse(ctx, j, cancelledFor(j.cause))
 	case p.draining:
-		p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
+		p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 	case code == engine.CodeInternal:
-		p.refuse(ctx, j, refuse(code, ""))
+		p.refuse(ctx, j, api.Refuse(code, ""))
 	case !j.aimed && j.tries <= len(p.roster.all), s.leaving != nil:
 		p.try(ctx, j)
 	case waitable(code) && time.Now().Before(j.until):
@@ -214,7 +214,7 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 		}
 		p.enqueue(ctx, j, s)
 	default:
-		p.refuse(ctx, j, refuse(code, s.found(code, j.order)))
+		p.refuse(ctx, j, api.Refuse(code, s.found(code, j.order)))
 	}
 }
 

@@ -55,7 +55,7 @@ func (p *pool) leaves(j *job) bool {
 func (p *pool) refuseWaiting(ctx actor.Context, which func(*job) bool) {
 	for _, j := range p.jobs {
 		if j.waiting() && which(j) {
-			p.refuse(ctx, j, refuse(engine.CodeDraining, ""))
+			p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (p *pool) enqueue(ctx actor.Context, j *job, s *seat) {
 	most := p.node.cfg.Queue.PerAccount
 	if j.wait == nil && p.queue.of(j.account()) >= most {
-		p.refuse(ctx, j, refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
+		p.refuse(ctx, j, api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
 		return
 	}
 	if j.wait == nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -24,9 +23,17 @@ type records struct {
 	close  func()
 }
 
-// newRecords keeps records where the configuration says, and in memory what it
-// says nothing of.
-func newRecords(cfg Config) (*records, error) {
+// recordsConfig is what [records] are made from. Without Store and Files they are
+// in memory, and without Seal their key ends with the process.
+type recordsConfig struct {
+	Store persistence.Store
+	Files persistence.Files
+	Seal  *persistence.Seal
+	Node  string // empty: there are no others
+	Log   zerolog.Logger
+}
+
+func newRecords(cfg recordsConfig) (*records, error) {
 	r := &records{store: cfg.Store, node: cfg.Node, log: cfg.Log, close: func() {}}
 	if r.store == nil {
 		r.store = persistence.NewMemory()
@@ -85,23 +92,4 @@ func eachJSON[T any](ctx context.Context, r *records, prefix string, f func(T)) 
 		f(v)
 	}
 	return nil
-}
-
-// beside reads or changes what is on disk beside the mailbox, and says when that
-// is over.
-func (n *nodeParts) beside(f func(context.Context) error, then func(error)) {
-	n.goes.Go(func() { n.change(f, then) })
-}
-
-// change is beside for whoever is beside the mailbox already. The time that it
-// may take begins now.
-func (n *nodeParts) change(f func(context.Context) error, then func(error)) {
-	ctx, cancel := context.WithTimeout(context.Background(), api.WriteTimeout)
-	defer cancel()
-	err := protect(func() error { return f(ctx) })
-	if then != nil {
-		then(err)
-	} else if err != nil {
-		n.log.Error().Err(err).Msg("record not changed")
-	}
 }

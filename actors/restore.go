@@ -39,10 +39,10 @@ func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restore
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case errors.Is(err, errHeld) || bound.Err() != nil:
-			return &api.Restored{Refusal: refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
+			return &api.Restored{Refusal: api.Refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
 		}
 		parts.log.Error().Err(err).Str("session", m.Session).Msg("session not restored")
-		return &api.Restored{Refusal: Unkept(err)}, nil
+		return &api.Restored{Refusal: api.RefusalFor(err)}, nil
 	}
 }
 
@@ -55,7 +55,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 	case err != nil:
 		return nil, err
 	case m.Worker != "" && !rec.had(m.Worker):
-		return &api.Restored{Refusal: refuse(engine.CodeSessionMismatch, quoted(m.Session)+" is not of the worker "+quoted(m.Worker))}, nil
+		return &api.Restored{Refusal: api.Refuse(engine.CodeSessionMismatch, api.Quoted(m.Session)+" is not of the worker "+api.Quoted(m.Worker))}, nil
 	case rec.Node != parts.cfg.Node && rec.Node != m.Lost:
 		return &api.Restored{Node: rec.Node}, nil
 	}
@@ -101,14 +101,14 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 // node is back.
 func (n *nodeParts) mayRestore(m *api.Restore) *api.Refusal {
 	if limits := (*n.limits.Load())[m.Account.Plan]; limits.SessionsStay {
-		return refuse(engine.CodeWorkerOffline, fmt.Sprintf(
+		return api.Refuse(engine.CodeWorkerOffline, fmt.Sprintf(
 			"its node %s does not answer, and sessions of plan %s are not restored on another one", m.Lost, m.Account.Plan))
 	}
 	return nil
 }
 
 func unknownSession(id string) *api.Refusal {
-	return refuse(engine.CodeSessionMismatch, "there is no session "+quoted(id)+" of this account")
+	return api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(id)+" of this account")
 }
 
 // putAside asks pool for a free worker for a session that comes from another one,
@@ -151,7 +151,7 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 		order: fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
 	}
 	if p.draining || m.Away || p.gone[m.Account.ID] {
-		ctx.Respond(&wasPutAside{Refusal: refuse(engine.CodeDraining, "")})
+		ctx.Respond(&wasPutAside{Refusal: api.Refuse(engine.CodeDraining, "")})
 		return
 	}
 	s, no := p.routeFree(j)

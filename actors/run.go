@@ -298,7 +298,7 @@ func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 
 // unbegun ends a task that did not begin.
 func (p *play) unbegun(base context.Context, err error) fsm.Ending {
-	no := Unkept(err)
+	no := api.RefusalFor(err)
 	switch {
 	case base.Err() != nil: // because somebody wanted its end
 		p.run.played(&engine.Outcome{End: engine.EndOf(base)})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -119,7 +120,7 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	s.write(ctx, state, func(err error) {
 		if err != nil {
 			log.Error().Err(err).Msg("session not written")
-			reply.Refusal = Unkept(err)
+			reply.Refusal = api.RefusalFor(err)
 		}
 		root.Send(who, reply)
 	})
@@ -148,7 +149,7 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 func (s *session) write(ctx actor.Context, state []byte, over func(error)) {
 	root, self, n := ctx.ActorSystem().Root, ctx.Self(), s.book.node
 	s.book.write(s.rec, state, func(err error) {
-		if errors.Is(err, errTaken) {
+		if errors.Is(err, api.ErrSessionTaken) {
 			root.Send(self, &superseded{})
 		}
 		switch {
@@ -168,7 +169,7 @@ func (s *session) confirm(ctx actor.Context, term uint64) {
 		if err == nil {
 			root.Send(self, &sessionConfirmed{Term: term})
 		}
-		if errors.Is(err, errTaken) {
+		if errors.Is(err, api.ErrSessionTaken) {
 			err = nil
 		}
 		root.Send(who, &sessionConfirmed{Term: term, Err: words(err)})

@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
-	"troupe/engine"
+	"troupe/actors/api"
 	"troupe/persistence"
 )
 
@@ -107,7 +106,7 @@ func (b *sessionBook) write(rec sessionRecord, state []byte, over func(error)) {
 
 func (b *sessionBook) put(ctx context.Context, rec sessionRecord, state []byte) error {
 	if b.taken {
-		return errTaken
+		return api.ErrSessionTaken
 	}
 	r, expires, before := b.node.records, rec.Deadline.Add(unclaimed), b.state
 	sum := sha256.Sum256(append([]byte(rec.ID), state...))
@@ -205,7 +204,7 @@ func (b *sessionBook) look(ctx context.Context, rec sessionRecord) error {
 		return nil
 	case err == nil || errors.Is(err, persistence.ErrNotFound):
 		b.taken = true
-		return errTaken
+		return api.ErrSessionTaken
 	}
 	return err
 }
@@ -231,7 +230,7 @@ func (b *sessionBook) erase(rec sessionRecord, over func(error)) {
 			errs = append(errs, b.eraseStale(ctx, old))
 		}
 		err := b.eraseRecord(ctx, rec)
-		if errors.Is(err, errTaken) {
+		if errors.Is(err, api.ErrSessionTaken) {
 			return errors.Join(errs...)
 		}
 		if err == nil {
@@ -269,38 +268,4 @@ func (b *sessionBook) eraseStale(ctx context.Context, old staleSession) error {
 		}
 	}
 	return b.node.records.sealed.Delete(ctx, stateKey(old.id, old.state), true)
-}
-
-// sessionAt reads a session's record with its revision.
-func (r *records) sessionAt(ctx context.Context, id string) (rec sessionRecord, revision uint64, err error) {
-	if len(id) > sessionIDMost {
-		return rec, 0, persistence.ErrNotFound
-	}
-	found, err := r.store.Get(ctx, sessionPrefix+id)
-	if err != nil {
-		return rec, 0, err
-	}
-	if err := json.Unmarshal(found.Value, &rec); err != nil {
-		return rec, 0, fmt.Errorf("read session %s: %w", id, err)
-	}
-	return rec, found.Revision, nil
-}
-
-// eraseSession removes what is on disk of a session, whoever has it.
-func (r *records) eraseSession(ctx context.Context, rec sessionRecord) error {
-	errs := []error{r.store.Delete(ctx, sessionPrefix+rec.ID, nil, true)}
-	for _, epoch := range slices.Compact([]uint64{rec.State, rec.Epoch}) {
-		errs = append(errs, r.sealed.Delete(ctx, stateKey(rec.ID, epoch), true))
-	}
-	return errors.Join(errs...)
-}
-
-// readState reads the state of a session. One that never was saved has none.
-func (r *records) readState(ctx context.Context, rec sessionRecord) (sessionState, error) {
-	s := sessionState{Cache: engine.NewCache()}
-	err := readJSON(ctx, r.sealed, stateKey(rec.ID, rec.State), &s)
-	if errors.Is(err, persistence.ErrNotFound) {
-		return s, nil
-	}
-	return s, err
 }

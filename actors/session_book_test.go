@@ -53,7 +53,7 @@ func withBook(t *testing.T, stalls int, f func(*testing.T, *sessionBook)) {
 			t.Fatal(err)
 		}
 		n := &nodeParts{cfg: cfg, log: zerolog.Nop()}
-		if n.records, err = newRecords(cfg); err != nil {
+		if n.records, err = newRecords(cfg.records()); err != nil {
 			t.Fatal(err)
 		}
 		f(t, newSessionBook(n, keptSession{}))

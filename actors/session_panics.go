@@ -59,7 +59,7 @@ func (s *session) back(ctx actor.Context, before session) {
 func (s *session) answerFailed(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *sessionBegin:
-		ctx.Respond(&sessionBegun{Refusal: refuse(engine.CodeInternal, "")})
+		ctx.Respond(&sessionBegun{Refusal: api.Refuse(engine.CodeInternal, "")})
 	case *sessionKeep:
 		ctx.Respond(&sessionKept{Err: api.FailedInside})
 	case *sessionErase:

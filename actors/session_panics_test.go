@@ -93,7 +93,7 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 			return func(ctx actor.Context) actor.Context { return &spoilt{next(ctx), s} }
 		}
 		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop())}
-		if n.records, err = newRecords(cfg); err != nil {
+		if n.records, err = newRecords(cfg.records()); err != nil {
 			t.Fatal(err)
 		}
 		over := make(chan time.Time, 8)

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -94,6 +93,3 @@ func stateKey(id string, epoch uint64) string {
 	}
 	return fmt.Sprintf("%s%s/%d", statePrefix, id, epoch)
 }
-
-// errTaken: the session is another node's, or has ended.
-var errTaken = errors.New("the session has another owner")

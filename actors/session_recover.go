@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -101,20 +100,6 @@ func (n *nodeParts) ownKept(ctx context.Context) error {
 		}
 		return fmt.Errorf("take a session over: %w", err)
 	})
-}
-
-// takeSession writes down that a session has another owner, if nothing has changed
-// since its record was read.
-func (r *records) takeSession(ctx context.Context, rec sessionRecord, over uint64, node, worker string) (sessionRecord, uint64, error) {
-	rec = rec.taken(node, worker)
-	b, err := json.Marshal(rec)
-	if err != nil {
-		return rec, 0, err
-	}
-	revision, err := r.store.Put(ctx, persistence.Write{
-		Key: sessionPrefix + rec.ID, Value: b, Expires: rec.Deadline.Add(unclaimed), If: &over, Durable: true,
-	})
-	return rec, revision, err
 }
 
 // revive reads a session that goes on, and returns nil for one that cannot.

@@ -198,7 +198,7 @@ func (s *sight) admit(m *Watch) (*Watcher, *api.Refusal) {
 		return nil, nil
 	}
 	if s.cast == nil && !s.begin(now) {
-		return nil, refuse(engine.CodeWorkerOffline, "its browser shows no pictures")
+		return nil, api.Refuse(engine.CodeWorkerOffline, "its browser shows no pictures")
 	}
 	w := &Watcher{
 		Worker: s.spec.ID, WorkerName: s.spec.Name, Task: now.task, Session: now.session,
@@ -329,5 +329,5 @@ func (n *Node) Watch(m *Watch) (*Watcher, *api.Refusal) {
 			return w, no
 		}
 	}
-	return nil, refuse(engine.CodeNotFound, "nothing of the account runs or is held there now")
+	return nil, api.Refuse(engine.CodeNotFound, "nothing of the account runs or is held there now")
 }

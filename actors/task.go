@@ -171,7 +171,7 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 	}
 	if err != nil {
 		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
-		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: Unkept(err), KeyTaken: errors.Is(err, persistence.ErrConflict)})
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: api.RefusalFor(err), KeyTaken: errors.Is(err, persistence.ErrConflict)})
 		return
 	}
 	t.noted = true
@@ -282,7 +282,7 @@ func (t *task) status() api.TaskStatus {
 
 func (t *task) polled() *api.Polled {
 	if !t.noted {
-		return &api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(t.x.TaskID))}
+		return &api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(t.x.TaskID))}
 	}
 	p := &api.Polled{Status: t.status(), Executed: t.rec.executed(nil)}
 	if t.kept {
@@ -339,5 +339,5 @@ func (t *task) stop(ctx actor.Context) {
 	for w := range t.waits {
 		t.release(ctx, w)
 	}
-	t.tell(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: refuse(engine.CodeDraining, "")})
+	t.tell(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: api.Refuse(engine.CodeDraining, "")})
 }

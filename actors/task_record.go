@@ -111,7 +111,7 @@ func (r *records) task(ctx context.Context, id, account string) (taskRecord, err
 func (r *records) poll(ctx context.Context, id, account string) (p *api.Polled, until time.Time, err error) {
 	t, err := r.task(ctx, id, account)
 	if errors.Is(err, persistence.ErrNotFound) {
-		return &api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}, until, nil
+		return &api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(id))}, until, nil
 	}
 	if err != nil {
 		return nil, until, err
@@ -132,37 +132,6 @@ func (r *records) poll(ctx context.Context, id, account string) (p *api.Polled, 
 // interrupted is the outcome of a task whose node ended under it.
 func interrupted() *engine.Outcome { return &engine.Outcome{End: engine.EndInterrupted} }
 
-// recoverTasks writes down what has become of the tasks that ran when the node
-// ended: from now on they have failed, whatever happens next.
-func (n *nodeParts) recoverTasks(ctx context.Context) error {
-	var lost []taskRecord
-	err := eachJSON(ctx, n.records, taskPrefix, func(t taskRecord) {
-		if t.Status == api.TaskPending && t.Node == n.cfg.Node {
-			t.Status, t.Ended = api.TaskFailed, time.Now()
-			lost = append(lost, t)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	err = together(lost, func(t taskRecord) error { return n.records.endTask(ctx, t, nil, interrupted()) })
-	if err != nil {
-		return fmt.Errorf("write down interrupted tasks: %w", err)
-	}
-	for _, t := range lost {
-		n.tellEnd(t, interrupted())
-	}
-	return nil
-}
-
-// tellEnd writes into the log how an asynchronous task has ended: nobody may ever
-// ask for it.
-func (n *nodeParts) tellEnd(t taskRecord, out *engine.Outcome) {
-	n.log.Info().Str("task", t.ID).Str("account", persistence.AccountName(t.Account)).Str("worker", t.WorkerID).
-		Str("status", string(t.Status)).Str("end", string(out.End)).Str("code", string(codeOf(out))).
-		Int("failed", len(out.Failures)).Dur("took", t.Ended.Sub(t.Started)).Msg("asynchronous task ended")
-}
-
 // together does the same for all, many at once: what is written at the same time
 // is synced together.
 func together[T any](all []T, f func(T) error) error {
@@ -178,27 +147,4 @@ func together[T any](all []T, f func(T) error) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// codeOf is the code that a poll answers with; empty: the list ran to its end.
-func codeOf(out *engine.Outcome) engine.Code {
-	switch out.End {
-	case engine.EndCompleted:
-		return ""
-	case engine.EndStopped:
-		if n := len(out.Failures); n > 0 {
-			return out.Failures[n-1].Code
-		}
-	case engine.EndTimeout:
-		return engine.CodeTaskTimeout
-	case engine.EndCrashed:
-		return engine.CodeBrowserCrashed
-	case engine.EndInterrupted:
-		return engine.CodeInterrupted
-	case engine.EndCancelled:
-		return engine.CodeCancelled
-	case engine.EndLost:
-		return engine.CodeWorkerLost
-	}
-	return engine.CodeInternal
 }

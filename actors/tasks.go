@@ -81,14 +81,14 @@ func (ts *tasks) retire(ctx actor.Context, id string, t *liveTask) {
 func (ts *tasks) start(ctx actor.Context, m *startTask) {
 	x := m.Execute
 	if ts.live[x.TaskID] != nil {
-		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "two tasks have the same id")})
+		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: api.Refuse(engine.CodeInternal, "two tasks have the same id")})
 		return
 	}
 	ts.named++
 	pid, err := ctx.SpawnNamed(newTask(ts.node, m, ctx.Sender()), fmt.Sprintf("task/%s/%d", x.TaskID, ts.named))
 	if err != nil {
 		ts.node.log.Error().Err(err).Str("task", x.TaskID).Msg("task could not be spawned")
-		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: refuse(engine.CodeInternal, "")})
+		ctx.Respond(&api.Started{TaskID: x.TaskID, Refusal: api.Refuse(engine.CodeInternal, "")})
 		return
 	}
 	ts.live[x.TaskID] = &liveTask{pid: pid, account: x.Account.ID}
@@ -110,12 +110,12 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 		}, func(err error) {
 			if err != nil {
 				ts.node.log.Error().Err(err).Str("task", id).Msg("task not read")
-				p = &api.Polled{Refusal: Unkept(err)}
+				p = &api.Polled{Refusal: api.RefusalFor(err)}
 			}
 			root.Send(who, shape(p))
 		})
 	case t.account != a.ID:
-		ctx.Send(who, shape(&api.Polled{Refusal: refuse(engine.CodeTaskNotFound, quoted(id))}))
+		ctx.Send(who, shape(&api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(id))}))
 	default:
 		ctx.RequestWithCustomSender(t.pid, ctx.Message(), who)
 	}

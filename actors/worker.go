@@ -2,6 +2,7 @@ package actors
 
 import (
 	"slices"
+
 	"troupe/actors/fsm"
 
 	"github.com/asynkron/protoactor-go/actor"

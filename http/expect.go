@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/http/answer"
 )
 
@@ -103,7 +103,7 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	}
 	held, err := s.cfg.Ledger.Hold(account.ID, s.within(account), int64(max(ctx.Request.Header.ContentLength(), 0)), 0)
 	if held.Release(); err != nil {
-		return answer.RefuseBy(actors.Unkept(err))
+		return answer.RefuseBy(api.RefusalFor(err))
 	}
 	return nil
 }

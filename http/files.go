@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/http/answer"
 	"troupe/persistence"
@@ -48,7 +48,7 @@ func Keep(files persistence.Files, base string, ttl time.Duration, within func(e
 			said = log.Debug()
 		}
 		said.Err(err).Str("account", persistence.AccountName(f.Account)).Msg("a file of a task was not kept")
-		no := actors.Unkept(err)
+		no := api.RefusalFor(err)
 		return "", engine.Problemf(no.Code, "The file could not be kept: %s", no.Text)
 	}
 }

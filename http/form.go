@@ -15,7 +15,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/answer"
@@ -49,7 +49,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	}
 	held, err := s.cfg.Ledger.Hold(a.ID, s.within(a), int64(max(size, 0)), 0)
 	if err != nil {
-		return f.body, answer.RefuseBy(actors.Unkept(err))
+		return f.body, answer.RefuseBy(api.RefusalFor(err))
 	}
 	f.held = held
 	if size < 0 {
@@ -170,7 +170,7 @@ func (f *form) keep(part *multipart.Part) *answer.Refusal {
 		f.folder = dir
 	}
 	if err := f.held.Grow(0, 1); err != nil {
-		return answer.RefuseBy(actors.Unkept(err))
+		return answer.RefuseBy(api.RefusalFor(err))
 	}
 	up := engine.Upload{
 		Name: label(part.FileName(), "file-"+strconv.Itoa(n)),
@@ -233,7 +233,7 @@ func (f *form) broken(err error) *answer.Refusal {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, persistence.ErrQuota), errors.Is(err, persistence.ErrFull):
-		return answer.RefuseBy(actors.Unkept(err))
+		return answer.RefuseBy(api.RefusalFor(err))
 	case errors.Is(err, errBodies):
 		return broken(err)
 	case errors.Is(err, errPartHeader):

@@ -70,7 +70,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	if m.Task.Async || m.Idempotency.Key != "" {
 		// Its answer is kept, whatever its size: that would be too late to refuse.
 		if err := s.cfg.Ledger.Full(account.ID, s.within(account)); errors.Is(err, persistence.ErrQuota) {
-			return answer.RefuseBy(actors.Unkept(err))
+			return answer.RefuseBy(api.RefusalFor(err))
 		}
 	}
 	m.Asked, m.Trace = a.At, a.Trace

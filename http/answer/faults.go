@@ -7,7 +7,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/engine"
 )
 
@@ -29,7 +29,7 @@ func (f *Faults) Refuse(ctx *fasthttp.RequestCtx, doing string, err error) *Refu
 		return Refuse(engine.CodeCancelled) // which reaches nobody
 	}
 	f.Log.Error().Str("request", RequestID(ctx)).Err(err).Msg("failed to " + doing)
-	if no := actors.Unkept(err); no.Code != engine.CodeInternal {
+	if no := api.RefusalFor(err); no.Code != engine.CodeInternal {
 		return RefuseBy(no)
 	}
 	return Refuse(engine.CodeInternal) // whose text says where to look
