@@ -142,8 +142,8 @@ var removedRows = []row{
 		}
 		k.WantEnd(r, engine.EndCancelled)
 		k.Settle()
-		if by := workers(k); len(by) != 2 || len(records(k, "worker/")) != 1 || k.Engine.Open() != 2 {
-			t.Errorf("%+v, %v, %d browsers", by, records(k, "worker/"), k.Engine.Open())
+		if by := workers(k); len(by) != 2 || len(Store(k, "worker/")) != 1 || k.Engine.Open() != 2 {
+			t.Errorf("%+v, %v, %d browsers", by, Store(k, "worker/"), k.Engine.Open())
 		}
 		if _, err := api.Ask(context.Background(), k.Node, &api.AddWorker{Name: "late", Owner: "anna"}); err == nil {
 			t.Error("a worker was added for a removed account")
@@ -168,8 +168,8 @@ var removedRows = []row{
 		polls := make(chan *api.Polled, 1)
 		go func() { polls <- k.Poll(carl, runs.TaskID, time.Minute) }()
 		k.Settle()
-		if len(records(k, "task/")) != 3 || len(records(k, "key/carl/")) != 2 || len(records(k, "usage/carl/")) != 1 {
-			t.Fatalf("%v", records(k, ""))
+		if len(Store(k, "task/")) != 3 || len(Store(k, "key/carl/")) != 2 || len(Store(k, "usage/carl/")) != 1 {
+			t.Fatalf("%v", Store(k, ""))
 		}
 		if r := testkit.Ask(k, &api.RemoveAccount{Account: carl.ID}); *r != (api.AccountRemoved{Tasks: 1}) {
 			t.Errorf("%+v", r)
@@ -288,8 +288,8 @@ func TestAccountIsRemovedWhileAWorkerIsAddedForIt(t *testing.T) {
 			t.Error(err)
 		}
 		<-removed
-		if by := workers(k); len(by) != 1 || len(records(k, "worker/")) != 0 {
-			t.Errorf("%+v, %v", by, records(k, "worker/"))
+		if by := workers(k); len(by) != 1 || len(Store(k, "worker/")) != 0 {
+			t.Errorf("%+v, %v", by, Store(k, "worker/"))
 		}
 	})
 }

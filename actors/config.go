@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -171,6 +172,6 @@ func def[T comparable](v *T, d T) {
 	}
 }
 
-func (c Config) records() recordsConfig {
-	return recordsConfig{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log}
+func (c Config) records() records.Config {
+	return records.Config{Store: c.Store, Files: c.Files, Seal: c.Seal, Node: c.Node, Log: c.Log}
 }

@@ -76,11 +76,11 @@
 // # What an operator can change
 //
 // Workers are added to a node that runs, and start again with it: see
-// [AddWorker]. Any worker can be drained and resumed. One that was added can be
+// [api.AddWorker]. Any worker can be drained and resumed. One that was added can be
 // removed, which is a drain that ends its session: from its first moment requests
 // are answered as if there were no such worker, and so is whoever waits for it.
 // An account is removed with its tasks, sessions, workers and records: see
-// [RemoveAccount]. [Dormant] does what of this makes sense while no node runs.
+// [api.RemoveAccount]. [Dormant] does what of this makes sense while no node runs.
 //
 // # What is promised
 //
@@ -114,21 +114,7 @@
 //     on after the end of its browser and of the process, for as long as its
 //     timer says, which runs on meanwhile.
 //   - With a lease, a session goes on elsewhere when its node is lost, and two
-//     nodes never use it at once: see [Node.Restore].
+//     nodes never use it at once: see [api.Restore].
 //   - A task that has no session, is not asynchronous and carries no key touches
 //     the disk for its daily count only.
-//
-// # What is on disk
-//
-//	task/<id>           an asynchronous task, until an hour after its end
-//	outcome/<id>        how it ended
-//	key/<account>/<…>   a request with a key and its answer, for a day
-//	session/<id>        a session: whose, which worker's, until when
-//	session-state/<id>  its browser's state and its data cache, sealed; behind a
-//	                    further "/" the epoch, where it had several owners
-//	lease/<node>        until when the node's sessions are its own: see lease.go
-//	worker/<id>         a worker that was added
-//
-// Values over 256 KiB are in files, and the record says which. Nothing in a
-// mailbox touches the disk: what takes time goes on beside it.
 package actors

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 )
 
 // Dormant is a node that does not run: what is on disk of it can be looked at and
 // changed all the same. No node may run on the same store.
 type Dormant struct {
-	records *records
+	records *records.Store
 	node    string
 }
 
@@ -23,7 +24,7 @@ func NewDormant(cfg Config) (*Dormant, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("open what a node has left: no store was given")
 	}
-	r, err := newRecords(cfg.records())
+	r, err := records.Open(cfg.records())
 	if err != nil {
 		return nil, fmt.Errorf("open what a node has left: %w", err)
 	}
@@ -72,16 +73,17 @@ func (d *Dormant) survey(ctx context.Context) (*api.Workers, error) {
 	}
 	w := &api.Workers{}
 	for _, rec := range all {
-		w.Workers = append(w.Workers, rec.info())
+		w.Workers = append(w.Workers, infoOf(rec))
 	}
 	return w, nil
 }
 
-func (d *Dormant) workers(ctx context.Context) ([]workerRecord, error) {
-	return d.records.workers(ctx, func(w workerRecord) bool { return w.Node == d.node })
+func (d *Dormant) workers(ctx context.Context) ([]records.Worker, error) {
+	return d.records.Workers(ctx, func(w records.Worker) bool { return w.Node == d.node })
 }
 
-func (w *workerRecord) info() api.WorkerInfo {
+// infoOf is a worker that was added, while no node runs.
+func infoOf(w records.Worker) api.WorkerInfo {
 	return api.WorkerInfo{ID: w.ID, Name: w.Name, State: api.Offline, Since: w.Added, Owner: w.Owner, Added: true}
 }
 
@@ -99,12 +101,12 @@ func (d *Dormant) addWorker(ctx context.Context, m *api.AddWorker) (api.WorkerIn
 	case len(all) >= MaxWorkers:
 		return api.WorkerInfo{}, errors.New(tooMany)
 	}
-	w := workerRecord{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Node: d.node, Added: time.Now().UTC()}
-	return w.info(), d.records.keepWorker(ctx, w)
+	w := records.Worker{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Node: d.node, Added: time.Now().UTC()}
+	return infoOf(w), d.records.KeepWorker(ctx, w)
 }
 
-func named(all []workerRecord, who string) *workerRecord {
-	i := slices.IndexFunc(all, func(w workerRecord) bool { return w.ID == who || w.Name == who })
+func named(all []records.Worker, who string) *records.Worker {
+	i := slices.IndexFunc(all, func(w records.Worker) bool { return w.ID == who || w.Name == who })
 	if i < 0 {
 		return nil
 	}
@@ -122,19 +124,19 @@ func (d *Dormant) removeWorker(ctx context.Context, m *api.RemoveWorker) (api.Wo
 	if w == nil {
 		return api.WorkerInfo{}, errors.New(noWorker(m.Worker) + " among those that were added")
 	}
-	var sessions []sessionRecord
-	err = eachJSON(ctx, d.records, sessionPrefix, func(s sessionRecord) {
+	var sessions []records.Session
+	err = records.EachJSON(ctx, d.records, records.SessionPrefix, func(s records.Session) {
 		if s.Worker == w.ID {
 			sessions = append(sessions, s)
 		}
 	})
 	for _, s := range sessions {
-		err = errors.Join(err, d.records.eraseSession(ctx, s))
+		err = errors.Join(err, d.records.EraseSession(ctx, s))
 	}
 	if err == nil {
-		err = d.records.forgetWorker(ctx, w.ID)
+		err = d.records.ForgetWorker(ctx, w.ID)
 	}
-	return w.info(), err
+	return infoOf(*w), err
 }
 
 // removeAccount erases what is on disk of an account.
@@ -144,19 +146,19 @@ func (d *Dormant) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api
 	}
 	r := &api.AccountRemoved{}
 	err := errors.Join(
-		eachJSON(ctx, d.records, sessionPrefix, func(s sessionRecord) {
+		records.EachJSON(ctx, d.records, records.SessionPrefix, func(s records.Session) {
 			if s.Account == m.Account && time.Now().Before(s.Deadline) {
 				r.Sessions++
 			}
 		}),
-		eachJSON(ctx, d.records, workerPrefix, func(w workerRecord) {
+		records.EachJSON(ctx, d.records, records.WorkerPrefix, func(w records.Worker) {
 			if w.Owner == m.Account {
 				r.Workers++
 			}
 		}),
 	)
 	if err == nil {
-		err = d.records.eraseAccount(ctx, m.Account)
+		err = d.records.EraseAccount(ctx, m.Account)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remove an account: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/records"
 	"troupe/engine"
 )
 
@@ -108,14 +109,14 @@ func (w *worker) openTimeout() time.Duration {
 
 func (w *worker) openSession(ctx actor.Context, id string) {
 	now := time.Now()
-	rec := sessionRecord{
+	rec := records.Session{
 		ID: id, Account: w.claim.Execute.Account.ID, Worker: w.spec.ID, Node: w.node.cfg.Node, Timeout: w.openTimeout(), Started: now,
 	}
 	if w.spec.Owner == "" {
 		rec.Until = now.Add(w.node.cfg.Session.MaxAge)
 	}
-	rec.Deadline = rec.rest(now)
-	w.spawnSession(ctx, keptSession{rec: rec, state: sessionState{Cache: engine.NewCache()}, term: w.node.leases.term()})
+	rec.Deadline = rec.Rest(now)
+	w.spawnSession(ctx, keptSession{rec: rec, state: records.SessionState{Cache: engine.NewCache()}, term: w.node.leases.Term()})
 }
 
 func (w *worker) spawnSession(ctx actor.Context, k keptSession) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/lease"
+	"troupe/actors/records"
 	"troupe/persistence"
 )
 
@@ -37,8 +39,8 @@ type Imported struct {
 func Import(ctx context.Context, from Estate, to Config) (*Imported, error) {
 	i := &importing{from: from}
 	var err error
-	if i.old, err = newRecords(recordsConfig{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
-		i.new, err = newRecords(to.records())
+	if i.old, err = records.Open(records.Config{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
+		i.new, err = records.Open(to.records())
 	}
 	var files persistence.Adopter
 	if err == nil {
@@ -71,7 +73,7 @@ func Import(ctx context.Context, from Estate, to Config) (*Imported, error) {
 type importing struct {
 	Imported
 	from     Estate
-	old, new *records
+	old, new *records.Store
 }
 
 func (i *importing) leave(format string, a ...any) {
@@ -81,7 +83,7 @@ func (i *importing) leave(format string, a ...any) {
 // sealedIn reports whether a file has a value that is not the same in the other
 // store: it is read and written instead.
 func sealedIn(b persistence.Blob) bool {
-	return strings.HasPrefix(b.Label, statePrefix) || strings.HasPrefix(b.Label, keyPrefix)
+	return strings.HasPrefix(b.Label, records.StatePrefix) || strings.HasPrefix(b.Label, records.KeyPrefix)
 }
 
 func (i *importing) files(ctx context.Context, to persistence.Adopter) error {
@@ -118,25 +120,25 @@ func (i *importing) file(ctx context.Context, b persistence.Blob, to persistence
 // tasks brings asynchronous tasks. One that had not ended was interrupted.
 func (i *importing) tasks(ctx context.Context) error {
 	var outcomes, tasks []persistence.Record
-	records, err := i.old.store.List(ctx, taskPrefix)
+	recs, err := i.old.Store.List(ctx, records.TaskPrefix)
 	if err != nil {
 		return fmt.Errorf("read tasks: %w", err)
 	}
-	for _, r := range records {
-		var t taskRecord
+	for _, r := range recs {
+		var t records.Task
 		if json.Unmarshal(r.Value, &t) != nil || !i.Same(t.Account) {
 			continue
 		}
-		t.Node = i.new.node
-		out, err := i.old.store.Get(ctx, outcomePrefix+t.ID)
+		t.Node = i.new.Node
+		out, err := i.old.Store.Get(ctx, records.OutcomePrefix+t.ID)
 		switch {
 		case t.Status == api.TaskPending:
 			t.Status, t.Ended = api.TaskFailed, time.Now()
-			text, err := json.Marshal(interrupted())
+			text, err := json.Marshal(records.Interrupted())
 			if err != nil {
 				return fmt.Errorf("write how the task %s ended: %w", t.ID, err)
 			}
-			out = persistence.Record{Key: outcomePrefix + t.ID, Value: persistence.Inline(text), Expires: t.expires()}
+			out = persistence.Record{Key: records.OutcomePrefix + t.ID, Value: persistence.Inline(text), Expires: t.Expires()}
 		case errors.Is(err, persistence.ErrNotFound):
 			continue // its time is over
 		case err != nil:
@@ -145,17 +147,17 @@ func (i *importing) tasks(ctx context.Context) error {
 		if r.Value, err = json.Marshal(t); err != nil {
 			return fmt.Errorf("write the task %s: %w", t.ID, err)
 		}
-		r.Expires = t.expires()
+		r.Expires = t.Expires()
 		outcomes, tasks = append(outcomes, out), append(tasks, r)
 	}
-	if _, _, err = persistence.AdoptRecords(ctx, i.new.store, outcomes); err != nil {
+	if _, _, err = persistence.AdoptRecords(ctx, i.new.Store, outcomes); err != nil {
 		return err
 	}
 	return i.adopt(ctx, tasks, &i.Tasks)
 }
 
 func (i *importing) adopt(ctx context.Context, all []persistence.Record, count *int) error {
-	brought, present, err := persistence.AdoptRecords(ctx, i.new.store, all)
+	brought, present, err := persistence.AdoptRecords(ctx, i.new.Store, all)
 	*count, i.Present = *count+brought, i.Present+present
 	return err
 }
@@ -163,26 +165,26 @@ func (i *importing) adopt(ctx context.Context, all []persistence.Record, count *
 // keys brings the answers to keys, so that a request is not played again because
 // its client comes to the cluster now.
 func (i *importing) keys(ctx context.Context) error {
-	records, err := i.old.store.List(ctx, keyPrefix)
+	recs, err := i.old.Store.List(ctx, records.KeyPrefix)
 	if err != nil {
 		return fmt.Errorf("read the answers to keys: %w", err)
 	}
-	for _, r := range records {
-		account, _, _ := strings.Cut(strings.TrimPrefix(r.Key, keyPrefix), "/")
+	for _, r := range recs {
+		account, _, _ := strings.Cut(strings.TrimPrefix(r.Key, records.KeyPrefix), "/")
 		if !i.Same(account) {
 			continue
 		}
-		var k keyRecord
-		if err := readJSON(ctx, i.old.plain, r.Key, &k); err != nil {
+		var k records.Key
+		if err := records.ReadJSON(ctx, i.old.Plain, r.Key, &k); err != nil {
 			i.leave("the answer to a key of the account %q: it cannot be read", persistence.AccountName(account))
 			continue
 		}
-		k.Node = i.new.node
+		k.Node = i.new.Node
 		b, err := json.Marshal(k)
 		if err != nil {
 			return fmt.Errorf("write an answer to a key: %w", err)
 		}
-		if err := i.put(ctx, i.new.plain, persistence.Item{Key: r.Key, Account: account, Value: b, Expires: r.Expires}, &i.Answers); err != nil {
+		if err := i.put(ctx, i.new.Plain, persistence.Item{Key: r.Key, Account: account, Value: b, Expires: r.Expires}, &i.Answers); err != nil {
 			return err
 		}
 	}
@@ -191,7 +193,7 @@ func (i *importing) keys(ctx context.Context) error {
 
 // put keeps a value on a shelf where there is none.
 func (i *importing) put(ctx context.Context, s *persistence.ValueStore, it persistence.Item, count *int) error {
-	if _, err := i.new.store.Get(ctx, it.Key); err == nil {
+	if _, err := i.new.Store.Get(ctx, it.Key); err == nil {
 		i.Present++
 		return nil
 	} else if !errors.Is(err, persistence.ErrNotFound) {
@@ -215,23 +217,23 @@ const nobody = "(imported)"
 
 // sessions brings sessions whose time is not over, with their state sealed anew.
 func (i *importing) sessions(ctx context.Context) error {
-	list, err := i.old.store.List(ctx, sessionPrefix)
+	list, err := i.old.Store.List(ctx, records.SessionPrefix)
 	if err != nil {
 		return fmt.Errorf("read sessions: %w", err)
 	}
 	var all []persistence.Record
 	for _, r := range list {
-		var s sessionRecord
+		var s records.Session
 		if json.Unmarshal(r.Value, &s) != nil || !i.Same(s.Account) || !time.Now().Before(s.Deadline) {
 			continue
 		}
-		if _, err := i.new.store.Get(ctx, r.Key); err == nil {
+		if _, err := i.new.Store.Get(ctx, r.Key); err == nil {
 			i.Present++
 			continue
 		} else if !errors.Is(err, persistence.ErrNotFound) {
 			return fmt.Errorf("look for a session: %w", err)
 		}
-		state, err := i.old.sealed.Get(ctx, stateKey(s.ID, s.State))
+		state, err := i.old.Sealed.Get(ctx, records.StateKey(s.ID, s.State))
 		if errors.Is(err, persistence.ErrSealed) || errors.Is(err, persistence.ErrNotFound) {
 			i.leave("a session of the account %q: its state cannot be read", persistence.AccountName(s.Account))
 			continue
@@ -244,20 +246,20 @@ func (i *importing) sessions(ctx context.Context) error {
 		if r.Value, err = json.Marshal(s); err != nil {
 			return fmt.Errorf("write a session: %w", err)
 		}
-		it := persistence.Item{Key: stateKey(s.ID, 0), Account: s.Account, Value: state, Expires: r.Expires}
+		it := persistence.Item{Key: records.StateKey(s.ID, 0), Account: s.Account, Value: state, Expires: r.Expires}
 		present := i.Present
-		if err := i.put(ctx, i.new.sealed, it, &states); err != nil {
+		if err := i.put(ctx, i.new.Sealed, it, &states); err != nil {
 			return err
 		}
 		i.Present = present
 		all = append(all, r)
 	}
 	if len(all) > 0 {
-		over, err := json.Marshal(leaseRecord{Node: nobody, Over: true})
+		over, err := json.Marshal(lease.Record{Node: nobody, Over: true})
 		if err != nil {
 			return fmt.Errorf("write whose sessions they are: %w", err)
 		}
-		if _, _, err = persistence.AdoptRecords(ctx, i.new.store, []persistence.Record{{Key: leasePrefix + nobody, Value: over}}); err != nil {
+		if _, _, err = persistence.AdoptRecords(ctx, i.new.Store, []persistence.Record{{Key: lease.Prefix + nobody, Value: over}}); err != nil {
 			return err
 		}
 	}
@@ -266,11 +268,11 @@ func (i *importing) sessions(ctx context.Context) error {
 
 // workers brings the workers that were added. They start with the node.
 func (i *importing) workers(ctx context.Context) error {
-	there, err := i.new.workers(ctx, func(w workerRecord) bool { return w.Node == i.new.node })
+	there, err := i.new.Workers(ctx, func(w records.Worker) bool { return w.Node == i.new.Node })
 	if err != nil {
 		return fmt.Errorf("read workers: %w", err)
 	}
-	added, err := i.old.workers(ctx, func(w workerRecord) bool { return w.Owner == "" || i.Same(w.Owner) })
+	added, err := i.old.Workers(ctx, func(w records.Worker) bool { return w.Owner == "" || i.Same(w.Owner) })
 	if err != nil {
 		return fmt.Errorf("read workers: %w", err)
 	}
@@ -280,12 +282,12 @@ func (i *importing) workers(ctx context.Context) error {
 			i.leave("the worker %q: this node has another one of this name", w.Name)
 			continue
 		}
-		w.Node = i.new.node
+		w.Node = i.new.Node
 		b, err := json.Marshal(w)
 		if err != nil {
 			return fmt.Errorf("write the worker %s: %w", w.ID, err)
 		}
-		all = append(all, persistence.Record{Key: workerPrefix + w.ID, Value: b})
+		all = append(all, persistence.Record{Key: records.WorkerPrefix + w.ID, Value: b})
 	}
 	return i.adopt(ctx, all, &i.Workers)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -45,7 +46,7 @@ type keyed struct {
 type keyedRequest struct {
 	keyed
 	waiting []*actor.PID
-	rec     keyRecord
+	rec     records.Key
 	writing bool
 	taken   bool          // another node has written its beginning down first
 	answer  *api.Executed // came while the beginning was being written
@@ -54,7 +55,7 @@ type keyedRequest struct {
 type (
 	keyRead struct {
 		req *keyedRequest
-		rec *keyRecord
+		rec *records.Key
 		err error
 	}
 	keyNoted struct {
@@ -124,7 +125,7 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 func (k *keys) read(ctx actor.Context, r *keyedRequest) {
 	root, self, read, x := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}, r.Execute
 	k.node.beside(func(c context.Context) (err error) {
-		read.rec, err = k.node.records.key(c, x.Account.ID, x.Idempotency.Key)
+		read.rec, err = k.node.records.Key(c, x.Account.ID, x.Idempotency.Key)
 		return err
 	}, func(err error) {
 		read.err = err
@@ -164,7 +165,7 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		k.end(ctx, r, r.Execute.Refused(0, no))
 	default:
 		if rec.Executed.Outcome == nil { // it ran when its node ended
-			rec.Executed.Outcome = interrupted()
+			rec.Executed.Outcome = records.Interrupted()
 		}
 		k.end(ctx, r, rec.Executed)
 	}
@@ -177,14 +178,14 @@ func (k *keys) onBegun(ctx actor.Context, m *begun) {
 		ctx.Respond(&noted{})
 		return
 	}
-	r.rec = keyRecord{
+	r.rec = records.Key{
 		Digest: r.Execute.Idempotency.Digest, TaskID: r.Execute.TaskID, Made: time.Now(), Executed: m.Executed,
 	}
 	run := ctx.Sender()
-	k.write(ctx, r, k.node.records.beginKey, func(err error) any { return &keyNoted{r, run, err} })
+	k.write(ctx, r, k.node.records.BeginKey, func(err error) any { return &keyNoted{r, run, err} })
 }
 
-func (k *keys) write(ctx actor.Context, r *keyedRequest, keep func(context.Context, string, string, keyRecord) error, then func(error) any) {
+func (k *keys) write(ctx actor.Context, r *keyedRequest, keep func(context.Context, string, string, records.Key) error, then func(error) any) {
 	r.writing = true
 	root, self, rec, x := ctx.ActorSystem().Root, ctx.Self(), r.rec, r.Execute
 	k.node.beside(func(c context.Context) error {
@@ -226,7 +227,7 @@ func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 		if r.rec.Made.IsZero() {
 			r.rec.Made = time.Now()
 		}
-		k.write(ctx, r, k.node.records.keepKey, func(err error) any { return &keyKept{r, err} })
+		k.write(ctx, r, k.node.records.KeepKey, func(err error) any { return &keyKept{r, err} })
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
+	"troupe/actors/lease"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -29,15 +31,15 @@ type nodeParts struct {
 	keys *actor.PID
 	// tasks is where asynchronous tasks are.
 	tasks   *actor.PID
-	records *records
+	records *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage  *persistence.Usage
 	board  board
 	feed   feed
 	sights sights
-	leases *leases      // nil: there are no other nodes
-	held   holdings     // the sessions of its workers
-	lent   lent[func()] // the files of its asynchronous tasks
+	leases *lease.Leases // nil: there are no other nodes
+	held   holdings      // the sessions of its workers
+	lent   lent[func()]  // the files of its asynchronous tasks
 	asks   lent[func(context.Context) error]
 	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
@@ -90,14 +92,14 @@ func Start(cfg Config) (*Node, error) {
 	if parts.usage = cfg.Usage; parts.usage == nil && cfg.Store != nil {
 		parts.usage = persistence.NewUsage(cfg.Store)
 	}
-	if parts.records, err = newRecords(cfg.records()); err != nil {
+	if parts.records, err = records.Open(cfg.records()); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
-	if parts.leases = newLeases(cfg); parts.leases != nil {
-		parts.leases.lapsed, parts.leases.confirm = parts.lapsed, parts.confirmSessions
+	if parts.leases = lease.New(lease.Config{Store: cfg.Store, Node: cfg.Node, Boot: random(8), Lasts: cfg.Session.Lease, Log: cfg.Log}); parts.leases != nil {
+		parts.leases.Tell(parts.lapsed, parts.confirmSessions)
 	}
 	if err := parts.recover(); err != nil {
-		parts.leases.close()
+		parts.leases.Close()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	parts.limits.Store(&cfg.Limits)
@@ -241,8 +243,8 @@ func (n *Node) end() {
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Flush(ctx)
 	}
-	n.parts.leases.close()
-	n.parts.records.close()
+	n.parts.leases.Close()
+	n.parts.records.Close()
 	n.parts.system.Shutdown()
 	n.parts.goes.hands.close()
 }

@@ -14,7 +14,7 @@ import (
 // of its end, or that it is lost. Then it has failed for everybody from now on,
 // whatever that node does when it is back.
 func (n *Node) PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error) {
-	p, err := n.parts.records.giveUpTask(ctx, m.TaskID, m.Account.ID)
+	p, err := n.parts.records.GiveUpTask(ctx, m.TaskID, m.Account.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return &api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(m.TaskID))}, nil

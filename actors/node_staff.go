@@ -34,7 +34,7 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 	if err == nil {
 		n.parts.board.forget(m.Account)
 		n.parts.feed.forget(m.Account)
-		err = n.parts.records.eraseAccount(ctx, m.Account)
+		err = n.parts.records.EraseAccount(ctx, m.Account)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remove an account: %w", err)

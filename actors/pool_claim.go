@@ -53,7 +53,7 @@ func (p *pool) try(ctx actor.Context, j *job) {
 // refusal the seat is the worker to wait for; none means any.
 func (p *pool) route(j *job) (*seat, *api.Refusal) {
 	t := j.adm.Execute.Task
-	if j.order.Intent != fsm.Plain && !p.node.leases.serving() {
+	if j.order.Intent != fsm.Plain && !p.node.leases.Serving() {
 		return nil, unheld()
 	}
 	var s *seat

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -45,8 +46,8 @@ func (p *pool) onAddWorker(ctx actor.Context, m *api.AddWorker) {
 	p.adding[spec.Name] = spec
 	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerKept{spec: spec, who: ctx.Sender()}
 	n := p.node
-	rec := workerRecord{ID: spec.ID, Name: spec.Name, Owner: spec.Owner, Node: n.cfg.Node, Added: time.Now().UTC()}
-	n.beside(func(c context.Context) error { return n.records.keepWorker(c, rec) }, func(err error) {
+	rec := records.Worker{ID: spec.ID, Name: spec.Name, Owner: spec.Owner, Node: n.cfg.Node, Added: time.Now().UTC()}
+	n.beside(func(c context.Context) error { return n.records.KeepWorker(c, rec) }, func(err error) {
 		kept.err = err
 		root.Send(self, kept)
 	})
@@ -217,7 +218,7 @@ func (p *pool) checkLeaving(ctx actor.Context, s *seat) {
 	l.forgetting = true
 	l.timer.Stop()
 	root, self, n := ctx.ActorSystem().Root, ctx.Self(), p.node
-	n.beside(func(c context.Context) error { return n.records.forgetWorker(c, s.spec.ID) }, func(err error) {
+	n.beside(func(c context.Context) error { return n.records.ForgetWorker(c, s.spec.ID) }, func(err error) {
 		root.Send(self, &workerForgotten{s, err})
 	})
 }

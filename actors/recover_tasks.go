@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -13,8 +14,8 @@ import (
 // recoverTasks writes down what has become of the tasks that ran when the node
 // ended: from now on they have failed, whatever happens next.
 func (n *nodeParts) recoverTasks(ctx context.Context) error {
-	var lost []taskRecord
-	err := eachJSON(ctx, n.records, taskPrefix, func(t taskRecord) {
+	var lost []records.Task
+	err := records.EachJSON(ctx, n.records, records.TaskPrefix, func(t records.Task) {
 		if t.Status == api.TaskPending && t.Node == n.cfg.Node {
 			t.Status, t.Ended = api.TaskFailed, time.Now()
 			lost = append(lost, t)
@@ -23,19 +24,19 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = together(lost, func(t taskRecord) error { return n.records.endTask(ctx, t, nil, interrupted()) })
+	err = records.Together(lost, func(t records.Task) error { return n.records.EndTask(ctx, t, nil, records.Interrupted()) })
 	if err != nil {
 		return fmt.Errorf("write down interrupted tasks: %w", err)
 	}
 	for _, t := range lost {
-		n.tellEnd(t, interrupted())
+		n.tellEnd(t, records.Interrupted())
 	}
 	return nil
 }
 
 // tellEnd writes into the log how an asynchronous task has ended: nobody may ever
 // ask for it.
-func (n *nodeParts) tellEnd(t taskRecord, out *engine.Outcome) {
+func (n *nodeParts) tellEnd(t records.Task, out *engine.Outcome) {
 	n.log.Info().Str("task", t.ID).Str("account", persistence.AccountName(t.Account)).Str("worker", t.WorkerID).
 		Str("status", string(t.Status)).Str("end", string(out.End)).Str("code", string(codeOf(out))).
 		Int("failed", len(out.Failures)).Dur("took", t.Ended.Sub(t.Started)).Msg("asynchronous task ended")

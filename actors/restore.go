@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/lease"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -27,7 +28,7 @@ func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restore
 	if parts.leases == nil {
 		return &api.Restored{Refusal: unknownSession(m.Session)}, nil
 	}
-	bound, cancel := context.WithTimeout(ctx, parts.leases.lasts+restoreMargin)
+	bound, cancel := context.WithTimeout(ctx, parts.leases.Lasts+restoreMargin)
 	defer cancel()
 	for {
 		x, err := n.restore(bound, m)
@@ -38,7 +39,7 @@ func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restore
 			return x, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case errors.Is(err, errHeld) || bound.Err() != nil:
+		case errors.Is(err, lease.ErrHeld) || bound.Err() != nil:
 			return &api.Restored{Refusal: api.Refuse(engine.CodeWorkerOffline, "its node "+m.Lost+" may still have the session")}, nil
 		}
 		parts.log.Error().Err(err).Str("session", m.Session).Msg("session not restored")
@@ -47,14 +48,14 @@ func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restore
 }
 
 func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, error) {
-	parts, term := n.parts, n.parts.leases.term()
-	rec, revision, err := parts.records.sessionAt(ctx, m.Session)
+	parts, term := n.parts, n.parts.leases.Term()
+	rec, revision, err := parts.records.SessionAt(ctx, m.Session)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) || err == nil && (rec.Account != m.Account.ID || rec.Node == "" || !time.Now().Before(rec.Deadline)):
 		return &api.Restored{Refusal: unknownSession(m.Session)}, nil
 	case err != nil:
 		return nil, err
-	case m.Worker != "" && !rec.had(m.Worker):
+	case m.Worker != "" && !rec.Had(m.Worker):
 		return &api.Restored{Refusal: api.Refuse(engine.CodeSessionMismatch, api.Quoted(m.Session)+" is not of the worker "+api.Quoted(m.Worker))}, nil
 	case rec.Node != parts.cfg.Node && rec.Node != m.Lost:
 		return &api.Restored{Node: rec.Node}, nil
@@ -63,11 +64,11 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 		if no := parts.mayRestore(m); no != nil {
 			return &api.Restored{Refusal: no}, nil
 		}
-		if err := parts.leases.outlast(ctx, rec.Node); err != nil {
+		if err := parts.leases.WaitAndRevoke(ctx, rec.Node); err != nil {
 			return nil, err
 		}
 	}
-	if !parts.leases.serves(term) {
+	if !parts.leases.Serves(term) {
 		return nil, persistence.ErrNoQuorum
 	}
 	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account, Away: m.Away})
@@ -83,15 +84,15 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 	}
 	a := &adoption{worker: aside.Worker}
 	defer func() { parts.system.Root.Send(parts.pool, a) }()
-	took, revision, err := parts.records.takeSession(ctx, rec, revision, parts.cfg.Node, aside.Worker)
+	took, revision, err := parts.records.TakeSession(ctx, rec, revision, parts.cfg.Node, aside.Worker)
 	if err != nil {
 		return nil, fmt.Errorf("take the session: %w", err)
 	}
-	state, err := parts.records.readState(ctx, took)
+	state, err := parts.records.ReadState(ctx, took)
 	if err != nil {
 		return nil, fmt.Errorf("read the session's state: %w", err)
 	}
-	took.heed(time.Now())
+	took.AdjustClock(time.Now())
 	a.kept = &keptSession{rec: took, revision: revision, state: state, term: term}
 	parts.log.Info().Str("session", took.ID).Str("from", rec.Node).Str("worker", aside.Worker).Msg("session goes on here")
 	return &api.Restored{Node: parts.cfg.Node}, nil

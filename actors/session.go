@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 )
 
@@ -19,7 +20,7 @@ import (
 // what that means, because only the worker knows whether a task runs.
 type session struct {
 	worker *actor.PID
-	rec    sessionRecord
+	rec    records.Session
 	book   *sessionBook
 
 	cache *engine.Cache
@@ -66,7 +67,7 @@ func (s *session) handle(ctx actor.Context) {
 		s.rec.ID, s.rec.Timeout, s.cache, s.renamed = m.ID, m.Timeout, engine.NewCache(), true
 	case *sessionRest:
 		s.change(m.Timeout)
-		s.rec.Deadline = s.rec.rest(time.Now())
+		s.rec.Deadline = s.rec.Rest(time.Now())
 		s.arm(ctx)
 	case *sessionErase:
 		root, who := ctx.ActorSystem().Root, ctx.Sender()
@@ -97,13 +98,13 @@ func (s *session) handle(ctx actor.Context) {
 // end. Whether that is on disk matters when somebody is told of the session
 // before the task has ended.
 func (s *session) begin(ctx actor.Context, m *sessionBegin) {
-	if !s.book.node.leases.serves(s.term) {
+	if !s.book.node.leases.Serves(s.term) {
 		ctx.Respond(&sessionBegun{Refusal: unheld()})
 		return
 	}
 	s.disarm()
 	s.change(m.Timeout)
-	s.rec.Deadline = s.rec.rest(time.Now().Add(m.Task))
+	s.rec.Deadline = s.rec.Rest(time.Now().Add(m.Task))
 	s.book.node.held.share(ctx.Self(), s.cache)
 	reply, root, who := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
 	var state []byte
@@ -133,7 +134,7 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 	}
 	if !m.Still {
 		s.change(m.Timeout)
-		s.rec.Deadline = s.rec.rest(time.Now())
+		s.rec.Deadline = s.rec.Rest(time.Now())
 	}
 	root, who := ctx.ActorSystem().Root, ctx.Sender()
 	state, err := s.state()
@@ -177,7 +178,7 @@ func (s *session) confirm(ctx actor.Context, term uint64) {
 }
 
 func (s *session) state() ([]byte, error) {
-	return json.Marshal(sessionState{Browser: s.saved, Cache: s.cache})
+	return json.Marshal(records.SessionState{Browser: s.saved, Cache: s.cache})
 }
 
 // words is an error in a message.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/persistence"
 )
 
@@ -93,7 +94,7 @@ func (b *sessionBook) full() bool {
 
 // write keeps the record, and the state if it is another one. Over is told when
 // that would survive a loss of power; nil: nobody waits for it.
-func (b *sessionBook) write(rec sessionRecord, state []byte, over func(error)) {
+func (b *sessionBook) write(rec records.Session, state []byte, over func(error)) {
 	rec.Saved = time.Now()
 	if b.full() {
 		b.node.goes.Go(func() {
@@ -104,14 +105,14 @@ func (b *sessionBook) write(rec sessionRecord, state []byte, over func(error)) {
 	b.then(func(ctx context.Context) error { return b.put(ctx, rec, state) }, over)
 }
 
-func (b *sessionBook) put(ctx context.Context, rec sessionRecord, state []byte) error {
+func (b *sessionBook) put(ctx context.Context, rec records.Session, state []byte) error {
 	if b.taken {
 		return api.ErrSessionTaken
 	}
-	r, expires, before := b.node.records, rec.Deadline.Add(unclaimed), b.state
+	r, expires, before := b.node.records, rec.Deadline.Add(records.Unclaimed), b.state
 	sum := sha256.Sum256(append([]byte(rec.ID), state...))
 	// What is the same is written again only to be kept longer.
-	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(unclaimed/2)))
+	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(records.Unclaimed/2)))
 	if rec.State = before; fresh {
 		rec.State = rec.Epoch
 	}
@@ -120,8 +121,8 @@ func (b *sessionBook) put(ctx context.Context, rec sessionRecord, state []byte) 
 		if !fresh {
 			return nil
 		}
-		return r.sealed.Put(ctx, persistence.Item{
-			Key: stateKey(rec.ID, rec.Epoch), Account: rec.Account, Value: state, Expires: expires, Durable: true,
+		return r.Sealed.Put(ctx, persistence.Item{
+			Key: records.StateKey(rec.ID, rec.Epoch), Account: rec.Account, Value: state, Expires: expires, Durable: true,
 		})
 	}
 	if err := b.both(record, saved, rec.State != before); err != nil {
@@ -132,7 +133,7 @@ func (b *sessionBook) put(ctx context.Context, rec sessionRecord, state []byte) 
 		b.written, b.expires = sum, expires
 	}
 	if rec.State != before {
-		if err := r.sealed.Delete(ctx, stateKey(rec.ID, before), true); err != nil {
+		if err := r.Sealed.Delete(ctx, records.StateKey(rec.ID, before), true); err != nil {
 			return fmt.Errorf("remove a session's earlier state: %w", err)
 		}
 	}
@@ -154,7 +155,7 @@ func (b *sessionBook) both(record, state func() error, moves bool) error {
 	case moves:
 		first, then = state, record
 	case b.node.leases == nil:
-		return together([]func() error{record, state}, func(f func() error) error { return f() })
+		return records.Together([]func() error{record, state}, func(f func() error) error { return f() })
 	}
 	if err := first(); err != nil {
 		return err
@@ -164,15 +165,15 @@ func (b *sessionBook) both(record, state func() error, moves bool) error {
 
 // putRecord writes the record over the one that is known, and finds out whose
 // session it is where that is another one.
-func (b *sessionBook) putRecord(ctx context.Context, rec sessionRecord, expires time.Time) error {
+func (b *sessionBook) putRecord(ctx context.Context, rec records.Session, expires time.Time) error {
 	about, err := json.Marshal(rec)
 	if err != nil {
 		return err
 	}
 	for {
 		over := b.revision
-		revision, err := b.node.records.store.Put(ctx, persistence.Write{
-			Key: sessionPrefix + rec.ID, Value: about, Expires: expires, If: &over, Durable: true,
+		revision, err := b.node.records.Store.Put(ctx, persistence.Write{
+			Key: records.SessionPrefix + rec.ID, Value: about, Expires: expires, If: &over, Durable: true,
 		})
 		if err == nil {
 			b.revision = revision
@@ -189,8 +190,8 @@ func (b *sessionBook) putRecord(ctx context.Context, rec sessionRecord, expires 
 
 // look reads the record that is there instead of the one that is known. An own
 // write may be there of which no answer came.
-func (b *sessionBook) look(ctx context.Context, rec sessionRecord) error {
-	found, revision, err := b.node.records.sessionAt(ctx, rec.ID)
+func (b *sessionBook) look(ctx context.Context, rec records.Session) error {
+	found, revision, err := b.node.records.SessionAt(ctx, rec.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) && b.revision == 0:
 		return nil
@@ -199,7 +200,7 @@ func (b *sessionBook) look(ctx context.Context, rec sessionRecord) error {
 		// that it is kept, and the session's own time is not up.
 		b.revision, b.written = 0, [sha256.Size]byte{}
 		return nil
-	case err == nil && found.same(rec):
+	case err == nil && found.Same(rec):
 		b.revision = revision
 		return nil
 	case err == nil || errors.Is(err, persistence.ErrNotFound):
@@ -220,7 +221,7 @@ func (b *sessionBook) rename(from string) {
 }
 
 // erase removes the session from the disk, unless it is another node's.
-func (b *sessionBook) erase(rec sessionRecord, over func(error)) {
+func (b *sessionBook) erase(rec records.Session, over func(error)) {
 	b.then(func(ctx context.Context) error {
 		if b.taken || b.over {
 			return nil
@@ -234,14 +235,14 @@ func (b *sessionBook) erase(rec sessionRecord, over func(error)) {
 			return errors.Join(errs...)
 		}
 		if err == nil {
-			err = b.node.records.sealed.Delete(ctx, stateKey(rec.ID, b.state), true)
+			err = b.node.records.Sealed.Delete(ctx, records.StateKey(rec.ID, b.state), true)
 		}
 		b.over = err == nil
 		return errors.Join(append(errs, err)...)
 	}, over)
 }
 
-func (b *sessionBook) eraseRecord(ctx context.Context, rec sessionRecord) error {
+func (b *sessionBook) eraseRecord(ctx context.Context, rec records.Session) error {
 	for {
 		if b.revision == 0 { // no write of it was answered
 			if err := b.look(ctx, rec); err != nil || b.revision == 0 {
@@ -249,7 +250,7 @@ func (b *sessionBook) eraseRecord(ctx context.Context, rec sessionRecord) error 
 			}
 		}
 		over := b.revision
-		err := b.node.records.store.Delete(ctx, sessionPrefix+rec.ID, &over, true)
+		err := b.node.records.Store.Delete(ctx, records.SessionPrefix+rec.ID, &over, true)
 		if !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
@@ -262,10 +263,10 @@ func (b *sessionBook) eraseRecord(ctx context.Context, rec sessionRecord) error 
 // eraseStale leaves a record alone that somebody has changed since.
 func (b *sessionBook) eraseStale(ctx context.Context, old staleSession) error {
 	if old.revision > 0 {
-		err := b.node.records.store.Delete(ctx, sessionPrefix+old.id, &old.revision, true)
+		err := b.node.records.Store.Delete(ctx, records.SessionPrefix+old.id, &old.revision, true)
 		if err != nil && !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
 	}
-	return b.node.records.sealed.Delete(ctx, stateKey(old.id, old.state), true)
+	return b.node.records.Sealed.Delete(ctx, records.StateKey(old.id, old.state), true)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/persistence"
 )
 
@@ -23,7 +24,7 @@ type stallingStore struct {
 }
 
 func (s *stallingStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
-	if strings.HasPrefix(w.Key, sessionPrefix) {
+	if strings.HasPrefix(w.Key, records.SessionPrefix) {
 		select {
 		case <-s.stalls:
 			<-ctx.Done()
@@ -53,7 +54,7 @@ func withBook(t *testing.T, stalls int, f func(*testing.T, *sessionBook)) {
 			t.Fatal(err)
 		}
 		n := &nodeParts{cfg: cfg, log: zerolog.Nop()}
-		if n.records, err = newRecords(cfg.records()); err != nil {
+		if n.records, err = records.Open(cfg.records()); err != nil {
 			t.Fatal(err)
 		}
 		f(t, newSessionBook(n, keptSession{}))
@@ -73,7 +74,7 @@ func writes(b *sessionBook, n int) []written {
 	began := time.Now()
 	all, done := make([]written, n), make(chan struct{}, n)
 	for i := range n {
-		rec := sessionRecord{ID: "s1", Account: "anna", Deadline: began.Add(time.Hour), Timeout: time.Duration(i)}
+		rec := records.Session{ID: "s1", Account: "anna", Deadline: began.Add(time.Hour), Timeout: time.Duration(i)}
 		b.write(rec, json.RawMessage(fmt.Sprint(i)), func(err error) {
 			all[i] = written{err, time.Since(began)}
 			done <- struct{}{}
@@ -96,7 +97,7 @@ func TestStalledWriteSpendsItsOwnTime(t *testing.T) {
 				t.Errorf("write %d ended after %v with %v, want it after %v", i, w.took, w.err, took)
 			}
 		}
-		rec, _, err := b.node.records.sessionAt(t.Context(), "s1")
+		rec, _, err := b.node.records.SessionAt(t.Context(), "s1")
 		if err != nil || rec.Timeout != 3 {
 			t.Errorf("on disk is %+v (%v), want the last write", rec, err)
 		}

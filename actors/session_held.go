@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/records"
 	"troupe/engine"
 )
 
@@ -73,7 +74,7 @@ func (n *nodeParts) lapsed() {
 // confirmSessions finds out which sessions are still the node's in a new term of
 // its lease, and lets go of the others.
 func (n *nodeParts) confirmSessions(ctx context.Context, term uint64) error {
-	return together(n.held.list(), func(s *actor.PID) error {
+	return records.Together(n.held.list(), func(s *actor.PID) error {
 		c, err := ask[sessionConfirmed](ctx, n.system, s, &sessionConfirm{Term: term})
 		if err == nil && c.Err != "" {
 			err = errors.New(c.Err)

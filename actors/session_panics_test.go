@@ -12,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
 
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -93,7 +94,7 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 			return func(ctx actor.Context) actor.Context { return &spoilt{next(ctx), s} }
 		}
 		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop())}
-		if n.records, err = newRecords(cfg.records()); err != nil {
+		if n.records, err = records.Open(cfg.records()); err != nil {
 			t.Fatal(err)
 		}
 		over := make(chan time.Time, 8)
@@ -106,8 +107,8 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 		cache.Set("k", json.RawMessage(`"v"`))
 		began := time.Now()
 		pid := n.system.Root.Spawn(newSession(n, worker, keptSession{
-			rec:   sessionRecord{ID: "s1", Account: "anna", Worker: "w1", Timeout: 10 * time.Minute, Started: began, Deadline: began.Add(10 * time.Minute)},
-			state: sessionState{Browser: json.RawMessage(`"saved"`), Cache: cache},
+			rec:   records.Session{ID: "s1", Account: "anna", Worker: "w1", Timeout: 10 * time.Minute, Started: began, Deadline: began.Add(10 * time.Minute)},
+			state: records.SessionState{Browser: json.RawMessage(`"saved"`), Cache: cache},
 		}))
 		synctest.Wait()
 		ask1 := func(m any) { _, _ = ask[sessionKept](t.Context(), n.system, pid, m) }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/records"
 	"troupe/persistence"
 )
 
@@ -20,7 +21,7 @@ const recoverTimeout = time.Minute
 func (n *nodeParts) recover() error {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
-	for _, each := range []func(context.Context) error{n.leases.open, n.recoverWorkers, n.recoverTasks, n.recoverSessions} {
+	for _, each := range []func(context.Context) error{n.leases.Open, n.recoverWorkers, n.recoverTasks, n.recoverSessions} {
 		if err := each(ctx); err != nil {
 			return err
 		}
@@ -30,9 +31,9 @@ func (n *nodeParts) recover() error {
 
 // keptSession is a session that goes on.
 type keptSession struct {
-	rec      sessionRecord
+	rec      records.Session
 	revision uint64 // of the record; zero: it is yet to be written
-	state    sessionState
+	state    records.SessionState
 	term     uint64 // of the node's lease, in which this was found out
 }
 
@@ -44,8 +45,8 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 		mine[w.ID] = true
 	}
 	n.kept = map[string]*keptSession{}
-	var over []sessionRecord
-	err := eachJSON(ctx, n.records, sessionPrefix, func(rec sessionRecord) {
+	var over []records.Session
+	err := records.EachJSON(ctx, n.records, records.SessionPrefix, func(rec records.Session) {
 		switch {
 		case rec.Node != "" && rec.Node != n.cfg.Node:
 			return // another node's by now
@@ -72,7 +73,7 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = together(over, func(rec sessionRecord) error { return n.records.eraseSession(ctx, rec) })
+	err = records.Together(over, func(rec records.Session) error { return n.records.EraseSession(ctx, rec) })
 	if err != nil {
 		n.log.Error().Err(err).Msg("sessions that are over not removed")
 	}
@@ -83,14 +84,14 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 // another node that has been faster.
 func (n *nodeParts) ownKept(ctx context.Context) error {
 	var mu sync.Mutex
-	return together(slices.Collect(maps.Values(n.kept)), func(s *keptSession) error {
-		rec, revision, err := n.records.sessionAt(ctx, s.rec.ID)
-		if err == nil && n.leases != nil && rec.same(s.rec) {
-			rec, revision, err = n.records.takeSession(ctx, rec, revision, n.cfg.Node, rec.Worker)
+	return records.Together(slices.Collect(maps.Values(n.kept)), func(s *keptSession) error {
+		rec, revision, err := n.records.SessionAt(ctx, s.rec.ID)
+		if err == nil && n.leases != nil && rec.Same(s.rec) {
+			rec, revision, err = n.records.TakeSession(ctx, rec, revision, n.cfg.Node, rec.Worker)
 		}
 		switch {
 		case err == nil && (rec.Node == n.cfg.Node || rec.Node == ""):
-			s.rec.Node, s.rec.Epoch, s.revision, s.term = rec.Node, rec.Epoch, revision, n.leases.term()
+			s.rec.Node, s.rec.Epoch, s.revision, s.term = rec.Node, rec.Epoch, revision, n.leases.Term()
 			return nil
 		case err == nil || errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrConflict):
 			mu.Lock()
@@ -103,12 +104,12 @@ func (n *nodeParts) ownKept(ctx context.Context) error {
 }
 
 // revive reads a session that goes on, and returns nil for one that cannot.
-func (n *nodeParts) revive(ctx context.Context, rec sessionRecord) *keptSession {
+func (n *nodeParts) revive(ctx context.Context, rec records.Session) *keptSession {
 	if !time.Now().Before(rec.Deadline) {
 		return nil
 	}
-	rec.heed(time.Now())
-	state, err := n.records.readState(ctx, rec)
+	rec.AdjustClock(time.Now())
+	state, err := n.records.ReadState(ctx, rec)
 	if err != nil {
 		n.log.Error().Err(err).Str("worker", rec.Worker).Msg("session lost: its state could not be read")
 		return nil

@@ -31,8 +31,8 @@ var leavingRows = []row{
 		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: time.Minute})
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
 		k.Settle()
-		if by := workers(k); len(by) != 1 || len(records(k, "worker/")) != 0 || k.Engine.Open() != 1 || k.Node.Status().Workers != 1 {
-			t.Errorf("%+v, %v, %d browsers, %+v", by, records(k, "worker/"), k.Engine.Open(), k.Node.Status())
+		if by := workers(k); len(by) != 1 || len(Store(k, "worker/")) != 0 || k.Engine.Open() != 1 || k.Node.Status().Workers != 1 {
+			t.Errorf("%+v, %v, %d browsers, %+v", by, Store(k, "worker/"), k.Engine.Open(), k.Node.Status())
 		}
 		if n := k.Node.Actors("node/worker/"); n != 2 { // a keeper and a worker
 			t.Errorf("%d actors", n)

@@ -66,7 +66,7 @@ func mayUse(k *testkit.Kit, a api.Account) string {
 }
 
 // records returns the keys of what is on disk behind a prefix.
-func records(k *testkit.Kit, prefix string) (keys []string) {
+func Store(k *testkit.Kit, prefix string) (keys []string) {
 	k.T.Helper()
 	k.Settle()
 	list, err := k.Store.List(context.Background(), prefix)
@@ -148,8 +148,8 @@ var staffRows = []row{
 				fine++
 			}
 		}
-		if fine != 1 || len(records(k, "worker/")) != 2 {
-			t.Errorf("%d of one name, %v: %v", fine, errs, records(k, "worker/"))
+		if fine != 1 || len(Store(k, "worker/")) != 2 {
+			t.Errorf("%d of one name, %v: %v", fine, errs, Store(k, "worker/"))
 		}
 		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: 0})
 		k.AddWorker("extra", "") // the name is free again

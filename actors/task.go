@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -31,7 +32,7 @@ type task struct {
 
 	client  *actor.PID // waits for Started
 	run     *actor.PID // waits for the word to begin
-	rec     taskRecord
+	rec     records.Task
 	stored  uint64          // the revision of what is on disk of it
 	out     *engine.Outcome // how it ended
 	noted   bool            // it is on disk
@@ -118,7 +119,7 @@ func (t *task) Receive(ctx actor.Context) {
 		t.release(ctx, m.wait)
 	case *retire:
 		if t.kept {
-			t.node.board.remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.expires())
+			t.node.board.remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
 		} else {
 			t.node.board.hide(t.x.TaskID)
 		}
@@ -128,7 +129,7 @@ func (t *task) Receive(ctx actor.Context) {
 
 // claimed writes the task down: a worker has it.
 func (t *task) claimed(ctx actor.Context, x *api.Executed) {
-	t.rec = taskRecord{
+	t.rec = records.Task{
 		ID: x.TaskID, Account: t.x.Account.ID, Node: t.node.cfg.Node, Status: api.TaskPending,
 		WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Timeout: x.Timeout, Started: time.Now(),
 	}
@@ -136,12 +137,12 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	rec, key, started, wrote := t.rec, t.x.Idempotency, t.started(), &taskNoted{}
 	t.node.beside(func(c context.Context) error {
 		both := []func() error{func() (err error) {
-			wrote.revision, err = t.node.records.keepTask(c, rec, nil)
+			wrote.revision, err = t.node.records.KeepTask(c, rec, nil)
 			return err
 		}}
 		if key.Key != "" { // repeating the request must not start the task again
-			k := keyRecord{Digest: key.Digest, TaskID: rec.ID, Made: rec.Started, Started: started}
-			begin := func() error { return t.node.records.beginKey(c, rec.Account, key.Key, k) }
+			k := records.Key{Digest: key.Digest, TaskID: rec.ID, Made: rec.Started, Started: started}
+			begin := func() error { return t.node.records.BeginKey(c, rec.Account, key.Key, k) }
 			if rec.Node != "" { // another node may have begun it: then there is no such task
 				if err := begin(); err != nil {
 					return err
@@ -150,7 +151,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 				both = append(both, begin)
 			}
 		}
-		return together(both, func(f func() error) error { return f() })
+		return records.Together(both, func(f func() error) error { return f() })
 	}, func(err error) {
 		wrote.err = err
 		root.Send(self, wrote)
@@ -223,13 +224,13 @@ func (t *task) tell(ctx actor.Context, s *api.Started) {
 // keep writes down the end of the task.
 func (t *task) keep(ctx actor.Context) {
 	if t.rec.Ended.IsZero() {
-		t.rec.Status, t.rec.Ended = statusOf(t.out.End), time.Now()
+		t.rec.Status, t.rec.Ended = records.StatusOf(t.out.End), time.Now()
 		t.node.tellEnd(t.rec, t.out)
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, stored, out, kept := t.rec, t.stored, t.out, &taskKept{}
 	t.node.beside(func(c context.Context) (err error) {
-		kept.found, err = t.node.records.finishTask(c, rec, stored, out)
+		kept.found, err = t.node.records.FinishTask(c, rec, stored, out)
 		return err
 	}, func(err error) {
 		kept.err = err
@@ -253,7 +254,7 @@ func (t *task) onKept(ctx actor.Context, err error) {
 		return
 	}
 	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")
-	if time.Since(t.rec.Ended) >= keepTask {
+	if time.Since(t.rec.Ended) >= records.KeepTask {
 		t.retires(ctx, 0)
 		return
 	}
@@ -284,7 +285,7 @@ func (t *task) polled() *api.Polled {
 	if !t.noted {
 		return &api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(t.x.TaskID))}
 	}
-	p := &api.Polled{Status: t.status(), Executed: t.rec.executed(nil)}
+	p := &api.Polled{Status: t.status(), Executed: t.rec.Executed(nil)}
 	if t.kept {
 		p.Executed.Outcome = t.out
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
 	"troupe/engine"
 )
 
@@ -16,7 +17,7 @@ func (t *task) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		t.stop(ctx)
 	case *begun:
 		if !t.noted {
-			t.run, t.rec = nil, taskRecord{}
+			t.run, t.rec = nil, records.Task{}
 		}
 	case *taskNoted:
 		t.spoilNoted(ctx, m, no)

@@ -103,7 +103,7 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 		var p *api.Polled
 		ts.node.beside(func(c context.Context) (err error) {
 			var until time.Time
-			if p, until, err = ts.node.records.poll(c, id, a.ID); !until.IsZero() {
+			if p, until, err = ts.node.records.Poll(c, id, a.ID); !until.IsZero() {
 				ts.node.board.remember(id, a.ID, p, until)
 			}
 			return err

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"troupe/actors/records"
 )
 
 // specOf is what a worker that was added starts from.
-func specOf(w workerRecord) WorkerSpec {
+func specOf(w records.Worker) WorkerSpec {
 	return WorkerSpec{ID: w.ID, Name: w.Name, Owner: w.Owner, added: true}
 }
 
@@ -46,7 +47,7 @@ func CheckWorkerName(name string) error {
 
 // recoverWorkers adds the workers of earlier times to those of the configuration.
 func (n *nodeParts) recoverWorkers(ctx context.Context) error {
-	added, err := n.records.workers(ctx, func(w workerRecord) bool { return w.Node == n.cfg.Node })
+	added, err := n.records.Workers(ctx, func(w records.Worker) bool { return w.Node == n.cfg.Node })
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package actors
+package lease
 
 import (
 	"context"
@@ -33,57 +33,57 @@ func TestLeaseLapses(t *testing.T) {
 		shared := persistence.NewMemory()
 		defer shared.Close()
 		const lease = 10 * time.Second
-		open := func(node string) (*leases, *cutStore, *atomic.Int64, *atomic.Int64) {
+		open := func(node string) (*Leases, *cutStore, *atomic.Int64, *atomic.Int64) {
 			s := &cutStore{Store: shared}
-			l := newLeases(Config{Store: s, Node: node, Session: SessionConfig{Lease: lease}, Log: zerolog.Nop()})
+			l := New(Config{Store: s, Node: node, Boot: node, Lasts: lease, Log: zerolog.Nop()})
 			var lapses, looks atomic.Int64
 			l.lapsed = func() { lapses.Add(1) }
 			l.confirm = func(context.Context, uint64) error { looks.Add(1); return nil }
-			if err := l.open(t.Context()); err != nil {
+			if err := l.Open(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return l, s, &lapses, &looks
 		}
 		one, store, lapses, looks := open("n1")
 		two, _, _, _ := open("n2")
-		defer two.close()
-		defer one.close()
-		held := func(l *leases, node string, most time.Duration) error {
+		defer two.Close()
+		defer one.Close()
+		held := func(l *Leases, node string, most time.Duration) error {
 			ctx, cancel := context.WithTimeout(t.Context(), most)
 			defer cancel()
-			return l.outlast(ctx, node)
+			return l.WaitAndRevoke(ctx, node)
 		}
 
 		time.Sleep(time.Hour)
-		if err := held(two, "n1", 3*lease); err == nil || !one.serving() || lapses.Load() > 0 {
-			t.Fatalf("renewed for an hour: taken with %v, serving %v, %d lapses", err, one.serving(), lapses.Load())
+		if err := held(two, "n1", 3*lease); err == nil || !one.Serving() || lapses.Load() > 0 {
+			t.Fatalf("renewed for an hour: taken with %v, serving %v, %d lapses", err, one.Serving(), lapses.Load())
 		}
 		store.cut.Store(true)
 		time.Sleep(lease*9/10 - lease/10 - time.Millisecond)
-		if !one.serving() || lapses.Load() > 0 {
+		if !one.Serving() || lapses.Load() > 0 {
 			t.Fatal("it has stopped before its time")
 		}
 		time.Sleep(lease/10 + 2*time.Millisecond)
-		if one.serving() || lapses.Load() == 0 {
+		if one.Serving() || lapses.Load() == 0 {
 			t.Fatalf("its lease is over, and it goes on: %d lapses", lapses.Load())
 		}
 		store.cut.Store(false)
 		time.Sleep(lease / 2)
-		if !one.serving() || looks.Load() > 0 {
-			t.Fatalf("nobody has ended the lease: serving %v, %d looks at its sessions", one.serving(), looks.Load())
+		if !one.Serving() || looks.Load() > 0 {
+			t.Fatalf("nobody has ended the lease: serving %v, %d looks at its sessions", one.Serving(), looks.Load())
 		}
 
 		store.cut.Store(true)
 		began := time.Now()
-		if err := held(two, "n1", 2*lease); err != nil || one.serving() || time.Since(began) < lease*9/10 {
-			t.Fatalf("taken after %v (%v) while it serves: %v", time.Since(began), err, one.serving())
+		if err := held(two, "n1", 2*lease); err != nil || one.Serving() || time.Since(began) < lease*9/10 {
+			t.Fatalf("taken after %v (%v) while it serves: %v", time.Since(began), err, one.Serving())
 		}
 		store.cut.Store(false)
 		time.Sleep(lease / 2)
-		if !one.serving() || looks.Load() != 1 {
-			t.Fatalf("back: serving %v, %d looks at its sessions", one.serving(), looks.Load())
+		if !one.Serving() || looks.Load() != 1 {
+			t.Fatalf("back: serving %v, %d looks at its sessions", one.Serving(), looks.Load())
 		}
-		one.close()
+		one.Close()
 		if err := held(two, "n1", time.Millisecond); err != nil {
 			t.Fatalf("a lease that was given back: %v", err)
 		}

@@ -1,4 +1,4 @@
-package actors
+package records
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 // lostTask is the outcome of a task whose node went away.
 func lostTask() *engine.Outcome { return &engine.Outcome{End: engine.EndLost} }
 
-// giveUpTask writes down that a task is lost, unless its end is on disk.
-func (r *records) giveUpTask(ctx context.Context, id, account string) (*api.Polled, error) {
+// GiveUpTask writes down that a task is lost, unless its end is on disk.
+func (r *Store) GiveUpTask(ctx context.Context, id, account string) (*api.Polled, error) {
 	for {
 		t, revision, err := r.taskAt(ctx, id)
 		if err != nil {
@@ -32,26 +32,26 @@ func (r *records) giveUpTask(ctx context.Context, id, account string) (*api.Poll
 		out := lostTask()
 		// The record first: should its node be back and end the task meanwhile,
 		// its outcome must not be replaced.
-		_, err = r.keepTask(ctx, t, &revision)
+		_, err = r.KeepTask(ctx, t, &revision)
 		if errors.Is(err, persistence.ErrConflict) {
 			continue // it has ended meanwhile
 		}
 		if err == nil {
-			err = keepJSON(ctx, r.plain, outcomePrefix+id, t.Account, t.expires(), out)
+			err = keepJSON(ctx, r.Plain, OutcomePrefix+id, t.Account, t.Expires(), out)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &api.Polled{Status: t.Status, Executed: t.executed(out)}, nil
+		return &api.Polled{Status: t.Status, Executed: t.Executed(out)}, nil
 	}
 }
 
 // taskAt reads a task's record with its revision.
-func (r *records) taskAt(ctx context.Context, id string) (t taskRecord, revision uint64, err error) {
+func (r *Store) taskAt(ctx context.Context, id string) (t Task, revision uint64, err error) {
 	if len(id) > taskIDMost {
 		return t, 0, persistence.ErrNotFound
 	}
-	rec, err := r.store.Get(ctx, taskPrefix+id)
+	rec, err := r.Store.Get(ctx, TaskPrefix+id)
 	if err != nil {
 		return t, 0, err
 	}
@@ -62,34 +62,34 @@ func (r *records) taskAt(ctx context.Context, id string) (t taskRecord, revision
 }
 
 // ended reads how a task has ended.
-func (r *records) ended(ctx context.Context, t taskRecord) (*api.Polled, error) {
+func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 	out := new(engine.Outcome)
-	err := readJSON(ctx, r.plain, outcomePrefix+t.ID, out)
+	err := ReadJSON(ctx, r.Plain, OutcomePrefix+t.ID, out)
 	if t.Status == api.TaskFailed && (errors.Is(err, persistence.ErrNotFound) || err == nil && out.End == engine.EndCompleted) {
 		out, err = lostTask(), nil // who gave it up did not come to write that, or its node wrote at the same time
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the outcome of %s: %w", t.ID, err)
 	}
-	return &api.Polled{Status: t.Status, Executed: t.executed(out)}, nil
+	return &api.Polled{Status: t.Status, Executed: t.Executed(out)}, nil
 }
 
-// finishTask keeps how a task ended, unless it has ended already by its record:
+// FinishTask keeps how a task ended, unless it has ended already by its record:
 // then that counts, and is returned.
-func (r *records) finishTask(ctx context.Context, t taskRecord, stored uint64, out *engine.Outcome) (found *api.Polled, err error) {
-	if r.node == "" { // there is nobody else
-		return nil, r.endTask(ctx, t, nil, out)
+func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome) (found *api.Polled, err error) {
+	if r.Node == "" { // there is nobody else
+		return nil, r.EndTask(ctx, t, nil, out)
 	}
 	now, revision, err := r.taskAt(ctx, t.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
-		return nil, r.endTask(ctx, t, nil, out)
+		return nil, r.EndTask(ctx, t, nil, out)
 	case err != nil:
 		return nil, err
 	case revision != stored && now.Status != api.TaskPending:
 		return r.ended(ctx, now)
 	}
-	err = r.endTask(ctx, t, &stored, out)
+	err = r.EndTask(ctx, t, &stored, out)
 	if errors.Is(err, persistence.ErrConflict) {
 		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != api.TaskPending {
 			return r.ended(ctx, now)

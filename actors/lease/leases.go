@@ -1,4 +1,4 @@
-package actors
+package lease
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"troupe/persistence"
 )
 
-const leasePrefix = "lease/"
+const Prefix = "lease/"
 
-// errHeld: the node's lease goes on.
-var errHeld = errors.New("the node holds its lease")
+// ErrHeld: the node's lease goes on.
+var ErrHeld = errors.New("the node holds its lease")
 
-// leases keeps the node's own lease, and watches those of the others: see
+// Leases keeps the node's own lease, and watches those of the others: see
 // lease.go for the rules. A nil one is that of a node without others, which holds
 // everything.
-type leases struct {
+type Leases struct {
 	store persistence.Store
-	lasts time.Duration
+	Lasts time.Duration
 	log   zerolog.Logger
 	began time.Time
 	// lapsed ends what runs for sessions; confirm finds out which of the node's
@@ -44,25 +44,41 @@ type leases struct {
 	goes sync.WaitGroup
 }
 
-func newLeases(cfg Config) *leases {
-	if cfg.Session.Lease == 0 {
+// leaseConfig is what [leases] are made from.
+type Config struct {
+	Store persistence.Store
+	Node  string
+	Boot  string        // of the process: another one at each start
+	Lasts time.Duration // zero: there are no other nodes
+	Log   zerolog.Logger
+}
+
+// newLeases makes the leases of a node; nil: there are no other nodes.
+func New(cfg Config) *Leases {
+	if cfg.Lasts == 0 {
 		return nil
 	}
-	l := &leases{
-		store: cfg.Store, lasts: cfg.Session.Lease, log: cfg.Log, began: time.Now(),
+	l := &Leases{
+		store: cfg.Store, Lasts: cfg.Lasts, log: cfg.Log, began: time.Now(),
 		lapsed: func() {}, confirm: func(context.Context, uint64) error { return nil },
-		own:    ownLease{node: cfg.Node, boot: random(8), lasts: cfg.Session.Lease},
+		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Lasts},
 		others: map[string]*seenLease{}, news: make(chan struct{}),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l
 }
 
-// now is a clock that nobody sets.
-func (l *leases) now() time.Duration { return time.Since(l.began) }
+// Tell has lapsed called where the lease has lapsed, which ends what runs for
+// sessions, and confirm where it was taken anew. It comes before open.
+func (l *Leases) Tell(lapsed func(), confirm func(ctx context.Context, term uint64) error) {
+	l.lapsed, l.confirm = lapsed, confirm
+}
 
-// serving reports whether the node may use its sessions.
-func (l *leases) serving() bool {
+// now is a clock that nobody sets.
+func (l *Leases) now() time.Duration { return time.Since(l.began) }
+
+// Serving reports whether the node may use its sessions.
+func (l *Leases) Serving() bool {
 	if l == nil {
 		return true
 	}
@@ -71,12 +87,12 @@ func (l *leases) serving() bool {
 	return l.own.serves(l.now())
 }
 
-// serves reports whether a session may be used that is known to be the node's
+// Serves reports whether a session may be used that is known to be the node's
 // since a term of its lease.
-func (l *leases) serves(term uint64) bool { return l.serving() && l.term() == term }
+func (l *Leases) Serves(term uint64) bool { return l.Serving() && l.Term() == term }
 
-// term is that of the lease that the node has, or had last.
-func (l *leases) term() uint64 {
+// Term is that of the lease that the node has, or had last.
+func (l *Leases) Term() uint64 {
 	if l == nil {
 		return 0
 	}
@@ -85,9 +101,9 @@ func (l *leases) term() uint64 {
 	return l.own.term
 }
 
-// open takes the lease over from an earlier process of the node, and keeps it
+// Open takes the lease over from an earlier process of the node, and keeps it
 // until close.
-func (l *leases) open(ctx context.Context) error {
+func (l *Leases) Open(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
@@ -114,8 +130,8 @@ func (l *leases) open(ctx context.Context) error {
 	return nil
 }
 
-// close gives the lease back: what the node's sessions have become is on disk.
-func (l *leases) close() {
+// Close gives the lease back: what the node's sessions have become is on disk.
+func (l *Leases) Close() {
 	if l == nil || l.bell == nil {
 		return
 	}
@@ -129,7 +145,7 @@ func (l *leases) close() {
 	if last.Over = true; !mine {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), l.lasts/4)
+	ctx, cancel := context.WithTimeout(context.Background(), l.Lasts/4)
 	defer cancel()
 	if _, err := l.write(ctx, last, over); err != nil {
 		l.log.Warn().Err(err).Msg("the node's lease was not given back: its sessions go on elsewhere only when it is over")
@@ -137,8 +153,8 @@ func (l *leases) close() {
 }
 
 // keep renews the lease until the node ends.
-func (l *leases) keep() {
-	tick := time.NewTicker(l.lasts / 10)
+func (l *Leases) keep() {
+	tick := time.NewTicker(l.Lasts / 10)
 	defer tick.Stop()
 	for {
 		select {
@@ -150,8 +166,8 @@ func (l *leases) keep() {
 	}
 }
 
-func (l *leases) renew() {
-	ctx, cancel := context.WithTimeout(l.ctx, l.lasts/4)
+func (l *Leases) renew() {
+	ctx, cancel := context.WithTimeout(l.ctx, l.Lasts/4)
 	defer cancel()
 	l.mu.Lock()
 	began := l.now()
@@ -162,7 +178,7 @@ func (l *leases) renew() {
 	if write {
 		revision, err = l.write(ctx, rec, over)
 	}
-	var found leaseRecord
+	var found Record
 	if errors.Is(err, persistence.ErrConflict) {
 		if found, revision, err = l.read(ctx, l.own.node); err == nil {
 			err = persistence.ErrConflict
@@ -188,8 +204,8 @@ func (l *leases) renew() {
 }
 
 // regain finds out which sessions are still the node's after its lease was ended.
-func (l *leases) regain(term uint64) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.lasts)
+func (l *Leases) regain(term uint64) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.Lasts)
 	defer cancel()
 	err := l.confirm(ctx, term)
 	l.mu.Lock()
@@ -202,7 +218,7 @@ func (l *leases) regain(term uint64) {
 }
 
 // ring ends what runs for sessions once the lease has lapsed.
-func (l *leases) ring() {
+func (l *Leases) ring() {
 	l.mu.Lock()
 	holds := l.own.holds(l.now())
 	l.mu.Unlock()
@@ -212,12 +228,12 @@ func (l *leases) ring() {
 }
 
 // watch sees the renewals of other nodes.
-func (l *leases) watch() {
+func (l *Leases) watch() {
 	for l.ctx.Err() == nil {
-		events, err := l.store.Watch(l.ctx, leasePrefix)
+		events, err := l.store.Watch(l.ctx, Prefix)
 		if err == nil {
 			var list []persistence.Record
-			if list, err = l.store.List(l.ctx, leasePrefix); err == nil {
+			if list, err = l.store.List(l.ctx, Prefix); err == nil {
 				for _, r := range list {
 					l.see(r)
 				}
@@ -228,20 +244,20 @@ func (l *leases) watch() {
 		}
 		select {
 		case <-l.ctx.Done():
-		case <-time.After(l.lasts / 10):
+		case <-time.After(l.Lasts / 10):
 		}
 	}
 }
 
-func (l *leases) see(r persistence.Record) {
-	var rec leaseRecord
+func (l *Leases) see(r persistence.Record) {
+	var rec Record
 	if json.Unmarshal(r.Value, &rec) != nil { // a deletion has none
 		return
 	}
-	l.seen(strings.TrimPrefix(r.Key, leasePrefix), rec, r.Revision)
+	l.seen(strings.TrimPrefix(r.Key, Prefix), rec, r.Revision)
 }
 
-func (l *leases) seen(node string, rec leaseRecord, revision uint64) seenLease {
+func (l *Leases) seen(node string, rec Record, revision uint64) seenLease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.others[node]
@@ -259,7 +275,7 @@ func (l *leases) seen(node string, rec leaseRecord, revision uint64) seenLease {
 
 // outlast waits until the lease of another node is over, and ends it: the node's
 // sessions may be taken then. It gives errHeld when ctx ends first.
-func (l *leases) outlast(ctx context.Context, node string) error {
+func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 	for {
 		rec, revision, err := l.read(ctx, node)
 		if err != nil {
@@ -267,7 +283,7 @@ func (l *leases) outlast(ctx context.Context, node string) error {
 		}
 		s := l.seen(node, rec, revision)
 		l.mu.Lock()
-		rest, news := s.rest(l.now(), l.lasts), l.news
+		rest, news := s.rest(l.now(), l.Lasts), l.news
 		l.mu.Unlock()
 		if rest == 0 {
 			// Written even where it is over: what was read may be out of date, and
@@ -289,14 +305,14 @@ func (l *leases) outlast(ctx context.Context, node string) error {
 		}
 		timer.Stop()
 		if ctx.Err() != nil {
-			return errHeld
+			return ErrHeld
 		}
 	}
 }
 
 // read gives revision 0 where there is none.
-func (l *leases) read(ctx context.Context, node string) (rec leaseRecord, revision uint64, err error) {
-	r, err := l.store.Get(ctx, leasePrefix+node)
+func (l *Leases) read(ctx context.Context, node string) (rec Record, revision uint64, err error) {
+	r, err := l.store.Get(ctx, Prefix+node)
 	if errors.Is(err, persistence.ErrNotFound) {
 		return rec, 0, nil
 	}
@@ -306,10 +322,10 @@ func (l *leases) read(ctx context.Context, node string) (rec leaseRecord, revisi
 	return rec, r.Revision, err
 }
 
-func (l *leases) write(ctx context.Context, rec leaseRecord, over uint64) (revision uint64, err error) {
+func (l *Leases) write(ctx context.Context, rec Record, over uint64) (revision uint64, err error) {
 	b, err := json.Marshal(rec)
 	if err != nil {
 		return 0, err
 	}
-	return l.store.Put(ctx, persistence.Write{Key: leasePrefix + rec.Node, Value: b, If: &over, Durable: true})
+	return l.store.Put(ctx, persistence.Write{Key: Prefix + rec.Node, Value: b, If: &over, Durable: true})
 }

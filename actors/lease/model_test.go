@@ -1,9 +1,10 @@
-package actors
+package lease
 
 import (
 	"fmt"
 	"testing"
 	"time"
+	"troupe/actors/records"
 
 	"pgregory.net/rapid"
 )
@@ -38,11 +39,11 @@ type leaseModel struct {
 
 type (
 	stampedLease struct {
-		rec      leaseRecord
+		rec      Record
 		revision uint64
 	}
 	stampedSession struct {
-		rec      sessionRecord
+		rec      records.Session
 		revision uint64
 	}
 )
@@ -70,7 +71,7 @@ func newLeaseModel(t *rapid.T) *leaseModel {
 		m.start(n)
 	}
 	m.seq++
-	m.session = stampedSession{sessionRecord{ID: "s", Node: "n1"}, m.seq}
+	m.session = stampedSession{records.Session{ID: "s", Node: "n1"}, m.seq}
 	m.own(m.nodes[0], m.session)
 	return m
 }
@@ -91,7 +92,7 @@ func (m *leaseModel) start(n *leaseNode) {
 	n.own.stored(rec, revision, began)
 	n.own.confirmed = n.own.term
 	if s := m.session; s.revision > 0 && s.rec.Node == n.name {
-		took := s.rec.taken(n.name, "")
+		took := s.rec.Taken(n.name, "")
 		if revision, ok := m.putSession(took, s.revision); ok {
 			m.own(n, stampedSession{took, revision})
 		}
@@ -105,7 +106,7 @@ func (n *leaseNode) clock(now time.Duration) time.Duration {
 	return n.offset + now/1000*time.Duration(n.rate)
 }
 
-func (m *leaseModel) putLease(rec leaseRecord, over uint64) (uint64, bool) {
+func (m *leaseModel) putLease(rec Record, over uint64) (uint64, bool) {
 	if m.leases[rec.Node].revision != over {
 		return 0, false
 	}
@@ -114,7 +115,7 @@ func (m *leaseModel) putLease(rec leaseRecord, over uint64) (uint64, bool) {
 	return m.seq, true
 }
 
-func (m *leaseModel) putSession(rec sessionRecord, over uint64) (uint64, bool) {
+func (m *leaseModel) putSession(rec records.Session, over uint64) (uint64, bool) {
 	if m.session.revision != over {
 		return 0, false
 	}
@@ -198,7 +199,7 @@ func (m *leaseModel) confirm(n *leaseNode) func() bool {
 			if had == nil {
 				return true
 			}
-			if revision, ok = m.putSession(had.rec, had.revision); !ok && m.session.rec.same(had.rec) {
+			if revision, ok = m.putSession(had.rec, had.revision); !ok && m.session.rec.Same(had.rec) {
 				// An own write that was not heard of.
 				revision, ok = m.putSession(had.rec, m.session.revision)
 			}
@@ -225,7 +226,7 @@ func (m *leaseModel) take(n *leaseNode) func() bool {
 		return func() bool { return true }
 	}
 	var seen seenLease
-	var took sessionRecord
+	var took records.Session
 	return sequence(
 		func() bool {
 			l := m.leases[owner]
@@ -238,7 +239,7 @@ func (m *leaseModel) take(n *leaseNode) func() bool {
 		},
 		func() bool { _, ok := m.putLease(seen.end(owner), seen.revision); return ok },
 		func() bool {
-			took = s.rec.taken(n.name, "")
+			took = s.rec.Taken(n.name, "")
 			revision, ok := m.putSession(took, s.revision)
 			s = stampedSession{took, revision}
 			return ok && n.own.serves(n.clock(m.now)) // else it is its own by the record, and used by nobody

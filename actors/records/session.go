@@ -1,4 +1,4 @@
-package actors
+package records
 
 import (
 	"encoding/json"
@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	sessionPrefix = "session/"
-	statePrefix   = "session-state/"
+	SessionPrefix = "session/"
+	StatePrefix   = "session-state/"
 )
 
 // sessionIDMost bounds what is looked for: an identifier that is longer is none
 // of ours.
 const sessionIDMost = 64
 
-// unclaimed is how long a session's record is kept after its time is over, for
+// Unclaimed is how long a session's record is kept after its time is over, for
 // the start of the service that would have ended it.
-const unclaimed = 24 * time.Hour
+const Unclaimed = 24 * time.Hour
 
 // sessionRecord is what is on disk of a session, beside its state.
-type sessionRecord struct {
+type Session struct {
 	ID       string        `json:"id"`
 	Account  string        `json:"account"`
 	Worker   string        `json:"worker"`
@@ -38,15 +38,15 @@ type sessionRecord struct {
 	Saved    time.Time     `json:"saved"`
 }
 
-// sessionState is what a session needs to go on in another browser. It is kept
+// SessionState is what a session needs to go on in another browser. It is kept
 // sealed: it has the cookies of a login.
-type sessionState struct {
+type SessionState struct {
 	Browser json.RawMessage `json:"browser,omitempty"` // nothing: a new one will do
 	Cache   *engine.Cache   `json:"cache"`
 }
 
-// rest says when a session ends that is left alone from now on.
-func (r *sessionRecord) rest(now time.Time) time.Time {
+// Rest says when a session ends that is left alone from now on.
+func (r *Session) Rest(now time.Time) time.Time {
 	if end := now.Add(r.Timeout); r.Until.IsZero() || end.Before(r.Until) {
 		return end
 	}
@@ -55,7 +55,7 @@ func (r *sessionRecord) rest(now time.Time) time.Time {
 
 // heed makes up for a clock that was set back while the service was off, which
 // shows in a record from the future: it is as if it were written now.
-func (r *sessionRecord) heed(now time.Time) {
+func (r *Session) AdjustClock(now time.Time) {
 	ahead := r.Saved.Sub(now)
 	if ahead <= 0 {
 		return
@@ -66,9 +66,9 @@ func (r *sessionRecord) heed(now time.Time) {
 	}
 }
 
-// taken is the record of a session that a node takes over, from another one or
+// Taken is the record of a session that a node takes over, from another one or
 // from its own earlier process.
-func (r sessionRecord) taken(node, worker string) sessionRecord {
+func (r Session) Taken(node, worker string) Session {
 	if worker != r.Worker {
 		r.Former = append(slices.Clone(r.Former), r.Worker)
 	}
@@ -76,20 +76,20 @@ func (r sessionRecord) taken(node, worker string) sessionRecord {
 	return r
 }
 
-// had reports whether a worker is or was the session's.
-func (r *sessionRecord) had(worker string) bool {
+// Had reports whether a worker is or was the session's.
+func (r *Session) Had(worker string) bool {
 	return r.Worker == worker || slices.Contains(r.Former, worker)
 }
 
-// same reports whether two records are of one ownership.
-func (r *sessionRecord) same(o sessionRecord) bool { return r.Node == o.Node && r.Epoch == o.Epoch }
+// Same reports whether two records are of one ownership.
+func (r *Session) Same(o Session) bool { return r.Node == o.Node && r.Epoch == o.Epoch }
 
-// stateKey is where the state is that was saved in an epoch. Each has a place of
+// StateKey is where the state is that was saved in an epoch. Each has a place of
 // its own, or an owner that was replaced without knowing it could overwrite what
 // the next one saves.
-func stateKey(id string, epoch uint64) string {
+func StateKey(id string, epoch uint64) string {
 	if epoch == 0 {
-		return statePrefix + id
+		return StatePrefix + id
 	}
-	return fmt.Sprintf("%s%s/%d", statePrefix, id, epoch)
+	return fmt.Sprintf("%s%s/%d", StatePrefix, id, epoch)
 }

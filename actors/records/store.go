@@ -1,4 +1,4 @@
-package actors
+package records
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 
 // records is what the actors keep on disk. All its methods take time: none may
 // be called from a mailbox.
-type records struct {
-	store  persistence.Store
-	plain  *persistence.ValueStore
-	sealed *persistence.ValueStore // for what is the client's secret
-	node   string
+type Store struct {
+	Store  persistence.Store
+	Plain  *persistence.ValueStore
+	Sealed *persistence.ValueStore // for what is the client's secret
+	Node   string
 	log    zerolog.Logger
-	close  func()
+	Close  func()
 }
 
 // recordsConfig is what [records] are made from. Without Store and Files they are
 // in memory, and without Seal their key ends with the process.
-type recordsConfig struct {
+type Config struct {
 	Store persistence.Store
 	Files persistence.Files
 	Seal  *persistence.Seal
@@ -33,11 +33,11 @@ type recordsConfig struct {
 	Log   zerolog.Logger
 }
 
-func newRecords(cfg recordsConfig) (*records, error) {
-	r := &records{store: cfg.Store, node: cfg.Node, log: cfg.Log, close: func() {}}
-	if r.store == nil {
-		r.store = persistence.NewMemory()
-		r.close = func() { _ = r.store.Close() }
+func Open(cfg Config) (*Store, error) {
+	r := &Store{Store: cfg.Store, Node: cfg.Node, log: cfg.Log, Close: func() {}}
+	if r.Store == nil {
+		r.Store = persistence.NewMemory()
+		r.Close = func() { _ = r.Store.Close() }
 	}
 	files, seal := cfg.Files, cfg.Seal
 	if files == nil {
@@ -51,8 +51,8 @@ func newRecords(cfg recordsConfig) (*records, error) {
 			return nil, fmt.Errorf("make a sealing key: %w", err)
 		}
 	}
-	r.plain = persistence.NewValueStore(r.store, files)
-	r.sealed = r.plain.Sealed(seal)
+	r.Plain = persistence.NewValueStore(r.Store, files)
+	r.Sealed = r.Plain.Sealed(seal)
 	return r, nil
 }
 
@@ -65,7 +65,7 @@ func keepJSON(ctx context.Context, s *persistence.ValueStore, key, account strin
 	return s.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Expires: expires, Durable: true})
 }
 
-func readJSON(ctx context.Context, s *persistence.ValueStore, key string, v any) error {
+func ReadJSON(ctx context.Context, s *persistence.ValueStore, key string, v any) error {
 	b, err := s.Get(ctx, key)
 	if err != nil {
 		return err
@@ -76,10 +76,10 @@ func readJSON(ctx context.Context, s *persistence.ValueStore, key string, v any)
 	return nil
 }
 
-// eachJSON reads all records whose keys begin with a prefix. One that cannot be
+// EachJSON reads all records whose keys begin with a prefix. One that cannot be
 // read is logged, and does not keep the others from being.
-func eachJSON[T any](ctx context.Context, r *records, prefix string, f func(T)) error {
-	list, err := r.store.List(ctx, prefix)
+func EachJSON[T any](ctx context.Context, r *Store, prefix string, f func(T)) error {
+	list, err := r.Store.List(ctx, prefix)
 	if err != nil {
 		return fmt.Errorf("list the records at %s: %w", prefix, err)
 	}

@@ -1,9 +1,11 @@
-package actors
+package records_test
 
 import (
 	"reflect"
 	"testing"
 
+	"troupe/actors/lease"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/testkit/golden"
 )
@@ -19,16 +21,16 @@ var recordMakers = golden.Makers{reflect.TypeFor[*engine.Cache](): func() any {
 // keptRecords are all records that actors write.
 func keptRecords(t *testing.T) []golden.Kept {
 	return []golden.Kept{
-		golden.Record[keyRecord](t, "key", nil),
-		golden.Record[leaseRecord](t, "lease", nil),
+		golden.Record[records.Key](t, "key", nil),
+		golden.Record[lease.Record](t, "lease", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
-		golden.Record[sessionRecord](t, "session", nil),
-		golden.Record[sessionState](t, "session-state", recordMakers),
-		golden.Record[taskRecord](t, "task", nil),
-		golden.Record[workerRecord](t, "worker", nil),
+		golden.Record[records.Session](t, "session", nil),
+		golden.Record[records.SessionState](t, "session-state", recordMakers),
+		golden.Record[records.Task](t, "task", nil),
+		golden.Record[records.Worker](t, "worker", nil),
 		golden.Places(t, map[string]string{
-			"key": keyPath("ada~1", "a key"), "lease": leasePrefix + "n1", "outcome": outcomePrefix + "t1", "session": sessionPrefix + "s1",
-			"session-state": stateKey("s1", 0), "session-state of an epoch": stateKey("s1", 7), "task": taskPrefix + "t1", "worker": workerPrefix + "w1",
+			"key": records.KeyPath("ada~1", "a key"), "lease": lease.Prefix + "n1", "outcome": records.OutcomePrefix + "t1", "session": records.SessionPrefix + "s1",
+			"session-state": records.StateKey("s1", 0), "session-state of an epoch": records.StateKey("s1", 7), "task": records.TaskPrefix + "t1", "worker": records.WorkerPrefix + "w1",
 		}),
 	}
 }

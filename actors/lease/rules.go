@@ -1,4 +1,4 @@
-package actors
+package lease
 
 import "time"
 
@@ -15,7 +15,7 @@ import "time"
 // the lease anew, and to confirm each of its sessions, before it uses them again.
 
 // leaseRecord is what is on disk of a node's lease.
-type leaseRecord struct {
+type Record struct {
 	Node string `json:"node"`
 	Boot string `json:"boot"`           // the process that holds it
 	Term uint64 `json:"term"`           // another one each time that the lease is taken anew
@@ -31,15 +31,15 @@ type ownLease struct {
 	until     time.Duration
 	confirmed uint64 // the term in which its sessions are known to be its own
 
-	last     leaseRecord // what is on disk, as far as is known
+	last     Record // what is on disk, as far as is known
 	revision uint64
 	theirs   bool // another process of this name holds it
 }
 
 // next is what to write, and over which revision; false: nothing, as somebody
 // else holds the lease.
-func (l *ownLease) next() (rec leaseRecord, over uint64, write bool) {
-	rec = leaseRecord{Node: l.node, Boot: l.boot, Term: l.term}
+func (l *ownLease) next() (rec Record, over uint64, write bool) {
+	rec = Record{Node: l.node, Boot: l.boot, Term: l.term}
 	if l.term == 0 {
 		rec.Term = l.last.Term + 1
 	}
@@ -47,14 +47,14 @@ func (l *ownLease) next() (rec leaseRecord, over uint64, write bool) {
 }
 
 // stored takes over that a renewal is on disk which began at a time.
-func (l *ownLease) stored(rec leaseRecord, revision uint64, began time.Duration) {
+func (l *ownLease) stored(rec Record, revision uint64, began time.Duration) {
 	l.last, l.revision, l.term = rec, revision, rec.Term
 	l.until = began + l.lasts*9/10
 }
 
 // met takes over what was on disk instead of the last renewal. That may be a try
 // of which no answer came: it is no loss, and extends nothing.
-func (l *ownLease) met(rec leaseRecord, revision uint64) {
+func (l *ownLease) met(rec Record, revision uint64) {
 	l.last, l.revision = rec, revision
 	mine := rec.Boot == l.boot && !rec.Over
 	if mine && rec.Term == l.term {
@@ -68,7 +68,7 @@ func (l *ownLease) met(rec leaseRecord, revision uint64) {
 
 // inherit takes over what an earlier process of the node has left, which has
 // ended.
-func (l *ownLease) inherit(rec leaseRecord, revision uint64) { l.last, l.revision = rec, revision }
+func (l *ownLease) inherit(rec Record, revision uint64) { l.last, l.revision = rec, revision }
 
 // holds reports whether nobody else can have the node's sessions.
 func (l *ownLease) holds(now time.Duration) bool {
@@ -82,13 +82,13 @@ func (l *ownLease) serves(now time.Duration) bool {
 
 // seenLease is what a node knows of another one's lease.
 type seenLease struct {
-	record   leaseRecord
+	record   Record
 	revision uint64
 	since    time.Duration // when this revision was first seen
 }
 
 // see takes over a revision; an earlier one than the last comes late.
-func (s *seenLease) see(rec leaseRecord, revision uint64, now time.Duration) {
+func (s *seenLease) see(rec Record, revision uint64, now time.Duration) {
 	if revision > s.revision {
 		s.record, s.revision, s.since = rec, revision, now
 	}
@@ -103,6 +103,6 @@ func (s *seenLease) rest(now, lasts time.Duration) time.Duration {
 }
 
 // end is what ends it, to be written over the revision that was seen.
-func (s *seenLease) end(node string) leaseRecord {
-	return leaseRecord{Node: node, Boot: s.record.Boot, Term: s.record.Term, Over: true}
+func (s *seenLease) end(node string) Record {
+	return Record{Node: node, Boot: s.record.Boot, Term: s.record.Term, Over: true}
 }

@@ -1,0 +1,16 @@
+// Package records is what the actors keep on the disk: tasks and how they ended,
+// requests with a key, sessions and their state, workers that were added. Every
+// field has a JSON name of its own, and testdata/golden has what each release has
+// written. All methods of [Store] take time: no mailbox calls one.
+//
+//	task/<id>           an asynchronous task, until an hour after its end
+//	outcome/<id>        how it ended
+//	key/<account>/<…>   a request with a key and its answer, for a day
+//	session/<id>        a session: whose, which worker's, until when
+//	session-state/<id>  its browser's state and its data cache, sealed; behind a
+//	                    further "/" the epoch, where it had several owners
+//	lease/<node>        until when the node's sessions are its own: see package lease
+//	worker/<id>         a worker that was added
+//
+// Values over 256 KiB are in files, and the record names the file.
+package records

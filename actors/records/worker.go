@@ -1,0 +1,54 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"troupe/persistence"
+)
+
+const WorkerPrefix = "worker/"
+
+// workerRecord is what is on disk of a worker that was added: enough to start it
+// again.
+type Worker struct {
+	ID    string    `json:"id"`
+	Name  string    `json:"name"`
+	Owner string    `json:"owner,omitempty"` // account; empty: shared
+	Node  string    `json:"node,omitempty"`
+	Added time.Time `json:"added"`
+}
+
+func (r *Store) KeepWorker(ctx context.Context, w Worker) error {
+	b, err := json.Marshal(w)
+	if err == nil {
+		_, err = r.Store.Put(ctx, persistence.Write{Key: WorkerPrefix + w.ID, Value: b, Durable: true})
+	}
+	if err != nil {
+		return fmt.Errorf("keep worker %s: %w", w.ID, err)
+	}
+	return nil
+}
+
+// ForgetWorker removes the record of a worker.
+func (r *Store) ForgetWorker(ctx context.Context, id string) error {
+	if err := r.Store.Delete(ctx, WorkerPrefix+id, nil, true); err != nil {
+		return fmt.Errorf("forget worker %s: %w", id, err)
+	}
+	return nil
+}
+
+// Workers reads the workers that were added, in the order in which they were.
+func (r *Store) Workers(ctx context.Context, is func(Worker) bool) ([]Worker, error) {
+	var all []Worker
+	err := EachJSON(ctx, r, WorkerPrefix, func(w Worker) {
+		if is(w) {
+			all = append(all, w)
+		}
+	})
+	slices.SortFunc(all, func(a, b Worker) int { return a.Added.Compare(b.Added) })
+	return all, err
+}
