@@ -56,7 +56,7 @@ func (b *batches) leadingReads(steps []Step) int {
 // the page has answered already.
 func (b *batches) worthwhile(n int) bool { return n > 1 || n == 1 && len(b.answered) > 0 }
 
-// batchReply is one of the replies of a fused call, with the page's clock at
+// batchReply is one of the replies to a batch, with the page's clock at
 // its end where somebody asks for it.
 type batchReply struct {
 	browser.Reply

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fusePage has elements that are there, and some that come 40 ms after the page.
-const fusePage = `<!doctype html><title>T</title>
+// batchPage has elements that are there, and some that come 40 ms after the page.
+const batchPage = `<!doctype html><title>T</title>
 <h1 id=h class=big>  Hello  </h1><p class=p data-k=p>first</p><p class=p>second</p>
 <input id=name value=old><input id=num value=42><div id=ref>h</div><div id=host></div>
 <ul><li class=row><b>one</b><i>1</i></li><li class=row><b>two</b></li><li class=row><b>three</b><i>3</i></li></ul>
@@ -20,9 +20,9 @@ setTimeout(()=>{const d=document.createElement('div');d.id='late';d.textContent=
 // TestFusingChangesNothing plays random lists of actions that read, once with
 // as many in a call as go in and once one by one.
 func TestFusingChangesNothing(t *testing.T) {
-	url := serve(t, fusePage)
-	fused, apart := newInstance(t), newInstance(t)
-	apart.apart = true
+	url := serve(t, batchPage)
+	batched, alone := newInstance(t), newInstance(t)
+	alone.unbatched = true
 
 	keys := []string{"a", "b"}
 	selectors := []string{"#h", ".p", "#name", "#nope", "#late", "//p[2]", "//nope", "#host .deep", "p:nth-of-type(2)", "#${a}", "${b}", "[data-k=${b}]", "p[", "//p[", "//p/text()"}
@@ -112,10 +112,10 @@ func TestFusingChangesNothing(t *testing.T) {
 			rt.Skip(err) // options that do not fit together
 		}
 		other := make(chan *Outcome, 1) // both mostly wait for what is not there
-		go func() { other <- play(t, apart, task, TaskEnv{}) }()
-		a, b := plainOutcome(t, play(t, fused, task, TaskEnv{})), plainOutcome(t, <-other)
+		go func() { other <- play(t, alone, task, TaskEnv{}) }()
+		a, b := plainOutcome(t, play(t, batched, task, TaskEnv{})), plainOutcome(t, <-other)
 		if a != b {
-			rt.Fatalf("request\n%s\nfused\n%s\napart\n%s", task, a, b)
+			rt.Fatalf("request\n%s\nbatched\n%s\none by one\n%s", task, a, b)
 		}
 	})
 }

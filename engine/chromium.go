@@ -52,8 +52,8 @@ type instance struct {
 
 	// See Run. Tests of what pages are found to be have more patience than the
 	// service: the machine may stand still for longer than grace, pages with it.
-	apart    bool
-	patience time.Duration
+	unbatched bool
+	patience  time.Duration
 }
 
 func (in *instance) Gone() <-chan struct{} {
@@ -116,7 +116,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	defer end()
 	r := newRun(t, st, tabs, cache)
 	r.engine, r.egress, r.patience, r.began = in.engine, in.egress, in.patience, began
-	r.batches.off = in.apart || t.Config.FullTrace
+	r.batches.off = in.unbatched || t.Config.FullTrace
 	tabs.Mask(r.mask)
 	defer r.observe()()
 	if t.network {

@@ -11,10 +11,10 @@ import (
 )
 
 // Whatever a task gives leaves by one way: leave. What Play returns goes through
-// it, and what the callbacks of a stage are given. It knows no field by name, so
+// it, and what the callbacks of a task environment are given. It knows no field by name, so
 // that one that is added is masked, too.
 
-// masked makes the stage's callbacks hear nothing but masked values.
+// masked lets the callbacks of a task environment get only masked values.
 func masked(m *mask.Masker, st TaskEnv) TaskEnv {
 	if m == nil {
 		return st

@@ -23,9 +23,9 @@ func options(dir string) browser.Options {
 	return browser.Options{Dir: dir, NoSandbox: os.Getenv("TROUPE_TEST_NO_SANDBOX") != ""}
 }
 
-// islandDir makes this binary the one that plays on an island, where there are
+// isolatedDir makes this binary the one that plays in an isolated network, where there are
 // such: see TestNothingLeavesButThroughTheProxy.
-const islandDir = "TROUPE_TEST_ISLAND_DIR"
+const isolatedDir = "TROUPE_TEST_ISOLATED_DIR"
 
 var playOnIsland func(dir string)
 
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		runChild(dir)
 	}
-	if dir := os.Getenv(islandDir); dir != "" {
+	if dir := os.Getenv(isolatedDir); dir != "" {
 		playOnIsland(dir)
 	}
 	look := leaks.Start()

@@ -86,26 +86,26 @@ var tried = strings.Fields(`beacon.test csp.test done.test events.test fetch.tes
 	inshared.test inworker.test late.test modulepreload.test object.test ping.test popup.test prefetch.test preload.test socket-inshared.test
 	socket-inworker.test socket-tls.test socket.test style.test turn-tcp.test turns.test 192.0.2.4 192.0.2.6`)
 
-// berths is how many contexts play the page: one with the browser's proxy, and one
+// contexts is how many contexts play the page: one with the browser's proxy, and one
 // with its own, as workers have it that share a browser.
-const berths = 2
+const contexts = 2
 
-// sea is the proxy of the browser on the island: it writes down what it is asked
+// recordingProxy is the proxy of the browser in the isolated network: it writes down what it is asked
 // for, and answers itself.
-type sea struct {
+type recordingProxy struct {
 	mu    sync.Mutex
 	asked map[string]int
 	done  chan struct{}
 }
 
-func (s *sea) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *recordingProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
 	s.mu.Lock()
 	s.asked[host]++
-	if host == "done.test" && s.asked[host] == berths {
+	if host == "done.test" && s.asked[host] == contexts {
 		close(s.done)
 	}
 	s.mu.Unlock()
@@ -139,8 +139,8 @@ func (s *sea) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// voyage is what happened on the island.
-type voyage struct {
+// isolatedRun is what happened in the isolated network.
+type isolatedRun struct {
 	Error   string
 	Escaped []string // what was sent, but not to the proxy
 	Proxied int      // connections to the proxy
@@ -148,9 +148,9 @@ type voyage struct {
 }
 
 func runIsland(dir string) {
-	v := func() (v voyage) {
-		fail := func(err error) voyage { v.Error = err.Error(); return v }
-		seen, err := island(dir)
+	v := func() (v isolatedRun) {
+		fail := func(err error) isolatedRun { v.Error = err.Error(); return v }
+		seen, err := isolatedNetwork(dir)
 		if err != nil {
 			return fail(err)
 		}
@@ -158,7 +158,7 @@ func runIsland(dir string) {
 		if err != nil {
 			return fail(err)
 		}
-		s := &sea{asked: map[string]int{}, done: make(chan struct{})}
+		s := &recordingProxy{asked: map[string]int{}, done: make(chan struct{})}
 		go http.Serve(l, s)
 		ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 		defer cancel()
@@ -170,7 +170,7 @@ func runIsland(dir string) {
 		}
 		defer b.Close()
 		var all []*browser.Context
-		for _, proxy := range [berths]string{"", o.Proxy} {
+		for _, proxy := range [contexts]string{"", o.Proxy} {
 			c, err := b.NewContext(ctx, proxy)
 			if err != nil {
 				return fail(err)
@@ -213,21 +213,21 @@ func runIsland(dir string) {
 func TestNothingLeavesButThroughTheProxy(t *testing.T) {
 	need.Browser(t)
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "island")
+	dir, err := os.MkdirTemp("", "isolated")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	os.Chmod(dir, 0o711) // the browser's user must reach its folder
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), islandDir+"="+dir)
+	cmd.Env = append(os.Environ(), isolatedDir+"="+dir)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	out, err := cmd.Output()
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("networks of their own can be made by root only")
 	}
-	var v voyage
+	var v isolatedRun
 	if err := errors.Join(err, json.Unmarshal(out, &v)); err != nil || v.Error != "" {
 		t.Fatalf("%v %s %s", err, v.Error, out)
 	}

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// island makes a network of its own out of a new network namespace: every address
+// isolatedNetwork makes a network of its own out of a new network namespace: every address
 // there is leads back to this machine, where nobody answers, and what is sent is
 // seen. Names are asked for at 8.8.8.8, for which Chromium knows another way, too.
-func island(dir string) (*lookout, error) {
+func isolatedNetwork(dir string) (*packetCapture, error) {
 	if err := linkUp("lo"); err != nil {
 		return nil, fmt.Errorf("set up loopback: %w", err)
 	}
@@ -37,7 +37,7 @@ func island(dir string) (*lookout, error) {
 	if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount(conf, target, "", unix.MS_BIND, "")); err != nil {
 		return nil, fmt.Errorf("choose the name server: %w", err)
 	}
-	return look()
+	return capturePackets()
 }
 
 func linkUp(name string) error {
@@ -88,19 +88,19 @@ func everywhere(family byte) error {
 	return nil
 }
 
-// lookout sees every packet.
-type lookout struct {
+// packetCapture sees every packet.
+type packetCapture struct {
 	mu   sync.Mutex
 	seen map[string]int // what began: "tcp 8.8.8.8:443", "udp 8.8.8.8:53 example.com"
 }
 
-func look() (*lookout, error) {
+func capturePackets() (*packetCapture, error) {
 	all := int(binary.NativeEndian.Uint16([]byte{0, unix.ETH_P_ALL}))
 	s, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM, all)
 	if err != nil {
 		return nil, fmt.Errorf("watch the packets: %w", err)
 	}
-	l := &lookout{seen: map[string]int{}}
+	l := &packetCapture{seen: map[string]int{}}
 	go func() {
 		b := make([]byte, 64<<10)
 		for {
@@ -121,7 +121,7 @@ func look() (*lookout, error) {
 
 // note writes down a packet that begins something: of TCP the first one, of all
 // else each.
-func (l *lookout) note(p []byte) {
+func (l *packetCapture) note(p []byte) {
 	var to netip.Addr
 	var kind byte
 	var rest []byte
@@ -164,7 +164,7 @@ func (l *lookout) note(p []byte) {
 }
 
 // besides is all that was seen but connections to one address.
-func (l *lookout) besides(addr string) (all []string, there int) {
+func (l *packetCapture) besides(addr string) (all []string, there int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for what, n := range l.seen {
