@@ -13,8 +13,8 @@ func aims(r *results) table {
 	a := aimTable{r: r, table: table{head: []string{"aim", "measured", "raw, cleaned", "verdict"}}}
 	for _, w := range simple {
 		us, raw := a.of(troupe, w, 1, false), a.of(rawClean, w, 1, false)
-		a.most(w+": p50 at most 1.15 × the raw client that cleans, too", us.p50/raw.p50, 1.15, f2, 1)
-		a.most(w+": CPU at most 1.15 × the raw client that cleans, too", us.cpu/raw.cpu, 1.15, f2, 1)
+		a.most(w+": p50 at most 1.15 × raw", us.p50/raw.p50, 1.15, f2, 1)
+		a.most(w+": CPU at most 1.15 × raw", us.cpu/raw.cpu, 1.15, f2, 1)
 	}
 	for _, w := range []struct {
 		name  string
@@ -22,19 +22,19 @@ func aims(r *results) table {
 	}{{"W1", 2.2}, {"W2", 1.8}, {"W3", 2.5}, {"W4", 1}, {"W5", 1.5}} {
 		us, raw := a.of(troupe, w.name, 1, false), a.of(rawClean, w.name, 1, false)
 		best := min(a.of(puppeteerWarm, w.name, 1, false).p50, a.of(playwrightWarm, w.name, 1, false).p50)
-		a.least(fmt.Sprintf("%s: p50 %.1f × faster than the best warm server with stock flags", w.name, w.times), best/us.p50, w.times, best/raw.p50)
+		a.least(fmt.Sprintf("%s: p50 %.1f × faster than warm pages", w.name, w.times), best/us.p50, w.times, best/raw.p50)
 	}
 	for _, w := range simple {
 		us, raw, never := a.of(troupe, w, 1, false), a.of(rawClean, w, 1, false), a.of(rawNever, w, 1, false)
-		a.most(w+": with idle time, p50 at most 5 ms above the raw client that never cleans", us.p50-never.p50, 5, func(v float64) string { return fmt.Sprintf("%.1f ms", v) }, raw.p50-never.p50)
+		a.most(w+": p50 at most 5 ms above raw, never cleaned", us.p50-never.p50, 5, func(v float64) string { return fmt.Sprintf("%.1f ms", v) }, raw.p50-never.p50)
 		best := min(a.of(puppeteerFresh, w, 1, false).p50, a.of(playwrightFresh, w, 1, false).p50)
-		a.least(w+": with idle time, p50 5.0 × faster than the best server with a fresh context for each task", best/us.p50, 5, best/raw.p50)
+		a.least(w+": p50 5.0 × faster than fresh contexts", best/us.p50, 5, best/raw.p50)
 	}
 	for _, n := range []int{1, 2, 4, 8} {
 		for _, w := range simple {
 			us, raw := a.of(troupe, w, n, true), a.of(rawClean, w, n, true)
 			best := max(a.of(puppeteerFresh, w, n, true).rate, a.of(playwrightFresh, w, n, true).rate)
-			a.least(fmt.Sprintf("%s: at full load from %d clients, 1.5 × the throughput of the best server with fresh contexts", w, n), us.rate/best, 1.5, raw.rate/best)
+			a.least(fmt.Sprintf("%s, load from %d: 1.5 × the rate of fresh contexts", w, n), us.rate/best, 1.5, raw.rate/best)
 		}
 	}
 	return a.table

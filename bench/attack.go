@@ -229,7 +229,7 @@ func runAttacks(b *bench, p *part) error {
 		}
 	}
 	p.say("%s", origin(b))
-	p.say("Two workers, default settings, an account of the plan Free; each attack meets a new service. Memory is the highest proportional share of the service's own process; disk is what its data folder and its temporary files hold at most, and five seconds after the attack.")
+	p.say("Two workers, default settings, an account with the plan Free, and a new service for each attack. Memory is the highest PSS of the service's own process. Disk is the most that its data folder and temporary files held during the attack. Left is what they held five seconds after it.")
 	t := table{head: head}
 	var charts []chart
 	for _, one := range attacks {

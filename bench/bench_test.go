@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,13 +35,44 @@ func TestInsert(t *testing.T) {
 
 // TestDocument: each measurement has a place in its document.
 func TestDocument(t *testing.T) {
+	parts := []string{loadPart}
 	for _, m := range measurements {
-		b, err := os.ReadFile("../" + m.document())
+		parts = append(parts, m.name)
+	}
+	for _, name := range parts {
+		b, err := os.ReadFile("../" + documentOf(name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := insert(string(b), m.name, ""); err != nil {
+		if _, err := insert(string(b), name, ""); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestPartsFindTheirDocuments: a part without marks in the document that was
+// asked for goes to its own.
+func TestPartsFindTheirDocuments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	begin, end := marks("cold")
+	other, otherEnd := marks(loadPart)
+	for path, text := range map[string]string{"asked.md": begin + end, documentOf(loadPart): other + otherEnd} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cold, load := &part{name: "cold", show: io.Discard}, &part{name: loadPart, show: io.Discard}
+	cold.say("first")
+	load.say("second")
+	if err := writeParts("asked.md", []*part{cold, load}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"asked.md": "first", documentOf(loadPart): "second"} {
+		if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), "\n\n"+want+"\n\n") {
+			t.Errorf("%s: %v\n%s", path, err, b)
 		}
 	}
 }
@@ -109,9 +141,9 @@ func TestAims(t *testing.T) {
 		verdicts[row[0]] = row[1] + ", " + row[2] + ": " + row[3]
 	}
 	want := map[string]string{
-		"W1: p50 at most 1.15 × the raw client that cleans, too":          "2.00, 1.00: missed by 0.85",
-		"W1: CPU at most 1.15 × the raw client that cleans, too":          "1.00, 1.00: met",
-		"W1: p50 2.2 × faster than the best warm server with stock flags": "1.50 ×, 3.00 ×: missed by 32 %",
+		"W1: p50 at most 1.15 × raw":           "2.00, 1.00: missed by 0.85",
+		"W1: CPU at most 1.15 × raw":           "1.00, 1.00: met",
+		"W1: p50 2.2 × faster than warm pages": "1.50 ×, 3.00 ×: missed by 32 %",
 	}
 	for aim, v := range want {
 		if verdicts[aim] != v {

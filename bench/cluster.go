@@ -105,7 +105,7 @@ func runCluster(b *bench, p *part) (err error) {
 		}
 	}
 	p.say("%s", origin(b))
-	p.say("Each node is a process with %d workers whose browsers do nothing, HTTP, actors and the store that its kind has (synced to the disk). %d clients send tasks to each node. Processor time is that of the nodes, in medians of %d rounds of %v, the kinds in turn. What a cluster is compared with is as many nodes at the same time that know nothing of each other, each a service of its own that is asked as much, in the same run: they share this machine as the nodes of a cluster do. The ratio is the median of those of the rounds.",
+	p.say("Each node is a process with HTTP, actors, the store of its kind (synced to the disk) and %d workers. Their browsers do nothing. %d clients send tasks to each node. Processor time is that of the nodes, in medians of %d rounds of %v, the kinds in turn. Each cluster is compared with as many independent services, with the same load in the same run: they share this machine as the nodes of a cluster do. The ratio is the median of the ratios of the rounds.",
 		workersOfNode, clientsOfNode, rounds, lasts)
 	t := table{head: []string{"tasks asked of a node a second", "nodes", "cluster: done a second and node", "CPU µs a task", "apart: done", "CPU µs a task", "tasks a CPU second and node, of one apart", "of one alone"}}
 	row := func(l load, beside string, n int) {
@@ -130,7 +130,7 @@ func runCluster(b *bench, p *part) (err error) {
 		row(farther, "1000", n)
 	}
 	p.add(t)
-	p.say("What a node costs while nobody asks for anything, in medians of 3 times 3s, all of them at the same time:")
+	p.say("The cost of an idle node, in medians of 3 times 3s, all of them at the same time:")
 	p.add(idling)
 	return nil
 }

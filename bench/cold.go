@@ -37,7 +37,7 @@ func runCold(b *bench, p *part) error {
 		}
 	}
 	p.say("%s", origin(b))
-	p.say("From the start of the process to the answer of its first task (W1), in ms; %d starts of each in turn, after %d that do not count. The service's data folder is there; its store is opened and its accounts are read.", rounds, warm)
+	p.say("From the start of the process to the answer of its first task (W1), in ms: %d starts of each in turn, after %d that do not count. The data folder exists, so the service opens its store and reads its accounts.", rounds, warm)
 	t := table{head: []string{"side", "workers", "p50", "most", "aim"}}
 	for i, s := range starts {
 		list := took[i][warm:]

@@ -21,5 +21,6 @@
 //	go run ./bench -write docs/performance.md
 //
 // The last puts the results of whatever it measured into the document, between
-// its marks. What is compared and how is explained there.
+// its marks. Results without marks there go to their own documents. The document
+// explains what is compared and how.
 package main

@@ -48,7 +48,7 @@ func runFlat(b *bench, p *part) error {
 		return err
 	}
 	p.say("%s", origin(b))
-	p.say("%d tasks from %d clients on %d workers, back to back: of ten, eight W1, a W2 and a W3. The service is looked at when it has had nothing to do for two seconds; its heap is what is left after a collection.", tasks, n, n)
+	p.say("%d tasks from %d clients on %d workers, back to back: of ten, eight W1, a W2 and a W3. The service is measured after two idle seconds, and its heap after a garbage collection.", tasks, n, n)
 	t := table{head: []string{"tasks", "heap MB", "goroutines", "service PSS MB", "with browsers PSS MB", "descriptors", "processes", "browsers' folders"}}
 	var first, last holding
 	for done := 0; ; done += each {

@@ -23,13 +23,15 @@ type measurement struct {
 	asks bool // runs only when it is asked for: it takes long
 }
 
-// document is the one that has a place for what was measured.
-func (m measurement) document() string {
-	switch m.name {
+// documentOf names the document with the place of a part.
+func documentOf(part string) string {
+	switch part {
 	case "cluster":
 		return "docs/cluster.md"
 	case "attacks":
 		return "docs/security.md"
+	case loadPart, "steps", "builds":
+		return "docs/decisions/0017-what-a-task-costs.md"
 	}
 	return "docs/performance.md"
 }
@@ -52,7 +54,7 @@ func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
 		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds; default: the first five")
-		write   = flag.String("write", "", "put the results into this document, between its marks")
+		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
 		direct  = flag.Bool("direct", false, "with -raw: go without a proxy")
@@ -138,6 +140,9 @@ func measureAll(b *bench, only, write string) (err error) {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		done = append(done, p)
+		if p.appendix != nil {
+			done = append(done, p.appendix)
+		}
 	}
 	fmt.Fprintf(os.Stderr, "%.0f s in all\n", time.Since(began).Seconds())
 	if write == "" {

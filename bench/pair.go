@@ -16,7 +16,7 @@ type pair struct {
 }
 
 // howPaired explains the table of a pair.
-var howPaired = fmt.Sprintf("Each task is played on both, one right after the other and the first side changing, %d ms between two. Browsers differ from start to start by more than what is looked for, so there are many starts, half of them the other way round: of each, the median of what the second took longer counts, over two tasks at a time, one begun on either side. More is the mean of these, with its standard error.", pairIdle.Milliseconds())
+var howPaired = fmt.Sprintf("Each task runs on both sides, one right after the other and the first side changing, %d ms between two. Browsers differ from start to start by more than the difference in question. So there are many starts, half of them the other way round. Of each start counts the median of the second side's extra time, over two tasks at a time, one begun on either side. More is the mean of these medians, with its standard error.", pairIdle.Milliseconds())
 
 // pairIdle is enough for the cleaning after a task.
 const pairIdle = 75 * time.Millisecond

@@ -16,9 +16,10 @@ import (
 // part is one part of the report: Markdown that is shown as it comes and can
 // be written into a document afterwards.
 type part struct {
-	name string
-	text strings.Builder
-	show io.Writer
+	name     string
+	text     strings.Builder
+	show     io.Writer
+	appendix *part // results of the same measurement that have their own place
 }
 
 // say adds a paragraph.
@@ -82,19 +83,27 @@ func insert(doc, name, text string) (string, error) {
 	return doc[:i+len(begin)] + "\n\n" + strings.TrimSpace(text) + "\n\n" + doc[j:], nil
 }
 
-// writeParts puts what was measured into a document.
+// writeParts puts what was measured into a document. Parts without marks in it
+// go to their own documents.
 func writeParts(path string, parts []*part) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	doc := string(b)
 	for _, p := range parts {
-		if doc, err = insert(doc, p.name, p.text.String()); err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
+		to, doc := path, ""
+		b, err := os.ReadFile(to)
+		if begin, _ := marks(p.name); err == nil && !strings.Contains(string(b), begin) {
+			to = documentOf(p.name)
+			b, err = os.ReadFile(to)
+		}
+		if err != nil {
+			return err
+		}
+		if doc, err = insert(string(b), p.name, p.text.String()); err != nil {
+			return fmt.Errorf("writing %s: %w", to, err)
+		}
+		if err := os.WriteFile(to, []byte(doc), 0o644); err != nil {
+			return err
 		}
 	}
-	return os.WriteFile(path, []byte(doc), 0o644)
+	return nil
 }
 
 // origin says when, with what and on what the numbers were taken. They mean

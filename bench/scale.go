@@ -55,7 +55,7 @@ func runScale(b *bench, p *part) error {
 		fmt.Fprintf(os.Stderr, "%d workers: %.0f claims a second\n", n, c.alone.rate)
 	}
 	p.say("%s", origin(b))
-	p.say("One node in one process, with browsers that take no time and weigh nothing, without a store. A claim is a whole task: rules, count, choice of a worker, run, answer, cleaning. Then half of the workers get a session each, with a timer; requests go into all of them in turn; at last each gets a timer of two seconds, and all of them end.")
+	p.say("One node in one process, without a store. Its browsers take no time and no memory. A claim is a whole task: rules, count, choice of a worker, run, answer, cleaning. Then half of the workers get a session each, with a timer. Requests go to all sessions in turn. At last each session gets a timer of two seconds, and all of them end.")
 	t := table{head: []string{"workers", "online after ms", "KB a worker", "claims a second", "CPU µs", fmt.Sprintf("from %d clients", manyClients), "CPU µs",
 		"sessions", "KB a session", "requests a second in sessions", "CPU µs", "last session ended ms late"}}
 	for _, c := range all {

@@ -25,7 +25,7 @@ func runSteps(b *bench, p *part) error {
 		tasks = 9
 	}
 	p.say("%s", origin(b))
-	p.say("Medians of %d tasks of each side, in turn, %d ms between two. The first row of each workload is the whole request; what its actions do not account for is HTTP, the rules, the choice of a worker, the count. Actions of a kind that follow each other are one row.", tasks, pairIdle.Milliseconds())
+	p.say("Medians of %d tasks of each side, in turn, %d ms between two. The first row of each workload is the whole request. The time outside its actions is HTTP, the rules, the choice of a worker and the count. Consecutive actions of a kind are one row.", tasks, pairIdle.Milliseconds())
 	t := table{head: []string{"", "action"}}
 	for _, s := range sides {
 		t.head = append(t.head, s.name)

@@ -105,6 +105,7 @@ func runTasks(b *bench, p *part) error {
 	for _, one := range r.of {
 		slices.Sort(one.times)
 	}
+	p.appendix = &part{name: loadPart, show: p.show}
 	reportTasks(b, p, groups, r, rounds, window)
 	return nil
 }

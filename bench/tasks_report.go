@@ -5,10 +5,14 @@ import (
 	"time"
 )
 
-// reportTasks writes down what was measured: first what was aimed at, then all
-// of it.
+// loadPart is the appendix of the tasks: the tables at full load.
+const loadPart = "load"
+
+// reportTasks writes down what was measured: the aims, one client with idle
+// time and memory, and in the appendix the tables at full load.
 func reportTasks(b *bench, p *part, groups []group, r *results, rounds int, window time.Duration) {
-	p.say("Rounds: %d. Idle: 2 to 4 tasks a round, %v between two. Load: %v a round. Times in ms; CPU is processor time in ms a task over the whole process tree, the cleaning after the answer included; own CPU is that of the server's process without its browsers. Ratios are troupe ÷ the other: below 1, troupe needs less.", rounds, b.idle, window)
+	p.say("Rounds: %d. Idle: 2 to 4 tasks a round, %v between two. Load: %v a round. Times are in ms. CPU is processor time in ms a task, over the whole process tree and with the cleaning after the answer. Own CPU is that of the server's process without its browsers. Ratios are troupe ÷ the other: below 1, troupe needs less.", rounds, b.idle, window)
+	p.appendix.say("%s", origin(b))
 	p.say("### Aims")
 	p.add(aims(r))
 	for _, g := range groups {
@@ -36,8 +40,12 @@ func reportTasks(b *bench, p *part, groups []group, r *results, rounds int, wind
 			if g.n > 1 {
 				clients = fmt.Sprintf("%d clients", g.n)
 			}
-			p.say("### %s, %s", upper(clients), how)
-			p.add(t)
+			to := p
+			if load {
+				to = p.appendix
+			}
+			to.say("### %s, %s", upper(clients), how)
+			to.add(t)
 		}
 	}
 	reportMemory(p, groups, r)
@@ -80,7 +88,7 @@ func reportMemory(p *part, groups []group, r *results) {
 		t.row(row...)
 	}
 	p.say("### Memory")
-	p.say("PSS of the whole process tree in MB after the rounds, by number of workers, tabs or pages. The service and the raw clients have a browser for each; the others' pages share one, unless they have our flags.")
+	p.say("PSS of the whole process tree in MB after the rounds, by number of workers, tabs or pages. The service and the raw clients have a browser for each. The others' pages share one, unless they have our flags.")
 	p.add(t)
 }
 

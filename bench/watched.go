@@ -45,7 +45,7 @@ func runProxy(b *bench, p *part) error {
 		return err
 	}
 	p.say("%s", origin(b))
-	p.say("W1 on two raw clients that clean; one goes out through a proxy as the service has it. %s", howPaired)
+	p.say("W1 on two raw clients that clean. One uses a proxy like that of the service. %s", howPaired)
 	p.add(r.table(func(more, _ float64) string { return verdict(more, maxProxy, "less than %.1f ms more") }))
 	return nil
 }
