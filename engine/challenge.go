@@ -14,7 +14,7 @@ import (
 
 var _ = define(Action[struct{}]{
 	Name: "byPassChallenge", Group: "Advanced",
-	Doc: "Looks for a checkbox that asks whether you are human, such as a verification widget shows: in the page, in frames of any origin, and in shadow roots, closed ones included. " +
+	Doc: "Looks for a checkbox that asks whether you are human, such as a verification widget shows. It looks in the page, in frames of any origin, and in shadow roots, closed ones included. " +
 		"If there is one, the action moves the pointer to it on a curved path, clicks it and waits for the page to go on. It only clicks: it solves no puzzles and does not disguise the browser. Use it on your own sites and in tests; an operator can switch it off. " +
 		"Widgets often appear after their page has loaded. So the action watches a page without one for 1.5 s, or until the page has been loaded, unchanged and without requests for 1 s, counted from the last input. A page without scripts and frames is checked once. If a widget may appear later, put a `wait` before this action.",
 	Value:   lang.TrueShape,

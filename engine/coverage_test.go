@@ -18,8 +18,8 @@ var columns = []string{"css", "xpath", "$key", "$this", "iframe", "nested iframe
 var reasons = map[string]string{
 	"noElement":  "the action takes no element",
 	"bySelf":     "the action finds its element by an attribute, not by a selector",
-	"notInLoop":  "the action cannot stand in a loop",
-	"notNested":  "a loop cannot stand in a loop, and `$this` is there only in one",
+	"notInLoop":  "the action is not allowed in a loop",
+	"notNested":  "a loop is not allowed in a loop, and `$this` exists only in one",
 	"neverWaits": "the action looks once and does not wait",
 	"wholeTab":   "the action is about the tab, not about a frame of it",
 	"wholeJar":   "cookies belong to the browser, not to a frame",
@@ -115,9 +115,9 @@ func notFor(action, column string) string {
 func TestTheCoverageTableIsCurrent(t *testing.T) {
 	n := coverage(t)
 	var b strings.Builder
-	b.WriteString("# What is tested of each action\n\n<!-- Generated from the engine's test data by `make generate`. -->\n\n" +
+	b.WriteString("# Tests of each action\n\n<!-- Generated from the engine's test data by `make generate`. -->\n\n" +
 		"A number counts the test cases of an action in a situation: those of `TestEveryActionInEverySituation` in `engine/matrix_test.go`, and those of `engine/testdata/<action>.txtar` with the situation's tag. " +
-		"A letter says why the situation cannot arise; the reasons stand below. `cases` counts all scripts in the action's file.\n\n")
+		"A letter says why the situation cannot arise; the reasons are below. `cases` counts all scripts in the action's file.\n\n")
 	fmt.Fprintf(&b, "| action | cases | %s |\n|---|---|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	letters := map[string]string{}
 	var order []string

@@ -36,7 +36,7 @@ var _ = define(Action[lang.Text]{
 
 var _ = define(Action[lang.Pair[lang.Text, lang.Text]]{
 	Name: "findByAttribute", Group: "Finding elements",
-	Doc:     "Finds the first element whose attribute contains a value, or equals it with `exact: true`, and waits for it like `find`.",
+	Doc:     "Finds the first element with an attribute that contains a value, or equals it with `exact: true`, and waits for it like `find`.",
 	Value:   lang.PairShape(lang.NonEmptyShape("attribute"), lang.TextShape("value")),
 	Opts:    []Opt{opt("exact", lang.BoolShape, "Whether the whole value must be the same. Default: false.")},
 	Finds:   true,

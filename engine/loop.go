@@ -35,7 +35,7 @@ var _ = define(Action[repetition]{
 	Name: "loop", Group: "Control flow",
 	Doc: "Runs a list of actions several times: `repeat` times, or once for `each` element that matches, with `$this` as the element. `each` waits for the first match up to the action's time; without a match the loop has no iterations. " +
 		"`each` takes the first `maxIterations` matches, with a warning of how many were left. If `$this` has left the page, the loop takes the element in the same place, as soon as the list is as long as at the start. It waits for that once, up to the action's time. " +
-		"`maxIterations` and `iframe` may stand in the value or in `options`.",
+		"`maxIterations` and `iframe` may be in the value or in `options`.",
 	Value: lang.Shape[repetition]{
 		Words: "{repeat or each, do}", Schema: `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"repeat":{"type":"integer","minimum":1,"maximum":10000},"each":` + lang.SelectorShape.Schema + `,"do":{"$ref":"#/$defs/actions"},"maxIterations":` + iterationsShape.Schema + `,"iframe":` + lang.FrameShape.Schema + `},"oneOf":[{"required":["repeat"]},{"required":["each"]}]}`,
 	},

@@ -40,8 +40,8 @@ var _ = define(Action[float64]{
 
 var _ = define(Action[string]{
 	Name: "waitForEvent", Group: "Waiting",
-	Doc: "Waits for the page: with `load` until its load event, with `networkidle` until it has loaded and no request has been in progress for 500 ms " +
-		"(event streams, sockets and beacons do not count). After an action that starts a navigation, it waits for the new document.",
+	Doc: "Waits for the page: with `load` until its load event, with `networkidle` until it has loaded and no request has been in progress for 500 ms. " +
+		"Event streams, sockets and beacons do not count. After an action that starts a navigation, it waits for the new document.",
 	Value:   lang.EnumShape("an event", "load", "networkidle"),
 	Example: `{"waitForEvent":"load"}`,
 	Check: func(d *decoder, n *lang.Node, s *Step, v string) {

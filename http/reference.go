@@ -14,9 +14,9 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString("# Errors\n\n" +
 		"<!-- Generated from the table of codes by `make generate`. -->\n\n" +
-		"Programs go by `code`; `error` is a sentence for people and may say more than the one here. `retryable` says that the same request may be sent again as it is. " +
-		"`Retry-After` is there where the table names a time, with a better one where it is known.\n\n" +
-		"A task that was played and did not end well is a `200`: the request itself was carried out. The codes of failed actions stand in `code` of a list that was stopped, and in `errors` of one that went on.\n\n" +
+		"Let programs read `code`. `error` is a sentence for people and may say more than the one here. If `retryable` is true, you may send the same request again unchanged. " +
+		"`Retry-After` is present where the table names a time; the service sends a better time if it knows one.\n\n" +
+		"A task that ran and failed is a `200`: the request itself was carried out. The codes of failed actions are in `code` of a stopped list, and in `errors` of a list that continued.\n\n" +
 		"| code | status | retryable | Retry-After | meaning |\n|---|---|---|---|---|\n")
 	for _, c := range answer.Codes() {
 		retry, after := "no", ""
