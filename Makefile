@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-all test-short test-pages test-rest build image lint bench soak chaos cluster-test generate editor screenshots vulnerabilities
+.PHONY: help setup run check test test-all test-short test-pages test-rest build image lint prose bench soak chaos cluster-test generate editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -49,10 +49,16 @@ build: ## Build bin/troupe
 image: ## Build the container image "troupe"; ENGINE=buildah, BUILD="--build-arg …"
 	$(ENGINE) build -f deploy/container/Containerfile -t troupe $(BUILD) .
 
-lint: ## Check formatting, go vet and staticcheck
+lint: ## Check formatting, go vet, staticcheck and the English of the documents
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
+	@if command -v $$(go env CC) >/dev/null; then $(MAKE) --no-print-directory prose; \
+	else echo "the English of the documents is not checked: Vale needs a C compiler"; fi
+
+# Vale is a module of its own: nothing of it is in the service. The first run builds it.
+prose: ## Check the English of the documents by the rules of .ci/prose (needs a C compiler)
+	CGO_ENABLED=1 go tool -modfile=.ci/vale.mod vale --no-global --no-wrap --config .ci/prose/vale.ini --output line README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs
 
 vulnerabilities: ## Scan for known vulnerabilities; needs the Go vulnerability database (GOVULNDB=file:///copy)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
