@@ -147,16 +147,16 @@ func TestDocuments(t *testing.T) {
 func TestSearchingDocuments(t *testing.T) {
 	e := open(t, &company{})
 	for _, c := range []struct{ name, query, want, not string }{
-		{"nothing asked", "", "Write words into the field", "<ol"},
-		{"only spaces", "?q=+%20", "Write words into the field", "<ol"},
+		{"nothing asked", "", "Type words into the field", "<ol"},
+		{"only spaces", "?q=+%20", "Type words into the field", "<ol"},
 		{"a heading and what is said there", "?q=uploadFile", `<a href="/docs/actions/uploadFile">uploadFile</a>`, ""},
 		{"the words are marked", "?q=uploadFile", "<mark>uploadFile</mark>", ""},
 		{"the words stay in the field", "?q=log+in", `name="q" value="log in"`, ""},
-		{"nothing found", "?q=qqzzyx", "Nothing of “qqzzyx” is in the documentation.", "<ol><li"},
+		{"nothing found", "?q=qqzzyx", "The documentation has no match for “qqzzyx”.", "<ol><li"},
 		{"what runs elsewhere is text here", "?q=%3Cscript%3Ealert(1)%3C/script%3E", "&lt;script&gt;alert(1)&lt;/script&gt;", "<script>alert"},
 		{"quotes end nothing", `?q=%22+onfocus=%22x`, `value="&#34; onfocus=&#34;x"`, `" onfocus="x`},
-		{"one letter finds much, and shows some of it", "?q=e", "The best 30 parts", ""},
-		{"as many letters as may be", "?q=" + strings.Repeat("%C3%A9", 200), "Nothing of", ""},
+		{"one letter finds much, and shows some of it", "?q=e", "The best 30 sections", ""},
+		{"as many letters as may be", "?q=" + strings.Repeat("%C3%A9", 200), "The documentation has no match", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, b := fetch(t, e, "/docs/search"+c.query)

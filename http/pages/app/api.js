@@ -11,7 +11,7 @@ export const forget = () => sessionStorage.clear(); // with all that was written
 // Refused is an answer that says no, in the service's own words.
 export class Refused extends Error {
   constructor(status, body) {
-    super(body?.error || `The service answers with status ${status}`);
+    super(body?.error || `The service answered with status ${status}`);
     Object.assign(this, { status, code: body?.code, details: body?.details ?? [], body });
   }
 }

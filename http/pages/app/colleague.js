@@ -9,10 +9,10 @@ const main = document.getElementById("main");
 const [object, link] = location.hash.slice(1).split("/").map(decodeURIComponent);
 history.replaceState(null, "", location.pathname);
 
-const said = h("p", { class: "soft small", role: "status" }, "You can look, and touch nothing.");
+const said = h("p", { class: "soft small", role: "status" }, "You can watch, and do nothing else.");
 if (!object || !link) {
-  fill(main, h("div", { class: "empty", role: "alert" }, h("strong", {}, "This is no link to a live picture"),
-    "Open the whole address that you were given, with what stands after the #. An address works in one tab only once: open it again from where you got it."));
+  fill(main, h("div", { class: "empty", role: "alert" }, h("strong", {}, "This link does not show a live picture"),
+    "Open the complete link, with the part after the #. If you reloaded this page, open the link again from the message that has it."));
 } else {
   fill(main, h("h1", {}, "Live picture"), said, livePicture(object, {
     signal: new AbortController().signal, label: "Live picture of a browser", secret: () => link, onEnd: (why) => text(said, why),

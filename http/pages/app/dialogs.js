@@ -18,8 +18,8 @@ export function showToken({ token, account }) {
   const dialog = h("dialog", { "aria-labelledby": "token-title", onclose: () => dialog.remove() },
     h("div", { class: "stack" }, h("h2", { id: "token-title" }, `The new token of ${account}`),
       h("code", { class: "secret", id: "fresh-token" }, token),
-      h("p", { class: "note" }, "It is shown only now: the service keeps nothing that it could be made from again."),
-      h("div", { class: "tools" }, h("button", { onclick: () => dialog.close() }, "I have kept it"), h("button", { class: "main", autofocus: true, onclick: () => copy(token, "Token") }, "Copy the token"))));
+      h("p", { class: "note" }, "Copy it now: the service does not store it and cannot show it again."),
+      h("div", { class: "tools" }, h("button", { onclick: () => dialog.close() }, "I have copied it"), h("button", { class: "main", autofocus: true, onclick: () => copy(token, "Token") }, "Copy the token"))));
   document.body.append(dialog);
   dialog.showModal();
 }

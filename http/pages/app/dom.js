@@ -80,7 +80,7 @@ export async function copy(s, what) {
   } catch {
     done = copyByField(s);
   }
-  toast(done ? `${what} copied` : "The browser does not let the page copy: select the text and copy it yourself");
+  toast(done ? `${what} copied` : "Your browser does not allow copying. Select the text and copy it yourself.");
 }
 
 // copyByField copies as a person would: pages that came without TLS from another

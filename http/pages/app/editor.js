@@ -54,7 +54,7 @@ export function editor(parent, { doc, nonce, schema, check, onChange, onCheck, o
       doc,
       extensions: [
         EditorView.cspNonce.of(nonce),
-        EditorView.contentAttributes.of({ "aria-label": "Task, as JSON. Escape, then Tab leaves the editor", spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": "Task, as JSON. Press Escape, then Tab to leave the editor", spellcheck: "false" }),
         lineNumbers(), highlightActiveLineGutter(), highlightSpecialChars(), history(), foldGutter(), drawSelection(), indentOnInput(), indentUnit.of("  "),
         bracketMatching(), closeBrackets(), highlightActiveLine(), json(), syntaxHighlighting(colours), look, EditorView.lineWrapping,
         autocompletion({ override: [(context) => complete(schema(), context)], icons: false }),

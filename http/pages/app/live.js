@@ -6,12 +6,12 @@ import { h, text } from "./dom.js";
 const reasons = {
   task_ended: "The task has ended.",
   session_ended: "The session has ended.",
-  browser_gone: "The browser has ended.",
+  browser_gone: "The browser has stopped.",
   worker_gone: "The worker was removed.",
   revoked: "The link was revoked.",
   expired: "The link has expired.",
   draining: "The service is stopping.",
-  slow: "This connection was too slow for the picture.",
+  slow: "Your connection is too slow for the live picture.",
 };
 
 const patience = 5; // how often a connection is tried again
@@ -85,7 +85,7 @@ export function livePicture(object, { signal, label, secret = () => ticket(objec
       // A task and a session never come back, a worker does.
       const once = /^(task|sess)_/.test(object) && ["task_ended", "session_ended"].includes(reason);
       const final = code === 4000 && (once || ["revoked", "expired", "worker_gone"].includes(reason));
-      stopped(reasons[reason] ?? (code === 1006 ? "There is no live picture: nothing of yours runs here, or the link is no longer valid." : "The picture has stopped."), final);
+      stopped(reasons[reason] ?? (code === 1006 ? "No live picture: none of your tasks runs here, or the link is no longer valid." : "The live picture has stopped."), final);
       if (!final && tries < patience && !signal.aborted) timer = setTimeout(connect, 500 * 2 ** tries++);
     };
   }

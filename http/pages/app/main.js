@@ -56,7 +56,7 @@ function door(why) {
     h("div", { class: "brand" }, h("img", { src: "/app/icon.svg", alt: "" }), "Troupe"),
     h("h1", { tabindex: "-1" }, "Sign in"),
     h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token of your account", input), said, button),
-    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start; ", h("code", {}, "troupe token create --account NAME"), " makes others. This tab keeps it until you sign out or close the tab."),
+    h("p", { class: "small soft", id: "door-help" }, "The service prints a token at its first start. ", h("code", {}, "troupe token create --account NAME"), " creates others. This tab keeps the token until you sign out or close it."),
     h("p", { class: "small soft" }, "New here? ", h("a", { href: "/docs/start" }, "Read how it works"), ".")));
   failed(said, why);
   input.focus();
@@ -118,7 +118,7 @@ async function show() {
 
 window.addEventListener("hashchange", show);
 window.addEventListener("unauthorized", () => {
-  if (who) signOut(new Error("The token is not valid any more: sign in with another one."));
+  if (who) signOut(new Error("This token is no longer valid. Sign in with another one."));
 });
 
 // Browsers open few connections to one place, for all tabs together: a tab that
@@ -133,8 +133,8 @@ let wasUp = true;
 feed.onChange(() => {
   if (!who || feed.link.up === wasUp) return;
   wasUp = feed.link.up;
-  text(document.getElementById("account"), wasUp ? `${who.account ?? ""} · ${who.plan}` : "Not connected: trying again");
-  if (!wasUp) say("The connection to the service is lost");
+  text(document.getElementById("account"), wasUp ? `${who.account ?? ""} · ${who.plan}` : "Not connected. Reconnecting…");
+  if (!wasUp) say("Lost the connection to the service");
 });
 
 if (token()) {

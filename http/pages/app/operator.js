@@ -49,10 +49,10 @@ export function draw(main, { signal }) {
 }
 
 const table = (label, heads, body) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-  h("table", {}, h("thead", {}, h("tr", {}, heads.map((s) => h("th", { scope: "col", class: spare.has(s) ? "spare" : null }, s)), h("td", {}, h("span", { class: "unseen" }, "Orders")))), body));
+  h("table", {}, h("thead", {}, h("tr", {}, heads.map((s) => h("th", { scope: "col", class: spare.has(s) ? "spare" : null }, s)), h("td", {}, h("span", { class: "unseen" }, "Commands")))), body));
 
 // spare columns are left out where there is no room.
-const spare = new Set(["How long", "Of", "Created", "Version"]);
+const spare = new Set(["In this state", "Owner", "Created", "Version"]);
 
 const named = (label, name) => [label, h("span", { class: "unseen" }, ` ${name}`)];
 
@@ -63,19 +63,19 @@ function service(act) {
   let draining;
   button.addEventListener("click", async () => {
     if (draining) return void act("resume", {}, "The service takes tasks again");
-    if (await confirmed("Drain the service?", "New requests of every account are refused until you resume it. Running and waiting tasks go on.", "Drain the service")) void act("drain", {}, "The service takes no more tasks");
+    if (await confirmed("Drain the service?", "It refuses new tasks of every account until you resume it. Running and waiting tasks continue.", "Drain the service")) void act("drain", {}, "The service takes no more tasks");
   });
   const tools = h("div", { class: "tools", hidden: true }, state, button); // until it is known what they say
   const body = h("tbody");
   const list = h("div", { hidden: true }, table("Nodes", ["Node", "State", "Free", "Busy", "Waiting", "Behind", "Version"], body));
   const element = h("section", { "aria-label": "Service" }, h("h2", {}, "Service"),
-    h("div", { class: "sheet pad" }, tools, h("p", { class: "soft small" }, "A drained service refuses new tasks. Running and waiting tasks go on."), counts, list));
+    h("div", { class: "sheet pad" }, tools, h("p", { class: "soft small" }, "A drained service refuses new tasks. Running and waiting tasks continue."), counts, list));
   const row = (n) => {
     const drain = h("button", {});
     const e = h("tr", { "data-node": n.node }, h("td", {}, n.node), h("td", {}, h("span", { class: "state" })), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "num" }), h("td", { class: "spare" }), h("td", { class: "act" }, drain));
     drain.addEventListener("click", async () => {
       if (e.draining) return void act("resume", { node: n.node }, `${n.node} takes tasks again`);
-      if (await confirmed(`Drain ${n.node}?`, "It takes no new tasks until you resume it. Running and waiting tasks go on.", `Drain ${n.node}`)) void act("drain", { node: n.node }, `${n.node} takes no more tasks`);
+      if (await confirmed(`Drain ${n.node}?`, "It takes no new tasks until you resume it. Running and waiting tasks continue.", `Drain ${n.node}`)) void act("drain", { node: n.node }, `${n.node} takes no more tasks`);
     });
     return e;
   };
@@ -137,11 +137,11 @@ function workers(act) {
   const account = h("input", { id: "worker-account", autocomplete: "off", placeholder: "shared" });
   const add = async (e) => {
     e.preventDefault();
-    const made = await act("worker/add", account.value.trim() ? { name: name.value.trim(), account: account.value.trim() } : { name: name.value.trim() }, "The worker is added");
+    const made = await act("worker/add", account.value.trim() ? { name: name.value.trim(), account: account.value.trim() } : { name: name.value.trim() }, "The worker was added");
     if (made) e.target.reset();
   };
   const element = h("section", { "aria-label": "Workers" }, h("h2", {}, "Workers"), h("div", { class: "sheet" },
-    table("All workers", ["Worker", "State", "How long", "Of", "Works for"], body),
+    table("All workers", ["Worker", "State", "In this state", "Owner", "Runs for"], body),
     h("form", { class: "line add", onsubmit: add }, h("label", {}, "New worker's name", name), h("label", {}, "Only for the account", account), h("button", {}, "Add the worker"))));
   const row = (w) => {
     const drain = h("button", {}, "");
@@ -150,7 +150,7 @@ function workers(act) {
       h("td", { class: "act" }, drain, " ", remove));
     drain.addEventListener("click", () => act(`worker/${e.draining ? "resume" : "drain"}`, { worker: w.id }, e.draining ? `${w.name} takes tasks again` : `${w.name} takes no more tasks`));
     remove.addEventListener("click", async () => {
-      if (await confirmed(`Remove the worker ${w.name}?`, "It ends after the task that it has, in a minute at most.", "Remove the worker")) void act("worker/remove", { worker: w.id, graceMs: 60_000 }, `${w.name} is removed`);
+      if (await confirmed(`Remove the worker ${w.name}?`, "Its running task may continue for a minute at most. Then the worker ends.", "Remove the worker")) void act("worker/remove", { worker: w.id, graceMs: 60_000 }, `${w.name} was removed`);
     });
     return e;
   };
@@ -180,7 +180,7 @@ function accounts(act) {
   const plan = planSelect("account-plan", "Plan of the new account", "free");
   const add = async (e) => {
     e.preventDefault();
-    if (await act("account/create", { name: name.value.trim(), plan: plan.value }, "The account is created")) e.target.reset();
+    if (await act("account/create", { name: name.value.trim(), plan: plan.value }, "The account was created")) e.target.reset();
   };
   const element = h("section", { "aria-label": "Accounts" }, h("h2", {}, "Accounts"), h("div", { class: "sheet" },
     table("Accounts", ["Account", "Plan", "Tokens", "Created"], body),
@@ -196,12 +196,12 @@ function accounts(act) {
     });
     const token = h("button", { hidden: a.operator }, named("New token", `for ${a.name}`));
     token.addEventListener("click", async () => {
-      const made = await act("token/create", { account: a.name }, `A token for ${a.name} is made`);
+      const made = await act("token/create", { account: a.name }, `A token for ${a.name} was created`);
       if (made) showToken(made);
     });
     const remove = h("button", { class: "danger" }, named("Delete", a.name));
     remove.addEventListener("click", async () => {
-      if (await confirmed(`Delete the account ${a.name}?`, "At once: its tokens are worthless, its tasks are cancelled, its sessions, workers and results are removed. This cannot be undone.", "Delete the account")) void act("account/delete", { account: a.name }, `${a.name} is deleted`);
+      if (await confirmed(`Delete the account ${a.name}?`, "Its tokens stop working and its tasks are cancelled at once. Its sessions, workers and results are removed. You cannot undo this.", "Delete the account")) void act("account/delete", { account: a.name }, `${a.name} was deleted`);
     });
     const e = h("tr", { "data-account": a.name }, h("td", {}, a.name, a.operator && h("span", { class: "soft" }, " · operator")), h("td", {}, select), h("td", { class: "num" }), h("td", { class: "spare" }, clock(a.created)), h("td", { class: "act" }, token, " ", remove));
     e.take = (now) => {
@@ -229,7 +229,7 @@ function tokens(act) {
     h("td", { class: "act" }, h("button", {
       class: "danger",
       onclick: async () => {
-        if (await confirmed(`Revoke the token ${t.id}?`, `Whoever uses it for ${t.account} is refused from now on. This cannot be undone.`, "Revoke the token")) void act("token/revoke", { id: t.id }, "The token is revoked");
+        if (await confirmed(`Revoke the token ${t.id}?`, `Requests of ${t.account} with this token are refused from now on. You cannot undo this.`, "Revoke the token")) void act("token/revoke", { id: t.id }, "The token was revoked");
       },
     }, named("Revoke", t.id))));
   return {

@@ -54,11 +54,11 @@ export function draw(main, { signal, who }) {
   const files = h("input", { type: "file", multiple: true, id: "files" });
   const result = resultPanel();
   const code = codePanel(() => write.text(), () => files.files.length);
-  fill(main, h("div", { class: "head" }, h("h1", {}, "Playground"), h("p", { class: "soft small" }, "What each action does: ", h("a", { href: "/docs/actions" }, "reference"))),
+  fill(main, h("div", { class: "head" }, h("h1", {}, "Playground"), h("p", { class: "soft small" }, "All actions: ", h("a", { href: "/docs/actions" }, "reference"))),
     h("div", { class: "play" },
       h("section", { "aria-label": "Task" }, h("div", { class: "tools" }, examples, play, cancel),
         h("div", { class: "editor sheet" }, place, verdict, faults),
-        h("details", { class: "small files" }, h("summary", {}, "Files for uploadFile"), h("label", {}, "An action names them as $file:0, $file:1 …", files))),
+        h("details", { class: "small files" }, h("summary", {}, "Files for uploadFile"), h("label", {}, "Actions refer to them as $file:0, $file:1 …", files))),
       result.element),
     code.element);
   place.className = "";
@@ -105,8 +105,8 @@ export function draw(main, { signal, who }) {
       h("code", {}, `line ${write.line(f.path)}`), h("span", { class: cls }, cls === "meh" ? "Warning: " : "", f.message), h("code", {}, f.path)))));
     const facts = said.valid ? [
       plural(said.actions, "action"),
-      said.plan?.lowest ? `plan ${said.plan.lowest} or higher` : "no plan has what it asks for",
-      said.plan?.allowed === false ? `yours is ${said.plan.account}` : "",
+      said.plan?.lowest ? `plan ${said.plan.lowest} or higher` : "no plan allows it",
+      said.plan?.allowed === false ? `your plan is ${said.plan.account}` : "",
       `at most ${coarse(said.time.worstCase)}`,
       said.warnings.length ? plural(said.warnings.length, "warning") : "",
     ].filter(Boolean) : [plural(said.faults.length, "fault")];
@@ -119,10 +119,10 @@ export function draw(main, { signal, who }) {
     try {
       JSON.parse(write.text());
     } catch {
-      job = { as: token(), steps: [], error: new Error("This is not valid JSON yet: the editor shows where it breaks.") };
+      job = { as: token(), steps: [], error: new Error("This is not valid JSON. The editor marks the fault.") };
       return show();
     }
-    say("The task runs");
+    say("The task is running");
     const ended = begin(write.text(), [...files.files], who);
     show();
     await ended;
@@ -157,7 +157,7 @@ function resultPanel() {
   const about = h("span", { class: "soft small" });
   const said = h("div"), data = h("pre", { class: "out", id: "data", tabindex: "0", "aria-label": "Result" }), whole = h("pre", { class: "out", tabindex: "0", "aria-label": "Whole answer" });
   const steps = stepList("Steps"), pictures = shots();
-  const empty = h("div", { class: "empty" }, h("strong", {}, "Nothing has run yet"), "Run the task to see its steps as they end, its result and its pictures.");
+  const empty = h("div", { class: "empty" }, h("strong", {}, "Nothing has run yet"), "Run the task to see its steps, its result and its screenshots.");
   const details = h("details", {}, h("summary", { class: "small" }, "The whole answer"), whole);
   const part = (title, ...children) => h("div", { hidden: true }, h("h3", {}, title), ...children);
   const stepsPart = part("Steps", steps.list), dataPart = part("Result", data), shotsPart = part("Pictures", pictures.list);
@@ -177,7 +177,7 @@ function resultPanel() {
       stateInto(state, "running");
       fill(said);
       if (started) fill(about, "on ", started.workerName, " · ", link(started.taskId));
-      else fill(about, follow ? "waits for a worker" : "its steps come with the answer");
+      else fill(about, follow ? "waiting for a worker" : "its steps arrive with the answer");
     } else if (error) {
       stateInto(state, outcome({ error: error.message, code: error.code }));
       fill(about);
@@ -207,8 +207,8 @@ function codePanel(task, files) {
   const buttons = Object.entries(languages).map(([name, [title]]) => h("button", { "data-language": name, "aria-pressed": String(name === chosen), onclick: () => choose(name) }, title));
   const update = () => {
     text(shown, languages[chosen][1](location.origin, task()));
-    text(note, files() ? "The files that you have chosen are not in it: they go into a form, as the API's description shows." :
-      chosen === "n8n" ? "Paste it into a workflow. Its credential is one for header authentication, with the header Authorization and the value Bearer, a space and your token." : "The token comes from the environment: TROUPE_TOKEN.");
+    text(note, files() ? "Your files are not included. Send them in a form, as the API documentation shows." :
+      chosen === "n8n" ? "Paste this node into a workflow. Give it a Header Auth credential: the name Authorization, and the value Bearer, a space and your token." : "The program reads your token from the environment variable TROUPE_TOKEN.");
   };
   function choose(name) {
     chosen = name;

@@ -10,7 +10,7 @@ const lives = [[15, "15 minutes"], [60, "1 hour"], [480, "8 hours"], [1440, "24 
 // share asks for how long a link is to live, makes it and shows it.
 export function share(object, name, onMade) {
   const said = h("div");
-  const label = h("input", { id: "link-label", maxlength: "100", autocomplete: "off", placeholder: "for whom" });
+  const label = h("input", { id: "link-label", maxlength: "100", autocomplete: "off", placeholder: "For whom" });
   const ttl = h("select", { id: "link-ttl" }, lives.map(([m, s]) => h("option", { value: m, selected: m === 60 }, s)));
   const dialog = h("dialog", { "aria-labelledby": "share-title", onclose: () => dialog.remove() });
   const submit = async (e) => {
@@ -22,7 +22,7 @@ export function share(object, name, onMade) {
       const address = new URL(made.path, location.origin).href;
       fill(dialog, h("div", { class: "stack" }, h("h2", { id: "share-title" }, "The link"),
         h("code", { class: "secret", id: "link" }, address),
-        h("p", { class: "small soft" }, `Whoever has it can look, and touch nothing. It ends ${until(made.expiresAt)}, when you revoke it, or when the service stops. It is shown only now.`),
+        h("p", { class: "small soft" }, `Anyone with this link can watch, and do nothing else. The link ends ${until(made.expiresAt)}, when you revoke it, or when the service stops. Copy it now: it is not shown again.`),
         h("div", { class: "tools" }, h("button", { onclick: () => dialog.close() }, "Close"),
           h("button", { class: "main", autofocus: true, onclick: () => copy(address, "Link") }, "Copy the link"))));
       dialog.querySelector("button.main").focus();
@@ -33,8 +33,8 @@ export function share(object, name, onMade) {
   };
   fill(dialog, h("form", { onsubmit: submit }, h("h2", { id: "share-title" }, `Share the live picture of ${name}`),
     h("p", { class: "small soft" }, "A colleague can watch without a token. The link shows only what your account does there."),
-    h("label", {}, "It ends after", ttl), h("label", {}, "Label (only you see it)", label), said,
-    h("div", { class: "tools" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button", { class: "main", id: "make-link" }, "Make the link"))));
+    h("label", {}, "Ends after", ttl), h("label", {}, "Label (only you see it)", label), said,
+    h("div", { class: "tools" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button", { class: "main", id: "make-link" }, "Create the link"))));
   document.body.append(dialog);
   dialog.showModal();
 }
@@ -51,7 +51,7 @@ export function links({ signal }) {
       const { links: all } = await get("/v1/links", { signal });
       section.hidden = all.length === 0;
       rows(list, all, (l) => l.id,
-        (l) => h("tr", {}, h("td", {}, l.label || "no label"), h("td", {}, workers.get(l.object)?.workerName ?? h("code", {}, shortID(l.object))), h("td"), h("td", { class: "num" }),
+        (l) => h("tr", {}, h("td", {}, l.label || "No label"), h("td", {}, workers.get(l.object)?.workerName ?? h("code", {}, shortID(l.object))), h("td"), h("td", { class: "num" }),
           h("td", { class: "act" }, h("button", { class: "danger", onclick: () => revoke(l) }, "Revoke", h("span", { class: "unseen" }, ` ${l.label || l.id}`)))),
         (e, l) => {
           text(e.cells[2], until(l.expiresAt));
@@ -65,7 +65,7 @@ export function links({ signal }) {
   const revoke = async (l) => {
     try {
       await remove(`/v1/links/${l.id}`);
-      say("The link is revoked");
+      say("The link was revoked");
     } catch (err) {
       failed(said, err);
     }

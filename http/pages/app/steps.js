@@ -40,7 +40,7 @@ export function kept({ trace, evidence }) {
   const link = (url, text) => h("a", { href: fileHere(url), target: "_blank", rel: "noopener" }, text);
   const left = Object.keys(names).filter((k) => evidence?.[k]).map((k) => link(evidence[k], names[k]));
   return [
-    trace && h("p", { class: "small" }, link(trace, "Trace of every step")),
+    trace && h("p", { class: "small" }, link(trace, "Trace of all steps")),
     left.length > 0 && h("p", { class: "small kept" }, evidence.actionPath != null ? `When action ${evidence.actionPath} failed: ` : "When it failed: ", left.map((a, i) => [i ? ", " : "", a])),
   ];
 }

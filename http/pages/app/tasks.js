@@ -11,9 +11,9 @@ const narrow = matchMedia("(max-width: 980px)");
 
 export function draw(main, { signal, rest }) {
   let chosen = rest[0];
-  const find = h("input", { type: "search", id: "find", "aria-label": "Find by id, worker, action or error", placeholder: "Find: id, worker, action, error" });
+  const find = h("input", { type: "search", id: "find", "aria-label": "Search by id, worker, action or error", placeholder: "Search id, worker, action, error" });
   const status = h("select", { id: "status", "aria-label": "Show" },
-    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed, or in part"]].map(([v, s]) => h("option", { value: v }, s)));
+    [["", "All"], ["running", "Running"], ["complete", "Complete"], ["failed", "Failed or partly failed"]].map(([v, s]) => h("option", { value: v }, s)));
   const none = h("div", { class: "empty" });
   const list = h("ul", { class: "tasks sheet", "aria-label": "Tasks, newest first" });
   const detail = h("section", { "aria-label": "The task" });
@@ -30,7 +30,7 @@ export function draw(main, { signal, rest }) {
       shown = chosen;
       pair.toggleAttribute("data-chosen", Boolean(chosen));
       one = chosen ? taskDetail(chosen, signal) : undefined;
-      fill(detail, one ? one.element : h("p", { class: "empty" }, h("strong", {}, "No task is chosen"), "Choose one to see its steps, pictures and errors."));
+      fill(detail, one ? one.element : h("p", { class: "empty" }, h("strong", {}, "No task selected"), "Select a task to see its steps, screenshots and errors."));
       if (chosen && !t) void feed.refresh(chosen).then(() => one?.show(feed.tasks.get(chosen), true));
     }
     one?.show(t);
@@ -43,7 +43,7 @@ export function draw(main, { signal, rest }) {
     none.hidden = some.length > 0;
     list.hidden = some.length === 0;
     if (!none.hidden) {
-      if (all.length) fill(none, h("strong", {}, "No task is like that"), "Change what you look for.");
+      if (all.length) fill(none, h("strong", {}, "No task matches"), "Change the search or the filter.");
       else fill(none, h("strong", {}, "No tasks yet"), "Run one in the ", h("a", { href: "#/playground" }, "playground"), ", or send one to ", h("code", {}, "POST /v1/"), ". ",
         feed.link.live ? "What runs shows here at once." : "This service tells of no tasks but those that this page has started.");
     }
@@ -91,7 +91,7 @@ function taskDetail(id, signal) {
     cancel.disabled = true;
     try {
       const { cancelled } = await remove(`/v1/tasks/${id}`);
-      say(cancelled ? "The task is cancelled" : "The task had ended already");
+      say(cancelled ? "The task was cancelled" : "The task had already ended");
     } catch (err) {
       failed(said, err);
     }
@@ -100,12 +100,12 @@ function taskDetail(id, signal) {
   let picture;
   const show = (t, asked) => {
     if (!t) {
-      fill(element, h("p", { class: "soft" }, asked ? "There is no such task, or it is too long ago." : "Asking for the task…"));
+      fill(element, h("p", { class: "soft" }, asked ? "This task does not exist, or is too old to be listed." : "Loading the task…"));
       return;
     }
     stateInto(state, stands(t));
     cancel.hidden = t.status !== "running";
-    const is = [["Task", t.taskId], ["Account", t.account], ["Worker", t.workerName], ["Session", t.sessionId], ["Began", clock(t.startedAt)],
+    const is = [["Task", t.taskId], ["Account", t.account], ["Worker", t.workerName], ["Session", t.sessionId], ["Started", clock(t.startedAt)],
       ["Took", t.status === "running" ? "" : duration(t.duration)], ["Actions", t.actions == null ? "" : `${t.actions} in the list, ${plural(t.stepsEnded ?? t.steps.length, "step")} ended, ${t.failed ?? 0} failed`]].filter(([, v]) => v);
     const key = JSON.stringify(is);
     if (facts.dataset.key !== key) fill(facts, is.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)])).dataset.key = key;
@@ -115,7 +115,7 @@ function taskDetail(id, signal) {
       wrong.dataset.told = told;
       fill(wrong, why && h("p", { class: "error" }, t.code && h("code", {}, t.code), " ", why), kept(t));
     }
-    text(left, t.stepsLeftOut ? `${plural(t.stepsLeftOut, "step")} at the beginning are left out.` : t.steps.length === 0 && t.status === "running" ? "No step has ended yet." : "");
+    text(left, t.stepsLeftOut ? `${plural(t.stepsLeftOut, "step")} at the beginning are not listed.` : t.steps.length === 0 && t.status === "running" ? "No step has ended yet." : "");
     steps.show(t.steps);
     pictures.show(t.pictures ?? []);
     pictures.list.parentElement.hidden = !t.pictures?.length;

@@ -26,15 +26,15 @@ function usage(u) {
   const some = (ms) => (ms > 0 ? `up to ${coarse(ms)}` : "not in this plan");
   return [
     h("div", { class: "sheet pad gauge" }, gauge("tasks", "Tasks today", u.usedToday, l.tasksPerDay),
-      h("p", { class: "soft small" }, l.tasksPerDay == null ? "This plan has no daily limit. " : `${u.remainingToday} left. `, `The day ends at ${clock(u.resetAt)} (${until(u.resetAt)}); days are those of UTC.`)),
+      h("p", { class: "soft small" }, l.tasksPerDay == null ? "This plan has no daily limit. " : `${u.remainingToday} left. `, `The day ends at ${clock(u.resetAt)} (${until(u.resetAt)}). Days are in UTC.`)),
     h("div", { class: "sheet pad gauge" }, gauge("held", "Workers held by sessions", u.reservedWorkers, l.sessions ? l.reservedWorkers : 0),
-      h("p", { class: "soft small" }, l.sessions ? "A session keeps a browser for your next request until it is closed or not used for some time." : "Sessions are in the plans Standard and Pro.")),
+      h("p", { class: "soft small" }, l.sessions ? "A session keeps a browser for your next request, until you close it or do not use it for some time." : "The plans Standard and Pro include sessions.")),
     h("section", { class: "sheet pad" }, h("h2", {}, `Plan ${u.plan}`), h("dl", { class: "facts" },
       h("dt", {}, "Tasks a day"), h("dd", {}, l.tasksPerDay ?? "no limit"),
-      h("dt", {}, "Tasks that you wait for"), h("dd", {}, some(l.syncTimeout)),
+      h("dt", {}, "Synchronous tasks"), h("dd", {}, some(l.syncTimeout)),
       h("dt", {}, "Asynchronous tasks"), h("dd", {}, some(l.asyncTimeout)),
       h("dt", {}, "Sessions"), h("dd", {}, l.sessions ? `yes, ${l.reservedWorkers} at once` : "not in this plan"),
-      h("dt", {}, "Files that are kept"), h("dd", {}, `${u.storage.files}${l.storageFiles == null ? "" : ` of ${l.storageFiles}`}, ${mebi(u.storage.bytes)}${l.storageBytes == null ? "" : ` of ${mebi(l.storageBytes)}`}`))),
+      h("dt", {}, "Stored files"), h("dd", {}, `${u.storage.files}${l.storageFiles == null ? "" : ` of ${l.storageFiles}`}, ${mebi(u.storage.bytes)}${l.storageBytes == null ? "" : ` of ${mebi(l.storageBytes)}`}`))),
   ];
 }
 

@@ -40,8 +40,8 @@ export function draw(main, { signal, who }) {
     text(count, Object.entries(by).map(([s, n]) => `${n} ${s.toLowerCase()}`).join(" · "));
     none.hidden = all.length > 0;
     if (!none.hidden) {
-      if (!feed.link.told) fill(none, "Asking for the workers…");
-      else fill(none, h("strong", {}, "Your account has no workers"), "The operator starts the service with some (", h("code", {}, "--workers"), ") or adds one with ", h("code", {}, "troupe worker add"), ".");
+      if (!feed.link.told) fill(none, "Loading workers…");
+      else fill(none, h("strong", {}, "Your account has no workers"), "The operator can start the service with workers (", h("code", {}, "--workers"), ") or add one with ", h("code", {}, "troupe worker add"), ".");
     }
     rows(list, all, (w) => w.workerId, (w) => card(w, { who, signal, onShare: shared.update }), (e, w) => e.take(w, !drained.hidden));
   };
@@ -90,10 +90,10 @@ function card(first, { who, signal, onShare }) {
       const theirs = who.operator && w.account && w.account !== who.account ? ` of ${w.account}` : "";
       if (w.taskId) fill(what, "Task ", h("a", { href: `#/tasks/${w.taskId}` }, h("code", {}, shortID(w.taskId))), theirs);
       else if (w.sessionId) fill(what, "Held by ", h("code", {}, shortID(w.sessionId)), theirs);
-      else if (w.state === "busy" || w.state === "reserved") fill(what, "Works for another account");
-      else if (w.state === "offline") fill(what, w.draining ? "Takes no tasks" : "Its browser is not up");
+      else if (w.state === "busy" || w.state === "reserved") fill(what, "Runs a task of another account");
+      else if (w.state === "offline") fill(what, w.draining ? "Takes no tasks" : "Its browser is not running");
       else if (drained) fill(what, "Takes no tasks");
-      else fill(what, w.shared ? "Ready" : "Ready, yours alone");
+      else fill(what, w.shared ? "Ready" : "Ready, only for your account");
     }
     watch(w);
   };
