@@ -30,7 +30,7 @@ func documentOf(part string) string {
 		return "docs/cluster.md"
 	case "attacks":
 		return "docs/security.md"
-	case loadPart, "steps", "builds":
+	case loadPart, "http", "steps", "builds":
 		return "docs/decisions/0017-what-a-task-costs.md"
 	}
 	return "docs/performance.md"
