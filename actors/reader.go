@@ -139,24 +139,13 @@ func (r *Reader) Close() {
 	delete(r.feed.readers, r)
 }
 
-// Read lets somebody hear of an account's tasks and workers; All: of everybody's,
-// without what the tasks of others give. At first it has so many tasks. The
-// caller closes the reader.
-func (n *Node) Read(account string, all bool, tasks int) Reading {
-	return n.parts.feed.read(account, all, tasks)
-}
-
-// Recent returns the last tasks that an account may see, the newest first.
-func (n *Node) Recent(account string, all bool, most int) []TaskNews {
-	f := &n.parts.feed
+func (f *feed) recent(account string, all bool, most int) []TaskNews {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tasks(account, all, most)
 }
 
-// RecentTask returns one of them.
-func (n *Node) RecentTask(account string, all bool, id string) (TaskNews, bool) {
-	f := &n.parts.feed
+func (f *feed) recentTask(account string, all bool, id string) (TaskNews, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.running[id]

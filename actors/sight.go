@@ -3,19 +3,10 @@ package actors
 import (
 	"context"
 	"sync"
-	"time"
 
 	"troupe/actors/api"
-	"troupe/actors/fsm"
 	"troupe/engine"
 )
-
-// View is what watchers get: pictures that are large enough to follow what a page
-// does, and a little more than five a second, which cost little. See
-// docs/performance.md.
-func View() engine.ScreencastOptions {
-	return engine.ScreencastOptions{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
-}
 
 // scene is whose a browser is now, and for how long: what is seen in it is the
 // account's, until any of this changes.
@@ -23,21 +14,13 @@ type scene struct {
 	account string // empty: nobody's, and nothing may be seen
 	session string
 	task    string // empty: a session waits for its next task
-	browser *browser
+	browser scopeBrowser
 }
 
-// sceneOf says whose the browser of a worker is. A browser that is being made
-// clean, or saved for a session's next one, is nobody's.
-func sceneOf(c fsm.Condition, b *browser) scene {
-	switch {
-	case c.Browser != fsm.Ready:
-		return scene{}
-	case c.Running:
-		return scene{c.Claim.Account, c.Session, c.Claim.Task, b}
-	case c.Session != "":
-		return scene{account: c.Holder, session: c.Session, browser: b}
-	}
-	return scene{}
+// scopeBrowser is a browser that may be seen.
+type scopeBrowser interface {
+	instance() engine.Instance // what it plays on; nil before it is up
+	lost() bool                // it has ended
 }
 
 // sight lets accounts see what is theirs in one worker's browser.
@@ -47,8 +30,8 @@ func sceneOf(c fsm.Condition, b *browser) scene {
 // under, and only to watchers of the scene that it was taken in. So nobody gets
 // a picture of a browser that is not theirs any more, however late it comes.
 type sight struct {
-	node *nodeParts
 	spec WorkerSpec
+	run  func(func()) // starts what goes on beside the caller
 
 	mu       sync.Mutex
 	scene    scene
@@ -226,7 +209,7 @@ func (s *sight) begin(now scene) bool {
 	k := &cast{cancel: cancel}
 	s.cast = k
 	shown := shows.Screencast(ctx, View())
-	s.node.goes.Go(func() {
+	s.run(func() {
 		defer cancel()
 		for p := range shown {
 			s.show(k, p)
@@ -265,40 +248,19 @@ func (s *sight) ended(k *cast) {
 	}
 }
 
-// instance is what the browser plays on; nil before it is up.
-func (b *browser) instance() engine.Instance {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.inst
-}
-
-// lost reports whether the browser has ended.
-func (b *browser) lost() bool {
-	in := b.instance()
-	if in == nil {
-		return true
-	}
-	select {
-	case <-in.Gone():
-		return true
-	default:
-		return false
-	}
-}
-
 // sights are those of all workers.
 type sights struct {
 	mu  sync.RWMutex
 	all map[string]*sight
 }
 
-func (s *sights) add(n *nodeParts, spec WorkerSpec) *sight {
+func (s *sights) add(spec WorkerSpec, run func(func())) *sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
 		s.all = map[string]*sight{}
 	}
-	one := &sight{node: n, spec: spec}
+	one := &sight{spec: spec, run: run}
 	s.all[spec.ID] = one
 	return one
 }
@@ -318,10 +280,8 @@ type Watch struct {
 	Object  string      `json:"Object"`
 }
 
-// Watch lets somebody see a browser of this process. The caller closes the
-// watcher.
-func (n *Node) Watch(m *Watch) (*Watcher, *api.Refusal) {
-	all := &n.parts.sights
+// watch finds the worker that has what is to be seen.
+func (all *sights) watch(m *Watch) (*Watcher, *api.Refusal) {
 	all.mu.RLock()
 	defer all.mu.RUnlock()
 	for _, s := range all.all {

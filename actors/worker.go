@@ -49,7 +49,7 @@ func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
 	if s := node.kept[spec.ID]; s != nil {
 		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
 	}
-	seen := node.sights.add(node, spec)
+	seen := node.sights.add(spec, node.goes.Go)
 	return node.props(func() actor.Actor {
 		return &worker{spec: spec, node: node, mem: mem, sight: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
