@@ -41,7 +41,7 @@ type Config struct {
 	// come from it, so that they are the same after a restart.
 	Node string
 	// Workers are the node's workers. See SharedWorkers for the usual ones.
-	Workers []WorkerSpec
+	Workers []api.WorkerSpec
 	// Limits is what each plan allows; nil: engine.DefaultLimits.
 	Limits map[engine.Plan]engine.Limits
 
@@ -137,7 +137,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-func checkWorkers(all []WorkerSpec) error {
+func checkWorkers(all []api.WorkerSpec) error {
 	ids, names := map[string]bool{}, map[string]bool{}
 	for _, w := range all {
 		switch {

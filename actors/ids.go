@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"troupe/actors/api"
 )
 
 // NewTaskID returns an identifier that no other task has: "task_", 16 hex
@@ -44,14 +45,14 @@ func newWorkerID() string {
 func workerIDOf(b []byte) string { return "w" + strings.ToLower(base32.StdEncoding.EncodeToString(b)) }
 
 // SharedWorkers returns n workers that belong to the shared pool.
-func SharedWorkers(node string, n int) []WorkerSpec {
-	all := make([]WorkerSpec, n)
+func SharedWorkers(node string, n int) []api.WorkerSpec {
+	all := make([]api.WorkerSpec, n)
 	for i := range all {
 		name := "worker-" + strconv.Itoa(i+1)
 		if node != "" {
 			name = node + "-" + name
 		}
-		all[i] = WorkerSpec{ID: WorkerID(node, i+1), Name: name}
+		all[i] = api.WorkerSpec{ID: WorkerID(node, i+1), Name: name}
 	}
 	return all
 }

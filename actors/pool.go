@@ -22,7 +22,7 @@ type pool struct {
 	draining bool
 	drain    poolDrain
 
-	adding   map[string]WorkerSpec      // by name: workers whose records are being written
+	adding   map[string]api.WorkerSpec  // by name: workers whose records are being written
 	gone     map[string]bool            // accounts that were removed
 	removals map[string]*accountRemoval // those that something is left of
 }
@@ -33,7 +33,7 @@ func newPool(n *nodeParts, r *roster) *pool {
 	}
 	return &pool{
 		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, abroad: abroad{},
-		adding: map[string]WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
+		adding: map[string]api.WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *seat) info() api.WorkerInfo {
 	return api.WorkerInfo{
 		ID: s.spec.ID, Name: s.spec.Name, State: s.note.State, Since: s.since,
 		Owner: s.spec.Owner, Session: s.note.Session, TaskID: s.note.Task,
-		Draining: s.draining, Added: s.spec.added,
+		Draining: s.draining, Added: s.spec.Added,
 	}
 }
 

@@ -22,7 +22,7 @@ type departure struct {
 type (
 	// workerKept says that a worker's record is on disk, or is not.
 	workerKept struct {
-		spec WorkerSpec
+		spec api.WorkerSpec
 		who  *actor.PID
 		err  error
 	}
@@ -42,7 +42,7 @@ func (p *pool) onAddWorker(ctx actor.Context, m *api.AddWorker) {
 		ctx.Respond(&api.WorkerChanged{Fault: fault})
 		return
 	}
-	spec := WorkerSpec{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, added: true}
+	spec := api.WorkerSpec{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Added: true}
 	p.adding[spec.Name] = spec
 	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerKept{spec: spec, who: ctx.Sender()}
 	n := p.node
@@ -168,7 +168,7 @@ func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
 	case s == nil:
 		ctx.Respond(&api.WorkerChanged{Fault: noWorker(m.Worker)})
 		return
-	case !s.spec.added:
+	case !s.spec.Added:
 		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf(
 			"the worker %q comes with the service: drain it, or start the service with fewer workers", s.spec.Name)})
 		return

@@ -31,7 +31,7 @@ func TestWatchdogHealsTheQueue(t *testing.T) {
 				claims <- c
 			}
 		}))
-		p := newPool(n, newRoster(cfg.Workers, func(WorkerSpec) *actor.PID { return worker }, time.Now()))
+		p := newPool(n, newRoster(cfg.Workers, func(api.WorkerSpec) *actor.PID { return worker }, time.Now()))
 		n.pool = n.system.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
 			if spoil, ok := ctx.Message().(func()); ok {
 				spoil()

@@ -14,7 +14,7 @@ import (
 // seat is a worker as pool sees it: what its last note said, and the claim that
 // was sent to it. The worker alone knows better.
 type seat struct {
-	spec WorkerSpec
+	spec api.WorkerSpec
 	pid  *actor.PID
 
 	// heard: it has spoken. Before that nobody may be there, and the library
@@ -57,7 +57,7 @@ type roster struct {
 	states   map[api.State]int
 }
 
-func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Time) *roster {
+func newRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now time.Time) *roster {
 	r := &roster{
 		seats: map[string]*seat{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
 		lodgings: map[string]*lodging{}, homes: map[string]int{},
@@ -70,7 +70,7 @@ func newRoster(specs []WorkerSpec, pid func(WorkerSpec) *actor.PID, now time.Tim
 }
 
 // add makes a seat for a worker that has not said a word yet.
-func (r *roster) add(spec WorkerSpec, pid *actor.PID, now time.Time) *seat {
+func (r *roster) add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *seat {
 	s := &seat{spec: spec, pid: pid, since: now, note: note{Worker: spec.ID, State: api.Offline}}
 	r.seats[spec.ID] = s
 	r.all = append(r.all, s)

@@ -278,7 +278,7 @@ var sessionRows = []row{
 		}
 	}},
 	{"one account reserves half of the shared workers, its own beside", testkit.Options{Workers: 4,
-		Specs: []actors.WorkerSpec{{ID: "own", Name: "own", Owner: "anna"}}}, func(t *testing.T, k *testkit.Kit) {
+		Specs: []api.WorkerSpec{{ID: "own", Name: "own", Owner: "anna"}}}, func(t *testing.T, k *testkit.Kit) {
 		for range 3 {
 			reserve(k, anna)
 		}

@@ -216,7 +216,7 @@ func (w *worker) begin(ctx actor.Context) {
 type play struct {
 	run      *run
 	node     *nodeParts
-	spec     WorkerSpec
+	spec     api.WorkerSpec
 	inst     engine.Instance
 	session  *actor.PID
 	leaves   string // the session that holds the worker afterwards

@@ -19,8 +19,8 @@ type scene struct {
 
 // scopeBrowser is a browser that may be seen.
 type scopeBrowser interface {
-	instance() engine.Instance // what it plays on; nil before it is up
-	lost() bool                // it has ended
+	Instance() engine.Instance // what it plays on; nil before it is up
+	Lost() bool                // it has ended
 }
 
 // sight lets accounts see what is theirs in one worker's browser.
@@ -30,7 +30,7 @@ type scopeBrowser interface {
 // under, and only to watchers of the scene that it was taken in. So nobody gets
 // a picture of a browser that is not theirs any more, however late it comes.
 type sight struct {
-	spec WorkerSpec
+	spec api.WorkerSpec
 	run  func(func()) // starts what goes on beside the caller
 
 	mu       sync.Mutex
@@ -144,7 +144,7 @@ func (s *sight) change(to scene) {
 	case was.browser != to.browser:
 		why = BrowserGone
 	}
-	if to.account == "" && was.browser != nil && was.browser.lost() {
+	if to.account == "" && was.browser != nil && was.browser.Lost() {
 		why = BrowserGone
 	}
 	for w := range s.watchers {
@@ -200,7 +200,7 @@ func (s *sight) admit(m *Watch) (*Watcher, *api.Refusal) {
 // begin lets the engine show the present scene. The caller holds s.mu, and so
 // the scene is the same until the engine has begun.
 func (s *sight) begin(now scene) bool {
-	inst := now.browser.instance()
+	inst := now.browser.Instance()
 	shows := engine.ScreencasterOf(inst)
 	if shows == nil {
 		return false
@@ -254,7 +254,7 @@ type sights struct {
 	all map[string]*sight
 }
 
-func (s *sights) add(spec WorkerSpec, run func(func())) *sight {
+func (s *sights) add(spec api.WorkerSpec, run func(func())) *sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
@@ -216,7 +215,7 @@ func TestWorkerThatDoesNotStartIsGivenUpSlowly(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
-	specs := []actors.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
+	specs := []api.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
 	testkit.Run(t, testkit.Options{Workers: 3, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
 		for _, w := range []string{"w2", "w3", "w1"} {
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.On(w)), lasting(time.Millisecond)), engine.EndCompleted)
@@ -246,7 +245,7 @@ func TestSelection(t *testing.T) {
 }
 
 func TestListOfWorkers(t *testing.T) {
-	specs := []actors.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
+	specs := []api.WorkerSpec{{ID: "hers", Name: "hers", Owner: "bert"}}
 	testkit.Run(t, testkit.Options{Workers: 2, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w1"))
 		r := k.Start(bert, testkit.Task(testkit.On("hers")), second)

@@ -36,7 +36,7 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 		_, err := ctx.SpawnNamed(n.props(a), name)
 		errs = append(errs, err)
 	}
-	r := newRoster(n.cfg.Workers, func(s WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
+	r := newRoster(n.cfg.Workers, func(s api.WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
 	for id, s := range n.kept { // before anybody asks for it
 		r.apply(note{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
 	}
@@ -53,7 +53,7 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 }
 
 // hire starts the actors of a worker.
-func (t *top) hire(ctx actor.Context, s WorkerSpec) error {
+func (t *top) hire(ctx actor.Context, s api.WorkerSpec) error {
 	n := t.parts
 	if _, there := n.system.ProcessRegistry.GetLocal(keeperOf(s.ID)); there {
 		return nil

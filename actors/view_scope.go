@@ -20,15 +20,15 @@ func sceneOf(c fsm.Condition, b *browser) scene {
 }
 
 // instance is what the browser plays on; nil before it is up.
-func (b *browser) instance() engine.Instance {
+func (b *browser) Instance() engine.Instance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.inst
 }
 
 // lost reports whether the browser has ended.
-func (b *browser) lost() bool {
-	in := b.instance()
+func (b *browser) Lost() bool {
+	in := b.Instance()
 	if in == nil {
 		return true
 	}

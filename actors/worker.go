@@ -3,6 +3,7 @@ package actors
 import (
 	"slices"
 
+	"troupe/actors/api"
 	"troupe/actors/fsm"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -30,7 +31,7 @@ type heldSession struct {
 // what to do is decided by step, and the worker carries it out without ever
 // waiting for anything.
 type worker struct {
-	spec WorkerSpec
+	spec api.WorkerSpec
 	node *nodeParts
 	log  zerolog.Logger
 	mem  *memory
@@ -44,7 +45,7 @@ type worker struct {
 	sight   *sight // what accounts see of it
 }
 
-func newWorker(spec WorkerSpec, node *nodeParts) *actor.Props {
+func newWorker(spec api.WorkerSpec, node *nodeParts) *actor.Props {
 	mem := &memory{cond: fsm.Condition{Browser: fsm.Down}}
 	if s := node.kept[spec.ID]; s != nil {
 		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"troupe/actors/api"
 	"troupe/actors/records"
 )
 
 // specOf is what a worker that was added starts from.
-func specOf(w records.Worker) WorkerSpec {
-	return WorkerSpec{ID: w.ID, Name: w.Name, Owner: w.Owner, added: true}
+func specOf(w records.Worker) api.WorkerSpec {
+	return api.WorkerSpec{ID: w.ID, Name: w.Name, Owner: w.Owner, Added: true}
 }
 
 // MaxWorkers is how many workers a node may have.

@@ -1,5 +1,7 @@
 package actors
 
+import "troupe/actors/api"
+
 // enlisted and struck tell admission who may name which worker.
 type (
 	enlisted struct{ Worker, Owner string }
@@ -8,6 +10,6 @@ type (
 
 // hire starts the actors of a worker, release ends them.
 type (
-	hire    struct{ spec WorkerSpec }
+	hire    struct{ spec api.WorkerSpec }
 	release struct{ worker string }
 )

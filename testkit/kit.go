@@ -19,7 +19,7 @@ import (
 // Options is what a kit is started with.
 type Options struct {
 	Workers int                  // shared workers "w1", "w2" …, beside the Specs
-	Specs   []actors.WorkerSpec  // further ones
+	Specs   []api.WorkerSpec     // further ones
 	Engine  *Engine              // nil: a new one
 	On      *Footing             // what a new engine stands on; nil: nothing
 	Store   persistence.Store    // nil: one in memory

@@ -28,7 +28,7 @@ func (k *Kit) boot(cold bool) {
 	cfg.Workers = cfg.Workers[:len(cfg.Workers):len(cfg.Workers)]
 	for i := range k.options.Workers {
 		n := strconv.Itoa(i + 1)
-		cfg.Workers = append(cfg.Workers, actors.WorkerSpec{ID: "w" + n, Name: "worker-" + n})
+		cfg.Workers = append(cfg.Workers, api.WorkerSpec{ID: "w" + n, Name: "worker-" + n})
 	}
 	if k.options.Config != nil {
 		k.options.Config(&cfg)

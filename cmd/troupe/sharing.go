@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"troupe/actors"
+	"troupe/actors/api"
 )
 
 // sharing is how workers share browsers, as flags.
@@ -24,7 +25,7 @@ func (s *sharing) check() error {
 
 // workers are n shared workers of a node, and which browser each of them is in. Workers
 // that are not among them have a browser of their own.
-func (s *sharing) workers(node string, n int) ([]actors.WorkerSpec, func(worker string) string) {
+func (s *sharing) workers(node string, n int) ([]api.WorkerSpec, func(worker string) string) {
 	specs := actors.SharedWorkers(node, n)
 	if s.WorkersPerBrowser == 1 {
 		return specs, nil

@@ -1,4 +1,4 @@
-package actors
+package api
 
 // WorkerSpec describes one worker.
 type WorkerSpec struct {
@@ -9,5 +9,5 @@ type WorkerSpec struct {
 	// name; they serve one account at a time. Empty: nobody minds.
 	Browser string
 
-	added bool // it has a record of its own
+	Added bool // it has a record of its own
 }
