@@ -86,7 +86,7 @@ func (w *worker) answer(ctx actor.Context, eff fsm.EfAnswer) {
 		Timeout:    w.claim.Timeout,
 		Outcome:    out,
 	}
-	w.node.feed.over(answer) // first: who has the answer finds the task ended
+	w.node.feed.Over(answer) // first: who has the answer finds the task ended
 	if no := w.run.refusal(); no != nil {
 		answer = x.Refused(w.claim.Timeout, no)
 	}

@@ -14,6 +14,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/lease"
 	"troupe/actors/records"
+	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -34,9 +35,9 @@ type nodeParts struct {
 	records *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage  *persistence.Usage
-	board  board
-	feed   feed
-	sights sights
+	board  view.StatusCache
+	feed   view.Feed
+	sights view.Screencasts
 	leases *lease.Leases // nil: there are no other nodes
 	held   holdings      // the sessions of its workers
 	lent   lent[func()]  // the files of its asynchronous tasks

@@ -32,8 +32,8 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 		err = n.parts.usage.Written(ctx, m.Account)
 	}
 	if err == nil {
-		n.parts.board.forget(m.Account)
-		n.parts.feed.forget(m.Account)
+		n.parts.board.Forget(m.Account)
+		n.parts.feed.Forget(m.Account)
 		err = n.parts.records.EraseAccount(ctx, m.Account)
 	}
 	if err != nil {

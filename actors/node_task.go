@@ -43,7 +43,7 @@ var _ = handleInNode((*Node).poll)
 
 // poll looks at the board first, which needs no actor.
 func (n *Node) poll(ctx context.Context, m *api.Poll) (*api.Polled, error) {
-	if p := n.parts.board.look(m); p != nil {
+	if p := n.parts.board.Look(m); p != nil {
 		return p, nil
 	}
 	return askNode[api.Polled](ctx, n, n.parts.tasks, m)

@@ -1,26 +1,29 @@
 package actors
 
-import "troupe/actors/api"
+import (
+	"troupe/actors/api"
+	"troupe/actors/view"
+)
 
 // Watch lets somebody see a browser of this process. The caller closes the
 // watcher.
-func (n *Node) Watch(m *Watch) (*Watcher, *api.Refusal) {
-	return n.parts.sights.watch(m)
+func (n *Node) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
+	return n.parts.sights.Watch(m)
 }
 
 // Read lets somebody hear of an account's tasks and workers; All: of everybody's,
 // without what the tasks of others give. At first it has so many tasks. The
 // caller closes the reader.
-func (n *Node) Read(account string, all bool, tasks int) Reading {
-	return n.parts.feed.read(account, all, tasks)
+func (n *Node) Read(account string, all bool, tasks int) view.Reading {
+	return n.parts.feed.Read(account, all, tasks)
 }
 
 // Recent returns the last tasks that an account may see, the newest first.
-func (n *Node) Recent(account string, all bool, most int) []TaskNews {
-	return n.parts.feed.recent(account, all, most)
+func (n *Node) Recent(account string, all bool, most int) []view.TaskNews {
+	return n.parts.feed.Recent(account, all, most)
 }
 
 // RecentTask returns one of them.
-func (n *Node) RecentTask(account string, all bool, id string) (TaskNews, bool) {
-	return n.parts.feed.recentTask(account, all, id)
+func (n *Node) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
+	return n.parts.feed.RecentTask(account, all, id)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/view"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -29,7 +30,7 @@ type pool struct {
 
 func newPool(n *nodeParts, r *roster) *pool {
 	for _, s := range r.all {
-		n.feed.worker(s.news())
+		n.feed.Worker(s.news())
 	}
 	return &pool{
 		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, abroad: abroad{},
@@ -144,10 +145,12 @@ func (p *pool) hear(ctx actor.Context, n note) *seat {
 // changed tells of a worker that is not as it was.
 func (p *pool) changed(s *seat) {
 	p.node.changed(s.info())
-	p.node.feed.worker(s.news())
+	p.node.feed.Worker(s.news())
 }
 
-func (s *seat) news() WorkerNews { return WorkerNews{s.info(), s.note.Holder, s.note.Account} }
+func (s *seat) news() view.WorkerNews {
+	return view.WorkerNews{WorkerInfo: s.info(), Holder: s.note.Holder, User: s.note.Account}
+}
 
 func (s *seat) info() api.WorkerInfo {
 	return api.WorkerInfo{
@@ -179,7 +182,7 @@ var (
 func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 	all := make([]api.WorkerInfo, len(p.roster.all))
 	for i, s := range p.roster.all {
-		all[i], _ = s.news().seenBy("", true)
+		all[i], _ = s.news().SeenBy("", true)
 	}
 	ctx.Respond(&api.Workers{Workers: all})
 }
@@ -187,7 +190,7 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
 	for _, s := range p.roster.all {
-		if info, may := s.news().seenBy(m.Account.ID, false); may {
+		if info, may := s.news().SeenBy(m.Account.ID, false); may {
 			all = append(all, info)
 		}
 	}

@@ -83,7 +83,7 @@ func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
 	}
 	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	ctx.Send(p.node.top, &hire{s.spec})
-	p.node.feed.worker(s.news())
+	p.node.feed.Worker(s.news())
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
 }
 

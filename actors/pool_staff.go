@@ -95,7 +95,7 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 	}
 	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	ctx.Send(p.node.top, &hire{s.spec})
-	p.node.feed.worker(s.news())
+	p.node.feed.Worker(s.news())
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
@@ -235,7 +235,7 @@ func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
 		ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
 	} else {
 		p.roster.drop(s)
-		p.node.feed.gone(s.spec.ID)
+		p.node.feed.Gone(s.spec.ID)
 		ctx.Send(p.node.top, &release{s.spec.ID})
 		p.checkDrained(ctx)
 	}

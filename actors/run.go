@@ -12,6 +12,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/view"
 	"troupe/engine"
 )
 
@@ -197,7 +198,7 @@ func (w *worker) begin(ctx actor.Context) {
 		leaves: w.mem.cond.Kept(), closes: w.mem.cond.Claim.Intent == fsm.Close,
 	}
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
-		w.node.feed.began(&TaskNews{
+		w.node.feed.Began(&view.TaskNews{
 			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.mem.cond.Session,
 			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began,
 		})
@@ -236,7 +237,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 		}
 	}
 	st := engine.TaskEnv{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
-		Measure: func(s engine.StepReport) { p.node.feed.step(x.TaskID, s) }}
+		Measure: func(s engine.StepReport) { p.node.feed.Step(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error
 		if st.Secrets, err = of(base, x.Account.ID); err != nil { // without them nothing could be masked

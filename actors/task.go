@@ -119,9 +119,9 @@ func (t *task) Receive(ctx actor.Context) {
 		t.release(ctx, m.wait)
 	case *retire:
 		if t.kept {
-			t.node.board.remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
+			t.node.board.Remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
 		} else {
-			t.node.board.hide(t.x.TaskID)
+			t.node.board.Hide(t.x.TaskID)
 		}
 		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
 	}
@@ -293,7 +293,7 @@ func (t *task) polled() *api.Polled {
 }
 
 // show lets others see how far the task is without asking.
-func (t *task) show() { t.node.board.show(t.x.TaskID, t.x.Account.ID, t.polled()) }
+func (t *task) show() { t.node.board.Show(t.x.TaskID, t.x.Account.ID, t.polled()) }
 
 // await answers a question now if there is news, else when there is some, or
 // when the wait is over.

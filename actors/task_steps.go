@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"troupe/actors/api"
+	"troupe/actors/view"
 	"troupe/engine"
 )
 
@@ -38,19 +39,11 @@ func (l *stepLog) add(s engine.StepReport) {
 	s = forFollowers(s)
 	l.last++
 	l.steps = append(l.steps, api.TaskStep{Seq: l.last, Step: s})
-	l.bytes += weigh(s)
+	l.bytes += view.Weigh(s)
 	for len(l.steps) > stepsMost || l.bytes > stepBytesMost && len(l.steps) > 1 {
-		l.bytes -= weigh(l.steps[0].Step)
+		l.bytes -= view.Weigh(l.steps[0].Step)
 		l.steps = l.steps[1:]
 	}
-}
-
-func weigh(s engine.StepReport) int {
-	n := len(s.Path) + len(s.Action) + len(s.Result) + len(s.Error)
-	for _, note := range s.Notes {
-		n += len(note)
-	}
-	return n
 }
 
 // after returns what is kept of the steps behind a number.

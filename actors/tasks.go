@@ -104,7 +104,7 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 		ts.node.beside(func(c context.Context) (err error) {
 			var until time.Time
 			if p, until, err = ts.node.records.Poll(c, id, a.ID); !until.IsZero() {
-				ts.node.board.remember(id, a.ID, p, until)
+				ts.node.board.Remember(id, a.ID, p, until)
 			}
 			return err
 		}, func(err error) {

@@ -67,7 +67,7 @@ func (t *top) hire(ctx actor.Context, s api.WorkerSpec) error {
 
 // release ends the actors of a worker.
 func (t *top) release(ctx actor.Context, m *release) {
-	t.parts.sights.remove(m.worker)
+	t.parts.sights.Remove(m.worker)
 	ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
 }
 

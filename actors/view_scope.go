@@ -2,21 +2,22 @@ package actors
 
 import (
 	"troupe/actors/fsm"
+	"troupe/actors/view"
 	"troupe/engine"
 )
 
 // sceneOf says whose the browser of a worker is. A browser that is being made
 // clean, or saved for a session's next one, is nobody's.
-func sceneOf(c fsm.Condition, b *browser) scene {
+func sceneOf(c fsm.Condition, b *browser) view.Scope {
 	switch {
 	case c.Browser != fsm.Ready:
-		return scene{}
+		return view.Scope{}
 	case c.Running:
-		return scene{c.Claim.Account, c.Session, c.Claim.Task, b}
+		return view.Scope{Account: c.Claim.Account, Session: c.Session, Task: c.Claim.Task, Browser: b}
 	case c.Session != "":
-		return scene{account: c.Holder, session: c.Session, browser: b}
+		return view.Scope{Account: c.Holder, Session: c.Session, Browser: b}
 	}
-	return scene{}
+	return view.Scope{}
 }
 
 // instance is what the browser plays on; nil before it is up.

@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/view"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/rs/zerolog"
@@ -41,8 +42,8 @@ type worker struct {
 	browser *browser   // the present one, or the one that is starting
 	reset   *resetting // the reset that is under way
 	adopts  *keptSession
-	told    note   // what pool knows
-	sight   *sight // what accounts see of it
+	told    note             // what pool knows
+	sight   *view.Screencast // what accounts see of it
 }
 
 func newWorker(spec api.WorkerSpec, node *nodeParts) *actor.Props {
@@ -50,7 +51,7 @@ func newWorker(spec api.WorkerSpec, node *nodeParts) *actor.Props {
 	if s := node.kept[spec.ID]; s != nil {
 		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
 	}
-	seen := node.sights.add(spec, node.goes.Go)
+	seen := node.sights.Add(spec, node.goes.Go)
 	return node.props(func() actor.Actor {
 		return &worker{spec: spec, node: node, mem: mem, sight: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
@@ -177,7 +178,7 @@ func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 			w.mem.cond = before
 		}
 	}()
-	w.sight.change(sceneOf(next, w.browser)) // before anything begins on the browser
+	w.sight.Change(sceneOf(next, w.browser)) // before anything begins on the browser
 	if !returns(do) {                        // what is sent back carries the note
 		w.tell(ctx)
 	}

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"time"
 
-	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 	"troupe/engine"
 )
 
@@ -38,7 +38,7 @@ const (
 // plainly are those messages that are JSON and nothing else.
 var plainly = map[kind]func() any{
 	12: fresh[locate], 13: fresh[located], 14: fresh[inventory], 15: fresh[parcel], 16: fresh[fault],
-	25: fresh[pausing], 26: fresh[api.Status], 27: fresh[actors.Watch], 28: fresh[read], 29: fresh[opened], 30: fresh[more],
+	25: fresh[pausing], 26: fresh[api.Status], 27: fresh[view.Watch], 28: fresh[read], 29: fresh[opened], 30: fresh[more],
 	32: fresh[news], 33: fresh[leave], 34: fresh[recent], 35: fresh[recents], 36: fresh[looking], 37: fresh[lookers],
 	40: fresh[begins], 41: fresh[mayBegin],
 }

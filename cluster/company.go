@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
-	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 )
 
 // Local is what this node's own actors do. [actors.Node] is one.
@@ -25,10 +25,10 @@ type Local interface {
 	Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error)
 	api.Doer
 	PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error)
-	Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal)
-	Read(account string, all bool, tasks int) actors.Reading
-	Recent(account string, all bool, most int) []actors.TaskNews
-	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
+	Watch(m *view.Watch) (*view.Watcher, *api.Refusal)
+	Read(account string, all bool, tasks int) view.Reading
+	Recent(account string, all bool, most int) []view.TaskNews
+	RecentTask(account string, all bool, id string) (view.TaskNews, bool)
 	Status() api.Status
 	Held() map[string]int64
 	Offer(o *api.Offer)

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 	"troupe/engine"
 )
 
@@ -170,7 +170,7 @@ func (c *Company) answer(m any) (any, error) {
 		return c.isHere(ctx, m)
 	case *begins:
 		return &mayBegin{c.trips.begins(m)}, nil
-	case *actors.Watch:
+	case *view.Watch:
 		return c.showWatch(m), nil
 	case *read:
 		return c.showRead(m)

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 	"troupe/engine"
 )
 
@@ -35,11 +35,11 @@ type (
 		Tasks   int    `json:"Tasks"`
 	}
 	opened struct {
-		ID       string            `json:"ID"`
-		Refusal  *api.Refusal      `json:"Refusal"` // of a Watch
-		Watching actors.Watching   `json:"Watching"`
-		Workers  []api.WorkerInfo  `json:"Workers"` // of a read
-		Tasks    []actors.TaskNews `json:"Tasks"`
+		ID       string           `json:"ID"`
+		Refusal  *api.Refusal     `json:"Refusal"` // of a Watch
+		Watching view.Watching    `json:"Watching"`
+		Workers  []api.WorkerInfo `json:"Workers"` // of a read
+		Tasks    []view.TaskNews  `json:"Tasks"`
 	}
 	// more asks for what comes next. Reply: seen, or news.
 	more struct {
@@ -51,8 +51,8 @@ type (
 		Over    string `json:"Over"`
 	}
 	news struct {
-		News   []actors.News `json:"News"`
-		Behind bool          `json:"Behind"`
+		News   []view.News `json:"News"`
+		Behind bool        `json:"Behind"`
 	}
 	// leave says that nobody looks any more.
 	leave struct {
@@ -131,7 +131,7 @@ func (l *looks) next(ctx context.Context, id string) (any, error) {
 }
 
 // showWatch lets another node's client watch a browser of this one.
-func (c *Company) showWatch(m *actors.Watch) *opened {
+func (c *Company) showWatch(m *view.Watch) *opened {
 	w, no := c.local.Watch(m)
 	if no != nil {
 		return &opened{Refusal: no}
@@ -155,7 +155,7 @@ func (c *Company) showWatch(m *actors.Watch) *opened {
 		w.Close()
 		return &opened{Refusal: tooManyLook}
 	}
-	return &opened{ID: id, Watching: actors.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
+	return &opened{ID: id, Watching: view.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
 }
 
 var tooManyLook = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
@@ -166,7 +166,7 @@ func (c *Company) showRead(m *read) (*opened, error) {
 	_, workers, tasks := r.Begin()
 	id := c.looks.open(func(ctx context.Context) any {
 		n, err := r.Next(ctx)
-		return &news{News: n, Behind: errors.Is(err, actors.ErrBehind)}
+		return &news{News: n, Behind: errors.Is(err, view.ErrBehind)}
 	}, r.Close)
 	if id == "" {
 		r.Close()
@@ -177,7 +177,7 @@ func (c *Company) showRead(m *read) (*opened, error) {
 
 // Watch lets somebody see a browser, whichever node has it: see
 // [actors.Node.Watch].
-func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal) {
+func (c *Company) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	w, no := c.local.Watch(m)
 	if no == nil || no.Code != engine.CodeNotFound {
 		return w, no
@@ -198,7 +198,7 @@ func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal) {
 		cancel(nil)
 		c.wires.tell(node, &leave{x.ID})
 	}
-	w = actors.NewWatcher(x.Watching, sync.OnceFunc(left))
+	w = view.NewWatcher(x.Watching, sync.OnceFunc(left))
 	go func() {
 		defer cancel(nil)
 		for ctx.Err() == nil {
@@ -206,7 +206,7 @@ func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal) {
 			p, ok := s.(*seen)
 			switch {
 			case err != nil || !ok:
-				w.End(actors.BrowserGone)
+				w.End(view.BrowserGone)
 				return
 			case p.Over != "":
 				w.End(p.Over)
@@ -215,7 +215,7 @@ func (c *Company) Watch(m *actors.Watch) (*actors.Watcher, *api.Refusal) {
 				w.Show(p.Picture)
 			}
 		}
-		w.End(actors.BrowserGone)
+		w.End(view.BrowserGone)
 	}()
 	return w, nil
 }

@@ -9,12 +9,13 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/testkit"
 )
 
 // shows waits until a picture of a watcher names a task.
-func shows(t *testing.T, w *actors.Watcher, task string) {
+func shows(t *testing.T, w *view.Watcher, task string) {
 	t.Helper()
 	for end := time.After(hang); ; {
 		select {
@@ -31,7 +32,7 @@ func shows(t *testing.T, w *actors.Watcher, task string) {
 }
 
 // over waits until a watcher has come to its end, and says why.
-func over(t *testing.T, w *actors.Watcher) string {
+func over(t *testing.T, w *view.Watcher) string {
 	t.Helper()
 	select {
 	case <-w.Over():
@@ -55,38 +56,38 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 	to.runs(n2, g)
 	for _, h := range to.houses {
 		for _, object := range []string{g.id, actors.WorkerID("n2", 1)} {
-			w, no := h.Company.Watch(&actors.Watch{Account: anna, Object: object})
+			w, no := h.Company.Watch(&view.Watch{Account: anna, Object: object})
 			if no != nil || w.Worker != actors.WorkerID("n2", 1) || w.Task != g.id {
 				t.Fatalf("%s lets anna watch %s: %+v, %v", h.name, object, w, no)
 			}
 			shows(t, w, g.id)
 			w.Close()
 		}
-		if w, no := h.Company.Watch(&actors.Watch{Account: bert, Object: g.id}); no == nil || no.Code != engine.CodeNotFound {
+		if w, no := h.Company.Watch(&view.Watch{Account: bert, Object: g.id}); no == nil || no.Code != engine.CodeNotFound {
 			t.Errorf("%s lets bert watch: %+v, %v", h.name, w, no)
 		}
 	}
-	w, no := n3.Company.Watch(&actors.Watch{Account: bert, All: true, Object: g.id})
+	w, no := n3.Company.Watch(&view.Watch{Account: bert, All: true, Object: g.id})
 	if no != nil {
 		t.Fatal(no)
 	}
 	shows(t, w, g.id)
 	g.leave()
 	to.answer(g)
-	if why := over(t, w); why != actors.TaskEnded {
+	if why := over(t, w); why != view.TaskEnded {
 		t.Errorf("it has ended because of %q", why)
 	}
 	w.Close()
 
 	g = to.send(n1, anna, at("n3"), testkit.Script{Takes: time.Minute})
 	to.runs(n3, g)
-	if w, no = n1.Company.Watch(&actors.Watch{Account: anna, Object: g.id}); no != nil {
+	if w, no = n1.Company.Watch(&view.Watch{Account: anna, Object: g.id}); no != nil {
 		t.Fatal(no)
 	}
 	defer w.Close()
 	shows(t, w, g.id)
 	n3.conn.Close()
-	if why := over(t, w); why != actors.BrowserGone {
+	if why := over(t, w); why != view.BrowserGone {
 		t.Errorf("the node was lost, and it has ended because of %q", why)
 	}
 	to.answer(g)
@@ -116,14 +117,14 @@ func TestNewsOfAllNodes(t *testing.T) {
 		return ok
 	})
 
-	names := func(all []actors.TaskNews) (s []string) {
+	names := func(all []view.TaskNews) (s []string) {
 		for _, t := range all {
 			s = append(s, t.ID)
 		}
 		return s
 	}
 	want := fmt.Sprint(ids)
-	var readers []actors.Reading
+	var readers []view.Reading
 	for _, h := range to.houses {
 		if got := fmt.Sprint(names(h.Company.Recent(anna.ID, false, 20))); got != want {
 			t.Errorf("%s lists %s, want %s", h.name, got, want)
@@ -183,7 +184,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 	n3.conn.Close()
 	for _, i := range []int{0, 1} {
 		for err := error(nil); err == nil; {
-			if _, err = readers[i].Next(ctx); err != nil && err != actors.ErrBehind {
+			if _, err = readers[i].Next(ctx); err != nil && err != view.ErrBehind {
 				t.Fatalf("%s: %v", to.houses[i].name, err)
 			}
 		}

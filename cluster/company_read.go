@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 )
 
 // reading hears of an account on all nodes. Where a node comes or goes it is over:
@@ -15,12 +15,12 @@ import (
 type reading struct {
 	seq     uint64
 	workers []api.WorkerInfo
-	tasks   []actors.TaskNews
+	tasks   []view.TaskNews
 
 	stop context.CancelFunc
 	wake chan struct{}
 	mu   sync.Mutex
-	news []actors.News
+	news []view.News
 	over bool
 }
 
@@ -59,7 +59,7 @@ func (r *readings) renew() {
 
 // Read lets somebody hear of an account's tasks and workers on all nodes: see
 // [actors.Node.Read].
-func (c *Company) Read(account string, all bool, tasks int) actors.Reading {
+func (c *Company) Read(account string, all bool, tasks int) view.Reading {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &reading{wake: make(chan struct{}, 1)}
 	r.stop = func() { cancel(); c.readings.remove(r) }
@@ -87,7 +87,7 @@ func (c *Company) Read(account string, all bool, tasks int) actors.Reading {
 	_, workers, last := local.Begin()
 	asked.Wait()
 
-	lists := [][]actors.TaskNews{last}
+	lists := [][]view.TaskNews{last}
 	told := false
 	for i, p := range known {
 		if !told && p.name > c.cfg.Node {
@@ -109,7 +109,7 @@ func (c *Company) Read(account string, all bool, tasks int) actors.Reading {
 		defer local.Close()
 		for ctx.Err() == nil {
 			n, err := local.Next(ctx)
-			behind := errors.Is(err, actors.ErrBehind)
+			behind := errors.Is(err, view.ErrBehind)
 			if r.take(n, behind); behind {
 				return
 			}
@@ -155,7 +155,7 @@ func (p *peer) absent(account string, all bool) []api.WorkerInfo {
 	return workers
 }
 
-func (r *reading) take(n []actors.News, behind bool) {
+func (r *reading) take(n []view.News, behind bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if behind || len(r.news)+len(n) > readMost {
@@ -182,14 +182,14 @@ func (r *reading) rouse() {
 }
 
 // Begin implements [actors.Reading].
-func (r *reading) Begin() (uint64, []api.WorkerInfo, []actors.TaskNews) {
+func (r *reading) Begin() (uint64, []api.WorkerInfo, []view.TaskNews) {
 	workers, tasks := r.workers, r.tasks
 	r.workers, r.tasks = nil, nil
 	return 0, workers, tasks
 }
 
 // Next implements [actors.Reading].
-func (r *reading) Next(ctx context.Context) ([]actors.News, error) {
+func (r *reading) Next(ctx context.Context) ([]view.News, error) {
 	for {
 		r.mu.Lock()
 		n, over := r.news, r.over
@@ -197,7 +197,7 @@ func (r *reading) Next(ctx context.Context) ([]actors.News, error) {
 		r.mu.Unlock()
 		switch {
 		case over:
-			return nil, actors.ErrBehind
+			return nil, view.ErrBehind
 		case len(n) > 0:
 			return n, nil
 		}
@@ -222,7 +222,7 @@ type (
 		ID      string `json:"ID"` // of the one
 	}
 	recents struct {
-		Tasks []actors.TaskNews `json:"Tasks"`
+		Tasks []view.TaskNews `json:"Tasks"`
 	}
 )
 
@@ -231,15 +231,15 @@ func (c *Company) showRecent(m *recent) *recents {
 		return &recents{c.local.Recent(m.Account, m.All, m.Most)}
 	}
 	if t, ok := c.local.RecentTask(m.Account, m.All, m.ID); ok {
-		return &recents{[]actors.TaskNews{t}}
+		return &recents{[]view.TaskNews{t}}
 	}
 	return &recents{}
 }
 
 // Recent returns the last tasks of an account on all nodes that are up: see
 // [actors.Node.Recent].
-func (c *Company) Recent(account string, all bool, most int) []actors.TaskNews {
-	lists := [][]actors.TaskNews{c.local.Recent(account, all, most)}
+func (c *Company) Recent(account string, all bool, most int) []view.TaskNews {
+	lists := [][]view.TaskNews{c.local.Recent(account, all, most)}
 	for _, x := range askAll[recents](context.Background(), c, &recent{Account: account, All: all, Most: most}) {
 		lists = append(lists, x.Tasks)
 	}
@@ -247,22 +247,22 @@ func (c *Company) Recent(account string, all bool, most int) []actors.TaskNews {
 }
 
 // RecentTask returns one of them.
-func (c *Company) RecentTask(account string, all bool, id string) (actors.TaskNews, bool) {
+func (c *Company) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
 	if t, ok := c.local.RecentTask(account, all, id); ok {
 		return t, true
 	}
 	_, x := findAt(context.Background(), c, wordMost, &recent{Account: account, All: all, ID: id}, func(x *recents) bool { return len(x.Tasks) == 1 })
 	if x == nil {
-		return actors.TaskNews{}, false
+		return view.TaskNews{}, false
 	}
 	return x.Tasks[0], true
 }
 
 // lastOf are the last tasks of some lists, the newest first: all that run, and up
 // to as many in all as were asked for.
-func lastOf(lists [][]actors.TaskNews, most int) []actors.TaskNews {
+func lastOf(lists [][]view.TaskNews, most int) []view.TaskNews {
 	all := slices.Concat(lists...)
-	newest := func(a, b actors.TaskNews) int { return b.Began.Compare(a.Began) }
+	newest := func(a, b view.TaskNews) int { return b.Began.Compare(a.Began) }
 	slices.SortStableFunc(all, newest)
 	running := 0
 	for _, t := range all {
@@ -271,7 +271,7 @@ func lastOf(lists [][]actors.TaskNews, most int) []actors.TaskNews {
 		}
 	}
 	left := max(most-running, 0)
-	return slices.DeleteFunc(all, func(t actors.TaskNews) bool {
+	return slices.DeleteFunc(all, func(t view.TaskNews) bool {
 		if t.Outcome == nil {
 			return false
 		}

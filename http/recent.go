@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/answer"
@@ -46,7 +46,7 @@ func (s *Server) recent(ctx *fasthttp.RequestCtx, account persistence.Account) *
 }
 
 // recently finds one of the last tasks of the account.
-func (s *Server) recently(account persistence.Account, id string) *actors.TaskNews {
+func (s *Server) recently(account persistence.Account, id string) *view.TaskNews {
 	if s.cfg.Live == nil {
 		return nil
 	}

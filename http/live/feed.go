@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/http/answer"
 )
@@ -68,7 +68,7 @@ type reading struct {
 	guard  *guard
 	pass   *Pass
 	beat   time.Duration
-	reader actors.Reading
+	reader view.Reading
 	tokens *tokenFeed
 }
 
@@ -93,7 +93,7 @@ func (f *reading) next(t *stream) {
 		t.event("token", tokenNews{e.Event, e.Token, e.At, e.By})
 	}
 	switch {
-	case t.ctx.Err() != nil, errors.Is(err, actors.ErrBehind), behind:
+	case t.ctx.Err() != nil, errors.Is(err, view.ErrBehind), behind:
 		t.over = true
 	case err != nil && len(tokens) > 0:
 	case err != nil: // nothing has happened for a while
@@ -106,7 +106,7 @@ func (f *reading) next(t *stream) {
 	t.over = t.over || !f.guard.lets()
 }
 
-func (f *reading) tell(t *stream, n *actors.News) {
+func (f *reading) tell(t *stream, n *view.News) {
 	switch {
 	case n.Worker != nil:
 		t.numbered(n.Seq, "worker", answer.WorkerOf(*n.Worker))

@@ -6,8 +6,8 @@ import (
 	"net"
 	"time"
 
-	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/http/access"
 	"troupe/http/admin"
@@ -88,8 +88,8 @@ func (s *Streams) Stop() { close(s.leaving) }
 // Source is what can be looked at while it goes on. [actors.Node] is one, of its
 // own workers.
 type Source interface {
-	Watch(*actors.Watch) (*actors.Watcher, *api.Refusal)
-	Read(account string, all bool, tasks int) actors.Reading
-	Recent(account string, all bool, most int) []actors.TaskNews
-	RecentTask(account string, all bool, id string) (actors.TaskNews, bool)
+	Watch(*view.Watch) (*view.Watcher, *api.Refusal)
+	Read(account string, all bool, tasks int) view.Reading
+	Recent(account string, all bool, most int) []view.TaskNews
+	RecentTask(account string, all bool, id string) (view.TaskNews, bool)
 }

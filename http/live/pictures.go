@@ -8,7 +8,7 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
 
-	"troupe/actors"
+	"troupe/actors/view"
 	"troupe/engine"
 	"troupe/http/access"
 	"troupe/http/admin"
@@ -88,7 +88,7 @@ func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Pass, object string) *answe
 	if no != nil {
 		return no
 	}
-	w, not := s.cfg.Source.Watch(&actors.Watch{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
+	w, not := s.cfg.Source.Watch(&view.Watch{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
 	if not != nil {
 		leave()
 		return answer.RefuseBy(not)
@@ -118,7 +118,7 @@ func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Pass, object string) *answe
 }
 
 // show sends pictures until there is a reason not to.
-func (s *Streams) show(c *websocket.Conn, w *actors.Watcher, p *Pass) {
+func (s *Streams) show(c *websocket.Conn, w *view.Watcher, p *Pass) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Faults.Log.Error().Any("panic", v).Msg("a live picture failed")
@@ -156,12 +156,12 @@ type heard struct {
 
 // send sends pictures and returns why it has stopped; nothing where nobody is
 // there to be told.
-func (s *Streams) send(c *websocket.Conn, w *actors.Watcher, p *Pass, patience time.Duration, h *heard) (int, string) {
+func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Pass, patience time.Duration, h *heard) (int, string) {
 	write := func(kind int, b []byte) error {
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
 		return c.WriteMessage(kind, b)
 	}
-	v := actors.View()
+	v := view.Options()
 	begin := liveBegin{
 		Type: "begin", WorkerID: w.Worker, WorkerName: w.WorkerName, TaskID: w.Task, SessionID: w.Session,
 		Width: v.Width, Height: v.Height, Rate: int(time.Second / v.Every),
@@ -235,7 +235,7 @@ func (s *Streams) cut(h *heard) (int, string) {
 
 // looksOn writes into the audit log that an operator's account is about to see
 // the live picture of another account.
-func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Pass, object string, w *actors.Watcher) *answer.Refusal {
+func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Pass, object string, w *view.Watcher) *answer.Refusal {
 	if !p.account.Operator {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package actors
+package view
 
 import (
 	"bytes"
@@ -50,10 +50,10 @@ type TaskNews struct {
 	at     *list.Element // among those that have ended
 }
 
-// feed knows what the workers do and what has become of the last tasks of each
+// Feed knows what the workers do and what has become of the last tasks of each
 // account, and tells who wants to hear of it. It is written by whoever makes the
 // news and waits for nobody: a task that nobody follows pays for one lock a step.
-type feed struct {
+type Feed struct {
 	mu       sync.Mutex
 	seq      uint64
 	workers  map[string]WorkerNews
@@ -74,33 +74,33 @@ type recent struct {
 // WorkerNews is a worker as it is now. Who sees how much of it, views says.
 type WorkerNews struct {
 	api.WorkerInfo
-	holder string // whose session it has
-	user   string // whose task
+	Holder string // whose session it has
+	User   string // whose task
 }
 
-// seenBy is what an account may know of a worker; all: the operator's.
-func (w WorkerNews) seenBy(account string, all bool) (api.WorkerInfo, bool) {
+// SeenBy is what an account may know of a worker; all: the operator's.
+func (w WorkerNews) SeenBy(account string, all bool) (api.WorkerInfo, bool) {
 	info := w.WorkerInfo
 	if all {
-		if info.Account = w.user; info.Account == "" {
-			info.Account = w.holder
+		if info.Account = w.User; info.Account == "" {
+			info.Account = w.Holder
 		}
 		return info, true
 	}
 	if info.Owner != "" && info.Owner != account {
 		return info, false
 	}
-	if w.holder != account {
+	if w.Holder != account {
 		info.Session = ""
 	}
-	if w.user != account {
+	if w.User != account {
 		info.TaskID = ""
 	}
 	return info, true
 }
 
-// worker takes note of a worker that is new or has changed.
-func (f *feed) worker(w WorkerNews) {
+// Worker takes note of a worker that is new or has changed.
+func (f *Feed) Worker(w WorkerNews) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was, known := f.workers[w.ID]
@@ -115,14 +115,14 @@ func (f *feed) worker(w WorkerNews) {
 	}
 	f.workers[w.ID] = w
 	for r := range f.readers {
-		if info, may := w.seenBy(r.account, r.all); may {
+		if info, may := w.SeenBy(r.account, r.all); may {
 			f.tell(r, News{Worker: &info})
 		}
 	}
 }
 
-// gone takes note of a worker that was removed.
-func (f *feed) gone(id string) {
+// Gone takes note of a worker that was removed.
+func (f *Feed) Gone(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w, known := f.workers[id]
@@ -132,14 +132,14 @@ func (f *feed) gone(id string) {
 	delete(f.workers, id)
 	f.order = slices.DeleteFunc(f.order, func(o string) bool { return o == id })
 	for r := range f.readers {
-		if _, may := w.seenBy(r.account, r.all); may {
+		if _, may := w.SeenBy(r.account, r.all); may {
 			f.tell(r, News{Gone: id})
 		}
 	}
 }
 
-// began takes note of a task that begins.
-func (f *feed) began(t *TaskNews) {
+// Began takes note of a task that begins.
+func (f *Feed) Began(t *TaskNews) {
 	t.Steps = make([]engine.StepReport, 0, min(t.Actions, recentSteps))
 	t.weight = taskWeight
 	f.mu.Lock()
@@ -158,8 +158,8 @@ func (f *feed) began(t *TaskNews) {
 	f.tellTask(t, false)
 }
 
-// step takes note of a step that has ended.
-func (f *feed) step(task string, s engine.StepReport) {
+// Step takes note of a step that has ended.
+func (f *Feed) Step(task string, s engine.StepReport) {
 	if len(s.Result) > recentResult {
 		s.Result, s.ResultBytes = nil, len(s.Result)
 	} else if cap(s.Result) > 4*recentResult {
@@ -181,9 +181,9 @@ func (f *feed) step(task string, s engine.StepReport) {
 			t.Pictures = append(t.Pictures, url)
 		}
 	}
-	weight := stepWeight + weigh(s)
+	weight := stepWeight + Weigh(s)
 	if len(t.Steps) == recentSteps {
-		weight -= stepWeight + weigh(t.Steps[0])
+		weight -= stepWeight + Weigh(t.Steps[0])
 		t.Steps, t.Left = t.Steps[1:], t.Left+1
 	}
 	t.Steps = append(t.Steps, s)
@@ -203,8 +203,8 @@ func brief(s string) string {
 	return strings.ToValidUTF8(s[:recentText], "") + "…"
 }
 
-// over takes note of the end of a task.
-func (f *feed) over(x *api.Executed) {
+// Over takes note of the end of a task.
+func (f *Feed) Over(x *api.Executed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.running[x.TaskID]
@@ -230,7 +230,7 @@ func (f *feed) over(x *api.Executed) {
 }
 
 // forgetOld keeps within the bounds what is remembered. What still runs stays.
-func (f *feed) forgetOld(account string) {
+func (f *Feed) forgetOld(account string) {
 	a := f.accounts[account]
 	for excess := len(a.tasks) - recentTasks; excess > 0; excess-- {
 		i := slices.IndexFunc(a.tasks, (*TaskNews).isOver)
@@ -246,7 +246,7 @@ func (f *feed) forgetOld(account string) {
 		if t.isOver() && len(t.Steps) > 0 {
 			freed := 0
 			for _, s := range t.Steps {
-				freed += stepWeight + weigh(s)
+				freed += stepWeight + Weigh(s)
 			}
 			t.Left, t.Steps = t.Left+len(t.Steps), nil
 			t.weight, a.weight, f.weight = t.weight-freed, a.weight-freed, f.weight-freed
@@ -260,7 +260,7 @@ func (f *feed) forgetOld(account string) {
 func (t *TaskNews) isOver() bool { return t.Outcome != nil }
 
 // drop forgets a task that has ended.
-func (f *feed) drop(t *TaskNews) {
+func (f *Feed) drop(t *TaskNews) {
 	f.ended.Remove(t.at)
 	f.weight -= t.weight
 	a := f.accounts[t.Account]
@@ -270,8 +270,8 @@ func (f *feed) drop(t *TaskNews) {
 	}
 }
 
-// forget takes out all that is known of an account.
-func (f *feed) forget(account string) {
+// Forget takes out all that is known of an account.
+func (f *Feed) Forget(account string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if a := f.accounts[account]; a != nil {
@@ -285,7 +285,7 @@ func (f *feed) forget(account string) {
 
 // tasks are the last ones that an account may see, the newest first: those that
 // run, and up to as many in all as were asked for. All are everybody's.
-func (f *feed) tasks(account string, all bool, most int) []TaskNews {
+func (f *Feed) tasks(account string, all bool, most int) []TaskNews {
 	var found []*TaskNews
 	if all {
 		found = slices.Collect(maps.Values(f.running))

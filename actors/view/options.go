@@ -1,4 +1,4 @@
-package actors
+package view
 
 import (
 	"time"
@@ -8,6 +8,6 @@ import (
 // View is what watchers get: pictures that are large enough to follow what a page
 // does, and a little more than five a second, which cost little. See
 // docs/performance.md.
-func View() engine.ScreencastOptions {
+func Options() engine.ScreencastOptions {
 	return engine.ScreencastOptions{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
 }

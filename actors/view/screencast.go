@@ -1,4 +1,4 @@
-package actors
+package view
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 
 // scene is whose a browser is now, and for how long: what is seen in it is the
 // account's, until any of this changes.
-type scene struct {
-	account string // empty: nobody's, and nothing may be seen
-	session string
-	task    string // empty: a session waits for its next task
-	browser scopeBrowser
+type Scope struct {
+	Account string // empty: nobody's, and nothing may be seen
+	Session string
+	Task    string // empty: a session waits for its next task
+	Browser Browser
 }
 
 // scopeBrowser is a browser that may be seen.
-type scopeBrowser interface {
+type Browser interface {
 	Instance() engine.Instance // what it plays on; nil before it is up
 	Lost() bool                // it has ended
 }
@@ -29,18 +29,18 @@ type scopeBrowser interface {
 // ended by then: a picture is handed on under the lock that the scene is changed
 // under, and only to watchers of the scene that it was taken in. So nobody gets
 // a picture of a browser that is not theirs any more, however late it comes.
-type sight struct {
+type Screencast struct {
 	spec api.WorkerSpec
 	run  func(func()) // starts what goes on beside the caller
 
 	mu       sync.Mutex
-	scene    scene
-	cast     *cast // nil: nobody watches
+	scene    Scope
+	cast     *stream // nil: nobody watches
 	watchers map[*Watcher]struct{}
 }
 
 // cast is what the engine shows of one scene, for all who watch it.
-type cast struct {
+type stream struct {
 	cancel context.CancelFunc
 	last   []byte // the newest picture, for who comes now
 }
@@ -57,7 +57,7 @@ type Watcher struct {
 	Worker, WorkerName string
 	Task, Session      string // when the watching began
 
-	sight  *sight // nil: the browser is on another node
+	sight  *Screencast // nil: the browser is on another node
 	object string
 	left   func() // then: what Close does
 	ended  sync.Once
@@ -125,9 +125,9 @@ func (w *Watcher) Close() {
 	s.dismiss(w, "")
 }
 
-// change lets the next scene begin. What it costs a worker that nobody watches
+// Change lets the next scene begin. What it costs a worker that nobody watches
 // is the lock.
-func (s *sight) change(to scene) {
+func (s *Screencast) Change(to Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.scene
@@ -137,28 +137,28 @@ func (s *sight) change(to scene) {
 	}
 	why := ""
 	switch {
-	case was.account != to.account, was.session != to.session, was.session == "" && was.task != to.task:
-		if why = TaskEnded; was.session != "" {
+	case was.Account != to.Account, was.Session != to.Session, was.Session == "" && was.Task != to.Task:
+		if why = TaskEnded; was.Session != "" {
 			why = SessionEnded
 		}
-	case was.browser != to.browser:
+	case was.Browser != to.Browser:
 		why = BrowserGone
 	}
-	if to.account == "" && was.browser != nil && was.browser.Lost() {
+	if to.Account == "" && was.Browser != nil && was.Browser.Lost() {
 		why = BrowserGone
 	}
 	for w := range s.watchers {
 		switch {
 		case why != "":
 			s.dismiss(w, why)
-		case w.object == was.task && was.task != to.task:
+		case w.object == was.Task && was.Task != to.Task:
 			s.dismiss(w, TaskEnded)
 		}
 	}
 }
 
 // dismiss ends a watcher, and the cast with the last one. The caller holds s.mu.
-func (s *sight) dismiss(w *Watcher, why string) {
+func (s *Screencast) dismiss(w *Watcher, why string) {
 	if _, there := s.watchers[w]; !there {
 		return
 	}
@@ -173,18 +173,18 @@ func (s *sight) dismiss(w *Watcher, why string) {
 
 // admit lets an account watch an object: the worker, or the session or the task
 // that has it. It gives nil where there is nothing of the account's to see.
-func (s *sight) admit(m *Watch) (*Watcher, *api.Refusal) {
+func (s *Screencast) admit(m *Watch) (*Watcher, *api.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.scene
-	if now.account == "" || now.account != m.Account.ID && !m.All || m.Object != s.spec.ID && m.Object != now.session && m.Object != now.task {
+	if now.Account == "" || now.Account != m.Account.ID && !m.All || m.Object != s.spec.ID && m.Object != now.Session && m.Object != now.Task {
 		return nil, nil
 	}
 	if s.cast == nil && !s.begin(now) {
 		return nil, api.Refuse(engine.CodeWorkerOffline, "its browser shows no pictures")
 	}
 	w := &Watcher{
-		Worker: s.spec.ID, WorkerName: s.spec.Name, Task: now.task, Session: now.session,
+		Worker: s.spec.ID, WorkerName: s.spec.Name, Task: now.Task, Session: now.Session,
 		sight: s, object: m.Object, shown: make(chan []byte, 1), over: make(chan struct{}),
 	}
 	if s.watchers == nil {
@@ -199,16 +199,16 @@ func (s *sight) admit(m *Watch) (*Watcher, *api.Refusal) {
 
 // begin lets the engine show the present scene. The caller holds s.mu, and so
 // the scene is the same until the engine has begun.
-func (s *sight) begin(now scene) bool {
-	inst := now.browser.Instance()
+func (s *Screencast) begin(now Scope) bool {
+	inst := now.Browser.Instance()
 	shows := engine.ScreencasterOf(inst)
 	if shows == nil {
 		return false
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &cast{cancel: cancel}
+	k := &stream{cancel: cancel}
 	s.cast = k
-	shown := shows.Screencast(ctx, View())
+	shown := shows.Screencast(ctx, Options())
 	s.run(func() {
 		defer cancel()
 		for p := range shown {
@@ -220,7 +220,7 @@ func (s *sight) begin(now scene) bool {
 }
 
 // show hands a picture on to all who watch the cast that it comes from.
-func (s *sight) show(k *cast, picture []byte) {
+func (s *Screencast) show(k *stream, picture []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cast != k { // it comes too late
@@ -237,7 +237,7 @@ func (s *sight) show(k *cast, picture []byte) {
 }
 
 // ended dismisses whoever watches a cast that the engine has ended.
-func (s *sight) ended(k *cast) {
+func (s *Screencast) ended(k *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cast != k {
@@ -249,23 +249,23 @@ func (s *sight) ended(k *cast) {
 }
 
 // sights are those of all workers.
-type sights struct {
+type Screencasts struct {
 	mu  sync.RWMutex
-	all map[string]*sight
+	all map[string]*Screencast
 }
 
-func (s *sights) add(spec api.WorkerSpec, run func(func())) *sight {
+func (s *Screencasts) Add(spec api.WorkerSpec, run func(func())) *Screencast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = map[string]*sight{}
+		s.all = map[string]*Screencast{}
 	}
-	one := &sight{spec: spec, run: run}
+	one := &Screencast{spec: spec, run: run}
 	s.all[spec.ID] = one
 	return one
 }
 
-func (s *sights) remove(worker string) {
+func (s *Screencasts) Remove(worker string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, worker)
@@ -280,8 +280,8 @@ type Watch struct {
 	Object  string      `json:"Object"`
 }
 
-// watch finds the worker that has what is to be seen.
-func (all *sights) watch(m *Watch) (*Watcher, *api.Refusal) {
+// Watch finds the worker that has what is to be seen.
+func (all *Screencasts) Watch(m *Watch) (*Watcher, *api.Refusal) {
 	all.mu.RLock()
 	defer all.mu.RUnlock()
 	for _, s := range all.all {

@@ -1,4 +1,4 @@
-package actors
+package view
 
 import (
 	"context"
@@ -45,7 +45,7 @@ type Reader struct {
 	Workers []api.WorkerInfo
 	Tasks   []TaskNews
 
-	feed    *feed
+	feed    *Feed
 	account string
 	all     bool
 	wake    chan struct{}
@@ -53,13 +53,13 @@ type Reader struct {
 	behind  bool
 }
 
-// read lets a reader hear of everything that changes after what it is given.
-func (f *feed) read(account string, all bool, tasks int) *Reader {
+// Read lets a reader hear of everything that changes after what it is given.
+func (f *Feed) Read(account string, all bool, tasks int) *Reader {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := &Reader{feed: f, account: account, all: all, wake: make(chan struct{}, 1), Seq: f.seq}
 	for _, id := range f.order {
-		if info, may := f.workers[id].seenBy(account, all); may {
+		if info, may := f.workers[id].SeenBy(account, all); may {
 			r.Workers = append(r.Workers, info)
 		}
 	}
@@ -72,7 +72,7 @@ func (f *feed) read(account string, all bool, tasks int) *Reader {
 }
 
 // tell puts news where a reader finds them. The caller holds f.mu.
-func (f *feed) tell(r *Reader, n News) {
+func (f *Feed) tell(r *Reader, n News) {
 	if r.behind {
 		return
 	}
@@ -90,7 +90,7 @@ func (f *feed) tell(r *Reader, n News) {
 }
 
 // tellTask tells of the beginning or the end of a task. The caller holds f.mu.
-func (f *feed) tellTask(t *TaskNews, ended bool) {
+func (f *Feed) tellTask(t *TaskNews, ended bool) {
 	for r := range f.readers {
 		if r.account != t.Account && !r.all {
 			continue
@@ -139,13 +139,13 @@ func (r *Reader) Close() {
 	delete(r.feed.readers, r)
 }
 
-func (f *feed) recent(account string, all bool, most int) []TaskNews {
+func (f *Feed) Recent(account string, all bool, most int) []TaskNews {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tasks(account, all, most)
 }
 
-func (f *feed) recentTask(account string, all bool, id string) (TaskNews, bool) {
+func (f *Feed) RecentTask(account string, all bool, id string) (TaskNews, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.running[id]

@@ -1,4 +1,4 @@
-package actors
+package view
 
 import (
 	"slices"
@@ -17,43 +17,43 @@ const boardMost = 16 << 20
 //
 // Of tasks that run it shows what their actors say; what has ended stays the same
 // until it is deleted, and is remembered as long as there is room.
-type board struct {
+type StatusCache struct {
 	mu     sync.RWMutex
-	shown  map[string]*shown // by task
-	ended  []*shown          // remembered, the oldest first
+	shown  map[string]*entry // by task
+	ended  []*entry          // remembered, the oldest first
 	weight int               // of those
 }
 
-type shown struct {
+type entry struct {
 	task, account string
 	polled        *api.Polled
 	until         time.Time // zero: as long as its actor lives
 	weight        int
 }
 
-// show puts up how far a task is that has an actor.
-func (b *board) show(task, account string, p *api.Polled) {
+// Show puts up how far a task is that has an actor.
+func (b *StatusCache) Show(task, account string, p *api.Polled) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.put(&shown{task: task, account: account, polled: p})
+	b.put(&entry{task: task, account: account, polled: p})
 }
 
-func (b *board) put(s *shown) {
+func (b *StatusCache) put(s *entry) {
 	if b.shown == nil {
-		b.shown = map[string]*shown{}
+		b.shown = map[string]*entry{}
 	}
 	b.shown[s.task] = s
 }
 
-// hide takes down what a task's actor has shown.
-func (b *board) hide(task string) {
+// Hide takes down what a task's actor has shown.
+func (b *StatusCache) Hide(task string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.shown, task)
 }
 
-// forget takes down all that an account has.
-func (b *board) forget(account string) {
+// Forget takes down all that an account has.
+func (b *StatusCache) Forget(account string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for task, s := range b.shown {
@@ -61,7 +61,7 @@ func (b *board) forget(account string) {
 			delete(b.shown, task)
 		}
 	}
-	b.ended = slices.DeleteFunc(b.ended, func(s *shown) bool {
+	b.ended = slices.DeleteFunc(b.ended, func(s *entry) bool {
 		if s.account == account {
 			b.weight -= s.weight
 		}
@@ -69,9 +69,9 @@ func (b *board) forget(account string) {
 	})
 }
 
-// remember shows how a task has ended until it is deleted, if there is room.
-func (b *board) remember(task, account string, p *api.Polled, until time.Time) {
-	s := &shown{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
+// Remember shows how a task has ended until it is deleted, if there is room.
+func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.Time) {
+	s := &entry{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
 	if s.weight > boardMost/100 {
 		return
 	}
@@ -101,7 +101,7 @@ func weightOf(o *engine.Outcome) int {
 		n += 256 + len(f.Text) + len(f.Action)
 	}
 	for _, s := range o.Steps {
-		n += 256 + weigh(s)
+		n += 256 + Weigh(s)
 	}
 	for _, d := range o.Dialogs {
 		n += 64 + len(d.Text) + len(d.Answer)
@@ -113,9 +113,9 @@ func weightOf(o *engine.Outcome) int {
 	return n
 }
 
-// look answers a poll, or gives nil where it has to be asked for: the task is not
+// Look answers a poll, or gives nil where it has to be asked for: the task is not
 // shown, or its end is to be waited for.
-func (b *board) look(m *api.Poll) *api.Polled {
+func (b *StatusCache) Look(m *api.Poll) *api.Polled {
 	b.mu.RLock()
 	s := b.shown[m.TaskID]
 	b.mu.RUnlock()

@@ -1,4 +1,4 @@
-package actors
+package view
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ func poll(id, account string, wait time.Duration) *api.Poll {
 
 func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b board
+		var b StatusCache
 		runs, over := &api.Polled{Status: api.TaskPending, Executed: &api.Executed{}}, endedWith(10)
-		b.show("runs", "anna", runs)
-		b.remember("over", "anna", over, time.Now().Add(time.Hour))
+		b.Show("runs", "anna", runs)
+		b.Remember("over", "anna", over, time.Now().Add(time.Hour))
 		for _, c := range []struct {
 			name string
 			m    *api.Poll
@@ -37,24 +37,24 @@ func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 			{"somebody else's", poll("over", "bert", 0), nil},
 			{"none", poll("never", "anna", 0), nil},
 		} {
-			if got := b.look(c.m); got != c.want {
+			if got := b.Look(c.m); got != c.want {
 				t.Errorf("%s: %+v", c.name, got)
 			}
 		}
-		b.hide("runs")
-		b.show("other", "bert", runs)
-		b.show("his", "carl", runs)
-		b.remember("his", "carl", over, time.Now().Add(time.Hour)) // its actor is gone
-		if b.look(poll("his", "carl", 0)) != over {
+		b.Hide("runs")
+		b.Show("other", "bert", runs)
+		b.Show("his", "carl", runs)
+		b.Remember("his", "carl", over, time.Now().Add(time.Hour)) // its actor is gone
+		if b.Look(poll("his", "carl", 0)) != over {
 			t.Error("the end of a task is not shown that has been running")
 		}
-		b.forget("carl")
-		if b.look(poll("his", "carl", 0)) != nil || len(b.ended) != 1 || b.weight != b.ended[0].weight || b.look(poll("other", "bert", 0)) == nil {
+		b.Forget("carl")
+		if b.Look(poll("his", "carl", 0)) != nil || len(b.ended) != 1 || b.weight != b.ended[0].weight || b.Look(poll("other", "bert", 0)) == nil {
 			t.Errorf("after an account was forgotten: %+v", b.shown)
 		}
 		time.Sleep(time.Hour)
 		for _, id := range []string{"runs", "over"} {
-			if got := b.look(poll(id, "anna", 0)); got != nil {
+			if got := b.Look(poll(id, "anna", 0)); got != nil {
 				t.Errorf("%s is shown still: %+v", id, got)
 			}
 		}
@@ -62,26 +62,26 @@ func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 }
 
 func TestBoardIsBounded(t *testing.T) {
-	var b board
+	var b StatusCache
 	until := time.Now().Add(time.Hour)
-	b.remember("huge", "anna", endedWith(boardMost), until)
-	if b.look(poll("huge", "anna", 0)) != nil {
+	b.Remember("huge", "anna", endedWith(boardMost), until)
+	if b.Look(poll("huge", "anna", 0)) != nil {
 		t.Error("one that leaves no room for others is remembered")
 	}
 	const size = 100 << 10
 	for i := range 1000 {
-		b.remember(strconv.Itoa(i), "anna", endedWith(size), until)
+		b.Remember(strconv.Itoa(i), "anna", endedWith(size), until)
 	}
 	if b.weight > boardMost || b.weight < boardMost-2*size || len(b.shown) != len(b.ended) {
 		t.Errorf("%d bytes of %d tasks are remembered, %d are shown; want %d bytes", b.weight, len(b.ended), len(b.shown), boardMost)
 	}
-	if b.look(poll("999", "anna", 0)) == nil || b.look(poll("0", "anna", 0)) != nil {
+	if b.Look(poll("999", "anna", 0)) == nil || b.Look(poll("0", "anna", 0)) != nil {
 		t.Error("it is not the newest that are remembered")
 	}
-	b.remember("late", "anna", endedWith(1), time.Now())
-	b.remember("next", "anna", endedWith(1), until)
+	b.Remember("late", "anna", endedWith(1), time.Now())
+	b.Remember("next", "anna", endedWith(1), until)
 	for i := range 1000 {
-		b.remember(strconv.Itoa(2000+i), "anna", endedWith(size), until)
+		b.Remember(strconv.Itoa(2000+i), "anna", endedWith(size), until)
 	}
 	if len(b.shown) != len(b.ended) {
 		t.Errorf("%d are shown, %d remembered", len(b.shown), len(b.ended))

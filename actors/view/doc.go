@@ -1,0 +1,5 @@
+// Package view is what others see of the actors without asking any: the status of
+// asynchronous tasks ([StatusCache]), what goes on in an account ([Feed], and its
+// [Reader]s), and the live pictures of browsers ([Screencast]). It has no actors.
+// All of it may be used from any goroutine, and nothing here waits for a reader.
+package view

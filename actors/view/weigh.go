@@ -1,0 +1,11 @@
+package view
+
+import "troupe/engine"
+
+func Weigh(s engine.StepReport) int {
+	n := len(s.Path) + len(s.Action) + len(s.Result) + len(s.Error)
+	for _, note := range s.Notes {
+		n += len(note)
+	}
+	return n
+}
