@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"time"
-
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
@@ -19,52 +17,10 @@ func (n *Node) Freed(node string) { n.parts.system.Root.Send(n.parts.pool, &free
 
 type freed struct{ node string }
 
-// abroad is what pool knows of other nodes: hints, each as old as the last offer
-// of its node.
-type abroad map[string]*api.Offer
-
-// hear takes over an offer in place of the last one of that node. A node that has
-// nothing, because it is down for one, is not remembered.
-func (a abroad) hear(o *api.Offer) *api.Offer {
-	copied := *o
-	if a[o.Node] = &copied; o.Free == 0 && o.Usable == 0 && len(o.Own) == 0 && len(o.Held) == 0 {
-		delete(a, o.Node)
-	}
-	return &copied
-}
-
-// best is the node that has the most workers for an account; nil: none has any.
-func (a abroad) best(account string) *api.Offer {
-	var best *api.Offer
-	for _, o := range a {
-		n := o.For(account)
-		if n > 0 && (best == nil || n > best.For(account) || n == best.For(account) && o.Node < best.Node) {
-			best = o
-		}
-	}
-	return best
-}
-
-// held is how many workers the sessions of an account hold on other nodes.
-func (a abroad) held(account string) (n int) {
-	for _, o := range a {
-		n += o.Held[account]
-	}
-	return n
-}
-
-// usable is how many workers other nodes have that take tasks.
-func (a abroad) usable() (n int) {
-	for _, o := range a {
-		n += o.Usable
-	}
-	return n
-}
-
 // roams reports whether a job may be played on another node, as far as this one
 // can tell.
 func (p *pool) roams(j *job) bool {
-	if !j.adm.Execute.Roams || j.aimed {
+	if !j.request.Execute.Forwardable || j.named {
 		return false
 	}
 	if j.opens() {
@@ -76,10 +32,10 @@ func (p *pool) roams(j *job) bool {
 
 // away finds the node that a job is to try that got no worker here; nil: none.
 func (p *pool) away(j *job, no *api.Refusal) *api.Offer {
-	if len(p.abroad) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.roams(j) {
+	if len(p.peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.roams(j) {
 		return nil
 	}
-	return p.abroad.best(j.account())
+	return p.peers.best(j.account())
 }
 
 // sendAway ends a job here: its client takes it to another node, and comes back
@@ -98,10 +54,10 @@ func (p *pool) sendAway(ctx actor.Context, j *job, o *api.Offer) {
 }
 
 // onOffer sends those who wait to the workers that another node has free.
-func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.abroad.hear(m)) }
+func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.hear(m)) }
 
 func (p *pool) onFreed(ctx actor.Context, m *freed) {
-	if o := p.abroad[m.node]; o != nil {
+	if o := p.peers[m.node]; o != nil {
 		o.Free++
 		p.useOffer(ctx, o)
 	}
@@ -125,7 +81,7 @@ func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
 // returned gives a job its place back that another node had no worker for after
 // all.
 func (p *pool) returned(j *job) {
-	at := j.adm.Execute.Place
+	at := j.request.Execute.Place
 	if at.Until.IsZero() {
 		return
 	}
@@ -133,26 +89,7 @@ func (p *pool) returned(j *job) {
 	if at.Arrival != 0 {
 		j.wait = &waiter{Task: j.task(), Account: j.account(), arrival: at.Arrival, turn: at.Turn}
 	}
-	if o := p.abroad[at.Refused]; o != nil {
+	if o := p.peers[at.Refused]; o != nil {
 		o.Free, o.Own = 0, nil
 	}
-}
-
-// guestWait is how long a guest waits: for a worker that has answered its last
-// task and is about to be free. For anything longer it waits where it came from.
-const guestWait = 100 * time.Millisecond
-
-// movedWait is how long a request waits for the browser that its session is put
-// into.
-const movedWait = 20 * time.Second
-
-// patience is until when a job waits that has just come.
-func patience(x *api.Execute, now time.Time) time.Time {
-	if x.Moved { // its worker gets a browser
-		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
-	}
-	if x.Guest {
-		return now.Add(guestWait)
-	}
-	return now.Add(min(x.Task.QueueTimeout, engine.MaxQueueTimeout))
 }

@@ -11,7 +11,7 @@ import (
 // names that were made up take no memory for ever.
 func TestOffersOfNodesThatAreGone(t *testing.T) {
 	t.Parallel()
-	a := abroad{}
+	a := peerCapacity{}
 	for i := range 1000 {
 		name := fmt.Sprintf("n%d", i)
 		a.hear(&api.Offer{Node: name, Free: 1, Usable: 1})

@@ -12,7 +12,7 @@ import (
 )
 
 func roaming(account api.Account, wait time.Duration) *api.Execute {
-	return &api.Execute{Account: account, Task: testkit.Task(testkit.Waiting(wait)), Roams: true}
+	return &api.Execute{Account: account, Task: testkit.Task(testkit.Waiting(wait)), Forwardable: true}
 }
 
 // sentTo is where an answer sends its task; empty: nowhere.
@@ -85,7 +85,7 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 		last := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.WantState("w1", api.Busy)
 		guest := roaming(anna, time.Minute)
-		guest.Guest, guest.Roams = true, false
+		guest.Forwarded, guest.Forwardable = true, false
 		at := time.Now()
 		if x := k.Send(guest, testkit.Script{}).Answer(); x.Refusal == nil || time.Since(at) > time.Second {
 			t.Errorf("a guest got %+v after %v", x, time.Since(at))
@@ -118,7 +118,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
 		away := func(wait time.Duration) *api.Execute {
 			x := roaming(anna, wait)
-			x.Away = true
+			x.RemoteOnly = true
 			return x
 		}
 		if x := k.Send(away(0), testkit.Script{}).Answer(); sentTo(x) != "n2" {
@@ -150,7 +150,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		running := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.Until("w1", api.Busy)
 		late, fixed := roaming(anna, 10*time.Second), roaming(anna, time.Minute)
-		fixed.Roams = false
+		fixed.Forwardable = false
 		goes := k.Send(roaming(anna, time.Minute), testkit.Script{})
 		k.UntilWaiting(1)
 		stays, impatient := k.Send(fixed, testkit.Script{}), k.Send(late, testkit.Script{})

@@ -20,7 +20,7 @@ const countTimeout = persistence.Patience + 3*time.Second
 type admission struct {
 	node     *nodeParts
 	owners   map[string]string
-	counting map[string]*admitted // by task
+	counting map[string]*admittedRequest // by task
 
 	gone     map[string]bool         // accounts that were removed
 	removing map[string][]*actor.PID // those of which something is being counted: who asked
@@ -28,7 +28,7 @@ type admission struct {
 
 func newAdmission(n *nodeParts) *admission {
 	a := &admission{
-		node: n, owners: map[string]string{}, counting: map[string]*admitted{},
+		node: n, owners: map[string]string{}, counting: map[string]*admittedRequest{},
 		gone: map[string]bool{}, removing: map[string][]*actor.PID{},
 	}
 	for _, s := range n.cfg.Workers {
@@ -39,7 +39,7 @@ func newAdmission(n *nodeParts) *admission {
 
 // counted says how the taking of a daily count ended.
 type counted struct {
-	adm  *admitted
+	adm  *admittedRequest
 	used int64
 	ok   bool
 	err  error
@@ -50,13 +50,13 @@ func (a *admission) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *api.Execute:
 		a.onExecute(ctx, m, false)
-	case *attended:
+	case *executeWithAck:
 		a.onExecute(ctx, m.Execute, true)
 	case *counted:
 		a.onCounted(ctx, m)
-	case *enlisted:
+	case *workerAdded:
 		a.owners[m.Worker] = m.Owner
-	case *struck:
+	case *workerRemoved:
 		delete(a.owners, m.Worker)
 	default:
 		admissionVerbs.answer(a, ctx, m)
@@ -109,7 +109,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 		ctx.Respond(x.Refused(timeout, no))
 		return
 	}
-	adm := &admitted{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
+	adm := &admittedRequest{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
 	switch {
 	case a.node.usage == nil || !x.Task.Counts():
 		ctx.Send(a.node.pool, adm)
@@ -140,7 +140,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 
 // takeNow counts the task where the node holds a share of the day that has one
 // left.
-func (a *admission) takeNow(adm *admitted) bool {
+func (a *admission) takeNow(adm *admittedRequest) bool {
 	now := time.Now()
 	if !a.node.usage.TakeNow(adm.Execute.Account.ID, adm.Limits.TasksPerDay, now) {
 		return false

@@ -18,7 +18,7 @@ import (
 // Messages carry it so that news of an earlier one is known to be late.
 type browser struct {
 	worker string
-	goes   *crew
+	goes   *taskGroup
 	ctx    context.Context // ends when the browser is not wanted any more
 	cancel context.CancelFunc
 
@@ -104,9 +104,9 @@ func (b *browser) early(stable time.Duration) bool {
 func (w *worker) launch(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	live, cancel := context.WithCancel(context.Background())
-	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel, restored: w.mem.session.pid != nil}
+	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel, restored: w.survives.session.pid != nil}
 	w.browser = b
-	node, session := w.node, w.mem.session.pid
+	node, session := w.node, w.survives.session.pid
 	node.goes.Go(func() {
 		inst, err := node.launch(live, b.worker)
 		if err != nil {
@@ -204,7 +204,7 @@ func (w *worker) clean(ctx actor.Context) {
 // suspend saves the session that holds the worker, beside the mailbox.
 func (w *worker) suspend(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	b, inst, node, session := w.browser, w.browser.inst, w.node, w.mem.session.pid
+	b, inst, node, session := w.browser, w.browser.inst, w.node, w.survives.session.pid
 	node.goes.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, node.cfg.Session.SaveTimeout)
 		defer cancel()

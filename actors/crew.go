@@ -5,15 +5,15 @@ import "sync"
 // crew counts what runs beside the mailboxes. Unlike a sync.WaitGroup it may be
 // waited for while more is sent off: an actor may still be writing its last
 // record when the node begins to wait for its end.
-type crew struct {
-	hands hands
+type taskGroup struct {
+	hands goroutinePool
 	mu    sync.Mutex
 	idle  sync.Cond
 	n     int
 }
 
 // Go runs f beside the mailboxes.
-func (c *crew) Go(f func()) {
+func (c *taskGroup) Go(f func()) {
 	c.mu.Lock()
 	c.n++
 	c.mu.Unlock()
@@ -30,7 +30,7 @@ func (c *crew) Go(f func()) {
 }
 
 // Wait returns when nothing runs.
-func (c *crew) Wait() {
+func (c *taskGroup) Wait() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.idle.L = &c.mu

@@ -13,14 +13,14 @@ import (
 
 // Dormant is a node that does not run: what is on disk of it can be looked at and
 // changed all the same. No node may run on the same store.
-type Dormant struct {
+type OfflineNode struct {
 	records *records.Store
 	node    string
 }
 
 // NewDormant returns the node that the configuration would start. Of that only
 // Store, Files, Node and Log matter.
-func NewDormant(cfg Config) (*Dormant, error) {
+func NewOfflineNode(cfg Config) (*OfflineNode, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("open what a node has left: no store was given")
 	}
@@ -28,15 +28,15 @@ func NewDormant(cfg Config) (*Dormant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open what a node has left: %w", err)
 	}
-	return &Dormant{records: r, node: cfg.Node}, nil
+	return &OfflineNode{records: r, node: cfg.Node}, nil
 }
 
 // ErrDormant: it takes a node that runs.
-var ErrDormant = errors.New("the service does not run")
+var ErrOffline = errors.New("the service does not run")
 
 // Do carries out a verb as far as that is possible without the node: see
 // [api.Ask]. It gives [ErrDormant] for the others.
-func (d *Dormant) Do(ctx context.Context, m any) (any, error) {
+func (d *OfflineNode) Do(ctx context.Context, m any) (any, error) {
 	switch m := m.(type) {
 	case *api.SurveyWorkers:
 		return orError(d.survey(ctx))
@@ -47,7 +47,7 @@ func (d *Dormant) Do(ctx context.Context, m any) (any, error) {
 	case *api.RemoveAccount:
 		return orError(d.removeAccount(ctx, m))
 	default:
-		return nil, ErrDormant
+		return nil, ErrOffline
 	}
 }
 
@@ -66,7 +66,7 @@ func changed(w api.WorkerInfo, err error) (any, error) {
 }
 
 // survey lists the workers that were added. The others come with the node.
-func (d *Dormant) survey(ctx context.Context) (*api.Workers, error) {
+func (d *OfflineNode) survey(ctx context.Context) (*api.Workers, error) {
 	all, err := d.workers(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (d *Dormant) survey(ctx context.Context) (*api.Workers, error) {
 	return w, nil
 }
 
-func (d *Dormant) workers(ctx context.Context) ([]records.Worker, error) {
+func (d *OfflineNode) workers(ctx context.Context) ([]records.Worker, error) {
 	return d.records.Workers(ctx, func(w records.Worker) bool { return w.Node == d.node })
 }
 
@@ -88,7 +88,7 @@ func infoOf(w records.Worker) api.WorkerInfo {
 }
 
 // addWorker writes a worker down, which starts with the node.
-func (d *Dormant) addWorker(ctx context.Context, m *api.AddWorker) (api.WorkerInfo, error) {
+func (d *OfflineNode) addWorker(ctx context.Context, m *api.AddWorker) (api.WorkerInfo, error) {
 	if err := CheckWorkerName(m.Name); err != nil {
 		return api.WorkerInfo{}, err
 	}
@@ -115,7 +115,7 @@ func named(all []records.Worker, who string) *records.Worker {
 
 // removeWorker removes what is on disk of a worker that was added, and of its
 // session.
-func (d *Dormant) removeWorker(ctx context.Context, m *api.RemoveWorker) (api.WorkerInfo, error) {
+func (d *OfflineNode) removeWorker(ctx context.Context, m *api.RemoveWorker) (api.WorkerInfo, error) {
 	all, err := d.workers(ctx)
 	if err != nil {
 		return api.WorkerInfo{}, err
@@ -140,7 +140,7 @@ func (d *Dormant) removeWorker(ctx context.Context, m *api.RemoveWorker) (api.Wo
 }
 
 // removeAccount erases what is on disk of an account.
-func (d *Dormant) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.AccountRemoved, error) {
+func (d *OfflineNode) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.AccountRemoved, error) {
 	if m.Account == "" {
 		return nil, errNoAccount
 	}

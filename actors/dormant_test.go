@@ -24,7 +24,7 @@ func TestDormant(t *testing.T) {
 		k.WantPoll(anna, s.TaskID, time.Second, api.TaskComplete)
 		k.Node.Stop()
 
-		d, err := actors.NewDormant(actors.Config{Store: k.Store, Files: k.Files})
+		d, err := actors.NewOfflineNode(actors.Config{Store: k.Store, Files: k.Files})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestDormant(t *testing.T) {
 			"drain":  errOf(api.Ask(ctx, d, &api.DrainWorker{Worker: "old"})),
 			"resume": errOf(api.Ask(ctx, d, &api.ResumeWorker{Worker: "old"})),
 		} {
-			if !errors.Is(err, actors.ErrDormant) {
+			if !errors.Is(err, actors.ErrOffline) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestDormant(t *testing.T) {
 		k.WantRefused(k.Start(bert, testkit.Task(testkit.On(annas.Worker.ID)), quick), engine.CodeForeignWorker)
 		on(k, added.Worker.ID, k.Start(bert, testkit.Task(testkit.On(added.Worker.ID)), quick))
 	})
-	if _, err := actors.NewDormant(actors.Config{}); err == nil {
+	if _, err := actors.NewOfflineNode(actors.Config{}); err == nil {
 		t.Error("a dormant node without a store")
 	}
 }

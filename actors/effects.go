@@ -46,10 +46,10 @@ func (w *worker) carryOut(ctx actor.Context, e fsm.Event, eff fsm.Effect) {
 	case fsm.EfOpen:
 		w.openSession(ctx, eff.Session)
 	case fsm.EfRename:
-		ctx.Send(w.mem.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
-		w.mem.session.id = eff.To
+		ctx.Send(w.survives.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
+		w.survives.session.id = eff.To
 	case fsm.EfRest:
-		ctx.Send(w.mem.session.pid, &sessionRest{Timeout: w.sessionTimeout()})
+		ctx.Send(w.survives.session.pid, &sessionRest{Timeout: w.sessionTimeout()})
 	case fsm.EfForget:
 		w.forgetSession(ctx)
 	case fsm.EfSuspend:
@@ -124,15 +124,15 @@ func (w *worker) spawnSession(ctx actor.Context, k keptSession) {
 	if err != nil {
 		w.log.Error().Err(err).Str("session", k.rec.ID).Msg("session could not be spawned")
 	}
-	w.mem.kept, w.mem.session = nil, heldSession{pid, k.rec.ID, k.rec.Account}
+	w.survives.kept, w.survives.session = nil, heldSession{pid, k.rec.ID, k.rec.Account}
 }
 
 // forgetSession ends the session for good.
 func (w *worker) forgetSession(ctx actor.Context) {
-	if s := w.mem.session.pid; s != nil {
+	if s := w.survives.session.pid; s != nil {
 		ctx.Send(s, &sessionForget{})
 		ctx.Poison(s)
-		w.mem.session = heldSession{}
+		w.survives.session = heldSession{}
 		if w.browser != nil { // what it has of the session is nobody's
 			w.browser.restored = false
 		}
@@ -142,8 +142,8 @@ func (w *worker) forgetSession(ctx actor.Context) {
 // leaveSession ends the actor of the session. What is on disk stays: the session
 // goes on where its worker comes back.
 func (w *worker) leaveSession(ctx actor.Context) {
-	if s := w.mem.session.pid; s != nil {
+	if s := w.survives.session.pid; s != nil {
 		ctx.Stop(s)
-		w.mem.session = heldSession{}
+		w.survives.session = heldSession{}
 	}
 }

@@ -6,7 +6,7 @@ import "sync"
 // and what goes on beside the mailboxes does. A request passes through a dozen of
 // these turns; goroutines that are new each time would spend a fifth of the
 // processor on growing their stacks.
-type hands struct {
+type goroutinePool struct {
 	mu     sync.Mutex
 	idle   []chan func() // the last used last
 	closed bool
@@ -16,7 +16,7 @@ type hands struct {
 const handsMost = 256
 
 // do runs f soon, on another goroutine. It never waits for one.
-func (h *hands) do(f func()) {
+func (h *goroutinePool) do(f func()) {
 	h.mu.Lock()
 	n := len(h.idle)
 	if n == 0 {
@@ -31,7 +31,7 @@ func (h *hands) do(f func()) {
 	next <- f
 }
 
-func (h *hands) work(f func()) {
+func (h *goroutinePool) work(f func()) {
 	next := make(chan func(), 1)
 	for f != nil {
 		f()
@@ -43,7 +43,7 @@ func (h *hands) work(f func()) {
 }
 
 // rest puts a goroutine with those that may be used again, if it is wanted.
-func (h *hands) rest(next chan func()) bool {
+func (h *goroutinePool) rest(next chan func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || len(h.idle) >= handsMost {
@@ -55,7 +55,7 @@ func (h *hands) rest(next chan func()) bool {
 
 // close ends the goroutines that have nothing to do, and the others when they
 // have done it. What comes later is still run.
-func (h *hands) close() {
+func (h *goroutinePool) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
@@ -66,8 +66,8 @@ func (h *hands) close() {
 }
 
 // Schedule is part of actor.Dispatcher: a mailbox has something to read.
-func (h *hands) Schedule(f func()) { h.do(f) }
+func (h *goroutinePool) Schedule(f func()) { h.do(f) }
 
 // Throughput is part of actor.Dispatcher: after so many messages a mailbox lets
 // others run.
-func (h *hands) Throughput() int { return 300 }
+func (h *goroutinePool) Throughput() int { return 300 }

@@ -11,7 +11,7 @@ import (
 // for all of them.
 func TestHandsAreUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hands{}
+		h := &goroutinePool{}
 		var ran atomic.Int64
 		for range 1000 {
 			h.do(func() { ran.Add(1) })
@@ -31,7 +31,7 @@ func TestHandsAreUsedAgain(t *testing.T) {
 
 func TestHandsWaitForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hands{}
+		h := &goroutinePool{}
 		stop := make(chan struct{})
 		var all sync.WaitGroup
 		for range 2 * handsMost {

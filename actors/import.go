@@ -15,7 +15,7 @@ import (
 )
 
 // Estate is what a node that does not run has left.
-type Estate struct {
+type OfflineData struct {
 	Store persistence.Store
 	Files *persistence.Folder
 	Seal  *persistence.Seal // nil: the key is lost, and what it has closed
@@ -36,7 +36,7 @@ type Imported struct {
 // alone, so it may be repeated where it was interrupted.
 //
 // Of the configuration only Store, Files, Seal, Node and Log matter.
-func Import(ctx context.Context, from Estate, to Config) (*Imported, error) {
+func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error) {
 	i := &importing{from: from}
 	var err error
 	if i.old, err = records.Open(records.Config{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
@@ -72,7 +72,7 @@ func Import(ctx context.Context, from Estate, to Config) (*Imported, error) {
 // importing is an import that goes on.
 type importing struct {
 	Imported
-	from     Estate
+	from     OfflineData
 	old, new *records.Store
 }
 

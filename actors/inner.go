@@ -13,18 +13,6 @@ import (
 
 // Between admission and pool.
 
-// admitted is a request that the rules let through. Pool answers its client.
-type admitted struct {
-	Execute *api.Execute
-	Limits  engine.Limits
-	Timeout time.Duration // as the plan allows it
-	Counted time.Time     // when the daily count was taken; zero: it was not
-	Client  *actor.PID
-	// Attended: the client is asked before the task begins, see [attended].
-	Attended bool
-	Cause    api.Cause // it was cancelled before it came so far
-}
-
 // Between pool and worker.
 
 // claim gives a task to a worker. The worker answers the client, or sends the
@@ -42,24 +30,9 @@ type claim struct {
 // to keep what shows how it went.
 func (c *claim) most() time.Duration { return c.Timeout + c.Execute.Task.Aftermath() }
 
-// note tells pool what a worker has become. One that does not know of pool's
-// last claim is out of date, and pool ignores it.
-type note struct {
-	Worker    string
-	Seq       uint64
-	State     api.State
-	Ready     bool // a claim would begin at once
-	Claimable bool
-	Session   string
-	Holder    string
-	Task      string
-	Account   string
-	Drained   bool // it has stopped for good: nothing runs and nothing is being saved
-}
-
 // declined sends a claim back, with what the worker is instead.
 type declined struct {
-	Note note
+	Note workerStatus
 	Task string
 	Code engine.Code
 }

@@ -10,16 +10,16 @@ import (
 // attended is an Execute whose sender waits for more than the answer: it is
 // asked before anything is played, and hears of each step of an asynchronous
 // task. Reply: [Executed], as for [Execute].
-type attended struct{ Execute *api.Execute }
+type executeWithAck struct{ Execute *api.Execute }
 
 // begun says that a worker has the task and would begin. What has to be on disk
 // before anything is played can be written now. It is known by Executed as far as
 // it can be: without an outcome. Reply: [noted].
-type begun struct{ Executed *api.Executed }
+type startRequest struct{ Executed *api.Executed }
 
 // noted answers [begun]: whether the task may begin, and where it may not, why that is
 // to be told to its client.
-type noted struct {
+type startAck struct {
 	OK      bool
 	Refusal *api.Refusal
 }
@@ -50,8 +50,8 @@ type taskRetires struct{ Task string }
 // settle asks for an answer when everything that has ended is on disk: of one
 // account, of which nothing may come any more, or of all. Reply: [settled].
 type (
-	settle  struct{ Account string }
-	settled struct{}
+	flush   struct{ Account string }
+	flushed struct{}
 )
 
 // settling is somebody who waits for that.

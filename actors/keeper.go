@@ -16,7 +16,7 @@ import (
 // waits, and drops what is in it when the supervisor gives up; whoever asked
 // would hear nothing. So the wait is between "down" and "launch" here, and
 // giving up means a long wait.
-type keeper struct {
+type supervisor struct {
 	worker   *actor.Props
 	restarts Restarts
 	node     *nodeParts
@@ -27,7 +27,7 @@ type keeper struct {
 	timer  *time.Timer
 }
 
-func (k *keeper) Receive(ctx actor.Context) {
+func (k *supervisor) Receive(ctx actor.Context) {
 	defer recoverIn(ctx, k.node, k)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
@@ -41,7 +41,7 @@ func (k *keeper) Receive(ctx actor.Context) {
 	}
 }
 
-func (k *keeper) spawn(ctx actor.Context) {
+func (k *supervisor) spawn(ctx actor.Context) {
 	child, err := ctx.SpawnNamed(k.worker, "browser")
 	if err != nil {
 		k.log.Error().Err(err).Msg("the worker could not be spawned")
@@ -49,7 +49,7 @@ func (k *keeper) spawn(ctx actor.Context) {
 	k.child = child
 }
 
-func (k *keeper) schedule(ctx actor.Context, early bool) {
+func (k *supervisor) schedule(ctx actor.Context, early bool) {
 	if !early {
 		k.streak = 0
 	}
@@ -67,7 +67,7 @@ func (k *keeper) schedule(ctx actor.Context, early bool) {
 
 // HandleFailure restarts a worker that panicked, at once: its mailbox must not
 // stay shut. Its browser is what has to wait.
-func (k *keeper) HandleFailure(_ *actor.ActorSystem, up actor.Supervisor, child *actor.PID,
+func (k *supervisor) HandleFailure(_ *actor.ActorSystem, up actor.Supervisor, child *actor.PID,
 	_ *actor.RestartStatistics, reason, message any) {
 	k.log.Error().Interface("panic", reason).Type("message", message).Msg("worker restarted after a panic")
 	up.RestartChildren(child)

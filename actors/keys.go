@@ -78,7 +78,7 @@ func (k *keys) Receive(ctx actor.Context) {
 		k.onRequest(ctx, m)
 	case *keyRead:
 		k.onRead(ctx, m)
-	case *begun:
+	case *startRequest:
 		k.onBegun(ctx, m)
 	case *keyNoted:
 		k.onNoted(ctx, m)
@@ -98,7 +98,7 @@ func (k *keys) Receive(ctx actor.Context) {
 		default:
 			k.end(ctx, r, m)
 		}
-	case *settle:
+	case *flush:
 		k.asked = append(k.asked, settling{ctx.Sender(), m.Account})
 		k.check(ctx)
 	}
@@ -150,7 +150,7 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		if r.Start {
 			ctx.RequestWithCustomSender(k.node.tasks, &startTask{Execute: r.Execute, Files: r.Files}, ctx.Self())
 		} else {
-			ctx.RequestWithCustomSender(k.node.admission, &attended{Execute: r.Execute}, ctx.Self())
+			ctx.RequestWithCustomSender(k.node.admission, &executeWithAck{Execute: r.Execute}, ctx.Self())
 		}
 	case m.err != nil:
 		k.node.log.Error().Err(m.err).Msg("key not read")
@@ -172,10 +172,10 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 }
 
 // onBegun writes the key down before its task begins.
-func (k *keys) onBegun(ctx actor.Context, m *begun) {
+func (k *keys) onBegun(ctx actor.Context, m *startRequest) {
 	r := k.tasks[m.Executed.TaskID]
 	if r == nil || r.rec.TaskID != "" {
-		ctx.Respond(&noted{})
+		ctx.Respond(&startAck{})
 		return
 	}
 	r.rec = records.Key{
@@ -198,7 +198,7 @@ func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
 	if m.err != nil {
 		k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("task not begun: its key could not be written down")
 	}
-	word := &noted{OK: m.err == nil}
+	word := &startAck{OK: m.err == nil}
 	if m.err != nil && !m.req.taken {
 		word.Refusal = api.RefusalFor(m.err)
 	}
@@ -253,7 +253,7 @@ func (k *keys) check(ctx actor.Context) {
 				return false
 			}
 		}
-		ctx.Send(s.who, &settled{})
+		ctx.Send(s.who, &flushed{})
 		return true
 	})
 }

@@ -39,13 +39,13 @@ type nodeParts struct {
 	feed   view.Feed
 	sights view.Screencasts
 	leases *lease.Leases // nil: there are no other nodes
-	held   holdings      // the sessions of its workers
+	held   sessionSet    // the sessions of its workers
 	lent   lent[func()]  // the files of its asynchronous tasks
 	asks   lent[func(context.Context) error]
 	kept   map[string]*keptSession // by worker: what goes on from an earlier process
 
-	starts *starts
-	goes   crew // what runs beside the mailboxes
+	starts *launchLimiter
+	goes   taskGroup // what runs beside the mailboxes
 	status atomic.Pointer[api.Status]
 	limits atomic.Pointer[map[engine.Plan]engine.Limits]
 }
@@ -106,7 +106,7 @@ func Start(cfg Config) (*Node, error) {
 	parts.limits.Store(&cfg.Limits)
 	workers := len(parts.cfg.Workers) // with those that were added
 	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
-	t := &top{parts: parts, up: make(chan error, 1)}
+	t := &root{parts: parts, up: make(chan error, 1)}
 	n := &Node{parts: parts, ended: make(chan struct{})}
 	n.stop = sync.OnceFunc(n.end)
 	if _, err = system.Root.SpawnNamed(parts.props(func() actor.Actor { return t }), "node"); err != nil {
@@ -200,7 +200,7 @@ func (n *Node) Held() map[string]int64 {
 // settle waits until it is on disk how the tasks ended, of an account or of all.
 func (n *Node) settle(ctx context.Context, account string) error {
 	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
-		if _, err := askNode[settled](ctx, n, who, &settle{Account: account}); err != nil {
+		if _, err := askNode[flushed](ctx, n, who, &flush{Account: account}); err != nil {
 			return err
 		}
 	}

@@ -67,14 +67,14 @@ func answerFailed(ctx actor.Context, no *api.Refusal) {
 		return
 	}
 	switch m := ctx.Message().(type) {
-	case *attended:
+	case *executeWithAck:
 		ctx.Respond(m.Execute.Refused(0, no))
 	case *keyed:
 		ctx.Respond(m.refused(no))
 	case *startTask:
 		ctx.Respond(&api.Started{TaskID: m.Execute.TaskID, Refusal: no})
-	case *begun:
-		ctx.Respond(&noted{})
+	case *startRequest:
+		ctx.Respond(&startAck{})
 	case *putAside:
 		ctx.Respond(&wasPutAside{Refusal: no})
 	default:
@@ -106,9 +106,9 @@ func (a *admission) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		for _, who := range waiting {
 			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, who)
 		}
-	case *enlisted:
+	case *workerAdded:
 		a.owners[m.Worker] = m.Owner
-	case *struck:
+	case *workerRemoved:
 		delete(a.owners, m.Worker)
 	}
 	return false
@@ -123,13 +123,13 @@ func (k *keys) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		}
 	case *keyRead:
 		k.end(ctx, m.req, m.req.refused(no))
-	case *begun:
+	case *startRequest:
 		if r := k.tasks[m.Executed.TaskID]; r != nil {
 			r.writing = false
 		}
 	case *keyNoted:
 		m.req.writing = false
-		ctx.Send(m.run, &noted{})
+		ctx.Send(m.run, &startAck{})
 		if x := m.req.answer; x != nil {
 			k.end(ctx, m.req, x)
 		}
@@ -174,7 +174,7 @@ func (ts *tasks) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 }
 
 // mend starts a browser that was to be started, later than it might have been.
-func (k *keeper) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
+func (k *supervisor) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch message.(type) {
 	case *actor.Started:
 		if k.child == nil {
@@ -189,13 +189,13 @@ func (k *keeper) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	return false
 }
 
-func (t *top) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
+func (t *root) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Started:
 		t.up <- &failure{api.FailedInside}
-	case *hire: // whether it was done or not: twice does no harm
+	case *startWorker: // whether it was done or not: twice does no harm
 		_ = t.hire(ctx, m.spec)
-	case *release:
+	case *stopWorker:
 		t.release(ctx, m)
 	}
 	return false

@@ -15,7 +15,7 @@ import (
 var notes = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
 	"counted", "keyRead", "keyNoted", "keyKept", "taskNoted", "taskKept", "waited",
-	"workerKept", "timeToLeave", "workerForgotten", "impatient", // pool
+	"workerKept", "timeToLeave", "workerForgotten", "waitOver", // pool
 }
 
 // handed is what is passed on whole with a message: nobody else has it then, or
@@ -129,7 +129,7 @@ func TestMessagesArePlainData(t *testing.T) {
 	for _, reply := range []string{
 		"api.Executed", "api.Started", "api.Polled", "api.Followed", "api.Cancelled", "api.Workers", "api.Drained", "api.WorkerChanged",
 		"api.AccountRemoved", "api.Restored",
-		"noted", "settled", "failure", "wasPutAside", "sessionBegun", "sessionKept", "sessionErased", "sessionRecalled", "sessionConfirmed",
+		"startAck", "flushed", "failure", "wasPutAside", "sessionBegun", "sessionKept", "sessionErased", "sessionRecalled", "sessionConfirmed",
 	} {
 		if structs[reply] == nil {
 			t.Errorf("there is no reply %s", reply)

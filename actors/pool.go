@@ -19,7 +19,7 @@ type pool struct {
 
 	patrol   *time.Timer // looks after the queue while anybody waits
 	suspect  bool        // the last look found a free worker beside one who waits for it
-	abroad   abroad
+	peers    peerCapacity
 	draining bool
 	drain    poolDrain
 
@@ -30,19 +30,19 @@ type pool struct {
 
 func newPool(n *nodeParts, r *roster) *pool {
 	for _, s := range r.all {
-		n.feed.Worker(s.news())
+		n.feed.Worker(newsOf(s))
 	}
 	return &pool{
-		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, abroad: abroad{},
+		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, peers: peerCapacity{},
 		adding: map[string]api.WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
 	}
 }
 
 type (
 	// impatient says that a job has waited as long as it may.
-	impatient struct{ job *job }
+	waitOver struct{ job *job }
 	// look tells pool to look after its queue.
-	look struct{}
+	queueCheck struct{}
 )
 
 func (p *pool) Receive(ctx actor.Context) {
@@ -50,13 +50,13 @@ func (p *pool) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
-	case *admitted:
+	case *admittedRequest:
 		p.onAdmitted(ctx, m)
-	case *note:
+	case *workerStatus:
 		p.onNote(ctx, *m)
 	case *declined:
 		p.onDeclined(ctx, m)
-	case *impatient:
+	case *waitOver:
 		if m.job.waiting() && p.jobs[m.job.task()] == m.job {
 			p.giveUp(ctx, m.job)
 		}
@@ -83,13 +83,13 @@ func (p *pool) Receive(ctx actor.Context) {
 	case *graceOver:
 		p.interrupt(ctx)
 	case *workerRestarted:
-		if s := p.roster.seats[m.Worker]; s != nil && s.heard {
-			if !p.draining && !s.draining && s.leaving == nil {
+		if s := p.roster.slots[m.Worker]; s != nil && s.heard {
+			if !p.draining && !s.draining && s.removal == nil {
 				ctx.Send(s.pid, &workerResume{})
 			}
 			p.tellMissed(ctx, s)
 		}
-	case *look:
+	case *queueCheck:
 		p.look(ctx)
 	default:
 		if !poolVerbs.answer(p, ctx, m) {
@@ -104,9 +104,9 @@ func (p *pool) Receive(ctx actor.Context) {
 	p.publish()
 }
 
-func (p *pool) onNote(ctx actor.Context, n note) {
+func (p *pool) onNote(ctx actor.Context, n workerStatus) {
 	holder := ""
-	if s := p.roster.seats[n.Worker]; s != nil {
+	if s := p.roster.slots[n.Worker]; s != nil {
 		holder = s.holder
 	}
 	s := p.hear(ctx, n)
@@ -123,10 +123,10 @@ func (p *pool) onNote(ctx actor.Context, n note) {
 }
 
 // hear takes over what a worker says of itself.
-func (p *pool) hear(ctx actor.Context, n note) *seat {
+func (p *pool) hear(ctx actor.Context, n workerStatus) *workerSlot {
 	old := n
-	if s := p.roster.seats[n.Worker]; s != nil {
-		old = s.note
+	if s := p.roster.slots[n.Worker]; s != nil {
+		old = s.status
 	}
 	s, over := p.roster.apply(n, time.Now())
 	if s != nil && !s.heard {
@@ -143,31 +143,23 @@ func (p *pool) hear(ctx actor.Context, n note) *seat {
 }
 
 // changed tells of a worker that is not as it was.
-func (p *pool) changed(s *seat) {
+func (p *pool) changed(s *workerSlot) {
 	p.node.changed(s.info())
-	p.node.feed.Worker(s.news())
+	p.node.feed.Worker(newsOf(s))
 }
 
-func (s *seat) news() view.WorkerNews {
-	return view.WorkerNews{WorkerInfo: s.info(), Holder: s.note.Holder, User: s.note.Account}
-}
-
-func (s *seat) info() api.WorkerInfo {
-	return api.WorkerInfo{
-		ID: s.spec.ID, Name: s.spec.Name, State: s.note.State, Since: s.since,
-		Owner: s.spec.Owner, Session: s.note.Session, TaskID: s.note.Task,
-		Draining: s.draining, Added: s.spec.Added,
-	}
+func newsOf(s *workerSlot) view.WorkerNews {
+	return view.WorkerNews{WorkerInfo: s.info(), Holder: s.status.Holder, User: s.status.Account}
 }
 
 // tellMissed tells a worker that speaks for the first time what it was not there
 // to be told.
-func (p *pool) tellMissed(ctx actor.Context, s *seat) {
-	if p.gone[s.note.Holder] {
-		ctx.Send(s.pid, &workerDisown{s.note.Holder})
+func (p *pool) tellMissed(ctx actor.Context, s *workerSlot) {
+	if p.gone[s.status.Holder] {
+		ctx.Send(s.pid, &workerDisown{s.status.Holder})
 	}
 	switch {
-	case s.leaving != nil:
+	case s.removal != nil:
 		ctx.Send(s.pid, &workerDismiss{})
 	case p.draining || s.draining:
 		ctx.Send(s.pid, &workerDrain{})
@@ -182,7 +174,7 @@ var (
 func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 	all := make([]api.WorkerInfo, len(p.roster.all))
 	for i, s := range p.roster.all {
-		all[i], _ = s.news().SeenBy("", true)
+		all[i], _ = newsOf(s).SeenBy("", true)
 	}
 	ctx.Respond(&api.Workers{Workers: all})
 }
@@ -190,7 +182,7 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
 	for _, s := range p.roster.all {
-		if info, may := s.news().SeenBy(m.Account.ID, false); may {
+		if info, may := newsOf(s).SeenBy(m.Account.ID, false); may {
 			all = append(all, info)
 		}
 	}

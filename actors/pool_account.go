@@ -35,11 +35,11 @@ func (p *pool) disown(ctx actor.Context, account string, count *api.AccountRemov
 		}
 	}
 	for _, s := range p.roster.all {
-		if s.note.Holder == account {
+		if s.status.Holder == account {
 			count.Sessions++
 		}
 		// Whoever has not spoken is told when it does.
-		if s.heard && (s.note.Holder == account || s.job != nil && s.job.account() == account) {
+		if s.heard && (s.status.Holder == account || s.job != nil && s.job.account() == account) {
 			ctx.Send(s.pid, &workerDisown{account})
 		}
 		if s.spec.Owner == account {
@@ -71,7 +71,7 @@ func (p *pool) has(account string) bool {
 		}
 	}
 	for _, s := range p.roster.all {
-		if s.note.Holder == account || s.spec.Owner == account {
+		if s.status.Holder == account || s.spec.Owner == account {
 			return true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"troupe/engine"
 )
 
-func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
-	j := newJob(adm, time.Now())
+func (p *pool) onAdmitted(ctx actor.Context, adm *admittedRequest) {
+	j := newJob(adm, time.Now(), newSessionID)
 	switch {
 	case p.jobs[j.task()] != nil:
 		p.refuse(ctx, j, api.Refuse(engine.CodeInternal, "two tasks have the same id"))
@@ -25,7 +25,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *admitted) {
 		p.refuse(ctx, j, cancelledFor(j.cause))
 		return
 	}
-	j.away = j.away || p.draining
+	j.remote = j.remote || p.draining
 	p.jobs[j.task()] = j
 	p.returned(j)
 	p.try(ctx, j)
@@ -51,44 +51,44 @@ func (p *pool) try(ctx actor.Context, j *job) {
 
 // route finds the worker for a job, or says why there is none now. With a
 // refusal the seat is the worker to wait for; none means any.
-func (p *pool) route(j *job) (*seat, *api.Refusal) {
-	t := j.adm.Execute.Task
-	if j.order.Intent != fsm.Plain && !p.node.leases.Serving() {
-		return nil, unheld()
+func (p *pool) route(j *job) (*workerSlot, *api.Refusal) {
+	t := j.request.Execute.Task
+	if j.claim.Intent != fsm.Plain && !p.node.leases.Serving() {
+		return nil, leaseLost()
 	}
-	var s *seat
+	var s *workerSlot
 	switch {
-	case j.adm.Execute.Target() != "":
-		s = p.roster.seats[t.WorkerID]
-		if s == nil || s.leaving != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
+	case j.request.Execute.Target() != "":
+		s = p.roster.slots[t.WorkerID]
+		if s == nil || s.removal != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
 			return nil, api.Refuse(engine.CodeForeignWorker, api.Quoted(t.WorkerID))
 		}
-	case j.order.Intent == fsm.Resume || j.order.Intent == fsm.Close:
-		if s = p.roster.sessions[j.order.ID]; s == nil || s.leaving != nil || s.note.Holder != j.account() {
-			return nil, api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(j.order.ID)+" of this account")
+	case j.claim.Intent == fsm.Resume || j.claim.Intent == fsm.Close:
+		if s = p.roster.sessions[j.claim.ID]; s == nil || s.removal != nil || s.status.Holder != j.account() {
+			return nil, api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(j.claim.ID)+" of this account")
 		}
-	case j.order.Intent == fsm.Override:
+	case j.claim.Intent == fsm.Override:
 		s = p.roster.reserved(j.account())
 	}
-	j.aimed = s != nil
+	j.named = s != nil
 	switch {
-	case s != nil && j.away:
+	case s != nil && j.remote:
 		return nil, api.Refuse(engine.CodeDraining, "")
 	case s == nil:
 		return p.routeFree(j)
 	}
 	if !s.heard {
-		return s, api.Refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.order))
+		return s, api.Refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.claim))
 	}
 	if !p.mayLodge(s, j) {
 		return s, api.Refuse(engine.CodeWorkerBusy, "its browser serves another account")
 	}
-	if s.job != nil || s.aside != nil { // the worker would say the same
+	if s.job != nil || s.setAside != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
-		if j.order.ID != "" && j.order.ID != s.note.Session {
+		if j.claim.ID != "" && j.claim.ID != s.status.Session {
 			code = engine.CodeSessionMismatch
 		}
-		return s, api.Refuse(code, s.found(code, j.order))
+		return s, api.Refuse(code, s.found(code, j.claim))
 	}
 	if !p.mayTake(s, j) {
 		return nil, p.sessionLimit(j)
@@ -96,7 +96,7 @@ func (p *pool) route(j *job) (*seat, *api.Refusal) {
 	return s, nil
 }
 
-func (p *pool) routeFree(j *job) (*seat, *api.Refusal) {
+func (p *pool) routeFree(j *job) (*workerSlot, *api.Refusal) {
 	shared := true
 	if j.opens() {
 		var some bool
@@ -104,24 +104,24 @@ func (p *pool) routeFree(j *job) (*seat, *api.Refusal) {
 			return nil, p.sessionLimit(j)
 		}
 	}
-	if j.away {
+	if j.remote {
 		return nil, api.Refuse(engine.CodeNoWorkerAvailable, "this node takes no more tasks, and no other one has a free worker")
 	}
-	if s := p.roster.free(j.account(), shared, func(s *seat) bool { return p.mayLodge(s, j) }); s != nil {
+	if s := p.roster.free(j.account(), shared, func(s *workerSlot) bool { return p.mayLodge(s, j) }); s != nil {
 		return s, nil
 	}
 	return nil, api.Refuse(engine.CodeNoWorkerAvailable, p.roster.noneFree(shared))
 }
 
 func (p *pool) mayOpen(j *job) (some, shared bool) {
-	limits := j.adm.Limits
-	limits.Reserved -= p.abroad.held(j.account())
+	limits := j.request.Limits
+	limits.Reserved -= p.peers.held(j.account())
 	return p.roster.mayOpen(j.account(), limits, p.node.cfg.Session.SharePerMil)
 }
 
 // mayTake reports whether the session that the job may open is within the
 // account's limits on this worker. Taking over a session opens none.
-func (p *pool) mayTake(s *seat, j *job) bool {
+func (p *pool) mayTake(s *workerSlot, j *job) bool {
 	if !j.opens() || s.holder != "" {
 		return true
 	}
@@ -133,8 +133,8 @@ func (p *pool) mayTake(s *seat, j *job) bool {
 // browser that is kept for an account takes no more of its tasks while another
 // account waits that has more need of it, or that one might wait for ever; but
 // who has a session there keeps it anyway.
-func (p *pool) mayLodge(s *seat, j *job) bool {
-	l := s.lodging
+func (p *pool) mayLodge(s *workerSlot, j *job) bool {
+	l := s.shared
 	if l == nil || l.guest == "" || l.stays && l.guest == j.account() {
 		return true
 	}
@@ -143,17 +143,17 @@ func (p *pool) mayLodge(s *seat, j *job) bool {
 
 // awaited reports whether somebody waits who should get a browser rather than
 // the account that has it.
-func (p *pool) awaited(l *lodging) bool {
-	deserves := func(account string) bool { return p.roster.deserves(account, l.guest) }
+func (p *pool) awaited(l *sharedBrowser) bool {
+	deserves := func(account string) bool { return p.roster.mayTakeBrowser(account, l.guest) }
 	other := func(account string) bool { return account != l.guest }
 	return p.queue.waiting("", deserves) ||
-		slices.ContainsFunc(l.seats, func(s *seat) bool { return p.queue.waiting(s.spec.ID, other) })
+		slices.ContainsFunc(l.seats, func(s *workerSlot) bool { return p.queue.waiting(s.spec.ID, other) })
 }
 
 func (p *pool) sessionLimit(j *job) *api.Refusal {
 	perMil := p.node.cfg.Session.SharePerMil
 	return api.Refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
-		len(p.roster.held[j.account()])+p.abroad.held(j.account()), j.adm.Execute.Account.Plan, j.adm.Limits.Reserved, share(perMil), p.roster.shareOf(perMil)))
+		len(p.roster.held[j.account()])+p.peers.held(j.account()), j.request.Execute.Account.Plan, j.request.Limits.Reserved, share(perMil), p.roster.shareOf(perMil)))
 }
 
 func share(perMil int) string {
@@ -164,10 +164,10 @@ func share(perMil int) string {
 }
 
 // send gives a job to a worker, which may still send it back.
-func (p *pool) send(ctx actor.Context, s *seat, j *job) {
+func (p *pool) send(ctx actor.Context, s *workerSlot, j *job) {
 	ctx.Send(s.pid, &claim{
-		Seq: s.seq + 1, Order: j.order, Execute: j.adm.Execute, Timeout: j.adm.Timeout, Client: j.adm.Client,
-		Attended: j.adm.Attended,
+		Seq: s.seq + 1, Order: j.claim, Execute: j.request.Execute, Timeout: j.request.Timeout, Client: j.request.Client,
+		Attended: j.request.Attended,
 	})
 	p.roster.assign(s, j)
 }
@@ -176,10 +176,10 @@ func (p *pool) send(ctx actor.Context, s *seat, j *job) {
 // tries the next one. Its client notices nothing.
 func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	j := p.jobs[m.Task]
-	mine := j != nil && j.seat != nil && j.seat.spec.ID == m.Note.Worker
-	var s *seat
+	mine := j != nil && j.slot != nil && j.slot.spec.ID == m.Note.Worker
+	var s *workerSlot
 	if mine {
-		s = j.seat
+		s = j.slot
 		p.roster.release(j)
 	}
 	p.hear(ctx, m.Note)
@@ -197,7 +197,7 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	p.checkDrained(ctx)
 }
 
-func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
+func (p *pool) back(ctx actor.Context, j *job, s *workerSlot, code engine.Code) {
 	j.tries++
 	switch {
 	case j.cause != "":
@@ -206,27 +206,27 @@ func (p *pool) back(ctx actor.Context, j *job, s *seat, code engine.Code) {
 		p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 	case code == engine.CodeInternal:
 		p.refuse(ctx, j, api.Refuse(code, ""))
-	case !j.aimed && j.tries <= len(p.roster.all), s.leaving != nil:
+	case !j.named && j.tries <= len(p.roster.all), s.removal != nil:
 		p.try(ctx, j)
 	case waitable(code) && time.Now().Before(j.until):
-		if !j.aimed {
+		if !j.named {
 			s = nil
 		}
 		p.enqueue(ctx, j, s)
 	default:
-		p.refuse(ctx, j, api.Refuse(code, s.found(code, j.order)))
+		p.refuse(ctx, j, api.Refuse(code, s.found(code, j.claim)))
 	}
 }
 
 // refuse ends a job that no worker has.
 func (p *pool) refuse(ctx actor.Context, j *job, no *api.Refusal) {
 	p.leave(j)
-	ctx.Send(j.adm.Client, j.adm.Execute.Refused(j.adm.Timeout, no))
+	ctx.Send(j.request.Client, j.request.Execute.Refused(j.request.Timeout, no))
 	if p.jobs[j.task()] == j { // last: see mend
 		delete(p.jobs, j.task())
 	}
-	if !j.adm.Counted.IsZero() {
-		p.node.usage.GiveBack(j.account(), j.adm.Counted)
+	if !j.request.Counted.IsZero() {
+		p.node.usage.GiveBack(j.account(), j.request.Counted)
 	}
 }
 
@@ -237,8 +237,8 @@ func (p *pool) cancel(ctx actor.Context, m *api.Cancel) bool {
 		return false
 	}
 	j.cause = m.Cause
-	if j.seat != nil {
-		ctx.Send(j.seat.pid, &workerCancel{Task: j.task(), Cause: m.Cause})
+	if j.slot != nil {
+		ctx.Send(j.slot.pid, &workerCancel{Task: j.task(), Cause: m.Cause})
 	} else {
 		p.refuse(ctx, j, cancelledFor(m.Cause))
 	}

@@ -36,7 +36,7 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 	if !p.draining {
 		p.draining = true
 		p.publish() // before anybody hears of it
-		p.refuseWaiting(ctx, func(j *job) bool { j.away = p.leaves(j); return !j.away })
+		p.refuseWaiting(ctx, func(j *job) bool { j.remote = p.leaves(j); return !j.remote })
 		for _, s := range p.roster.all {
 			if s.heard { // the others are told when they first speak
 				ctx.Send(s.pid, &workerDrain{})
@@ -49,7 +49,7 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 // leaves reports whether a job may still find a worker on another node while this
 // one ends: until the grace is over.
 func (p *pool) leaves(j *job) bool {
-	return !p.drain.over && p.abroad.usable() > 0 && p.roams(j)
+	return !p.drain.over && p.peers.usable() > 0 && p.roams(j)
 }
 
 func (p *pool) refuseWaiting(ctx actor.Context, which func(*job) bool) {
@@ -80,7 +80,7 @@ func (p *pool) checkDrained(ctx actor.Context) {
 		return
 	}
 	for _, s := range p.roster.all {
-		if s.job != nil || !s.note.Drained {
+		if s.job != nil || !s.status.Drained {
 			return
 		}
 	}
@@ -104,8 +104,8 @@ func (p *pool) stop(ctx actor.Context) {
 		p.drain.timer.Stop()
 	}
 	for _, s := range p.roster.all {
-		if s.leaving != nil {
-			s.leaving.timer.Stop()
+		if s.removal != nil {
+			s.removal.timer.Stop()
 		}
 	}
 }

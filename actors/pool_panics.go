@@ -11,17 +11,17 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
-	case *admitted:
-		if j := p.jobs[m.Execute.TaskID]; j == nil || j.adm != m { // else it waits, or a worker has it
+	case *admittedRequest:
+		if j := p.jobs[m.Execute.TaskID]; j == nil || j.request != m { // else it waits, or a worker has it
 			if !m.Counted.IsZero() {
 				p.node.usage.GiveBack(m.Execute.Account.ID, m.Counted)
 			}
 			ctx.Send(m.Client, m.Execute.Refused(m.Timeout, no))
 		}
-	case *note:
+	case *workerStatus:
 		p.askWorker(ctx, m.Worker)
 	case *declined:
-		if j := p.jobs[m.Task]; j != nil && j.seat != nil && j.seat.spec.ID == m.Note.Worker {
+		if j := p.jobs[m.Task]; j != nil && j.slot != nil && j.slot.spec.ID == m.Note.Worker {
 			p.roster.release(j)
 		}
 		p.askWorker(ctx, m.Note.Worker)
@@ -42,12 +42,12 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		p.spoilAdoption(ctx, m, no)
 	case *putAside:
 		for _, s := range p.roster.all {
-			if s.aside != nil && s.aside.order.Fresh == m.Session && len(s.asking) == 0 {
-				s.aside = nil
-				p.roster.settle(s)
+			if s.setAside != nil && s.setAside.claim.Fresh == m.Session && len(s.asking) == 0 {
+				s.setAside = nil
+				p.roster.reorder(s)
 			}
 		}
-	case *look:
+	case *queueCheck:
 		if p.patrol != nil {
 			p.patrol.Stop()
 		}
@@ -61,14 +61,14 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 // sweep ends what was left half done.
 func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
 	for _, j := range p.jobs {
-		if j.seat == nil && !j.waiting() { // nobody goes on with it
+		if j.slot == nil && !j.waiting() { // nobody goes on with it
 			p.refuse(ctx, j, no)
 		}
 	}
 	for _, s := range p.roster.all {
-		if s.leaving != nil && s.leaving.timer == nil { // it may be removed again
+		if s.removal != nil && s.removal.timer == nil { // it may be removed again
 			p.roster.stay(s)
-			ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
+			ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
 		}
 	}
 }
@@ -76,21 +76,21 @@ func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
 // spoilKept goes on with a worker that has a seat already.
 func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
 	delete(p.adding, m.spec.Name)
-	s := p.roster.seats[m.spec.ID]
-	if s == nil || s.leaving != nil {
+	s := p.roster.slots[m.spec.ID]
+	if s == nil || s.removal != nil {
 		ctx.Send(m.who, &api.WorkerChanged{Fault: api.FailedInside})
 		return
 	}
-	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
-	ctx.Send(p.node.top, &hire{s.spec})
-	p.node.feed.Worker(s.news())
+	ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
+	ctx.Send(p.node.top, &startWorker{s.spec})
+	p.node.feed.Worker(newsOf(s))
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
 }
 
 // askWorker lets a worker say again what it is. What it said was not taken over,
 // and it says nothing twice by itself.
 func (p *pool) askWorker(ctx actor.Context, worker string) {
-	if s := p.roster.seats[worker]; s != nil {
+	if s := p.roster.slots[worker]; s != nil {
 		sendLater(ctx, again, s.pid, &workerTell{})
 	}
 }
@@ -98,7 +98,7 @@ func (p *pool) askWorker(ctx actor.Context, worker string) {
 // spoilForgotten tries again what comes after the removal of a worker's record.
 // Whoever waits for it hears that it failed.
 func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
-	l := m.seat.leaving
+	l := m.seat.removal
 	if l == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
 		ctx.Send(who, &api.WorkerChanged{Fault: api.FailedInside})
 	}
 	l.asked = nil
-	if p.roster.seats[m.seat.spec.ID] == m.seat {
+	if p.roster.slots[m.seat.spec.ID] == m.seat {
 		sendLater(ctx, again, ctx.Self(), m)
 	}
 }
@@ -114,14 +114,14 @@ func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
 // spoilAdoption frees a worker that was put aside for a session. Whoever asks for
 // the session again finds it on disk.
 func (p *pool) spoilAdoption(ctx actor.Context, m *adoption, no *api.Refusal) {
-	s := p.roster.seats[m.worker]
+	s := p.roster.slots[m.worker]
 	if s == nil {
 		return
 	}
 	for _, who := range s.asking {
 		ctx.Send(who, &wasPutAside{Refusal: no})
 	}
-	s.aside, s.asking = nil, nil
-	p.roster.settle(s)
+	s.setAside, s.asking = nil, nil
+	p.roster.reorder(s)
 	sendLater(ctx, again, s.pid, &workerTell{})
 }

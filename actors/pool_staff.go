@@ -11,14 +11,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// departure is what pool knows of the end of one worker.
-type departure struct {
-	asked      []*actor.PID
-	until      time.Time
-	timer      *time.Timer // the end of its grace
-	forgetting bool        // its record is being removed
-}
-
 type (
 	// workerKept says that a worker's record is on disk, or is not.
 	workerKept struct {
@@ -27,10 +19,10 @@ type (
 		err  error
 	}
 	// timeToLeave says that a worker that leaves has had its time.
-	timeToLeave struct{ seat *seat }
+	timeToLeave struct{ seat *workerSlot }
 	// workerForgotten says that its record is gone, or is not.
 	workerForgotten struct {
-		seat *seat
+		seat *workerSlot
 		err  error
 	}
 )
@@ -87,15 +79,15 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 	}
 	s := p.roster.add(m.spec, p.node.browserOf(m.spec.ID), time.Now())
 	if p.gone[m.spec.Owner] { // meanwhile: its actors need not even begin
-		s.note.Drained = true
+		s.status.Drained = true
 		p.dismiss(ctx, s, 0)
 		p.checkLeaving(ctx, s)
 		ctx.Send(m.who, &api.WorkerChanged{Fault: ownerGone})
 		return
 	}
-	ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
-	ctx.Send(p.node.top, &hire{s.spec})
-	p.node.feed.Worker(s.news())
+	ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
+	ctx.Send(p.node.top, &startWorker{s.spec})
+	p.node.feed.Worker(newsOf(s))
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
@@ -147,12 +139,12 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
 
 // wanted finds the worker that a request is about, or answers that it cannot be
 // changed.
-func (p *pool) wanted(ctx actor.Context, who string) *seat {
+func (p *pool) wanted(ctx actor.Context, who string) *workerSlot {
 	s := p.roster.named(who)
 	switch {
 	case s == nil:
 		ctx.Respond(&api.WorkerChanged{Fault: noWorker(who)})
-	case s.leaving != nil:
+	case s.removal != nil:
 		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.spec.Name)})
 	default:
 		return s
@@ -174,24 +166,24 @@ func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
 		return
 	}
 	p.dismiss(ctx, s, m.Grace)
-	s.leaving.asked = append(s.leaving.asked, ctx.Sender())
+	s.removal.asked = append(s.removal.asked, ctx.Sender())
 	p.checkLeaving(ctx, s)
 }
 
 // dismiss begins the end of a worker. A second time with less grace shortens it.
 // From now on it is as if there were no such worker.
-func (p *pool) dismiss(ctx actor.Context, s *seat, grace time.Duration) {
-	first := s.leaving == nil
+func (p *pool) dismiss(ctx actor.Context, s *workerSlot, grace time.Duration) {
+	first := s.removal == nil
 	if first {
 		p.roster.leave(s)
-		ctx.Send(p.node.admission, &struck{s.spec.ID})
+		ctx.Send(p.node.admission, &workerRemoved{s.spec.ID})
 		if s.heard {
 			ctx.Send(s.pid, &workerDismiss{})
 		}
 		p.changed(s)
 		p.reroute(ctx, s)
 	}
-	l := s.leaving
+	l := s.removal
 	if until := time.Now().Add(grace); first || until.Before(l.until) {
 		l.until = until
 		if l.timer != nil {
@@ -203,16 +195,16 @@ func (p *pool) dismiss(ctx actor.Context, s *seat, grace time.Duration) {
 }
 
 // onTimeToLeave interrupts what still runs on a worker that leaves.
-func (p *pool) onTimeToLeave(ctx actor.Context, s *seat) {
-	if s.leaving != nil && s.job != nil {
+func (p *pool) onTimeToLeave(ctx actor.Context, s *workerSlot) {
+	if s.removal != nil && s.job != nil {
 		ctx.Send(s.pid, &workerInterrupt{})
 	}
 }
 
 // checkLeaving removes the record of a worker that does nothing any more.
-func (p *pool) checkLeaving(ctx actor.Context, s *seat) {
-	l := s.leaving
-	if l == nil || l.forgetting || s.job != nil || !s.note.Drained || s.note.Session != "" {
+func (p *pool) checkLeaving(ctx actor.Context, s *workerSlot) {
+	l := s.removal
+	if l == nil || l.forgetting || s.job != nil || !s.status.Drained || s.status.Session != "" {
 		return
 	}
 	l.forgetting = true
@@ -224,7 +216,7 @@ func (p *pool) checkLeaving(ctx actor.Context, s *seat) {
 }
 
 func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
-	s, l := m.seat, m.seat.leaving
+	s, l := m.seat, m.seat.removal
 	answer := &api.WorkerChanged{Worker: s.info()}
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", s.spec.ID).Msg("worker not removed: its record could not be")
@@ -232,11 +224,11 @@ func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
 	}
 	if m.err != nil && !p.gone[s.spec.Owner] {
 		p.roster.stay(s)
-		ctx.Send(p.node.admission, &enlisted{s.spec.ID, s.spec.Owner})
+		ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
 	} else {
 		p.roster.drop(s)
 		p.node.feed.Gone(s.spec.ID)
-		ctx.Send(p.node.top, &release{s.spec.ID})
+		ctx.Send(p.node.top, &stopWorker{s.spec.ID})
 		p.checkDrained(ctx)
 	}
 	for _, who := range l.asked {

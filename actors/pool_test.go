@@ -45,10 +45,10 @@ func TestWatchdogHealsTheQueue(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}()
 		root, began := n.system.Root, time.Now()
-		root.Send(n.pool, &admitted{Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{
+		root.Send(n.pool, &admittedRequest{Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{
 			Steps: make([]engine.Step, 1), QueueTimeout: time.Minute}}, Client: worker})
 		root.Send(n.pool, func() { // the worker is free, and pool forgets to look for one who waits
-			p.roster.apply(note{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
+			p.roster.apply(workerStatus{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
 		})
 		if c := <-claims; c.Order.Task != "t1" {
 			t.Errorf("served %q", c.Order.Task)

@@ -14,7 +14,7 @@ import (
 )
 
 // enqueue lets a job wait: for the worker it named, or for any.
-func (p *pool) enqueue(ctx actor.Context, j *job, s *seat) {
+func (p *pool) enqueue(ctx actor.Context, j *job, s *workerSlot) {
 	most := p.node.cfg.Queue.PerAccount
 	if j.wait == nil && p.queue.of(j.account()) >= most {
 		p.refuse(ctx, j, api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
@@ -28,7 +28,7 @@ func (p *pool) enqueue(ctx actor.Context, j *job, s *seat) {
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	p.queue.add(j.wait)
-	j.timer = time.AfterFunc(time.Until(j.until), func() { root.Send(self, &impatient{job: j}) })
+	j.timer = time.AfterFunc(time.Until(j.until), func() { root.Send(self, &waitOver{job: j}) })
 	p.watch(ctx)
 }
 
@@ -38,7 +38,7 @@ func (p *pool) leave(j *job) {
 		j.timer.Stop()
 		j.timer = nil
 		p.queue.remove(j.task())
-		p.roster.opened = p.roster.opened || len(p.roster.lodgings) > 0
+		p.roster.opened = p.roster.opened || len(p.roster.browsers) > 0
 	}
 }
 
@@ -53,12 +53,12 @@ func (p *pool) giveUp(ctx actor.Context, j *job) {
 		return
 	}
 	no.Position = place
-	no.Text += fmt.Sprintf("; waited %d ms, place %d in the queue", j.adm.Execute.Task.QueueTimeout.Milliseconds(), place)
+	no.Text += fmt.Sprintf("; waited %d ms, place %d in the queue", j.request.Execute.Task.QueueTimeout.Milliseconds(), place)
 	p.refuse(ctx, j, no)
 }
 
 // reroute looks again what is to become of those who wait for a certain worker.
-func (p *pool) reroute(ctx actor.Context, s *seat) {
+func (p *pool) reroute(ctx actor.Context, s *workerSlot) {
 	var all []*job
 	for _, j := range p.jobs {
 		if j.waiting() && j.wait.Target == s.spec.ID {
@@ -73,8 +73,8 @@ func (p *pool) reroute(ctx actor.Context, s *seat) {
 }
 
 // serve gives a worker to those who wait for it, until it is taken.
-func (p *pool) serve(ctx actor.Context, s *seat) {
-	for !p.draining && s.job == nil && s.aside == nil && p.queue.len() > 0 {
+func (p *pool) serve(ctx actor.Context, s *workerSlot) {
+	for !p.draining && s.job == nil && s.setAside == nil && p.queue.len() > 0 {
 		w := p.queue.next(targets(s), func(w *waiter) bool { return p.fits(s, w) })
 		if w == nil {
 			return
@@ -86,23 +86,23 @@ func (p *pool) serve(ctx actor.Context, s *seat) {
 	}
 }
 
-func targets(s *seat) []string { return []string{s.spec.ID, ""} }
+func targets(s *workerSlot) []string { return []string{s.spec.ID, ""} }
 
 // fits reports whether a worker, as it is now, is what a job waits for. A wrong
 // session is for the worker to refuse: waiting longer would not help.
-func (p *pool) fits(s *seat, w *waiter) bool {
+func (p *pool) fits(s *workerSlot, w *waiter) bool {
 	j := p.jobs[w.Task]
-	if j.away || !p.mayTake(s, j) || !p.mayLodge(s, j) {
+	if j.remote || !p.mayTake(s, j) || !p.mayLodge(s, j) {
 		return false
 	}
-	switch s.note.State {
+	switch s.status.State {
 	case api.Online:
-		return s.note.Claimable && (w.Target != "" || s.spec.Owner == "" || s.spec.Owner == w.Account)
+		return s.status.Claimable && (w.Target != "" || s.spec.Owner == "" || s.spec.Owner == w.Account)
 	case api.Reserved:
 		if w.Target == "" {
 			return false
 		}
-		return j.order.ID != "" || j.order.Intent == fsm.Override && w.Account == s.note.Holder
+		return j.claim.ID != "" || j.claim.Intent == fsm.Override && w.Account == s.status.Holder
 	default:
 		return false
 	}
@@ -114,7 +114,7 @@ func (p *pool) watch(ctx actor.Context) {
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	p.patrol = time.AfterFunc(p.node.cfg.Queue.Watchdog, func() { root.Send(self, &look{}) })
+	p.patrol = time.AfterFunc(p.node.cfg.Queue.Watchdog, func() { root.Send(self, &queueCheck{}) })
 }
 
 // look checks that nobody waits for what is free. It never should find
@@ -126,9 +126,9 @@ func (p *pool) look(ctx actor.Context) {
 		return
 	}
 	p.watch(ctx)
-	var idle []*seat
+	var idle []*workerSlot
 	for _, s := range p.roster.all {
-		if s.job == nil && s.aside == nil && p.queue.peek(targets(s), func(w *waiter) bool { return p.fits(s, w) }) != nil {
+		if s.job == nil && s.setAside == nil && p.queue.peek(targets(s), func(w *waiter) bool { return p.fits(s, w) }) != nil {
 			idle = append(idle, s)
 		}
 	}

@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"troupe/actors/api"
-	"troupe/actors/fsm"
 	"troupe/engine"
 )
 
 // unheld is the answer to a request for a session that another node may have by now.
-func unheld() *api.Refusal {
+func leaseLost() *api.Refusal {
 	return api.Refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
 }
 
@@ -39,26 +38,4 @@ func dailyLimit(a api.Account, used int64, now time.Time) *api.Refusal {
 		fmt.Sprintf("%d %s on plan %s, and the next day begins at %s", used, engine.Plural(used, "task", "tasks"), a.Plan, midnight.Format(time.RFC3339)))
 	r.RetryAfter = midnight.Sub(now)
 	return r
-}
-
-// found tells what a worker is that refused a claim.
-func (s *seat) found(code engine.Code, o fsm.Claim) string {
-	switch code {
-	case engine.CodeWorkerBusy:
-		return fmt.Sprintf("%s runs another task", s.spec.Name)
-	case engine.CodeWorkerReserved:
-		if o.Intent == fsm.Override {
-			return fmt.Sprintf("a session of another account holds %s", s.spec.Name)
-		}
-		return fmt.Sprintf("a session holds %s", s.spec.Name)
-	case engine.CodeWorkerOffline:
-		if s.draining {
-			return fmt.Sprintf("%s was told to take no more tasks", s.spec.Name)
-		}
-		return fmt.Sprintf("%s has no browser now", s.spec.Name)
-	case engine.CodeSessionMismatch:
-		return fmt.Sprintf("%s is not the session of %s", api.Quoted(o.ID), s.spec.Name)
-	default:
-		return ""
-	}
 }

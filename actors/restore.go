@@ -71,7 +71,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 	if !parts.leases.Serves(term) {
 		return nil, persistence.ErrNoQuorum
 	}
-	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account, Away: m.Away})
+	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account, Away: m.RemoteOnly})
 	switch {
 	case err != nil:
 		return nil, err
@@ -138,18 +138,18 @@ type adoption struct {
 func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 	for _, s := range p.roster.all {
 		switch {
-		case s.note.Session == m.Session:
+		case s.status.Session == m.Session:
 			ctx.Respond(&wasPutAside{Worker: s.spec.ID, Here: true})
 			return
-		case s.aside != nil && s.aside.order.Fresh == m.Session:
+		case s.setAside != nil && s.setAside.claim.Fresh == m.Session:
 			s.asking = append(s.asking, ctx.Sender())
 			return
 		}
 	}
 	limits := (*p.node.limits.Load())[m.Account.Plan]
 	j := &job{
-		adm:   &admitted{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
-		order: fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
+		request: &admittedRequest{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
+		claim:   fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
 	}
 	if p.draining || m.Away || p.gone[m.Account.ID] {
 		ctx.Respond(&wasPutAside{Refusal: api.Refuse(engine.CodeDraining, "")})
@@ -160,27 +160,27 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 		ctx.Respond(&wasPutAside{Refusal: no})
 		return
 	}
-	s.aside = j
-	p.roster.settle(s)
+	s.setAside = j
+	p.roster.reorder(s)
 	ctx.Respond(&wasPutAside{Worker: s.spec.ID})
 }
 
 func (p *pool) onAdopt(ctx actor.Context, m *adoption) {
-	s := p.roster.seats[m.worker]
+	s := p.roster.slots[m.worker]
 	if s == nil {
 		return
 	}
 	for _, who := range s.asking {
 		ctx.Send(who, &wasPutAside{Worker: s.spec.ID, Here: m.kept != nil, Again: m.kept == nil})
 	}
-	s.aside, s.asking = nil, nil
-	if m.kept == nil || s.leaving != nil || p.gone[m.kept.rec.Account] {
-		p.roster.settle(s)
+	s.setAside, s.asking = nil, nil
+	if m.kept == nil || s.removal != nil || p.gone[m.kept.rec.Account] {
+		p.roster.reorder(s)
 		p.serve(ctx, s)
 		return
 	}
 	s.seq++ // what the worker has said before is out of date
-	p.hear(ctx, note{
+	p.hear(ctx, workerStatus{
 		Worker: s.spec.ID, Seq: s.seq, State: api.Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
 	})
 	ctx.Send(s.pid, &workerAdopt{Seq: s.seq, kept: *m.kept})

@@ -13,44 +13,44 @@ import (
 
 // seat is a worker as pool sees it: what its last note said, and the claim that
 // was sent to it. The worker alone knows better.
-type seat struct {
+type workerSlot struct {
 	spec api.WorkerSpec
 	pid  *actor.PID
 
 	// heard: it has spoken. Before that nobody may be there, and the library
 	// does not allow that an actor is written to while it is being spawned.
-	heard  bool
-	note   note
-	since  time.Time
-	used   time.Time    // when its last task ended; zero: never
-	seq    uint64       // of the last claim sent to it
-	job    *job         // the claim that is not known to be over
-	aside  *job         // what it is put aside for: a session that comes from another worker
-	asking []*actor.PID // who else wants that session here
+	heard    bool
+	status   workerStatus
+	since    time.Time
+	used     time.Time    // when its last task ended; zero: never
+	seq      uint64       // of the last claim sent to it
+	job      *job         // the claim that is not known to be over
+	setAside *job         // what it is put aside for: a session that comes from another worker
+	asking   []*actor.PID // who else wants that session here
 
-	draining bool       // it was told to take no more tasks
-	leaving  *departure // it is being removed; nil: it stays
+	draining bool           // it was told to take no more tasks
+	removal  *workerRemoval // it is being removed; nil: it stays
 
 	in     *list.List // the list of free workers it stands in
 	at     *list.Element
 	holder string // the account whose session it counts for
 
-	lodging *lodging // the browser that it shares; nil: it has its own
-	last    string   // the account whose task it was sent last
+	shared *sharedBrowser // the browser that it shares; nil: it has its own
+	last   string         // the account whose task it was sent last
 }
 
 // roster is all the workers of the node, in the orders that selecting needs.
 // Each of its operations takes the same time with ten workers and with ten
 // thousand.
 type roster struct {
-	seats    map[string]*seat
-	all      []*seat               // as configured, then as they were added
+	slots    map[string]*workerSlot
+	all      []*workerSlot         // as configured, then as they were added
 	ready    map[string]*list.List // free workers by owner, last used first
 	cleaning map[string]*list.List // free workers that are not clean yet, by owner
-	sessions map[string]*seat
-	held     map[string]map[*seat]bool // by account: seats with a session, or with a claim that opens one
-	lodgings map[string]*lodging
-	homes    map[string]int // shared browsers by the account that they serve
+	sessions map[string]*workerSlot
+	held     map[string]map[*workerSlot]bool // by account: seats with a session, or with a claim that opens one
+	browsers map[string]*sharedBrowser
+	kept     map[string]int // shared browsers by the account that they serve
 	opened   bool           // workers of shared browsers may be open to those they were not open to
 	shared   int            // workers without an owner that stay
 	owned    map[string]int
@@ -59,9 +59,9 @@ type roster struct {
 
 func newRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now time.Time) *roster {
 	r := &roster{
-		seats: map[string]*seat{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
-		lodgings: map[string]*lodging{}, homes: map[string]int{},
-		sessions: map[string]*seat{}, held: map[string]map[*seat]bool{}, owned: map[string]int{}, states: map[api.State]int{},
+		slots: map[string]*workerSlot{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
+		browsers: map[string]*sharedBrowser{}, kept: map[string]int{},
+		sessions: map[string]*workerSlot{}, held: map[string]map[*workerSlot]bool{}, owned: map[string]int{}, states: map[api.State]int{},
 	}
 	for _, spec := range specs {
 		r.add(spec, pid(spec), now)
@@ -70,53 +70,53 @@ func newRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now 
 }
 
 // add makes a seat for a worker that has not said a word yet.
-func (r *roster) add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *seat {
-	s := &seat{spec: spec, pid: pid, since: now, note: note{Worker: spec.ID, State: api.Offline}}
-	r.seats[spec.ID] = s
+func (r *roster) add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *workerSlot {
+	s := &workerSlot{spec: spec, pid: pid, since: now, status: workerStatus{Worker: spec.ID, State: api.Offline}}
+	r.slots[spec.ID] = s
 	r.all = append(r.all, s)
 	r.states[api.Offline]++
 	r.count(s, 1)
 	if spec.Browser != "" {
-		if r.lodgings[spec.Browser] == nil {
-			r.lodgings[spec.Browser] = new(lodging)
+		if r.browsers[spec.Browser] == nil {
+			r.browsers[spec.Browser] = new(sharedBrowser)
 		}
-		s.lodging = r.lodgings[spec.Browser]
-		s.lodging.seats = append(s.lodging.seats, s)
+		s.shared = r.browsers[spec.Browser]
+		s.shared.seats = append(s.shared.seats, s)
 	}
 	return s
 }
 
 // leave begins the end of a worker: nothing may be reserved on it any more, and
 // what is does not count.
-func (r *roster) leave(s *seat) {
-	s.leaving, s.draining = &departure{}, true
+func (r *roster) leave(s *workerSlot) {
+	s.removal, s.draining = &workerRemoval{}, true
 	r.count(s, -1)
-	r.settle(s)
+	r.reorder(s)
 }
 
 // stay takes back leave. The worker stays drained.
-func (r *roster) stay(s *seat) {
-	s.leaving = nil
+func (r *roster) stay(s *workerSlot) {
+	s.removal = nil
 	r.count(s, 1)
-	r.settle(s)
+	r.reorder(s)
 }
 
 // drop takes away the seat of a worker that has left.
-func (r *roster) drop(s *seat) {
-	delete(r.seats, s.spec.ID)
-	if l := s.lodging; l != nil {
-		l.seats = slices.DeleteFunc(l.seats, func(o *seat) bool { return o == s })
+func (r *roster) drop(s *workerSlot) {
+	delete(r.slots, s.spec.ID)
+	if l := s.shared; l != nil {
+		l.seats = slices.DeleteFunc(l.seats, func(o *workerSlot) bool { return o == s })
 	}
-	r.all = slices.DeleteFunc(r.all, func(o *seat) bool { return o == s })
-	r.states[s.note.State]--
-	if s.note.Session != "" {
-		delete(r.sessions, s.note.Session)
+	r.all = slices.DeleteFunc(r.all, func(o *workerSlot) bool { return o == s })
+	r.states[s.status.State]--
+	if s.status.Session != "" {
+		delete(r.sessions, s.status.Session)
 	}
-	s.note = note{Worker: s.spec.ID, State: api.Offline}
-	r.settle(s) // in no list, for no account
+	s.status = workerStatus{Worker: s.spec.ID, State: api.Offline}
+	r.reorder(s) // in no list, for no account
 }
 
-func (r *roster) count(s *seat, n int) {
+func (r *roster) count(s *workerSlot, n int) {
 	if s.spec.Owner == "" {
 		r.shared += n
 	} else if r.owned[s.spec.Owner] += n; r.owned[s.spec.Owner] == 0 {
@@ -125,8 +125,8 @@ func (r *roster) count(s *seat, n int) {
 }
 
 // named finds a worker by its identifier or its name.
-func (r *roster) named(who string) *seat {
-	if s := r.seats[who]; s != nil {
+func (r *roster) named(who string) *workerSlot {
+	if s := r.slots[who]; s != nil {
 		return s
 	}
 	for _, s := range r.all {
@@ -139,55 +139,55 @@ func (r *roster) named(who string) *seat {
 
 // apply takes over a note. It returns the worker's seat and the claim that is
 // over with it; no seat if the note is out of date.
-func (r *roster) apply(n note, now time.Time) (s *seat, over *job) {
-	s = r.seats[n.Worker]
+func (r *roster) apply(n workerStatus, now time.Time) (s *workerSlot, over *job) {
+	s = r.slots[n.Worker]
 	if s == nil || n.Seq < s.seq {
 		return nil, nil
 	}
-	if s.note.State != n.State {
-		r.states[s.note.State]--
+	if s.status.State != n.State {
+		r.states[s.status.State]--
 		r.states[n.State]++
 		s.since = now
 	}
-	if s.note.Session != n.Session {
-		delete(r.sessions, s.note.Session)
+	if s.status.Session != n.Session {
+		delete(r.sessions, s.status.Session)
 		if n.Session != "" {
 			r.sessions[n.Session] = s
 		}
 	}
-	s.note = n
+	s.status = n
 	if s.job != nil && s.job.task() != n.Task {
 		over, s.job, s.used = s.job, nil, now
 	}
-	r.settle(s)
+	r.reorder(s)
 	return s, over
 }
 
 // assign notes that a claim was sent.
-func (r *roster) assign(s *seat, j *job) {
+func (r *roster) assign(s *workerSlot, j *job) {
 	s.seq++
-	s.job, j.seat, s.last = j, s, j.account()
-	r.settle(s)
+	s.job, j.slot, s.last = j, s, j.account()
+	r.reorder(s)
 }
 
 // release notes that a claim came back.
 func (r *roster) release(j *job) {
-	if s := j.seat; s != nil && s.job == j {
+	if s := j.slot; s != nil && s.job == j {
 		s.job = nil
-		r.settle(s)
+		r.reorder(s)
 	}
-	j.seat = nil
+	j.slot = nil
 }
 
 // settle puts a seat where it belongs after a change.
-func (r *roster) settle(s *seat) {
-	r.lodge(s)
+func (r *roster) reorder(s *workerSlot) {
+	r.assignBrowser(s)
 	r.place(s)
 	r.hold(s)
 }
 
 // place puts a seat into the list of free workers that it belongs to.
-func (r *roster) place(s *seat) {
+func (r *roster) place(s *workerSlot) {
 	want := r.listOf(s)
 	if s.in != want {
 		if s.in != nil {
@@ -201,15 +201,15 @@ func (r *roster) place(s *seat) {
 }
 
 // hold counts a seat for the account whose session it has or is to get.
-func (r *roster) hold(s *seat) {
-	holder := s.note.Holder
+func (r *roster) hold(s *workerSlot) {
+	holder := s.status.Holder
 	if holder == "" && s.job != nil && s.job.opens() {
 		holder = s.job.account()
 	}
-	if holder == "" && s.aside != nil {
-		holder = s.aside.account()
+	if holder == "" && s.setAside != nil {
+		holder = s.setAside.account()
 	}
-	if s.leaving != nil {
+	if s.removal != nil {
 		holder = ""
 	}
 	if holder != s.holder {
@@ -218,7 +218,7 @@ func (r *roster) hold(s *seat) {
 		}
 		if holder != "" {
 			if r.held[holder] == nil {
-				r.held[holder] = map[*seat]bool{}
+				r.held[holder] = map[*workerSlot]bool{}
 			}
 			r.held[holder][s] = true
 		}
@@ -226,17 +226,17 @@ func (r *roster) hold(s *seat) {
 	}
 }
 
-func (r *roster) listOf(s *seat) *list.List {
+func (r *roster) listOf(s *workerSlot) *list.List {
 	lists := r.ready
 	switch {
-	case s.job != nil || s.aside != nil || !s.note.Claimable:
+	case s.job != nil || s.setAside != nil || !s.status.Claimable:
 		return nil
-	case !s.note.Ready:
+	case !s.status.Ready:
 		lists = r.cleaning
 	}
 	who := s.spec.Owner
-	if s.lodging != nil && s.lodging.guest != "" {
-		who = kept(s.lodging.guest)
+	if s.shared != nil && s.shared.guest != "" {
+		who = kept(s.shared.guest)
 	}
 	l := lists[who]
 	if l == nil {
@@ -248,12 +248,12 @@ func (r *roster) listOf(s *seat) *list.List {
 
 // insert keeps a list ordered by last use. Nearly always the place is one of
 // the ends.
-func insert(l *list.List, s *seat) *list.Element {
+func insert(l *list.List, s *workerSlot) *list.Element {
 	if s.used.IsZero() {
 		return l.PushBack(s)
 	}
 	for e := l.Front(); e != nil; e = e.Next() {
-		if !e.Value.(*seat).used.After(s.used) {
+		if !e.Value.(*workerSlot).used.After(s.used) {
 			return l.InsertBefore(s, e)
 		}
 	}
@@ -265,7 +265,7 @@ func insert(l *list.List, s *seat) *list.Element {
 // comes first, of the others the one that is cleaned the longest. Shared ones
 // are left out when the account may reserve no more of them; among these, those
 // of a browser that is kept for the account come first, where it may lodge.
-func (r *roster) free(account string, shared bool, lodge func(*seat) bool) *seat {
+func (r *roster) free(account string, shared bool, lodge func(*workerSlot) bool) *workerSlot {
 	owners := []string{account, kept(account), ""}
 	if !shared {
 		owners = owners[:1]
@@ -273,7 +273,7 @@ func (r *roster) free(account string, shared bool, lodge func(*seat) bool) *seat
 	for _, owner := range owners {
 		if l := r.ready[owner]; l != nil {
 			for e := l.Front(); e != nil; e = e.Next() {
-				if s := e.Value.(*seat); lodge(s) {
+				if s := e.Value.(*workerSlot); lodge(s) {
 					return s
 				}
 			}
@@ -282,7 +282,7 @@ func (r *roster) free(account string, shared bool, lodge func(*seat) bool) *seat
 	for _, owner := range owners {
 		if l := r.cleaning[owner]; l != nil {
 			for e := l.Back(); e != nil; e = e.Prev() {
-				if s := e.Value.(*seat); lodge(s) {
+				if s := e.Value.(*workerSlot); lodge(s) {
 					return s
 				}
 			}
@@ -309,17 +309,17 @@ func (r *roster) shareOf(perMil int) int { return max(1, r.shared*perMil/1000) }
 
 // reserved finds a worker that the account's override may take over: one that
 // is reserved, else any that it holds.
-func (r *roster) reserved(account string) *seat {
-	var best *seat
+func (r *roster) reserved(account string) *workerSlot {
+	var best *workerSlot
 	for s := range r.held[account] {
-		if s.note.Session == "" {
+		if s.status.Session == "" {
 			continue
 		}
-		idle := s.job == nil && s.note.State == api.Reserved
+		idle := s.job == nil && s.status.State == api.Reserved
 		switch {
 		case best == nil:
 			best = s
-		case idle && (best.job != nil || best.note.State != api.Reserved):
+		case idle && (best.job != nil || best.status.State != api.Reserved):
 			best = s
 		case idle && s.used.Before(best.used):
 			best = s

@@ -8,7 +8,7 @@ import (
 
 // TestNoneFreeSumsUp: where the workers are adds up to all of them.
 func TestNoneFreeSumsUp(t *testing.T) {
-	seats := func(n int) []*seat { return make([]*seat, n) }
+	seats := func(n int) []*workerSlot { return make([]*workerSlot, n) }
 	for want, c := range map[string]struct {
 		r      roster
 		shared bool

@@ -194,12 +194,12 @@ func (w *worker) begin(ctx actor.Context) {
 	w.run = r
 	r.bound(most+cfg.AnswerMargin, most+cfg.StopMargin)
 	p := &play{
-		run: r, node: w.node, inst: w.browser.inst, session: w.mem.session.pid, spec: w.spec,
-		leaves: w.mem.cond.Kept(), closes: w.mem.cond.Claim.Intent == fsm.Close,
+		run: r, node: w.node, inst: w.browser.inst, session: w.survives.session.pid, spec: w.spec,
+		leaves: w.survives.cond.Kept(), closes: w.survives.cond.Claim.Intent == fsm.Close,
 	}
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
 		w.node.feed.Began(&view.TaskNews{
-			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.mem.cond.Session,
+			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.survives.cond.Session,
 			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began,
 		})
 		w.browser.used()
@@ -279,7 +279,7 @@ func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 	c := p.run.claim
 	ctx, cancel := context.WithTimeout(base, api.WriteTimeout+unheeding)
 	defer cancel()
-	word, err := ask[noted](ctx, p.node.system, c.Client, &begun{&api.Executed{
+	word, err := ask[startAck](ctx, p.node.system, c.Client, &startRequest{&api.Executed{
 		TaskID: c.Execute.TaskID, WorkerID: p.spec.ID, WorkerName: p.spec.Name, SessionID: p.leaves, Timeout: c.Timeout,
 	}})
 	switch {

@@ -99,7 +99,7 @@ func (s *session) handle(ctx actor.Context) {
 // before the task has ended.
 func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	if !s.book.node.leases.Serves(s.term) {
-		ctx.Respond(&sessionBegun{Refusal: unheld()})
+		ctx.Respond(&sessionBegun{Refusal: leaseLost()})
 		return
 	}
 	s.disarm()

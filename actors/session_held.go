@@ -14,7 +14,7 @@ import (
 )
 
 // holdings are the sessions of the node's workers.
-type holdings struct {
+type sessionSet struct {
 	mu  sync.Mutex
 	all map[*actor.PID]bool
 	// caches are what tasks share with their sessions, by the id of the actor.
@@ -22,7 +22,7 @@ type holdings struct {
 }
 
 // share gives a session's cache to the task that begins in it.
-func (h *holdings) share(s *actor.PID, c *engine.Cache) {
+func (h *sessionSet) share(s *actor.PID, c *engine.Cache) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.caches == nil {
@@ -33,7 +33,7 @@ func (h *holdings) share(s *actor.PID, c *engine.Cache) {
 
 // shared is that cache. A session that has ended meanwhile has one that nobody
 // keeps.
-func (h *holdings) shared(s *actor.PID) *engine.Cache {
+func (h *sessionSet) shared(s *actor.PID) *engine.Cache {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.caches[s.Id]; c != nil {
@@ -42,7 +42,7 @@ func (h *holdings) shared(s *actor.PID) *engine.Cache {
 	return engine.NewCache()
 }
 
-func (h *holdings) add(s *actor.PID) {
+func (h *sessionSet) add(s *actor.PID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.all == nil {
@@ -51,14 +51,14 @@ func (h *holdings) add(s *actor.PID) {
 	h.all[s] = true
 }
 
-func (h *holdings) remove(s *actor.PID) {
+func (h *sessionSet) remove(s *actor.PID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, s)
 	delete(h.caches, s.Id)
 }
 
-func (h *holdings) list() []*actor.PID {
+func (h *sessionSet) list() []*actor.PID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.all))

@@ -13,21 +13,21 @@ const headStart = time.Second
 // starts says whose turn it is to start a browser. Many at once only make each
 // other slow, so there are places; and until the first browser is there nobody
 // can be served, so nobody starts one beside that.
-type starts struct {
+type launchLimiter struct {
 	places chan struct{}
 	begun  sync.Once
 	open   func()
 	first  chan struct{} // closed when the others may start
 }
 
-func newStarts(places int) *starts {
-	s := &starts{places: make(chan struct{}, places), first: make(chan struct{})}
+func newStarts(places int) *launchLimiter {
+	s := &launchLimiter{places: make(chan struct{}, places), first: make(chan struct{})}
 	s.open = sync.OnceFunc(func() { close(s.first) })
 	return s
 }
 
 // turn waits for a place. The caller must give it back.
-func (s *starts) turn(ctx context.Context) (back func(), err error) {
+func (s *launchLimiter) turn(ctx context.Context) (back func(), err error) {
 	leads := false
 	s.begun.Do(func() { leads = true })
 	if leads {

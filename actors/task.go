@@ -81,12 +81,12 @@ func (t *task) Receive(ctx actor.Context) {
 	defer recoverIn(ctx, t.node, t)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		ctx.RequestWithCustomSender(t.node.admission, &attended{Execute: t.x}, ctx.Self())
+		ctx.RequestWithCustomSender(t.node.admission, &executeWithAck{Execute: t.x}, ctx.Self())
 	case *actor.Stopping:
 		t.stop(ctx)
-	case *begun:
+	case *startRequest:
 		if t.rec.ID != "" { // it has ended already
-			ctx.Respond(&noted{})
+			ctx.Respond(&startAck{})
 			return
 		}
 		t.run = ctx.Sender()
@@ -168,7 +168,7 @@ func (t *task) started() *api.Started {
 // played: nobody would know of it after a restart.
 func (t *task) onNoted(ctx actor.Context, err error) {
 	if t.run != nil {
-		ctx.Send(t.run, &noted{OK: err == nil})
+		ctx.Send(t.run, &startAck{OK: err == nil})
 	}
 	if err != nil {
 		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")

@@ -15,7 +15,7 @@ func (t *task) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no})
 	case *actor.Stopping:
 		t.stop(ctx)
-	case *begun:
+	case *startRequest:
 		if !t.noted {
 			t.run, t.rec = nil, records.Task{}
 		}
@@ -57,7 +57,7 @@ func (t *task) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 // begun for its client, and has failed.
 func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *api.Refusal) {
 	if t.run != nil {
-		ctx.Send(t.run, &noted{})
+		ctx.Send(t.run, &startAck{})
 	}
 	t.stored = m.revision
 	if m.err != nil {

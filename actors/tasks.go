@@ -49,7 +49,7 @@ func (ts *tasks) Receive(ctx actor.Context) {
 		if t := ts.live[m.Task]; t != nil {
 			ts.retire(ctx, m.Task, t)
 		}
-	case *settle:
+	case *flush:
 		ts.asked = append(ts.asked, settling{ctx.Sender(), m.Account})
 		ts.check(ctx)
 	default:
@@ -135,7 +135,7 @@ func (ts *tasks) check(ctx actor.Context) {
 				ts.retire(ctx, id, t)
 			}
 		}
-		ctx.Send(s.who, &settled{})
+		ctx.Send(s.who, &flushed{})
 		return true
 	})
 }

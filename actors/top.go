@@ -11,26 +11,26 @@ import (
 
 // top is the parent of all: its end is the end of everything. Workers that are
 // added while the node runs are its children, too.
-type top struct {
+type root struct {
 	parts *nodeParts
 	up    chan error
 }
 
-func (t *top) Receive(ctx actor.Context) {
+func (t *root) Receive(ctx actor.Context) {
 	defer recoverIn(ctx, t.parts, t)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		t.up <- errors.Join(t.spawn(ctx)...)
-	case *hire:
+	case *startWorker:
 		if err := t.hire(ctx, m.spec); err != nil {
 			t.parts.log.Error().Err(err).Str("worker", m.spec.ID).Msg("worker not started")
 		}
-	case *release:
+	case *stopWorker:
 		t.release(ctx, m)
 	}
 }
 
-func (t *top) spawn(ctx actor.Context) (errs []error) {
+func (t *root) spawn(ctx actor.Context) (errs []error) {
 	n := t.parts
 	child := func(name string, a func() actor.Actor) {
 		_, err := ctx.SpawnNamed(n.props(a), name)
@@ -38,7 +38,7 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 	}
 	r := newRoster(n.cfg.Workers, func(s api.WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
 	for id, s := range n.kept { // before anybody asks for it
-		r.apply(note{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
+		r.apply(workerStatus{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
 	}
 	child("pool", func() actor.Actor { return newPool(n, r) })
 	child("admission", func() actor.Actor { return newAdmission(n) })
@@ -53,20 +53,20 @@ func (t *top) spawn(ctx actor.Context) (errs []error) {
 }
 
 // hire starts the actors of a worker.
-func (t *top) hire(ctx actor.Context, s api.WorkerSpec) error {
+func (t *root) hire(ctx actor.Context, s api.WorkerSpec) error {
 	n := t.parts
 	if _, there := n.system.ProcessRegistry.GetLocal(keeperOf(s.ID)); there {
 		return nil
 	}
 	worker, log := newWorker(s, n), n.log.With().Str("worker", s.ID).Logger()
 	_, err := ctx.SpawnNamed(n.props(func() actor.Actor {
-		return &keeper{worker: worker, restarts: n.cfg.Browser.Restarts, node: n, log: log}
+		return &supervisor{worker: worker, restarts: n.cfg.Browser.Restarts, node: n, log: log}
 	}), "worker/"+s.ID)
 	return err
 }
 
 // release ends the actors of a worker.
-func (t *top) release(ctx actor.Context, m *release) {
+func (t *root) release(ctx actor.Context, m *stopWorker) {
 	t.parts.sights.Remove(m.worker)
 	ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // memory is what a worker must not forget when it is restarted after a panic.
-type memory struct {
+type survivingState struct {
 	cond  fsm.Condition
 	seq   uint64 // of the last claim it has seen
 	begun bool   // it has had its first launch allowed
@@ -32,28 +32,28 @@ type heldSession struct {
 // what to do is decided by step, and the worker carries it out without ever
 // waiting for anything.
 type worker struct {
-	spec api.WorkerSpec
-	node *nodeParts
-	log  zerolog.Logger
-	mem  *memory
+	spec     api.WorkerSpec
+	node     *nodeParts
+	log      zerolog.Logger
+	survives *survivingState
 
 	claim   *claim     // what the client of the present order sent
 	run     *run       // the play of it, nil when nothing plays
 	browser *browser   // the present one, or the one that is starting
 	reset   *resetting // the reset that is under way
 	adopts  *keptSession
-	told    note             // what pool knows
+	told    workerStatus     // what pool knows
 	sight   *view.Screencast // what accounts see of it
 }
 
 func newWorker(spec api.WorkerSpec, node *nodeParts) *actor.Props {
-	mem := &memory{cond: fsm.Condition{Browser: fsm.Down}}
+	mem := &survivingState{cond: fsm.Condition{Browser: fsm.Down}}
 	if s := node.kept[spec.ID]; s != nil {
 		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
 	}
 	seen := node.sights.Add(spec, node.goes.Go)
 	return node.props(func() actor.Actor {
-		return &worker{spec: spec, node: node, mem: mem, sight: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
+		return &worker{spec: spec, node: node, survives: mem, sight: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
 }
 
@@ -121,27 +121,27 @@ func (w *worker) Receive(ctx actor.Context) {
 	case *workerDisown:
 		w.apply(ctx, fsm.EvDisown{Account: m.Account})
 	case *workerTell:
-		w.told = note{}
+		w.told = workerStatus{}
 		w.tell(ctx)
 	}
 }
 
 // start asks for a browser. One that comes after a panic has to wait for it.
 func (w *worker) start(ctx actor.Context) {
-	if w.mem.begun {
+	if w.survives.begun {
 		w.resume(ctx)
 		return
 	}
-	w.mem.begun = true
-	if w.mem.kept != nil {
-		w.spawnSession(ctx, *w.mem.kept)
+	w.survives.begun = true
+	if w.survives.kept != nil {
+		w.spawnSession(ctx, *w.survives.kept)
 	}
 	w.apply(ctx, fsm.EvLaunch{})
 }
 
 func (w *worker) onClaim(ctx actor.Context, m *claim) {
-	w.mem.seq = m.Seq
-	if code := w.mem.cond.Refusal(m.Order); code == "" {
+	w.survives.seq = m.Seq
+	if code := w.survives.cond.Refusal(m.Order); code == "" {
 		w.claim = m
 	}
 	w.apply(ctx, fsm.EvClaim{Claim: m.Order})
@@ -150,7 +150,7 @@ func (w *worker) onClaim(ctx actor.Context, m *claim) {
 // onAdopt takes over a session that another worker had. Pool has put this one
 // aside for it; should it have another session all the same, pool hears so.
 func (w *worker) onAdopt(ctx actor.Context, m *workerAdopt) {
-	w.mem.seq, w.adopts = m.Seq, &m.kept
+	w.survives.seq, w.adopts = m.Seq, &m.kept
 	w.apply(ctx, fsm.EvAdopt{Session: m.kept.rec.ID, Account: m.kept.rec.Account})
 	w.adopts = nil
 }
@@ -170,12 +170,12 @@ func (w *worker) onLate(ctx actor.Context, m *late) {
 // apply lets an event happen. Pool hears of the new state before any answer is
 // sent, so that whoever acts on the answer finds pool knowing it.
 func (w *worker) apply(ctx actor.Context, e fsm.Event) {
-	before, done := w.mem.cond, false
+	before, done := w.survives.cond, false
 	next, do := fsm.Step(before, e)
-	w.mem.cond = next
+	w.survives.cond = next
 	defer func() {
 		if !done { // a panic: what there was to answer is still there
-			w.mem.cond = before
+			w.survives.cond = before
 		}
 	}()
 	w.sight.Change(sceneOf(next, w.browser)) // before anything begins on the browser
@@ -185,10 +185,10 @@ func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 	for _, eff := range do {
 		w.carryOut(ctx, e, eff)
 	}
-	if !w.mem.cond.HasClaim() {
+	if !w.survives.cond.HasClaim() {
 		w.claim = nil
 	}
-	if !w.mem.cond.Running {
+	if !w.survives.cond.Running {
 		w.run = nil
 	}
 	done = true
@@ -214,11 +214,11 @@ func (w *worker) tell(ctx actor.Context) {
 	}
 }
 
-func (w *worker) note() note {
-	c := w.mem.cond
-	return note{
+func (w *worker) note() workerStatus {
+	c := w.survives.cond
+	return workerStatus{
 		Worker:    w.spec.ID,
-		Seq:       w.mem.seq,
+		Seq:       w.survives.seq,
 		State:     c.State(),
 		Ready:     c.Browser == fsm.Ready,
 		Claimable: c.Claimable(),

@@ -19,8 +19,8 @@ func (w *worker) confess(ctx actor.Context) {
 	w.log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).Msg("worker panicked")
 	switch m := ctx.Message().(type) {
 	case *claim: // pool believes no earlier note
-		w.mem.seq = max(w.mem.seq, m.Seq)
-		if w.claim != m || !w.mem.cond.HasClaim() {
+		w.survives.seq = max(w.survives.seq, m.Seq)
+		if w.claim != m || !w.survives.cond.HasClaim() {
 			ctx.Send(w.node.pool, &declined{Note: w.note(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
 		}
 	case *actor.Restarting: // from here on the library would lose the actor
@@ -30,9 +30,9 @@ func (w *worker) confess(ctx actor.Context) {
 		w.guarded(func() { w.stop(ctx) })
 		return
 	case *workerAdopt: // the next incarnation goes on with it
-		w.mem.seq = max(w.mem.seq, m.Seq)
-		if w.mem.session.pid == nil {
-			w.mem.kept = &m.kept
+		w.survives.seq = max(w.survives.seq, m.Seq)
+		if w.survives.session.pid == nil {
+			w.survives.kept = &m.kept
 		}
 	}
 	panic(r)
@@ -63,7 +63,7 @@ func (w *worker) abandon(ctx actor.Context) {
 // have been carried out of which the condition does not know, or the other way
 // round.
 func (w *worker) agree() {
-	held, c := w.mem.session, &w.mem.cond
+	held, c := w.survives.session, &w.survives.cond
 	if c.Session != held.id {
 		c.Session, c.Holder = held.id, held.holder
 	}
@@ -73,13 +73,13 @@ func (w *worker) agree() {
 // that may not have listened, and the session what its time is.
 func (w *worker) resume(ctx actor.Context) {
 	w.agree()
-	c := w.mem.cond
-	w.mem.cond = fsm.Condition{Browser: fsm.Down, Draining: c.Draining, Session: c.Session, Holder: c.Holder}
-	if k := w.mem.kept; k != nil && w.mem.session.pid == nil {
-		w.mem.cond.Session, w.mem.cond.Holder = k.rec.ID, k.rec.Account
+	c := w.survives.cond
+	w.survives.cond = fsm.Condition{Browser: fsm.Down, Draining: c.Draining, Session: c.Session, Holder: c.Holder}
+	if k := w.survives.kept; k != nil && w.survives.session.pid == nil {
+		w.survives.cond.Session, w.survives.cond.Holder = k.rec.ID, k.rec.Account
 		w.spawnSession(ctx, *k)
-	} else if w.mem.session.pid != nil {
-		ctx.Send(w.mem.session.pid, &sessionRepeat{})
+	} else if w.survives.session.pid != nil {
+		ctx.Send(w.survives.session.pid, &sessionRepeat{})
 	}
 	w.tell(ctx)
 	ctx.Send(w.node.pool, &workerRestarted{Worker: w.spec.ID})

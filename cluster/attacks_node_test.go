@@ -100,7 +100,7 @@ func TestAttackAnswers(t *testing.T) {
 		}
 	}
 	tell()
-	to.until("n9 is there", func() bool { return n1.Company.Status().Abroad == 1 })
+	to.until("n9 is there", func() bool { return n1.Company.Status().PeerWorkers == 1 })
 	for name, b := range map[string][]byte{
 		"nothing":                    {},
 		"another version":            {9, cluster.KindExecuted, 2, '{', '}'},

@@ -272,7 +272,7 @@ func (c *Company) Status() api.Status {
 	s := c.local.Status()
 	for _, p := range c.peers.known() {
 		if p.up {
-			s.Abroad += p.inventory.usable()
+			s.PeerWorkers += p.inventory.usable()
 		}
 	}
 	return s

@@ -29,7 +29,7 @@ func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *a
 		return was, nil
 	}
 	moved := *m
-	moved.Moved = true
+	moved.SessionMoved = true
 	for range rejoins {
 		node, no, err := c.restored(ctx, m, lost)
 		switch {
@@ -68,7 +68,7 @@ func strays(code engine.Code) bool {
 // restored names the node that has a session by its record. Should that node be
 // down, the session is restored first: here, or where there is a free worker.
 func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (string, *api.Refusal, error) {
-	q := api.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, Away: m.Away}
+	q := api.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, RemoteOnly: m.RemoteOnly}
 	until := time.Now().Add(min(m.Task.QueueTimeout, engine.MaxQueueTimeout))
 	for tries := 0; ; {
 		x, err := c.restoreSomewhere(ctx, &q)

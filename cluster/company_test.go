@@ -232,9 +232,9 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	}
 	shut := fmt.Sprintf(`{"session":{"id":%q,"close":true}}`, x.SessionID)
 	n1.paused.Store(true)
-	to.until("it is known", func() bool { return n2.Company.Status().Abroad == 0 })
+	to.until("it is known", func() bool { return n2.Company.Status().PeerWorkers == 0 })
 	away := func(body, key string, s testkit.Script) *going {
-		m := &api.Execute{Account: anna, Task: parse(t, body), Away: true}
+		m := &api.Execute{Account: anna, Task: parse(t, body), RemoteOnly: true}
 		if key != "" {
 			m.Idempotency = api.Idempotency{Key: key, Digest: []byte("same")}
 		}
@@ -247,7 +247,7 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	to.played(to.send(n2, anna, shut, testkit.Script{}))
 	n1.Until(actors.WorkerID("n1", 1), api.Online)
 	n1.paused.Store(true)
-	to.until("it is known", func() bool { return n2.Company.Status().Abroad == 0 })
+	to.until("it is known", func() bool { return n2.Company.Status().PeerWorkers == 0 })
 
 	named := func(h *house) string {
 		return fmt.Sprintf(`{"workerId":%q,"queueTimeout":5000,"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1))

@@ -92,11 +92,11 @@ func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*
 	if node := c.destination(m); node != "" {
 		return goTo(ctx, c, one, node, m, w)
 	}
-	if m.Away && m.Idempotency.Key != "" { // what it is answered with would be kept here
+	if m.RemoteOnly && m.Idempotency.Key != "" { // what it is answered with would be kept here
 		return w.refused(m, isDraining), nil
 	}
 	try := *m
-	try.Roams = m.Idempotency.Key == "" && m.Task.WorkerID == "" && sessionOf(m.Task) == ""
+	try.Forwardable = m.Idempotency.Key == "" && m.Task.WorkerID == "" && sessionOf(m.Task) == ""
 	for {
 		x, err := w.here(ctx, &try)
 		switch {
@@ -131,7 +131,7 @@ func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*
 			}
 			return x, err
 		}
-		guest.Guest = true
+		guest.Forwarded = true
 		y, err := carry(ctx, c, one, no.Elsewhere.Node, &guest, w)
 		switch {
 		case err == nil && w.refusal(y) == nil:

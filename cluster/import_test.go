@@ -21,7 +21,7 @@ const origin = "https://shop.example"
 // estate makes what a service of one node leaves: two accounts of which ada uses
 // it, and what is known of them.
 type estate struct {
-	actors.Estate
+	actors.OfflineData
 	ada, bob      persistence.Account
 	token, bobs   string
 	task, session string
@@ -44,7 +44,7 @@ func newEstate(t *testing.T) *estate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &estate{Estate: actors.Estate{Store: store, Files: folder, Seal: seal}}
+	e := &estate{OfflineData: actors.OfflineData{Store: store, Files: folder, Seal: seal}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -106,7 +106,7 @@ func TestOneNodeBecomesThree(t *testing.T) {
 
 	to := actors.Config{Store: s, Files: files, Seal: seal, Node: "n1"}
 	start := time.Now()
-	first, err := actors.Import(ctx, old.Estate, to)
+	first, err := actors.Import(ctx, old.OfflineData, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestOneNodeBecomesThree(t *testing.T) {
 		first.Sessions != 1 || first.Workers != 1 || first.Files != 2 || first.Present != 0 || len(first.Left) != 1 || !strings.Contains(first.Left[0], `"bob"`) {
 		t.Errorf("brought: %+v", first)
 	}
-	second, err := actors.Import(ctx, old.Estate, to)
+	second, err := actors.Import(ctx, old.OfflineData, to)
 	if err != nil || second.Accounts+second.Tokens+second.Secrets+second.Counts+second.Tasks+second.Answers+second.Sessions+second.Workers+second.Files != 0 || second.Present != 10 {
 		t.Errorf("brought the second time: %+v, %v", second, err)
 	}
@@ -162,7 +162,7 @@ func TestOneNodeBecomesThree(t *testing.T) {
 			t.Fatalf("restored: %+v, %v", at, err)
 		}
 	}
-	x := k.WantEnd(k.Send(&api.Execute{Account: who, Task: testkit.Task(testkit.Continue(old.session), testkit.Waiting(time.Minute)), Moved: true}, testkit.Script{}), engine.EndCompleted)
+	x := k.WantEnd(k.Send(&api.Execute{Account: who, Task: testkit.Task(testkit.Continue(old.session), testkit.Waiting(time.Minute)), SessionMoved: true}, testkit.Script{}), engine.EndCompleted)
 	if got, err := testkit.ResultOf(x.Outcome); err != nil || len(got.Before) != 1 || !x.Outcome.Restored {
 		t.Errorf("the session goes on as %+v, %v", got, err)
 	}

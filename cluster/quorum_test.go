@@ -27,7 +27,7 @@ func TestWithoutMajority(t *testing.T) {
 	ready(t, members...)
 	n1 := openHall(t, members[0], 6)
 	openHall(t, members[1], 2)
-	soon(t, "n1 knows the workers of n2", func() bool { return n1.company.Status().Abroad == 2 })
+	soon(t, "n1 knows the workers of n2", func() bool { return n1.company.Status().PeerWorkers == 2 })
 
 	pro, basic, other, boss := n1.token("ada", "pro"), n1.token("bob", "basic"), n1.token("carl", "basic"), n1.token("boss", "pro")
 	must := func(r reply) reply {
@@ -60,7 +60,7 @@ func TestWithoutMajority(t *testing.T) {
 		m.Close()
 	}
 	cut := time.Now()
-	soon(t, "n1 sees no majority", func() bool { return !n1.member.Majority() && n1.company.Status().Abroad == 0 })
+	soon(t, "n1 sees no majority", func() bool { return !n1.member.Majority() && n1.company.Status().PeerWorkers == 0 })
 
 	goOn := func(session string) string {
 		return fmt.Sprintf(`{"session":{"id":%q},"actions":[{"wait":0}]}`, session)

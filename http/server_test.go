@@ -340,7 +340,7 @@ func TestShutdownWaitsForRunningTasks(t *testing.T) {
 
 // TestADrainingNodeAsksOthers where there are any.
 func TestADrainingNodeAsksOthers(t *testing.T) {
-	c := &company{status: api.Status{Workers: 1, Online: 1, Abroad: 1}}
+	c := &company{status: api.Status{Workers: 1, Online: 1, PeerWorkers: 1}}
 	e := open(t, c)
 	play := func() (int, problem) {
 		t.Helper()
@@ -354,11 +354,11 @@ func TestADrainingNodeAsksOthers(t *testing.T) {
 		if status, p := play(); status != 200 {
 			t.Errorf("drained %v: %d %+v", drained, status, p)
 		}
-		if m := c.seen[len(c.seen)-1]; m.Away != drained {
-			t.Errorf("drained %v: the task is for others alone: %v", drained, m.Away)
+		if m := c.seen[len(c.seen)-1]; m.RemoteOnly != drained {
+			t.Errorf("drained %v: the task is for others alone: %v", drained, m.RemoteOnly)
 		}
 	}
-	c.status.Abroad = 0
+	c.status.PeerWorkers = 0
 	if status, p := play(); status != 503 || p.Code != "draining" {
 		t.Errorf("where nobody else is there: %d %+v", status, p)
 	}

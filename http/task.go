@@ -75,7 +75,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async
-	if m.Away = s.Drains(); m.Away && s.cfg.Company.Status().Abroad == 0 {
+	if m.RemoteOnly = s.Drains(); m.RemoteOnly && s.cfg.Company.Status().PeerWorkers == 0 {
 		return answer.Refuse(engine.CodeDraining)
 	}
 

@@ -21,7 +21,7 @@ const (
 	// CauseRemoved: the account was removed.
 	CauseRemoved Cause = "removed"
 	// CauseUnheld: it is of a session that another node may have by now.
-	CauseUnheld Cause = "unheld"
+	CauseLeaseLost Cause = "unheld"
 )
 
 // Err returns the cause as the error that the task's context ends with.
@@ -29,7 +29,7 @@ func (c Cause) Err() error {
 	switch c {
 	case CauseClient:
 		return engine.ErrClientGone
-	case CauseDrain, CauseUnheld:
+	case CauseDrain, CauseLeaseLost:
 		return engine.ErrDraining
 	default:
 		return engine.ErrCancelled

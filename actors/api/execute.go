@@ -50,15 +50,15 @@ type Execute struct {
 	// Roams: where no worker of the node is free, the answer may be a refusal that
 	// tells where there is one: see [Elsewhere]. Tasks that name a worker or a
 	// session do not roam, and neither do those with a key.
-	Roams bool `json:"Roams"`
+	Forwardable bool `json:"Roams"`
 	// Away: the node takes no more tasks, and this one is for the workers of others
 	// alone.
-	Away bool `json:"-"`
+	RemoteOnly bool `json:"-"`
 	// Guest: it comes from a node where it waits, and so hardly waits here.
-	Guest bool `json:"Guest"`
+	Forwarded bool `json:"Guest"`
 	// Moved: its session was restored on another worker than the one that the task
 	// names, and is found by its identifier alone. See [Restore].
-	Moved bool `json:"Moved"`
+	SessionMoved bool `json:"Moved"`
 	// BeginCheck names what is asked before anything is played; 0: nothing.
 	BeginCheck uint64 `json:"-"`
 	// Place is what a task brings back that was refused elsewhere.
@@ -67,7 +67,7 @@ type Execute struct {
 
 // Target is the worker that the task is for; empty: any, or its session's.
 func (x *Execute) Target() string {
-	if x.Moved {
+	if x.SessionMoved {
 		return ""
 	}
 	return x.Task.WorkerID

@@ -26,17 +26,17 @@ type Drained struct{ Interrupted int }
 
 // Status is the node in numbers.
 type Status struct {
-	Draining bool `json:"Draining"`
-	Workers  int  `json:"Workers"`
-	Online   int  `json:"Online"`
-	Reserved int  `json:"Reserved"`
-	Busy     int  `json:"Busy"`
-	Offline  int  `json:"Offline"`
-	Waiting  int  `json:"Waiting"`  // requests that wait for a worker
-	Abroad   int  `json:"Abroad"`   // workers with a browser on other nodes that take tasks
-	Sessions int  `json:"Sessions"` // that hold a worker
+	Draining    bool `json:"Draining"`
+	Workers     int  `json:"Workers"`
+	Online      int  `json:"Online"`
+	Reserved    int  `json:"Reserved"`
+	Busy        int  `json:"Busy"`
+	Offline     int  `json:"Offline"`
+	Waiting     int  `json:"Waiting"`  // requests that wait for a worker
+	PeerWorkers int  `json:"Abroad"`   // workers with a browser on other nodes that take tasks
+	Sessions    int  `json:"Sessions"` // that hold a worker
 }
 
 // Ready reports whether a request has a chance: at least one worker has a
 // browser, here or on another node, and the node is not about to stop.
-func (s Status) Ready() bool { return !s.Draining && (s.Workers > s.Offline || s.Abroad > 0) }
+func (s Status) Ready() bool { return !s.Draining && (s.Workers > s.Offline || s.PeerWorkers > 0) }

@@ -8,7 +8,7 @@ type Restore struct {
 	Worker  string  `json:"Worker"` // that the request names; empty: none
 	Lost    string  `json:"Lost"`   // the node that does not answer; empty: none is known to
 	// Away: the node takes no more tasks, and so no session.
-	Away bool `json:"-"`
+	RemoteOnly bool `json:"-"`
 }
 
 // Restored answers [Restore]: a refusal, or the node that has the session now, by

@@ -142,7 +142,7 @@ func (c Condition) end() engine.End {
 
 // endOf is how a task ends that was cancelled for a cause.
 func endOf(c api.Cause) engine.End {
-	if c == api.CauseDrain || c == api.CauseUnheld {
+	if c == api.CauseDrain || c == api.CauseLeaseLost {
 		return engine.EndInterrupted
 	}
 	return engine.EndCancelled

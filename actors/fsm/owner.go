@@ -9,11 +9,11 @@ func taken(c Condition, session string) (Condition, []Effect) {
 	}
 	if c.Running {
 		c.Ends = true
-		return cancel(c, api.CauseUnheld)
+		return cancel(c, api.CauseLeaseLost)
 	}
 	var do []Effect
 	if c.HasClaim() {
-		c, do = cancel(c, api.CauseUnheld)
+		c, do = cancel(c, api.CauseLeaseLost)
 	}
 	c, more := expire(c, session)
 	return c, append(do, more...)

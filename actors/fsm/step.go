@@ -47,7 +47,7 @@ func Step(c Condition, e Event) (Condition, []Effect) {
 		return disown(c, e.Account)
 	case EvUnheld:
 		if c.HasClaim() && c.Session == e.Session {
-			return cancel(c, api.CauseUnheld)
+			return cancel(c, api.CauseLeaseLost)
 		}
 	case EvTaken:
 		return taken(c, e.Session)

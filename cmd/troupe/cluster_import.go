@@ -84,7 +84,7 @@ func (s *service) importer() func(context.Context, string) (*actors.Imported, er
 
 // openEstate opens what a service that does not run has left. What is not one's
 // own is not mended: a store that is damaged is for its own service to see to.
-func openEstate(dir string) (e *actors.Estate, end func() error, err error) {
+func openEstate(dir string) (e *actors.OfflineData, end func() error, err error) {
 	switch _, err := os.Stat(storeIn(dir)); {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Stat(clusterIn(dir)); err == nil {
@@ -114,5 +114,5 @@ func openEstate(dir string) (e *actors.Estate, end func() error, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
-	return &actors.Estate{Store: store, Files: files, Seal: seal}, func() error { return errors.Join(files.Close(), store.Close()) }, nil
+	return &actors.OfflineData{Store: store, Files: files, Seal: seal}, func() error { return errors.Join(files.Close(), store.Close()) }, nil
 }

@@ -80,7 +80,7 @@ func openAdmin(dir string) (o *admin.Admin, end func() error, err error) {
 
 // dormant carries out orders on a service that does not run.
 func dormant(a *persistence.Accounts, store persistence.Store, files persistence.Files, log zerolog.Logger) (*admin.Admin, error) {
-	staff, err := actors.NewDormant(actors.Config{Store: store, Files: files, Log: log})
+	staff, err := actors.NewOfflineNode(actors.Config{Store: store, Files: files, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func TestRemovalIsFinished(t *testing.T) {
 		store := &failing{Store: persistence.NewMemory()}
 		defer store.Close()
 		accounts := persistence.NewAccounts(store)
-		staff, err := actors.NewDormant(actors.Config{Store: store})
+		staff, err := actors.NewOfflineNode(actors.Config{Store: store})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func workerOf(w api.WorkerInfo) Worker {
 
 // changed is the answer to an order about one worker.
 func changed(w *api.WorkerChanged, err error) (Worker, error) {
-	if errors.Is(err, actors.ErrDormant) {
+	if errors.Is(err, actors.ErrOffline) {
 		err = errors.New("no service runs here: a drain holds from the command to the service's end, and every worker starts without one")
 	}
 	if err != nil {
