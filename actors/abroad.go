@@ -4,6 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 	"troupe/engine"
 )
 
@@ -19,11 +20,11 @@ type freed struct{ node string }
 
 // roams reports whether a job may be played on another node, as far as this one
 // can tell.
-func (p *pool) roams(j *job) bool {
-	if !j.request.Execute.Forwardable || j.named {
+func (p *pool) roams(j *schedule.Job) bool {
+	if !j.Request.Execute.Forwardable || j.Named {
 		return false
 	}
-	if j.opens() {
+	if j.Opens() {
 		some, _ := p.mayOpen(j)
 		return some
 	}
@@ -31,22 +32,22 @@ func (p *pool) roams(j *job) bool {
 }
 
 // away finds the node that a job is to try that got no worker here; nil: none.
-func (p *pool) away(j *job, no *api.Refusal) *api.Offer {
+func (p *pool) away(j *schedule.Job, no *api.Refusal) *api.Offer {
 	if len(p.peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.roams(j) {
 		return nil
 	}
-	return p.peers.best(j.account())
+	return p.peers.Best(j.Account())
 }
 
 // sendAway ends a job here: its client takes it to another node, and comes back
 // with it when that one refuses it. It keeps its place.
-func (p *pool) sendAway(ctx actor.Context, j *job, o *api.Offer) {
+func (p *pool) sendAway(ctx actor.Context, j *schedule.Job, o *api.Offer) {
 	// Until it is heard of again, the node has one less. Whether that was one of
 	// the account's own matters to nobody else.
 	o.Free--
-	e := &api.Elsewhere{Node: o.Node, Place: api.Place{Until: j.until}}
-	if j.wait != nil {
-		e.Place.Arrival, e.Place.Turn = j.wait.arrival, j.wait.turn
+	e := &api.Elsewhere{Node: o.Node, Place: api.Place{Until: j.Until}}
+	if j.Wait != nil {
+		e.Place.Arrival, e.Place.Turn = j.Wait.Arrival, j.Wait.Turn
 	}
 	no := api.Refuse(engine.CodeNoWorkerAvailable, "")
 	no.Elsewhere = e
@@ -54,7 +55,7 @@ func (p *pool) sendAway(ctx actor.Context, j *job, o *api.Offer) {
 }
 
 // onOffer sends those who wait to the workers that another node has free.
-func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.hear(m)) }
+func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.Hear(m)) }
 
 func (p *pool) onFreed(ctx actor.Context, m *freed) {
 	if o := p.peers[m.node]; o != nil {
@@ -64,30 +65,30 @@ func (p *pool) onFreed(ctx actor.Context, m *freed) {
 }
 
 func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
-	for p.queue.len() > 0 {
-		w := p.queue.next([]string{""}, func(w *waiter) bool {
+	for p.queue.Len() > 0 {
+		w := p.queue.Next([]string{""}, func(w *schedule.Waiter) bool {
 			return o.For(w.Account) > 0 && p.roams(p.jobs[w.Task])
 		})
 		if w == nil {
 			return
 		}
 		j := p.jobs[w.Task]
-		j.timer.Stop()
-		j.timer = nil
+		j.Timer.Stop()
+		j.Timer = nil
 		p.sendAway(ctx, j, o)
 	}
 }
 
 // returned gives a job its place back that another node had no worker for after
 // all.
-func (p *pool) returned(j *job) {
-	at := j.request.Execute.Place
+func (p *pool) returned(j *schedule.Job) {
+	at := j.Request.Execute.Place
 	if at.Until.IsZero() {
 		return
 	}
-	j.until = at.Until
+	j.Until = at.Until
 	if at.Arrival != 0 {
-		j.wait = &waiter{Task: j.task(), Account: j.account(), arrival: at.Arrival, turn: at.Turn}
+		j.Wait = &schedule.Waiter{Task: j.Task(), Account: j.Account(), Arrival: at.Arrival, Turn: at.Turn}
 	}
 	if o := p.peers[at.Refused]; o != nil {
 		o.Free, o.Own = 0, nil

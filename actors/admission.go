@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -20,7 +21,7 @@ const countTimeout = persistence.Patience + 3*time.Second
 type admission struct {
 	node     *nodeParts
 	owners   map[string]string
-	counting map[string]*admittedRequest // by task
+	counting map[string]*schedule.Request // by task
 
 	gone     map[string]bool         // accounts that were removed
 	removing map[string][]*actor.PID // those of which something is being counted: who asked
@@ -28,7 +29,7 @@ type admission struct {
 
 func newAdmission(n *nodeParts) *admission {
 	a := &admission{
-		node: n, owners: map[string]string{}, counting: map[string]*admittedRequest{},
+		node: n, owners: map[string]string{}, counting: map[string]*schedule.Request{},
 		gone: map[string]bool{}, removing: map[string][]*actor.PID{},
 	}
 	for _, s := range n.cfg.Workers {
@@ -39,7 +40,7 @@ func newAdmission(n *nodeParts) *admission {
 
 // counted says how the taking of a daily count ended.
 type counted struct {
-	adm  *admittedRequest
+	adm  *schedule.Request
 	used int64
 	ok   bool
 	err  error
@@ -109,7 +110,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 		ctx.Respond(x.Refused(timeout, no))
 		return
 	}
-	adm := &admittedRequest{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
+	adm := &schedule.Request{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
 	switch {
 	case a.node.usage == nil || !x.Task.Counts():
 		ctx.Send(a.node.pool, adm)
@@ -140,7 +141,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 
 // takeNow counts the task where the node holds a share of the day that has one
 // left.
-func (a *admission) takeNow(adm *admittedRequest) bool {
+func (a *admission) takeNow(adm *schedule.Request) bool {
 	now := time.Now()
 	if !a.node.usage.TakeNow(adm.Execute.Account.ID, adm.Limits.TasksPerDay, now) {
 		return false

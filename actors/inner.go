@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/schedule"
 	"troupe/engine"
 )
 
@@ -32,7 +33,7 @@ func (c *claim) most() time.Duration { return c.Timeout + c.Execute.Task.Afterma
 
 // declined sends a claim back, with what the worker is instead.
 type declined struct {
-	Note workerStatus
+	Note schedule.WorkerStatus
 	Task string
 	Code engine.Code
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 	"troupe/actors/view"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -13,13 +14,13 @@ import (
 // none, and whatever it cannot take comes back and goes to the next.
 type pool struct {
 	node   *nodeParts
-	roster *roster
-	queue  *queue
-	jobs   map[string]*job // by task
+	roster *schedule.Roster
+	queue  *schedule.Queue
+	jobs   map[string]*schedule.Job // by task
 
 	patrol   *time.Timer // looks after the queue while anybody waits
 	suspect  bool        // the last look found a free worker beside one who waits for it
-	peers    peerCapacity
+	peers    schedule.PeerCapacity
 	draining bool
 	drain    poolDrain
 
@@ -28,19 +29,19 @@ type pool struct {
 	removals map[string]*accountRemoval // those that something is left of
 }
 
-func newPool(n *nodeParts, r *roster) *pool {
-	for _, s := range r.all {
+func newPool(n *nodeParts, r *schedule.Roster) *pool {
+	for _, s := range r.All {
 		n.feed.Worker(newsOf(s))
 	}
 	return &pool{
-		node: n, roster: r, queue: newQueue(), jobs: map[string]*job{}, peers: peerCapacity{},
+		node: n, roster: r, queue: schedule.NewQueue(), jobs: map[string]*schedule.Job{}, peers: schedule.PeerCapacity{},
 		adding: map[string]api.WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
 	}
 }
 
 type (
 	// impatient says that a job has waited as long as it may.
-	waitOver struct{ job *job }
+	waitOver struct{ job *schedule.Job }
 	// look tells pool to look after its queue.
 	queueCheck struct{}
 )
@@ -50,14 +51,14 @@ func (p *pool) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
-	case *admittedRequest:
+	case *schedule.Request:
 		p.onAdmitted(ctx, m)
-	case *workerStatus:
+	case *schedule.WorkerStatus:
 		p.onNote(ctx, *m)
 	case *declined:
 		p.onDeclined(ctx, m)
 	case *waitOver:
-		if m.job.waiting() && p.jobs[m.job.task()] == m.job {
+		if m.job.Waiting() && p.jobs[m.job.Task()] == m.job {
 			p.giveUp(ctx, m.job)
 		}
 	case *api.Cancel:
@@ -83,9 +84,9 @@ func (p *pool) Receive(ctx actor.Context) {
 	case *graceOver:
 		p.interrupt(ctx)
 	case *workerRestarted:
-		if s := p.roster.slots[m.Worker]; s != nil && s.heard {
-			if !p.draining && !s.draining && s.removal == nil {
-				ctx.Send(s.pid, &workerResume{})
+		if s := p.roster.Slots[m.Worker]; s != nil && s.Heard {
+			if !p.draining && !s.Draining && s.Removal == nil {
+				ctx.Send(s.Pid, &workerResume{})
 			}
 			p.tellMissed(ctx, s)
 		}
@@ -96,24 +97,24 @@ func (p *pool) Receive(ctx actor.Context) {
 			return
 		}
 	}
-	if p.roster.opened {
-		p.roster.opened = false
+	if p.roster.Opened {
+		p.roster.Opened = false
 		p.serveAll(ctx)
 	}
 	p.checkRemovals(ctx)
 	p.publish()
 }
 
-func (p *pool) onNote(ctx actor.Context, n workerStatus) {
+func (p *pool) onNote(ctx actor.Context, n schedule.WorkerStatus) {
 	holder := ""
-	if s := p.roster.slots[n.Worker]; s != nil {
-		holder = s.holder
+	if s := p.roster.Slots[n.Worker]; s != nil {
+		holder = s.Holder
 	}
 	s := p.hear(ctx, n)
 	switch {
 	case s == nil:
 		return
-	case holder != "" && s.holder != holder: // that account may reserve another one
+	case holder != "" && s.Holder != holder: // that account may reserve another one
 		p.serveAll(ctx)
 	default:
 		p.serve(ctx, s)
@@ -123,18 +124,18 @@ func (p *pool) onNote(ctx actor.Context, n workerStatus) {
 }
 
 // hear takes over what a worker says of itself.
-func (p *pool) hear(ctx actor.Context, n workerStatus) *workerSlot {
+func (p *pool) hear(ctx actor.Context, n schedule.WorkerStatus) *schedule.Slot {
 	old := n
-	if s := p.roster.slots[n.Worker]; s != nil {
-		old = s.status
+	if s := p.roster.Slots[n.Worker]; s != nil {
+		old = s.Status
 	}
-	s, over := p.roster.apply(n, time.Now())
-	if s != nil && !s.heard {
-		s.heard = true
+	s, over := p.roster.Apply(n, time.Now())
+	if s != nil && !s.Heard {
+		s.Heard = true
 		p.tellMissed(ctx, s)
 	}
 	if over != nil {
-		delete(p.jobs, over.task())
+		delete(p.jobs, over.Task())
 	}
 	if s != nil && (old.State != n.State || old.Task != n.Task || old.Session != n.Session) {
 		p.changed(s)
@@ -143,26 +144,26 @@ func (p *pool) hear(ctx actor.Context, n workerStatus) *workerSlot {
 }
 
 // changed tells of a worker that is not as it was.
-func (p *pool) changed(s *workerSlot) {
-	p.node.changed(s.info())
+func (p *pool) changed(s *schedule.Slot) {
+	p.node.changed(s.Info())
 	p.node.feed.Worker(newsOf(s))
 }
 
-func newsOf(s *workerSlot) view.WorkerNews {
-	return view.WorkerNews{WorkerInfo: s.info(), Holder: s.status.Holder, User: s.status.Account}
+func newsOf(s *schedule.Slot) view.WorkerNews {
+	return view.WorkerNews{WorkerInfo: s.Info(), Holder: s.Status.Holder, User: s.Status.Account}
 }
 
 // tellMissed tells a worker that speaks for the first time what it was not there
 // to be told.
-func (p *pool) tellMissed(ctx actor.Context, s *workerSlot) {
-	if p.gone[s.status.Holder] {
-		ctx.Send(s.pid, &workerDisown{s.status.Holder})
+func (p *pool) tellMissed(ctx actor.Context, s *schedule.Slot) {
+	if p.gone[s.Status.Holder] {
+		ctx.Send(s.Pid, &workerDisown{s.Status.Holder})
 	}
 	switch {
-	case s.removal != nil:
-		ctx.Send(s.pid, &workerDismiss{})
-	case p.draining || s.draining:
-		ctx.Send(s.pid, &workerDrain{})
+	case s.Removal != nil:
+		ctx.Send(s.Pid, &workerDismiss{})
+	case p.draining || s.Draining:
+		ctx.Send(s.Pid, &workerDrain{})
 	}
 }
 
@@ -172,8 +173,8 @@ var (
 )
 
 func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
-	all := make([]api.WorkerInfo, len(p.roster.all))
-	for i, s := range p.roster.all {
+	all := make([]api.WorkerInfo, len(p.roster.All))
+	for i, s := range p.roster.All {
 		all[i], _ = newsOf(s).SeenBy("", true)
 	}
 	ctx.Respond(&api.Workers{Workers: all})
@@ -181,7 +182,7 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
-	for _, s := range p.roster.all {
+	for _, s := range p.roster.All {
 		if info, may := newsOf(s).SeenBy(m.Account.ID, false); may {
 			all = append(all, info)
 		}
@@ -193,13 +194,13 @@ func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 func (p *pool) publish() {
 	s := api.Status{
 		Draining: p.draining,
-		Workers:  len(p.roster.all),
-		Online:   p.roster.states[api.Online],
-		Reserved: p.roster.states[api.Reserved],
-		Busy:     p.roster.states[api.Busy],
-		Offline:  p.roster.states[api.Offline],
-		Waiting:  p.queue.len(),
-		Sessions: len(p.roster.sessions),
+		Workers:  len(p.roster.All),
+		Online:   p.roster.States[api.Online],
+		Reserved: p.roster.States[api.Reserved],
+		Busy:     p.roster.States[api.Busy],
+		Offline:  p.roster.States[api.Offline],
+		Waiting:  p.queue.Len(),
+		Sessions: len(p.roster.Sessions),
 	}
 	if *p.node.status.Load() != s {
 		p.node.status.Store(&s)

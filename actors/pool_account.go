@@ -26,23 +26,23 @@ func (p *pool) onRemoveAccount(ctx actor.Context, m *api.RemoveAccount) {
 
 func (p *pool) disown(ctx actor.Context, account string, count *api.AccountRemoved) {
 	for _, j := range p.jobs {
-		if j.account() != account {
+		if j.Account() != account {
 			continue
 		}
 		count.Tasks++
-		if j.cause = api.CauseRemoved; j.waiting() {
-			p.refuse(ctx, j, cancelledFor(j.cause))
+		if j.Cause = api.CauseRemoved; j.Waiting() {
+			p.refuse(ctx, j, cancelledFor(j.Cause))
 		}
 	}
-	for _, s := range p.roster.all {
-		if s.status.Holder == account {
+	for _, s := range p.roster.All {
+		if s.Status.Holder == account {
 			count.Sessions++
 		}
 		// Whoever has not spoken is told when it does.
-		if s.heard && (s.status.Holder == account || s.job != nil && s.job.account() == account) {
-			ctx.Send(s.pid, &workerDisown{account})
+		if s.Heard && (s.Status.Holder == account || s.Job != nil && s.Job.Account() == account) {
+			ctx.Send(s.Pid, &workerDisown{account})
 		}
-		if s.spec.Owner == account {
+		if s.Spec.Owner == account {
 			count.Workers++
 			p.dismiss(ctx, s, 0)
 			p.checkLeaving(ctx, s)
@@ -66,12 +66,12 @@ func (p *pool) checkRemovals(ctx actor.Context) {
 // has reports whether anything of an account goes on.
 func (p *pool) has(account string) bool {
 	for _, j := range p.jobs {
-		if j.account() == account {
+		if j.Account() == account {
 			return true
 		}
 	}
-	for _, s := range p.roster.all {
-		if s.status.Holder == account || s.spec.Owner == account {
+	for _, s := range p.roster.All {
+		if s.Status.Holder == account || s.Spec.Owner == account {
 			return true
 		}
 	}

@@ -9,30 +9,31 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/schedule"
 	"troupe/engine"
 )
 
-func (p *pool) onAdmitted(ctx actor.Context, adm *admittedRequest) {
-	j := newJob(adm, time.Now(), newSessionID)
+func (p *pool) onAdmitted(ctx actor.Context, adm *schedule.Request) {
+	j := schedule.NewJob(adm, time.Now(), newSessionID)
 	switch {
-	case p.jobs[j.task()] != nil:
+	case p.jobs[j.Task()] != nil:
 		p.refuse(ctx, j, api.Refuse(engine.CodeInternal, "two tasks have the same id"))
 		return
 	case p.draining && !p.leaves(j):
 		p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 		return
-	case j.cause != "":
-		p.refuse(ctx, j, cancelledFor(j.cause))
+	case j.Cause != "":
+		p.refuse(ctx, j, cancelledFor(j.Cause))
 		return
 	}
-	j.remote = j.remote || p.draining
-	p.jobs[j.task()] = j
+	j.Remote = j.Remote || p.draining
+	p.jobs[j.Task()] = j
 	p.returned(j)
 	p.try(ctx, j)
 }
 
 // try gives a job to a worker, or lets it wait, or refuses it.
-func (p *pool) try(ctx actor.Context, j *job) {
+func (p *pool) try(ctx actor.Context, j *schedule.Job) {
 	s, no := p.route(j)
 	if no == nil {
 		p.send(ctx, s, j)
@@ -42,7 +43,7 @@ func (p *pool) try(ctx actor.Context, j *job) {
 		p.sendAway(ctx, j, o)
 		return
 	}
-	if waitable(no.Code) && time.Now().Before(j.until) {
+	if waitable(no.Code) && time.Now().Before(j.Until) {
 		p.enqueue(ctx, j, s)
 		return
 	}
@@ -51,44 +52,44 @@ func (p *pool) try(ctx actor.Context, j *job) {
 
 // route finds the worker for a job, or says why there is none now. With a
 // refusal the seat is the worker to wait for; none means any.
-func (p *pool) route(j *job) (*workerSlot, *api.Refusal) {
-	t := j.request.Execute.Task
-	if j.claim.Intent != fsm.Plain && !p.node.leases.Serving() {
+func (p *pool) route(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
+	t := j.Request.Execute.Task
+	if j.Claim.Intent != fsm.Plain && !p.node.leases.Serving() {
 		return nil, leaseLost()
 	}
-	var s *workerSlot
+	var s *schedule.Slot
 	switch {
-	case j.request.Execute.Target() != "":
-		s = p.roster.slots[t.WorkerID]
-		if s == nil || s.removal != nil || s.spec.Owner != "" && s.spec.Owner != j.account() {
+	case j.Request.Execute.Target() != "":
+		s = p.roster.Slots[t.WorkerID]
+		if s == nil || s.Removal != nil || s.Spec.Owner != "" && s.Spec.Owner != j.Account() {
 			return nil, api.Refuse(engine.CodeForeignWorker, api.Quoted(t.WorkerID))
 		}
-	case j.claim.Intent == fsm.Resume || j.claim.Intent == fsm.Close:
-		if s = p.roster.sessions[j.claim.ID]; s == nil || s.removal != nil || s.status.Holder != j.account() {
-			return nil, api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(j.claim.ID)+" of this account")
+	case j.Claim.Intent == fsm.Resume || j.Claim.Intent == fsm.Close:
+		if s = p.roster.Sessions[j.Claim.ID]; s == nil || s.Removal != nil || s.Status.Holder != j.Account() {
+			return nil, api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(j.Claim.ID)+" of this account")
 		}
-	case j.claim.Intent == fsm.Override:
-		s = p.roster.reserved(j.account())
+	case j.Claim.Intent == fsm.Override:
+		s = p.roster.Reserved(j.Account())
 	}
-	j.named = s != nil
+	j.Named = s != nil
 	switch {
-	case s != nil && j.remote:
+	case s != nil && j.Remote:
 		return nil, api.Refuse(engine.CodeDraining, "")
 	case s == nil:
 		return p.routeFree(j)
 	}
-	if !s.heard {
-		return s, api.Refuse(engine.CodeWorkerOffline, s.found(engine.CodeWorkerOffline, j.claim))
+	if !s.Heard {
+		return s, api.Refuse(engine.CodeWorkerOffline, s.Found(engine.CodeWorkerOffline, j.Claim))
 	}
 	if !p.mayLodge(s, j) {
 		return s, api.Refuse(engine.CodeWorkerBusy, "its browser serves another account")
 	}
-	if s.job != nil || s.setAside != nil { // the worker would say the same
+	if s.Job != nil || s.SetAside != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
-		if j.claim.ID != "" && j.claim.ID != s.status.Session {
+		if j.Claim.ID != "" && j.Claim.ID != s.Status.Session {
 			code = engine.CodeSessionMismatch
 		}
-		return s, api.Refuse(code, s.found(code, j.claim))
+		return s, api.Refuse(code, s.Found(code, j.Claim))
 	}
 	if !p.mayTake(s, j) {
 		return nil, p.sessionLimit(j)
@@ -96,64 +97,64 @@ func (p *pool) route(j *job) (*workerSlot, *api.Refusal) {
 	return s, nil
 }
 
-func (p *pool) routeFree(j *job) (*workerSlot, *api.Refusal) {
+func (p *pool) routeFree(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 	shared := true
-	if j.opens() {
+	if j.Opens() {
 		var some bool
-		if some, shared = p.mayOpen(j); !some || !shared && p.roster.owned[j.account()] == 0 {
+		if some, shared = p.mayOpen(j); !some || !shared && p.roster.Owned[j.Account()] == 0 {
 			return nil, p.sessionLimit(j)
 		}
 	}
-	if j.remote {
+	if j.Remote {
 		return nil, api.Refuse(engine.CodeNoWorkerAvailable, "this node takes no more tasks, and no other one has a free worker")
 	}
-	if s := p.roster.free(j.account(), shared, func(s *workerSlot) bool { return p.mayLodge(s, j) }); s != nil {
+	if s := p.roster.Free(j.Account(), shared, func(s *schedule.Slot) bool { return p.mayLodge(s, j) }); s != nil {
 		return s, nil
 	}
-	return nil, api.Refuse(engine.CodeNoWorkerAvailable, p.roster.noneFree(shared))
+	return nil, api.Refuse(engine.CodeNoWorkerAvailable, p.roster.NoneFree(shared))
 }
 
-func (p *pool) mayOpen(j *job) (some, shared bool) {
-	limits := j.request.Limits
-	limits.Reserved -= p.peers.held(j.account())
-	return p.roster.mayOpen(j.account(), limits, p.node.cfg.Session.SharePerMil)
+func (p *pool) mayOpen(j *schedule.Job) (some, shared bool) {
+	limits := j.Request.Limits
+	limits.Reserved -= p.peers.Held(j.Account())
+	return p.roster.MayOpen(j.Account(), limits, p.node.cfg.Session.SharePerMil)
 }
 
 // mayTake reports whether the session that the job may open is within the
 // account's limits on this worker. Taking over a session opens none.
-func (p *pool) mayTake(s *workerSlot, j *job) bool {
-	if !j.opens() || s.holder != "" {
+func (p *pool) mayTake(s *schedule.Slot, j *schedule.Job) bool {
+	if !j.Opens() || s.Holder != "" {
 		return true
 	}
 	some, shared := p.mayOpen(j)
-	return some && (shared || s.spec.Owner != "")
+	return some && (shared || s.Spec.Owner != "")
 }
 
 // mayLodge reports whether a job may go to a worker that shares its browser. A
 // browser that is kept for an account takes no more of its tasks while another
 // account waits that has more need of it, or that one might wait for ever; but
 // who has a session there keeps it anyway.
-func (p *pool) mayLodge(s *workerSlot, j *job) bool {
-	l := s.shared
-	if l == nil || l.guest == "" || l.stays && l.guest == j.account() {
+func (p *pool) mayLodge(s *schedule.Slot, j *schedule.Job) bool {
+	l := s.Shared
+	if l == nil || l.Guest == "" || l.Stays && l.Guest == j.Account() {
 		return true
 	}
-	return l.guest == j.account() && !p.awaited(l)
+	return l.Guest == j.Account() && !p.awaited(l)
 }
 
 // awaited reports whether somebody waits who should get a browser rather than
 // the account that has it.
-func (p *pool) awaited(l *sharedBrowser) bool {
-	deserves := func(account string) bool { return p.roster.mayTakeBrowser(account, l.guest) }
-	other := func(account string) bool { return account != l.guest }
-	return p.queue.waiting("", deserves) ||
-		slices.ContainsFunc(l.seats, func(s *workerSlot) bool { return p.queue.waiting(s.spec.ID, other) })
+func (p *pool) awaited(l *schedule.SharedBrowser) bool {
+	deserves := func(account string) bool { return p.roster.MayTakeBrowser(account, l.Guest) }
+	other := func(account string) bool { return account != l.Guest }
+	return p.queue.Waiting("", deserves) ||
+		slices.ContainsFunc(l.Seats, func(s *schedule.Slot) bool { return p.queue.Waiting(s.Spec.ID, other) })
 }
 
-func (p *pool) sessionLimit(j *job) *api.Refusal {
+func (p *pool) sessionLimit(j *schedule.Job) *api.Refusal {
 	perMil := p.node.cfg.Session.SharePerMil
 	return api.Refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
-		len(p.roster.held[j.account()])+p.peers.held(j.account()), j.request.Execute.Account.Plan, j.request.Limits.Reserved, share(perMil), p.roster.shareOf(perMil)))
+		len(p.roster.Held[j.Account()])+p.peers.Held(j.Account()), j.Request.Execute.Account.Plan, j.Request.Limits.Reserved, share(perMil), p.roster.ShareOf(perMil)))
 }
 
 func share(perMil int) string {
@@ -164,23 +165,23 @@ func share(perMil int) string {
 }
 
 // send gives a job to a worker, which may still send it back.
-func (p *pool) send(ctx actor.Context, s *workerSlot, j *job) {
-	ctx.Send(s.pid, &claim{
-		Seq: s.seq + 1, Order: j.claim, Execute: j.request.Execute, Timeout: j.request.Timeout, Client: j.request.Client,
-		Attended: j.request.Attended,
+func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
+	ctx.Send(s.Pid, &claim{
+		Seq: s.Seq + 1, Order: j.Claim, Execute: j.Request.Execute, Timeout: j.Request.Timeout, Client: j.Request.Client,
+		Attended: j.Request.Attended,
 	})
-	p.roster.assign(s, j)
+	p.roster.Assign(s, j)
 }
 
 // onDeclined takes a job back from a worker that is not what it seemed, and
 // tries the next one. Its client notices nothing.
 func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	j := p.jobs[m.Task]
-	mine := j != nil && j.slot != nil && j.slot.spec.ID == m.Note.Worker
-	var s *workerSlot
+	mine := j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Note.Worker
+	var s *schedule.Slot
 	if mine {
-		s = j.slot
-		p.roster.release(j)
+		s = j.Slot
+		p.roster.Release(j)
 	}
 	p.hear(ctx, m.Note)
 	if mine {
@@ -188,7 +189,7 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	}
 	// Not if it waits for the same worker again: should pool and worker ever
 	// disagree, they would argue without end. The worker's next note serves it.
-	if mine && !j.waiting() {
+	if mine && !j.Waiting() {
 		p.serve(ctx, s)
 	}
 	if s != nil {
@@ -197,48 +198,48 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	p.checkDrained(ctx)
 }
 
-func (p *pool) back(ctx actor.Context, j *job, s *workerSlot, code engine.Code) {
-	j.tries++
+func (p *pool) back(ctx actor.Context, j *schedule.Job, s *schedule.Slot, code engine.Code) {
+	j.Tries++
 	switch {
-	case j.cause != "":
-		p.refuse(ctx, j, cancelledFor(j.cause))
+	case j.Cause != "":
+		p.refuse(ctx, j, cancelledFor(j.Cause))
 	case p.draining:
 		p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 	case code == engine.CodeInternal:
 		p.refuse(ctx, j, api.Refuse(code, ""))
-	case !j.named && j.tries <= len(p.roster.all), s.removal != nil:
+	case !j.Named && j.Tries <= len(p.roster.All), s.Removal != nil:
 		p.try(ctx, j)
-	case waitable(code) && time.Now().Before(j.until):
-		if !j.named {
+	case waitable(code) && time.Now().Before(j.Until):
+		if !j.Named {
 			s = nil
 		}
 		p.enqueue(ctx, j, s)
 	default:
-		p.refuse(ctx, j, api.Refuse(code, s.found(code, j.claim)))
+		p.refuse(ctx, j, api.Refuse(code, s.Found(code, j.Claim)))
 	}
 }
 
 // refuse ends a job that no worker has.
-func (p *pool) refuse(ctx actor.Context, j *job, no *api.Refusal) {
+func (p *pool) refuse(ctx actor.Context, j *schedule.Job, no *api.Refusal) {
 	p.leave(j)
-	ctx.Send(j.request.Client, j.request.Execute.Refused(j.request.Timeout, no))
-	if p.jobs[j.task()] == j { // last: see mend
-		delete(p.jobs, j.task())
+	ctx.Send(j.Request.Client, j.Request.Execute.Refused(j.Request.Timeout, no))
+	if p.jobs[j.Task()] == j { // last: see mend
+		delete(p.jobs, j.Task())
 	}
-	if !j.request.Counted.IsZero() {
-		p.node.usage.GiveBack(j.account(), j.request.Counted)
+	if !j.Request.Counted.IsZero() {
+		p.node.usage.GiveBack(j.Account(), j.Request.Counted)
 	}
 }
 
 // cancel ends a job wherever it is.
 func (p *pool) cancel(ctx actor.Context, m *api.Cancel) bool {
 	j := p.jobs[m.TaskID]
-	if j == nil || j.account() != m.Account.ID {
+	if j == nil || j.Account() != m.Account.ID {
 		return false
 	}
-	j.cause = m.Cause
-	if j.slot != nil {
-		ctx.Send(j.slot.pid, &workerCancel{Task: j.task(), Cause: m.Cause})
+	j.Cause = m.Cause
+	if j.Slot != nil {
+		ctx.Send(j.Slot.Pid, &workerCancel{Task: j.Task(), Cause: m.Cause})
 	} else {
 		p.refuse(ctx, j, cancelledFor(m.Cause))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 	"troupe/engine"
 )
 
@@ -36,10 +37,10 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 	if !p.draining {
 		p.draining = true
 		p.publish() // before anybody hears of it
-		p.refuseWaiting(ctx, func(j *job) bool { j.remote = p.leaves(j); return !j.remote })
-		for _, s := range p.roster.all {
-			if s.heard { // the others are told when they first speak
-				ctx.Send(s.pid, &workerDrain{})
+		p.refuseWaiting(ctx, func(j *schedule.Job) bool { j.Remote = p.leaves(j); return !j.Remote })
+		for _, s := range p.roster.All {
+			if s.Heard { // the others are told when they first speak
+				ctx.Send(s.Pid, &workerDrain{})
 			}
 		}
 	}
@@ -48,13 +49,13 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 
 // leaves reports whether a job may still find a worker on another node while this
 // one ends: until the grace is over.
-func (p *pool) leaves(j *job) bool {
-	return !p.drain.over && p.peers.usable() > 0 && p.roams(j)
+func (p *pool) leaves(j *schedule.Job) bool {
+	return !p.drain.over && p.peers.Usable() > 0 && p.roams(j)
 }
 
-func (p *pool) refuseWaiting(ctx actor.Context, which func(*job) bool) {
+func (p *pool) refuseWaiting(ctx actor.Context, which func(*schedule.Job) bool) {
 	for _, j := range p.jobs {
-		if j.waiting() && which(j) {
+		if j.Waiting() && which(j) {
 			p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 		}
 	}
@@ -66,11 +67,11 @@ func (p *pool) interrupt(ctx actor.Context) {
 		return
 	}
 	p.drain.over = true
-	p.refuseWaiting(ctx, func(*job) bool { return true })
-	for _, s := range p.roster.all {
-		if s.job != nil {
+	p.refuseWaiting(ctx, func(*schedule.Job) bool { return true })
+	for _, s := range p.roster.All {
+		if s.Job != nil {
 			p.drain.interrupted++
-			ctx.Send(s.pid, &workerInterrupt{})
+			ctx.Send(s.Pid, &workerInterrupt{})
 		}
 	}
 }
@@ -79,12 +80,12 @@ func (p *pool) checkDrained(ctx actor.Context) {
 	if !p.draining || len(p.drain.asked) == 0 {
 		return
 	}
-	for _, s := range p.roster.all {
-		if s.job != nil || !s.status.Drained {
+	for _, s := range p.roster.All {
+		if s.Job != nil || !s.Status.Drained {
 			return
 		}
 	}
-	if p.queue.len() == 0 {
+	if p.queue.Len() == 0 {
 		p.drain.timer.Stop()
 	}
 	for _, pid := range p.drain.asked {
@@ -96,16 +97,16 @@ func (p *pool) checkDrained(ctx actor.Context) {
 // stop answers whoever waits: what is in the mailbox of a stopped actor is
 // never seen again.
 func (p *pool) stop(ctx actor.Context) {
-	p.refuseWaiting(ctx, func(*job) bool { return true })
+	p.refuseWaiting(ctx, func(*schedule.Job) bool { return true })
 	if p.patrol != nil {
 		p.patrol.Stop()
 	}
 	if p.drain.timer != nil {
 		p.drain.timer.Stop()
 	}
-	for _, s := range p.roster.all {
-		if s.removal != nil {
-			s.removal.timer.Stop()
+	for _, s := range p.roster.All {
+		if s.Removal != nil {
+			s.Removal.Timer.Stop()
 		}
 	}
 }

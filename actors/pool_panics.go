@@ -2,6 +2,7 @@ package actors
 
 import (
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -11,26 +12,26 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
-	case *admittedRequest:
-		if j := p.jobs[m.Execute.TaskID]; j == nil || j.request != m { // else it waits, or a worker has it
+	case *schedule.Request:
+		if j := p.jobs[m.Execute.TaskID]; j == nil || j.Request != m { // else it waits, or a worker has it
 			if !m.Counted.IsZero() {
 				p.node.usage.GiveBack(m.Execute.Account.ID, m.Counted)
 			}
 			ctx.Send(m.Client, m.Execute.Refused(m.Timeout, no))
 		}
-	case *workerStatus:
+	case *schedule.WorkerStatus:
 		p.askWorker(ctx, m.Worker)
 	case *declined:
-		if j := p.jobs[m.Task]; j != nil && j.slot != nil && j.slot.spec.ID == m.Note.Worker {
-			p.roster.release(j)
+		if j := p.jobs[m.Task]; j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Note.Worker {
+			p.roster.Release(j)
 		}
 		p.askWorker(ctx, m.Note.Worker)
 	case *workerKept:
 		p.spoilKept(ctx, m)
 	case *api.Drain:
-		for _, s := range p.roster.all {
-			if p.draining && s.heard {
-				ctx.Send(s.pid, &workerDrain{})
+		for _, s := range p.roster.All {
+			if p.draining && s.Heard {
+				ctx.Send(s.Pid, &workerDrain{})
 			}
 		}
 	case *timeToLeave, *graceOver:
@@ -41,10 +42,10 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	case *adoption:
 		p.spoilAdoption(ctx, m, no)
 	case *putAside:
-		for _, s := range p.roster.all {
-			if s.setAside != nil && s.setAside.claim.Fresh == m.Session && len(s.asking) == 0 {
-				s.setAside = nil
-				p.roster.reorder(s)
+		for _, s := range p.roster.All {
+			if s.SetAside != nil && s.SetAside.Claim.Fresh == m.Session && len(s.Asking) == 0 {
+				s.SetAside = nil
+				p.roster.Reorder(s)
 			}
 		}
 	case *queueCheck:
@@ -61,14 +62,14 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 // sweep ends what was left half done.
 func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
 	for _, j := range p.jobs {
-		if j.slot == nil && !j.waiting() { // nobody goes on with it
+		if j.Slot == nil && !j.Waiting() { // nobody goes on with it
 			p.refuse(ctx, j, no)
 		}
 	}
-	for _, s := range p.roster.all {
-		if s.removal != nil && s.removal.timer == nil { // it may be removed again
-			p.roster.stay(s)
-			ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
+	for _, s := range p.roster.All {
+		if s.Removal != nil && s.Removal.Timer == nil { // it may be removed again
+			p.roster.Stay(s)
+			ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 		}
 	}
 }
@@ -76,37 +77,37 @@ func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
 // spoilKept goes on with a worker that has a seat already.
 func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
 	delete(p.adding, m.spec.Name)
-	s := p.roster.slots[m.spec.ID]
-	if s == nil || s.removal != nil {
+	s := p.roster.Slots[m.spec.ID]
+	if s == nil || s.Removal != nil {
 		ctx.Send(m.who, &api.WorkerChanged{Fault: api.FailedInside})
 		return
 	}
-	ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
-	ctx.Send(p.node.top, &startWorker{s.spec})
+	ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
+	ctx.Send(p.node.top, &startWorker{s.Spec})
 	p.node.feed.Worker(newsOf(s))
-	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
+	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 }
 
 // askWorker lets a worker say again what it is. What it said was not taken over,
 // and it says nothing twice by itself.
 func (p *pool) askWorker(ctx actor.Context, worker string) {
-	if s := p.roster.slots[worker]; s != nil {
-		sendLater(ctx, again, s.pid, &workerTell{})
+	if s := p.roster.Slots[worker]; s != nil {
+		sendLater(ctx, again, s.Pid, &workerTell{})
 	}
 }
 
 // spoilForgotten tries again what comes after the removal of a worker's record.
 // Whoever waits for it hears that it failed.
 func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
-	l := m.seat.removal
+	l := m.seat.Removal
 	if l == nil {
 		return
 	}
-	for _, who := range l.asked {
+	for _, who := range l.Asked {
 		ctx.Send(who, &api.WorkerChanged{Fault: api.FailedInside})
 	}
-	l.asked = nil
-	if p.roster.slots[m.seat.spec.ID] == m.seat {
+	l.Asked = nil
+	if p.roster.Slots[m.seat.Spec.ID] == m.seat {
 		sendLater(ctx, again, ctx.Self(), m)
 	}
 }
@@ -114,14 +115,14 @@ func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
 // spoilAdoption frees a worker that was put aside for a session. Whoever asks for
 // the session again finds it on disk.
 func (p *pool) spoilAdoption(ctx actor.Context, m *adoption, no *api.Refusal) {
-	s := p.roster.slots[m.worker]
+	s := p.roster.Slots[m.worker]
 	if s == nil {
 		return
 	}
-	for _, who := range s.asking {
+	for _, who := range s.Asking {
 		ctx.Send(who, &wasPutAside{Refusal: no})
 	}
-	s.setAside, s.asking = nil, nil
-	p.roster.reorder(s)
-	sendLater(ctx, again, s.pid, &workerTell{})
+	s.SetAside, s.Asking = nil, nil
+	p.roster.Reorder(s)
+	sendLater(ctx, again, s.Pid, &workerTell{})
 }

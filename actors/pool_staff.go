@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/actors/schedule"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -19,10 +20,10 @@ type (
 		err  error
 	}
 	// timeToLeave says that a worker that leaves has had its time.
-	timeToLeave struct{ seat *workerSlot }
+	timeToLeave struct{ seat *schedule.Slot }
 	// workerForgotten says that its record is gone, or is not.
 	workerForgotten struct {
-		seat *workerSlot
+		seat *schedule.Slot
 		err  error
 	}
 )
@@ -55,9 +56,9 @@ func (p *pool) mayAdd(m *api.AddWorker) string {
 		return stopping
 	case p.gone[m.Owner]:
 		return ownerGone
-	case coming || p.roster.named(m.Name) != nil:
+	case coming || p.roster.Named(m.Name) != nil:
 		return nameTaken(m.Name)
-	case len(p.roster.all)+len(p.adding) >= MaxWorkers:
+	case len(p.roster.All)+len(p.adding) >= MaxWorkers:
 		return tooMany
 	}
 	return ""
@@ -77,24 +78,24 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 		}})
 		return
 	}
-	s := p.roster.add(m.spec, p.node.browserOf(m.spec.ID), time.Now())
+	s := p.roster.Add(m.spec, p.node.browserOf(m.spec.ID), time.Now())
 	if p.gone[m.spec.Owner] { // meanwhile: its actors need not even begin
-		s.status.Drained = true
+		s.Status.Drained = true
 		p.dismiss(ctx, s, 0)
 		p.checkLeaving(ctx, s)
 		ctx.Send(m.who, &api.WorkerChanged{Fault: ownerGone})
 		return
 	}
-	ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
-	ctx.Send(p.node.top, &startWorker{s.spec})
+	ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
+	ctx.Send(p.node.top, &startWorker{s.Spec})
 	p.node.feed.Worker(newsOf(s))
-	ctx.Send(m.who, &api.WorkerChanged{Worker: s.info()})
+	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
 
 // serveAll gives each free worker to those who wait for it.
 func (p *pool) serveAll(ctx actor.Context) {
-	for _, s := range p.roster.all {
+	for _, s := range p.roster.All {
 		p.serve(ctx, s)
 	}
 }
@@ -106,14 +107,14 @@ func (p *pool) onDrainWorker(ctx actor.Context, m *api.DrainWorker) {
 	if s == nil {
 		return
 	}
-	if !s.draining {
-		if s.heard {
-			ctx.Send(s.pid, &workerDrain{})
+	if !s.Draining {
+		if s.Heard {
+			ctx.Send(s.Pid, &workerDrain{})
 		}
-		s.draining = true
+		s.Draining = true
 		p.changed(s)
 	}
-	ctx.Respond(&api.WorkerChanged{Worker: s.info()})
+	ctx.Respond(&api.WorkerChanged{Worker: s.Info()})
 }
 
 var _ = handle(poolVerbs, (*pool).onResumeWorker)
@@ -127,25 +128,25 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
 		ctx.Respond(&api.WorkerChanged{Fault: stopping})
 		return
 	}
-	if s.draining {
-		if s.heard {
-			ctx.Send(s.pid, &workerResume{})
+	if s.Draining {
+		if s.Heard {
+			ctx.Send(s.Pid, &workerResume{})
 		}
-		s.draining = false
+		s.Draining = false
 		p.changed(s)
 	}
-	ctx.Respond(&api.WorkerChanged{Worker: s.info()})
+	ctx.Respond(&api.WorkerChanged{Worker: s.Info()})
 }
 
 // wanted finds the worker that a request is about, or answers that it cannot be
 // changed.
-func (p *pool) wanted(ctx actor.Context, who string) *workerSlot {
-	s := p.roster.named(who)
+func (p *pool) wanted(ctx actor.Context, who string) *schedule.Slot {
+	s := p.roster.Named(who)
 	switch {
 	case s == nil:
 		ctx.Respond(&api.WorkerChanged{Fault: noWorker(who)})
-	case s.removal != nil:
-		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.spec.Name)})
+	case s.Removal != nil:
+		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.Spec.Name)})
 	default:
 		return s
 	}
@@ -155,83 +156,83 @@ func (p *pool) wanted(ctx actor.Context, who string) *workerSlot {
 var _ = handle(poolVerbs, (*pool).onRemoveWorker)
 
 func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
-	s := p.roster.named(m.Worker)
+	s := p.roster.Named(m.Worker)
 	switch {
 	case s == nil:
 		ctx.Respond(&api.WorkerChanged{Fault: noWorker(m.Worker)})
 		return
-	case !s.spec.Added:
+	case !s.Spec.Added:
 		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf(
-			"the worker %q comes with the service: drain it, or start the service with fewer workers", s.spec.Name)})
+			"the worker %q comes with the service: drain it, or start the service with fewer workers", s.Spec.Name)})
 		return
 	}
 	p.dismiss(ctx, s, m.Grace)
-	s.removal.asked = append(s.removal.asked, ctx.Sender())
+	s.Removal.Asked = append(s.Removal.Asked, ctx.Sender())
 	p.checkLeaving(ctx, s)
 }
 
 // dismiss begins the end of a worker. A second time with less grace shortens it.
 // From now on it is as if there were no such worker.
-func (p *pool) dismiss(ctx actor.Context, s *workerSlot, grace time.Duration) {
-	first := s.removal == nil
+func (p *pool) dismiss(ctx actor.Context, s *schedule.Slot, grace time.Duration) {
+	first := s.Removal == nil
 	if first {
-		p.roster.leave(s)
-		ctx.Send(p.node.admission, &workerRemoved{s.spec.ID})
-		if s.heard {
-			ctx.Send(s.pid, &workerDismiss{})
+		p.roster.Leave(s)
+		ctx.Send(p.node.admission, &workerRemoved{s.Spec.ID})
+		if s.Heard {
+			ctx.Send(s.Pid, &workerDismiss{})
 		}
 		p.changed(s)
 		p.reroute(ctx, s)
 	}
-	l := s.removal
-	if until := time.Now().Add(grace); first || until.Before(l.until) {
-		l.until = until
-		if l.timer != nil {
-			l.timer.Stop()
+	l := s.Removal
+	if until := time.Now().Add(grace); first || until.Before(l.Until) {
+		l.Until = until
+		if l.Timer != nil {
+			l.Timer.Stop()
 		}
 		root, self := ctx.ActorSystem().Root, ctx.Self()
-		l.timer = time.AfterFunc(grace, func() { root.Send(self, &timeToLeave{s}) })
+		l.Timer = time.AfterFunc(grace, func() { root.Send(self, &timeToLeave{s}) })
 	}
 }
 
 // onTimeToLeave interrupts what still runs on a worker that leaves.
-func (p *pool) onTimeToLeave(ctx actor.Context, s *workerSlot) {
-	if s.removal != nil && s.job != nil {
-		ctx.Send(s.pid, &workerInterrupt{})
+func (p *pool) onTimeToLeave(ctx actor.Context, s *schedule.Slot) {
+	if s.Removal != nil && s.Job != nil {
+		ctx.Send(s.Pid, &workerInterrupt{})
 	}
 }
 
 // checkLeaving removes the record of a worker that does nothing any more.
-func (p *pool) checkLeaving(ctx actor.Context, s *workerSlot) {
-	l := s.removal
-	if l == nil || l.forgetting || s.job != nil || !s.status.Drained || s.status.Session != "" {
+func (p *pool) checkLeaving(ctx actor.Context, s *schedule.Slot) {
+	l := s.Removal
+	if l == nil || l.Forgetting || s.Job != nil || !s.Status.Drained || s.Status.Session != "" {
 		return
 	}
-	l.forgetting = true
-	l.timer.Stop()
+	l.Forgetting = true
+	l.Timer.Stop()
 	root, self, n := ctx.ActorSystem().Root, ctx.Self(), p.node
-	n.beside(func(c context.Context) error { return n.records.ForgetWorker(c, s.spec.ID) }, func(err error) {
+	n.beside(func(c context.Context) error { return n.records.ForgetWorker(c, s.Spec.ID) }, func(err error) {
 		root.Send(self, &workerForgotten{s, err})
 	})
 }
 
 func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
-	s, l := m.seat, m.seat.removal
-	answer := &api.WorkerChanged{Worker: s.info()}
+	s, l := m.seat, m.seat.Removal
+	answer := &api.WorkerChanged{Worker: s.Info()}
 	if m.err != nil {
-		p.node.log.Error().Err(m.err).Str("worker", s.spec.ID).Msg("worker not removed: its record could not be")
+		p.node.log.Error().Err(m.err).Str("worker", s.Spec.ID).Msg("worker not removed: its record could not be")
 		answer = api.Changed(api.WorkerInfo{}, fmt.Errorf("the worker's record could not be removed, and so the worker stays, drained: %w", m.err))
 	}
-	if m.err != nil && !p.gone[s.spec.Owner] {
-		p.roster.stay(s)
-		ctx.Send(p.node.admission, &workerAdded{s.spec.ID, s.spec.Owner})
+	if m.err != nil && !p.gone[s.Spec.Owner] {
+		p.roster.Stay(s)
+		ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 	} else {
-		p.roster.drop(s)
-		p.node.feed.Gone(s.spec.ID)
-		ctx.Send(p.node.top, &stopWorker{s.spec.ID})
+		p.roster.Drop(s)
+		p.node.feed.Gone(s.Spec.ID)
+		ctx.Send(p.node.top, &stopWorker{s.Spec.ID})
 		p.checkDrained(ctx)
 	}
-	for _, who := range l.asked {
+	for _, who := range l.Asked {
 		ctx.Send(who, answer)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 	"troupe/engine"
 )
 
@@ -31,7 +32,7 @@ func TestWatchdogHealsTheQueue(t *testing.T) {
 				claims <- c
 			}
 		}))
-		p := newPool(n, newRoster(cfg.Workers, func(api.WorkerSpec) *actor.PID { return worker }, time.Now()))
+		p := newPool(n, schedule.NewRoster(cfg.Workers, func(api.WorkerSpec) *actor.PID { return worker }, time.Now()))
 		n.pool = n.system.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
 			if spoil, ok := ctx.Message().(func()); ok {
 				spoil()
@@ -45,10 +46,10 @@ func TestWatchdogHealsTheQueue(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}()
 		root, began := n.system.Root, time.Now()
-		root.Send(n.pool, &admittedRequest{Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{
+		root.Send(n.pool, &schedule.Request{Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{
 			Steps: make([]engine.Step, 1), QueueTimeout: time.Minute}}, Client: worker})
 		root.Send(n.pool, func() { // the worker is free, and pool forgets to look for one who waits
-			p.roster.apply(workerStatus{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
+			p.roster.Apply(schedule.WorkerStatus{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
 		})
 		if c := <-claims; c.Order.Task != "t1" {
 			t.Errorf("served %q", c.Order.Task)

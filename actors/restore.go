@@ -11,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/fsm"
 	"troupe/actors/lease"
+	"troupe/actors/schedule"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -136,20 +137,20 @@ type adoption struct {
 }
 
 func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
-	for _, s := range p.roster.all {
+	for _, s := range p.roster.All {
 		switch {
-		case s.status.Session == m.Session:
-			ctx.Respond(&wasPutAside{Worker: s.spec.ID, Here: true})
+		case s.Status.Session == m.Session:
+			ctx.Respond(&wasPutAside{Worker: s.Spec.ID, Here: true})
 			return
-		case s.setAside != nil && s.setAside.claim.Fresh == m.Session:
-			s.asking = append(s.asking, ctx.Sender())
+		case s.SetAside != nil && s.SetAside.Claim.Fresh == m.Session:
+			s.Asking = append(s.Asking, ctx.Sender())
 			return
 		}
 	}
 	limits := (*p.node.limits.Load())[m.Account.Plan]
-	j := &job{
-		request: &admittedRequest{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
-		claim:   fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
+	j := &schedule.Job{
+		Request: &schedule.Request{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
+		Claim:   fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
 	}
 	if p.draining || m.Away || p.gone[m.Account.ID] {
 		ctx.Respond(&wasPutAside{Refusal: api.Refuse(engine.CodeDraining, "")})
@@ -160,28 +161,28 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 		ctx.Respond(&wasPutAside{Refusal: no})
 		return
 	}
-	s.setAside = j
-	p.roster.reorder(s)
-	ctx.Respond(&wasPutAside{Worker: s.spec.ID})
+	s.SetAside = j
+	p.roster.Reorder(s)
+	ctx.Respond(&wasPutAside{Worker: s.Spec.ID})
 }
 
 func (p *pool) onAdopt(ctx actor.Context, m *adoption) {
-	s := p.roster.slots[m.worker]
+	s := p.roster.Slots[m.worker]
 	if s == nil {
 		return
 	}
-	for _, who := range s.asking {
-		ctx.Send(who, &wasPutAside{Worker: s.spec.ID, Here: m.kept != nil, Again: m.kept == nil})
+	for _, who := range s.Asking {
+		ctx.Send(who, &wasPutAside{Worker: s.Spec.ID, Here: m.kept != nil, Again: m.kept == nil})
 	}
-	s.setAside, s.asking = nil, nil
-	if m.kept == nil || s.removal != nil || p.gone[m.kept.rec.Account] {
-		p.roster.reorder(s)
+	s.SetAside, s.Asking = nil, nil
+	if m.kept == nil || s.Removal != nil || p.gone[m.kept.rec.Account] {
+		p.roster.Reorder(s)
 		p.serve(ctx, s)
 		return
 	}
-	s.seq++ // what the worker has said before is out of date
-	p.hear(ctx, workerStatus{
-		Worker: s.spec.ID, Seq: s.seq, State: api.Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
+	s.Seq++ // what the worker has said before is out of date
+	p.hear(ctx, schedule.WorkerStatus{
+		Worker: s.Spec.ID, Seq: s.Seq, State: api.Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
 	})
-	ctx.Send(s.pid, &workerAdopt{Seq: s.seq, kept: *m.kept})
+	ctx.Send(s.Pid, &workerAdopt{Seq: s.Seq, kept: *m.kept})
 }

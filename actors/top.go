@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/schedule"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -36,9 +37,9 @@ func (t *root) spawn(ctx actor.Context) (errs []error) {
 		_, err := ctx.SpawnNamed(n.props(a), name)
 		errs = append(errs, err)
 	}
-	r := newRoster(n.cfg.Workers, func(s api.WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
+	r := schedule.NewRoster(n.cfg.Workers, func(s api.WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
 	for id, s := range n.kept { // before anybody asks for it
-		r.apply(workerStatus{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
+		r.Apply(schedule.WorkerStatus{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
 	}
 	child("pool", func() actor.Actor { return newPool(n, r) })
 	child("admission", func() actor.Actor { return newAdmission(n) })

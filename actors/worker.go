@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/schedule"
 	"troupe/actors/view"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -42,8 +43,8 @@ type worker struct {
 	browser *browser   // the present one, or the one that is starting
 	reset   *resetting // the reset that is under way
 	adopts  *keptSession
-	told    workerStatus     // what pool knows
-	sight   *view.Screencast // what accounts see of it
+	told    schedule.WorkerStatus // what pool knows
+	sight   *view.Screencast      // what accounts see of it
 }
 
 func newWorker(spec api.WorkerSpec, node *nodeParts) *actor.Props {
@@ -121,7 +122,7 @@ func (w *worker) Receive(ctx actor.Context) {
 	case *workerDisown:
 		w.apply(ctx, fsm.EvDisown{Account: m.Account})
 	case *workerTell:
-		w.told = workerStatus{}
+		w.told = schedule.WorkerStatus{}
 		w.tell(ctx)
 	}
 }
@@ -214,9 +215,9 @@ func (w *worker) tell(ctx actor.Context) {
 	}
 }
 
-func (w *worker) note() workerStatus {
+func (w *worker) note() schedule.WorkerStatus {
 	c := w.survives.cond
-	return workerStatus{
+	return schedule.WorkerStatus{
 		Worker:    w.spec.ID,
 		Seq:       w.survives.seq,
 		State:     c.State(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
 	"troupe/actors/api"
 	"troupe/actors/records"
 )

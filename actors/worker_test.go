@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/actors/schedule"
 	"troupe/engine"
 )
 
@@ -29,7 +30,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 		n.pool = n.system.NewLocalPID("pool")
 		_, err = n.system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
 			switch m := ctx.Message().(type) {
-			case *workerStatus:
+			case *schedule.WorkerStatus:
 				e.said = append(e.said, "note "+string(m.State))
 				if m.State == api.Online && m.Seq == 0 && m.Ready {
 					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: fsm.Claim{Task: "t1"},

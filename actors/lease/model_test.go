@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
 	"troupe/actors/records"
 
 	"pgregory.net/rapid"

@@ -2,6 +2,7 @@ package view
 
 import (
 	"time"
+
 	"troupe/engine"
 )
 

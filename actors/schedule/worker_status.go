@@ -1,10 +1,10 @@
-package actors
+package schedule
 
 import "troupe/actors/api"
 
 // note tells pool what a worker has become. One that does not know of pool's
 // last claim is out of date, and pool ignores it.
-type workerStatus struct {
+type WorkerStatus struct {
 	Worker    string
 	Seq       uint64
 	State     api.State

@@ -1,4 +1,4 @@
-package actors
+package schedule
 
 import (
 	"slices"
@@ -9,24 +9,24 @@ import (
 // lodging is a browser that several workers share. They serve one account at a
 // time: their contexts share no page, but the browser's own process and one
 // clipboard.
-type sharedBrowser struct {
-	seats []*workerSlot
-	guest string // the account whose tasks, sessions or remains are in the browser; empty: none
-	stays bool   // a session is among them
+type SharedBrowser struct {
+	Seats []*Slot
+	Guest string // the account whose tasks, sessions or remains are in the browser; empty: none
+	Stays bool   // a session is among them
 	home  string // the guest, if not all of its workers have sessions
 }
 
 // guest is the account that a worker keeps its browser for: that of its task or
 // session, or of the task that it is not yet clean of.
-func (s *workerSlot) guest() (account string, stays bool) {
+func (s *Slot) guest() (account string, stays bool) {
 	switch {
-	case s.status.Holder != "":
-		return s.status.Holder, true
-	case s.job != nil:
-		return s.job.account(), s.job.opens()
-	case s.setAside != nil:
-		return s.setAside.account(), true
-	case s.status.State == api.Online && !s.status.Ready:
+	case s.Status.Holder != "":
+		return s.Status.Holder, true
+	case s.Job != nil:
+		return s.Job.Account(), s.Job.Opens()
+	case s.SetAside != nil:
+		return s.SetAside.Account(), true
+	case s.Status.State == api.Online && !s.Status.Ready:
 		return s.last, false
 	}
 	return "", false
@@ -34,37 +34,37 @@ func (s *workerSlot) guest() (account string, stays bool) {
 
 // lodge finds out for whom a worker's browser is kept now. It moves the other
 // workers of the browser to where they belong then.
-func (r *roster) assignBrowser(s *workerSlot) {
-	l := s.shared
+func (r *Roster) assignBrowser(s *Slot) {
+	l := s.Shared
 	if l == nil {
 		return
 	}
-	guest, home := l.guest, l.home
-	l.guest, l.stays, l.home = "", false, ""
-	for _, o := range l.seats {
+	guest, home := l.Guest, l.home
+	l.Guest, l.Stays, l.home = "", false, ""
+	for _, o := range l.Seats {
 		if g, stays := o.guest(); g != "" {
-			l.guest, l.stays = g, l.stays || stays
+			l.Guest, l.Stays = g, l.Stays || stays
 		}
 	}
-	if slices.ContainsFunc(l.seats, func(o *workerSlot) bool { return o.status.Holder == "" }) {
-		l.home = l.guest
+	if slices.ContainsFunc(l.Seats, func(o *Slot) bool { return o.Status.Holder == "" }) {
+		l.home = l.Guest
 	}
 	if l.home != home {
-		r.opened = true
+		r.Opened = true
 		r.countKept(home, -1)
 		r.countKept(l.home, 1)
 	}
-	if l.guest == guest {
+	if l.Guest == guest {
 		return
 	}
-	r.opened = true
-	for _, o := range l.seats {
+	r.Opened = true
+	for _, o := range l.Seats {
 		r.place(o)
 	}
 }
 
 // settled counts the browsers that are an account's home.
-func (r *roster) countKept(account string, n int) {
+func (r *Roster) countKept(account string, n int) {
 	if account == "" {
 		return
 	}
@@ -75,7 +75,7 @@ func (r *roster) countKept(account string, n int) {
 
 // deserves reports whether an account that waits should get a browser that is
 // kept for another: it has none, or the other one has two more.
-func (r *roster) mayTakeBrowser(waiting, has string) bool {
+func (r *Roster) MayTakeBrowser(waiting, has string) bool {
 	return waiting != has && (r.kept[waiting] == 0 || r.kept[waiting]+1 < r.kept[has])
 }
 

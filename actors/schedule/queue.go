@@ -1,8 +1,8 @@
-package actors
+package schedule
 
 import "slices"
 
-// queue holds the requests that wait for a worker. Inside an account the first
+// Queue holds the requests that wait for a worker. Inside an account the first
 // comes first; between accounts the turns go round, whoever has how many.
 //
 // A lane is what one account waits for with one target: any worker, or a
@@ -12,9 +12,9 @@ import "slices"
 // and of that account the request that came first. While a request waits, a
 // worker that could serve it serves each other account at most once per request
 // of its own account that is in front of it.
-type queue struct {
+type Queue struct {
 	lanes   map[string]map[string]*lane // target, account
-	waiters map[string]*waiter          // task
+	waiters map[string]*Waiter          // task
 	number  map[string]int              // waiters of an account
 	turn    uint64
 	arrival uint64
@@ -23,29 +23,29 @@ type queue struct {
 type lane struct {
 	account string
 	turn    uint64
-	line    []*waiter // by arrival
+	line    []*Waiter // by arrival
 }
 
-// waiter is one request in the queue.
-type waiter struct {
+// Waiter is one request in the queue.
+type Waiter struct {
 	Task    string
 	Account string
 	Target  string // worker; empty: any
-	arrival uint64 // zero: not queued before
-	turn    uint64 // of its lane when it was taken
+	Arrival uint64 // zero: not queued before
+	Turn    uint64 // of its lane when it was taken
 }
 
-func newQueue() *queue {
-	return &queue{lanes: map[string]map[string]*lane{}, waiters: map[string]*waiter{}, number: map[string]int{}}
+func NewQueue() *Queue {
+	return &Queue{lanes: map[string]map[string]*lane{}, waiters: map[string]*Waiter{}, number: map[string]int{}}
 }
 
-func (q *queue) len() int { return len(q.waiters) }
+func (q *Queue) Len() int { return len(q.waiters) }
 
-// of returns how many requests of the account wait.
-func (q *queue) of(account string) int { return q.number[account] }
+// Of returns how many requests of the account wait.
+func (q *Queue) Of(account string) int { return q.number[account] }
 
-// waiting reports whether requests of such an account wait for a target.
-func (q *queue) waiting(target string, such func(account string) bool) bool {
+// Waiting reports whether requests of such an account wait for a target.
+func (q *Queue) Waiting(target string, such func(account string) bool) bool {
 	for account := range q.lanes[target] {
 		if such(account) {
 			return true
@@ -54,12 +54,12 @@ func (q *queue) waiting(target string, such func(account string) bool) bool {
 	return false
 }
 
-// add puts a waiter at the end of its lane, or where it was before if a worker
+// Add puts a waiter at the end of its lane, or where it was before if a worker
 // had it already and sent it back.
-func (q *queue) add(w *waiter) {
-	if w.arrival == 0 {
+func (q *Queue) Add(w *Waiter) {
+	if w.Arrival == 0 {
 		q.arrival++
-		w.arrival = q.arrival
+		w.Arrival = q.arrival
 	}
 	lanes := q.lanes[w.Target]
 	if lanes == nil {
@@ -72,11 +72,11 @@ func (q *queue) add(w *waiter) {
 		l = &lane{account: w.Account, turn: q.turn}
 		lanes[w.Account] = l
 	}
-	if w.turn != 0 && w.turn < l.turn {
-		l.turn = w.turn
+	if w.Turn != 0 && w.Turn < l.turn {
+		l.turn = w.Turn
 	}
 	i := len(l.line)
-	for i > 0 && l.line[i-1].arrival > w.arrival {
+	for i > 0 && l.line[i-1].Arrival > w.Arrival {
 		i--
 	}
 	l.line = slices.Insert(l.line, i, w)
@@ -84,8 +84,8 @@ func (q *queue) add(w *waiter) {
 	q.number[w.Account]++
 }
 
-// remove takes a waiter out, wherever it stands.
-func (q *queue) remove(task string) *waiter {
+// Remove takes a waiter out, wherever it stands.
+func (q *Queue) Remove(task string) *Waiter {
 	w := q.waiters[task]
 	if w == nil {
 		return nil
@@ -96,7 +96,7 @@ func (q *queue) remove(task string) *waiter {
 	}
 	lanes := q.lanes[w.Target]
 	l := lanes[w.Account]
-	l.line = slices.DeleteFunc(l.line, func(o *waiter) bool { return o == w })
+	l.line = slices.DeleteFunc(l.line, func(o *Waiter) bool { return o == w })
 	if len(l.line) == 0 {
 		delete(lanes, w.Account)
 		if len(lanes) == 0 {
@@ -106,25 +106,25 @@ func (q *queue) remove(task string) *waiter {
 	return w
 }
 
-// next takes the waiter that a worker is to serve: one of those that wait for
+// Next takes the waiter that a worker is to serve: one of those that wait for
 // any of the targets and that may be served by it.
-func (q *queue) next(targets []string, may func(*waiter) bool) *waiter {
-	w := q.peek(targets, may)
+func (q *Queue) Next(targets []string, may func(*Waiter) bool) *Waiter {
+	w := q.Peek(targets, may)
 	if w == nil {
 		return nil
 	}
-	w.turn = q.lanes[w.Target][w.Account].turn
+	w.Turn = q.lanes[w.Target][w.Account].turn
 	q.turn++
 	for _, t := range targets {
 		if l := q.lanes[t][w.Account]; l != nil {
 			l.turn = q.turn
 		}
 	}
-	return q.remove(w.Task)
+	return q.Remove(w.Task)
 }
 
-// peek is next without taking.
-func (q *queue) peek(targets []string, may func(*waiter) bool) *waiter {
+// Peek is next without taking.
+func (q *Queue) Peek(targets []string, may func(*Waiter) bool) *Waiter {
 	account, turn := "", uint64(0) // turns begin at 1
 	for _, t := range targets {
 		for _, l := range q.lanes[t] {
@@ -136,23 +136,23 @@ func (q *queue) peek(targets []string, may func(*waiter) bool) *waiter {
 	if turn == 0 {
 		return nil
 	}
-	var best *waiter
+	var best *Waiter
 	for _, t := range targets {
 		l := q.lanes[t][account]
 		if l == nil {
 			continue
 		}
 		i := slices.IndexFunc(l.line, may)
-		if i >= 0 && (best == nil || l.line[i].arrival < best.arrival) {
+		if i >= 0 && (best == nil || l.line[i].Arrival < best.Arrival) {
 			best = l.line[i]
 		}
 	}
 	return best
 }
 
-// position is the place of a waiter among those with the same target: 1 is
+// Position is the place of a waiter among those with the same target: 1 is
 // next.
-func (q *queue) position(task string) int {
+func (q *Queue) Position(task string) int {
 	w := q.waiters[task]
 	if w == nil {
 		return 0

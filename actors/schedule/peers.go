@@ -1,14 +1,14 @@
-package actors
+package schedule
 
 import "troupe/actors/api"
 
 // abroad is what pool knows of other nodes: hints, each as old as the last offer
 // of its node.
-type peerCapacity map[string]*api.Offer
+type PeerCapacity map[string]*api.Offer
 
-// hear takes over an offer in place of the last one of that node. A node that has
+// Hear takes over an offer in place of the last one of that node. A node that has
 // nothing, because it is down for one, is not remembered.
-func (a peerCapacity) hear(o *api.Offer) *api.Offer {
+func (a PeerCapacity) Hear(o *api.Offer) *api.Offer {
 	copied := *o
 	if a[o.Node] = &copied; o.Free == 0 && o.Usable == 0 && len(o.Own) == 0 && len(o.Held) == 0 {
 		delete(a, o.Node)
@@ -16,8 +16,8 @@ func (a peerCapacity) hear(o *api.Offer) *api.Offer {
 	return &copied
 }
 
-// best is the node that has the most workers for an account; nil: none has any.
-func (a peerCapacity) best(account string) *api.Offer {
+// Best is the node that has the most workers for an account; nil: none has any.
+func (a PeerCapacity) Best(account string) *api.Offer {
 	var best *api.Offer
 	for _, o := range a {
 		n := o.For(account)
@@ -28,16 +28,16 @@ func (a peerCapacity) best(account string) *api.Offer {
 	return best
 }
 
-// held is how many workers the sessions of an account hold on other nodes.
-func (a peerCapacity) held(account string) (n int) {
+// Held is how many workers the sessions of an account hold on other nodes.
+func (a PeerCapacity) Held(account string) (n int) {
 	for _, o := range a {
 		n += o.Held[account]
 	}
 	return n
 }
 
-// usable is how many workers other nodes have that take tasks.
-func (a peerCapacity) usable() (n int) {
+// Usable is how many workers other nodes have that take tasks.
+func (a PeerCapacity) Usable() (n int) {
 	for _, o := range a {
 		n += o.Usable
 	}

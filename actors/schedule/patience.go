@@ -1,7 +1,8 @@
-package actors
+package schedule
 
 import (
 	"time"
+
 	"troupe/actors/api"
 	"troupe/engine"
 )

@@ -1,4 +1,4 @@
-package actors
+package schedule
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"troupe/actors/api"
 )
 
-// noneFree says why an account gets no worker: where all of them are. shared:
+// NoneFree says why an account gets no worker: where all of them are. shared:
 // those without an owner are open to the task.
-func (r *roster) noneFree(shared bool) string {
-	all := len(r.all)
+func (r *Roster) NoneFree(shared bool) string {
+	all := len(r.All)
 	if all == 0 {
 		return "there are no workers"
 	}
@@ -22,9 +22,9 @@ func (r *roster) noneFree(shared bool) string {
 			parts = append(parts, fmt.Sprintf("%d %s %s", n, isOrAre(n), what))
 		}
 	}
-	add(r.states[api.Busy], "busy")
-	add(r.states[api.Reserved], "reserved")
-	add(r.states[api.Offline], "offline")
+	add(r.States[api.Busy], "busy")
+	add(r.States[api.Reserved], "reserved")
+	add(r.States[api.Offline], "offline")
 	why := "not open to this account now (claimed a moment ago, another account's, drained, or in a browser that is kept for another account)"
 	if !shared {
 		why = "not open to a new session of this account, whose sessions hold their share of the shared workers"

@@ -1,4 +1,4 @@
-package actors
+package schedule
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // bypassed counts, for one who waits, how often the workers that could serve it
 // served somebody else.
 type bypassed struct {
-	w     *waiter
+	w     *Waiter
 	front int                       // of its own account, when it came, for the same target
 	by    map[string]map[string]int // worker, account
 }
@@ -20,20 +20,20 @@ type bypassed struct {
 // the queue promises against a plain list of those who wait.
 func TestQueueIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := newQueue()
+		q := NewQueue()
 		workers, accounts := []string{"w1", "w2", "w3"}, []string{"a", "b", "c", "d"}
 		var list []*bypassed     // in the order of arrival
 		back := map[string]int{} // services of an account that came to nothing
 		tasks := 0
-		take := func(w *waiter) *bypassed {
+		take := func(w *Waiter) *bypassed {
 			i := slices.IndexFunc(list, func(b *bypassed) bool { return b.w == w })
 			b := list[i]
 			list = slices.Delete(list, i, i+1)
 			return b
 		}
-		serve := func(worker string, may func(*waiter) bool) *waiter {
-			fits := func(w *waiter) bool { return (w.Target == "" || w.Target == worker) && may(w) }
-			got := q.next([]string{worker, ""}, may)
+		serve := func(worker string, may func(*Waiter) bool) *Waiter {
+			fits := func(w *Waiter) bool { return (w.Target == "" || w.Target == worker) && may(w) }
+			got := q.Next([]string{worker, ""}, may)
 			first := slices.IndexFunc(list, func(b *bypassed) bool { return fits(b.w) })
 			if got == nil {
 				if first >= 0 {
@@ -46,7 +46,7 @@ func TestQueueIsFair(t *testing.T) {
 				switch {
 				case !fits(b.w):
 				case b.w.Account == got.Account:
-					if b.w.arrival < got.arrival {
+					if b.w.Arrival < got.Arrival {
 						t.Fatalf("%s serves %s before %s of the same account", worker, got.Task, b.w.Task)
 					}
 				default:
@@ -62,12 +62,12 @@ func TestQueueIsFair(t *testing.T) {
 			}
 			return got
 		}
-		all := func(*waiter) bool { return true }
+		all := func(*Waiter) bool { return true }
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0, 1, 2:
 				tasks++
-				w := &waiter{Task: fmt.Sprint("t", tasks), Account: rapid.SampledFrom(accounts).Draw(t, "account")}
+				w := &Waiter{Task: fmt.Sprint("t", tasks), Account: rapid.SampledFrom(accounts).Draw(t, "account")}
 				if rapid.IntRange(0, 3).Draw(t, "named") == 0 {
 					w.Target = rapid.SampledFrom(workers).Draw(t, "target")
 				}
@@ -77,12 +77,12 @@ func TestQueueIsFair(t *testing.T) {
 						b.front++
 					}
 				}
-				q.add(w)
+				q.Add(w)
 				list = append(list, b)
 			case 3:
 				if len(list) > 0 {
 					w := rapid.SampledFrom(list).Draw(t, "gives up").w
-					if q.remove(w.Task) != w || q.remove(w.Task) != nil {
+					if q.Remove(w.Task) != w || q.Remove(w.Task) != nil {
 						t.Fatalf("%s cannot leave once", w.Task)
 					}
 					take(w)
@@ -91,13 +91,13 @@ func TestQueueIsFair(t *testing.T) {
 				serve(rapid.SampledFrom(workers).Draw(t, "worker"), all)
 			case 6: // the worker sends it back, and the next one takes it
 				if w := serve(rapid.SampledFrom(workers).Draw(t, "worker"), all); w != nil && w.Target == "" {
-					q.add(w)
+					q.Add(w)
 					back[w.Account]++
 					list = slices.Insert(list, indexByArrival(list, w), &bypassed{w: w, front: len(list), by: map[string]map[string]int{}})
 				}
 			}
-			if q.len() != len(list) {
-				t.Fatalf("%d in the queue, %d wait", q.len(), len(list))
+			if q.Len() != len(list) {
+				t.Fatalf("%d in the queue, %d wait", q.Len(), len(list))
 			}
 		}
 		for _, a := range accounts {
@@ -107,8 +107,8 @@ func TestQueueIsFair(t *testing.T) {
 					n++
 				}
 			}
-			if q.of(a) != n {
-				t.Fatalf("%s has %d in the queue, and %d wait", a, q.of(a), n)
+			if q.Of(a) != n {
+				t.Fatalf("%s has %d in the queue, and %d wait", a, q.Of(a), n)
 			}
 		}
 		for len(list) > 0 {
@@ -119,8 +119,8 @@ func TestQueueIsFair(t *testing.T) {
 	})
 }
 
-func indexByArrival(list []*bypassed, w *waiter) int {
-	i := slices.IndexFunc(list, func(b *bypassed) bool { return b.w.arrival > w.arrival })
+func indexByArrival(list []*bypassed, w *Waiter) int {
+	i := slices.IndexFunc(list, func(b *bypassed) bool { return b.w.Arrival > w.Arrival })
 	if i < 0 {
 		return len(list)
 	}
@@ -131,20 +131,20 @@ func indexByArrival(list []*bypassed, w *waiter) int {
 // in that place, had nobody else come.
 func TestPositionIsTheTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := newQueue()
+		q := NewQueue()
 		n := rapid.IntRange(1, 20).Draw(t, "waiters")
 		for i := range n {
-			q.add(&waiter{Task: fmt.Sprint(i), Account: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "account")})
+			q.Add(&Waiter{Task: fmt.Sprint(i), Account: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "account")})
 			if rapid.IntRange(0, 3).Draw(t, "serve") == 0 {
-				q.next([]string{""}, func(*waiter) bool { return true })
+				q.Next([]string{""}, func(*Waiter) bool { return true })
 			}
 		}
 		places := map[string]int{}
 		for task := range q.waiters {
-			places[task] = q.position(task)
+			places[task] = q.Position(task)
 		}
-		for place := 1; q.len() > 0; place++ {
-			w := q.next([]string{""}, func(*waiter) bool { return true })
+		for place := 1; q.Len() > 0; place++ {
+			w := q.Next([]string{""}, func(*Waiter) bool { return true })
 			if places[w.Task] != place {
 				t.Fatalf("%s was told place %d and is served as %d", w.Task, places[w.Task], place)
 			}
@@ -155,10 +155,10 @@ func TestPositionIsTheTurn(t *testing.T) {
 func TestFairnessBetweenNamedAndAny(t *testing.T) {
 	// One account wants any worker, again and again, and one certain worker
 	// once. That it is served elsewhere must not keep it from there.
-	q := newQueue()
-	all := func(*waiter) bool { return true }
+	q := NewQueue()
+	all := func(*Waiter) bool { return true }
 	add := func(account, target string) {
-		q.add(&waiter{Task: fmt.Sprint(q.arrival), Account: account, Target: target})
+		q.Add(&Waiter{Task: fmt.Sprint(q.arrival), Account: account, Target: target})
 	}
 	for range 20 {
 		add("a", "")
@@ -166,10 +166,10 @@ func TestFairnessBetweenNamedAndAny(t *testing.T) {
 	}
 	add("a", "w1")
 	for i := range 40 {
-		if w := q.next([]string{"w2", ""}, all); w == nil || w.Target != "" {
+		if w := q.Next([]string{"w2", ""}, all); w == nil || w.Target != "" {
 			t.Fatalf("w2 serves %+v", w)
 		}
-		if w := q.next([]string{"w1", ""}, all); w.Target == "w1" {
+		if w := q.Next([]string{"w1", ""}, all); w.Target == "w1" {
 			if i > 20 {
 				t.Fatalf("served as number %d", i)
 			}
@@ -182,15 +182,15 @@ func TestFairnessBetweenNamedAndAny(t *testing.T) {
 }
 
 func TestSentBackKeepsItsTurn(t *testing.T) {
-	q := newQueue()
-	all := func(*waiter) bool { return true }
+	q := NewQueue()
+	all := func(*Waiter) bool { return true }
 	for _, task := range []string{"a1", "a2", "b1"} {
-		q.add(&waiter{Task: task, Account: task[:1]})
+		q.Add(&Waiter{Task: task, Account: task[:1]})
 	}
-	first := q.next([]string{""}, all)
-	q.add(first)
+	first := q.Next([]string{""}, all)
+	q.Add(first)
 	for _, want := range []string{"a1", "b1", "a2"} {
-		if w := q.next([]string{""}, all); w.Task != want {
+		if w := q.Next([]string{""}, all); w.Task != want {
 			t.Fatalf("served %s, want %s", w.Task, want)
 		}
 	}

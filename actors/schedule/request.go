@@ -1,7 +1,8 @@
-package actors
+package schedule
 
 import (
 	"time"
+
 	"troupe/actors/api"
 	"troupe/engine"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // admitted is a request that the rules let through. Pool answers its client.
-type admittedRequest struct {
+type Request struct {
 	Execute *api.Execute
 	Limits  engine.Limits
 	Timeout time.Duration // as the plan allows it

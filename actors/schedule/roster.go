@@ -1,0 +1,329 @@
+package schedule
+
+import (
+	"container/list"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
+	"troupe/engine"
+)
+
+// seat is a worker as pool sees it: what its last note said, and the claim that
+// was sent to it. The worker alone knows better.
+type Slot struct {
+	Spec api.WorkerSpec
+	Pid  *actor.PID
+
+	// Heard: it has spoken. Before that nobody may be there, and the library
+	// does not allow that an actor is written to while it is being spawned.
+	Heard    bool
+	Status   WorkerStatus
+	since    time.Time
+	used     time.Time    // when its last task ended; zero: never
+	Seq      uint64       // of the last claim sent to it
+	Job      *Job         // the claim that is not known to be over
+	SetAside *Job         // what it is put aside for: a session that comes from another worker
+	Asking   []*actor.PID // who else wants that session here
+
+	Draining bool     // it was told to take no more tasks
+	Removal  *Removal // it is being removed; nil: it stays
+
+	in     *list.List // the list of free workers it stands in
+	at     *list.Element
+	Holder string // the account whose session it counts for
+
+	Shared *SharedBrowser // the browser that it shares; nil: it has its own
+	last   string         // the account whose task it was sent last
+}
+
+// Roster is all the workers of the node, in the orders that selecting needs.
+// Each of its operations takes the same time with ten workers and with ten
+// thousand.
+type Roster struct {
+	Slots    map[string]*Slot
+	All      []*Slot               // as configured, then as they were added
+	ready    map[string]*list.List // free workers by owner, last used first
+	cleaning map[string]*list.List // free workers that are not clean yet, by owner
+	Sessions map[string]*Slot
+	Held     map[string]map[*Slot]bool // by account: seats with a session, or with a claim that opens one
+	Browsers map[string]*SharedBrowser
+	kept     map[string]int // shared browsers by the account that they serve
+	Opened   bool           // workers of shared browsers may be open to those they were not open to
+	shared   int            // workers without an owner that stay
+	Owned    map[string]int
+	States   map[api.State]int
+}
+
+func NewRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now time.Time) *Roster {
+	r := &Roster{
+		Slots: map[string]*Slot{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
+		Browsers: map[string]*SharedBrowser{}, kept: map[string]int{},
+		Sessions: map[string]*Slot{}, Held: map[string]map[*Slot]bool{}, Owned: map[string]int{}, States: map[api.State]int{},
+	}
+	for _, spec := range specs {
+		r.Add(spec, pid(spec), now)
+	}
+	return r
+}
+
+// Add makes a seat for a worker that has not said a word yet.
+func (r *Roster) Add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *Slot {
+	s := &Slot{Spec: spec, Pid: pid, since: now, Status: WorkerStatus{Worker: spec.ID, State: api.Offline}}
+	r.Slots[spec.ID] = s
+	r.All = append(r.All, s)
+	r.States[api.Offline]++
+	r.count(s, 1)
+	if spec.Browser != "" {
+		if r.Browsers[spec.Browser] == nil {
+			r.Browsers[spec.Browser] = new(SharedBrowser)
+		}
+		s.Shared = r.Browsers[spec.Browser]
+		s.Shared.Seats = append(s.Shared.Seats, s)
+	}
+	return s
+}
+
+// Leave begins the end of a worker: nothing may be reserved on it any more, and
+// what is does not count.
+func (r *Roster) Leave(s *Slot) {
+	s.Removal, s.Draining = &Removal{}, true
+	r.count(s, -1)
+	r.Reorder(s)
+}
+
+// Stay takes back leave. The worker stays drained.
+func (r *Roster) Stay(s *Slot) {
+	s.Removal = nil
+	r.count(s, 1)
+	r.Reorder(s)
+}
+
+// Drop takes away the seat of a worker that has left.
+func (r *Roster) Drop(s *Slot) {
+	delete(r.Slots, s.Spec.ID)
+	if l := s.Shared; l != nil {
+		l.Seats = slices.DeleteFunc(l.Seats, func(o *Slot) bool { return o == s })
+	}
+	r.All = slices.DeleteFunc(r.All, func(o *Slot) bool { return o == s })
+	r.States[s.Status.State]--
+	if s.Status.Session != "" {
+		delete(r.Sessions, s.Status.Session)
+	}
+	s.Status = WorkerStatus{Worker: s.Spec.ID, State: api.Offline}
+	r.Reorder(s) // in no list, for no account
+}
+
+func (r *Roster) count(s *Slot, n int) {
+	if s.Spec.Owner == "" {
+		r.shared += n
+	} else if r.Owned[s.Spec.Owner] += n; r.Owned[s.Spec.Owner] == 0 {
+		delete(r.Owned, s.Spec.Owner)
+	}
+}
+
+// Named finds a worker by its identifier or its name.
+func (r *Roster) Named(who string) *Slot {
+	if s := r.Slots[who]; s != nil {
+		return s
+	}
+	for _, s := range r.All {
+		if s.Spec.Name == who {
+			return s
+		}
+	}
+	return nil
+}
+
+// Apply takes over a note. It returns the worker's seat and the claim that is
+// over with it; no seat if the note is out of date.
+func (r *Roster) Apply(n WorkerStatus, now time.Time) (s *Slot, over *Job) {
+	s = r.Slots[n.Worker]
+	if s == nil || n.Seq < s.Seq {
+		return nil, nil
+	}
+	if s.Status.State != n.State {
+		r.States[s.Status.State]--
+		r.States[n.State]++
+		s.since = now
+	}
+	if s.Status.Session != n.Session {
+		delete(r.Sessions, s.Status.Session)
+		if n.Session != "" {
+			r.Sessions[n.Session] = s
+		}
+	}
+	s.Status = n
+	if s.Job != nil && s.Job.Task() != n.Task {
+		over, s.Job, s.used = s.Job, nil, now
+	}
+	r.Reorder(s)
+	return s, over
+}
+
+// Assign notes that a claim was sent.
+func (r *Roster) Assign(s *Slot, j *Job) {
+	s.Seq++
+	s.Job, j.Slot, s.last = j, s, j.Account()
+	r.Reorder(s)
+}
+
+// Release notes that a claim came back.
+func (r *Roster) Release(j *Job) {
+	if s := j.Slot; s != nil && s.Job == j {
+		s.Job = nil
+		r.Reorder(s)
+	}
+	j.Slot = nil
+}
+
+// settle puts a seat where it belongs after a change.
+func (r *Roster) Reorder(s *Slot) {
+	r.assignBrowser(s)
+	r.place(s)
+	r.hold(s)
+}
+
+// place puts a seat into the list of free workers that it belongs to.
+func (r *Roster) place(s *Slot) {
+	want := r.listOf(s)
+	if s.in != want {
+		if s.in != nil {
+			s.in.Remove(s.at)
+		}
+		s.in, s.at = want, nil
+		if want != nil {
+			s.at = insert(want, s)
+		}
+	}
+}
+
+// hold counts a seat for the account whose session it has or is to get.
+func (r *Roster) hold(s *Slot) {
+	holder := s.Status.Holder
+	if holder == "" && s.Job != nil && s.Job.Opens() {
+		holder = s.Job.Account()
+	}
+	if holder == "" && s.SetAside != nil {
+		holder = s.SetAside.Account()
+	}
+	if s.Removal != nil {
+		holder = ""
+	}
+	if holder != s.Holder {
+		if delete(r.Held[s.Holder], s); len(r.Held[s.Holder]) == 0 {
+			delete(r.Held, s.Holder)
+		}
+		if holder != "" {
+			if r.Held[holder] == nil {
+				r.Held[holder] = map[*Slot]bool{}
+			}
+			r.Held[holder][s] = true
+		}
+		s.Holder = holder
+	}
+}
+
+func (r *Roster) listOf(s *Slot) *list.List {
+	lists := r.ready
+	switch {
+	case s.Job != nil || s.SetAside != nil || !s.Status.Claimable:
+		return nil
+	case !s.Status.Ready:
+		lists = r.cleaning
+	}
+	who := s.Spec.Owner
+	if s.Shared != nil && s.Shared.Guest != "" {
+		who = kept(s.Shared.Guest)
+	}
+	l := lists[who]
+	if l == nil {
+		l = list.New()
+		lists[who] = l
+	}
+	return l
+}
+
+// insert keeps a list ordered by last use. Nearly always the place is one of
+// the ends.
+func insert(l *list.List, s *Slot) *list.Element {
+	if s.used.IsZero() {
+		return l.PushBack(s)
+	}
+	for e := l.Front(); e != nil; e = e.Next() {
+		if !e.Value.(*Slot).used.After(s.used) {
+			return l.InsertBefore(s, e)
+		}
+	}
+	return l.PushBack(s)
+}
+
+// Free selects a worker for an account: one that is ready before one that is
+// being cleaned, its own before a shared one. Of the ready ones the last used
+// comes first, of the others the one that is cleaned the longest. Shared ones
+// are left out when the account may reserve no more of them; among these, those
+// of a browser that is kept for the account come first, where it may lodge.
+func (r *Roster) Free(account string, shared bool, lodge func(*Slot) bool) *Slot {
+	owners := []string{account, kept(account), ""}
+	if !shared {
+		owners = owners[:1]
+	}
+	for _, owner := range owners {
+		if l := r.ready[owner]; l != nil {
+			for e := l.Front(); e != nil; e = e.Next() {
+				if s := e.Value.(*Slot); lodge(s) {
+					return s
+				}
+			}
+		}
+	}
+	for _, owner := range owners {
+		if l := r.cleaning[owner]; l != nil {
+			for e := l.Back(); e != nil; e = e.Prev() {
+				if s := e.Value.(*Slot); lodge(s) {
+					return s
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// MayOpen says whether an account may open one more session, at all and on a
+// shared worker.
+func (r *Roster) MayOpen(account string, limits engine.Limits, perMil int) (some, shared bool) {
+	total, onShared := len(r.Held[account]), 0
+	for s := range r.Held[account] {
+		if s.Spec.Owner == "" {
+			onShared++
+		}
+	}
+	some = total < limits.Reserved
+	return some, some && onShared < r.ShareOf(perMil)
+}
+
+// ShareOf is how many of the shared workers the sessions of one account may hold.
+func (r *Roster) ShareOf(perMil int) int { return max(1, r.shared*perMil/1000) }
+
+// Reserved finds a worker that the account's override may take over: one that
+// is reserved, else any that it holds.
+func (r *Roster) Reserved(account string) *Slot {
+	var best *Slot
+	for s := range r.Held[account] {
+		if s.Status.Session == "" {
+			continue
+		}
+		idle := s.Job == nil && s.Status.State == api.Reserved
+		switch {
+		case best == nil:
+			best = s
+		case idle && (best.Job != nil || best.Status.State != api.Reserved):
+			best = s
+		case idle && s.used.Before(best.used):
+			best = s
+		}
+	}
+	return best
+}
