@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-all test-short test-pages test-rest build image lint prose bench soak chaos cluster-test generate editor screenshots vulnerabilities
+.PHONY: help setup run check test test-all test-short test-pages test-rest build image lint prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -40,7 +40,7 @@ test-pages:
 	$(GOTEST) $(RACE) -p=1 -timeout=30m ./engine/... ./cmd/...
 
 test-rest:
-	$(GOTEST) -race -p=1 -timeout=30m $$(go list ./... | grep -vE '^troupe/(engine|cmd)(/|$$)')
+	$(GOTEST) -race -p=1 -timeout=30m $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cmd)(/|$$)")
 	$(GOTEST) -race -run=TestTransitions ./actors -args -chromium # the same rows once more, in real browsers
 
 build: ## Build bin/troupe
@@ -74,6 +74,9 @@ chaos: setup ## Let browsers, pages, servers, clients and disks fail under load;
 	go test ./cmd/troupe -run '^(TestChaos|TestKills|TestKilledService|TestFullDisk|TestDamagedStore|TestClockSteps)$$' -v -count=1 -timeout 2h -chaos $(or $(CHAOS),3) -chaos.conns 10000 -seed $(or $(SEED),1)
 	go test ./cluster -run '^(TestHistory|TestPowerLoss|TestFullDiskOfANode)$$' -v -count=1 -faults $(or $(FAULTS),1m) -seed $(or $(SEED),1)
 	go test ./engine ./persistence -run '^(TestHostilePages|TestACrashIsADefiniteAnswerAtOnce|TestACrashedPageEndsTheTask|TestAStoppedBrowserDoesNotAnswer|TestDamageIsRefused|TestFullDiskStopsWrites)$$' -v -count=1
+
+module: ## Give the Go module a path of its own: TO=example.org/troupe
+	@go run ./.ci/module "$(TO)"
 
 editor: ## Bundle the web page's editor from the packages of http/pages/editor
 	./http/pages/editor/build

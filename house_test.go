@@ -170,6 +170,7 @@ func TestFloors(t *testing.T) {
 	for _, f := range house {
 		plan[f.pkg] = f
 	}
+	module := modulePath(t)
 	for _, s := range sources(t) {
 		f, known := plan[s.pkg]
 		if !known {
@@ -182,8 +183,8 @@ func TestFloors(t *testing.T) {
 					t.Errorf("%s imports %s: only %v may, so that it can be exchanged", s.path, imported, owners)
 				}
 			}
-			below, ours := strings.CutPrefix(imported, "troupe/")
-			if imported == "troupe" {
+			below, ours := strings.CutPrefix(imported, module+"/")
+			if imported == module {
 				below, ours = ".", true
 			}
 			switch {
@@ -196,6 +197,17 @@ func TestFloors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// modulePath is the path of the module, which a fork may change.
+func modulePath(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimPrefix(first, "module ")
 }
 
 // forTests reports whether a package is made for tests alone.
