@@ -1,5 +1,3 @@
-// Package persistence keeps what outlives the process: plain records in a
-// [Store], and blobs in [Files]. It knows nothing of tasks or actors.
 package persistence
 
 import (

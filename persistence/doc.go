@@ -1,0 +1,15 @@
+// Package persistence keeps what outlives the process: plain records in a [Store],
+// and blobs in [Files]. It knows nothing of tasks or actors.
+//
+// The store of a single node is Badger, in the data folder's store. Its records
+// are listed here and in package actors/records; [Files] is the folder beside it,
+// or S3 storage. Nodes of a cluster keep the same records in the engine between
+// them, see package cluster.
+//
+//	account/<id>        an account: name, plan, whether its tokens are suspended
+//	token/<hash>        whose a token is; the token itself is nowhere
+//	token-event/<…>     who made and revoked it
+//	secret/<…>          a secret of an account, sealed
+//	usage/<account>/<day>  how many tasks the account has run on a day
+//	ticket/<…>          a link to look on, until it ends (package http/live)
+package persistence
