@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 )
 
 //go:generate go test . -run TestTheCoverageTableIsCurrent -update
@@ -40,37 +43,33 @@ func all(reason string, columns ...string) map[string]string {
 	return m
 }
 
-func both(maps ...map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, m := range maps {
-		for k, v := range m {
-			out[k] = v
+// notApplicable reads from an action's script what cannot arise for it: lines such
+// as "not wholeTab: iframe, nested iframe" in its head.
+var notApplicable = sync.OnceValue(func() map[string]map[string]string {
+	of := map[string]map[string]string{}
+	for _, action := range ActionNames() {
+		of[action] = map[string]string{}
+		a, err := txtar.ParseFile(filepath.Join("testdata", action+".txtar"))
+		if err != nil {
+			continue // it is in the matrix alone
+		}
+		for line := range strings.Lines(string(a.Comment)) {
+			line, is := strings.CutPrefix(strings.TrimSpace(line), "not ")
+			reason, list, cut := strings.Cut(line, ": ")
+			if !is || !cut || reasons[reason] == "" {
+				continue
+			}
+			names := strings.Split(list, ", ")
+			if list == "everything" {
+				names = columns
+			}
+			for _, column := range names {
+				of[action][column] = reason
+			}
 		}
 	}
-	return out
-}
-
-var takesElement = []string{"css", "xpath", "$key", "$this", "shadow root", "missing element", "stale element"}
-
-// notApplicable says of actions that are not in the matrix what cannot arise.
-var notApplicable = map[string]map[string]string{
-	"open":            both(all("noElement", takesElement...), all("wholeTab", "iframe", "nested iframe")),
-	"openNewTab":      both(all("noElement", takesElement...), all("wholeTab", "iframe", "nested iframe")),
-	"setViewportSize": both(all("noElement", takesElement...), all("wholeTab", "iframe", "nested iframe"), all("noPage", "timeout")),
-	"wait":            both(all("noElement", takesElement...), all("noPage", "iframe", "nested iframe"), all("unbounded", "timeout")),
-	"waitForEvent":    both(all("noElement", takesElement...), all("wholeTab", "iframe", "nested iframe")),
-	"waitForResponse": both(all("noElement", takesElement...), all("background", "nested iframe")),
-	"scrollX":         both(all("wholePage", "css", "xpath", "$key", "$this", "shadow root", "stale element")),
-	"scrollY":         both(all("wholePage", "css", "xpath", "$key", "$this", "shadow root", "stale element")),
-	"getCookies":      both(all("noElement", takesElement...), all("wholeJar", "iframe", "nested iframe"), all("noPage", "timeout")),
-	"setCookies":      both(all("noElement", takesElement...), all("wholeJar", "iframe", "nested iframe"), all("noPage", "timeout")),
-	"deleteCookie":    both(all("noElement", takesElement...), all("wholeJar", "iframe", "nested iframe"), all("noPage", "timeout")),
-	"clearCookies":    both(all("noElement", takesElement...), all("wholeJar", "iframe", "nested iframe"), all("noPage", "timeout")),
-	"evaluate":        all("scriptSees", "css", "xpath", "$key", "$this", "shadow root", "stale element"),
-	"byPassChallenge": all("everywhere", "css", "xpath", "$key", "$this", "stale element"),
-	"getSavedData":    all("noPage", columns...),
-	"clearSavedData":  all("noPage", columns...),
-}
+	return of
+})
 
 // coverage counts the cases of each action in each column.
 func coverage(t *testing.T) map[string]map[string]int {
@@ -109,7 +108,7 @@ func notFor(action, column string) string {
 			return r.not[column]
 		}
 	}
-	return notApplicable[action][column]
+	return notApplicable()[action][column]
 }
 
 func TestTheCoverageTableIsCurrent(t *testing.T) {
