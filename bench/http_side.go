@@ -135,12 +135,12 @@ func (h *house) serve(team *cluster.Company) error {
 	if err != nil {
 		return err
 	}
-	var asked http.Company = node
+	var asked http.Actors = node
 	if team != nil {
 		asked = team
 	}
 	edge, err := http.New(http.Config{
-		Company: asked, Auth: h.door, Counts: h.usage, Files: h.files,
+		Actors: asked, Auth: h.door, Counts: h.usage, Files: h.files,
 		Uploads: filepath.Join(h.dir, "uploads"), Log: h.log,
 	})
 	if err != nil {

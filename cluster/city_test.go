@@ -81,7 +81,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 		},
 	})
 	server, err := edge.New(edge.Config{
-		Company: h.company, Live: h.Node, Auth: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
+		Actors: h.company, Live: h.Node, Auth: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
 		Uploads: filepath.Join(t.TempDir(), "uploads"), Admin: &admin.Admin{Accounts: h.accounts, Actors: h.Node},
 		Cluster: func(context.Context) httpanswer.Cluster {
 			return httpanswer.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}

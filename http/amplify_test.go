@@ -14,7 +14,7 @@ import (
 // largest size, what is said of it is no larger.
 func TestAnswersAreNotManyTimesTheRequest(t *testing.T) {
 	beside(t)
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	var names, twice strings.Builder
 	for i := 0; names.Len() < 1<<20-20; i++ {
 		names.WriteString(`,"` + strconv.Itoa(i) + `":1`)

@@ -33,9 +33,9 @@ type started struct {
 }
 
 // start answers as soon as a worker has the task.
-func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *Told) *answer.Refusal {
+func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *TaskResult) *answer.Refusal {
 	free, take := b.lend()
-	x, err := s.cfg.Company.Start(waiting, m, free)
+	x, err := s.cfg.Actors.Start(waiting, m, free)
 	switch {
 	case err != nil:
 		return s.faults.Refuse(ctx, "start a task", err)
@@ -91,10 +91,10 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 		}
 		defer leave()
 		var stop func()
-		waiting, stop = s.watch.while(s.base, ctx.Conn())
+		waiting, stop = s.disconnects.track(s.base, ctx.Conn())
 		defer stop()
 	}
-	p, err := api.Ask(waiting, s.cfg.Company, m)
+	p, err := api.Ask(waiting, s.cfg.Actors, m)
 	if err != nil {
 		return s.faults.Refuse(ctx, "poll a task", err)
 	}
@@ -125,12 +125,12 @@ type cancelled struct {
 // cancel ends a task. For one that has ended already there is nothing to do,
 // which is no error.
 func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	c, err := api.Ask(s.base, s.cfg.Company, &api.Cancel{TaskID: id, Account: access.ForActors(account), Cause: api.CauseAsked})
+	c, err := api.Ask(s.base, s.cfg.Actors, &api.Cancel{TaskID: id, Account: access.ForActors(account), Cause: api.CauseAsked})
 	if err != nil {
 		return s.faults.Refuse(ctx, "cancel a task", err)
 	}
 	if !c.Found {
-		p, err := api.Ask(s.base, s.cfg.Company, &api.Poll{TaskID: id, Account: access.ForActors(account)})
+		p, err := api.Ask(s.base, s.cfg.Actors, &api.Poll{TaskID: id, Account: access.ForActors(account)})
 		switch {
 		case err != nil:
 			return s.faults.Refuse(ctx, "cancel a task", err)

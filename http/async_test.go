@@ -50,7 +50,7 @@ func TestVanishedClientEndsItsWait(t *testing.T) {
 					ends <- context.Cause(ctx)
 					return ctx.Err()
 				}
-				c := &company{
+				c := &fakeActors{
 					poll: func(ctx context.Context, _ *api.Poll) (*api.Polled, error) { return nil, wait(ctx) },
 					follow: func(ctx context.Context, m *api.Follow) (*api.Followed, error) {
 						if m.Wait == 0 {
@@ -59,7 +59,7 @@ func TestVanishedClientEndsItsWait(t *testing.T) {
 						return nil, wait(ctx)
 					},
 				}
-				e := open(t, c, func(c *http.Config) { c.TLS = server })
+				e := openServer(t, c, func(c *http.Config) { c.TLS = server })
 				conn := e.dial(t, client)
 				_, _ = io.WriteString(conn, sent)
 				<-waits
@@ -81,7 +81,7 @@ func TestVanishedClientEndsItsWait(t *testing.T) {
 // other answer may take.
 func TestEventsComeAtOnce(t *testing.T) {
 	steps := make(chan int)
-	c := &company{}
+	c := &fakeActors{}
 	c.follow = func(ctx context.Context, m *api.Follow) (*api.Followed, error) {
 		f := &api.Followed{Status: api.TaskPending}
 		if m.Wait == 0 {
@@ -96,7 +96,7 @@ func TestEventsComeAtOnce(t *testing.T) {
 		}
 		return f, nil
 	}
-	e := open(t, c, func(c *http.Config) { c.Heartbeat, c.WriteTimeout = 50*time.Millisecond, 200*time.Millisecond })
+	e := openServer(t, c, func(c *http.Config) { c.Heartbeat, c.WriteTimeout = 50*time.Millisecond, 200*time.Millisecond })
 	conn := e.dial(t, nil)
 	_, _ = io.WriteString(conn, eventsRequest)
 	lines := bufio.NewScanner(conn)
@@ -121,13 +121,13 @@ func TestEventsComeAtOnce(t *testing.T) {
 
 // TestPanicInAStream ends the stream and not the process.
 func TestPanicInAStream(t *testing.T) {
-	c := &company{follow: func(_ context.Context, m *api.Follow) (*api.Followed, error) {
+	c := &fakeActors{follow: func(_ context.Context, m *api.Follow) (*api.Followed, error) {
 		if m.Wait == 0 {
 			return &api.Followed{Status: api.TaskPending}, nil
 		}
 		panic("scripted")
 	}}
-	e := open(t, c)
+	e := openServer(t, c)
 	conn := e.dial(t, nil)
 	_, _ = io.WriteString(conn, eventsRequest+"GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
 	if all, err := io.ReadAll(conn); err != nil || !strings.Contains(string(all), `"status":"ok"`) {
@@ -139,7 +139,7 @@ func TestPanicInAStream(t *testing.T) {
 func TestFilesAreThereUntilTheTaskHasEnded(t *testing.T) {
 	for name, other := range map[string]bool{"its own": false, "an earlier request's": true} {
 		t.Run(name, func(t *testing.T) {
-			c := &company{poll: func(context.Context, *api.Poll) (*api.Polled, error) {
+			c := &fakeActors{poll: func(context.Context, *api.Poll) (*api.Polled, error) {
 				t.Error("the edge polls a task that nobody asked about")
 				return &api.Polled{Status: api.TaskComplete}, nil
 			}}
@@ -148,7 +148,7 @@ func TestFilesAreThereUntilTheTaskHasEnded(t *testing.T) {
 					return &api.Started{TaskID: "task_1"}, nil
 				}
 			}
-			e := open(t, c)
+			e := openServer(t, c)
 			left := func() int {
 				dirs, err := os.ReadDir(e.uploads)
 				if err != nil {

@@ -44,7 +44,7 @@ func statusOf(t *testing.T, c net.Conn) (status int, after string, p problem) {
 func TestAttackTinyValues(t *testing.T) {
 	need.Time(t)
 	need.All(t)
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	const all = 24
 	for name, one := range map[string]string{"numbers": "1,", "empty arrays": "[],", "as many as there may be": `"aaaaa",`} {
 		body := `{"actions":[` + strings.Repeat(one, (1<<20-100)/len(one)) + `1]}`
@@ -75,7 +75,7 @@ func TestAttackTinyValues(t *testing.T) {
 // takes all turns there are, so nothing runs beside it.
 func TestAttackLargeRequestsTakeTurns(t *testing.T) {
 	need.Time(t)
-	e := open(t, &company{}, func(c *http.Config) { c.RequestTimeout = time.Second })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.RequestTimeout = time.Second })
 	var ends []func()
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -109,7 +109,7 @@ func TestAttackLargeRequestsTakeTurns(t *testing.T) {
 // announced. It measures memory, so nothing runs beside it.
 func TestAttackAnnouncedBodies(t *testing.T) {
 	need.Time(t)
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	const all = 200
 	grown := heap.Growth(func() {
 		for range all {
@@ -129,7 +129,7 @@ func TestAttackAnnouncedBodies(t *testing.T) {
 func TestAttackBodiesHeldBack(t *testing.T) {
 	need.Time(t)
 	beside(t)
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	const all = 140
 	body := task + strings.Repeat(" ", 1<<20-len(task))
 	var refused atomic.Int64
@@ -180,7 +180,7 @@ func TestAttackWaits(t *testing.T) {
 			<-ctx.Done()
 		}
 	}
-	e := open(t, &company{
+	e := openServer(t, &fakeActors{
 		poll: func(ctx context.Context, m *api.Poll) (*api.Polled, error) {
 			pending(ctx, m.Wait)
 			return &api.Polled{Status: api.TaskPending}, context.Cause(ctx)
@@ -230,7 +230,7 @@ func TestAttackWaits(t *testing.T) {
 // nothing of it is parsed.
 func TestAttackLargeOrders(t *testing.T) {
 	beside(t)
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	for _, path := range []string{"/v1/tickets", "/v1/links"} {
 		c := e.dial(t, nil)
 		_, _ = io.WriteString(c, head("POST", path, 65<<10)) // and not a byte more

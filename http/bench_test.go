@@ -16,7 +16,7 @@ import (
 // BenchmarkTask is a task's way through the edge and back over one connection,
 // with actors that answer at once.
 func BenchmarkTask(b *testing.B) {
-	e := open(b, &company{})
+	e := openServer(b, &fakeActors{})
 	rounds(b, e.addr)
 }
 
@@ -68,7 +68,7 @@ func BenchmarkLook(b *testing.B) {
 	w := newWaiting()
 	w.started = make(chan struct{}, 1000)
 	w.ends = make(chan error, 1000)
-	e := open(b, w)
+	e := openServer(b, w)
 	for range 1000 {
 		c := e.dial(b, nil)
 		_ = c.SetDeadline(time.Now().Add(time.Hour))
@@ -78,7 +78,7 @@ func BenchmarkLook(b *testing.B) {
 		<-w.started
 	}
 	for b.Loop() {
-		e.Look()
+		e.PollDisconnects()
 	}
 	close(w.finish)
 }

@@ -136,7 +136,7 @@ func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *
 	if len(b.payload) <= engine.SmallBody {
 		return func() {}, nil
 	}
-	listening, stop := s.watch.while(s.base, ctx.Conn())
+	listening, stop := s.disconnects.track(s.base, ctx.Conn())
 	defer stop()
 	patient, cancel := context.WithTimeout(listening, s.cfg.RequestTimeout)
 	defer cancel()

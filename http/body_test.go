@@ -103,7 +103,7 @@ func form(parts ...part) (contentType string, body *bytes.Buffer) {
 
 func TestFormReachesTheTaskAndLeavesNothing(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 3<<16) // 3 MiB
-	c := &company{}
+	c := &fakeActors{}
 	c.execute = func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		files := m.Task.Files
 		if len(files) != 3 {
@@ -127,7 +127,7 @@ func TestFormReachesTheTaskAndLeavesNothing(t *testing.T) {
 		}
 		return done(m), nil
 	}
-	e := open(t, c)
+	e := openServer(t, c)
 	kind, body := form(
 		part{name: "files", file: "größe.pdf", kind: "application/pdf", data: big},
 		part{name: "payload", data: []byte(task)},
@@ -150,8 +150,8 @@ func TestFormReachesTheTaskAndLeavesNothing(t *testing.T) {
 }
 
 func TestFormFaults(t *testing.T) {
-	c := &company{}
-	e := open(t, c)
+	c := &fakeActors{}
+	e := openServer(t, c)
 	payload := part{name: "payload", data: []byte(task)}
 	many := []part{payload}
 	for range 1001 {
@@ -192,8 +192,8 @@ func TestFormFaults(t *testing.T) {
 			}
 		})
 	}
-	if c.asked() != 0 {
-		t.Errorf("%d tasks reached the actors", c.asked())
+	if c.taskCount() != 0 {
+		t.Errorf("%d tasks reached the actors", c.taskCount())
 	}
 }
 
@@ -203,7 +203,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestTooLargeIsHeard(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	length := func(n int64) func(*nethttp.Request) {
 		return func(r *nethttp.Request) { r.ContentLength = n }
 	}
@@ -241,7 +241,7 @@ func TestFormAsAWholeHasALimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sends 100 MiB")
 	}
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	r, w := io.Pipe()
 	m := multipart.NewWriter(w)
 	go func() {
@@ -268,7 +268,7 @@ func TestFormAsAWholeHasALimit(t *testing.T) {
 // TestTokenComesFirst: who is not known hears nothing of limits or forms, and
 // makes us keep nothing.
 func TestTokenComesFirst(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	kind, body := form(part{name: "payload", data: []byte(task)}, part{name: "files", file: "a", data: make([]byte, 1<<20)})
 	bad := func(r *nethttp.Request) { r.Header.Set("Authorization", "Bearer bad") }
 	for kind, body := range map[string]io.Reader{kind: body, "application/json": bytes.NewReader(make([]byte, 2<<20)), "text/html": strings.NewReader("x")} {
@@ -287,7 +287,7 @@ func TestStaleUploadsAreRemoved(t *testing.T) {
 	if err := os.WriteFile(dir+"/task_1/0", []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open(t, &company{}, func(c *http.Config) { c.Uploads = dir })
+	openServer(t, &fakeActors{}, func(c *http.Config) { c.Uploads = dir })
 	left, err := os.ReadDir(dir)
 	info, _ := os.Stat(dir)
 	if err != nil || len(left) != 0 || info.Mode().Perm() != 0o700 {
@@ -305,7 +305,7 @@ func FuzzBody(f *testing.F) {
 	f.Add("application/json", []byte(`{"actions":[{"loop":{"repeat":1,"do":[]}}`))
 	f.Add("application/json; charset=\"utf-8", []byte{0xff, 0xfe})
 	f.Add("", []byte(nil))
-	e := open(f, &company{}, func(c *http.Config) { c.RequestTimeout = 2 * time.Second })
+	e := openServer(f, &fakeActors{}, func(c *http.Config) { c.RequestTimeout = 2 * time.Second })
 	client := &nethttp.Transport{}
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		req, err := nethttp.NewRequest("POST", "http://"+e.addr+"/v1/", bytes.NewReader(body))
@@ -331,7 +331,7 @@ func FuzzBody(f *testing.F) {
 func TestLargeFormsGetTheirTime(t *testing.T) {
 	beside(t)
 	const brief = 2 * time.Second // in which the first half comes
-	e := open(t, &company{}, func(c *http.Config) { c.RequestTimeout = brief })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.RequestTimeout = brief })
 	kind, body := form(part{name: "files", file: "a", data: make([]byte, 1<<20)}, part{name: "payload", data: []byte(task)})
 	slow := &halves{all: body.Bytes(), pause: brief + 500*time.Millisecond}
 	status, p := e.post(t, kind, slow, func(r *nethttp.Request) { r.ContentLength = int64(body.Len()) })
@@ -364,7 +364,7 @@ func (h *halves) Read(p []byte) (int, error) {
 // TestUploadsThatCannotBeWritten: the disk of the service is not the client's fault,
 // nor one that its log would have to explain.
 func TestUploadsThatCannotBeWritten(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	if err := os.RemoveAll(e.uploads); err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestCertificateIsExchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := open(t, &company{}, func(cfg *http.Config) { cfg.TLS = c.Config() })
+	e := openServer(t, &fakeActors{}, func(cfg *http.Config) { cfg.TLS = c.Config() })
 	shown := func() string {
 		t.Helper()
 		conn, err := tls.Dial("tcp", e.addr, &tls.Config{InsecureSkipVerify: true}) // the test looks at what comes
@@ -167,7 +167,7 @@ func secured(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return open(t, &company{}, func(cfg *http.Config) { cfg.TLS = c.Config() }).addr
+	return openServer(t, &fakeActors{}, func(cfg *http.Config) { cfg.TLS = c.Config() }).addr
 }
 
 // TestStrictTransport: browsers that came over TLS are told to come so again,
@@ -206,7 +206,7 @@ func TestStrictTransport(t *testing.T) {
 			t.Errorf("%q: %s", request, head)
 		}
 	}
-	plain, err := net.Dial("tcp", open(t, &company{}).addr)
+	plain, err := net.Dial("tcp", openServer(t, &fakeActors{}).addr)
 	if err != nil {
 		t.Fatal(err)
 	}

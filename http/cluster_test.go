@@ -18,7 +18,7 @@ func TestClusterTellsOfTheNodes(t *testing.T) {
 	beside(t)
 	ask := func(token string, change ...func(*http.Config)) (int, answer.Cluster) {
 		t.Helper()
-		e := open(t, &company{}, change...)
+		e := openServer(t, &fakeActors{}, change...)
 		c := e.dial(t, nil)
 		_, _ = io.WriteString(c, "GET /v1/cluster HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+token+"\r\n\r\n")
 		r, err := nethttp.ReadResponse(bufio.NewReader(c), nil)

@@ -11,7 +11,7 @@ import (
 // service that shows it.
 func TestDocumentsNameTheServicesAddress(t *testing.T) {
 	const written = "http://127.0.0.1:8080"
-	as, own := open(t, &company{}), open(t, &company{}, func(c *http.Config) { c.Address = "https://browsers.example:9443" })
+	as, own := openServer(t, &fakeActors{}), openServer(t, &fakeActors{}, func(c *http.Config) { c.Address = "https://browsers.example:9443" })
 	for _, path := range []string{"/docs/api", "/docs/start", "/docs/operations"} {
 		_, before := fetch(t, as, path)
 		_, b := fetch(t, own, path)

@@ -50,7 +50,7 @@ func plainPage(t *testing.T, r *nethttp.Response, b []byte) {
 // TestDocsPage: the page links to what is in it, and shows every operation and
 // action.
 func TestDocsPage(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	r, b := fetch(t, e, "/docs")
 	if r.StatusCode != 200 {
 		t.Fatal(r.StatusCode)
@@ -91,7 +91,7 @@ func TestDocsPage(t *testing.T) {
 // TestDocuments: the documents are shown without a token, each in its place of
 // the contents, and again only when they have changed.
 func TestDocuments(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	for path, want := range map[string][]string{
 		"/docs/start":         {`<title>Troupe</title>`, `href="/docs/start" aria-current="page"`, `href="/docs/actions"`},
 		"/docs/actions/click": {`<h1 id="click">click</h1>`, `href="/docs/actions/click" aria-current="page"`, `href="/docs/actions/fill"`, `rel="next"`},
@@ -145,7 +145,7 @@ func TestDocuments(t *testing.T) {
 // TestSearchingDocuments: the field of each page leads to the parts that have the
 // words. What was typed comes back as text.
 func TestSearchingDocuments(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	for _, c := range []struct{ name, query, want, not string }{
 		{"nothing asked", "", "Type words into the field", "<ol"},
 		{"only spaces", "?q=+%20", "Type words into the field", "<ol"},

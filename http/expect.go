@@ -76,25 +76,25 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 		return no
 	}
 	path := string(ctx.Path())
-	ways, _ := s.signpost.find(path)
-	i := slices.IndexFunc(ways, func(w way) bool { return w.method == string(ctx.Method()) })
+	routes, _ := s.router.find(path)
+	i := slices.IndexFunc(routes, func(w route) bool { return w.method == string(ctx.Method()) })
 	if i < 0 {
 		if long := tooLong(&ctx.Request.Header, path); long != nil {
 			return long
 		}
 		return nil // no body is read there
 	}
-	if e := ways[i].entry; e != entryToken && e != entryOperator {
+	if e := routes[i].entry; e != entryToken && e != entryOperator {
 		return tooLong(&ctx.Request.Header, path)
 	}
 	account, _, no := s.control.Account(ctx)
 	if no != nil {
 		return no
 	}
-	if ways[i].entry == entryOperator && !account.Operator {
+	if routes[i].entry == entryOperator && !account.Operator {
 		return answer.Refuse(answer.CodeOperatorOnly)
 	}
-	if no := tooLong(&ctx.Request.Header, path); no != nil || ways[i].method != fasthttp.MethodPost {
+	if no := tooLong(&ctx.Request.Header, path); no != nil || routes[i].method != fasthttp.MethodPost {
 		return no
 	}
 	boundary, no := contentOf(ctx, slices.Contains(formPaths, path))

@@ -19,7 +19,7 @@ import (
 func TestRefusedBeforeTheBody(t *testing.T) {
 	beside(t)
 	l := persistence.NewLedger(0, nil)
-	e := open(t, &company{}, bounded(l, 50, 100), func(c *http.Config) { c.RequestTimeout, c.Admin = 10*time.Minute, &admin.Admin{} })
+	e := openServer(t, &fakeActors{}, bounded(l, 50, 100), func(c *http.Config) { c.RequestTimeout, c.Admin = 10*time.Minute, &admin.Admin{} })
 	const ask, form, json = "Expect: 100-continue\r\n", "multipart/form-data; boundary=x", "application/json"
 	for _, tc := range []struct {
 		name, target, token, kind, more string

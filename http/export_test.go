@@ -1,18 +1,18 @@
 package http
 
-// Look looks once after all waiting connections.
-func (s *Server) Look() { s.watch.look() }
+// PollDisconnects checks all waiting connections once.
+func (s *Server) PollDisconnects() { s.disconnects.poll() }
 
 // OpenAPI is the document that the service gives.
 func OpenAPI() []byte { return openAPI() }
 
-// Way is a way into the service.
-type Way struct{ Method, Path, Entry string }
+// Route is a route of the service.
+type Route struct{ Method, Path, Entry string }
 
-// Ways are all that there are.
-func Ways() (all []Way) {
-	for _, w := range new(Server).ways() {
-		all = append(all, Way{w.method, w.path, string(w.entry)})
+// Routes lists all routes.
+func Routes() (all []Route) {
+	for _, w := range new(Server).routes() {
+		all = append(all, Route{w.method, w.path, string(w.entry)})
 	}
 	return all
 }

@@ -27,7 +27,7 @@ type feed struct {
 }
 
 // follow connects to the news, by a token or by an address with a ticket.
-func (h *house) follow(target string, headers ...string) *feed {
+func (h *liveServer) follow(target string, headers ...string) *feed {
 	h.t.Helper()
 	req, err := nethttp.NewRequest("GET", "http://"+h.addr+target, nil)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *feed) until(name string, v any) {
 	}
 }
 
-type told struct {
+type feedTask struct {
 	TaskID, Status, Account, WorkerID, State, Error, Code string
 	Trace                                                 string
 	StepsEnded, Failed, Actions                           int
@@ -99,18 +99,18 @@ type told struct {
 	Step                                                  engine.StepReport
 	Pictures                                              []string
 	Errors                                                []struct{ Error, ActionPath string }
-	Workers                                               []told
-	Tasks                                                 []told
+	Workers                                               []feedTask
+	Tasks                                                 []feedTask
 }
 
 // TestFeed: an account hears of its tasks from their beginning to their end, and
 // of its workers; another one of neither, and an operator's of the tasks' heads.
 func TestFeed(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openLiveServer(t)
 	ticket := h.ticket("good", "account")
 	own, byTicket, other, boss := h.follow("/v1/events", bearerGood), h.follow("/v1/events?ticket="+ticket.Ticket), h.follow("/v1/events", "Authorization: Bearer small"), h.follow("/v1/events", "Authorization: Bearer boss")
-	var n told
+	var n feedTask
 	for _, f := range []*feed{own, byTicket, other, boss} {
 		if f.until("snapshot", &n); len(n.Workers) != 1 || n.Workers[0].WorkerID != "w1" || n.Workers[0].State != "online" || len(n.Tasks) != 0 {
 			t.Errorf("it begins with %+v", n)
@@ -121,9 +121,9 @@ func TestFeed(t *testing.T) {
 	first.Answer()
 	for _, f := range []*feed{own, byTicket} {
 		busy, began, steps := false, false, 0 // the worker's and the task's news come from two sides
-		for n = (told{}); n.Duration == nil; {
+		for n = (feedTask{}); n.Duration == nil; {
 			e := f.next()
-			n = told{}
+			n = feedTask{}
 			if json.Unmarshal([]byte(e.data), &n) != nil {
 				t.Fatalf("there comes %+v", e)
 			}
@@ -159,7 +159,7 @@ func TestFeed(t *testing.T) {
 			break
 		}
 	}
-	n = told{}
+	n = feedTask{}
 	if boss.until("task", &n); n.TaskID != first.ID || n.Account != "acc1" {
 		t.Errorf("the operator hears of %+v", n)
 	}
@@ -175,7 +175,7 @@ func TestFeed(t *testing.T) {
 
 	// Who comes later has it all at once, and nobody who may not hear of it.
 	again := h.follow("/v1/events", bearerGood, "Last-Event-ID: 3")
-	n = told{}
+	n = feedTask{}
 	if again.until("snapshot", &n); len(n.Tasks) != 1 || n.Tasks[0].TaskID != first.ID || len(n.Tasks[0].Steps) != 2 {
 		t.Errorf("it begins again with %+v", n)
 	}
@@ -197,7 +197,7 @@ func TestFeed(t *testing.T) {
 // and holds nothing up.
 func TestFeedCutsOffSlowReaders(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t, func(c *http.Config) { c.WriteTimeout = 300 * time.Millisecond })
+	h := openLiveServer(t, func(c *http.Config) { c.WriteTimeout = 300 * time.Millisecond })
 	slow, quick := h.follow("/v1/events", bearerGood), h.follow("/v1/events", bearerGood)
 	if n := h.Streams().Stats().Feeds; n != 2 {
 		t.Fatalf("%d read", n)
@@ -228,7 +228,7 @@ func TestFeedCutsOffSlowReaders(t *testing.T) {
 // is free again when one has gone.
 func TestFeedsHaveALimit(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openLiveServer(t)
 	var all []*feed
 	for range 20 {
 		all = append(all, h.follow("/v1/events", bearerGood))
@@ -260,7 +260,7 @@ func scriptedSteps(n int, text string, result ...string) func(context.Context, t
 // whose they are.
 func TestRecentTasks(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openLiveServer(t)
 	result := `{"success":true,"url":"http://files/a.png"}`
 	last := ""
 	for i := range 103 {
@@ -271,7 +271,7 @@ func TestRecentTasks(t *testing.T) {
 		last = h.kit.Do(acc1, testkit.Task(testkit.Waiting(time.Minute)), s).TaskID
 	}
 	h.kit.Do(acc2, testkit.Task(testkit.Waiting(time.Minute)), testkit.Script{Do: scriptedSteps(1, "", result)})
-	type list struct{ Tasks []told }
+	type list struct{ Tasks []feedTask }
 	lists := func(token, query string) (l list) {
 		t.Helper()
 		if status := h.get("GET", "/v1/tasks"+query, token, "", &l); status != 200 {

@@ -45,7 +45,7 @@ func (e *edge) fetch(t testing.TB, method, path, rang string) (*nethttp.Response
 
 func TestFiles(t *testing.T) {
 	files := newShelf()
-	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.Files = files })
 	keep := http.Keep(files, "https://files.example/x/", time.Hour, nil, zerolog.Nop())
 	put := func(name, kind string, inline bool, data string) string {
 		url, err := keep(context.Background(), engine.File{Account: "acc1", Name: name, ContentType: kind, Inline: inline}, strings.NewReader(data))
@@ -103,7 +103,7 @@ func TestFiles(t *testing.T) {
 func TestFilesOnlyByName(t *testing.T) {
 	files := newShelf()
 	files.blobs["..%2fsecret"] = files.blobs[""]
-	e := open(t, &company{}, func(c *http.Config) { c.Files = files })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.Files = files })
 	for _, path := range []string{
 		"/files", "/files/", "/files/.", "/files/../secret", "/files/%2e%2e/secret", "/files/%2e%2e%2fsecret",
 		"/files/..%5csecret", "/files/..%252fsecret", "/files/%00", "/files/a%00.png", "/files//etc/passwd", "/files/%2fetc%2fpasswd",
@@ -154,12 +154,12 @@ func TestFilesThatCannotBeKept(t *testing.T) {
 // TestWhatHasRunIsNotToBeRepeated: an action that failed for want of space is told of
 // with the code of a refusal, and unlike that it has run.
 func TestWhatHasRunIsNotToBeRepeated(t *testing.T) {
-	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		return &api.Executed{TaskID: m.TaskID, WorkerID: "w1", WorkerName: "worker-1", Outcome: &engine.Outcome{
 			End: engine.EndStopped, Failures: []engine.Failure{{Path: "0", Code: engine.CodeStorageFull, Text: "The file could not be kept"}},
 		}}, nil
 	}}
-	status, p := open(t, c).post(t, "application/json", strings.NewReader(task))
+	status, p := openServer(t, c).post(t, "application/json", strings.NewReader(task))
 	if status != 200 || p.Code != string(engine.CodeStorageFull) || p.Retryable == nil || *p.Retryable {
 		t.Errorf("the answer is %d %+v", status, p)
 	}

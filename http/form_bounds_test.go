@@ -19,13 +19,13 @@ import (
 func TestPartHeadersAreBounded(t *testing.T) {
 	beside(t)
 	var kept atomic.Int64
-	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		for _, f := range m.Task.Files {
 			kept.Add(int64(len(f.Name) + len(f.Type)))
 		}
 		return done(m), nil
 	}}
-	e := open(t, c)
+	e := openServer(t, c)
 	payload := "--x\r\nContent-Disposition: form-data; name=\"payload\"\r\n\r\n" + task + "\r\n"
 	file := func(more string) string {
 		return "--x\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a\"" + more + "\r\n\r\nhello\r\n"
@@ -80,7 +80,7 @@ func (d *countingDoor) Lookup(ctx context.Context, token string) (persistence.Ac
 func TestPipelinedRequestsThatNobodyReads(t *testing.T) {
 	beside(t)
 	d := &countingDoor{}
-	e := open(t, &company{}, func(c *http.Config) { c.Auth, c.WriteTimeout = d, time.Second })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.Auth, c.WriteTimeout = d, time.Second })
 	c := e.dial(t, nil)
 	one := "GET /v1/usage?" + strings.Repeat("a", 2000) + " HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\r\nX-Request-Id: " + strings.Repeat("a", 128) + "\r\n\r\n"
 	_ = c.SetWriteDeadline(time.Now().Add(hang))

@@ -18,8 +18,8 @@ func withKey(key string) func(*nethttp.Request) {
 
 // TestDigest: two requests are the same when they mean the same.
 func TestDigest(t *testing.T) {
-	c := &company{}
-	e := open(t, c)
+	c := &fakeActors{}
+	e := openServer(t, c)
 	send := func(payload string, files ...string) string {
 		parts := []part{{name: "payload", data: []byte(payload)}}
 		for _, f := range files {
@@ -71,13 +71,13 @@ func TestDigest(t *testing.T) {
 // TestRepeatedAnswerIsTheFirst, byte for byte.
 func TestRepeatedAnswerIsTheFirst(t *testing.T) {
 	var kept *api.Executed
-	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		if kept == nil {
 			kept = done(m)
 		}
 		return kept, nil
 	}}
-	e := open(t, c)
+	e := openServer(t, c)
 	var bodies [2][]byte
 	for i := range bodies {
 		conn := e.dial(t, nil)
@@ -96,7 +96,7 @@ func TestRepeatedAnswerIsTheFirst(t *testing.T) {
 // TestVanishedClientWithAKey: its task goes on, for who repeats the request.
 func TestVanishedClientWithAKey(t *testing.T) {
 	w := newWaiting()
-	e := open(t, w)
+	e := openServer(t, w)
 	conn := e.dial(t, nil)
 	_, _ = io.WriteString(conn, strings.Replace(taskRequest(), "\r\n", "\r\nIdempotency-Key: k\r\n", 1))
 	<-w.started

@@ -14,8 +14,8 @@ import (
 // TestContentTypes: only what cannot be sent by a form of another site is read
 // as a task.
 func TestContentTypes(t *testing.T) {
-	c := &company{}
-	e := open(t, c)
+	c := &fakeActors{}
+	e := openServer(t, c)
 	for kind, status := range map[string]int{
 		"application/json": 200, "APPLICATION/JSON; charset=UTF-8": 200, "application/json; charset=utf8": 200, "application/json;charset=US-ASCII": 200,
 		"": 415, "text/plain": 415, "text/json": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=utf-16": 415, "application/json; charset=iso-8859-1": 415,
@@ -35,13 +35,13 @@ func TestContentTypes(t *testing.T) {
 	if got, p := e.post(t, "application/json", strings.NewReader("\ufeff"+task)); got != 200 {
 		t.Errorf("a body with a byte order mark: %d %+v", got, p)
 	}
-	if c.asked() != 5 {
-		t.Errorf("%d tasks came of it", c.asked())
+	if c.taskCount() != 5 {
+		t.Errorf("%d tasks came of it", c.taskCount())
 	}
 }
 
 func TestIdempotencyKeys(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	for key, status := range map[string]int{
 		strings.Repeat("k", 255): 200, "order-17": 200, strings.Repeat("k", 256): 400, "": 400, "two words": 400, "größe": 400,
 	} {
@@ -54,7 +54,7 @@ func TestIdempotencyKeys(t *testing.T) {
 // TestIdleConnectionsEnd: a client that keeps its connection and says nothing
 // more does not keep it for ever.
 func TestIdleConnectionsEnd(t *testing.T) {
-	e := open(t, &company{}, func(c *http.Config) { c.IdleTimeout = 200 * time.Millisecond })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.IdleTimeout = 200 * time.Millisecond })
 	conn := e.dial(t, nil)
 	_, _ = fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n")
 	all, err := io.ReadAll(conn)

@@ -22,17 +22,17 @@ import (
 
 // house is a server before real actors, whose browsers are scripted: a picture
 // of one says which tasks have left a trace in it.
-type house struct {
+type liveServer struct {
 	*edge
 	kit *testkit.Kit
 	t   *testing.T
 }
 
-func openHouse(t *testing.T, change ...func(*http.Config)) *house {
+func openLiveServer(t *testing.T, change ...func(*http.Config)) *liveServer {
 	t.Helper()
 	k := testkit.New(t, testkit.Options{Workers: 1})
-	e := open(t, k.Node, append([]func(*http.Config){func(c *http.Config) { c.Live, c.Origins = k.Node, []string{"https://console.example"} }}, change...)...)
-	return &house{e, k, t}
+	e := openServer(t, k.Node, append([]func(*http.Config){func(c *http.Config) { c.Live, c.Origins = k.Node, []string{"https://console.example"} }}, change...)...)
+	return &liveServer{e, k, t}
 }
 
 var (
@@ -41,7 +41,7 @@ var (
 )
 
 // playing begins a task that goes on until end is called.
-func (h *house) playing(a api.Account, opts ...testkit.Option) (r *testkit.Request, end func()) {
+func (h *liveServer) playing(a api.Account, opts ...testkit.Option) (r *testkit.Request, end func()) {
 	h.t.Helper()
 	over, begun := make(chan struct{}), make(chan struct{})
 	r = h.kit.Start(a, testkit.Task(append(opts, testkit.Waiting(time.Minute), testkit.Within(hang))...), testkit.Script{Do: func(ctx context.Context, _ testkit.Call) *engine.Outcome {
@@ -57,7 +57,7 @@ func (h *house) playing(a api.Account, opts ...testkit.Option) (r *testkit.Reque
 }
 
 // ask sends a request with a token and reads the answer into v.
-func (h *house) get(method, path, token, body string, v any) int {
+func (h *liveServer) get(method, path, token, body string, v any) int {
 	h.t.Helper()
 	req, err := nethttp.NewRequest(method, "http://"+h.addr+path, strings.NewReader(body))
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *house) get(method, path, token, body string, v any) int {
 
 type made struct{ ID, Ticket, Link, Path string }
 
-func (h *house) ticket(token, object string) (m made) {
+func (h *liveServer) ticket(token, object string) (m made) {
 	h.t.Helper()
 	if status := h.get("POST", "/v1/tickets", token, fmt.Sprintf(`{"object":%q}`, object), &m); status != 200 {
 		h.t.Fatalf("a ticket for %s: %d", object, status)
@@ -92,7 +92,7 @@ func (h *house) ticket(token, object string) (m made) {
 	return m
 }
 
-func (h *house) link(token, object string) (m made) {
+func (h *liveServer) link(token, object string) (m made) {
 	h.t.Helper()
 	if status := h.get("POST", "/v1/links", token, fmt.Sprintf(`{"object":%q,"label":"for the review"}`, object), &m); status != 200 {
 		h.t.Fatalf("a link for %s: %d", object, status)
@@ -101,7 +101,7 @@ func (h *house) link(token, object string) (m made) {
 }
 
 // look opens a live picture; a status of zero means that it is open.
-func (h *house) look(target string, protocols []string, headers ...string) (*websocket.Conn, int, problem) {
+func (h *liveServer) look(target string, protocols []string, headers ...string) (*websocket.Conn, int, problem) {
 	h.t.Helper()
 	head := nethttp.Header{}
 	for _, line := range headers {
@@ -158,7 +158,7 @@ func ends(t *testing.T, c *websocket.Conn) string {
 // protocol, from what is told first to the end of the task.
 func TestLivePictures(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openLiveServer(t)
 	r, end := h.playing(acc1)
 	ticket, link := h.ticket("good", r.ID), h.link("good", "w1")
 	if want := "/live#w1/" + link.Link; link.Path != want {
@@ -234,7 +234,7 @@ func TestLivePictures(t *testing.T) {
 // shown.
 func TestLivePicturesAreRefused(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openLiveServer(t)
 	r, end := h.playing(acc1)
 	defer end()
 	own, revoked := h.ticket("good", "w1"), h.link("good", "w1")
@@ -306,7 +306,7 @@ func TestLivePicturesEnd(t *testing.T) {
 	t.Parallel()
 	store := persistence.NewMemory()
 	defer store.Close()
-	h := openHouse(t, func(c *http.Config) { c.Tickets = store })
+	h := openLiveServer(t, func(c *http.Config) { c.Tickets = store })
 	r, end := h.playing(acc1)
 	defer end()
 	open := func(protocols ...string) *websocket.Conn {
@@ -365,7 +365,7 @@ func TestLivePicturesEnd(t *testing.T) {
 // to the pings, is not shown pictures for ever.
 func TestLivePicturesNeedAnAnswer(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t, func(c *http.Config) { c.Heartbeat = 50 * time.Millisecond })
+	h := openLiveServer(t, func(c *http.Config) { c.Heartbeat = 50 * time.Millisecond })
 	_, end := h.playing(acc1)
 	defer end()
 	silent, status, p := h.look("/v1/live/w1", nil, bearerGood)

@@ -35,7 +35,7 @@ func (d *shutting) LookupDigest(ctx context.Context, sum persistence.Digest) (pe
 func TestRevokedTokensSeeNothing(t *testing.T) {
 	t.Parallel()
 	d := &shutting{}
-	h := openHouse(t, func(c *http.Config) { c.Auth, c.Heartbeat = d, time.Second }) // three of them without an answer end a picture
+	h := openLiveServer(t, func(c *http.Config) { c.Auth, c.Heartbeat = d, time.Second }) // three of them without an answer end a picture
 	task := h.kit.StartAsync(acc1, testkit.Task(), testkit.Script{Takes: time.Minute}).TaskID
 	defer func() {
 		d.shut.Store(false)
@@ -58,7 +58,7 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 	go func() { over <- ends(t, linked) }()
 	feeds := []*feed{h.follow("/v1/events", bearerGood), h.follow("/v1/events?ticket=" + all.Ticket)}
 	for _, f := range feeds {
-		var n told
+		var n feedTask
 		f.until("snapshot", &n)
 	}
 	feeds = append(feeds, h.follow("/v1/tasks/"+task+"/events", bearerGood), h.follow("/v1/tasks/"+task+"/events?ticket="+ticket.Ticket))

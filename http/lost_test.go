@@ -19,7 +19,7 @@ import (
 // TestALostTaskIsNotRepeated: nobody knows how far it was.
 func TestALostTaskIsNotRepeated(t *testing.T) {
 	beside(t)
-	e := open(t, &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	e := openServer(t, &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		return &api.Executed{TaskID: m.TaskID, Outcome: &engine.Outcome{End: engine.EndLost}}, nil
 	}})
 	c := e.dial(t, nil)
@@ -35,7 +35,7 @@ func TestALostTaskIsNotRepeated(t *testing.T) {
 func TestANodeHasNoAnswerNow(t *testing.T) {
 	beside(t)
 	no := &api.Refusal{Code: engine.CodeNoQuorum, Text: "The task is on the node n2", RetryAfter: 7 * time.Second}
-	e := open(t, &company{poll: func(context.Context, *api.Poll) (*api.Polled, error) {
+	e := openServer(t, &fakeActors{poll: func(context.Context, *api.Poll) (*api.Polled, error) {
 		return nil, fmt.Errorf("ask about a task: %w: %w", no, errors.New("too much to do"))
 	}})
 	c := e.dial(t, nil)
@@ -52,7 +52,7 @@ func TestAClientThatLeavesIsNoFault(t *testing.T) {
 	beside(t)
 	var log bytes.Buffer
 	refused, waits := make(chan engine.Code, 1), make(chan struct{}, 1)
-	e := open(t, &company{execute: func(ctx context.Context, _ *api.Execute) (*api.Executed, error) {
+	e := openServer(t, &fakeActors{execute: func(ctx context.Context, _ *api.Execute) (*api.Executed, error) {
 		waits <- struct{}{}
 		<-ctx.Done()
 		return nil, fmt.Errorf("ask n2: %w", context.Cause(ctx))

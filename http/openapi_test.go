@@ -165,7 +165,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 // documented address answers.
 func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	paths := at(openAPI().raw, "paths")
-	for _, w := range http.Ways() {
+	for _, w := range http.Routes() {
 		if w.Path == "/v1" || w.Path == "/v1/operator/{order}" { // the same as /v1/; each order is documented by itself
 			continue
 		}
@@ -174,7 +174,7 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 		}
 	}
 	k := testkit.New(t, testkit.Options{Workers: 1})
-	e := open(t, &company{}, func(c *http.Config) {
+	e := openServer(t, &fakeActors{}, func(c *http.Config) {
 		c.Live, c.Files, c.Counts, c.Tokens = k.Node, newShelf(), counts(3), persistence.NewAccounts(k.Store)
 	})
 	for path, v := range paths {
@@ -267,7 +267,7 @@ func TestOpenAPITakesEveryTask(t *testing.T) {
 
 // TestOpenAPIIsServed: what is served is the document.
 func TestOpenAPIIsServed(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	r, err := nethttp.Get("http://" + e.addr + "/openapi.json")
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (s *Server) Operated() admin.Service { return operated{s} }
 
 func (o operated) Pause(ctx context.Context, node string, on *bool) (answer.Capacity, error) {
 	if o.Clustered() {
-		s, err := o.s.cfg.Beside.Pause(ctx, node, on)
+		s, err := o.s.cfg.OtherNodes.Pause(ctx, node, on)
 		return answer.CapacityOf(s), err
 	}
 	if on != nil {
@@ -48,7 +48,7 @@ func (o operated) Pause(ctx context.Context, node string, on *bool) (answer.Capa
 	return o.s.free(), nil
 }
 
-func (o operated) Clustered() bool { return o.s.cfg.Beside != nil }
+func (o operated) Clustered() bool { return o.s.cfg.OtherNodes != nil }
 
 func (o operated) Cluster(ctx context.Context) (answer.Cluster, bool) {
 	if o.s.cfg.Cluster == nil {
@@ -58,7 +58,7 @@ func (o operated) Cluster(ctx context.Context) (answer.Cluster, bool) {
 }
 
 func (o operated) RevokeTickets(ctx context.Context, account string) error {
-	return o.s.passes.RevokeAll(ctx, account)
+	return o.s.authorizer.RevokeAll(ctx, account)
 }
 
 // The operator's orders are documented as they are declared.

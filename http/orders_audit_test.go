@@ -24,7 +24,7 @@ func operated(t *testing.T) (e *edge, k *testkit.Kit, audit *persistence.Audit, 
 	folder = filepath.Join(t.TempDir(), "audit")
 	audit = persistence.NewAudit(folder)
 	t.Cleanup(func() { audit.Close() })
-	e = open(t, k.Node, func(c *http.Config) {
+	e = openServer(t, k.Node, func(c *http.Config) {
 		c.Auth, c.Tokens, c.Live = accounts, accounts, k.Node
 		c.Admin = &admin.Admin{Accounts: accounts, Actors: k.Node, Audit: audit}
 	})
@@ -75,7 +75,7 @@ func TestNoOrderWithoutAudit(t *testing.T) {
 func TestOrdersAreBounded(t *testing.T) {
 	t.Parallel()
 	k := testkit.New(t, testkit.Options{Workers: 1})
-	e := open(t, k.Node, func(c *http.Config) { c.Admin = &admin.Admin{Actors: k.Node} })
+	e := openServer(t, k.Node, func(c *http.Config) { c.Admin = &admin.Admin{Actors: k.Node} })
 	for i := range 620 {
 		status, body := call(t, e, "POST", "/v1/operator/worker/drain", "boss", fmt.Sprintf(`{"worker":"nobody-%d"}`, i))
 		if status == 429 {
@@ -100,7 +100,7 @@ func TestOrdersAreBounded(t *testing.T) {
 func TestLooksAreAudited(t *testing.T) {
 	t.Parallel()
 	e, k, audit, _, ops := operated(t)
-	h := &house{e, k, t}
+	h := &liveServer{e, k, t}
 	r, end := h.playing(acc1)
 	defer end()
 	for range 3 {

@@ -32,7 +32,7 @@ func tokenOf(t *testing.T, create func(_ context.Context, name, plan string) (pe
 func TestOrdersOverHTTP(t *testing.T) {
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	accounts := persistence.NewAccounts(k.Store)
-	e := open(t, k.Node, func(c *http.Config) {
+	e := openServer(t, k.Node, func(c *http.Config) {
 		c.Auth, c.Admin = accounts, &admin.Admin{Accounts: accounts, Actors: k.Node}
 	})
 	ops, ada := tokenOf(t, accounts.CreateOperator, accounts, "ops", "pro"), tokenOf(t, accounts.Create, accounts, "ada", "free")
@@ -107,7 +107,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 // TestNoOrdersWithoutAnAdmin: an edge that was given none carries nothing
 // out, whoever asks.
 func TestNoOrdersWithoutAnAdmin(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	if status, body := call(t, e, "POST", "/v1/operator/drain", "boss", `{}`); status != 404 || !strings.Contains(body, "takes no orders") {
 		t.Errorf("%d %s", status, body)
 	}

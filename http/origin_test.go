@@ -31,8 +31,8 @@ func (e *edge) ask(t testing.TB, line string, headers ...string) (status int, co
 // machine only. A page whose name was made to stand for 127.0.0.1 is of the
 // service's own origin for a browser, so nothing but the Host gives it away.
 func TestHostsOfLoopback(t *testing.T) {
-	c := &company{}
-	e := open(t, c, func(cfg *http.Config) { cfg.Hosts = []string{http.LocalHosts, "Browsers.example.org"} })
+	c := &fakeActors{}
+	e := openServer(t, c, func(cfg *http.Config) { cfg.Hosts = []string{http.LocalHosts, "Browsers.example.org"} })
 	for host, own := range map[string]bool{
 		"127.0.0.1": true, "127.0.0.1:8080": true, "127.8.9.1": true, "[::1]": true, "[::1]:8080": true, "localhost": true, "LOCALHOST:1": true,
 		"localhost.": true, "troupe.localhost:8080": true, "browsers.example.org": true, "browsers.example.org:443": true,
@@ -53,7 +53,7 @@ func TestHostsOfLoopback(t *testing.T) {
 			t.Errorf("%s for %s: %d", line, host, status)
 		}
 	}
-	if c.asked() != 0 {
+	if c.taskCount() != 0 {
 		t.Error("a task came of it")
 	}
 }
@@ -62,8 +62,8 @@ func TestHostsOfLoopback(t *testing.T) {
 // sends is refused whatever it carries, and no answer allows such a page to read
 // anything.
 func TestForeignOrigins(t *testing.T) {
-	c := &company{}
-	e := open(t, c)
+	c := &fakeActors{}
+	e := openServer(t, c)
 	host := "Host: troupe.example:8080"
 	for origin, own := range map[string]bool{
 		"http://troupe.example:8080": true, "https://troupe.example:8080": true, "https://TROUPE.example:8080": true,
@@ -88,18 +88,18 @@ func TestForeignOrigins(t *testing.T) {
 			}
 		}
 	}
-	played := c.asked()
+	played := c.taskCount()
 	if status, code, _ := e.ask(t, "POST /v1/", host, "Origin: http://troupe.example:8080", "Origin: http://attacker.example", "Content-Length: 0"); status != 403 || code != "foreign_origin" {
 		t.Errorf("two origins: %d %s", status, code)
 	}
-	if played != 4 || c.asked() != played {
-		t.Errorf("%d tasks came of it", c.asked())
+	if played != 4 || c.taskCount() != played {
+		t.Errorf("%d tasks came of it", c.taskCount())
 	}
 }
 
 // TestAllowedOrigins: the operator may name pages of other sites.
 func TestAllowedOrigins(t *testing.T) {
-	e := open(t, &company{}, func(cfg *http.Config) { cfg.Origins = []string{"https://console.example"} })
+	e := openServer(t, &fakeActors{}, func(cfg *http.Config) { cfg.Origins = []string{"https://console.example"} })
 	const host = "Host: troupe.example"
 	status, _, h := e.ask(t, "OPTIONS /v1/", host, "Origin: https://console.example", "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: authorization,content-type")

@@ -39,7 +39,7 @@ func fetch(t *testing.T, e *edge, path string, headers ...string) (*nethttp.Resp
 // TestPage: the documents of the web page let in nothing but the service's own
 // files, and have no script or style in themselves.
 func TestPage(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	for _, path := range []string{"/", "/live"} {
 		r, b := fetch(t, e, path)
 		documented(t, "GET", path, r.StatusCode, r.Header.Get("Content-Type"), b)
@@ -75,7 +75,7 @@ func TestPage(t *testing.T) {
 // TestPageFiles: what a module imports is there, in the type that browsers want,
 // zipped for who can read that, and not sent twice.
 func TestPageFiles(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	modules, err := filepath.Glob("pages/app/*.js")
 	if err != nil || len(modules) < 15 {
 		t.Fatalf("%d modules: %v", len(modules), err)

@@ -62,7 +62,7 @@ func (e *edge) halfForm(t testing.TB, token string, announced, sent int) net.Con
 func TestUnfinishedForms(t *testing.T) {
 	beside(t)
 	l := persistence.NewLedger(0, nil)
-	e := open(t, &company{}, bounded(l, 64, 100))
+	e := openServer(t, &fakeActors{}, bounded(l, 64, 100))
 	var held []net.Conn
 	for range 3 {
 		held = append(held, e.halfForm(t, "good", 20*mib, mib))
@@ -99,7 +99,7 @@ func TestUnfinishedForms(t *testing.T) {
 func TestFormsInChunks(t *testing.T) {
 	beside(t)
 	l := persistence.NewLedger(0, nil)
-	e := open(t, &company{}, bounded(l, 10, 3))
+	e := openServer(t, &fakeActors{}, bounded(l, 10, 3))
 	send := func(parts ...part) (int, problem) {
 		t.Helper()
 		kind, body := form(parts...)
@@ -124,7 +124,7 @@ func TestFormsInChunks(t *testing.T) {
 func TestServiceAtItsLimit(t *testing.T) {
 	beside(t)
 	l := persistence.NewLedger(4*mib, nil)
-	e := open(t, &company{}, bounded(l, 64, 0))
+	e := openServer(t, &fakeActors{}, bounded(l, 64, 0))
 	if _, err := l.Hold("others", persistence.Allowance{}, 4*mib, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -138,9 +138,9 @@ func TestServiceAtItsLimit(t *testing.T) {
 // that keeps too much starts no task whose result would be kept.
 func TestUploadsOfLaterTasks(t *testing.T) {
 	beside(t)
-	c := &company{}
+	c := &fakeActors{}
 	l := persistence.NewLedger(0, nil)
-	e := open(t, c, bounded(l, 3, 10))
+	e := openServer(t, c, bounded(l, 3, 10))
 	later := strings.Replace(task, "{", `{"async":true,`, 1)
 	if status, p := e.sendForm(t, "/v1/", "good", part{name: "payload", data: []byte(later)}, part{name: "files", file: "a", data: make([]byte, 2*mib)}); status != 200 {
 		t.Fatalf("%d %+v", status, p)

@@ -1,197 +1,217 @@
 package http
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"runtime/debug"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"troupe/engine"
 	"troupe/http/answer"
+	"troupe/http/documents"
+	"troupe/http/live"
+	"troupe/persistence"
 )
 
-// handler answers one request. What it returns is sent as the answer; nil means
-// that it has answered already.
-type handler func(ctx *fasthttp.RequestCtx) *answer.Refusal
+// feedPath is the stream of all events of an account.
+const feedPath = "/v1/events"
 
-// handle answers a request, whatever its handler does.
-func (s *Server) handle(ctx *fasthttp.RequestCtx) {
-	c := connOf(ctx.Conn())
-	if c != nil {
-		c.serving.Store(true)
+// livePath is the prefix of live pictures, each under the object that it shows.
+const livePath = "/v1/live/"
+
+// ticketsPath is where tickets are issued, and revoked below it.
+const ticketsPath = "/v1/tickets"
+
+// linksPath is where links are issued and listed, and revoked below it.
+const linksPath = "/v1/links"
+
+// route is one method at one path: what a request must show, and the handler that answers it.
+type route struct {
+	method, path string // the part in braces is a name
+	entry        entry
+	handle       func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal
+}
+
+// entry is what a request must show. Each route is made by one of the functions
+// below, so that no handler runs without this check.
+type entry string
+
+const (
+	entryOpen       entry = "nothing"
+	entryToken      entry = "a token"
+	entryCredential entry = "a token or a ticket"
+	entryOperator   entry = "an operator's token"
+)
+
+// openRoute is a route that needs no authentication. TestEveryRouteAuthenticates
+// lists the permitted ones.
+func openServer(method, path string, h func(*fasthttp.RequestCtx, string) *answer.Refusal) route {
+	return route{method, path, entryOpen, h}
+}
+
+// tokenRoute is a route that needs the token of an account.
+func (s *Server) tokenRoute(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) route {
+	return route{method, path, entryToken, s.withAccount(h)}
+}
+
+func (s *Server) withAccount(h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) func(*fasthttp.RequestCtx, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
+		account, _, no := s.control.Account(ctx)
+		if no != nil {
+			return no
+		}
+		return h(ctx, account, name)
 	}
-	answer.SetRequestID(ctx)
-	setTransport(ctx)
-	func() {
-		defer func() {
-			if v := recover(); v != nil {
-				s.cfg.Log.Error().Str("request", answer.RequestID(ctx)).Any("panic", v).
-					Bytes("stack", debug.Stack()).Msg("a request failed")
-				ctx.Response.ResetBody()
-				s.turnAway(ctx, answer.Refuse(engine.CodeInternal))
+}
+
+// operatorRoute is a route that needs the token of an operator's account.
+func (s *Server) operatorRoute(method, path string, h func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal) route {
+	return route{method, path, entryOperator, s.withAccount(func(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *answer.Refusal {
+		if !a.Operator {
+			return answer.Refuse(answer.CodeOperatorOnly)
+		}
+		return h(ctx, a, name)
+	})}
+}
+
+// credentialRoute is a route that needs the token of an account, or a ticket for
+// the object that the path names.
+func (s *Server) credentialRoute(method, path string, object func(name string) string, h func(*fasthttp.RequestCtx, *live.Credential, string) *answer.Refusal) route {
+	return route{method, path, entryCredential, func(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
+		p, no := s.authorizer.Authorize(ctx, object(name))
+		if no != nil {
+			return no
+		}
+		return h(ctx, p, name)
+	}}
+}
+
+// alone lets a handler do without a name.
+func alone(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal { return h(ctx, a) }
+}
+
+// withOrder reads the body, which is JSON, before the handler.
+func (s *Server) withOrder(h func(*fasthttp.RequestCtx, persistence.Account, []byte) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal {
+		b, no := s.readOrder(ctx)
+		if no != nil {
+			return no
+		}
+		return h(ctx, a, b.payload)
+	}
+}
+
+func nameless(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, _ string) *answer.Refusal { return h(ctx) }
+}
+
+// routes lists all routes. Where two match, the first one is used.
+func (s *Server) routes() []route {
+	itself := func(name string) string { return name }
+	return []route{
+		s.tokenRoute("POST", "/v1", alone(s.execute)),
+		s.tokenRoute("POST", "/v1/", alone(s.execute)),
+		s.tokenRoute("POST", "/v1/execute", alone(s.execute)),
+		s.tokenRoute("POST", "/v1/validate", alone(s.validate)),
+		s.tokenRoute("GET", "/v1/workers", alone(s.workers)),
+		s.tokenRoute("GET", "/v1/get-result", alone(s.result)),
+		s.tokenRoute("GET", "/v1/tasks", alone(s.recent)),
+		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events),
+		s.tokenRoute("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
+		s.tokenRoute("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
+		s.credentialRoute("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Credential, _ string) *answer.Refusal {
+			return s.streams.Feed(ctx, p)
+		}),
+		s.credentialRoute("GET", livePath+"{object}", itself, s.streams.Watch),
+		s.tokenRoute("POST", ticketsPath, s.withOrder(s.authorizer.IssueTicket)),
+		s.tokenRoute("DELETE", ticketsPath+"/{id}", s.authorizer.Revokes(live.Ticket)),
+		s.tokenRoute("GET", linksPath, alone(s.authorizer.ListLinks)),
+		s.tokenRoute("POST", linksPath, s.withOrder(s.authorizer.IssueLink)),
+		s.tokenRoute("DELETE", linksPath+"/{id}", s.authorizer.Revokes(live.Link)),
+		s.tokenRoute("GET", "/v1/usage", alone(s.usage)),
+		s.tokenRoute("GET", "/v1/tokens", alone(s.listOwnTokens)),
+		s.tokenRoute("GET", "/v1/cluster", alone(s.cluster)),
+		s.operatorRoute("POST", operatorPath+"{order}", s.carryOut),
+
+		openServer("GET", "/v1/capacity", nameless(s.capacity)), // only as text
+		openServer("GET", filesPath+"{file}", s.file),           // the name is the key
+		openServer("GET", "/", nameless(s.page("index.html"))),
+		openServer("GET", "/live", nameless(s.page("live.html"))),
+		openServer("GET", assetsPath+"{name}", s.asset),
+		openServer("GET", "/openapi.json", nameless(s.openapi)),
+		openServer("GET", "/docs", nameless(s.operations)),
+		openServer("GET", docsPath+documents.SearchPath, nameless(s.searchDocs)),
+		openServer("GET", docsPath+"{page}", s.docs),
+		openServer("GET", "/healthz", nameless(s.health)),
+		openServer("GET", "/readyz", nameless(s.ready)),
+	}
+}
+
+// router finds the routes of a path.
+type router struct {
+	exact    map[string][]route
+	patterns []pattern
+}
+
+// pattern is a path with a name in it, and its routes.
+type pattern struct {
+	path, before, after string
+	routes              []route
+}
+
+func newRouter(all []route) *router {
+	p := &router{exact: map[string][]route{}}
+	for _, w := range all {
+		before, rest, has := strings.Cut(w.path, "{")
+		if !has {
+			p.exact[w.path] = append(p.exact[w.path], w)
+			continue
+		}
+		_, after, _ := strings.Cut(rest, "}")
+		at := slices.IndexFunc(p.patterns, func(c pattern) bool { return c.path == w.path })
+		if at < 0 {
+			at = len(p.patterns)
+			p.patterns = append(p.patterns, pattern{path: w.path, before: before, after: after})
+		}
+		p.patterns[at].routes = append(p.patterns[at].routes, w)
+	}
+	return p
+}
+
+// find returns the routes at a path, and the name in it.
+func (p *router) find(path string) (routes []route, name string) {
+	if routes, ok := p.exact[path]; ok {
+		return routes, ""
+	}
+	for _, c := range p.patterns {
+		if rest, ok := strings.CutPrefix(path, c.before); ok {
+			if name, ok := strings.CutSuffix(rest, c.after); ok {
+				return c.routes, name
 			}
-		}()
-		r := ambiguous(ctx)
-		answered := false
-		if r == nil {
-			r, answered = s.foreign(ctx)
-		}
-		if r == nil && !answered {
-			r = s.route(ctx)(ctx)
-		}
-		if r != nil {
-			s.turnAway(ctx, r)
-		}
-	}()
-	if !bodyTaken(ctx) {
-		// The next request on this connection would be read out of the middle
-		// of this one's body.
-		ctx.SetConnectionClose()
-		if c != nil {
-			c.linger.Store(true)
 		}
 	}
+	return nil, ""
 }
 
-// turnAway answers with a refusal.
-func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *answer.Refusal) {
-	r.Send(ctx)
-	if s.cfg.Refused != nil {
-		s.cfg.Refused(r.Code)
+// handlerFor finds the handler of a request. A route for GET also answers HEAD.
+func (s *Server) handlerFor(ctx *fasthttp.RequestCtx) handler {
+	routes, name := s.router.find(string(ctx.Path()))
+	if routes == nil {
+		return func(*fasthttp.RequestCtx) *answer.Refusal { return answer.Refuse(engine.CodeNotFound) }
 	}
-}
-
-// ambiguous refuses a request of which somebody before us may have believed that
-// it ends elsewhere, who would take the rest for the next request: one whose body
-// has two lengths or is encoded in another way than by chunks, and one whose
-// fields go on in the next line, which is read in two ways.
-func ambiguous(ctx *fasthttp.RequestCtx) (r *answer.Refusal) {
-	var length, encoding, folded bool
-	for line := range bytes.Lines(ctx.Request.Header.RawHeaders()) {
-		name, _, _ := bytes.Cut(line, []byte(":"))
-		length = length || bytes.EqualFold(name, []byte(fasthttp.HeaderContentLength))
-		encoding = encoding || bytes.EqualFold(name, []byte(fasthttp.HeaderTransferEncoding))
-		folded = folded || line[0] == ' ' || line[0] == '\t'
-	}
-	switch v := string(ctx.Request.Header.Protocol()); {
-	case v != "HTTP/1.1" && v != "HTTP/1.0":
-		r = answer.RefuseText(engine.CodeInvalidRequest, "The version of HTTP must be 1.1 or 1.0")
-	case length && encoding:
-		r = answer.RefuseText(engine.CodeInvalidRequest, "The request has both Content-Length and Transfer-Encoding: send one")
-	case encoding && ctx.Request.Header.ContentLength() != -1:
-		r = answer.RefuseText(engine.CodeInvalidRequest, "The Transfer-Encoding must be chunked")
-	case folded:
-		r = answer.RefuseText(engine.CodeInvalidRequest, "A header goes on in the next line: write each in one")
-	default:
-		return nil
-	}
-	ctx.SetConnectionClose()
-	return r
-}
-
-// bodyBroken is what is known of a request whose body could not be read on.
-type bodyBroken struct{}
-
-// incoming is the body of a request.
-type incoming struct {
-	io.Reader
-	ctx *fasthttp.RequestCtx
-}
-
-func (b incoming) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		b.ctx.SetUserValue(bodyBroken{}, true)
-	}
-	return n, err
-}
-
-// bodyOf is the body of a request; nil: it has none.
-func bodyOf(ctx *fasthttp.RequestCtx) io.Reader {
-	if r := ctx.RequestBodyStream(); r != nil {
-		return incoming{r, ctx}
-	}
-	return nil
-}
-
-// bodyTaken reports whether nothing of the request's body is left unread. A
-// small rest that is already on its way is read here, but not behind what is
-// broken: nobody knows where such a body ends.
-func bodyTaken(ctx *fasthttp.RequestCtx) bool {
-	r := bodyOf(ctx)
-	if r == nil {
-		return true
-	}
-	if ctx.UserValue(bodyBroken{}) != nil {
-		return false
-	}
-	const rest, moment = 64 << 10, 100 * time.Millisecond
-	_ = ctx.Conn().SetReadDeadline(time.Now().Add(moment))
-	_, err := io.CopyN(io.Discard, r, rest)
-	return errors.Is(err, io.EOF)
-}
-
-// handleBroken answers what fasthttp could not read as a request.
-func (s *Server) handleBroken(ctx *fasthttp.RequestCtx, err error) {
-	ctx.Response.Reset()
-	if c := connOf(ctx.Conn()); c != nil {
-		c.linger.Store(true)
-	}
-	answer.SetRequestID(ctx)
-	setTransport(ctx)
-	var small *fasthttp.ErrSmallBuffer
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.As(err, &small):
-		s.turnAway(ctx, answer.Refuse(answer.CodeHeadersTooLarge))
-	case errors.As(err, &timeout) && timeout.Timeout():
-		s.turnAway(ctx, answer.RefuseText(answer.CodeIncompleteRequest, "The request did not arrive in time"))
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		s.turnAway(ctx, answer.Refuse(answer.CodeIncompleteRequest))
-	default:
-		s.turnAway(ctx, answer.RefuseText(engine.CodeInvalidRequest, "The request is not valid HTTP"))
-	}
-}
-
-type health struct {
-	Status string `json:"status"`
-}
-
-// health says that the process is alive.
-func (s *Server) health(ctx *fasthttp.RequestCtx) *answer.Refusal {
-	answer.SendJSON(ctx, fasthttp.StatusOK, health{"ok"})
-	return nil
-}
-
-// readiness is whether a task would be taken, and why not.
-type readiness struct {
-	Ready   bool     `json:"ready"`
-	Status  string   `json:"status"`
-	Notices []string `json:"notices,omitempty"`
-}
-
-// ready says whether a task would be taken now.
-func (s *Server) ready(ctx *fasthttp.RequestCtx) *answer.Refusal {
-	var notices []string
-	if s.cfg.Notices != nil {
-		notices = s.cfg.Notices()
-	}
-	switch {
-	case s.Drains():
-		answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
-	case !s.cfg.Company.Status().Ready():
-		answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})
-	default:
-		if s.cfg.Unready != nil {
-			if why := s.cfg.Unready(); why != "" {
-				answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, why, notices})
-				return nil
-			}
+	var allow []string
+	for _, w := range routes {
+		if string(ctx.Method()) == w.method || w.method == "GET" && ctx.IsHead() {
+			return func(ctx *fasthttp.RequestCtx) *answer.Refusal { return w.handle(ctx, name) }
 		}
-		answer.SendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready", notices})
+		if allow = append(allow, w.method); w.method == "GET" {
+			allow = append(allow, "HEAD")
+		}
 	}
-	return nil
+	return func(ctx *fasthttp.RequestCtx) *answer.Refusal {
+		methods := strings.Join(allow, ", ")
+		ctx.Response.Header.Set(fasthttp.HeaderAllow, methods)
+		return answer.RefuseText(engine.CodeMethodNotAllowed, "The method is not allowed here: use "+methods)
+	}
 }

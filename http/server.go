@@ -25,8 +25,8 @@ import (
 	"troupe/persistence"
 )
 
-// Company is what the edge needs of the actors. [actors.Node] is one.
-type Company interface {
+// Actors is what the edge needs of the actors. [actors.Node] implements it.
+type Actors interface {
 	Execute(ctx context.Context, m *api.Execute) (*api.Executed, error)
 	// Start calls free when the task has ended, where it has started under its own
 	// identifier.
@@ -35,8 +35,8 @@ type Company interface {
 	Status() api.Status
 }
 
-// Beside is what the edge needs of the other nodes.
-type Beside interface {
+// OtherNodes is what the edge needs of the other nodes.
+type OtherNodes interface {
 	// Pause lets a node take no more tasks, or take them again, and says how it is
 	// then; nil: it only says that. No name is this node.
 	Pause(ctx context.Context, node string, on *bool) (api.Status, error)
@@ -47,7 +47,7 @@ type Beside interface {
 // Config is what a [Server] is made from. Zero values mean the defaults that
 // the comments name.
 type Config struct {
-	Company Company
+	Actors  Actors
 	Live    live.Source // nil: nothing can be looked at while it goes on
 	Auth    access.Authenticator
 	Files   persistence.Files             // nil: nothing is served under /files/
@@ -58,10 +58,10 @@ type Config struct {
 	Address string                        // of the service in the examples of its documents; empty: as they are written
 	TLS     *tls.Config                   // nil: plain HTTP
 	Log     zerolog.Logger
-	// Observe, when set, hears of each request for a task. It returns the trace
-	// context that the task gets, and what hears of the answer.
-	Observe func(Asked) (trace string, answered func(Told))
-	// Refused, when set, hears the code of each answer that is a refusal.
+	// Observe, when set, is called with each request for a task. It returns the
+	// trace context of the task, and a function that is called with the result.
+	Observe func(TaskRequest) (trace string, answered func(TaskResult))
+	// Refused, when set, is called with the code of each refusal.
 	Refused func(engine.Code)
 	// Tokens, when set, knows the tokens of accounts, for their owners.
 	Tokens Tokens
@@ -75,8 +75,8 @@ type Config struct {
 	// Origins are those of web pages that may use the service from a browser,
 	// beside its own; nil: none.
 	Origins []string
-	// Beside are the other nodes; nil: there are none.
-	Beside Beside
+	// OtherNodes are the other nodes of the cluster; nil: there are none.
+	OtherNodes OtherNodes
 	// Tickets keeps tickets and links for all nodes, each of which follows it;
 	// nil: those of this process end with it.
 	Tickets persistence.Store
@@ -104,15 +104,15 @@ type Config struct {
 
 // Server answers clients.
 type Server struct {
-	cfg      Config
-	http     *fasthttp.Server
-	conns    *connections
-	watch    *watcher
-	control  *access.Control
-	orders   *admin.Remote
-	passes   *live.Passes
-	streams  *live.Streams
-	signpost *signpost
+	cfg         Config
+	http        *fasthttp.Server
+	conns       *connections
+	disconnects *disconnectDetector
+	control     *access.Control
+	orders      *admin.Remote
+	authorizer  *live.Authorizer
+	streams     *live.Streams
+	router      *router
 
 	waits  *access.AccountLimiter
 	bodies weights
@@ -141,7 +141,7 @@ func New(cfg Config) (*Server, error) {
 	if err := emptyFolder(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
-	s := &Server{cfg: cfg, watch: newWatcher(watchEvery)}
+	s := &Server{cfg: cfg, disconnects: newDisconnectDetector(disconnectInterval)}
 	s.bodies.most = maxBodies
 	s.waits = access.NewAccountLimiter(maxWaits, engine.CodeTooManyWaiting, fmt.Sprintf(
 		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
@@ -155,15 +155,15 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.orders = admin.NewRemote(cfg.Admin, &s.faults)
 	streams := &live.Config{
-		Actors: cfg.Company, Source: cfg.Live, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Orders: s.orders, Waits: s.waits,
-		Tickets: cfg.Tickets, While: s.watch.while, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
+		Actors: cfg.Actors, Source: cfg.Live, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Orders: s.orders, Waits: s.waits,
+		Tickets: cfg.Tickets, While: s.disconnects.track, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
 	}
-	if cfg.Beside != nil {
-		streams.Others = cfg.Beside.Looking
+	if cfg.OtherNodes != nil {
+		streams.Others = cfg.OtherNodes.Looking
 	}
-	s.passes = live.NewPasses(streams)
-	s.streams = live.NewStreams(streams, s.passes)
-	s.signpost = newSignpost(s.ways())
+	s.authorizer = live.NewAuthorizer(streams)
+	s.streams = live.NewStreams(streams, s.authorizer)
+	s.router = newRouter(s.routes())
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,
 		ErrorHandler: s.handleBroken,
@@ -187,7 +187,7 @@ func New(cfg Config) (*Server, error) {
 		CloseOnShutdown:              true,
 	}
 	if cfg.Tickets != nil {
-		s.goes.Go(func() { s.passes.Follow(s.base) })
+		s.goes.Go(func() { s.authorizer.Follow(s.base) })
 	}
 	if cfg.Tokens != nil {
 		s.goes.Go(func() { cfg.Tokens.FollowTokens(s.base, s.streams.TokenEvent) })
@@ -226,7 +226,7 @@ func (s *Server) Drains() bool { return s.draining.Load() || s.paused.Load() }
 
 // Status is the node in numbers, as the edge lets clients to it.
 func (s *Server) Status() api.Status {
-	n := s.cfg.Company.Status()
+	n := s.cfg.Actors.Status()
 	n.Draining = n.Draining || s.Drains()
 	return n
 }
@@ -291,4 +291,4 @@ func def[T comparable](v *T, d T) {
 func (s *Server) Streams() *live.Streams { return s.streams }
 
 // Looking is how many look through each link of an account, here.
-func (s *Server) Looking(account string) map[string]int { return s.passes.Looking(account) }
+func (s *Server) Looking(account string) map[string]int { return s.authorizer.Looking(account) }

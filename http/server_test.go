@@ -59,8 +59,8 @@ func TestBadHTTP(t *testing.T) {
 			"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "incomplete_request", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &company{}
-			e := open(t, c)
+			c := &fakeActors{}
+			e := openServer(t, c)
 			conn := e.dial(t, nil)
 			_, _ = io.WriteString(conn, tc.sent)
 			r, p := readAnswer(t, conn)
@@ -70,7 +70,7 @@ func TestBadHTTP(t *testing.T) {
 			if !closed(conn) {
 				t.Error("the connection stays open")
 			}
-			if c.asked() != 0 {
+			if c.taskCount() != 0 {
 				t.Error("a task came of it")
 			}
 		})
@@ -80,7 +80,7 @@ func TestBadHTTP(t *testing.T) {
 // TestUnreadBodyIsNoRequest: what a refused request carried must not be read as
 // the next one.
 func TestUnreadBodyIsNoRequest(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	inner := taskRequest()
 	inner += strings.Repeat(" ", 100<<10-len(inner))
 	conn := e.dial(t, nil)
@@ -123,8 +123,8 @@ func TestSlowClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := &company{}
-			e := open(t, c, func(cfg *http.Config) {
+			c := &fakeActors{}
+			e := openServer(t, c, func(cfg *http.Config) {
 				cfg.RequestTimeout = 3 * time.Second // the first half comes in it, handshake included
 				if tc.tls != nil {
 					cfg.TLS = server
@@ -144,7 +144,7 @@ func TestSlowClients(t *testing.T) {
 			if !closed(conn) {
 				t.Error("the connection is held")
 			}
-			if c.asked() != 0 {
+			if c.taskCount() != 0 {
 				t.Error("a task came of it")
 			}
 		})
@@ -157,7 +157,7 @@ func TestTricklingClients(t *testing.T) {
 	need.Time(t)
 	for name, begin := range map[string]string{"header": "POST /v1/ HTTP/1.1\r\nX-A: ", "body": request + "100\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
-			e := open(t, &company{}, func(cfg *http.Config) { cfg.RequestTimeout = 300 * time.Millisecond })
+			e := openServer(t, &fakeActors{}, func(cfg *http.Config) { cfg.RequestTimeout = 300 * time.Millisecond })
 			conn := e.dial(t, nil)
 			start := time.Now() // a write to a connection that was ended fails
 			_, err := io.WriteString(conn, begin)
@@ -176,12 +176,12 @@ func TestTricklingClients(t *testing.T) {
 
 // TestClientsThatDoNotRead an answer lose it, and their connection, in time.
 func TestClientsThatDoNotRead(t *testing.T) {
-	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		x := done(m)
 		x.Outcome.Data = []byte(`"` + strings.Repeat("x", 15<<20) + `"`)
 		return x, nil
 	}}
-	e := open(t, c, func(cfg *http.Config) { cfg.MaxConns, cfg.WriteTimeout = 1, 200*time.Millisecond })
+	e := openServer(t, c, func(cfg *http.Config) { cfg.MaxConns, cfg.WriteTimeout = 1, 200*time.Millisecond })
 	conn := e.dial(t, nil)
 	_, _ = io.WriteString(conn, taskRequest())
 	eventually(t, "somebody else gets the place", func() bool {
@@ -192,7 +192,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		defer other.Close()
 		_, _ = io.WriteString(other, "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n")
 		r, err := nethttp.ReadResponse(bufio.NewReader(other), nil)
-		return err == nil && r.StatusCode == 200 && c.asked() == 1
+		return err == nil && r.StatusCode == 200 && c.taskCount() == 1
 	})
 }
 
@@ -200,7 +200,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 // stops nobody else.
 func TestSilentHandshake(t *testing.T) {
 	server, client := certificate(t)
-	e := open(t, &company{}, func(c *http.Config) { c.TLS, c.MaxConns = server, 2 })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.TLS, c.MaxConns = server, 2 })
 	e.dial(t, nil)
 	conn := e.dial(t, client)
 	if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
@@ -216,7 +216,7 @@ func TestSilentHandshake(t *testing.T) {
 }
 
 func TestConnectionsPerAddress(t *testing.T) {
-	e := open(t, &company{}, func(c *http.Config) { c.MaxConnsPerIP = 1 })
+	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.MaxConnsPerIP = 1 })
 	first := e.dial(t, nil)
 	if second := e.dial(t, nil); !closed(second) {
 		t.Error("the second connection stays open")
@@ -235,8 +235,8 @@ func TestConnectionsPerAddress(t *testing.T) {
 // connection is still good.
 func TestPanicIsAnswered(t *testing.T) {
 	var log strings.Builder
-	c := &company{execute: func(context.Context, *api.Execute) (*api.Executed, error) { panic("secret inside") }}
-	e := open(t, c, func(cfg *http.Config) { cfg.Log = zerolog.New(&log) })
+	c := &fakeActors{execute: func(context.Context, *api.Execute) (*api.Executed, error) { panic("secret inside") }}
+	e := openServer(t, c, func(cfg *http.Config) { cfg.Log = zerolog.New(&log) })
 	status, p := e.post(t, "application/json", strings.NewReader(task), func(r *nethttp.Request) { r.Header.Set("X-Request-Id", "find-me") })
 	if status != 500 || p.Code != "internal" || strings.Contains(p.Error, "secret") {
 		t.Errorf("the answer is %d %+v", status, p)
@@ -257,12 +257,12 @@ func TestPanicIsAnswered(t *testing.T) {
 
 // TestLargeResultIsNotSent, but the client hears of it, and keeps its session.
 func TestLargeResultIsNotSent(t *testing.T) {
-	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		x := done(m)
 		x.Outcome.Data = []byte(`"` + strings.Repeat("x", 16<<20) + `"`)
 		return x, nil
 	}}
-	e := open(t, c)
+	e := openServer(t, c)
 	status, p := e.post(t, "application/json", strings.NewReader(task))
 	if status != 413 || p.Code != "payload_too_large" || !strings.Contains(p.Error, "result") {
 		t.Errorf("the answer is %d %+v", status, p)
@@ -270,7 +270,7 @@ func TestLargeResultIsNotSent(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	get := func(sent string) string {
 		conn := e.dial(t, nil)
 		_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: test\r\nX-Request-Id: %s\r\n\r\n", sent)
@@ -296,7 +296,7 @@ func TestRequestIDs(t *testing.T) {
 // TestShutdownWaitsForRunningTasks and lets everybody hear of it meanwhile.
 func TestShutdownWaitsForRunningTasks(t *testing.T) {
 	w := newWaiting()
-	e := open(t, w)
+	e := openServer(t, w)
 	running, idle, silent := e.dial(t, nil), e.dial(t, nil), e.dial(t, nil)
 	_ = silent
 	_, _ = io.WriteString(running, taskRequest())
@@ -340,8 +340,8 @@ func TestShutdownWaitsForRunningTasks(t *testing.T) {
 
 // TestADrainingNodeAsksOthers where there are any.
 func TestADrainingNodeAsksOthers(t *testing.T) {
-	c := &company{status: api.Status{Workers: 1, Online: 1, PeerWorkers: 1}}
-	e := open(t, c)
+	c := &fakeActors{status: api.Status{Workers: 1, Online: 1, PeerWorkers: 1}}
+	e := openServer(t, c)
 	play := func() (int, problem) {
 		t.Helper()
 		conn := e.dial(t, nil)
@@ -367,7 +367,7 @@ func TestADrainingNodeAsksOthers(t *testing.T) {
 // TestShutdownInterrupts what does not end in time: it gets its answer.
 func TestShutdownInterrupts(t *testing.T) {
 	w := newWaiting()
-	e := open(t, w)
+	e := openServer(t, w)
 	c := e.dial(t, nil)
 	_, _ = io.WriteString(c, taskRequest())
 	<-w.started

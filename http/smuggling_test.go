@@ -68,15 +68,15 @@ func TestNothingIsSmuggled(t *testing.T) {
 		"a space in the line":                 strings.Replace(line, "/v1/", "/v1/ x", 1) + length + "\r\n" + task,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &company{}
-			e := open(t, c)
+			c := &fakeActors{}
+			e := openServer(t, c)
 			conn := e.dial(t, nil)
 			_, _ = io.WriteString(conn, sent+inner)
 			_ = conn.SetReadDeadline(time.Now().Add(hang))
 			got, err := io.ReadAll(conn)
 			answer := string(got)
-			if !strings.HasPrefix(answer, "HTTP/1.1 4") && !strings.HasPrefix(answer, "HTTP/1.1 5") || strings.Count(answer, "HTTP/1.1 ") != 1 || c.asked() != 0 {
-				t.Errorf("%d tasks, %v, answers:\n%s", c.asked(), err, answer)
+			if !strings.HasPrefix(answer, "HTTP/1.1 4") && !strings.HasPrefix(answer, "HTTP/1.1 5") || strings.Count(answer, "HTTP/1.1 ") != 1 || c.taskCount() != 0 {
+				t.Errorf("%d tasks, %v, answers:\n%s", c.taskCount(), err, answer)
 			}
 			if timeout, ok := err.(interface{ Timeout() bool }); ok && timeout.Timeout() {
 				t.Error("the connection stays open")
@@ -89,7 +89,7 @@ func TestNothingIsSmuggled(t *testing.T) {
 // one, and no upgrade leads past what looks at requests.
 func TestOneRequestIsOne(t *testing.T) {
 	beside(t)
-	e := open(t, &company{found: true}) // so that a cancellation would be one: 200
+	e := openServer(t, &fakeActors{found: true}) // so that a cancellation would be one: 200
 	const good = "Authorization: Bearer good"
 	for _, name := range []string{"X-HTTP-Method-Override: DELETE", "X-HTTP-Method: DELETE", "X-Method-Override: DELETE", "X-Original-URL: /v1/tasks/task_1", "X-Rewrite-URL: /v1/tasks/task_1"} {
 		if status, code, _ := e.ask(t, "POST /v1/tasks/task_1?_method=DELETE", "Host: test", good, name, "Content-Length: 0"); status != 405 {

@@ -15,13 +15,13 @@ import (
 	"troupe/persistence"
 )
 
-// execute plays a task and answers with how it ended, or starts one that is
-// asked for later. Whatever becomes of it is one line of the log.
+// execute runs a task and answers with its result, or starts an asynchronous one.
+// Each request is one line of the log, however it ends.
 func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	start := time.Now()
 	id := actors.NewTaskID(start)
-	t := Told{Status: fasthttp.StatusInternalServerError, Code: engine.CodeInternal} // unless it does not panic
-	a, answered := Asked{Task: id, Plan: engine.Plan(account.Plan), At: start}, func(Told) {}
+	t := TaskResult{Status: fasthttp.StatusInternalServerError, Code: engine.CodeInternal} // unless it does not panic
+	a, answered := TaskRequest{Task: id, Plan: engine.Plan(account.Plan), At: start}, func(TaskResult) {}
 	if s.cfg.Observe != nil {
 		a.Trace = string(ctx.Request.Header.Peek("traceparent"))
 		a.Trace, answered = s.cfg.Observe(a)
@@ -32,23 +32,23 @@ func (s *Server) execute(ctx *fasthttp.RequestCtx, account persistence.Account) 
 			Bool("async", t.Async).Str("worker", t.Worker).Int("status", t.Status).Str("code", string(t.Code)).Int("failed", t.Failed).
 			Dur("took", time.Since(start)).Msg("task")
 	}()
-	no := s.attend(ctx, account, a, &t)
+	no := s.answerTask(ctx, account, a, &t)
 	if no != nil {
 		t.Code, t.Status = no.Code, answer.InfoOf(no.Code).Status
 	}
 	return no
 }
 
-// Asked is a request for a task, to who observes the service.
-type Asked struct {
+// TaskRequest is a request for a task, as [Config.Observe] receives it.
+type TaskRequest struct {
 	Task  string
 	Plan  engine.Plan
 	At    time.Time
 	Trace string // W3C trace context that it came with, unread; empty: none
 }
 
-// Told is what was answered.
-type Told struct {
+// TaskResult is how the service answered a [TaskRequest].
+type TaskResult struct {
 	Async  bool
 	Worker string
 	Status int
@@ -56,8 +56,8 @@ type Told struct {
 	Failed int         // actions that failed
 }
 
-// attend reads a request for a task and answers it.
-func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a Asked, t *Told) *answer.Refusal {
+// answerTask reads a request for a task and answers it.
+func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Account, a TaskRequest, t *TaskResult) *answer.Refusal {
 	b, no := s.readTask(ctx, account, a.Task)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
@@ -75,11 +75,11 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async
-	if m.RemoteOnly = s.Drains(); m.RemoteOnly && s.cfg.Company.Status().PeerWorkers == 0 {
+	if m.RemoteOnly = s.Drains(); m.RemoteOnly && s.cfg.Actors.Status().PeerWorkers == 0 {
 		return answer.Refuse(engine.CodeDraining)
 	}
 
-	waiting, stop := s.watch.while(s.base, ctx.Conn())
+	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
 	defer stop()
 	listening := waiting
 	if m.Idempotency.Key != "" {
@@ -97,7 +97,7 @@ func (s *Server) attend(ctx *fasthttp.RequestCtx, account persistence.Account, a
 	return no
 }
 
-// order makes of a request what the actors are asked.
+// order makes the message for the actors from a request.
 func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *answer.Refusal) {
 	key, fault := keyOf(ctx)
 	end, no := s.beginParse(ctx, b)
@@ -128,8 +128,8 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id
 }
 
 // play answers with the end of a task.
-func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, t *Told) *answer.Refusal {
-	x, err := s.cfg.Company.Execute(waiting, m)
+func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, t *TaskResult) *answer.Refusal {
+	x, err := s.cfg.Actors.Execute(waiting, m)
 	switch {
 	case err != nil:
 		return s.faults.Refuse(ctx, "play a task", err)
@@ -152,7 +152,7 @@ type workerList struct {
 
 // workers lists the workers that the account may see.
 func (s *Server) workers(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{
+	found, err := api.Ask(s.base, s.cfg.Actors, &api.ListWorkers{
 		Account: access.ForActors(account),
 	})
 	if err != nil {

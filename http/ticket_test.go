@@ -16,7 +16,7 @@ import (
 
 // TestTickets: a ticket opens the events of its task, and nothing else.
 func TestTickets(t *testing.T) {
-	c := &company{
+	c := &fakeActors{
 		poll: func(_ context.Context, m *api.Poll) (*api.Polled, error) {
 			if m.Account.ID != "acc1" {
 				return &api.Polled{Refusal: noTask}, nil
@@ -31,7 +31,7 @@ func TestTickets(t *testing.T) {
 		},
 		list: []api.WorkerInfo{{ID: "w1", Name: "shared"}, {ID: "w2", Name: "own", Owner: "acc1"}, {ID: "w3", Name: "held", Session: "sess_1"}},
 	}
-	e := open(t, c, func(cfg *http.Config) { cfg.Origins = []string{"https://console.example"} })
+	e := openServer(t, c, func(cfg *http.Config) { cfg.Origins = []string{"https://console.example"} })
 	type made struct{ ID, Ticket, ExpiresAt string }
 	order := func(token, body string) (int, problem, made) {
 		t.Helper()

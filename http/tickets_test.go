@@ -43,9 +43,9 @@ func TestTicketsHoldAtAllNodes(t *testing.T) {
 	store := persistence.NewMemory()
 	t.Cleanup(func() { store.Close() }) // after the edges have ended
 	company := &others{}
-	first := openHouse(t, func(c *http.Config) { c.Tickets, c.Beside = store, company })
-	second := &house{open(t, first.kit.Node, func(c *http.Config) {
-		c.Live, c.Tickets, c.Beside = first.kit.Node, store, &others{[]*edge{first.edge}}
+	first := openLiveServer(t, func(c *http.Config) { c.Tickets, c.OtherNodes = store, company })
+	second := &liveServer{openServer(t, first.kit.Node, func(c *http.Config) {
+		c.Live, c.Tickets, c.OtherNodes = first.kit.Node, store, &others{[]*edge{first.edge}}
 	}), first.kit, t}
 	company.edges = []*edge{second.edge}
 	r, end := first.playing(acc1)
@@ -65,7 +65,7 @@ func TestTicketsHoldAtAllNodes(t *testing.T) {
 	if _, status, _ := second.look("/v1/live/w1?ticket="+ticket.Ticket, nil); status != 401 {
 		t.Errorf("a ticket for something else: %d", status)
 	}
-	for name, h := range map[string]*house{"where it was made": first, "at the other": second} {
+	for name, h := range map[string]*liveServer{"where it was made": first, "at the other": second} {
 		var list struct {
 			Links []struct {
 				ID, Label string
@@ -130,7 +130,7 @@ func (lost) Watch(context.Context, string) (<-chan persistence.Event, error) {
 // TestTicketsNeedAMajority: one that could not be written down is not given out.
 func TestTicketsNeedAMajority(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t, func(c *http.Config) { c.Tickets = lost{} })
+	h := openLiveServer(t, func(c *http.Config) { c.Tickets = lost{} })
 	r, end := h.playing(acc1)
 	defer end()
 	var p problem
@@ -185,7 +185,7 @@ func TestFollowerEndsWithTheServer(t *testing.T) {
 			defer memory.Close()
 			store := &followed{Store: memory, lost: tc.lost}
 			s, err := http.New(http.Config{
-				Company: struct{ http.Company }{}, Auth: door{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
+				Actors: struct{ http.Actors }{}, Auth: door{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
 			})
 			if err != nil {
 				t.Fatal(err)

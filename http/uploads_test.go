@@ -38,12 +38,12 @@ func (e *edge) sendForm(t testing.TB, target, token string, parts ...part) (int,
 func TestFormsOnlyWhereFilesAreUsed(t *testing.T) {
 	beside(t)
 	begun, over := make(chan string, 1), make(chan struct{})
-	c := &company{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
+	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		begun <- m.Task.Files[0].Path
 		<-over
 		return done(m), nil
 	}}
-	e := open(t, c, func(cfg *http.Config) { cfg.Admin = &admin.Admin{} })
+	e := openServer(t, c, func(cfg *http.Config) { cfg.Admin = &admin.Admin{} })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -52,7 +52,7 @@ func TestFormsOnlyWhereFilesAreUsed(t *testing.T) {
 		}
 	}()
 	upload := <-begun
-	for _, w := range http.Ways() {
+	for _, w := range http.Routes() {
 		if w.Method != "POST" || w.Path == "/v1" || w.Path == "/v1/" || w.Path == "/v1/execute" || w.Path == "/v1/validate" {
 			continue
 		}

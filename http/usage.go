@@ -82,7 +82,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *a
 	if err != nil {
 		return s.faults.Refuse(ctx, "read a count", err)
 	}
-	found, err := api.Ask(s.base, s.cfg.Company, &api.ListWorkers{Account: access.ForActors(account)})
+	found, err := api.Ask(s.base, s.cfg.Actors, &api.ListWorkers{Account: access.ForActors(account)})
 	if err != nil {
 		return s.faults.Refuse(ctx, "list the workers", err)
 	}

@@ -26,7 +26,7 @@ func TestRateLimit(t *testing.T) {
 		{"small", 60, "50", "0"}, // the plan was made smaller
 		{"good", 12, "", ""},
 	} {
-		e := open(t, &company{}, func(c *http.Config) { c.Counts = tc.used })
+		e := openServer(t, &fakeActors{}, func(c *http.Config) { c.Counts = tc.used })
 		conn := e.dial(t, nil)
 		_, _ = io.WriteString(conn, strings.Replace(taskRequest(), "good", tc.token, 1))
 		r, _ := readAnswer(t, conn)
@@ -45,8 +45,8 @@ func TestUsage(t *testing.T) {
 		"small": `free 50 60000 0 false 0; 12 used, 38 left, 1 held`,
 		"good":  `pro <nil> 120000 3.6e+06 true 50; 12 used, <nil> left, 1 held`,
 	} {
-		c := &company{list: []api.WorkerInfo{{ID: "w1", Session: "sess_1"}, {ID: "w2"}}}
-		e := open(t, c, func(c *http.Config) { c.Counts = counts(12) })
+		c := &fakeActors{list: []api.WorkerInfo{{ID: "w1", Session: "sess_1"}, {ID: "w2"}}}
+		e := openServer(t, c, func(c *http.Config) { c.Counts = counts(12) })
 		conn := e.dial(t, nil)
 		_, _ = fmt.Fprintf(conn, "GET /v1/usage HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer %s\r\n\r\n", token)
 		r, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)

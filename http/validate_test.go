@@ -12,8 +12,8 @@ import (
 // TestValidateWithFiles: what a task says of its files is checked against them,
 // and nothing of them is left.
 func TestValidateWithFiles(t *testing.T) {
-	c := &company{}
-	e := open(t, c)
+	c := &fakeActors{}
+	e := openServer(t, c)
 	e.Drain() // what runs nothing may be asked until the end
 	payload := part{name: "payload", data: []byte(`{"actions":[{"uploadFile":["#file",["$file:0","$file:1"]]}]}`)}
 	for name, tc := range map[string]struct {
@@ -55,7 +55,7 @@ func TestValidateWithFiles(t *testing.T) {
 	if left, err := os.ReadDir(e.uploads); err != nil || len(left) != 0 {
 		t.Errorf("files were left: %v, %v", left, err)
 	}
-	if c.asked() != 0 {
+	if c.taskCount() != 0 {
 		t.Error("a task was played")
 	}
 }

@@ -40,7 +40,7 @@ func TestWire(t *testing.T) {
 			for _, f := range ar.Files {
 				part[f.Name] = f.Data
 			}
-			c := &company{asleep: part["asleep"] != nil}
+			c := &fakeActors{asleep: part["asleep"] != nil}
 			if script := part["executed"]; script != nil {
 				var x api.Executed
 				strict(t, script, &x)
@@ -73,7 +73,7 @@ func TestWire(t *testing.T) {
 					return nil, fmt.Errorf("%s", script)
 				}
 			}
-			e := open(t, c, func(cfg *http.Config) {
+			e := openServer(t, c, func(cfg *http.Config) {
 				if script := part["unready"]; script != nil {
 					cfg.Unready = func() string { return strings.TrimSpace(string(script)) }
 				}
@@ -84,7 +84,7 @@ func TestWire(t *testing.T) {
 			conn := e.dial(t, nil)
 			send(t, conn, part["request"])
 			got := receive(t, conn)
-			if played := c.asked() > 0; played != (part["executed"] != nil || part["started"] != nil || part["error"] != nil) {
+			if played := c.taskCount() > 0; played != (part["executed"] != nil || part["started"] != nil || part["error"] != nil) {
 				t.Errorf("the task reached the actors: %v", played)
 			}
 			line := strings.Fields(string(part["request"]))

@@ -15,7 +15,7 @@ import (
 // page says becomes an argument of a process.
 func TestCVE_2026_42591(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	const mark = "--mark4d5e=;$(id)"
 	f.during(f.page("<title>"+mark+"</title><input type=file><input id=a>"), func() {
 		status, p := f.send(map[string]any{"timeout": 30000, "queueTimeout": 20000, "config": act{"continueOnError": true}, "actions": []any{
@@ -47,7 +47,7 @@ func TestCVE_2026_42591(t *testing.T) {
 // machine does.
 func TestCVE_2026_42597(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	upload := f.site + "/named?as=" + "inline"
 	_, p := f.do(act{"open": f.page("<input type=file>")}, act{"uploadFile": []any{"input", upload}}, act{"screenshot": "viewport"})
 	if !p.Success {
@@ -91,7 +91,7 @@ func TestCVE_2026_42597(t *testing.T) {
 // TestGotenbergIssue1588: an expression cannot take time without end.
 func TestGotenbergIssue1588(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	began := time.Now()
 	status, p := f.do(act{"open": f.page("<p id=p></p>")}, act{"evaluate": "document.getElementById('p').textContent='a'.repeat(50000)+'!';return 1"},
 		act{"if": act{"condition": act{"selector": "#p", "property": "textContent", "operator": "matches", "value": "^(a+)+$$"}, "then": []any{act{"evaluate": "return 'yes'"}}, "else": []any{act{"evaluate": "return 'no'"}}}})
@@ -107,7 +107,7 @@ func TestGotenbergIssue1588(t *testing.T) {
 // own address, and a picture that is shown is one of nobody's.
 func TestFilesDoNotRun(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t, "--allow-private") // so that a browser can look at the service
+	f := newGuardedService(t, "--allow-private") // so that a browser can look at the service
 	save := `const a=document.createElement('a');a.download='x.html';a.href=URL.createObjectURL(new Blob(["<script>document.title='ran'</script><h1>ran</h1>"],{type:'text/html'}));a.click()`
 	var kept string
 	var p played

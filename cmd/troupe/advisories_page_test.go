@@ -14,7 +14,7 @@ import (
 // reach what the request's own address could not.
 func TestCVE_2026_44439(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	worker := func(js string) string { return "new Worker(URL.createObjectURL(new Blob([`" + js + "`])))" }
 	ways := []struct{ name, html string }{
 		{"fetch", `<script>fetch('{{T}}',{mode:'no-cors'})</script>`},
@@ -79,7 +79,7 @@ func TestCVE_2026_44439(t *testing.T) {
 // machine and what is near it, in every notation.
 func TestCVE_2026_42595(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	hosts := []string{
 		"127.0.0.1", "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "127.0.0.1.", "127.255.255.254", "0.0.0.0", "0",
 		"localhost", "LOCALHOST", "localhost.", "a.localhost", "%6c%6f%63alhost", "127%2e0%2e0%2e1", "①②⑦.⓪.⓪.①", "127。0。0。1",
@@ -110,7 +110,7 @@ func TestCVE_2026_42595(t *testing.T) {
 // leads nowhere that the first address could not.
 func TestCVE_2024_56800(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	again := func(to string) string { return f.redirect(f.redirect(to)) }
 	for i, address := range []string{f.redirect(f.target(1)), again(f.target(2)), f.redirect("//" + f.address(3)), f.redirect("http://0x7f.1.0.4:" + f.port)} {
 		status, p := f.do(act{"open": address}, act{"evaluate": "return document.documentElement.innerText"})
@@ -138,7 +138,7 @@ func TestCVE_2024_56800(t *testing.T) {
 // (Gotenberg): what the service fetches by itself goes by the same rules.
 func TestCVE_2026_39383(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	for _, address := range []string{f.target(1), "http://0x7f.1:" + f.port + "/", "http://localhost:" + f.port, "http://[::ffff:127.0.0.1]:" + f.port, "http://169.254.169.254/latest/meta-data/"} {
 		status, p := f.do(act{"open": f.page("<input type=file>")}, act{"uploadFile": []any{"input", address}}, act{"evaluate": "return document.querySelector('input').files.length"})
 		if status != 200 || len(p.Errors) != 1 || p.Errors[0].Code != "navigation_failed" || string(p.Data) != "0" {
@@ -156,7 +156,7 @@ func TestCVE_2026_39383(t *testing.T) {
 // spelling: by an action, and by a page.
 func TestCVE_2024_21527(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	addresses := []string{
 		"file:///etc/passwd", "FILE:///etc/passwd", "fIlE:/etc/passwd", "file:etc/passwd", "file://localhost/etc/passwd", " file:///etc/passwd", "\tfile:///etc/passwd", "fi\nle:///etc/passwd", "file\t:///etc/passwd",
 		"\x00file:///etc/passwd", "\\\\localhost/etc/passwd", "//localhost/etc/passwd", "/etc/passwd",
@@ -202,7 +202,7 @@ func quoted(s string) string {
 // packet of UDP leaves: not for WebRTC, nor for QUIC.
 func TestNothingGoesAroundTheProxy(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	gather := `const seen=[], pc=new RTCPeerConnection({iceServers:[{urls:['stun:127.0.0.1:P','stun:127.0.0.2:P','turn:127.0.0.1:P','turn:127.0.0.1:P?transport=tcp','turn:localhost:P?transport=udp'].slice(0,1)},
 			{urls:['stun:127.0.0.2:P','stun:localhost:P']},{urls:['turn:127.0.0.1:P','turn:127.0.0.1:P?transport=tcp'],username:'a',credential:'b'}]});
 		pc.createDataChannel('x'); pc.addTransceiver('audio');

@@ -19,7 +19,7 @@ import (
 
 // raw sends a request as it stands, which HTTP clients would tidy up, and
 // returns the status and the body of the answer.
-func (f *fortress) raw(request string) (int, string) {
+func (f *guardedService) raw(request string) (int, string) {
 	f.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(f.base, "http://"))
 	if err != nil {
@@ -43,7 +43,7 @@ func (f *fortress) raw(request string) (int, string) {
 // tasks made comes out of /files, however it is asked for.
 func TestCVE_2020_7758(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	_, p := f.do(act{"open": f.page("x")}, act{"screenshot": "viewport"})
 	var made struct{ URL string }
 	if err := json.Unmarshal(p.Data, &made); err != nil || made.URL == "" {
@@ -90,7 +90,7 @@ func TestCVE_2020_7758(t *testing.T) {
 // the token, or anything of the flags, away.
 func TestBrowserlessShowsItsToken(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	for _, path := range []string{"/", "/config", "/v1/config", "/debug/vars", "/debug/pprof/", "/env", "/json/version", "/json/list", "/metrics", "/healthz", "/readyz", "/v1/workers", "/v1/usage", "/v1/capacity", "/openapi.json", "/docs", "/admin", "/.env", "/data/key", "/token/list", "/account/list", "/secret/list"} {
 		for _, auth := range []string{"", "Authorization: Bearer " + f.token + "\r\n", "Authorization: Bearer wrong\r\n"} {
 			_, body := f.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + auth + "Connection: close\r\n\r\n")
@@ -110,7 +110,7 @@ func TestBrowserlessShowsItsToken(t *testing.T) {
 // asked is no request, and no request says how the browser is started.
 func TestCVE_2022_28108(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	task := `{"actions":[{"open":"` + f.target(1) + `"}]}`
 	send := func(headers, body string) (int, string) {
 		return f.raw("POST /v1/ HTTP/1.1\r\nHost: localhost\r\n" + headers + fmt.Sprintf("Content-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body))
@@ -151,7 +151,7 @@ func TestSeleniumGreed(t *testing.T) {
 			t.Errorf("%s: %d %s", listen, code, stderr)
 		}
 	}
-	f := newFortress(t)
+	f := newGuardedService(t)
 	for _, path := range []string{"POST /v1/", "POST /v1/execute", "GET /v1/workers", "GET /v1/get-result?taskId=x", "POST /v1/tickets", "GET /v1/tasks/x/events", "DELETE /v1/tasks/x", "POST /v1/validate"} {
 		for _, auth := range []string{"", "Authorization: Bearer \r\n", "Authorization: Bearer null\r\n", "Authorization: Bearer undefined\r\n", "Authorization: Basic YTpi\r\n"} {
 			if status, body := f.raw(path + " HTTP/1.1\r\nHost: localhost\r\n" + auth + "Content-Length: 0\r\nConnection: close\r\n\r\n"); status != 401 && status != 429 {
@@ -165,7 +165,7 @@ func TestSeleniumGreed(t *testing.T) {
 // machine does not lead to the service.
 func TestCVE_2025_9611(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	get := func(host string) (int, string) {
 		return f.raw("GET /v1/workers HTTP/1.1\r\nHost: " + host + "\r\nAuthorization: Bearer " + f.token + "\r\nConnection: close\r\n\r\n")
 	}
@@ -186,7 +186,7 @@ func TestCVE_2025_9611(t *testing.T) {
 // give to files are labels, and never a way.
 func TestCVE_2026_28462(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	before := tree(t, filepath.Dir(f.data))
 	for _, name := range []string{"../../../escaped", "..\\..\\escaped", "/tmp/escaped", "%2e%2e%2fescaped", "escaped/../..", "..", ".", "/"} {
 		disposition := `attachment; filename="` + strings.ReplaceAll(name, `\`, `\\`) + `"`

@@ -181,7 +181,7 @@ func TestNothingGoesOnAfterATask(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.RemoveAll(dir) })
-			d := desk{t, filepath.Join(dir, "data")}
+			d := operatorCLI{t, filepath.Join(dir, "data")}
 			_, base := serve(t, d.data, append(args, "--workers=1", "--allow-private")...)
 			token, other := d.says("token", "create", "--account=ada", "--plan=pro"), d.says("token", "create", "--account=bob", "--plan=pro")
 			site := newClinging(t)

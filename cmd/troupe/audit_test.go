@@ -72,7 +72,7 @@ func tokenNews(t *testing.T, base, token string) <-chan string {
 func TestAnOperatorsTokenActsInTheOpen(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(shortFolder(t), "data")
-	d := desk{t, data}
+	d := operatorCLI{t, data}
 	d.says("account", "create", "ops", "--plan=pro", "--operator")
 	ops := d.says("token", "create", "--account=ops")
 	ada := d.says("token", "create", "--account=ada", "--plan=pro")

@@ -16,7 +16,7 @@ import (
 // that of a poll, and the files can be fetched.
 func TestBesidesAreInEveryAnswer(t *testing.T) {
 	t.Parallel()
-	d := desk{t, filepath.Join(t.TempDir(), "data")}
+	d := operatorCLI{t, filepath.Join(t.TempDir(), "data")}
 	_, base := serve(t, d.data, "--workers=1", "--allow-private")
 	token := d.says("token", "create", "--account=ada", "--plan=pro")
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -33,7 +33,7 @@ var (
 type chaos struct {
 	t         *testing.T
 	c         *child
-	d         desk
+	d         operatorCLI
 	base      string
 	site      string
 	shown     <-chan string
@@ -96,7 +96,7 @@ func TestChaos(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	x := &chaos{t: t, d: desk{t, filepath.Join(dir, "data")}, pick: rand.New(rand.NewPCG(*seed, 0))}
+	x := &chaos{t: t, d: operatorCLI{t, filepath.Join(dir, "data")}, pick: rand.New(rand.NewPCG(*seed, 0))}
 	x.site, x.shown = chaosSite(t)
 	x.c, x.base = serve(t, x.d.data, "--workers=1", "--allow-private", "--log-level=debug", "--max-connections=12000")
 	x.villain = x.d.says("token", "create", "--account=villain", "--plan=pro")

@@ -20,7 +20,7 @@ import (
 // something or lasts until something is under way.
 type clockSteps struct {
 	t     *testing.T
-	d     desk
+	d     operatorCLI
 	base  string
 	token string
 	site  string
@@ -71,7 +71,7 @@ func TestClockSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	x := &clockSteps{t: t, d: desk{t, filepath.Join(dir, "data")}, site: account(t)}
+	x := &clockSteps{t: t, d: operatorCLI{t, filepath.Join(dir, "data")}, site: account(t)}
 	start := func() *child {
 		var c *child
 		c, x.base = serve(t, x.d.data, "--workers=2", "--allow-private", "--file-ttl=1h")

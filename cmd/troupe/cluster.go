@@ -178,7 +178,7 @@ func (s *service) join(ctx context.Context) (err error) {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	s.account(files)
-	s.team, err = cluster.NewCompany(cluster.CompanyConfig{
+	s.router, err = cluster.NewCompany(cluster.CompanyConfig{
 		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: guestsIn(s.data), Log: s.log,
 	})
 	return err
@@ -194,7 +194,7 @@ func (s *service) counts() *persistence.Usage {
 		return persistence.NewUsage(s.store)
 	}
 	return persistence.NewSharedUsage(s.store, persistence.QuotaSharing{
-		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.team.Held,
+		Nodes: s.member.Size(), Majority: s.member.Majority, Recent: s.shared.Copy().Get, Elsewhere: s.router.Held,
 	})
 }
 
@@ -216,7 +216,7 @@ func (s *service) seal() (*persistence.Seal, error) {
 
 // clusterStatus tells of the nodes; nil: there are no others.
 func (s *service) clusterStatus() func(context.Context) answer.Cluster {
-	if s.team == nil {
+	if s.router == nil {
 		return nil
 	}
 	return func(ctx context.Context) answer.Cluster {
@@ -225,7 +225,7 @@ func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 		if leader != "" {
 			c.Leader = leader
 		}
-		for _, n := range s.team.Nodes() {
+		for _, n := range s.router.Nodes() {
 			one := answer.ClusterNode{
 				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
 				Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{},
@@ -244,12 +244,12 @@ func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 
 // clusterNumbers tells the same of the nodes to whoever watches this one.
 func (s *service) clusterNumbers() telemetry.Cluster {
-	told := s.team.Tally()
+	told := s.router.Tally()
 	c := telemetry.Cluster{
 		Size: s.member.Size(), Majority: s.member.Majority(), Leads: s.member.Leader() == s.Cluster.Node,
 		Forwarded: told.Forwarded, Lost: told.Lost,
 	}
-	for _, n := range s.team.Nodes() {
+	for _, n := range s.router.Nodes() {
 		if n.Up {
 			c.Up++
 			c.Age = max(c.Age, time.Since(n.Heard))
@@ -307,42 +307,42 @@ func (s *service) unready() string {
 
 // changes is who hears of each change of a worker; nil: nobody.
 func (s *service) changes() func(api.WorkerInfo) {
-	if s.team == nil {
+	if s.router == nil {
 		return nil
 	}
-	return s.team.Changed
+	return s.router.Changed
 }
 
-// company is whom the edge asks: the actors here, or those of all nodes.
-func (s *service) company() http.Company {
-	if s.team == nil {
+// actors are those of this node, or of all nodes of the cluster.
+func (s *service) actors() http.Actors {
+	if s.router == nil {
 		return s.node
 	}
-	return s.team
+	return s.router
 }
 
 // staff is whom the operator's orders are for.
 func (s *service) staff() admin.Actors {
-	if s.team == nil {
+	if s.router == nil {
 		return s.node
 	}
-	return s.team
+	return s.router
 }
 
 // live is what can be looked at while it goes on.
 func (s *service) live() live.Source {
-	if s.team == nil {
+	if s.router == nil {
 		return s.node
 	}
-	return s.team
+	return s.router
 }
 
-// beside are the other nodes; nil: there are none.
-func (s *service) beside() http.Beside {
-	if s.team == nil {
+// otherNodes are the other nodes; nil: there are none.
+func (s *service) otherNodes() http.OtherNodes {
+	if s.router == nil {
 		return nil
 	}
-	return s.team
+	return s.router
 }
 
 // tickets is where tickets and links are kept that hold at all nodes; nil: those
@@ -356,21 +356,21 @@ func (s *service) tickets() persistence.Store {
 
 // meet lets the other nodes know of this one, once it can answer them.
 func (s *service) meet() error {
-	if s.team == nil {
+	if s.router == nil {
 		return nil
 	}
-	if err := s.team.Open(s.node, s.edge); err != nil {
+	if err := s.router.Open(s.node, s.edge); err != nil {
 		return fmt.Errorf("meet the other nodes: %w", err)
 	}
-	s.ends = append(s.ends, func() error { s.team.Close(); return nil })
+	s.ends = append(s.ends, func() error { s.router.Close(); return nil })
 	return nil
 }
 
 // leave lets this node's clients have their answers from others, for what is left
 // of the grace, and tells those that it goes.
 func (s *service) leave(hurry context.Context, began time.Time) {
-	if s.team != nil {
-		s.team.Finish(hurry, s.Grace-time.Since(began))
-		s.team.Close()
+	if s.router != nil {
+		s.router.Finish(hurry, s.Grace-time.Since(began))
+		s.router.Close()
 	}
 }

@@ -12,11 +12,11 @@ import (
 
 // What one account has is nobody else's at any node, whichever has it: the one
 // that was asked, the one where the browser is, or a third.
-var _ = promise(answering, "nothing of an account is another's at any node", short, func(g *gang) {
+var _ = promise(answering, "nothing of an account is another's at any node", short, func(g *testCluster) {
 	n1, n2 := g.nodes[0], g.nodes[1]
 	mallory := g.newToken("mallory", "pro")
 	const value = "hunter2 of ada"
-	var ended told
+	var ended nodeAnswer
 	for range 2 { // the second answer is the first one's, from whichever node
 		ended = g.keyed(g.token, n1, `{"async":true,"queueTimeout":10000,"actions":[{"evaluate":"return '`+value+`'"}]}`)
 	}
@@ -61,7 +61,7 @@ var _ = promise(answering, "nothing of an account is another's at any node", sho
 })
 
 // keyed plays a task under one key.
-func (g *gang) keyed(token string, m *member, task string) told {
+func (g *testCluster) keyed(token string, m *member, task string) nodeAnswer {
 	g.t.Helper()
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -82,7 +82,7 @@ func (g *gang) keyed(token string, m *member, task string) told {
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	x := told{status: resp.StatusCode, body: string(b), err: err}
+	x := nodeAnswer{status: resp.StatusCode, body: string(b), err: err}
 	if err == nil {
 		x.of, x.err = parsed(x.body)
 	}

@@ -29,7 +29,7 @@ func TestHour(t *testing.T) {
 	if *hour == 0 {
 		t.Skip("it takes long: -hour 1h")
 	}
-	g := newGang(t, 0, 1, 1) // all that comes in at n1 is for another
+	g := newTestCluster(t, 0, 1, 1) // all that comes in at n1 is for another
 	site := soakSite(t)
 	var doors []*mixed
 	for _, m := range g.nodes {

@@ -20,7 +20,7 @@ func TestImportIntoACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	old := desk{t, filepath.Join(dir, "old")}
+	old := operatorCLI{t, filepath.Join(dir, "old")}
 	const value = "correct horse battery"
 	token := old.says("token", "create", "--account=eve", "--plan=pro")
 	if code, _, stderr := play(t, value, "secret", "set", "pass", "--account=eve", "--origin=http://demo.troupe.test", "--data="+old.data); code != 0 {
@@ -50,8 +50,8 @@ func TestImportIntoACluster(t *testing.T) {
 
 	held := answer(base, `{"queueTimeout":10000,"session":{"preserve":true},"actions":[{"open":"http://demo.troupe.test/"},{"evaluate":"localStorage.setItem('kept','yes');return 1"}]}`).SessionID
 
-	g := newGang(t, 0, 1, 0)
-	n1 := desk{t, g.nodes[0].data}
+	g := newTestCluster(t, 0, 1, 0)
+	n1 := operatorCLI{t, g.nodes[0].data}
 	n1.refuses(exitFailed, "stop it first", "cluster", "import", "--from="+old.data)
 	n1.refuses(exitFailed, "there is no data of a service in", "cluster", "import", "--from="+filepath.Join(dir, "nothing"))
 	n1.refuses(exitFailed, "is the data folder of a node of a cluster", "cluster", "import", "--from="+n1.data)

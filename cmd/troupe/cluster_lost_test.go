@@ -15,7 +15,7 @@ const (
 	election = 12 * time.Second
 )
 
-var _ = promise(losing, "a node is frozen", short, func(g *gang) {
+var _ = promise(losing, "a node is frozen", short, func(g *testCluster) {
 	at, m := g.nodes[0], g.nodes[2]
 	running, _ := g.runs(at, m)
 	began := time.Now()
@@ -28,7 +28,7 @@ var _ = promise(losing, "a node is frozen", short, func(g *gang) {
 	g.within("woken up: it has dropped what was given up, its worker is free", 5*time.Second, time.Since(woken))
 })
 
-var _ = promise(losing, "a node is killed", short, func(g *gang) {
+var _ = promise(losing, "a node is killed", short, func(g *testCluster) {
 	at, m := g.nodes[0], g.nodes[1]
 	running, _ := g.runs(at, m)
 	began := time.Now()
@@ -37,7 +37,7 @@ var _ = promise(losing, "a node is killed", short, func(g *gang) {
 	g.elsewhere(at)
 })
 
-var _ = promise(losing, "a killed node starts again", whole, func(g *gang) {
+var _ = promise(losing, "a killed node starts again", whole, func(g *testCluster) {
 	m := g.nodes[1]
 	g.kill(m)
 	began := time.Now()
@@ -50,7 +50,7 @@ var _ = promise(losing, "a killed node starts again", whole, func(g *gang) {
 
 // lost fails the test unless what ran on a node that was lost is answered in
 // time, and what is sent there then is refused as what had not begun.
-func (g *gang) lost(at, m *member, running <-chan told, began time.Time, limit time.Duration) {
+func (g *testCluster) lost(at, m *member, running <-chan nodeAnswer, began time.Time, limit time.Duration) {
 	g.t.Helper()
 	g.wasLost("what runs there is answered worker_lost", running, began, limit)
 	if x := g.play(at, on(m.name, `"actions":[{"wait":1}]`)); x.Code != "worker_offline" || x.status != http.StatusConflict || !x.Retryable {
@@ -60,7 +60,7 @@ func (g *gang) lost(at, m *member, running <-chan told, began time.Time, limit t
 
 // wasLost fails the test unless a task that had begun is answered in time as one
 // of which nobody knows how far it was.
-func (g *gang) wasLost(what string, running <-chan told, began time.Time, limit time.Duration) {
+func (g *testCluster) wasLost(what string, running <-chan nodeAnswer, began time.Time, limit time.Duration) {
 	g.t.Helper()
 	x := <-running
 	g.within(what, limit, x.at.Sub(began))
@@ -70,7 +70,7 @@ func (g *gang) wasLost(what string, running <-chan told, began time.Time, limit 
 }
 
 // elsewhere fails the test unless what may go anywhere does not notice.
-func (g *gang) elsewhere(at *member) {
+func (g *testCluster) elsewhere(at *member) {
 	g.t.Helper()
 	task, _ := g.site.opens()
 	g.within("another task is played elsewhere", afterFreeze, g.good(g.play(at, anywhere(task+`]`))).took)
@@ -78,7 +78,7 @@ func (g *gang) elsewhere(at *member) {
 
 // begins starts a task that answers later on the worker of a node, and waits
 // until it runs.
-func (g *gang) begins(at, m *member) (id string, page int) {
+func (g *testCluster) begins(at, m *member) (id string, page int) {
 	g.t.Helper()
 	task, n := g.site.opens()
 	x := g.good(g.play(at, on(m.name, `"async":true,`+task+`,{"wait":20000}]`)))
@@ -87,7 +87,7 @@ func (g *gang) begins(at, m *member) (id string, page int) {
 }
 
 // ended plays a task that answers later to its end, and returns its identifier.
-func (g *gang) ended(at, m *member, script string) string {
+func (g *testCluster) ended(at, m *member, script string) string {
 	g.t.Helper()
 	x := g.good(g.play(at, on(m.name, `"async":true,"actions":[{"evaluate":"`+script+`"}]`)))
 	if a := g.poll(at, x.TaskID, 20*time.Second); a.Status != "complete" {
@@ -97,7 +97,7 @@ func (g *gang) ended(at, m *member, script string) string {
 }
 
 // failed waits until a node tells that a task has failed, and returns as what.
-func (g *gang) failed(at *member, id string) (code string) {
+func (g *testCluster) failed(at *member, id string) (code string) {
 	g.t.Helper()
 	g.until(at.name+" tells that the task has failed", func() bool {
 		x := g.poll(at, id, 0)
@@ -112,7 +112,7 @@ func (g *gang) failed(at *member, id string) (code string) {
 
 // results are the answers and files of tasks that have ended.
 type results struct {
-	g     *gang
+	g     *testCluster
 	small string // identifiers of tasks
 	large string
 	file  string
@@ -120,7 +120,7 @@ type results struct {
 
 // leaves lets the worker of a node leave results: some that are kept with the
 // record, and some that are files.
-func (g *gang) leaves(m *member) *results {
+func (g *testCluster) leaves(m *member) *results {
 	g.t.Helper()
 	r := &results{g: g, small: g.ended(m, m, "return 6*7"), large: g.ended(m, m, "return 'x'.repeat(1<<20)")}
 	task, _ := g.site.opens()
@@ -143,7 +143,7 @@ func (r *results) readAt(m *member) {
 	}
 }
 
-var _ = promise(losing, "a node is killed that plays tasks for later", quick, func(g *gang) {
+var _ = promise(losing, "a node is killed that plays tasks for later", quick, func(g *testCluster) {
 	n1, m, n3 := g.nodes[0], g.nodes[1], g.nodes[2]
 	kept := g.leaves(m)
 	id, _ := g.begins(n1, m)
@@ -170,7 +170,7 @@ var _ = promise(losing, "a node is killed that plays tasks for later", quick, fu
 	kept.readAt(m)
 })
 
-var _ = promise(losing, "a node sleeps for 15 s and wakes up", whole, func(g *gang) {
+var _ = promise(losing, "a node sleeps for 15 s and wakes up", whole, func(g *testCluster) {
 	at, m := g.nodes[0], g.nodes[2]
 	id, _ := g.begins(at, m)
 	began := time.Now()
@@ -200,15 +200,15 @@ var _ = promise(losing, "a node sleeps for 15 s and wakes up", whole, func(g *ga
 	g.within("and it plays again", 5*time.Second, time.Since(woken))
 })
 
-var _ = promise(losing, "a node is killed in a stream of tasks", whole, func(g *gang) {
+var _ = promise(losing, "a node is killed in a stream of tasks", whole, func(g *testCluster) {
 	g.losesInAStream(g.nodes[1], g.kill, afterKill)
 })
 
-var _ = promise(losing, "a node is frozen in a stream of tasks", whole, func(g *gang) {
+var _ = promise(losing, "a node is frozen in a stream of tasks", whole, func(g *testCluster) {
 	g.losesInAStream(g.nodes[1], func(all ...*member) { g.freeze(all[0]) }, afterFreeze)
 })
 
-var _ = promise(losing, "an account is removed while a node is frozen", quick, func(g *gang) {
+var _ = promise(losing, "an account is removed while a node is frozen", quick, func(g *testCluster) {
 	at, m := g.nodes[0], g.nodes[2]
 	token := g.newToken("erin", "pro")
 	x := g.good(g.askAs(token, at, "POST", "/v1/", on(m.name, `"session":{"preserve":true},"actions":[{"wait":1}]`)))
@@ -229,7 +229,7 @@ var _ = promise(losing, "an account is removed while a node is frozen", quick, f
 // losesInAStream fails the test unless the loss of a node in a stream of tasks costs
 // only what its worker was playing. That those who had been sent there are not
 // played twice is seen when it is back.
-func (g *gang) losesInAStream(m *member, lose func(...*member), limit time.Duration) {
+func (g *testCluster) losesInAStream(m *member, lose func(...*member), limit time.Duration) {
 	g.t.Helper()
 	tr := g.pour(&balancer{g: g, to: g.others(m)}, 5, false)
 	tr.until(30)
@@ -247,7 +247,7 @@ func (g *gang) losesInAStream(m *member, lose func(...*member), limit time.Durat
 			lost++
 			g.within("the task that ran there is answered worker_lost", limit, x.at.Sub(began))
 		case !x.right:
-			g.t.Errorf("a task that could go anywhere: %v", x.told)
+			g.t.Errorf("a task that could go anywhere: %v", x.nodeAnswer)
 		case x.at.After(began):
 			g.within("any other task of the stream is played", 2*afterFreeze, x.took)
 		}
@@ -258,7 +258,7 @@ func (g *gang) losesInAStream(m *member, lose func(...*member), limit time.Durat
 	g.whole()
 }
 
-var _ = promise(counts, "a node is killed that has counted", quick, func(g *gang) {
+var _ = promise(counts, "a node is killed that has counted", quick, func(g *testCluster) {
 	type count struct {
 		account, token string
 		want           int64
@@ -316,7 +316,7 @@ func after(s, mark string) string {
 	return rest
 }
 
-var _ = promise(electing, "the leading node is killed", quick, func(g *gang) {
+var _ = promise(electing, "the leading node is killed", quick, func(g *testCluster) {
 	m := g.leader()
 	at := g.others(m)[0]
 	// A worker for each, so that none of them waits for another.
@@ -347,7 +347,7 @@ var _ = promise(electing, "the leading node is killed", quick, func(g *gang) {
 
 // accepted fails the test unless what has to be written down was, or was refused
 // when there had been no leader for too long.
-func (g *gang) accepted(what string, x told, began time.Time) {
+func (g *testCluster) accepted(what string, x nodeAnswer, began time.Time) {
 	g.t.Helper()
 	switch {
 	case x.err == nil && x.status == 200 && x.Success:

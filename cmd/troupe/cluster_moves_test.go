@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-var _ = promise(moving, "the nodes are renewed one after the other under load", whole, func(g *gang) {
+var _ = promise(moving, "the nodes are renewed one after the other under load", whole, func(g *testCluster) {
 	b := &balancer{g: g, to: g.nodes}
 	b.watch()
 	tr := g.pour(b, 4, true)
@@ -31,7 +31,7 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 	for _, a := range all {
 		if !a.right {
 			wrong++
-			g.t.Errorf("a client was told: %v", a.told)
+			g.t.Errorf("a client was told: %v", a.nodeAnswer)
 		}
 	}
 	g.t.Logf("%d tasks, %d of them failed", len(all), wrong)
@@ -39,8 +39,8 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 	g.within("none of the tasks fails, the slowest takes", 0, slowest.took)
 })
 
-var _ = promise(moving, "a node joins", whole, func(g *gang) {
-	mine := newGang(g.t, 1, 0, 0) // it would have to be taken out of the other one again
+var _ = promise(moving, "a node joins", whole, func(g *testCluster) {
+	mine := newTestCluster(g.t, 1, 0, 0) // it would have to be taken out of the other one again
 	kept := mine.leaves(mine.nodes[0])
 	began := time.Now()
 	m := mine.add(1)
@@ -64,7 +64,7 @@ var _ = promise(moving, "a node joins", whole, func(g *gang) {
 })
 
 // add starts one more node, which knows the others; they learn of it.
-func (g *gang) add(workers int) *member {
+func (g *testCluster) add(workers int) *member {
 	g.t.Helper()
 	peers := ""
 	for _, m := range g.nodes {
@@ -76,7 +76,7 @@ func (g *gang) add(workers int) *member {
 	return m
 }
 
-var _ = promise(moving, "all nodes are killed at once and started again", whole, func(g *gang) {
+var _ = promise(moving, "all nodes are killed at once and started again", whole, func(g *testCluster) {
 	n1, m, n3 := g.nodes[0], g.nodes[1], g.nodes[2]
 	token := g.newToken("dora", "basic")
 	for range 3 {

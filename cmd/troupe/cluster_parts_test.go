@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-var _ = promise(cutting, "one node is cut off from the other two", whole, func(g *gang) {
+var _ = promise(cutting, "one node is cut off from the other two", whole, func(g *testCluster) {
 	g.needWires()
 	n1, n2, m := g.nodes[0], g.nodes[1], g.nodes[2]
 	kept := g.leaves(m)
@@ -40,7 +40,7 @@ var _ = promise(cutting, "one node is cut off from the other two", whole, func(g
 	}
 })
 
-var _ = promise(cutting, "two nodes of three are lost and come back", whole, func(g *gang) {
+var _ = promise(cutting, "two nodes of three are lost and come back", whole, func(g *testCluster) {
 	n1, n2, n3 := g.nodes[0], g.nodes[1], g.nodes[2]
 	kept := g.leaves(n3)
 	id, _ := g.begins(n1, n2)
@@ -52,7 +52,7 @@ var _ = promise(cutting, "two nodes of three are lost and come back", whole, fun
 	began = time.Now()
 	g.start(n2)
 	g.within("one of them is back: it answers", 40*time.Second, time.Since(began))
-	var x told
+	var x nodeAnswer
 	g.until("an asynchronous task is accepted", func() bool {
 		x = g.play(n1, `{"async":true,"queueTimeout":10000,"actions":[{"evaluate":"return 9"}]}`)
 		return x.status == 200 && x.Success

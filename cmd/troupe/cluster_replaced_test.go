@@ -9,7 +9,7 @@ import (
 
 // lag is how far the copy of a node is behind, as another one says; -1: nobody
 // knows.
-func (g *gang) lag(at *member, name string) int64 {
+func (g *testCluster) lag(at *member, name string) int64 {
 	g.t.Helper()
 	var c struct {
 		Nodes []struct {
@@ -29,7 +29,7 @@ func (g *gang) lag(at *member, name string) int64 {
 	return -1
 }
 
-var _ = promise(moving, "a machine with an empty disk takes over the name of a lost one", whole, func(g *gang) {
+var _ = promise(moving, "a machine with an empty disk takes over the name of a lost one", whole, func(g *testCluster) {
 	m := g.nodes[2]
 	kept := g.leaves(g.nodes[1])
 	g.kill(m)

@@ -22,7 +22,7 @@ const (
 
 // login is a session that somebody has signed in with.
 type login struct {
-	g      *gang
+	g      *testCluster
 	site   string
 	id     string
 	worker string
@@ -30,7 +30,7 @@ type login struct {
 
 // signsIn opens a session on the worker of a node and signs in there: with a cookie
 // that scripts cannot see, and with something in the page's storage.
-func (g *gang) signsIn(m *member) *login {
+func (g *testCluster) signsIn(m *member) *login {
 	g.t.Helper()
 	at, err := url.Parse(g.site.url)
 	if err != nil {
@@ -64,7 +64,7 @@ func (g *gang) signsIn(m *member) *login {
 const looks = `{"evaluate":"return document.querySelector('h1').textContent + ', ' + localStorage.getItem('cart')"}`
 
 // goesOn fails the test unless the session goes on where it was, still signed in.
-func (l *login) goesOn(at *member, restored bool) told {
+func (l *login) goesOn(at *member, restored bool) nodeAnswer {
 	l.g.t.Helper()
 	x := l.g.good(l.g.play(at, fmt.Sprintf(`{"session":{"id":%q},"queueTimeout":10000,"actions":[%s]}`, l.id, looks)))
 	if fmt.Sprint(x.Data) != "ada at /home, 3 apples" || x.SessionID != l.id || strings.Contains(x.body, `"restored":true`) != restored {
@@ -74,7 +74,7 @@ func (l *login) goesOn(at *member, restored bool) told {
 }
 
 // misses waits until a node knows that so many others are down.
-func (g *gang) misses(at *member, n int) {
+func (g *testCluster) misses(at *member, n int) {
 	g.t.Helper()
 	g.until(at.name+" knows of the loss", func() bool {
 		return strings.Count(g.ask(at, "GET", "/v1/cluster", "").body, `"up":false`) == n
@@ -114,7 +114,7 @@ func (l *login) gone(m *member, worker string) {
 	}
 }
 
-var _ = promise(sessions, "a node with a session is stopped", quick, func(g *gang) {
+var _ = promise(sessions, "a node with a session is stopped", quick, func(g *testCluster) {
 	m, at := g.nodes[1], g.nodes[0]
 	l := g.signsIn(m)
 	l.goesOn(at, false)
@@ -125,7 +125,7 @@ var _ = promise(sessions, "a node with a session is stopped", quick, func(g *gan
 	g.good(g.play(at, fmt.Sprintf(`{"session":{"id":%q,"close":true}}`, l.id)))
 })
 
-var _ = promise(sessions, "a node with a session is killed", whole, func(g *gang) {
+var _ = promise(sessions, "a node with a session is killed", whole, func(g *testCluster) {
 	m, at := g.nodes[1], g.nodes[2]
 	l := g.signsIn(m)
 	began := time.Now()
@@ -136,7 +136,7 @@ var _ = promise(sessions, "a node with a session is killed", whole, func(g *gang
 	l.gone(m, x.WorkerID)
 })
 
-var _ = promise(sessions, "a node with a session sleeps for 15 s and wakes up", whole, func(g *gang) {
+var _ = promise(sessions, "a node with a session sleeps for 15 s and wakes up", whole, func(g *testCluster) {
 	m, at := g.nodes[1], g.nodes[2]
 	l := g.signsIn(m)
 	began := time.Now()
@@ -149,7 +149,7 @@ var _ = promise(sessions, "a node with a session sleeps for 15 s and wakes up", 
 	l.gone(m, x.WorkerID)
 })
 
-var _ = promise(sessions, "a node with a session is cut off", whole, func(g *gang) {
+var _ = promise(sessions, "a node with a session is cut off", whole, func(g *testCluster) {
 	g.needWires()
 	m, at := g.nodes[1], g.nodes[2]
 	l := g.signsIn(m)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var _ = promise(answering, "a session goes on from any node", short, func(g *gang) {
+var _ = promise(answering, "a session goes on from any node", short, func(g *testCluster) {
 	n1, n2, n3 := g.nodes[0], g.nodes[1], g.nodes[2]
 	task, n := g.site.opens()
 	want := fmt.Sprintf("number %d", n)
@@ -23,7 +23,7 @@ var _ = promise(answering, "a session goes on from any node", short, func(g *gan
 	}
 })
 
-var _ = promise(answering, "results and pictures are told of by any node", short, func(g *gang) {
+var _ = promise(answering, "results and pictures are told of by any node", short, func(g *testCluster) {
 	n1, n2 := g.nodes[0], g.nodes[1]
 	x := g.good(g.play(n1, `{"async":true,"queueTimeout":10000,"actions":[{"evaluate":"return 'x'.repeat(3<<20)"}]}`))
 	for _, m := range g.nodes {
@@ -42,14 +42,14 @@ var _ = promise(answering, "results and pictures are told of by any node", short
 })
 
 // pictureIn is the path of the file that a task has made.
-func pictureIn(x told) string {
+func pictureIn(x nodeAnswer) string {
 	data, _ := x.Data.(map[string]any)
 	where, _ := data["url"].(string)
 	_, file, _ := strings.Cut(where, "/files/")
 	return "/files/" + file
 }
 
-var _ = promise(answering, "the nodes tell of each other", short, func(g *gang) {
+var _ = promise(answering, "the nodes tell of each other", short, func(g *testCluster) {
 	n1 := g.nodes[0]
 	if x := g.ask(n1, "GET", "/v1/cluster", ""); strings.Count(x.body, `"up":true`) != 3 || !strings.Contains(x.body, `"majority":true`) {
 		g.t.Errorf("the cluster: %v", x)
@@ -67,7 +67,7 @@ func TestForwardedCost(t *testing.T) {
 	if *costs == 0 {
 		t.Skip("it measures only: -cost 500")
 	}
-	g := newGang(t, 0, 1, 0)
+	g := newTestCluster(t, 0, 1, 0)
 	for name, task := range map[string]func() string{
 		"W1":      func() string { t, _ := g.site.opens(); return t + `,{"getText":"h1"}]` },
 		"nothing": func() string { return `"actions":[{"wait":0}]` },

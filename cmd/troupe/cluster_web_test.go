@@ -11,7 +11,7 @@ import (
 
 // inTurns sends each request to the next node, whoever sends it: nothing that a
 // client has got from one node may hold at that node only.
-func (g *gang) inTurns(t *testing.T) (base string) {
+func (g *testCluster) inTurns(t *testing.T) (base string) {
 	t.Helper()
 	var to []*url.URL
 	for _, m := range g.nodes {
@@ -30,9 +30,9 @@ func (g *gang) inTurns(t *testing.T) (base string) {
 }
 
 // webInTurns is the web page of the cluster behind that.
-func (g *gang) webInTurns(t *testing.T) *web {
+func (g *testCluster) webInTurns(t *testing.T) *web {
 	t.Helper()
-	d := desk{t, g.nodes[0].data}
+	d := operatorCLI{t, g.nodes[0].data}
 	if !strings.Contains(d.says("account", "list"), "ops ") {
 		d.says("account", "create", "ops", "--plan=pro", "--operator")
 	}
@@ -42,7 +42,7 @@ func (g *gang) webInTurns(t *testing.T) *web {
 	return w
 }
 
-var _ = promise(answering, "the web page shows tasks and pictures behind a load balancer", quick, func(g *gang) {
+var _ = promise(answering, "the web page shows tasks and pictures behind a load balancer", quick, func(g *testCluster) {
 	w := g.webInTurns(g.t)
 	w.shows(g.t, "testdata/web/tasks.txtar") // tickets, news, steps, the end
 	w.shows(g.t, "testdata/web/live.txtar")  // pictures, a link that another node revokes
@@ -65,7 +65,7 @@ var _ = promise(answering, "the web page shows tasks and pictures behind a load 
 	})
 })
 
-var _ = promise(answering, "the operator works behind a load balancer", whole, func(g *gang) {
+var _ = promise(answering, "the operator works behind a load balancer", whole, func(g *testCluster) {
 	w := g.webInTurns(g.t)
 	operates(g.t, w)
 	// A node is drained and taken back by the page.
@@ -85,8 +85,8 @@ var _ = promise(answering, "the operator works behind a load balancer", whole, f
 	}
 })
 
-var _ = promise(answering, "orders reach the node that they are about", short, func(g *gang) {
-	n1, n3 := desk{g.t, g.nodes[0].data}, desk{g.t, g.nodes[2].data}
+var _ = promise(answering, "orders reach the node that they are about", short, func(g *testCluster) {
+	n1, n3 := operatorCLI{g.t, g.nodes[0].data}, operatorCLI{g.t, g.nodes[2].data}
 	n1.says("worker", "add", "spare", "--account=ada", "--node=n3")
 	at := n1.until("spare", "online")
 	if at.Node != "n3" || at.Account != "ada" {
@@ -95,7 +95,7 @@ var _ = promise(answering, "orders reach the node that they are about", short, f
 	n3.refuses(exitFailed, "already, at n3", "worker", "add", "spare")
 	n3.refuses(exitFailed, `the node "n9" does not answer, or there is none of this name`, "worker", "add", "other", "--node=n9")
 	g.good(g.play(g.nodes[1], `{"workerId":"`+at.ID+`","actions":[{"wait":1}]}`))
-	desk{g.t, g.nodes[1].data}.says("worker", "drain", "spare")
+	operatorCLI{g.t, g.nodes[1].data}.says("worker", "drain", "spare")
 	n1.until("spare", "drained")
 	n3.says("worker", "resume", "spare")
 	n1.until("spare", "online")

@@ -156,13 +156,13 @@ func blocksOf(t *testing.T, doc string) (all []block) {
 }
 
 // TestEveryRouteHasAnExample wants a line in the documents that shows how each
-// way into the service is taken.
+// route of the service is used.
 func TestEveryRouteHasAnExample(t *testing.T) {
-	source, err := os.ReadFile("../../http/ways.go")
+	source, err := os.ReadFile("../../http/routes.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, all, _ := strings.Cut(string(source), ") ways() []way {")
+	_, all, _ := strings.Cut(string(source), ") routes() []route {")
 	all, _, _ = strings.Cut(all, "\n}\n")
 	var asked []string
 	for _, b := range blocksOf(t, "../../docs/api.md") {
@@ -174,9 +174,9 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 	written := strings.NewReplacer(`"`, "", "+", "", "{taskId}", "$TASK", "{id}", "$", "{object}", "$", "{order}", "", "{name}", "", "{page}", "",
 		"tasksPath", "/v1/tasks/", "ticketsPath", "/v1/tickets", "linksPath", "/v1/links", "feedPath", "/v1/events", "livePath", "/v1/live/",
 		"assetsPath", "/app/", "docsPath", "/docs/", "documents.SearchPath", "search", "operatorPath", "/v1/operator/")
-	found := regexp.MustCompile(`(?:known|passed|operators|open)\("([A-Z]+)", ([^,]+),`).FindAllStringSubmatch(all, -1)
+	found := regexp.MustCompile(`(?:token|credential|operator|open)Route\("([A-Z]+)", ([^,]+),`).FindAllStringSubmatch(all, -1)
 	if len(found) < 25 {
-		t.Fatalf("only %d ways: %v", len(found), found)
+		t.Fatalf("only %d routes: %v", len(found), found)
 	}
 	for _, m := range found {
 		method, address := m[1], described+written.Replace(m[2])

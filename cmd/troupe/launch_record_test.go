@@ -89,7 +89,7 @@ func TestBrowsersThatStartNoMore(t *testing.T) {
 	if said := c.out.String(); !strings.Contains(said, "with 1 worker.") {
 		t.Errorf("it greets: %s", said)
 	}
-	d := desk{t, data}
+	d := operatorCLI{t, data}
 	d.says("worker", "drain", "worker-1")
 	d.until("worker-1", "drained")
 	if err := os.Remove(there); err != nil {

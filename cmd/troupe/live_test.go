@@ -30,7 +30,7 @@ func TestNobodySeesAnothersBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := desk{t, filepath.Join(dir, "data")}
+	d := operatorCLI{t, filepath.Join(dir, "data")}
 	tokens := map[string]string{"red": d.says("token", "create", "--account=ada", "--plan=pro"), "blue": d.says("token", "create", "--account=bob", "--plan=pro")}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

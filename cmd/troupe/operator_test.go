@@ -14,14 +14,14 @@ import (
 	"troupe/testkit/wait"
 )
 
-// desk gives an operator's commands for one data folder.
-type desk struct {
+// operatorCLI gives an operator's commands for one data folder.
+type operatorCLI struct {
 	t    *testing.T
 	data string
 }
 
 // says runs a command that works and returns what it prints.
-func (d desk) says(args ...string) string {
+func (d operatorCLI) says(args ...string) string {
 	d.t.Helper()
 	code, out, stderr := play(d.t, "", append(args, "--data="+d.data)...)
 	if code != 0 {
@@ -31,7 +31,7 @@ func (d desk) says(args ...string) string {
 }
 
 // refuses runs a command that must not work.
-func (d desk) refuses(code int, sentence string, args ...string) {
+func (d operatorCLI) refuses(code int, sentence string, args ...string) {
 	d.t.Helper()
 	got, out, stderr := play(d.t, "", append(args, "--data="+d.data)...)
 	if got != code || out != "" || !strings.Contains(stderr, sentence) {
@@ -40,7 +40,7 @@ func (d desk) refuses(code int, sentence string, args ...string) {
 }
 
 // worker returns one of the list.
-func (d desk) worker(name string) admin.Worker {
+func (d operatorCLI) worker(name string) admin.Worker {
 	d.t.Helper()
 	var all []admin.Worker
 	if err := json.Unmarshal([]byte(d.says("worker", "list", "--json")), &all); err != nil {
@@ -55,7 +55,7 @@ func (d desk) worker(name string) admin.Worker {
 }
 
 // until waits for a worker to be as it should.
-func (d desk) until(name, state string) admin.Worker {
+func (d operatorCLI) until(name, state string) admin.Worker {
 	d.t.Helper()
 	for end := time.Now().Add(hang); ; time.Sleep(10 * time.Millisecond) {
 		w := d.worker(name)
@@ -77,7 +77,7 @@ func TestOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after the services have ended
-	d := desk{t, filepath.Join(dir, "data")}
+	d := operatorCLI{t, filepath.Join(dir, "data")}
 	for _, args := range [][]string{
 		{"account", "list"}, {"account", "set-plan", "ada", "pro"}, {"account", "delete", "ada"}, {"token", "list"}, {"token", "revoke", "tok_1"},
 		{"worker", "list"}, {"worker", "drain", "mine"}, {"worker", "resume", "mine"}, {"worker", "remove", "mine"},

@@ -29,7 +29,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := desk{t, filepath.Join(dir, "data")}
+	d := operatorCLI{t, filepath.Join(dir, "data")}
 	c, base := serve(t, d.data, "--workers=1", "--allow-private", "--log-level=debug", "--metrics-listen=127.0.0.1:0")
 	token := d.says("token", "create", "--account=ada", "--plan=pro")
 	site := echoes(t)

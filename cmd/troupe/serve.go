@@ -42,7 +42,7 @@ type serveCommand struct {
 	Log       logFlags      `embed:"" prefix:"log-"`
 	Chromium  chromium      `embed:""`
 	Sharing   sharing       `embed:""`
-	Watching  watching      `embed:""`
+	Watching  observability `embed:""`
 	Cluster   clustering    `embed:""`
 	S3        storage       `embed:"" prefix:"s3-"`
 
@@ -104,7 +104,7 @@ type service struct {
 	launches    *launchRecord
 	member      *cluster.Member  // nil: there are no other nodes
 	shared      *cluster.Store   // nil as well then
-	team        *cluster.Company // nil as well then
+	router      *cluster.Company // nil as well then
 	node        *actors.Node
 	audit       *persistence.Audit
 	stopped     time.Time         // when the stop began
@@ -112,7 +112,7 @@ type service struct {
 	certificate *http.Certificate // nil: no TLS
 	edge        *http.Server
 	metrics     *telemetry.Metrics
-	observe     func(http.Asked) (trace string, answered func(http.Told)) // nil: nobody wants traces
+	observe     func(http.TaskRequest) (trace string, answered func(http.TaskResult)) // nil: nobody wants traces
 }
 
 // Run starts the service and ends it when it is told to.
@@ -147,8 +147,8 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if err != nil {
 		return err
 	}
-	s.hello()
-	defer func() { s.bye(stop, err) }()
+	s.logStart()
+	defer func() { s.logStop(stop, err) }()
 	s.ends = append(s.ends, func() error { _ = ln.Close(); return nil }) // closed by the edge, if it got to serve
 	if err := s.start(stop, ln.Addr()); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Company: s.company(), Live: s.live(), Beside: s.beside(), Tickets: s.tickets(), Auth: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
+		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
 		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.door,
@@ -271,7 +271,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err := s.meet(); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.lookAfter(time.Minute))
+	s.ends = append(s.ends, s.warnOfLimits(time.Minute))
 	return s.showMetrics()
 }
 
@@ -375,7 +375,7 @@ func signals(ctx context.Context, more ...os.Signal) (stop, hurry context.Contex
 		for _, end := range []context.CancelCauseFunc{stopped, hurried} {
 			select {
 			case sig := <-got:
-				end(asked{sig})
+				end(stopSignal{sig})
 			case <-done:
 				return
 			}
@@ -386,6 +386,6 @@ func signals(ctx context.Context, more ...os.Signal) (stop, hurry context.Contex
 }
 
 // asked is why a context of signals ended.
-type asked struct{ signal os.Signal }
+type stopSignal struct{ signal os.Signal }
 
-func (a asked) Error() string { return "signal: " + a.signal.String() }
+func (a stopSignal) Error() string { return "signal: " + a.signal.String() }

@@ -97,7 +97,7 @@ func TestFilesElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := desk{t, filepath.Join(dir, "data")}
+	d := operatorCLI{t, filepath.Join(dir, "data")}
 	token := d.says("token", "create", "--account=ada", "--plan=pro")
 	_, base := serve(t, d.data, append(flags, "--workers=1", "--allow-cidr=127.0.0.1/32")...)
 	status, body, err := post(base, token, `{"queueTimeout":10000,"config":{"trace":true},"actions":[{"open":"http://demo.troupe.test/"},{"screenshot":"viewport"},{"open":"`+site.URL+`/list.csv"}]}`)

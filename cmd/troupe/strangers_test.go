@@ -14,7 +14,7 @@ import (
 // identifiers it could have come by.
 func TestAnotherAccountGetsNothing(t *testing.T) {
 	t.Parallel()
-	f := newFortress(t)
+	f := newGuardedService(t)
 	code, other, stderr := play(t, "", "token", "create", "--account=mallory", "--plan=pro", "--data="+f.data)
 	if other = strings.TrimSpace(other); code != 0 {
 		t.Fatal(stderr)

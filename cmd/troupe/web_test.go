@@ -19,7 +19,7 @@ import (
 // web is a service that opens its own web page.
 type web struct {
 	base string
-	desk desk
+	desk operatorCLI
 	fill *strings.Replacer // what lists name in {{}}
 	ops  string            // token of the operator
 	ada  string            // token of an account with the plan Pro
@@ -55,7 +55,7 @@ func openWeb(t *testing.T, workers int) *web {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after the service has ended
-	w := &web{desk: desk{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
+	w := &web{desk: operatorCLI{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
 	w.desk.says("account", "create", "ops", "--plan=pro", "--operator")
 	w.ops = w.desk.says("token", "create", "--account=ops")
 	w.ada = w.desk.says("token", "create", "--account=ada", "--plan=pro")

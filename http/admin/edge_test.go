@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 type edge string
 
 // serve starts one in front of actors.
-func serve(t *testing.T, c http.Company, accounts *persistence.Accounts) edge {
+func serve(t *testing.T, c http.Actors, accounts *persistence.Accounts) edge {
 	t.Helper()
-	s, err := http.New(http.Config{Company: c, Auth: accounts, Uploads: filepath.Join(t.TempDir(), "uploads")})
+	s, err := http.New(http.Config{Actors: c, Auth: accounts, Uploads: filepath.Join(t.TempDir(), "uploads")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // Events tells of a task's steps as they end, and then of its end, as
 // server-sent events.
-func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Pass, id string) *answer.Refusal {
+func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *answer.Refusal {
 	if !answer.SaneID([]byte(id)) {
 		return answer.Refuse(engine.CodeTaskNotFound)
 	}

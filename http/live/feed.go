@@ -34,7 +34,7 @@ type (
 // Feed tells an account of its workers and tasks as they change, as server-sent
 // events. It always begins with all there is: so a reader that comes again, after
 // whatever it has missed, has no wrong picture.
-func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Pass) *answer.Refusal {
+func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Credential) *answer.Refusal {
 	if s.cfg.Source == nil {
 		return answer.Refuse(engine.CodeNotFound)
 	}
@@ -66,7 +66,7 @@ func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Pass) *answer.Refusal {
 // reading is what a feed is made from.
 type reading struct {
 	guard  *guard
-	pass   *Pass
+	pass   *Credential
 	beat   time.Duration
 	reader view.Reading
 	tokens *tokenFeed

@@ -7,14 +7,14 @@ import (
 
 // guard lets a stream end with the pass that opened it.
 type guard struct {
-	passes *Passes
-	every  time.Duration
-	pass   *Pass
-	looked time.Time // when the pass was last seen to be valid
+	authorizer *Authorizer
+	every      time.Duration
+	credential *Credential
+	looked     time.Time // when the pass was last seen to be valid
 }
 
 // guarded ends a stream when its pass is revoked, or when the other thing happens.
-func (s *Streams) guarded(t *stream, p *Pass, also <-chan struct{}) *guard {
+func (s *Streams) guarded(t *stream, p *Credential, also <-chan struct{}) *guard {
 	gone := t.stop
 	ctx, cancel := context.WithCancel(t.ctx)
 	t.ctx = ctx
@@ -31,7 +31,7 @@ func (s *Streams) guarded(t *stream, p *Pass, also <-chan struct{}) *guard {
 		cancel()
 		gone()
 	}
-	return &guard{s.passes, s.cfg.Heartbeat, p, time.Now()}
+	return &guard{s.authorizer, s.cfg.Heartbeat, p, time.Now()}
 }
 
 // lets looks now and then whether the client may still hear of anything.
@@ -41,5 +41,5 @@ func (g *guard) lets() bool {
 		return true
 	}
 	g.looked = now
-	return g.passes.holds(g.pass)
+	return g.authorizer.valid(g.credential)
 }

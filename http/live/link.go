@@ -56,7 +56,7 @@ func linkOf(t *ticket) SharedLink {
 }
 
 // IssueLink answers with a link to one task, session or worker.
-func (s *Passes) IssueLink(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte) *answer.Refusal {
+func (s *Authorizer) IssueLink(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte) *answer.Refusal {
 	plain, n, no := s.ticketFor(ctx, account, payload, Link)
 	if no == nil {
 		l := linkOf(&n)
@@ -67,7 +67,7 @@ func (s *Passes) IssueLink(ctx *fasthttp.RequestCtx, account persistence.Account
 
 // ListLinks lists the account's links that are alive, the newest first. Their
 // secrets are not known any more.
-func (s *Passes) ListLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+func (s *Authorizer) ListLinks(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	list := s.tickets.links(account.ID, time.Now())
 	if s.cfg.Others != nil && len(list) > 0 {
 		others := s.cfg.Others(s.cfg.Faults.Base, account.ID)

@@ -18,7 +18,7 @@ import (
 // Actors is what is needed of the actors beside what goes on.
 type Actors interface{ api.Doer }
 
-// Config is what [Passes] and [Streams] are made from.
+// Config is what [Authorizer] and [Streams] are made from.
 type Config struct {
 	Actors  Actors
 	Source  Source // nil: nothing can be looked at while it goes on
@@ -39,41 +39,41 @@ type Config struct {
 	Heartbeat    time.Duration // between signs of life
 }
 
-// Passes lets clients look at things: by a token, a ticket or a link.
-type Passes struct {
+// Authorizer issues tickets and links, and decides which stream a client may follow.
+type Authorizer struct {
 	cfg     *Config
 	tickets *tickets
 }
 
-// NewPasses makes them.
-func NewPasses(cfg *Config) *Passes {
-	return &Passes{cfg: cfg, tickets: newTickets(cfg.Tickets, cfg.Faults.Log)}
+// NewAuthorizer makes one.
+func NewAuthorizer(cfg *Config) *Authorizer {
+	return &Authorizer{cfg: cfg, tickets: newTickets(cfg.Tickets, cfg.Faults.Log)}
 }
 
 // Follow hears of the tickets of other nodes, until ctx ends or the store is
 // closed.
-func (s *Passes) Follow(ctx context.Context) { s.tickets.follow(ctx) }
+func (s *Authorizer) Follow(ctx context.Context) { s.tickets.follow(ctx) }
 
 // RevokeAll ends the tickets and links of an account.
-func (s *Passes) RevokeAll(ctx context.Context, account string) error {
+func (s *Authorizer) RevokeAll(ctx context.Context, account string) error {
 	return s.tickets.forget(ctx, account)
 }
 
 // Streams shows clients what goes on.
 type Streams struct {
-	cfg      *Config
-	passes   *Passes
-	watchers *access.AccountLimiter // of live pictures
-	feeds    *access.AccountLimiter
-	tokens   tokenFeeds
-	shown    shownTotals
-	leaving  chan struct{} // closed when the service stops: what only looks on ends then
+	cfg        *Config
+	authorizer *Authorizer
+	watchers   *access.AccountLimiter // of live pictures
+	feeds      *access.AccountLimiter
+	tokens     tokenFeeds
+	shown      shownTotals
+	leaving    chan struct{} // closed when the service stops: what only looks on ends then
 }
 
 // NewStreams makes them.
-func NewStreams(cfg *Config, p *Passes) *Streams {
+func NewStreams(cfg *Config, p *Authorizer) *Streams {
 	return &Streams{
-		cfg: cfg, passes: p, leaving: make(chan struct{}),
+		cfg: cfg, authorizer: p, leaving: make(chan struct{}),
 		watchers: access.NewAccountLimiter(maxWatchers, engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers)),
 		feeds:    access.NewAccountLimiter(maxFeeds, engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds)),
 	}

@@ -74,7 +74,7 @@ var upgrader = websocket.FastHTTPUpgrader{
 
 // Watch shows what a browser looks like, over a socket, for as long as it has to
 // do with the object.
-func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Pass, object string) *answer.Refusal {
+func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Credential, object string) *answer.Refusal {
 	switch {
 	case s.cfg.Source == nil:
 		return answer.Refuse(engine.CodeNotFound)
@@ -118,15 +118,15 @@ func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Pass, object string) *answe
 }
 
 // show sends pictures until there is a reason not to.
-func (s *Streams) show(c *websocket.Conn, w *view.Watcher, p *Pass) {
+func (s *Streams) show(c *websocket.Conn, w *view.Watcher, p *Credential) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Faults.Log.Error().Any("panic", v).Msg("a live picture failed")
 		}
 	}()
 	if p.ticket != nil {
-		s.passes.tickets.look(p.ticket, 1)
-		defer s.passes.tickets.look(p.ticket, -1)
+		s.authorizer.tickets.look(p.ticket, 1)
+		defer s.authorizer.tickets.look(p.ticket, -1)
 	}
 	patience := min(takePicture, s.cfg.WriteTimeout)
 	quiet := 3 * s.cfg.Heartbeat
@@ -156,7 +156,7 @@ type heard struct {
 
 // send sends pictures and returns why it has stopped; nothing where nobody is
 // there to be told.
-func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Pass, patience time.Duration, h *heard) (int, string) {
+func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Credential, patience time.Duration, h *heard) (int, string) {
 	write := func(kind int, b []byte) error {
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
 		return c.WriteMessage(kind, b)
@@ -203,7 +203,7 @@ func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Pass, patience tim
 			}
 			return 0, ""
 		case <-beat.C:
-			if !s.passes.holds(p) {
+			if !s.authorizer.valid(p) {
 				return closeEnded, endRevoked
 			}
 			if err := c.WriteControl(websocket.PingMessage, nil, time.Now().Add(patience)); err != nil {
@@ -235,7 +235,7 @@ func (s *Streams) cut(h *heard) (int, string) {
 
 // looksOn writes into the audit log that an operator's account is about to see
 // the live picture of another account.
-func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Pass, object string, w *view.Watcher) *answer.Refusal {
+func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Credential, object string, w *view.Watcher) *answer.Refusal {
 	if !p.account.Operator {
 		return nil
 	}

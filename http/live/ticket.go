@@ -113,7 +113,7 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 }
 
 // ticketFor issues what a request asks for.
-func (s *Passes) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte, k *kind) (plain string, n ticket, no *answer.Refusal) {
+func (s *Authorizer) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte, k *kind) (plain string, n ticket, no *answer.Refusal) {
 	n, faults := k.read(payload)
 	if len(faults) > 0 {
 		return "", n, answer.RefuseInvalid(faults...)
@@ -151,7 +151,7 @@ type (
 )
 
 // IssueTicket answers with a ticket for one task, session or worker.
-func (s *Passes) IssueTicket(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte) *answer.Refusal {
+func (s *Authorizer) IssueTicket(ctx *fasthttp.RequestCtx, account persistence.Account, payload []byte) *answer.Refusal {
 	plain, n, no := s.ticketFor(ctx, account, payload, Ticket)
 	if no == nil {
 		answer.SendJSON(ctx, fasthttp.StatusOK, TicketMade{true, n.id, plain, n.object, n.expires.UTC().Format(time.RFC3339Nano)})
@@ -163,7 +163,7 @@ func (s *Passes) IssueTicket(ctx *fasthttp.RequestCtx, account persistence.Accou
 const AccountObject = "account"
 
 // owns reports whether an account may look at an object.
-func (s *Passes) owns(account persistence.Account, object string) (bool, error) {
+func (s *Authorizer) owns(account persistence.Account, object string) (bool, error) {
 	if object == AccountObject {
 		return true, nil
 	}
@@ -192,7 +192,7 @@ func (s *Passes) owns(account persistence.Account, object string) (bool, error) 
 
 // Revokes ends tickets of a kind before their time, and closes what is open
 // through them.
-func (s *Passes) Revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+func (s *Authorizer) Revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 		switch found, err := s.tickets.revoke(s.cfg.Faults.Base, account.ID, id, k.link); {
 		case err != nil:

@@ -319,7 +319,7 @@ func (t *tickets) knows(is func(*ticket) bool) bool {
 }
 
 // fall ends all tickets that a token has made.
-func (t *tickets) fall(ctx context.Context, by persistence.Digest) error {
+func (t *tickets) revokeMadeBy(ctx context.Context, by persistence.Digest) error {
 	_, err := t.end(ctx, func(v *ticket) bool { return v.by == by })
 	return err
 }
@@ -364,4 +364,4 @@ func (t *tickets) looking(account string) map[string]int {
 }
 
 // Looking is how many look through each link of an account, here.
-func (s *Passes) Looking(account string) map[string]int { return s.tickets.looking(account) }
+func (s *Authorizer) Looking(account string) map[string]int { return s.tickets.looking(account) }

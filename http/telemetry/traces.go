@@ -70,14 +70,14 @@ func under(parent string) context.Context {
 	return propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
 }
 
-// Asked begins the span of a request below that of its client. It returns what
+// StartTask begins the span of a request below that of its client. It returns what
 // spans below are told of it, and what is to hear of the answer.
-func (t *Traces) Asked(a http.Asked) (parent string, answered func(http.Told)) {
+func (t *Traces) StartTask(a http.TaskRequest) (parent string, answered func(http.TaskResult)) {
 	ctx, s := t.tracer.Start(under(a.Trace), "request", trace.WithTimestamp(a.At), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("troupe.task", a.Task), attribute.String("troupe.plan", string(a.Plan))))
 	to := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, to)
-	return to["traceparent"], func(told http.Told) {
+	return to["traceparent"], func(told http.TaskResult) {
 		s.SetAttributes(attribute.Int("http.response.status_code", told.Status), attribute.Bool("troupe.async", told.Async))
 		if told.Code != "" {
 			s.SetAttributes(attribute.String("troupe.code", string(told.Code)))

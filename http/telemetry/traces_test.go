@@ -84,7 +84,7 @@ func TestATaskIsTraced(t *testing.T) {
 		first := k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Takes: 4 * time.Second})
 		k.Until("w1", api.Busy)
 		asked := time.Now()
-		trace, answered := traces.Asked(http.Asked{Task: "it", Plan: engine.Pro, At: asked, Trace: "00-" + client + "-" + above + "-01"})
+		trace, answered := traces.StartTask(http.TaskRequest{Task: "it", Plan: engine.Pro, At: asked, Trace: "00-" + client + "-" + above + "-01"})
 		if !strings.HasPrefix(trace, "00-"+client+"-") || strings.Contains(trace, above) {
 			t.Errorf("the task is told of %s", trace)
 		}
@@ -101,7 +101,7 @@ func TestATaskIsTraced(t *testing.T) {
 		if err != nil || x.Outcome == nil {
 			t.Fatal(x, err)
 		}
-		answered(http.Told{Status: 200, Code: engine.CodeElementNotFound, Worker: x.WorkerID})
+		answered(http.TaskResult{Status: 200, Code: engine.CodeElementNotFound, Worker: x.WorkerID})
 		k.WantEnd(first, engine.EndCompleted)
 	})
 	request, queue := named(t, spans, "request"), named(t, spans, "queue.wait")
@@ -153,11 +153,11 @@ func TestWhoCallsDecides(t *testing.T) {
 		strings.Repeat("0", 9000): 1,
 	} {
 		spans := tracing(t, func(t *testing.T, k *testkit.Kit, traces *telemetry.Traces) {
-			own, answered := traces.Asked(http.Asked{Task: "it", Plan: engine.Pro, At: time.Now(), Trace: trace})
+			own, answered := traces.StartTask(http.TaskRequest{Task: "it", Plan: engine.Pro, At: time.Now(), Trace: trace})
 			if len(own) != 55 {
 				t.Errorf("%.60s: the task is told of %q", trace, own)
 			}
-			answered(http.Told{Status: 200})
+			answered(http.TaskResult{Status: 200})
 		})
 		if len(spans) != want {
 			t.Errorf("%.60s: %d spans", trace, len(spans))

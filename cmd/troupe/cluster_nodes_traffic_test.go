@@ -14,7 +14,7 @@ import (
 // now and then it asks each whether it is ready, and where nobody listens it goes to
 // another. Until it has asked, a node that drains gets what it got before.
 type balancer struct {
-	g  *gang
+	g  *testCluster
 	to []*member
 
 	mu   sync.Mutex
@@ -58,7 +58,7 @@ func (b *balancer) sendsTo(m *member) bool {
 
 // ask asks the next node. Where nobody listens nothing has begun: then another is
 // asked.
-func (b *balancer) ask(method, path, body string) (x told) {
+func (b *balancer) ask(method, path, body string) (x nodeAnswer) {
 	for range 3 * len(b.to) {
 		b.mu.Lock()
 		m := b.to[b.next%len(b.to)]
@@ -81,7 +81,7 @@ func (b *balancer) ask(method, path, body string) (x told) {
 
 // traffic is clients that send one task after the other.
 type traffic struct {
-	g    *gang
+	g    *testCluster
 	stop chan struct{}
 	once sync.Once
 	all  sync.WaitGroup
@@ -91,13 +91,13 @@ type traffic struct {
 }
 
 type trafficAnswer struct {
-	told
+	nodeAnswer
 	right bool // it is what the task had to come to
 }
 
 // pour lets clients send tasks; if later, every fourth is one that answers later,
 // and is asked for.
-func (g *gang) pour(b *balancer, clients int, later bool) *traffic {
+func (g *testCluster) pour(b *balancer, clients int, later bool) *traffic {
 	tr := &traffic{g: g, stop: make(chan struct{})}
 	g.t.Cleanup(func() { tr.end() }) // should the row end before
 	for c := range clients {
@@ -122,15 +122,15 @@ func (tr *traffic) one(b *balancer, later bool) (a trafficAnswer) {
 	task, n := tr.g.site.opens()
 	task += `,{"getText":"h1"}]`
 	if !later {
-		a.told = b.ask("POST", "/v1/", `{"queueTimeout":60000,`+task+`}`)
+		a.nodeAnswer = b.ask("POST", "/v1/", `{"queueTimeout":60000,`+task+`}`)
 		a.right = a.err == nil && a.status == 200 && a.Data == fmt.Sprintf("number %d", n)
 		return a
 	}
-	a.told = b.ask("POST", "/v1/", `{"queueTimeout":60000,"async":true,`+task+`}`)
+	a.nodeAnswer = b.ask("POST", "/v1/", `{"queueTimeout":60000,"async":true,`+task+`}`)
 	if a.err == nil && a.status == 200 && a.Success {
 		x := b.ask("GET", "/v1/get-result?wait=20000&taskId="+a.TaskID, "")
 		if a.right = x.Status == "complete" && x.Data == fmt.Sprintf("number %d", n); !a.right {
-			a.told = x
+			a.nodeAnswer = x
 		}
 	}
 	return a
@@ -165,7 +165,7 @@ func (tr *traffic) end() []trafficAnswer {
 }
 
 // drain tells a node to take no more, and waits until it plays nothing.
-func (g *gang) drain(m *member) {
+func (g *testCluster) drain(m *member) {
 	g.t.Helper()
 	if code, out, errs := play(g.t, "", "drain", "--wait=1m", "--data="+m.data); code != 0 || !strings.Contains(out, "takes no more") {
 		g.t.Fatalf("the drain of %s: %d %s%s", m.name, code, out, errs)

@@ -7,7 +7,7 @@ import (
 )
 
 // number reads a value of what a node tells who watches it.
-func (g *gang) number(m *member, name string) float64 {
+func (g *testCluster) number(m *member, name string) float64 {
 	g.t.Helper()
 	status, page := fetch(g.t, "http://"+m.metrics+"/metrics", "")
 	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindStringSubmatch(page)
@@ -21,7 +21,7 @@ func (g *gang) number(m *member, name string) float64 {
 	return v
 }
 
-var _ = promise(answering, "who watches the nodes sees them", short, func(g *gang) {
+var _ = promise(answering, "who watches the nodes sees them", short, func(g *testCluster) {
 	n1, n2 := g.nodes[0], g.nodes[1]
 	leaders, before := 0.0, g.number(n1, "troupe_cluster_forwarded_total")
 	g.good(g.play(n1, on(n2.name, `"actions":[{"wait":0}]`)))
@@ -52,7 +52,7 @@ var _ = promise(answering, "who watches the nodes sees them", short, func(g *gan
 	})
 })
 
-var _ = promise(losing, "who watches the nodes misses one", whole, func(g *gang) {
+var _ = promise(losing, "who watches the nodes misses one", whole, func(g *testCluster) {
 	n1, n3 := g.nodes[0], g.nodes[2]
 	g.kill(n3)
 	took := g.until("it is told as down", func() bool { return g.number(n1, `troupe_cluster_nodes{state="down"}`) == 1 })

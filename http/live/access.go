@@ -13,8 +13,8 @@ import (
 	"troupe/persistence"
 )
 
-// Pass is by what somebody looks at something for longer than an answer takes.
-type Pass struct {
+// Credential is the token or ticket with which a client follows a stream.
+type Credential struct {
 	account persistence.Account
 	token   string  // empty: a ticket was shown
 	ticket  *ticket // nil: a token was
@@ -25,9 +25,9 @@ type Pass struct {
 // an address they are in no log and no history.
 const Protocol = "troupe.live"
 
-// Pass finds what a request for an object carries: a token, or a ticket for it.
-// A link is not taken from an address.
-func (s *Passes) Pass(ctx *fasthttp.RequestCtx, object string) (*Pass, *answer.Refusal) {
+// Authorize finds the credential of a request for an object: a token, or a ticket
+// for it. A link in the URL is refused.
+func (s *Authorizer) Authorize(ctx *fasthttp.RequestCtx, object string) (*Credential, *answer.Refusal) {
 	named := protocolTicket(ctx)
 	plain := named
 	if plain == "" {
@@ -35,7 +35,7 @@ func (s *Passes) Pass(ctx *fasthttp.RequestCtx, object string) (*Pass, *answer.R
 	}
 	if plain == "" || len(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization)) > 0 {
 		account, token, no := s.cfg.Control.Account(ctx)
-		return &Pass{account: account, token: token}, no
+		return &Credential{account: account, token: token}, no
 	}
 	if no := s.cfg.Control.Admit(ctx, plain); no != nil {
 		return nil, no
@@ -50,20 +50,20 @@ func (s *Passes) Pass(ctx *fasthttp.RequestCtx, object string) (*Pass, *answer.R
 	case t.link && named == "":
 		return nil, answer.RefuseText(engine.CodeUnauthorized, `A link is not taken from an address, which ends up in logs: name it beside the protocol "`+Protocol+`" (Sec-WebSocket-Protocol)`)
 	}
-	if err := s.stands(t); errors.Is(err, persistence.ErrNotFound) {
+	if err := s.checkToken(t); errors.Is(err, persistence.ErrNotFound) {
 		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: the token that made it was revoked")
 	} else if err != nil {
 		return nil, s.cfg.Faults.Refuse(ctx, "look up the token of a ticket", err)
 	}
-	return &Pass{account: t.account, ticket: t}, nil
+	return &Credential{account: t.account, ticket: t}, nil
 }
 
-// stands looks whether the token is still valid that a ticket was made with. With
-// it goes all that it has made.
-func (s *Passes) stands(t *ticket) error {
+// checkToken checks that the token that issued a ticket is still valid. When it is
+// not, all tickets that it issued are revoked.
+func (s *Authorizer) checkToken(t *ticket) error {
 	_, err := s.cfg.Auth.LookupDigest(s.cfg.Faults.Base, t.by)
 	if errors.Is(err, persistence.ErrNotFound) {
-		if err := s.tickets.fall(s.cfg.Faults.Base, t.by); err != nil { // the others see it for themselves
+		if err := s.tickets.revokeMadeBy(s.cfg.Faults.Base, t.by); err != nil { // the others see it for themselves
 			s.cfg.Faults.Log.Warn().Err(err).Msg("the other nodes could not be told of tickets that have ended")
 		}
 	}
@@ -89,30 +89,29 @@ func protocolTicket(ctx *fasthttp.RequestCtx) string {
 	return ""
 }
 
-// revoked is closed when the pass is worth nothing any more before its time; nil
-// where only asking tells.
-func (p *Pass) revoked() <-chan struct{} {
+// revoked is closed when the credential is revoked; nil for a token, which is
+// checked by valid.
+func (p *Credential) revoked() <-chan struct{} {
 	if p.ticket == nil {
 		return nil
 	}
 	return p.ticket.revoked
 }
 
-// ends is how long a link still lives. What a ticket or a token has opened goes
-// on.
-func (p *Pass) ends() <-chan time.Time {
+// ends receives when a link expires. Streams opened by a ticket or a token go on.
+func (p *Credential) ends() <-chan time.Time {
 	if p.ticket == nil || !p.ticket.link {
 		return nil
 	}
 	return time.After(time.Until(p.ticket.expires))
 }
 
-// holds reports whether the token is still valid, that of a ticket the one that
-// made it. A store that does not answer ends nothing.
-func (s *Passes) holds(p *Pass) bool {
+// valid reports whether the token is still valid, or that of the ticket. A store
+// that does not answer ends no stream.
+func (s *Authorizer) valid(p *Credential) bool {
 	var err error
 	if p.ticket != nil {
-		err = s.stands(p.ticket)
+		err = s.checkToken(p.ticket)
 	} else {
 		_, err = s.cfg.Auth.Lookup(s.cfg.Faults.Base, p.token)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // told is an answer, or that there was none.
-type told struct {
+type nodeAnswer struct {
 	of
 	status int
 	header http.Header
@@ -30,19 +30,19 @@ type told struct {
 const tellsWithin = 90 * time.Second
 
 // ask asks a node as ada.
-func (g *gang) ask(m *member, method, path, body string) told {
+func (g *testCluster) ask(m *member, method, path, body string) nodeAnswer {
 	return g.askAs(g.token, m, method, path, body)
 }
 
 // askAs asks a node. That there is no answer is told, too.
-func (g *gang) askAs(token string, m *member, method, path, body string) (x told) {
+func (g *testCluster) askAs(token string, m *member, method, path, body string) (x nodeAnswer) {
 	ctx, cancel := context.WithTimeout(context.Background(), tellsWithin)
 	defer cancel()
 	began := time.Now()
 	defer func() { x.at = time.Now(); x.took = x.at.Sub(began) }()
 	req, err := http.NewRequestWithContext(ctx, method, m.base+path, strings.NewReader(body))
 	if err != nil {
-		return told{err: err}
+		return nodeAnswer{err: err}
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	if body != "" {
@@ -50,11 +50,11 @@ func (g *gang) askAs(token string, m *member, method, path, body string) (x told
 	}
 	resp, err := alone.RoundTrip(req)
 	if err != nil {
-		return told{err: err}
+		return nodeAnswer{err: err}
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	x = told{body: string(b), status: resp.StatusCode, header: resp.Header, err: err}
+	x = nodeAnswer{body: string(b), status: resp.StatusCode, header: resp.Header, err: err}
 	if err == nil && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		x.of, x.err = parsed(x.body)
 	}
@@ -62,21 +62,21 @@ func (g *gang) askAs(token string, m *member, method, path, body string) (x told
 }
 
 // play sends a task to a node.
-func (g *gang) play(m *member, task string) told { return g.ask(m, "POST", "/v1/", task) }
+func (g *testCluster) play(m *member, task string) nodeAnswer { return g.ask(m, "POST", "/v1/", task) }
 
-func (g *gang) send(m *member, task string) <-chan told {
-	c := make(chan told, 1)
+func (g *testCluster) send(m *member, task string) <-chan nodeAnswer {
+	c := make(chan nodeAnswer, 1)
 	go func() { c <- g.play(m, task) }()
 	return c
 }
 
 // poll asks a node what has become of a task.
-func (g *gang) poll(m *member, task string, wait time.Duration) told {
+func (g *testCluster) poll(m *member, task string, wait time.Duration) nodeAnswer {
 	return g.ask(m, "GET", fmt.Sprintf("/v1/get-result?wait=%d&taskId=%s", wait.Milliseconds(), task), "")
 }
 
 // good fails the test unless a task has ended well.
-func (g *gang) good(x told) told {
+func (g *testCluster) good(x nodeAnswer) nodeAnswer {
 	g.t.Helper()
 	if x.err != nil || x.status != 200 || !x.Success {
 		g.t.Fatalf("the answer is %v", x)
@@ -84,7 +84,7 @@ func (g *gang) good(x told) told {
 	return x
 }
 
-func (x told) String() string {
+func (x nodeAnswer) String() string {
 	return fmt.Sprintf("%d %.500s (%v), after %v", x.status, x.body, x.err, x.took.Round(time.Millisecond))
 }
 
@@ -150,14 +150,14 @@ func (w *witness) of(n int) int {
 }
 
 // shows waits until a page was opened.
-func (g *gang) shows(n int) {
+func (g *testCluster) shows(n int) {
 	g.t.Helper()
 	g.until(fmt.Sprintf("page %d is opened", n), func() bool { return g.site.of(n) > 0 })
 }
 
 // runs sends a task that opens a page at a node and stays there, to the worker of
 // another, and waits until it does.
-func (g *gang) runs(at, m *member) (<-chan told, int) {
+func (g *testCluster) runs(at, m *member) (<-chan nodeAnswer, int) {
 	g.t.Helper()
 	task, n := g.site.opens()
 	c := g.send(at, on(m.name, task+`,{"wait":20000}]`))
@@ -167,7 +167,7 @@ func (g *gang) runs(at, m *member) (<-chan told, int) {
 
 // once fails the test for each page that was opened more than once: its task was
 // played again.
-func (g *gang) once() {
+func (g *testCluster) once() {
 	g.t.Helper()
 	g.site.mu.Lock()
 	defer g.site.mu.Unlock()

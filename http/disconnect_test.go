@@ -62,10 +62,10 @@ const request = "POST /v1/ HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer good\
 
 func taskRequest() string { return fmt.Sprintf("%s%d\r\n\r\n%s", request, len(task), task) }
 
-// waiting is a company whose tasks last until they are told to end, or their
+// waiting are actors whose tasks last until they are told to end, or their
 // context is.
 type waiting struct {
-	company
+	fakeActors
 	started chan struct{}
 	finish  chan struct{}
 	ends    chan error
@@ -107,7 +107,7 @@ func TestVanishedClientEndsItsTask(t *testing.T) {
 					t.Skip("a TLS goodbye is bytes on an open connection")
 				}
 				w := newWaiting()
-				e := open(t, w, func(c *http.Config) { c.TLS = server })
+				e := openServer(t, w, func(c *http.Config) { c.TLS = server })
 				c := e.dial(t, client)
 				if _, err := io.WriteString(c, taskRequest()); err != nil {
 					t.Fatal(err)
@@ -132,7 +132,7 @@ func TestVanishedClientEndsItsTask(t *testing.T) {
 func TestRequestSentAheadIsNoFarewell(t *testing.T) {
 	bothWays(t, func(t *testing.T, server, client *tls.Config) {
 		w := newWaiting()
-		e := open(t, w, func(c *http.Config) { c.TLS = server })
+		e := openServer(t, w, func(c *http.Config) { c.TLS = server })
 		c := e.dial(t, client)
 		if _, err := io.WriteString(c, taskRequest()+taskRequest()); err != nil {
 			t.Fatal(err)
@@ -159,10 +159,10 @@ func TestRequestSentAheadIsNoFarewell(t *testing.T) {
 func TestWatchingEnds(t *testing.T) {
 	looking := func() bool {
 		all := make([]byte, 1<<20)
-		return strings.Contains(string(all[:runtime.Stack(all, true)]), "http.(*watcher).run")
+		return strings.Contains(string(all[:runtime.Stack(all, true)]), "http.(*disconnectDetector).run")
 	}
 	w := newWaiting()
-	e := open(t, w)
+	e := openServer(t, w)
 	c := e.dial(t, nil)
 	if _, err := io.WriteString(c, taskRequest()); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func TestTheSandboxIsGivenUpOnlyWhereItNeverWorked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0
-			e := &cautious{log: zerolog.Nop(), open: launcher(func() error { return c.open }), sandboxed: launcher(func() error {
+			e := &sandboxFallback{log: zerolog.Nop(), unsandboxed: launcher(func() error { return c.open }), sandboxed: launcher(func() error {
 				n++
 				return c.sandboxed[min(n, len(c.sandboxed))-1]
 			})}
@@ -44,8 +44,8 @@ func TestTheSandboxIsGivenUpOnlyWhereItNeverWorked(t *testing.T) {
 				_, err := e.Launch(t.Context(), "w1")
 				got = append(got, err)
 			}
-			if !slices.Equal(got, c.want) || e.given.Load() != c.given {
-				t.Errorf("launches gave %v, want %v; the sandbox was given up: %v, want %v", got, c.want, e.given.Load(), c.given)
+			if !slices.Equal(got, c.want) || e.gaveUp.Load() != c.given {
+				t.Errorf("launches gave %v, want %v; the sandbox was given up: %v, want %v", got, c.want, e.gaveUp.Load(), c.given)
 			}
 		})
 	}

@@ -24,8 +24,8 @@ import (
 	"troupe/testkit/wait"
 )
 
-// company is a scripted stand-in for the actors.
-type company struct {
+// fakeActors are scripted actors.
+type fakeActors struct {
 	execute func(context.Context, *api.Execute) (*api.Executed, error)
 	free    func() // of the last task that was started
 	start   func(context.Context, *api.Execute) (*api.Started, error)
@@ -40,7 +40,7 @@ type company struct {
 	seen []*api.Execute
 }
 
-func (c *company) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
+func (c *fakeActors) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
 	c.mu.Lock()
 	c.seen = append(c.seen, m)
 	c.mu.Unlock()
@@ -58,7 +58,7 @@ func done(m *api.Execute) *api.Executed {
 	}
 }
 
-func (c *company) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
+func (c *fakeActors) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	c.mu.Lock()
 	c.seen, c.free = append(c.seen, m), free
 	c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *company) Start(ctx context.Context, m *api.Execute, free func()) (*api.
 // noTask is the actors' answer about a task that nobody has.
 var noTask = &api.Refusal{Code: engine.CodeTaskNotFound}
 
-func (c *company) Do(ctx context.Context, m any) (any, error) {
+func (c *fakeActors) Do(ctx context.Context, m any) (any, error) {
 	switch m := m.(type) {
 	case *api.ListWorkers:
 		return &api.Workers{Workers: c.list}, nil
@@ -98,7 +98,7 @@ func orError[R any](r *R, err error) (any, error) {
 	return r, nil
 }
 
-func (c *company) Status() api.Status {
+func (c *fakeActors) Status() api.Status {
 	if c.asleep {
 		return api.Status{Workers: 2, Offline: 2}
 	}
@@ -108,8 +108,8 @@ func (c *company) Status() api.Status {
 	return c.status
 }
 
-// asked returns how many tasks have reached the company.
-func (c *company) asked() int {
+// taskCount returns how many tasks have reached the actors.
+func (c *fakeActors) taskCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.seen)
@@ -206,10 +206,10 @@ type edge struct {
 	served  chan error
 }
 
-// open starts a server before a company. What cfg leaves out is filled in.
-func open(t testing.TB, c http.Company, change ...func(*http.Config)) *edge {
+// openServer starts a server before actors. What cfg leaves out is filled in.
+func openServer(t testing.TB, c http.Actors, change ...func(*http.Config)) *edge {
 	t.Helper()
-	cfg := http.Config{Company: c, Auth: door{}, Uploads: t.TempDir() + "/uploads"}
+	cfg := http.Config{Actors: c, Auth: door{}, Uploads: t.TempDir() + "/uploads"}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// fortress is a service with its default rules, in a world where a hostile site
+// guardedService is a service with its default rules, in a world where a hostile site
 // can be reached (127.0.0.2, which the operator allows) and something that has
 // to be kept safe stands beside it: it listens on every other address of this
 // machine and counts who comes.
-type fortress struct {
+type guardedService struct {
 	t           *testing.T
 	service     *child
 	base, token string
@@ -31,13 +31,13 @@ type fortress struct {
 	packets     atomic.Int64 // UDP
 }
 
-func newFortress(t *testing.T, args ...string) *fortress {
+func newGuardedService(t *testing.T, args ...string) *guardedService {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Skipf("this machine has only one loopback address: %v", err)
 	}
-	f := &fortress{t: t}
+	f := &guardedService{t: t}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(attacker))
 	srv.Listener.Close()
 	srv.Listener = l
@@ -126,19 +126,19 @@ func attacker(w http.ResponseWriter, r *http.Request) {
 }
 
 // page is the address of a page of the attacker's, script that of a script.
-func (f *fortress) page(html string) string   { return f.site + "/?h=" + url.QueryEscape(html) }
-func (f *fortress) script(js string) string   { return f.site + "/js?s=" + url.QueryEscape(js) }
-func (f *fortress) redirect(to string) string { return f.site + "/go?to=" + url.QueryEscape(to) }
+func (f *guardedService) page(html string) string   { return f.site + "/?h=" + url.QueryEscape(html) }
+func (f *guardedService) script(js string) string   { return f.site + "/js?s=" + url.QueryEscape(js) }
+func (f *guardedService) redirect(to string) string { return f.site + "/go?to=" + url.QueryEscape(to) }
 
 // target is an address of what must not be reached. Each n has one of its own,
 // so that the log tells who was refused.
-func (f *fortress) target(n int) string { return "http://" + f.address(n) + "/" }
+func (f *guardedService) target(n int) string { return "http://" + f.address(n) + "/" }
 
-func (f *fortress) address(n int) string { return fmt.Sprintf("127.1.0.%d:%s", n, f.port) }
+func (f *guardedService) address(n int) string { return fmt.Sprintf("127.1.0.%d:%s", n, f.port) }
 
 // refused waits until the service has refused a connection to the n-th target:
 // until whatever was tried was really tried.
-func (f *fortress) refused(what string, n int) {
+func (f *guardedService) refused(what string, n int) {
 	f.t.Helper()
 	want := fmt.Sprintf(`"host":"127.1.0.%d"`, n)
 	for end := time.Now().Add(hang); !strings.Contains(f.service.errs.String(), want); time.Sleep(5 * time.Millisecond) {
@@ -161,12 +161,12 @@ type played struct {
 }
 
 // do plays actions, given as Go values.
-func (f *fortress) do(actions ...any) (int, played) {
+func (f *guardedService) do(actions ...any) (int, played) {
 	f.t.Helper()
 	return f.send(map[string]any{"config": map[string]any{"continueOnError": true, "trace": true, "actionTimeout": 5000}, "timeout": 30000, "queueTimeout": 20000, "actions": actions})
 }
 
-func (f *fortress) send(task any) (int, played) {
+func (f *guardedService) send(task any) (int, played) {
 	f.t.Helper()
 	body, err := json.Marshal(task)
 	if err != nil {
@@ -186,7 +186,7 @@ func (f *fortress) send(task any) (int, played) {
 type act = map[string]any
 
 // during has a page open while something happens that it has begun.
-func (f *fortress) during(address string, happens func()) {
+func (f *guardedService) during(address string, happens func()) {
 	f.t.Helper()
 	body, err := json.Marshal(map[string]any{"async": true, "timeout": 60000, "queueTimeout": 20000, "actions": []any{act{"open": address}, act{"wait": 50000}}})
 	if err != nil {

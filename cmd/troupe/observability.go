@@ -15,13 +15,13 @@ import (
 	"troupe/http/telemetry"
 )
 
-// watching is how the operator looks at the service from outside, as flags.
-type watching struct {
+// observability is the flags of metrics and traces.
+type observability struct {
 	MetricsListen string `help:"Address of a listener of its own for /metrics, such as 127.0.0.1:9464. Default: none." placeholder:"HOST:PORT"`
 	Traces        string `help:"Collector of OpenTelemetry (OTLP over HTTP) that traces are sent to, such as http://127.0.0.1:4318. Default: what the variables OTEL_EXPORTER_OTLP_… say." placeholder:"URL"`
 }
 
-func (f *watching) check() error {
+func (f *observability) check() error {
 	if f.Traces != "" {
 		if u, err := url.Parse(f.Traces); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
 			return usage("--traces %q is not an address such as http://127.0.0.1:4318", f.Traces)
@@ -48,7 +48,7 @@ func (s *service) watched(eng engine.Engine) (engine.Engine, error) {
 	if t == nil || err != nil {
 		return eng, err
 	}
-	s.observe = t.Asked
+	s.observe = t.StartTask
 	s.ends = append(s.ends, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
 		defer cancel()
@@ -61,7 +61,7 @@ func (s *service) watched(eng engine.Engine) (engine.Engine, error) {
 }
 
 // trace opens the way to the collector; nil: nobody wants traces.
-func (f *watching) trace(log zerolog.Logger) (*telemetry.Traces, error) {
+func (f *observability) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 	if f.Traces == "" && os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func (s *service) showMetrics() error {
 	s.metrics.Node(s.edge.Status)
 	s.metrics.Live(s.edge.Streams().Stats)
 	s.metrics.Machine(s.machine)
-	if s.team != nil {
+	if s.router != nil {
 		s.metrics.Cluster(s.clusterNumbers)
 	}
 	if s.Watching.MetricsListen == "" {

@@ -4,10 +4,11 @@ package http
 
 import "golang.org/x/sys/unix"
 
-// gone returns those whose clients are gone. Other systems than Linux do not
-// tell of a closed side while bytes are unread (a request that the client sent
-// ahead), so such a client is noticed only when its answer cannot be written.
-func gone(all []*watched) (lost []*watched) {
+// disconnected returns those whose clients have disconnected. Systems other than
+// Linux do not report a closed side while bytes are unread (a request that the
+// client sent ahead), so such a client is detected only when writing its answer
+// fails.
+func disconnected(all []*waitingConn) (lost []*waitingConn) {
 	var b [1]byte
 	for _, one := range all {
 		n, _, err := unix.Recvfrom(one.fd, b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

@@ -36,21 +36,21 @@ const (
 	cutting
 )
 
-// row is a promise of a cluster and what shows it. It finds the gang whole, has
+// row is a promise of a cluster and what shows it. It finds all nodes running, has
 // its nodes frozen, killed or cut off, and need not bring them back.
 type row struct {
 	chapter chapter
 	name    string
 	level   level
-	try     func(g *gang)
+	try     func(g *testCluster)
 }
 
 var rowsOfCluster []row
 
 // promise adds a row. Call it where the row is:
 //
-//	var _ = promise(losing, "a node is killed", quick, func(g *gang) { … })
-func promise(c chapter, name string, l level, try func(g *gang)) struct{} {
+//	var _ = promise(losing, "a node is killed", quick, func(g *testCluster) { … })
+func promise(c chapter, name string, l level, try func(g *testCluster)) struct{} {
 	rowsOfCluster = append(rowsOfCluster, row{c, name, l, try})
 	return struct{}{}
 }
@@ -83,7 +83,7 @@ func (f *ledger) add(row, what string, limit, took time.Duration) {
 // within fails the test if something took longer than it may, and tells how long
 // it took. A limit of zero is none. The few rows of the ordinary suite, which runs
 // beside much else, only tell.
-func (g *gang) within(what string, limit, took time.Duration) {
+func (g *testCluster) within(what string, limit, took time.Duration) {
 	g.t.Helper()
 	g.told.add(g.row(), what, limit, took)
 	g.t.Logf("%s: after %v", what, took.Round(time.Millisecond))
@@ -93,7 +93,7 @@ func (g *gang) within(what string, limit, took time.Duration) {
 }
 
 // row is the name of what is being tried.
-func (g *gang) row() string {
+func (g *testCluster) row() string {
 	_, name, _ := strings.Cut(g.t.Name(), "/")
 	name, _, _ = strings.Cut(name, "#") // it was tried before
 	return strings.ReplaceAll(name, "_", " ")
@@ -140,7 +140,7 @@ func TestThreeNodes(t *testing.T) {
 	}
 	second := other(t)
 	began := time.Now()
-	g := startGang(t, w, second, workers...)
+	g := startTestCluster(t, w, second, workers...)
 	t.Logf("three nodes are ready after %v", time.Since(began).Round(time.Millisecond))
 	rows := slices.Clone(rowsOfCluster)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.chapter, b.chapter) })

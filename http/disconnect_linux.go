@@ -2,8 +2,8 @@ package http
 
 import "golang.org/x/sys/unix"
 
-// gone returns those whose clients have closed their side or were reset.
-func gone(all []*watched) (lost []*watched) {
+// disconnected returns those whose clients have closed their side or were reset.
+func disconnected(all []*waitingConn) (lost []*waitingConn) {
 	const ends = unix.POLLRDHUP | unix.POLLHUP | unix.POLLERR | unix.POLLNVAL
 	fds := make([]unix.PollFd, len(all))
 	for i, one := range all {

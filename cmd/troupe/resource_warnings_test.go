@@ -42,7 +42,7 @@ func logged(t *testing.T, text, message string) (lines []map[string]any) {
 func TestLogSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(shortFolder(t), "data")
-	d := desk{t, data}
+	d := operatorCLI{t, data}
 	token := d.says("token", "create", "--account=ada", "--plan=pro")
 	id := accountID(t, d)
 	c, base := serve(t, data, "--workers=1", "--log-format=json")
@@ -125,7 +125,7 @@ func lastLine(text string) string {
 }
 
 // accountID is the identifier of the only account.
-func accountID(t *testing.T, d desk) string {
+func accountID(t *testing.T, d operatorCLI) string {
 	t.Helper()
 	var all []struct{ ID string }
 	if err := json.Unmarshal([]byte(d.says("account", "list", "--json")), &all); err != nil || len(all) != 1 {
@@ -159,7 +159,7 @@ func TestWarningsInTime(t *testing.T) {
 		{3 * 24 * time.Hour, 50 << 30, "has ended"},
 	} {
 		now, m.DiskFree = now.Add(step.after), step.free
-		w.look(m, now, log)
+		w.check(m, now, log)
 		if got := said.String(); (got == "") != (step.says == "") || !strings.Contains(got, step.says) || strings.Count(got, "\n") > 1 {
 			t.Errorf("step %d: %q", i, got)
 		}

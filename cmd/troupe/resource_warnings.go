@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -33,9 +31,9 @@ func (s *service) machine() (m telemetry.Machine) {
 	return m
 }
 
-// lookAfter warns while the disk fills up or the certificate is about to end: when
+// warnOfLimits warns while the disk fills up or the certificate is about to end: when
 // that begins, and then once a day. What it returns ends it.
-func (s *service) lookAfter(every time.Duration) func() error {
+func (s *service) warnOfLimits(every time.Duration) func() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -44,7 +42,7 @@ func (s *service) lookAfter(every time.Duration) func() error {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
-			w.look(s.machine(), time.Now(), s.log)
+			w.check(s.machine(), time.Now(), s.log)
 			select {
 			case <-ctx.Done():
 				return
@@ -74,7 +72,7 @@ func (w *warned) again(level int, now time.Time) bool {
 	return true
 }
 
-func (w *warnings) look(m telemetry.Machine, now time.Time, log zerolog.Logger) {
+func (w *warnings) check(m telemetry.Machine, now time.Time, log zerolog.Logger) {
 	level := 0
 	if m.DiskSize > 0 && (m.DiskFree < diskLeast || m.DiskFree < m.DiskSize/diskLeastPart) {
 		level = 1
@@ -100,41 +98,4 @@ func (w *warnings) look(m telemetry.Machine, now time.Time, log zerolog.Logger) 
 		}
 		log.Warn().Time("until", m.Certificate).Msg(text)
 	}
-}
-
-// hello is the first line of the log: what runs, and how it was told to.
-func (s *service) hello() {
-	settings := zerolog.Dict().
-		Str("listen", s.Listening.Listen).Bool("tls", s.Listening.TLSCert != "").Bool("insecureListen", s.Listening.InsecureListen).
-		Strs("hosts", s.Listening.Host).Strs("origins", s.Listening.AllowOrigin).Strs("trustedProxies", s.Listening.TrustedProxy).
-		Str("data", s.data).Str("config", s.Config).Int("workers", s.Workers).Int("workersPerBrowser", s.Sharing.WorkersPerBrowser).
-		Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
-		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).
-		Str("metricsListen", s.Watching.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
-		Bool("sandbox", !s.Chromium.NoSandbox).Bool("allowPrivate", s.Chromium.Outbound.AllowPrivate).
-		Strs("allowHosts", s.Chromium.Outbound.AllowHost).Strs("allowNetworks", s.Chromium.Outbound.AllowCIDR).Bool("upstreamProxy", s.Chromium.Outbound.UpstreamProxy != "").
-		Bool("demo", s.Chromium.Outbound.Demo)
-	version := ownVersion()
-	if b, ok := debug.ReadBuildInfo(); ok {
-		settings = settings.Str("go", b.GoVersion)
-	}
-	s.log.Info().Str("version", version).Dict("settings", settings).Msg("the service starts")
-}
-
-// bye is the last line of the log: why the service has stopped, how long that took
-// and what it has cut off.
-func (s *service) bye(stop context.Context, err error) {
-	reason := "it failed"
-	var sig asked
-	switch {
-	case errors.As(context.Cause(stop), &sig):
-		reason = sig.Error()
-	case s.stopped.IsZero():
-		reason = "the start failed"
-	}
-	var took time.Duration
-	if !s.stopped.IsZero() {
-		took = time.Since(s.stopped)
-	}
-	s.log.Info().Str("reason", reason).Dur("took", took).Int("interrupted", s.interrupted).AnErr("error", err).Msg("the service has stopped")
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os/exec"
-	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -84,39 +82,5 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 	if c.NoSandbox || !soft {
 		return first, proxy, nil
 	}
-	return &cautious{sandboxed: first, open: chromium(true), log: log}, proxy, nil
-}
-
-// cautious starts browsers in their sandbox, and without it once it has seen
-// that they start only so. One start that failed says little, and where any
-// browser has started in its sandbox, it is never given up.
-type cautious struct {
-	sandboxed, open engine.Engine
-	proved, given   atomic.Bool
-	log             zerolog.Logger
-}
-
-func (c *cautious) Launch(ctx context.Context, worker string) (engine.Instance, error) {
-	if c.given.Load() {
-		return c.open.Launch(ctx, worker)
-	}
-	in, err := c.sandboxed.Launch(ctx, worker)
-	if err != nil && ctx.Err() == nil && !c.proved.Load() {
-		in, err = c.sandboxed.Launch(ctx, worker)
-	}
-	if err == nil {
-		c.proved.Store(true)
-	}
-	if err == nil || ctx.Err() != nil || c.proved.Load() {
-		return in, err
-	}
-	in, bare := c.open.Launch(ctx, worker)
-	if bare != nil {
-		return nil, err
-	}
-	if c.given.CompareAndSwap(false, true) {
-		c.log.Warn().AnErr("sandbox", err).Msg("the browsers' sandbox does not work here: they run without it, which is allowed " +
-			"because only this machine can send tasks; every page can do what the browser's user can")
-	}
-	return in, nil
+	return &sandboxFallback{sandboxed: first, unsandboxed: chromium(true), log: log}, proxy, nil
 }

@@ -35,7 +35,7 @@ func other(t *testing.T) string {
 }
 
 // exchange gives a node the other program for its next start, where there is one.
-func (g *gang) exchange(m *member) {
+func (g *testCluster) exchange(m *member) {
 	switch {
 	case g.other == "":
 	case m.program == g.other:

@@ -15,9 +15,9 @@ import (
 	"troupe/http"
 )
 
-// openWays are all ways that need nothing to be shown. One that is added here
-// must give nobody anything that is an account's.
-var openWays = []string{
+// openRoutes are all routes that need no authentication. One that is added here
+// must not answer with data of an account.
+var openRoutes = []string{
 	"GET /", "GET /app/{name}", "GET /docs", "GET /docs/search", "GET /docs/{page}", "GET /files/{file}", "GET /healthz", "GET /live", "GET /openapi.json", "GET /readyz",
 	"GET /v1/capacity", // only as text, see below
 }
@@ -25,7 +25,7 @@ var openWays = []string{
 // stranger sends requests that each come from another address, so that none is
 // refused because of those before it.
 type stranger struct {
-	*house
+	*liveServer
 	sent atomic.Uint32
 }
 
@@ -58,21 +58,21 @@ func (s *stranger) send(method, target, body string, headers ...string) (int, pr
 	return r.StatusCode, p, string(b), r.Header
 }
 
-// TestEveryWayAsksWhoComes goes through all the ways there are, with whatever is
-// no token: a way that is added without asking for one is found here.
-func TestEveryWayAsksWhoComes(t *testing.T) {
+// TestEveryRouteAuthenticates sends requests without a valid token to all routes,
+// and so finds a new route that does not ask for one.
+func TestEveryRouteAuthenticates(t *testing.T) {
 	beside(t)
 	var unlocked []string
-	for _, w := range http.Ways() {
+	for _, w := range http.Routes() {
 		if w.Entry == "nothing" {
 			unlocked = append(unlocked, w.Method+" "+w.Path)
 		}
 	}
 	slices.Sort(unlocked)
-	if !slices.Equal(unlocked, openWays) {
+	if !slices.Equal(unlocked, openRoutes) {
 		t.Errorf("open to everybody are %q", unlocked)
 	}
-	h := &stranger{house: openHouse(t, func(c *http.Config) {
+	h := &stranger{liveServer: openLiveServer(t, func(c *http.Config) {
 		c.Origins, c.Hosts, c.Files = nil, []string{http.LocalHosts}, newShelf()
 		c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})}
@@ -81,7 +81,7 @@ func TestEveryWayAsksWhoComes(t *testing.T) {
 	link := h.link("good", own.ID)
 	ticket := h.ticket("good", own.ID)
 	all := h.ticket("good", "account")
-	for _, w := range http.Ways() {
+	for _, w := range http.Routes() {
 		id := ticket.ID
 		if strings.HasPrefix(w.Path, "/v1/links") {
 			id = link.ID

@@ -34,8 +34,8 @@ type member struct {
 	dead, frozen, cut bool
 }
 
-// gang is such a cluster.
-type gang struct {
+// testCluster is such a cluster.
+type testCluster struct {
 	t     *testing.T // of what is being tried
 	home  *testing.T // what is started ends with it
 	dir   string
@@ -47,14 +47,14 @@ type gang struct {
 	other string // the program of the second node; empty: as the others
 }
 
-// newGang starts nodes n1, n2 … on loopback with so many workers each, and makes
+// newTestCluster starts nodes n1, n2 … on loopback with so many workers each, and makes
 // a token.
-func newGang(t *testing.T, workers ...int) *gang {
+func newTestCluster(t *testing.T, workers ...int) *testCluster {
 	t.Helper()
-	return startGang(t, nil, "", workers...)
+	return startTestCluster(t, nil, "", workers...)
 }
 
-func startGang(t *testing.T, w *wires, other string, workers ...int) *gang {
+func startTestCluster(t *testing.T, w *wires, other string, workers ...int) *testCluster {
 	t.Helper()
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
@@ -62,7 +62,7 @@ func startGang(t *testing.T, w *wires, other string, workers ...int) *gang {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	g := &gang{t: t, home: t, dir: dir, wires: w, other: other, told: &ledger{}, site: newWitness(t, w.here())}
+	g := &testCluster{t: t, home: t, dir: dir, wires: w, other: other, told: &ledger{}, site: newWitness(t, w.here())}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	if err := os.WriteFile(g.secretFile(), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
@@ -86,7 +86,7 @@ func startGang(t *testing.T, w *wires, other string, workers ...int) *gang {
 }
 
 // enlist makes one more node, which is not started and knows nobody.
-func (g *gang) enlist(workers int) *member {
+func (g *testCluster) enlist(workers int) *member {
 	g.t.Helper()
 	n := len(g.nodes) + 1
 	m := &member{name: fmt.Sprintf("n%d", n), workers: workers, program: os.Args[0]}
@@ -110,10 +110,10 @@ func (g *gang) enlist(workers int) *member {
 	return m
 }
 
-func (g *gang) secretFile() string { return filepath.Join(g.dir, "secret") }
+func (g *testCluster) secretFile() string { return filepath.Join(g.dir, "secret") }
 
 // newToken makes an account on a plan, if there is none, and a token for it.
-func (g *gang) newToken(account, plan string) string {
+func (g *testCluster) newToken(account, plan string) string {
 	g.t.Helper()
 	code, out, errs := play(g.t, "", "token", "create", "--account="+account, "--plan="+plan, "--data="+g.nodes[0].data)
 	if code != 0 || !onlyToken.MatchString(out) {
@@ -123,7 +123,7 @@ func (g *gang) newToken(account, plan string) string {
 }
 
 // start starts nodes side by side and waits until all of them answer.
-func (g *gang) start(all ...*member) {
+func (g *testCluster) start(all ...*member) {
 	g.t.Helper()
 	for _, m := range all {
 		m.child = spawnAs(g.home, m.program, m.place, nil, m.args...)
@@ -136,7 +136,7 @@ func (g *gang) start(all ...*member) {
 
 // stop tells nodes to end in good order, side by side, and waits until they
 // have.
-func (g *gang) stop(all ...*member) {
+func (g *testCluster) stop(all ...*member) {
 	g.t.Helper()
 	for _, m := range all {
 		g.signal(m, syscall.SIGTERM)
@@ -151,7 +151,7 @@ func (g *gang) stop(all ...*member) {
 
 // kill ends nodes as a loss of power would, but for what was not written to
 // their disks.
-func (g *gang) kill(all ...*member) {
+func (g *testCluster) kill(all ...*member) {
 	g.t.Helper()
 	for _, m := range all {
 		g.signal(m, syscall.SIGKILL)
@@ -162,7 +162,7 @@ func (g *gang) kill(all ...*member) {
 	}
 }
 
-func (g *gang) freeze(m *member) {
+func (g *testCluster) freeze(m *member) {
 	g.t.Helper()
 	g.signal(m, syscall.SIGSTOP)
 	m.frozen = true
@@ -170,13 +170,13 @@ func (g *gang) freeze(m *member) {
 	g.home.Cleanup(func() { _ = c.Process.Signal(syscall.SIGCONT) }) // it could not be ended otherwise
 }
 
-func (g *gang) wake(m *member) {
+func (g *testCluster) wake(m *member) {
 	g.t.Helper()
 	g.signal(m, syscall.SIGCONT)
 	m.frozen = false
 }
 
-func (g *gang) signal(m *member, s syscall.Signal) {
+func (g *testCluster) signal(m *member, s syscall.Signal) {
 	g.t.Helper()
 	if err := m.Process.Signal(s); err != nil {
 		g.t.Fatalf("%v of %s: %v", s, m.name, err)
@@ -184,7 +184,7 @@ func (g *gang) signal(m *member, s syscall.Signal) {
 }
 
 // needWires skips what needs nodes that can be cut off from each other.
-func (g *gang) needWires() {
+func (g *testCluster) needWires() {
 	g.t.Helper()
 	if g.wires == nil {
 		g.t.Skip("cutting nodes off needs networks of their own: root, and the command ip")
@@ -193,14 +193,14 @@ func (g *gang) needWires() {
 
 // cutOff takes a node's connection to the other nodes away: what is sent there
 // is lost, and nobody is told. Clients still reach it.
-func (g *gang) cutOff(m *member) {
+func (g *testCluster) cutOff(m *member) {
 	g.t.Helper()
 	g.needWires()
 	g.wires.cut(g.t, m.link)
 	m.cut = true
 }
 
-func (g *gang) heal(m *member) {
+func (g *testCluster) heal(m *member) {
 	g.t.Helper()
 	g.wires.heal(g.t, m.link)
 	m.cut = false
@@ -208,14 +208,14 @@ func (g *gang) heal(m *member) {
 
 // whole brings back what is away, and waits until all nodes know all workers and
 // can write.
-func (g *gang) whole() {
+func (g *testCluster) whole() {
 	g.t.Helper()
 	g.back()
 	g.allKnow(g.workers())
 }
 
 // back brings back what is away.
-func (g *gang) back() {
+func (g *testCluster) back() {
 	g.t.Helper()
 	var dead []*member
 	for _, m := range g.nodes {
@@ -234,7 +234,7 @@ func (g *gang) back() {
 
 // anew takes the account's sessions and tasks away, with the account, and makes it
 // again.
-func (g *gang) anew() {
+func (g *testCluster) anew() {
 	g.t.Helper()
 	g.back()
 	if code, out, errs := play(g.t, "", "account", "delete", "ada", "--data="+g.nodes[0].data); code != 0 {
@@ -243,7 +243,7 @@ func (g *gang) anew() {
 	g.token = g.newToken("ada", "pro")
 }
 
-func (g *gang) workers() (n int) {
+func (g *testCluster) workers() (n int) {
 	for _, m := range g.nodes {
 		n += m.workers
 	}
@@ -252,7 +252,7 @@ func (g *gang) workers() (n int) {
 
 // allKnow waits until each node tells of so many free workers, and of a leader
 // and a majority. It returns how long that took.
-func (g *gang) allKnow(workers int) time.Duration {
+func (g *testCluster) allKnow(workers int) time.Duration {
 	g.t.Helper()
 	return g.until("every node knows all others and their workers", func() bool {
 		for _, m := range g.nodes {
@@ -267,7 +267,7 @@ func (g *gang) allKnow(workers int) time.Duration {
 }
 
 // leader is the node that the nodes say leads.
-func (g *gang) leader() *member {
+func (g *testCluster) leader() *member {
 	g.t.Helper()
 	var leads *member
 	g.until("there is a leader", func() bool {
@@ -284,7 +284,7 @@ func (g *gang) leader() *member {
 }
 
 // others are the nodes but one.
-func (g *gang) others(than *member) (all []*member) {
+func (g *testCluster) others(than *member) (all []*member) {
 	for _, m := range g.nodes {
 		if m != than {
 			all = append(all, m)
@@ -293,7 +293,7 @@ func (g *gang) others(than *member) (all []*member) {
 	return all
 }
 
-func (g *gang) until(what string, is func() bool) time.Duration {
+func (g *testCluster) until(what string, is func() bool) time.Duration {
 	g.t.Helper()
 	began := time.Now()
 	for !is() {
@@ -307,7 +307,7 @@ func (g *gang) until(what string, is func() bool) time.Duration {
 
 // online counts the workers that a node tells of and that are free; -1: it does
 // not tell.
-func (g *gang) online(m *member) (n int) {
+func (g *testCluster) online(m *member) (n int) {
 	x := g.ask(m, "GET", "/v1/workers", "")
 	var list struct {
 		Workers []struct {
@@ -327,7 +327,7 @@ func (g *gang) online(m *member) (n int) {
 
 // end ends all nodes: in good order where all are there. What is left of a cluster
 // would wait for a majority that does not come, and is killed.
-func (g *gang) end() time.Duration {
+func (g *testCluster) end() time.Duration {
 	g.t.Helper()
 	began := time.Now()
 	var alive []*member
@@ -348,7 +348,7 @@ func (g *gang) end() time.Duration {
 }
 
 // sweep ends the browsers of killed nodes, as their next starts would have.
-func (g *gang) sweep() {
+func (g *testCluster) sweep() {
 	for _, m := range g.nodes {
 		browsers, err := browserFolder(m.data)
 		if _, there := os.Stat(browsers); err != nil || there != nil {

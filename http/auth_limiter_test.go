@@ -13,7 +13,7 @@ import (
 // TestGuessingIsSlow: an address may be wrong about tokens ten times, and then
 // once in six seconds, whatever it changes.
 func TestGuessingIsSlow(t *testing.T) {
-	e := open(t, &company{})
+	e := openServer(t, &fakeActors{})
 	try := func(token string) (int, string, map[string][]string) {
 		return e.ask(t, "GET /v1/workers", "Host: test", "Authorization: Bearer "+token)
 	}
@@ -56,7 +56,7 @@ func TestGuessingIsSlow(t *testing.T) {
 // TestGuessersBehindAProxy: the address that a trusted proxy saw counts, and
 // nothing that the client wrote before it.
 func TestGuessersBehindAProxy(t *testing.T) {
-	e := open(t, &company{}, func(c *http.Config) {
+	e := openServer(t, &fakeActors{}, func(c *http.Config) {
 		c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 	})
 	try := func(token, seen string) int {

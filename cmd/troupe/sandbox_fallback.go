@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"troupe/engine"
+
+	"github.com/rs/zerolog"
+)
+
+// sandboxFallback starts browsers in their sandbox, and without it once it has
+// seen that they start only so. One failed start is tried again, and once any
+// browser has started in its sandbox, the fallback is never used.
+type sandboxFallback struct {
+	sandboxed, unsandboxed engine.Engine
+	proved, gaveUp         atomic.Bool
+	log                    zerolog.Logger
+}
+
+func (c *sandboxFallback) Launch(ctx context.Context, worker string) (engine.Instance, error) {
+	if c.gaveUp.Load() {
+		return c.unsandboxed.Launch(ctx, worker)
+	}
+	in, err := c.sandboxed.Launch(ctx, worker)
+	if err != nil && ctx.Err() == nil && !c.proved.Load() {
+		in, err = c.sandboxed.Launch(ctx, worker)
+	}
+	if err == nil {
+		c.proved.Store(true)
+	}
+	if err == nil || ctx.Err() != nil || c.proved.Load() {
+		return in, err
+	}
+	in, bare := c.unsandboxed.Launch(ctx, worker)
+	if bare != nil {
+		return nil, err
+	}
+	if c.gaveUp.CompareAndSwap(false, true) {
+		c.log.Warn().AnErr("sandbox", err).Msg("the browsers' sandbox does not work here: they run without it, which is allowed " +
+			"because only this machine can send tasks; every page can do what the browser's user can")
+	}
+	return in, nil
+}
