@@ -45,7 +45,7 @@ const (
 
 // openRoute is a route that needs no authentication. TestEveryRouteAuthenticates
 // lists the permitted ones.
-func openServer(method, path string, h func(*fasthttp.RequestCtx, string) *answer.Refusal) route {
+func openRoute(method, path string, h func(*fasthttp.RequestCtx, string) *answer.Refusal) route {
 	return route{method, path, entryOpen, h}
 }
 
@@ -134,17 +134,17 @@ func (s *Server) routes() []route {
 		s.tokenRoute("GET", "/v1/cluster", alone(s.cluster)),
 		s.operatorRoute("POST", operatorPath+"{order}", s.carryOut),
 
-		openServer("GET", "/v1/capacity", nameless(s.capacity)), // only as text
-		openServer("GET", filesPath+"{file}", s.file),           // the name is the key
-		openServer("GET", "/", nameless(s.page("index.html"))),
-		openServer("GET", "/live", nameless(s.page("live.html"))),
-		openServer("GET", assetsPath+"{name}", s.asset),
-		openServer("GET", "/openapi.json", nameless(s.openapi)),
-		openServer("GET", "/docs", nameless(s.operations)),
-		openServer("GET", docsPath+documents.SearchPath, nameless(s.searchDocs)),
-		openServer("GET", docsPath+"{page}", s.docs),
-		openServer("GET", "/healthz", nameless(s.health)),
-		openServer("GET", "/readyz", nameless(s.ready)),
+		openRoute("GET", "/v1/capacity", nameless(s.capacity)), // only as text
+		openRoute("GET", filesPath+"{file}", s.file),           // the name is the key
+		openRoute("GET", "/", nameless(s.page("index.html"))),
+		openRoute("GET", "/live", nameless(s.page("live.html"))),
+		openRoute("GET", assetsPath+"{name}", s.asset),
+		openRoute("GET", "/openapi.json", nameless(s.openapi)),
+		openRoute("GET", "/docs", nameless(s.operations)),
+		openRoute("GET", docsPath+documents.SearchPath, nameless(s.searchDocs)),
+		openRoute("GET", docsPath+"{page}", s.docs),
+		openRoute("GET", "/healthz", nameless(s.health)),
+		openRoute("GET", "/readyz", nameless(s.ready)),
 	}
 }
 
