@@ -146,7 +146,7 @@ func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *
 		return nil, s.faults.Refuse(ctx, "parse a request", err)
 	case err != nil:
 		return nil, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf(
-			"The service reads as many requests of more than %d KiB as it can: send it again, or a smaller one", engine.SmallBody>>10))
+			"The service already reads as many requests above %d KiB as it can: retry, or send a smaller one", engine.SmallBody>>10))
 	}
 	return end, nil
 }
@@ -170,7 +170,7 @@ func broken(err error) *answer.Refusal {
 	switch {
 	case errors.Is(err, errBodies):
 		return answer.RefuseText(engine.CodeTooManyWaiting, fmt.Sprintf(
-			"The account's requests for tasks that are under way have %d MiB together: wait until some are answered", maxBodies>>20))
+			"The account's open requests for tasks have more than %d MiB together: wait until some are answered", maxBodies>>20))
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return answer.RefuseText(answer.CodeIncompleteRequest, "The body did not arrive in time")
 	}

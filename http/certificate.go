@@ -74,7 +74,7 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 	cert, key, err := c.read()
 	if err != nil {
 		if !c.unreadable { // once, not at every look
-			c.log.Error().Err(err).Msg("the certificate's files cannot be read: the old certificate stays")
+			c.log.Error().Err(err).Msg("the certificate's files cannot be read: the old certificate stays in use")
 		}
 		c.unreadable = true
 		return c.pair
@@ -86,7 +86,7 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 	c.cert, c.key = cert, key
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		c.log.Error().Err(err).Msg("the new certificate is broken, or its key does not fit: the old certificate stays")
+		c.log.Error().Err(err).Msg("the new certificate is broken, or its key does not fit: the old certificate stays in use")
 		return c.pair
 	}
 	c.pair = &pair

@@ -94,7 +94,7 @@ func TestCertificateIsExchanged(t *testing.T) {
 		if shown() != string(oldCert) {
 			t.Fatal("half of a pair is in use")
 		}
-		return log.count("the old certificate stays") == 1
+		return log.count("the old certificate stays in use") == 1
 	})
 	put(keyFile, newKey)
 	eventually(t, "the new pair is in use", func() bool { return shown() == string(newCert) })
@@ -104,7 +104,7 @@ func TestCertificateIsExchanged(t *testing.T) {
 		if shown() != string(newCert) {
 			t.Fatal("the good pair is gone")
 		}
-		return log.count("the old certificate stays") == 2
+		return log.count("the old certificate stays in use") == 2
 	})
 	if err := os.Remove(certFile); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // cluster tells of the nodes.
 func (s *Server) cluster(ctx *fasthttp.RequestCtx, _ persistence.Account) *answer.Refusal {
 	if s.cfg.Cluster == nil {
-		return answer.RefuseText(engine.CodeNotFound, "This service is no node of a cluster")
+		return answer.RefuseText(engine.CodeNotFound, "This service is not a node of a cluster")
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, s.cfg.Cluster(s.base))
 	return nil

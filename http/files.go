@@ -97,7 +97,7 @@ func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *answe
 		if err != nil {
 			_ = r.Close()
 			ctx.Response.Header.Set(fasthttp.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10))
-			return answer.RefuseText(answer.CodeRangeNotSatisfiable, fmt.Sprintf("The file has %d bytes: the Range lies outside", size))
+			return answer.RefuseText(answer.CodeRangeNotSatisfiable, fmt.Sprintf("The file has %d bytes: the Range is outside it", size))
 		}
 		first, last = int64(from), int64(to)
 		ctx.SetStatusCode(fasthttp.StatusPartialContent)
@@ -116,7 +116,7 @@ func sendRange(ctx *fasthttp.RequestCtx, size int64, r io.ReadSeekCloser) *answe
 }
 
 func noFile() *answer.Refusal {
-	return answer.RefuseText(engine.CodeNotFound, "There is no such file: it has expired, or never was")
+	return answer.RefuseText(engine.CodeNotFound, "There is no such file: it has expired, or never existed")
 }
 
 // fileID reports whether a name can be that of a file at all.

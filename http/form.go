@@ -237,7 +237,7 @@ func (f *form) broken(err error) *answer.Refusal {
 	case errors.Is(err, errBodies):
 		return broken(err)
 	case errors.Is(err, errPartHeader):
-		return answer.RefuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or what stands before it, is larger than %d KiB", maxPartHeader>>10))
+		return answer.RefuseText(engine.CodePayloadTooLarge, fmt.Sprintf("The header of a part, or the text before it, is larger than %d KiB", maxPartHeader>>10))
 	case f.whole.N <= 0:
 		return tooLarge("The request", maxRequest)
 	case errors.As(err, &timeout), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):

@@ -84,7 +84,7 @@ func ambiguous(ctx *fasthttp.RequestCtx) (r *answer.Refusal) {
 	case encoding && ctx.Request.Header.ContentLength() != -1:
 		r = answer.RefuseText(engine.CodeInvalidRequest, "The Transfer-Encoding must be chunked")
 	case folded:
-		r = answer.RefuseText(engine.CodeInvalidRequest, "A header goes on in the next line: write each in one")
+		r = answer.RefuseText(engine.CodeInvalidRequest, "A header continues on the next line: write each header on one line")
 	default:
 		return nil
 	}

@@ -45,14 +45,14 @@ func TestOrdersOverHTTP(t *testing.T) {
 		{"no token", "", "worker/list", `{}`, 401, "is missing"},
 		{"a token that nobody has", "troupe_x", "worker/list", `{}`, 401, "not valid"},
 		{"a token of another account", ada, "worker/list", `{}`, 403, "operator_only"},
-		{"what is not there", ops, "worker/dance", `{}`, 404, "no such order"},
+		{"what is not there", ops, "worker/dance", `{}`, 404, "no such operator command"},
 		{"no body", ops, "worker/list", ``, 400, `want {}`},
 		{"no object", ops, "worker/drain", `[]`, 400, "want an object with worker"},
 		{"a field too much", ops, "worker/drain", `{"worker":"worker-1","now":true}`, 400, "want an object with worker"},
 		{"no such worker", ops, "worker/drain", `{"worker":"nobody"}`, 409, `no worker \"nobody\"`},
 		{"no such plan", ops, "account/create", `{"name":"eve","plan":"gold"}`, 409, `plan \"gold\" is unknown`},
-		{"secrets are no matter for HTTP", ops, "secret/list", `{"account":"ada"}`, 404, "no such order"},
-		{"nor are other operators", ops, "account/create-operator", `{"name":"eve","plan":"pro"}`, 404, "no such order"},
+		{"secrets are no matter for HTTP", ops, "secret/list", `{"account":"ada"}`, 404, "no such operator command"},
+		{"nor are other operators", ops, "account/create-operator", `{"name":"eve","plan":"pro"}`, 404, "no such operator command"},
 		{"nor their tokens", ops, "token/create", `{"account":"ops"}`, 409, "on the machine itself"},
 		{"accounts", ops, "account/list", `{}`, 200, `"operator":true`},
 		{"a token", ops, "token/create", `{"account":"bob","plan":"basic"}`, 200, `"token":"troupe_`},
@@ -108,7 +108,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 // out, whoever asks.
 func TestNoOrdersWithoutAnAdmin(t *testing.T) {
 	e := openServer(t, &fakeActors{})
-	if status, body := call(t, e, "POST", "/v1/operator/drain", "boss", `{}`); status != 404 || !strings.Contains(body, "takes no orders") {
+	if status, body := call(t, e, "POST", "/v1/operator/drain", "boss", `{}`); status != 404 || !strings.Contains(body, "accepts no operator commands") {
 		t.Errorf("%d %s", status, body)
 	}
 }

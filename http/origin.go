@@ -22,7 +22,7 @@ const LocalHosts = "localhost"
 func ParseOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%q is no origin: want a scheme and a host, such as https://console.example.org", s)
+		return "", fmt.Errorf("%q is not an origin: want a scheme and a host, such as https://console.example.org", s)
 	}
 	return strings.ToLower(s), nil
 }

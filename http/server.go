@@ -144,7 +144,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, disconnects: newDisconnectDetector(disconnectInterval)}
 	s.bodies.most = maxBodies
 	s.waits = access.NewAccountLimiter(maxWaits, engine.CodeTooManyWaiting, fmt.Sprintf(
-		"The account follows %d tasks already, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
+		"The account already follows %d tasks, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
 	s.limits.Store(&cfg.Limits)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}

@@ -32,7 +32,7 @@ func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
 	now := time.Now()
 	used, err := s.cfg.Counts.Glance(s.base, account.ID, now)
 	if err != nil {
-		s.cfg.Log.Warn().Err(err).Str("request", answer.RequestID(ctx)).Msg("an answer does not tell what is left of the day")
+		s.cfg.Log.Warn().Err(err).Str("request", answer.RequestID(ctx)).Msg("an answer lacks what is left of the daily limit")
 		return
 	}
 	set := func(name string, n int64) { ctx.Response.Header.Set(name, strconv.FormatInt(n, 10)) }

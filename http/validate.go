@@ -76,7 +76,7 @@ func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]
 	v.Warnings = append([]lang.Fault{}, review.Warnings...)
 	if asked := task.Timeout; timeout < asked {
 		v.Warnings = append([]lang.Fault{{Path: "/timeout", Message: fmt.Sprintf(
-			"plan %s allows %d ms: the timeout of %d ms is lowered to that", played, engine.Millis(timeout), engine.Millis(asked))}}, v.Warnings...)
+			"plan %s allows %d ms: the timeout of %d ms is reduced to that", played, engine.Millis(timeout), engine.Millis(asked))}}, v.Warnings...)
 	}
 	v.Time = &timeNeed{Timeout: engine.Millis(timeout), Queue: engine.Millis(task.QueueTimeout), Actions: review.Longest}
 	v.Time.Worst = v.Time.Queue + min(v.Time.Actions, v.Time.Timeout) + engine.Millis(task.Aftermath())

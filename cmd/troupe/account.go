@@ -11,8 +11,8 @@ import (
 type accountCommands struct {
 	List    accountList    `cmd:"" help:"List the accounts."`
 	Create  accountCreate  `cmd:"" help:"Create an account. It has no token yet."`
-	SetPlan accountSetPlan `cmd:"" help:"Change the plan of an account, from its next request on."`
-	Delete  accountDelete  `cmd:"" help:"Delete an account, with its tokens, running tasks, sessions, workers and results. At once, without a question."`
+	SetPlan accountSetPlan `cmd:"" help:"Change the plan of an account. It applies from the next request."`
+	Delete  accountDelete  `cmd:"" help:"Delete an account with its tokens, running tasks, sessions, workers and results. Runs at once, without confirmation."`
 }
 
 type accountList struct{ operator }
@@ -46,7 +46,7 @@ func (c *accountCreate) Run(w *world) error {
 	say := func(a admin.Account, _ bool) string {
 		of := ""
 		if a.Operator {
-			of = "; its tokens may give the operator's orders"
+			of = "; its tokens can run the operator's commands"
 		}
 		return fmt.Sprintf("The account %q was created with the plan %s%s.", a.Name, a.Plan, of)
 	}
@@ -75,7 +75,7 @@ type accountDelete struct {
 
 func (c *accountDelete) Run(w *world) error {
 	return one(w, c.operator, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
-		return fmt.Sprintf("The account %q is deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
+		return fmt.Sprintf("The account %q was deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
 			d.Account, d.Tasks, d.Sessions, d.Workers)
 	})
 }

@@ -13,12 +13,12 @@ import (
 
 // chromium is how browsers are started, as flags.
 type chromium struct {
-	Browser              string   `help:"Program of the browser. Default: an installed Chromium or Chrome." placeholder:"PATH"`
-	NoSandbox            bool     `help:"Run browsers without their sandbox. Every page can then do what the browser's user can."`
+	Browser              string   `help:"Browser executable. Default: an installed Chromium or Chrome." placeholder:"PATH"`
+	NoSandbox            bool     `help:"Run browsers without their sandbox. Pages can then do anything that the browser's user can."`
 	Outbound             outbound `embed:""`
-	RendererProcessLimit int      `default:"1" help:"Processes for the pages of a browser, where they are not of different sites: those never share one. 0 is the browser's own choice. Default: 1."`
-	InProcessGPU         bool     `name:"in-process-gpu" default:"true" negatable:"" help:"Paint in the browser's own process."`
-	InProcessNetwork     bool     `default:"true" negatable:"" help:"Speak to the network in the browser's own process."`
+	RendererProcessLimit int      `default:"1" help:"Renderer processes of a browser. Pages of different sites never share one. 0: the browser decides. Default: 1."`
+	InProcessGPU         bool     `name:"in-process-gpu" default:"true" negatable:"" help:"Run the GPU code in the browser's main process."`
+	InProcessNetwork     bool     `default:"true" negatable:"" help:"Run the network service in the browser's main process."`
 	Challenge            bool     `default:"true" negatable:"" help:"Allow byPassChallenge, which clicks the checkbox of a verification widget."`
 }
 

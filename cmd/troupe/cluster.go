@@ -21,15 +21,15 @@ import (
 
 // clustering is how the service is one with others, as flags.
 type clustering struct {
-	ClusterListen     string   `help:"Address on which the other nodes of a cluster reach this one. Default: there are none." placeholder:"HOST:PORT"`
-	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, this one too: three or more." placeholder:"HOST:PORT"`
+	ClusterListen     string   `help:"Address on which the other nodes of the cluster reach this one. Default: no cluster." placeholder:"HOST:PORT"`
+	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, including this one: three or more." placeholder:"HOST:PORT"`
 	ClusterSecretFile string   `help:"File with the secret that all nodes share." placeholder:"FILE"`
-	ClusterCert       string   `help:"Certificate of this node (PEM), of an authority of your own. Default: nodes make theirs from the secret." placeholder:"FILE"`
+	ClusterCert       string   `help:"Certificate of this node (PEM), signed by your own authority. Default: made from the secret." placeholder:"FILE"`
 	ClusterKey        string   `help:"Key of that certificate (PEM)." placeholder:"FILE"`
-	ClusterCA         string   `name:"cluster-ca" help:"Certificate of the authority that signs all nodes (PEM)." placeholder:"FILE"`
-	ClusterUnsynced   bool     `help:"Acknowledge what is kept in common before it is on the disks: faster, and a loss of power at a majority of nodes takes the last of it."`
-	ClusterDamaged    bool     `help:"Start with what can be read of a damaged copy, where no node has a whole one. For one start only." env:"-"`
-	Node              string   `help:"Name of this node in the cluster. It keeps it for ever." placeholder:"NAME"`
+	ClusterCA         string   `name:"cluster-ca" help:"Certificate of the authority that signs all nodes' certificates (PEM)." placeholder:"FILE"`
+	ClusterUnsynced   bool     `help:"Acknowledge writes before they are on disk. Faster, but a power loss at a majority of nodes loses the last writes."`
+	ClusterDamaged    bool     `help:"Start with the readable part of a damaged copy, when no node has an undamaged one. For one start only." env:"-"`
+	Node              string   `help:"Name of this node in the cluster. It cannot be changed later." placeholder:"NAME"`
 }
 
 // on reports whether there are other nodes.
@@ -66,7 +66,7 @@ func (c *clustering) check() error {
 		}
 	}
 	if missing != nil {
-		return usage("a node of a cluster needs %s, too", strings.Join(missing, " and "))
+		return usage("a node of a cluster also needs %s", strings.Join(missing, " and "))
 	}
 	if !nodeName.MatchString(c.Node) {
 		return usage("--node is %q: want 1 to 63 small letters, digits and hyphens, such as node-1", c.Node)
@@ -285,7 +285,7 @@ func (s *service) lags(ctx context.Context, majority bool) (leader string, lags 
 // clusterNotices are what the operator of a node has to know although it runs.
 func (s *service) clusterNotices() (all []string) {
 	if !s.member.Majority() {
-		all = append(all, "this node sees no majority of the cluster: what has to be written down is refused until it does")
+		all = append(all, "this node sees no majority of the cluster: it refuses writes until it does")
 	}
 	return all
 }
@@ -300,7 +300,7 @@ func (s *service) unready() string {
 		}
 	}
 	if s.member != nil && !s.member.Whole() {
-		return "this node does not have all that the nodes keep in common yet: do not stop another one"
+		return "this node is still fetching the cluster's data: do not stop another node"
 	}
 	return s.blocked()
 }

@@ -48,17 +48,17 @@ func (c *clusterImport) Run(w *world) error {
 			}
 		}
 		if list == nil {
-			list = []string{"nothing that was not there already"}
+			list = []string{"nothing new"}
 		}
-		fmt.Fprintf(out, "Brought: %s.\n", strings.Join(list, ", "))
+		fmt.Fprintf(out, "Imported: %s.\n", strings.Join(list, ", "))
 		if brought.Present > 0 {
-			fmt.Fprintf(out, "There already, and left alone: %d.\n", brought.Present)
+			fmt.Fprintf(out, "Already there and unchanged: %d.\n", brought.Present)
 		}
 		if brought.Workers > 0 {
 			fmt.Fprintln(out, "The workers start with the next start of this node.")
 		}
 		for _, what := range brought.Left {
-			fmt.Fprintf(out, "Left behind: %s.\n", what)
+			fmt.Fprintf(out, "Not imported: %s.\n", what)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestImportIntoACluster(t *testing.T) {
 	n1.refuses(exitFailed, "stop it first", "cluster", "import", "--from="+old.data)
 	n1.refuses(exitFailed, "there is no data of a service in", "cluster", "import", "--from="+filepath.Join(dir, "nothing"))
 	n1.refuses(exitFailed, "is the data folder of a node of a cluster", "cluster", "import", "--from="+n1.data)
-	old.refuses(exitFailed, "no node of a cluster", "cluster", "import", "--from="+old.data)
+	old.refuses(exitFailed, "not a node of a cluster", "cluster", "import", "--from="+old.data)
 	_ = single.Process.Signal(syscall.SIGTERM)
 	if err := single.end(t, hang); err != nil {
 		t.Fatal(err)
@@ -63,10 +63,10 @@ func TestImportIntoACluster(t *testing.T) {
 	old.refuses(exitUsage, "no service runs", "cluster", "import", "--from="+old.data)
 
 	said := n1.says("cluster", "import", "--from="+old.data)
-	if !strings.HasPrefix(said, "Brought: 1 account, 1 token, 1 secret, 1 daily count, 1 asynchronous task, 1 session, 1 worker, 1 file.") {
+	if !strings.HasPrefix(said, "Imported: 1 account, 1 token, 1 secret, 1 daily count, 1 asynchronous task, 1 session, 1 worker, 1 file.") {
 		t.Errorf("the first time it says %s", said)
 	}
-	if said := n1.says("cluster", "import", "--from="+old.data); said != "Brought: nothing that was not there already.\nThere already, and left alone: 8." {
+	if said := n1.says("cluster", "import", "--from="+old.data); said != "Imported: nothing new.\nAlready there and unchanged: 8." {
 		t.Errorf("the second time it says %s", said)
 	}
 	_, file, _ := strings.Cut(shot.URL, "/files/")

@@ -167,7 +167,7 @@ func (tr *traffic) end() []trafficAnswer {
 // drain tells a node to take no more, and waits until it plays nothing.
 func (g *testCluster) drain(m *member) {
 	g.t.Helper()
-	if code, out, errs := play(g.t, "", "drain", "--wait=1m", "--data="+m.data); code != 0 || !strings.Contains(out, "takes no more") {
+	if code, out, errs := play(g.t, "", "drain", "--wait=1m", "--data="+m.data); code != 0 || !strings.Contains(out, "accepts no more") {
 		g.t.Fatalf("the drain of %s: %d %s%s", m.name, code, out, errs)
 	}
 }

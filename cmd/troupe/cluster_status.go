@@ -11,9 +11,9 @@ import (
 )
 
 type clusterCommands struct {
-	Status clusterStatus `cmd:"" help:"Tell what the node of a data folder knows of all nodes."`
-	Import clusterImport `cmd:"" help:"Bring the data of a single node into the cluster. It must not run; it may be repeated."`
-	Remove clusterRemove `cmd:"" help:"Take a node that is down out of the cluster for ever."`
+	Status clusterStatus `cmd:"" help:"Show all nodes, as the node of the data folder sees them."`
+	Import clusterImport `cmd:"" help:"Import the data of a single node into the cluster. Stop that node first. You can repeat the import."`
+	Remove clusterRemove `cmd:"" help:"Remove a node that is down from the cluster for good."`
 }
 
 type clusterStatus struct{ operator }
@@ -55,7 +55,7 @@ func (c *clusterStatus) Run(w *world) error {
 		}
 		table(out, rows)
 		if !now.Majority {
-			fmt.Fprintf(out, "\n%s sees no majority of the nodes: nothing can be written down.\n", now.Node)
+			fmt.Fprintf(out, "\n%s sees no majority of the nodes: it refuses writes.\n", now.Node)
 		}
 	})
 }
@@ -71,6 +71,6 @@ func (c *clusterRemove) Run(w *world) error {
 		return fmt.Errorf("remove a node: %w", err)
 	}
 	return c.print(w, gone, func(out io.Writer) {
-		fmt.Fprintf(out, "The node %s is no part of the cluster any more. Take its address out of --cluster-peers with the next start of each node.\n", gone.Node)
+		fmt.Fprintf(out, "The node %s was removed from the cluster. Remove its address from --cluster-peers at the next start of each node.\n", gone.Node)
 	})
 }

@@ -106,7 +106,7 @@ func strictly(b []byte, v any) error {
 		return err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind the JSON")
+		return errors.New("there is text after the JSON")
 	}
 	return nil
 }

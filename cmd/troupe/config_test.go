@@ -42,7 +42,7 @@ func TestWrongConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                    "want an object",
 		`[]`:                                  "want an object",
-		`{"plans":{}} {}`:                     "behind the JSON",
+		`{"plans":{}} {}`:                     "text after the JSON",
 		`{"plan":{}}`:                         `unknown field "plan"`,
 		`{"plans":{"gold":{}}}`:               `plan "gold" is unknown`,
 		`{"plans":{"free":null}}`:             "plans.free: want an object",

@@ -22,8 +22,8 @@ func (e dataError) Unwrap() error { return e.error }
 
 // resets give up what cannot be used, as flags.
 type resets struct {
-	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens; a node of a cluster fetches its copy from the others. For one start only." env:"-"`
-	Key   bool `help:"Make a new sealing key: secrets and saved sessions are lost. For one start only." env:"-"`
+	Store bool `help:"Move the store aside and start with an empty one, without accounts and tokens. A node of a cluster fetches its copy from the others. For one start only." env:"-"`
+	Key   bool `help:"Create a new sealing key. Secrets and saved sessions are lost. For one start only." env:"-"`
 }
 
 // store moves the store aside where that is wanted.
@@ -35,7 +35,7 @@ func (r resets) store(s *service) error {
 	if err != nil {
 		return fmt.Errorf("set the store aside: %w", err)
 	}
-	s.log.Warn().Str("moved", moved).Msg("the service starts with an empty store, as --reset-store wants; do not leave that flag in place")
+	s.log.Warn().Str("moved", moved).Msg("the service starts with an empty store because of --reset-store; remove that flag")
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (r resets) copy(s *service) error {
 	if err != nil {
 		return fmt.Errorf("set the node's copy aside: %w", err)
 	}
-	s.log.Warn().Str("moved", moved).Msg("the node starts with an empty copy, as --reset-store wants, and fetches it from the others; do not leave that flag in place")
+	s.log.Warn().Str("moved", moved).Msg("the node starts with an empty copy because of --reset-store, and fetches it from the others; remove that flag")
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (r resets) key(s *service) error {
 	if err != nil {
 		return fmt.Errorf("make a new sealing key: %w", err)
 	}
-	s.log.Warn().Str("old", aside).Msg("there is a new sealing key, as --reset-key wants: what was sealed with the old one is lost; do not leave that flag in place")
+	s.log.Warn().Str("old", aside).Msg("a new sealing key was created because of --reset-key: values sealed with the old one are lost; remove that flag")
 	return nil
 }
 
@@ -83,9 +83,9 @@ func openKey(data string, store persistence.Store) (*persistence.Seal, error) {
 // damagedCopy adds what can be done about a node's copy that is damaged.
 func damagedCopy(data string, err error) error {
 	at := quote(data)
-	text := "Nothing was changed. The other nodes have copies of their own. There are two ways on:\n"
-	text += "  troupe serve --reset-store --data " + at + " …\n      moves the damaged copy aside and fetches it from the others, with all flags as before\n"
-	text += "  troupe serve --cluster-damaged --data " + at + " …\n      only where no node has a whole copy: starts with what can be read, and says nothing of what is lost\n"
+	text := "Nothing was changed. The other nodes have their own copies. You can do one of two things:\n"
+	text += "  troupe serve --reset-store --data " + at + " …\n      moves the damaged copy aside and fetches it from the others; keep all other flags as before\n"
+	text += "  troupe serve --cluster-damaged --data " + at + " …\n      only when no node has an intact copy: starts with what can be read, and does not report what is lost\n"
 	return dataError{fmt.Errorf("join the cluster: %w", err), text}
 }
 
@@ -94,18 +94,18 @@ func explained(data string, err error) error {
 	at := quote(data)
 	switch {
 	case errors.Is(err, persistence.ErrDamaged):
-		text := "Nothing was changed. There are three ways on:\n"
-		text += "  troupe store repair --data " + at + "\n      keeps what can be read, says what is lost, and moves the damaged store aside\n"
-		text += "  troupe store restore FILE --data " + at + "\n      puts a backup in its place\n"
+		text := "Nothing was changed. You can do one of three things:\n"
+		text += "  troupe store repair --data " + at + "\n      keeps what can be read, reports what is lost, and moves the damaged store aside\n"
+		text += "  troupe store restore FILE --data " + at + "\n      restores a backup in its place\n"
 		text += "  troupe serve --reset-store --data " + at + "\n      starts with an empty store, without accounts and tokens\n"
 		return dataError{err, text}
 	case errors.Is(err, persistence.ErrNewer):
 		return dataError{err, "Nothing was changed. Install that version again, or restore a backup of this one: troupe store restore FILE --data " + at + "\n"}
 	case errors.Is(err, persistence.ErrNoKey), errors.Is(err, persistence.ErrOtherKey):
 		return dataError{err, "Nothing was changed. Put the key of this store back as " + quote(keyIn(data)) + ". If it is gone,\n" +
-			"  troupe serve --reset-key --data " + at + "\n      makes a new one; secrets and saved sessions are lost, and nothing else\n"}
+			"  troupe serve --reset-key --data " + at + "\n      creates a new one; only secrets and saved sessions are lost\n"}
 	case errors.Is(err, os.ErrPermission):
-		return dataError{err, "Run it as the user that the files belong to, or give them to this one: chown -R USER " + at + "\n"}
+		return dataError{err, "Run it as the user who owns the files, or change their owner: chown -R USER " + at + "\n"}
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func TestUnwritableFolder(t *testing.T) {
 	}
 	_ = immutable(try, false)
 	t.Cleanup(func() { _ = set(false) })
-	troubled(t, data, "takes no new files", "storage_unwritable", "cannot be written to", func() error { return set(true) }, func() error { return set(false) })
+	troubled(t, data, "accepts no new files", "storage_unwritable", "cannot be written to", func() error { return set(true) }, func() error { return set(false) })
 }
 
 // immutableFlag is FS_IMMUTABLE_FL of linux/fs.h.

@@ -78,7 +78,7 @@ func TestDamagedStore(t *testing.T) {
 	if said := command(0, "store", "repair"); !strings.Contains(said, "account  1     0") || !strings.Contains(said, "token    1     0") || !strings.Contains(said, "store.damaged-") {
 		t.Errorf("the repair: %s", said)
 	}
-	if said := command(0, "store", "repair"); !strings.Contains(said, "whole") {
+	if said := command(0, "store", "repair"); !strings.Contains(said, "intact") {
 		t.Errorf("another repair: %s", said)
 	}
 	c, base = serve(t, data, "--workers=1")

@@ -19,7 +19,7 @@ type doctorCommand struct {
 }
 
 // errUnwell: the report is printed and says why.
-var errUnwell = errors.New("something does not work")
+var errUnwell = errors.New("a check failed")
 
 // Run looks at everything that the service needs here. The exit code is 0 if
 // the service would work, 1 if something is a problem, and 2 if the flags are

@@ -13,7 +13,7 @@ import (
 
 type drainCommand struct {
 	operator
-	Node string        `help:"Node of a cluster. Default: the one of the data folder." env:"-"`
+	Node string        `help:"Node of the cluster. Default: the node of the data folder." env:"-"`
 	Wait time.Duration `help:"Wait so long until no task runs or waits any more. Exit code 1: one still does."`
 }
 
@@ -40,13 +40,13 @@ func (c *drainCommand) Run(w *world) error {
 		}
 	}
 	return c.print(w, now, func(out io.Writer) {
-		fmt.Fprintf(out, "The service takes no more tasks; %s. troupe resume takes it back.\n", left(now, ""))
+		fmt.Fprintf(out, "The service accepts no more tasks; %s. troupe resume undoes this.\n", left(now, ""))
 	})
 }
 
 type resumeCommand struct {
 	operator
-	Node string `help:"Node of a cluster. Default: the one of the data folder." env:"-"`
+	Node string `help:"Node of the cluster. Default: the node of the data folder." env:"-"`
 }
 
 // Run lets it take tasks again.
@@ -57,10 +57,10 @@ func (c *resumeCommand) Run(w *world) error {
 	}
 	return c.print(w, now, func(out io.Writer) {
 		if now.Draining {
-			fmt.Fprintln(out, "The service is about to stop: it takes no more tasks.")
+			fmt.Fprintln(out, "The service is stopping: it accepts no more tasks.")
 			return
 		}
-		fmt.Fprintf(out, "The service takes tasks; %s.\n", free(now))
+		fmt.Fprintf(out, "The service accepts tasks; %s.\n", free(now))
 	})
 }
 

@@ -72,7 +72,7 @@ func (s *service) sweep() func() error {
 	}
 	go func() {
 		defer close(done)
-		say(s.files.Recount(ctx), "count the files that are kept")
+		say(s.files.Recount(ctx), "count the stored files")
 		close(counted)
 		tick := time.NewTicker(expireEvery)
 		defer tick.Stop()
@@ -85,7 +85,7 @@ func (s *service) sweep() func() error {
 			} else {
 				last = now
 				if n, err = s.files.Sweep(ctx, now); s.shared != nil && !s.S3.on() { // other nodes keep files, too
-					say(s.files.Recount(ctx), "count the files that are kept")
+					say(s.files.Recount(ctx), "count the stored files")
 				}
 			}
 			say(err, "remove old files")
@@ -102,7 +102,7 @@ func (s *service) sweep() func() error {
 	select {
 	case <-counted:
 	case <-time.After(countingTime):
-		s.log.Warn().Msg("the files that are kept are still being counted: accounts may keep more until that is done")
+		s.log.Warn().Msg("stored files are still being counted: until that is done, accounts can store more than their plan allows")
 	}
 	return func() error { cancel(); <-done; return nil }
 }

@@ -65,11 +65,11 @@ func (l *launchRecord) notice() string {
 	case l.last == nil:
 		return ""
 	case errors.Is(l.last, browser.ErrNotExecuted):
-		return "browsers do not start: the program cannot be executed; the log says why"
+		return "browsers do not start: the program cannot be executed; see the log"
 	case errors.Is(l.last, browser.ErrEndedAtOnce):
-		return "browsers do not start: the program ends at once; the log says why"
+		return "browsers do not start: the program ends at once; see the log"
 	case errors.Is(l.last, context.DeadlineExceeded):
-		return "browsers do not start: the program does not answer in time; the log says why"
+		return "browsers do not start: the program does not answer in time; see the log"
 	}
-	return "browsers do not start; the log says why"
+	return "browsers do not start; see the log"
 }

@@ -15,15 +15,15 @@ import (
 
 // listening is where and to whom the service answers, as flags.
 type listening struct {
-	Listen         string   `default:"127.0.0.1:8080" help:"Address to answer on. Default: 127.0.0.1:8080." placeholder:"HOST:PORT"`
+	Listen         string   `default:"127.0.0.1:8080" help:"Address to listen on. Default: 127.0.0.1:8080." placeholder:"HOST:PORT"`
 	InsecureListen bool     `help:"Allow an address that others can reach without TLS: tokens then cross the network readable."`
 	TLSCert        string   `name:"tls-cert" help:"Certificate file (PEM), with --tls-key. Read again when it changes." placeholder:"FILE"`
 	TLSKey         string   `name:"tls-key" help:"Key file (PEM)." placeholder:"FILE"`
-	Host           []string `help:"Name under which clients reach the service, where it is not one of this machine's. May be repeated. Default: any beyond loopback, those of this machine on loopback." placeholder:"NAME"`
-	TrustedProxy   []string `help:"Address or network of proxies in front, which are believed about where a request comes from (X-Forwarded-For). May be repeated." placeholder:"CIDR"`
+	Host           []string `help:"Host name at which clients reach the service. May be repeated. Default: names of this machine when listening on loopback, else any name." placeholder:"NAME"`
+	TrustedProxy   []string `help:"Address or network of reverse proxies whose X-Forwarded-For is trusted. May be repeated." placeholder:"CIDR"`
 	MaxConnections int      `default:"16384" help:"Open connections. Default: 16384."`
 	PerAddress     int      `name:"max-connections-per-address" help:"Open connections from one address, or one /64 of IPv6. Default: 1024, no limit on loopback."`
-	AllowOrigin    []string `help:"Origin of web pages that may use the service from a browser, such as https://console.example.org. May be repeated. Default: none." placeholder:"ORIGIN"`
+	AllowOrigin    []string `help:"Origin of web pages that can call the service (CORS), such as https://console.example.org. May be repeated. Default: none." placeholder:"ORIGIN"`
 
 	proxies []netip.Prefix
 }
@@ -130,7 +130,7 @@ func networks(all []string) ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(s)
 		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
-			return nil, fmt.Errorf("%q is no network: want an address, or one with the number of its bits such as 10.0.0.0/8", s)
+			return nil, fmt.Errorf("%q is not a network: want an address or a CIDR block such as 10.0.0.0/8", s)
 		}
 		out = append(out, p)
 	}

@@ -35,18 +35,18 @@ const clientsToken = envPrefix + "_TOKEN"
 // commands is the command line.
 type commands struct {
 	Serve    serveCommand    `cmd:"" help:"Run the service."`
-	Run      runCommand      `cmd:"" help:"Play a task file without a service and print the result."`
-	Validate validateCommand `cmd:"" help:"Say what is wrong with a task file, what it needs and how long it can take."`
+	Run      runCommand      `cmd:"" help:"Run a task file without a service and print the result."`
+	Validate validateCommand `cmd:"" help:"Check a task file: errors, the plan it needs and how long it can take."`
 	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
-	Token    tokenCommands   `cmd:"" help:"Make, list and revoke tokens."`
-	Secret   secretCommands  `cmd:"" help:"Keep values that tasks put into pages without knowing them."`
-	Audit    auditCommand    `cmd:"" help:"Show what operators did, the newest first."`
+	Token    tokenCommands   `cmd:"" help:"Create, list and revoke tokens."`
+	Secret   secretCommands  `cmd:"" help:"Manage secrets that tasks can fill into pages without containing them."`
+	Audit    auditCommand    `cmd:"" help:"Show the audit log of operators' commands, newest first."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
-	Cluster  clusterCommands `cmd:"" help:"Look at the nodes of a cluster, remove one, and bring data into it."`
+	Cluster  clusterCommands `cmd:"" help:"Show the nodes of a cluster, remove a node, and import data."`
 	Store    storeCommands   `cmd:"" help:"Check, repair, back up and restore the store of a service that does not run."`
-	Drain    drainCommand    `cmd:"" help:"Let the running service take no more tasks."`
-	Resume   resumeCommand   `cmd:"" help:"Let it take tasks again."`
-	Doctor   doctorCommand   `cmd:"" help:"Look at everything that the service needs here, and say what to do."`
+	Drain    drainCommand    `cmd:"" help:"Stop the running service from accepting new tasks."`
+	Resume   resumeCommand   `cmd:"" help:"Let the drained service accept tasks again."`
+	Doctor   doctorCommand   `cmd:"" help:"Check everything that the service needs on this machine, and print fixes."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
@@ -104,7 +104,7 @@ func run(w *world, args []string) (code int) {
 	}
 	line, err := parser.Parse(args)
 	if err != nil && len(args) == 0 {
-		err = fmt.Errorf("%w (troupe --help says what each does)", err)
+		err = fmt.Errorf("%w (see troupe --help)", err)
 	}
 	if err != nil {
 		return w.fail(usageError{err})

@@ -17,8 +17,8 @@ import (
 
 // observability is the flags of metrics and traces.
 type observability struct {
-	MetricsListen string `help:"Address of a listener of its own for /metrics, such as 127.0.0.1:9464. Default: none." placeholder:"HOST:PORT"`
-	Traces        string `help:"Collector of OpenTelemetry (OTLP over HTTP) that traces are sent to, such as http://127.0.0.1:4318. Default: what the variables OTEL_EXPORTER_OTLP_… say." placeholder:"URL"`
+	MetricsListen string `help:"Address of a separate listener for /metrics, such as 127.0.0.1:9464. Default: none." placeholder:"HOST:PORT"`
+	Traces        string `help:"OpenTelemetry collector to send traces to (OTLP over HTTP), such as http://127.0.0.1:4318. Default: from the variables OTEL_EXPORTER_OTLP_…." placeholder:"URL"`
 }
 
 func (f *observability) check() error {

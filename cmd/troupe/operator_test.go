@@ -124,7 +124,7 @@ func TestOperator(t *testing.T) {
 		ended <- fmt.Sprint(got, err)
 	}()
 	d.until("mine", "busy")
-	if said := d.says("worker", "drain", "mine"); !strings.Contains(said, "goes on to its end") {
+	if said := d.says("worker", "drain", "mine"); !strings.Contains(said, "continues to the end") {
 		t.Error(said)
 	}
 	d.until("mine", "busy, draining")
@@ -170,7 +170,7 @@ func TestOperator(t *testing.T) {
 	if list := d.says("token", "list"); strings.Contains(list, "troupe_") || !strings.Contains(list, tokens[0].ID) {
 		t.Errorf("tokens:\n%s", list)
 	}
-	d.refuses(exitFailed, "belongs on no command line", "token", "revoke", other)
+	d.refuses(exitFailed, "must not appear on a command line", "token", "revoke", other)
 	d.says("token", "revoke", tokens[0].ID)
 	if status, got, err := post(base, token, on("")); status != 401 {
 		t.Errorf("a revoked token: %d, %v: %s", status, err, got)

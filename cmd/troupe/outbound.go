@@ -21,11 +21,11 @@ const demoHost = "demo.troupe.test"
 // outbound is what pages may reach, as flags.
 type outbound struct {
 	AllowPrivate        bool     `help:"Let pages reach loopback, private and link-local addresses."`
-	AllowHost           []string `help:"Name that pages may reach whatever its address is, or *.NAME for all names below it. May be repeated." placeholder:"NAME"`
-	AllowCIDR           []string `name:"allow-cidr" help:"Private address or network that pages may reach. May be repeated." placeholder:"CIDR"`
-	UpstreamProxy       string   `help:"Proxy that all traffic of pages is handed on to, such as http://proxy.example:3128. It must make tunnels (CONNECT) to any port." placeholder:"URL"`
+	AllowHost           []string `help:"Host name that pages can reach even at a private address, or *.NAME for all subdomains. May be repeated." placeholder:"NAME"`
+	AllowCIDR           []string `name:"allow-cidr" help:"Private address or network that pages can reach. May be repeated." placeholder:"CIDR"`
+	UpstreamProxy       string   `help:"Proxy for all traffic of pages, such as http://proxy.example:3128. It must allow CONNECT to any port." placeholder:"URL"`
 	UpstreamCredentials string   `name:"upstream-proxy-credentials" help:"File with user:password for that proxy." placeholder:"FILE"`
-	EgressQuota         int64    `help:"MiB that one task may send and receive together. Default: any number." placeholder:"MIB"`
+	EgressQuota         int64    `help:"Traffic that one task can send and receive together, in MiB. Default: unlimited." placeholder:"MIB"`
 	Demo                bool     `default:"true" negatable:"" help:"Play the demo shop at http://demo.troupe.test/."`
 }
 
@@ -42,7 +42,7 @@ func (o *outbound) config() (c egress.Config, err error) {
 	c = egress.Config{AllowPrivate: o.AllowPrivate, AllowHosts: o.AllowHost}
 	for _, h := range o.AllowHost {
 		if !outboundName.MatchString(strings.ToLower(h)) {
-			return c, usage("--allow-host %q is no name such as intranet.example or *.intranet.example", h)
+			return c, usage("--allow-host %q is not a name such as intranet.example or *.intranet.example", h)
 		}
 	}
 	if c.Allow, err = networks(o.AllowCIDR); err != nil {
@@ -52,7 +52,7 @@ func (o *outbound) config() (c egress.Config, err error) {
 		return c, usage("--egress-quota is %d: want MiB, or 0 for any number", o.EgressQuota)
 	}
 	if o.UpstreamProxy == "" && o.UpstreamCredentials != "" {
-		return c, usage("--upstream-proxy-credentials belongs to --upstream-proxy")
+		return c, usage("--upstream-proxy-credentials needs --upstream-proxy")
 	}
 	if o.UpstreamProxy != "" {
 		credentials, err := o.credentials()

@@ -25,7 +25,7 @@ var errTaskFailed = errors.New("the task failed")
 
 type runCommand struct {
 	Task     taskFile `embed:""`
-	Out      string   `default:"." help:"Folder for pictures and downloads; made when there is one." placeholder:"DIR"`
+	Out      string   `default:"." help:"Folder for pictures and downloads. Created when needed." placeholder:"DIR"`
 	Trace    bool     `help:"Write a page to the folder, too, that shows each step with the page before and after it: config.trace full, whatever the task says."`
 	Progress string   `default:"auto" enum:"auto,always,never" help:"Show each step on standard error as it ends: always, never, or auto: on a terminal."`
 	Log      logFlags `embed:"" prefix:"log-"`

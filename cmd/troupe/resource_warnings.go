@@ -78,7 +78,7 @@ func (w *warnings) check(m telemetry.Machine, now time.Time, log zerolog.Logger)
 		level = 1
 	}
 	if w.disk.again(level, now) {
-		log.Warn().Int64("free", m.DiskFree).Int64("size", m.DiskSize).Msg("the disk of the data folder is filling up: with less than 64 MiB nothing is written any more")
+		log.Warn().Int64("free", m.DiskFree).Int64("size", m.DiskSize).Msg("the disk of the data folder is filling up: with less than 64 MiB free, nothing is written")
 	}
 	level = 0
 	left := m.Certificate.Sub(now)
@@ -92,9 +92,9 @@ func (w *warnings) check(m telemetry.Machine, now time.Time, log zerolog.Logger)
 		level = 3
 	}
 	if w.certificate.again(level, now) {
-		text := "the certificate ends soon: exchange its files, they are read again by themselves"
+		text := "the certificate expires soon: replace its files; the service reads them again by itself"
 		if level == 3 {
-			text = "the certificate has ended: clients refuse to connect"
+			text = "the certificate has expired: clients refuse to connect"
 		}
 		log.Warn().Time("until", m.Certificate).Msg(text)
 	}

@@ -151,12 +151,12 @@ func TestWarningsInTime(t *testing.T) {
 		{time.Minute, 2 << 30, "filling up"}, // 2 %
 		{time.Minute, 2 << 30, ""},
 		{23 * time.Hour, 50 << 30, ""},
-		{2 * time.Hour, 50 << 30, "ends soon"}, // less than 14 days
+		{2 * time.Hour, 50 << 30, "expires soon"}, // less than 14 days
 		{time.Hour, 50 << 30, ""},
-		{24 * time.Hour, 50 << 30, "ends soon"},
-		{10 * 24 * time.Hour, 50 << 30, "ends soon"}, // less than 3 days
+		{24 * time.Hour, 50 << 30, "expires soon"},
+		{10 * 24 * time.Hour, 50 << 30, "expires soon"}, // less than 3 days
 		{time.Minute, 500 << 20, "filling up"},
-		{3 * 24 * time.Hour, 50 << 30, "has ended"},
+		{3 * 24 * time.Hour, 50 << 30, "has expired"},
 	} {
 		now, m.DiskFree = now.Add(step.after), step.free
 		w.check(m, now, log)

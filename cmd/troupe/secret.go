@@ -10,7 +10,7 @@ import (
 )
 
 type secretCommands struct {
-	Set    secretSet    `cmd:"" help:"Keep a value for $${secret:NAME} in fill. The value is read from the standard input."`
+	Set    secretSet    `cmd:"" help:"Store a value for $${secret:NAME} in fill. The value is read from standard input."`
 	List   secretList   `cmd:"" help:"List the secrets of an account, without their values."`
 	Remove secretRemove `cmd:"" help:"Remove a secret."`
 }
@@ -19,7 +19,7 @@ type secretSet struct {
 	operator
 	Name    string   `arg:"" help:"Name of the secret."`
 	Account string   `required:"" help:"Name of the account."`
-	Origin  []string `required:"" help:"Origin of the pages that it may be put into, such as https://shop.example. May be repeated." placeholder:"ORIGIN"`
+	Origin  []string `required:"" help:"Origin of the pages that the secret can be filled into, such as https://shop.example. May be repeated." placeholder:"ORIGIN"`
 }
 
 // Run reads the value from the standard input and nowhere else: arguments and

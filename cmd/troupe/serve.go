@@ -31,11 +31,11 @@ import (
 type serveCommand struct {
 	Listening listening     `embed:""`
 	Data      string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
-	Config    string        `help:"Configuration file (JSON), which changes plans." placeholder:"FILE"`
-	Number    *int          `name:"workers" help:"Number of browsers; 0 for a node of a cluster that has none. Default: one for each processor, at least 2." placeholder:"N"`
-	FilesURL  string        `name:"files-url" help:"Address under which clients reach /files. Default: from --listen." placeholder:"URL"`
+	Config    string        `help:"Configuration file (JSON) with the plans." placeholder:"FILE"`
+	Number    *int          `name:"workers" help:"Number of workers, each with a browser; 0 for a cluster node without browsers. Default: one for each processor, at least 2." placeholder:"N"`
+	FilesURL  string        `name:"files-url" help:"URL at which clients reach /files. Default: from --listen." placeholder:"URL"`
 	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
-	Storage   int64         `name:"max-storage" help:"MiB that may be kept for all accounts together: pictures, downloads, uploads and large results. Default: what the disk has, but for a share that is left free. One account may keep half of it." placeholder:"MIB"`
+	Storage   int64         `name:"max-storage" help:"Storage for all accounts together, in MiB: pictures, downloads, uploads and large results. Default: the free disk space, minus a reserve. One account can use at most half." placeholder:"MIB"`
 	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
 	Resets    resets        `embed:"" prefix:"reset-"`
 	Renewal   renewal       `embed:"" prefix:"renew-"`
@@ -210,7 +210,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		return err
 	}
 	if err := rest.FinishRemovals(context.Background()); err != nil { // the others are in no danger
-		s.log.Error().Err(err).Msg("what a deleted account had is not all removed; the next start tries again")
+		s.log.Error().Err(err).Msg("some data of a deleted account could not be removed; the next start tries again")
 	}
 
 	browsers, err := browserFolder(s.data)
@@ -220,7 +220,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	// It stays where something is left in it: the next start will want to know.
 	s.ends = append(s.ends, func() error { _ = os.Remove(browsers); return nil })
 	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
-		s.log.Warn().Err(err).Int("ended", n).Msg("browsers of a killed service were left")
+		s.log.Warn().Err(err).Int("ended", n).Msg("browsers that a killed service left behind were ended")
 	}
 	workers, shares := s.Sharing.workers(s.Cluster.Node, s.Workers)
 	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
@@ -298,9 +298,9 @@ func (s *service) blocked() string {
 	case errors.Is(err, persistence.ErrFull):
 		return "the disk of the data folder is nearly full: tasks are refused until there is space"
 	case errors.Is(err, persistence.ErrFailed):
-		return "the disk of the data folder has failed: tasks are refused until the service is started again; the log says why"
+		return "the disk of the data folder has failed: tasks are refused until the service is restarted; see the log"
 	}
-	return "the data folder takes no new files: tasks are refused until it does; the log says why"
+	return "the data folder accepts no new files: tasks are refused until it does; see the log"
 }
 
 // base is the service's address for clients on this machine.

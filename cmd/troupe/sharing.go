@@ -9,8 +9,8 @@ import (
 
 // sharing is how workers share browsers, as flags.
 type sharing struct {
-	WorkersPerBrowser            int  `default:"1" help:"Workers that share one browser: less memory for each, and a crash takes all of them. Default: 1."`
-	ShareBrowsersBetweenAccounts bool `help:"Let workers that share a browser serve several accounts at once."`
+	WorkersPerBrowser            int  `default:"1" help:"Number of workers that share one browser: they use less memory, and a crash affects all of them. Default: 1."`
+	ShareBrowsersBetweenAccounts bool `help:"Allow one shared browser to serve several accounts at once."`
 }
 
 func (s *sharing) check() error {

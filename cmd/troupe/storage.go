@@ -13,10 +13,10 @@ import (
 
 // storage is where files are kept that outlive their task, as flags.
 type storage struct {
-	Endpoint    string `help:"Address of storage that speaks the protocol of S3, for pictures, downloads and large results, such as https://s3.eu-central-1.amazonaws.com. Default: they are kept in the data folder, or on the nodes of the cluster." placeholder:"URL"`
-	Bucket      string `help:"Bucket in it, which must be there." placeholder:"NAME"`
-	Region      string `help:"Region of the bucket. Default: it is asked for." placeholder:"NAME"`
-	Prefix      string `help:"What the names of all objects begin with, such as troupe/." placeholder:"TEXT"`
+	Endpoint    string `help:"URL of S3-compatible storage for pictures, downloads and large results, such as https://s3.eu-central-1.amazonaws.com. Default: the data folder, or the nodes of the cluster." placeholder:"URL"`
+	Bucket      string `help:"Name of an existing bucket." placeholder:"NAME"`
+	Region      string `help:"Region of the bucket. Default: requested from the storage." placeholder:"NAME"`
+	Prefix      string `help:"Prefix of all object names, such as troupe/." placeholder:"TEXT"`
 	Credentials string `help:"File with ACCESS-KEY:SECRET-KEY. Default: from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN." placeholder:"FILE"`
 }
 
@@ -41,7 +41,7 @@ func (s *storage) config() (c persistence.S3Config, err error) {
 	if !s.on() {
 		for flag, value := range map[string]string{"bucket": s.Bucket, "region": s.Region, "prefix": s.Prefix, "credentials": s.Credentials} {
 			if value != "" {
-				return c, usage("--s3-%s belongs to --s3-endpoint", flag)
+				return c, usage("--s3-%s needs --s3-endpoint", flag)
 			}
 		}
 		return c, nil

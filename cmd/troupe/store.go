@@ -14,10 +14,10 @@ import (
 )
 
 type storeCommands struct {
-	Check   storeCheck   `cmd:"" help:"Read all of the store and say whether it is whole. Changes nothing."`
-	Repair  storeRepair  `cmd:"" help:"Make a new store of what can be read of a damaged one, which is moved aside."`
+	Check   storeCheck   `cmd:"" help:"Read the whole store and report damage. Changes nothing."`
+	Repair  storeRepair  `cmd:"" help:"Make a new store from the readable part of a damaged one, which is moved aside."`
 	Backup  storeBackup  `cmd:"" help:"Write all records of the store to a file."`
-	Restore storeRestore `cmd:"" help:"Make the store of a backup. The one that is there is moved aside."`
+	Restore storeRestore `cmd:"" help:"Restore the store from a backup. The current store is moved aside."`
 }
 
 // stopped is the data folder of a single node that does not run.
@@ -48,7 +48,7 @@ func (c *storeCheck) Run(w *world) error {
 	if err := explained(dir, persistence.CheckBadger(storeIn(dir))); err != nil {
 		return err
 	}
-	return c.print(w, map[string]bool{"whole": true}, func(out io.Writer) { fmt.Fprintln(out, "The store is whole.") })
+	return c.print(w, map[string]bool{"whole": true}, func(out io.Writer) { fmt.Fprintln(out, "The store is intact.") })
 }
 
 type storeRepair struct{ operator }
@@ -67,7 +67,7 @@ func (c *storeRepair) Run(w *world) error {
 
 func printRepair(out io.Writer, r *persistence.Repair) {
 	if r.Whole {
-		fmt.Fprintln(out, "The store is whole: nothing was changed.")
+		fmt.Fprintln(out, "The store is intact. Nothing was changed.")
 		return
 	}
 	for _, found := range r.Found {
@@ -92,7 +92,7 @@ func printRepair(out io.Writer, r *persistence.Repair) {
 				text = "The last change is lost"
 			}
 		}
-		fmt.Fprintln(out, text+". What is kept may be older than it was: tokens and accounts that were removed last may be there again. Look at troupe token list. More may be lost than is counted here.")
+		fmt.Fprintln(out, text+". The kept records may be out of date: recently removed tokens and accounts may be back. Check troupe token list. More may be lost than is counted here.")
 	}
 	fmt.Fprintln(out, "The damaged store is in "+r.Aside+".")
 }

@@ -12,7 +12,7 @@ import (
 // taskFile is a request in a file, as flags.
 type taskFile struct {
 	Task string   `arg:"" help:"File with the request as JSON, or - for the standard input."`
-	File []string `help:"File for uploadFile: the first is $file:0. May be repeated." sep:"none" placeholder:"FILE"`
+	File []string `help:"File for uploadFile; the first one is $file:0. May be repeated." sep:"none" placeholder:"FILE"`
 }
 
 // maxTask is what the service takes over HTTP, too.

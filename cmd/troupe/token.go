@@ -8,9 +8,9 @@ import (
 )
 
 type tokenCommands struct {
-	Create tokenCreate `cmd:"" help:"Make a token and print it, and nothing else."`
-	List   tokenList   `cmd:"" help:"List tokens by their ids. The tokens themselves are not kept."`
-	Revoke tokenRevoke `cmd:"" help:"Make a token worthless."`
+	Create tokenCreate `cmd:"" help:"Create a token and print only the token."`
+	List   tokenList   `cmd:"" help:"List tokens by their ids. The tokens themselves are not stored."`
+	Revoke tokenRevoke `cmd:"" help:"Revoke a token."`
 }
 
 type tokenCreate struct {

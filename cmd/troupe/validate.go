@@ -7,8 +7,8 @@ import (
 
 type validateCommand struct {
 	Task   taskFile `embed:""`
-	Plan   string   `help:"Plan that the task is to be played on: free, basic, standard or pro. Default: any." placeholder:"PLAN"`
-	Config string   `help:"The service's configuration file (JSON), which changes plans." placeholder:"FILE"`
+	Plan   string   `help:"Plan to check the task against: free, basic, standard or pro. Default: any." placeholder:"PLAN"`
+	Config string   `help:"Configuration file of the service (JSON) with the plans." placeholder:"FILE"`
 }
 
 // Run says what is wrong with the task, what it needs and how long it can take,

@@ -30,7 +30,7 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	case !ready && ctx.Err() != nil:
 		return nil
 	case !ready:
-		s.log.Error().Dur("after", readyWithin).Msg("no browser is up yet; the log above says why")
+		s.log.Error().Dur("after", readyWithin).Msg("no browser is up yet; see the log above")
 	}
 	settled := context.WithoutCancel(ctx) // a token that was made must also be shown
 	known, err := s.accounts.List(settled)

@@ -10,18 +10,18 @@ import (
 )
 
 type workerCommands struct {
-	Add    workerAdd    `cmd:"" help:"Add a worker. It starts at once, and with each later start of the service."`
+	Add    workerAdd    `cmd:"" help:"Add a worker. It starts now and at each later start of the service."`
 	List   workerList   `cmd:"" help:"List the workers."`
-	Drain  workerDrain  `cmd:"" help:"Let a worker end its task and take no more."`
-	Resume workerResume `cmd:"" help:"Let a drained worker take tasks again."`
-	Remove workerRemove `cmd:"" help:"Drain a worker that was added, end it and forget it. Its session ends."`
+	Drain  workerDrain  `cmd:"" help:"Let a worker finish its task and accept no more."`
+	Resume workerResume `cmd:"" help:"Let a drained worker accept tasks again."`
+	Remove workerRemove `cmd:"" help:"Drain an added worker, stop it and delete it. Its session ends."`
 }
 
 type workerAdd struct {
 	operator
 	Name    string `arg:"" help:"Name of the worker."`
 	Account string `help:"Account that the worker is for. Default: it is shared."`
-	Node    string `help:"Node of a cluster that gets it. Default: the one of the data folder." env:"-"`
+	Node    string `help:"Node of the cluster that gets the worker. Default: the node of the data folder." env:"-"`
 }
 
 func (c *workerAdd) Run(w *world) error {
@@ -84,9 +84,9 @@ type workerDrain struct {
 func (c *workerDrain) Run(w *world) error {
 	return one(w, c.operator, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		if r.State == api.Busy {
-			return fmt.Sprintf("The worker %q takes no more tasks. The one that it runs goes on to its end.", r.Name)
+			return fmt.Sprintf("The worker %q accepts no more tasks. Its running task continues to the end.", r.Name)
 		}
-		return fmt.Sprintf("The worker %q takes no more tasks.", r.Name)
+		return fmt.Sprintf("The worker %q accepts no more tasks.", r.Name)
 	})
 }
 
@@ -97,7 +97,7 @@ type workerResume struct {
 
 func (c *workerResume) Run(w *world) error {
 	return one(w, c.operator, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
-		return fmt.Sprintf("The worker %q takes tasks again.", r.Name)
+		return fmt.Sprintf("The worker %q accepts tasks again.", r.Name)
 	})
 }
 
@@ -112,6 +112,6 @@ func (c *workerRemove) Run(w *world) error {
 		return usage("--grace is %v: want zero or more", c.Grace)
 	}
 	return one(w, c.operator, false, "remove a worker", admin.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r admin.Worker, _ bool) string {
-		return fmt.Sprintf("The worker %q is gone.", r.Name)
+		return fmt.Sprintf("The worker %q was removed.", r.Name)
 	})
 }

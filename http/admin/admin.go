@@ -91,7 +91,7 @@ func aboutOf(order any) string {
 }
 
 // errUnread says that an order is not what its path says that it is.
-var errUnread = errors.New("the command could not be read: is the service of the same version?")
+var errUnread = errors.New("the command could not be read: does the service have the same version?")
 
 // register makes an order known to the private socket.
 func register[R any, O Order[R]](order O) {

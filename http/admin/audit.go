@@ -50,7 +50,7 @@ func CarryOut[R any](ctx context.Context, o *Admin, order Order[R]) (R, error) {
 }
 
 func (o *Admin) unaudited(err error) {
-	o.Log.Error().Err(err).Msg("an operator's order is missing in the audit log")
+	o.Log.Error().Err(err).Msg("an operator's command is missing in the audit log")
 }
 
 // ListAudit lists what operators did, the newest first. It is for the private
@@ -68,7 +68,7 @@ func (ListAudit) path() string { return "/audit/list" }
 // Do is part of [Order].
 func (l ListAudit) Do(_ context.Context, o *Admin) ([]persistence.Act, error) {
 	if o.Audit == nil {
-		return nil, errors.New("this service keeps no audit log")
+		return nil, errors.New("this service has no audit log")
 	}
 	if l.Limit < 1 || l.Limit > maxAudit {
 		return nil, fmt.Errorf("the limit is %d: want 1 to %d", l.Limit, maxAudit)

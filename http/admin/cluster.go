@@ -21,7 +21,7 @@ func (ShowCluster) Do(ctx context.Context, o *Admin) (answer.Cluster, error) {
 			return all, nil
 		}
 	}
-	return answer.Cluster{}, errors.New("the service is no node of a cluster")
+	return answer.Cluster{}, errors.New("the service is not a node of a cluster")
 }
 
 // ImportData brings what a single node has left in a folder of this machine into
@@ -39,7 +39,7 @@ func (ImportData) takes() time.Duration { return time.Hour }
 // Do is part of [Order].
 func (i ImportData) Do(ctx context.Context, o *Admin) (*actors.Imported, error) {
 	if o.Import == nil {
-		return nil, errors.New("the service is no node of a cluster: data is brought into one only")
+		return nil, errors.New("the service is not a node of a cluster: only a cluster can import data")
 	}
 	return o.Import(ctx, i.From)
 }
@@ -63,7 +63,7 @@ func (RemoveNode) takes() time.Duration { return time.Minute }
 // Do is part of [Order].
 func (r RemoveNode) Do(ctx context.Context, o *Admin) (NodeRemoved, error) {
 	if o.RemoveNode == nil {
-		return NodeRemoved{}, errors.New("the service is no node of a cluster")
+		return NodeRemoved{}, errors.New("the service is not a node of a cluster")
 	}
 	return NodeRemoved(r), o.RemoveNode(ctx, r.Node)
 }

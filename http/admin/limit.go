@@ -69,7 +69,7 @@ func (b *orderLimiter) admit() *answer.Refusal {
 	if wait <= 0 {
 		return nil
 	}
-	no := answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("Operators have given %d orders over HTTP within an hour: wait, or use the command line on the machine itself", orderBurst))
+	no := answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("Operators have sent %d commands over HTTP within an hour: wait, or use the command line on the machine itself", orderBurst))
 	no.RetryAfter = wait
 	return no
 }

@@ -80,9 +80,9 @@ func (r *Remote) Admit(name string) *answer.Refusal {
 	path := "/" + name
 	switch {
 	case r.admin == nil:
-		return answer.RefuseText(engine.CodeNotFound, "This service takes no orders over HTTP")
+		return answer.RefuseText(engine.CodeNotFound, "This service accepts no operator commands over HTTP")
 	case find(path) == nil:
-		return answer.RefuseText(engine.CodeNotFound, "There is no such order; /docs lists them")
+		return answer.RefuseText(engine.CodeNotFound, "There is no such operator command; /docs lists them")
 	}
 	if !reads(path) {
 		return r.limiter.admit()
@@ -108,13 +108,13 @@ func (r *Remote) CarryOut(ctx *fasthttp.RequestCtx, name string, c Caller, body 
 		event = r.faults.Log.Debug()
 	}
 	event.Str("order", path).Str("about", about).Str("account", c.Account.Name).Str("from", c.From).Str("request", answer.RequestID(ctx)).AnErr("refused", err).
-		Msg("the operator gave an order")
+		Msg("an operator ran a command")
 	takes := find(path).takes
 	switch {
 	case errors.Is(err, errUnread) && len(takes) == 0:
-		return answer.RefuseInvalid(lang.Fault{Message: "The body is not an order: want {}"})
+		return answer.RefuseInvalid(lang.Fault{Message: "The body is not valid for this command: want {}"})
 	case errors.Is(err, errUnread):
-		return answer.RefuseInvalid(lang.Fault{Message: "The body is not an order: want an object with " + strings.Join(takes, ", ")})
+		return answer.RefuseInvalid(lang.Fault{Message: "The body is not valid for this command: want an object with " + strings.Join(takes, ", ")})
 	case errors.Is(err, errUnaudited):
 		return r.faults.Refuse(ctx, "carry out an order", err)
 	case errors.Is(err, persistence.ErrNoQuorum):

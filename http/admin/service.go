@@ -55,7 +55,7 @@ func (o *Admin) pause(ctx context.Context, node string, on *bool) (answer.Capaci
 	case o.Service == nil:
 		return answer.Capacity{}, errors.New("no service runs")
 	case node != "" && !o.Service.Clustered():
-		return answer.Capacity{}, errors.New("the service is no node of a cluster: name none")
+		return answer.Capacity{}, errors.New("the service is not a node of a cluster: name no node")
 	}
 	return o.Service.Pause(ctx, node, on)
 }

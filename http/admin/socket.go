@@ -90,7 +90,7 @@ type socketAnswer struct {
 func (a *Socket) handle(ctx *fasthttp.RequestCtx) {
 	defer func() {
 		if v := recover(); v != nil {
-			a.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("an order failed")
+			a.log.Error().Any("panic", v).Bytes("stack", debug.Stack()).Msg("an operator's command failed")
 			answer.SendJSON(ctx, fasthttp.StatusInternalServerError, socketAnswer{Error: "the service failed: see its log"})
 		}
 	}()
@@ -100,7 +100,7 @@ func (a *Socket) handle(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
 	handle, known := handlers[path]
 	if !known || !ctx.IsPost() {
-		answer.SendJSON(ctx, fasthttp.StatusNotFound, socketAnswer{Error: "the service knows no such command: is it of the same version?"})
+		answer.SendJSON(ctx, fasthttp.StatusNotFound, socketAnswer{Error: "the service knows no such command: does it have the same version?"})
 		return
 	}
 	admin := *a.admin
@@ -110,7 +110,7 @@ func (a *Socket) handle(ctx *fasthttp.RequestCtx) {
 	if err == nil && reads(path) {
 		event = a.log.Debug()
 	}
-	event.Str("order", path).Str("about", about).Str("from", admin.From).AnErr("refused", err).Msg("the operator gave an order")
+	event.Str("order", path).Str("about", about).Str("from", admin.From).AnErr("refused", err).Msg("an operator ran a command")
 	if err != nil {
 		answer.SendJSON(ctx, fasthttp.StatusConflict, socketAnswer{Error: err.Error()})
 		return
@@ -125,7 +125,7 @@ var ErrNoService = errors.New("no service is running")
 func Send[R any](socket string, o Order[R]) (result R, err error) {
 	c, err := net.Dial("unix", socket)
 	if errors.Is(err, fs.ErrPermission) {
-		return result, fmt.Errorf("only the user that the service runs as may give orders: %w", err)
+		return result, fmt.Errorf("only the user that the service runs as can use these commands: %w", err)
 	}
 	if err != nil {
 		return result, fmt.Errorf("%w: %w", ErrNoService, err)

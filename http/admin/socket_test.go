@@ -104,7 +104,7 @@ func TestTheSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := admin.Send(path, admin.RevokeToken{ID: made.Token}); err == nil || strings.Contains(err.Error(), made.Token) ||
-		!strings.Contains(err.Error(), "belongs on no command line") {
+		!strings.Contains(err.Error(), "must not appear on a command line") {
 		t.Errorf("a token instead of its id: %v", err)
 	}
 	if os.Geteuid() != 0 { // root may open everything

@@ -118,7 +118,7 @@ func (r RevokeToken) about() string {
 // Do is part of [Order].
 func (r RevokeToken) Do(ctx context.Context, o *Admin) (Token, error) {
 	if persistence.LooksLikeToken(r.ID) {
-		return Token{}, errors.New("that is a token itself, which belongs on no command line: name its id, which begins with tok_")
+		return Token{}, errors.New("that is a token itself, which must not appear on a command line: name its id, which begins with tok_")
 	}
 	all, err := ListTokens{}.Do(ctx, o)
 	if err != nil {

@@ -36,7 +36,7 @@ func workerOf(w api.WorkerInfo) Worker {
 // changed is the answer to an order about one worker.
 func changed(w *api.WorkerChanged, err error) (Worker, error) {
 	if errors.Is(err, actors.ErrOffline) {
-		err = errors.New("no service runs here: a drain holds from the command to the service's end, and every worker starts without one")
+		err = errors.New("no service runs here: a drain lasts until the service ends, and workers start without one")
 	}
 	if err != nil {
 		return Worker{}, err
@@ -77,7 +77,7 @@ func (a AddWorker) about() string { return a.Name }
 func (a AddWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	m := &api.AddWorker{Name: a.Name, Node: a.Node}
 	if a.Node != "" && (o.Service == nil || !o.Service.Clustered()) {
-		return Worker{}, errors.New("the service is no node of a cluster: name none")
+		return Worker{}, errors.New("the service is not a node of a cluster: name no node")
 	}
 	if a.Account != "" {
 		owner, err := o.account(ctx, a.Account)

@@ -96,7 +96,7 @@ func OfTask(x *api.Executed) (int, *Task) {
 	if n := len(o.Data) + len(o.Last); n > maxResult {
 		a.Data, a.LastResult, a.Steps = nil, nil, nil
 		return a.fail(engine.CodePayloadTooLarge, fmt.Sprintf(
-			"The task's result has %d bytes, more than %d: keep less, or take it in several tasks", n, maxResult))
+			"The task's result has %d bytes, more than %d: return less, or use several tasks", n, maxResult))
 	}
 	switch o.End {
 	case engine.EndCompleted:

@@ -46,9 +46,9 @@ func (s *Authorizer) Authorize(ctx *fasthttp.RequestCtx, object string) (*Creden
 		return nil, s.cfg.Faults.Refuse(ctx, "look for a ticket", err)
 	case !ok:
 		s.cfg.Control.Wrong(ctx)
-		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: it has ended, was revoked, or is for something else")
+		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: it has expired, was revoked, or is for another object")
 	case t.link && named == "":
-		return nil, answer.RefuseText(engine.CodeUnauthorized, `A link is not taken from an address, which ends up in logs: name it beside the protocol "`+Protocol+`" (Sec-WebSocket-Protocol)`)
+		return nil, answer.RefuseText(engine.CodeUnauthorized, `A link must not appear in a URL, which ends up in logs: send it beside the protocol "`+Protocol+`" (Sec-WebSocket-Protocol)`)
 	}
 	if err := s.checkToken(t); errors.Is(err, persistence.ErrNotFound) {
 		return nil, answer.RefuseText(engine.CodeUnauthorized, "The ticket is not valid: the token that made it was revoked")
@@ -64,7 +64,7 @@ func (s *Authorizer) checkToken(t *ticket) error {
 	_, err := s.cfg.Auth.LookupDigest(s.cfg.Faults.Base, t.by)
 	if errors.Is(err, persistence.ErrNotFound) {
 		if err := s.tickets.revokeMadeBy(s.cfg.Faults.Base, t.by); err != nil { // the others see it for themselves
-			s.cfg.Faults.Log.Warn().Err(err).Msg("the other nodes could not be told of tickets that have ended")
+			s.cfg.Faults.Log.Warn().Err(err).Msg("other nodes could not be notified of tickets that have ended")
 		}
 	}
 	return err

@@ -74,8 +74,8 @@ type Streams struct {
 func NewStreams(cfg *Config, p *Authorizer) *Streams {
 	return &Streams{
 		cfg: cfg, authorizer: p, leaving: make(chan struct{}),
-		watchers: access.NewAccountLimiter(maxWatchers, engine.CodeRateLimited, fmt.Sprintf("The account looks at %d pictures already: close some", maxWatchers)),
-		feeds:    access.NewAccountLimiter(maxFeeds, engine.CodeRateLimited, fmt.Sprintf("The account reads its news %d times already: close some", maxFeeds)),
+		watchers: access.NewAccountLimiter(maxWatchers, engine.CodeRateLimited, fmt.Sprintf("The account already watches %d live pictures: close some", maxWatchers)),
+		feeds:    access.NewAccountLimiter(maxFeeds, engine.CodeRateLimited, fmt.Sprintf("The account already has %d streams of its events: close some", maxFeeds)),
 	}
 }
 

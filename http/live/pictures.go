@@ -112,7 +112,7 @@ func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Credential, object string) 
 	if err != nil {
 		lost.Stop()
 		end()
-		return answer.RefuseText(engine.CodeInvalidRequest, "The request is no handshake of a WebSocket: "+err.Error())
+		return answer.RefuseText(engine.CodeInvalidRequest, "The request is not a WebSocket handshake: "+err.Error())
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (s *Authorizer) ticketFor(ctx *fasthttp.RequestCtx, account persistence.Acc
 	case err != nil:
 		return "", n, s.cfg.Faults.Refuse(ctx, "keep a "+k.name, err)
 	case !ok:
-		return "", n, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss, or has made twice as many within a minute: revoke some, or wait until they have ended", k.most, k.name))
+		return "", n, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("The account has %d %ss, or created twice as many within a minute: revoke some, or wait until they expire", k.most, k.name))
 	}
 	return plain, n, nil
 }
@@ -198,7 +198,7 @@ func (s *Authorizer) Revokes(k *kind) func(*fasthttp.RequestCtx, persistence.Acc
 		case err != nil:
 			return s.cfg.Faults.Refuse(ctx, "revoke a "+k.name, err)
 		case !found:
-			return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no such %s: it has ended, or never was", k.name))
+			return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no such %s: it has expired, or never existed", k.name))
 		}
 		answer.SendJSON(ctx, fasthttp.StatusOK, TicketRevoked{true})
 		return nil

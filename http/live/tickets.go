@@ -183,7 +183,7 @@ func (t *tickets) learn(r persistence.Record) *ticket {
 	var rec ticketRecord
 	sum, ok := sumOf(r.Key)
 	if err := json.Unmarshal(r.Value, &rec); err != nil || !ok {
-		t.log.Error().Err(err).Msg("what another node has written of a ticket was not understood")
+		t.log.Error().Err(err).Msg("a ticket record of another node could not be read")
 		return nil
 	}
 	t.mu.Lock()

@@ -28,7 +28,7 @@ func (m *Metrics) Serve(ln net.Listener, log zerolog.Logger) *Server {
 	}
 	go func() {
 		if err := s.Serve(ln); !errors.Is(err, nethttp.ErrServerClosed) {
-			log.Error().Err(err).Msg("the metrics can be fetched no more")
+			log.Error().Err(err).Msg("the metrics listener failed")
 		}
 	}()
 	return &Server{s}

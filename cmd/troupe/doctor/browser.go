@@ -39,7 +39,7 @@ func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, 
 		defer os.RemoveAll(dir)
 	}
 	if err != nil {
-		b.Found, b.Advice = err.Error(), "make room for temporary files, or name a folder for them with the variable TMPDIR"
+		b.Found, b.Advice = err.Error(), "free space for temporary files, or set the variable TMPDIR to another folder"
 		return []Finding{b}, 0
 	}
 	sandbox := Finding{Check: "sandbox", Verdict: Good, Found: "it works"}
@@ -147,17 +147,17 @@ func judgeFonts(missing []string) Finding {
 }
 
 func judgeSandbox(err error, local bool) Finding {
-	f := Finding{Check: "sandbox", Verdict: Problem, Found: "browsers start only without it: " + err.Error()}
+	f := Finding{Check: "sandbox", Verdict: Problem, Found: "browsers start only without the sandbox: " + err.Error()}
 	if local { // which the service does by itself then
 		f.Verdict = Warning
 	}
 	f.Advice = "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu an AppArmor profile for the browser, " +
 		"in containers a seccomp profile that lets clone and unshare through), or as root make a user troupe that may read the temporary folder"
 	if errors.Is(err, syscall.EAGAIN) { // it needs processes of its own
-		f.Advice = "let more processes be started: raise ulimit -u, TasksMax= of a systemd unit, or docker run --pids-limit"
+		f.Advice = "allow more processes: raise ulimit -u, TasksMax= of a systemd unit, or docker run --pids-limit"
 	}
 	if runtime.GOOS != "linux" {
-		f.Advice = "start the service as a user who may start the browser by hand"
+		f.Advice = "start the service as a user who can start the browser by hand"
 	}
 	return f
 }

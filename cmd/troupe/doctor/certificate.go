@@ -41,7 +41,7 @@ func judgeCertificate(c *x509.Certificate, now time.Time) Finding {
 	const advice = "renew it: the service reads the files again when they change"
 	switch {
 	case now.After(c.NotAfter):
-		f.Verdict, f.Found, f.Advice = Problem, f.Found+", which is over", advice
+		f.Verdict, f.Found, f.Advice = Problem, f.Found+", which has passed", advice
 	case now.Before(c.NotBefore):
 		f.Verdict, f.Found = Problem, f.Found+", and not before "+c.NotBefore.UTC().Format(time.RFC3339)
 		f.Advice = "wait until then, take another one, or set the clock right"

@@ -18,7 +18,7 @@ func examineCluster(c Cluster, running bool) []Finding {
 	own := examinePort(c.Listen, running)
 	own.Check = "cluster port"
 	if own.Verdict == Problem {
-		own.Advice = "end what has it, or choose another address with --cluster-listen"
+		own.Advice = "stop the program that uses it, or choose another address with --cluster-listen"
 	}
 	f := Finding{Check: "cluster", Verdict: Good}
 	var silent []string
@@ -40,6 +40,6 @@ func examineCluster(c Cluster, running bool) []Finding {
 		return []Finding{own, f}
 	}
 	f.Verdict, f.Found = Warning, f.Found+": "+strings.Join(silent, ", ")
-	f.Advice = "that is as it should be before the first start; else start them, or let this machine reach them"
+	f.Advice = "before the first start this is expected; otherwise start them, or let this machine reach them"
 	return []Finding{own, f}
 }

@@ -30,7 +30,7 @@ func TestDoctorLooksAtAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	if f := examinePort(ln.Addr().String(), false); f.Verdict != Problem || !strings.Contains(f.Found, "in use by another") {
+	if f := examinePort(ln.Addr().String(), false); f.Verdict != Problem || !strings.Contains(f.Found, "used by another") {
 		t.Errorf("%+v", f)
 	}
 	if f := examinePort(ln.Addr().String(), true); f.Verdict != Good {
@@ -172,7 +172,7 @@ func TestDoctorJudges(t *testing.T) {
 		"sandbox without a process": {judgeSandbox(fmt.Errorf("start: %w", syscall.EAGAIN), true), Warning, "ulimit -u"},
 		"certificate":               {judgeCertificate(lasts(built.Add(8*24*time.Hour), "a.example"), built), Good, "for a.example, 127.0.0.1, until 2026-01-09T00:00:00Z"},
 		"certificate, soon over":    {judgeCertificate(lasts(built.Add(6*24*time.Hour), "a.example"), built), Warning, "renew"},
-		"certificate that is over":  {judgeCertificate(lasts(built.Add(-time.Second), "a.example"), built), Problem, "which is over"},
+		"certificate that is over":  {judgeCertificate(lasts(built.Add(-time.Second), "a.example"), built), Problem, "which has passed"},
 		"certificate of tomorrow":   {judgeCertificate(&x509.Certificate{DNSNames: []string{"a"}, NotBefore: built.Add(time.Hour), NotAfter: built.Add(time.Hour * 999)}, built), Problem, "not before 2026-01-01T01"},
 		"certificate for nobody":    {judgeCertificate(&x509.Certificate{NotAfter: built.Add(time.Hour * 999)}, built), Problem, "subjectAltName"},
 	} {

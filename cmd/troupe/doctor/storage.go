@@ -13,7 +13,7 @@ func ExamineStorage(ctx context.Context, s *Storage) []Finding {
 	f := Finding{Check: "storage", Verdict: Good, Found: fmt.Sprintf("the bucket %s at %s answers", s.Bucket, s.Endpoint)}
 	if err := s.Open(ctx); err != nil {
 		f.Verdict, f.Found = Problem, err.Error()
-		f.Advice = "make the bucket, and let the keys list, read, write and delete in it"
+		f.Advice = "create the bucket, and allow the keys to list, read, write and delete in it"
 	}
 	return []Finding{f}
 }

@@ -36,7 +36,7 @@ func judgePids(left int64, limited bool, workers, threads int) Finding {
 		threads = 100
 	}
 	need := int64(workers) * int64(threads)
-	f.Found = fmt.Sprintf("%d more processes and threads may be started; %d %s about %d with one simple page each", left, workers, engine.Plural(workers, "browser needs", "browsers need"), need)
+	f.Found = fmt.Sprintf("%d more processes and threads can be started; %d %s about %d with one simple page each", left, workers, engine.Plural(workers, "browser needs", "browsers need"), need)
 	const advice = "raise it (docker run --pids-limit, TasksMax= of a systemd unit, ulimit -u), or start fewer browsers with --workers"
 	switch {
 	case left < need:
@@ -53,7 +53,7 @@ const descriptorsEach = 100
 
 func judgeDescriptors(limit uint64, connections, workers int) Finding {
 	need := uint64(connections) + uint64(workers)*descriptorsEach + 256
-	f := Finding{Check: "descriptors", Verdict: Good, Found: fmt.Sprintf("%d may be open, %d are needed for %d %s and %d %s", limit, need,
+	f := Finding{Check: "descriptors", Verdict: Good, Found: fmt.Sprintf("%d can be open, %d are needed for %d %s and %d %s", limit, need,
 		connections, engine.Plural(connections, "connection", "connections"), workers, engine.Plural(workers, "browser", "browsers"))}
 	const advice = "raise the limit (LimitNOFILE= of a systemd unit, docker run --ulimit nofile=…, ulimit -n), or lower --max-connections"
 	switch {
@@ -91,7 +91,7 @@ func judgeClock(r reading) Finding {
 	const advice = "set the clock and keep it right (timedatectl set-ntp true, chrony): daily counts, expiry of files and certificates go by it"
 	switch {
 	case !r.built.IsZero() && r.now.Before(r.built):
-		f.Verdict, f.Found, f.Advice = Problem, f.Found+", which is before this program was written", advice
+		f.Verdict, f.Found, f.Advice = Problem, f.Found+", which is before this program was built", advice
 	case r.known && !r.synced:
 		f.Verdict, f.Found, f.Advice = Warning, f.Found+", and nothing keeps it right", advice
 	case r.known:
@@ -123,14 +123,14 @@ const someSpace = 1 << 30
 func judgeDisk(dir string, v volume) Finding {
 	f := Finding{Check: "disk", Verdict: Good}
 	if v.err != nil {
-		f.Verdict, f.Found, f.Advice = Problem, fmt.Sprintf("%s cannot be looked at: %v", dir, v.err), "name another data folder with --data"
+		f.Verdict, f.Found, f.Advice = Problem, fmt.Sprintf("%s cannot be checked: %v", dir, v.err), "name another data folder with --data"
 		return f
 	}
 	f.Found = size(v.free) + " are free for " + dir
 	const advice = "make room, or name a data folder elsewhere with --data; pictures and downloads go after --file-ttl"
 	switch {
 	case v.free < uint64(persistence.LeastFree(dir)) || v.inodes < 100:
-		f.Verdict, f.Advice = Problem, "nothing can be written down: "+advice
+		f.Verdict, f.Advice = Problem, "nothing can be written: "+advice
 	case v.free < someSpace || v.inodes < 10_000:
 		f.Verdict, f.Advice = Warning, advice
 	}
@@ -147,9 +147,9 @@ func examinePort(listen string, running bool) Finding {
 	case err == nil:
 		_ = ln.Close()
 	case errors.Is(err, syscall.EADDRINUSE) && running:
-		f.Found = listen + " is in use, and the service runs"
+		f.Found = listen + " is used by the running service"
 	case errors.Is(err, syscall.EADDRINUSE):
-		f.Verdict, f.Found, f.Advice = Problem, listen+" is in use by another program", "end that, or choose another address with --listen"
+		f.Verdict, f.Found, f.Advice = Problem, listen+" is used by another program", "stop that program, or choose another address with --listen"
 	case errors.Is(err, syscall.EACCES):
 		f.Verdict, f.Found, f.Advice = Problem, listen+" is for privileged users", "choose a port above 1023 with --listen, or give the right (AmbientCapabilities=CAP_NET_BIND_SERVICE)"
 	default:
@@ -187,7 +187,7 @@ func examineStore(data, store string, running bool) Finding {
 		f.Verdict, f.Found, f.Advice = Problem, err.Error(), "run as the service's user, or name its data folder with --data"
 	case err != nil:
 		f.Verdict, f.Found = Problem, err.Error()
-		f.Advice = "the service does not start with it: troupe store repair keeps what can be read, troupe store restore puts a backup back, serve --reset-store starts with an empty one"
+		f.Advice = "the service does not start with it: use troupe store repair (keeps what can be read), troupe store restore (a backup) or serve --reset-store (an empty store)"
 	}
 	return f
 }
@@ -203,7 +203,7 @@ func examineKey(store, key string) Finding {
 		f.Found = "there is none yet; the first start makes it"
 	default:
 		f.Verdict, f.Found = Problem, err.Error()
-		f.Advice = "put it back beside the store; else secrets and saved sessions are lost, and serve --reset-key makes a new one"
+		f.Advice = "put it back beside the store; otherwise serve --reset-key creates a new one, and secrets and saved sessions are lost"
 	}
 	return f
 }
