@@ -68,10 +68,10 @@ bench: setup ## Measure beside the raw protocol, Puppeteer and Playwright; QUICK
 	go run ./bench
 
 soak: setup ## Play tasks of every kind for 15 minutes or 10,000 tasks; fails on growth. SOAK=1m TASKS=500 SEED=7
-	go test ./cmd/troupe -run '^TestSoak$$' -v -count=1 -timeout 2h -soak $(or $(SOAK),15m) -soak.tasks $(or $(TASKS),10000) -seed $(or $(SEED),1)
+	go test ./cmd/troupe/outside -run '^TestSoak$$' -v -count=1 -timeout 2h -soak $(or $(SOAK),15m) -soak.tasks $(or $(TASKS),10000) -seed $(or $(SEED),1)
 
 chaos: setup ## Let browsers, pages, servers, clients and disks fail under load; fails on a broken promise. CHAOS=10 SEED=7
-	go test ./cmd/troupe -run '^(TestChaos|TestKills|TestKilledService|TestFullDisk|TestDamagedStore|TestClockSteps)$$' -v -count=1 -timeout 2h -chaos $(or $(CHAOS),3) -chaos.conns 10000 -seed $(or $(SEED),1)
+	go test ./cmd/troupe/outside -run '^(TestChaos|TestKills|TestKilledService|TestFullDisk|TestDamagedStore|TestClockSteps)$$' -v -count=1 -timeout 2h -chaos $(or $(CHAOS),3) -chaos.conns 10000 -seed $(or $(SEED),1)
 	go test ./cluster -run '^(TestHistory|TestPowerLoss|TestFullDiskOfANode)$$' -v -count=1 -faults $(or $(FAULTS),1m) -seed $(or $(SEED),1)
 	go test ./engine ./persistence -run '^(TestHostilePages|TestACrashIsADefiniteAnswerAtOnce|TestACrashedPageEndsTheTask|TestAStoppedBrowserDoesNotAnswer|TestDamageIsRefused|TestFullDiskStopsWrites)$$' -v -count=1
 
@@ -82,10 +82,10 @@ editor: ## Bundle the web page's editor from the packages of http/pages/editor
 	./http/pages/editor/build
 
 screenshots: setup ## Let the service take the pictures of docs/images of its own page
-	go test ./cmd/troupe -run '^TestScreenshots$$' -count=1 -v -screenshots
+	go test ./cmd/troupe/outside -run '^TestScreenshots$$' -count=1 -v -screenshots
 
 cluster-test: setup ## Three nodes with browsers: frozen, killed, cut off, renewed; QUICK=1 for a minute of it, ROUNDS=3 for each thrice
-	go test ./cmd/troupe -run '^TestThreeNodes$$' -v -count=1 -timeout 1h -rows $(if $(QUICK),quick,whole) -rounds $(or $(ROUNDS),1)
+	go test ./cmd/troupe/outside -run '^TestThreeNodes$$' -v -count=1 -timeout 1h -rows $(if $(QUICK),quick,whole) -rounds $(or $(ROUNDS),1)
 	$(if $(QUICK),,go test -race ./cluster -count=1)
 
 generate: ## Make the generated documents anew

@@ -30,6 +30,8 @@ type floor struct {
 var house = []floor{
 	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/live", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang"},
 		"the binary wires everything and is imported by nothing"},
+	{"cmd/troupe/outside", nil,
+		"it tests the program as a process, as its users run it"},
 	{"cmd/troupe/doctor", []string{"http/telemetry", "engine", "engine/browser", "persistence"},
 		"it judges a machine: which flags say what it is to judge is not its business"},
 	{"bench", []string{"http", "http/answer", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},

@@ -1,0 +1,215 @@
+package outside_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"troupe/testkit/leaks"
+)
+
+// web is a service that opens its own web page.
+type web struct {
+	base string
+	desk operatorCLI
+	fill *strings.Replacer // what lists name in {{}}
+	ops  string            // token of the operator
+	ada  string            // token of an account with the plan Pro
+	at   chan struct{}     // lists that play at once: each may run a task of its own, which does not wait for a worker
+}
+
+// watched lets a page say what went wrong in it: scripts that failed and what
+// its policy stopped, also before it was asked. And it pastes texts into the
+// editor: of what is typed there, the editor itself closes the brackets.
+const watched = `
+window.broken = [];
+const note = (what) => window.broken.push(String(what).slice(0, 300));
+addEventListener('error', (e) => note(e.message));
+addEventListener('unhandledrejection', (e) => note(e.reason));
+new ReportingObserver((all) => all.forEach((r) => note(JSON.stringify(r.body))), {buffered: true, types: ['csp-violation']}).observe();
+window.paste = async (text) => {
+	let editor;
+	while (!(editor = document.querySelector('.cm-content'))) await new Promise((done) => setTimeout(done, 10));
+	const clipboardData = new DataTransfer();
+	editor.focus();
+	document.execCommand('selectAll');
+	clipboardData.setData('text/plain', text);
+	editor.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true}));
+};`
+
+// openWeb starts a service and waits until all of its workers are up: what a page
+// runs does not wait for one.
+func openWeb(t *testing.T, workers int) *web {
+	t.Helper()
+	leaks.Check(t)
+	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after the service has ended
+	w := &web{desk: operatorCLI{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
+	w.desk.says("account", "create", "ops", "--plan=pro", "--operator")
+	w.ops = w.desk.says("token", "create", "--account=ops")
+	w.ada = w.desk.says("token", "create", "--account=ada", "--plan=pro")
+	eve := w.desk.says("token", "create", "--account=eve", "--plan=free")
+	// What runs to be looked at need not end.
+	_, w.base = serve(t, w.desk.data, "--allow-cidr=127.0.0.1/32", "--grace=0s", fmt.Sprintf("--workers=%d", workers))
+	for i := range workers {
+		w.desk.until(fmt.Sprintf("worker-%d", i+1), "online")
+	}
+
+	w.fills(eve)
+	return w
+}
+
+// fills makes what lists name.
+func (w *web) fills(eve string) {
+	signIn := func(token string) string {
+		return fmt.Sprintf(`{"open":"%s/"},{"evaluate":%s},{"fill":["#token","%s"]},{"click":"#sign-in"},{"waitForElement":"nav a[aria-current]"}`, w.base, asJSON(watched), token)
+	}
+	var typed []string
+	for _, c := range w.ada {
+		typed = append(typed, `{"press":[null,"`+string(c)+`"]}`)
+	}
+	w.fill = strings.NewReplacer("{{base}}", w.base, "{{watched}}", asJSON(watched), "{{ada}}", signIn(w.ada), "{{ops}}", signIn(w.ops), "{{eve}}", signIn(eve),
+		"{{token}}", w.ada, "{{typed}}", strings.Join(typed, ","))
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// plays plays a list on the page, of which every action must work and nothing in
+// the page may break. It returns the result of the last.
+func (w *web) plays(t *testing.T, actions string) json.RawMessage {
+	t.Helper()
+	w.at <- struct{}{}
+	defer func() { <-w.at }()
+	task := `{"config":{"continueOnError":false,"actionTimeout":15000,"trace":true},"timeout":60000,"queueTimeout":60000,"actions":[` +
+		w.fill.Replace(actions) + `,{"evaluate":"return window.broken"}]}`
+	status, got, err := post(w.base, w.ops, task)
+	var a struct {
+		Success bool
+		Error   string
+		Action  json.RawMessage
+		Data    []string
+		Steps   []struct{ Result json.RawMessage }
+	}
+	if err != nil || status != 200 || json.Unmarshal([]byte(got), &a) != nil || !a.Success {
+		t.Fatalf("%d, %v: %s: %.2000s", status, err, a.Action, strings.ReplaceAll(got, w.ada, "TOKEN"))
+	}
+	if a.Data == nil || len(a.Data) > 0 {
+		t.Errorf("the page broke: %q", a.Data)
+	}
+	return a.Steps[len(a.Steps)-2].Result
+}
+
+// TestWebPage plays the lists of testdata/web on the service's own page. Each has
+// a list and what the last action of it gives.
+func TestWebPage(t *testing.T) {
+	t.Parallel()
+	w := openWeb(t, 5)
+	files, err := filepath.Glob("testdata/web/*.txtar")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d lists: %v", len(files), err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			w.shows(t, name)
+		})
+	}
+	t.Run("programs", func(t *testing.T) { t.Parallel(); programs(t, w) })
+	t.Run("axe", func(t *testing.T) { t.Parallel(); axe(t, w) })
+	t.Run("operator", func(t *testing.T) { t.Parallel(); operates(t, w) })
+}
+
+// shows plays a list and looks what the last action of it gives.
+func (w *web) shows(t *testing.T, name string) {
+	t.Helper()
+	ar, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := map[string]string{}
+	for _, f := range ar.Files {
+		part[f.Name] = string(f.Data)
+	}
+	got := w.plays(t, part["actions"])
+	var is, want any
+	if err := json.Unmarshal([]byte(w.fill.Replace(part["want"])), &want); err != nil {
+		t.Fatal(err)
+	}
+	if json.Unmarshal(got, &is) != nil || !reflect.DeepEqual(is, want) {
+		t.Errorf("the page shows\n%s\nwant\n%s", got, part["want"])
+	}
+}
+
+// operates gives the operator's orders over the page, and looks from outside at
+// what came of them.
+func operates(t *testing.T, w *web) {
+	got := w.plays(t, `{{ops}},
+		{"click":"nav a[data-view=operator]"},
+		{"fill":["#account-name","bob"]},{"selectOption":["#account-plan","basic"]},{"press":["#account-name","Enter"]},
+		{"click":"tr[data-account=bob] button"},
+		{"getText":"#fresh-token","options":{"save":"fresh"}},
+		{"press":[null,"Escape"]},
+		{"fill":["#worker-name","spare"]},{"fill":["#worker-account","bob"]},{"press":["#worker-account","Enter"]},
+		{"waitForElement":"tr[data-worker=spare] .state[data-is=online]"},
+		{"click":"tr[data-worker=spare] button"},
+		{"waitForElement":"tr[data-worker=spare] .state[data-is=offline]"},
+		{"evaluate":"return {fresh: saved.fresh, left: document.body.innerHTML.includes(saved.fresh), state: document.querySelector('tr[data-worker=spare] .state').textContent}"}`)
+	var said struct {
+		Fresh, State string
+		Left         bool
+	}
+	if err := json.Unmarshal(got, &said); err != nil || said.Left || said.State != "Drained" {
+		t.Errorf("the page shows %s", got)
+	}
+	if worker := w.desk.worker("spare"); worker.Account != "bob" || !worker.Draining {
+		t.Errorf("the worker is %+v", worker)
+	}
+	const task = `{"actions":[{"evaluate":"return 6*7"}],"workerId":%q}`
+	if status, got, err := post(w.base, said.Fresh, fmt.Sprintf(task, w.desk.worker("spare").ID)); status != 409 || !strings.Contains(got, "worker_offline") {
+		t.Errorf("with the new token on the drained worker: %d, %v: %s", status, err, got)
+	}
+	// A key on the list of plans changes nothing before the question is answered.
+	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
+		{"press":["tr[data-account=bob] select","ArrowDown"]},{"waitForElement":"dialog[open] #yes"},{"press":[null,"Escape"]},{"waitForElement":"body:not(:has(dialog[open]))"},
+		{"click":"#drain-service"},{"waitForElement":"dialog[open] #yes"},{"press":[null,"Escape"]},{"waitForElement":"body:not(:has(dialog[open]))"}`)
+	if plan := w.desk.says("account", "list"); !regexp.MustCompile(`(?m)^bob +basic `).MatchString(plan) {
+		t.Errorf("after a key on the list of plans, the accounts are\n%s", plan)
+	}
+	if status, got, err := post(w.base, w.ada, `{"queueTimeout":60000,"actions":[{"evaluate":"return 1"}]}`); status != 200 {
+		t.Errorf("after a question that was not answered, a task is answered with %d, %v: %s", status, err, got)
+	}
+	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
+		{"press":["tr[data-account=bob] select","ArrowDown"]},{"click":"dialog[open] #yes"},{"waitForElement":"body:not(:has(dialog[open]))"}`)
+	for end := time.Now().Add(hang); !regexp.MustCompile(`(?m)^bob +standard `).MatchString(w.desk.says("account", "list")); {
+		if time.Now().After(end) {
+			t.Fatal("the plan that was confirmed is not the account's")
+		}
+	}
+	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
+		{"click":"tr[data-worker=spare] button"},{"waitForElement":"tr[data-worker=spare] .state[data-is=online]"},
+		{"click":"tr[data-worker=spare] button.danger"},{"click":"#yes"},{"waitForElement":"table:not(:has(tr[data-worker=spare])) tr[data-worker]"},
+		{"click":"tr[data-account=bob] button.danger"},{"click":"#yes"},{"waitForElement":"table:not(:has(tr[data-account=bob])) tr[data-account]"}`)
+	if worker := w.desk.worker("spare"); worker.ID != "" {
+		t.Errorf("the worker that was removed is %+v", worker)
+	}
+	if status, got, err := post(w.base, said.Fresh, `{"actions":[{"wait":1}]}`); status != 401 {
+		t.Errorf("with the token of a deleted account: %d, %v: %s", status, err, got)
+	}
+}
