@@ -36,7 +36,7 @@ func (g *testCluster) webInTurns(t *testing.T) *web {
 	if !strings.Contains(d.says("account", "list"), "ops ") {
 		d.says("account", "create", "ops", "--plan=pro", "--operator")
 	}
-	w := &web{base: g.inTurns(t), desk: d, at: make(chan struct{}, 1)}
+	w := &web{base: g.inTurns(t), operator: d, at: make(chan struct{}, 1)}
 	w.ops, w.ada = d.says("token", "create", "--account=ops"), g.newToken("ada", "pro")
 	w.fills("")
 	return w

@@ -42,7 +42,7 @@ func build(to string) error {
 	if raceDetector {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, "troupe/cmd/troupe")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(args, "..")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w: %s", err, out)
 	}
 	return nil

@@ -18,12 +18,12 @@ import (
 
 // web is a service that opens its own web page.
 type web struct {
-	base string
-	desk operatorCLI
-	fill *strings.Replacer // what lists name in {{}}
-	ops  string            // token of the operator
-	ada  string            // token of an account with the plan Pro
-	at   chan struct{}     // lists that play at once: each may run a task of its own, which does not wait for a worker
+	base     string
+	operator operatorCLI
+	fill     *strings.Replacer // what lists name in {{}}
+	ops      string            // token of the operator
+	ada      string            // token of an account with the plan Pro
+	at       chan struct{}     // lists that play at once: each may run a task of its own, which does not wait for a worker
 }
 
 // watched lets a page say what went wrong in it: scripts that failed and what
@@ -55,15 +55,15 @@ func openWeb(t *testing.T, workers int) *web {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after the service has ended
-	w := &web{desk: operatorCLI{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
-	w.desk.says("account", "create", "ops", "--plan=pro", "--operator")
-	w.ops = w.desk.says("token", "create", "--account=ops")
-	w.ada = w.desk.says("token", "create", "--account=ada", "--plan=pro")
-	eve := w.desk.says("token", "create", "--account=eve", "--plan=free")
+	w := &web{operator: operatorCLI{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
+	w.operator.says("account", "create", "ops", "--plan=pro", "--operator")
+	w.ops = w.operator.says("token", "create", "--account=ops")
+	w.ada = w.operator.says("token", "create", "--account=ada", "--plan=pro")
+	eve := w.operator.says("token", "create", "--account=eve", "--plan=free")
 	// What runs to be looked at need not end.
-	_, w.base = serve(t, w.desk.data, "--allow-cidr=127.0.0.1/32", "--grace=0s", fmt.Sprintf("--workers=%d", workers))
+	_, w.base = serve(t, w.operator.data, "--allow-cidr=127.0.0.1/32", "--grace=0s", fmt.Sprintf("--workers=%d", workers))
 	for i := range workers {
-		w.desk.until(fmt.Sprintf("worker-%d", i+1), "online")
+		w.operator.until(fmt.Sprintf("worker-%d", i+1), "online")
 	}
 
 	w.fills(eve)
@@ -178,18 +178,18 @@ func operates(t *testing.T, w *web) {
 	if err := json.Unmarshal(got, &said); err != nil || said.Left || said.State != "Drained" {
 		t.Errorf("the page shows %s", got)
 	}
-	if worker := w.desk.worker("spare"); worker.Account != "bob" || !worker.Draining {
+	if worker := w.operator.worker("spare"); worker.Account != "bob" || !worker.Draining {
 		t.Errorf("the worker is %+v", worker)
 	}
 	const task = `{"actions":[{"evaluate":"return 6*7"}],"workerId":%q}`
-	if status, got, err := post(w.base, said.Fresh, fmt.Sprintf(task, w.desk.worker("spare").ID)); status != 409 || !strings.Contains(got, "worker_offline") {
+	if status, got, err := post(w.base, said.Fresh, fmt.Sprintf(task, w.operator.worker("spare").ID)); status != 409 || !strings.Contains(got, "worker_offline") {
 		t.Errorf("with the new token on the drained worker: %d, %v: %s", status, err, got)
 	}
 	// A key on the list of plans changes nothing before the question is answered.
 	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
 		{"press":["tr[data-account=bob] select","ArrowDown"]},{"waitForElement":"dialog[open] #yes"},{"press":[null,"Escape"]},{"waitForElement":"body:not(:has(dialog[open]))"},
 		{"click":"#drain-service"},{"waitForElement":"dialog[open] #yes"},{"press":[null,"Escape"]},{"waitForElement":"body:not(:has(dialog[open]))"}`)
-	if plan := w.desk.says("account", "list"); !regexp.MustCompile(`(?m)^bob +basic `).MatchString(plan) {
+	if plan := w.operator.says("account", "list"); !regexp.MustCompile(`(?m)^bob +basic `).MatchString(plan) {
 		t.Errorf("after a key on the list of plans, the accounts are\n%s", plan)
 	}
 	if status, got, err := post(w.base, w.ada, `{"queueTimeout":60000,"actions":[{"evaluate":"return 1"}]}`); status != 200 {
@@ -197,7 +197,7 @@ func operates(t *testing.T, w *web) {
 	}
 	w.plays(t, `{{ops}},{"click":"nav a[data-view=operator]"},
 		{"press":["tr[data-account=bob] select","ArrowDown"]},{"click":"dialog[open] #yes"},{"waitForElement":"body:not(:has(dialog[open]))"}`)
-	for end := time.Now().Add(hang); !regexp.MustCompile(`(?m)^bob +standard `).MatchString(w.desk.says("account", "list")); {
+	for end := time.Now().Add(hang); !regexp.MustCompile(`(?m)^bob +standard `).MatchString(w.operator.says("account", "list")); {
 		if time.Now().After(end) {
 			t.Fatal("the plan that was confirmed is not the account's")
 		}
@@ -206,7 +206,7 @@ func operates(t *testing.T, w *web) {
 		{"click":"tr[data-worker=spare] button"},{"waitForElement":"tr[data-worker=spare] .state[data-is=online]"},
 		{"click":"tr[data-worker=spare] button.danger"},{"click":"#yes"},{"waitForElement":"table:not(:has(tr[data-worker=spare])) tr[data-worker]"},
 		{"click":"tr[data-account=bob] button.danger"},{"click":"#yes"},{"waitForElement":"table:not(:has(tr[data-account=bob])) tr[data-account]"}`)
-	if worker := w.desk.worker("spare"); worker.ID != "" {
+	if worker := w.operator.worker("spare"); worker.ID != "" {
 		t.Errorf("the worker that was removed is %+v", worker)
 	}
 	if status, got, err := post(w.base, said.Fresh, `{"actions":[{"wait":1}]}`); status != 401 {
