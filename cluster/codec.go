@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/view"
@@ -64,47 +63,6 @@ func kindOf(m any) kind {
 	}
 	return kinds[reflect.TypeOf(m)]
 }
-
-// The messages that are only between nodes.
-type (
-	// order is an Execute on its way: its task is not read before its files are
-	// there. It is a start when the task is asynchronous.
-	order struct {
-		api.Execute
-		Origin string    `json:"Origin"` // the node that asks
-		Boot   string    `json:"Boot"`   // its process
-		Turn   uint64    `json:"Turn"`   // not zero: it begins when the origin says so, see begins
-		Sent   time.Time `json:"Sent"`
-		Source []byte    `json:"Source"` // what the task was parsed from
-		Files  []file    `json:"Files"`
-	}
-	// file is an upload of a task, which the owner fetches.
-	file struct {
-		Name   string `json:"Name"`
-		Type   string `json:"Type"`
-		Parcel parcel `json:"Parcel"`
-	}
-	// parcel stands for bytes that are too many for one message. Whoever gets it
-	// fetches them from the node that has them.
-	parcel struct {
-		Node string `json:"Node"`
-		ID   string `json:"ID"`
-		Size int64  `json:"Size"`
-	}
-	// locate asks whether a session is on a node. Reply: located.
-	locate struct {
-		Account string `json:"Account"`
-		Session string `json:"Session"`
-	}
-	located struct {
-		Here bool `json:"Here"`
-	}
-	// fault answers what could not be done.
-	fault struct {
-		Text    string `json:"Text"`
-		Unbegun bool   `json:"Unbegun,omitempty"` // of a task: nothing of it has begun, nor will
-	}
-)
 
 // outcome is an outcome without what goes beside it as it is.
 type (

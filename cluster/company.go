@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,6 +166,9 @@ func (c *Company) ping(ctx context.Context, node string) (boot string, err error
 	return string(r.Data), nil
 }
 
+// wordMost bounds the time of a short answer.
+const wordMost = 2 * time.Second
+
 const (
 	// tellRest is what passes between two tellings when much changes, and tellEvery
 	// where others can wait for it. What has not changed is said again tellAgain
@@ -212,11 +217,24 @@ func (c *Company) tell(told *inventory) *inventory {
 		Draining: s.Draining || c.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
 	}
 	c.own.Store(i)
-	if greet := c.greet.Swap(false); told != nil && !greet && !i.due(told) {
+	if greet := c.greet.Swap(false); told != nil && !greet && !isDue(i, told) {
 		return told
 	}
 	c.publish(i)
 	return i
+}
+
+// isDue reports whether others are to be told of it now, after what they were told
+// last.
+func isDue(i, told *inventory) bool {
+	if i.news(told) {
+		return true
+	}
+	least := tellEvery
+	if i.Draining == told.Draining && i.Waiting == told.Waiting && slices.Equal(i.Workers, told.Workers) && maps.Equal(i.Held, told.Held) {
+		least = tellAgain
+	}
+	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
 }
 
 func (c *Company) publish(i *inventory) {

@@ -15,18 +15,6 @@ import (
 // this node wakes up. Who goes on with a session, or starts what answers later, or
 // has a key, does not ask: those leave something behind before they begin.
 
-// The messages about that.
-type (
-	// begins asks whether a task may begin. Reply: mayBegin.
-	begins struct {
-		TaskID string `json:"TaskID"`
-		Turn   uint64 `json:"Turn"` // of the order
-	}
-	mayBegin struct {
-		OK bool `json:"OK"`
-	}
-)
-
 // errUnasked: whether a task may begin was not to be found out.
 var errUnasked = errors.New("the task has not begun: its node did not say whether it may")
 

@@ -126,7 +126,7 @@ func (g *guests) close() {
 // receive takes a message of another node.
 func (c *Company) receive(m any) func() any {
 	if o, ok := m.(*order); ok {
-		if err := o.check(); err != nil {
+		if err := checkOrder(o); err != nil {
 			return func() any { return &fault{Text: err.Error(), Unbegun: true} }
 		}
 		c.peers.meet(o.Origin, o.Boot, o.Sent)

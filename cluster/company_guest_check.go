@@ -17,8 +17,8 @@ const (
 	uploadMost = 100 << 20
 )
 
-// check reports why an order is none that a node sends.
-func (o *order) check() error {
+// checkOrder reports why an order is none that a node sends.
+func checkOrder(o *order) error {
 	switch {
 	case o.TaskID == "" || len(o.TaskID) > idMost:
 		return fmt.Errorf("take a task: its identifier has %d bytes, and may have 1 to %d", len(o.TaskID), idMost)

@@ -25,41 +25,6 @@ const (
 	looksMost = 2000
 )
 
-// The messages of looking.
-type (
-	// read asks to hear of an account, as [actors.Node.Read] does. Reply: opened.
-	// An [actors.Watch] is answered by it, too.
-	read struct {
-		Account string `json:"Account"`
-		All     bool   `json:"All"`
-		Tasks   int    `json:"Tasks"`
-	}
-	opened struct {
-		ID       string           `json:"ID"`
-		Refusal  *api.Refusal     `json:"Refusal"` // of a Watch
-		Watching view.Watching    `json:"Watching"`
-		Workers  []api.WorkerInfo `json:"Workers"` // of a read
-		Tasks    []view.TaskNews  `json:"Tasks"`
-	}
-	// more asks for what comes next. Reply: seen, or news.
-	more struct {
-		ID string `json:"ID"`
-	}
-	// seen is a picture, or why there will be none; neither: not yet.
-	seen struct {
-		Picture []byte `json:"-"`
-		Over    string `json:"Over"`
-	}
-	news struct {
-		News   []view.News `json:"News"`
-		Behind bool        `json:"Behind"`
-	}
-	// leave says that nobody looks any more.
-	leave struct {
-		ID string `json:"ID"`
-	}
-)
-
 var errNoLook = errors.New("nobody looks at this any more")
 
 // looks are those of other nodes' clients at what is here.

@@ -35,6 +35,3 @@ func (n near) List(ctx context.Context, prefix string) ([]persistence.Record, er
 	}
 	return n.Store.List(ctx, prefix)
 }
-
-// Key gives a key of 32 bytes for one purpose, the same on all nodes.
-func (m *Member) Key(purpose string) ([]byte, error) { return derive(m.cfg.Secret, "key "+purpose) }

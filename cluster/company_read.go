@@ -181,14 +181,14 @@ func (r *reading) rouse() {
 	}
 }
 
-// Begin implements [actors.Reading].
+// Begin implements [view.Reading].
 func (r *reading) Begin() (uint64, []api.WorkerInfo, []view.TaskNews) {
 	workers, tasks := r.workers, r.tasks
 	r.workers, r.tasks = nil, nil
 	return 0, workers, tasks
 }
 
-// Next implements [actors.Reading].
+// Next implements [view.Reading].
 func (r *reading) Next(ctx context.Context) ([]view.News, error) {
 	for {
 		r.mu.Lock()
@@ -209,22 +209,8 @@ func (r *reading) Next(ctx context.Context) ([]view.News, error) {
 	}
 }
 
-// Close implements [actors.Reading].
+// Close implements [view.Reading].
 func (r *reading) Close() { r.stop() }
-
-// The messages about the last tasks.
-type (
-	// recent asks for the last tasks, or for one. Reply: recents.
-	recent struct {
-		Account string `json:"Account"`
-		All     bool   `json:"All"`
-		Most    int    `json:"Most"`
-		ID      string `json:"ID"` // of the one
-	}
-	recents struct {
-		Tasks []view.TaskNews `json:"Tasks"`
-	}
-)
 
 func (c *Company) showRecent(m *recent) *recents {
 	if m.ID == "" {

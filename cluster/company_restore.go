@@ -79,8 +79,9 @@ func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (st
 		case no != nil && (!goesOn(no.Code) || no.Code == engine.CodeWorkerOffline || !time.Now().Before(until)):
 			return "", no, nil
 		case no != nil: // it waits for a worker, as others do
-			pause(ctx, retryRestore)
-			if ctx.Err() != nil {
+			select {
+			case <-time.After(retryRestore):
+			case <-ctx.Done():
 				return "", nil, context.Cause(ctx)
 			}
 			continue

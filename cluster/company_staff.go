@@ -20,22 +20,6 @@ type Edge interface {
 	Looking(account string) map[string]int
 }
 
-// The messages of orders.
-type (
-	// pausing lets a node take no more tasks, or take them again; nil: neither.
-	// Reply: [api.Status].
-	pausing struct {
-		On *bool `json:"On"`
-	}
-	// looking asks who looks through the links of an account. Reply: lookers.
-	looking struct {
-		Account string `json:"Account"`
-	}
-	lookers struct {
-		By map[string]int `json:"By"`
-	}
-)
-
 // Pause lets a node take no more tasks, or take them again, and says how it is
 // then; nil: it only says that. No name is this node.
 func (c *Company) Pause(ctx context.Context, node string, on *bool) (api.Status, error) {

@@ -269,11 +269,11 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ap
 func (c *Company) pack(m *api.Execute) (o *order, release func()) {
 	o = &order{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
 	for _, f := range m.Task.Files {
-		o.Files = append(o.Files, file{f.Name, f.Type, c.wires.out.put(fileAt(f.Path), f.Size, 0)})
+		o.Files = append(o.Files, file{f.Name, f.Type, c.wires.offerFile(f.Path, f.Size)})
 	}
 	return o, func() {
 		for _, f := range o.Files {
-			c.wires.out.remove(f.Parcel.ID)
+			c.wires.withdraw(f.Parcel)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func Voted(m *Member) (who string, term uint64, candidate bool) {
 }
 
 // Asked is how many questions of other nodes a node has not answered yet.
-func Asked(c *Company) int { return len(c.wires.turns) }
+func Asked(c *Company) int { return c.wires.Answering() }
 
 // CountsNodes reports whether a node counts so many for the majority, of the nodes and
 // of those that keep the store. What the leader knows another one may not have heard yet.
@@ -57,14 +57,7 @@ func Hosts(c *Company, id string) bool {
 
 // Busy lets a node do as much for others as it can, until calm.
 func Busy(c *Company) (calm func()) {
-	for range asksMost {
-		c.wires.turns <- struct{}{}
-	}
-	return func() {
-		for range asksMost {
-			<-c.wires.turns
-		}
-	}
+	return c.wires.Occupy()
 }
 
 // CancelUnanswered cancels a task of this node's clients and does not answer, until

@@ -45,7 +45,7 @@ type Files struct {
 func OpenFiles(ctx context.Context, s *Store) (*Files, error) {
 	stream, err := openStream(ctx, s.js, jetstream.StreamConfig{
 		Name: filesStream, Subjects: []string{fileSubjects + "*.*"},
-		Storage: jetstream.FileStorage, Replicas: s.member.replicas(),
+		Storage: jetstream.FileStorage, Replicas: s.member.Replicas(),
 		MaxMsgsPerSubject: 1, Duplicates: repeats,
 		AllowDirect: true, // parts never change, so whoever has one may give it
 	})

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"troupe/actors/api"
@@ -61,19 +59,6 @@ func (i *inventory) news(told *inventory) bool {
 	}
 	now, then := i.offer().Free, told.offer().Free
 	return now != then && min(now, then) <= fewFree
-}
-
-// due reports whether others are to be told of it now, after what they were told
-// last.
-func (i *inventory) due(told *inventory) bool {
-	if i.news(told) {
-		return true
-	}
-	least := tellEvery
-	if i.Draining == told.Draining && i.Waiting == told.Waiting && slices.Equal(i.Workers, told.Workers) && maps.Equal(i.Held, told.Held) {
-		least = tellAgain
-	}
-	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
 }
 
 // usable is how many of its workers have a browser.

@@ -33,7 +33,7 @@ func TestWhatHasNotChangedIsToldSeldom(t *testing.T) {
 		c.change(&now)
 		for after := time.Duration(0); after < 2*tellAgain; after += time.Millisecond {
 			now.Sent = began.Add(after)
-			if now.due(&told) {
+			if isDue(&now, &told) {
 				if after != c.after {
 					t.Errorf("%s: told after %v, want %v", name, after, c.after)
 				}

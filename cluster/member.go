@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 )
 
 // Bounds of what nodes say to each other.
@@ -186,6 +187,31 @@ func (m *Member) Conn() *nats.Conn { return m.conn }
 
 // Size is how many nodes the cluster is to have.
 func (m *Member) Size() int { return max(len(m.cfg.Peers), 1) }
+
+// Replicas is how many nodes keep a copy of what is stored.
+func (m *Member) Replicas() int { return min(m.Size(), 3) }
+
+// Patience is how long a read or a write waits for a majority.
+func (m *Member) Patience() time.Duration { return m.cfg.Patience }
+
+// Log is the node's log.
+func (m *Member) Log() zerolog.Logger { return m.cfg.Log }
+
+// LeadsStream reports whether this node leads a stream of records or files.
+func (m *Member) LeadsStream(name string) bool { return m.engine().JetStreamIsStreamLeader("$G", name) }
+
+// Key gives a key of 32 bytes for one purpose, the same on all nodes.
+func (m *Member) Key(purpose string) ([]byte, error) { return derive(m.cfg.Secret, "key "+purpose) }
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
 
 // Close leaves the cluster. Others notice at once.
 func (m *Member) Close() error {

@@ -46,7 +46,7 @@ func (m *Member) room() bool {
 
 // revive starts the engine's copy again where it was given up, until ctx ends.
 func (m *Member) revive(ctx context.Context) {
-	for given := false; ctx.Err() == nil; pause(ctx, reviveEvery) {
+	for given := false; ctx.Err() == nil; sleep(ctx, reviveEvery) {
 		if !given && (!m.engine().Running() || !gaveUp(m.engine())) {
 			continue
 		}
@@ -63,12 +63,12 @@ func (m *Member) revive(ctx context.Context) {
 		m.engine().WaitForShutdown()
 		if err := m.run(ctx); err != nil {
 			m.cfg.Log.Error().Err(err).Msg("the node's copy of what the nodes keep in common cannot be started again")
-			pause(ctx, revivePause)
+			sleep(ctx, revivePause)
 			continue
 		}
 		given = false
 		m.cfg.Log.Info().Msg("there is space on the disk again: the node fetches from the others what it has missed")
 		m.looking.Go(func() { m.whole.Store(m.Ready(ctx) == nil) })
-		pause(ctx, revivePause)
+		sleep(ctx, revivePause)
 	}
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
-
-	"troupe/engine"
 )
 
 // inlineMost is how many bytes a message between nodes may have. What is larger
@@ -23,9 +21,8 @@ const (
 	asksMost = 8192
 	// askedMost bounds the bytes of all messages that it does so for.
 	askedMost = 256 << 20
-	// fetchMost bounds the time of one piece, and wordMost that of a short answer.
+	// fetchMost bounds the time of one piece.
 	fetchMost = 10 * time.Second
-	wordMost  = 2 * time.Second
 )
 
 var (
@@ -33,11 +30,6 @@ var (
 	errUndelivered = errors.New("nobody is there to take the message")
 	// errUnbegun: the node that has the message has begun nothing of it, nor will.
 	errUnbegun = errors.New("the node has begun nothing of it")
-	// errDown ends what waits for a node that does not answer any more.
-	errDown = errors.New("the node does not answer")
-	// errLeaving ends what waits for another node when this one stops: nothing is
-	// said of that one.
-	errLeaving = fmt.Errorf("this node leaves the others: %w", engine.ErrDraining)
 	errBusy    = errors.New("the node does too much for others already")
 )
 
@@ -175,6 +167,22 @@ func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 		defer end()
 		w.respond(msg, answer())
 	}()
+}
+
+// Answering is how many messages of other nodes are not answered yet.
+func (w *wires) Answering() int { return len(w.turns) }
+
+// Occupy takes all turns, as if so many messages were being answered: until
+// release, the node turns away what others ask.
+func (w *wires) Occupy() (release func()) {
+	for range asksMost {
+		w.turns <- struct{}{}
+	}
+	return func() {
+		for range asksMost {
+			<-w.turns
+		}
+	}
 }
 
 // received reads a message of another node. None sends a larger one.

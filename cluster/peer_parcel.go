@@ -225,6 +225,14 @@ func (w *wires) fetchFile(ctx context.Context, p parcel, path string) (err error
 	return w.fetchTo(ctx, p, f)
 }
 
+// offerFile lets other nodes fetch a file, until withdraw.
+func (w *wires) offerFile(path string, size int64) parcel {
+	return w.out.put(fileAt(path), size, 0)
+}
+
+// withdraw ends what offerFile has begun.
+func (w *wires) withdraw(p parcel) { w.out.remove(p.ID) }
+
 // fetchTo gets a parcel piece by piece, a few at once, and says that it has it.
 func (w *wires) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
 	ctx, cancel := context.WithCancelCause(ctx)

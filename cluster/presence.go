@@ -3,10 +3,13 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"troupe/engine"
 )
 
 // How soon a node counts as down. Nobody takes the pings to one whose process was
@@ -23,6 +26,14 @@ const (
 	// room that has been down for goneAfter.
 	peersMost = 256
 	goneAfter = 10 * time.Second
+)
+
+var (
+	// errDown ends what waits for a node that does not answer any more.
+	errDown = errors.New("the node does not answer")
+	// errLeaving ends what waits for another node when this one stops: nothing is
+	// said of that one.
+	errLeaving = fmt.Errorf("this node leaves the others: %w", engine.ErrDraining)
 )
 
 // presence knows who is there. That a node is down is a suspicion: it ends what

@@ -72,12 +72,12 @@ func OpenStore(ctx context.Context, m *Member, hot ...string) (*Store, error) {
 		return nil, fmt.Errorf("open the store of the cluster: %w", err)
 	}
 	s := &Store{
-		member: m, js: js, log: m.cfg.Log, index: newIndex(hot),
+		member: m, js: js, log: m.Log(), index: newIndex(hot),
 		counters: map[string]*counter{}, roused: make(chan struct{}, 1), opened: time.Now(),
 	}
 	s.stream, err = openStream(ctx, js, jetstream.StreamConfig{
 		Name: storeStream, Subjects: []string{recordSubjects + ">", beatSubjects + "*"},
-		Storage: jetstream.FileStorage, Replicas: m.replicas(),
+		Storage: jetstream.FileStorage, Replicas: m.Replicas(),
 		MaxMsgsPerSubject: versions, Duplicates: repeats,
 		AllowDirect: false, // a replica that is behind must not answer
 	})
@@ -94,9 +94,6 @@ func OpenStore(ctx context.Context, m *Member, hot ...string) (*Store, error) {
 	}
 	return s, nil
 }
-
-// replicas is how many nodes keep what is stored.
-func (m *Member) replicas() int { return min(m.Size(), 3) }
 
 // openStream makes a stream on all nodes, however many of them do so at once.
 func openStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
@@ -117,7 +114,7 @@ func openStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.Strea
 }
 
 // patience is how long the store waits for a majority.
-func (s *Store) patience() time.Duration { return s.member.cfg.Patience }
+func (s *Store) patience() time.Duration { return s.member.Patience() }
 
 // enter reports why the store may not be used.
 func (s *Store) enter(ctx context.Context) error {

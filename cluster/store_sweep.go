@@ -54,7 +54,7 @@ func (s *Store) sweep(ctx context.Context) {
 
 // Leads reports whether this node leads the store.
 func (s *Store) Leads() bool {
-	return s.member.Size() == 1 || s.member.engine().JetStreamIsStreamLeader("$G", storeStream)
+	return s.member.Size() == 1 || s.member.LeadsStream(storeStream)
 }
 
 // rouse lets the sweep look again: something may be due earlier than it thinks.

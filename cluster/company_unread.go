@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+)
+
+// unread counts what was not understood. A node that is not of a neighbouring
+// release sends its inventory many times a second.
+type unread struct {
+	mu   sync.Mutex
+	n    int
+	told time.Time
+}
+
+// count adds one, and gives how many there were since that was last said; zero: it
+// was said in this minute.
+func (u *unread) count(now time.Time) (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.n++
+	if !u.told.IsZero() && now.Sub(u.told) < time.Minute {
+		return 0
+	}
+	n, u.n, u.told = u.n, 0, now
+	return n
+}
