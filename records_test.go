@@ -32,12 +32,12 @@ var written = map[string]string{
 	"actors/records.Store.KeepWorker":  "worker",
 	"actors/records.Store.TakeSession": "session",
 
-	"cluster.Files.describe":   "persistence:file",
-	"cluster.Member.Remove":    "(NATS's own message)",
-	"cluster.encode":           "(its test has all kinds of messages)",
-	"cluster.marks.write":      "marks",
-	"cluster.wires.fetchPiece": "want-piece",
-	"cluster.wires.fetchTo":    "want-piece",
+	"cluster.Files.describe":       "persistence:file",
+	"cluster.Member.Remove":        "(NATS's own message)",
+	"cluster.encode":               "(its test has all kinds of messages)",
+	"cluster.marks.write":          "marks",
+	"cluster.transport.fetchPiece": "want-piece",
+	"cluster.transport.fetchTo":    "want-piece",
 
 	"http.init":      "(a schema for clients)",
 	"http.canonical": "request-digest",

@@ -76,8 +76,8 @@ func serveNode(dir string) error {
 	if h.seal, err = persistence.NewSeal(key); err != nil {
 		return err
 	}
-	h.store, h.accounts, h.door = store, persistence.NewAccounts(store), persistence.NewAccounts(store.Near())
-	team, err := cluster.NewCompany(cluster.CompanyConfig{Conn: member.Conn(), Node: p.Name, Version: "bench", Uploads: filepath.Join(dir, "guests"), Log: h.log})
+	h.store, h.accounts, h.door = store, persistence.NewAccounts(store), persistence.NewAccounts(store.Cached())
+	team, err := cluster.NewRouter(cluster.RouterConfig{Conn: member.Conn(), Node: p.Name, Version: "bench", Uploads: filepath.Join(dir, "guests"), Log: h.log})
 	if err != nil {
 		return err
 	}

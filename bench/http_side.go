@@ -119,7 +119,7 @@ func openHouse(dir string) (h *house, err error) {
 
 // serve answers until the standard input is closed: with the node's own actors,
 // or with those of all nodes.
-func (h *house) serve(team *cluster.Company) error {
+func (h *house) serve(team *cluster.Router) error {
 	defer h.usage.Close()
 	node, err := actors.Start(actors.Config{
 		Engine: &testkit.Hollow{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: hollowResult}},

@@ -35,7 +35,7 @@ func BenchmarkAdmission(b *testing.B) {
 		{"no limit", engine.Pro, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			store := opened(b, members[0])
+			store := viewOpened(b, members[0])
 			usage := persistence.NewUsage(store)
 			if c.share {
 				usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{

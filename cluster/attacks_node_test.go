@@ -65,7 +65,7 @@ func TestAttackEmptyMessages(t *testing.T) {
 		}
 	}
 	asked.Wait()
-	to.until("it has answered all", func() bool { return cluster.Asked(n2.Company) == 0 })
+	to.until("it has answered all", func() bool { return cluster.Asked(n2.Router) == 0 })
 	if h := to.played(to.send(n1, anna, patient, testkit.Script{})); h != n2 {
 		t.Errorf("a task was played on %s", h.name)
 	}
@@ -100,7 +100,7 @@ func TestAttackAnswers(t *testing.T) {
 		}
 	}
 	tell()
-	to.until("n9 is there", func() bool { return n1.Company.Status().PeerWorkers == 1 })
+	to.until("n9 is there", func() bool { return n1.Router.Status().PeerWorkers == 1 })
 	for name, b := range map[string][]byte{
 		"nothing":                    {},
 		"another version":            {9, cluster.KindExecuted, 2, '{', '}'},
@@ -157,7 +157,7 @@ func TestAttackForgedOrders(t *testing.T) {
 			t.Errorf("%s: %.200q", name, got)
 		}
 	}
-	if seen := cluster.Seen(n2.Company); seen != 0 {
+	if seen := cluster.Seen(n2.Router); seen != 0 {
 		t.Errorf("%d tasks are remembered", seen)
 	}
 	if all, err := os.ReadDir(n2.uploads); err != nil || len(all) > 0 {
@@ -197,8 +197,8 @@ func TestAttackOrdersForNobody(t *testing.T) {
 		})
 	}
 	asked.Wait()
-	to.until("it does nothing for others", func() bool { return cluster.Asked(n2.Company) == 0 })
-	if seen := cluster.Seen(n2.Company); seen != 0 {
+	to.until("it does nothing for others", func() bool { return cluster.Asked(n2.Router) == 0 })
+	if seen := cluster.Seen(n2.Router); seen != 0 {
 		t.Errorf("%d tasks are remembered", seen)
 	}
 	to.played(to.send(n1, anna, patient, testkit.Script{}))

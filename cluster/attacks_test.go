@@ -58,8 +58,8 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 		"workers that are null":    raw(kindOf(&inventory{}), list("workers", "null")),
 		"workers that are none":    raw(kindOf(&api.Workers{}), list("Workers", "0")),
 		"a field with an escape":   raw(kindOf(&api.Workers{}), list(`\u0057orkers`, "{}")),
-		"tasks":                    raw(kindOf(&recents{}), list("Tasks", "{}")),
-		"news":                     raw(kindOf(&news{}), list("News", `{"Task":{}}`)),
+		"tasks":                    raw(kindOf(&recentTasksReply{}), list("Tasks", "{}")),
+		"news":                     raw(kindOf(&viewNews{}), list("News", `{"Task":{}}`)),
 		"files":                    raw(kindExecute, list("Files", "{}"), []byte("{}")),
 		"steps":                    raw(kindOf(&api.Followed{}), list("Steps", "{}")),
 		"an outcome's steps":       raw(kindExecuted, []byte(`{"Outcome":`+string(list("Steps", "{}"))+`}`)),
@@ -133,7 +133,7 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	ask, err := encode(&locate{})
+	ask, err := encode(&locateSession{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +180,10 @@ func TestAttackLargeMessages(t *testing.T) {
 	hold := make(chan struct{})
 	var took atomic.Int64
 	stop, err := b.serve(func(m any) func() any {
-		if o, ok := m.(*order); ok {
+		if o, ok := m.(*forwardedExecute); ok {
 			took.Add(int64(len(o.Source)))
 		}
-		return func() any { <-hold; return &leave{} }
+		return func() any { <-hold; return &closeView{} }
 	})
 	if err == nil {
 		err = b.nc.Flush()
@@ -197,7 +197,7 @@ func TestAttackLargeMessages(t *testing.T) {
 	inbox := a.nc.NewInbox()
 	sub, err := a.nc.Subscribe(inbox, func(m *nats.Msg) {
 		x, err := decode(m.Data)
-		if f, ok := x.(*fault); err == nil && ok && f.Unbegun {
+		if f, ok := x.(*fault); err == nil && ok && f.Unstarted {
 			turned.Add(1)
 		}
 	})
@@ -268,13 +268,13 @@ func TestAttackForgedNodes(t *testing.T) {
 		}
 		return "", errUndelivered
 	}
-	p.hear(&inventory{Node: "n2", Boot: "b", Sent: time.Now()})
+	p.update(&inventory{Node: "n2", Boot: "b", Sent: time.Now()})
 	for i := range 5000 {
-		p.hear(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
-		p.meet(fmt.Sprintf("met-%d", i), "b", time.Now())
+		p.update(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
+		p.noteMessage(fmt.Sprintf("met-%d", i), "b", time.Now())
 	}
 	for _, name := range []string{"", "*", ">", "a.b", "a b", "A", strings.Repeat("a", 1<<20)} {
-		p.hear(&inventory{Node: name, Boot: "b", Sent: time.Now()})
+		p.update(&inventory{Node: name, Boot: "b", Sent: time.Now()})
 		if _, up := p.aliveness(name); up {
 			t.Errorf("there is a node %.10q", name)
 		}
@@ -297,11 +297,11 @@ func TestAttackForgedNodesMakeRoom(t *testing.T) {
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
 		far.set("dead", "")
 		for i := range 300 {
-			p.hear(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
+			p.update(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
 		}
 		time.Sleep(time.Minute)
 		far.set("", "b1")
-		p.hear(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+		p.update(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
 		time.Sleep(time.Minute)
 		if !p.isUp("n2") {
 			t.Error("the node that is there is not known")
@@ -316,23 +316,23 @@ func TestAttackForgedNodesMakeRoom(t *testing.T) {
 // forget which it has played, and plays none of them again.
 func TestAttackRefusalsPushNothingOut(t *testing.T) {
 	t.Parallel()
-	var g guests
-	enter := func(id string) (*guest, error) {
-		o := &order{Origin: "n2"}
+	var g hostedTasks
+	enter := func(id string) (*hostedTask, error) {
+		o := &forwardedExecute{Origin: "n2"}
 		o.TaskID = id
-		return g.enter(o)
+		return g.begin(o)
 	}
 	played, err := enter("played")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.leave(played, false)
+	g.end(played, false)
 	for i := range seenMost + 1 {
 		one, err := enter(fmt.Sprintf("refused-%d", i%10))
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.leave(one, true)
+		g.end(one, true)
 	}
 	if _, err := enter("played"); !errors.Is(err, errSeen) {
 		t.Errorf("a task that was played comes again: %v", err)
@@ -347,9 +347,9 @@ func TestAttackForgedHoldings(t *testing.T) {
 	defer p.close()
 	p.ping = func(context.Context, string) (string, error) { return "b", nil }
 	for node, held := range map[string]int64{"n2": 3, "n3": math.MinInt64, "n4": math.MaxInt64, "n5": math.MaxInt64} {
-		p.hear(&inventory{Node: node, Boot: "b", Held: map[string]int64{"anna": held}})
+		p.update(&inventory{Node: node, Boot: "b", Held: map[string]int64{"anna": held}})
 	}
-	c := &Company{peers: p}
+	c := &Router{peers: p}
 	if got := c.Held("anna"); got != 3+(2<<40) {
 		t.Errorf("the others hold %d", got)
 	}

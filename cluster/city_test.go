@@ -29,7 +29,7 @@ type hall struct {
 	*testkit.Kit
 	t        testing.TB
 	member   *cluster.Member
-	company  *cluster.Company
+	company  *cluster.Router
 	usage    *persistence.Usage
 	accounts *persistence.Accounts
 	files    persistence.Files
@@ -54,14 +54,14 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 	h := &hall{t: t, member: m}
 	opening, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	store := opened(t, m, "account/", "token/")
+	store := viewOpened(t, m, "account/", "token/")
 	files, err := cluster.OpenFiles(opening, store)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.files = files
 	h.accounts = persistence.NewAccounts(store)
-	h.company, err = cluster.NewCompany(cluster.CompanyConfig{
+	h.company, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(),
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 		},
 	})
 	server, err := edge.New(edge.Config{
-		Actors: h.company, Live: h.Node, Auth: persistence.NewAccounts(store.Near()), Counts: h.usage, Limits: limits(), Files: files,
+		Actors: h.company, Live: h.Node, Auth: persistence.NewAccounts(store.Cached()), Counts: h.usage, Limits: limits(), Files: files,
 		Uploads: filepath.Join(t.TempDir(), "uploads"), Admin: &admin.Admin{Accounts: h.accounts, Actors: h.Node},
 		Cluster: func(context.Context) httpanswer.Cluster {
 			return httpanswer.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}

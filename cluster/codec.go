@@ -31,15 +31,15 @@ const (
 	kindExecute  kind = 1 // as an order
 	kindExecuted kind = 2
 	kindPolled   kind = 5
-	kindSeen     kind = 31
+	kindFrame    kind = 31
 )
 
 // plainly are those messages that are JSON and nothing else.
 var plainly = map[kind]func() any{
-	12: fresh[locate], 13: fresh[located], 14: fresh[inventory], 15: fresh[parcel], 16: fresh[fault],
-	25: fresh[pausing], 26: fresh[api.Status], 27: fresh[view.Watch], 28: fresh[read], 29: fresh[opened], 30: fresh[more],
-	32: fresh[news], 33: fresh[leave], 34: fresh[recent], 35: fresh[recents], 36: fresh[looking], 37: fresh[lookers],
-	40: fresh[begins], 41: fresh[mayBegin],
+	12: fresh[locateSession], 13: fresh[sessionLocated], 14: fresh[inventory], 15: fresh[parcel], 16: fresh[fault],
+	25: fresh[pauseNode], 26: fresh[api.Status], 27: fresh[view.Watch], 28: fresh[openView], 29: fresh[viewOpened], 30: fresh[nextInView],
+	32: fresh[viewNews], 33: fresh[closeView], 34: fresh[recentTasks], 35: fresh[recentTasksReply], 36: fresh[linkViewers], 37: fresh[linkViewersReply],
+	40: fresh[startQuery], 41: fresh[startReply],
 }
 
 func fresh[T any]() any { return new(T) }
@@ -84,7 +84,7 @@ func encode(m any) ([]byte, error) {
 	var head any = m
 	var parts [][]byte
 	switch m := m.(type) {
-	case *order:
+	case *forwardedExecute:
 		copied := *m
 		copied.Execute.Task, copied.Source = nil, nil
 		k, head, parts = kindExecute, &copied, [][]byte{m.Source}
@@ -92,10 +92,10 @@ func encode(m any) ([]byte, error) {
 		k, head, parts = kindExecuted, strip(m), results(m)
 	case *api.Polled:
 		k, head, parts = kindPolled, &polled{m, strip(m.Executed)}, results(m.Executed)
-	case *seen:
+	case *viewFrame:
 		copied := *m
 		copied.Picture = nil
-		k, head, parts = kindSeen, &copied, [][]byte{m.Picture}
+		k, head, parts = kindFrame, &copied, [][]byte{m.Picture}
 	default:
 		if k = kindOf(m); k == 0 {
 			return nil, fmt.Errorf("encode a message: %T is none", m)
@@ -173,12 +173,12 @@ func decode(b []byte) (any, error) {
 	}
 	parts = parts[1:]
 	switch m := m.(type) {
-	case *order:
+	case *forwardedExecute:
 		if len(parts) == 1 {
 			m.Source = parts[0]
 		}
 		return m, nil
-	case *seen:
+	case *viewFrame:
 		if len(parts) == 1 {
 			m.Picture = parts[0]
 		}
@@ -213,13 +213,13 @@ func answers(x *api.Executed) error {
 func empty(k kind) (m any, parts int) {
 	switch k {
 	case kindExecute:
-		return new(order), 1
+		return new(forwardedExecute), 1
 	case kindExecuted:
 		return new(executed), 2
 	case kindPolled:
 		return new(polled), 2
-	case kindSeen:
-		return new(seen), 1
+	case kindFrame:
+		return new(viewFrame), 1
 	}
 	if fresh := plainly[k]; fresh != nil {
 		return fresh(), 0

@@ -11,7 +11,7 @@ import (
 )
 
 // lastKind is the highest number that a message has.
-var lastKind = kindOf(&mayBegin{})
+var lastKind = kindOf(&startReply{})
 
 // FuzzDecode: whatever comes is a message or an error, takes no more memory than a
 // few times its size, and can be sent on. The seeds have all kinds.

@@ -76,8 +76,8 @@ var anExecuted = rapid.Custom(func(t *rapid.T) *api.Executed {
 	return x
 })
 
-var anOrder = rapid.Custom(func(t *rapid.T) *order {
-	o := &order{
+var anOrder = rapid.Custom(func(t *rapid.T) *forwardedExecute {
+	o := &forwardedExecute{
 		Execute: api.Execute{
 			TaskID: rapid.String().Draw(t, "task"), Account: api.Account{ID: rapid.String().Draw(t, "account"), Plan: "pro"},
 			Asked: someTime.Draw(t, "asked"), Trace: rapid.String().Draw(t, "trace"), Forwarded: rapid.Bool().Draw(t, "guest"),
@@ -93,7 +93,7 @@ var anOrder = rapid.Custom(func(t *rapid.T) *order {
 
 // anyMessage is one of those that have something to lose on the way.
 var anyMessage = rapid.OneOf(
-	rapid.Map(anOrder, func(o *order) any { return o }),
+	rapid.Map(anOrder, func(o *forwardedExecute) any { return o }),
 	rapid.Map(anExecuted, func(x *api.Executed) any { return x }),
 	rapid.Map(anExecuted, func(x *api.Executed) any { return &api.Polled{Status: api.TaskFailed, Executed: x} }),
 	rapid.Map(aRefusal, func(r *api.Refusal) any { return &api.Polled{Refusal: r} }),
@@ -126,8 +126,8 @@ func TestMessagesArriveAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, ok := m.(*order); ok && len(o.Source) == 0 {
-			o.Source = got.(*order).Source // none is none
+		if o, ok := m.(*forwardedExecute); ok && len(o.Source) == 0 {
+			o.Source = got.(*forwardedExecute).Source // none is none
 		}
 		if !reflect.DeepEqual(got, m) {
 			t.Fatalf("sent\n%#v\ngot\n%#v", m, got)

@@ -38,7 +38,7 @@ type Local interface {
 }
 
 // CompanyConfig is what a [Company] is made from.
-type CompanyConfig struct {
+type RouterConfig struct {
 	Conn    *nats.Conn // to the other nodes
 	Node    string     // this one's name
 	Version string     // of the program
@@ -49,35 +49,35 @@ type CompanyConfig struct {
 // Company is the actors of all nodes: it answers as [actors.Node] does, whichever
 // node has what is asked for. It decides nothing about workers. It knows from
 // hints who may have one, asks there, and where the answer is no, goes on.
-type Company struct {
-	cfg   CompanyConfig
-	boot  string
-	began time.Time
-	local Local
-	edge  Edge
-	wires *wires
-	peers *presence
-	stop  []func()
+type Router struct {
+	cfg       RouterConfig
+	boot      string
+	began     time.Time
+	local     Local
+	edge      Edge
+	transport *transport
+	peers     *presence
+	stop      []func()
 
-	closing sync.Once
-	leaving context.Context // ends with errLeaving when the node does
-	leave   context.CancelCauseFunc
-	waits   atomic.Int64              // questions that wait for news of a task
-	changed chan struct{}             // a worker has changed
-	greet   atomic.Bool               // somebody is there who may have heard nothing yet
-	own     atomic.Pointer[inventory] // what was told last
-	trips   trips
-	tally   tally
-	guests  guests
-	homes   homes
+	closing   sync.Once
+	leaving   context.Context // ends with errLeaving when the node does
+	leave     context.CancelCauseFunc
+	waits     atomic.Int64              // questions that wait for news of a task
+	changed   chan struct{}             // a worker has changed
+	greet     atomic.Bool               // somebody is there who may have heard nothing yet
+	own       atomic.Pointer[inventory] // what was told last
+	inflight  inflightRequests
+	counters  counters
+	hosted    hostedTasks
+	locations taskLocations
 
-	looks    looks
-	readings readings
-	unread   unread
+	served     servedViews
+	views      mergedViews
+	unreadable unreadable
 }
 
 // NewCompany makes a company of one. [Company.Open] lets it meet the others.
-func NewCompany(cfg CompanyConfig) (*Company, error) {
+func NewRouter(cfg RouterConfig) (*Router, error) {
 	if err := os.RemoveAll(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("empty the folder for uploads: %w", err)
 	}
@@ -86,8 +86,8 @@ func NewCompany(cfg CompanyConfig) (*Company, error) {
 	}
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
-	c := &Company{
-		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), wires: newWires(cfg.Conn, cfg.Node, cfg.Log),
+	c := &Router{
+		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: newTransport(cfg.Conn, cfg.Node, cfg.Log),
 		peers: newPresence(cfg.Node), changed: make(chan struct{}, 1),
 	}
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
@@ -99,10 +99,10 @@ func NewCompany(cfg CompanyConfig) (*Company, error) {
 }
 
 // Changed hears of the node's workers: see [actors.Config.OnChange].
-func (c *Company) Changed(api.WorkerInfo) { c.rouse() }
+func (c *Router) Changed(api.WorkerInfo) { c.rouse() }
 
 // rouse lets the node look whether there is something to tell.
-func (c *Company) rouse() {
+func (c *Router) rouse() {
 	select {
 	case c.changed <- struct{}{}:
 	default:
@@ -111,9 +111,9 @@ func (c *Company) rouse() {
 
 // Open begins to answer other nodes, and to tell them of this one. While the edge
 // drains, it takes nothing from others and offers nothing.
-func (c *Company) Open(local Local, edge Edge) error {
+func (c *Router) Open(local Local, edge Edge) error {
 	c.local, c.edge = local, edge
-	unserve, err := c.wires.serve(c.receive)
+	unserve, err := c.transport.serve(c.receive)
 	if err != nil {
 		return err
 	}
@@ -137,11 +137,11 @@ func (c *Company) Open(local Local, edge Edge) error {
 
 // Close tells the others that the node leaves, and ends what it does with them.
 // Calling it again does no more.
-func (c *Company) Close() {
+func (c *Router) Close() {
 	c.closing.Do(c.close)
 }
 
-func (c *Company) close() {
+func (c *Router) close() {
 	c.leave(errLeaving)
 	for end := time.Now().Add(wordMost); c.waits.Load() > 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond) // those who waited are told how far it is
@@ -154,11 +154,11 @@ func (c *Company) close() {
 	c.publish(&last)
 	_ = c.cfg.Conn.FlushTimeout(wordMost)
 	c.peers.close()
-	c.looks.close()
-	c.guests.close()
+	c.served.close()
+	c.hosted.close()
 }
 
-func (c *Company) ping(ctx context.Context, node string) (boot string, err error) {
+func (c *Router) ping(ctx context.Context, node string) (boot string, err error) {
 	r, err := c.cfg.Conn.RequestWithContext(ctx, subject(node, "ping"), nil)
 	if err != nil {
 		return "", err
@@ -179,7 +179,7 @@ const (
 )
 
 // tellAll tells the other nodes of this one.
-func (c *Company) tellAll(done <-chan struct{}) {
+func (c *Router) tellAll(done <-chan struct{}) {
 	var told *inventory
 	rest, tick := time.NewTimer(0), time.NewTicker(tellEvery)
 	defer rest.Stop()
@@ -203,7 +203,7 @@ func (c *Company) tellAll(done <-chan struct{}) {
 
 // tell tells the others of this node, where that is news to them or they have
 // not heard of it for long. It returns what they were told last.
-func (c *Company) tell(told *inventory) *inventory {
+func (c *Router) tell(told *inventory) *inventory {
 	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
 	defer cancel()
 	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
@@ -237,7 +237,7 @@ func isDue(i, told *inventory) bool {
 	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
 }
 
-func (c *Company) publish(i *inventory) {
+func (c *Router) publish(i *inventory) {
 	b, err := encode(i)
 	if err == nil {
 		err = c.cfg.Conn.Publish(inventorySubject, b)
@@ -247,46 +247,46 @@ func (c *Company) publish(i *inventory) {
 	}
 }
 
-func (c *Company) onInventory(msg *nats.Msg) {
+func (c *Router) onInventory(msg *nats.Msg) {
 	m, err := received(msg)
 	if err != nil {
-		if n := c.unread.count(time.Now()); n > 0 {
+		if n := c.unreadable.count(time.Now()); n > 0 {
 			c.cfg.Log.Warn().Err(err).Int("count", n).Msg("did not understand another node's inventory: check that both run neighbouring releases")
 		}
 		return
 	}
 	if i, ok := m.(*inventory); ok {
-		c.peers.hear(i)
+		c.peers.update(i)
 	}
 }
 
 // onDown ends what this node does for one that is down. What it waits for there
 // ends with the node's aliveness.
-func (c *Company) onDown(p *peer) {
+func (c *Router) onDown(p *peer) {
 	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
 	c.local.Offer(&api.Offer{Node: p.name})
-	c.guests.leaveOf(p.name)
-	c.readings.renew()
+	c.hosted.endFrom(p.name)
+	c.views.renew()
 }
 
 // onUp tells a node that is back what nobody waits for any more: it may have been
 // away only for others, and still have the tasks that were given up.
-func (c *Company) onUp(p *peer) {
+func (c *Router) onUp(p *peer) {
 	c.greet.Store(true)
 	c.rouse()
-	c.readings.renew()
+	c.views.renew()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
 	c.tellGivenUp(p.name)
 }
 
-func (c *Company) tellGivenUp(node string) {
-	for _, m := range c.trips.givenUp(node) {
-		c.wires.tell(node, m)
+func (c *Router) tellGivenUp(node string) {
+	for _, m := range c.inflight.givenUp(node) {
+		c.transport.tell(node, m)
 	}
 }
 
 // Status is this node in numbers, with what others could do for its clients.
-func (c *Company) Status() api.Status {
+func (c *Router) Status() api.Status {
 	s := c.local.Status()
 	for _, p := range c.peers.known() {
 		if p.up {
@@ -309,4 +309,4 @@ func undelivered(err error) bool { return errors.Is(err, errUndelivered) }
 
 // unbegun reports whether certainly nothing of a task has begun where it was sent:
 // nobody was there, or who was has turned it away.
-func unbegun(err error) bool { return undelivered(err) || errors.Is(err, errUnbegun) }
+func unstarted(err error) bool { return undelivered(err) || errors.Is(err, errUnstarted) }

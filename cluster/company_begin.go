@@ -27,18 +27,18 @@ func asks(m *api.Execute) bool {
 
 // send notes that a trip goes on to another node, and gives what its question has
 // to name; zero: it begins there without one.
-func (t *trip) send(c *Company, m *api.Execute) uint64 {
+func (t *inflightRequest) send(c *Router, m *api.Execute) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn, t.begun = 0, true; asks(m) {
-		t.turn, t.begun = c.trips.turns.Add(1), false
+		t.turn, t.begun = c.inflight.turns.Add(1), false
 	}
 	return t.turn
 }
 
 // withdraw takes a task back that has not begun where it was sent: it will not any
 // more. It reports whether that was so.
-func (t *trip) withdraw() bool {
+func (t *inflightRequest) withdraw() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.begun {
@@ -49,7 +49,7 @@ func (t *trip) withdraw() bool {
 }
 
 // begins lets a task begin where it was sent, if it was not taken back.
-func (t *trips) begins(m *begins) bool {
+func (t *inflightRequests) begins(m *startQuery) bool {
 	t.mu.Lock()
 	one := t.now[m.TaskID]
 	t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *trips) begins(m *begins) bool {
 
 // begin asks the node that a guest comes from whether it may begin. One that may not
 // ends as if its client had left.
-func (c *Company) begin(one *guest, o *order) func(ctx context.Context) error {
+func (c *Router) begin(one *hostedTask, o *forwardedExecute) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		err := c.askBegin(ctx, one, o)
 		if err == nil {
@@ -84,14 +84,14 @@ func (c *Company) begin(one *guest, o *order) func(ctx context.Context) error {
 	}
 }
 
-func (c *Company) askBegin(ctx context.Context, one *guest, o *order) error {
+func (c *Router) askBegin(ctx context.Context, one *hostedTask, o *forwardedExecute) error {
 	alive, up := c.peers.aliveness(o.Origin)
 	if !up {
 		return errUnasked
 	}
 	ctx, cancel := within(ctx, alive, wordMost)
 	defer cancel(nil)
-	x, err := askFor[mayBegin](ctx, c.wires, o.Origin, &begins{o.TaskID, o.Turn})
+	x, err := askFor[startReply](ctx, c.transport, o.Origin, &startQuery{o.TaskID, o.Turn})
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errUnasked, err)

@@ -10,11 +10,11 @@ import (
 // TestATaskBeginsWhereItWasSentLast: and nowhere once it was taken back. What had
 // begun is not taken back.
 func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
-	var c Company
+	var c Router
 	m := &api.Execute{TaskID: "task_1", Task: &engine.Task{}}
-	one := &trip{}
-	c.trips.begin(m.TaskID, one)
-	may := func(turn uint64) bool { return c.trips.begins(&begins{m.TaskID, turn}) }
+	one := &inflightRequest{}
+	c.inflight.begin(m.TaskID, one)
+	may := func(turn uint64) bool { return c.inflight.begins(&startQuery{m.TaskID, turn}) }
 
 	first := one.send(&c, m)
 	if !one.withdraw() || may(first) {
@@ -30,7 +30,7 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 	if may(0) {
 		t.Error("a question that names no order is answered with yes")
 	}
-	c.trips.end(m.TaskID, one)
+	c.inflight.end(m.TaskID, one)
 	if may(second) {
 		t.Error("a task begins that nobody waits for")
 	}
@@ -41,11 +41,11 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 		"a session": {Task: &engine.Task{Session: &engine.Session{ID: "s"}}},
 		"override":  {Task: &engine.Task{Session: &engine.Session{Override: true}}},
 	} {
-		if one := (&trip{}); one.send(&c, m) != 0 || one.withdraw() {
+		if one := (&inflightRequest{}); one.send(&c, m) != 0 || one.withdraw() {
 			t.Errorf("%s: it is taken for one that asks before it begins", what)
 		}
 	}
-	if one := (&trip{}); one.send(&c, &api.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
+	if one := (&inflightRequest{}); one.send(&c, &api.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
 		t.Error("a new session does not ask before it begins")
 	}
 }

@@ -26,38 +26,38 @@ func TestABusyNodeIsNotALostOne(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
-	started, err := n1.Company.Start(ctx, m, nil)
+	started, err := n1.Router.Start(ctx, m, nil)
 	if err != nil || started.Refusal != nil {
 		t.Fatalf("started: %+v, %v", started, err)
 	}
 	to.until("it runs", func() bool { return n2.Engine.Playing(m.TaskID) })
 
-	calm := cluster.Busy(n2.Company)
+	calm := cluster.Busy(n2.Router)
 	poll := &api.Poll{TaskID: m.TaskID, Account: anna}
 	var no *api.Refusal
-	if p, err := api.Ask(ctx, n1.Company, poll); !errors.As(err, &no) || no.Code != engine.CodeNoQuorum || no.RetryAfter <= 0 {
+	if p, err := api.Ask(ctx, n1.Router, poll); !errors.As(err, &no) || no.Code != engine.CodeNoQuorum || no.RetryAfter <= 0 {
 		t.Errorf("a poll while its node is busy: %+v, %v", p, err)
 	}
-	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: m.TaskID, Account: anna, Cause: api.CauseAsked}); !errors.As(err, &no) {
+	if x, err := api.Ask(ctx, n1.Router, &api.Cancel{TaskID: m.TaskID, Account: anna, Cause: api.CauseAsked}); !errors.As(err, &no) {
 		t.Errorf("a cancellation while its node is busy: %+v, %v", x, err)
 	}
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	if x := to.answer(to.send(n1, anna, named, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeWorkerOffline || x.Refusal.RetryAfter <= 0 {
 		t.Errorf("a task for its worker: %+v", x)
 	}
-	if r, err := api.Ask(ctx, n1.Company, &api.RemoveAccount{Account: bert.ID}); err == nil {
+	if r, err := api.Ask(ctx, n1.Router, &api.RemoveAccount{Account: bert.ID}); err == nil {
 		t.Errorf("the removal of an account, of which the node has not heard: %+v", r)
 	}
 	calm()
 
-	if p, err := api.Ask(ctx, n1.Company, poll); err != nil || p.Status != api.TaskPending {
+	if p, err := api.Ask(ctx, n1.Router, poll); err != nil || p.Status != api.TaskPending {
 		t.Errorf("a poll afterwards: %+v, %v", p, err)
 	}
-	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: m.TaskID, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n1.Router, &api.Cancel{TaskID: m.TaskID, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("a cancellation afterwards: %+v, %v", x, err)
 	}
 	poll.Wait = hang
-	if p, err := api.Ask(ctx, n1.Company, poll); err != nil || p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
+	if p, err := api.Ask(ctx, n1.Router, poll); err != nil || p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
 		t.Errorf("how it ended: %+v, %v", p, err)
 	}
 }
@@ -87,7 +87,7 @@ func TestAGuestThatCannotComeIsPlayedElsewhere(t *testing.T) {
 	if x := to.answer(to.sendTask(n1, task(named), testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeWorkerOffline {
 		t.Errorf("a task for its worker: %+v", x)
 	}
-	if lost := n1.Company.Tally().Lost; lost != 0 {
+	if lost := n1.Router.Counters().Lost; lost != 0 {
 		t.Errorf("%d tasks are counted as lost", lost)
 	}
 }
@@ -107,7 +107,7 @@ func TestCancelledWithoutAnAnswer(t *testing.T) {
 	to.runs(n2, g)
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: g.id, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n1.Router, &api.Cancel{TaskID: g.id, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Fatalf("cancelled: %+v, %v", x, err)
 	}
 	if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndLost {

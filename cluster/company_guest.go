@@ -28,16 +28,16 @@ var errStill = errors.New("the node still has the task from before")
 
 // guests are the tasks that this node plays for others. None is played twice:
 // whoever asks again for one that was taken is refused.
-type guests struct {
-	mu    sync.Mutex
-	now   map[string]*guest
-	seen  map[string]bool
-	order []string // of those, the ones that are over, the oldest first
-	over  bool
-	goes  sync.WaitGroup
+type hostedTasks struct {
+	mu      sync.Mutex
+	running map[string]*hostedTask
+	seen    map[string]bool
+	ended   []string // of those, the ones that are over, the oldest first
+	over    bool
+	goes    sync.WaitGroup
 }
 
-type guest struct {
+type hostedTask struct {
 	id, origin, account string
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
@@ -46,53 +46,53 @@ type guest struct {
 	withdrawn           atomic.Bool // it was not let begin
 }
 
-func (g *guests) enter(o *order) (*guest, error) {
+func (g *hostedTasks) begin(o *forwardedExecute) (*hostedTask, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.now == nil {
-		g.now, g.seen = map[string]*guest{}, map[string]bool{}
+	if g.running == nil {
+		g.running, g.seen = map[string]*hostedTask{}, map[string]bool{}
 	}
 	switch {
 	case g.over:
 		return nil, errUndelivered
 	case g.seen[o.TaskID]:
-		if before := g.now[o.TaskID]; before != nil && before.turn != 0 && before.turn < o.Turn {
+		if before := g.running[o.TaskID]; before != nil && before.turn != 0 && before.turn < o.Turn {
 			return nil, errStill
 		}
 		return nil, errSeen
 	}
 	g.seen[o.TaskID] = true
-	one := &guest{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != "", turn: o.Turn}
+	one := &hostedTask{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != "", turn: o.Turn}
 	one.ctx, one.cancel = context.WithCancelCause(context.Background())
-	g.now[one.id] = one
+	g.running[one.id] = one
 	g.goes.Add(1)
 	return one, nil
 }
 
 // leave ends a guest. One that was refused may come again.
-func (g *guests) leave(one *guest, refused bool) {
+func (g *hostedTasks) end(one *hostedTask, refused bool) {
 	one.cancel(nil)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.now, one.id)
+	delete(g.running, one.id)
 	g.goes.Done()
 	if refused {
 		delete(g.seen, one.id)
 		return
 	}
 	// Only what was played counts here: refusals, however many, push none of it out.
-	g.order = append(g.order, one.id)
-	for len(g.order) > seenMost {
-		delete(g.seen, g.order[0])
-		g.order = g.order[1:]
+	g.ended = append(g.ended, one.id)
+	for len(g.ended) > seenMost {
+		delete(g.seen, g.ended[0])
+		g.ended = g.ended[1:]
 	}
 }
 
 // cancel ends a guest of an account that is not with the actors yet.
-func (g *guests) cancel(m *api.Cancel) bool {
+func (g *hostedTasks) cancel(m *api.Cancel) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one := g.now[m.TaskID]
+	one := g.running[m.TaskID]
 	if one == nil || one.account != m.Account.ID {
 		return false
 	}
@@ -102,10 +102,10 @@ func (g *guests) cancel(m *api.Cancel) bool {
 
 // leaveOf ends what nobody waits for any more: the node that had asked is down,
 // and its clients with it.
-func (g *guests) leaveOf(origin string) {
+func (g *hostedTasks) endFrom(origin string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, one := range g.now {
+	for _, one := range g.running {
 		if one.origin == origin && !one.stays {
 			one.cancel(engine.ErrClientGone)
 		}
@@ -113,10 +113,10 @@ func (g *guests) leaveOf(origin string) {
 }
 
 // close ends all, and waits until they are answered.
-func (g *guests) close() {
+func (g *hostedTasks) close() {
 	g.mu.Lock()
 	g.over = true
-	for _, one := range g.now {
+	for _, one := range g.running {
 		one.cancel(engine.ErrDraining)
 	}
 	g.mu.Unlock()
@@ -124,19 +124,19 @@ func (g *guests) close() {
 }
 
 // receive takes a message of another node.
-func (c *Company) receive(m any) func() any {
-	if o, ok := m.(*order); ok {
-		if err := checkOrder(o); err != nil {
-			return func() any { return &fault{Text: err.Error(), Unbegun: true} }
+func (c *Router) receive(m any) func() any {
+	if o, ok := m.(*forwardedExecute); ok {
+		if err := checkForwarded(o); err != nil {
+			return func() any { return &fault{Text: err.Error(), Unstarted: true} }
 		}
-		c.peers.meet(o.Origin, o.Boot, o.Sent)
-		one, err := c.guests.enter(o) // now: what comes next may cancel it
+		c.peers.noteMessage(o.Origin, o.Boot, o.Sent)
+		one, err := c.hosted.begin(o) // now: what comes next may cancel it
 		switch {
 		case errors.Is(err, errStill):
 			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
 			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
 		case err != nil:
-			return func() any { return &fault{Text: err.Error(), Unbegun: undelivered(err)} }
+			return func() any { return &fault{Text: err.Error(), Unstarted: undelivered(err)} }
 		}
 		return func() any { return c.host(one, o) }
 	}
@@ -152,7 +152,7 @@ func (c *Company) receive(m any) func() any {
 // pollMost bounds an answer that may be waited for.
 const pollMost = 2 * time.Minute
 
-func (c *Company) answer(m any) (any, error) {
+func (c *Router) answer(m any) (any, error) {
 	most := pollMost
 	if v := api.VerbOf(m); v != nil {
 		most = max(most, v.Takes(m))
@@ -162,56 +162,56 @@ func (c *Company) answer(m any) (any, error) {
 	switch m := m.(type) {
 	case *api.Cancel:
 		x, err := api.Ask(ctx, c.local, m)
-		if err == nil && !x.Found && c.guests.cancel(m) {
+		if err == nil && !x.Found && c.hosted.cancel(m) {
 			x = &api.Cancelled{Found: true}
 		}
 		return x, err
-	case *locate:
+	case *locateSession:
 		return c.isHere(ctx, m)
-	case *begins:
-		return &mayBegin{c.trips.begins(m)}, nil
+	case *startQuery:
+		return &startReply{c.inflight.begins(m)}, nil
 	case *view.Watch:
-		return c.showWatch(m), nil
-	case *read:
-		return c.showRead(m)
-	case *more:
-		return c.looks.next(ctx, m.ID)
-	case *leave:
-		c.looks.leave(m.ID)
-		return &leave{}, nil
-	case *recent:
-		return c.showRecent(m), nil
-	case *pausing:
+		return c.serveWatch(m), nil
+	case *openView:
+		return c.serveView(m)
+	case *nextInView:
+		return c.served.next(ctx, m.ID)
+	case *closeView:
+		c.served.end(m.ID)
+		return &closeView{}, nil
+	case *recentTasks:
+		return c.serveRecent(m), nil
+	case *pauseNode:
 		return c.paused(m), nil
-	case *looking:
-		return &lookers{c.edge.Looking(m.Account)}, nil
+	case *linkViewers:
+		return &linkViewersReply{c.edge.Looking(m.Account)}, nil
 	default:
 		return c.local.Do(ctx, m)
 	}
 }
 
-func (c *Company) isHere(ctx context.Context, m *locate) (*located, error) {
+func (c *Router) isHere(ctx context.Context, m *locateSession) (*sessionLocated, error) {
 	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range all.Workers {
 		if w.Session == m.Session && w.Account == m.Account {
-			return &located{Here: true}, nil
+			return &sessionLocated{Here: true}, nil
 		}
 	}
-	return &located{}, nil
+	return &sessionLocated{}, nil
 }
 
 // host plays a task for another node.
-func (c *Company) host(one *guest, o *order) any {
+func (c *Router) host(one *hostedTask, o *forwardedExecute) any {
 	refused := true
-	defer func() { c.guests.leave(one, refused) }()
+	defer func() { c.hosted.end(one, refused) }()
 	m, folder, err := c.unpack(one.ctx, o)
 	remove := func() { _ = os.RemoveAll(folder) }
 	if err != nil {
 		remove()
-		return &fault{Text: err.Error(), Unbegun: true}
+		return &fault{Text: err.Error(), Unstarted: true}
 	}
 	if c.edge.Drains() {
 		remove()
@@ -223,7 +223,7 @@ func (c *Company) host(one *guest, o *order) any {
 			remove()
 		}
 		if err != nil {
-			return &fault{Text: err.Error(), Unbegun: true}
+			return &fault{Text: err.Error(), Unstarted: true}
 		}
 		refused = x.Refusal != nil
 		return x
@@ -237,26 +237,26 @@ func (c *Company) host(one *guest, o *order) any {
 	}
 	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {
 	case one.withdrawn.Load():
-		return &fault{Text: errUnasked.Error(), Unbegun: true}
+		return &fault{Text: errUnasked.Error(), Unstarted: true}
 	case err != nil:
-		return &fault{Text: err.Error(), Unbegun: true}
+		return &fault{Text: err.Error(), Unstarted: true}
 	}
 	return x
 }
 
 // isDraining is the answer to what comes when nothing is taken any more.
-var isDraining = &api.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
+var drainingRefusal = &api.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
 
 func draining(m *api.Execute) any {
 	if m.Task.Async {
-		return &api.Started{TaskID: m.TaskID, Refusal: isDraining}
+		return &api.Started{TaskID: m.TaskID, Refusal: drainingRefusal}
 	}
-	return &api.Executed{TaskID: m.TaskID, Refusal: isDraining}
+	return &api.Executed{TaskID: m.TaskID, Refusal: drainingRefusal}
 }
 
 // unpack makes of an order what the actors are asked, with its files in a folder;
 // empty: there are none.
-func (c *Company) unpack(ctx context.Context, o *order) (m *api.Execute, folder string, err error) {
+func (c *Router) unpack(ctx context.Context, o *forwardedExecute) (m *api.Execute, folder string, err error) {
 	files := make([]engine.Upload, 0, len(o.Files))
 	if len(o.Files) > 0 {
 		if folder, err = os.MkdirTemp(c.cfg.Uploads, "guest-"); err != nil {
@@ -270,7 +270,7 @@ func (c *Company) unpack(ctx context.Context, o *order) (m *api.Execute, folder 
 	}
 	for i, f := range o.Files {
 		path := filepath.Join(folder, strconv.Itoa(i))
-		if err := c.wires.fetchFile(ctx, f.Parcel, path); err != nil {
+		if err := c.transport.fetchFile(ctx, f.Parcel, path); err != nil {
 			return nil, folder, err
 		}
 		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Parcel.Size})

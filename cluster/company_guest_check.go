@@ -18,7 +18,7 @@ const (
 )
 
 // checkOrder reports why an order is none that a node sends.
-func checkOrder(o *order) error {
+func checkForwarded(o *forwardedExecute) error {
 	switch {
 	case o.TaskID == "" || len(o.TaskID) > idMost:
 		return fmt.Errorf("take a task: its identifier has %d bytes, and may have 1 to %d", len(o.TaskID), idMost)

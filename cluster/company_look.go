@@ -18,45 +18,45 @@ import (
 // slows nothing but itself, and who does not ask any more is soon forgotten.
 const (
 	// lookWait is how long a question for more waits for something to come.
-	lookWait = 10 * time.Second
+	viewWait = 10 * time.Second
 	// lookIdle is how long nobody may ask before the looking is over.
-	lookIdle = 30 * time.Second
+	viewIdle = 30 * time.Second
 	// looksMost bounds what a node shows to others at the same time.
-	looksMost = 2000
+	viewsMost = 2000
 )
 
-var errNoLook = errors.New("nobody looks at this any more")
+var errNoView = errors.New("nobody looks at this any more")
 
 // looks are those of other nodes' clients at what is here.
-type looks struct {
+type servedViews struct {
 	mu  sync.Mutex
-	now map[string]*look
+	now map[string]*servedView
 }
 
-type look struct {
+type servedView struct {
 	more  func(ctx context.Context) any
 	close func()
 	idle  *time.Timer
 }
 
 // open begins a looking; empty: there are too many.
-func (l *looks) open(more func(context.Context) any, end func()) (id string) {
+func (l *servedViews) open(more func(context.Context) any, end func()) (id string) {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	id = hex.EncodeToString(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.now) >= looksMost {
+	if len(l.now) >= viewsMost {
 		return ""
 	}
 	if l.now == nil {
-		l.now = map[string]*look{}
+		l.now = map[string]*servedView{}
 	}
-	l.now[id] = &look{more: more, close: end, idle: time.AfterFunc(lookIdle, func() { l.leave(id) })}
+	l.now[id] = &servedView{more: more, close: end, idle: time.AfterFunc(viewIdle, func() { l.end(id) })}
 	return id
 }
 
-func (l *looks) leave(id string) {
+func (l *servedViews) end(id string) {
 	l.mu.Lock()
 	one := l.now[id]
 	delete(l.now, id)
@@ -67,7 +67,7 @@ func (l *looks) leave(id string) {
 	}
 }
 
-func (l *looks) close() {
+func (l *servedViews) close() {
 	l.mu.Lock()
 	ids := make([]string, 0, len(l.now))
 	for id := range l.now {
@@ -75,79 +75,79 @@ func (l *looks) close() {
 	}
 	l.mu.Unlock()
 	for _, id := range ids {
-		l.leave(id)
+		l.end(id)
 	}
 }
 
 // next answers the question for more.
-func (l *looks) next(ctx context.Context, id string) (any, error) {
+func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 	l.mu.Lock()
 	one := l.now[id]
 	if one != nil {
-		one.idle.Reset(lookIdle)
+		one.idle.Reset(viewIdle)
 	}
 	l.mu.Unlock()
 	if one == nil {
-		return nil, errNoLook
+		return nil, errNoView
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	ctx, cancel := context.WithTimeout(ctx, viewWait)
 	defer cancel()
 	return one.more(ctx), nil
 }
 
 // showWatch lets another node's client watch a browser of this one.
-func (c *Company) showWatch(m *view.Watch) *opened {
+func (c *Router) serveWatch(m *view.Watch) *viewOpened {
 	w, no := c.local.Watch(m)
 	if no != nil {
-		return &opened{Refusal: no}
+		return &viewOpened{Refusal: no}
 	}
-	id := c.looks.open(func(ctx context.Context) any {
+	id := c.served.open(func(ctx context.Context) any {
 		select { // what ends it comes before what it shows
 		case <-w.Over():
-			return &seen{Over: w.Why()}
+			return &viewFrame{Over: w.Why()}
 		default:
 		}
 		select {
 		case <-w.Over():
-			return &seen{Over: w.Why()}
+			return &viewFrame{Over: w.Why()}
 		case p := <-w.Pictures():
-			return &seen{Picture: p}
+			return &viewFrame{Picture: p}
 		case <-ctx.Done():
-			return &seen{}
+			return &viewFrame{}
 		}
 	}, w.Close)
 	if id == "" {
 		w.Close()
-		return &opened{Refusal: tooManyLook}
+		return &viewOpened{Refusal: tooManyViews}
 	}
-	return &opened{ID: id, Watching: view.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
+	return &viewOpened{ID: id, Watching: view.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
 }
 
-var tooManyLook = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
+var tooManyViews = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
 
 // showRead lets another node's client hear of an account here.
-func (c *Company) showRead(m *read) (*opened, error) {
+func (c *Router) serveView(m *openView) (*viewOpened, error) {
 	r := c.local.Read(m.Account, m.All, m.Tasks)
 	_, workers, tasks := r.Begin()
-	id := c.looks.open(func(ctx context.Context) any {
+	id := c.served.open(func(ctx context.Context) any {
 		n, err := r.Next(ctx)
-		return &news{News: n, Behind: errors.Is(err, view.ErrBehind)}
+		return &viewNews{News: n, Behind: errors.Is(err, view.ErrBehind)}
 	}, r.Close)
 	if id == "" {
 		r.Close()
 		return nil, errBusy
 	}
-	return &opened{ID: id, Workers: workers, Tasks: tasks}, nil
+	return &viewOpened{ID: id, Workers: workers, Tasks: tasks}, nil
 }
 
 // Watch lets somebody see a browser, whichever node has it: see
 // [actors.Node.Watch].
-func (c *Company) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
+func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	w, no := c.local.Watch(m)
 	if no == nil || no.Code != engine.CodeNotFound {
 		return w, no
 	}
-	node, x := findAt(context.Background(), c, wordMost, m, func(x *opened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
+	node, x := findAt(context.Background(), c, wordMost, m, func(x *viewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
 	switch {
 	case x == nil:
 		return nil, no
@@ -161,14 +161,14 @@ func (c *Company) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	ctx, cancel := context.WithCancelCause(alive)
 	left := func() {
 		cancel(nil)
-		c.wires.tell(node, &leave{x.ID})
+		c.transport.tell(node, &closeView{x.ID})
 	}
 	w = view.NewWatcher(x.Watching, sync.OnceFunc(left))
 	go func() {
 		defer cancel(nil)
 		for ctx.Err() == nil {
-			s, err := c.ask(ctx, node, x.ID)
-			p, ok := s.(*seen)
+			s, err := c.askNext(ctx, node, x.ID)
+			p, ok := s.(*viewFrame)
 			switch {
 			case err != nil || !ok:
 				w.End(view.BrowserGone)
@@ -186,10 +186,10 @@ func (c *Company) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 }
 
 // ask asks a node for more.
-func (c *Company) ask(ctx context.Context, node, id string) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookWait+wordMost)
+func (c *Router) askNext(ctx context.Context, node, id string) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, viewWait+wordMost)
 	defer cancel()
-	x, err := c.wires.ask(ctx, node, &more{id})
+	x, err := c.transport.ask(ctx, node, &nextInView{id})
 	if err != nil {
 		return nil, fmt.Errorf("look at what %s has: %w", node, err)
 	}

@@ -56,18 +56,18 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 	to.runs(n2, g)
 	for _, h := range to.houses {
 		for _, object := range []string{g.id, actors.WorkerID("n2", 1)} {
-			w, no := h.Company.Watch(&view.Watch{Account: anna, Object: object})
+			w, no := h.Router.Watch(&view.Watch{Account: anna, Object: object})
 			if no != nil || w.Worker != actors.WorkerID("n2", 1) || w.Task != g.id {
 				t.Fatalf("%s lets anna watch %s: %+v, %v", h.name, object, w, no)
 			}
 			shows(t, w, g.id)
 			w.Close()
 		}
-		if w, no := h.Company.Watch(&view.Watch{Account: bert, Object: g.id}); no == nil || no.Code != engine.CodeNotFound {
+		if w, no := h.Router.Watch(&view.Watch{Account: bert, Object: g.id}); no == nil || no.Code != engine.CodeNotFound {
 			t.Errorf("%s lets bert watch: %+v, %v", h.name, w, no)
 		}
 	}
-	w, no := n3.Company.Watch(&view.Watch{Account: bert, All: true, Object: g.id})
+	w, no := n3.Router.Watch(&view.Watch{Account: bert, All: true, Object: g.id})
 	if no != nil {
 		t.Fatal(no)
 	}
@@ -81,7 +81,7 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 
 	g = to.send(n1, anna, at("n3"), testkit.Script{Takes: time.Minute})
 	to.runs(n3, g)
-	if w, no = n1.Company.Watch(&view.Watch{Account: anna, Object: g.id}); no != nil {
+	if w, no = n1.Router.Watch(&view.Watch{Account: anna, Object: g.id}); no != nil {
 		t.Fatal(no)
 	}
 	defer w.Close()
@@ -113,7 +113,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 	to.runs(n3, running)
 	ids = append([]string{running.id}, ids...)
 	to.until("n3 tells of it", func() bool { // a moment after its worker is busy
-		_, ok := n3.Company.RecentTask(anna.ID, false, running.id)
+		_, ok := n3.Router.RecentTask(anna.ID, false, running.id)
 		return ok
 	})
 
@@ -126,25 +126,25 @@ func TestNewsOfAllNodes(t *testing.T) {
 	want := fmt.Sprint(ids)
 	var readers []view.Reading
 	for _, h := range to.houses {
-		if got := fmt.Sprint(names(h.Company.Recent(anna.ID, false, 20))); got != want {
+		if got := fmt.Sprint(names(h.Router.Recent(anna.ID, false, 20))); got != want {
 			t.Errorf("%s lists %s, want %s", h.name, got, want)
 		}
-		if got := fmt.Sprint(names(h.Company.Recent(anna.ID, false, 2))); got != fmt.Sprint(ids[:2]) {
+		if got := fmt.Sprint(names(h.Router.Recent(anna.ID, false, 2))); got != fmt.Sprint(ids[:2]) {
 			t.Errorf("%s lists of two %s", h.name, got)
 		}
-		if got := h.Company.Recent(bert.ID, false, 20); len(got) != 0 {
+		if got := h.Router.Recent(bert.ID, false, 20); len(got) != 0 {
 			t.Errorf("%s tells bert of %v", h.name, names(got))
 		}
-		if got := fmt.Sprint(names(h.Company.Recent(bert.ID, true, 20))); got != want {
+		if got := fmt.Sprint(names(h.Router.Recent(bert.ID, true, 20))); got != want {
 			t.Errorf("%s lists for the operator %s", h.name, got)
 		}
-		if one, ok := h.Company.RecentTask(anna.ID, false, ids[2]); !ok || one.Played != 2 || one.Outcome == nil || one.Outcome.End != engine.EndCompleted {
+		if one, ok := h.Router.RecentTask(anna.ID, false, ids[2]); !ok || one.Played != 2 || one.Outcome == nil || one.Outcome.End != engine.EndCompleted {
 			t.Errorf("%s tells of %s: %+v, %v", h.name, ids[2], one, ok)
 		}
-		if _, ok := h.Company.RecentTask(bert.ID, false, ids[2]); ok {
+		if _, ok := h.Router.RecentTask(bert.ID, false, ids[2]); ok {
 			t.Errorf("%s tells bert of anna's task", h.name)
 		}
-		r := h.Company.Read(anna.ID, false, 20)
+		r := h.Router.Read(anna.ID, false, 20)
 		defer r.Close()
 		_, workers, tasks := r.Begin()
 		if got := fmt.Sprint(names(tasks)); got != want || len(workers) != 2 || workers[0].ID != actors.WorkerID("n2", 1) || workers[1].State != api.Busy || workers[1].TaskID != running.id {
@@ -188,7 +188,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 				t.Fatalf("%s: %v", to.houses[i].name, err)
 			}
 		}
-		r := to.houses[i].Company.Read(anna.ID, false, 20)
+		r := to.houses[i].Router.Read(anna.ID, false, 20)
 		defer r.Close()
 		if _, workers, _ := r.Begin(); len(workers) != 2 || workers[1].State != api.Offline {
 			t.Errorf("%s begins anew with %+v", to.houses[i].name, workers)
@@ -204,40 +204,40 @@ func TestOrdersReachTheirNodes(t *testing.T) {
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	w, err := api.Ask(ctx, n1.Company, &api.AddWorker{Name: "extra", Owner: anna.ID, Node: "n3"})
+	w, err := api.Ask(ctx, n1.Router, &api.AddWorker{Name: "extra", Owner: anna.ID, Node: "n3"})
 	if err != nil || w.Worker.Node != "n3" {
 		t.Fatalf("added: %+v, %v", w, err)
 	}
 	n3.Until(w.Worker.ID, api.Online)
 	for node, text := range map[string]string{"n2": "already, at n3", "n9": `worker "extra" already`} {
-		if _, err := api.Ask(ctx, n2.Company, &api.AddWorker{Name: "extra", Node: node}); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := api.Ask(ctx, n2.Router, &api.AddWorker{Name: "extra", Node: node}); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("added again to %s: %v", node, err)
 		}
 	}
-	if _, err := api.Ask(ctx, n2.Company, &api.AddWorker{Name: "more", Node: "n9"}); err == nil || !strings.Contains(err.Error(), `"n9" does not answer, or there is none`) {
+	if _, err := api.Ask(ctx, n2.Router, &api.AddWorker{Name: "more", Node: "n9"}); err == nil || !strings.Contains(err.Error(), `"n9" does not answer, or there is none`) {
 		t.Errorf("added to a node that there is not: %v", err)
 	}
 	for _, h := range to.houses {
-		all, err := api.Ask(ctx, h.Company, &api.SurveyWorkers{})
+		all, err := api.Ask(ctx, h.Router, &api.SurveyWorkers{})
 		if err != nil || len(all.Workers) != 2 || all.Workers[0].Node != "n2" || all.Workers[1].Node != "n3" || all.Workers[1].Owner != anna.ID {
 			t.Errorf("%s lists %+v, %v", h.name, all, err)
 		}
 	}
-	if w, err = api.Ask(ctx, n2.Company, &api.DrainWorker{Worker: "extra"}); err != nil || !w.Worker.Draining || w.Worker.Node != "n3" {
+	if w, err = api.Ask(ctx, n2.Router, &api.DrainWorker{Worker: "extra"}); err != nil || !w.Worker.Draining || w.Worker.Node != "n3" {
 		t.Errorf("drained: %+v, %v", w, err)
 	}
 	n3.Until(w.Worker.ID, api.Offline)
-	if w, err = api.Ask(ctx, n1.Company, &api.ResumeWorker{Worker: w.Worker.ID}); err != nil || w.Worker.Draining {
+	if w, err = api.Ask(ctx, n1.Router, &api.ResumeWorker{Worker: w.Worker.ID}); err != nil || w.Worker.Draining {
 		t.Errorf("taken back: %+v, %v", w, err)
 	}
 	n3.Until(w.Worker.ID, api.Online)
-	if _, err = api.Ask(ctx, n1.Company, &api.RemoveWorker{Worker: actors.WorkerID("n2", 1)}); err == nil {
+	if _, err = api.Ask(ctx, n1.Router, &api.RemoveWorker{Worker: actors.WorkerID("n2", 1)}); err == nil {
 		t.Error("a worker of the configuration was removed")
 	}
-	if w, err = api.Ask(ctx, n1.Company, &api.RemoveWorker{Worker: "extra", Grace: time.Second}); err != nil {
+	if w, err = api.Ask(ctx, n1.Router, &api.RemoveWorker{Worker: "extra", Grace: time.Second}); err != nil {
 		t.Errorf("removed: %+v, %v", w, err)
 	}
-	if _, err = api.Ask(ctx, n1.Company, &api.RemoveWorker{Worker: "extra"}); err == nil || !strings.Contains(err.Error(), "no worker") {
+	if _, err = api.Ask(ctx, n1.Router, &api.RemoveWorker{Worker: "extra"}); err == nil || !strings.Contains(err.Error(), "no worker") {
 		t.Errorf("removed twice: %v", err)
 	}
 	if all, err := api.Ask(ctx, n3.Node, &api.SurveyWorkers{}); err != nil || len(all.Workers) != 0 {
@@ -245,16 +245,16 @@ func TestOrdersReachTheirNodes(t *testing.T) {
 	}
 
 	on, off := true, false
-	if s, err := n1.Company.Pause(ctx, "n2", &on); err != nil || !s.Draining || !n2.paused.Load() {
+	if s, err := n1.Router.Pause(ctx, "n2", &on); err != nil || !s.Draining || !n2.paused.Load() {
 		t.Errorf("n2 is paused: %+v, %v", s, err)
 	}
-	if s, err := n1.Company.Pause(ctx, "n2", nil); err != nil || !s.Draining || s.Online != 1 {
+	if s, err := n1.Router.Pause(ctx, "n2", nil); err != nil || !s.Draining || s.Online != 1 {
 		t.Errorf("n2 is counted: %+v, %v", s, err)
 	}
-	if s, err := n3.Company.Pause(ctx, "n2", &off); err != nil || s.Draining || n2.paused.Load() {
+	if s, err := n3.Router.Pause(ctx, "n2", &off); err != nil || s.Draining || n2.paused.Load() {
 		t.Errorf("n2 goes on: %+v, %v", s, err)
 	}
-	if got := n1.Company.Looking(ctx, anna.ID); len(got) != 2 || got["lnk_n2"] != 1 || got["lnk_n3"] != 1 {
+	if got := n1.Router.Looking(ctx, anna.ID); len(got) != 2 || got["lnk_n2"] != 1 || got["lnk_n3"] != 1 {
 		t.Errorf("elsewhere there look %v", got)
 	}
 }

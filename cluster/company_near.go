@@ -12,15 +12,15 @@ import (
 // record. It is for what is asked with every request, and may be a moment old:
 // whose a token is, which secrets an account has. What it does not know it asks
 // the others.
-type near struct {
+type cachedStore struct {
 	*Store
 	copy Copy
 }
 
 // Near gives the store with such reads.
-func (s *Store) Near() persistence.Store { return near{s, s.Copy()} }
+func (s *Store) Cached() persistence.Store { return cachedStore{s, s.Copy()} }
 
-func (n near) Get(ctx context.Context, key string) (persistence.Record, error) {
+func (n cachedStore) Get(ctx context.Context, key string) (persistence.Record, error) {
 	if r, err := n.copy.Get(key); err == nil {
 		return r, nil
 	}
@@ -28,8 +28,8 @@ func (n near) Get(ctx context.Context, key string) (persistence.Record, error) {
 }
 
 // List gives what is in memory, if that is everything.
-func (n near) List(ctx context.Context, prefix string) ([]persistence.Record, error) {
-	if all, whole := n.Store.index.whole(prefix); whole {
+func (n cachedStore) List(ctx context.Context, prefix string) ([]persistence.Record, error) {
+	if all, whole := n.Store.index.complete(prefix); whole {
 		slices.SortFunc(all, func(a, b persistence.Record) int { return strings.Compare(a.Key, b.Key) })
 		return all, nil
 	}

@@ -22,10 +22,10 @@ func TestSecretsAreAtHand(t *testing.T) {
 	}
 	open := func() *persistence.Secrets {
 		all := persistence.NewSecrets(s, seal)
-		all.ReadFrom(s.Near())
+		all.ReadFrom(s.Cached())
 		return all
 	}
-	long := strings.Repeat("x", 4*keptMost)
+	long := strings.Repeat("x", 4*cachedMost)
 	first := open()
 	for _, account := range []string{"a1", "a2", "a3"} {
 		if _, err := first.Set(ctx, account, persistence.Secret{Name: "door", Value: account + long}); err != nil {

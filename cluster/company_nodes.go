@@ -22,7 +22,7 @@ type Node struct {
 
 // Nodes tells of all nodes that were ever heard of and not forgotten, this one
 // among them, by name.
-func (c *Company) Nodes() []Node {
+func (c *Router) Nodes() []Node {
 	own := c.own.Load()
 	all := []Node{nodeOf(own, true, c.began, own.Sent)}
 	for _, p := range c.peers.known() {

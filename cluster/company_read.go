@@ -12,7 +12,7 @@ import (
 
 // reading hears of an account on all nodes. Where a node comes or goes it is over:
 // its reader begins anew, with the whole picture.
-type reading struct {
+type mergedView struct {
 	seq     uint64
 	workers []api.WorkerInfo
 	tasks   []view.TaskNews
@@ -28,28 +28,28 @@ type reading struct {
 const readMost = 1000
 
 // readings are those that go on.
-type readings struct {
+type mergedViews struct {
 	mu  sync.Mutex
-	now map[*reading]struct{}
+	now map[*mergedView]struct{}
 }
 
-func (r *readings) add(one *reading) {
+func (r *mergedViews) add(one *mergedView) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.now == nil {
-		r.now = map[*reading]struct{}{}
+		r.now = map[*mergedView]struct{}{}
 	}
 	r.now[one] = struct{}{}
 }
 
-func (r *readings) remove(one *reading) {
+func (r *mergedViews) remove(one *mergedView) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.now, one)
 }
 
 // renew lets all readers begin anew.
-func (r *readings) renew() {
+func (r *mergedViews) renew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for one := range r.now {
@@ -59,14 +59,14 @@ func (r *readings) renew() {
 
 // Read lets somebody hear of an account's tasks and workers on all nodes: see
 // [actors.Node.Read].
-func (c *Company) Read(account string, all bool, tasks int) view.Reading {
+func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &reading{wake: make(chan struct{}, 1)}
-	r.stop = func() { cancel(); c.readings.remove(r) }
-	c.readings.add(r) // from now on no node comes or goes unnoticed
+	r := &mergedView{wake: make(chan struct{}, 1)}
+	r.stop = func() { cancel(); c.views.remove(r) }
+	c.views.add(r) // from now on no node comes or goes unnoticed
 
 	known := c.peers.known()
-	parts := make([]*opened, len(known))
+	parts := make([]*viewOpened, len(known))
 	var asked sync.WaitGroup
 	for i, p := range known {
 		if !p.up {
@@ -75,7 +75,7 @@ func (c *Company) Read(account string, all bool, tasks int) view.Reading {
 		asked.Go(func() {
 			ctx, cancel := within(ctx, p.alive, wordMost)
 			defer cancel(nil)
-			x, err := askFor[opened](ctx, c.wires, p.name, &read{account, all, tasks})
+			x, err := askFor[viewOpened](ctx, c.transport, p.name, &openView{account, all, tasks})
 			if err != nil {
 				c.cfg.Log.Debug().Err(err).Str("node", p.name).Msg("the news of another node cannot be heard")
 				return
@@ -117,21 +117,21 @@ func (c *Company) Read(account string, all bool, tasks int) view.Reading {
 	}()
 	for i, p := range known {
 		if parts[i] != nil {
-			go c.hear(ctx, r, p, parts[i].ID)
+			go c.followView(ctx, r, p, parts[i].ID)
 		}
 	}
 	return r
 }
 
 // hear takes the news of another node.
-func (c *Company) hear(ctx context.Context, r *reading, p peer, id string) {
-	defer c.wires.tell(p.name, &leave{id})
+func (c *Router) followView(ctx context.Context, r *mergedView, p peer, id string) {
+	defer c.transport.tell(p.name, &closeView{id})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.alive, func() { cancel(errDown) })()
 	for ctx.Err() == nil {
-		x, err := c.ask(ctx, p.name, id)
-		n, ok := x.(*news)
+		x, err := c.askNext(ctx, p.name, id)
+		n, ok := x.(*viewNews)
 		if err != nil || !ok {
 			r.end()
 			return
@@ -155,7 +155,7 @@ func (p *peer) absent(account string, all bool) []api.WorkerInfo {
 	return workers
 }
 
-func (r *reading) take(n []view.News, behind bool) {
+func (r *mergedView) take(n []view.News, behind bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if behind || len(r.news)+len(n) > readMost {
@@ -172,9 +172,9 @@ func (r *reading) take(n []view.News, behind bool) {
 }
 
 // end lets the reader begin anew.
-func (r *reading) end() { r.take(nil, true) }
+func (r *mergedView) end() { r.take(nil, true) }
 
-func (r *reading) rouse() {
+func (r *mergedView) rouse() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -182,14 +182,14 @@ func (r *reading) rouse() {
 }
 
 // Begin implements [view.Reading].
-func (r *reading) Begin() (uint64, []api.WorkerInfo, []view.TaskNews) {
+func (r *mergedView) Begin() (uint64, []api.WorkerInfo, []view.TaskNews) {
 	workers, tasks := r.workers, r.tasks
 	r.workers, r.tasks = nil, nil
 	return 0, workers, tasks
 }
 
 // Next implements [view.Reading].
-func (r *reading) Next(ctx context.Context) ([]view.News, error) {
+func (r *mergedView) Next(ctx context.Context) ([]view.News, error) {
 	for {
 		r.mu.Lock()
 		n, over := r.news, r.over
@@ -210,34 +210,34 @@ func (r *reading) Next(ctx context.Context) ([]view.News, error) {
 }
 
 // Close implements [view.Reading].
-func (r *reading) Close() { r.stop() }
+func (r *mergedView) Close() { r.stop() }
 
-func (c *Company) showRecent(m *recent) *recents {
+func (c *Router) serveRecent(m *recentTasks) *recentTasksReply {
 	if m.ID == "" {
-		return &recents{c.local.Recent(m.Account, m.All, m.Most)}
+		return &recentTasksReply{c.local.Recent(m.Account, m.All, m.Most)}
 	}
 	if t, ok := c.local.RecentTask(m.Account, m.All, m.ID); ok {
-		return &recents{[]view.TaskNews{t}}
+		return &recentTasksReply{[]view.TaskNews{t}}
 	}
-	return &recents{}
+	return &recentTasksReply{}
 }
 
 // Recent returns the last tasks of an account on all nodes that are up: see
 // [actors.Node.Recent].
-func (c *Company) Recent(account string, all bool, most int) []view.TaskNews {
+func (c *Router) Recent(account string, all bool, most int) []view.TaskNews {
 	lists := [][]view.TaskNews{c.local.Recent(account, all, most)}
-	for _, x := range askAll[recents](context.Background(), c, &recent{Account: account, All: all, Most: most}) {
+	for _, x := range askAll[recentTasksReply](context.Background(), c, &recentTasks{Account: account, All: all, Most: most}) {
 		lists = append(lists, x.Tasks)
 	}
 	return lastOf(lists, most)
 }
 
 // RecentTask returns one of them.
-func (c *Company) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
+func (c *Router) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
 	if t, ok := c.local.RecentTask(account, all, id); ok {
 		return t, true
 	}
-	_, x := findAt(context.Background(), c, wordMost, &recent{Account: account, All: all, ID: id}, func(x *recents) bool { return len(x.Tasks) == 1 })
+	_, x := findAt(context.Background(), c, wordMost, &recentTasks{Account: account, All: all, ID: id}, func(x *recentTasksReply) bool { return len(x.Tasks) == 1 })
 	if x == nil {
 		return view.TaskNews{}, false
 	}
@@ -268,10 +268,10 @@ func lastOf(lists [][]view.TaskNews, most int) []view.TaskNews {
 
 // askAll asks all nodes that are up at once, for a short answer. Those that give
 // none are left out.
-func askAll[T any](ctx context.Context, c *Company, m any) (all []*T) {
+func askAll[T any](ctx context.Context, c *Router, m any) (all []*T) {
 	var mu sync.Mutex
 	var asked sync.WaitGroup
-	for _, node := range c.peers.ups(nil) {
+	for _, node := range c.peers.upNodes(nil) {
 		asked.Go(func() {
 			alive, up := c.peers.aliveness(node)
 			if !up {
@@ -279,7 +279,7 @@ func askAll[T any](ctx context.Context, c *Company, m any) (all []*T) {
 			}
 			ctx, cancel := within(ctx, alive, wordMost)
 			defer cancel(nil)
-			if x, err := askFor[T](ctx, c.wires, node, m); err == nil {
+			if x, err := askFor[T](ctx, c.transport, node, m); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				all = append(all, x)

@@ -11,7 +11,7 @@ import (
 
 const (
 	// rejoins bounds how often a session is looked for that moves meanwhile.
-	rejoins = 4
+	sessionMovesMost = 4
 	// restoreMost bounds the answer of a node that is to restore a session, which
 	// waits for the end of a lease.
 	restoreMost = 30 * time.Second
@@ -23,18 +23,18 @@ const (
 // it was looked for: its node does not answer, or it was restored on another one.
 // Lost is the node that does not answer; empty: none is known to. What the refusal
 // was is the answer where the session's record knows no better.
-func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *api.Execute, w way[T], was *T) (*T, error) {
+func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, lost string, m *api.Execute, w requestKind[T], was *T) (*T, error) {
 	no := w.refusal(was)
-	if no == nil || sessionOf(m.Task) == "" || !strays(no.Code) && lost == "" {
+	if no == nil || sessionOf(m.Task) == "" || !mayHaveMoved(no.Code) && lost == "" {
 		return was, nil
 	}
 	moved := *m
 	moved.SessionMoved = true
-	for range rejoins {
+	for range sessionMovesMost {
 		node, no, err := c.restored(ctx, m, lost)
 		switch {
 		case err != nil && one.why() != "":
-			return w.refused(m, one.notBegun()), nil
+			return w.refused(m, one.unstartedRefusal()), nil
 		case err != nil:
 			return nil, err
 		case no != nil && no.Code == engine.CodeSessionMismatch && lost == "":
@@ -44,12 +44,12 @@ func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *a
 		case node == c.cfg.Node:
 			x, err := w.here(ctx, &moved)
 			if err != nil && one.why() != "" {
-				return w.refused(m, one.notBegun()), nil
+				return w.refused(m, one.unstartedRefusal()), nil
 			}
 			return x, err
 		}
-		x, err := carry(ctx, c, one, node, &moved, w)
-		if x := stays(one, node, m, w, err); x != nil {
+		x, err := forward(ctx, c, one, node, &moved, w)
+		if x := refuseUnstarted(one, node, m, w, err); x != nil {
 			return x, nil
 		}
 		if !undelivered(err) {
@@ -57,17 +57,17 @@ func rejoin[T any](ctx context.Context, c *Company, one *trip, lost string, m *a
 		}
 		lost = node
 	}
-	return w.refused(m, nobodyAt(lost)), nil
+	return w.refused(m, nodeDown(lost)), nil
 }
 
 // strays reports whether a refusal may mean that a session has moved.
-func strays(code engine.Code) bool {
+func mayHaveMoved(code engine.Code) bool {
 	return code == engine.CodeSessionMismatch || code == engine.CodeForeignWorker
 }
 
 // restored names the node that has a session by its record. Should that node be
 // down, the session is restored first: here, or where there is a free worker.
-func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (string, *api.Refusal, error) {
+func (c *Router) restored(ctx context.Context, m *api.Execute, lost string) (string, *api.Refusal, error) {
 	q := api.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, RemoteOnly: m.RemoteOnly}
 	until := time.Now().Add(min(m.Task.QueueTimeout, engine.MaxQueueTimeout))
 	for tries := 0; ; {
@@ -76,7 +76,7 @@ func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (st
 			return "", nil, err
 		}
 		switch no := x.Refusal; {
-		case no != nil && (!goesOn(no.Code) || no.Code == engine.CodeWorkerOffline || !time.Now().Before(until)):
+		case no != nil && (!worthRetrying(no.Code) || no.Code == engine.CodeWorkerOffline || !time.Now().Before(until)):
 			return "", no, nil
 		case no != nil: // it waits for a worker, as others do
 			select {
@@ -91,8 +91,8 @@ func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (st
 		if _, up := c.peers.aliveness(x.Node); up {
 			return x.Node, nil, nil
 		}
-		if q.Lost = x.Node; tries == rejoins {
-			return "", nobodyAt(x.Node), nil
+		if q.Lost = x.Node; tries == sessionMovesMost {
+			return "", nodeDown(x.Node), nil
 		}
 		tries++
 	}
@@ -100,13 +100,13 @@ func (c *Company) restored(ctx context.Context, m *api.Execute, lost string) (st
 
 // restoreSomewhere asks this node, and where that has no worker, the others: those
 // with most free ones first.
-func (c *Company) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Restored, error) {
+func (c *Router) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Restored, error) {
 	x, err := api.Ask(ctx, c.local, q)
-	if err != nil || x.Refusal == nil || !goesOn(x.Refusal.Code) || x.Refusal.Code == engine.CodeWorkerOffline {
+	if err != nil || x.Refusal == nil || !worthRetrying(x.Refusal.Code) || x.Refusal.Code == engine.CodeWorkerOffline {
 		return x, err
 	}
 	free := map[string]int{}
-	nodes := c.peers.ups(func(p *peer) bool {
+	nodes := c.peers.upNodes(func(p *peer) bool {
 		o := p.inventory.offer()
 		free[p.name] = o.Free + o.Own[q.Account.ID]
 		return free[p.name] > 0
@@ -118,7 +118,7 @@ func (c *Company) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Re
 			continue
 		}
 		bound, cancel := within(ctx, alive, restoreMost)
-		y, err := askFor[api.Restored](bound, c.wires, node, q)
+		y, err := askFor[api.Restored](bound, c.transport, node, q)
 		cancel(nil)
 		if err == nil && y.Refusal == nil {
 			return y, nil

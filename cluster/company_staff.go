@@ -22,11 +22,11 @@ type Edge interface {
 
 // Pause lets a node take no more tasks, or take them again, and says how it is
 // then; nil: it only says that. No name is this node.
-func (c *Company) Pause(ctx context.Context, node string, on *bool) (api.Status, error) {
+func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, error) {
 	if node == "" || node == c.cfg.Node {
-		return *c.paused(&pausing{on}), nil
+		return *c.paused(&pauseNode{on}), nil
 	}
-	x, err := c.askNamed(ctx, node, &pausing{on}, wordMost)
+	x, err := c.askNamed(ctx, node, &pauseNode{on}, wordMost)
 	if err != nil {
 		return api.Status{}, err
 	}
@@ -37,7 +37,7 @@ func (c *Company) Pause(ctx context.Context, node string, on *bool) (api.Status,
 	return *s, nil
 }
 
-func (c *Company) paused(m *pausing) *api.Status {
+func (c *Router) paused(m *pauseNode) *api.Status {
 	if m.On != nil {
 		c.edge.Pause(*m.On)
 		c.Changed(api.WorkerInfo{}) // the others are told soon
@@ -47,9 +47,9 @@ func (c *Company) paused(m *pausing) *api.Status {
 }
 
 // Looking is how many look through each link of an account at other nodes.
-func (c *Company) Looking(ctx context.Context, account string) map[string]int {
+func (c *Router) Looking(ctx context.Context, account string) map[string]int {
 	all := map[string]int{}
-	for _, x := range askAll[lookers](ctx, c, &looking{account}) {
+	for _, x := range askAll[linkViewersReply](ctx, c, &linkViewers{account}) {
 		for id, n := range x.By {
 			all[id] += n
 		}

@@ -3,14 +3,14 @@ package cluster
 import "sync/atomic"
 
 // Tally is how often something has happened since the node began.
-type Tally struct {
+type Counters struct {
 	Forwarded int64 // requests for tasks that went to another node, as far as that took them
 	Lost      int64 // of those, the ones that ended with the other node
 }
 
-type tally struct{ forwarded, lost atomic.Int64 }
+type counters struct{ forwarded, lost atomic.Int64 }
 
 // Tally counts what this node's clients have of the others.
-func (c *Company) Tally() Tally {
-	return Tally{Forwarded: c.tally.forwarded.Load(), Lost: c.tally.lost.Load()}
+func (c *Router) Counters() Counters {
+	return Counters{Forwarded: c.counters.forwarded.Load(), Lost: c.counters.lost.Load()}
 }

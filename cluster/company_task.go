@@ -12,16 +12,16 @@ import (
 
 // homesMost bounds how many tasks are remembered with their nodes. One that is
 // forgotten is looked for.
-const homesMost = 100_000
+const locationsMost = 100_000
 
 // homes remembers which node has which task.
-type homes struct {
+type taskLocations struct {
 	mu    sync.Mutex
 	of    map[string]string
 	order []string
 }
 
-func (h *homes) put(task, node string) {
+func (h *taskLocations) put(task, node string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.of == nil {
@@ -31,13 +31,13 @@ func (h *homes) put(task, node string) {
 		h.order = append(h.order, task)
 	}
 	h.of[task] = node
-	for len(h.order) > homesMost {
+	for len(h.order) > locationsMost {
 		delete(h.of, h.order[0])
 		h.order = h.order[1:]
 	}
 }
 
-func (h *homes) get(task string) string {
+func (h *taskLocations) get(task string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.of[task]
@@ -54,19 +54,19 @@ func sessionOf(t *engine.Task) string {
 // destination is the node that a request is for; empty: this one, as far as it
 // knows. Workers do not move, and sessions
 // only when their node is lost, so it may be one that is down.
-func (c *Company) destination(m *api.Execute) string {
+func (c *Router) destination(m *api.Execute) string {
 	t := m.Task
 	switch {
 	case t.WorkerID != "":
-		return c.peers.at(func(p *peer) bool { return p.workers[t.WorkerID] })
+		return c.peers.find(func(p *peer) bool { return p.workers[t.WorkerID] })
 	case sessionOf(t) != "":
 		if c.has(t.Session.ID, m.Account.ID) { // others may be said to have had it before
 			return ""
 		}
-		return c.peers.at(func(p *peer) bool { return p.sessions[t.Session.ID] == m.Account.ID })
+		return c.peers.find(func(p *peer) bool { return p.sessions[t.Session.ID] == m.Account.ID })
 	case t.Session != nil && t.Session.Override && !c.holds(m.Account.ID):
 		// It takes over a worker that the account has, wherever that is.
-		return c.peers.at(func(p *peer) bool {
+		return c.peers.find(func(p *peer) bool {
 			for _, account := range p.sessions {
 				if account == m.Account.ID {
 					return p.up
@@ -75,13 +75,13 @@ func (c *Company) destination(m *api.Execute) string {
 			return false
 		})
 	case m.Idempotency.Key != "":
-		return c.keeper(m.Account.ID, m.Idempotency.Key)
+		return c.keyOwner(m.Account.ID, m.Idempotency.Key)
 	}
 	return ""
 }
 
 // has reports whether a session is on this node.
-func (c *Company) has(session, account string) bool {
+func (c *Router) has(session, account string) bool {
 	for _, w := range c.own.Load().Workers {
 		if w.Session == session && w.Account == account {
 			return true
@@ -91,7 +91,7 @@ func (c *Company) has(session, account string) bool {
 }
 
 // holds reports whether a session of the account is on this node.
-func (c *Company) holds(account string) bool {
+func (c *Router) holds(account string) bool {
 	for _, w := range c.own.Load().Workers {
 		if w.Session != "" && w.Account == account {
 			return true
@@ -103,7 +103,7 @@ func (c *Company) holds(account string) bool {
 // keeper is the node that answers requests with a certain key; empty: this one.
 // All nodes that see the same others agree on it, so requests with one key meet
 // each other wherever they come in.
-func (c *Company) keeper(account, key string) string {
+func (c *Router) keyOwner(account, key string) string {
 	weight := func(node string) uint64 {
 		h := fnv.New64a()
 		for _, s := range []string{node, account, key} {
@@ -116,7 +116,7 @@ func (c *Company) keeper(account, key string) string {
 	if c.own.Load().usable() > 0 {
 		most = weight(c.cfg.Node)
 	}
-	for _, node := range c.peers.ups(func(p *peer) bool { return p.inventory.usable() > 0 }) {
+	for _, node := range c.peers.upNodes(func(p *peer) bool { return p.inventory.usable() > 0 }) {
 		if w := weight(node); w > most {
 			best, most = node, w
 		}
@@ -126,15 +126,15 @@ func (c *Company) keeper(account, key string) string {
 
 // locate asks all nodes for the session of a request that is not where it was
 // thought to be. Empty: nobody has it.
-func (c *Company) locate(ctx context.Context, m *api.Execute) string {
-	q := &locate{Account: m.Account.ID, Session: m.Task.Session.ID}
-	node, _ := findAt(ctx, c, wordMost, q, func(x *located) bool { return x.Here })
+func (c *Router) locate(ctx context.Context, m *api.Execute) string {
+	q := &locateSession{Account: m.Account.ID, Session: m.Task.Session.ID}
+	node, _ := findAt(ctx, c, wordMost, q, func(x *sessionLocated) bool { return x.Here })
 	return node
 }
 
 // findAt asks all nodes that are up at once, and gives the first answer that will
 // do, with its node; empty: none did.
-func findAt[T any](ctx context.Context, c *Company, most time.Duration, m any, will func(*T) bool) (string, *T) {
+func findAt[T any](ctx context.Context, c *Router, most time.Duration, m any, will func(*T) bool) (string, *T) {
 	node, got := c.findAny(ctx, most, m, func(x any) bool {
 		t, ok := x.(*T)
 		return ok && will(t)
@@ -145,14 +145,14 @@ func findAt[T any](ctx context.Context, c *Company, most time.Duration, m any, w
 	return node, got.(*T)
 }
 
-func (c *Company) findAny(ctx context.Context, most time.Duration, m any, will func(any) bool) (string, any) {
+func (c *Router) findAny(ctx context.Context, most time.Duration, m any, will func(any) bool) (string, any) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	type found struct {
 		node string
 		x    any
 	}
-	nodes := c.peers.ups(nil)
+	nodes := c.peers.upNodes(nil)
 	answers := make(chan found, len(nodes))
 	for _, node := range nodes {
 		go func() {
@@ -163,7 +163,7 @@ func (c *Company) findAny(ctx context.Context, most time.Duration, m any, will f
 			}
 			ctx, cancel := within(ctx, alive, most)
 			defer cancel(nil)
-			x, err := c.wires.ask(ctx, node, m)
+			x, err := c.transport.ask(ctx, node, m)
 			if err != nil || !will(x) {
 				answers <- found{}
 				return

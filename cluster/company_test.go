@@ -92,7 +92,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 		t.Helper()
 		m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, s)
 		freed := 0
-		x, err := n1.Company.Start(ctx, m, func() { freed++ })
+		x, err := n1.Router.Start(ctx, m, func() { freed++ })
 		if err != nil || x.Refusal != nil || to.nodeOf(x.WorkerID) != n2 {
 			t.Fatalf("started: %+v, %v", x, err)
 		}
@@ -103,26 +103,26 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	}
 	id := start(testkit.Script{Takes: time.Second, Steps: 3})
 	for _, h := range []*house{n1, n3} {
-		f, err := api.Ask(ctx, h.Company, &api.Follow{TaskID: id, Account: anna, Wait: 10 * time.Second})
+		f, err := api.Ask(ctx, h.Router, &api.Follow{TaskID: id, Account: anna, Wait: 10 * time.Second})
 		if err != nil || f.Refusal != nil || len(f.Steps) == 0 {
 			t.Fatalf("followed from %s: %+v, %v", h.name, f, err)
 		}
-		p, err := api.Ask(ctx, h.Company, &api.Poll{TaskID: id, Account: anna, Wait: 10 * time.Second})
+		p, err := api.Ask(ctx, h.Router, &api.Poll{TaskID: id, Account: anna, Wait: 10 * time.Second})
 		if err != nil || p.Status != api.TaskComplete || p.Executed.Outcome == nil || len(p.Executed.Outcome.Data) == 0 {
 			t.Fatalf("polled from %s: %+v, %v", h.name, p, err)
 		}
-		if p, err = api.Ask(ctx, h.Company, &api.Poll{TaskID: id, Account: bert}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
+		if p, err = api.Ask(ctx, h.Router, &api.Poll{TaskID: id, Account: bert}); err != nil || p.Refusal == nil || p.Refusal.Code != engine.CodeTaskNotFound {
 			t.Errorf("another account is told from %s: %+v, %v", h.name, p, err)
 		}
 	}
 	long := start(testkit.Script{Takes: time.Minute})
-	if x, err := api.Ask(ctx, n3.Company, &api.Cancel{TaskID: long, Account: bert, Cause: api.CauseAsked}); err != nil || x.Found {
+	if x, err := api.Ask(ctx, n3.Router, &api.Cancel{TaskID: long, Account: bert, Cause: api.CauseAsked}); err != nil || x.Found {
 		t.Errorf("another account's cancellation: %+v, %v", x, err)
 	}
-	if x, err := api.Ask(ctx, n3.Company, &api.Cancel{TaskID: long, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n3.Router, &api.Cancel{TaskID: long, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
-	if p, err := api.Ask(ctx, n1.Company, &api.Poll{TaskID: long, Account: anna, Wait: 10 * time.Second}); err != nil || p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
+	if p, err := api.Ask(ctx, n1.Router, &api.Poll{TaskID: long, Account: anna, Wait: 10 * time.Second}); err != nil || p.Status != api.TaskFailed || p.Executed.Outcome.End != engine.EndCancelled {
 		t.Errorf("the cancelled task: %+v, %v", p, err)
 	}
 
@@ -130,7 +130,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 	to.until("n2 has ended it", n2.busy(0))
 	g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
 	to.runs(n2, g)
-	if x, err := api.Ask(ctx, n1.Company, &api.Cancel{TaskID: g.id, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
+	if x, err := api.Ask(ctx, n1.Router, &api.Cancel{TaskID: g.id, Account: anna, Cause: api.CauseAsked}); err != nil || !x.Found {
 		t.Errorf("cancelled: %+v, %v", x, err)
 	}
 	if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndCancelled {
@@ -150,9 +150,9 @@ func TestCancelledAsItBegins(t *testing.T) {
 		to.played(to.send(n1, anna, patient, testkit.Script{}))
 		played := len(n2.Engine.Plays())
 		g := to.send(n1, anna, patient, testkit.Script{Takes: time.Minute})
-		to.until("n2 has it", func() bool { return cluster.Hosts(n2.Company, g.id) })
-		release := cluster.CancelUnanswered(n1.Company, g.id, said, func() { // once it is clean, and asks: before that it would be cancelled otherwise
-			to.until("n2 asks n1", func() bool { return cluster.Asked(n1.Company) == 1 })
+		to.until("n2 has it", func() bool { return cluster.Hosts(n2.Router, g.id) })
+		release := cluster.CancelUnanswered(n1.Router, g.id, said, func() { // once it is clean, and asks: before that it would be cancelled otherwise
+			to.until("n2 asks n1", func() bool { return cluster.Asked(n1.Router) == 1 })
 		})
 		to.until("n2 has dropped it", n2.busy(0))
 		release()
@@ -177,7 +177,7 @@ func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	to.played(to.send(n1, anna, on3, testkit.Script{}))
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	n, err := api.Ask(ctx, n1.Company, &api.RemoveAccount{Account: anna.ID})
+	n, err := api.Ask(ctx, n1.Router, &api.RemoveAccount{Account: anna.ID})
 	if err != nil || n.Tasks != 1 || n.Sessions != 1 {
 		t.Fatalf("removed: %+v, %v", n, err)
 	}
@@ -200,7 +200,7 @@ func TestDrainingNodesOfferNothing(t *testing.T) {
 	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n2 {
 		t.Errorf("played on %s", h.name)
 	}
-	if !n1.Company.Status().Ready() {
+	if !n1.Router.Status().Ready() {
 		t.Error("a node without workers is not ready beside one that has some")
 	}
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
@@ -212,12 +212,12 @@ func TestDrainingNodesOfferNothing(t *testing.T) {
 		t.Errorf("beside a paused node: %+v", x)
 	}
 	n2.paused.Store(false)
-	to.until("it takes tasks again", func() bool { return n1.Company.Status().Ready() })
+	to.until("it takes tasks again", func() bool { return n1.Router.Status().Ready() })
 	n2.Drain(time.Second)
 	if x := to.answer(to.send(n1, anna, plain, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
 		t.Errorf("got %+v", x)
 	}
-	to.until("it is known", func() bool { return !n1.Company.Status().Ready() })
+	to.until("it is known", func() bool { return !n1.Router.Status().Ready() })
 }
 
 // TestADrainedNodeSendsTasksOn: whoever comes to it is answered by the others, and
@@ -232,7 +232,7 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	}
 	shut := fmt.Sprintf(`{"session":{"id":%q,"close":true}}`, x.SessionID)
 	n1.paused.Store(true)
-	to.until("it is known", func() bool { return n2.Company.Status().PeerWorkers == 0 })
+	to.until("it is known", func() bool { return n2.Router.Status().PeerWorkers == 0 })
 	away := func(body, key string, s testkit.Script) *going {
 		m := &api.Execute{Account: anna, Task: parse(t, body), RemoteOnly: true}
 		if key != "" {
@@ -247,7 +247,7 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	to.played(to.send(n2, anna, shut, testkit.Script{}))
 	n1.Until(actors.WorkerID("n1", 1), api.Online)
 	n1.paused.Store(true)
-	to.until("it is known", func() bool { return n2.Company.Status().PeerWorkers == 0 })
+	to.until("it is known", func() bool { return n2.Router.Status().PeerWorkers == 0 })
 
 	named := func(h *house) string {
 		return fmt.Sprintf(`{"workerId":%q,"queueTimeout":5000,"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1))
@@ -280,7 +280,7 @@ func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
-	if x, err := n1.Company.Start(ctx, m, nil); err != nil || x.Refusal != nil {
+	if x, err := n1.Router.Start(ctx, m, nil); err != nil || x.Refusal != nil {
 		t.Fatalf("started: %+v, %v", x, err)
 	}
 	poll := &api.Poll{TaskID: m.TaskID, Account: anna}
@@ -292,18 +292,18 @@ func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 	}
 	waits := make(chan told, 1)
 	go func() {
-		p, err := api.Ask(ctx, n1.Company, &long)
+		p, err := api.Ask(ctx, n1.Router, &long)
 		waits <- told{p, err}
 	}()
-	to.until("it waits", func() bool { return cluster.Waits(n1.Company) == 1 })
-	n1.Company.Close()
+	to.until("it waits", func() bool { return cluster.Waits(n1.Router) == 1 })
+	n1.Router.Close()
 	if x := <-waits; x.err != nil || x.p.Refusal != nil || x.p.Status != api.TaskPending {
 		t.Errorf("who waited is told %+v, %v", x.p, x.err)
 	}
-	if p, err := api.Ask(ctx, n1.Company, poll); !errors.Is(err, engine.ErrDraining) {
+	if p, err := api.Ask(ctx, n1.Router, poll); !errors.Is(err, engine.ErrDraining) {
 		t.Errorf("who comes then is told %+v, %v", p, err)
 	}
-	if p, err := api.Ask(ctx, n2.Company, poll); err != nil || p.Status != api.TaskPending {
+	if p, err := api.Ask(ctx, n2.Router, poll); err != nil || p.Status != api.TaskPending {
 		t.Errorf("at its node the task is %+v, %v", p, err)
 	}
 }
@@ -321,7 +321,7 @@ func TestKeysMeet(t *testing.T) {
 		ids[i] = m.TaskID
 		h := to.houses[i%3]
 		wg.Go(func() {
-			x, err := h.Company.Execute(context.Background(), m)
+			x, err := h.Router.Execute(context.Background(), m)
 			if err != nil {
 				t.Error(err)
 			}

@@ -14,14 +14,14 @@ import (
 const (
 	// margin is how much longer than its own times a task may take at another
 	// node, with its files on their way, before nobody believes in its answer.
-	margin = 30 * time.Second
+	forwardMargin = 30 * time.Second
 	// farewell is how long the answer to a cancellation may take.
-	farewell = 10 * time.Second
+	cancelTimeout = 10 * time.Second
 )
 
 // way is what differs between the requests that play a task at once and those
 // that start one.
-type way[T any] struct {
+type requestKind[T any] struct {
 	here    func(ctx context.Context, m *api.Execute) (*T, error)
 	refused func(m *api.Execute, no *api.Refusal) *T
 	refusal func(*T) *api.Refusal
@@ -30,8 +30,8 @@ type way[T any] struct {
 }
 
 // Execute plays a task where there is a worker for it: see [actors.Node.Execute].
-func (c *Company) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
-	return travel(ctx, c, m, way[api.Executed]{
+func (c *Router) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
+	return dispatch(ctx, c, m, requestKind[api.Executed]{
 		here: c.local.Execute,
 		refused: func(m *api.Execute, no *api.Refusal) *api.Executed {
 			return &api.Executed{TaskID: m.TaskID, Refusal: no}
@@ -46,7 +46,7 @@ func (c *Company) Execute(ctx context.Context, m *api.Execute) (*api.Executed, e
 
 // Start starts an asynchronous task where there is a worker for it: see
 // [actors.Node.Start]. A node that starts it has fetched its files by then.
-func (c *Company) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
+func (c *Router) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	lent := false
 	x, err := c.start(ctx, m, func(ctx context.Context, m *api.Execute) (*api.Started, error) {
 		x, err := c.local.Start(ctx, m, free)
@@ -59,8 +59,8 @@ func (c *Company) Start(ctx context.Context, m *api.Execute, free func()) (*api.
 	return x, err
 }
 
-func (c *Company) start(ctx context.Context, m *api.Execute, here func(context.Context, *api.Execute) (*api.Started, error)) (*api.Started, error) {
-	return travel(ctx, c, m, way[api.Started]{
+func (c *Router) start(ctx context.Context, m *api.Execute, here func(context.Context, *api.Execute) (*api.Started, error)) (*api.Started, error) {
+	return dispatch(ctx, c, m, requestKind[api.Started]{
 		here: here,
 		refused: func(m *api.Execute, no *api.Refusal) *api.Started {
 			return &api.Started{TaskID: m.TaskID, Refusal: no}
@@ -77,7 +77,7 @@ func (c *Company) start(ctx context.Context, m *api.Execute, here func(context.C
 // travel brings a request to where it can be played. A request that names a
 // worker or a session goes to the node that has it and waits there; any other is
 // for this node first, and waits here while others are tried.
-func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*T, error) {
+func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKind[T]) (*T, error) {
 	if m.TaskID == "" {
 		copied := *m
 		copied.TaskID = actors.NewTaskID(time.Now())
@@ -85,15 +85,15 @@ func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	one := &trip{account: m.Account.ID, cancel: cancel}
-	c.trips.begin(m.TaskID, one)
-	defer c.trips.end(m.TaskID, one)
+	one := &inflightRequest{account: m.Account.ID, cancel: cancel}
+	c.inflight.begin(m.TaskID, one)
+	defer c.inflight.end(m.TaskID, one)
 
 	if node := c.destination(m); node != "" {
-		return goTo(ctx, c, one, node, m, w)
+		return forwardTo(ctx, c, one, node, m, w)
 	}
 	if m.RemoteOnly && m.Idempotency.Key != "" { // what it is answered with would be kept here
-		return w.refused(m, isDraining), nil
+		return w.refused(m, drainingRefusal), nil
 	}
 	try := *m
 	try.Forwardable = m.Idempotency.Key == "" && m.Task.WorkerID == "" && sessionOf(m.Task) == ""
@@ -101,7 +101,7 @@ func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*
 		x, err := w.here(ctx, &try)
 		switch {
 		case err != nil && one.why() != "":
-			return w.refused(m, one.notBegun()), nil
+			return w.refused(m, one.unstartedRefusal()), nil
 		case err != nil:
 			return x, err
 		}
@@ -110,40 +110,40 @@ func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*
 		case no == nil:
 			return x, nil
 		case no.Code == engine.CodeCancelled && one.why() == api.CauseDrain: // it still waited
-			return w.refused(m, one.notBegun()), nil
+			return w.refused(m, one.unstartedRefusal()), nil
 		case no.Code == engine.CodeSessionMismatch && m.Task.WorkerID == "" && sessionOf(m.Task) != "":
 			if node := c.locate(ctx, m); node != "" {
-				return goTo(ctx, c, one, node, m, w)
+				return forwardTo(ctx, c, one, node, m, w)
 			}
-			return rejoin(ctx, c, one, "", m, w, x)
+			return followSession(ctx, c, one, "", m, w, x)
 		case no.Elsewhere == nil:
-			return rejoin(ctx, c, one, "", m, w, x)
+			return followSession(ctx, c, one, "", m, w, x)
 		}
 		guest := *m
 		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here
-			x, err := carry(ctx, c, one, no.Elsewhere.Node, m, w)
-			if stays := stays(one, no.Elsewhere.Node, m, w, err); stays != nil { // its client may come again
+			x, err := forward(ctx, c, one, no.Elsewhere.Node, m, w)
+			if stays := refuseUnstarted(one, no.Elsewhere.Node, m, w, err); stays != nil { // its client may come again
 				return stays, nil
 			}
 			if undelivered(err) {
-				c.tally.lost.Add(1)
+				c.counters.lost.Add(1)
 				return w.lost(m, no.Elsewhere.Node), nil
 			}
 			return x, err
 		}
 		guest.Forwarded = true
-		y, err := carry(ctx, c, one, no.Elsewhere.Node, &guest, w)
+		y, err := forward(ctx, c, one, no.Elsewhere.Node, &guest, w)
 		switch {
 		case err == nil && w.refusal(y) == nil:
 			if w.freed(y) {
 				c.local.Freed(no.Elsewhere.Node)
 			}
 			return y, nil
-		case err == nil && !goesOn(w.refusal(y).Code), err != nil && !unbegun(err):
+		case err == nil && !worthRetrying(w.refusal(y).Code), err != nil && !unstarted(err):
 			return y, err
 		}
 		if one.why() != "" {
-			return w.refused(m, one.notBegun()), nil
+			return w.refused(m, one.unstartedRefusal()), nil
 		}
 		try.Place = no.Elsewhere.Place
 		try.Place.Refused = no.Elsewhere.Node
@@ -151,16 +151,16 @@ func travel[T any](ctx context.Context, c *Company, m *api.Execute, w way[T]) (*
 }
 
 // goTo brings a request to the node that has what it is for.
-func goTo[T any](ctx context.Context, c *Company, one *trip, node string, m *api.Execute, w way[T]) (*T, error) {
-	x, err := carry(ctx, c, one, node, m, w)
-	if x := stays(one, node, m, w, err); x != nil {
+func forwardTo[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
+	x, err := forward(ctx, c, one, node, m, w)
+	if x := refuseUnstarted(one, node, m, w, err); x != nil {
 		return x, nil
 	}
 	switch {
 	case undelivered(err):
-		return rejoin(ctx, c, one, node, m, w, w.refused(m, nobodyAt(node)))
+		return followSession(ctx, c, one, node, m, w, w.refused(m, nodeDown(node)))
 	case err == nil:
-		return rejoin(ctx, c, one, "", m, w, x)
+		return followSession(ctx, c, one, "", m, w, x)
 	}
 	return nil, err
 }
@@ -168,21 +168,21 @@ func goTo[T any](ctx context.Context, c *Company, one *trip, node string, m *api
 // stays answers a request that has not begun where it was sent, and is for no other
 // node: it was ended meanwhile, or the node is there and has turned it away. Nil:
 // neither.
-func stays[T any](one *trip, node string, m *api.Execute, w way[T], err error) *T {
+func refuseUnstarted[T any](one *inflightRequest, node string, m *api.Execute, w requestKind[T], err error) *T {
 	switch {
-	case !unbegun(err):
+	case !unstarted(err):
 		return nil
 	case one.why() != "":
-		return w.refused(m, one.notBegun())
+		return w.refused(m, one.unstartedRefusal())
 	case undelivered(err):
 		return nil
 	}
-	return w.refused(m, turnedAway(node))
+	return w.refused(m, nodeRefuses(node))
 }
 
 // goesOn reports whether a guest that was refused so may have more luck
 // elsewhere: what was said of the node was out of date.
-func goesOn(code engine.Code) bool {
+func worthRetrying(code engine.Code) bool {
 	switch code {
 	case engine.CodeNoWorkerAvailable, engine.CodeSessionLimit, engine.CodeTooManyWaiting, engine.CodeDraining,
 		engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline:
@@ -194,7 +194,7 @@ func goesOn(code engine.Code) bool {
 
 // nobodyAt refuses a request for a worker or a session of a node that is down:
 // nothing of it has begun.
-func nobodyAt(node string) *api.Refusal {
+func nodeDown(node string) *api.Refusal {
 	return &api.Refusal{
 		Code: engine.CodeWorkerOffline, RetryAfter: 2 * time.Second,
 		Text: fmt.Sprintf("Worker offline: its node %s does not answer", node),
@@ -203,7 +203,7 @@ func nobodyAt(node string) *api.Refusal {
 
 // turnedAway refuses a request for a worker or a session of a node that is up and
 // has not taken it: nothing of it has begun.
-func turnedAway(node string) *api.Refusal {
+func nodeRefuses(node string) *api.Refusal {
 	return &api.Refusal{
 		Code: engine.CodeWorkerOffline, RetryAfter: 2 * time.Second,
 		Text: fmt.Sprintf("Worker offline: its node %s cannot take the task now", node),
@@ -213,7 +213,7 @@ func turnedAway(node string) *api.Refusal {
 // carry takes a request to a node and waits for its answer. With an error that is
 // unbegun certainly nothing of it has begun, nor will; whatever else happens to
 // the node, the request is answered as lost, and is never sent again.
-func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *api.Execute, w way[T]) (*T, error) {
+func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
 	alive, up := c.peers.aliveness(node)
 	switch {
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
@@ -224,7 +224,7 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ap
 	o, release := c.pack(m)
 	defer release()
 	o.Turn = one.send(c, m)
-	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + margin
+	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + forwardMargin
 	asking, cancel := within(context.WithoutCancel(ctx), alive, most)
 	defer cancel(nil)
 	if m.Idempotency.Key == "" {
@@ -234,17 +234,17 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ap
 			if cause == "" {
 				cause = api.CauseClient
 			}
-			c.wires.tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
-			time.AfterFunc(farewell, func() { cancel(context.Cause(ctx)) })
+			c.transport.tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
+			time.AfterFunc(cancelTimeout, func() { cancel(context.Cause(ctx)) })
 		})()
 	}
-	c.homes.put(m.TaskID, node)
-	x, err := askFor[T](asking, c.wires, node, o)
-	if !unbegun(err) {
-		c.tally.forwarded.Add(1)
+	c.locations.put(m.TaskID, node)
+	x, err := askFor[T](asking, c.transport, node, o)
+	if !unstarted(err) {
+		c.counters.forwarded.Add(1)
 	}
 	switch {
-	case err == nil || unbegun(err):
+	case err == nil || unstarted(err):
 		return x, err
 	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
 		return nil, fmt.Errorf("carry a task to %s: it was cancelled before it began: %w", node, errUndelivered)
@@ -253,27 +253,27 @@ func carry[T any](ctx context.Context, c *Company, one *trip, node string, m *ap
 	}
 	gone := &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: api.CauseClient}
 	if m.Idempotency.Key == "" {
-		c.trips.giveUp(node, gone)
-		c.wires.tell(node, gone)
+		c.inflight.giveUp(node, gone)
+		c.transport.tell(node, gone)
 	}
 	if lost(err) && one.withdraw() {
 		return nil, fmt.Errorf("carry a task to %s: it had not begun there: %w", node, errUndelivered)
 	}
-	c.tally.lost.Add(1)
+	c.counters.lost.Add(1)
 	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
 	return w.lost(m, node), nil
 }
 
 // pack makes of a request what another node can play. Its files stay here, to be
 // fetched until release.
-func (c *Company) pack(m *api.Execute) (o *order, release func()) {
-	o = &order{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
+func (c *Router) pack(m *api.Execute) (o *forwardedExecute, release func()) {
+	o = &forwardedExecute{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
 	for _, f := range m.Task.Files {
-		o.Files = append(o.Files, file{f.Name, f.Type, c.wires.offerFile(f.Path, f.Size)})
+		o.Files = append(o.Files, file{f.Name, f.Type, c.transport.offerFile(f.Path, f.Size)})
 	}
 	return o, func() {
 		for _, f := range o.Files {
-			c.wires.withdraw(f.Parcel)
+			c.transport.withdraw(f.Parcel)
 		}
 	}
 }

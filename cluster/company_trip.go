@@ -16,7 +16,7 @@ import (
 const givenUpMost = 1000
 
 // trip is a request of one of this node's clients, wherever it is.
-type trip struct {
+type inflightRequest struct {
 	account string
 	cancel  context.CancelCauseFunc
 
@@ -27,24 +27,24 @@ type trip struct {
 }
 
 // trips are those that go on.
-type trips struct {
+type inflightRequests struct {
 	mu     sync.Mutex
-	now    map[string]*trip // by task
-	gaveUp map[string][]any // by node
+	now    map[string]*inflightRequest // by task
+	gaveUp map[string][]any            // by node
 
 	turns atomic.Uint64
 }
 
-func (t *trips) begin(id string, one *trip) {
+func (t *inflightRequests) begin(id string, one *inflightRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now == nil {
-		t.now = map[string]*trip{}
+		t.now = map[string]*inflightRequest{}
 	}
 	t.now[id] = one
 }
 
-func (t *trips) end(id string, one *trip) {
+func (t *inflightRequests) end(id string, one *inflightRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now[id] == one {
@@ -53,7 +53,7 @@ func (t *trips) end(id string, one *trip) {
 }
 
 // cancelled ends a trip of an account. It reports whether there is one.
-func (t *trips) cancelled(m *api.Cancel) bool {
+func (t *inflightRequests) cancelled(m *api.Cancel) bool {
 	t.mu.Lock()
 	one := t.now[m.TaskID]
 	t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *trips) cancelled(m *api.Cancel) bool {
 }
 
 // interrupt ends a trip because the node stops.
-func (t *trips) interrupt(id string) {
+func (t *inflightRequests) interrupt(id string) {
 	t.mu.Lock()
 	one := t.now[id]
 	t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *trips) interrupt(id string) {
 	}
 }
 
-func (t *trip) stop(cause api.Cause) {
+func (t *inflightRequest) stop(cause api.Cause) {
 	t.mu.Lock()
 	t.cause = cause
 	t.mu.Unlock()
@@ -82,7 +82,7 @@ func (t *trip) stop(cause api.Cause) {
 }
 
 // ids are the tasks that are on their way.
-func (t *trips) ids() (all []string) {
+func (t *inflightRequests) ids() (all []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id := range t.now {
@@ -93,22 +93,22 @@ func (t *trips) ids() (all []string) {
 
 // Finish waits until no client of this node waits for another one, and interrupts
 // what still runs elsewhere when the grace or ctx is over.
-func (c *Company) Finish(ctx context.Context, grace time.Duration) {
+func (c *Router) Finish(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if c.trips.quiet(ctx) {
+	if c.inflight.quiet(ctx) {
 		return
 	}
-	for _, id := range c.trips.ids() {
-		c.trips.interrupt(id)
+	for _, id := range c.inflight.ids() {
+		c.inflight.interrupt(id)
 	}
-	last, enough := context.WithTimeout(context.Background(), farewell)
+	last, enough := context.WithTimeout(context.Background(), cancelTimeout)
 	defer enough()
-	c.trips.quiet(last)
+	c.inflight.quiet(last)
 }
 
 // quiet reports whether no trip is left before ctx ends.
-func (t *trips) quiet(ctx context.Context) bool {
+func (t *inflightRequests) quiet(ctx context.Context) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for len(t.ids()) > 0 {
@@ -123,7 +123,7 @@ func (t *trips) quiet(ctx context.Context) bool {
 
 // giveUp remembers what a node that went down is to be told should it be back: that
 // nobody waits for a task, or that an account was removed.
-func (t *trips) giveUp(node string, m any) {
+func (t *inflightRequests) giveUp(node string, m any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gaveUp == nil {
@@ -135,7 +135,7 @@ func (t *trips) giveUp(node string, m any) {
 	}
 }
 
-func (t *trips) givenUp(node string) []any {
+func (t *inflightRequests) givenUp(node string) []any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.gaveUp[node]
@@ -143,7 +143,7 @@ func (t *trips) givenUp(node string) []any {
 	return all
 }
 
-func (t *trip) why() api.Cause {
+func (t *inflightRequest) why() api.Cause {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.cause
@@ -151,9 +151,9 @@ func (t *trip) why() api.Cause {
 
 // notBegun is the answer to a task that was ended between two nodes, or while it
 // waited.
-func (t *trip) notBegun() *api.Refusal {
+func (t *inflightRequest) unstartedRefusal() *api.Refusal {
 	if t.why() == api.CauseDrain {
-		return isDraining
+		return drainingRefusal
 	}
 	return &api.Refusal{Code: engine.CodeCancelled, Text: "The task was cancelled before it began"}
 }

@@ -7,7 +7,7 @@ import (
 
 // unread counts what was not understood. A node that is not of a neighbouring
 // release sends its inventory many times a second.
-type unread struct {
+type unreadable struct {
 	mu   sync.Mutex
 	n    int
 	told time.Time
@@ -15,7 +15,7 @@ type unread struct {
 
 // count adds one, and gives how many there were since that was last said; zero: it
 // was said in this minute.
-func (u *unread) count(now time.Time) (n int) {
+func (u *unreadable) count(now time.Time) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.n++

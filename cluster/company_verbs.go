@@ -12,7 +12,7 @@ import (
 
 // Do carries out a verb on the node or the nodes that its definition names: see
 // [api.Verb].
-func (c *Company) Do(ctx context.Context, m any) (any, error) {
+func (c *Router) Do(ctx context.Context, m any) (any, error) {
 	v := api.VerbOf(m)
 	switch {
 	case v == nil:
@@ -30,7 +30,7 @@ func (c *Company) Do(ctx context.Context, m any) (any, error) {
 }
 
 // doAtWorker goes to the node that has a worker, by its identifier or its name.
-func (c *Company) doAtWorker(ctx context.Context, v *api.Verb, m any) (any, error) {
+func (c *Router) doAtWorker(ctx context.Context, v *api.Verb, m any) (any, error) {
 	all, err := api.Ask(ctx, c, &api.SurveyWorkers{})
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (c *Company) doAtWorker(ctx context.Context, v *api.Verb, m any) (any, erro
 
 // doAtNode goes to the node that the message names: to this one, where it names
 // none.
-func (c *Company) doAtNode(ctx context.Context, v *api.Verb, m any) (any, error) {
+func (c *Router) doAtNode(ctx context.Context, v *api.Verb, m any) (any, error) {
 	if v.Check != nil {
 		all, err := api.Ask(ctx, c, &api.SurveyWorkers{})
 		if err == nil {
@@ -74,7 +74,7 @@ func (c *Company) doAtNode(ctx context.Context, v *api.Verb, m any) (any, error)
 
 // doAt goes to one node. One that does not answer is an error: nothing is kept for
 // it.
-func (c *Company) doAt(ctx context.Context, v *api.Verb, m any, node string) (x any, err error) {
+func (c *Router) doAt(ctx context.Context, v *api.Verb, m any, node string) (x any, err error) {
 	if node == "" || node == c.cfg.Node {
 		node = c.cfg.Node
 		x, err = c.local.Do(ctx, m)
@@ -91,14 +91,14 @@ func (c *Company) doAt(ctx context.Context, v *api.Verb, m any, node string) (x 
 }
 
 // askNamed asks a node that was named, and says in a sentence where it is not there.
-func (c *Company) askNamed(ctx context.Context, node string, m any, most time.Duration) (any, error) {
+func (c *Router) askNamed(ctx context.Context, node string, m any, most time.Duration) (any, error) {
 	alive, up := c.peers.aliveness(node)
 	if !up {
 		return nil, fmt.Errorf("the node %q does not answer, or there is none of this name", node)
 	}
 	ctx, cancel := within(ctx, alive, most)
 	defer cancel(nil)
-	x, err := c.wires.ask(ctx, node, m)
+	x, err := c.transport.ask(ctx, node, m)
 	if undelivered(err) || lost(err) {
 		return nil, fmt.Errorf("the node %q does not answer", node)
 	}
@@ -106,8 +106,8 @@ func (c *Company) askNamed(ctx context.Context, node string, m any, most time.Du
 }
 
 // askVerb asks a node for the reply of a verb.
-func (c *Company) askVerb(ctx context.Context, v *api.Verb, node string, m any) (any, error) {
-	x, err := c.wires.ask(ctx, node, m)
+func (c *Router) askVerb(ctx context.Context, v *api.Verb, node string, m any) (any, error) {
+	x, err := c.transport.ask(ctx, node, m)
 	if err == nil && !v.IsReply(x) {
 		return nil, fmt.Errorf("ask %s: it answers %T with %T", node, m, x)
 	}
@@ -123,7 +123,7 @@ func faultIn(reply any) error {
 }
 
 // doAtAll goes to all nodes at once.
-func (c *Company) doAtAll(ctx context.Context, v *api.Verb, m any) (any, error) {
+func (c *Router) doAtAll(ctx context.Context, v *api.Verb, m any) (any, error) {
 	known := c.peers.known()
 	parts, errs := make([]api.Part, len(known)), make([]error, len(known))
 	var asked sync.WaitGroup
@@ -157,7 +157,7 @@ func (c *Company) doAtAll(ctx context.Context, v *api.Verb, m any) (any, error) 
 }
 
 // doAtPeer asks one of all nodes; nil: it is not there, and nothing is assumed.
-func (c *Company) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any, error) {
+func (c *Router) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any, error) {
 	alive, up := c.peers.aliveness(p.name)
 	if up {
 		ctx, cancel := within(ctx, alive, wordMost+v.Takes(m))
@@ -174,7 +174,7 @@ func (c *Company) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any
 		}
 	}
 	if v.All.Later {
-		c.trips.giveUp(p.name, m)
+		c.inflight.giveUp(p.name, m)
 		if up && c.peers.isUp(p.name) { // it was away, and is back already
 			c.tellGivenUp(p.name)
 		}
@@ -188,7 +188,7 @@ func (c *Company) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any
 // doAtTask asks about a task: here, at the node that has it as far as is known, at
 // all. Whoever waits for the end of a task is told how far it is when this node
 // leaves.
-func (c *Company) doAtTask(ctx context.Context, v *api.Verb, m any) (any, error) {
+func (c *Router) doAtTask(ctx context.Context, v *api.Verb, m any) (any, error) {
 	poll, ok := m.(*api.Poll)
 	if !ok || poll.Wait <= 0 {
 		return c.findTask(ctx, v, m)
@@ -207,7 +207,7 @@ func (c *Company) doAtTask(ctx context.Context, v *api.Verb, m any) (any, error)
 	return c.findTask(ctx, v, &now)
 }
 
-func (c *Company) findTask(ctx context.Context, v *api.Verb, m any) (any, error) {
+func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) {
 	x, err := c.aboutTaskHere(ctx, m)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (c *Company) findTask(ctx context.Context, v *api.Verb, m any) (any, error)
 		return x, nil
 	}
 	if node == "" {
-		node = c.homes.get(id)
+		node = c.locations.get(id)
 	}
 	most := wordMost + v.Takes(m)
 	if node == "" {
@@ -228,7 +228,7 @@ func (c *Company) findTask(ctx context.Context, v *api.Verb, m any) (any, error)
 		if y == nil {
 			return x, nil
 		}
-		c.homes.put(id, at)
+		c.locations.put(id, at)
 		return y, nil
 	}
 	alive, up := c.peers.aliveness(node)
@@ -254,9 +254,9 @@ func (c *Company) findTask(ctx context.Context, v *api.Verb, m any) (any, error)
 }
 
 // aboutTaskHere asks this node's actors, and its requests that are on their way.
-func (c *Company) aboutTaskHere(ctx context.Context, m any) (any, error) {
+func (c *Router) aboutTaskHere(ctx context.Context, m any) (any, error) {
 	x, err := c.local.Do(ctx, m)
-	if end, ok := m.(*api.Cancel); ok && err == nil && !x.(*api.Cancelled).Found && c.trips.cancelled(end) {
+	if end, ok := m.(*api.Cancel); ok && err == nil && !x.(*api.Cancelled).Found && c.inflight.cancelled(end) {
 		x = &api.Cancelled{Found: true}
 	}
 	return x, err
@@ -264,7 +264,7 @@ func (c *Company) aboutTaskHere(ctx context.Context, m any) (any, error) {
 
 // taskLost answers about a task whose node is down, by its record. A task that
 // fails for that is dropped by its node should that be back.
-func (c *Company) taskLost(ctx context.Context, v *api.Verb, m any, node string) (any, error) {
+func (c *Router) taskLost(ctx context.Context, v *api.Verb, m any, node string) (any, error) {
 	var poll *api.Poll
 	switch m := m.(type) {
 	case *api.Poll:
@@ -281,7 +281,7 @@ func (c *Company) taskLost(ctx context.Context, v *api.Verb, m any, node string)
 	case p.Refusal.NotFound(): // what is here knows nothing of it
 		p = &api.Polled{Refusal: unreachable(node)}
 	case p.Status == api.TaskFailed:
-		c.trips.giveUp(node, &api.Cancel{TaskID: poll.TaskID, Account: poll.Account, Cause: api.CauseClient})
+		c.inflight.giveUp(node, &api.Cancel{TaskID: poll.TaskID, Account: poll.Account, Cause: api.CauseClient})
 	}
 	return v.Task.Lost(p), nil
 }

@@ -130,22 +130,22 @@ func (s *Store) orClosed(err error) error {
 
 // guess gives a counter as this node knows it; writing finds out whether that is
 // so.
-func (s *Store) guess(key string) stored {
+func (s *Store) guess(key string) change {
 	e, known := s.index.last(key)
 	if !known || e.live && !e.kept {
-		return stored{key: key}
+		return change{key: key}
 	}
-	return stored{key: key, seq: e.seq, deleted: !e.live, value: e.value, expires: e.expires}
+	return change{key: key, seq: e.seq, deleted: !e.live, value: e.value, expires: e.expires}
 }
 
 // decide applies additions to a counter. The total of each is what it is with
 // those before it.
-func decide(key string, met stored, all []*addition) (next stored, changes bool) {
+func decide(key string, met change, all []*addition) (next change, changes bool) {
 	var value []byte
-	if met.there(time.Now()) {
+	if met.visible(time.Now()) {
 		value = append([]byte{}, met.value...) // an empty value is no counter, and not none
 	}
-	next = stored{key: key}
+	next = change{key: key}
 	for _, a := range all {
 		sum, err := persistence.Sum(key, value, a.delta, a.limit)
 		a.total, a.ok, a.err = sum.Total, sum.OK, err

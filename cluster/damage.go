@@ -84,7 +84,7 @@ func (in *inspection) walk(root string) error {
 	})
 }
 
-func (in *inspection) say(path, format string, a ...any) {
+func (in *inspection) report(path, format string, a ...any) {
 	rel, err := filepath.Rel(in.dir, path)
 	if err != nil {
 		rel = path
@@ -114,11 +114,11 @@ func (in *inspection) meta(path string) error {
 	name := filepath.Base(filepath.Dir(path))
 	want, err := os.ReadFile(strings.TrimSuffix(path, ".inf") + ".sum")
 	if errors.Is(err, fs.ErrNotExist) {
-		in.say(path, "has no checksum beside it")
+		in.report(path, "has no checksum beside it")
 		return nil
 	}
 	if err == nil && hex.EncodeToString(sum(name, b)) != string(want) {
-		in.say(path, "does not fit its checksum")
+		in.report(path, "does not fit its checksum")
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (in *inspection) snapshot(path string) error {
 	group := filepath.Dir(filepath.Dir(path))
 	end := len(b) - recordSum
 	if end < 20 || !bytes.Equal(sum(filepath.Base(group), b[:end]), b[end:]) {
-		in.say(path, "does not fit its checksum")
+		in.report(path, "does not fit its checksum")
 		return nil
 	}
 	in.last[group] = max(in.last[group], binary.LittleEndian.Uint64(b[8:]))
@@ -144,7 +144,7 @@ func (in *inspection) snapshot(path string) error {
 func (in *inspection) log(dir string) error {
 	home := filepath.Dir(dir)
 	if _, err := os.Stat(filepath.Join(home, "meta.inf")); errors.Is(err, fs.ErrNotExist) {
-		in.say(home, "has no meta.inf")
+		in.report(home, "has no meta.inf")
 	}
 	all, err := filepath.Glob(filepath.Join(dir, "*.blk"))
 	if err != nil {
@@ -171,9 +171,9 @@ func (in *inspection) log(dir string) error {
 		whole, gap := records(fmt.Sprintf("%s-%d", filepath.Base(home), n), b, &last)
 		switch torn := len(b) - whole; {
 		case torn > 0 && (in.marks.Files != nil || i < len(numbers)-1 || whole+ends(b[whole:]) < len(b)):
-			in.say(blocks[n], "is damaged at byte %d of %d", whole, len(b))
+			in.report(blocks[n], "is damaged at byte %d of %d", whole, len(b))
 		case gap && group:
-			in.say(blocks[n], "does not follow on the one before")
+			in.report(blocks[n], "does not follow on the one before")
 		}
 	}
 	in.last[home] = max(in.last[home], last)

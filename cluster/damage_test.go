@@ -115,7 +115,7 @@ func TestADamagedCopy(t *testing.T) {
 	}
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])
 	ready(t, a, b, c)
-	s := opened(t, a)
+	s := viewOpened(t, a)
 	const acked = 40
 	for i := range acked {
 		if _, err := s.Put(t.Context(), persistence.Write{Key: fmt.Sprint("token/", i), Value: make([]byte, 1000)}); err != nil {
@@ -195,7 +195,7 @@ func TestADamagedCopy(t *testing.T) {
 		return err == nil && lags["n3"] == 0 && c.Whole()
 	})
 	a.Close() // so that it has to be one of the two that are needed
-	s = opened(t, c)
+	s = viewOpened(t, c)
 	for i := range acked {
 		if _, err := s.Get(t.Context(), fmt.Sprint("token/", i)); err != nil {
 			t.Errorf("what was acknowledged: %v", err)
@@ -227,9 +227,9 @@ func TestAGivenUpCopy(t *testing.T) {
 	cfgs := configs(t, 3)
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])
 	ready(t, a, b, c)
-	s := opened(t, a)
+	s := viewOpened(t, a)
 	soon(t, "the third is whole", c.Whole)
-	own := opened(t, c)
+	own := viewOpened(t, c)
 	room := cluster.NoRoom(c)
 	if err := cluster.GiveUp(c); err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestAGivenUpCopy(t *testing.T) {
 		return err == nil && lags["n3"] == 0 && c.Whole() && c.Stopped() == ""
 	})
 	a.Close()
-	s = opened(t, c)
+	s = viewOpened(t, c)
 	for i := range 20 {
 		if _, err := s.Get(t.Context(), fmt.Sprint("k/", i)); err != nil {
 			t.Error(err)
@@ -274,7 +274,7 @@ func TestTwoEmptiedNodes(t *testing.T) {
 	cfgs := configs(t, 3)
 	all := []*cluster.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
 	ready(t, all...)
-	s := opened(t, all[0])
+	s := viewOpened(t, all[0])
 	const acked = 20
 	for i := range acked {
 		put(t, s, fmt.Sprint("token/", i))
@@ -294,7 +294,7 @@ func TestTwoEmptiedNodes(t *testing.T) {
 	soon(t, "the two know each other", func() bool { return len(all[1].Peers()) == 1 && len(all[2].Peers()) == 1 })
 	all[0] = join(t, cfgs[0])
 	ready(t, all...)
-	s = opened(t, all[1])
+	s = viewOpened(t, all[1])
 	for i := range acked {
 		if _, err := s.Get(t.Context(), fmt.Sprint("token/", i)); err != nil {
 			t.Errorf("what was acknowledged: %v", err)

@@ -41,7 +41,7 @@ func TestFullDiskOfANode(t *testing.T) {
 	}
 	ready(t, all...)
 	soon(t, "the node has all that it is to keep", all[2].Whole)
-	s := opened(t, all[0])
+	s := viewOpened(t, all[0])
 	value := make([]byte, 200<<10)
 	var slowest time.Duration
 	wrote := 0

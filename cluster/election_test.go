@@ -25,7 +25,7 @@ func TestAnElectionIsNotNoticed(t *testing.T) {
 	openHall(t, members[1], 2)
 	tokens := map[string]string{"without a limit": n2.token("ada", "pro"), "with a limit": n2.token("bob", "basic")}
 	soon(t, "the victim leads", func() bool {
-		if victim.do(order{Op: "leader"}).OK {
+		if victim.do(forwardedExecute{Op: "leader"}).OK {
 			return true
 		}
 		_, _ = members[0].Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.STORE", nil, time.Second)

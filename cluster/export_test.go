@@ -12,7 +12,7 @@ import (
 func Leads(m *Member) bool { return m.engine().JetStreamIsStreamLeader("$G", storeStream) }
 
 // Waits is how many wait at a node for news of a task.
-func Waits(c *Company) int64 { return c.waits.Load() }
+func Waits(c *Router) int64 { return c.waits.Load() }
 
 // Transport is the TLS that a node speaks.
 func (c Config) Transport() (*tls.Config, error) { return c.transport() }
@@ -29,7 +29,7 @@ func Voted(m *Member) (who string, term uint64, candidate bool) {
 }
 
 // Asked is how many questions of other nodes a node has not answered yet.
-func Asked(c *Company) int { return c.wires.Answering() }
+func Asked(c *Router) int { return c.transport.Answering() }
 
 // CountsNodes reports whether a node counts so many for the majority, of the nodes and
 // of those that keep the store. What the leader knows another one may not have heard yet.
@@ -49,29 +49,29 @@ func CountsNodes(m *Member, n int) bool {
 }
 
 // Hosts reports whether a node has a task of another one's client.
-func Hosts(c *Company, id string) bool {
-	c.guests.mu.Lock()
-	defer c.guests.mu.Unlock()
-	return c.guests.now[id] != nil
+func Hosts(c *Router, id string) bool {
+	c.hosted.mu.Lock()
+	defer c.hosted.mu.Unlock()
+	return c.hosted.running[id] != nil
 }
 
 // Busy lets a node do as much for others as it can, until calm.
-func Busy(c *Company) (calm func()) {
-	return c.wires.Occupy()
+func Busy(c *Router) (calm func()) {
+	return c.transport.Occupy()
 }
 
 // CancelUnanswered cancels a task of this node's clients and does not answer, until
 // release, to the node that asks whether it may begin: with said, the answer is that
 // it may, and still on its way.
-func CancelUnanswered(c *Company, id string, said bool, asked func()) (release func()) {
-	c.trips.mu.Lock()
-	one := c.trips.now[id]
+func CancelUnanswered(c *Router, id string, said bool, asked func()) (release func()) {
+	c.inflight.mu.Lock()
+	one := c.inflight.now[id]
 	asked()
 	one.mu.Lock()
 	one.begun = said
 	one.mu.Unlock()
 	one.stop(api.CauseAsked)
-	return c.trips.mu.Unlock
+	return c.inflight.mu.Unlock
 }
 
 // Raw is a message as it is on the line.
@@ -98,10 +98,10 @@ var (
 )
 
 // Seen is how many tasks of other nodes a node remembers.
-func Seen(c *Company) int {
-	c.guests.mu.Lock()
-	defer c.guests.mu.Unlock()
-	return len(c.guests.seen)
+func Seen(c *Router) int {
+	c.hosted.mu.Lock()
+	defer c.hosted.mu.Unlock()
+	return len(c.hosted.seen)
 }
 
 // Marked is how far a node has written down that its copy of the store is.
@@ -118,6 +118,6 @@ func GiveUp(m *Member) error { return m.engine().ShutdownJetStream() }
 
 // NoRoom lets a node find its disk full, until free.
 func NoRoom(m *Member) (free func()) {
-	m.full.Store(true)
-	return func() { m.full.Store(false) }
+	m.diskFull.Store(true)
+	return func() { m.diskFull.Store(false) }
 }

@@ -30,7 +30,7 @@ func TestFiles(t *testing.T) {
 	storetest.RunFiles(t, func(t *testing.T) persistence.Files {
 		emptied(t, all[0])
 		n++
-		return openedFiles(t, opened(t, all[n%len(all)]))
+		return openedFiles(t, viewOpened(t, all[n%len(all)]))
 	})
 }
 
@@ -40,7 +40,7 @@ func TestFilesOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	all := shared(t)
 	emptied(t, all[0])
-	here, there := openedFiles(t, opened(t, all[0])), openedFiles(t, opened(t, all[1]))
+	here, there := openedFiles(t, viewOpened(t, all[0])), openedFiles(t, viewOpened(t, all[1]))
 	content := make([]byte, 20<<20)
 	rand.Read(content)
 	start := time.Now()

@@ -42,9 +42,9 @@ func filled(t *testing.T, m any) any {
 	t.Helper()
 	golden.Fill(t, m, makers)
 	switch m := m.(type) {
-	case *order:
+	case *forwardedExecute:
 		m.Source = []byte(`{"actions":[{"open":"about:blank"}]}`)
-	case *seen:
+	case *viewFrame:
 		m.Picture = []byte{0xff, 0xd8, 0, 1}
 	}
 	return m

@@ -45,11 +45,11 @@ func TestALostNodeIsAnswered(t *testing.T) {
 	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n3 {
 		t.Errorf("what may go anywhere was played on %s", h.name) // so n3's only worker does not play the lost task
 	}
-	all, err := api.Ask(context.Background(), n1.Company, &api.ListWorkers{Account: anna})
+	all, err := api.Ask(context.Background(), n1.Router, &api.ListWorkers{Account: anna})
 	if err != nil || len(all.Workers) != 2 || all.Workers[0].State != api.Offline || all.Workers[1].State != api.Online {
 		t.Errorf("the workers: %+v, %v", all, err)
 	}
-	if got, want := n1.Company.Tally(), (cluster.Tally{Forwarded: 2, Lost: 1}); got != want {
+	if got, want := n1.Router.Counters(), (cluster.Counters{Forwarded: 2, Lost: 1}); got != want {
 		t.Errorf("the node counts %+v, want %+v", got, want)
 	}
 }
@@ -77,7 +77,7 @@ func TestWhatHasNotBegunIsPlayedElsewhere(t *testing.T) {
 		} else if x := to.answer(g); x.Refusal == nil || x.Refusal.Code != engine.CodeWorkerOffline {
 			t.Errorf("for its worker: %+v", x)
 		}
-		if got := n1.Company.Tally(); got.Lost != 0 {
+		if got := n1.Router.Counters(); got.Lost != 0 {
 			t.Errorf("the node counts %+v", got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestMuchCrossesNodes(t *testing.T) {
 		case <-g.done:
 			going = false
 		default:
-			if _, err := api.Ask(context.Background(), n1.Company, &api.ListWorkers{Account: anna}); err != nil {
+			if _, err := api.Ask(context.Background(), n1.Router, &api.ListWorkers{Account: anna}); err != nil {
 				t.Fatal(err)
 			}
 			asked.Add(1)

@@ -67,7 +67,7 @@ var errMarks = errors.New("the marks do not fit their checksum")
 func (in *inspection) readMarks() (err error) {
 	in.marks, err = readMarks(in.dir)
 	if errors.Is(err, errMarks) {
-		in.say(marksIn(in.dir), "does not fit its checksum")
+		in.report(marksIn(in.dir), "does not fit its checksum")
 		return nil
 	}
 	return err
@@ -78,13 +78,13 @@ func (in *inspection) compare() error {
 	k := in.marks
 	for _, home := range slices.Sorted(maps.Keys(k.Last)) {
 		if has := in.last[filepath.Join(in.dir, home)]; has < k.Last[home] {
-			in.say(filepath.Join(in.dir, home), "ends at %d, and had %d before", has, k.Last[home])
+			in.report(filepath.Join(in.dir, home), "ends at %d, and had %d before", has, k.Last[home])
 		}
 	}
 	if k.Files == nil {
 		return nil
 	}
-	now, err := files(in.dir)
+	now, err := listFiles(in.dir)
 	if err != nil {
 		return err
 	}
@@ -94,16 +94,16 @@ func (in *inspection) compare() error {
 		}
 		switch is, there := now[name]; {
 		case !there:
-			in.say(filepath.Join(in.dir, name), "is missing")
+			in.report(filepath.Join(in.dir, name), "is missing")
 		case is != k.Files[name]:
-			in.say(filepath.Join(in.dir, name), "is not what was written")
+			in.report(filepath.Join(in.dir, name), "is not what was written")
 		}
 	}
 	return nil
 }
 
 // unmark takes back what a stop has said of all files, before any of them changes.
-func unmark(dir string) error {
+func clearFiles(dir string) error {
 	k, err := readMarks(dir)
 	if errors.Is(err, errMarks) {
 		return os.Remove(marksIn(dir)) // inspected before, or not to be
@@ -122,7 +122,7 @@ const derivedFile = "index.db"
 
 // files lists the files of a copy: the sizes of blocks, which have checksums of
 // their own, and what the others hold. What is made of the blocks is left out.
-func files(dir string) (map[string]string, error) {
+func listFiles(dir string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(dir, "jetstream"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == derivedFile {

@@ -43,10 +43,10 @@ type Member struct {
 
 	password string // of who may change the cluster itself
 
-	whole   atomic.Bool
-	full    atomic.Bool // the disk is taken to be full, whatever it says
-	ends    context.CancelFunc
-	looking sync.WaitGroup
+	whole      atomic.Bool
+	diskFull   atomic.Bool // the disk is taken to be full, whatever it says
+	stop       context.CancelFunc
+	background sync.WaitGroup
 }
 
 // Join starts this node's engine and returns when it listens. Whether the
@@ -62,10 +62,10 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 			return nil, err
 		}
 	}
-	if err := unmark(cfg.Dir); err != nil {
+	if err := clearFiles(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("prepare the node's copy: %w", err)
 	}
-	m := &Member{cfg: cfg, ends: func() {}}
+	m := &Member{cfg: cfg, stop: func() {}}
 	m.password = newPassword()
 	err := m.run(ctx)
 	if err != nil {
@@ -81,10 +81,10 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 		return nil, fmt.Errorf("connect to the engine between nodes: %w", err)
 	}
 	var look context.Context
-	look, m.ends = context.WithCancel(context.Background())
-	m.looking.Go(func() { m.whole.Store(m.Ready(look) == nil) })
-	m.looking.Go(func() { m.mark(look) })
-	m.looking.Go(func() { m.revive(look) })
+	look, m.stop = context.WithCancel(context.Background())
+	m.background.Go(func() { m.whole.Store(m.Ready(look) == nil) })
+	m.background.Go(func() { m.mark(look) })
+	m.background.Go(func() { m.revive(look) })
 	return m, nil
 }
 
@@ -95,7 +95,7 @@ func (m *Member) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.manages(o)
+	m.addManager(o)
 	s, err := server.NewServer(o)
 	if err != nil {
 		return fmt.Errorf("prepare the engine between nodes: %w", err)
@@ -216,8 +216,8 @@ func sleep(ctx context.Context, d time.Duration) {
 // Close leaves the cluster. Others notice at once.
 func (m *Member) Close() error {
 	m.close.Do(func() {
-		m.ends()
-		m.looking.Wait()
+		m.stop()
+		m.background.Wait()
 		if m.conn != nil {
 			m.conn.Close()
 		}

@@ -37,7 +37,7 @@ func gaveUp(s *server.Server) bool {
 
 // room reports whether the disk has what a copy needs to go on.
 func (m *Member) room() bool {
-	if m.full.Load() {
+	if m.diskFull.Load() {
 		return false
 	}
 	free, err := persistence.Free(m.cfg.Dir)
@@ -68,7 +68,7 @@ func (m *Member) revive(ctx context.Context) {
 		}
 		given = false
 		m.cfg.Log.Info().Msg("there is space on the disk again: the node fetches from the others what it has missed")
-		m.looking.Go(func() { m.whole.Store(m.Ready(ctx) == nil) })
+		m.background.Go(func() { m.whole.Store(m.Ready(ctx) == nil) })
 		sleep(ctx, revivePause)
 	}
 }

@@ -68,11 +68,11 @@ func (m *Member) Leader() string {
 
 // Majority reports whether this node has connections to enough others to be
 // part of a majority.
-func (m *Member) Majority() bool { return len(m.Peers())+1 > m.taking()/2 }
+func (m *Member) Majority() bool { return len(m.Peers())+1 > m.clusterSize()/2 }
 
 // taking is how many nodes take part: those that the configuration names, until
 // one has joined or was removed.
-func (m *Member) taking() int {
+func (m *Member) clusterSize() int {
 	if info, err := m.engine().Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {
 		return info.Meta.Size
 	}
@@ -111,7 +111,7 @@ func (m *Member) Health() Health {
 	case h.Leader == "":
 		h.Reason = "there is no leader: fewer than a majority of the nodes are there"
 	case !m.Majority():
-		h.Reason = fmt.Sprintf("%d of %d nodes %s connected, which is no majority", len(connected)+1, m.taking(), engine.Plural(len(connected)+1, "is", "are"))
+		h.Reason = fmt.Sprintf("%d of %d nodes %s connected, which is no majority", len(connected)+1, m.clusterSize(), engine.Plural(len(connected)+1, "is", "are"))
 	case state.Status != "ok":
 		h.Reason = state.Error
 	default:

@@ -12,12 +12,12 @@ import (
 // engineLog gives the engine's words to our log. What it notices in passing is
 // of use to nobody but those who look for a fault.
 type engineLog struct {
-	log       zerolog.Logger
-	strangers *strangers
+	log      zerolog.Logger
+	rejected *rejectedConnections
 }
 
 func newEngineLog(log zerolog.Logger) engineLog {
-	return engineLog{log, &strangers{log: log, every: time.Minute}}
+	return engineLog{log, &rejectedConnections{log: log, every: time.Minute}}
 }
 
 func (l engineLog) Noticef(f string, a ...any) { l.say(l.log.Debug(), f, a) }
@@ -31,7 +31,7 @@ func (l engineLog) Tracef(string, ...any)      {}
 // connected: anybody may, as often as they like.
 func (l engineLog) warn(level zerolog.Level, f string, a []any) {
 	if text := fmt.Sprintf(f, a...); strings.Contains(text, "TLS") && strings.Contains(text, "handshake") {
-		l.strangers.knock(text)
+		l.rejected.add(text)
 		return
 	}
 	l.say(l.log.WithLevel(level), f, a)
@@ -45,7 +45,7 @@ func (engineLog) say(e *zerolog.Event, f string, a []any) {
 
 // strangers says of those who connect without the nodes' secret that they do: the
 // first one at once, and all others of a minute in one line.
-type strangers struct {
+type rejectedConnections struct {
 	log   zerolog.Logger
 	every time.Duration
 
@@ -55,7 +55,7 @@ type strangers struct {
 	silent bool // until the minute is over
 }
 
-func (s *strangers) knock(text string) {
+func (s *rejectedConnections) add(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
@@ -68,7 +68,7 @@ func (s *strangers) knock(text string) {
 }
 
 // tell writes the line, and lets the next one wait.
-func (s *strangers) tell() {
+func (s *rejectedConnections) tell() {
 	s.log.Warn().Str("from", "nats").Int("count", s.count).Str("last", s.last).
 		Msg("connections to the port for nodes were turned away: they did not show that they have the nodes' secret")
 	s.count, s.silent = 0, true

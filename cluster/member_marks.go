@@ -65,7 +65,7 @@ func (m *Member) mark(ctx context.Context) {
 func (m *Member) stopped() {
 	k, err := readMarks(m.cfg.Dir)
 	if err == nil {
-		k.Files, err = files(m.cfg.Dir)
+		k.Files, err = listFiles(m.cfg.Dir)
 	}
 	if err == nil && k.Files != nil {
 		err = k.write(m.cfg.Dir)

@@ -27,14 +27,14 @@ func newPassword() string {
 	return hex.EncodeToString(b)
 }
 
-func (m *Member) manages(o *server.Options) {
+func (m *Member) addManager(o *server.Options) {
 	system := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
 	o.Accounts = append(o.Accounts, system)
 	o.Users = append(o.Users, &server.User{Username: manager, Password: m.password, Account: system})
 }
 
 // smallest is how many nodes a cluster keeps.
-const smallest = 3
+const minNodes = 3
 
 // removeTimeout is how long the node that leads has to answer. One that was lost
 // just now does not.
@@ -56,8 +56,8 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 		return fmt.Errorf("there is no node %q: there are %s", name, strings.Join(m.names(h), ", "))
 	case slices.Contains(m.Peers(), name):
 		return fmt.Errorf("the node %q is up: stop it first", name)
-	case m.taking() <= smallest:
-		return fmt.Errorf("there %s %d %s, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", engine.Plural(m.taking(), "is", "are"), m.taking(), engine.Plural(m.taking(), "node", "nodes"), smallest, name)
+	case m.clusterSize() <= minNodes:
+		return fmt.Errorf("there %s %d %s, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", engine.Plural(m.clusterSize(), "is", "are"), m.clusterSize(), engine.Plural(m.clusterSize(), "node", "nodes"), minNodes, name)
 	}
 	conn, err := nats.Connect("", nats.InProcessServer(m), nats.UserInfo(manager, m.password))
 	if err != nil {

@@ -18,7 +18,7 @@ func TestANodeIsRemovedForEver(t *testing.T) {
 	}
 	ready(t, nodes...)
 	n1, n4 := nodes[0], nodes[3]
-	s := opened(t, n1)
+	s := viewOpened(t, n1)
 	for _, key := range []string{"a", "b"} {
 		if _, err := s.Put(ctx, persistence.Write{Key: key, Value: []byte(key)}); err != nil {
 			t.Fatal(err)

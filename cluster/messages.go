@@ -11,7 +11,7 @@ import (
 type (
 	// order is an Execute on its way: its task is not read before its files are
 	// there. It is a start when the task is asynchronous.
-	order struct {
+	forwardedExecute struct {
 		api.Execute
 		Origin string    `json:"Origin"` // the node that asks
 		Boot   string    `json:"Boot"`   // its process
@@ -34,28 +34,28 @@ type (
 		Size int64  `json:"Size"`
 	}
 	// locate asks whether a session is on a node. Reply: located.
-	locate struct {
+	locateSession struct {
 		Account string `json:"Account"`
 		Session string `json:"Session"`
 	}
-	located struct {
+	sessionLocated struct {
 		Here bool `json:"Here"`
 	}
 	// fault answers what could not be done.
 	fault struct {
-		Text    string `json:"Text"`
-		Unbegun bool   `json:"Unbegun,omitempty"` // of a task: nothing of it has begun, nor will
+		Text      string `json:"Text"`
+		Unstarted bool   `json:"Unbegun,omitempty"` // of a task: nothing of it has begun, nor will
 	}
 )
 
 // The messages about that.
 type (
 	// begins asks whether a task may begin. Reply: mayBegin.
-	begins struct {
+	startQuery struct {
 		TaskID string `json:"TaskID"`
 		Turn   uint64 `json:"Turn"` // of the order
 	}
-	mayBegin struct {
+	startReply struct {
 		OK bool `json:"OK"`
 	}
 )
@@ -64,12 +64,12 @@ type (
 type (
 	// read asks to hear of an account, as [actors.Node.Read] does. Reply: opened.
 	// An [view.Watch] is answered by it, too.
-	read struct {
+	openView struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Tasks   int    `json:"Tasks"`
 	}
-	opened struct {
+	viewOpened struct {
 		ID       string           `json:"ID"`
 		Refusal  *api.Refusal     `json:"Refusal"` // of a Watch
 		Watching view.Watching    `json:"Watching"`
@@ -77,20 +77,20 @@ type (
 		Tasks    []view.TaskNews  `json:"Tasks"`
 	}
 	// more asks for what comes next. Reply: seen, or news.
-	more struct {
+	nextInView struct {
 		ID string `json:"ID"`
 	}
 	// seen is a picture, or why there will be none; neither: not yet.
-	seen struct {
+	viewFrame struct {
 		Picture []byte `json:"-"`
 		Over    string `json:"Over"`
 	}
-	news struct {
+	viewNews struct {
 		News   []view.News `json:"News"`
 		Behind bool        `json:"Behind"`
 	}
 	// leave says that nobody looks any more.
-	leave struct {
+	closeView struct {
 		ID string `json:"ID"`
 	}
 )
@@ -98,13 +98,13 @@ type (
 // The messages about the last tasks.
 type (
 	// recent asks for the last tasks, or for one. Reply: recents.
-	recent struct {
+	recentTasks struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Most    int    `json:"Most"`
 		ID      string `json:"ID"` // of the one
 	}
-	recents struct {
+	recentTasksReply struct {
 		Tasks []view.TaskNews `json:"Tasks"`
 	}
 )
@@ -113,14 +113,14 @@ type (
 type (
 	// pausing lets a node take no more tasks, or take them again; nil: neither.
 	// Reply: [api.Status].
-	pausing struct {
+	pauseNode struct {
 		On *bool `json:"On"`
 	}
 	// looking asks who looks through the links of an account. Reply: lookers.
-	looking struct {
+	linkViewers struct {
 		Account string `json:"Account"`
 	}
-	lookers struct {
+	linkViewersReply struct {
 		By map[string]int `json:"By"`
 	}
 )

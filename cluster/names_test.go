@@ -36,7 +36,7 @@ func TestNodesByName(t *testing.T) {
 		soon(t, m.Name()+" sees the others", func() bool { return len(m.Peers()) == 2 })
 	}
 
-	s := opened(t, all[0])
+	s := viewOpened(t, all[0])
 	lag := func() (most int64) {
 		_, lags, err := s.Lags(t.Context())
 		if err != nil || len(lags) < 3 {

@@ -61,7 +61,7 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 	var heard atomic.Int64
 	stop, err := b.serve(func(any) func() any {
 		heard.Add(1)
-		return func() any { return &located{Here: true} }
+		return func() any { return &sessionLocated{Here: true} }
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -78,13 +78,13 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := decode(r.Data)
-	if f, ok := m.(*fault); err != nil || !ok || !f.Unbegun || !strings.Contains(f.Text, "its kind 200 is unknown") {
+	if f, ok := m.(*fault); err != nil || !ok || !f.Unstarted || !strings.Contains(f.Text, "its kind 200 is unknown") {
 		t.Errorf("it is answered by %+v, %v", m, err)
 	}
 	if heard.Load() > 0 {
 		t.Error("a message of an unknown kind was handed on")
 	}
-	if x, err := askFor[located](ctx, a, "n2", &locate{}); err != nil || !x.Here {
+	if x, err := askFor[sessionLocated](ctx, a, "n2", &locateSession{}); err != nil || !x.Here {
 		t.Errorf("the next question: %+v, %v", x, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestLaterInventoriesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c := &Company{cfg: CompanyConfig{Log: zerolog.New(&log)}}
+		c := &Router{cfg: RouterConfig{Log: zerolog.New(&log)}}
 		for range 100 {
 			c.onInventory(&nats.Msg{Data: []byte{codecVersion + 1, kindOf(&inventory{}), 2, '{', '}'}})
 		}

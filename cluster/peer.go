@@ -29,12 +29,12 @@ var (
 	// errUndelivered: the message has certainly not reached anybody.
 	errUndelivered = errors.New("nobody is there to take the message")
 	// errUnbegun: the node that has the message has begun nothing of it, nor will.
-	errUnbegun = errors.New("the node has begun nothing of it")
-	errBusy    = errors.New("the node does too much for others already")
+	errUnstarted = errors.New("the node has begun nothing of it")
+	errBusy      = errors.New("the node does too much for others already")
 )
 
 // wires carry messages to other nodes and theirs to this one.
-type wires struct {
+type transport struct {
 	nc    *nats.Conn
 	node  string
 	log   zerolog.Logger
@@ -43,8 +43,8 @@ type wires struct {
 	bytes atomic.Int64 // of the messages that have a turn
 }
 
-func newWires(nc *nats.Conn, node string, log zerolog.Logger) *wires {
-	return &wires{nc: nc, node: node, log: log, out: newOutbox(node), turns: make(chan struct{}, asksMost)}
+func newTransport(nc *nats.Conn, node string, log zerolog.Logger) *transport {
+	return &transport{nc: nc, node: node, log: log, out: newOutbox(node), turns: make(chan struct{}, asksMost)}
 }
 
 // subject is where a node takes one sort of messages.
@@ -53,7 +53,7 @@ func subject(node, what string) string { return "troupe.node." + node + "." + wh
 const inventorySubject = "troupe.inventory"
 
 // ask sends a message to a node and waits for its answer until ctx ends.
-func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
+func (w *transport) ask(ctx context.Context, node string, m any) (any, error) {
 	b, err := encode(m)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
 	switch f, ok := got.(*fault); {
-	case ok && f.Unbegun:
-		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, errUnbegun)
+	case ok && f.Unstarted:
+		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, errUnstarted)
 	case ok:
 		return nil, fmt.Errorf("ask %s: it answers: %s", node, f.Text)
 	}
@@ -91,7 +91,7 @@ func (w *wires) ask(ctx context.Context, node string, m any) (any, error) {
 }
 
 // askFor is ask for an answer of one type.
-func askFor[T any](ctx context.Context, w *wires, node string, m any) (*T, error) {
+func askFor[T any](ctx context.Context, w *transport, node string, m any) (*T, error) {
 	got, err := w.ask(ctx, node, m)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func askFor[T any](ctx context.Context, w *wires, node string, m any) (*T, error
 }
 
 // tell sends a message that has no answer that matters.
-func (w *wires) tell(node string, m any) {
+func (w *transport) tell(node string, m any) {
 	b, err := encode(m)
 	if err == nil {
 		err = w.nc.Publish(subject(node, "ask"), b)
@@ -116,7 +116,7 @@ func (w *wires) tell(node string, m any) {
 
 // serve answers what other nodes ask. Receive sees each message in the order in
 // which they came, and gives what makes the answer, which may take its time.
-func (w *wires) serve(receive func(m any) func() any) (stop func(), err error) {
+func (w *transport) serve(receive func(m any) func() any) (stop func(), err error) {
 	var subs []*nats.Subscription
 	stop = func() {
 		for _, s := range subs {
@@ -137,18 +137,18 @@ func (w *wires) serve(receive func(m any) func() any) (stop func(), err error) {
 	return stop, nil
 }
 
-func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
+func (w *transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	size := int64(len(msg.Data))
 	if w.bytes.Add(size) > askedMost {
 		w.bytes.Add(-size)
-		w.respond(msg, &fault{Text: errBusy.Error(), Unbegun: true})
+		w.respond(msg, &fault{Text: errBusy.Error(), Unstarted: true})
 		return
 	}
 	select {
 	case w.turns <- struct{}{}:
 	default:
 		w.bytes.Add(-size)
-		w.respond(msg, &fault{Text: errBusy.Error(), Unbegun: true})
+		w.respond(msg, &fault{Text: errBusy.Error(), Unstarted: true})
 		return
 	}
 	end := func() {
@@ -157,7 +157,7 @@ func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	}
 	m, err := received(msg)
 	if err != nil {
-		w.respond(msg, &fault{Text: err.Error(), Unbegun: true})
+		w.respond(msg, &fault{Text: err.Error(), Unstarted: true})
 		end()
 		return
 	}
@@ -170,11 +170,11 @@ func (w *wires) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 }
 
 // Answering is how many messages of other nodes are not answered yet.
-func (w *wires) Answering() int { return len(w.turns) }
+func (w *transport) Answering() int { return len(w.turns) }
 
 // Occupy takes all turns, as if so many messages were being answered: until
 // release, the node turns away what others ask.
-func (w *wires) Occupy() (release func()) {
+func (w *transport) Occupy() (release func()) {
 	for range asksMost {
 		w.turns <- struct{}{}
 	}
@@ -194,7 +194,7 @@ func received(msg *nats.Msg) (any, error) {
 }
 
 // respond answers a message. An answer that is large waits to be fetched.
-func (w *wires) respond(msg *nats.Msg, m any) {
+func (w *transport) respond(msg *nats.Msg, m any) {
 	if msg.Reply == "" {
 		return
 	}

@@ -168,7 +168,7 @@ func (o *outbox) read(m wantPiece) ([]byte, error) {
 	return b, nil
 }
 
-func (w *wires) onPiece(msg *nats.Msg) {
+func (w *transport) onPiece(msg *nats.Msg) {
 	var m wantPiece
 	err := json.Unmarshal(msg.Data, &m)
 	var b []byte
@@ -188,7 +188,7 @@ func (w *wires) onPiece(msg *nats.Msg) {
 }
 
 // fetch gets a parcel that is a message.
-func (w *wires) fetch(ctx context.Context, p parcel) ([]byte, error) {
+func (w *transport) fetch(ctx context.Context, p parcel) ([]byte, error) {
 	if p.Size < 0 || p.Size > messageMost {
 		return nil, fmt.Errorf("fetch from %s: a message of %d bytes is none", p.Node, p.Size)
 	}
@@ -216,7 +216,7 @@ func (b *into) WriteAt(p []byte, off int64) (int, error) {
 }
 
 // fetchFile gets a parcel that is a file.
-func (w *wires) fetchFile(ctx context.Context, p parcel, path string) (err error) {
+func (w *transport) fetchFile(ctx context.Context, p parcel, path string) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("fetch a file: %w", err)
@@ -226,15 +226,15 @@ func (w *wires) fetchFile(ctx context.Context, p parcel, path string) (err error
 }
 
 // offerFile lets other nodes fetch a file, until withdraw.
-func (w *wires) offerFile(path string, size int64) parcel {
+func (w *transport) offerFile(path string, size int64) parcel {
 	return w.out.put(fileAt(path), size, 0)
 }
 
 // withdraw ends what offerFile has begun.
-func (w *wires) withdraw(p parcel) { w.out.remove(p.ID) }
+func (w *transport) withdraw(p parcel) { w.out.remove(p.ID) }
 
 // fetchTo gets a parcel piece by piece, a few at once, and says that it has it.
-func (w *wires) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
+func (w *transport) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -258,7 +258,7 @@ func (w *wires) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
 	return nil
 }
 
-func (w *wires) fetchPiece(ctx context.Context, p parcel, from int64, to io.WriterAt) error {
+func (w *transport) fetchPiece(ctx context.Context, p parcel, from int64, to io.WriterAt) error {
 	m := wantPiece{ID: p.ID, From: from, Size: int(min(pieceSize, p.Size-from))}
 	ask, err := json.Marshal(m)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // twoWires are those of two nodes that hear each other.
-func twoWires(t *testing.T) (a, b *wires) {
+func twoWires(t *testing.T) (a, b *transport) {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, MaxPayload: 8 << 20})
 	if err != nil {
@@ -26,13 +26,13 @@ func twoWires(t *testing.T) (a, b *wires) {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	of := func(node string) *wires {
+	of := func(node string) *transport {
 		nc, err := nats.Connect("", nats.InProcessServer(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(nc.Close)
-		return newWires(nc, node, zerolog.Nop())
+		return newTransport(nc, node, zerolog.Nop())
 	}
 	return of("n1"), of("n2")
 }
@@ -60,7 +60,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	x, err := askFor[api.Executed](ctx, a, "n2", &locate{})
+	x, err := askFor[api.Executed](ctx, a, "n2", &locateSession{})
 	if err != nil || !bytes.Equal(x.Outcome.Data, quoted) {
 		t.Fatalf("a large answer: %v", err)
 	}
@@ -95,10 +95,10 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	if _, err := a.fetch(ctx, p); err == nil || !strings.Contains(err.Error(), errNoParcel.Error()) {
 		t.Errorf("a parcel that was removed: %v", err)
 	}
-	if _, err := a.ask(ctx, "n3", &locate{}); !errors.Is(err, errUndelivered) {
+	if _, err := a.ask(ctx, "n3", &locateSession{}); !errors.Is(err, errUndelivered) {
 		t.Errorf("a node that is not there: %v", err)
 	}
-	big := &order{Source: make([]byte, inlineMost)}
+	big := &forwardedExecute{Source: make([]byte, inlineMost)}
 	if _, err := a.ask(ctx, "n2", big); err == nil {
 		t.Error("a message above the limit was sent")
 	}

@@ -87,7 +87,7 @@ func (p *presence) close() {
 }
 
 // hear takes over what a node says of itself.
-func (p *presence) hear(i *inventory) {
+func (p *presence) update(i *inventory) {
 	if i.Node == p.node || !validName.MatchString(i.Node) {
 		return
 	}
@@ -101,7 +101,7 @@ func (p *presence) hear(i *inventory) {
 	case i.Leaving:
 		if one != nil && one.inventory.Boot == i.Boot {
 			one.inventory, one.heard = i, time.Now()
-			p.fall(one)
+			p.markDown(one)
 		}
 		return
 	case one == nil:
@@ -110,18 +110,18 @@ func (p *presence) hear(i *inventory) {
 		}
 		one = &peer{name: i.Node}
 		p.peers[i.Node] = one
-		one.know(i)
-		p.rise(one)
+		one.learn(i)
+		p.markUp(one)
 		p.goes.Go(func() { p.watch(one) })
 	case one.inventory.Boot != i.Boot: // what was asked of the last process is lost
 		if i.Sent.Before(one.inventory.Sent) {
 			return // its last words
 		}
-		p.fall(one)
-		one.know(i)
-		p.rise(one)
+		p.markDown(one)
+		one.learn(i)
+		p.markUp(one)
 	default:
-		one.know(i)
+		one.learn(i)
 	}
 	if one.up {
 		p.heard(i)
@@ -147,20 +147,20 @@ func (p *presence) room() bool {
 
 // meet takes a message as a sign of life. What is done for a node ends when that
 // is down, so it has to be watched, even if it has not told of itself yet.
-func (p *presence) meet(node, boot string, sent time.Time) {
+func (p *presence) noteMessage(node, boot string, sent time.Time) {
 	p.mu.Lock()
 	one := p.peers[node]
 	known := one != nil && one.inventory.Boot == boot
 	if known && !one.up && !one.inventory.Leaving && p.base.Err() == nil {
-		p.rise(one)
+		p.markUp(one)
 	}
 	p.mu.Unlock()
 	if !known {
-		p.hear(&inventory{Node: node, Boot: boot, Sent: sent})
+		p.update(&inventory{Node: node, Boot: boot, Sent: sent})
 	}
 }
 
-func (o *peer) know(i *inventory) {
+func (o *peer) learn(i *inventory) {
 	o.inventory, o.heard = i, time.Now()
 	o.workers, o.sessions = make(map[string]bool, len(i.Workers)), map[string]string{}
 	for _, w := range i.Workers {
@@ -171,13 +171,13 @@ func (o *peer) know(i *inventory) {
 	}
 }
 
-func (p *presence) rise(one *peer) {
+func (p *presence) markUp(one *peer) {
 	one.up, one.since = true, time.Now()
 	one.alive, one.lose = context.WithCancelCause(context.Background())
 	p.up(one)
 }
 
-func (p *presence) fall(one *peer) {
+func (p *presence) markDown(one *peer) {
 	if one.up {
 		one.up, one.since = false, time.Now()
 		one.lose(errDown)
@@ -240,11 +240,11 @@ func (p *presence) note(one *peer, boot string, misses int) bool {
 	case p.base.Err() != nil, p.peers[one.name] != one: // or it has made room for another
 		return false
 	case misses >= pingMisses:
-		p.fall(one)
+		p.markDown(one)
 	case misses == 0 && one.up && boot != one.inventory.Boot:
-		p.fall(one) // its inventory tells of the new process
+		p.markDown(one) // its inventory tells of the new process
 	case misses == 0 && !one.up && boot == one.inventory.Boot && !one.inventory.Leaving:
-		p.rise(one)
+		p.markUp(one)
 	}
 	if !one.up && time.Since(one.since) > forgetAfter {
 		delete(p.peers, one.name)
@@ -269,7 +269,7 @@ func (p *presence) isUp(node string) bool {
 }
 
 // ups are the names of the nodes that are up, of all that are known, in order.
-func (p *presence) ups(is func(*peer) bool) []string {
+func (p *presence) upNodes(is func(*peer) bool) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []string
@@ -283,7 +283,7 @@ func (p *presence) ups(is func(*peer) bool) []string {
 }
 
 // at finds the node that a test fits, up or down: one that is up if there is.
-func (p *presence) at(is func(*peer) bool) string {
+func (p *presence) find(is func(*peer) bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	best := ""

@@ -71,8 +71,8 @@ func TestPresence(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-				p.hear(&inventory{Node: "n1", Boot: "mine"})
-				p.hear(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+				p.update(&inventory{Node: "n1", Boot: "mine"})
+				p.update(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
 				time.Sleep(10 * time.Second)
 				if got := news(); !slices.Equal(got, []string{"up n2"}) {
 					t.Fatalf("told of %v", got)
@@ -102,7 +102,7 @@ func TestPresence(t *testing.T) {
 func TestOneMissIsNone(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-		p.hear(&inventory{Node: "n2", Boot: "b1"})
+		p.update(&inventory{Node: "n2", Boot: "b1"})
 		for range 5 {
 			time.Sleep(pingEvery / 2)
 			far.set("dead", "b1")
@@ -121,7 +121,7 @@ func TestOneMissIsNone(t *testing.T) {
 func TestAnotherProcessIsAnotherNode(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-		p.hear(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+		p.update(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
 		alive, _ := p.aliveness("n2")
 		far.set("", "b2")
 		time.Sleep(2 * pingEvery)
@@ -130,8 +130,8 @@ func TestAnotherProcessIsAnotherNode(t *testing.T) {
 		}
 		late := &inventory{Node: "n2", Boot: "b1", Sent: time.Now()}
 		time.Sleep(time.Millisecond)
-		p.hear(&inventory{Node: "n2", Boot: "b2", Sent: time.Now()})
-		p.hear(late)
+		p.update(&inventory{Node: "n2", Boot: "b2", Sent: time.Now()})
+		p.update(late)
 		time.Sleep(5 * time.Second)
 		if got := news(); !slices.Equal(got, []string{"up n2", "down n2", "up n2"}) {
 			t.Errorf("told of %v", got)
@@ -148,8 +148,8 @@ func TestAnotherProcessIsAnotherNode(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-		p.hear(&inventory{Node: "n2", Boot: "b1"})
-		p.hear(&inventory{Node: "n2", Boot: "b1", Leaving: true})
+		p.update(&inventory{Node: "n2", Boot: "b1"})
+		p.update(&inventory{Node: "n2", Boot: "b1", Leaving: true})
 		time.Sleep(5 * time.Second)
 		if got := news(); !slices.Equal(got, []string{"up n2", "down n2"}) {
 			t.Errorf("told of %v", got)
@@ -161,36 +161,36 @@ func TestLeaving(t *testing.T) {
 // was refused and so did not begin.
 func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
 	t.Parallel()
-	var g guests
-	o := &order{Origin: "n2"}
+	var g hostedTasks
+	o := &forwardedExecute{Origin: "n2"}
 	o.TaskID = "t1"
-	one, err := g.enter(o)
+	one, err := g.begin(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.enter(o); !errors.Is(err, errSeen) {
+	if _, err := g.begin(o); !errors.Is(err, errSeen) {
 		t.Errorf("while it runs: %v", err)
 	}
-	g.leave(one, false)
-	if _, err := g.enter(o); !errors.Is(err, errSeen) {
+	g.end(one, false)
+	if _, err := g.begin(o); !errors.Is(err, errSeen) {
 		t.Errorf("after it was played: %v", err)
 	}
 	o.TaskID = "t2"
-	if one, err = g.enter(o); err != nil {
+	if one, err = g.begin(o); err != nil {
 		t.Fatal(err)
 	}
-	g.leave(one, true)
-	if one, err = g.enter(o); err != nil {
+	g.end(one, true)
+	if one, err = g.begin(o); err != nil {
 		t.Errorf("after it was refused: %v", err)
 	}
-	g.leave(one, false)
+	g.end(one, false)
 	for i := range seenMost {
 		o.TaskID = string(rune(i)) + "x"
-		if one, err := g.enter(o); err == nil {
-			g.leave(one, false)
+		if one, err := g.begin(o); err == nil {
+			g.end(one, false)
 		}
 	}
-	if len(g.seen) > seenMost || len(g.order) > seenMost {
+	if len(g.seen) > seenMost || len(g.ended) > seenMost {
 		t.Errorf("%d are remembered", len(g.seen))
 	}
 }

@@ -23,7 +23,7 @@ import (
 const nodeEnv = "TROUPE_TEST_NODE"
 
 // order is one operation, and answer what came of it.
-type order struct {
+type forwardedExecute struct {
 	ID    int
 	Op    string // get, put, cas, add, leader
 	Key   string
@@ -71,7 +71,7 @@ func runNode(text string) error {
 	say(answer{OK: true}) // ready
 	in := json.NewDecoder(bufio.NewReader(os.Stdin))
 	for {
-		var o order
+		var o forwardedExecute
 		if err := in.Decode(&o); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func runNode(text string) error {
 	}
 }
 
-func obey(m *cluster.Member, s *cluster.Store, o order) answer {
+func obey(m *cluster.Member, s *cluster.Store, o forwardedExecute) answer {
 	a := answer{ID: o.ID}
 	var err error
 	switch o.Op {
@@ -185,7 +185,7 @@ func (p *process) read(out io.Reader) {
 }
 
 // do sends an order and waits for what comes of it.
-func (p *process) do(o order) answer {
+func (p *process) do(o forwardedExecute) answer {
 	ch := make(chan answer, 1)
 	p.mu.Lock()
 	if p.dead {
@@ -240,7 +240,7 @@ func leading(t testing.TB, all []*process) int {
 	found := -1
 	soon(t, "a node leads the store", func() bool {
 		for i, p := range all {
-			if p.do(order{Op: "leader"}).OK {
+			if p.do(forwardedExecute{Op: "leader"}).OK {
 				found = i
 				return true
 			}

@@ -183,7 +183,7 @@ func TestAStoppedNodeGivesItsSessionsAway(t *testing.T) {
 	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
 	x := to.reserve(n1)
 	n1.Node.Stop()
-	n1.Company.Close()
+	n1.Router.Close()
 	to.goesOn(n2, goOn(x.SessionID), n3, true, 1) // n2 has no worker for it
 }
 
@@ -201,7 +201,7 @@ func TestANodeThatIsBackLetsGo(t *testing.T) {
 	running := n1.Kit.Start(anna, testkit.Task(testkit.Continue(taken.SessionID)), testkit.Script{Takes: time.Minute})
 	n1.WantState(first, api.Busy)
 
-	n1.Company.Close() // for others it is gone
+	n1.Router.Close() // for others it is gone
 	n1.cut.Store(true)
 	if x := running.Answer(); x.Outcome == nil || x.Outcome.End != engine.EndInterrupted {
 		t.Errorf("what ran when the lease was over: %+v", x.Outcome)

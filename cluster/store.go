@@ -50,13 +50,13 @@ type Store struct {
 	mu       sync.Mutex
 	counters map[string]*counter
 	source   source
-	shunned  string // node that changes are not taken from
-	roused   chan struct{}
-	heardOf  atomic.Int64 // messages that came by
+	avoided  string // node that changes are not taken from
+	woken    chan struct{}
+	received atomic.Int64 // messages that came by
 
 	opened  time.Time
 	pulse   atomic.Int64 // since then: when this process was last seen to run
-	doubted atomic.Int64 // since then: when it was last seen that it may be behind
+	staleAt atomic.Int64 // since then: when it was last seen that it may be behind
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -73,7 +73,7 @@ func OpenStore(ctx context.Context, m *Member, hot ...string) (*Store, error) {
 	}
 	s := &Store{
 		member: m, js: js, log: m.Log(), index: newIndex(hot),
-		counters: map[string]*counter{}, roused: make(chan struct{}, 1), opened: time.Now(),
+		counters: map[string]*counter{}, woken: make(chan struct{}, 1), opened: time.Now(),
 	}
 	s.stream, err = openStream(ctx, js, jetstream.StreamConfig{
 		Name: storeStream, Subjects: []string{recordSubjects + ">", beatSubjects + "*"},
@@ -87,8 +87,8 @@ func OpenStore(ctx context.Context, m *Member, hot ...string) (*Store, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.done.Go(func() { s.feed(s.ctx) })
 	s.done.Go(func() { s.sweep(s.ctx) })
-	s.done.Go(func() { s.look(s.ctx) })
-	s.done.Go(func() { s.beats(s.ctx) })
+	s.done.Go(func() { s.checkFeed(s.ctx) })
+	s.done.Go(func() { s.keepPulse(s.ctx) })
 	if err := s.caughtUp(ctx, 0); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

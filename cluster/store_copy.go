@@ -25,7 +25,7 @@ func (s *Store) Copy() Copy { return Copy{s} }
 // memory is not found; so is every one while the copy is being built anew.
 func (c Copy) Get(key string) (persistence.Record, error) {
 	e, known := c.store.index.last(key)
-	if !known || !e.kept || !e.there(time.Now()) {
+	if !known || !e.kept || !e.visible(time.Now()) {
 		return persistence.Record{}, persistence.ErrNotFound
 	}
 	return e.record(key), nil
@@ -45,7 +45,7 @@ func (c Copy) List(prefix string) []persistence.Record {
 }
 
 const (
-	lookEvery = 500 * time.Millisecond
+	checkEvery = 500 * time.Millisecond
 	// stuckAfter is how long changes that are known to be there may not come by,
 	// with nothing else coming either, before they are asked for elsewhere.
 	stuckAfter = time.Second
@@ -53,10 +53,10 @@ const (
 
 // look asks whether the index misses anything, whenever nothing has come by for a
 // while.
-func (s *Store) look(ctx context.Context) {
+func (s *Store) checkFeed(ctx context.Context) {
 	stuck, came := 0, int64(-1)
-	for ; ctx.Err() == nil; pause(ctx, lookEvery) {
-		heard := s.heardOf.Load()
+	for ; ctx.Err() == nil; pause(ctx, checkEvery) {
+		heard := s.received.Load()
 		if stuck == 0 && heard != came {
 			came = heard
 			continue
@@ -73,8 +73,8 @@ func (s *Store) look(ctx context.Context) {
 		switch {
 		case err == nil:
 			stuck = 0
-		case s.heardOf.Load() == heard:
-			s.shun()
+		case s.received.Load() == heard:
+			s.switchSource()
 			if stuck++; stuck%3 == 0 { // they may be gone: what comes after them shows it
 				try, cancel = context.WithTimeout(ctx, tryTimeout)
 				s.beat(try)

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	errGap         = errors.New("changes are missing")
-	errInterrupted = errors.New("interrupted while reading what is stored")
-	errShunned     = errors.New("the changes would come from a node that is behind")
+	errGap          = errors.New("changes are missing")
+	errInterrupted  = errors.New("interrupted while reading what is stored")
+	errSourceBehind = errors.New("the changes would come from a node that is behind")
 )
 
 // source is where changes come from now.
@@ -27,31 +27,31 @@ type source struct {
 
 // shun ends the source of changes, for it is behind, and takes another node's.
 // Whose disk is full, say, goes on to serve what it has.
-func (s *Store) shun() {
+func (s *Store) switchSource() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.source.end != nil {
-		s.shunned = s.source.node
+		s.avoided = s.source.node
 		s.source.end()
 	}
 }
 
 // from notes the source of changes, unless that is one to be shunned.
-func (s *Store) from(consumer jetstream.Consumer, end context.CancelFunc) error {
+func (s *Store) setSource(consumer jetstream.Consumer, end context.CancelFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.source = source{end: end}
 	if c := consumer.CachedInfo().Cluster; c != nil {
 		s.source.node = c.Leader
 	}
-	if s.source.node != "" && s.source.node == s.shunned {
-		return errShunned
+	if s.source.node != "" && s.source.node == s.avoided {
+		return errSourceBehind
 	}
 	return nil
 }
 
 // stored is a change as it was stored.
-type stored struct {
+type change struct {
 	key     string
 	seq     uint64
 	value   []byte
@@ -67,16 +67,16 @@ const (
 	writeHeader   = "Troupe-Write"
 )
 
-func storedAs(subject string, header nats.Header, value []byte, seq uint64) (stored, error) {
+func parseChange(subject string, header nats.Header, value []byte, seq uint64) (change, error) {
 	key, err := keyOf(subject)
 	if err != nil {
-		return stored{}, err
+		return change{}, err
 	}
-	c := stored{key: key, seq: seq, value: value, deleted: header.Get(deletedHeader) != "", write: header.Get(writeHeader)}
+	c := change{key: key, seq: seq, value: value, deleted: header.Get(deletedHeader) != "", write: header.Get(writeHeader)}
 	if text := header.Get(expiresHeader); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return stored{}, err
+			return change{}, err
 		}
 		c.expires = time.Unix(0, n).UTC()
 	}
@@ -108,7 +108,7 @@ func (s *Store) follow(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: ">"}
 	for {
 		err := s.consume(ctx, cfg, beat)
-		if errors.Is(err, errShunned) {
+		if errors.Is(err, errSourceBehind) {
 			continue
 		}
 		if err != nil || ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat 
 			s.js.DeleteConsumer(ending, storeStream, consumer.CachedInfo().Name)
 		}
 	}()
-	if err := s.from(consumer, end); err != nil {
+	if err := s.setSource(consumer, end); err != nil {
 		return err
 	}
 	// The bound is a number of messages: the engine leaves out the one at which
@@ -166,21 +166,21 @@ func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat 
 		if meta.Sequence.Consumer != n {
 			return nil // a message was lost on the way
 		}
-		if err := s.heard(msg, meta.Sequence.Stream, beat); err != nil {
+		if err := s.take(msg, meta.Sequence.Stream, beat); err != nil {
 			return err
 		}
 	}
 }
 
 // heard takes one message in.
-func (s *Store) heard(msg jetstream.Msg, seq, beat uint64) error {
-	s.heardOf.Add(1)
+func (s *Store) take(msg jetstream.Msg, seq, beat uint64) error {
+	s.received.Add(1)
 	live, _ := s.index.reached(beat)
 	if live && seq != s.index.at()+1 {
 		return errGap
 	}
 	if !strings.HasPrefix(msg.Subject(), beatSubjects) {
-		c, err := storedAs(msg.Subject(), msg.Headers(), msg.Data(), seq)
+		c, err := parseChange(msg.Subject(), msg.Headers(), msg.Data(), seq)
 		if err != nil {
 			s.log.Error().Err(err).Str("subject", msg.Subject()).Msg("a record of the store cannot be read")
 		} else if event, told := s.index.apply(c); told && live {
@@ -190,6 +190,6 @@ func (s *Store) heard(msg jetstream.Msg, seq, beat uint64) error {
 	if live || seq >= beat {
 		s.index.advance(seq, true)
 	}
-	s.rouse()
+	s.wakeSweep()
 	return nil
 }

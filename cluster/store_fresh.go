@@ -17,39 +17,39 @@ import (
 // may be, every read is confirmed by a majority.
 const (
 	pulse      = 250 * time.Millisecond
-	stoodStill = 4 * pulse
+	standstill = 4 * pulse
 	// doubt is how long reads are confirmed after that. A leader that others
 	// have replaced hears so at once; one that is cut off gives up after ten
 	// seconds.
-	doubt = 15 * time.Second
+	confirmFor = 15 * time.Second
 )
 
 // beats keeps the pulse until ctx ends.
-func (s *Store) beats(ctx context.Context) {
+func (s *Store) keepPulse(ctx context.Context) {
 	s.pulse.Store(time.Since(s.opened).Nanoseconds())
 	for n := 0; ctx.Err() == nil; n++ {
 		pause(ctx, pulse)
-		s.stood()
+		s.noteStandstill()
 		s.pulse.Store(time.Since(s.opened).Nanoseconds())
 		if n%2 == 0 && !s.member.Majority() {
-			s.doubted.Store(time.Since(s.opened).Nanoseconds())
+			s.staleAt.Store(time.Since(s.opened).Nanoseconds())
 		}
 	}
 }
 
 // stood notes it where the pulse stood still until now.
-func (s *Store) stood() {
+func (s *Store) noteStandstill() {
 	now := time.Since(s.opened).Nanoseconds()
-	if now-s.pulse.Load() > stoodStill.Nanoseconds() {
-		s.doubted.Store(now)
+	if now-s.pulse.Load() > standstill.Nanoseconds() {
+		s.staleAt.Store(now)
 	}
 }
 
 // doubtful reports whether reads have to be confirmed.
-func (s *Store) doubtful() bool {
-	s.stood()
-	at := s.doubted.Load()
-	return at > 0 && time.Since(s.opened).Nanoseconds()-at < doubt.Nanoseconds()
+func (s *Store) maybeStale() bool {
+	s.noteStandstill()
+	at := s.staleAt.Load()
+	return at > 0 && time.Since(s.opened).Nanoseconds()-at < confirmFor.Nanoseconds()
 }
 
 // errStale: what was read was not the key's last change.
@@ -57,7 +57,7 @@ var errStale = errors.New("what was read is not the newest")
 
 // confirm has a majority agree that a change is a key's last: it stores a beat
 // on that condition.
-func (s *Store) confirm(ctx context.Context, c stored) error {
+func (s *Store) confirm(ctx context.Context, c change) error {
 	m := nats.NewMsg(beatSubjects + s.member.Name())
 	m.Header.Set(jetstream.MsgIDHeader, nuid.Next())
 	m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(c.seq, 10))

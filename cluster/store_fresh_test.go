@@ -42,7 +42,7 @@ func TestReadsAreConfirmedAfterAFreeze(t *testing.T) {
 	if err := s.confirm(ctx, old); err != nil {
 		t.Fatalf("the newest is not confirmed: %v", err)
 	}
-	if err := s.confirm(ctx, stored{key: "none"}); err != nil {
+	if err := s.confirm(ctx, change{key: "none"}); err != nil {
 		t.Fatalf("that there is none is not confirmed: %v", err)
 	}
 	if _, err := s.Put(ctx, persistence.Write{Key: "k", Value: []byte("2")}); err != nil {
@@ -52,21 +52,21 @@ func TestReadsAreConfirmedAfterAFreeze(t *testing.T) {
 		t.Fatalf("what is old is confirmed: %v", err)
 	}
 
-	if s.doubtful() {
+	if s.maybeStale() {
 		t.Fatal("in doubt without a reason")
 	}
-	s.pulse.Add(-stoodStill.Nanoseconds() - int64(time.Second)) // as if it had stood still for so long
-	if !s.doubtful() {
+	s.pulse.Add(-standstill.Nanoseconds() - int64(time.Second)) // as if it had stood still for so long
+	if !s.maybeStale() {
 		t.Fatal("a pulse that stood still goes unnoticed")
 	}
-	before, err := s.stands(ctx)
+	before, err := s.lastSeq(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r, err := s.Get(ctx, "k"); err != nil || string(r.Value) != "2" {
 		t.Fatalf("Get in doubt = %q, %v", r.Value, err)
 	}
-	after, err := s.stands(ctx)
+	after, err := s.lastSeq(ctx)
 	if err != nil || after <= before {
 		t.Fatalf("a read in doubt was not confirmed: the store stands at %d, was at %d; %v", after, before, err)
 	}
@@ -80,7 +80,7 @@ func TestReadsAreConfirmedAfterAFreeze(t *testing.T) {
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	s, ctx := alone(t, "token/"), t.Context()
-	large := make([]byte, 5*keptMost)
+	large := make([]byte, 5*cachedMost)
 	var last uint64
 	for _, w := range []persistence.Write{
 		{Key: "token/b", Value: large}, {Key: "token/a", Value: []byte("a")}, {Key: "small", Value: []byte("x")}, {Key: "other", Value: large},

@@ -12,7 +12,7 @@ import (
 
 // keptMost is how large a value may be to be kept in memory on every node,
 // where nobody asked for that key to be.
-const keptMost = 1 << 10
+const cachedMost = 1 << 10
 
 // entry is what this node knows of a key.
 type entry struct {
@@ -32,7 +32,7 @@ func (e *entry) record(key string) persistence.Record {
 }
 
 // there reports whether readers see the record.
-func (e *entry) there(now time.Time) bool {
+func (e *entry) visible(now time.Time) bool {
 	return e != nil && e.live && (e.expires.IsZero() || now.Before(e.expires))
 }
 
@@ -85,7 +85,7 @@ func (x *index) last(key string) (entry, bool) {
 }
 
 func (x *index) keeps(key string, size int) bool {
-	if size <= keptMost {
+	if size <= cachedMost {
 		return true
 	}
 	for _, p := range x.hot {
@@ -98,7 +98,7 @@ func (x *index) keeps(key string, size int) bool {
 
 // apply takes a change in, and returns the event that it is to watchers, if it
 // is one.
-func (x *index) apply(c stored) (persistence.Event, bool) {
+func (x *index) apply(c change) (persistence.Event, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.find(c.key)
@@ -186,7 +186,7 @@ func (x *index) list(prefix string) []found {
 	var all []found
 	from := func(shard map[string]*entry) {
 		for key, e := range shard {
-			if strings.HasPrefix(key, prefix) && e.there(now) {
+			if strings.HasPrefix(key, prefix) && e.visible(now) {
 				all = append(all, found{e.record(key), e.kept})
 			}
 		}
@@ -204,7 +204,7 @@ func (x *index) list(prefix string) []found {
 // whole returns the records below a prefix, and whether they are all and as they
 // were last heard of: none is too large to be in memory, and the index is not
 // being built anew.
-func (x *index) whole(prefix string) ([]persistence.Record, bool) {
+func (x *index) complete(prefix string) ([]persistence.Record, bool) {
 	all := x.list(prefix)
 	records := make([]persistence.Record, 0, len(all))
 	for _, f := range all {

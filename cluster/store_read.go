@@ -26,22 +26,22 @@ func (s *Store) Get(ctx context.Context, key string) (persistence.Record, error)
 	if err != nil {
 		return persistence.Record{}, err
 	}
-	if !c.there(time.Now()) {
+	if !c.visible(time.Now()) {
 		return persistence.Record{}, persistence.ErrNotFound
 	}
 	return persistence.Record{Key: key, Value: c.value, Revision: c.seq, Expires: c.expires}, nil
 }
 
 // there reports whether readers see the record. The zero value is none.
-func (c *stored) there(now time.Time) bool {
+func (c *change) visible(now time.Time) bool {
 	return c.seq > 0 && !c.deleted && (c.expires.IsZero() || now.Before(c.expires))
 }
 
 // last reads a key's last change from the leader.
-func (s *Store) last(ctx context.Context, key string) (stored, error) {
+func (s *Store) last(ctx context.Context, key string) (change, error) {
 	for end := time.Now().Add(s.patience()); ; {
 		c, err := s.read(ctx, key)
-		if err == nil && s.doubtful() {
+		if err == nil && s.maybeStale() {
 			err = s.confirm(ctx, c)
 			if errors.Is(err, errStale) && time.Now().Before(end) {
 				pause(ctx, 10*time.Millisecond)
@@ -59,17 +59,17 @@ func (s *Store) last(ctx context.Context, key string) (stored, error) {
 }
 
 // read asks whoever takes itself for the leader.
-func (s *Store) read(ctx context.Context, key string) (stored, error) {
-	var c stored
+func (s *Store) read(ctx context.Context, key string) (change, error) {
+	var c change
 	subject := subjectOf(key)
 	err := s.untilAnswered(ctx, func(try context.Context) error {
 		msg, err := s.stream.GetLastMsgForSubject(try, subject)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			c = stored{key: key}
+			c = change{key: key}
 			return nil
 		}
 		if err == nil {
-			c, err = storedAs(subject, msg.Header, msg.Data, msg.Sequence)
+			c, err = parseChange(subject, msg.Header, msg.Data, msg.Sequence)
 		}
 		return err
 	})
@@ -165,10 +165,10 @@ func (s *Store) Watch(ctx context.Context, prefix string) (<-chan persistence.Ev
 func (s *Store) upToDate(ctx context.Context) error {
 	var seq uint64
 	var err error
-	if s.doubtful() {
+	if s.maybeStale() {
 		seq, err = s.beat(ctx)
 	} else {
-		seq, err = s.stands(ctx)
+		seq, err = s.lastSeq(ctx)
 	}
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Store) upToDate(ctx context.Context) error {
 }
 
 // stands asks the leader for the store's newest revision.
-func (s *Store) stands(ctx context.Context) (uint64, error) {
+func (s *Store) lastSeq(ctx context.Context) (uint64, error) {
 	var seq uint64
 	err := s.untilAnswered(ctx, func(try context.Context) error {
 		info, err := s.stream.Info(try)

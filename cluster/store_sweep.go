@@ -45,7 +45,7 @@ func (s *Store) sweep(ctx context.Context) {
 		timer := time.NewTimer(max(wait, time.Millisecond))
 		select {
 		case <-timer.C:
-		case <-s.roused:
+		case <-s.woken:
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -58,9 +58,9 @@ func (s *Store) Leads() bool {
 }
 
 // rouse lets the sweep look again: something may be due earlier than it thinks.
-func (s *Store) rouse() {
+func (s *Store) wakeSweep() {
 	select {
-	case s.roused <- struct{}{}:
+	case s.woken <- struct{}{}:
 	default:
 	}
 }
@@ -68,7 +68,7 @@ func (s *Store) rouse() {
 // again puts off what is due.
 func (s *Store) again(d due) {
 	s.index.again(d)
-	s.rouse()
+	s.wakeSweep()
 }
 
 // do carries out what is due.
@@ -76,7 +76,7 @@ func (s *Store) do(ctx context.Context, d due) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	if !d.tidy {
-		if _, err := s.store(ctx, stored{key: d.key, deleted: true}, &d.seq); err != nil && !errors.Is(err, errMismatch) {
+		if _, err := s.store(ctx, change{key: d.key, deleted: true}, &d.seq); err != nil && !errors.Is(err, errMismatch) {
 			d.at = time.Now().Add(standIn)
 			s.again(d)
 		}

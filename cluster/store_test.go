@@ -44,7 +44,7 @@ func shared(t *testing.T) []*cluster.Member {
 }
 
 // opened opens the store through a node.
-func opened(t testing.TB, m *cluster.Member, hot ...string) *cluster.Store {
+func viewOpened(t testing.TB, m *cluster.Member, hot ...string) *cluster.Store {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
@@ -81,10 +81,10 @@ func TestStore(t *testing.T) {
 		n++
 		for i, m := range all { // as in a service: the leader tidies up
 			if i != n%len(all) {
-				opened(t, m)
+				viewOpened(t, m)
 			}
 		}
-		return opened(t, all[n%len(all)])
+		return viewOpened(t, all[n%len(all)])
 	})
 }
 
@@ -97,7 +97,7 @@ func TestCountersOfManyNodes(t *testing.T) {
 	const callers, each, limit = 8, 40, 700 // of 960 that are asked for
 	var stores []*cluster.Store
 	for _, m := range all {
-		stores = append(stores, opened(t, m))
+		stores = append(stores, viewOpened(t, m))
 	}
 	var taken atomic.Int64
 	var mu sync.Mutex
@@ -152,7 +152,7 @@ func TestContendedWrites(t *testing.T) {
 	const callers, steps = 3, 40
 	var stores []*cluster.Store
 	for _, m := range all {
-		stores = append(stores, opened(t, m))
+		stores = append(stores, viewOpened(t, m))
 	}
 	if _, err := stores[0].Put(ctx, persistence.Write{Key: "chain", Value: []byte("0")}); err != nil {
 		t.Fatal(err)

@@ -39,11 +39,11 @@ func (s *Store) Put(ctx context.Context, w persistence.Write) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	c := stored{key: w.Key, value: w.Value, expires: w.Expires}
+	c := change{key: w.Key, value: w.Value, expires: w.Expires}
 	if w.If == nil {
 		return s.store(ctx, c, nil)
 	}
-	return s.over(ctx, c, *w.If)
+	return s.putIf(ctx, c, *w.If)
 }
 
 // Delete implements [persistence.Store].
@@ -61,15 +61,15 @@ func (s *Store) Delete(ctx context.Context, key string, revision *uint64, _ bool
 		if *revision == 0 {
 			return persistence.ErrConflict // there is nothing to delete of that revision
 		}
-		_, err := s.over(ctx, stored{key: key, deleted: true}, *revision)
+		_, err := s.putIf(ctx, change{key: key, deleted: true}, *revision)
 		return err
 	}
 	for {
 		c, err := s.last(ctx, key)
-		if err != nil || !c.there(time.Now()) {
+		if err != nil || !c.visible(time.Now()) {
 			return err
 		}
-		if _, err = s.over(ctx, stored{key: key, deleted: true}, c.seq); !errors.Is(err, persistence.ErrConflict) {
+		if _, err = s.putIf(ctx, change{key: key, deleted: true}, c.seq); !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Store) Delete(ctx context.Context, key string, revision *uint64, _ bool
 // have expired; and it refuses while another change of the key is on its way,
 // whatever becomes of that. So what it refuses is looked at before it is called
 // a conflict.
-func (s *Store) over(ctx context.Context, c stored, revision uint64) (uint64, error) {
+func (s *Store) putIf(ctx context.Context, c change, revision uint64) (uint64, error) {
 	if revision > 0 {
 		met, known := s.index.last(c.key)
 		if !known || met.seq < revision {
@@ -91,15 +91,15 @@ func (s *Store) over(ctx context.Context, c stored, revision uint64) (uint64, er
 			}
 			met = entry{seq: read.seq, live: !read.deleted, expires: read.expires}
 		}
-		if met.seq != revision || !met.there(time.Now()) {
+		if met.seq != revision || !met.visible(time.Now()) {
 			return 0, persistence.ErrConflict
 		}
 	}
 	expected := revision
 	if revision == 0 {
 		met, _ := s.index.last(c.key)
-		if met.there(time.Now()) {
-			if read, err := s.last(ctx, c.key); err != nil || read.there(time.Now()) {
+		if met.visible(time.Now()) {
+			if read, err := s.last(ctx, c.key); err != nil || read.visible(time.Now()) {
 				return 0, errors.Join(err, conflictUnless(err))
 			}
 		}
@@ -118,11 +118,11 @@ func (s *Store) over(ctx context.Context, c stored, revision uint64) (uint64, er
 			return 0, err
 		case met.write == c.write: // a try of which no answer came
 			return met.seq, nil
-		case revision == 0 && met.there(time.Now()):
+		case revision == 0 && met.visible(time.Now()):
 			return 0, persistence.ErrConflict
 		case revision == 0:
 			expected = met.seq
-		case met.seq > revision || met.seq == revision && !met.there(time.Now()):
+		case met.seq > revision || met.seq == revision && !met.visible(time.Now()):
 			return 0, persistence.ErrConflict
 		}
 		// Another change is on its way, or who answered is behind.
@@ -145,7 +145,7 @@ func conflictUnless(err error) error {
 
 // store publishes a change and returns its revision. While there is no leader it
 // repeats the same message, which has a name: it is stored once.
-func (s *Store) store(ctx context.Context, c stored, expected *uint64) (uint64, error) {
+func (s *Store) store(ctx context.Context, c change, expected *uint64) (uint64, error) {
 	m := nats.NewMsg(subjectOf(c.key))
 	m.Data = c.value
 	if c.write == "" {

@@ -26,7 +26,7 @@ import (
 // house is a node of a test: real actors with a scripted engine.
 type house struct {
 	*testkit.Kit
-	*cluster.Company
+	*cluster.Router
 	name    string
 	uploads string // of other nodes' clients
 	conn    *nats.Conn
@@ -85,7 +85,7 @@ func (to *town) grow(workers ...int) *town {
 	}
 	to.until("every node knows all workers", func() bool {
 		for _, h := range to.houses {
-			all, err := api.Ask(context.Background(), h.Company, &api.ListWorkers{Account: anna})
+			all, err := api.Ask(context.Background(), h.Router, &api.ListWorkers{Account: anna})
 			want := 0
 			for _, n := range workers {
 				want += n
@@ -112,7 +112,7 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 	}
 	to.t.Cleanup(conn.Close)
 	h := &house{name: name, conn: conn, uploads: filepath.Join(to.t.TempDir(), "guests")}
-	h.Company, err = cluster.NewCompany(cluster.CompanyConfig{
+	h.Router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(),
 	})
 	if err != nil {
@@ -125,12 +125,12 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 	h.Kit = testkit.New(to.t, testkit.Options{Store: store, Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
 		heard := c.OnChange
 		c.Session.Lease = to.lease
-		c.Node, c.OnChange = name, func(w api.WorkerInfo) { heard(w); h.Company.Changed(w) }
+		c.Node, c.OnChange = name, func(w api.WorkerInfo) { heard(w); h.Router.Changed(w) }
 	}})
 	if err := h.Open(h.Node, door{h}); err != nil {
 		to.t.Fatal(err)
 	}
-	to.t.Cleanup(h.Company.Close)
+	to.t.Cleanup(h.Router.Close)
 	return h
 }
 
@@ -192,7 +192,7 @@ func (to *town) sendTask(h *house, m *api.Execute, s testkit.Script) *going {
 	go func() {
 		defer close(g.done)
 		defer cancel()
-		g.x, g.err = h.Company.Execute(ctx, m)
+		g.x, g.err = h.Router.Execute(ctx, m)
 		g.took = time.Since(began)
 	}()
 	return g
@@ -274,7 +274,7 @@ func (to *town) dies(h *house) {
 func (to *town) heard(h *house) {
 	to.t.Helper()
 	to.until(h.name+" knows what the others have", func() bool {
-		for _, n := range h.Company.Nodes() {
+		for _, n := range h.Router.Nodes() {
 			i := slices.IndexFunc(to.houses, func(o *house) bool { return o.name == n.Name })
 			all, err := api.Ask(context.Background(), to.houses[i].Node, &api.SurveyWorkers{})
 			if err != nil || !slices.EqualFunc(n.Workers, all.Workers, func(a, b api.WorkerInfo) bool {

@@ -166,7 +166,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.ends = append(s.ends, shared.Close)
 	s.store, s.shared = shared, shared
 	s.accounts = persistence.NewAccounts(shared)
-	s.near = shared.Near()
+	s.near = shared.Cached()
 	s.door = persistence.NewAccounts(s.near)
 	var files persistence.Files
 	if s.S3.on() {
@@ -178,7 +178,7 @@ func (s *service) join(ctx context.Context) (err error) {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	s.account(files)
-	s.router, err = cluster.NewCompany(cluster.CompanyConfig{
+	s.router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: guestsIn(s.data), Log: s.log,
 	})
 	return err
@@ -244,7 +244,7 @@ func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 
 // clusterNumbers tells the same of the nodes to whoever watches this one.
 func (s *service) clusterNumbers() telemetry.Cluster {
-	told := s.router.Tally()
+	told := s.router.Counters()
 	c := telemetry.Cluster{
 		Size: s.member.Size(), Majority: s.member.Majority(), Leads: s.member.Leader() == s.Cluster.Node,
 		Forwarded: told.Forwarded, Lost: told.Lost,

@@ -102,9 +102,9 @@ type service struct {
 	ledger      *persistence.Ledger
 	proxy       *egress.Proxy
 	launches    *launchRecord
-	member      *cluster.Member  // nil: there are no other nodes
-	shared      *cluster.Store   // nil as well then
-	router      *cluster.Company // nil as well then
+	member      *cluster.Member // nil: there are no other nodes
+	shared      *cluster.Store  // nil as well then
+	router      *cluster.Router // nil as well then
 	node        *actors.Node
 	audit       *persistence.Audit
 	stopped     time.Time         // when the stop began
