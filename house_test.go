@@ -28,13 +28,13 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/live", "http/telemetry", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang"},
+	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/live", "http/telemetry", "cluster", "cluster/damage", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang"},
 		"the binary wires everything and is imported by nothing"},
 	{"cmd/troupe/outside", nil,
 		"it tests the program as a process, as its users run it"},
 	{"cmd/troupe/doctor", []string{"http/telemetry", "engine", "engine/browser", "persistence"},
 		"it judges a machine: which flags say what it is to judge is not its business"},
-	{"bench", []string{"http", "http/answer", "cluster", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},
+	{"bench", []string{"http", "http/answer", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "testkit"},
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "http/live", "actors/api", "engine"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
@@ -50,8 +50,14 @@ var house = []floor{
 		"it shows what goes on to those who may look: it must not know the server that it is part of"},
 	{"http/documents", nil,
 		"it makes pages of texts: which texts, and who reads them, is not its business"},
-	{"cluster", []string{"actors", "actors/api", "actors/view", "engine", "persistence"},
-		"the edge towards other nodes carries the actors' messages: it must not know clients"},
+	{"cluster", []string{"cluster/member", "actors", "actors/api", "actors/view", "engine"},
+		"the edge towards other nodes carries the actors' messages: it must not know clients, nor what is stored"},
+	{"cluster/store", []string{"cluster/member", "persistence"},
+		"it keeps plain records on all nodes: it must not know what they are about, nor who asks for them"},
+	{"cluster/member", []string{"cluster/damage", "engine", "persistence"},
+		"it makes the process a node: what nodes store and say to each other is not its business"},
+	{"cluster/damage", []string{"persistence"},
+		"it judges files before anything runs: it must not need what writes them"},
 	{"testkit", []string{"actors", "actors/api", "engine", "persistence", "persistence/storetest", "testkit/leaks", "testkit/need"},
 		"it stands beside the house and drives the actors as their users do"},
 	{"testkit/leaks", nil,
@@ -107,7 +113,7 @@ var house = []floor{
 // drivers may be imported by these packages of the house only.
 var drivers = map[string][]string{
 	"github.com/chromedp/":      {"engine/browser"},
-	"github.com/nats-io/":       {"cluster"},
+	"github.com/nats-io/":       {"cluster", "cluster/member", "cluster/store"},
 	"github.com/minio/minio-go": {"persistence"},
 	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer", "http/live"},
 	"github.com/yuin/":          {"http/documents"},

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/persistence"
 )
 
@@ -56,33 +58,33 @@ func serveNode(dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	member, err := cluster.Join(ctx, cluster.Config{Name: p.Name, Listen: p.Listen, Peers: p.Peers, Secret: p.Secret, Dir: filepath.Join(dir, "cluster"), Log: h.log})
+	node, err := member.Join(ctx, member.Config{Name: p.Name, Listen: p.Listen, Peers: p.Peers, Secret: p.Secret, Dir: filepath.Join(dir, "cluster"), Log: h.log})
 	if err != nil {
 		return err
 	}
-	h.ends = append(h.ends, member.Close)
-	store, err := cluster.OpenStore(ctx, member, "account/", "token/", "secret/")
+	h.ends = append(h.ends, node.Close)
+	records, err := store.Open(ctx, node, "account/", "token/", "secret/")
 	if err != nil {
 		return err
 	}
-	h.ends = append(h.ends, store.Close)
-	if h.files, err = cluster.OpenFiles(ctx, store); err != nil {
+	h.ends = append(h.ends, records.Close)
+	if h.files, err = store.OpenFiles(ctx, records); err != nil {
 		return err
 	}
-	key, err := member.Key("seal")
+	key, err := node.Key("seal")
 	if err != nil {
 		return err
 	}
 	if h.seal, err = persistence.NewSeal(key); err != nil {
 		return err
 	}
-	h.store, h.accounts, h.door = store, persistence.NewAccounts(store), persistence.NewAccounts(store.Cached())
-	team, err := cluster.NewRouter(cluster.RouterConfig{Conn: member.Conn(), Node: p.Name, Version: "bench", Uploads: filepath.Join(dir, "guests"), Log: h.log})
+	h.store, h.accounts, h.door = records, persistence.NewAccounts(records), persistence.NewAccounts(records.Cached())
+	team, err := cluster.NewRouter(cluster.RouterConfig{Conn: node.Conn(), Node: p.Name, Version: "bench", Uploads: filepath.Join(dir, "guests"), Log: h.log})
 	if err != nil {
 		return err
 	}
 	defer team.Close()
-	h.usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{Nodes: member.Size(), Majority: member.Majority, Recent: store.Copy().Get, Elsewhere: team.Held})
+	h.usage = persistence.NewSharedUsage(records, persistence.QuotaSharing{Nodes: node.Size(), Majority: node.Majority, Recent: records.Copy().Get, Elsewhere: team.Held})
 	h.changed = team.Changed
 	return h.serve(team)
 }

@@ -9,7 +9,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/api"
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -19,7 +19,7 @@ import (
 // question to the answer, on a node of three whose disks are synced: with a share
 // of the day, with a write for each task, and where there is no limit.
 func BenchmarkAdmission(b *testing.B) {
-	var members []*cluster.Member
+	var members []*member.Member
 	for _, cfg := range configs(b, 3) {
 		cfg.Unsynced = false
 		members = append(members, join(b, cfg))
@@ -35,7 +35,7 @@ func BenchmarkAdmission(b *testing.B) {
 		{"no limit", engine.Pro, true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			store := viewOpened(b, members[0])
+			store := openStore(b, members[0])
 			usage := persistence.NewUsage(store)
 			if c.share {
 				usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{

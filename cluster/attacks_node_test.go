@@ -18,6 +18,8 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/engine"
 	"troupe/testkit"
 	"troupe/testkit/need"
@@ -283,10 +285,10 @@ func TestAttackHalfHandshakes(t *testing.T) {
 // them are there.
 func TestAttackJunkRecords(t *testing.T) {
 	t.Parallel()
-	m := join(t, cluster.Config{Name: "n1", Dir: t.TempDir(), Unsynced: true})
+	m := join(t, member.Config{Name: "n1", Dir: t.TempDir(), Unsynced: true})
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	s, err := cluster.OpenStore(ctx, m)
+	s, err := store.Open(ctx, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,8 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/engine"
 	edge "troupe/http"
 	"troupe/http/admin"
@@ -28,7 +30,7 @@ import (
 type hall struct {
 	*testkit.Kit
 	t        testing.TB
-	member   *cluster.Member
+	member   *member.Member
 	company  *cluster.Router
 	usage    *persistence.Usage
 	accounts *persistence.Accounts
@@ -49,30 +51,30 @@ func limits() map[engine.Plan]engine.Limits {
 const sessionLease = 8 * time.Second
 
 // openHall starts a node on a member of a cluster, with so many workers.
-func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
+func openHall(t testing.TB, m *member.Member, workers int) *hall {
 	t.Helper()
 	h := &hall{t: t, member: m}
 	opening, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	store := viewOpened(t, m, "account/", "token/")
-	files, err := cluster.OpenFiles(opening, store)
+	records := openStore(t, m, "account/", "token/")
+	files, err := store.OpenFiles(opening, records)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.files = files
-	h.accounts = persistence.NewAccounts(store)
+	h.accounts = persistence.NewAccounts(records)
 	h.company, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: m.Conn(), Node: m.Name(), Version: "test", Uploads: filepath.Join(t.TempDir(), "guests"), Log: zerolog.Nop(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.usage = persistence.NewSharedUsage(store, persistence.QuotaSharing{
-		Nodes: m.Size(), Majority: m.Majority, Recent: store.Copy().Get, Elsewhere: h.company.Held,
+	h.usage = persistence.NewSharedUsage(records, persistence.QuotaSharing{
+		Nodes: m.Size(), Majority: m.Majority, Recent: records.Copy().Get, Elsewhere: h.company.Held,
 	})
 	t.Cleanup(h.usage.Close)
 	h.Kit = testkit.New(t, testkit.Options{
-		Store: store, Files: files, Specs: actors.SharedWorkers(m.Name(), workers),
+		Store: records, Files: files, Specs: actors.SharedWorkers(m.Name(), workers),
 		Config: func(c *actors.Config) {
 			heard := c.OnChange
 			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
@@ -81,7 +83,7 @@ func openHall(t testing.TB, m *cluster.Member, workers int) *hall {
 		},
 	})
 	server, err := edge.New(edge.Config{
-		Actors: h.company, Live: h.Node, Auth: persistence.NewAccounts(store.Cached()), Counts: h.usage, Limits: limits(), Files: files,
+		Actors: h.company, Live: h.Node, Auth: persistence.NewAccounts(records.Cached()), Counts: h.usage, Limits: limits(), Files: files,
 		Uploads: filepath.Join(t.TempDir(), "uploads"), Admin: &admin.Admin{Accounts: h.accounts, Actors: h.Node},
 		Cluster: func(context.Context) httpanswer.Cluster {
 			return httpanswer.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"troupe/cluster/member"
 	"troupe/engine"
 )
 
@@ -22,7 +23,7 @@ func checkForwarded(o *forwardedExecute) error {
 	switch {
 	case o.TaskID == "" || len(o.TaskID) > idMost:
 		return fmt.Errorf("take a task: its identifier has %d bytes, and may have 1 to %d", len(o.TaskID), idMost)
-	case !validName.MatchString(o.Origin) || len(o.Boot) > idMost:
+	case !member.ValidName.MatchString(o.Origin) || len(o.Boot) > idMost:
 		return errors.New("take a task: no node has the name that it comes from")
 	case len(o.Files) > filesMost:
 		return fmt.Errorf("take a task: it has %d files, more than %d", len(o.Files), filesMost)

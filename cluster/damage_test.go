@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"troupe/cluster"
+	"troupe/cluster/damage"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/persistence"
 	"troupe/testkit/need"
 )
@@ -115,7 +118,7 @@ func TestADamagedCopy(t *testing.T) {
 	}
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])
 	ready(t, a, b, c)
-	s := viewOpened(t, a)
+	s := openStore(t, a)
 	const acked = 40
 	for i := range acked {
 		if _, err := s.Put(t.Context(), persistence.Write{Key: fmt.Sprint("token/", i), Value: make([]byte, 1000)}); err != nil {
@@ -134,7 +137,7 @@ func TestADamagedCopy(t *testing.T) {
 		if killed {
 			from = running
 		}
-		if err := cluster.Inspect(copied(t, from)); err != nil {
+		if err := damage.Inspect(copied(t, from)); err != nil {
 			t.Fatalf("a whole copy, killed %v: %v", killed, err)
 		}
 		for _, damage := range damages {
@@ -146,7 +149,7 @@ func TestADamagedCopy(t *testing.T) {
 				cfg.Dir = copied(t, from)
 				damage.do(t, cfg.Dir)
 				before := tree(t, cfg.Dir)
-				m, err := cluster.Join(context.Background(), cfg)
+				m, err := member.Join(context.Background(), cfg)
 				if err == nil {
 					m.Close()
 				}
@@ -168,7 +171,7 @@ func TestADamagedCopy(t *testing.T) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := cluster.Inspect(torn); err != nil {
+	if err := damage.Inspect(torn); err != nil {
 		t.Errorf("a record that was being written: %v", err)
 	}
 
@@ -195,7 +198,7 @@ func TestADamagedCopy(t *testing.T) {
 		return err == nil && lags["n3"] == 0 && c.Whole()
 	})
 	a.Close() // so that it has to be one of the two that are needed
-	s = viewOpened(t, c)
+	s = openStore(t, c)
 	for i := range acked {
 		if _, err := s.Get(t.Context(), fmt.Sprint("token/", i)); err != nil {
 			t.Errorf("what was acknowledged: %v", err)
@@ -227,9 +230,9 @@ func TestAGivenUpCopy(t *testing.T) {
 	cfgs := configs(t, 3)
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])
 	ready(t, a, b, c)
-	s := viewOpened(t, a)
+	s := openStore(t, a)
 	soon(t, "the third is whole", c.Whole)
-	own := viewOpened(t, c)
+	own := openStore(t, c)
 	room := cluster.NoRoom(c)
 	if err := cluster.GiveUp(c); err != nil {
 		t.Fatal(err)
@@ -250,7 +253,7 @@ func TestAGivenUpCopy(t *testing.T) {
 		return err == nil && lags["n3"] == 0 && c.Whole() && c.Stopped() == ""
 	})
 	a.Close()
-	s = viewOpened(t, c)
+	s = openStore(t, c)
 	for i := range 20 {
 		if _, err := s.Get(t.Context(), fmt.Sprint("k/", i)); err != nil {
 			t.Error(err)
@@ -259,7 +262,7 @@ func TestAGivenUpCopy(t *testing.T) {
 	put(t, s, "after")
 }
 
-func put(t *testing.T, s *cluster.Store, key string) {
+func put(t *testing.T, s *store.Store, key string) {
 	t.Helper()
 	if _, err := s.Put(t.Context(), persistence.Write{Key: key}); err != nil {
 		t.Error(err)
@@ -272,9 +275,9 @@ func TestTwoEmptiedNodes(t *testing.T) {
 	need.All(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
-	all := []*cluster.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
+	all := []*member.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
 	ready(t, all...)
-	s := viewOpened(t, all[0])
+	s := openStore(t, all[0])
 	const acked = 20
 	for i := range acked {
 		put(t, s, fmt.Sprint("token/", i))
@@ -294,7 +297,7 @@ func TestTwoEmptiedNodes(t *testing.T) {
 	soon(t, "the two know each other", func() bool { return len(all[1].Peers()) == 1 && len(all[2].Peers()) == 1 })
 	all[0] = join(t, cfgs[0])
 	ready(t, all...)
-	s = viewOpened(t, all[1])
+	s = openStore(t, all[1])
 	for i := range acked {
 		if _, err := s.Get(t.Context(), fmt.Sprint("token/", i)); err != nil {
 			t.Errorf("what was acknowledged: %v", err)

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/persistence"
 	"troupe/testkit/need"
 )
@@ -35,13 +36,13 @@ func TestFullDiskOfANode(t *testing.T) {
 	}
 	t.Cleanup(func() { exec.Command("umount", "-l", small).Run() })
 	cfgs[2].Dir = filepath.Join(small, "store")
-	var all []*cluster.Member
+	var all []*member.Member
 	for _, cfg := range cfgs {
 		all = append(all, join(t, cfg))
 	}
 	ready(t, all...)
 	soon(t, "the node has all that it is to keep", all[2].Whole)
-	s := viewOpened(t, all[0])
+	s := openStore(t, all[0])
 	value := make([]byte, 200<<10)
 	var slowest time.Duration
 	wrote := 0
@@ -70,7 +71,7 @@ func TestFullDiskOfANode(t *testing.T) {
 	all[0].Close() // so that it has to be one of the two that are needed
 	again, cancel := context.WithTimeout(ctx, hang)
 	defer cancel()
-	back, err := cluster.OpenStore(again, m)
+	back, err := store.Open(again, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/testkit/need"
 )
 
@@ -18,14 +18,14 @@ func TestAnElectionIsNotNoticed(t *testing.T) {
 	t.Parallel()
 	cfgs := configs(t, 3)
 	victim := startProcess(t, cfgs[0])
-	members := []*cluster.Member{join(t, cfgs[1]), join(t, cfgs[2])}
+	members := []*member.Member{join(t, cfgs[1]), join(t, cfgs[2])}
 	victim.ready()
 	ready(t, members...)
 	n2 := openHall(t, members[0], 4)
 	openHall(t, members[1], 2)
 	tokens := map[string]string{"without a limit": n2.token("ada", "pro"), "with a limit": n2.token("bob", "basic")}
 	soon(t, "the victim leads", func() bool {
-		if victim.do(forwardedExecute{Op: "leader"}).OK {
+		if victim.do(storeCommand{Op: "leader"}).OK {
 			return true
 		}
 		_, _ = members[0].Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.STORE", nil, time.Second)

@@ -20,7 +20,7 @@ func TestAnEmptiedNode(t *testing.T) {
 	const acked = 20
 	a, b, c := join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])
 	ready(t, a, b, c)
-	s := viewOpened(t, a)
+	s := openStore(t, a)
 	put := func(key string) {
 		t.Helper()
 		if _, err := s.Put(t.Context(), persistence.Write{Key: key}); err != nil {
@@ -48,7 +48,7 @@ func TestAnEmptiedNode(t *testing.T) {
 	}
 	a = join(t, cfgs[0])
 	ready(t, a, b, c)
-	s = viewOpened(t, c)
+	s = openStore(t, c)
 	for i := range acked {
 		if _, err := s.Get(t.Context(), fmt.Sprint("acked/", i)); err != nil {
 			t.Errorf("what was acknowledged: %v", err)

@@ -1,26 +1,26 @@
 package cluster
 
 import (
-	"crypto/tls"
-
 	"github.com/nats-io/nats-server/v2/server"
 
 	"troupe/actors/api"
+	"troupe/cluster/damage"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 )
 
 // Leads reports whether a node leads the store.
-func Leads(m *Member) bool { return m.engine().JetStreamIsStreamLeader("$G", storeStream) }
+func Leads(m *member.Member) bool {
+	return m.Engine().JetStreamIsStreamLeader("$G", store.RecordStream)
+}
 
 // Waits is how many wait at a node for news of a task.
 func Waits(c *Router) int64 { return c.waits.Load() }
 
-// Transport is the TLS that a node speaks.
-func (c Config) Transport() (*tls.Config, error) { return c.transport() }
-
 // Voted is whom a node has voted for last, as leader of the cluster, and in which
 // term; and whether it is a candidate now.
-func Voted(m *Member) (who string, term uint64, candidate bool) {
-	for _, groups := range *m.engine().Raftz(&server.RaftzOptions{GroupFilter: "_meta_"}) {
+func Voted(m *member.Member) (who string, term uint64, candidate bool) {
+	for _, groups := range *m.Engine().Raftz(&server.RaftzOptions{GroupFilter: "_meta_"}) {
 		for _, g := range groups {
 			return g.Vote, g.Term, g.State == server.Candidate.String()
 		}
@@ -33,10 +33,10 @@ func Asked(c *Router) int { return c.transport.Answering() }
 
 // CountsNodes reports whether a node counts so many for the majority, of the nodes and
 // of those that keep the store. What the leader knows another one may not have heard yet.
-func CountsNodes(m *Member, n int) bool {
+func CountsNodes(m *member.Member, n int) bool {
 	groups := 0
 	for _, account := range []string{"", "$G"} { // the engine's own, and the store's
-		for _, all := range *m.engine().Raftz(&server.RaftzOptions{AccountFilter: account}) {
+		for _, all := range *m.Engine().Raftz(&server.RaftzOptions{AccountFilter: account}) {
 			for _, g := range all {
 				if g.Size != n {
 					return false
@@ -105,19 +105,19 @@ func Seen(c *Router) int {
 }
 
 // Marked is how far a node has written down that its copy of the store is.
-func Marked(m *Member) uint64 {
-	k, err := readMarks(m.cfg.Dir)
+func Marked(m *member.Member) uint64 {
+	k, err := damage.ReadMarks(m.Dir())
 	if err != nil {
 		return 0
 	}
-	return k.Last["jetstream/$G/streams/"+storeStream]
+	return k.Last["jetstream/$G/streams/"+store.RecordStream]
 }
 
 // GiveUp lets the engine of a node give up its copy, as it does on a full disk.
-func GiveUp(m *Member) error { return m.engine().ShutdownJetStream() }
+func GiveUp(m *member.Member) error { return m.Engine().ShutdownJetStream() }
 
 // NoRoom lets a node find its disk full, until free.
-func NoRoom(m *Member) (free func()) {
-	m.diskFull.Store(true)
-	return func() { m.diskFull.Store(false) }
+func NoRoom(m *member.Member) (free func()) {
+	m.SimulateFullDisk(true)
+	return func() { m.SimulateFullDisk(false) }
 }

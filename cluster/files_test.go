@@ -9,14 +9,14 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"troupe/cluster"
+	"troupe/cluster/store"
 	"troupe/persistence"
 	"troupe/persistence/storetest"
 )
 
-func openedFiles(t testing.TB, s *cluster.Store) *cluster.Files {
+func openedFiles(t testing.TB, s *store.Store) *store.Files {
 	t.Helper()
-	f, err := cluster.OpenFiles(t.Context(), s)
+	f, err := store.OpenFiles(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestFiles(t *testing.T) {
 	storetest.RunFiles(t, func(t *testing.T) persistence.Files {
 		emptied(t, all[0])
 		n++
-		return openedFiles(t, viewOpened(t, all[n%len(all)]))
+		return openedFiles(t, openStore(t, all[n%len(all)]))
 	})
 }
 
@@ -40,7 +40,7 @@ func TestFilesOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	all := shared(t)
 	emptied(t, all[0])
-	here, there := openedFiles(t, viewOpened(t, all[0])), openedFiles(t, viewOpened(t, all[1]))
+	here, there := openedFiles(t, openStore(t, all[0])), openedFiles(t, openStore(t, all[1]))
 	content := make([]byte, 20<<20)
 	rand.Read(content)
 	start := time.Now()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"troupe/actors/api"
+	"troupe/cluster/store"
 	"troupe/engine"
 	"troupe/testkit/golden"
 )
@@ -107,12 +108,11 @@ func keptMessages(t *testing.T) []golden.Kept {
 	})
 	return append(all,
 		golden.Record[wantPiece](t, "want-piece", nil),
-		golden.Record[marks](t, "marks", nil),
 		golden.Places(t, map[string]string{
 			"ask": subject("n1", "ask"), "inventory": inventorySubject, "piece": subject("n1", "piece"), "ping": subject("n1", "ping"),
-			"description of a file": filePrefix + "id", "part of a file": partSubject("id", 3), "stream of files": filesStream,
-			"record": subjectOf("task/t1"), "record with odd signs": subjectOf("account/a.b c*>~ü"), "stream of records": storeStream,
-			"expiry": expiresHeader, "deletion": deletedHeader, "write": writeHeader,
+			"description of a file": store.FilePrefix + "id", "part of a file": store.PartSubject("id", 3), "stream of files": store.FileStream,
+			"record": store.RecordSubject("task/t1"), "record with odd signs": store.RecordSubject("account/a.b c*>~ü"), "stream of records": store.RecordStream,
+			"expiry": store.ExpiresHeader, "deletion": store.DeletedHeader, "write": store.WriteHeader,
 		}),
 	)
 }

@@ -108,7 +108,7 @@ func (h *history) client(id int, node func() *process, stop <-chan struct{}) {
 			return
 		case <-time.After(time.Duration(r.IntN(20)) * time.Millisecond):
 		}
-		o := forwardedExecute{Op: []string{"get", "get", "put", "cas", "add"}[r.IntN(5)], Key: fmt.Sprintf("k/%d", r.IntN(5)), Value: fmt.Sprintf("%d-%d", id, n)}
+		o := storeCommand{Op: []string{"get", "get", "put", "cas", "add"}[r.IntN(5)], Key: fmt.Sprintf("k/%d", r.IntN(5)), Value: fmt.Sprintf("%d-%d", id, n)}
 		over := ""
 		switch o.Op {
 		case "cas":
@@ -192,12 +192,12 @@ func TestHistory(t *testing.T) {
 		}
 		time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
 	}
-	soon(t, "writes go on", func() bool { return node(0).do(forwardedExecute{Op: "put", Key: "after", Value: "x"}).Err == "" })
+	soon(t, "writes go on", func() bool { return node(0).do(storeCommand{Op: "put", Key: "after", Value: "x"}).Err == "" })
 	time.Sleep(time.Second)
 	close(stop)
 	clients.Wait()
 
-	total := node(1).do(forwardedExecute{Op: "add", Key: "n"})
+	total := node(1).do(storeCommand{Op: "add", Key: "n"})
 	if total.Err != "" || total.Total < h.acked.Load() || total.Total > h.maybe.Load() {
 		t.Errorf("the counter is %d, %s; %d additions were acknowledged of %d", total.Total, total.Err, h.acked.Load(), h.maybe.Load())
 	}

@@ -90,7 +90,7 @@ func TestOneNodeBecomesThree(t *testing.T) {
 	old := newEstate(t)
 	all := shared(t)
 	emptied(t, all[0])
-	s := viewOpened(t, all[0])
+	s := openStore(t, all[0])
 	files := openedFiles(t, s)
 	key, err := all[0].Key("seal")
 	if err != nil {
@@ -120,7 +120,7 @@ func TestOneNodeBecomesThree(t *testing.T) {
 		t.Errorf("brought the second time: %+v, %v", second, err)
 	}
 
-	there := viewOpened(t, all[2])
+	there := openStore(t, all[2])
 	accounts := persistence.NewAccounts(there)
 	if a, err := accounts.Lookup(ctx, old.token); err != nil || a.ID != old.ada.ID || a.Plan != "pro" {
 		t.Errorf("the token is %+v's, %v", a, err)

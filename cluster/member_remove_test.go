@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/persistence"
 )
 
@@ -12,13 +13,13 @@ import (
 // is one of those that are left.
 func TestANodeIsRemovedForEver(t *testing.T) {
 	t.Parallel()
-	var nodes []*cluster.Member
+	var nodes []*member.Member
 	for _, cfg := range configs(t, 4) {
 		nodes = append(nodes, join(t, cfg))
 	}
 	ready(t, nodes...)
 	n1, n4 := nodes[0], nodes[3]
-	s := viewOpened(t, n1)
+	s := openStore(t, n1)
 	for _, key := range []string{"a", "b"} {
 		if _, err := s.Put(ctx, persistence.Write{Key: key, Value: []byte(key)}); err != nil {
 			t.Fatal(err)

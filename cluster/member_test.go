@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/persistence"
 	"troupe/testkit/need"
 )
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	whole := cluster.Config{
+	whole := member.Config{
 		Name: "n1", Listen: "127.0.0.1:7222", Peers: []string{"127.0.0.1:7222", "127.0.0.1:7223", "127.0.0.1:7224"},
 		Secret: secret, Dir: t.TempDir(),
 	}
@@ -26,29 +26,29 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		change func(*cluster.Config)
+		change func(*member.Config)
 		want   string
 	}{
-		"no name":             {func(c *cluster.Config) { c.Name = "" }, "node's name"},
-		"a name with a dot":   {func(c *cluster.Config) { c.Name = "a.b" }, "small letters"},
-		"no folder":           {func(c *cluster.Config) { c.Dir = "" }, "folder"},
-		"no port":             {func(c *cluster.Config) { c.Listen = "127.0.0.1" }, "host:port"},
-		"a peer without host": {func(c *cluster.Config) { c.Peers[1] = ":7223" }, "names no host"},
-		"a peer twice":        {func(c *cluster.Config) { c.Peers[1] = c.Peers[2] }, "named twice"},
-		"not among the peers": {func(c *cluster.Config) { c.Listen = "127.0.0.1:7000" }, "this one (127.0.0.1:7000) too"},
-		"one node":            {func(c *cluster.Config) { c.Peers = c.Peers[:1] }, "at least three"},
-		"two nodes":           {func(c *cluster.Config) { c.Peers = c.Peers[:2] }, "arbiter, which needs no browsers (--workers 0)"},
-		"no secret":           {func(c *cluster.Config) { c.Secret = nil }, "openssl rand -hex 32"},
-		"one character":       {func(c *cluster.Config) { c.Secret = []byte(strings.Repeat("a", 64)) }, "random characters"},
-		"a weak secret":       {func(c *cluster.Config) { c.Secret, c.SecretFile = nil, weak }, "random characters"},
-		"no secret file":      {func(c *cluster.Config) { c.Secret, c.SecretFile = nil, weak+"x" }, "read the nodes' secret"},
-		"half of the files":   {func(c *cluster.Config) { c.CertFile = weak }, "all three files, or none"},
-		"files that are none": {func(c *cluster.Config) { c.CertFile, c.KeyFile, c.CAFile = weak, weak, weak }, "prepare certificates"},
+		"no name":             {func(c *member.Config) { c.Name = "" }, "node's name"},
+		"a name with a dot":   {func(c *member.Config) { c.Name = "a.b" }, "small letters"},
+		"no folder":           {func(c *member.Config) { c.Dir = "" }, "folder"},
+		"no port":             {func(c *member.Config) { c.Listen = "127.0.0.1" }, "host:port"},
+		"a peer without host": {func(c *member.Config) { c.Peers[1] = ":7223" }, "names no host"},
+		"a peer twice":        {func(c *member.Config) { c.Peers[1] = c.Peers[2] }, "named twice"},
+		"not among the peers": {func(c *member.Config) { c.Listen = "127.0.0.1:7000" }, "this one (127.0.0.1:7000) too"},
+		"one node":            {func(c *member.Config) { c.Peers = c.Peers[:1] }, "at least three"},
+		"two nodes":           {func(c *member.Config) { c.Peers = c.Peers[:2] }, "arbiter, which needs no browsers (--workers 0)"},
+		"no secret":           {func(c *member.Config) { c.Secret = nil }, "openssl rand -hex 32"},
+		"one character":       {func(c *member.Config) { c.Secret = []byte(strings.Repeat("a", 64)) }, "random characters"},
+		"a weak secret":       {func(c *member.Config) { c.Secret, c.SecretFile = nil, weak }, "random characters"},
+		"no secret file":      {func(c *member.Config) { c.Secret, c.SecretFile = nil, weak+"x" }, "read the nodes' secret"},
+		"half of the files":   {func(c *member.Config) { c.CertFile = weak }, "all three files, or none"},
+		"files that are none": {func(c *member.Config) { c.CertFile, c.KeyFile, c.CAFile = weak, weak, weak }, "prepare certificates"},
 	} {
 		cfg := whole
 		cfg.Peers = slices.Clone(whole.Peers)
 		c.change(&cfg)
-		m, err := cluster.Join(context.Background(), cfg)
+		m, err := member.Join(context.Background(), cfg)
 		if err == nil {
 			m.Close()
 		}
@@ -63,7 +63,7 @@ func TestNodesJoin(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
 	cfgs := configs(t, 3)
-	all := []*cluster.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
+	all := []*member.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
 	ready(t, all...)
 	for _, m := range all {
 		soon(t, m.Name()+" sees the others", func() bool { return len(m.Peers()) == 2 && m.Leader() != "" })
@@ -100,7 +100,7 @@ func TestNodesJoin(t *testing.T) {
 // A node without others opens no port.
 func TestAloneNothingListens(t *testing.T) {
 	before := listening(t)
-	m := join(t, cluster.Config{Name: "n1", Dir: t.TempDir(), Log: quiet})
+	m := join(t, member.Config{Name: "n1", Dir: t.TempDir(), Log: quiet})
 	ready(t, m)
 	if m.Leader() != "n1" || m.Size() != 1 {
 		t.Errorf("leader %q of %d", m.Leader(), m.Size())

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/persistence"
 	"troupe/testkit/need"
 )
@@ -25,7 +25,7 @@ func TestNodesByName(t *testing.T) {
 	for _, c := range cfgs {
 		peers = append(peers, strings.Replace(c.Listen, "127.0.0.1", "localhost", 1))
 	}
-	var all []*cluster.Member
+	var all []*member.Member
 	for i := range cfgs {
 		cfgs[i].Listen, cfgs[i].Peers = peers[i], peers
 		cfgs[i].CertFile, cfgs[i].KeyFile, cfgs[i].CAFile = ca.files(t, both...)
@@ -36,7 +36,7 @@ func TestNodesByName(t *testing.T) {
 		soon(t, m.Name()+" sees the others", func() bool { return len(m.Peers()) == 2 })
 	}
 
-	s := viewOpened(t, all[0])
+	s := openStore(t, all[0])
 	lag := func() (most int64) {
 		_, lags, err := s.Lags(t.Context())
 		if err != nil || len(lags) < 3 {
@@ -45,7 +45,7 @@ func TestNodesByName(t *testing.T) {
 		return slices.Max(slices.Collect(maps.Values(lags)))
 	}
 	soon(t, "nobody misses anything", func() bool { return lag() == 0 })
-	away := slices.IndexFunc(all, func(m *cluster.Member) bool { return m != all[0] && m.Name() != all[0].Leader() })
+	away := slices.IndexFunc(all, func(m *member.Member) bool { return m != all[0] && m.Name() != all[0].Leader() })
 	all[away].Close()
 	const missed = 20
 	for i := range missed {

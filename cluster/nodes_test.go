@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/testkit/wait"
 )
 
@@ -27,7 +27,7 @@ var quiet = func() zerolog.Logger {
 }()
 
 // configs are those of n nodes on addresses of their own.
-func configs(t testing.TB, n int) []cluster.Config {
+func configs(t testing.TB, n int) []member.Config {
 	t.Helper()
 	var peers []string
 	var open []net.Listener
@@ -43,10 +43,10 @@ func configs(t testing.TB, n int) []cluster.Config {
 		l.Close()
 	}
 	dir := t.TempDir()
-	var all []cluster.Config
+	var all []member.Config
 	for i, p := range peers {
 		name := fmt.Sprintf("n%d", i+1)
-		all = append(all, cluster.Config{
+		all = append(all, member.Config{
 			Name: name, Listen: p, Peers: peers, Secret: secret,
 			Dir: filepath.Join(dir, name), Log: quiet.With().Str("node", name).Logger(),
 			Unsynced: true, // the disk is for the tests that are about it
@@ -56,9 +56,9 @@ func configs(t testing.TB, n int) []cluster.Config {
 }
 
 // join starts one node, and ends it with the test.
-func join(t testing.TB, cfg cluster.Config) *cluster.Member {
+func join(t testing.TB, cfg member.Config) *member.Member {
 	t.Helper()
-	m, err := cluster.Join(context.Background(), cfg)
+	m, err := member.Join(context.Background(), cfg)
 	if err != nil {
 		t.Fatalf("join as %s: %v", cfg.Name, err)
 	}
@@ -66,7 +66,7 @@ func join(t testing.TB, cfg cluster.Config) *cluster.Member {
 	return m
 }
 
-func ready(t testing.TB, all ...*cluster.Member) {
+func ready(t testing.TB, all ...*member.Member) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()

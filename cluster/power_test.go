@@ -110,7 +110,7 @@ func cutPower(t *testing.T, unsynced bool) (lost, acked int) {
 				}
 				key, value := fmt.Sprintf("w/%d/%d", w, n), fmt.Sprintf("%0200d", n)
 				start := time.Now()
-				a := all[w].do(forwardedExecute{Op: "put", Key: key, Value: value})
+				a := all[w].do(storeCommand{Op: "put", Key: key, Value: value})
 				if a.Err != "" {
 					return // the power is gone
 				}
@@ -144,7 +144,7 @@ func cutPower(t *testing.T, unsynced bool) (lost, acked int) {
 	}
 	all = startProcesses(t, cfgs)
 	for key, value := range wrote {
-		switch a := all[0].do(forwardedExecute{Op: "get", Key: key}); {
+		switch a := all[0].do(storeCommand{Op: "get", Key: key}); {
 		case a.Err == "missing" || a.Err == "" && a.Value != value:
 			lost++
 		case a.Err != "":

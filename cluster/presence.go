@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/cluster/member"
 	"troupe/engine"
 )
 
@@ -88,7 +89,7 @@ func (p *presence) close() {
 
 // hear takes over what a node says of itself.
 func (p *presence) update(i *inventory) {
-	if i.Node == p.node || !validName.MatchString(i.Node) {
+	if i.Node == p.node || !member.ValidName.MatchString(i.Node) {
 		return
 	}
 	p.mu.Lock()

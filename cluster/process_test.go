@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/persistence"
 )
 
@@ -22,8 +24,8 @@ import (
 // store what it is told on its input.
 const nodeEnv = "TROUPE_TEST_NODE"
 
-// order is one operation, and answer what came of it.
-type forwardedExecute struct {
+// storeCommand is one operation, and answer what came of it.
+type storeCommand struct {
 	ID    int
 	Op    string // get, put, cas, add, leader
 	Key   string
@@ -43,12 +45,12 @@ type answer struct {
 }
 
 func runNode(text string) error {
-	var cfg cluster.Config
+	var cfg member.Config
 	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
 		return err
 	}
 	cfg.Log = quiet.With().Str("node", cfg.Name).Logger()
-	m, err := cluster.Join(context.Background(), cfg)
+	m, err := member.Join(context.Background(), cfg)
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func runNode(text string) error {
 	if err := m.Ready(opening); err != nil {
 		return err
 	}
-	s, err := cluster.OpenStore(opening, m)
+	s, err := store.Open(opening, m)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func runNode(text string) error {
 	say(answer{OK: true}) // ready
 	in := json.NewDecoder(bufio.NewReader(os.Stdin))
 	for {
-		var o forwardedExecute
+		var o storeCommand
 		if err := in.Decode(&o); err != nil {
 			return err
 		}
@@ -79,7 +81,7 @@ func runNode(text string) error {
 	}
 }
 
-func obey(m *cluster.Member, s *cluster.Store, o forwardedExecute) answer {
+func obey(m *member.Member, s *store.Store, o storeCommand) answer {
 	a := answer{ID: o.ID}
 	var err error
 	switch o.Op {
@@ -113,7 +115,7 @@ const errDead = "the node is dead"
 // process is a node in a process of its own.
 type process struct {
 	t    testing.TB
-	cfg  cluster.Config
+	cfg  member.Config
 	cmd  *exec.Cmd
 	in   *json.Encoder
 	mu   sync.Mutex
@@ -123,7 +125,7 @@ type process struct {
 	up   chan struct{} // closed when it is ready
 }
 
-func startProcess(t testing.TB, cfg cluster.Config) *process {
+func startProcess(t testing.TB, cfg member.Config) *process {
 	t.Helper()
 	cfg.Log = quiet // not to be sent
 	text, err := json.Marshal(struct {
@@ -185,7 +187,7 @@ func (p *process) read(out io.Reader) {
 }
 
 // do sends an order and waits for what comes of it.
-func (p *process) do(o forwardedExecute) answer {
+func (p *process) do(o storeCommand) answer {
 	ch := make(chan answer, 1)
 	p.mu.Lock()
 	if p.dead {
@@ -219,7 +221,7 @@ func (p *process) kill() {
 	p.cmd.Wait()
 }
 
-func startProcesses(t testing.TB, cfgs []cluster.Config) []*process {
+func startProcesses(t testing.TB, cfgs []member.Config) []*process {
 	t.Helper()
 	var all []*process
 	for _, cfg := range cfgs {
@@ -240,7 +242,7 @@ func leading(t testing.TB, all []*process) int {
 	found := -1
 	soon(t, "a node leads the store", func() bool {
 		for i, p := range all {
-			if p.do(forwardedExecute{Op: "leader"}).OK {
+			if p.do(storeCommand{Op: "leader"}).OK {
 				found = i
 				return true
 			}

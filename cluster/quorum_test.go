@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"troupe/actors"
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/persistence"
 	"troupe/testkit/need"
 )
@@ -19,7 +19,7 @@ func TestWithoutMajority(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
 	const patience = 3 * time.Second // the writes before the loss come in it
-	var members []*cluster.Member
+	var members []*member.Member
 	for _, cfg := range configs(t, 3) {
 		cfg.Patience = patience
 		members = append(members, join(t, cfg))

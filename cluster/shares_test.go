@@ -23,7 +23,7 @@ func TestSharesOfManyNodes(t *testing.T) {
 	var nodes []*persistence.Usage
 	var writes, atOnce atomic.Int64
 	for _, m := range all {
-		s := viewOpened(t, m)
+		s := openStore(t, m)
 		u := persistence.NewSharedUsage(counting{s, &writes}, persistence.QuotaSharing{
 			Nodes: len(all), Majority: m.Majority, Recent: s.Copy().Get,
 			Elsewhere: func(account string) (n int64) {
@@ -101,7 +101,7 @@ func TestSharesOfManyNodes(t *testing.T) {
 		t.Errorf("%d tasks were admitted of a day of %d", n, limit)
 	}
 	reads("at its end", limit)
-	if r, err := viewOpened(t, all[0]).Get(ctx, "usage/bob/"+now.UTC().Format(time.DateOnly)); err != nil || string(r.Value) != fmt.Sprint(limit) {
+	if r, err := openStore(t, all[0]).Get(ctx, "usage/bob/"+now.UTC().Format(time.DateOnly)); err != nil || string(r.Value) != fmt.Sprint(limit) {
 		t.Errorf("the count is %s, %v", r.Value, err)
 	}
 	t.Logf("%d tasks, %d of them at once, with %d writes", n, atOnce.Load(), writes.Load())

@@ -10,7 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/persistence"
 	"troupe/persistence/storetest"
 	"troupe/testkit/need"
@@ -21,18 +22,18 @@ import (
 var three struct {
 	sync.Mutex
 	once    sync.Once
-	members []*cluster.Member
+	members []*member.Member
 }
 
 // shared gives the three nodes, until the test ends.
-func shared(t *testing.T) []*cluster.Member {
+func shared(t *testing.T) []*member.Member {
 	t.Helper()
 	three.Lock()
 	t.Cleanup(three.Unlock)
 	three.once.Do(func() {
 		for _, cfg := range configs(t, 3) {
 			cfg.Dir = tempDir(t)
-			m, err := cluster.Join(context.Background(), cfg)
+			m, err := member.Join(context.Background(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,11 +45,11 @@ func shared(t *testing.T) []*cluster.Member {
 }
 
 // opened opens the store through a node.
-func viewOpened(t testing.TB, m *cluster.Member, hot ...string) *cluster.Store {
+func openStore(t testing.TB, m *member.Member, hot ...string) *store.Store {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	s, err := cluster.OpenStore(ctx, m, hot...)
+	s, err := store.Open(ctx, m, hot...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func viewOpened(t testing.TB, m *cluster.Member, hot ...string) *cluster.Store {
 }
 
 // emptied removes what an earlier test has stored.
-func emptied(t testing.TB, m *cluster.Member) {
+func emptied(t testing.TB, m *member.Member) {
 	t.Helper()
 	js, err := jetstream.New(m.Conn())
 	if err != nil {
@@ -81,10 +82,10 @@ func TestStore(t *testing.T) {
 		n++
 		for i, m := range all { // as in a service: the leader tidies up
 			if i != n%len(all) {
-				viewOpened(t, m)
+				openStore(t, m)
 			}
 		}
-		return viewOpened(t, all[n%len(all)])
+		return openStore(t, all[n%len(all)])
 	})
 }
 
@@ -95,9 +96,9 @@ func TestCountersOfManyNodes(t *testing.T) {
 	all := shared(t)
 	emptied(t, all[0])
 	const callers, each, limit = 8, 40, 700 // of 960 that are asked for
-	var stores []*cluster.Store
+	var stores []*store.Store
 	for _, m := range all {
-		stores = append(stores, viewOpened(t, m))
+		stores = append(stores, openStore(t, m))
 	}
 	var taken atomic.Int64
 	var mu sync.Mutex
@@ -150,9 +151,9 @@ func TestContendedWrites(t *testing.T) {
 	all := shared(t)
 	emptied(t, all[0])
 	const callers, steps = 3, 40
-	var stores []*cluster.Store
+	var stores []*store.Store
 	for _, m := range all {
-		stores = append(stores, viewOpened(t, m))
+		stores = append(stores, openStore(t, m))
 	}
 	if _, err := stores[0].Put(ctx, persistence.Write{Key: "chain", Value: []byte("0")}); err != nil {
 		t.Fatal(err)

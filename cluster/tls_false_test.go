@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
 )
 
 // falseNode listens where a node was that is gone, and keeps what those that dial
@@ -76,7 +76,7 @@ func TestAFalseNodeLearnsNothing(t *testing.T) {
 	t.Parallel()
 	own := func(t *testing.T, secret string) *tls.Config { // what a node with another secret shows
 		t.Helper()
-		cfg, err := (cluster.Config{Secret: []byte(secret)}).Transport()
+		cfg, err := (member.Config{Secret: []byte(secret)}).TLS()
 		if err != nil {
 			t.Fatal(err)
 		}

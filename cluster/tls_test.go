@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/cluster"
+	"troupe/cluster/member"
 	"troupe/testkit/need"
 )
 
@@ -147,9 +147,9 @@ func TestStrangersGetNothing(t *testing.T) {
 
 // allButOne starts three nodes, and ends the third when they have found each
 // other: two alone cannot begin a cluster.
-func allButOne(t *testing.T, cfgs []cluster.Config) []*cluster.Member {
+func allButOne(t *testing.T, cfgs []member.Config) []*member.Member {
 	t.Helper()
-	all := []*cluster.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
+	all := []*member.Member{join(t, cfgs[0]), join(t, cfgs[1]), join(t, cfgs[2])}
 	ready(t, all...)
 	all[2].Close()
 	soon(t, "the third is gone", func() bool { return len(all[0].Peers()) == 1 && len(all[1].Peers()) == 1 })
@@ -158,7 +158,7 @@ func allButOne(t *testing.T, cfgs []cluster.Config) []*cluster.Member {
 
 // lonely watches for as long as nodes need to find each other: the others never
 // know the stranger, and no message goes from one to the other.
-func lonely(t *testing.T, m *cluster.Member, others []*cluster.Member) {
+func lonely(t *testing.T, m *member.Member, others []*member.Member) {
 	t.Helper()
 	overheard, err := m.Conn().SubscribeSync("private")
 	if err != nil {
@@ -215,7 +215,7 @@ func TestNodesWithCertificatesOfTheOperator(t *testing.T) {
 
 	wrong := cfgs[2]
 	wrong.CertFile, wrong.KeyFile, wrong.CAFile = ca.files(t, x509.ExtKeyUsageServerAuth)
-	if _, err := cluster.Join(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "for servers and for clients") {
+	if _, err := member.Join(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "for servers and for clients") {
 		t.Errorf("a certificate for servers only: %v", err)
 	}
 }

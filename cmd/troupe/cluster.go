@@ -11,6 +11,8 @@ import (
 
 	"troupe/actors/api"
 	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/http"
 	"troupe/http/admin"
 	"troupe/http/answer"
@@ -85,8 +87,8 @@ func (c *clustering) check() error {
 
 // config is what the flags say, for a node that keeps what is stored in a data
 // folder.
-func (c *clustering) config(data string) cluster.Config {
-	return cluster.Config{
+func (c *clustering) config(data string) member.Config {
+	return member.Config{
 		Name: c.Node, Listen: c.ClusterListen, Peers: c.ClusterPeers, SecretFile: c.ClusterSecretFile,
 		CertFile: c.ClusterCert, KeyFile: c.ClusterKey, CAFile: c.ClusterCA, Dir: clusterIn(data), Unsynced: c.ClusterUnsynced,
 		Damaged: c.ClusterDamaged,
@@ -148,7 +150,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	if err := s.Resets.copy(s); err != nil {
 		return err
 	}
-	s.member, err = cluster.Join(soon, cfg)
+	s.member, err = member.Join(soon, cfg)
 	if errors.Is(err, persistence.ErrDamaged) {
 		return damagedCopy(s.data, err)
 	}
@@ -159,7 +161,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.log.Info().Str("node", s.Cluster.Node).Msg("waiting for a majority of the nodes")
 	wait, enough := context.WithTimeout(ctx, majorityTimeout)
 	defer enough()
-	shared, err := cluster.OpenStore(wait, s.member, hot...)
+	shared, err := store.Open(wait, s.member, hot...)
 	if err != nil {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
@@ -172,7 +174,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	if s.S3.on() {
 		files, err = s.openStorage(ctx)
 	} else {
-		files, err = cluster.OpenFiles(wait, shared)
+		files, err = store.OpenFiles(wait, shared)
 	}
 	if err != nil {
 		return fmt.Errorf("join the cluster: %w", err)

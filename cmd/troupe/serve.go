@@ -19,6 +19,8 @@ import (
 
 	"troupe/actors"
 	"troupe/cluster"
+	"troupe/cluster/member"
+	"troupe/cluster/store"
 	"troupe/engine"
 	"troupe/engine/browser"
 	"troupe/engine/egress"
@@ -102,8 +104,8 @@ type service struct {
 	ledger      *persistence.Ledger
 	proxy       *egress.Proxy
 	launches    *launchRecord
-	member      *cluster.Member // nil: there are no other nodes
-	shared      *cluster.Store  // nil as well then
+	member      *member.Member  // nil: there are no other nodes
+	shared      *store.Store    // nil as well then
 	router      *cluster.Router // nil as well then
 	node        *actors.Node
 	audit       *persistence.Audit

@@ -1,0 +1,74 @@
+package member
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"troupe/persistence"
+)
+
+const (
+	reviveEvery = 500 * time.Millisecond
+	revivePause = 5 * time.Second // between two attempts
+	fullDisk    = "the disk of the data folder is full, and this node's copy of what the nodes keep in common stands still until there is space"
+	deadCopy    = "this node cannot write its copy of what the nodes keep in common: the log says why"
+)
+
+// Stopped says why the node's copy is no longer kept up to date; empty: it is. The
+// engine gives it up when its disk is full, and the others go on without it.
+func (m *Member) Stopped() string {
+	switch {
+	case !gaveUp(m.Engine()):
+		return ""
+	case !m.room():
+		return fullDisk
+	}
+	return deadCopy
+}
+
+// gaveUp reports whether an engine writes nothing more: it has ended all that it
+// keeps, as on a full disk mostly, or one of its logs, and waits for a restart.
+func gaveUp(s *server.Server) bool {
+	return !s.JetStreamEnabled() || strings.Contains(s.Healthz(&server.HealthzOptions{}).Error, "write error")
+}
+
+// room reports whether the disk has what a copy needs to go on.
+func (m *Member) room() bool {
+	if m.diskFull.Load() {
+		return false
+	}
+	free, err := persistence.Free(m.cfg.Dir)
+	return err != nil || free >= persistence.LeastFree(m.cfg.Dir)
+}
+
+// revive starts the engine's copy again where it was given up, until ctx ends.
+func (m *Member) revive(ctx context.Context) {
+	for given := false; ctx.Err() == nil; sleep(ctx, reviveEvery) {
+		if !given && (!m.Engine().Running() || !gaveUp(m.Engine())) {
+			continue
+		}
+		if !given {
+			given = true
+			m.whole.Store(false)
+			m.cfg.Log.Error().Str("reason", m.Stopped()).Msg("this node has stopped keeping its copy; the others go on")
+		}
+		if !m.room() {
+			continue
+		}
+		// Giving up its copy is the engine's last word: it starts anew.
+		m.Engine().Shutdown()
+		m.Engine().WaitForShutdown()
+		if err := m.run(ctx); err != nil {
+			m.cfg.Log.Error().Err(err).Msg("the node's copy of what the nodes keep in common cannot be started again")
+			sleep(ctx, revivePause)
+			continue
+		}
+		given = false
+		m.cfg.Log.Info().Msg("there is space on the disk again: the node fetches from the others what it has missed")
+		m.background.Go(func() { m.whole.Store(m.Ready(ctx) == nil) })
+		sleep(ctx, revivePause)
+	}
+}

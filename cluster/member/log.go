@@ -1,0 +1,82 @@
+package member
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// engineLog gives the engine's words to our log. What it notices in passing is
+// of use to nobody but those who look for a fault.
+type engineLog struct {
+	log      zerolog.Logger
+	rejected *rejectedConnections
+}
+
+func newEngineLog(log zerolog.Logger) engineLog {
+	return engineLog{log, &rejectedConnections{log: log, every: time.Minute}}
+}
+
+func (l engineLog) Noticef(f string, a ...any) { l.say(l.log.Debug(), f, a) }
+func (l engineLog) Warnf(f string, a ...any)   { l.warn(zerolog.WarnLevel, f, a) }
+func (l engineLog) Fatalf(f string, a ...any)  { l.say(l.log.Error(), f, a) }
+func (l engineLog) Errorf(f string, a ...any)  { l.warn(zerolog.ErrorLevel, f, a) }
+func (l engineLog) Debugf(f string, a ...any)  { l.say(l.log.Trace(), f, a) }
+func (l engineLog) Tracef(string, ...any)      {}
+
+// warn leaves it to strangers to say that somebody without the nodes' secret has
+// connected: anybody may, as often as they like.
+func (l engineLog) warn(level zerolog.Level, f string, a []any) {
+	if text := fmt.Sprintf(f, a...); strings.Contains(text, "TLS") && strings.Contains(text, "handshake") {
+		l.rejected.add(text)
+		return
+	}
+	l.say(l.log.WithLevel(level), f, a)
+}
+
+func (engineLog) say(e *zerolog.Event, f string, a []any) {
+	if e.Enabled() {
+		e.Str("from", "nats").Msg(fmt.Sprintf(f, a...))
+	}
+}
+
+// strangers says of those who connect without the nodes' secret that they do: the
+// first one at once, and all others of a minute in one line.
+type rejectedConnections struct {
+	log   zerolog.Logger
+	every time.Duration
+
+	mu     sync.Mutex
+	count  int // since the last line
+	last   string
+	silent bool // until the minute is over
+}
+
+func (s *rejectedConnections) add(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	if s.last = text; len(s.last) > 300 {
+		s.last = s.last[:300]
+	}
+	if !s.silent {
+		s.tell()
+	}
+}
+
+// tell writes the line, and lets the next one wait.
+func (s *rejectedConnections) tell() {
+	s.log.Warn().Str("from", "nats").Int("count", s.count).Str("last", s.last).
+		Msg("connections to the port for nodes were turned away: they did not show that they have the nodes' secret")
+	s.count, s.silent = 0, true
+	time.AfterFunc(s.every, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.silent = false; s.count > 0 {
+			s.tell()
+		}
+	})
+}

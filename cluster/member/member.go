@@ -1,0 +1,240 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/cluster/damage"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+)
+
+// Bounds of what nodes say to each other.
+const (
+	// MaxMessage is the largest message between nodes. What is larger goes in
+	// parts, or by the files.
+	MaxMessage = 16 << 20
+
+	startTimeout = 20 * time.Second
+	// A connection that does not answer two of these in a row is closed, so a
+	// node that is frozen or cut off is known to be within a second and a half.
+	routePing   = 500 * time.Millisecond
+	routeMisses = 2
+	// The longest key of a record, each byte of it escaped, and what stands
+	// around it.
+	longestSubject = 16 << 10
+	// What the engine may take; of the disk, that is the bound.
+	memoryMost = 64 << 20
+	storeMost  = 1 << 40
+)
+
+// Member is this node's place in the cluster.
+type Member struct {
+	cfg    Config
+	server atomic.Pointer[server.Server]
+	conn   *nats.Conn
+	close  sync.Once
+
+	password string // of who may change the cluster itself
+
+	whole      atomic.Bool
+	diskFull   atomic.Bool // the disk is taken to be full, whatever it says
+	stop       context.CancelFunc
+	background sync.WaitGroup
+}
+
+// Join starts this node's engine and returns when it listens. Whether the
+// others are there is another question: see [Member.Ready]. The very first
+// start of a cluster needs all nodes; later ones a majority.
+func Join(ctx context.Context, cfg Config) (*Member, error) {
+	cfg.Peers = slices.Clone(cfg.Peers)
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if !cfg.Damaged {
+		if err := damage.Inspect(cfg.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := damage.ClearFiles(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("prepare the node's copy: %w", err)
+	}
+	m := &Member{cfg: cfg, stop: func() {}}
+	m.password = newPassword()
+	err := m.run(ctx)
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	// In the process itself: it ends only where this process falls behind with
+	// what it is sent, and comes back then.
+	m.conn, err = nats.Connect("", nats.InProcessServer(m), nats.Name(cfg.Name),
+		nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	if err != nil {
+		m.Close()
+		return nil, fmt.Errorf("connect to the engine between nodes: %w", err)
+	}
+	var look context.Context
+	look, m.stop = context.WithCancel(context.Background())
+	m.background.Go(func() { m.whole.Store(m.Ready(look) == nil) })
+	m.background.Go(func() { m.mark(look) })
+	m.background.Go(func() { m.revive(look) })
+	return m, nil
+}
+
+// run starts an engine and waits until it listens.
+func (m *Member) run(ctx context.Context) error {
+	cfg := &m.cfg
+	o, err := cfg.options()
+	if err != nil {
+		return err
+	}
+	m.addManager(o)
+	s, err := server.NewServer(o)
+	if err != nil {
+		return fmt.Errorf("prepare the engine between nodes: %w", err)
+	}
+	s.SetLoggerV2(newEngineLog(cfg.Log), cfg.Log.GetLevel() <= 0, false, false)
+	s.Start()
+	m.server.Store(s)
+	if len(cfg.Peers) > 0 {
+		// The engine begins with its routes when it has a port for clients,
+		// which it is to have none of. This is the signal that it waits for.
+		ready := make(chan struct{})
+		close(ready)
+		s.StartRouting(ready)
+	}
+	if !s.ReadyForConnections(min(startTimeout, left(ctx))) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("listen for other nodes on %s: the engine is not ready; is the address another's?", cfg.Listen)
+	}
+	return nil
+}
+
+// Engine is the one that runs now.
+func (m *Member) Engine() *server.Server { return m.server.Load() }
+
+// InProcessConn connects to the engine that runs now; it is what [Member.Conn] uses.
+func (m *Member) InProcessConn() (net.Conn, error) { return m.Engine().InProcessConn() }
+
+// options are those of the engine.
+func (c *Config) options() (*server.Options, error) {
+	o := &server.Options{
+		ServerName:             c.Name,
+		DontListen:             true, // clients are in this process
+		NoSigs:                 true,
+		JetStream:              true,
+		StoreDir:               c.Dir,
+		JetStreamMaxMemory:     memoryMost,
+		JetStreamMaxStore:      storeMost,
+		SyncAlways:             !c.Unsynced,
+		DisableJetStreamBanner: true,
+		MaxPayload:             MaxMessage,
+		MaxPending:             8 * MaxMessage,
+		MaxControlLine:         longestSubject,
+	}
+	if len(c.Peers) == 0 {
+		return o, nil
+	}
+	secure, err := c.TLS()
+	if err != nil {
+		return nil, err
+	}
+	password, err := c.password()
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := splitAddress(c.Listen)
+	o.Cluster = server.ClusterOpts{
+		Name: "troupe", Host: host, Port: port,
+		Username: "node", Password: password, AuthTimeout: 5,
+		TLSConfig: secure, TLSTimeout: 5,
+		PingInterval: routePing, MaxPingsOut: routeMisses,
+		// One connection to each node, and the engine's own for what it keeps in
+		// common: all messages are of one account, which uses one only, and each of
+		// the others would be pinged for nothing.
+		PoolSize: 1,
+	}
+	for _, peer := range c.Peers {
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: peer, User: url.UserPassword("node", password)})
+	}
+	return o, nil
+}
+
+// left is how much time a context leaves.
+func left(ctx context.Context) time.Duration {
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		return time.Hour
+	}
+	return max(time.Until(end), 0)
+}
+
+// Name is the node's own.
+func (m *Member) Name() string { return m.cfg.Name }
+
+// Conn is the connection that messages between nodes go by. It ends with the
+// member.
+func (m *Member) Conn() *nats.Conn { return m.conn }
+
+// Size is how many nodes the cluster is to have.
+func (m *Member) Size() int { return max(len(m.cfg.Peers), 1) }
+
+// Replicas is how many nodes keep a copy of what is stored.
+func (m *Member) Replicas() int { return min(m.Size(), 3) }
+
+// Patience is how long a read or a write waits for a majority.
+func (m *Member) Patience() time.Duration { return m.cfg.Patience }
+
+// Dir is the folder of the node's copy.
+func (m *Member) Dir() string { return m.cfg.Dir }
+
+// SimulateFullDisk makes the node take its disk for full, until it is called again
+// with false. Tests use it.
+func (m *Member) SimulateFullDisk(on bool) { m.diskFull.Store(on) }
+
+// Log is the node's log.
+func (m *Member) Log() zerolog.Logger { return m.cfg.Log }
+
+// LeadsStream reports whether this node leads a stream of records or files.
+func (m *Member) LeadsStream(name string) bool { return m.Engine().JetStreamIsStreamLeader("$G", name) }
+
+// Key gives a key of 32 bytes for one purpose, the same on all nodes.
+func (m *Member) Key(purpose string) ([]byte, error) { return derive(m.cfg.Secret, "key "+purpose) }
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Close leaves the cluster. Others notice at once.
+func (m *Member) Close() error {
+	m.close.Do(func() {
+		m.stop()
+		m.background.Wait()
+		if m.conn != nil {
+			m.conn.Close()
+		}
+		if s := m.Engine(); s != nil {
+			s.Shutdown()
+			s.WaitForShutdown()
+			m.stopped()
+		}
+	})
+	return nil
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"troupe/persistence"
+)
+
+// near is a store whose reads come from the copy in memory where that has the
+// record. It is for what is asked with every request, and may be a moment old:
+// whose a token is, which secrets an account has. What it does not know it asks
+// the others.
+type cachedStore struct {
+	*Store
+	copy Copy
+}
+
+// Near gives the store with such reads.
+func (s *Store) Cached() persistence.Store { return cachedStore{s, s.Copy()} }
+
+func (n cachedStore) Get(ctx context.Context, key string) (persistence.Record, error) {
+	if r, err := n.copy.Get(key); err == nil {
+		return r, nil
+	}
+	return n.Store.Get(ctx, key)
+}
+
+// List gives what is in memory, if that is everything.
+func (n cachedStore) List(ctx context.Context, prefix string) ([]persistence.Record, error) {
+	if all, whole := n.Store.index.complete(prefix); whole {
+		slices.SortFunc(all, func(a, b persistence.Record) int { return strings.Compare(a.Key, b.Key) })
+		return all, nil
+	}
+	return n.Store.List(ctx, prefix)
+}

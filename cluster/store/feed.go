@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"troupe/persistence"
+)
+
+var (
+	errGap          = errors.New("changes are missing")
+	errInterrupted  = errors.New("interrupted while reading what is stored")
+	errSourceBehind = errors.New("the changes would come from a node that is behind")
+)
+
+// source is where changes come from now.
+type source struct {
+	node string
+	end  context.CancelFunc
+}
+
+// shun ends the source of changes, for it is behind, and takes another node's.
+// Whose disk is full, say, goes on to serve what it has.
+func (s *Store) switchSource() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.source.end != nil {
+		s.avoided = s.source.node
+		s.source.end()
+	}
+}
+
+// from notes the source of changes, unless that is one to be shunned.
+func (s *Store) setSource(consumer jetstream.Consumer, end context.CancelFunc) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.source = source{end: end}
+	if c := consumer.CachedInfo().Cluster; c != nil {
+		s.source.node = c.Leader
+	}
+	if s.source.node != "" && s.source.node == s.avoided {
+		return errSourceBehind
+	}
+	return nil
+}
+
+// stored is a change as it was stored.
+type change struct {
+	key     string
+	seq     uint64
+	value   []byte
+	deleted bool
+	expires time.Time
+	write   string // which write made it
+}
+
+// What a change says besides its value.
+const (
+	ExpiresHeader = "Troupe-Expires" // nanoseconds since the epoch
+	DeletedHeader = "Troupe-Deleted"
+	WriteHeader   = "Troupe-Write"
+)
+
+func parseChange(subject string, header nats.Header, value []byte, seq uint64) (change, error) {
+	key, err := keyOf(subject)
+	if err != nil {
+		return change{}, err
+	}
+	c := change{key: key, seq: seq, value: value, deleted: header.Get(DeletedHeader) != "", write: header.Get(WriteHeader)}
+	if text := header.Get(ExpiresHeader); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return change{}, err
+		}
+		c.expires = time.Unix(0, n).UTC()
+	}
+	return c, nil
+}
+
+// feed follows every change of the store until ctx ends, over the loss of nodes.
+// A node that was away for so long that changes are gone builds its index anew.
+func (s *Store) feed(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.index.reset()
+		s.hub.Lose()
+		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("the copy of the store in memory is built anew")
+			pause(ctx, retryPause)
+		}
+	}
+}
+
+// follow builds the index and keeps it up to date, until changes are missing.
+//
+// Whoever serves the changes may be behind. A beat that was stored after the
+// start and comes by shows that everything before it has.
+func (s *Store) follow(ctx context.Context) error {
+	beat, err := s.beat(ctx)
+	if err != nil {
+		return err
+	}
+	cfg := jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: ">"}
+	for {
+		err := s.consume(ctx, cfg, beat)
+		if errors.Is(err, errSourceBehind) {
+			continue
+		}
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		reached, _ := s.index.reached(beat)
+		if !reached { // lost in the middle of building
+			pause(ctx, retryPause)
+			return errInterrupted
+		}
+		cfg = jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.index.at() + 1}
+		pause(ctx, retryPause/5)
+	}
+}
+
+// consume takes in what a consumer brings, until that falls silent.
+func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat uint64) error {
+	cfg.AckPolicy, cfg.MemoryStorage, cfg.Replicas, cfg.InactiveThreshold = jetstream.AckNonePolicy, true, 1, 10*time.Second
+	opening, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	consumer, err := s.js.CreateConsumer(opening, RecordStream, cfg)
+	if err != nil {
+		pause(ctx, retryPause)
+		return nil // again: there is no leader yet
+	}
+	following, end := context.WithCancel(ctx)
+	defer func() {
+		end()
+		ending, cancel := context.WithTimeout(context.Background(), tryTimeout)
+		defer cancel()
+		if s.js.Conn().IsConnected() && ctx.Err() == nil {
+			s.js.DeleteConsumer(ending, RecordStream, consumer.CachedInfo().Name)
+		}
+	}()
+	if err := s.setSource(consumer, end); err != nil {
+		return err
+	}
+	// The bound is a number of messages: the engine leaves out the one at which
+	// a bound of bytes is passed, and says nothing.
+	it, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.PullExpiry(5*time.Second), jetstream.PullHeartbeat(500*time.Millisecond))
+	if err != nil {
+		return nil
+	}
+	defer it.Stop()
+	defer context.AfterFunc(following, it.Stop)()
+	for n := uint64(1); ; n++ {
+		msg, err := it.Next()
+		if err != nil {
+			return nil // the node that served it is gone or silent
+		}
+		meta, err := msg.Metadata()
+		if err != nil {
+			return err
+		}
+		if meta.Sequence.Consumer != n {
+			return nil // a message was lost on the way
+		}
+		if err := s.take(msg, meta.Sequence.Stream, beat); err != nil {
+			return err
+		}
+	}
+}
+
+// heard takes one message in.
+func (s *Store) take(msg jetstream.Msg, seq, beat uint64) error {
+	s.received.Add(1)
+	live, _ := s.index.reached(beat)
+	if live && seq != s.index.at()+1 {
+		return errGap
+	}
+	if !strings.HasPrefix(msg.Subject(), beatSubjects) {
+		c, err := parseChange(msg.Subject(), msg.Headers(), msg.Data(), seq)
+		if err != nil {
+			s.log.Error().Err(err).Str("subject", msg.Subject()).Msg("a record of the store cannot be read")
+		} else if event, told := s.index.apply(c); told && live {
+			s.hub.Publish([]persistence.Event{event})
+		}
+	}
+	if live || seq >= beat {
+		s.index.advance(seq, true)
+	}
+	s.wakeSweep()
+	return nil
+}
