@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/cluster/link"
 )
 
 // TestAttackForgedNodes: however many nodes one member makes up, a bounded number is
@@ -21,15 +23,15 @@ func TestAttackForgedNodes(t *testing.T) {
 		if node == "n2" {
 			return "b", nil
 		}
-		return "", errUndelivered
+		return "", link.ErrUndelivered
 	}
-	p.update(&inventory{Node: "n2", Boot: "b", Sent: time.Now()})
+	p.update(&link.Inventory{Node: "n2", Boot: "b", Sent: time.Now()})
 	for i := range 5000 {
-		p.update(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
+		p.update(&link.Inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
 		p.noteMessage(fmt.Sprintf("met-%d", i), "b", time.Now())
 	}
 	for _, name := range []string{"", "*", ">", "a.b", "a b", "A", strings.Repeat("a", 1<<20)} {
-		p.update(&inventory{Node: name, Boot: "b", Sent: time.Now()})
+		p.update(&link.Inventory{Node: name, Boot: "b", Sent: time.Now()})
 		if _, up := p.aliveness(name); up {
 			t.Errorf("there is a node %.10q", name)
 		}
@@ -52,11 +54,11 @@ func TestAttackForgedNodesMakeRoom(t *testing.T) {
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
 		far.set("dead", "")
 		for i := range 300 {
-			p.update(&inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
+			p.update(&link.Inventory{Node: fmt.Sprintf("forged-%d", i), Boot: "b", Sent: time.Now()})
 		}
 		time.Sleep(time.Minute)
 		far.set("", "b1")
-		p.update(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+		p.update(&link.Inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
 		time.Sleep(time.Minute)
 		if !p.isUp("n2") {
 			t.Error("the node that is there is not known")
@@ -73,7 +75,7 @@ func TestAttackRefusalsPushNothingOut(t *testing.T) {
 	t.Parallel()
 	var g hostedTasks
 	enter := func(id string) (*hostedTask, error) {
-		o := &forwardedExecute{Origin: "n2"}
+		o := &link.ForwardedExecute{Origin: "n2"}
 		o.TaskID = id
 		return g.begin(o)
 	}
@@ -102,7 +104,7 @@ func TestAttackForgedHoldings(t *testing.T) {
 	defer p.close()
 	p.ping = func(context.Context, string) (string, error) { return "b", nil }
 	for node, held := range map[string]int64{"n2": 3, "n3": math.MinInt64, "n4": math.MaxInt64, "n5": math.MaxInt64} {
-		p.update(&inventory{Node: node, Boot: "b", Held: map[string]int64{"anna": held}})
+		p.update(&link.Inventory{Node: node, Boot: "b", Held: map[string]int64{"anna": held}})
 	}
 	c := &Router{peers: p}
 	if got := c.Held("anna"); got != 3+(2<<40) {

@@ -18,6 +18,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/view"
+	"troupe/cluster/link"
 )
 
 // Local is what this node's own actors do. [actors.Node] is one.
@@ -55,17 +56,17 @@ type Router struct {
 	began     time.Time
 	local     Local
 	edge      Edge
-	transport *transport
+	transport *link.Transport
 	peers     *presence
 	stop      []func()
 
 	closing   sync.Once
 	leaving   context.Context // ends with errLeaving when the node does
 	leave     context.CancelCauseFunc
-	waits     atomic.Int64              // questions that wait for news of a task
-	changed   chan struct{}             // a worker has changed
-	greet     atomic.Bool               // somebody is there who may have heard nothing yet
-	own       atomic.Pointer[inventory] // what was told last
+	waits     atomic.Int64                   // questions that wait for news of a task
+	changed   chan struct{}                  // a worker has changed
+	greet     atomic.Bool                    // somebody is there who may have heard nothing yet
+	own       atomic.Pointer[link.Inventory] // what was told last
 	inflight  inflightRequests
 	counters  counters
 	hosted    hostedTasks
@@ -87,13 +88,13 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	c := &Router{
-		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: newTransport(cfg.Conn, cfg.Node, cfg.Log),
+		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: link.NewTransport(cfg.Conn, cfg.Node, cfg.Log),
 		peers: newPresence(cfg.Node), changed: make(chan struct{}, 1),
 	}
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
-	c.own.Store(&inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
+	c.own.Store(&link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
 	c.peers.ping = c.ping
-	c.peers.heard = func(i *inventory) { c.local.Offer(i.offer()) }
+	c.peers.heard = func(i *link.Inventory) { c.local.Offer(i.Offer()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
 	return c, nil
 }
@@ -113,14 +114,14 @@ func (c *Router) rouse() {
 // drains, it takes nothing from others and offers nothing.
 func (c *Router) Open(local Local, edge Edge) error {
 	c.local, c.edge = local, edge
-	unserve, err := c.transport.serve(c.receive)
+	unserve, err := c.transport.Serve(c.receive)
 	if err != nil {
 		return err
 	}
 	c.stop = append(c.stop, unserve)
 	for to, f := range map[string]nats.MsgHandler{
-		subject(c.cfg.Node, "ping"): func(m *nats.Msg) { _ = m.Respond([]byte(c.boot)) },
-		inventorySubject:            c.onInventory,
+		link.Subject(c.cfg.Node, "ping"): func(m *nats.Msg) { _ = m.Respond([]byte(c.boot)) },
+		link.InventorySubject:            c.onInventory,
 	} {
 		s, err := c.cfg.Conn.Subscribe(to, f)
 		if err != nil {
@@ -159,7 +160,7 @@ func (c *Router) close() {
 }
 
 func (c *Router) ping(ctx context.Context, node string) (boot string, err error) {
-	r, err := c.cfg.Conn.RequestWithContext(ctx, subject(node, "ping"), nil)
+	r, err := c.cfg.Conn.RequestWithContext(ctx, link.Subject(node, "ping"), nil)
 	if err != nil {
 		return "", err
 	}
@@ -180,7 +181,7 @@ const (
 
 // tellAll tells the other nodes of this one.
 func (c *Router) tellAll(done <-chan struct{}) {
-	var told *inventory
+	var told *link.Inventory
 	rest, tick := time.NewTimer(0), time.NewTicker(tellEvery)
 	defer rest.Stop()
 	defer tick.Stop()
@@ -203,7 +204,7 @@ func (c *Router) tellAll(done <-chan struct{}) {
 
 // tell tells the others of this node, where that is news to them or they have
 // not heard of it for long. It returns what they were told last.
-func (c *Router) tell(told *inventory) *inventory {
+func (c *Router) tell(told *link.Inventory) *link.Inventory {
 	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
 	defer cancel()
 	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
@@ -212,7 +213,7 @@ func (c *Router) tell(told *inventory) *inventory {
 		return told
 	}
 	s := c.local.Status()
-	i := &inventory{
+	i := &link.Inventory{
 		Node: c.cfg.Node, Boot: c.boot, Version: c.cfg.Version, Sent: time.Now(),
 		Draining: s.Draining || c.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
 	}
@@ -226,8 +227,8 @@ func (c *Router) tell(told *inventory) *inventory {
 
 // isDue reports whether others are to be told of it now, after what they were told
 // last.
-func isDue(i, told *inventory) bool {
-	if i.news(told) {
+func isDue(i, told *link.Inventory) bool {
+	if i.Changed(told) {
 		return true
 	}
 	least := tellEvery
@@ -237,10 +238,10 @@ func isDue(i, told *inventory) bool {
 	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
 }
 
-func (c *Router) publish(i *inventory) {
-	b, err := encode(i)
+func (c *Router) publish(i *link.Inventory) {
+	b, err := link.Encode(i)
 	if err == nil {
-		err = c.cfg.Conn.Publish(inventorySubject, b)
+		err = c.cfg.Conn.Publish(link.InventorySubject, b)
 	}
 	if err != nil {
 		c.cfg.Log.Error().Err(err).Msg("the other nodes could not be told of this one")
@@ -248,14 +249,14 @@ func (c *Router) publish(i *inventory) {
 }
 
 func (c *Router) onInventory(msg *nats.Msg) {
-	m, err := received(msg)
+	m, err := link.ReadMessage(msg)
 	if err != nil {
 		if n := c.unreadable.count(time.Now()); n > 0 {
 			c.cfg.Log.Warn().Err(err).Int("count", n).Msg("did not understand another node's inventory: check that both run neighbouring releases")
 		}
 		return
 	}
-	if i, ok := m.(*inventory); ok {
+	if i, ok := m.(*link.Inventory); ok {
 		c.peers.update(i)
 	}
 }
@@ -281,7 +282,7 @@ func (c *Router) onUp(p *peer) {
 
 func (c *Router) tellGivenUp(node string) {
 	for _, m := range c.inflight.givenUp(node) {
-		c.transport.tell(node, m)
+		c.transport.Tell(node, m)
 	}
 }
 
@@ -290,7 +291,7 @@ func (c *Router) Status() api.Status {
 	s := c.local.Status()
 	for _, p := range c.peers.known() {
 		if p.up {
-			s.PeerWorkers += p.inventory.usable()
+			s.PeerWorkers += p.inventory.Usable()
 		}
 	}
 	return s
@@ -305,8 +306,8 @@ func within(ctx, alive context.Context, most time.Duration) (context.Context, co
 }
 
 // undelivered reports whether a message has certainly been taken by nobody.
-func undelivered(err error) bool { return errors.Is(err, errUndelivered) }
+func undelivered(err error) bool { return errors.Is(err, link.ErrUndelivered) }
 
 // unbegun reports whether certainly nothing of a task has begun where it was sent:
 // nobody was there, or who was has turned it away.
-func unstarted(err error) bool { return undelivered(err) || errors.Is(err, errUnstarted) }
+func unstarted(err error) bool { return undelivered(err) || errors.Is(err, link.ErrUnstarted) }

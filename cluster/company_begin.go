@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -49,7 +50,7 @@ func (t *inflightRequest) withdraw() bool {
 }
 
 // begins lets a task begin where it was sent, if it was not taken back.
-func (t *inflightRequests) begins(m *startQuery) bool {
+func (t *inflightRequests) begins(m *link.StartQuery) bool {
 	t.mu.Lock()
 	one := t.now[m.TaskID]
 	t.mu.Unlock()
@@ -67,7 +68,7 @@ func (t *inflightRequests) begins(m *startQuery) bool {
 
 // begin asks the node that a guest comes from whether it may begin. One that may not
 // ends as if its client had left.
-func (c *Router) begin(one *hostedTask, o *forwardedExecute) func(ctx context.Context) error {
+func (c *Router) begin(one *hostedTask, o *link.ForwardedExecute) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		err := c.askBegin(ctx, one, o)
 		if err == nil {
@@ -84,14 +85,14 @@ func (c *Router) begin(one *hostedTask, o *forwardedExecute) func(ctx context.Co
 	}
 }
 
-func (c *Router) askBegin(ctx context.Context, one *hostedTask, o *forwardedExecute) error {
+func (c *Router) askBegin(ctx context.Context, one *hostedTask, o *link.ForwardedExecute) error {
 	alive, up := c.peers.aliveness(o.Origin)
 	if !up {
 		return errUnasked
 	}
 	ctx, cancel := within(ctx, alive, wordMost)
 	defer cancel(nil)
-	x, err := askFor[startReply](ctx, c.transport, o.Origin, &startQuery{o.TaskID, o.Turn})
+	x, err := link.AskFor[link.StartReply](ctx, c.transport, o.Origin, &link.StartQuery{TaskID: o.TaskID, Turn: o.Turn})
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errUnasked, err)

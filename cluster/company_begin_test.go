@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -14,7 +15,7 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 	m := &api.Execute{TaskID: "task_1", Task: &engine.Task{}}
 	one := &inflightRequest{}
 	c.inflight.begin(m.TaskID, one)
-	may := func(turn uint64) bool { return c.inflight.begins(&startQuery{m.TaskID, turn}) }
+	may := func(turn uint64) bool { return c.inflight.begins(&link.StartQuery{TaskID: m.TaskID, Turn: turn}) }
 
 	first := one.send(&c, m)
 	if !one.withdraw() || may(first) {

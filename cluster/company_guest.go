@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/view"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -46,7 +47,7 @@ type hostedTask struct {
 	withdrawn           atomic.Bool // it was not let begin
 }
 
-func (g *hostedTasks) begin(o *forwardedExecute) (*hostedTask, error) {
+func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running == nil {
@@ -54,7 +55,7 @@ func (g *hostedTasks) begin(o *forwardedExecute) (*hostedTask, error) {
 	}
 	switch {
 	case g.over:
-		return nil, errUndelivered
+		return nil, link.ErrUndelivered
 	case g.seen[o.TaskID]:
 		if before := g.running[o.TaskID]; before != nil && before.turn != 0 && before.turn < o.Turn {
 			return nil, errStill
@@ -125,9 +126,9 @@ func (g *hostedTasks) close() {
 
 // receive takes a message of another node.
 func (c *Router) receive(m any) func() any {
-	if o, ok := m.(*forwardedExecute); ok {
+	if o, ok := m.(*link.ForwardedExecute); ok {
 		if err := checkForwarded(o); err != nil {
-			return func() any { return &fault{Text: err.Error(), Unstarted: true} }
+			return func() any { return &link.Fault{Text: err.Error(), Unstarted: true} }
 		}
 		c.peers.noteMessage(o.Origin, o.Boot, o.Sent)
 		one, err := c.hosted.begin(o) // now: what comes next may cancel it
@@ -136,14 +137,14 @@ func (c *Router) receive(m any) func() any {
 			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
 			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
 		case err != nil:
-			return func() any { return &fault{Text: err.Error(), Unstarted: undelivered(err)} }
+			return func() any { return &link.Fault{Text: err.Error(), Unstarted: undelivered(err)} }
 		}
 		return func() any { return c.host(one, o) }
 	}
 	return func() any {
 		x, err := c.answer(m)
 		if err != nil {
-			return &fault{Text: err.Error()}
+			return &link.Fault{Text: err.Error()}
 		}
 		return x
 	}
@@ -166,52 +167,52 @@ func (c *Router) answer(m any) (any, error) {
 			x = &api.Cancelled{Found: true}
 		}
 		return x, err
-	case *locateSession:
+	case *link.LocateSession:
 		return c.isHere(ctx, m)
-	case *startQuery:
-		return &startReply{c.inflight.begins(m)}, nil
+	case *link.StartQuery:
+		return &link.StartReply{OK: c.inflight.begins(m)}, nil
 	case *view.Watch:
 		return c.serveWatch(m), nil
-	case *openView:
+	case *link.OpenView:
 		return c.serveView(m)
-	case *nextInView:
+	case *link.NextInView:
 		return c.served.next(ctx, m.ID)
-	case *closeView:
+	case *link.CloseView:
 		c.served.end(m.ID)
-		return &closeView{}, nil
-	case *recentTasks:
+		return &link.CloseView{}, nil
+	case *link.RecentTasks:
 		return c.serveRecent(m), nil
-	case *pauseNode:
+	case *link.PauseNode:
 		return c.paused(m), nil
-	case *linkViewers:
-		return &linkViewersReply{c.edge.Looking(m.Account)}, nil
+	case *link.LinkViewers:
+		return &link.LinkViewersReply{By: c.edge.Looking(m.Account)}, nil
 	default:
 		return c.local.Do(ctx, m)
 	}
 }
 
-func (c *Router) isHere(ctx context.Context, m *locateSession) (*sessionLocated, error) {
+func (c *Router) isHere(ctx context.Context, m *link.LocateSession) (*link.SessionLocated, error) {
 	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range all.Workers {
 		if w.Session == m.Session && w.Account == m.Account {
-			return &sessionLocated{Here: true}, nil
+			return &link.SessionLocated{Here: true}, nil
 		}
 	}
-	return &sessionLocated{}, nil
+	return &link.SessionLocated{}, nil
 }
 
 // host plays a task for another node.
-func (c *Router) host(one *hostedTask, o *forwardedExecute) any {
+func (c *Router) host(one *hostedTask, o *link.ForwardedExecute) any {
 	refused := true
 	defer func() { c.hosted.end(one, refused) }()
 	m, folder, err := c.unpack(one.ctx, o)
 	remove := func() { _ = os.RemoveAll(folder) }
 	if err != nil {
 		remove()
-		return &fault{Text: err.Error(), Unstarted: true}
+		return &link.Fault{Text: err.Error(), Unstarted: true}
 	}
 	if c.edge.Drains() {
 		remove()
@@ -223,7 +224,7 @@ func (c *Router) host(one *hostedTask, o *forwardedExecute) any {
 			remove()
 		}
 		if err != nil {
-			return &fault{Text: err.Error(), Unstarted: true}
+			return &link.Fault{Text: err.Error(), Unstarted: true}
 		}
 		refused = x.Refusal != nil
 		return x
@@ -237,9 +238,9 @@ func (c *Router) host(one *hostedTask, o *forwardedExecute) any {
 	}
 	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {
 	case one.withdrawn.Load():
-		return &fault{Text: errUnasked.Error(), Unstarted: true}
+		return &link.Fault{Text: errUnasked.Error(), Unstarted: true}
 	case err != nil:
-		return &fault{Text: err.Error(), Unstarted: true}
+		return &link.Fault{Text: err.Error(), Unstarted: true}
 	}
 	return x
 }
@@ -256,7 +257,7 @@ func draining(m *api.Execute) any {
 
 // unpack makes of an order what the actors are asked, with its files in a folder;
 // empty: there are none.
-func (c *Router) unpack(ctx context.Context, o *forwardedExecute) (m *api.Execute, folder string, err error) {
+func (c *Router) unpack(ctx context.Context, o *link.ForwardedExecute) (m *api.Execute, folder string, err error) {
 	files := make([]engine.Upload, 0, len(o.Files))
 	if len(o.Files) > 0 {
 		if folder, err = os.MkdirTemp(c.cfg.Uploads, "guest-"); err != nil {
@@ -270,7 +271,7 @@ func (c *Router) unpack(ctx context.Context, o *forwardedExecute) (m *api.Execut
 	}
 	for i, f := range o.Files {
 		path := filepath.Join(folder, strconv.Itoa(i))
-		if err := c.transport.fetchFile(ctx, f.Parcel, path); err != nil {
+		if err := c.transport.FetchFile(ctx, f.Parcel, path); err != nil {
 			return nil, folder, err
 		}
 		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Parcel.Size})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"troupe/cluster/link"
 	"troupe/cluster/member"
 	"troupe/engine"
 )
@@ -19,7 +20,7 @@ const (
 )
 
 // checkOrder reports why an order is none that a node sends.
-func checkForwarded(o *forwardedExecute) error {
+func checkForwarded(o *link.ForwardedExecute) error {
 	switch {
 	case o.TaskID == "" || len(o.TaskID) > idMost:
 		return fmt.Errorf("take a task: its identifier has %d bytes, and may have 1 to %d", len(o.TaskID), idMost)

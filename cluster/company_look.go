@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/view"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -96,48 +97,48 @@ func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 }
 
 // showWatch lets another node's client watch a browser of this one.
-func (c *Router) serveWatch(m *view.Watch) *viewOpened {
+func (c *Router) serveWatch(m *view.Watch) *link.ViewOpened {
 	w, no := c.local.Watch(m)
 	if no != nil {
-		return &viewOpened{Refusal: no}
+		return &link.ViewOpened{Refusal: no}
 	}
 	id := c.served.open(func(ctx context.Context) any {
 		select { // what ends it comes before what it shows
 		case <-w.Over():
-			return &viewFrame{Over: w.Why()}
+			return &link.ViewFrame{Over: w.Why()}
 		default:
 		}
 		select {
 		case <-w.Over():
-			return &viewFrame{Over: w.Why()}
+			return &link.ViewFrame{Over: w.Why()}
 		case p := <-w.Pictures():
-			return &viewFrame{Picture: p}
+			return &link.ViewFrame{Picture: p}
 		case <-ctx.Done():
-			return &viewFrame{}
+			return &link.ViewFrame{}
 		}
 	}, w.Close)
 	if id == "" {
 		w.Close()
-		return &viewOpened{Refusal: tooManyViews}
+		return &link.ViewOpened{Refusal: tooManyViews}
 	}
-	return &viewOpened{ID: id, Watching: view.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
+	return &link.ViewOpened{ID: id, Watching: view.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
 }
 
 var tooManyViews = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
 
 // showRead lets another node's client hear of an account here.
-func (c *Router) serveView(m *openView) (*viewOpened, error) {
+func (c *Router) serveView(m *link.OpenView) (*link.ViewOpened, error) {
 	r := c.local.Read(m.Account, m.All, m.Tasks)
 	_, workers, tasks := r.Begin()
 	id := c.served.open(func(ctx context.Context) any {
 		n, err := r.Next(ctx)
-		return &viewNews{News: n, Behind: errors.Is(err, view.ErrBehind)}
+		return &link.ViewNews{News: n, Behind: errors.Is(err, view.ErrBehind)}
 	}, r.Close)
 	if id == "" {
 		r.Close()
-		return nil, errBusy
+		return nil, link.ErrBusy
 	}
-	return &viewOpened{ID: id, Workers: workers, Tasks: tasks}, nil
+	return &link.ViewOpened{ID: id, Workers: workers, Tasks: tasks}, nil
 }
 
 // Watch lets somebody see a browser, whichever node has it: see
@@ -147,7 +148,7 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	if no == nil || no.Code != engine.CodeNotFound {
 		return w, no
 	}
-	node, x := findAt(context.Background(), c, wordMost, m, func(x *viewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
+	node, x := findAt(context.Background(), c, wordMost, m, func(x *link.ViewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
 	switch {
 	case x == nil:
 		return nil, no
@@ -161,14 +162,14 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	ctx, cancel := context.WithCancelCause(alive)
 	left := func() {
 		cancel(nil)
-		c.transport.tell(node, &closeView{x.ID})
+		c.transport.Tell(node, &link.CloseView{ID: x.ID})
 	}
 	w = view.NewWatcher(x.Watching, sync.OnceFunc(left))
 	go func() {
 		defer cancel(nil)
 		for ctx.Err() == nil {
 			s, err := c.askNext(ctx, node, x.ID)
-			p, ok := s.(*viewFrame)
+			p, ok := s.(*link.ViewFrame)
 			switch {
 			case err != nil || !ok:
 				w.End(view.BrowserGone)
@@ -189,7 +190,7 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 func (c *Router) askNext(ctx context.Context, node, id string) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, viewWait+wordMost)
 	defer cancel()
-	x, err := c.transport.ask(ctx, node, &nextInView{id})
+	x, err := c.transport.Ask(ctx, node, &link.NextInView{ID: id})
 	if err != nil {
 		return nil, fmt.Errorf("look at what %s has: %w", node, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 )
 
 // Node is what is known of a node, and how old that is.
@@ -32,7 +33,7 @@ func (c *Router) Nodes() []Node {
 	return all
 }
 
-func nodeOf(i *inventory, up bool, since, heard time.Time) Node {
+func nodeOf(i *link.Inventory, up bool, since, heard time.Time) Node {
 	return Node{
 		Name: i.Node, Up: up, Since: since, Heard: heard, Version: i.Version,
 		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers,

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/view"
+	"troupe/cluster/link"
 )
 
 // reading hears of an account on all nodes. Where a node comes or goes it is over:
@@ -66,7 +67,7 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 	c.views.add(r) // from now on no node comes or goes unnoticed
 
 	known := c.peers.known()
-	parts := make([]*viewOpened, len(known))
+	parts := make([]*link.ViewOpened, len(known))
 	var asked sync.WaitGroup
 	for i, p := range known {
 		if !p.up {
@@ -75,7 +76,7 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 		asked.Go(func() {
 			ctx, cancel := within(ctx, p.alive, wordMost)
 			defer cancel(nil)
-			x, err := askFor[viewOpened](ctx, c.transport, p.name, &openView{account, all, tasks})
+			x, err := link.AskFor[link.ViewOpened](ctx, c.transport, p.name, &link.OpenView{Account: account, All: all, Tasks: tasks})
 			if err != nil {
 				c.cfg.Log.Debug().Err(err).Str("node", p.name).Msg("the news of another node cannot be heard")
 				return
@@ -125,13 +126,13 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 
 // hear takes the news of another node.
 func (c *Router) followView(ctx context.Context, r *mergedView, p peer, id string) {
-	defer c.transport.tell(p.name, &closeView{id})
+	defer c.transport.Tell(p.name, &link.CloseView{ID: id})
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.alive, func() { cancel(errDown) })()
 	for ctx.Err() == nil {
 		x, err := c.askNext(ctx, p.name, id)
-		n, ok := x.(*viewNews)
+		n, ok := x.(*link.ViewNews)
 		if err != nil || !ok {
 			r.end()
 			return
@@ -212,21 +213,21 @@ func (r *mergedView) Next(ctx context.Context) ([]view.News, error) {
 // Close implements [view.Reading].
 func (r *mergedView) Close() { r.stop() }
 
-func (c *Router) serveRecent(m *recentTasks) *recentTasksReply {
+func (c *Router) serveRecent(m *link.RecentTasks) *link.RecentTasksReply {
 	if m.ID == "" {
-		return &recentTasksReply{c.local.Recent(m.Account, m.All, m.Most)}
+		return &link.RecentTasksReply{Tasks: c.local.Recent(m.Account, m.All, m.Most)}
 	}
 	if t, ok := c.local.RecentTask(m.Account, m.All, m.ID); ok {
-		return &recentTasksReply{[]view.TaskNews{t}}
+		return &link.RecentTasksReply{Tasks: []view.TaskNews{t}}
 	}
-	return &recentTasksReply{}
+	return &link.RecentTasksReply{}
 }
 
 // Recent returns the last tasks of an account on all nodes that are up: see
 // [actors.Node.Recent].
 func (c *Router) Recent(account string, all bool, most int) []view.TaskNews {
 	lists := [][]view.TaskNews{c.local.Recent(account, all, most)}
-	for _, x := range askAll[recentTasksReply](context.Background(), c, &recentTasks{Account: account, All: all, Most: most}) {
+	for _, x := range askAll[link.RecentTasksReply](context.Background(), c, &link.RecentTasks{Account: account, All: all, Most: most}) {
 		lists = append(lists, x.Tasks)
 	}
 	return lastOf(lists, most)
@@ -237,7 +238,7 @@ func (c *Router) RecentTask(account string, all bool, id string) (view.TaskNews,
 	if t, ok := c.local.RecentTask(account, all, id); ok {
 		return t, true
 	}
-	_, x := findAt(context.Background(), c, wordMost, &recentTasks{Account: account, All: all, ID: id}, func(x *recentTasksReply) bool { return len(x.Tasks) == 1 })
+	_, x := findAt(context.Background(), c, wordMost, &link.RecentTasks{Account: account, All: all, ID: id}, func(x *link.RecentTasksReply) bool { return len(x.Tasks) == 1 })
 	if x == nil {
 		return view.TaskNews{}, false
 	}
@@ -279,7 +280,7 @@ func askAll[T any](ctx context.Context, c *Router, m any) (all []*T) {
 			}
 			ctx, cancel := within(ctx, alive, wordMost)
 			defer cancel(nil)
-			if x, err := askFor[T](ctx, c.transport, node, m); err == nil {
+			if x, err := link.AskFor[T](ctx, c.transport, node, m); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				all = append(all, x)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -107,7 +108,7 @@ func (c *Router) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Res
 	}
 	free := map[string]int{}
 	nodes := c.peers.upNodes(func(p *peer) bool {
-		o := p.inventory.offer()
+		o := p.inventory.Offer()
 		free[p.name] = o.Free + o.Own[q.Account.ID]
 		return free[p.name] > 0
 	})
@@ -118,7 +119,7 @@ func (c *Router) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Res
 			continue
 		}
 		bound, cancel := within(ctx, alive, restoreMost)
-		y, err := askFor[api.Restored](bound, c.transport, node, q)
+		y, err := link.AskFor[api.Restored](bound, c.transport, node, q)
 		cancel(nil)
 		if err == nil && y.Refusal == nil {
 			return y, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 )
 
 // The operator's orders are carried out by the node that has the worker. A node
@@ -24,9 +25,9 @@ type Edge interface {
 // then; nil: it only says that. No name is this node.
 func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, error) {
 	if node == "" || node == c.cfg.Node {
-		return *c.paused(&pauseNode{on}), nil
+		return *c.paused(&link.PauseNode{On: on}), nil
 	}
-	x, err := c.askNamed(ctx, node, &pauseNode{on}, wordMost)
+	x, err := c.askNamed(ctx, node, &link.PauseNode{On: on}, wordMost)
 	if err != nil {
 		return api.Status{}, err
 	}
@@ -37,7 +38,7 @@ func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, 
 	return *s, nil
 }
 
-func (c *Router) paused(m *pauseNode) *api.Status {
+func (c *Router) paused(m *link.PauseNode) *api.Status {
 	if m.On != nil {
 		c.edge.Pause(*m.On)
 		c.Changed(api.WorkerInfo{}) // the others are told soon
@@ -49,7 +50,7 @@ func (c *Router) paused(m *pauseNode) *api.Status {
 // Looking is how many look through each link of an account at other nodes.
 func (c *Router) Looking(ctx context.Context, account string) map[string]int {
 	all := map[string]int{}
-	for _, x := range askAll[linkViewersReply](ctx, c, &linkViewers{account}) {
+	for _, x := range askAll[link.LinkViewersReply](ctx, c, &link.LinkViewers{Account: account}) {
 		for id, n := range x.By {
 			all[id] += n
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -113,10 +114,10 @@ func (c *Router) keyOwner(account, key string) string {
 		return h.Sum64()
 	}
 	best, most := "", uint64(0)
-	if c.own.Load().usable() > 0 {
+	if c.own.Load().Usable() > 0 {
 		most = weight(c.cfg.Node)
 	}
-	for _, node := range c.peers.upNodes(func(p *peer) bool { return p.inventory.usable() > 0 }) {
+	for _, node := range c.peers.upNodes(func(p *peer) bool { return p.inventory.Usable() > 0 }) {
 		if w := weight(node); w > most {
 			best, most = node, w
 		}
@@ -127,8 +128,8 @@ func (c *Router) keyOwner(account, key string) string {
 // locate asks all nodes for the session of a request that is not where it was
 // thought to be. Empty: nobody has it.
 func (c *Router) locate(ctx context.Context, m *api.Execute) string {
-	q := &locateSession{Account: m.Account.ID, Session: m.Task.Session.ID}
-	node, _ := findAt(ctx, c, wordMost, q, func(x *sessionLocated) bool { return x.Here })
+	q := &link.LocateSession{Account: m.Account.ID, Session: m.Task.Session.ID}
+	node, _ := findAt(ctx, c, wordMost, q, func(x *link.SessionLocated) bool { return x.Here })
 	return node
 }
 
@@ -163,7 +164,7 @@ func (c *Router) findAny(ctx context.Context, most time.Duration, m any, will fu
 			}
 			ctx, cancel := within(ctx, alive, most)
 			defer cancel(nil)
-			x, err := c.transport.ask(ctx, node, m)
+			x, err := c.transport.Ask(ctx, node, m)
 			if err != nil || !will(x) {
 				answers <- found{}
 				return

@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/cluster/link"
 	"troupe/engine"
 )
 
@@ -219,7 +220,7 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
 		return nil, errLeaving
 	case !up:
-		return nil, fmt.Errorf("carry a task to %s: %w", node, errUndelivered)
+		return nil, fmt.Errorf("carry a task to %s: %w", node, link.ErrUndelivered)
 	}
 	o, release := c.pack(m)
 	defer release()
@@ -234,12 +235,12 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 			if cause == "" {
 				cause = api.CauseClient
 			}
-			c.transport.tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
+			c.transport.Tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
 			time.AfterFunc(cancelTimeout, func() { cancel(context.Cause(ctx)) })
 		})()
 	}
 	c.locations.put(m.TaskID, node)
-	x, err := askFor[T](asking, c.transport, node, o)
+	x, err := link.AskFor[T](asking, c.transport, node, o)
 	if !unstarted(err) {
 		c.counters.forwarded.Add(1)
 	}
@@ -247,17 +248,17 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 	case err == nil || unstarted(err):
 		return x, err
 	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
-		return nil, fmt.Errorf("carry a task to %s: it was cancelled before it began: %w", node, errUndelivered)
+		return nil, fmt.Errorf("carry a task to %s: it was cancelled before it began: %w", node, link.ErrUndelivered)
 	case ctx.Err() != nil && !lost(err) && one.why() == "": // nobody waits for it
 		return nil, context.Cause(ctx)
 	}
 	gone := &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: api.CauseClient}
 	if m.Idempotency.Key == "" {
 		c.inflight.giveUp(node, gone)
-		c.transport.tell(node, gone)
+		c.transport.Tell(node, gone)
 	}
 	if lost(err) && one.withdraw() {
-		return nil, fmt.Errorf("carry a task to %s: it had not begun there: %w", node, errUndelivered)
+		return nil, fmt.Errorf("carry a task to %s: it had not begun there: %w", node, link.ErrUndelivered)
 	}
 	c.counters.lost.Add(1)
 	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
@@ -266,14 +267,14 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 
 // pack makes of a request what another node can play. Its files stay here, to be
 // fetched until release.
-func (c *Router) pack(m *api.Execute) (o *forwardedExecute, release func()) {
-	o = &forwardedExecute{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
+func (c *Router) pack(m *api.Execute) (o *link.ForwardedExecute, release func()) {
+	o = &link.ForwardedExecute{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
 	for _, f := range m.Task.Files {
-		o.Files = append(o.Files, file{f.Name, f.Type, c.transport.offerFile(f.Path, f.Size)})
+		o.Files = append(o.Files, link.File{Name: f.Name, Type: f.Type, Parcel: c.transport.OfferFile(f.Path, f.Size)})
 	}
 	return o, func() {
 		for _, f := range o.Files {
-			c.transport.withdraw(f.Parcel)
+			c.transport.Withdraw(f.Parcel)
 		}
 	}
 }

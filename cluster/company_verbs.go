@@ -98,7 +98,7 @@ func (c *Router) askNamed(ctx context.Context, node string, m any, most time.Dur
 	}
 	ctx, cancel := within(ctx, alive, most)
 	defer cancel(nil)
-	x, err := c.transport.ask(ctx, node, m)
+	x, err := c.transport.Ask(ctx, node, m)
 	if undelivered(err) || lost(err) {
 		return nil, fmt.Errorf("the node %q does not answer", node)
 	}
@@ -107,7 +107,7 @@ func (c *Router) askNamed(ctx context.Context, node string, m any, most time.Dur
 
 // askVerb asks a node for the reply of a verb.
 func (c *Router) askVerb(ctx context.Context, v *api.Verb, node string, m any) (any, error) {
-	x, err := c.transport.ask(ctx, node, m)
+	x, err := c.transport.Ask(ctx, node, m)
 	if err == nil && !v.IsReply(x) {
 		return nil, fmt.Errorf("ask %s: it answers %T with %T", node, m, x)
 	}

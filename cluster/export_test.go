@@ -1,10 +1,14 @@
 package cluster
 
 import (
+	"encoding/binary"
+	"errors"
+
 	"github.com/nats-io/nats-server/v2/server"
 
 	"troupe/actors/api"
 	"troupe/cluster/damage"
+	"troupe/cluster/link"
 	"troupe/cluster/member"
 	"troupe/cluster/store"
 )
@@ -75,12 +79,18 @@ func CancelUnanswered(c *Router, id string, said bool, asked func()) (release fu
 }
 
 // Raw is a message as it is on the line.
-func Raw(k byte, parts ...[]byte) []byte { return raw(kind(k), parts...) }
+func Raw(k byte, parts ...[]byte) []byte {
+	b := []byte{written(&link.Fault{})[0], k}
+	for _, p := range parts {
+		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
+	}
+	return b
+}
 
 // Kinds are those of all messages.
 func Kinds() (all []byte) {
 	for k := range 256 {
-		if m, _ := empty(kind(k)); m != nil {
+		if _, err := link.Decode(Raw(byte(k))); !errors.Is(err, link.ErrVersion) {
 			all = append(all, byte(k))
 		}
 	}
@@ -89,13 +99,21 @@ func Kinds() (all []byte) {
 
 // What some messages are on the line.
 var (
-	KindExecute      = kindExecute
-	KindExecuted     = kindExecuted
-	KindParcel       = kindOf(&parcel{})
-	KindFault        = kindOf(&fault{})
-	KindInventory    = kindOf(&inventory{})
-	KindRemoveWorker = kindOf(&api.RemoveWorker{})
+	KindExecute      = written(&link.ForwardedExecute{})[1]
+	KindExecuted     = written(&api.Executed{})[1]
+	KindParcel       = written(&link.Parcel{})[1]
+	KindFault        = written(&link.Fault{})[1]
+	KindInventory    = written(&link.Inventory{})[1]
+	KindRemoveWorker = written(&api.RemoveWorker{})[1]
 )
+
+func written(m any) []byte {
+	b, err := link.Encode(m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
 
 // Seen is how many tasks of other nodes a node remembers.
 func Seen(c *Router) int {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cluster/link"
 )
 
 // TestWhatHasNotChangedIsToldSeldom: nodes that have nothing to say cost each
@@ -18,16 +19,16 @@ func TestWhatHasNotChangedIsToldSeldom(t *testing.T) {
 	many := func(first api.WorkerInfo) []api.WorkerInfo {
 		return []api.WorkerInfo{first, worker, worker, worker, worker, worker, worker}
 	}
-	told := inventory{Node: "n1", Sent: began, Workers: many(worker), Held: map[string]int64{"bob": 3}}
+	told := link.Inventory{Node: "n1", Sent: began, Workers: many(worker), Held: map[string]int64{"bob": 3}}
 	for name, c := range map[string]struct {
-		change func(*inventory)
+		change func(*link.Inventory)
 		after  time.Duration
 	}{
-		"nothing":                  {func(*inventory) {}, tellAgain - tellRest},
-		"one less of many is free": {func(i *inventory) { i.Workers = many(busy) }, tellEvery - tellRest},
-		"the share is smaller":     {func(i *inventory) { i.Held = map[string]int64{"bob": 2} }, tellEvery - tellRest},
-		"one more of some wait":    {func(i *inventory) { i.Waiting++ }, 0},
-		"it drains":                {func(i *inventory) { i.Draining = true }, 0},
+		"nothing":                  {func(*link.Inventory) {}, tellAgain - tellRest},
+		"one less of many is free": {func(i *link.Inventory) { i.Workers = many(busy) }, tellEvery - tellRest},
+		"the share is smaller":     {func(i *link.Inventory) { i.Held = map[string]int64{"bob": 2} }, tellEvery - tellRest},
+		"one more of some wait":    {func(i *link.Inventory) { i.Waiting++ }, 0},
+		"it drains":                {func(i *link.Inventory) { i.Draining = true }, 0},
 	} {
 		now := told
 		c.change(&now)

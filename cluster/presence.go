@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/cluster/link"
 	"troupe/cluster/member"
 	"troupe/engine"
 )
@@ -44,7 +45,7 @@ type presence struct {
 	ping func(ctx context.Context, node string) (boot string, err error)
 	// down and up hear of changes, one at a time and in order.
 	down, up func(p *peer)
-	heard    func(i *inventory) // a new inventory, of a node that is up
+	heard    func(i *link.Inventory) // a new inventory, of a node that is up
 
 	mu    sync.Mutex
 	peers map[string]*peer
@@ -58,7 +59,7 @@ type peer struct {
 	name      string
 	up        bool
 	since     time.Time
-	inventory *inventory
+	inventory *link.Inventory
 	heard     time.Time
 	workers   map[string]bool
 	sessions  map[string]string // the account of each
@@ -70,7 +71,7 @@ type peer struct {
 func newPresence(node string) *presence {
 	p := &presence{
 		node: node, peers: map[string]*peer{},
-		down: func(*peer) {}, up: func(*peer) {}, heard: func(*inventory) {},
+		down: func(*peer) {}, up: func(*peer) {}, heard: func(*link.Inventory) {},
 	}
 	p.base, p.stop = context.WithCancel(context.Background())
 	return p
@@ -88,7 +89,7 @@ func (p *presence) close() {
 }
 
 // hear takes over what a node says of itself.
-func (p *presence) update(i *inventory) {
+func (p *presence) update(i *link.Inventory) {
 	if i.Node == p.node || !member.ValidName.MatchString(i.Node) {
 		return
 	}
@@ -157,11 +158,11 @@ func (p *presence) noteMessage(node, boot string, sent time.Time) {
 	}
 	p.mu.Unlock()
 	if !known {
-		p.update(&inventory{Node: node, Boot: boot, Sent: sent})
+		p.update(&link.Inventory{Node: node, Boot: boot, Sent: sent})
 	}
 }
 
-func (o *peer) learn(i *inventory) {
+func (o *peer) learn(i *link.Inventory) {
 	o.inventory, o.heard = i, time.Now()
 	o.workers, o.sessions = make(map[string]bool, len(i.Workers)), map[string]string{}
 	for _, w := range i.Workers {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"troupe/cluster/link"
 )
 
 // fakePeer answers pings as a node does that is well, dead or frozen.
@@ -29,7 +31,7 @@ func (f *fakePeer) ping(ctx context.Context, _ string) (string, error) {
 	f.mu.Unlock()
 	switch how {
 	case "dead":
-		return "", errUndelivered
+		return "", link.ErrUndelivered
 	case "frozen":
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -71,8 +73,8 @@ func TestPresence(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-				p.update(&inventory{Node: "n1", Boot: "mine"})
-				p.update(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+				p.update(&link.Inventory{Node: "n1", Boot: "mine"})
+				p.update(&link.Inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
 				time.Sleep(10 * time.Second)
 				if got := news(); !slices.Equal(got, []string{"up n2"}) {
 					t.Fatalf("told of %v", got)
@@ -102,7 +104,7 @@ func TestPresence(t *testing.T) {
 func TestOneMissIsNone(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-		p.update(&inventory{Node: "n2", Boot: "b1"})
+		p.update(&link.Inventory{Node: "n2", Boot: "b1"})
 		for range 5 {
 			time.Sleep(pingEvery / 2)
 			far.set("dead", "b1")
@@ -121,16 +123,16 @@ func TestOneMissIsNone(t *testing.T) {
 func TestAnotherProcessIsAnotherNode(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-		p.update(&inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
+		p.update(&link.Inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
 		alive, _ := p.aliveness("n2")
 		far.set("", "b2")
 		time.Sleep(2 * pingEvery)
 		if alive.Err() == nil {
 			t.Error("the process that was asked is alive")
 		}
-		late := &inventory{Node: "n2", Boot: "b1", Sent: time.Now()}
+		late := &link.Inventory{Node: "n2", Boot: "b1", Sent: time.Now()}
 		time.Sleep(time.Millisecond)
-		p.update(&inventory{Node: "n2", Boot: "b2", Sent: time.Now()})
+		p.update(&link.Inventory{Node: "n2", Boot: "b2", Sent: time.Now()})
 		p.update(late)
 		time.Sleep(5 * time.Second)
 		if got := news(); !slices.Equal(got, []string{"up n2", "down n2", "up n2"}) {
@@ -148,8 +150,8 @@ func TestAnotherProcessIsAnotherNode(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
-		p.update(&inventory{Node: "n2", Boot: "b1"})
-		p.update(&inventory{Node: "n2", Boot: "b1", Leaving: true})
+		p.update(&link.Inventory{Node: "n2", Boot: "b1"})
+		p.update(&link.Inventory{Node: "n2", Boot: "b1", Leaving: true})
 		time.Sleep(5 * time.Second)
 		if got := news(); !slices.Equal(got, []string{"up n2", "down n2"}) {
 			t.Errorf("told of %v", got)
@@ -162,7 +164,7 @@ func TestLeaving(t *testing.T) {
 func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
 	t.Parallel()
 	var g hostedTasks
-	o := &forwardedExecute{Origin: "n2"}
+	o := &link.ForwardedExecute{Origin: "n2"}
 	o.TaskID = "t1"
 	one, err := g.begin(o)
 	if err != nil {

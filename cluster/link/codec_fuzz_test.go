@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"encoding/binary"
@@ -11,13 +11,13 @@ import (
 )
 
 // lastKind is the highest number that a message has.
-var lastKind = kindOf(&startReply{})
+var lastKind = kindOf(&StartReply{})
 
 // FuzzDecode: whatever comes is a message or an error, takes no more memory than a
 // few times its size, and can be sent on. The seeds have all kinds.
 func FuzzDecode(f *testing.F) {
 	for i := range 20 {
-		if b, err := encode(anyMessage.Example(i)); err == nil {
+		if b, err := Encode(anyMessage.Example(i)); err == nil {
 			f.Add(b)
 		}
 	}
@@ -34,7 +34,7 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decode(b)
+		m, err := Decode(b)
 		if err != nil {
 			return
 		}
@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 		if got, most := heldBy(reflect.ValueOf(m)), 4*(heaviest*len(b)+lightWhole); got > most {
 			t.Errorf("%d bytes are decoded into %d, more than %d", len(b), got, most)
 		}
-		if _, err := encode(m); err != nil {
+		if _, err := Encode(m); err != nil {
 			t.Errorf("%#v cannot be written again: %v", m, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"context"
@@ -26,15 +26,15 @@ const (
 )
 
 var (
-	// errUndelivered: the message has certainly not reached anybody.
-	errUndelivered = errors.New("nobody is there to take the message")
+	// ErrUndelivered: the message has certainly not reached anybody.
+	ErrUndelivered = errors.New("nobody is there to take the message")
 	// errUnbegun: the node that has the message has begun nothing of it, nor will.
-	errUnstarted = errors.New("the node has begun nothing of it")
-	errBusy      = errors.New("the node does too much for others already")
+	ErrUnstarted = errors.New("the node has begun nothing of it")
+	ErrBusy      = errors.New("the node does too much for others already")
 )
 
 // wires carry messages to other nodes and theirs to this one.
-type transport struct {
+type Transport struct {
 	nc    *nats.Conn
 	node  string
 	log   zerolog.Logger
@@ -43,56 +43,56 @@ type transport struct {
 	bytes atomic.Int64 // of the messages that have a turn
 }
 
-func newTransport(nc *nats.Conn, node string, log zerolog.Logger) *transport {
-	return &transport{nc: nc, node: node, log: log, out: newOutbox(node), turns: make(chan struct{}, asksMost)}
+func NewTransport(nc *nats.Conn, node string, log zerolog.Logger) *Transport {
+	return &Transport{nc: nc, node: node, log: log, out: newOutbox(node), turns: make(chan struct{}, asksMost)}
 }
 
-// subject is where a node takes one sort of messages.
-func subject(node, what string) string { return "troupe.node." + node + "." + what }
+// Subject is where a node takes one sort of messages.
+func Subject(node, what string) string { return "troupe.node." + node + "." + what }
 
-const inventorySubject = "troupe.inventory"
+const InventorySubject = "troupe.inventory"
 
-// ask sends a message to a node and waits for its answer until ctx ends.
-func (w *transport) ask(ctx context.Context, node string, m any) (any, error) {
-	b, err := encode(m)
+// Ask sends a message to a node and waits for its answer until ctx ends.
+func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
+	b, err := Encode(m)
 	if err != nil {
 		return nil, err
 	}
 	if len(b) > inlineMost {
 		return nil, fmt.Errorf("ask %s: the message has %d bytes, more than %d", node, len(b), inlineMost)
 	}
-	r, err := w.nc.RequestWithContext(ctx, subject(node, "ask"), b)
+	r, err := w.nc.RequestWithContext(ctx, Subject(node, "ask"), b)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return nil, fmt.Errorf("ask %s: %w", node, errUndelivered)
+		return nil, fmt.Errorf("ask %s: %w", node, ErrUndelivered)
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("ask %s: %w", node, context.Cause(ctx))
 	case err != nil:
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
-	got, err := decode(r.Data)
-	if p, ok := got.(*parcel); ok && p.Node != node {
+	got, err := Decode(r.Data)
+	if p, ok := got.(*Parcel); ok && p.Node != node {
 		err = fmt.Errorf("it answers with a parcel of %q", p.Node)
 	} else if ok {
 		if b, err = w.fetch(ctx, *p); err == nil {
-			got, err = decode(b)
+			got, err = Decode(b)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
-	switch f, ok := got.(*fault); {
+	switch f, ok := got.(*Fault); {
 	case ok && f.Unstarted:
-		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, errUnstarted)
+		return nil, fmt.Errorf("ask %s: it answers: %s: %w", node, f.Text, ErrUnstarted)
 	case ok:
 		return nil, fmt.Errorf("ask %s: it answers: %s", node, f.Text)
 	}
 	return got, nil
 }
 
-// askFor is ask for an answer of one type.
-func askFor[T any](ctx context.Context, w *transport, node string, m any) (*T, error) {
-	got, err := w.ask(ctx, node, m)
+// AskFor is ask for an answer of one type.
+func AskFor[T any](ctx context.Context, w *Transport, node string, m any) (*T, error) {
+	got, err := w.Ask(ctx, node, m)
 	if err != nil {
 		return nil, err
 	}
@@ -103,20 +103,20 @@ func askFor[T any](ctx context.Context, w *transport, node string, m any) (*T, e
 	return x, nil
 }
 
-// tell sends a message that has no answer that matters.
-func (w *transport) tell(node string, m any) {
-	b, err := encode(m)
+// Tell sends a message that has no answer that matters.
+func (w *Transport) Tell(node string, m any) {
+	b, err := Encode(m)
 	if err == nil {
-		err = w.nc.Publish(subject(node, "ask"), b)
+		err = w.nc.Publish(Subject(node, "ask"), b)
 	}
 	if err != nil {
 		w.log.Warn().Err(err).Str("to", node).Msg("another node could not be told")
 	}
 }
 
-// serve answers what other nodes ask. Receive sees each message in the order in
+// Serve answers what other nodes ask. Receive sees each message in the order in
 // which they came, and gives what makes the answer, which may take its time.
-func (w *transport) serve(receive func(m any) func() any) (stop func(), err error) {
+func (w *Transport) Serve(receive func(m any) func() any) (stop func(), err error) {
 	var subs []*nats.Subscription
 	stop = func() {
 		for _, s := range subs {
@@ -127,7 +127,7 @@ func (w *transport) serve(receive func(m any) func() any) (stop func(), err erro
 		"ask":   func(m *nats.Msg) { w.onAsk(m, receive) },
 		"piece": w.onPiece,
 	} {
-		s, err := w.nc.Subscribe(subject(w.node, what), f)
+		s, err := w.nc.Subscribe(Subject(w.node, what), f)
 		if err != nil {
 			stop()
 			return nil, fmt.Errorf("listen to other nodes: %w", err)
@@ -137,27 +137,27 @@ func (w *transport) serve(receive func(m any) func() any) (stop func(), err erro
 	return stop, nil
 }
 
-func (w *transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
+func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	size := int64(len(msg.Data))
 	if w.bytes.Add(size) > askedMost {
 		w.bytes.Add(-size)
-		w.respond(msg, &fault{Text: errBusy.Error(), Unstarted: true})
+		w.respond(msg, &Fault{Text: ErrBusy.Error(), Unstarted: true})
 		return
 	}
 	select {
 	case w.turns <- struct{}{}:
 	default:
 		w.bytes.Add(-size)
-		w.respond(msg, &fault{Text: errBusy.Error(), Unstarted: true})
+		w.respond(msg, &Fault{Text: ErrBusy.Error(), Unstarted: true})
 		return
 	}
 	end := func() {
 		w.bytes.Add(-size)
 		<-w.turns
 	}
-	m, err := received(msg)
+	m, err := ReadMessage(msg)
 	if err != nil {
-		w.respond(msg, &fault{Text: err.Error(), Unstarted: true})
+		w.respond(msg, &Fault{Text: err.Error(), Unstarted: true})
 		end()
 		return
 	}
@@ -170,11 +170,11 @@ func (w *transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 }
 
 // Answering is how many messages of other nodes are not answered yet.
-func (w *transport) Answering() int { return len(w.turns) }
+func (w *Transport) Answering() int { return len(w.turns) }
 
 // Occupy takes all turns, as if so many messages were being answered: until
 // release, the node turns away what others ask.
-func (w *transport) Occupy() (release func()) {
+func (w *Transport) Occupy() (release func()) {
 	for range asksMost {
 		w.turns <- struct{}{}
 	}
@@ -186,28 +186,28 @@ func (w *transport) Occupy() (release func()) {
 }
 
 // received reads a message of another node. None sends a larger one.
-func received(msg *nats.Msg) (any, error) {
+func ReadMessage(msg *nats.Msg) (any, error) {
 	if len(msg.Data) > inlineMost {
 		return nil, fmt.Errorf("decode a message: it has %d bytes, more than %d", len(msg.Data), inlineMost)
 	}
-	return decode(msg.Data)
+	return Decode(msg.Data)
 }
 
 // respond answers a message. An answer that is large waits to be fetched.
-func (w *transport) respond(msg *nats.Msg, m any) {
+func (w *Transport) respond(msg *nats.Msg, m any) {
 	if msg.Reply == "" {
 		return
 	}
-	b, err := encode(m)
+	b, err := Encode(m)
 	if err == nil && len(b) > inlineMost {
-		var p parcel
+		var p Parcel
 		if p, err = w.out.answer(b); err == nil {
-			b, err = encode(&p)
+			b, err = Encode(&p)
 		}
 	}
 	if err != nil {
 		w.log.Error().Err(err).Msg("answer to another node not written")
-		b, _ = encode(&fault{Text: "the answer could not be written"})
+		b, _ = Encode(&Fault{Text: "the answer could not be written"})
 	}
 	if err := msg.Respond(b); err != nil {
 		w.log.Error().Err(err).Msg("answer to another node not sent")

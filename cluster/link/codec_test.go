@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"encoding/json"
@@ -76,8 +76,8 @@ var anExecuted = rapid.Custom(func(t *rapid.T) *api.Executed {
 	return x
 })
 
-var anOrder = rapid.Custom(func(t *rapid.T) *forwardedExecute {
-	o := &forwardedExecute{
+var anOrder = rapid.Custom(func(t *rapid.T) *ForwardedExecute {
+	o := &ForwardedExecute{
 		Execute: api.Execute{
 			TaskID: rapid.String().Draw(t, "task"), Account: api.Account{ID: rapid.String().Draw(t, "account"), Plan: "pro"},
 			Asked: someTime.Draw(t, "asked"), Trace: rapid.String().Draw(t, "trace"), Forwarded: rapid.Bool().Draw(t, "guest"),
@@ -86,14 +86,14 @@ var anOrder = rapid.Custom(func(t *rapid.T) *forwardedExecute {
 		Origin: "n1", Boot: "b", Sent: someTime.Draw(t, "sent"), Source: rapid.SliceOfN(rapid.Byte(), 0, 500).Draw(t, "source"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "files") {
-		o.Files = append(o.Files, file{rapid.String().Draw(t, "name"), "text/plain", parcel{"n1", "id", rapid.Int64().Draw(t, "size")}})
+		o.Files = append(o.Files, File{rapid.String().Draw(t, "name"), "text/plain", Parcel{"n1", "id", rapid.Int64().Draw(t, "size")}})
 	}
 	return o
 })
 
 // anyMessage is one of those that have something to lose on the way.
 var anyMessage = rapid.OneOf(
-	rapid.Map(anOrder, func(o *forwardedExecute) any { return o }),
+	rapid.Map(anOrder, func(o *ForwardedExecute) any { return o }),
 	rapid.Map(anExecuted, func(x *api.Executed) any { return x }),
 	rapid.Map(anExecuted, func(x *api.Executed) any { return &api.Polled{Status: api.TaskFailed, Executed: x} }),
 	rapid.Map(aRefusal, func(r *api.Refusal) any { return &api.Polled{Refusal: r} }),
@@ -106,7 +106,7 @@ var anyMessage = rapid.OneOf(
 		return f
 	}),
 	rapid.Map(someTime, func(at time.Time) any {
-		return &inventory{Node: "n1", Boot: "b", Sent: at, Workers: []api.WorkerInfo{{ID: "w", State: api.Busy, Since: at, Account: "a"}}}
+		return &Inventory{Node: "n1", Boot: "b", Sent: at, Workers: []api.WorkerInfo{{ID: "w", State: api.Busy, Since: at, Account: "a"}}}
 	}),
 	rapid.Map(rapid.String(), func(s string) any {
 		return &api.Cancel{TaskID: s, Account: api.Account{ID: s}, Cause: api.CauseAsked}
@@ -118,16 +118,16 @@ func TestMessagesArriveAsTheyWere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMessage.Draw(t, "message")
-		b, err := encode(m)
+		b, err := Encode(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decode(b)
+		got, err := Decode(b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, ok := m.(*forwardedExecute); ok && len(o.Source) == 0 {
-			o.Source = got.(*forwardedExecute).Source // none is none
+		if o, ok := m.(*ForwardedExecute); ok && len(o.Source) == 0 {
+			o.Source = got.(*ForwardedExecute).Source // none is none
 		}
 		if !reflect.DeepEqual(got, m) {
 			t.Fatalf("sent\n%#v\ngot\n%#v", m, got)
@@ -140,12 +140,12 @@ func TestMessagesArriveAsTheyWere(t *testing.T) {
 func TestEveryMessageHasItsKind(t *testing.T) {
 	t.Parallel()
 	everyKind(func(k kind, m any) {
-		b, err := encode(m)
+		b, err := Encode(m)
 		if err != nil || kind(b[1]) != k {
 			t.Errorf("%T is written as kind %v: %v", m, b, err)
 		}
 	})
-	if _, err := encode("a word"); err == nil {
+	if _, err := Encode("a word"); err == nil {
 		t.Error("a string was encoded")
 	}
 }
@@ -154,7 +154,7 @@ func TestEveryMessageHasItsKind(t *testing.T) {
 // damaged, is an error that says so.
 func TestForeignMessagesAreRefused(t *testing.T) {
 	t.Parallel()
-	good, err := encode(&api.Cancel{TaskID: "t"})
+	good, err := Encode(&api.Cancel{TaskID: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,14 +164,14 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 		is   error
 	}{
 		"nothing":         {nil, "0 bytes", nil},
-		"another version": {append([]byte{9}, good[1:]...), "9, and this node writes 1", errVersion},
-		"unknown kind":    {append([]byte{codecVersion, 200}, good[2:]...), "kind 200", errVersion},
+		"another version": {append([]byte{9}, good[1:]...), "9, and this node writes 1", ErrVersion},
+		"unknown kind":    {append([]byte{codecVersion, 200}, good[2:]...), "kind 200", ErrVersion},
 		"cut off":         {good[:len(good)-1], "cut off", nil},
 		"a part too many": {append(append([]byte{}, good...), 1, 'x'), "parts", nil},
 		"no JSON":         {[]byte{codecVersion, kindOf(&api.Cancel{}), 1, '{'}, "kind 8", nil},
 		"a huge length":   {[]byte{codecVersion, kindOf(&api.Cancel{}), 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, "cut off", nil},
 	} {
-		_, err := decode(c.b)
+		_, err := Decode(c.b)
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -181,11 +181,11 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 // TestWhyAWorkerWasNotChanged: that the nodes have no majority is said by each as it is.
 func TestWhyAWorkerWasNotChanged(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("there is no such worker"), fmt.Errorf("keep worker w9: %w", persistence.ErrNoQuorum)} {
-		b, err := encode(api.Changed(api.WorkerInfo{ID: "w9"}, fault))
+		b, err := Encode(api.Changed(api.WorkerInfo{ID: "w9"}, fault))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := decode(b)
+		m, err := Decode(b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"bytes"
@@ -54,10 +54,10 @@ func newOutbox(node string) *outbox { return &outbox{node: node, has: map[string
 
 // put makes a parcel. With a time it goes when that is over or it was fetched;
 // without one it stays until it is removed.
-func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) parcel {
+func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) Parcel {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
-	p := parcel{Node: o.node, ID: hex.EncodeToString(b), Size: size}
+	p := Parcel{Node: o.node, ID: hex.EncodeToString(b), Size: size}
 	one := &parcelled{open: open, size: size, used: time.Now()}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,10 +71,10 @@ func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64,
 
 // answer makes a parcel of an answer. Where too many wait, those go first that
 // nobody has read of for longest: whoever wanted them is gone, most likely.
-func (o *outbox) answer(b []byte) (parcel, error) {
+func (o *outbox) answer(b []byte) (Parcel, error) {
 	size := int64(len(b))
 	if size > messageMost {
-		return parcel{}, fmt.Errorf("keep an answer to be fetched: it has %d bytes, more than %d", size, messageMost)
+		return Parcel{}, fmt.Errorf("keep an answer to be fetched: it has %d bytes, more than %d", size, messageMost)
 	}
 	o.mu.Lock()
 	for o.answers+size > answersMost {
@@ -168,7 +168,7 @@ func (o *outbox) read(m wantPiece) ([]byte, error) {
 	return b, nil
 }
 
-func (w *transport) onPiece(msg *nats.Msg) {
+func (w *Transport) onPiece(msg *nats.Msg) {
 	var m wantPiece
 	err := json.Unmarshal(msg.Data, &m)
 	var b []byte
@@ -188,7 +188,7 @@ func (w *transport) onPiece(msg *nats.Msg) {
 }
 
 // fetch gets a parcel that is a message.
-func (w *transport) fetch(ctx context.Context, p parcel) ([]byte, error) {
+func (w *Transport) fetch(ctx context.Context, p Parcel) ([]byte, error) {
 	if p.Size < 0 || p.Size > messageMost {
 		return nil, fmt.Errorf("fetch from %s: a message of %d bytes is none", p.Node, p.Size)
 	}
@@ -215,8 +215,8 @@ func (b *into) WriteAt(p []byte, off int64) (int, error) {
 	return copy(b.bytes[off:], p), nil
 }
 
-// fetchFile gets a parcel that is a file.
-func (w *transport) fetchFile(ctx context.Context, p parcel, path string) (err error) {
+// FetchFile gets a parcel that is a file.
+func (w *Transport) FetchFile(ctx context.Context, p Parcel, path string) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("fetch a file: %w", err)
@@ -225,16 +225,16 @@ func (w *transport) fetchFile(ctx context.Context, p parcel, path string) (err e
 	return w.fetchTo(ctx, p, f)
 }
 
-// offerFile lets other nodes fetch a file, until withdraw.
-func (w *transport) offerFile(path string, size int64) parcel {
+// OfferFile lets other nodes fetch a file, until withdraw.
+func (w *Transport) OfferFile(path string, size int64) Parcel {
 	return w.out.put(fileAt(path), size, 0)
 }
 
-// withdraw ends what offerFile has begun.
-func (w *transport) withdraw(p parcel) { w.out.remove(p.ID) }
+// Withdraw ends what offerFile has begun.
+func (w *Transport) Withdraw(p Parcel) { w.out.remove(p.ID) }
 
 // fetchTo gets a parcel piece by piece, a few at once, and says that it has it.
-func (w *transport) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error {
+func (w *Transport) fetchTo(ctx context.Context, p Parcel, to io.WriterAt) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -253,12 +253,12 @@ func (w *transport) fetchTo(ctx context.Context, p parcel, to io.WriterAt) error
 		return fmt.Errorf("fetch %d bytes from %s: %w", p.Size, p.Node, context.Cause(ctx))
 	}
 	if b, err := json.Marshal(wantPiece{ID: p.ID, Done: true}); err == nil {
-		_ = w.nc.Publish(subject(p.Node, "piece"), b) // without it the time ends it
+		_ = w.nc.Publish(Subject(p.Node, "piece"), b) // without it the time ends it
 	}
 	return nil
 }
 
-func (w *transport) fetchPiece(ctx context.Context, p parcel, from int64, to io.WriterAt) error {
+func (w *Transport) fetchPiece(ctx context.Context, p Parcel, from int64, to io.WriterAt) error {
 	m := wantPiece{ID: p.ID, From: from, Size: int(min(pieceSize, p.Size-from))}
 	ask, err := json.Marshal(m)
 	if err != nil {
@@ -266,7 +266,7 @@ func (w *transport) fetchPiece(ctx context.Context, p parcel, from int64, to io.
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchMost)
 	defer cancel()
-	r, err := w.nc.RequestWithContext(ctx, subject(p.Node, "piece"), ask)
+	r, err := w.nc.RequestWithContext(ctx, Subject(p.Node, "piece"), ask)
 	switch {
 	case err != nil:
 		return err

@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"encoding/binary"
@@ -43,9 +43,9 @@ func filled(t *testing.T, m any) any {
 	t.Helper()
 	golden.Fill(t, m, makers)
 	switch m := m.(type) {
-	case *forwardedExecute:
+	case *ForwardedExecute:
 		m.Source = []byte(`{"actions":[{"open":"about:blank"}]}`)
-	case *viewFrame:
+	case *ViewFrame:
 		m.Picture = []byte{0xff, 0xd8, 0, 1}
 	}
 	return m
@@ -85,18 +85,18 @@ func pieces(b []byte) ([][]byte, error) {
 
 // again reads a message and writes what it has read.
 func again(old []byte) ([]byte, error) {
-	m, err := decode(old)
+	m, err := Decode(old)
 	if err != nil {
 		return nil, err
 	}
-	return encode(m)
+	return Encode(m)
 }
 
 // keptMessages are all messages and records of nodes.
 func keptMessages(t *testing.T) []golden.Kept {
 	var all []golden.Kept
 	everyKind(func(k kind, m any) {
-		today, err := encode(filled(t, m))
+		today, err := Encode(filled(t, m))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func keptMessages(t *testing.T) []golden.Kept {
 	return append(all,
 		golden.Record[wantPiece](t, "want-piece", nil),
 		golden.Places(t, map[string]string{
-			"ask": subject("n1", "ask"), "inventory": inventorySubject, "piece": subject("n1", "piece"), "ping": subject("n1", "ping"),
+			"ask": Subject("n1", "ask"), "inventory": InventorySubject, "piece": Subject("n1", "piece"), "ping": Subject("n1", "ping"),
 			"description of a file": store.FilePrefix + "id", "part of a file": store.PartSubject("id", 3), "stream of files": store.FileStream,
 			"record": store.RecordSubject("task/t1"), "record with odd signs": store.RecordSubject("account/a.b c*>~ü"), "stream of records": store.RecordStream,
 			"expiry": store.ExpiresHeader, "deletion": store.DeletedHeader, "write": store.WriteHeader,
@@ -119,21 +119,21 @@ func keptMessages(t *testing.T) []golden.Kept {
 
 // TestGolden: what nodes of earlier releases send is understood, and each message
 // that nodes send today has a golden file for later ones.
-func TestGolden(t *testing.T) { golden.Test(t, "cluster", keptMessages(t)) }
+func TestGolden(t *testing.T) { golden.Test(t, "cluster/link", keptMessages(t)) }
 
 // TestEveryMessageArrivesWhole: nothing of a filled message is lost on the way,
 // whatever kind it is.
 func TestEveryMessageArrivesWhole(t *testing.T) {
 	t.Parallel()
 	everyKind(func(k kind, m any) {
-		b, err := encode(filled(t, m))
+		b, err := Encode(filled(t, m))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kind(b[1]) != k {
 			t.Errorf("%T is written as kind %d, and read as kind %d", m, b[1], k)
 		}
-		got, err := decode(b)
+		got, err := Decode(b)
 		if err != nil {
 			t.Errorf("kind %d, %T: %v", k, m, err)
 		} else if !reflect.DeepEqual(got, m) {

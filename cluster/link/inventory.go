@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"time"
@@ -6,10 +6,10 @@ import (
 	"troupe/actors/api"
 )
 
-// inventory is what a node tells the others of itself: soon after each change, and
+// Inventory is what a node tells the others of itself: soon after each change, and
 // again and again where there is none. Whoever hears it knows how old it is, and no
 // more: the workers themselves decide.
-type inventory struct {
+type Inventory struct {
 	Node     string           `json:"Node"`
 	Boot     string           `json:"Boot"` // of the process: another one has lost what this one was asked
 	Version  string           `json:"Version"`
@@ -21,10 +21,10 @@ type inventory struct {
 	Held     map[string]int64 `json:"Held,omitempty"` // of the accounts' day, and not used yet
 }
 
-// offer is what of it others may use. A node that has nothing for its own
+// Offer is what of it others may use. A node that has nothing for its own
 // clients, or that stops, has nothing for others.
-func (i *inventory) offer() *api.Offer {
-	o := &api.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.usable()}
+func (i *Inventory) Offer() *api.Offer {
+	o := &api.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.Usable()}
 	for _, w := range i.Workers {
 		if w.Session != "" && w.Account != "" {
 			o.Held[w.Account]++
@@ -44,9 +44,9 @@ func (i *inventory) offer() *api.Offer {
 // others.
 const fewFree = 4
 
-// news reports whether others have to hear of it now: that one more of many
+// Changed reports whether others have to hear of it now: that one more of many
 // workers is free can wait. What it is compared with is what they were told last.
-func (i *inventory) news(told *inventory) bool {
+func (i *Inventory) Changed(told *Inventory) bool {
 	if i.Draining != told.Draining || (i.Waiting > 0) != (told.Waiting > 0) || len(i.Workers) != len(told.Workers) {
 		return true
 	}
@@ -57,12 +57,12 @@ func (i *inventory) news(told *inventory) bool {
 			return true
 		}
 	}
-	now, then := i.offer().Free, told.offer().Free
+	now, then := i.Offer().Free, told.Offer().Free
 	return now != then && min(now, then) <= fewFree
 }
 
-// usable is how many of its workers have a browser.
-func (i *inventory) usable() (n int) {
+// Usable is how many of its workers have a browser.
+func (i *Inventory) Usable() (n int) {
 	if i.Draining || i.Leaving {
 		return 0
 	}

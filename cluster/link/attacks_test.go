@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"encoding/binary"
@@ -52,12 +52,12 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 		return append(binary.AppendUvarint([]byte{codecVersion, kindOf(&api.Cancel{})}, n), '{', '}')
 	}
 	for name, b := range map[string][]byte{
-		"workers without fields":   raw(kindOf(&inventory{}), list("Workers", "{}")),
-		"workers that are null":    raw(kindOf(&inventory{}), list("workers", "null")),
+		"workers without fields":   raw(kindOf(&Inventory{}), list("Workers", "{}")),
+		"workers that are null":    raw(kindOf(&Inventory{}), list("workers", "null")),
 		"workers that are none":    raw(kindOf(&api.Workers{}), list("Workers", "0")),
 		"a field with an escape":   raw(kindOf(&api.Workers{}), list(`\u0057orkers`, "{}")),
-		"tasks":                    raw(kindOf(&recentTasksReply{}), list("Tasks", "{}")),
-		"news":                     raw(kindOf(&viewNews{}), list("News", `{"Task":{}}`)),
+		"tasks":                    raw(kindOf(&RecentTasksReply{}), list("Tasks", "{}")),
+		"news":                     raw(kindOf(&ViewNews{}), list("News", `{"Task":{}}`)),
 		"files":                    raw(kindExecute, list("Files", "{}"), []byte("{}")),
 		"steps":                    raw(kindOf(&api.Followed{}), list("Steps", "{}")),
 		"an outcome's steps":       raw(kindExecuted, []byte(`{"Outcome":`+string(list("Steps", "{}"))+`}`)),
@@ -68,7 +68,7 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 		"objects within objects":   raw(kindOf(&api.Cancel{}), []byte(strings.Repeat(`{"Account":`, size/11))),
 	} {
 		var err error
-		if took := allocated(func() { _, err = decode(b) }); took > most {
+		if took := allocated(func() { _, err = Decode(b) }); took > most {
 			t.Errorf("%s: %d KiB are decoded with %d KiB", name, len(b)>>10, took>>10)
 		}
 		if err == nil {
@@ -77,9 +77,9 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 	}
 	// A client's values have any shape: what they are is not decoded here.
 	values := json.RawMessage(list("a", "[{}]"))
-	b, err := encode(&api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Steps: []engine.StepReport{{Path: "0", Result: values}}}})
+	b, err := Encode(&api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Steps: []engine.StepReport{{Path: "0", Result: values}}}})
 	if err == nil {
-		_, err = decode(b)
+		_, err = Decode(b)
 	}
 	if err != nil {
 		t.Errorf("a result with many short lists: %v", err)
@@ -90,7 +90,7 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 func TestAttackAnnouncedSize(t *testing.T) {
 	a, b := twoWires(t)
 	id := func(n int) string { return fmt.Sprintf("%032d", n) }
-	sub, err := b.nc.Subscribe(subject("n2", "piece"), func(m *nats.Msg) {
+	sub, err := b.nc.Subscribe(Subject("n2", "piece"), func(m *nats.Msg) {
 		_ = m.Respond([]byte{1, 'n', 'o'})
 	})
 	if err == nil {
@@ -102,7 +102,7 @@ func TestAttackAnnouncedSize(t *testing.T) {
 	defer sub.Unsubscribe()
 	took := allocated(func() {
 		for i := range 8 {
-			if _, err := a.fetch(t.Context(), parcel{"n2", id(i), messageMost}); err == nil {
+			if _, err := a.fetch(t.Context(), Parcel{"n2", id(i), messageMost}); err == nil {
 				t.Error("a parcel was fetched that is not there")
 			}
 		}
@@ -119,7 +119,7 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 	t.Parallel()
 	a, b := twoWires(t)
 	quoted := []byte(`"` + strings.Repeat("x", 4<<20) + `"`)
-	stop, err := b.serve(func(any) func() any {
+	stop, err := b.Serve(func(any) func() any {
 		return func() any {
 			return &api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
 		}
@@ -131,23 +131,23 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	ask, err := encode(&locateSession{})
+	ask, err := Encode(&LocateSession{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	announced := func() parcel {
-		r, err := a.nc.Request(subject("n2", "ask"), ask, time.Minute)
+	announced := func() Parcel {
+		r, err := a.nc.Request(Subject("n2", "ask"), ask, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := decode(r.Data)
-		p, ok := m.(*parcel)
+		m, err := Decode(r.Data)
+		p, ok := m.(*Parcel)
 		if err != nil || !ok {
 			t.Fatalf("the answer is %T, %v", m, err)
 		}
 		return *p
 	}
-	reading, last := announced(), parcel{}
+	reading, last := announced(), Parcel{}
 	for range 70 {
 		last = announced()
 		if _, err := b.out.read(wantPiece{ID: reading.ID, Size: pieceSize}); err != nil {
@@ -163,7 +163,7 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 	if kept > messageMost {
 		t.Errorf("%d MiB wait to be fetched", kept>>20)
 	}
-	for name, p := range map[string]parcel{"the last": last, "the one that was read": reading} {
+	for name, p := range map[string]Parcel{"the last": last, "the one that was read": reading} {
 		if got, err := a.fetch(t.Context(), p); err != nil || int64(len(got)) != p.Size {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
@@ -177,11 +177,11 @@ func TestAttackLargeMessages(t *testing.T) {
 	a, b := twoWires(t)
 	hold := make(chan struct{})
 	var took atomic.Int64
-	stop, err := b.serve(func(m any) func() any {
-		if o, ok := m.(*forwardedExecute); ok {
+	stop, err := b.Serve(func(m any) func() any {
+		if o, ok := m.(*ForwardedExecute); ok {
 			took.Add(int64(len(o.Source)))
 		}
-		return func() any { <-hold; return &closeView{} }
+		return func() any { <-hold; return &CloseView{} }
 	})
 	if err == nil {
 		err = b.nc.Flush()
@@ -194,8 +194,8 @@ func TestAttackLargeMessages(t *testing.T) {
 	var turned atomic.Int64
 	inbox := a.nc.NewInbox()
 	sub, err := a.nc.Subscribe(inbox, func(m *nats.Msg) {
-		x, err := decode(m.Data)
-		if f, ok := x.(*fault); err == nil && ok && f.Unstarted {
+		x, err := Decode(m.Data)
+		if f, ok := x.(*Fault); err == nil && ok && f.Unstarted {
 			turned.Add(1)
 		}
 	})
@@ -212,7 +212,7 @@ func TestAttackLargeMessages(t *testing.T) {
 		}
 	}
 	large := raw(kindExecute, []byte("{}"), make([]byte, 7<<20))
-	if err := a.nc.PublishRequest(subject("n2", "ask"), inbox, large); err != nil {
+	if err := a.nc.PublishRequest(Subject("n2", "ask"), inbox, large); err != nil {
 		t.Fatal(err)
 	}
 	until("one of 7 MiB", func() bool { return turned.Load() == 1 || took.Load() > 0 })
@@ -222,7 +222,7 @@ func TestAttackLargeMessages(t *testing.T) {
 	one := raw(kindExecute, []byte("{}"), make([]byte, 1<<20))
 	const n = 280
 	for i := range n {
-		if err := a.nc.PublishRequest(subject("n2", "ask"), inbox, one); err != nil {
+		if err := a.nc.PublishRequest(Subject("n2", "ask"), inbox, one); err != nil {
 			t.Fatal(err)
 		}
 		if i%20 == 0 { // or they would be dropped on the way

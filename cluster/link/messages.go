@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"time"
@@ -11,38 +11,38 @@ import (
 type (
 	// order is an Execute on its way: its task is not read before its files are
 	// there. It is a start when the task is asynchronous.
-	forwardedExecute struct {
+	ForwardedExecute struct {
 		api.Execute
 		Origin string    `json:"Origin"` // the node that asks
 		Boot   string    `json:"Boot"`   // its process
 		Turn   uint64    `json:"Turn"`   // not zero: it begins when the origin says so, see begins
 		Sent   time.Time `json:"Sent"`
 		Source []byte    `json:"Source"` // what the task was parsed from
-		Files  []file    `json:"Files"`
+		Files  []File    `json:"Files"`
 	}
-	// file is an upload of a task, which the owner fetches.
-	file struct {
+	// File is an upload of a task, which the owner fetches.
+	File struct {
 		Name   string `json:"Name"`
 		Type   string `json:"Type"`
-		Parcel parcel `json:"Parcel"`
+		Parcel Parcel `json:"Parcel"`
 	}
-	// parcel stands for bytes that are too many for one message. Whoever gets it
+	// Parcel stands for bytes that are too many for one message. Whoever gets it
 	// fetches them from the node that has them.
-	parcel struct {
+	Parcel struct {
 		Node string `json:"Node"`
 		ID   string `json:"ID"`
 		Size int64  `json:"Size"`
 	}
 	// locate asks whether a session is on a node. Reply: located.
-	locateSession struct {
+	LocateSession struct {
 		Account string `json:"Account"`
 		Session string `json:"Session"`
 	}
-	sessionLocated struct {
+	SessionLocated struct {
 		Here bool `json:"Here"`
 	}
-	// fault answers what could not be done.
-	fault struct {
+	// Fault answers what could not be done.
+	Fault struct {
 		Text      string `json:"Text"`
 		Unstarted bool   `json:"Unbegun,omitempty"` // of a task: nothing of it has begun, nor will
 	}
@@ -51,11 +51,11 @@ type (
 // The messages about that.
 type (
 	// begins asks whether a task may begin. Reply: mayBegin.
-	startQuery struct {
+	StartQuery struct {
 		TaskID string `json:"TaskID"`
 		Turn   uint64 `json:"Turn"` // of the order
 	}
-	startReply struct {
+	StartReply struct {
 		OK bool `json:"OK"`
 	}
 )
@@ -64,12 +64,12 @@ type (
 type (
 	// read asks to hear of an account, as [actors.Node.Read] does. Reply: opened.
 	// An [view.Watch] is answered by it, too.
-	openView struct {
+	OpenView struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Tasks   int    `json:"Tasks"`
 	}
-	viewOpened struct {
+	ViewOpened struct {
 		ID       string           `json:"ID"`
 		Refusal  *api.Refusal     `json:"Refusal"` // of a Watch
 		Watching view.Watching    `json:"Watching"`
@@ -77,20 +77,20 @@ type (
 		Tasks    []view.TaskNews  `json:"Tasks"`
 	}
 	// more asks for what comes next. Reply: seen, or news.
-	nextInView struct {
+	NextInView struct {
 		ID string `json:"ID"`
 	}
 	// seen is a picture, or why there will be none; neither: not yet.
-	viewFrame struct {
+	ViewFrame struct {
 		Picture []byte `json:"-"`
 		Over    string `json:"Over"`
 	}
-	viewNews struct {
+	ViewNews struct {
 		News   []view.News `json:"News"`
 		Behind bool        `json:"Behind"`
 	}
 	// leave says that nobody looks any more.
-	closeView struct {
+	CloseView struct {
 		ID string `json:"ID"`
 	}
 )
@@ -98,13 +98,13 @@ type (
 // The messages about the last tasks.
 type (
 	// recent asks for the last tasks, or for one. Reply: recents.
-	recentTasks struct {
+	RecentTasks struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Most    int    `json:"Most"`
 		ID      string `json:"ID"` // of the one
 	}
-	recentTasksReply struct {
+	RecentTasksReply struct {
 		Tasks []view.TaskNews `json:"Tasks"`
 	}
 )
@@ -113,14 +113,14 @@ type (
 type (
 	// pausing lets a node take no more tasks, or take them again; nil: neither.
 	// Reply: [api.Status].
-	pauseNode struct {
+	PauseNode struct {
 		On *bool `json:"On"`
 	}
 	// looking asks who looks through the links of an account. Reply: lookers.
-	linkViewers struct {
+	LinkViewers struct {
 		Account string `json:"Account"`
 	}
-	linkViewersReply struct {
+	LinkViewersReply struct {
 		By map[string]int `json:"By"`
 	}
 )

@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 )
 
 // twoWires are those of two nodes that hear each other.
-func twoWires(t *testing.T) (a, b *transport) {
+func twoWires(t *testing.T) (a, b *Transport) {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, MaxPayload: 8 << 20})
 	if err != nil {
@@ -26,13 +26,13 @@ func twoWires(t *testing.T) (a, b *transport) {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	of := func(node string) *transport {
+	of := func(node string) *Transport {
 		nc, err := nats.Connect("", nats.InProcessServer(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(nc.Close)
-		return newTransport(nc, node, zerolog.Nop())
+		return NewTransport(nc, node, zerolog.Nop())
 	}
 	return of("n1"), of("n2")
 }
@@ -45,7 +45,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	data := make([]byte, 5*pieceSize+17)
 	_, _ = rand.Read(data)
 	quoted := []byte(`"` + strings.Repeat("x", 3<<20) + `"`)
-	stop, err := b.serve(func(any) func() any {
+	stop, err := b.Serve(func(any) func() any {
 		return func() any {
 			return &api.Executed{TaskID: "t", Outcome: &engine.Outcome{End: engine.EndCompleted, Data: quoted}}
 		}
@@ -60,7 +60,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	x, err := askFor[api.Executed](ctx, a, "n2", &locateSession{})
+	x, err := AskFor[api.Executed](ctx, a, "n2", &LocateSession{})
 	if err != nil || !bytes.Equal(x.Outcome.Data, quoted) {
 		t.Fatalf("a large answer: %v", err)
 	}
@@ -82,7 +82,7 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 			t.Fatalf("%d of %d bytes, %v", len(got), len(data), err)
 		}
 	}
-	for name, wrong := range map[string]parcel{
+	for name, wrong := range map[string]Parcel{
 		"more than there is": {"n2", p.ID, p.Size + 1},
 		"one that is not":    {"n2", "nothing", 10},
 		"a huge one":         {"n2", p.ID, messageMost + 1},
@@ -95,11 +95,11 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 	if _, err := a.fetch(ctx, p); err == nil || !strings.Contains(err.Error(), errNoParcel.Error()) {
 		t.Errorf("a parcel that was removed: %v", err)
 	}
-	if _, err := a.ask(ctx, "n3", &locateSession{}); !errors.Is(err, errUndelivered) {
+	if _, err := a.Ask(ctx, "n3", &LocateSession{}); !errors.Is(err, ErrUndelivered) {
 		t.Errorf("a node that is not there: %v", err)
 	}
-	big := &forwardedExecute{Source: make([]byte, inlineMost)}
-	if _, err := a.ask(ctx, "n2", big); err == nil {
+	big := &ForwardedExecute{Source: make([]byte, inlineMost)}
+	if _, err := a.Ask(ctx, "n2", big); err == nil {
 		t.Error("a message above the limit was sent")
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func assemble(all [][]byte) []byte {
 func TestLaterFieldsAreIgnored(t *testing.T) {
 	t.Parallel()
 	everyKind(func(k kind, m any) {
-		b, err := encode(filled(t, m))
+		b, err := Encode(filled(t, m))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestLaterFieldsAreIgnored(t *testing.T) {
 			more = append(more, ',')
 		}
 		all[1] = append(more, all[1][1:]...)
-		got, err := decode(assemble(all))
+		got, err := Decode(assemble(all))
 		if err != nil {
 			t.Errorf("kind %d: %v", k, err)
 		} else if !reflect.DeepEqual(got, m) {
@@ -54,9 +54,9 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 	t.Parallel()
 	a, b := twoWires(t)
 	var heard atomic.Int64
-	stop, err := b.serve(func(any) func() any {
+	stop, err := b.Serve(func(any) func() any {
 		heard.Add(1)
-		return func() any { return &sessionLocated{Here: true} }
+		return func() any { return &SessionLocated{Here: true} }
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,18 +68,18 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	later := append([]byte{codecVersion, 200}, 2, '{', '}')
-	r, err := a.nc.RequestWithContext(ctx, subject("n2", "ask"), later)
+	r, err := a.nc.RequestWithContext(ctx, Subject("n2", "ask"), later)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := decode(r.Data)
-	if f, ok := m.(*fault); err != nil || !ok || !f.Unstarted || !strings.Contains(f.Text, "its kind 200 is unknown") {
+	m, err := Decode(r.Data)
+	if f, ok := m.(*Fault); err != nil || !ok || !f.Unstarted || !strings.Contains(f.Text, "its kind 200 is unknown") {
 		t.Errorf("it is answered by %+v, %v", m, err)
 	}
 	if heard.Load() > 0 {
 		t.Error("a message of an unknown kind was handed on")
 	}
-	if x, err := askFor[sessionLocated](ctx, a, "n2", &locateSession{}); err != nil || !x.Here {
+	if x, err := AskFor[SessionLocated](ctx, a, "n2", &LocateSession{}); err != nil || !x.Here {
 		t.Errorf("the next question: %+v, %v", x, err)
 	}
 }
@@ -89,16 +89,16 @@ func TestLaterKindsAreAnswered(t *testing.T) {
 // cancellation for such a cause is one.
 func TestLaterWordsPromiseNothing(t *testing.T) {
 	t.Parallel()
-	i := &inventory{Node: "n2", Workers: []api.WorkerInfo{{ID: "w", State: "resting"}}}
-	b, err := encode(i)
+	i := &Inventory{Node: "n2", Workers: []api.WorkerInfo{{ID: "w", State: "resting"}}}
+	b, err := Encode(i)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := decode(b)
+	m, err := Decode(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := m.(*inventory).offer(); o.Free != 0 {
+	if o := m.(*Inventory).Offer(); o.Free != 0 {
 		t.Errorf("%d workers in a state that nobody knows are free", o.Free)
 	}
 	if err := api.Cause("later").Err(); err == nil {

@@ -1,4 +1,4 @@
-package cluster
+package link
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 // sentence instead of being guessed at.
 const codecVersion = 1
 
-// errVersion is the error for a message that another version has written.
-var errVersion = errors.New("the message is of another version")
+// ErrVersion is the error for a message that another version has written.
+var ErrVersion = errors.New("the message is of another version")
 
 // kind says what a message is: its number on the wire, which is never used again.
 type kind = byte
@@ -36,10 +36,10 @@ const (
 
 // plainly are those messages that are JSON and nothing else.
 var plainly = map[kind]func() any{
-	12: fresh[locateSession], 13: fresh[sessionLocated], 14: fresh[inventory], 15: fresh[parcel], 16: fresh[fault],
-	25: fresh[pauseNode], 26: fresh[api.Status], 27: fresh[view.Watch], 28: fresh[openView], 29: fresh[viewOpened], 30: fresh[nextInView],
-	32: fresh[viewNews], 33: fresh[closeView], 34: fresh[recentTasks], 35: fresh[recentTasksReply], 36: fresh[linkViewers], 37: fresh[linkViewersReply],
-	40: fresh[startQuery], 41: fresh[startReply],
+	12: fresh[LocateSession], 13: fresh[SessionLocated], 14: fresh[Inventory], 15: fresh[Parcel], 16: fresh[Fault],
+	25: fresh[PauseNode], 26: fresh[api.Status], 27: fresh[view.Watch], 28: fresh[OpenView], 29: fresh[ViewOpened], 30: fresh[NextInView],
+	32: fresh[ViewNews], 33: fresh[CloseView], 34: fresh[RecentTasks], 35: fresh[RecentTasksReply], 36: fresh[LinkViewers], 37: fresh[LinkViewersReply],
+	40: fresh[StartQuery], 41: fresh[StartReply],
 }
 
 func fresh[T any]() any { return new(T) }
@@ -76,15 +76,15 @@ type (
 	}
 )
 
-// encode writes a message: version, kind, and its parts, each with its length in
+// Encode writes a message: version, kind, and its parts, each with its length in
 // front. The first part is JSON; sources and results follow as the bytes they
 // are.
-func encode(m any) ([]byte, error) {
+func Encode(m any) ([]byte, error) {
 	var k kind
 	var head any = m
 	var parts [][]byte
 	switch m := m.(type) {
-	case *forwardedExecute:
+	case *ForwardedExecute:
 		copied := *m
 		copied.Execute.Task, copied.Source = nil, nil
 		k, head, parts = kindExecute, &copied, [][]byte{m.Source}
@@ -92,7 +92,7 @@ func encode(m any) ([]byte, error) {
 		k, head, parts = kindExecuted, strip(m), results(m)
 	case *api.Polled:
 		k, head, parts = kindPolled, &polled{m, strip(m.Executed)}, results(m.Executed)
-	case *viewFrame:
+	case *ViewFrame:
 		copied := *m
 		copied.Picture = nil
 		k, head, parts = kindFrame, &copied, [][]byte{m.Picture}
@@ -140,18 +140,18 @@ func results(x *api.Executed) [][]byte {
 	return [][]byte{x.Outcome.Data, x.Outcome.Last}
 }
 
-// decode reads a message. What it returns has its own bytes.
-func decode(b []byte) (any, error) {
+// Decode reads a message. What it returns has its own bytes.
+func Decode(b []byte) (any, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("decode a message: it has %d bytes", len(b))
 	}
 	if b[0] != codecVersion {
-		return nil, fmt.Errorf("decode a message: %w: %d, and this node writes %d", errVersion, b[0], codecVersion)
+		return nil, fmt.Errorf("decode a message: %w: %d, and this node writes %d", ErrVersion, b[0], codecVersion)
 	}
 	k, parts := kind(b[1]), [][]byte(nil)
 	m, want := empty(k)
 	if m == nil {
-		return nil, fmt.Errorf("decode a message: %w: its kind %d is unknown", errVersion, k)
+		return nil, fmt.Errorf("decode a message: %w: its kind %d is unknown", ErrVersion, k)
 	}
 	for rest := b[2:]; len(rest) > 0 && len(parts) < want+2; {
 		n, w := binary.Uvarint(rest)
@@ -173,12 +173,12 @@ func decode(b []byte) (any, error) {
 	}
 	parts = parts[1:]
 	switch m := m.(type) {
-	case *forwardedExecute:
+	case *ForwardedExecute:
 		if len(parts) == 1 {
 			m.Source = parts[0]
 		}
 		return m, nil
-	case *viewFrame:
+	case *ViewFrame:
 		if len(parts) == 1 {
 			m.Picture = parts[0]
 		}
@@ -213,13 +213,13 @@ func answers(x *api.Executed) error {
 func empty(k kind) (m any, parts int) {
 	switch k {
 	case kindExecute:
-		return new(forwardedExecute), 1
+		return new(ForwardedExecute), 1
 	case kindExecuted:
 		return new(executed), 2
 	case kindPolled:
 		return new(polled), 2
 	case kindFrame:
-		return new(viewFrame), 1
+		return new(ViewFrame), 1
 	}
 	if fresh := plainly[k]; fresh != nil {
 		return fresh(), 0
