@@ -7,119 +7,124 @@ import (
 	"troupe/actors/view"
 )
 
-// The messages that are only between nodes.
+// Messages about a task that another node runs.
 type (
-	// order is an Execute on its way: its task is not read before its files are
-	// there. It is a start when the task is asynchronous.
+	// ForwardedExecute is an Execute for another node, or a start if the task is
+	// asynchronous. The receiver parses the task when it has the files.
 	ForwardedExecute struct {
 		api.Execute
 		Origin string    `json:"Origin"` // the node that asks
 		Boot   string    `json:"Boot"`   // its process
-		Turn   uint64    `json:"Turn"`   // not zero: it begins when the origin says so, see begins
+		Turn   uint64    `json:"Turn"`   // if not zero, the task starts when the origin allows it: see StartQuery
 		Sent   time.Time `json:"Sent"`
 		Source []byte    `json:"Source"` // what the task was parsed from
 		Files  []File    `json:"Files"`
 	}
-	// File is an upload of a task, which the owner fetches.
+	// File is an upload of a task. The receiver fetches its parcel.
 	File struct {
 		Name   string `json:"Name"`
 		Type   string `json:"Type"`
 		Parcel Parcel `json:"Parcel"`
 	}
-	// Parcel stands for bytes that are too many for one message. Whoever gets it
-	// fetches them from the node that has them.
-	Parcel struct {
-		Node string `json:"Node"`
-		ID   string `json:"ID"`
-		Size int64  `json:"Size"`
+	// StartQuery asks the origin whether a forwarded task may start. Reply: StartReply.
+	StartQuery struct {
+		TaskID string `json:"TaskID"`
+		Turn   uint64 `json:"Turn"` // of the ForwardedExecute
 	}
-	// locate asks whether a session is on a node. Reply: located.
+	// StartReply answers a StartQuery.
+	StartReply struct {
+		OK bool `json:"OK"`
+	}
+	// LocateSession asks whether a node has a session. Reply: SessionLocated.
 	LocateSession struct {
 		Account string `json:"Account"`
 		Session string `json:"Session"`
 	}
+	// SessionLocated answers a LocateSession.
 	SessionLocated struct {
 		Here bool `json:"Here"`
 	}
-	// Fault answers what could not be done.
-	Fault struct {
-		Text      string `json:"Text"`
-		Unstarted bool   `json:"Unbegun,omitempty"` // of a task: nothing of it has begun, nor will
-	}
 )
 
-// The messages about that.
-type (
-	// begins asks whether a task may begin. Reply: mayBegin.
-	StartQuery struct {
-		TaskID string `json:"TaskID"`
-		Turn   uint64 `json:"Turn"` // of the order
-	}
-	StartReply struct {
-		OK bool `json:"OK"`
-	}
-)
+// Parcel stands for bytes that are too many for one message. The receiver fetches them
+// from the node that has them.
+type Parcel struct {
+	Node string `json:"Node"`
+	ID   string `json:"ID"`
+	Size int64  `json:"Size"`
+}
 
-// The messages of looking.
+// Fault is the reply to a message that the node could not answer.
+type Fault struct {
+	Text      string `json:"Text"`
+	Unstarted bool   `json:"Unbegun,omitempty"` // the task has not started there and never will
+}
+
+// Messages about views: what one node shows of its browsers and tasks to clients of
+// another. The reader asks for each piece, so a slow connection delays only itself.
 type (
-	// read asks to hear of an account, as [actors.Node.Read] does. Reply: opened.
-	// An [view.Watch] is answered by it, too.
+	// OpenView opens a view of an account's tasks and workers, as [actors.Node.Read]
+	// does. Reply: ViewOpened. An [view.Watch] opens the view of a browser, with the
+	// same reply.
 	OpenView struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Tasks   int    `json:"Tasks"`
 	}
+	// ViewOpened answers an OpenView or an [view.Watch].
 	ViewOpened struct {
 		ID       string           `json:"ID"`
-		Refusal  *api.Refusal     `json:"Refusal"` // of a Watch
-		Watching view.Watching    `json:"Watching"`
-		Workers  []api.WorkerInfo `json:"Workers"` // of a read
-		Tasks    []view.TaskNews  `json:"Tasks"`
+		Refusal  *api.Refusal     `json:"Refusal"`  // of a Watch
+		Watching view.Watching    `json:"Watching"` // of a Watch
+		Workers  []api.WorkerInfo `json:"Workers"`  // of an OpenView
+		Tasks    []view.TaskNews  `json:"Tasks"`    // of an OpenView
 	}
-	// more asks for what comes next. Reply: seen, or news.
+	// NextInView asks for the next piece of a view. Reply: ViewFrame or ViewNews.
 	NextInView struct {
 		ID string `json:"ID"`
 	}
-	// seen is a picture, or why there will be none; neither: not yet.
+	// ViewFrame is a picture, or the reason why there are no more. It has neither if
+	// there is no new picture yet.
 	ViewFrame struct {
 		Picture []byte `json:"-"`
 		Over    string `json:"Over"`
 	}
+	// ViewNews are changes of tasks and workers.
 	ViewNews struct {
 		News   []view.News `json:"News"`
-		Behind bool        `json:"Behind"`
+		Behind bool        `json:"Behind"` // the reader was too slow and must open the view again
 	}
-	// leave says that nobody looks any more.
+	// CloseView closes a view.
 	CloseView struct {
 		ID string `json:"ID"`
 	}
-)
-
-// The messages about the last tasks.
-type (
-	// recent asks for the last tasks, or for one. Reply: recents.
+	// RecentTasks asks for the last tasks of an account, or for one task. Reply:
+	// RecentTasksReply.
 	RecentTasks struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Most    int    `json:"Most"`
-		ID      string `json:"ID"` // of the one
+		ID      string `json:"ID"` // of the one task
 	}
+	// RecentTasksReply answers RecentTasks.
 	RecentTasksReply struct {
 		Tasks []view.TaskNews `json:"Tasks"`
 	}
 )
 
-// The messages of orders.
+// Messages of the operator's commands.
 type (
-	// pausing lets a node take no more tasks, or take them again; nil: neither.
-	// Reply: [api.Status].
+	// PauseNode makes a node refuse new tasks, or accept them again; nil changes
+	// nothing. Reply: [api.Status].
 	PauseNode struct {
 		On *bool `json:"On"`
 	}
-	// looking asks who looks through the links of an account. Reply: lookers.
+	// LinkViewers asks how many clients use each link of an account. Reply:
+	// LinkViewersReply.
 	LinkViewers struct {
 		Account string `json:"Account"`
 	}
+	// LinkViewersReply answers LinkViewers.
 	LinkViewersReply struct {
 		By map[string]int `json:"By"`
 	}
