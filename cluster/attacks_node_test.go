@@ -35,7 +35,7 @@ func js(t testing.TB, v any) []byte {
 }
 
 // told asks a node something as another member does, and gives the answer.
-func told(t testing.TB, from, to *house, b []byte) []byte {
+func told(t testing.TB, from, to *testNode, b []byte) []byte {
 	t.Helper()
 	r, err := from.conn.Request("troupe.node."+to.name+".ask", b, hang)
 	if err != nil {
@@ -48,8 +48,8 @@ func told(t testing.TB, from, to *house, b []byte) []byte {
 // be, end nothing at the node that gets them.
 func TestAttackEmptyMessages(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	odd := js(t, map[string]any{
 		"TaskID": "none", "Wait": -1, "Timeout": math.MinInt64, "After": math.MinInt64, "Tasks": -1, "Most": math.MinInt64, "Grace": math.MinInt64,
 		"Object": "*", "Worker": "../..", "Name": "", "Node": ">", "ID": "", "Session": "none", "Origin": "n1", "Turn": uint64(math.MaxUint64),
@@ -77,8 +77,8 @@ func TestAttackEmptyMessages(t *testing.T) {
 // lost the task, and nothing else.
 func TestAttackAnswers(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0)
-	n1 := to.houses[0]
+	to := newTestCluster(t, 0)
+	n1 := to.nodes[0]
 	answer := make(chan []byte, 1)
 	for what, f := range map[string]func(*nats.Msg){
 		"ping": func(m *nats.Msg) { _ = m.Respond([]byte("b")) },
@@ -127,8 +127,8 @@ func TestAttackAnswers(t *testing.T) {
 // of it is kept, fetched or written.
 func TestAttackForgedOrders(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	files := func(n int, size int64, node string) (all []any) {
 		for range n {
 			all = append(all, map[string]any{"Name": "a", "Parcel": map[string]any{"Node": node, "ID": "x", "Size": size}})
@@ -179,8 +179,8 @@ func TestAttackForgedOrders(t *testing.T) {
 // answered, and leave nothing behind.
 func TestAttackOrdersForNobody(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	removal := cluster.Raw(cluster.KindRemoveWorker, js(t, api.RemoveWorker{Worker: "none", Grace: math.MaxInt64}))
 	task := func(i int) []byte {
 		o := map[string]any{"TaskID": fmt.Sprintf("nobody-%d", i), "Origin": "n1", "Boot": "b", "Account": anna}

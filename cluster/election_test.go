@@ -21,8 +21,8 @@ func TestAnElectionIsNotNoticed(t *testing.T) {
 	members := []*member.Member{join(t, cfgs[1]), join(t, cfgs[2])}
 	victim.ready()
 	ready(t, members...)
-	n2 := openHall(t, members[0], 4)
-	openHall(t, members[1], 2)
+	n2 := openHTTPNode(t, members[0], 4)
+	openHTTPNode(t, members[1], 2)
 	tokens := map[string]string{"without a limit": n2.token("ada", "pro"), "with a limit": n2.token("bob", "basic")}
 	soon(t, "the victim leads", func() bool {
 		if victim.do(storeCommand{Op: "leader"}).OK {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"troupe/actors/api"
-	"troupe/actors/view"
 	"troupe/cluster/link"
 	"troupe/engine"
 )
@@ -30,6 +29,11 @@ var errStill = errors.New("the node still has the task from before")
 // guests are the tasks that this node plays for others. None is played twice:
 // whoever asks again for one that was taken is refused.
 type hostedTasks struct {
+	local   Local
+	edge    Edge
+	remote  *remote
+	uploads string // folder for the tasks' files
+
 	mu      sync.Mutex
 	running map[string]*hostedTask
 	seen    map[string]bool
@@ -124,102 +128,22 @@ func (g *hostedTasks) close() {
 	g.goes.Wait()
 }
 
-// receive takes a message of another node.
-func (c *Router) receive(m any) func() any {
-	if o, ok := m.(*link.ForwardedExecute); ok {
-		if err := checkForwarded(o); err != nil {
-			return func() any { return &link.Fault{Text: err.Error(), Unstarted: true} }
-		}
-		c.peers.noteMessage(o.Origin, o.Boot, o.Sent)
-		one, err := c.hosted.begin(o) // now: what comes next may cancel it
-		switch {
-		case errors.Is(err, errStill):
-			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
-			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
-		case err != nil:
-			return func() any { return &link.Fault{Text: err.Error(), Unstarted: undelivered(err)} }
-		}
-		return func() any { return c.host(one, o) }
-	}
-	return func() any {
-		x, err := c.answer(m)
-		if err != nil {
-			return &link.Fault{Text: err.Error()}
-		}
-		return x
-	}
-}
-
-// pollMost bounds an answer that may be waited for.
-const pollMost = 2 * time.Minute
-
-func (c *Router) answer(m any) (any, error) {
-	most := pollMost
-	if v := api.VerbOf(m); v != nil {
-		most = max(most, v.Takes(m))
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), most)
-	defer cancel()
-	switch m := m.(type) {
-	case *api.Cancel:
-		x, err := api.Ask(ctx, c.local, m)
-		if err == nil && !x.Found && c.hosted.cancel(m) {
-			x = &api.Cancelled{Found: true}
-		}
-		return x, err
-	case *link.LocateSession:
-		return c.isHere(ctx, m)
-	case *link.StartQuery:
-		return &link.StartReply{OK: c.inflight.begins(m)}, nil
-	case *view.Watch:
-		return c.serveWatch(m), nil
-	case *link.OpenView:
-		return c.serveView(m)
-	case *link.NextInView:
-		return c.served.next(ctx, m.ID)
-	case *link.CloseView:
-		c.served.end(m.ID)
-		return &link.CloseView{}, nil
-	case *link.RecentTasks:
-		return c.serveRecent(m), nil
-	case *link.PauseNode:
-		return c.paused(m), nil
-	case *link.LinkViewers:
-		return &link.LinkViewersReply{By: c.edge.Looking(m.Account)}, nil
-	default:
-		return c.local.Do(ctx, m)
-	}
-}
-
-func (c *Router) isHere(ctx context.Context, m *link.LocateSession) (*link.SessionLocated, error) {
-	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range all.Workers {
-		if w.Session == m.Session && w.Account == m.Account {
-			return &link.SessionLocated{Here: true}, nil
-		}
-	}
-	return &link.SessionLocated{}, nil
-}
-
 // host plays a task for another node.
-func (c *Router) host(one *hostedTask, o *link.ForwardedExecute) any {
+func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
 	refused := true
-	defer func() { c.hosted.end(one, refused) }()
-	m, folder, err := c.unpack(one.ctx, o)
+	defer func() { g.end(one, refused) }()
+	m, folder, err := g.unpack(one.ctx, o)
 	remove := func() { _ = os.RemoveAll(folder) }
 	if err != nil {
 		remove()
 		return &link.Fault{Text: err.Error(), Unstarted: true}
 	}
-	if c.edge.Drains() {
+	if g.edge.Drains() {
 		remove()
 		return draining(m)
 	}
 	if m.Task.Async {
-		x, err := c.local.Start(one.ctx, m, remove)
+		x, err := g.local.Start(one.ctx, m, remove)
 		if err != nil || x.Refusal != nil || x.TaskID != m.TaskID { // else the task has them
 			remove()
 		}
@@ -232,9 +156,9 @@ func (c *Router) host(one *hostedTask, o *link.ForwardedExecute) any {
 	defer remove()
 	var x *api.Executed
 	if o.Turn != 0 {
-		x, err = c.local.ExecuteIf(one.ctx, m, c.begin(one, o))
+		x, err = g.local.ExecuteIf(one.ctx, m, g.mayStart(one, o))
 	} else {
-		x, err = c.local.Execute(one.ctx, m)
+		x, err = g.local.Execute(one.ctx, m)
 	}
 	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {
 	case one.withdrawn.Load():
@@ -257,21 +181,21 @@ func draining(m *api.Execute) any {
 
 // unpack makes of an order what the actors are asked, with its files in a folder;
 // empty: there are none.
-func (c *Router) unpack(ctx context.Context, o *link.ForwardedExecute) (m *api.Execute, folder string, err error) {
+func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *api.Execute, folder string, err error) {
 	files := make([]engine.Upload, 0, len(o.Files))
 	if len(o.Files) > 0 {
-		if folder, err = os.MkdirTemp(c.cfg.Uploads, "guest-"); err != nil {
+		if folder, err = os.MkdirTemp(g.uploads, "guest-"); err != nil {
 			return nil, "", fmt.Errorf("make a folder for files: %w", err)
 		}
 	}
-	if alive, up := c.peers.aliveness(o.Origin); up && len(o.Files) > 0 {
+	if alive, up := g.remote.peers.aliveness(o.Origin); up && len(o.Files) > 0 {
 		var cancel context.CancelCauseFunc
 		ctx, cancel = within(ctx, alive, pollMost)
 		defer cancel(nil)
 	}
 	for i, f := range o.Files {
 		path := filepath.Join(folder, strconv.Itoa(i))
-		if err := c.transport.FetchFile(ctx, f.Parcel, path); err != nil {
+		if err := g.remote.transport.FetchFile(ctx, f.Parcel, path); err != nil {
 			return nil, folder, err
 		}
 		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Parcel.Size})

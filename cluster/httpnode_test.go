@@ -26,8 +26,8 @@ import (
 	"troupe/testkit"
 )
 
-// hall is a node of a test with all that a service has, but scripted browsers.
-type hall struct {
+// httpNode is a node of a test with all that a service has, but scripted browsers.
+type httpNode struct {
 	*testkit.Kit
 	t        testing.TB
 	member   *member.Member
@@ -50,10 +50,10 @@ func limits() map[engine.Plan]engine.Limits {
 // sessionLease is how long a node's sessions stay its own while it is cut off.
 const sessionLease = 8 * time.Second
 
-// openHall starts a node on a member of a cluster, with so many workers.
-func openHall(t testing.TB, m *member.Member, workers int) *hall {
+// openHTTPNode starts a node on a member of a cluster, with so many workers.
+func openHTTPNode(t testing.TB, m *member.Member, workers int) *httpNode {
 	t.Helper()
-	h := &hall{t: t, member: m}
+	h := &httpNode{t: t, member: m}
 	opening, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	records := openStore(t, m, "account/", "token/")
@@ -113,7 +113,7 @@ func openHall(t testing.TB, m *member.Member, workers int) *hall {
 }
 
 // token makes an account with a token.
-func (h *hall) token(name, plan string) string {
+func (h *httpNode) token(name, plan string) string {
 	h.t.Helper()
 	make := h.accounts.Create
 	if name == "boss" {
@@ -151,7 +151,7 @@ type reply struct {
 var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // ask sends a request to the node's edge. A header is given as its name and value.
-func (h *hall) ask(method, path, token, body string, header ...string) reply {
+func (h *httpNode) ask(method, path, token, body string, header ...string) reply {
 	h.t.Helper()
 	req, err := http.NewRequest(method, h.base+path, bytes.NewReader([]byte(body)))
 	if err != nil {

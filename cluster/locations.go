@@ -61,11 +61,11 @@ func (c *Router) destination(m *api.Execute) string {
 	case t.WorkerID != "":
 		return c.peers.find(func(p *peer) bool { return p.workers[t.WorkerID] })
 	case sessionOf(t) != "":
-		if c.has(t.Session.ID, m.Account.ID) { // others may be said to have had it before
+		if c.own.has(t.Session.ID, m.Account.ID) { // others may be said to have had it before
 			return ""
 		}
 		return c.peers.find(func(p *peer) bool { return p.sessions[t.Session.ID] == m.Account.ID })
-	case t.Session != nil && t.Session.Override && !c.holds(m.Account.ID):
+	case t.Session != nil && t.Session.Override && !c.own.holds(m.Account.ID):
 		// It takes over a worker that the account has, wherever that is.
 		return c.peers.find(func(p *peer) bool {
 			for _, account := range p.sessions {
@@ -81,27 +81,7 @@ func (c *Router) destination(m *api.Execute) string {
 	return ""
 }
 
-// has reports whether a session is on this node.
-func (c *Router) has(session, account string) bool {
-	for _, w := range c.own.Load().Workers {
-		if w.Session == session && w.Account == account {
-			return true
-		}
-	}
-	return false
-}
-
-// holds reports whether a session of the account is on this node.
-func (c *Router) holds(account string) bool {
-	for _, w := range c.own.Load().Workers {
-		if w.Session != "" && w.Account == account {
-			return true
-		}
-	}
-	return false
-}
-
-// keeper is the node that answers requests with a certain key; empty: this one.
+// keyOwner is the node that answers requests with a certain key; empty: this one.
 // All nodes that see the same others agree on it, so requests with one key meet
 // each other wherever they come in.
 func (c *Router) keyOwner(account, key string) string {
@@ -114,7 +94,7 @@ func (c *Router) keyOwner(account, key string) string {
 		return h.Sum64()
 	}
 	best, most := "", uint64(0)
-	if c.own.Load().Usable() > 0 {
+	if c.own.last.Load().Usable() > 0 {
 		most = weight(c.cfg.Node)
 	}
 	for _, node := range c.peers.upNodes(func(p *peer) bool { return p.inventory.Usable() > 0 }) {
@@ -129,55 +109,8 @@ func (c *Router) keyOwner(account, key string) string {
 // thought to be. Empty: nobody has it.
 func (c *Router) locate(ctx context.Context, m *api.Execute) string {
 	q := &link.LocateSession{Account: m.Account.ID, Session: m.Task.Session.ID}
-	node, _ := findAt(ctx, c, wordMost, q, func(x *link.SessionLocated) bool { return x.Here })
+	node, _ := findAt(ctx, &c.remote, wordMost, q, func(x *link.SessionLocated) bool { return x.Here })
 	return node
-}
-
-// findAt asks all nodes that are up at once, and gives the first answer that will
-// do, with its node; empty: none did.
-func findAt[T any](ctx context.Context, c *Router, most time.Duration, m any, will func(*T) bool) (string, *T) {
-	node, got := c.findAny(ctx, most, m, func(x any) bool {
-		t, ok := x.(*T)
-		return ok && will(t)
-	})
-	if got == nil {
-		return "", nil
-	}
-	return node, got.(*T)
-}
-
-func (c *Router) findAny(ctx context.Context, most time.Duration, m any, will func(any) bool) (string, any) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	type found struct {
-		node string
-		x    any
-	}
-	nodes := c.peers.upNodes(nil)
-	answers := make(chan found, len(nodes))
-	for _, node := range nodes {
-		go func() {
-			alive, up := c.peers.aliveness(node)
-			if !up {
-				answers <- found{}
-				return
-			}
-			ctx, cancel := within(ctx, alive, most)
-			defer cancel(nil)
-			x, err := c.transport.Ask(ctx, node, m)
-			if err != nil || !will(x) {
-				answers <- found{}
-				return
-			}
-			answers <- found{node, x}
-		}()
-	}
-	for range nodes {
-		if f := <-answers; f.node != "" {
-			return f.node, f.x
-		}
-	}
-	return "", nil
 }
 
 // unreachable is the answer about a task whose node is down, or there and has no

@@ -25,8 +25,8 @@ import (
 // rows of cmd/troupe.
 func TestALostNodeIsAnswered(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 1, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	running := to.send(n1, anna, named, testkit.Script{Takes: time.Minute})
 	to.runs(n2, running)
@@ -60,8 +60,8 @@ func TestWhatHasNotBegunIsPlayedElsewhere(t *testing.T) {
 	t.Parallel()
 	named := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	for _, body := range []string{plain, named} {
-		to := newTown(t, 0, 1, 1)
-		n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+		to := newTestCluster(t, 0, 1, 1)
+		n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: time.Minute})
 		if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n2 {
 			t.Fatalf("the first was played on %s", h.name)
@@ -87,8 +87,8 @@ func TestWhatHasNotBegunIsPlayedElsewhere(t *testing.T) {
 // costs its client nothing.
 func TestUnheardOfferIsNotNoticed(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 2, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 2, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	n2.conn.Close() // n1 believes that it has the most, and sends there first
 	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n3 {
 		t.Errorf("played on %s", h.name)
@@ -99,8 +99,8 @@ func TestUnheardOfferIsNotNoticed(t *testing.T) {
 // gone.
 func TestGuestsEndWithTheirNode(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	to.runs(n2, to.send(n1, anna, plain, testkit.Script{Takes: time.Minute}))
 	n1.conn.Close()
 	to.until("n2 has ended it", n2.busy(0))
@@ -110,8 +110,8 @@ func TestGuestsEndWithTheirNode(t *testing.T) {
 // small things are not kept waiting by them.
 func TestMuchCrossesNodes(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 2)
-	n1 := to.houses[0]
+	to := newTestCluster(t, 0, 2)
+	n1 := to.nodes[0]
 	content := make([]byte, 20<<20+12345)
 	_, _ = rand.Read(content)
 	path := filepath.Join(t.TempDir(), "upload")

@@ -131,7 +131,7 @@ func (c *Router) followView(ctx context.Context, r *mergedView, p peer, id strin
 	defer cancel(nil)
 	defer context.AfterFunc(p.alive, func() { cancel(errDown) })()
 	for ctx.Err() == nil {
-		x, err := c.askNext(ctx, p.name, id)
+		x, err := c.remote.askNext(ctx, p.name, id)
 		n, ok := x.(*link.ViewNews)
 		if err != nil || !ok {
 			r.end()
@@ -213,21 +213,11 @@ func (r *mergedView) Next(ctx context.Context) ([]view.News, error) {
 // Close implements [view.Reading].
 func (r *mergedView) Close() { r.stop() }
 
-func (c *Router) serveRecent(m *link.RecentTasks) *link.RecentTasksReply {
-	if m.ID == "" {
-		return &link.RecentTasksReply{Tasks: c.local.Recent(m.Account, m.All, m.Most)}
-	}
-	if t, ok := c.local.RecentTask(m.Account, m.All, m.ID); ok {
-		return &link.RecentTasksReply{Tasks: []view.TaskNews{t}}
-	}
-	return &link.RecentTasksReply{}
-}
-
 // Recent returns the last tasks of an account on all nodes that are up: see
 // [actors.Node.Recent].
 func (c *Router) Recent(account string, all bool, most int) []view.TaskNews {
 	lists := [][]view.TaskNews{c.local.Recent(account, all, most)}
-	for _, x := range askAll[link.RecentTasksReply](context.Background(), c, &link.RecentTasks{Account: account, All: all, Most: most}) {
+	for _, x := range askAll[link.RecentTasksReply](context.Background(), &c.remote, &link.RecentTasks{Account: account, All: all, Most: most}) {
 		lists = append(lists, x.Tasks)
 	}
 	return lastOf(lists, most)
@@ -238,7 +228,7 @@ func (c *Router) RecentTask(account string, all bool, id string) (view.TaskNews,
 	if t, ok := c.local.RecentTask(account, all, id); ok {
 		return t, true
 	}
-	_, x := findAt(context.Background(), c, wordMost, &link.RecentTasks{Account: account, All: all, ID: id}, func(x *link.RecentTasksReply) bool { return len(x.Tasks) == 1 })
+	_, x := findAt(context.Background(), &c.remote, wordMost, &link.RecentTasks{Account: account, All: all, ID: id}, func(x *link.RecentTasksReply) bool { return len(x.Tasks) == 1 })
 	if x == nil {
 		return view.TaskNews{}, false
 	}
@@ -265,28 +255,4 @@ func lastOf(lists [][]view.TaskNews, most int) []view.TaskNews {
 		left--
 		return left < 0
 	})
-}
-
-// askAll asks all nodes that are up at once, for a short answer. Those that give
-// none are left out.
-func askAll[T any](ctx context.Context, c *Router, m any) (all []*T) {
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	for _, node := range c.peers.upNodes(nil) {
-		asked.Go(func() {
-			alive, up := c.peers.aliveness(node)
-			if !up {
-				return
-			}
-			ctx, cancel := within(ctx, alive, wordMost)
-			defer cancel(nil)
-			if x, err := link.AskFor[T](ctx, c.transport, node, m); err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				all = append(all, x)
-			}
-		})
-	}
-	asked.Wait()
-	return all
 }

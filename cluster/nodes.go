@@ -24,7 +24,7 @@ type Node struct {
 // Nodes tells of all nodes that were ever heard of and not forgotten, this one
 // among them, by name.
 func (c *Router) Nodes() []Node {
-	own := c.own.Load()
+	own := c.own.last.Load()
 	all := []Node{nodeOf(own, true, c.began, own.Sent)}
 	for _, p := range c.peers.known() {
 		all = append(all, nodeOf(p.inventory, p.up, p.since, p.heard))
@@ -38,4 +38,18 @@ func nodeOf(i *link.Inventory, up bool, since, heard time.Time) Node {
 		Name: i.Node, Up: up, Since: since, Heard: heard, Version: i.Version,
 		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers,
 	}
+}
+
+// heldMost is more than a node holds of any account's day.
+const heldMost = 1 << 40
+
+// Held is how much of an account's day the other nodes hold and have not used, as
+// far as they have told. What one holds that is down counts as used.
+func (c *Router) Held(account string) (n int64) {
+	for _, p := range c.peers.known() {
+		if p.up {
+			n += min(max(p.inventory.Held[account], 0), heldMost)
+		}
+	}
+	return n
 }

@@ -25,8 +25,8 @@ func TestWithoutMajority(t *testing.T) {
 		members = append(members, join(t, cfg))
 	}
 	ready(t, members...)
-	n1 := openHall(t, members[0], 6)
-	openHall(t, members[1], 2)
+	n1 := openHTTPNode(t, members[0], 6)
+	openHTTPNode(t, members[1], 2)
 	soon(t, "n1 knows the workers of n2", func() bool { return n1.company.Status().PeerWorkers == 2 })
 
 	pro, basic, other, boss := n1.token("ada", "pro"), n1.token("bob", "basic"), n1.token("carl", "basic"), n1.token("boss", "pro")
@@ -147,7 +147,7 @@ func TestWithoutMajority(t *testing.T) {
 }
 
 // idOf is the identifier of an account.
-func idOf(t *testing.T, h *hall, name string) string {
+func idOf(t *testing.T, h *httpNode, name string) string {
 	t.Helper()
 	a, err := h.accounts.ByName(ctx, name)
 	if err != nil {

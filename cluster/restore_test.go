@@ -57,14 +57,14 @@ func (s lasting) Delete(ctx context.Context, key string, revision *uint64, durab
 	return s.Store.Delete(ctx, key, revision, durable)
 }
 
-const townLease = 4 * time.Second // a machine may stand still for half of it
+const clusterLease = 4 * time.Second // a machine may stand still for half of it
 
 func goOn(session string) string {
 	return fmt.Sprintf(`{"session":{"id":%q},"actions":[{"wait":1}]}`, session)
 }
 
 // reserve opens a session on a node, in which one task has been played.
-func (to *town) reserve(h *house) *api.Executed {
+func (to *testCluster) reserve(h *testNode) *api.Executed {
 	to.t.Helper()
 	x := to.answer(to.send(h, anna, fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1)), testkit.Script{}))
 	if x.Refusal != nil || x.SessionID == "" {
@@ -75,7 +75,7 @@ func (to *town) reserve(h *house) *api.Executed {
 
 // goesOn fails the test unless the session's next task, sent to one node, is played
 // on another with what the earlier tasks have left there.
-func (to *town) goesOn(h *house, body string, on *house, restored bool, traces int) *api.Executed {
+func (to *testCluster) goesOn(h *testNode, body string, on *testNode, restored bool, traces int) *api.Executed {
 	to.t.Helper()
 	x := to.answer(to.send(h, anna, body, testkit.Script{}))
 	if x.Refusal != nil {
@@ -96,8 +96,8 @@ func (to *town) goesOn(h *house, body string, on *house, restored bool, traces i
 func TestSessionsOutliveTheirNode(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
-	to := newTownWith(t, townLease, 1, 1, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newLeasedCluster(t, clusterLease, 1, 1, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	first := to.reserve(n1)
 	to.goesOn(n3, goOn(first.SessionID), n1, false, 1)
 	lost := to.send(n2, anna, goOn(first.SessionID), testkit.Script{Takes: time.Minute})
@@ -113,7 +113,7 @@ func TestSessionsOutliveTheirNode(t *testing.T) {
 		t.Errorf("another account: %+v", x)
 	}
 	x := to.goesOn(n2, goOn(first.SessionID), n2, true, 2)
-	if took := time.Since(died); took < townLease*8/10 {
+	if took := time.Since(died); took < clusterLease*8/10 {
 		t.Errorf("restored %v after the death of its node, within its lease", took)
 	}
 	if x.SessionID != first.SessionID || x.WorkerID == first.WorkerID {
@@ -151,13 +151,13 @@ func TestSessionsOutliveTheirNode(t *testing.T) {
 func TestWhoeverComesFirstRestores(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
-	to := newTownWith(t, townLease, 1, 1, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newLeasedCluster(t, clusterLease, 1, 1, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	x := to.reserve(n1)
 	n1.Crash()
 	to.dies(n1)
 	var all []*going
-	for _, h := range []*house{n2, n3, n2, n3} {
+	for _, h := range []*testNode{n2, n3, n2, n3} {
 		all = append(all, to.send(h, anna, fmt.Sprintf(`{"session":{"id":%q},"queueTimeout":10000,"actions":[{"wait":1}]}`, x.SessionID), testkit.Script{}))
 	}
 	at, restored := map[string]int{}, 0
@@ -179,8 +179,8 @@ func TestWhoeverComesFirstRestores(t *testing.T) {
 // TestAStoppedNodeGivesItsSessionsAway: at once, without a wait for its lease.
 func TestAStoppedNodeGivesItsSessionsAway(t *testing.T) {
 	t.Parallel()
-	to := newTownWith(t, time.Hour, 1, 0, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newLeasedCluster(t, time.Hour, 1, 0, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	x := to.reserve(n1)
 	n1.Node.Stop()
 	n1.Router.Close()
@@ -193,8 +193,8 @@ func TestAStoppedNodeGivesItsSessionsAway(t *testing.T) {
 func TestANodeThatIsBackLetsGo(t *testing.T) {
 	need.Time(t)
 	t.Parallel()
-	to := newTownWith(t, townLease, 2, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newLeasedCluster(t, clusterLease, 2, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	first, second := actors.WorkerID("n1", 1), actors.WorkerID("n1", 2)
 	taken := to.reserve(n1)
 	kept := n1.Kit.Do(bert, testkit.Task(testkit.Preserve(), testkit.On(second)), testkit.Script{})
@@ -232,8 +232,8 @@ func TestANodeThatIsBackLetsGo(t *testing.T) {
 // TestPlansKeepSessionsAtHome: where the operator says so.
 func TestPlansKeepSessionsAtHome(t *testing.T) {
 	t.Parallel()
-	to := newTownWith(t, townLease, 1, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newLeasedCluster(t, clusterLease, 1, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	x := to.reserve(n1)
 	limits := engine.DefaultLimits()
 	l := limits[anna.Plan]

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +36,7 @@ type Local interface {
 	Freed(node string)
 }
 
-// CompanyConfig is what a [Company] is made from.
+// RouterConfig is what a [Router] is made from.
 type RouterConfig struct {
 	Conn    *nats.Conn // to the other nodes
 	Node    string     // this one's name
@@ -47,9 +45,9 @@ type RouterConfig struct {
 	Log     zerolog.Logger
 }
 
-// Company is the actors of all nodes: it answers as [actors.Node] does, whichever
-// node has what is asked for. It decides nothing about workers. It knows from
-// hints who may have one, asks there, and where the answer is no, goes on.
+// Router answers as [actors.Node] does, whichever node has what is asked for. It
+// decides nothing about workers: it knows from the nodes' inventories which may have
+// one, asks there, and after a refusal asks the next.
 type Router struct {
 	cfg       RouterConfig
 	boot      string
@@ -58,15 +56,14 @@ type Router struct {
 	edge      Edge
 	transport *link.Transport
 	peers     *presence
+	remote    remote
 	stop      []func()
 
 	closing   sync.Once
 	leaving   context.Context // ends with errLeaving when the node does
 	leave     context.CancelCauseFunc
-	waits     atomic.Int64                   // questions that wait for news of a task
-	changed   chan struct{}                  // a worker has changed
-	greet     atomic.Bool                    // somebody is there who may have heard nothing yet
-	own       atomic.Pointer[link.Inventory] // what was told last
+	waits     atomic.Int64 // questions that wait for news of a task
+	own       announcer
 	inflight  inflightRequests
 	counters  counters
 	hosted    hostedTasks
@@ -77,7 +74,8 @@ type Router struct {
 	unreadable unreadable
 }
 
-// NewCompany makes a company of one. [Company.Open] lets it meet the others.
+// NewRouter makes a router that knows this node alone. [Router.Open] connects it to the
+// others.
 func NewRouter(cfg RouterConfig) (*Router, error) {
 	if err := os.RemoveAll(cfg.Uploads); err != nil {
 		return nil, fmt.Errorf("empty the folder for uploads: %w", err)
@@ -89,10 +87,11 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	_, _ = rand.Read(b) // never fails: it ends the process instead
 	c := &Router{
 		cfg: cfg, boot: hex.EncodeToString(b), began: time.Now(), transport: link.NewTransport(cfg.Conn, cfg.Node, cfg.Log),
-		peers: newPresence(cfg.Node), changed: make(chan struct{}, 1),
+		peers: newPresence(cfg.Node),
 	}
+	c.remote = remote{c.transport, c.peers}
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
-	c.own.Store(&link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
+	c.own.init(cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
 	c.peers.ping = c.ping
 	c.peers.heard = func(i *link.Inventory) { c.local.Offer(i.Offer()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
@@ -100,20 +99,14 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 }
 
 // Changed hears of the node's workers: see [actors.Config.OnChange].
-func (c *Router) Changed(api.WorkerInfo) { c.rouse() }
-
-// rouse lets the node look whether there is something to tell.
-func (c *Router) rouse() {
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
-}
+func (c *Router) Changed(api.WorkerInfo) { c.own.rouse() }
 
 // Open begins to answer other nodes, and to tell them of this one. While the edge
 // drains, it takes nothing from others and offers nothing.
 func (c *Router) Open(local Local, edge Edge) error {
 	c.local, c.edge = local, edge
+	c.own.local, c.own.edge = local, edge
+	c.hosted.local, c.hosted.edge, c.hosted.remote, c.hosted.uploads = local, edge, &c.remote, c.cfg.Uploads
 	unserve, err := c.transport.Serve(c.receive)
 	if err != nil {
 		return err
@@ -131,7 +124,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	}
 	done := make(chan struct{})
 	var telling sync.WaitGroup
-	telling.Go(func() { c.tellAll(done) })
+	telling.Go(func() { c.own.tellAll(done) })
 	c.stop = append(c.stop, func() { close(done); telling.Wait() })
 	return nil
 }
@@ -150,9 +143,9 @@ func (c *Router) close() {
 	for i := len(c.stop) - 1; i >= 0; i-- {
 		c.stop[i]()
 	}
-	last := *c.own.Load()
+	last := *c.own.last.Load()
 	last.Leaving, last.Workers, last.Sent = true, nil, time.Now()
-	c.publish(&last)
+	c.own.publish(&last)
 	_ = c.cfg.Conn.FlushTimeout(wordMost)
 	c.peers.close()
 	c.served.close()
@@ -169,84 +162,6 @@ func (c *Router) ping(ctx context.Context, node string) (boot string, err error)
 
 // wordMost bounds the time of a short answer.
 const wordMost = 2 * time.Second
-
-const (
-	// tellRest is what passes between two tellings when much changes, and tellEvery
-	// where others can wait for it. What has not changed is said again tellAgain
-	// later, for who has missed it.
-	tellRest  = 25 * time.Millisecond
-	tellEvery = 300 * time.Millisecond
-	tellAgain = 2 * time.Second
-)
-
-// tellAll tells the other nodes of this one.
-func (c *Router) tellAll(done <-chan struct{}) {
-	var told *link.Inventory
-	rest, tick := time.NewTimer(0), time.NewTicker(tellEvery)
-	defer rest.Stop()
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-rest.C:
-		}
-		told = c.tell(told)
-		rest.Reset(tellRest)
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-		case <-c.changed:
-		}
-	}
-}
-
-// tell tells the others of this node, where that is news to them or they have
-// not heard of it for long. It returns what they were told last.
-func (c *Router) tell(told *link.Inventory) *link.Inventory {
-	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
-	defer cancel()
-	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
-	if err != nil {
-		c.cfg.Log.Error().Err(err).Msg("the workers could not be counted for the other nodes")
-		return told
-	}
-	s := c.local.Status()
-	i := &link.Inventory{
-		Node: c.cfg.Node, Boot: c.boot, Version: c.cfg.Version, Sent: time.Now(),
-		Draining: s.Draining || c.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: c.local.Held(),
-	}
-	c.own.Store(i)
-	if greet := c.greet.Swap(false); told != nil && !greet && !isDue(i, told) {
-		return told
-	}
-	c.publish(i)
-	return i
-}
-
-// isDue reports whether others are to be told of it now, after what they were told
-// last.
-func isDue(i, told *link.Inventory) bool {
-	if i.Changed(told) {
-		return true
-	}
-	least := tellEvery
-	if i.Draining == told.Draining && i.Waiting == told.Waiting && slices.Equal(i.Workers, told.Workers) && maps.Equal(i.Held, told.Held) {
-		least = tellAgain
-	}
-	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
-}
-
-func (c *Router) publish(i *link.Inventory) {
-	b, err := link.Encode(i)
-	if err == nil {
-		err = c.cfg.Conn.Publish(link.InventorySubject, b)
-	}
-	if err != nil {
-		c.cfg.Log.Error().Err(err).Msg("the other nodes could not be told of this one")
-	}
-}
 
 func (c *Router) onInventory(msg *nats.Msg) {
 	m, err := link.ReadMessage(msg)
@@ -273,8 +188,8 @@ func (c *Router) onDown(p *peer) {
 // onUp tells a node that is back what nobody waits for any more: it may have been
 // away only for others, and still have the tasks that were given up.
 func (c *Router) onUp(p *peer) {
-	c.greet.Store(true)
-	c.rouse()
+	c.own.greet.Store(true)
+	c.own.rouse()
 	c.views.renew()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
 	c.tellGivenUp(p.name)

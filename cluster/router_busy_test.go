@@ -21,8 +21,8 @@ import (
 // What it has goes on, and nobody is told that it is lost.
 func TestABusyNodeIsNotALostOne(t *testing.T) {
 	t.Parallel()
-	to := newTownWith(t, townLease, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newLeasedCluster(t, clusterLease, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"queueTimeout":15000,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
@@ -66,8 +66,8 @@ func TestABusyNodeIsNotALostOne(t *testing.T) {
 // where a worker is free, and so nothing of it has begun there.
 func TestAGuestThatCannotComeIsPlayedElsewhere(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 2, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 2, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	if err := os.RemoveAll(n2.uploads); err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +96,8 @@ func TestAGuestThatCannotComeIsPlayedElsewhere(t *testing.T) {
 // then has no answer, is answered as one of which nobody knows how far it was.
 func TestCancelledWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	session := to.reserve(n2).SessionID
 	g := to.send(n1, anna, goOn(session), testkit.Script{Do: func(ctx context.Context, _ testkit.Call) *engine.Outcome {
 		<-ctx.Done()

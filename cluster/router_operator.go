@@ -27,7 +27,7 @@ func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, 
 	if node == "" || node == c.cfg.Node {
 		return *c.paused(&link.PauseNode{On: on}), nil
 	}
-	x, err := c.askNamed(ctx, node, &link.PauseNode{On: on}, wordMost)
+	x, err := c.remote.askNamed(ctx, node, &link.PauseNode{On: on}, wordMost)
 	if err != nil {
 		return api.Status{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Router) paused(m *link.PauseNode) *api.Status {
 // Looking is how many look through each link of an account at other nodes.
 func (c *Router) Looking(ctx context.Context, account string) map[string]int {
 	all := map[string]int{}
-	for _, x := range askAll[link.LinkViewersReply](ctx, c, &link.LinkViewers{Account: account}) {
+	for _, x := range askAll[link.LinkViewersReply](ctx, &c.remote, &link.LinkViewers{Account: account}) {
 		for id, n := range x.By {
 			all[id] += n
 		}

@@ -19,11 +19,11 @@ import (
 // then whichever frees first.
 func TestTasksGoWhereWorkersAreFree(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 1, 1, 2)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 1, 1, 2)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	long := testkit.Script{Takes: 10 * time.Minute} // until somebody ends it
 	var all []*going
-	for i, want := range []*house{n1, n3, n2, n3} {
+	for i, want := range []*testNode{n1, n3, n2, n3} {
 		g := to.send(n1, anna, plain, long)
 		all = append(all, g)
 		to.runs(want, g)
@@ -55,15 +55,15 @@ func TestTasksGoWhereWorkersAreFree(t *testing.T) {
 // once after it was opened.
 func TestNamesLeadToTheirNodes(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 1, 1, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 1, 1, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	named := fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	x := to.answer(to.send(n1, anna, named, testkit.Script{}))
 	if x.Refusal != nil || x.SessionID == "" || to.nodeOf(x.WorkerID) != n2 {
 		t.Fatalf("the worker of n2, asked for at n1, answers %+v", x)
 	}
 	goOn := fmt.Sprintf(`{"session":{"id":%q},"actions":[{"wait":1}]}`, x.SessionID)
-	for _, h := range []*house{n3, n1, n2} { // n3 cannot have heard of it
+	for _, h := range []*testNode{n3, n1, n2} { // n3 cannot have heard of it
 		if at := to.played(to.send(h, anna, goOn, testkit.Script{})); at != n2 {
 			t.Errorf("from %s the session leads to %s", h.name, at.name)
 		}
@@ -84,8 +84,8 @@ func TestNamesLeadToTheirNodes(t *testing.T) {
 // TestAnyNodeTellsOfATask: start, poll, follow and cancel from different nodes.
 func TestAnyNodeTellsOfATask(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1, 0)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 1, 0)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	start := func(s testkit.Script) string {
@@ -102,7 +102,7 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 		return x.TaskID
 	}
 	id := start(testkit.Script{Takes: time.Second, Steps: 3})
-	for _, h := range []*house{n1, n3} {
+	for _, h := range []*testNode{n1, n3} {
 		f, err := api.Ask(ctx, h.Router, &api.Follow{TaskID: id, Account: anna, Wait: 10 * time.Second})
 		if err != nil || f.Refusal != nil || len(f.Steps) == 0 {
 			t.Fatalf("followed from %s: %+v, %v", h.name, f, err)
@@ -143,8 +143,8 @@ func TestAnyNodeTellsOfATask(t *testing.T) {
 // client is told so.
 func TestCancelledAsItBegins(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	for _, said := range []bool{false, true} {
 		n2.Engine.OnReset(actors.WorkerID("n2", 1), testkit.Reset{Takes: 100 * time.Millisecond})
 		to.played(to.send(n1, anna, patient, testkit.Script{}))
@@ -168,8 +168,8 @@ func TestCancelledAsItBegins(t *testing.T) {
 // TestAnAccountIsRemovedEverywhere: with its tasks and sessions on all nodes.
 func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 1, 1, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 1, 1, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	on2 := fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID("n2", 1))
 	on3 := fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID("n3", 1))
 	running := to.send(n1, anna, on2, testkit.Script{Takes: time.Minute})
@@ -184,7 +184,7 @@ func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 	if x := to.answer(running); x.Outcome == nil || x.Outcome.End != engine.EndCancelled {
 		t.Errorf("its task: %+v", x)
 	}
-	for _, h := range to.houses {
+	for _, h := range to.nodes {
 		if x := to.answer(to.send(h, anna, plain, testkit.Script{})); x.Refusal == nil || x.Refusal.Code != engine.CodeUnauthorized {
 			t.Errorf("%s takes its tasks: %+v", h.name, x)
 		}
@@ -195,8 +195,8 @@ func TestAnAccountIsRemovedEverywhere(t *testing.T) {
 // TestDrainingNodesOfferNothing: their workers stay where they are.
 func TestDrainingNodesOfferNothing(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	if h := to.played(to.send(n1, anna, plain, testkit.Script{})); h != n2 {
 		t.Errorf("played on %s", h.name)
 	}
@@ -224,8 +224,8 @@ func TestDrainingNodesOfferNothing(t *testing.T) {
 // its own workers get nothing.
 func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 1, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newTestCluster(t, 1, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	x := to.answer(to.send(n1, anna, fmt.Sprintf(`{"workerId":%q,"session":{"preserve":true},"actions":[{"wait":1}]}`, actors.WorkerID("n1", 1)), testkit.Script{}))
 	if x.SessionID == "" {
 		t.Fatalf("no session: %+v", x)
@@ -249,7 +249,7 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 	n1.paused.Store(true)
 	to.until("it is known", func() bool { return n2.Router.Status().PeerWorkers == 0 })
 
-	named := func(h *house) string {
+	named := func(h *testNode) string {
 		return fmt.Sprintf(`{"workerId":%q,"queueTimeout":5000,"actions":[{"wait":1}]}`, actors.WorkerID(h.name, 1))
 	}
 	first := away(plain, "", testkit.Script{Takes: time.Minute})
@@ -275,8 +275,8 @@ func TestADrainedNodeSendsTasksOn(t *testing.T) {
 // not kept, and the task is not taken for lost.
 func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 	t.Parallel()
-	to := newTownWith(t, 0, 0, 1)
-	n1, n2 := to.houses[0], to.houses[1]
+	to := newLeasedCluster(t, 0, 0, 1)
+	n1, n2 := to.nodes[0], to.nodes[1]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	m := to.scripted(&api.Execute{Account: anna, Task: parse(t, `{"async":true,"actions":[{"wait":1}]}`)}, testkit.Script{Takes: time.Minute})
@@ -311,7 +311,7 @@ func TestALeavingNodeSaysHowFarATaskIs(t *testing.T) {
 // TestKeysMeet: requests with one key are played once, wherever they come in.
 func TestKeysMeet(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 1, 1, 1)
+	to := newTestCluster(t, 1, 1, 1)
 	var wg sync.WaitGroup
 	answers := make([]*api.Executed, 9)
 	ids := make([]string, len(answers))
@@ -319,7 +319,7 @@ func TestKeysMeet(t *testing.T) {
 		m := to.scripted(&api.Execute{Account: anna, Task: parse(t, plain)}, testkit.Script{Takes: 200 * time.Millisecond})
 		m.Idempotency = api.Idempotency{Key: "the key", Digest: []byte("same")}
 		ids[i] = m.TaskID
-		h := to.houses[i%3]
+		h := to.nodes[i%3]
 		wg.Go(func() {
 			x, err := h.Router.Execute(context.Background(), m)
 			if err != nil {

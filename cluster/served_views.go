@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -97,12 +96,12 @@ func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 }
 
 // showWatch lets another node's client watch a browser of this one.
-func (c *Router) serveWatch(m *view.Watch) *link.ViewOpened {
-	w, no := c.local.Watch(m)
+func (l *servedViews) serveWatch(local Local, m *view.Watch) *link.ViewOpened {
+	w, no := local.Watch(m)
 	if no != nil {
 		return &link.ViewOpened{Refusal: no}
 	}
-	id := c.served.open(func(ctx context.Context) any {
+	id := l.open(func(ctx context.Context) any {
 		select { // what ends it comes before what it shows
 		case <-w.Over():
 			return &link.ViewFrame{Over: w.Why()}
@@ -127,10 +126,10 @@ func (c *Router) serveWatch(m *view.Watch) *link.ViewOpened {
 var tooManyViews = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
 
 // showRead lets another node's client hear of an account here.
-func (c *Router) serveView(m *link.OpenView) (*link.ViewOpened, error) {
-	r := c.local.Read(m.Account, m.All, m.Tasks)
+func (l *servedViews) serveView(local Local, m *link.OpenView) (*link.ViewOpened, error) {
+	r := local.Read(m.Account, m.All, m.Tasks)
 	_, workers, tasks := r.Begin()
-	id := c.served.open(func(ctx context.Context) any {
+	id := l.open(func(ctx context.Context) any {
 		n, err := r.Next(ctx)
 		return &link.ViewNews{News: n, Behind: errors.Is(err, view.ErrBehind)}
 	}, r.Close)
@@ -148,7 +147,7 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	if no == nil || no.Code != engine.CodeNotFound {
 		return w, no
 	}
-	node, x := findAt(context.Background(), c, wordMost, m, func(x *link.ViewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
+	node, x := findAt(context.Background(), &c.remote, wordMost, m, func(x *link.ViewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
 	switch {
 	case x == nil:
 		return nil, no
@@ -168,7 +167,7 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	go func() {
 		defer cancel(nil)
 		for ctx.Err() == nil {
-			s, err := c.askNext(ctx, node, x.ID)
+			s, err := c.remote.askNext(ctx, node, x.ID)
 			p, ok := s.(*link.ViewFrame)
 			switch {
 			case err != nil || !ok:
@@ -186,13 +185,13 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	return w, nil
 }
 
-// ask asks a node for more.
-func (c *Router) askNext(ctx context.Context, node, id string) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, viewWait+wordMost)
-	defer cancel()
-	x, err := c.transport.Ask(ctx, node, &link.NextInView{ID: id})
-	if err != nil {
-		return nil, fmt.Errorf("look at what %s has: %w", node, err)
+// serveRecent gives the last tasks of this node.
+func serveRecent(local Local, m *link.RecentTasks) *link.RecentTasksReply {
+	if m.ID == "" {
+		return &link.RecentTasksReply{Tasks: local.Recent(m.Account, m.All, m.Most)}
 	}
-	return x, nil
+	if t, ok := local.RecentTask(m.Account, m.All, m.ID); ok {
+		return &link.RecentTasksReply{Tasks: []view.TaskNews{t}}
+	}
+	return &link.RecentTasksReply{}
 }

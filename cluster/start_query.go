@@ -68,14 +68,14 @@ func (t *inflightRequests) begins(m *link.StartQuery) bool {
 
 // begin asks the node that a guest comes from whether it may begin. One that may not
 // ends as if its client had left.
-func (c *Router) begin(one *hostedTask, o *link.ForwardedExecute) func(ctx context.Context) error {
+func (g *hostedTasks) mayStart(one *hostedTask, o *link.ForwardedExecute) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		err := c.askBegin(ctx, one, o)
+		err := g.askStart(ctx, one, o)
 		if err == nil {
 			return nil
 		}
 		one.withdrawn.Store(true)
-		if _, wrong := api.Ask(ctx, c.local, &api.Cancel{TaskID: o.TaskID, Account: o.Account, Cause: api.CauseClient}); wrong == nil {
+		if _, wrong := api.Ask(ctx, g.local, &api.Cancel{TaskID: o.TaskID, Account: o.Account, Cause: api.CauseClient}); wrong == nil {
 			select {
 			case <-ctx.Done():
 			case <-one.ctx.Done():
@@ -85,14 +85,14 @@ func (c *Router) begin(one *hostedTask, o *link.ForwardedExecute) func(ctx conte
 	}
 }
 
-func (c *Router) askBegin(ctx context.Context, one *hostedTask, o *link.ForwardedExecute) error {
-	alive, up := c.peers.aliveness(o.Origin)
+func (g *hostedTasks) askStart(ctx context.Context, one *hostedTask, o *link.ForwardedExecute) error {
+	alive, up := g.remote.peers.aliveness(o.Origin)
 	if !up {
 		return errUnasked
 	}
 	ctx, cancel := within(ctx, alive, wordMost)
 	defer cancel(nil)
-	x, err := link.AskFor[link.StartReply](ctx, c.transport, o.Origin, &link.StartQuery{TaskID: o.TaskID, Turn: o.Turn})
+	x, err := link.AskFor[link.StartReply](ctx, g.remote.transport, o.Origin, &link.StartQuery{TaskID: o.TaskID, Turn: o.Turn})
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errUnasked, err)

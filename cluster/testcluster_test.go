@@ -23,8 +23,8 @@ import (
 	"troupe/testkit"
 )
 
-// house is a node of a test: real actors with a scripted engine.
-type house struct {
+// testNode is a node of a test: real actors with a scripted engine.
+type testNode struct {
 	*testkit.Kit
 	*cluster.Router
 	name    string
@@ -35,43 +35,43 @@ type house struct {
 	cut    atomic.Bool // it does not reach the store
 }
 
-// door is what such a node shows to clients.
-type door struct{ *house }
+// testEdge is what such a node shows to clients.
+type testEdge struct{ *testNode }
 
-func (d door) Drains() bool                  { return d.paused.Load() }
-func (d door) Pause(on bool)                 { d.paused.Store(on) }
-func (d door) Looking(string) map[string]int { return map[string]int{"lnk_" + d.name: 1} }
-func (d door) Status() api.Status {
+func (d testEdge) Drains() bool                  { return d.paused.Load() }
+func (d testEdge) Pause(on bool)                 { d.paused.Store(on) }
+func (d testEdge) Looking(string) map[string]int { return map[string]int{"lnk_" + d.name: 1} }
+func (d testEdge) Status() api.Status {
 	s := d.Node.Status()
 	s.Draining = s.Draining || d.Drains()
 	return s
 }
 
-// town is some nodes that hear each other.
-type town struct {
-	t      testing.TB
-	houses []*house
-	tasks  int
-	store  persistence.Store // that they share; nil: each has its own
-	lease  time.Duration     // on their sessions; zero: none
+// testCluster is some nodes that hear each other.
+type testCluster struct {
+	t     testing.TB
+	nodes []*testNode
+	tasks int
+	store persistence.Store // that they share; nil: each has its own
+	lease time.Duration     // on their sessions; zero: none
 }
 
 var anna, bert = testkit.Pro("anna"), testkit.Pro("bert")
 
-// newTown starts nodes with so many workers each, and waits until all of them
+// newTestCluster starts nodes with so many workers each, and waits until all of them
 // know all others.
-func newTown(t testing.TB, workers ...int) *town {
+func newTestCluster(t testing.TB, workers ...int) *testCluster {
 	t.Helper()
-	return (&town{t: t}).grow(workers...)
+	return (&testCluster{t: t}).grow(workers...)
 }
 
-// newTownWith starts nodes that share a store, and hold leases on their sessions.
-func newTownWith(t testing.TB, lease time.Duration, workers ...int) *town {
+// newLeasedCluster starts nodes that share a store, and hold leases on their sessions.
+func newLeasedCluster(t testing.TB, lease time.Duration, workers ...int) *testCluster {
 	t.Helper()
-	return (&town{t: t, store: persistence.NewMemory(), lease: lease}).grow(workers...)
+	return (&testCluster{t: t, store: persistence.NewMemory(), lease: lease}).grow(workers...)
 }
 
-func (to *town) grow(workers ...int) *town {
+func (to *testCluster) grow(workers ...int) *testCluster {
 	t := to.t
 	t.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, MaxPayload: 8 << 20})
@@ -81,10 +81,10 @@ func (to *town) grow(workers ...int) *town {
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	for i, n := range workers {
-		to.houses = append(to.houses, to.open(s, "n"+strconv.Itoa(i+1), n))
+		to.nodes = append(to.nodes, to.open(s, "n"+strconv.Itoa(i+1), n))
 	}
 	to.until("every node knows all workers", func() bool {
-		for _, h := range to.houses {
+		for _, h := range to.nodes {
 			all, err := api.Ask(context.Background(), h.Router, &api.ListWorkers{Account: anna})
 			want := 0
 			for _, n := range workers {
@@ -104,14 +104,14 @@ func (to *town) grow(workers ...int) *town {
 	return to
 }
 
-func (to *town) open(s *server.Server, name string, workers int) *house {
+func (to *testCluster) open(s *server.Server, name string, workers int) *testNode {
 	to.t.Helper()
 	conn, err := nats.Connect("", nats.InProcessServer(s), nats.Name(name))
 	if err != nil {
 		to.t.Fatal(err)
 	}
 	to.t.Cleanup(conn.Close)
-	h := &house{name: name, conn: conn, uploads: filepath.Join(to.t.TempDir(), "guests")}
+	h := &testNode{name: name, conn: conn, uploads: filepath.Join(to.t.TempDir(), "guests")}
 	h.Router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(),
 	})
@@ -127,14 +127,14 @@ func (to *town) open(s *server.Server, name string, workers int) *house {
 		c.Session.Lease = to.lease
 		c.Node, c.OnChange = name, func(w api.WorkerInfo) { heard(w); h.Router.Changed(w) }
 	}})
-	if err := h.Open(h.Node, door{h}); err != nil {
+	if err := h.Open(h.Node, testEdge{h}); err != nil {
 		to.t.Fatal(err)
 	}
 	to.t.Cleanup(h.Router.Close)
 	return h
 }
 
-func (to *town) until(what string, is func() bool) {
+func (to *testCluster) until(what string, is func() bool) {
 	to.t.Helper()
 	for end := time.Now().Add(hang); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -145,10 +145,10 @@ func (to *town) until(what string, is func() bool) {
 
 // scripted gives a message a task's identifier, and tells every engine how it
 // goes: whichever node plays it.
-func (to *town) scripted(m *api.Execute, s testkit.Script) *api.Execute {
+func (to *testCluster) scripted(m *api.Execute, s testkit.Script) *api.Execute {
 	to.tasks++
 	m.TaskID = fmt.Sprintf("task_%d", to.tasks)
-	for _, h := range to.houses {
+	for _, h := range to.nodes {
 		h.Engine.Script(m.TaskID, s)
 	}
 	return m
@@ -179,12 +179,12 @@ type going struct {
 	took  time.Duration
 }
 
-func (to *town) send(h *house, a api.Account, body string, s testkit.Script) *going {
+func (to *testCluster) send(h *testNode, a api.Account, body string, s testkit.Script) *going {
 	to.t.Helper()
 	return to.sendTask(h, &api.Execute{Account: a, Task: parse(to.t, body)}, s)
 }
 
-func (to *town) sendTask(h *house, m *api.Execute, s testkit.Script) *going {
+func (to *testCluster) sendTask(h *testNode, m *api.Execute, s testkit.Script) *going {
 	m = to.scripted(m, s)
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &going{id: m.TaskID, done: make(chan struct{}), leave: cancel}
@@ -198,7 +198,7 @@ func (to *town) sendTask(h *house, m *api.Execute, s testkit.Script) *going {
 	return g
 }
 
-func (to *town) answer(g *going) *api.Executed {
+func (to *testCluster) answer(g *going) *api.Executed {
 	to.t.Helper()
 	select {
 	case <-g.done:
@@ -212,7 +212,7 @@ func (to *town) answer(g *going) *api.Executed {
 }
 
 // played fails the test unless a task has ended well, and returns its node.
-func (to *town) played(g *going) *house {
+func (to *testCluster) played(g *going) *testNode {
 	to.t.Helper()
 	x := to.answer(g)
 	if x.Refusal != nil || x.Outcome.End != engine.EndCompleted {
@@ -221,9 +221,9 @@ func (to *town) played(g *going) *house {
 	return to.nodeOf(x.WorkerID)
 }
 
-func (to *town) nodeOf(worker string) *house {
+func (to *testCluster) nodeOf(worker string) *testNode {
 	to.t.Helper()
-	for _, h := range to.houses {
+	for _, h := range to.nodes {
 		for i := range 8 {
 			if actors.WorkerID(h.name, i+1) == worker {
 				return h
@@ -235,8 +235,8 @@ func (to *town) nodeOf(worker string) *house {
 }
 
 // plays is how often a task was played, on all nodes.
-func (to *town) plays(task string) (n int) {
-	for _, h := range to.houses {
+func (to *testCluster) plays(task string) (n int) {
+	for _, h := range to.nodes {
 		for _, p := range h.Engine.Plays() {
 			if p.Task == task {
 				n++
@@ -248,17 +248,17 @@ func (to *town) plays(task string) (n int) {
 
 // runs waits until a task is played at a node. Its worker is busy before: it may still
 // be asking the node that the task came to whether it may begin.
-func (to *town) runs(h *house, g *going) {
+func (to *testCluster) runs(h *testNode, g *going) {
 	to.t.Helper()
 	to.until(fmt.Sprintf("%s runs on %s", g.id, h.name), func() bool { return h.Engine.Playing(g.id) })
 }
 
 // dies ends a node's connection as the end of its process does, and waits until there
 // is nobody any more to whom a message for it goes: what was on its way is lost.
-func (to *town) dies(h *house) {
+func (to *testCluster) dies(h *testNode) {
 	to.t.Helper()
 	h.conn.Close()
-	for _, o := range to.houses {
+	for _, o := range to.nodes {
 		if o == h {
 			continue
 		}
@@ -271,12 +271,12 @@ func (to *town) dies(h *house) {
 
 // heard waits until a node knows of each other one what that has now. An answer may
 // come before it, and what was told before the answer after it.
-func (to *town) heard(h *house) {
+func (to *testCluster) heard(h *testNode) {
 	to.t.Helper()
 	to.until(h.name+" knows what the others have", func() bool {
 		for _, n := range h.Router.Nodes() {
-			i := slices.IndexFunc(to.houses, func(o *house) bool { return o.name == n.Name })
-			all, err := api.Ask(context.Background(), to.houses[i].Node, &api.SurveyWorkers{})
+			i := slices.IndexFunc(to.nodes, func(o *testNode) bool { return o.name == n.Name })
+			all, err := api.Ask(context.Background(), to.nodes[i].Node, &api.SurveyWorkers{})
 			if err != nil || !slices.EqualFunc(n.Workers, all.Workers, func(a, b api.WorkerInfo) bool {
 				return a.ID == b.ID && a.State == b.State && a.TaskID == b.TaskID && a.Since.Equal(b.Since)
 			}) {
@@ -287,6 +287,6 @@ func (to *town) heard(h *house) {
 	})
 }
 
-func (h *house) busy(n int) func() bool {
+func (h *testNode) busy(n int) func() bool {
 	return func() bool { return h.Node.Status().Busy == n }
 }

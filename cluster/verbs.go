@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"troupe/actors/api"
 )
@@ -79,37 +78,13 @@ func (c *Router) doAt(ctx context.Context, v *api.Verb, m any, node string) (x a
 		node = c.cfg.Node
 		x, err = c.local.Do(ctx, m)
 	} else {
-		x, err = c.askNamed(ctx, node, m, wordMost+v.Takes(m))
+		x, err = c.remote.askNamed(ctx, node, m, wordMost+v.Takes(m))
 		if err == nil && !v.IsReply(x) {
 			err = fmt.Errorf("ask %s: it answers %T with %T", node, m, x)
 		}
 	}
 	if err == nil && v.From != nil {
 		v.From(x, node)
-	}
-	return x, err
-}
-
-// askNamed asks a node that was named, and says in a sentence where it is not there.
-func (c *Router) askNamed(ctx context.Context, node string, m any, most time.Duration) (any, error) {
-	alive, up := c.peers.aliveness(node)
-	if !up {
-		return nil, fmt.Errorf("the node %q does not answer, or there is none of this name", node)
-	}
-	ctx, cancel := within(ctx, alive, most)
-	defer cancel(nil)
-	x, err := c.transport.Ask(ctx, node, m)
-	if undelivered(err) || lost(err) {
-		return nil, fmt.Errorf("the node %q does not answer", node)
-	}
-	return x, err
-}
-
-// askVerb asks a node for the reply of a verb.
-func (c *Router) askVerb(ctx context.Context, v *api.Verb, node string, m any) (any, error) {
-	x, err := c.transport.Ask(ctx, node, m)
-	if err == nil && !v.IsReply(x) {
-		return nil, fmt.Errorf("ask %s: it answers %T with %T", node, m, x)
 	}
 	return x, err
 }
@@ -162,7 +137,7 @@ func (c *Router) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any,
 	if up {
 		ctx, cancel := within(ctx, alive, wordMost+v.Takes(m))
 		defer cancel(nil)
-		x, err := c.askVerb(ctx, v, p.name, m)
+		x, err := c.remote.askVerb(ctx, v, p.name, m)
 		if err == nil {
 			err = faultIn(x)
 		}
@@ -224,7 +199,7 @@ func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) 
 	}
 	most := wordMost + v.Takes(m)
 	if node == "" {
-		at, y := c.findAny(ctx, most, m, func(y any) bool { return v.IsReply(y) && v.Task.Found(y) })
+		at, y := c.remote.findAny(ctx, most, m, func(y any) bool { return v.IsReply(y) && v.Task.Found(y) })
 		if y == nil {
 			return x, nil
 		}
@@ -240,7 +215,7 @@ func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) 
 	}
 	asking, cancel := within(ctx, alive, most)
 	defer cancel(nil)
-	y, err := c.askVerb(asking, v, node, m)
+	y, err := c.remote.askVerb(asking, v, node, m)
 	switch {
 	case err == nil:
 		return y, nil

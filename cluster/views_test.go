@@ -47,14 +47,14 @@ func over(t *testing.T, w *view.Watcher) string {
 // else, until what they show is over or their node is down.
 func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1, 1)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 1, 1)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	at := func(name string) string {
 		return fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID(name, 1))
 	}
 	g := to.send(n1, anna, at("n2"), testkit.Script{Takes: time.Minute})
 	to.runs(n2, g)
-	for _, h := range to.houses {
+	for _, h := range to.nodes {
 		for _, object := range []string{g.id, actors.WorkerID("n2", 1)} {
 			w, no := h.Router.Watch(&view.Watch{Account: anna, Object: object})
 			if no != nil || w.Worker != actors.WorkerID("n2", 1) || w.Task != g.id {
@@ -98,14 +98,14 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 // anew.
 func TestNewsOfAllNodes(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1, 1)
-	n2, n3 := to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 1, 1)
+	n2, n3 := to.nodes[1], to.nodes[2]
 	at := func(name string) string {
 		return fmt.Sprintf(`{"workerId":%q,"actions":[{"wait":1}]}`, actors.WorkerID(name, 1))
 	}
 	var ids []string // the newest first
 	for _, name := range []string{"n2", "n3", "n2"} {
-		g := to.send(to.houses[0], anna, at(name), testkit.Script{Steps: 2})
+		g := to.send(to.nodes[0], anna, at(name), testkit.Script{Steps: 2})
 		to.played(g)
 		ids = append([]string{g.id}, ids...)
 	}
@@ -125,7 +125,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 	}
 	want := fmt.Sprint(ids)
 	var readers []view.Reading
-	for _, h := range to.houses {
+	for _, h := range to.nodes {
 		if got := fmt.Sprint(names(h.Router.Recent(anna.ID, false, 20))); got != want {
 			t.Errorf("%s lists %s, want %s", h.name, got, want)
 		}
@@ -161,11 +161,11 @@ func TestNewsOfAllNodes(t *testing.T) {
 		for done := false; !done; {
 			all, err := r.Next(ctx)
 			if err != nil {
-				t.Fatalf("%s: %v", to.houses[i].name, err)
+				t.Fatalf("%s: %v", to.nodes[i].name, err)
 			}
 			for _, n := range all {
 				if n.Seq <= seq {
-					t.Errorf("%s: %d comes after %d", to.houses[i].name, n.Seq, seq)
+					t.Errorf("%s: %d comes after %d", to.nodes[i].name, n.Seq, seq)
 				}
 				seq = n.Seq
 				switch {
@@ -177,7 +177,7 @@ func TestNewsOfAllNodes(t *testing.T) {
 			}
 		}
 		if steps != 1 {
-			t.Errorf("%s tells of %d steps", to.houses[i].name, steps)
+			t.Errorf("%s tells of %d steps", to.nodes[i].name, steps)
 		}
 	}
 
@@ -185,13 +185,13 @@ func TestNewsOfAllNodes(t *testing.T) {
 	for _, i := range []int{0, 1} {
 		for err := error(nil); err == nil; {
 			if _, err = readers[i].Next(ctx); err != nil && err != view.ErrBehind {
-				t.Fatalf("%s: %v", to.houses[i].name, err)
+				t.Fatalf("%s: %v", to.nodes[i].name, err)
 			}
 		}
-		r := to.houses[i].Router.Read(anna.ID, false, 20)
+		r := to.nodes[i].Router.Read(anna.ID, false, 20)
 		defer r.Close()
 		if _, workers, _ := r.Begin(); len(workers) != 2 || workers[1].State != api.Offline {
-			t.Errorf("%s begins anew with %+v", to.houses[i].name, workers)
+			t.Errorf("%s begins anew with %+v", to.nodes[i].name, workers)
 		}
 	}
 }
@@ -200,8 +200,8 @@ func TestNewsOfAllNodes(t *testing.T) {
 // from anywhere, and nodes drained.
 func TestOrdersReachTheirNodes(t *testing.T) {
 	t.Parallel()
-	to := newTown(t, 0, 1, 0)
-	n1, n2, n3 := to.houses[0], to.houses[1], to.houses[2]
+	to := newTestCluster(t, 0, 1, 0)
+	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	w, err := api.Ask(ctx, n1.Router, &api.AddWorker{Name: "extra", Owner: anna.ID, Node: "n3"})
@@ -217,7 +217,7 @@ func TestOrdersReachTheirNodes(t *testing.T) {
 	if _, err := api.Ask(ctx, n2.Router, &api.AddWorker{Name: "more", Node: "n9"}); err == nil || !strings.Contains(err.Error(), `"n9" does not answer, or there is none`) {
 		t.Errorf("added to a node that there is not: %v", err)
 	}
-	for _, h := range to.houses {
+	for _, h := range to.nodes {
 		all, err := api.Ask(ctx, h.Router, &api.SurveyWorkers{})
 		if err != nil || len(all.Workers) != 2 || all.Workers[0].Node != "n2" || all.Workers[1].Node != "n3" || all.Workers[1].Owner != anna.ID {
 			t.Errorf("%s lists %+v, %v", h.name, all, err)

@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/view"
+	"troupe/cluster/link"
+	"troupe/engine"
+)
+
+// receive takes a message of another node.
+func (c *Router) receive(m any) func() any {
+	if o, ok := m.(*link.ForwardedExecute); ok {
+		if err := checkForwarded(o); err != nil {
+			return func() any { return &link.Fault{Text: err.Error(), Unstarted: true} }
+		}
+		c.peers.noteMessage(o.Origin, o.Boot, o.Sent)
+		one, err := c.hosted.begin(o) // now: what comes next may cancel it
+		switch {
+		case errors.Is(err, errStill):
+			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
+			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
+		case err != nil:
+			return func() any { return &link.Fault{Text: err.Error(), Unstarted: undelivered(err)} }
+		}
+		return func() any { return c.hosted.host(one, o) }
+	}
+	return func() any {
+		x, err := c.answer(m)
+		if err != nil {
+			return &link.Fault{Text: err.Error()}
+		}
+		return x
+	}
+}
+
+// pollMost bounds an answer that may be waited for.
+const pollMost = 2 * time.Minute
+
+func (c *Router) answer(m any) (any, error) {
+	most := pollMost
+	if v := api.VerbOf(m); v != nil {
+		most = max(most, v.Takes(m))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	switch m := m.(type) {
+	case *api.Cancel:
+		x, err := api.Ask(ctx, c.local, m)
+		if err == nil && !x.Found && c.hosted.cancel(m) {
+			x = &api.Cancelled{Found: true}
+		}
+		return x, err
+	case *link.LocateSession:
+		return c.isHere(ctx, m)
+	case *link.StartQuery:
+		return &link.StartReply{OK: c.inflight.begins(m)}, nil
+	case *view.Watch:
+		return c.served.serveWatch(c.local, m), nil
+	case *link.OpenView:
+		return c.served.serveView(c.local, m)
+	case *link.NextInView:
+		return c.served.next(ctx, m.ID)
+	case *link.CloseView:
+		c.served.end(m.ID)
+		return &link.CloseView{}, nil
+	case *link.RecentTasks:
+		return serveRecent(c.local, m), nil
+	case *link.PauseNode:
+		return c.paused(m), nil
+	case *link.LinkViewers:
+		return &link.LinkViewersReply{By: c.edge.Looking(m.Account)}, nil
+	default:
+		return c.local.Do(ctx, m)
+	}
+}
+
+func (c *Router) isHere(ctx context.Context, m *link.LocateSession) (*link.SessionLocated, error) {
+	all, err := api.Ask(ctx, c.local, &api.SurveyWorkers{})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range all.Workers {
+		if w.Session == m.Session && w.Account == m.Account {
+			return &link.SessionLocated{Here: true}, nil
+		}
+	}
+	return &link.SessionLocated{}, nil
+}
