@@ -2,7 +2,7 @@ package cluster
 
 import "sync/atomic"
 
-// Tally is how often something has happened since the node began.
+// Counters is how often something has happened since the node began.
 type Counters struct {
 	Forwarded int64 // requests for tasks that went to another node, as far as that took them
 	Lost      int64 // of those, the ones that ended with the other node
@@ -10,7 +10,7 @@ type Counters struct {
 
 type counters struct{ forwarded, lost atomic.Int64 }
 
-// Tally counts what this node's clients have of the others.
+// Counters counts what this node's clients have of the others.
 func (c *Router) Counters() Counters {
 	return Counters{Forwarded: c.counters.forwarded.Load(), Lost: c.counters.lost.Load()}
 }

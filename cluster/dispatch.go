@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// margin is how much longer than its own times a task may take at another
+	// forwardMargin is how much longer than its own times a task may take at another
 	// node, with its files on their way, before nobody believes in its answer.
 	forwardMargin = 30 * time.Second
-	// farewell is how long the answer to a cancellation may take.
+	// cancelTimeout is how long the answer to a cancellation may take.
 	cancelTimeout = 10 * time.Second
 )
 
-// way is what differs between the requests that play a task at once and those
-// that start one.
+// requestKind is what differs between requests that wait for a task and those that
+// start one.
 type requestKind[T any] struct {
 	here    func(ctx context.Context, m *api.Execute) (*T, error)
 	refused func(m *api.Execute, no *api.Refusal) *T
@@ -75,9 +75,9 @@ func (c *Router) start(ctx context.Context, m *api.Execute, here func(context.Co
 	})
 }
 
-// travel brings a request to where it can be played. A request that names a
-// worker or a session goes to the node that has it and waits there; any other is
-// for this node first, and waits here while others are tried.
+// dispatch sends a request to a node that can run it. A request that names a worker
+// or a session goes to the node that has it and waits there. Any other request is
+// offered to this node first, and waits here while other nodes are asked.
 func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKind[T]) (*T, error) {
 	if m.TaskID == "" {
 		copied := *m
@@ -120,7 +120,7 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 		case no.Elsewhere == nil:
 			return followSession(ctx, c, one, "", m, w, x)
 		}
-		guest := *m
+		sent := *m
 		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here
 			x, err := forward(ctx, c, one, no.Elsewhere.Node, m, w)
 			if stays := refuseUnstarted(one, no.Elsewhere.Node, m, w, err); stays != nil { // its client may come again
@@ -132,8 +132,8 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 			}
 			return x, err
 		}
-		guest.Forwarded = true
-		y, err := forward(ctx, c, one, no.Elsewhere.Node, &guest, w)
+		sent.Forwarded = true
+		y, err := forward(ctx, c, one, no.Elsewhere.Node, &sent, w)
 		switch {
 		case err == nil && w.refusal(y) == nil:
 			if w.freed(y) {
@@ -151,7 +151,7 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 	}
 }
 
-// goTo brings a request to the node that has what it is for.
+// forwardTo sends a request to the node that has its worker or session.
 func forwardTo[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
 	x, err := forward(ctx, c, one, node, m, w)
 	if x := refuseUnstarted(one, node, m, w, err); x != nil {
@@ -166,7 +166,7 @@ func forwardTo[T any](ctx context.Context, c *Router, one *inflightRequest, node
 	return nil, err
 }
 
-// stays answers a request that has not begun where it was sent, and is for no other
+// refuseUnstarted answers a request that has not begun where it was sent, and is for no other
 // node: it was ended meanwhile, or the node is there and has turned it away. Nil:
 // neither.
 func refuseUnstarted[T any](one *inflightRequest, node string, m *api.Execute, w requestKind[T], err error) *T {
@@ -181,8 +181,8 @@ func refuseUnstarted[T any](one *inflightRequest, node string, m *api.Execute, w
 	return w.refused(m, nodeRefuses(node))
 }
 
-// goesOn reports whether a guest that was refused so may have more luck
-// elsewhere: what was said of the node was out of date.
+// worthRetrying reports whether a refused request may be accepted by another node: the
+// inventory of the one that refused it was out of date.
 func worthRetrying(code engine.Code) bool {
 	switch code {
 	case engine.CodeNoWorkerAvailable, engine.CodeSessionLimit, engine.CodeTooManyWaiting, engine.CodeDraining,
@@ -193,7 +193,7 @@ func worthRetrying(code engine.Code) bool {
 	}
 }
 
-// nobodyAt refuses a request for a worker or a session of a node that is down:
+// nodeDown refuses a request for a worker or a session of a node that is down:
 // nothing of it has begun.
 func nodeDown(node string) *api.Refusal {
 	return &api.Refusal{
@@ -202,7 +202,7 @@ func nodeDown(node string) *api.Refusal {
 	}
 }
 
-// turnedAway refuses a request for a worker or a session of a node that is up and
+// nodeRefuses refuses a request for a worker or a session of a node that is up and
 // has not taken it: nothing of it has begun.
 func nodeRefuses(node string) *api.Refusal {
 	return &api.Refusal{
@@ -211,16 +211,16 @@ func nodeRefuses(node string) *api.Refusal {
 	}
 }
 
-// carry takes a request to a node and waits for its answer. With an error that is
-// unbegun certainly nothing of it has begun, nor will; whatever else happens to
-// the node, the request is answered as lost, and is never sent again.
+// forward sends a request to a node and waits for the answer. After an error that is
+// unstarted, the task has not started and never will. After any other failure of the
+// node, the request is answered as lost and is never sent again.
 func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
 	alive, up := c.peers.aliveness(node)
 	switch {
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
 		return nil, errLeaving
 	case !up:
-		return nil, fmt.Errorf("carry a task to %s: %w", node, link.ErrUndelivered)
+		return nil, fmt.Errorf("forward a task to %s: %w", node, link.ErrUndelivered)
 	}
 	o, release := c.pack(m)
 	defer release()
@@ -248,7 +248,7 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 	case err == nil || unstarted(err):
 		return x, err
 	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
-		return nil, fmt.Errorf("carry a task to %s: it was cancelled before it began: %w", node, link.ErrUndelivered)
+		return nil, fmt.Errorf("forward a task to %s: it was cancelled before it began: %w", node, link.ErrUndelivered)
 	case ctx.Err() != nil && !lost(err) && one.why() == "": // nobody waits for it
 		return nil, context.Cause(ctx)
 	}
@@ -258,7 +258,7 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 		c.transport.Tell(node, gone)
 	}
 	if lost(err) && one.withdraw() {
-		return nil, fmt.Errorf("carry a task to %s: it had not begun there: %w", node, link.ErrUndelivered)
+		return nil, fmt.Errorf("forward a task to %s: it had not begun there: %w", node, link.ErrUndelivered)
 	}
 	c.counters.lost.Add(1)
 	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")

@@ -26,7 +26,7 @@ var errSeen = errors.New("the node has had this task already: it is not played a
 // done with that.
 var errStill = errors.New("the node still has the task from before")
 
-// guests are the tasks that this node plays for others. None is played twice:
+// hostedTasks are the tasks that this node plays for others. None is played twice:
 // whoever asks again for one that was taken is refused.
 type hostedTasks struct {
 	local   Local
@@ -74,7 +74,7 @@ func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
 	return one, nil
 }
 
-// leave ends a guest. One that was refused may come again.
+// end removes a hosted task. A task that was refused may come again.
 func (g *hostedTasks) end(one *hostedTask, refused bool) {
 	one.cancel(nil)
 	g.mu.Lock()
@@ -93,7 +93,7 @@ func (g *hostedTasks) end(one *hostedTask, refused bool) {
 	}
 }
 
-// cancel ends a guest of an account that is not with the actors yet.
+// cancel cancels a task of an account that the actors do not have yet.
 func (g *hostedTasks) cancel(m *api.Cancel) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *hostedTasks) cancel(m *api.Cancel) bool {
 	return true
 }
 
-// leaveOf ends what nobody waits for any more: the node that had asked is down,
+// endFrom ends what nobody waits for any more: the node that had asked is down,
 // and its clients with it.
 func (g *hostedTasks) endFrom(origin string) {
 	g.mu.Lock()
@@ -169,7 +169,7 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
 	return x
 }
 
-// isDraining is the answer to what comes when nothing is taken any more.
+// drainingRefusal is the answer to what comes when nothing is taken any more.
 var drainingRefusal = &api.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
 
 func draining(m *api.Execute) any {

@@ -19,7 +19,7 @@ const (
 	uploadMost = 100 << 20
 )
 
-// checkOrder reports why an order is none that a node sends.
+// checkForwarded reports why an order is none that a node sends.
 func checkForwarded(o *link.ForwardedExecute) error {
 	switch {
 	case o.TaskID == "" || len(o.TaskID) > idMost:

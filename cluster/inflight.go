@@ -15,7 +15,7 @@ import (
 // givenUpMost bounds what is kept for a node that is down.
 const givenUpMost = 1000
 
-// trip is a request of one of this node's clients, wherever it is.
+// inflightRequest is a request of one of this node's clients, whichever node runs it.
 type inflightRequest struct {
 	account string
 	cancel  context.CancelCauseFunc
@@ -26,7 +26,7 @@ type inflightRequest struct {
 	begun bool      // where it was sent, or nobody can say that it has not
 }
 
-// trips are those that go on.
+// inflightRequests are those that go on.
 type inflightRequests struct {
 	mu     sync.Mutex
 	now    map[string]*inflightRequest // by task
@@ -52,7 +52,7 @@ func (t *inflightRequests) end(id string, one *inflightRequest) {
 	}
 }
 
-// cancelled ends a trip of an account. It reports whether there is one.
+// cancelled cancels a request of an account, and reports whether there is one.
 func (t *inflightRequests) cancelled(m *api.Cancel) bool {
 	t.mu.Lock()
 	one := t.now[m.TaskID]
@@ -64,7 +64,7 @@ func (t *inflightRequests) cancelled(m *api.Cancel) bool {
 	return true
 }
 
-// interrupt ends a trip because the node stops.
+// interrupt cancels a request because the node stops.
 func (t *inflightRequests) interrupt(id string) {
 	t.mu.Lock()
 	one := t.now[id]
@@ -107,7 +107,7 @@ func (c *Router) Finish(ctx context.Context, grace time.Duration) {
 	c.inflight.quiet(last)
 }
 
-// quiet reports whether no trip is left before ctx ends.
+// quiet waits until no request is left, and reports whether that was before ctx ended.
 func (t *inflightRequests) quiet(ctx context.Context) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -149,7 +149,7 @@ func (t *inflightRequest) why() api.Cause {
 	return t.cause
 }
 
-// notBegun is the answer to a task that was ended between two nodes, or while it
+// unstartedRefusal is the answer to a task that was ended between two nodes, or while it
 // waited.
 func (t *inflightRequest) unstartedRefusal() *api.Refusal {
 	if t.why() == api.CauseDrain {

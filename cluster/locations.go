@@ -11,11 +11,11 @@ import (
 	"troupe/engine"
 )
 
-// homesMost bounds how many tasks are remembered with their nodes. One that is
+// locationsMost bounds how many tasks are remembered with their nodes. One that is
 // forgotten is looked for.
 const locationsMost = 100_000
 
-// homes remembers which node has which task.
+// taskLocations remembers which node has which task.
 type taskLocations struct {
 	mu    sync.Mutex
 	of    map[string]string

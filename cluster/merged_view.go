@@ -11,7 +11,7 @@ import (
 	"troupe/cluster/link"
 )
 
-// reading hears of an account on all nodes. Where a node comes or goes it is over:
+// mergedView hears of an account on all nodes. Where a node comes or goes it is over:
 // its reader begins anew, with the whole picture.
 type mergedView struct {
 	seq     uint64
@@ -28,7 +28,7 @@ type mergedView struct {
 // readMost is how many pieces of news a reader may be behind.
 const readMost = 1000
 
-// readings are those that go on.
+// mergedViews are those that go on.
 type mergedViews struct {
 	mu  sync.Mutex
 	now map[*mergedView]struct{}
@@ -124,7 +124,7 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 	return r
 }
 
-// hear takes the news of another node.
+// followView takes the news of another node.
 func (c *Router) followView(ctx context.Context, r *mergedView, p peer, id string) {
 	defer c.transport.Tell(p.name, &link.CloseView{ID: id})
 	ctx, cancel := context.WithCancelCause(ctx)

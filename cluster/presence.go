@@ -88,7 +88,7 @@ func (p *presence) close() {
 	p.goes.Wait()
 }
 
-// hear takes over what a node says of itself.
+// update takes over what a node says of itself.
 func (p *presence) update(i *link.Inventory) {
 	if i.Node == p.node || !member.ValidName.MatchString(i.Node) {
 		return
@@ -147,7 +147,7 @@ func (p *presence) room() bool {
 	return oldest != nil
 }
 
-// meet takes a message as a sign of life. What is done for a node ends when that
+// noteMessage takes a message as a sign of life. What is done for a node ends when that
 // is down, so it has to be watched, even if it has not told of itself yet.
 func (p *presence) noteMessage(node, boot string, sent time.Time) {
 	p.mu.Lock()
@@ -270,7 +270,7 @@ func (p *presence) isUp(node string) bool {
 	return up
 }
 
-// ups are the names of the nodes that are up, of all that are known, in order.
+// upNodes are the names of the nodes that are up, of all that are known, in order.
 func (p *presence) upNodes(is func(*peer) bool) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -284,7 +284,7 @@ func (p *presence) upNodes(is func(*peer) bool) []string {
 	return all
 }
 
-// at finds the node that a test fits, up or down: one that is up if there is.
+// find finds the node that a test fits, up or down: one that is up if there is.
 func (p *presence) find(is func(*peer) bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -117,7 +117,7 @@ func (r *remote) askNext(ctx context.Context, node, id string) (any, error) {
 	defer cancel()
 	x, err := r.transport.Ask(ctx, node, &link.NextInView{ID: id})
 	if err != nil {
-		return nil, fmt.Errorf("look at what %s has: %w", node, err)
+		return nil, fmt.Errorf("ask %s for the next piece of a view: %w", node, err)
 	}
 	return x, nil
 }

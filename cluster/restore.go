@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// rejoins bounds how often a session is looked for that moves meanwhile.
+	// sessionMovesMost bounds how often a session is looked for that moves meanwhile.
 	sessionMovesMost = 4
 	// restoreMost bounds the answer of a node that is to restore a session, which
 	// waits for the end of a lease.
@@ -20,10 +20,10 @@ const (
 	retryRestore = 250 * time.Millisecond
 )
 
-// rejoin goes on with a request that was refused because its session is not where
-// it was looked for: its node does not answer, or it was restored on another one.
-// Lost is the node that does not answer; empty: none is known to. What the refusal
-// was is the answer where the session's record knows no better.
+// followSession retries a request that was refused because its session is on another
+// node: its node does not answer, or another node has restored it. Lost names the node
+// that does not answer, if any. If the session's record names no other node, the
+// refusal stays the answer.
 func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, lost string, m *api.Execute, w requestKind[T], was *T) (*T, error) {
 	no := w.refusal(was)
 	if no == nil || sessionOf(m.Task) == "" || !mayHaveMoved(no.Code) && lost == "" {
@@ -61,7 +61,7 @@ func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, 
 	return w.refused(m, nodeDown(lost)), nil
 }
 
-// strays reports whether a refusal may mean that a session has moved.
+// mayHaveMoved reports whether a refusal may mean that a session has moved.
 func mayHaveMoved(code engine.Code) bool {
 	return code == engine.CodeSessionMismatch || code == engine.CodeForeignWorker
 }

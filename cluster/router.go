@@ -223,6 +223,6 @@ func within(ctx, alive context.Context, most time.Duration) (context.Context, co
 // undelivered reports whether a message has certainly been taken by nobody.
 func undelivered(err error) bool { return errors.Is(err, link.ErrUndelivered) }
 
-// unbegun reports whether certainly nothing of a task has begun where it was sent:
+// unstarted reports whether certainly nothing of a task has begun where it was sent:
 // nobody was there, or who was has turned it away.
 func unstarted(err error) bool { return undelivered(err) || errors.Is(err, link.ErrUnstarted) }

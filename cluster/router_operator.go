@@ -17,7 +17,7 @@ type Edge interface {
 	Drains() bool
 	Pause(on bool)
 	Status() api.Status
-	// Looking is how many look through each link of an account.
+	// Looking returns how many clients use each link of an account.
 	Looking(account string) map[string]int
 }
 
@@ -47,7 +47,7 @@ func (c *Router) paused(m *link.PauseNode) *api.Status {
 	return &s
 }
 
-// Looking is how many look through each link of an account at other nodes.
+// Looking returns how many clients of other nodes use each link of an account.
 func (c *Router) Looking(ctx context.Context, account string) map[string]int {
 	all := map[string]int{}
 	for _, x := range askAll[link.LinkViewersReply](ctx, &c.remote, &link.LinkViewers{Account: account}) {

@@ -17,17 +17,17 @@ import (
 // What is looked at on another node is asked for piece by piece: so a slow line
 // slows nothing but itself, and who does not ask any more is soon forgotten.
 const (
-	// lookWait is how long a question for more waits for something to come.
+	// viewWait is how long a question for more waits for something to come.
 	viewWait = 10 * time.Second
-	// lookIdle is how long nobody may ask before the looking is over.
+	// viewIdle is how long a view stays open without a request for its next piece.
 	viewIdle = 30 * time.Second
-	// looksMost bounds what a node shows to others at the same time.
+	// viewsMost bounds the views that are open on a node at the same time.
 	viewsMost = 2000
 )
 
-var errNoView = errors.New("nobody looks at this any more")
+var errNoView = errors.New("this view is closed")
 
-// looks are those of other nodes' clients at what is here.
+// servedViews are the views that clients of other nodes have of this node.
 type servedViews struct {
 	mu  sync.Mutex
 	now map[string]*servedView
@@ -39,7 +39,7 @@ type servedView struct {
 	idle  *time.Timer
 }
 
-// open begins a looking; empty: there are too many.
+// open opens a view and returns its ID, or "" if too many are open.
 func (l *servedViews) open(more func(context.Context) any, end func()) (id string) {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
@@ -95,7 +95,7 @@ func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 	return one.more(ctx), nil
 }
 
-// showWatch lets another node's client watch a browser of this one.
+// serveWatch lets another node's client watch a browser of this one.
 func (l *servedViews) serveWatch(local Local, m *view.Watch) *link.ViewOpened {
 	w, no := local.Watch(m)
 	if no != nil {
@@ -125,7 +125,7 @@ func (l *servedViews) serveWatch(local Local, m *view.Watch) *link.ViewOpened {
 
 var tooManyViews = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
 
-// showRead lets another node's client hear of an account here.
+// serveView lets another node's client hear of an account here.
 func (l *servedViews) serveView(local Local, m *link.OpenView) (*link.ViewOpened, error) {
 	r := local.Read(m.Account, m.All, m.Tasks)
 	_, workers, tasks := r.Begin()

@@ -26,8 +26,8 @@ func asks(m *api.Execute) bool {
 	return m.Idempotency.Key == "" && !m.Task.Async && (s == nil || s.ID == "" && !s.Override)
 }
 
-// send notes that a trip goes on to another node, and gives what its question has
-// to name; zero: it begins there without one.
+// send notes that the request is sent to another node. It returns the turn that the
+// node's StartQuery must name; zero means that the task starts without a query.
 func (t *inflightRequest) send(c *Router, m *api.Execute) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,8 +66,8 @@ func (t *inflightRequests) begins(m *link.StartQuery) bool {
 	return true
 }
 
-// begin asks the node that a guest comes from whether it may begin. One that may not
-// ends as if its client had left.
+// mayStart asks the origin of a hosted task whether it may start. If it may not, the
+// task ends as if its client had disconnected.
 func (g *hostedTasks) mayStart(one *hostedTask, o *link.ForwardedExecute) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		err := g.askStart(ctx, one, o)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// unread counts what was not understood. A node that is not of a neighbouring
+// unreadable counts what was not understood. A node that is not of a neighbouring
 // release sends its inventory many times a second.
 type unreadable struct {
 	mu   sync.Mutex

@@ -102,7 +102,7 @@ func (in *inspection) compare() error {
 	return nil
 }
 
-// unmark takes back what a stop has said of all files, before any of them changes.
+// ClearFiles takes back what a stop has said of all files, before any of them changes.
 func ClearFiles(dir string) error {
 	k, err := ReadMarks(dir)
 	if errors.Is(err, errMarks) {
@@ -120,7 +120,7 @@ func ClearFiles(dir string) error {
 // missing or does not fit its checksum.
 const derivedFile = "index.db"
 
-// files lists the files of a copy: the sizes of blocks, which have checksums of
+// ListFiles lists the files of a copy: the sizes of blocks, which have checksums of
 // their own, and what the others hold. What is made of the blocks is left out.
 func ListFiles(dir string) (map[string]string, error) {
 	all := map[string]string{}

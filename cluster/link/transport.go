@@ -28,12 +28,12 @@ const (
 var (
 	// ErrUndelivered: the message has certainly not reached anybody.
 	ErrUndelivered = errors.New("nobody is there to take the message")
-	// errUnbegun: the node that has the message has begun nothing of it, nor will.
+	// ErrUnstarted: the node that has the message has begun nothing of it, nor will.
 	ErrUnstarted = errors.New("the node has begun nothing of it")
 	ErrBusy      = errors.New("the node does too much for others already")
 )
 
-// wires carry messages to other nodes and theirs to this one.
+// Transport sends messages to other nodes and answers theirs.
 type Transport struct {
 	nc    *nats.Conn
 	node  string

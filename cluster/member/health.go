@@ -70,7 +70,7 @@ func (m *Member) Leader() string {
 // part of a majority.
 func (m *Member) Majority() bool { return len(m.Peers())+1 > m.clusterSize()/2 }
 
-// taking is how many nodes take part: those that the configuration names, until
+// clusterSize is how many nodes take part: those that the configuration names, until
 // one has joined or was removed.
 func (m *Member) clusterSize() int {
 	if info, err := m.Engine().Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {

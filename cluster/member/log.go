@@ -43,7 +43,7 @@ func (engineLog) say(e *zerolog.Event, f string, a []any) {
 	}
 }
 
-// strangers says of those who connect without the nodes' secret that they do: the
+// rejectedConnections says of those who connect without the nodes' secret that they do: the
 // first one at once, and all others of a minute in one line.
 type rejectedConnections struct {
 	log   zerolog.Logger

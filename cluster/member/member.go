@@ -82,11 +82,11 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 		m.Close()
 		return nil, fmt.Errorf("connect to the engine between nodes: %w", err)
 	}
-	var look context.Context
-	look, m.stop = context.WithCancel(context.Background())
-	m.background.Go(func() { m.whole.Store(m.Ready(look) == nil) })
-	m.background.Go(func() { m.mark(look) })
-	m.background.Go(func() { m.revive(look) })
+	var running context.Context
+	running, m.stop = context.WithCancel(context.Background())
+	m.background.Go(func() { m.whole.Store(m.Ready(running) == nil) })
+	m.background.Go(func() { m.mark(running) })
+	m.background.Go(func() { m.revive(running) })
 	return m, nil
 }
 

@@ -33,7 +33,7 @@ func (m *Member) addManager(o *server.Options) {
 	o.Users = append(o.Users, &server.User{Username: manager, Password: m.password, Account: system})
 }
 
-// smallest is how many nodes a cluster keeps.
+// minNodes is how many nodes a cluster keeps.
 const minNodes = 3
 
 // removeTimeout is how long the node that leads has to answer. One that was lost

@@ -8,7 +8,7 @@ import (
 	"troupe/persistence"
 )
 
-// near is a store whose reads come from the copy in memory where that has the
+// cachedStore is a store whose reads come from the copy in memory where that has the
 // record. It is for what is asked with every request, and may be a moment old:
 // whose a token is, which secrets an account has. What it does not know it asks
 // the others.
@@ -17,7 +17,7 @@ type cachedStore struct {
 	copy Copy
 }
 
-// Near gives the store with such reads.
+// Cached gives the store with such reads.
 func (s *Store) Cached() persistence.Store { return cachedStore{s, s.Copy()} }
 
 func (n cachedStore) Get(ctx context.Context, key string) (persistence.Record, error) {

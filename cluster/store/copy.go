@@ -51,7 +51,7 @@ const (
 	stuckAfter = time.Second
 )
 
-// look asks whether the index misses anything, whenever nothing has come by for a
+// checkFeed asks whether the index misses anything, whenever nothing has come by for a
 // while.
 func (s *Store) checkFeed(ctx context.Context) {
 	stuck, came := 0, int64(-1)

@@ -25,7 +25,8 @@ type source struct {
 	end  context.CancelFunc
 }
 
-// shun ends the source of changes, for it is behind, and takes another node's.
+// switchSource drops the node that changes come from, because it is behind, and takes
+// another one.
 // Whose disk is full, say, goes on to serve what it has.
 func (s *Store) switchSource() {
 	s.mu.Lock()
@@ -36,7 +37,7 @@ func (s *Store) switchSource() {
 	}
 }
 
-// from notes the source of changes, unless that is one to be shunned.
+// setSource notes the source of changes, unless that is one to be shunned.
 func (s *Store) setSource(consumer jetstream.Consumer, end context.CancelFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +51,7 @@ func (s *Store) setSource(consumer jetstream.Consumer, end context.CancelFunc) e
 	return nil
 }
 
-// stored is a change as it was stored.
+// change is a change as it was stored.
 type change struct {
 	key     string
 	seq     uint64
@@ -172,7 +173,7 @@ func (s *Store) consume(ctx context.Context, cfg jetstream.ConsumerConfig, beat 
 	}
 }
 
-// heard takes one message in.
+// take takes one message in.
 func (s *Store) take(msg jetstream.Msg, seq, beat uint64) error {
 	s.received.Add(1)
 	live, _ := s.index.reached(beat)

@@ -10,7 +10,7 @@ import (
 	"troupe/persistence"
 )
 
-// keptMost is how large a value may be to be kept in memory on every node,
+// cachedMost is how large a value may be to be kept in memory on every node,
 // where nobody asked for that key to be.
 const cachedMost = 1 << 10
 
@@ -31,7 +31,7 @@ func (e *entry) record(key string) persistence.Record {
 	return persistence.Record{Key: key, Value: bytes.Clone(e.value), Revision: e.seq, Expires: e.expires}
 }
 
-// there reports whether readers see the record.
+// visible reports whether readers see the record.
 func (e *entry) visible(now time.Time) bool {
 	return e != nil && e.live && (e.expires.IsZero() || now.Before(e.expires))
 }
@@ -201,7 +201,7 @@ func (x *index) list(prefix string) []found {
 	return all
 }
 
-// whole returns the records below a prefix, and whether they are all and as they
+// complete returns the records below a prefix, and whether they are all and as they
 // were last heard of: none is too large to be in memory, and the index is not
 // being built anew.
 func (x *index) complete(prefix string) ([]persistence.Record, bool) {

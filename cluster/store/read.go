@@ -32,7 +32,7 @@ func (s *Store) Get(ctx context.Context, key string) (persistence.Record, error)
 	return persistence.Record{Key: key, Value: c.value, Revision: c.seq, Expires: c.expires}, nil
 }
 
-// there reports whether readers see the record. The zero value is none.
+// visible reports whether readers see the record. The zero value is none.
 func (c *change) visible(now time.Time) bool {
 	return c.seq > 0 && !c.deleted && (c.expires.IsZero() || now.Before(c.expires))
 }
@@ -178,7 +178,7 @@ func (s *Store) upToDate(ctx context.Context) error {
 	return s.caughtUp(bound, seq)
 }
 
-// stands asks the leader for the store's newest revision.
+// lastSeq asks the leader for the store's newest revision.
 func (s *Store) lastSeq(ctx context.Context) (uint64, error) {
 	var seq uint64
 	err := s.untilAnswered(ctx, func(try context.Context) error {

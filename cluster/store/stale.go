@@ -18,13 +18,13 @@ import (
 const (
 	pulse      = 250 * time.Millisecond
 	standstill = 4 * pulse
-	// doubt is how long reads are confirmed after that. A leader that others
+	// confirmFor is how long reads are confirmed after that. A leader that others
 	// have replaced hears so at once; one that is cut off gives up after ten
 	// seconds.
 	confirmFor = 15 * time.Second
 )
 
-// beats keeps the pulse until ctx ends.
+// keepPulse keeps the pulse until ctx ends.
 func (s *Store) keepPulse(ctx context.Context) {
 	s.pulse.Store(time.Since(s.opened).Nanoseconds())
 	for n := 0; ctx.Err() == nil; n++ {
@@ -37,7 +37,7 @@ func (s *Store) keepPulse(ctx context.Context) {
 	}
 }
 
-// stood notes it where the pulse stood still until now.
+// noteStandstill notes it where the pulse stood still until now.
 func (s *Store) noteStandstill() {
 	now := time.Since(s.opened).Nanoseconds()
 	if now-s.pulse.Load() > standstill.Nanoseconds() {
@@ -45,7 +45,7 @@ func (s *Store) noteStandstill() {
 	}
 }
 
-// doubtful reports whether reads have to be confirmed.
+// maybeStale reports whether reads have to be confirmed.
 func (s *Store) maybeStale() bool {
 	s.noteStandstill()
 	at := s.staleAt.Load()

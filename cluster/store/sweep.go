@@ -57,7 +57,7 @@ func (s *Store) Leads() bool {
 	return s.member.Size() == 1 || s.member.LeadsStream(RecordStream)
 }
 
-// rouse lets the sweep look again: something may be due earlier than it thinks.
+// wakeSweep lets the sweep look again: something may be due earlier than it thinks.
 func (s *Store) wakeSweep() {
 	select {
 	case s.woken <- struct{}{}:

@@ -75,7 +75,7 @@ func (s *Store) Delete(ctx context.Context, key string, revision *uint64, _ bool
 	}
 }
 
-// over stores a change if the record has a revision, zero for none.
+// putIf stores a change if the record has a revision, zero for none.
 //
 // The engine compares with the key's last change, which may be a deletion or
 // have expired; and it refuses while another change of the key is on its way,
