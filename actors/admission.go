@@ -110,7 +110,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 		ctx.Respond(x.Refused(timeout, no))
 		return
 	}
-	adm := &schedule.Request{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), Attended: attended}
+	adm := &schedule.Request{Execute: x, Limits: limits, Timeout: timeout, Client: ctx.Sender(), NeedsAck: attended}
 	switch {
 	case a.node.usage == nil || !x.Task.Counts():
 		ctx.Send(a.node.pool, adm)
@@ -172,7 +172,7 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 
 // count changes a daily count beside the mailbox.
 func (a *admission) count(f func(context.Context) error) {
-	a.node.goes.Go(func() {
+	a.node.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
 		defer cancel()
 		if err := protect(func() error { return f(ctx) }); err != nil {

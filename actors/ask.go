@@ -54,7 +54,7 @@ func put(system *actor.ActorSystem, to *actor.PID, m any) *question {
 
 // watch makes the end of who was asked an answer. Without it a question that is
 // still in the mailbox then is never answered: the library drops it.
-func (q *question) watch() {
+func (q *question) watchTarget() {
 	q.watched = true
 	q.about(&actor.Watch{Watcher: q.pid})
 }
@@ -107,7 +107,7 @@ func askAny(ctx context.Context, n *Node, to *actor.PID, m any) (any, error) {
 func ask[T any](ctx context.Context, system *actor.ActorSystem, to *actor.PID, m any) (*T, error) {
 	q := put(system, to, m)
 	defer q.forget()
-	q.watch()
+	q.watchTarget()
 	return await[T](ctx, q, nil)
 }
 

@@ -76,7 +76,7 @@ func BenchmarkClaims(b *testing.B) {
 
 // hollowNode starts a node whose browsers weigh nothing.
 func hollowNode(b *testing.B, workers int) *actors.Node {
-	node, err := actors.Start(actors.Config{Engine: &testkit.Hollow{}, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop()})
+	node, err := actors.Start(actors.Config{Engine: &testkit.Noop{}, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -104,10 +104,10 @@ func (b *browser) early(stable time.Duration) bool {
 func (w *worker) launch(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	live, cancel := context.WithCancel(context.Background())
-	b := &browser{worker: w.spec.ID, goes: &w.node.goes, ctx: live, cancel: cancel, restored: w.survives.session.pid != nil}
+	b := &browser{worker: w.spec.ID, goes: &w.node.background, ctx: live, cancel: cancel, restored: w.survives.session.pid != nil}
 	w.browser = b
 	node, session := w.node, w.survives.session.pid
-	node.goes.Go(func() {
+	node.background.Go(func() {
 		inst, err := node.launch(live, b.worker)
 		if err != nil {
 			root.Send(self, &launched{browser: b, err: err})
@@ -122,7 +122,7 @@ func (w *worker) launch(ctx actor.Context) {
 			m.lost, m.err = b.restore(node, session)
 		}
 		root.Send(self, m)
-		b.watch(node, func(news any) { root.Send(self, news) })
+		b.monitor(node, func(news any) { root.Send(self, news) })
 	})
 }
 
@@ -192,7 +192,7 @@ func (w *worker) clean(ctx actor.Context) {
 		cancel(context.DeadlineExceeded)
 		root.Send(self, &resetDone{r, fmt.Errorf("reset the browser: %w", context.DeadlineExceeded)})
 	})
-	w.node.goes.Go(func() {
+	w.node.background.Go(func() {
 		err := protect(func() error { return inst.Reset(bound) })
 		if late.Stop() {
 			root.Send(self, &resetDone{r, err})
@@ -205,7 +205,7 @@ func (w *worker) clean(ctx actor.Context) {
 func (w *worker) suspend(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	b, inst, node, session := w.browser, w.browser.inst, w.node, w.survives.session.pid
-	node.goes.Go(func() {
+	node.background.Go(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, node.cfg.Session.SaveTimeout)
 		defer cancel()
 		if err := keepSession(ctx, node, inst, session, &sessionKeep{Still: true}); err != nil {

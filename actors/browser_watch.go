@@ -10,7 +10,7 @@ import (
 //
 // A process that was stopped, or that hangs, closes nothing: without the
 // asking, a worker would stay online with a browser that answers no task.
-func (b *browser) watch(n *nodeParts, say func(any)) {
+func (b *browser) monitor(n *nodeParts, say func(any)) {
 	cfg := n.cfg.Browser
 	check, end := every(cfg.CheckEvery)
 	defer end()
@@ -30,7 +30,7 @@ func (b *browser) watch(n *nodeParts, say func(any)) {
 		case <-check:
 			b.check(n)
 		case <-weigh:
-			b.weigh(n, say)
+			b.checkMemory(n, say)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (b *browser) check(n *nodeParts) {
 }
 
 // weigh looks at the browser's memory once.
-func (b *browser) weigh(n *nodeParts, say func(any)) {
+func (b *browser) checkMemory(n *nodeParts, say func(any)) {
 	memory := b.inst.Memory()
 	heavy := memory >= n.cfg.Browser.RenewMemory
 	b.heavy.Store(heavy)

@@ -60,8 +60,8 @@ func (w *worker) carryOut(ctx actor.Context, e fsm.Event, eff fsm.Effect) {
 // sendBack returns a claim to pool, which finds another worker for it or tells
 // its client.
 func (w *worker) sendBack(ctx actor.Context, task string, code engine.Code) {
-	w.told = w.note()
-	ctx.Send(w.node.pool, &declined{Note: w.told, Task: task, Code: code})
+	w.reported = w.status()
+	ctx.Send(w.node.pool, &declined{Status: w.reported, Task: task, Code: code})
 }
 
 // answer sends the client what came of its task.
@@ -86,7 +86,7 @@ func (w *worker) answer(ctx actor.Context, eff fsm.EfAnswer) {
 		Timeout:    w.claim.Timeout,
 		Outcome:    out,
 	}
-	w.node.feed.Over(answer) // first: who has the answer finds the task ended
+	w.node.feed.TaskOver(answer) // first: who has the answer finds the task ended
 	if no := w.run.refusal(); no != nil {
 		answer = x.Refused(w.claim.Timeout, no)
 	}
@@ -115,16 +115,16 @@ func (w *worker) openSession(ctx actor.Context, id string) {
 	if w.spec.Owner == "" {
 		rec.Until = now.Add(w.node.cfg.Session.MaxAge)
 	}
-	rec.Deadline = rec.Rest(now)
-	w.spawnSession(ctx, keptSession{rec: rec, state: records.SessionState{Cache: engine.NewCache()}, term: w.node.leases.Term()})
+	rec.Deadline = rec.DeadlineFrom(now)
+	w.spawnSession(ctx, recoveredSession{rec: rec, state: records.SessionState{Cache: engine.NewCache()}, term: w.node.leases.Term()})
 }
 
-func (w *worker) spawnSession(ctx actor.Context, k keptSession) {
+func (w *worker) spawnSession(ctx actor.Context, k recoveredSession) {
 	pid, err := ctx.ActorSystem().Root.SpawnNamed(newSession(w.node, ctx.Self(), k), "session/"+k.rec.ID)
 	if err != nil {
 		w.log.Error().Err(err).Str("session", k.rec.ID).Msg("session could not be spawned")
 	}
-	w.survives.kept, w.survives.session = nil, heldSession{pid, k.rec.ID, k.rec.Account}
+	w.survives.recovered, w.survives.session = nil, heldSession{pid, k.rec.ID, k.rec.Account}
 }
 
 // forgetSession ends the session for good.

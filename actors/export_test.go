@@ -11,13 +11,13 @@ func Decorate(c *Config, d actor.ContextDecorator) { c.decorate = d }
 
 // TellAgain asks a worker for a note, as pool does that has lost one.
 func (n *Node) TellAgain(worker string) {
-	n.parts.system.Root.Send(n.parts.browserOf(worker), &workerTell{})
+	n.parts.system.Root.Send(n.parts.workerPID(worker), &workerReport{})
 }
 
 // PanicWorker makes a worker panic in the handling of a message, as an error of
 // ours would.
 func (n *Node) PanicWorker(id string) {
-	n.parts.system.Root.Send(n.parts.browserOf(id), (*workerCancel)(nil))
+	n.parts.system.Root.Send(n.parts.workerPID(id), (*workerCancel)(nil))
 }
 
 // Sessions returns how many session actors there are.

@@ -14,26 +14,26 @@ func (n *Node) Offer(o *api.Offer) { n.parts.system.Root.Send(n.parts.pool, o) }
 
 // Freed tells the node that another one has just ended a task of its. Its next
 // offer would say the same, a moment later.
-func (n *Node) Freed(node string) { n.parts.system.Root.Send(n.parts.pool, &freed{node}) }
+func (n *Node) Freed(node string) { n.parts.system.Root.Send(n.parts.pool, &peerFreed{node}) }
 
-type freed struct{ node string }
+type peerFreed struct{ node string }
 
 // roams reports whether a job may be played on another node, as far as this one
 // can tell.
-func (p *pool) roams(j *schedule.Job) bool {
+func (p *pool) mayForward(j *schedule.Job) bool {
 	if !j.Request.Execute.Forwardable || j.Named {
 		return false
 	}
-	if j.Opens() {
-		some, _ := p.mayOpen(j)
+	if j.OpensSession() {
+		some, _ := p.mayOpenSession(j)
 		return some
 	}
 	return true
 }
 
 // away finds the node that a job is to try that got no worker here; nil: none.
-func (p *pool) away(j *schedule.Job, no *api.Refusal) *api.Offer {
-	if len(p.peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.roams(j) {
+func (p *pool) peerFor(j *schedule.Job, no *api.Refusal) *api.Offer {
+	if len(p.peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.mayForward(j) {
 		return nil
 	}
 	return p.peers.Best(j.Account())
@@ -41,7 +41,7 @@ func (p *pool) away(j *schedule.Job, no *api.Refusal) *api.Offer {
 
 // sendAway ends a job here: its client takes it to another node, and comes back
 // with it when that one refuses it. It keeps its place.
-func (p *pool) sendAway(ctx actor.Context, j *schedule.Job, o *api.Offer) {
+func (p *pool) forward(ctx actor.Context, j *schedule.Job, o *api.Offer) {
 	// Until it is heard of again, the node has one less. Whether that was one of
 	// the account's own matters to nobody else.
 	o.Free--
@@ -55,9 +55,9 @@ func (p *pool) sendAway(ctx actor.Context, j *schedule.Job, o *api.Offer) {
 }
 
 // onOffer sends those who wait to the workers that another node has free.
-func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.Hear(m)) }
+func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.Update(m)) }
 
-func (p *pool) onFreed(ctx actor.Context, m *freed) {
+func (p *pool) onPeerFreed(ctx actor.Context, m *peerFreed) {
 	if o := p.peers[m.node]; o != nil {
 		o.Free++
 		p.useOffer(ctx, o)
@@ -67,7 +67,7 @@ func (p *pool) onFreed(ctx actor.Context, m *freed) {
 func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
 	for p.queue.Len() > 0 {
 		w := p.queue.Next([]string{""}, func(w *schedule.Waiter) bool {
-			return o.For(w.Account) > 0 && p.roams(p.jobs[w.Task])
+			return o.For(w.Account) > 0 && p.mayForward(p.jobs[w.Task])
 		})
 		if w == nil {
 			return
@@ -75,13 +75,13 @@ func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
 		j := p.jobs[w.Task]
 		j.Timer.Stop()
 		j.Timer = nil
-		p.sendAway(ctx, j, o)
+		p.forward(ctx, j, o)
 	}
 }
 
 // returned gives a job its place back that another node had no worker for after
 // all.
-func (p *pool) returned(j *schedule.Job) {
+func (p *pool) restorePlace(j *schedule.Job) {
 	at := j.Request.Execute.Place
 	if at.Until.IsZero() {
 		return

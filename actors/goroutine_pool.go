@@ -13,7 +13,7 @@ type goroutinePool struct {
 }
 
 // handsMost bounds how many goroutines wait for something to do.
-const handsMost = 256
+const idleMost = 256
 
 // do runs f soon, on another goroutine. It never waits for one.
 func (h *goroutinePool) do(f func()) {
@@ -35,7 +35,7 @@ func (h *goroutinePool) work(f func()) {
 	next := make(chan func(), 1)
 	for f != nil {
 		f()
-		if !h.rest(next) {
+		if !h.park(next) {
 			return
 		}
 		f = <-next
@@ -43,10 +43,10 @@ func (h *goroutinePool) work(f func()) {
 }
 
 // rest puts a goroutine with those that may be used again, if it is wanted.
-func (h *goroutinePool) rest(next chan func()) bool {
+func (h *goroutinePool) park(next chan func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.idle) >= handsMost {
+	if h.closed || len(h.idle) >= idleMost {
 		return false
 	}
 	h.idle = append(h.idle, next)

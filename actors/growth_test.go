@@ -19,7 +19,7 @@ import (
 // of the requests leaves anything in the store, which is in memory here.
 func TestNothingGrows(t *testing.T) {
 	need.Time(t)
-	k := testkit.New(t, testkit.Options{Workers: 2, Config: func(c *actors.Config) { c.Engine = &testkit.Hollow{} }})
+	k := testkit.New(t, testkit.Options{Workers: 2, Config: func(c *actors.Config) { c.Engine = &testkit.Noop{} }})
 	anna := testkit.Pro("anna")
 	execute := func(task *engine.Task) *api.Executed {
 		t.Helper()

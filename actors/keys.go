@@ -23,11 +23,11 @@ import (
 // written before the task begins: so whatever happens, a key that was played is
 // never played again.
 type keys struct {
-	node  *nodeParts
-	now   map[[2]string]*keyedRequest // by account and key
-	tasks map[string]*keyedRequest
-	again map[string]int // requests of an account that wait for the answer of an earlier one
-	asked []settling     // wait until nothing goes on
+	node    *nodeParts
+	live    map[[2]string]*keyedRequest // by account and key
+	tasks   map[string]*keyedRequest
+	again   map[string]int // requests of an account that wait for the answer of an earlier one
+	flushes []flushWaiter  // wait until nothing goes on
 }
 
 // againMost bounds how many repeated requests of one account wait for answers: each
@@ -58,12 +58,12 @@ type (
 		rec *records.Key
 		err error
 	}
-	keyNoted struct {
+	keyWritten struct {
 		req *keyedRequest
 		run *actor.PID
 		err error
 	}
-	keyKept struct {
+	answerWritten struct {
 		req *keyedRequest
 		err error
 	}
@@ -80,11 +80,11 @@ func (k *keys) Receive(ctx actor.Context) {
 		k.onRead(ctx, m)
 	case *startRequest:
 		k.onBegun(ctx, m)
-	case *keyNoted:
-		k.onNoted(ctx, m)
+	case *keyWritten:
+		k.onKeyWritten(ctx, m)
 	case *api.Executed:
 		k.onExecuted(ctx, m)
-	case *keyKept:
+	case *answerWritten:
 		if m.err != nil {
 			k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("answer to a key not written")
 		}
@@ -99,17 +99,17 @@ func (k *keys) Receive(ctx actor.Context) {
 			k.end(ctx, r, m)
 		}
 	case *flush:
-		k.asked = append(k.asked, settling{ctx.Sender(), m.Account})
+		k.flushes = append(k.flushes, flushWaiter{ctx.Sender(), m.Account})
 		k.check(ctx)
 	}
 }
 
 func (k *keys) onRequest(ctx actor.Context, m *keyed) {
-	first := k.now[m.id()]
+	first := k.live[m.id()]
 	switch {
 	case first == nil:
 		r := &keyedRequest{keyed: *m, waiting: []*actor.PID{ctx.Sender()}}
-		k.now[m.id()] = r
+		k.live[m.id()] = r
 		k.read(ctx, r)
 	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
 		ctx.Respond(m.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
@@ -124,7 +124,7 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 // read looks what is on disk of a key.
 func (k *keys) read(ctx actor.Context, r *keyedRequest) {
 	root, self, read, x := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}, r.Execute
-	k.node.beside(func(c context.Context) (err error) {
+	k.node.onDisk(func(c context.Context) (err error) {
 		read.rec, err = k.node.records.Key(c, x.Account.ID, x.Idempotency.Key)
 		return err
 	}, func(err error) {
@@ -182,18 +182,18 @@ func (k *keys) onBegun(ctx actor.Context, m *startRequest) {
 		Digest: r.Execute.Idempotency.Digest, TaskID: r.Execute.TaskID, Made: time.Now(), Executed: m.Executed,
 	}
 	run := ctx.Sender()
-	k.write(ctx, r, k.node.records.BeginKey, func(err error) any { return &keyNoted{r, run, err} })
+	k.write(ctx, r, k.node.records.BeginKey, func(err error) any { return &keyWritten{r, run, err} })
 }
 
 func (k *keys) write(ctx actor.Context, r *keyedRequest, keep func(context.Context, string, string, records.Key) error, then func(error) any) {
 	r.writing = true
 	root, self, rec, x := ctx.ActorSystem().Root, ctx.Self(), r.rec, r.Execute
-	k.node.beside(func(c context.Context) error {
+	k.node.onDisk(func(c context.Context) error {
 		return keep(c, x.Account.ID, x.Idempotency.Key, rec)
 	}, func(err error) { root.Send(self, then(err)) })
 }
 
-func (k *keys) onNoted(ctx actor.Context, m *keyNoted) {
+func (k *keys) onKeyWritten(ctx actor.Context, m *keyWritten) {
 	m.req.writing, m.req.taken = false, errors.Is(m.err, persistence.ErrConflict)
 	if m.err != nil {
 		k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("task not begun: its key could not be written down")
@@ -227,7 +227,7 @@ func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 		if r.rec.Made.IsZero() {
 			r.rec.Made = time.Now()
 		}
-		k.write(ctx, r, k.node.records.KeepKey, func(err error) any { return &keyKept{r, err} })
+		k.write(ctx, r, k.node.records.EndKey, func(err error) any { return &answerWritten{r, err} })
 	}
 }
 
@@ -236,19 +236,19 @@ func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
 	for _, who := range r.waiting {
 		ctx.Send(who, answer)
 	}
-	if account := r.Execute.Account.ID; k.now[r.id()] == r { // and not ended again after a panic
+	if account := r.Execute.Account.ID; k.live[r.id()] == r { // and not ended again after a panic
 		if k.again[account] -= len(r.waiting) - 1; k.again[account] <= 0 {
 			delete(k.again, account)
 		}
 	}
-	delete(k.now, r.id()) // last: should this panic, they are still known
+	delete(k.live, r.id()) // last: should this panic, they are still known
 	delete(k.tasks, r.Execute.TaskID)
 	k.check(ctx)
 }
 
 func (k *keys) check(ctx actor.Context) {
-	k.asked = slices.DeleteFunc(k.asked, func(s settling) bool {
-		for id := range k.now {
+	k.flushes = slices.DeleteFunc(k.flushes, func(s flushWaiter) bool {
+		for id := range k.live {
 			if s.account == "" || s.account == id[0] {
 				return false
 			}

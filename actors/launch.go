@@ -12,13 +12,13 @@ import (
 )
 
 // unheeding is how much longer than its context an engine's call is waited for.
-const unheeding = time.Second
+const overrun = time.Second
 
-var errUnheeded = errors.New("it goes on after its time was over")
+var errOverrun = errors.New("it goes on after its time was over")
 
 // launch starts a browser when it is its turn.
 func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance, error) {
-	back, err := n.starts.turn(live)
+	back, err := n.launches.turn(live)
 	if err != nil {
 		return nil, err
 	}
@@ -44,23 +44,23 @@ func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance
 // has ended. Then late is called when it is over at last. A panic is an error.
 func (n *nodeParts) bounded(ctx context.Context, f func() error, late func()) error {
 	done := make(chan error, 1)
-	n.goes.Go(func() { done <- protect(f) })
+	n.background.Go(func() { done <- protect(f) })
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 	}
-	more := time.NewTimer(unheeding)
+	more := time.NewTimer(overrun)
 	defer more.Stop()
 	select {
 	case err := <-done:
 		return err
 	case <-more.C:
-		n.goes.Go(func() {
+		n.background.Go(func() {
 			<-done
 			late()
 		})
-		return errUnheeded
+		return errOverrun
 	}
 }
 

@@ -20,7 +20,7 @@ type launchLimiter struct {
 	first  chan struct{} // closed when the others may start
 }
 
-func newStarts(places int) *launchLimiter {
+func newLaunchLimiter(places int) *launchLimiter {
 	s := &launchLimiter{places: make(chan struct{}, places), first: make(chan struct{})}
 	s.open = sync.OnceFunc(func() { close(s.first) })
 	return s

@@ -20,7 +20,7 @@ func TestStarts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, began := newStarts(2), time.Now()
+				s, began := newLaunchLimiter(2), time.Now()
 				at := make(chan time.Duration, len(c.want))
 				for i := range c.want {
 					go func() {
@@ -50,7 +50,7 @@ func TestStarts(t *testing.T) {
 	}
 	t.Run("gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStarts(1)
+			s := newLaunchLimiter(1)
 			back, _ := s.turn(t.Context())
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()

@@ -5,13 +5,13 @@ import "sync"
 // lent is what callers have lent to their tasks, and what messages cannot hold, as
 // they are plain data: the functions that free a task's files, or are asked before
 // it begins. Messages have the numbers; 0 is nothing.
-type lent[F any] struct {
+type callbacks[F any] struct {
 	mu   sync.Mutex
 	last uint64
 	all  map[uint64]F
 }
 
-func (l *lent[F]) add(f F) uint64 {
+func (l *callbacks[F]) add(f F) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
@@ -23,7 +23,7 @@ func (l *lent[F]) add(f F) uint64 {
 }
 
 // get looks at what may have been taken back.
-func (l *lent[F]) get(n uint64) (f F, there bool) {
+func (l *callbacks[F]) get(n uint64) (f F, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, there = l.all[n]
@@ -31,7 +31,7 @@ func (l *lent[F]) get(n uint64) (f F, there bool) {
 }
 
 // take gives it back to one caller; false: somebody else has it.
-func (l *lent[F]) take(n uint64) (f F, there bool) {
+func (l *callbacks[F]) take(n uint64) (f F, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, there = l.all[n]
@@ -40,7 +40,7 @@ func (l *lent[F]) take(n uint64) (f F, there bool) {
 }
 
 // rest takes all that is left.
-func (l *lent[F]) rest() (all []F) {
+func (l *callbacks[F]) takeAll() (all []F) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n, f := range l.all {
@@ -51,13 +51,13 @@ func (l *lent[F]) rest() (all []F) {
 }
 
 // free frees what was lent to a task, beside the mailbox.
-func (n *nodeParts) free(files uint64) {
-	if free, there := n.lent.take(files); there {
-		n.goes.Go(func() { n.freed(free) })
+func (n *nodeParts) cleanUpFiles(files uint64) {
+	if free, there := n.fileCleanups.take(files); there {
+		n.background.Go(func() { n.runCleanup(free) })
 	}
 }
 
-func (n *nodeParts) freed(free func()) {
+func (n *nodeParts) runCleanup(free func()) {
 	if err := protect(func() error { free(); return nil }); err != nil {
 		n.log.Error().Err(err).Msg("files of a task not removed")
 	}

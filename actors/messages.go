@@ -20,11 +20,11 @@ import (
 // claim back to pool as declined.
 type claim struct {
 	Seq      uint64 // numbers the claims of one worker
-	Order    fsm.Claim
+	Claim    fsm.Claim
 	Execute  *api.Execute
 	Timeout  time.Duration
 	Client   *actor.PID
-	Attended bool
+	NeedsAck bool
 }
 
 // most is how long the claim's task may take: its time, and what it needs then
@@ -33,9 +33,9 @@ func (c *claim) most() time.Duration { return c.Timeout + c.Execute.Task.Afterma
 
 // declined sends a claim back, with what the worker is instead.
 type declined struct {
-	Note schedule.WorkerStatus
-	Task string
-	Code engine.Code
+	Status schedule.WorkerStatus
+	Task   string
+	Code   engine.Code
 }
 
 // workerCancel ends a task; workerDrain and workerInterrupt stop a worker when
@@ -54,7 +54,7 @@ type (
 )
 
 // workerTell asks a worker for a note, also where it has no news.
-type workerTell struct{}
+type workerReport struct{}
 
 // workerRestarted says that a worker has panicked: what it was told may be lost.
 type workerRestarted struct{ Worker string }
@@ -124,21 +124,21 @@ type (
 // sessionLapse says that the node's lease has lapsed, superseded that what is on
 // disk is another node's.
 type (
-	sessionLapse struct{}
-	superseded   struct{}
+	sessionLeaseLost struct{}
+	superseded       struct{}
 )
 
 // sessionUnheld tells the worker to end what runs for a session, sessionTaken that
 // it is another node's.
 type (
-	sessionUnheld struct{ Session string }
-	sessionTaken  struct{ Session string }
+	workerLeaseLost struct{ Session string }
+	sessionTaken    struct{ Session string }
 )
 
 // workerAdopt gives a worker a session that another one had.
 type workerAdopt struct {
-	Seq  uint64
-	kept keptSession
+	Seq     uint64
+	session recoveredSession
 }
 
 // sessionRest starts the timer anew.

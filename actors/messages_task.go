@@ -34,7 +34,7 @@ type startTask struct {
 }
 
 // taskSettled tells that nothing of a task needs to be written any more.
-type taskSettled struct{ Task string }
+type taskFinished struct{ Task string }
 
 // taskRefused tells that a task did not begin. Its client hears of it once nothing of
 // the task is left: it may be back with it at once, from a node that had no worker.
@@ -55,7 +55,7 @@ type (
 )
 
 // settling is somebody who waits for that.
-type settling struct {
+type flushWaiter struct {
 	who     *actor.PID
 	account string // empty: all
 }

@@ -24,7 +24,7 @@ type nodeParts struct {
 	cfg    Config
 	log    zerolog.Logger
 	system *actor.ActorSystem
-	top    *actor.PID
+	root   *actor.PID
 	pool   *actor.PID
 	// admission stands between the edge and pool.
 	admission *actor.PID
@@ -34,25 +34,25 @@ type nodeParts struct {
 	tasks   *actor.PID
 	records *records.Store
 	// usage is where tasks are counted; nil: they are not.
-	usage  *persistence.Usage
-	board  view.StatusCache
-	feed   view.Feed
-	sights view.Screencasts
-	leases *lease.Leases // nil: there are no other nodes
-	held   sessionSet    // the sessions of its workers
-	lent   lent[func()]  // the files of its asynchronous tasks
-	asks   lent[func(context.Context) error]
-	kept   map[string]*keptSession // by worker: what goes on from an earlier process
+	usage        *persistence.Usage
+	statusCache  view.StatusCache
+	feed         view.Feed
+	screencasts  view.Screencasts
+	leases       *lease.Leases     // nil: there are no other nodes
+	sessions     sessionSet        // the sessions of its workers
+	fileCleanups callbacks[func()] // the files of its asynchronous tasks
+	beginChecks  callbacks[func(context.Context) error]
+	recovered    map[string]*recoveredSession // by worker: what goes on from an earlier process
 
-	starts *launchLimiter
-	goes   taskGroup // what runs beside the mailboxes
-	status atomic.Pointer[api.Status]
-	limits atomic.Pointer[map[engine.Plan]engine.Limits]
+	launches   *launchLimiter
+	background taskGroup // what runs beside the mailboxes
+	status     atomic.Pointer[api.Status]
+	limits     atomic.Pointer[map[engine.Plan]engine.Limits]
 }
 
 // props are those of an actor whose mailbox takes its turns on the node's hands.
 func (n *nodeParts) props(a func() actor.Actor) *actor.Props {
-	p := actor.PropsFromProducer(a, actor.WithDispatcher(&n.goes.hands))
+	p := actor.PropsFromProducer(a, actor.WithDispatcher(&n.background.goroutines))
 	if n.cfg.decorate != nil {
 		p.Configure(actor.WithContextDecorator(n.cfg.decorate))
 	}
@@ -83,12 +83,12 @@ func Start(cfg Config) (*Node, error) {
 	system := newSystem(cfg.Log)
 	parts := &nodeParts{
 		cfg: cfg, log: cfg.Log, system: system,
-		top:       system.NewLocalPID("node"),
+		root:      system.NewLocalPID("node"),
 		pool:      system.NewLocalPID("node/pool"),
 		admission: system.NewLocalPID("node/admission"),
 		keys:      system.NewLocalPID("node/keys"),
 		tasks:     system.NewLocalPID("node/tasks"),
-		starts:    newStarts(cfg.Browser.Launches),
+		launches:  newLaunchLimiter(cfg.Browser.Launches),
 	}
 	if parts.usage = cfg.Usage; parts.usage == nil && cfg.Store != nil {
 		parts.usage = persistence.NewUsage(cfg.Store)
@@ -96,8 +96,8 @@ func Start(cfg Config) (*Node, error) {
 	if parts.records, err = records.Open(cfg.records()); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
-	if parts.leases = lease.New(lease.Config{Store: cfg.Store, Node: cfg.Node, Boot: random(8), Lasts: cfg.Session.Lease, Log: cfg.Log}); parts.leases != nil {
-		parts.leases.Tell(parts.lapsed, parts.confirmSessions)
+	if parts.leases = lease.New(lease.Config{Store: cfg.Store, Node: cfg.Node, Boot: random(8), Duration: cfg.Session.Lease, Log: cfg.Log}); parts.leases != nil {
+		parts.leases.Notify(parts.onLeaseLost, parts.confirmSessions)
 	}
 	if err := parts.recover(); err != nil {
 		parts.leases.Close()
@@ -137,8 +137,8 @@ func (n *Node) Execute(ctx context.Context, m *api.Execute) (*api.Executed, erro
 // before anything is played. With an error nothing is.
 func (n *Node) ExecuteIf(ctx context.Context, m *api.Execute, begin func(ctx context.Context) error) (*api.Executed, error) {
 	asking := *m
-	asking.BeginCheck = n.parts.asks.add(begin)
-	defer n.parts.asks.take(asking.BeginCheck)
+	asking.BeginCheck = n.parts.beginChecks.add(begin)
+	defer n.parts.beginChecks.take(asking.BeginCheck)
 	return n.Execute(ctx, &asking)
 }
 
@@ -172,7 +172,7 @@ func (n *Node) Ready() bool { return n.Status().Ready() }
 func (n *Node) Drain(ctx context.Context, grace time.Duration) (*api.Drained, error) {
 	d, err := askNode[api.Drained](ctx, n, n.parts.pool, &api.Drain{Grace: grace})
 	if err == nil {
-		err = n.settle(ctx, "")
+		err = n.flush(ctx, "")
 	}
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (n *Node) Held() map[string]int64 {
 }
 
 // settle waits until it is on disk how the tasks ended, of an account or of all.
-func (n *Node) settle(ctx context.Context, account string) error {
+func (n *Node) flush(ctx context.Context, account string) error {
 	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
 		if _, err := askNode[flushed](ctx, n, who, &flush{Account: account}); err != nil {
 			return err
@@ -231,15 +231,15 @@ func (n *Node) end() {
 	if _, err := n.Drain(ctx, 0); err != nil {
 		n.parts.log.Error().Err(err).Msg("tasks still ran when the actors were stopped")
 	}
-	gone := watch(n.parts.system, n.parts.top)
-	n.parts.system.Root.Stop(n.parts.top)
+	gone := whenEnded(n.parts.system, n.parts.root)
+	n.parts.system.Root.Stop(n.parts.root)
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
 	close(n.ended)
 	done := make(chan struct{})
-	go func() { n.parts.goes.Wait(); close(done) }()
+	go func() { n.parts.background.Wait(); close(done) }()
 	wait(done, stopTimeout, func() { n.parts.log.Error().Msg("a browser did not stop") })
-	for _, free := range n.parts.lent.rest() { // of tasks that had no time to end
-		n.parts.freed(free)
+	for _, free := range n.parts.fileCleanups.takeAll() { // of tasks that had no time to end
+		n.parts.runCleanup(free)
 	}
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Flush(ctx)
@@ -247,7 +247,7 @@ func (n *Node) end() {
 	n.parts.leases.Close()
 	n.parts.records.Close()
 	n.parts.system.Shutdown()
-	n.parts.goes.hands.close()
+	n.parts.background.goroutines.close()
 }
 
 func wait(c <-chan struct{}, most time.Duration, late func()) {

@@ -22,11 +22,11 @@ func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Sta
 	defer n.counted(m)
 	var files uint64
 	if free != nil {
-		files = n.parts.lent.add(free)
+		files = n.parts.fileCleanups.add(free)
 	}
 	x, err := n.start(ctx, m, files)
 	if err != nil || x.Refusal != nil || x.TaskID != m.TaskID {
-		n.parts.lent.take(files)
+		n.parts.fileCleanups.take(files)
 	}
 	return x, err
 }
@@ -43,7 +43,7 @@ var _ = handleInNode((*Node).poll)
 
 // poll looks at the board first, which needs no actor.
 func (n *Node) poll(ctx context.Context, m *api.Poll) (*api.Polled, error) {
-	if p := n.parts.board.Look(m); p != nil {
+	if p := n.parts.statusCache.Get(m); p != nil {
 		return p, nil
 	}
 	return askNode[api.Polled](ctx, n, n.parts.tasks, m)

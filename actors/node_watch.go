@@ -8,7 +8,7 @@ import (
 // Watch lets somebody see a browser of this process. The caller closes the
 // watcher.
 func (n *Node) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
-	return n.parts.sights.Watch(m)
+	return n.parts.screencasts.Watch(m)
 }
 
 // Read lets somebody hear of an account's tasks and workers; All: of everybody's,

@@ -102,7 +102,7 @@ func (d *OfflineNode) addWorker(ctx context.Context, m *api.AddWorker) (api.Work
 		return api.WorkerInfo{}, errors.New(tooMany)
 	}
 	w := records.Worker{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Node: d.node, Added: time.Now().UTC()}
-	return infoOf(w), d.records.KeepWorker(ctx, w)
+	return infoOf(w), d.records.PutWorker(ctx, w)
 }
 
 func named(all []records.Worker, who string) *records.Worker {
@@ -134,7 +134,7 @@ func (d *OfflineNode) removeWorker(ctx context.Context, m *api.RemoveWorker) (ap
 		err = errors.Join(err, d.records.EraseSession(ctx, s))
 	}
 	if err == nil {
-		err = d.records.ForgetWorker(ctx, w.ID)
+		err = d.records.EraseWorker(ctx, w.ID)
 	}
 	return infoOf(*w), err
 }

@@ -30,13 +30,13 @@ const again = time.Second
 // mender is an actor that can end what a message was about when its handling has
 // panicked: whoever waits for that is answered, and nothing is left that nobody
 // goes on with. It reports whether the sender has an answer, or needs none.
-type mender interface {
-	mend(ctx actor.Context, message any, no *api.Refusal) bool
+type panicHandler interface {
+	afterPanic(ctx actor.Context, message any, no *api.Refusal) bool
 }
 
 // recoverIn keeps an actor alive through a panic, with the state that it has. It
 // is to be deferred.
-func recoverIn(ctx actor.Context, n *nodeParts, a mender) {
+func recoverIn(ctx actor.Context, n *nodeParts, a panicHandler) {
 	r := recover()
 	if r == nil {
 		return
@@ -44,7 +44,7 @@ func recoverIn(ctx actor.Context, n *nodeParts, a mender) {
 	n.panicked(ctx, r)
 	no, answered := api.Refuse(engine.CodeInternal, ""), false
 	err := protect(func() error {
-		answered = a.mend(ctx, ctx.Message(), no)
+		answered = a.afterPanic(ctx, ctx.Message(), no)
 		return nil
 	})
 	if err != nil {
@@ -75,8 +75,8 @@ func answerFailed(ctx actor.Context, no *api.Refusal) {
 		ctx.Respond(&api.Started{TaskID: m.Execute.TaskID, Refusal: no})
 	case *startRequest:
 		ctx.Respond(&startAck{})
-	case *putAside:
-		ctx.Respond(&wasPutAside{Refusal: no})
+	case *reserveForSession:
+		ctx.Respond(&reservedForSession{Refusal: no})
 	default:
 		if v := api.VerbOf(m); v != nil && v.Failed != nil {
 			ctx.Respond(v.Failed(m, no))
@@ -92,7 +92,7 @@ func sendLater(ctx actor.Context, d time.Duration, to *actor.PID, m any) *time.T
 	return time.AfterFunc(d, func() { root.Send(to, m) })
 }
 
-func (a *admission) mend(ctx actor.Context, message any, no *api.Refusal) bool {
+func (a *admission) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *counted:
 		x := m.adm.Execute
@@ -114,10 +114,10 @@ func (a *admission) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	return false
 }
 
-func (k *keys) mend(ctx actor.Context, message any, no *api.Refusal) bool {
+func (k *keys) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *keyed:
-		if r := k.now[m.id()]; r != nil && r.Execute == m.Execute { // nobody goes on with it
+		if r := k.live[m.id()]; r != nil && r.Execute == m.Execute { // nobody goes on with it
 			k.end(ctx, r, r.refused(no))
 			return true
 		}
@@ -127,7 +127,7 @@ func (k *keys) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		if r := k.tasks[m.Executed.TaskID]; r != nil {
 			r.writing = false
 		}
-	case *keyNoted:
+	case *keyWritten:
 		m.req.writing = false
 		ctx.Send(m.run, &startAck{})
 		if x := m.req.answer; x != nil {
@@ -137,7 +137,7 @@ func (k *keys) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 		if r := k.tasks[m.TaskID]; r != nil {
 			k.end(ctx, r, m)
 		}
-	case *keyKept:
+	case *answerWritten:
 		k.end(ctx, m.req, m.req.rec.Executed)
 	case *api.Started:
 		if r := k.tasks[m.TaskID]; r != nil {
@@ -150,11 +150,11 @@ func (k *keys) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	return false
 }
 
-func (ts *tasks) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
+func (ts *tasks) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch m := message.(type) {
-	case *taskSettled:
+	case *taskFinished:
 		if t := ts.live[m.Task]; t != nil {
-			t.settled = true
+			t.finished = true
 		}
 		ts.check(ctx)
 	case *taskRefused:
@@ -174,7 +174,7 @@ func (ts *tasks) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 }
 
 // mend starts a browser that was to be started, later than it might have been.
-func (k *supervisor) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
+func (k *supervisor) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch message.(type) {
 	case *actor.Started:
 		if k.child == nil {
@@ -189,14 +189,14 @@ func (k *supervisor) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
 	return false
 }
 
-func (t *root) mend(ctx actor.Context, message any, _ *api.Refusal) bool {
+func (t *root) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Started:
 		t.up <- &failure{api.FailedInside}
 	case *startWorker: // whether it was done or not: twice does no harm
-		_ = t.hire(ctx, m.spec)
+		_ = t.startWorker(ctx, m.spec)
 	case *stopWorker:
-		t.release(ctx, m)
+		t.stopWorker(ctx, m)
 	}
 	return false
 }

@@ -18,7 +18,7 @@ type pool struct {
 	queue  *schedule.Queue
 	jobs   map[string]*schedule.Job // by task
 
-	patrol   *time.Timer // looks after the queue while anybody waits
+	watchdog *time.Timer // looks after the queue while anybody waits
 	suspect  bool        // the last look found a free worker beside one who waits for it
 	peers    schedule.PeerCapacity
 	draining bool
@@ -31,7 +31,7 @@ type pool struct {
 
 func newPool(n *nodeParts, r *schedule.Roster) *pool {
 	for _, s := range r.All {
-		n.feed.Worker(newsOf(s))
+		n.feed.WorkerChanged(newsOf(s))
 	}
 	return &pool{
 		node: n, roster: r, queue: schedule.NewQueue(), jobs: map[string]*schedule.Job{}, peers: schedule.PeerCapacity{},
@@ -54,7 +54,7 @@ func (p *pool) Receive(ctx actor.Context) {
 	case *schedule.Request:
 		p.onAdmitted(ctx, m)
 	case *schedule.WorkerStatus:
-		p.onNote(ctx, *m)
+		p.onWorkerStatus(ctx, *m)
 	case *declined:
 		p.onDeclined(ctx, m)
 	case *waitOver:
@@ -63,54 +63,54 @@ func (p *pool) Receive(ctx actor.Context) {
 		}
 	case *api.Cancel:
 		reply(ctx, &api.Cancelled{Found: p.cancel(ctx, m)})
-	case *workerKept:
-		p.onWorkerKept(ctx, m)
-	case *timeToLeave:
-		p.onTimeToLeave(ctx, m.seat)
-	case *workerForgotten:
-		p.onWorkerForgotten(ctx, m)
+	case *workerWritten:
+		p.onWorkerWritten(ctx, m)
+	case *removalGraceOver:
+		p.onRemovalGraceOver(ctx, m.slot)
+	case *workerErased:
+		p.onWorkerErased(ctx, m)
 	case *api.RemoveAccount:
 		p.onRemoveAccount(ctx, m)
 	case *api.Offer:
 		p.onOffer(ctx, m)
-	case *freed:
-		p.onFreed(ctx, m)
-	case *putAside:
-		p.onPutAside(ctx, m)
-	case *adoption:
-		p.onAdopt(ctx, m)
+	case *peerFreed:
+		p.onPeerFreed(ctx, m)
+	case *reserveForSession:
+		p.onReserveForSession(ctx, m)
+	case *endReservation:
+		p.onEndReservation(ctx, m)
 	case *api.Drain:
 		p.onDrain(ctx, m)
 	case *graceOver:
 		p.interrupt(ctx)
 	case *workerRestarted:
-		if s := p.roster.Slots[m.Worker]; s != nil && s.Heard {
+		if s := p.roster.Slots[m.Worker]; s != nil && s.Reported {
 			if !p.draining && !s.Draining && s.Removal == nil {
-				ctx.Send(s.Pid, &workerResume{})
+				ctx.Send(s.PID, &workerResume{})
 			}
 			p.tellMissed(ctx, s)
 		}
 	case *queueCheck:
-		p.look(ctx)
+		p.checkQueue(ctx)
 	default:
 		if !poolVerbs.answer(p, ctx, m) {
 			return
 		}
 	}
-	if p.roster.Opened {
-		p.roster.Opened = false
+	if p.roster.ServeAll {
+		p.roster.ServeAll = false
 		p.serveAll(ctx)
 	}
-	p.checkRemovals(ctx)
+	p.checkAccountRemovals(ctx)
 	p.publish()
 }
 
-func (p *pool) onNote(ctx actor.Context, n schedule.WorkerStatus) {
+func (p *pool) onWorkerStatus(ctx actor.Context, n schedule.WorkerStatus) {
 	holder := ""
 	if s := p.roster.Slots[n.Worker]; s != nil {
 		holder = s.Holder
 	}
-	s := p.hear(ctx, n)
+	s := p.applyStatus(ctx, n)
 	switch {
 	case s == nil:
 		return
@@ -119,19 +119,19 @@ func (p *pool) onNote(ctx actor.Context, n schedule.WorkerStatus) {
 	default:
 		p.serve(ctx, s)
 	}
-	p.checkLeaving(ctx, s)
+	p.finishRemoval(ctx, s)
 	p.checkDrained(ctx)
 }
 
 // hear takes over what a worker says of itself.
-func (p *pool) hear(ctx actor.Context, n schedule.WorkerStatus) *schedule.Slot {
+func (p *pool) applyStatus(ctx actor.Context, n schedule.WorkerStatus) *schedule.Slot {
 	old := n
 	if s := p.roster.Slots[n.Worker]; s != nil {
 		old = s.Status
 	}
 	s, over := p.roster.Apply(n, time.Now())
-	if s != nil && !s.Heard {
-		s.Heard = true
+	if s != nil && !s.Reported {
+		s.Reported = true
 		p.tellMissed(ctx, s)
 	}
 	if over != nil {
@@ -146,7 +146,7 @@ func (p *pool) hear(ctx actor.Context, n schedule.WorkerStatus) *schedule.Slot {
 // changed tells of a worker that is not as it was.
 func (p *pool) changed(s *schedule.Slot) {
 	p.node.changed(s.Info())
-	p.node.feed.Worker(newsOf(s))
+	p.node.feed.WorkerChanged(newsOf(s))
 }
 
 func newsOf(s *schedule.Slot) view.WorkerNews {
@@ -157,13 +157,13 @@ func newsOf(s *schedule.Slot) view.WorkerNews {
 // to be told.
 func (p *pool) tellMissed(ctx actor.Context, s *schedule.Slot) {
 	if p.gone[s.Status.Holder] {
-		ctx.Send(s.Pid, &workerDisown{s.Status.Holder})
+		ctx.Send(s.PID, &workerDisown{s.Status.Holder})
 	}
 	switch {
 	case s.Removal != nil:
-		ctx.Send(s.Pid, &workerDismiss{})
+		ctx.Send(s.PID, &workerDismiss{})
 	case p.draining || s.Draining:
-		ctx.Send(s.Pid, &workerDrain{})
+		ctx.Send(s.PID, &workerDrain{})
 	}
 }
 
@@ -175,7 +175,7 @@ var (
 func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 	all := make([]api.WorkerInfo, len(p.roster.All))
 	for i, s := range p.roster.All {
-		all[i], _ = newsOf(s).SeenBy("", true)
+		all[i], _ = newsOf(s).VisibleTo("", true)
 	}
 	ctx.Respond(&api.Workers{Workers: all})
 }
@@ -183,7 +183,7 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
 	for _, s := range p.roster.All {
-		if info, may := newsOf(s).SeenBy(m.Account.ID, false); may {
+		if info, may := newsOf(s).VisibleTo(m.Account.ID, false); may {
 			all = append(all, info)
 		}
 	}

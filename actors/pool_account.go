@@ -39,19 +39,19 @@ func (p *pool) disown(ctx actor.Context, account string, count *api.AccountRemov
 			count.Sessions++
 		}
 		// Whoever has not spoken is told when it does.
-		if s.Heard && (s.Status.Holder == account || s.Job != nil && s.Job.Account() == account) {
-			ctx.Send(s.Pid, &workerDisown{account})
+		if s.Reported && (s.Status.Holder == account || s.Job != nil && s.Job.Account() == account) {
+			ctx.Send(s.PID, &workerDisown{account})
 		}
 		if s.Spec.Owner == account {
 			count.Workers++
 			p.dismiss(ctx, s, 0)
-			p.checkLeaving(ctx, s)
+			p.finishRemoval(ctx, s)
 		}
 	}
 }
 
 // checkRemovals answers whoever removed an account of which nothing is left.
-func (p *pool) checkRemovals(ctx actor.Context) {
+func (p *pool) checkAccountRemovals(ctx actor.Context) {
 	for account, r := range p.removals {
 		if p.has(account) {
 			continue

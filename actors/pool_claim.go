@@ -19,7 +19,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *schedule.Request) {
 	case p.jobs[j.Task()] != nil:
 		p.refuse(ctx, j, api.Refuse(engine.CodeInternal, "two tasks have the same id"))
 		return
-	case p.draining && !p.leaves(j):
+	case p.draining && !p.mayStillForward(j):
 		p.refuse(ctx, j, api.Refuse(engine.CodeDraining, ""))
 		return
 	case j.Cause != "":
@@ -28,7 +28,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *schedule.Request) {
 	}
 	j.Remote = j.Remote || p.draining
 	p.jobs[j.Task()] = j
-	p.returned(j)
+	p.restorePlace(j)
 	p.try(ctx, j)
 }
 
@@ -39,8 +39,8 @@ func (p *pool) try(ctx actor.Context, j *schedule.Job) {
 		p.send(ctx, s, j)
 		return
 	}
-	if o := p.away(j, no); o != nil {
-		p.sendAway(ctx, j, o)
+	if o := p.peerFor(j, no); o != nil {
+		p.forward(ctx, j, o)
 		return
 	}
 	if waitable(no.Code) && time.Now().Before(j.Until) {
@@ -69,7 +69,7 @@ func (p *pool) route(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 			return nil, api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(j.Claim.ID)+" of this account")
 		}
 	case j.Claim.Intent == fsm.Override:
-		s = p.roster.Reserved(j.Account())
+		s = p.roster.Overridable(j.Account())
 	}
 	j.Named = s != nil
 	switch {
@@ -78,18 +78,18 @@ func (p *pool) route(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 	case s == nil:
 		return p.routeFree(j)
 	}
-	if !s.Heard {
-		return s, api.Refuse(engine.CodeWorkerOffline, s.Found(engine.CodeWorkerOffline, j.Claim))
+	if !s.Reported {
+		return s, api.Refuse(engine.CodeWorkerOffline, s.WhyRefused(engine.CodeWorkerOffline, j.Claim))
 	}
-	if !p.mayLodge(s, j) {
+	if !p.mayShareBrowser(s, j) {
 		return s, api.Refuse(engine.CodeWorkerBusy, "its browser serves another account")
 	}
-	if s.Job != nil || s.SetAside != nil { // the worker would say the same
+	if s.Job != nil || s.ReservedFor != nil { // the worker would say the same
 		code := engine.CodeWorkerBusy
 		if j.Claim.ID != "" && j.Claim.ID != s.Status.Session {
 			code = engine.CodeSessionMismatch
 		}
-		return s, api.Refuse(code, s.Found(code, j.Claim))
+		return s, api.Refuse(code, s.WhyRefused(code, j.Claim))
 	}
 	if !p.mayTake(s, j) {
 		return nil, p.sessionLimit(j)
@@ -99,34 +99,34 @@ func (p *pool) route(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 
 func (p *pool) routeFree(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 	shared := true
-	if j.Opens() {
+	if j.OpensSession() {
 		var some bool
-		if some, shared = p.mayOpen(j); !some || !shared && p.roster.Owned[j.Account()] == 0 {
+		if some, shared = p.mayOpenSession(j); !some || !shared && p.roster.Owned[j.Account()] == 0 {
 			return nil, p.sessionLimit(j)
 		}
 	}
 	if j.Remote {
 		return nil, api.Refuse(engine.CodeNoWorkerAvailable, "this node takes no more tasks, and no other one has a free worker")
 	}
-	if s := p.roster.Free(j.Account(), shared, func(s *schedule.Slot) bool { return p.mayLodge(s, j) }); s != nil {
+	if s := p.roster.Select(j.Account(), shared, func(s *schedule.Slot) bool { return p.mayShareBrowser(s, j) }); s != nil {
 		return s, nil
 	}
-	return nil, api.Refuse(engine.CodeNoWorkerAvailable, p.roster.NoneFree(shared))
+	return nil, api.Refuse(engine.CodeNoWorkerAvailable, p.roster.WhyNoneFree(shared))
 }
 
-func (p *pool) mayOpen(j *schedule.Job) (some, shared bool) {
+func (p *pool) mayOpenSession(j *schedule.Job) (some, shared bool) {
 	limits := j.Request.Limits
 	limits.Reserved -= p.peers.Held(j.Account())
-	return p.roster.MayOpen(j.Account(), limits, p.node.cfg.Session.SharePerMil)
+	return p.roster.MayOpenSession(j.Account(), limits, p.node.cfg.Session.SharePerMil)
 }
 
 // mayTake reports whether the session that the job may open is within the
 // account's limits on this worker. Taking over a session opens none.
 func (p *pool) mayTake(s *schedule.Slot, j *schedule.Job) bool {
-	if !j.Opens() || s.Holder != "" {
+	if !j.OpensSession() || s.Holder != "" {
 		return true
 	}
-	some, shared := p.mayOpen(j)
+	some, shared := p.mayOpenSession(j)
 	return some && (shared || s.Spec.Owner != "")
 }
 
@@ -134,27 +134,27 @@ func (p *pool) mayTake(s *schedule.Slot, j *schedule.Job) bool {
 // browser that is kept for an account takes no more of its tasks while another
 // account waits that has more need of it, or that one might wait for ever; but
 // who has a session there keeps it anyway.
-func (p *pool) mayLodge(s *schedule.Slot, j *schedule.Job) bool {
+func (p *pool) mayShareBrowser(s *schedule.Slot, j *schedule.Job) bool {
 	l := s.Shared
-	if l == nil || l.Guest == "" || l.Stays && l.Guest == j.Account() {
+	if l == nil || l.Account == "" || l.HasSession && l.Account == j.Account() {
 		return true
 	}
-	return l.Guest == j.Account() && !p.awaited(l)
+	return l.Account == j.Account() && !p.browserContested(l)
 }
 
 // awaited reports whether somebody waits who should get a browser rather than
 // the account that has it.
-func (p *pool) awaited(l *schedule.SharedBrowser) bool {
-	deserves := func(account string) bool { return p.roster.MayTakeBrowser(account, l.Guest) }
-	other := func(account string) bool { return account != l.Guest }
+func (p *pool) browserContested(l *schedule.SharedBrowser) bool {
+	deserves := func(account string) bool { return p.roster.MayTakeBrowser(account, l.Account) }
+	other := func(account string) bool { return account != l.Account }
 	return p.queue.Waiting("", deserves) ||
-		slices.ContainsFunc(l.Seats, func(s *schedule.Slot) bool { return p.queue.Waiting(s.Spec.ID, other) })
+		slices.ContainsFunc(l.Slots, func(s *schedule.Slot) bool { return p.queue.Waiting(s.Spec.ID, other) })
 }
 
 func (p *pool) sessionLimit(j *schedule.Job) *api.Refusal {
 	perMil := p.node.cfg.Session.SharePerMil
 	return api.Refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
-		len(p.roster.Held[j.Account()])+p.peers.Held(j.Account()), j.Request.Execute.Account.Plan, j.Request.Limits.Reserved, share(perMil), p.roster.ShareOf(perMil)))
+		len(p.roster.Held[j.Account()])+p.peers.Held(j.Account()), j.Request.Execute.Account.Plan, j.Request.Limits.Reserved, share(perMil), p.roster.SharedLimit(perMil)))
 }
 
 func share(perMil int) string {
@@ -166,9 +166,9 @@ func share(perMil int) string {
 
 // send gives a job to a worker, which may still send it back.
 func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
-	ctx.Send(s.Pid, &claim{
-		Seq: s.Seq + 1, Order: j.Claim, Execute: j.Request.Execute, Timeout: j.Request.Timeout, Client: j.Request.Client,
-		Attended: j.Request.Attended,
+	ctx.Send(s.PID, &claim{
+		Seq: s.Seq + 1, Claim: j.Claim, Execute: j.Request.Execute, Timeout: j.Request.Timeout, Client: j.Request.Client,
+		NeedsAck: j.Request.NeedsAck,
 	})
 	p.roster.Assign(s, j)
 }
@@ -177,13 +177,13 @@ func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
 // tries the next one. Its client notices nothing.
 func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	j := p.jobs[m.Task]
-	mine := j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Note.Worker
+	mine := j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Status.Worker
 	var s *schedule.Slot
 	if mine {
 		s = j.Slot
 		p.roster.Release(j)
 	}
-	p.hear(ctx, m.Note)
+	p.applyStatus(ctx, m.Status)
 	if mine {
 		p.back(ctx, j, s, m.Code)
 	}
@@ -193,7 +193,7 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 		p.serve(ctx, s)
 	}
 	if s != nil {
-		p.checkLeaving(ctx, s)
+		p.finishRemoval(ctx, s)
 	}
 	p.checkDrained(ctx)
 }
@@ -215,13 +215,13 @@ func (p *pool) back(ctx actor.Context, j *schedule.Job, s *schedule.Slot, code e
 		}
 		p.enqueue(ctx, j, s)
 	default:
-		p.refuse(ctx, j, api.Refuse(code, s.Found(code, j.Claim)))
+		p.refuse(ctx, j, api.Refuse(code, s.WhyRefused(code, j.Claim)))
 	}
 }
 
 // refuse ends a job that no worker has.
 func (p *pool) refuse(ctx actor.Context, j *schedule.Job, no *api.Refusal) {
-	p.leave(j)
+	p.dequeue(j)
 	ctx.Send(j.Request.Client, j.Request.Execute.Refused(j.Request.Timeout, no))
 	if p.jobs[j.Task()] == j { // last: see mend
 		delete(p.jobs, j.Task())
@@ -239,7 +239,7 @@ func (p *pool) cancel(ctx actor.Context, m *api.Cancel) bool {
 	}
 	j.Cause = m.Cause
 	if j.Slot != nil {
-		ctx.Send(j.Slot.Pid, &workerCancel{Task: j.Task(), Cause: m.Cause})
+		ctx.Send(j.Slot.PID, &workerCancel{Task: j.Task(), Cause: m.Cause})
 	} else {
 		p.refuse(ctx, j, cancelledFor(m.Cause))
 	}

@@ -37,10 +37,10 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 	if !p.draining {
 		p.draining = true
 		p.publish() // before anybody hears of it
-		p.refuseWaiting(ctx, func(j *schedule.Job) bool { j.Remote = p.leaves(j); return !j.Remote })
+		p.refuseWaiting(ctx, func(j *schedule.Job) bool { j.Remote = p.mayStillForward(j); return !j.Remote })
 		for _, s := range p.roster.All {
-			if s.Heard { // the others are told when they first speak
-				ctx.Send(s.Pid, &workerDrain{})
+			if s.Reported { // the others are told when they first speak
+				ctx.Send(s.PID, &workerDrain{})
 			}
 		}
 	}
@@ -49,8 +49,8 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 
 // leaves reports whether a job may still find a worker on another node while this
 // one ends: until the grace is over.
-func (p *pool) leaves(j *schedule.Job) bool {
-	return !p.drain.over && p.peers.Usable() > 0 && p.roams(j)
+func (p *pool) mayStillForward(j *schedule.Job) bool {
+	return !p.drain.over && p.peers.Usable() > 0 && p.mayForward(j)
 }
 
 func (p *pool) refuseWaiting(ctx actor.Context, which func(*schedule.Job) bool) {
@@ -71,7 +71,7 @@ func (p *pool) interrupt(ctx actor.Context) {
 	for _, s := range p.roster.All {
 		if s.Job != nil {
 			p.drain.interrupted++
-			ctx.Send(s.Pid, &workerInterrupt{})
+			ctx.Send(s.PID, &workerInterrupt{})
 		}
 	}
 }
@@ -98,8 +98,8 @@ func (p *pool) checkDrained(ctx actor.Context) {
 // never seen again.
 func (p *pool) stop(ctx actor.Context) {
 	p.refuseWaiting(ctx, func(*schedule.Job) bool { return true })
-	if p.patrol != nil {
-		p.patrol.Stop()
+	if p.watchdog != nil {
+		p.watchdog.Stop()
 	}
 	if p.drain.timer != nil {
 		p.drain.timer.Stop()

@@ -8,7 +8,7 @@ import (
 )
 
 // mend ends what a message was about, or has it looked at again.
-func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
+func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Stopping:
 		p.stop(ctx)
@@ -22,45 +22,45 @@ func (p *pool) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 	case *schedule.WorkerStatus:
 		p.askWorker(ctx, m.Worker)
 	case *declined:
-		if j := p.jobs[m.Task]; j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Note.Worker {
+		if j := p.jobs[m.Task]; j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Status.Worker {
 			p.roster.Release(j)
 		}
-		p.askWorker(ctx, m.Note.Worker)
-	case *workerKept:
-		p.spoilKept(ctx, m)
+		p.askWorker(ctx, m.Status.Worker)
+	case *workerWritten:
+		p.finishAdding(ctx, m)
 	case *api.Drain:
 		for _, s := range p.roster.All {
-			if p.draining && s.Heard {
-				ctx.Send(s.Pid, &workerDrain{})
+			if p.draining && s.Reported {
+				ctx.Send(s.PID, &workerDrain{})
 			}
 		}
-	case *timeToLeave, *graceOver:
+	case *removalGraceOver, *graceOver:
 		p.drain.over = false
 		sendLater(ctx, again, ctx.Self(), message)
-	case *workerForgotten:
-		p.spoilForgotten(ctx, m)
-	case *adoption:
-		p.spoilAdoption(ctx, m, no)
-	case *putAside:
+	case *workerErased:
+		p.retryRemoval(ctx, m)
+	case *endReservation:
+		p.cancelReservation(ctx, m, no)
+	case *reserveForSession:
 		for _, s := range p.roster.All {
-			if s.SetAside != nil && s.SetAside.Claim.Fresh == m.Session && len(s.Asking) == 0 {
-				s.SetAside = nil
+			if s.ReservedFor != nil && s.ReservedFor.Claim.Fresh == m.Session && len(s.Asking) == 0 {
+				s.ReservedFor = nil
 				p.roster.Reorder(s)
 			}
 		}
 	case *queueCheck:
-		if p.patrol != nil {
-			p.patrol.Stop()
+		if p.watchdog != nil {
+			p.watchdog.Stop()
 		}
-		p.patrol = nil
-		p.watch(ctx)
+		p.watchdog = nil
+		p.startWatchdog(ctx)
 	}
-	p.sweep(ctx, no)
+	p.refuseStranded(ctx, no)
 	return false
 }
 
 // sweep ends what was left half done.
-func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
+func (p *pool) refuseStranded(ctx actor.Context, no *api.Refusal) {
 	for _, j := range p.jobs {
 		if j.Slot == nil && !j.Waiting() { // nobody goes on with it
 			p.refuse(ctx, j, no)
@@ -68,14 +68,14 @@ func (p *pool) sweep(ctx actor.Context, no *api.Refusal) {
 	}
 	for _, s := range p.roster.All {
 		if s.Removal != nil && s.Removal.Timer == nil { // it may be removed again
-			p.roster.Stay(s)
+			p.roster.CancelRemoval(s)
 			ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 		}
 	}
 }
 
 // spoilKept goes on with a worker that has a seat already.
-func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
+func (p *pool) finishAdding(ctx actor.Context, m *workerWritten) {
 	delete(p.adding, m.spec.Name)
 	s := p.roster.Slots[m.spec.ID]
 	if s == nil || s.Removal != nil {
@@ -83,8 +83,8 @@ func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
 		return
 	}
 	ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
-	ctx.Send(p.node.top, &startWorker{s.Spec})
-	p.node.feed.Worker(newsOf(s))
+	ctx.Send(p.node.root, &startWorker{s.Spec})
+	p.node.feed.WorkerChanged(newsOf(s))
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 }
 
@@ -92,14 +92,14 @@ func (p *pool) spoilKept(ctx actor.Context, m *workerKept) {
 // and it says nothing twice by itself.
 func (p *pool) askWorker(ctx actor.Context, worker string) {
 	if s := p.roster.Slots[worker]; s != nil {
-		sendLater(ctx, again, s.Pid, &workerTell{})
+		sendLater(ctx, again, s.PID, &workerReport{})
 	}
 }
 
 // spoilForgotten tries again what comes after the removal of a worker's record.
 // Whoever waits for it hears that it failed.
-func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
-	l := m.seat.Removal
+func (p *pool) retryRemoval(ctx actor.Context, m *workerErased) {
+	l := m.slot.Removal
 	if l == nil {
 		return
 	}
@@ -107,22 +107,22 @@ func (p *pool) spoilForgotten(ctx actor.Context, m *workerForgotten) {
 		ctx.Send(who, &api.WorkerChanged{Fault: api.FailedInside})
 	}
 	l.Asked = nil
-	if p.roster.Slots[m.seat.Spec.ID] == m.seat {
+	if p.roster.Slots[m.slot.Spec.ID] == m.slot {
 		sendLater(ctx, again, ctx.Self(), m)
 	}
 }
 
 // spoilAdoption frees a worker that was put aside for a session. Whoever asks for
 // the session again finds it on disk.
-func (p *pool) spoilAdoption(ctx actor.Context, m *adoption, no *api.Refusal) {
+func (p *pool) cancelReservation(ctx actor.Context, m *endReservation, no *api.Refusal) {
 	s := p.roster.Slots[m.worker]
 	if s == nil {
 		return
 	}
 	for _, who := range s.Asking {
-		ctx.Send(who, &wasPutAside{Refusal: no})
+		ctx.Send(who, &reservedForSession{Refusal: no})
 	}
-	s.SetAside, s.Asking = nil, nil
+	s.ReservedFor, s.Asking = nil, nil
 	p.roster.Reorder(s)
-	sendLater(ctx, again, s.Pid, &workerTell{})
+	sendLater(ctx, again, s.PID, &workerReport{})
 }

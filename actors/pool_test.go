@@ -51,8 +51,8 @@ func TestWatchdogHealsTheQueue(t *testing.T) {
 		root.Send(n.pool, func() { // the worker is free, and pool forgets to look for one who waits
 			p.roster.Apply(schedule.WorkerStatus{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
 		})
-		if c := <-claims; c.Order.Task != "t1" {
-			t.Errorf("served %q", c.Order.Task)
+		if c := <-claims; c.Claim.Task != "t1" {
+			t.Errorf("served %q", c.Claim.Task)
 		}
 		if took := time.Since(began); took != 2*cfg.Queue.Watchdog {
 			t.Errorf("healed after %v", took)

@@ -17,7 +17,7 @@ import (
 // enqueue lets a job wait: for the worker it named, or for any.
 func (p *pool) enqueue(ctx actor.Context, j *schedule.Job, s *schedule.Slot) {
 	most := p.node.cfg.Queue.PerAccount
-	if j.Wait == nil && p.queue.Of(j.Account()) >= most {
+	if j.Wait == nil && p.queue.Count(j.Account()) >= most {
 		p.refuse(ctx, j, api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
 		return
 	}
@@ -30,16 +30,16 @@ func (p *pool) enqueue(ctx actor.Context, j *schedule.Job, s *schedule.Slot) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	p.queue.Add(j.Wait)
 	j.Timer = time.AfterFunc(time.Until(j.Until), func() { root.Send(self, &waitOver{job: j}) })
-	p.watch(ctx)
+	p.startWatchdog(ctx)
 }
 
 // leave takes a job out of the queue, if it stands in it.
-func (p *pool) leave(j *schedule.Job) {
+func (p *pool) dequeue(j *schedule.Job) {
 	if j.Timer != nil {
 		j.Timer.Stop()
 		j.Timer = nil
 		p.queue.Remove(j.Task())
-		p.roster.Opened = p.roster.Opened || len(p.roster.Browsers) > 0
+		p.roster.ServeAll = p.roster.ServeAll || len(p.roster.Browsers) > 0
 	}
 }
 
@@ -47,7 +47,7 @@ func (p *pool) leave(j *schedule.Job) {
 // What is in its way may have changed meanwhile, so pool looks again.
 func (p *pool) giveUp(ctx actor.Context, j *schedule.Job) {
 	place := p.queue.Position(j.Task())
-	p.leave(j)
+	p.dequeue(j)
 	s, no := p.route(j)
 	if no == nil {
 		p.send(ctx, s, j)
@@ -68,14 +68,14 @@ func (p *pool) reroute(ctx actor.Context, s *schedule.Slot) {
 	}
 	slices.SortFunc(all, func(a, b *schedule.Job) int { return cmp.Compare(a.Wait.Arrival, b.Wait.Arrival) })
 	for _, j := range all {
-		p.leave(j)
+		p.dequeue(j)
 		p.try(ctx, j)
 	}
 }
 
 // serve gives a worker to those who wait for it, until it is taken.
 func (p *pool) serve(ctx actor.Context, s *schedule.Slot) {
-	for !p.draining && s.Job == nil && s.SetAside == nil && p.queue.Len() > 0 {
+	for !p.draining && s.Job == nil && s.ReservedFor == nil && p.queue.Len() > 0 {
 		w := p.queue.Next(targets(s), func(w *schedule.Waiter) bool { return p.fits(s, w) })
 		if w == nil {
 			return
@@ -93,7 +93,7 @@ func targets(s *schedule.Slot) []string { return []string{s.Spec.ID, ""} }
 // session is for the worker to refuse: waiting longer would not help.
 func (p *pool) fits(s *schedule.Slot, w *schedule.Waiter) bool {
 	j := p.jobs[w.Task]
-	if j.Remote || !p.mayTake(s, j) || !p.mayLodge(s, j) {
+	if j.Remote || !p.mayTake(s, j) || !p.mayShareBrowser(s, j) {
 		return false
 	}
 	switch s.Status.State {
@@ -110,26 +110,26 @@ func (p *pool) fits(s *schedule.Slot, w *schedule.Waiter) bool {
 }
 
 // watch makes sure that somebody looks after the queue while anybody waits.
-func (p *pool) watch(ctx actor.Context) {
-	if p.patrol != nil {
+func (p *pool) startWatchdog(ctx actor.Context) {
+	if p.watchdog != nil {
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	p.patrol = time.AfterFunc(p.node.cfg.Queue.Watchdog, func() { root.Send(self, &queueCheck{}) })
+	p.watchdog = time.AfterFunc(p.node.cfg.Queue.Watchdog, func() { root.Send(self, &queueCheck{}) })
 }
 
 // look checks that nobody waits for what is free. It never should find
 // anything: if it does twice in a row, that is an error of ours, and it helps.
-func (p *pool) look(ctx actor.Context) {
-	p.patrol = nil
+func (p *pool) checkQueue(ctx actor.Context) {
+	p.watchdog = nil
 	if p.queue.Len() == 0 {
 		p.suspect = false
 		return
 	}
-	p.watch(ctx)
+	p.startWatchdog(ctx)
 	var idle []*schedule.Slot
 	for _, s := range p.roster.All {
-		if s.Job == nil && s.SetAside == nil && p.queue.Peek(targets(s), func(w *schedule.Waiter) bool { return p.fits(s, w) }) != nil {
+		if s.Job == nil && s.ReservedFor == nil && p.queue.Peek(targets(s), func(w *schedule.Waiter) bool { return p.fits(s, w) }) != nil {
 			idle = append(idle, s)
 		}
 	}

@@ -14,16 +14,16 @@ import (
 
 type (
 	// workerKept says that a worker's record is on disk, or is not.
-	workerKept struct {
+	workerWritten struct {
 		spec api.WorkerSpec
 		who  *actor.PID
 		err  error
 	}
 	// timeToLeave says that a worker that leaves has had its time.
-	timeToLeave struct{ seat *schedule.Slot }
+	removalGraceOver struct{ slot *schedule.Slot }
 	// workerForgotten says that its record is gone, or is not.
-	workerForgotten struct {
-		seat *schedule.Slot
+	workerErased struct {
+		slot *schedule.Slot
 		err  error
 	}
 )
@@ -37,10 +37,10 @@ func (p *pool) onAddWorker(ctx actor.Context, m *api.AddWorker) {
 	}
 	spec := api.WorkerSpec{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Added: true}
 	p.adding[spec.Name] = spec
-	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerKept{spec: spec, who: ctx.Sender()}
+	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerWritten{spec: spec, who: ctx.Sender()}
 	n := p.node
 	rec := records.Worker{ID: spec.ID, Name: spec.Name, Owner: spec.Owner, Node: n.cfg.Node, Added: time.Now().UTC()}
-	n.beside(func(c context.Context) error { return n.records.KeepWorker(c, rec) }, func(err error) {
+	n.onDisk(func(c context.Context) error { return n.records.PutWorker(c, rec) }, func(err error) {
 		kept.err = err
 		root.Send(self, kept)
 	})
@@ -65,7 +65,7 @@ func (p *pool) mayAdd(m *api.AddWorker) string {
 }
 
 // onWorkerKept lets a worker begin whose record is on disk.
-func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
+func (p *pool) onWorkerWritten(ctx actor.Context, m *workerWritten) {
 	delete(p.adding, m.spec.Name)
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", m.spec.Name).Msg("worker not added")
@@ -78,17 +78,17 @@ func (p *pool) onWorkerKept(ctx actor.Context, m *workerKept) {
 		}})
 		return
 	}
-	s := p.roster.Add(m.spec, p.node.browserOf(m.spec.ID), time.Now())
+	s := p.roster.Add(m.spec, p.node.workerPID(m.spec.ID), time.Now())
 	if p.gone[m.spec.Owner] { // meanwhile: its actors need not even begin
 		s.Status.Drained = true
 		p.dismiss(ctx, s, 0)
-		p.checkLeaving(ctx, s)
+		p.finishRemoval(ctx, s)
 		ctx.Send(m.who, &api.WorkerChanged{Fault: ownerGone})
 		return
 	}
 	ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
-	ctx.Send(p.node.top, &startWorker{s.Spec})
-	p.node.feed.Worker(newsOf(s))
+	ctx.Send(p.node.root, &startWorker{s.Spec})
+	p.node.feed.WorkerChanged(newsOf(s))
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
@@ -103,13 +103,13 @@ func (p *pool) serveAll(ctx actor.Context) {
 var _ = handle(poolVerbs, (*pool).onDrainWorker)
 
 func (p *pool) onDrainWorker(ctx actor.Context, m *api.DrainWorker) {
-	s := p.wanted(ctx, m.Worker)
+	s := p.findWorker(ctx, m.Worker)
 	if s == nil {
 		return
 	}
 	if !s.Draining {
-		if s.Heard {
-			ctx.Send(s.Pid, &workerDrain{})
+		if s.Reported {
+			ctx.Send(s.PID, &workerDrain{})
 		}
 		s.Draining = true
 		p.changed(s)
@@ -120,7 +120,7 @@ func (p *pool) onDrainWorker(ctx actor.Context, m *api.DrainWorker) {
 var _ = handle(poolVerbs, (*pool).onResumeWorker)
 
 func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
-	s := p.wanted(ctx, m.Worker)
+	s := p.findWorker(ctx, m.Worker)
 	if s == nil {
 		return
 	}
@@ -129,8 +129,8 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
 		return
 	}
 	if s.Draining {
-		if s.Heard {
-			ctx.Send(s.Pid, &workerResume{})
+		if s.Reported {
+			ctx.Send(s.PID, &workerResume{})
 		}
 		s.Draining = false
 		p.changed(s)
@@ -140,7 +140,7 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
 
 // wanted finds the worker that a request is about, or answers that it cannot be
 // changed.
-func (p *pool) wanted(ctx actor.Context, who string) *schedule.Slot {
+func (p *pool) findWorker(ctx actor.Context, who string) *schedule.Slot {
 	s := p.roster.Named(who)
 	switch {
 	case s == nil:
@@ -168,7 +168,7 @@ func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
 	}
 	p.dismiss(ctx, s, m.Grace)
 	s.Removal.Asked = append(s.Removal.Asked, ctx.Sender())
-	p.checkLeaving(ctx, s)
+	p.finishRemoval(ctx, s)
 }
 
 // dismiss begins the end of a worker. A second time with less grace shortens it.
@@ -176,10 +176,10 @@ func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
 func (p *pool) dismiss(ctx actor.Context, s *schedule.Slot, grace time.Duration) {
 	first := s.Removal == nil
 	if first {
-		p.roster.Leave(s)
+		p.roster.StartRemoval(s)
 		ctx.Send(p.node.admission, &workerRemoved{s.Spec.ID})
-		if s.Heard {
-			ctx.Send(s.Pid, &workerDismiss{})
+		if s.Reported {
+			ctx.Send(s.PID, &workerDismiss{})
 		}
 		p.changed(s)
 		p.reroute(ctx, s)
@@ -191,45 +191,45 @@ func (p *pool) dismiss(ctx actor.Context, s *schedule.Slot, grace time.Duration)
 			l.Timer.Stop()
 		}
 		root, self := ctx.ActorSystem().Root, ctx.Self()
-		l.Timer = time.AfterFunc(grace, func() { root.Send(self, &timeToLeave{s}) })
+		l.Timer = time.AfterFunc(grace, func() { root.Send(self, &removalGraceOver{s}) })
 	}
 }
 
 // onTimeToLeave interrupts what still runs on a worker that leaves.
-func (p *pool) onTimeToLeave(ctx actor.Context, s *schedule.Slot) {
+func (p *pool) onRemovalGraceOver(ctx actor.Context, s *schedule.Slot) {
 	if s.Removal != nil && s.Job != nil {
-		ctx.Send(s.Pid, &workerInterrupt{})
+		ctx.Send(s.PID, &workerInterrupt{})
 	}
 }
 
 // checkLeaving removes the record of a worker that does nothing any more.
-func (p *pool) checkLeaving(ctx actor.Context, s *schedule.Slot) {
+func (p *pool) finishRemoval(ctx actor.Context, s *schedule.Slot) {
 	l := s.Removal
-	if l == nil || l.Forgetting || s.Job != nil || !s.Status.Drained || s.Status.Session != "" {
+	if l == nil || l.Erasing || s.Job != nil || !s.Status.Drained || s.Status.Session != "" {
 		return
 	}
-	l.Forgetting = true
+	l.Erasing = true
 	l.Timer.Stop()
 	root, self, n := ctx.ActorSystem().Root, ctx.Self(), p.node
-	n.beside(func(c context.Context) error { return n.records.ForgetWorker(c, s.Spec.ID) }, func(err error) {
-		root.Send(self, &workerForgotten{s, err})
+	n.onDisk(func(c context.Context) error { return n.records.EraseWorker(c, s.Spec.ID) }, func(err error) {
+		root.Send(self, &workerErased{s, err})
 	})
 }
 
-func (p *pool) onWorkerForgotten(ctx actor.Context, m *workerForgotten) {
-	s, l := m.seat, m.seat.Removal
+func (p *pool) onWorkerErased(ctx actor.Context, m *workerErased) {
+	s, l := m.slot, m.slot.Removal
 	answer := &api.WorkerChanged{Worker: s.Info()}
 	if m.err != nil {
 		p.node.log.Error().Err(m.err).Str("worker", s.Spec.ID).Msg("worker not removed: its record could not be")
 		answer = api.Changed(api.WorkerInfo{}, fmt.Errorf("the worker's record could not be removed, and so the worker stays, drained: %w", m.err))
 	}
 	if m.err != nil && !p.gone[s.Spec.Owner] {
-		p.roster.Stay(s)
+		p.roster.CancelRemoval(s)
 		ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 	} else {
-		p.roster.Drop(s)
-		p.node.feed.Gone(s.Spec.ID)
-		ctx.Send(p.node.top, &stopWorker{s.Spec.ID})
+		p.roster.Remove(s)
+		p.node.feed.WorkerRemoved(s.Spec.ID)
+		ctx.Send(p.node.root, &stopWorker{s.Spec.ID})
 		p.checkDrained(ctx)
 	}
 	for _, who := range l.Asked {

@@ -24,7 +24,7 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = records.Together(lost, func(t records.Task) error { return n.records.EndTask(ctx, t, nil, records.Interrupted()) })
+	err = records.InParallel(lost, func(t records.Task) error { return n.records.EndTask(ctx, t, nil, records.Interrupted()) })
 	if err != nil {
 		return fmt.Errorf("write down interrupted tasks: %w", err)
 	}

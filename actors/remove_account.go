@@ -26,14 +26,14 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 		err = errors.New(r.Fault)
 	}
 	if err == nil {
-		err = n.settle(ctx, m.Account)
+		err = n.flush(ctx, m.Account)
 	}
 	if err == nil && n.parts.usage != nil {
 		err = n.parts.usage.Written(ctx, m.Account)
 	}
 	if err == nil {
-		n.parts.board.Forget(m.Account)
-		n.parts.feed.Forget(m.Account)
+		n.parts.statusCache.ForgetAccount(m.Account)
+		n.parts.feed.ForgetAccount(m.Account)
 		err = n.parts.records.EraseAccount(ctx, m.Account)
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restore
 	if parts.leases == nil {
 		return &api.Restored{Refusal: unknownSession(m.Session)}, nil
 	}
-	bound, cancel := context.WithTimeout(ctx, parts.leases.Lasts+restoreMargin)
+	bound, cancel := context.WithTimeout(ctx, parts.leases.Duration+restoreMargin)
 	defer cancel()
 	for {
 		x, err := n.restore(bound, m)
@@ -56,7 +56,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 		return &api.Restored{Refusal: unknownSession(m.Session)}, nil
 	case err != nil:
 		return nil, err
-	case m.Worker != "" && !rec.Had(m.Worker):
+	case m.Worker != "" && !rec.HadWorker(m.Worker):
 		return &api.Restored{Refusal: api.Refuse(engine.CodeSessionMismatch, api.Quoted(m.Session)+" is not of the worker "+api.Quoted(m.Worker))}, nil
 	case rec.Node != parts.cfg.Node && rec.Node != m.Lost:
 		return &api.Restored{Node: rec.Node}, nil
@@ -72,7 +72,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 	if !parts.leases.Serves(term) {
 		return nil, persistence.ErrNoQuorum
 	}
-	aside, err := askNode[wasPutAside](ctx, n, parts.pool, &putAside{Session: m.Session, Account: m.Account, Away: m.RemoteOnly})
+	aside, err := askNode[reservedForSession](ctx, n, parts.pool, &reserveForSession{Session: m.Session, Account: m.Account, RemoteOnly: m.RemoteOnly})
 	switch {
 	case err != nil:
 		return nil, err
@@ -83,7 +83,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 	case aside.Here:
 		return &api.Restored{Node: parts.cfg.Node}, nil
 	}
-	a := &adoption{worker: aside.Worker}
+	a := &endReservation{worker: aside.Worker}
 	defer func() { parts.system.Root.Send(parts.pool, a) }()
 	took, revision, err := parts.records.TakeSession(ctx, rec, revision, parts.cfg.Node, aside.Worker)
 	if err != nil {
@@ -94,7 +94,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 		return nil, fmt.Errorf("read the session's state: %w", err)
 	}
 	took.AdjustClock(time.Now())
-	a.kept = &keptSession{rec: took, revision: revision, state: state, term: term}
+	a.session = &recoveredSession{rec: took, revision: revision, state: state, term: term}
 	parts.log.Info().Str("session", took.ID).Str("from", rec.Node).Str("worker", aside.Worker).Msg("session goes on here")
 	return &api.Restored{Node: parts.cfg.Node}, nil
 }
@@ -116,12 +116,12 @@ func unknownSession(id string) *api.Refusal {
 // putAside asks pool for a free worker for a session that comes from another one,
 // which nobody else gets until [adoption]. Reply: [wasPutAside].
 type (
-	putAside struct {
-		Session string
-		Account api.Account
-		Away    bool // see [Restore]
+	reserveForSession struct {
+		Session    string
+		Account    api.Account
+		RemoteOnly bool // see [Restore]
 	}
-	wasPutAside struct {
+	reservedForSession struct {
 		Worker  string
 		Here    bool // a worker of the node has the session already
 		Again   bool // one was to get it, and has not: ask again
@@ -131,18 +131,18 @@ type (
 
 // adoption gives the session to the worker that was put aside for it; without one
 // that is free again.
-type adoption struct {
-	worker string
-	kept   *keptSession
+type endReservation struct {
+	worker  string
+	session *recoveredSession
 }
 
-func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
+func (p *pool) onReserveForSession(ctx actor.Context, m *reserveForSession) {
 	for _, s := range p.roster.All {
 		switch {
 		case s.Status.Session == m.Session:
-			ctx.Respond(&wasPutAside{Worker: s.Spec.ID, Here: true})
+			ctx.Respond(&reservedForSession{Worker: s.Spec.ID, Here: true})
 			return
-		case s.SetAside != nil && s.SetAside.Claim.Fresh == m.Session:
+		case s.ReservedFor != nil && s.ReservedFor.Claim.Fresh == m.Session:
 			s.Asking = append(s.Asking, ctx.Sender())
 			return
 		}
@@ -152,37 +152,37 @@ func (p *pool) onPutAside(ctx actor.Context, m *putAside) {
 		Request: &schedule.Request{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
 		Claim:   fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
 	}
-	if p.draining || m.Away || p.gone[m.Account.ID] {
-		ctx.Respond(&wasPutAside{Refusal: api.Refuse(engine.CodeDraining, "")})
+	if p.draining || m.RemoteOnly || p.gone[m.Account.ID] {
+		ctx.Respond(&reservedForSession{Refusal: api.Refuse(engine.CodeDraining, "")})
 		return
 	}
 	s, no := p.routeFree(j)
 	if no != nil {
-		ctx.Respond(&wasPutAside{Refusal: no})
+		ctx.Respond(&reservedForSession{Refusal: no})
 		return
 	}
-	s.SetAside = j
+	s.ReservedFor = j
 	p.roster.Reorder(s)
-	ctx.Respond(&wasPutAside{Worker: s.Spec.ID})
+	ctx.Respond(&reservedForSession{Worker: s.Spec.ID})
 }
 
-func (p *pool) onAdopt(ctx actor.Context, m *adoption) {
+func (p *pool) onEndReservation(ctx actor.Context, m *endReservation) {
 	s := p.roster.Slots[m.worker]
 	if s == nil {
 		return
 	}
 	for _, who := range s.Asking {
-		ctx.Send(who, &wasPutAside{Worker: s.Spec.ID, Here: m.kept != nil, Again: m.kept == nil})
+		ctx.Send(who, &reservedForSession{Worker: s.Spec.ID, Here: m.session != nil, Again: m.session == nil})
 	}
-	s.SetAside, s.Asking = nil, nil
-	if m.kept == nil || s.Removal != nil || p.gone[m.kept.rec.Account] {
+	s.ReservedFor, s.Asking = nil, nil
+	if m.session == nil || s.Removal != nil || p.gone[m.session.rec.Account] {
 		p.roster.Reorder(s)
 		p.serve(ctx, s)
 		return
 	}
 	s.Seq++ // what the worker has said before is out of date
-	p.hear(ctx, schedule.WorkerStatus{
-		Worker: s.Spec.ID, Seq: s.Seq, State: api.Offline, Session: m.kept.rec.ID, Holder: m.kept.rec.Account,
+	p.applyStatus(ctx, schedule.WorkerStatus{
+		Worker: s.Spec.ID, Seq: s.Seq, State: api.Offline, Session: m.session.rec.ID, Holder: m.session.rec.Account,
 	})
-	ctx.Send(s.Pid, &workerAdopt{Seq: s.Seq, kept: *m.kept})
+	ctx.Send(s.PID, &workerAdopt{Seq: s.Seq, session: *m.session})
 }

@@ -23,11 +23,11 @@ func (t *root) Receive(ctx actor.Context) {
 	case *actor.Started:
 		t.up <- errors.Join(t.spawn(ctx)...)
 	case *startWorker:
-		if err := t.hire(ctx, m.spec); err != nil {
+		if err := t.startWorker(ctx, m.spec); err != nil {
 			t.parts.log.Error().Err(err).Str("worker", m.spec.ID).Msg("worker not started")
 		}
 	case *stopWorker:
-		t.release(ctx, m)
+		t.stopWorker(ctx, m)
 	}
 }
 
@@ -37,26 +37,26 @@ func (t *root) spawn(ctx actor.Context) (errs []error) {
 		_, err := ctx.SpawnNamed(n.props(a), name)
 		errs = append(errs, err)
 	}
-	r := schedule.NewRoster(n.cfg.Workers, func(s api.WorkerSpec) *actor.PID { return n.browserOf(s.ID) }, time.Now())
-	for id, s := range n.kept { // before anybody asks for it
+	r := schedule.NewRoster(n.cfg.Workers, func(s api.WorkerSpec) *actor.PID { return n.workerPID(s.ID) }, time.Now())
+	for id, s := range n.recovered { // before anybody asks for it
 		r.Apply(schedule.WorkerStatus{Worker: id, State: api.Offline, Session: s.rec.ID, Holder: s.rec.Account}, time.Now())
 	}
 	child("pool", func() actor.Actor { return newPool(n, r) })
 	child("admission", func() actor.Actor { return newAdmission(n) })
 	child("keys", func() actor.Actor {
-		return &keys{node: n, now: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}, again: map[string]int{}}
+		return &keys{node: n, live: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}, again: map[string]int{}}
 	})
 	child("tasks", func() actor.Actor { return &tasks{node: n, live: map[string]*liveTask{}} })
 	for _, s := range n.cfg.Workers {
-		errs = append(errs, t.hire(ctx, s))
+		errs = append(errs, t.startWorker(ctx, s))
 	}
 	return errs
 }
 
 // hire starts the actors of a worker.
-func (t *root) hire(ctx actor.Context, s api.WorkerSpec) error {
+func (t *root) startWorker(ctx actor.Context, s api.WorkerSpec) error {
 	n := t.parts
-	if _, there := n.system.ProcessRegistry.GetLocal(keeperOf(s.ID)); there {
+	if _, there := n.system.ProcessRegistry.GetLocal(supervisorPath(s.ID)); there {
 		return nil
 	}
 	worker, log := newWorker(s, n), n.log.With().Str("worker", s.ID).Logger()
@@ -67,14 +67,14 @@ func (t *root) hire(ctx actor.Context, s api.WorkerSpec) error {
 }
 
 // release ends the actors of a worker.
-func (t *root) release(ctx actor.Context, m *stopWorker) {
-	t.parts.sights.Remove(m.worker)
-	ctx.Stop(t.parts.system.NewLocalPID(keeperOf(m.worker)))
+func (t *root) stopWorker(ctx actor.Context, m *stopWorker) {
+	t.parts.screencasts.Remove(m.worker)
+	ctx.Stop(t.parts.system.NewLocalPID(supervisorPath(m.worker)))
 }
 
 // keeperOf is where the keeper of a worker is, browserOf where the worker itself.
-func keeperOf(worker string) string { return "node/worker/" + worker }
+func supervisorPath(worker string) string { return "node/worker/" + worker }
 
-func (n *nodeParts) browserOf(worker string) *actor.PID {
-	return n.system.NewLocalPID(keeperOf(worker) + "/browser")
+func (n *nodeParts) workerPID(worker string) *actor.PID {
+	return n.system.NewLocalPID(supervisorPath(worker) + "/browser")
 }

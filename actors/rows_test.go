@@ -218,7 +218,7 @@ var workerRows = []row{
 
 // looks waits until somebody has looked at the memory of w1 so often.
 func looks(k *testkit.Kit, n int) {
-	for n += k.Engine.Looks("w1"); k.Engine.Looks("w1") < n; {
+	for n += k.Engine.MemoryReads("w1"); k.Engine.MemoryReads("w1") < n; {
 		time.Sleep(span(time.Second, 10*time.Millisecond))
 	}
 }

@@ -195,17 +195,17 @@ func (w *worker) begin(ctx actor.Context) {
 	r.bound(most+cfg.AnswerMargin, most+cfg.StopMargin)
 	p := &play{
 		run: r, node: w.node, inst: w.browser.inst, session: w.survives.session.pid, spec: w.spec,
-		leaves: w.survives.cond.Kept(), closes: w.survives.cond.Claim.Intent == fsm.Close,
+		leaves: w.survives.cond.KeptSession(), closes: w.survives.cond.Claim.Intent == fsm.Close,
 	}
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
-		w.node.feed.Began(&view.TaskNews{
+		w.node.feed.TaskStarted(&view.TaskNews{
 			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.survives.cond.Session,
 			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began,
 		})
 		w.browser.used()
 		p.restored, w.browser.restored = w.browser.restored, false
 	}
-	w.node.goes.Go(func() {
+	w.node.background.Go(func() {
 		defer cancel(nil)
 		how := p.play(base)
 		r.finish()
@@ -228,32 +228,32 @@ type play struct {
 func (p *play) play(base context.Context) fsm.Ending {
 	x := p.run.claim.Execute
 	if x.BeginCheck != 0 {
-		begin, there := p.node.asks.get(x.BeginCheck)
+		begin, there := p.node.beginChecks.get(x.BeginCheck)
 		if !there { // nobody waits for the task any more
-			return p.unbegun(base, errNobody)
+			return p.notStarted(base, errNobody)
 		}
 		if err := begin(base); err != nil {
-			return p.unbegun(base, err)
+			return p.notStarted(base, err)
 		}
 	}
 	st := engine.TaskEnv{Account: x.Account.ID, Plan: x.Account.Plan, TaskID: x.TaskID, Asked: x.Asked, Trace: x.Trace, SaveFile: p.node.cfg.SaveFile,
-		Measure: func(s engine.StepReport) { p.node.feed.Step(x.TaskID, s) }}
+		Measure: func(s engine.StepReport) { p.node.feed.StepEnded(x.TaskID, s) }}
 	if of := p.node.cfg.Secrets; of != nil {
 		var err error
 		if st.Secrets, err = of(base, x.Account.ID); err != nil { // without them nothing could be masked
-			return p.unbegun(base, fmt.Errorf("read the account's secrets: %w", err))
+			return p.notStarted(base, fmt.Errorf("read the account's secrets: %w", err))
 		}
 	}
 	if p.session != nil {
 		cache, err := p.beginSession(base)
 		if err != nil {
-			return p.unbegun(base, err)
+			return p.notStarted(base, err)
 		}
 		st.Cache = cache
 	}
-	if p.run.claim.Attended {
+	if p.run.claim.NeedsAck {
 		if err := p.announce(base, &st); err != nil {
-			return p.unbegun(base, err)
+			return p.notStarted(base, err)
 		}
 	}
 	ctx, cancel := context.WithDeadline(base, p.run.since().Add(p.run.claim.Timeout))
@@ -277,7 +277,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 // word: what is not on disk by then must not be played.
 func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 	c := p.run.claim
-	ctx, cancel := context.WithTimeout(base, api.WriteTimeout+unheeding)
+	ctx, cancel := context.WithTimeout(base, api.WriteTimeout+overrun)
 	defer cancel()
 	word, err := ask[startAck](ctx, p.node.system, c.Client, &startRequest{&api.Executed{
 		TaskID: c.Execute.TaskID, WorkerID: p.spec.ID, WorkerName: p.spec.Name, SessionID: p.leaves, Timeout: c.Timeout,
@@ -298,7 +298,7 @@ func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 }
 
 // unbegun ends a task that did not begin.
-func (p *play) unbegun(base context.Context, err error) fsm.Ending {
+func (p *play) notStarted(base context.Context, err error) fsm.Ending {
 	no := api.RefusalFor(err)
 	switch {
 	case base.Err() != nil: // because somebody wanted its end

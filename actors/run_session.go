@@ -19,7 +19,7 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 		return nil, context.Cause(base)
 	}
 	c := p.run.claim
-	m := &sessionBegin{Task: c.Timeout, Wait: c.Attended}
+	m := &sessionBegin{Task: c.Timeout, Wait: c.NeedsAck}
 	if s := c.Execute.Task.Session; s != nil {
 		m.Timeout = s.Timeout
 	}
@@ -30,7 +30,7 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin in the session: %w", err)
 	}
-	return p.node.held.shared(p.session), nil
+	return p.node.sessions.shared(p.session), nil
 }
 
 // endSession writes down what the task leaves of its session before the client

@@ -40,7 +40,7 @@ type session struct {
 type timeUp struct{ gen int }
 
 // newSession is a session that begins, or goes on with what is known of it.
-func newSession(n *nodeParts, worker *actor.PID, k keptSession) *actor.Props {
+func newSession(n *nodeParts, worker *actor.PID, k recoveredSession) *actor.Props {
 	book := newSessionBook(n, k)
 	return n.props(func() actor.Actor {
 		return &session{worker: worker, rec: k.rec, book: book, cache: k.state.Cache, saved: k.state.Browser, term: k.term}
@@ -50,10 +50,10 @@ func newSession(n *nodeParts, worker *actor.PID, k keptSession) *actor.Props {
 func (s *session) handle(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
-		s.book.node.held.add(ctx.Self())
+		s.book.node.sessions.add(ctx.Self())
 		s.arm(ctx)
 	case *actor.Stopping:
-		s.book.node.held.remove(ctx.Self())
+		s.book.node.sessions.remove(ctx.Self())
 		s.disarm()
 	case *sessionBegin:
 		s.begin(ctx, m)
@@ -66,20 +66,20 @@ func (s *session) handle(ctx actor.Context) {
 		s.book.rename(s.rec.ID)
 		s.rec.ID, s.rec.Timeout, s.cache, s.renamed = m.ID, m.Timeout, engine.NewCache(), true
 	case *sessionRest:
-		s.change(m.Timeout)
-		s.rec.Deadline = s.rec.Rest(time.Now())
+		s.setTimeout(m.Timeout)
+		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
 		s.arm(ctx)
 	case *sessionErase:
 		root, who := ctx.ActorSystem().Root, ctx.Sender()
-		s.book.erase(s.rec, func(err error) { root.Send(who, &sessionErased{Err: words(err)}) })
+		s.book.erase(s.rec, func(err error) { root.Send(who, &sessionErased{Err: errorText(err)}) })
 	case *sessionForget:
 		s.book.erase(s.rec, nil)
 	case *sessionConfirm:
 		s.confirm(ctx, m.Term)
 	case *sessionConfirmed:
 		s.term = m.Term
-	case *sessionLapse:
-		ctx.Send(s.worker, &sessionUnheld{Session: s.rec.ID})
+	case *sessionLeaseLost:
+		ctx.Send(s.worker, &workerLeaseLost{Session: s.rec.ID})
 	case *superseded:
 		ctx.Send(s.worker, &sessionTaken{Session: s.rec.ID})
 	case *sessionRepeat:
@@ -103,9 +103,9 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 		return
 	}
 	s.disarm()
-	s.change(m.Timeout)
-	s.rec.Deadline = s.rec.Rest(time.Now().Add(m.Task))
-	s.book.node.held.share(ctx.Self(), s.cache)
+	s.setTimeout(m.Timeout)
+	s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(m.Task))
+	s.book.node.sessions.share(ctx.Self(), s.cache)
 	reply, root, who := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
 	var state []byte
 	if s.renamed { // the browser's state comes along
@@ -133,16 +133,16 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 		s.saved = m.State
 	}
 	if !m.Still {
-		s.change(m.Timeout)
-		s.rec.Deadline = s.rec.Rest(time.Now())
+		s.setTimeout(m.Timeout)
+		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
 	}
 	root, who := ctx.ActorSystem().Root, ctx.Sender()
 	state, err := s.state()
 	if err != nil {
-		ctx.Respond(&sessionKept{Err: words(err)})
+		ctx.Respond(&sessionKept{Err: errorText(err)})
 		return
 	}
-	s.write(ctx, state, func(err error) { root.Send(who, &sessionKept{Err: words(err)}) })
+	s.write(ctx, state, func(err error) { root.Send(who, &sessionKept{Err: errorText(err)}) })
 }
 
 // write keeps the session as it is now. Should it be another node's by then, its
@@ -173,7 +173,7 @@ func (s *session) confirm(ctx actor.Context, term uint64) {
 		if errors.Is(err, api.ErrSessionTaken) {
 			err = nil
 		}
-		root.Send(who, &sessionConfirmed{Term: term, Err: words(err)})
+		root.Send(who, &sessionConfirmed{Term: term, Err: errorText(err)})
 	})
 }
 
@@ -182,14 +182,14 @@ func (s *session) state() ([]byte, error) {
 }
 
 // words is an error in a message.
-func words(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
 	return err.Error()
 }
 
-func (s *session) change(timeout time.Duration) {
+func (s *session) setTimeout(timeout time.Duration) {
 	if timeout > 0 {
 		s.rec.Timeout = timeout
 	}

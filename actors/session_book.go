@@ -40,7 +40,7 @@ type staleSession struct {
 	revision, state uint64
 }
 
-func newSessionBook(n *nodeParts, k keptSession) *sessionBook {
+func newSessionBook(n *nodeParts, k recoveredSession) *sessionBook {
 	return &sessionBook{node: n, revision: k.revision, state: k.rec.State}
 }
 
@@ -65,7 +65,7 @@ func (b *sessionBook) then(f func(context.Context) error, over func(error)) {
 	b.busy = true
 	b.mu.Unlock()
 	if first {
-		b.node.goes.Go(b.work)
+		b.node.background.Go(b.work)
 	}
 }
 
@@ -81,7 +81,7 @@ func (b *sessionBook) work() {
 		next := b.todo[0]
 		b.todo[0], b.todo = bookEntry{}, b.todo[1:]
 		b.mu.Unlock()
-		b.node.change(next.f, next.over)
+		b.node.onDiskNow(next.f, next.over)
 	}
 }
 
@@ -97,8 +97,8 @@ func (b *sessionBook) full() bool {
 func (b *sessionBook) write(rec records.Session, state []byte, over func(error)) {
 	rec.Saved = time.Now()
 	if b.full() {
-		b.node.goes.Go(func() {
-			b.node.change(func(context.Context) error { return errWritesWait }, over)
+		b.node.background.Go(func() {
+			b.node.onDiskNow(func(context.Context) error { return errWritesWait }, over)
 		})
 		return
 	}
@@ -109,10 +109,10 @@ func (b *sessionBook) put(ctx context.Context, rec records.Session, state []byte
 	if b.taken {
 		return api.ErrSessionTaken
 	}
-	r, expires, before := b.node.records, rec.Deadline.Add(records.Unclaimed), b.state
+	r, expires, before := b.node.records, rec.Deadline.Add(records.SessionGrace), b.state
 	sum := sha256.Sum256(append([]byte(rec.ID), state...))
 	// What is the same is written again only to be kept longer.
-	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(records.Unclaimed/2)))
+	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(records.SessionGrace/2)))
 	if rec.State = before; fresh {
 		rec.State = rec.Epoch
 	}
@@ -155,7 +155,7 @@ func (b *sessionBook) both(record, state func() error, moves bool) error {
 	case moves:
 		first, then = state, record
 	case b.node.leases == nil:
-		return records.Together([]func() error{record, state}, func(f func() error) error { return f() })
+		return records.InParallel([]func() error{record, state}, func(f func() error) error { return f() })
 	}
 	if err := first(); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (b *sessionBook) putRecord(ctx context.Context, rec records.Session, expire
 		if !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
-		if err := b.look(ctx, rec); err != nil {
+		if err := b.reread(ctx, rec); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (b *sessionBook) putRecord(ctx context.Context, rec records.Session, expire
 
 // look reads the record that is there instead of the one that is known. An own
 // write may be there of which no answer came.
-func (b *sessionBook) look(ctx context.Context, rec records.Session) error {
+func (b *sessionBook) reread(ctx context.Context, rec records.Session) error {
 	found, revision, err := b.node.records.SessionAt(ctx, rec.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) && b.revision == 0:
@@ -200,7 +200,7 @@ func (b *sessionBook) look(ctx context.Context, rec records.Session) error {
 		// that it is kept, and the session's own time is not up.
 		b.revision, b.written = 0, [sha256.Size]byte{}
 		return nil
-	case err == nil && found.Same(rec):
+	case err == nil && found.SameOwner(rec):
 		b.revision = revision
 		return nil
 	case err == nil || errors.Is(err, persistence.ErrNotFound):
@@ -245,7 +245,7 @@ func (b *sessionBook) erase(rec records.Session, over func(error)) {
 func (b *sessionBook) eraseRecord(ctx context.Context, rec records.Session) error {
 	for {
 		if b.revision == 0 { // no write of it was answered
-			if err := b.look(ctx, rec); err != nil || b.revision == 0 {
+			if err := b.reread(ctx, rec); err != nil || b.revision == 0 {
 				return err
 			}
 		}
@@ -254,7 +254,7 @@ func (b *sessionBook) eraseRecord(ctx context.Context, rec records.Session) erro
 		if !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
-		if err := b.look(ctx, rec); err != nil {
+		if err := b.reread(ctx, rec); err != nil {
 			return err
 		}
 	}

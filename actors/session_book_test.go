@@ -57,9 +57,9 @@ func withBook(t *testing.T, stalls int, f func(*testing.T, *sessionBook)) {
 		if n.records, err = records.Open(cfg.records()); err != nil {
 			t.Fatal(err)
 		}
-		f(t, newSessionBook(n, keptSession{}))
-		n.goes.Wait()
-		n.goes.hands.close()
+		f(t, newSessionBook(n, recoveredSession{}))
+		n.background.Wait()
+		n.background.goroutines.close()
 	})
 }
 

@@ -18,13 +18,13 @@ func (s *session) Receive(ctx actor.Context) {
 	if s.try(ctx) {
 		return
 	}
-	s.back(ctx, before)
+	s.rollBack(ctx, before)
 	if ctx.Sender() != nil {
 		s.answerFailed(ctx)
 		return
 	}
 	if !s.try(ctx) {
-		s.back(ctx, before)
+		s.rollBack(ctx, before)
 		if s.armed { // it may have been the timer's own message
 			s.armAfter(ctx, max(time.Until(s.rec.Deadline), again))
 		}
@@ -43,7 +43,7 @@ func (s *session) try(ctx actor.Context) (done bool) {
 }
 
 // back undoes what was made of the session. The timer goes on if it did.
-func (s *session) back(ctx actor.Context, before session) {
+func (s *session) rollBack(ctx actor.Context, before session) {
 	if s.gen == before.gen { // nobody has touched it
 		*s = before
 		return

@@ -106,7 +106,7 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 		cache := engine.NewCache()
 		cache.Set("k", json.RawMessage(`"v"`))
 		began := time.Now()
-		pid := n.system.Root.Spawn(newSession(n, worker, keptSession{
+		pid := n.system.Root.Spawn(newSession(n, worker, recoveredSession{
 			rec:   records.Session{ID: "s1", Account: "anna", Worker: "w1", Timeout: 10 * time.Minute, Started: began, Deadline: began.Add(10 * time.Minute)},
 			state: records.SessionState{Browser: json.RawMessage(`"saved"`), Cache: cache},
 		}))
@@ -167,8 +167,8 @@ func spoilSession(t *testing.T, m any, asked bool, resting bool, s *spoiling) (b
 		n.system.Root.Stop(pid)
 		n.system.Root.Stop(worker)
 		synctest.Wait()
-		n.goes.Wait()
-		n.goes.hands.close()
+		n.background.Wait()
+		n.background.goroutines.close()
 		time.Sleep(2 * time.Second)
 	})
 	return before, after, reply, took
@@ -191,7 +191,7 @@ func TestSessionIsAsBeforeAPanic(t *testing.T) {
 		{func() any { return &sessionRest{Timeout: time.Hour} }, nil},
 		{func() any { return &sessionForget{} }, nil},
 		{func() any { return &sessionConfirmed{Term: 3} }, nil},
-		{func() any { return &sessionLapse{} }, nil},
+		{func() any { return &sessionLeaseLost{} }, nil},
 		{func() any { return &sessionRepeat{} }, nil},
 		{func() any { return &superseded{} }, nil},
 		{func() any { return &timeUp{} }, nil},
@@ -200,7 +200,7 @@ func TestSessionIsAsBeforeAPanic(t *testing.T) {
 			name := fmt.Sprintf("%T/%v", tc.m(), resting)
 			unspoilt := &spoiling{at: -1}
 			_, control, _, _ := spoilSession(t, tc.m(), tc.failed != nil, resting, unspoilt)
-			_, untouched, _, _ := spoilSession(t, &sessionLapse{}, false, resting, &spoiling{at: -1})
+			_, untouched, _, _ := spoilSession(t, &sessionLeaseLost{}, false, resting, &spoiling{at: -1})
 			for at := 0; ; at++ {
 				s := &spoiling{at: at}
 				before, after, reply, took := spoilSession(t, tc.m(), tc.failed != nil, resting, s)

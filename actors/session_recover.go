@@ -30,7 +30,7 @@ func (n *nodeParts) recover() error {
 }
 
 // keptSession is a session that goes on.
-type keptSession struct {
+type recoveredSession struct {
 	rec      records.Session
 	revision uint64 // of the record; zero: it is yet to be written
 	state    records.SessionState
@@ -44,7 +44,7 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 	for _, w := range n.cfg.Workers {
 		mine[w.ID] = true
 	}
-	n.kept = map[string]*keptSession{}
+	n.recovered = map[string]*recoveredSession{}
 	var over []records.Session
 	err := records.EachJSON(ctx, n.records, records.SessionPrefix, func(rec records.Session) {
 		switch {
@@ -57,15 +57,15 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 			}
 			return
 		}
-		s := n.revive(ctx, rec)
-		switch other := n.kept[rec.Worker]; {
+		s := n.loadSession(ctx, rec)
+		switch other := n.recovered[rec.Worker]; {
 		case s == nil:
 			over = append(over, rec)
 		case other == nil:
-			n.kept[rec.Worker] = s
+			n.recovered[rec.Worker] = s
 		case other.rec.Saved.Before(rec.Saved): // it was renamed
 			over = append(over, other.rec)
-			n.kept[rec.Worker] = s
+			n.recovered[rec.Worker] = s
 		default:
 			over = append(over, rec)
 		}
@@ -73,20 +73,20 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = records.Together(over, func(rec records.Session) error { return n.records.EraseSession(ctx, rec) })
+	err = records.InParallel(over, func(rec records.Session) error { return n.records.EraseSession(ctx, rec) })
 	if err != nil {
 		n.log.Error().Err(err).Msg("sessions that are over not removed")
 	}
-	return n.ownKept(ctx)
+	return n.takeRecovered(ctx)
 }
 
 // ownKept makes the sessions that go on this process's own, and leaves those to
 // another node that has been faster.
-func (n *nodeParts) ownKept(ctx context.Context) error {
+func (n *nodeParts) takeRecovered(ctx context.Context) error {
 	var mu sync.Mutex
-	return records.Together(slices.Collect(maps.Values(n.kept)), func(s *keptSession) error {
+	return records.InParallel(slices.Collect(maps.Values(n.recovered)), func(s *recoveredSession) error {
 		rec, revision, err := n.records.SessionAt(ctx, s.rec.ID)
-		if err == nil && n.leases != nil && rec.Same(s.rec) {
+		if err == nil && n.leases != nil && rec.SameOwner(s.rec) {
 			rec, revision, err = n.records.TakeSession(ctx, rec, revision, n.cfg.Node, rec.Worker)
 		}
 		switch {
@@ -95,7 +95,7 @@ func (n *nodeParts) ownKept(ctx context.Context) error {
 			return nil
 		case err == nil || errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrConflict):
 			mu.Lock()
-			delete(n.kept, s.rec.Worker)
+			delete(n.recovered, s.rec.Worker)
 			mu.Unlock()
 			return nil
 		}
@@ -104,7 +104,7 @@ func (n *nodeParts) ownKept(ctx context.Context) error {
 }
 
 // revive reads a session that goes on, and returns nil for one that cannot.
-func (n *nodeParts) revive(ctx context.Context, rec records.Session) *keptSession {
+func (n *nodeParts) loadSession(ctx context.Context, rec records.Session) *recoveredSession {
 	if !time.Now().Before(rec.Deadline) {
 		return nil
 	}
@@ -114,5 +114,5 @@ func (n *nodeParts) revive(ctx context.Context, rec records.Session) *keptSessio
 		n.log.Error().Err(err).Str("worker", rec.Worker).Msg("session lost: its state could not be read")
 		return nil
 	}
-	return &keptSession{rec: rec, state: state}
+	return &recoveredSession{rec: rec, state: state}
 }

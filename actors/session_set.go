@@ -65,16 +65,16 @@ func (h *sessionSet) list() []*actor.PID {
 }
 
 // lapsed ends what runs for the node's sessions.
-func (n *nodeParts) lapsed() {
-	for _, s := range n.held.list() {
-		n.system.Root.Send(s, &sessionLapse{})
+func (n *nodeParts) onLeaseLost() {
+	for _, s := range n.sessions.list() {
+		n.system.Root.Send(s, &sessionLeaseLost{})
 	}
 }
 
 // confirmSessions finds out which sessions are still the node's in a new term of
 // its lease, and lets go of the others.
 func (n *nodeParts) confirmSessions(ctx context.Context, term uint64) error {
-	return records.Together(n.held.list(), func(s *actor.PID) error {
+	return records.InParallel(n.sessions.list(), func(s *actor.PID) error {
 		c, err := ask[sessionConfirmed](ctx, n.system, s, &sessionConfirm{Term: term})
 		if err == nil && c.Err != "" {
 			err = errors.New(c.Err)

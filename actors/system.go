@@ -19,24 +19,24 @@ func newSystem(log zerolog.Logger) *actor.ActorSystem {
 }
 
 // watcher is a process that hears of the end of an actor.
-type watcher struct {
+type deathWatch struct {
 	gone chan struct{}
 	done atomic.Bool
 }
 
-func (w *watcher) SendUserMessage(*actor.PID, any) {}
+func (w *deathWatch) SendUserMessage(*actor.PID, any) {}
 
-func (w *watcher) SendSystemMessage(_ *actor.PID, m any) {
+func (w *deathWatch) SendSystemMessage(_ *actor.PID, m any) {
 	if _, ok := m.(*actor.Terminated); ok && w.done.CompareAndSwap(false, true) {
 		close(w.gone)
 	}
 }
 
-func (w *watcher) Stop(*actor.PID) {}
+func (w *deathWatch) Stop(*actor.PID) {}
 
 // watch returns a channel that is closed when the actor has ended.
-func watch(system *actor.ActorSystem, who *actor.PID) <-chan struct{} {
-	w := &watcher{gone: make(chan struct{})}
+func whenEnded(system *actor.ActorSystem, who *actor.PID) <-chan struct{} {
+	w := &deathWatch{gone: make(chan struct{})}
 	pid, _ := system.ProcessRegistry.Add(w, "watch"+system.ProcessRegistry.NextID())
 	if p, ok := system.ProcessRegistry.Get(who); ok {
 		p.SendSystemMessage(who, &actor.Watch{Watcher: pid})

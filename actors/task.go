@@ -19,7 +19,7 @@ const (
 	lingering = time.Minute
 	// keepAgain is how long after a failed attempt the end of a task is written
 	// again.
-	keepAgain = 5 * time.Second
+	rewriteAfter = 5 * time.Second
 )
 
 // task is one asynchronous task. It sends the task to a worker as any client
@@ -30,15 +30,15 @@ type task struct {
 	x     *api.Execute
 	files uint64 // what was lent to it
 
-	client  *actor.PID // waits for Started
-	run     *actor.PID // waits for the word to begin
-	rec     records.Task
-	stored  uint64          // the revision of what is on disk of it
-	out     *engine.Outcome // how it ended
-	noted   bool            // it is on disk
-	kept    bool            // its end is, too
-	keeping bool            // or is being written
-	again   *time.Timer
+	client          *actor.PID // waits for Started
+	run             *actor.PID // waits for the word to begin
+	rec             records.Task
+	stored          uint64          // the revision of what is on disk of it
+	out             *engine.Outcome // how it ended
+	written         bool            // it is on disk
+	endOnDisk       bool            // its end is, too
+	endBeingWritten bool            // or is being written
+	again           *time.Timer
 
 	steps stepLog
 	waits map[*taskWait]struct{}
@@ -56,19 +56,19 @@ type taskWait struct {
 }
 
 type (
-	taskNoted struct {
+	taskWritten struct {
 		revision uint64
 		err      error
 	}
 	// taskKept says that the end is on disk, or is not. Found is set when it was
 	// there before: another node has given the task up.
-	taskKept struct {
+	endWritten struct {
 		found *api.Polled
 		err   error
 	}
-	keepIt struct{}
-	waited struct{ wait *taskWait }
-	retire struct{}
+	writeEndAgain struct{}
+	waited        struct{ wait *taskWait }
+	retire        struct{}
 )
 
 func newTask(n *nodeParts, m *startTask, client *actor.PID) *actor.Props {
@@ -91,21 +91,21 @@ func (t *task) Receive(ctx actor.Context) {
 		}
 		t.run = ctx.Sender()
 		t.claimed(ctx, m.Executed)
-	case *taskNoted:
+	case *taskWritten:
 		t.stored = m.revision
-		t.onNoted(ctx, m.err)
+		t.onWritten(ctx, m.err)
 	case *stepEnded:
 		t.steps.add(m.Step)
 		t.wake(ctx)
 	case *api.Executed:
 		t.onEnd(ctx, m)
-	case *keepIt:
-		t.keep(ctx)
-	case *taskKept:
+	case *writeEndAgain:
+		t.writeEnd(ctx)
+	case *endWritten:
 		if m.found != nil {
 			t.rec.Status, t.out = m.found.Status, m.found.Executed.Outcome
 		}
-		t.onKept(ctx, m.err)
+		t.onEndWritten(ctx, m.err)
 	case *api.Poll:
 		t.await(ctx, &taskWait{who: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
 	case *api.Follow:
@@ -118,10 +118,10 @@ func (t *task) Receive(ctx actor.Context) {
 	case *waited:
 		t.release(ctx, m.wait)
 	case *retire:
-		if t.kept {
-			t.node.board.Remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
+		if t.endOnDisk {
+			t.node.statusCache.Remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
 		} else {
-			t.node.board.Hide(t.x.TaskID)
+			t.node.statusCache.Delete(t.x.TaskID)
 		}
 		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
 	}
@@ -134,10 +134,10 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 		WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Timeout: x.Timeout, Started: time.Now(),
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	rec, key, started, wrote := t.rec, t.x.Idempotency, t.started(), &taskNoted{}
-	t.node.beside(func(c context.Context) error {
+	rec, key, started, wrote := t.rec, t.x.Idempotency, t.started(), &taskWritten{}
+	t.node.onDisk(func(c context.Context) error {
 		both := []func() error{func() (err error) {
-			wrote.revision, err = t.node.records.KeepTask(c, rec, nil)
+			wrote.revision, err = t.node.records.PutTask(c, rec, nil)
 			return err
 		}}
 		if key.Key != "" { // repeating the request must not start the task again
@@ -151,7 +151,7 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 				both = append(both, begin)
 			}
 		}
-		return records.Together(both, func(f func() error) error { return f() })
+		return records.InParallel(both, func(f func() error) error { return f() })
 	}, func(err error) {
 		wrote.err = err
 		root.Send(self, wrote)
@@ -166,7 +166,7 @@ func (t *task) started() *api.Started {
 
 // onNoted lets the task begin and tells its client. What is not on disk is not
 // played: nobody would know of it after a restart.
-func (t *task) onNoted(ctx actor.Context, err error) {
+func (t *task) onWritten(ctx actor.Context, err error) {
 	if t.run != nil {
 		ctx.Send(t.run, &startAck{OK: err == nil})
 	}
@@ -175,18 +175,18 @@ func (t *task) onNoted(ctx actor.Context, err error) {
 		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: api.RefusalFor(err), KeyTaken: errors.Is(err, persistence.ErrConflict)})
 		return
 	}
-	t.noted = true
+	t.written = true
 	t.show()
 	t.tell(ctx, t.started())
 	if t.out != nil {
-		t.keep(ctx)
+		t.writeEnd(ctx)
 	}
 }
 
 // onEnd takes the answer of the worker, or of whoever refused the task.
 func (t *task) onEnd(ctx actor.Context, x *api.Executed) {
 	switch {
-	case t.client == nil && !t.noted: // it was refused, and did not begin
+	case t.client == nil && !t.written: // it was refused, and did not begin
 		return
 	case t.out != nil: // it has ended already
 		return
@@ -195,20 +195,20 @@ func (t *task) onEnd(ctx actor.Context, x *api.Executed) {
 		return
 	}
 	t.out = x.Outcome
-	if t.rec.SessionID = x.SessionID; t.noted {
+	if t.rec.SessionID = x.SessionID; t.written {
 		t.show()
 	}
 	switch {
 	case t.rec.ID == "": // it ended before it could begin
 		t.claimed(ctx, x)
-	case t.noted:
-		t.keep(ctx)
+	case t.written:
+		t.writeEnd(ctx)
 	}
 }
 
 func (t *task) refused(ctx actor.Context, no *api.Started) {
 	if t.client == nil { // it was told that the task has started
-		t.node.free(t.files)
+		t.node.cleanUpFiles(t.files)
 	}
 	ctx.Send(ctx.Parent(), &taskRefused{t.x.TaskID, t.client, no})
 	t.client = nil
@@ -222,48 +222,48 @@ func (t *task) tell(ctx actor.Context, s *api.Started) {
 }
 
 // keep writes down the end of the task.
-func (t *task) keep(ctx actor.Context) {
+func (t *task) writeEnd(ctx actor.Context) {
 	if t.rec.Ended.IsZero() {
 		t.rec.Status, t.rec.Ended = records.StatusOf(t.out.End), time.Now()
 		t.node.tellEnd(t.rec, t.out)
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	rec, stored, out, kept := t.rec, t.stored, t.out, &taskKept{}
-	t.node.beside(func(c context.Context) (err error) {
+	rec, stored, out, kept := t.rec, t.stored, t.out, &endWritten{}
+	t.node.onDisk(func(c context.Context) (err error) {
 		kept.found, err = t.node.records.FinishTask(c, rec, stored, out)
 		return err
 	}, func(err error) {
 		kept.err = err
 		root.Send(self, kept)
 	})
-	t.keeping = true
+	t.endBeingWritten = true
 }
 
 // onKept tells everybody who waits. When the end could not be written they hear
 // of it all the same; it is written when that is possible again.
-func (t *task) onKept(ctx actor.Context, err error) {
-	first := !t.kept
-	t.kept = true
+func (t *task) onEndWritten(ctx actor.Context, err error) {
+	first := !t.endOnDisk
+	t.endOnDisk = true
 	if first {
 		t.show()
 		t.wake(ctx)
-		t.settled(ctx)
+		t.finished(ctx)
 	}
 	if err == nil {
 		t.retires(ctx, lingering)
 		return
 	}
 	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")
-	if time.Since(t.rec.Ended) >= records.KeepTask {
+	if time.Since(t.rec.Ended) >= records.TaskRetention {
 		t.retires(ctx, 0)
 		return
 	}
-	t.after(ctx, keepAgain, &keepIt{})
+	t.after(ctx, rewriteAfter, &writeEndAgain{})
 }
 
-func (t *task) settled(ctx actor.Context) {
-	t.node.free(t.files)
-	ctx.Send(ctx.Parent(), &taskSettled{Task: t.x.TaskID})
+func (t *task) finished(ctx actor.Context) {
+	t.node.cleanUpFiles(t.files)
+	ctx.Send(ctx.Parent(), &taskFinished{Task: t.x.TaskID})
 }
 
 func (t *task) retires(ctx actor.Context, d time.Duration) { t.after(ctx, d, &retire{}) }
@@ -275,30 +275,30 @@ func (t *task) after(ctx actor.Context, d time.Duration, m any) {
 
 // status is what others see: a task has ended when its end is on disk.
 func (t *task) status() api.TaskStatus {
-	if t.kept {
+	if t.endOnDisk {
 		return t.rec.Status
 	}
 	return api.TaskPending
 }
 
 func (t *task) polled() *api.Polled {
-	if !t.noted {
+	if !t.written {
 		return &api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(t.x.TaskID))}
 	}
 	p := &api.Polled{Status: t.status(), Executed: t.rec.Executed(nil)}
-	if t.kept {
+	if t.endOnDisk {
 		p.Executed.Outcome = t.out
 	}
 	return p
 }
 
 // show lets others see how far the task is without asking.
-func (t *task) show() { t.node.board.Show(t.x.TaskID, t.x.Account.ID, t.polled()) }
+func (t *task) show() { t.node.statusCache.Set(t.x.TaskID, t.x.Account.ID, t.polled()) }
 
 // await answers a question now if there is news, else when there is some, or
 // when the wait is over.
 func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
-	if !t.noted { // nobody can know of it
+	if !t.written { // nobody can know of it
 		most = 0
 	}
 	if most <= 0 || t.news(w) {
@@ -310,7 +310,7 @@ func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
 	t.waits[w] = struct{}{}
 }
 
-func (t *task) news(w *taskWait) bool { return t.kept || w.steps && t.steps.last > w.after }
+func (t *task) news(w *taskWait) bool { return t.endOnDisk || w.steps && t.steps.last > w.after }
 
 func (t *task) wake(ctx actor.Context) {
 	for w := range t.waits {

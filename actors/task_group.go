@@ -6,10 +6,10 @@ import "sync"
 // waited for while more is sent off: an actor may still be writing its last
 // record when the node begins to wait for its end.
 type taskGroup struct {
-	hands goroutinePool
-	mu    sync.Mutex
-	idle  sync.Cond
-	n     int
+	goroutines goroutinePool
+	mu         sync.Mutex
+	idle       sync.Cond
+	n          int
 }
 
 // Go runs f beside the mailboxes.
@@ -17,7 +17,7 @@ func (c *taskGroup) Go(f func()) {
 	c.mu.Lock()
 	c.n++
 	c.mu.Unlock()
-	c.hands.do(func() {
+	c.goroutines.do(func() {
 		defer func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()

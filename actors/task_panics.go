@@ -9,29 +9,29 @@ import (
 )
 
 // mend gives the task an end that is written down, and tells whoever waits.
-func (t *task) mend(ctx actor.Context, message any, no *api.Refusal) bool {
+func (t *task) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Started:
 		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no})
 	case *actor.Stopping:
 		t.stop(ctx)
 	case *startRequest:
-		if !t.noted {
+		if !t.written {
 			t.run, t.rec = nil, records.Task{}
 		}
-	case *taskNoted:
-		t.spoilNoted(ctx, m, no)
+	case *taskWritten:
+		t.failStarted(ctx, m, no)
 	case *api.Executed:
-		t.spoilEnd(ctx, m, no)
+		t.recordEnd(ctx, m, no)
 	case *stepEnded:
 		t.wake(ctx)
-	case *keepIt:
-		t.after(ctx, keepAgain, m)
-	case *taskKept:
-		t.kept = true
+	case *writeEndAgain:
+		t.after(ctx, rewriteAfter, m)
+	case *endWritten:
+		t.endOnDisk = true
 		t.show()
 		t.wake(ctx)
-		t.settled(ctx)
+		t.finished(ctx)
 		if t.again != nil {
 			t.again.Stop()
 		}
@@ -55,7 +55,7 @@ func (t *task) mend(ctx actor.Context, message any, no *api.Refusal) bool {
 
 // spoilNoted ends a task that was about to begin. It is on disk, and so it has
 // begun for its client, and has failed.
-func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *api.Refusal) {
+func (t *task) failStarted(ctx actor.Context, m *taskWritten, no *api.Refusal) {
 	if t.run != nil {
 		ctx.Send(t.run, &startAck{})
 	}
@@ -64,24 +64,24 @@ func (t *task) spoilNoted(ctx actor.Context, m *taskNoted, no *api.Refusal) {
 		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no})
 		return
 	}
-	t.noted = true
+	t.written = true
 	t.show()
 	t.tell(ctx, t.started())
 	if t.out == nil {
 		t.out = failedInside()
 	}
-	t.keep(ctx)
+	t.writeEnd(ctx)
 }
 
 // spoilEnd keeps how the task ended.
-func (t *task) spoilEnd(ctx actor.Context, x *api.Executed, no *api.Refusal) {
+func (t *task) recordEnd(ctx actor.Context, x *api.Executed, no *api.Refusal) {
 	switch {
-	case t.kept || t.keeping: // it is being written
-	case t.noted:
+	case t.endOnDisk || t.endBeingWritten: // it is being written
+	case t.written:
 		if t.out = x.Outcome; t.out == nil {
 			t.out = failedInside()
 		}
-		t.keep(ctx)
+		t.writeEnd(ctx)
 	case t.rec.ID != "" && x.Outcome != nil: // it is being written down that it begins
 		t.out = x.Outcome
 	default:

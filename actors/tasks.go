@@ -15,16 +15,16 @@ import (
 // tasks is the parent of the asynchronous tasks that run or have just ended, and
 // answers for the others from the disk.
 type tasks struct {
-	node  *nodeParts
-	live  map[string]*liveTask
-	asked []settling // wait until nothing is to be written
-	named int        // actors of tasks so far: one that comes back may find its last one ending
+	node    *nodeParts
+	live    map[string]*liveTask
+	flushes []flushWaiter // wait until nothing is to be written
+	named   int           // actors of tasks so far: one that comes back may find its last one ending
 }
 
 type liveTask struct {
-	pid     *actor.PID
-	account string
-	settled bool
+	pid      *actor.PID
+	account  string
+	finished bool
 }
 
 func (ts *tasks) Receive(ctx actor.Context) {
@@ -32,9 +32,9 @@ func (ts *tasks) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *startTask:
 		ts.start(ctx, m)
-	case *taskSettled:
-		if t := ts.live[m.Task]; t != nil && !t.settled {
-			t.settled = true
+	case *taskFinished:
+		if t := ts.live[m.Task]; t != nil && !t.finished {
+			t.finished = true
 			ts.check(ctx)
 		}
 	case *taskRefused:
@@ -50,7 +50,7 @@ func (ts *tasks) Receive(ctx actor.Context) {
 			ts.retire(ctx, m.Task, t)
 		}
 	case *flush:
-		ts.asked = append(ts.asked, settling{ctx.Sender(), m.Account})
+		ts.flushes = append(ts.flushes, flushWaiter{ctx.Sender(), m.Account})
 		ts.check(ctx)
 	default:
 		tasksVerbs.answer(ts, ctx, m)
@@ -101,10 +101,10 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 	case t == nil:
 		root := ctx.ActorSystem().Root
 		var p *api.Polled
-		ts.node.beside(func(c context.Context) (err error) {
+		ts.node.onDisk(func(c context.Context) (err error) {
 			var until time.Time
 			if p, until, err = ts.node.records.Poll(c, id, a.ID); !until.IsZero() {
-				ts.node.board.Remember(id, a.ID, p, until)
+				ts.node.statusCache.Remember(id, a.ID, p, until)
 			}
 			return err
 		}, func(err error) {
@@ -124,9 +124,9 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 // check answers whoever waits until everything is written. Of an account nothing
 // stays behind then.
 func (ts *tasks) check(ctx actor.Context) {
-	ts.asked = slices.DeleteFunc(ts.asked, func(s settling) bool {
+	ts.flushes = slices.DeleteFunc(ts.flushes, func(s flushWaiter) bool {
 		for _, t := range ts.live {
-			if !t.settled && (s.account == "" || s.account == t.account) {
+			if !t.finished && (s.account == "" || s.account == t.account) {
 				return false
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 // sceneOf says whose the browser of a worker is. A browser that is being made
 // clean, or saved for a session's next one, is nobody's.
-func sceneOf(c fsm.Condition, b *browser) view.Scope {
+func scopeOf(c fsm.Condition, b *browser) view.Scope {
 	switch {
 	case c.Browser != fsm.Ready:
 		return view.Scope{}

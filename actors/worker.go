@@ -18,8 +18,8 @@ type survivingState struct {
 	seq   uint64 // of the last claim it has seen
 	begun bool   // it has had its first launch allowed
 
-	kept    *keptSession // what it goes on with and has no actor yet
-	session heldSession
+	recovered *recoveredSession // what it goes on with and has no actor yet
+	session   heldSession
 }
 
 // heldSession is the actor of the session that holds a worker, and what it was
@@ -38,28 +38,28 @@ type worker struct {
 	log      zerolog.Logger
 	survives *survivingState
 
-	claim   *claim     // what the client of the present order sent
-	run     *run       // the play of it, nil when nothing plays
-	browser *browser   // the present one, or the one that is starting
-	reset   *resetting // the reset that is under way
-	adopts  *keptSession
-	told    schedule.WorkerStatus // what pool knows
-	sight   *view.Screencast      // what accounts see of it
+	claim      *claim     // what the client of the present order sent
+	run        *run       // the play of it, nil when nothing plays
+	browser    *browser   // the present one, or the one that is starting
+	reset      *resetting // the reset that is under way
+	adopts     *recoveredSession
+	reported   schedule.WorkerStatus // what pool knows
+	screencast *view.Screencast      // what accounts see of it
 }
 
 func newWorker(spec api.WorkerSpec, node *nodeParts) *actor.Props {
 	mem := &survivingState{cond: fsm.Condition{Browser: fsm.Down}}
-	if s := node.kept[spec.ID]; s != nil {
-		mem.kept, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
+	if s := node.recovered[spec.ID]; s != nil {
+		mem.recovered, mem.cond.Session, mem.cond.Holder = s, s.rec.ID, s.rec.Account
 	}
-	seen := node.sights.Add(spec, node.goes.Go)
+	seen := node.screencasts.Add(spec, node.background.Go)
 	return node.props(func() actor.Actor {
-		return &worker{spec: spec, node: node, survives: mem, sight: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
+		return &worker{spec: spec, node: node, survives: mem, screencast: seen, log: node.log.With().Str("worker", spec.ID).Logger()}
 	})
 }
 
 func (w *worker) Receive(ctx actor.Context) {
-	defer w.confess(ctx)
+	defer w.answerPanic(ctx)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		w.start(ctx)
@@ -102,7 +102,7 @@ func (w *worker) Receive(ctx actor.Context) {
 		}
 	case *sessionOver:
 		w.apply(ctx, fsm.EvExpired{Session: m.Session})
-	case *sessionUnheld:
+	case *workerLeaseLost:
 		w.apply(ctx, fsm.EvUnheld{Session: m.Session})
 	case *sessionTaken:
 		w.log.Warn().Str("session", m.Session).Msg("session dropped: another node has it")
@@ -121,38 +121,38 @@ func (w *worker) Receive(ctx actor.Context) {
 		w.apply(ctx, fsm.EvDismiss{})
 	case *workerDisown:
 		w.apply(ctx, fsm.EvDisown{Account: m.Account})
-	case *workerTell:
-		w.told = schedule.WorkerStatus{}
-		w.tell(ctx)
+	case *workerReport:
+		w.reported = schedule.WorkerStatus{}
+		w.reportStatus(ctx)
 	}
 }
 
 // start asks for a browser. One that comes after a panic has to wait for it.
 func (w *worker) start(ctx actor.Context) {
 	if w.survives.begun {
-		w.resume(ctx)
+		w.resumeAfterPanic(ctx)
 		return
 	}
 	w.survives.begun = true
-	if w.survives.kept != nil {
-		w.spawnSession(ctx, *w.survives.kept)
+	if w.survives.recovered != nil {
+		w.spawnSession(ctx, *w.survives.recovered)
 	}
 	w.apply(ctx, fsm.EvLaunch{})
 }
 
 func (w *worker) onClaim(ctx actor.Context, m *claim) {
 	w.survives.seq = m.Seq
-	if code := w.survives.cond.Refusal(m.Order); code == "" {
+	if code := w.survives.cond.Refusal(m.Claim); code == "" {
 		w.claim = m
 	}
-	w.apply(ctx, fsm.EvClaim{Claim: m.Order})
+	w.apply(ctx, fsm.EvClaim{Claim: m.Claim})
 }
 
 // onAdopt takes over a session that another worker had. Pool has put this one
 // aside for it; should it have another session all the same, pool hears so.
 func (w *worker) onAdopt(ctx actor.Context, m *workerAdopt) {
-	w.survives.seq, w.adopts = m.Seq, &m.kept
-	w.apply(ctx, fsm.EvAdopt{Session: m.kept.rec.ID, Account: m.kept.rec.Account})
+	w.survives.seq, w.adopts = m.Seq, &m.session
+	w.apply(ctx, fsm.EvAdopt{Session: m.session.rec.ID, Account: m.session.rec.Account})
 	w.adopts = nil
 }
 
@@ -179,9 +179,9 @@ func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 			w.survives.cond = before
 		}
 	}()
-	w.sight.Change(sceneOf(next, w.browser)) // before anything begins on the browser
-	if !returns(do) {                        // what is sent back carries the note
-		w.tell(ctx)
+	w.screencast.Change(scopeOf(next, w.browser)) // before anything begins on the browser
+	if !returns(do) {                             // what is sent back carries the note
+		w.reportStatus(ctx)
 	}
 	for _, eff := range do {
 		w.carryOut(ctx, e, eff)
@@ -208,14 +208,14 @@ func returns(do []fsm.Effect) bool {
 }
 
 // tell sends pool a note if there is news.
-func (w *worker) tell(ctx actor.Context) {
-	if n := w.note(); n != w.told {
-		w.told = n
+func (w *worker) reportStatus(ctx actor.Context) {
+	if n := w.status(); n != w.reported {
+		w.reported = n
 		ctx.Send(w.node.pool, &n)
 	}
 }
 
-func (w *worker) note() schedule.WorkerStatus {
+func (w *worker) status() schedule.WorkerStatus {
 	c := w.survives.cond
 	return schedule.WorkerStatus{
 		Worker:    w.spec.ID,

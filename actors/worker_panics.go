@@ -11,7 +11,7 @@ import (
 
 // confess makes sure that a request whose handling panics is answered: the
 // library drops the message. The panic itself goes on to the supervisor.
-func (w *worker) confess(ctx actor.Context) {
+func (w *worker) answerPanic(ctx actor.Context) {
 	r := recover()
 	if r == nil {
 		return
@@ -21,7 +21,7 @@ func (w *worker) confess(ctx actor.Context) {
 	case *claim: // pool believes no earlier note
 		w.survives.seq = max(w.survives.seq, m.Seq)
 		if w.claim != m || !w.survives.cond.HasClaim() {
-			ctx.Send(w.node.pool, &declined{Note: w.note(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
+			ctx.Send(w.node.pool, &declined{Status: w.status(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
 		}
 	case *actor.Restarting: // from here on the library would lose the actor
 		w.guarded(func() { w.abandon(ctx) })
@@ -32,7 +32,7 @@ func (w *worker) confess(ctx actor.Context) {
 	case *workerAdopt: // the next incarnation goes on with it
 		w.survives.seq = max(w.survives.seq, m.Seq)
 		if w.survives.session.pid == nil {
-			w.survives.kept = &m.kept
+			w.survives.recovered = &m.session
 		}
 	}
 	panic(r)
@@ -52,7 +52,7 @@ func (w *worker) guarded(f func()) {
 // abandon ends what the worker had in hand when it panicked, as if its browser
 // had died. The next incarnation goes on from the memory, with the session.
 func (w *worker) abandon(ctx actor.Context) {
-	w.agree()
+	w.syncSession()
 	for _, e := range []fsm.Event{fsm.EvGone{}, fsm.EvOverdue{}, fsm.EvFailed{}} {
 		w.guarded(func() { w.apply(ctx, e) })
 	}
@@ -62,7 +62,7 @@ func (w *worker) abandon(ctx actor.Context) {
 // agree makes the condition say of the session what its actor is: an effect may
 // have been carried out of which the condition does not know, or the other way
 // round.
-func (w *worker) agree() {
+func (w *worker) syncSession() {
 	held, c := w.survives.session, &w.survives.cond
 	if c.Session != held.id {
 		c.Session, c.Holder = held.id, held.holder
@@ -71,17 +71,17 @@ func (w *worker) agree() {
 
 // resume goes on after a panic. Pool says again what was said to an incarnation
 // that may not have listened, and the session what its time is.
-func (w *worker) resume(ctx actor.Context) {
-	w.agree()
+func (w *worker) resumeAfterPanic(ctx actor.Context) {
+	w.syncSession()
 	c := w.survives.cond
 	w.survives.cond = fsm.Condition{Browser: fsm.Down, Draining: c.Draining, Session: c.Session, Holder: c.Holder}
-	if k := w.survives.kept; k != nil && w.survives.session.pid == nil {
+	if k := w.survives.recovered; k != nil && w.survives.session.pid == nil {
 		w.survives.cond.Session, w.survives.cond.Holder = k.rec.ID, k.rec.Account
 		w.spawnSession(ctx, *k)
 	} else if w.survives.session.pid != nil {
 		ctx.Send(w.survives.session.pid, &sessionRepeat{})
 	}
-	w.tell(ctx)
+	w.reportStatus(ctx)
 	ctx.Send(w.node.pool, &workerRestarted{Worker: w.spec.ID})
 	ctx.Send(ctx.Parent(), &browserDown{Early: true})
 }

@@ -25,7 +25,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop()), starts: newStarts(1)}
+		n := &nodeParts{cfg: cfg, log: zerolog.Nop(), system: newSystem(zerolog.Nop()), launches: newLaunchLimiter(1)}
 		// Pool and the client are the same actor, so the order is known.
 		n.pool = n.system.NewLocalPID("pool")
 		_, err = n.system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
@@ -33,7 +33,7 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 			case *schedule.WorkerStatus:
 				e.said = append(e.said, "note "+string(m.State))
 				if m.State == api.Online && m.Seq == 0 && m.Ready {
-					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Order: fsm.Claim{Task: "t1"},
+					ctx.Send(ctx.Children()[0], &claim{Seq: 1, Client: ctx.Self(), Timeout: time.Second, Claim: fsm.Claim{Task: "t1"},
 						Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{Steps: make([]engine.Step, 1)}}})
 				}
 			case *api.Executed:
@@ -57,8 +57,8 @@ func TestPoolHearsBeforeTheClient(t *testing.T) {
 			}
 		}
 		n.system.Root.Stop(n.pool)
-		n.goes.Wait()
-		n.goes.hands.close()
+		n.background.Wait()
+		n.background.goroutines.close()
 		time.Sleep(2 * time.Second)
 	})
 }

@@ -122,7 +122,7 @@ func openHouse(dir string) (h *house, err error) {
 func (h *house) serve(team *cluster.Router) error {
 	defer h.usage.Close()
 	node, err := actors.Start(actors.Config{
-		Engine: &testkit.Hollow{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: hollowResult}},
+		Engine: &testkit.Noop{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: hollowResult}},
 		Store:  h.store, Usage: h.usage, Files: h.files, Seal: h.seal, Node: h.name, OnChange: h.changed,
 		Session: actors.SessionConfig{Lease: h.lease},
 		Workers: actors.SharedWorkers(h.name, h.workers), Log: h.log,

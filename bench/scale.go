@@ -96,7 +96,7 @@ func measureCrowd(n int, window time.Duration) (c crowd, err error) {
 	before := weight()
 	began := time.Now()
 	node, err := actors.Start(actors.Config{
-		Engine: &testkit.Hollow{}, Workers: actors.SharedWorkers("", n), Limits: limits,
+		Engine: &testkit.Noop{}, Workers: actors.SharedWorkers("", n), Limits: limits,
 		Session: actors.SessionConfig{SharePerMil: 1000}, Log: zerolog.Nop(),
 	})
 	if err != nil {

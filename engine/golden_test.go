@@ -9,8 +9,8 @@ import (
 )
 
 // keptForms are the forms in which the engine's values leave the process.
-func keptForms(t *testing.T) []golden.Kept {
-	return []golden.Kept{
+func keptForms(t *testing.T) []golden.Case {
+	return []golden.Case{
 		golden.Record[browser.State](t, "browser-state", nil),
 		golden.RecordOf(t, "task", reflect.TypeFor[*Task](), golden.Makers{reflect.TypeFor[*Task](): func() any {
 			task, err := Parse([]byte(`{"actions":[{"open":"about:blank"}]}`), []Upload{{Name: "a.txt", Type: "text/plain", Path: "/tmp/a", Size: 3}})

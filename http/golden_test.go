@@ -11,15 +11,15 @@ import (
 )
 
 // keptForms are digests of requests.
-func keptForms(t *testing.T) []golden.Kept {
-	return []golden.Kept{
+func keptForms(t *testing.T) []golden.Case {
+	return []golden.Case{
 		digestOfRequest(t),
 	}
 }
 
 // digestOfRequest is what a key of a client stands for: requests that are repeated
 // after a restart are compared with it.
-func digestOfRequest(t *testing.T) golden.Kept {
+func digestOfRequest(t *testing.T) golden.Case {
 	type kept struct {
 		Payload json.RawMessage `json:"payload"`
 		File    string          `json:"file"`
@@ -40,7 +40,7 @@ func digestOfRequest(t *testing.T) golden.Kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return golden.Kept{Name: "request-digest", Ext: "json", Today: today, Again: func(old []byte) ([]byte, error) {
+	return golden.Case{Name: "request-digest", Ext: "json", Today: today, Again: func(old []byte) ([]byte, error) {
 		var k kept
 		if err := json.Unmarshal(old, &k); err != nil {
 			return nil, err

@@ -16,8 +16,8 @@ import (
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
 // keptRecords are all records of this package that are JSON.
-func keptRecords(t *testing.T) []golden.Kept {
-	return []golden.Kept{
+func keptRecords(t *testing.T) []golden.Case {
+	return []golden.Case{
 		golden.Record[Account](t, "account", nil),
 		golden.Record[Act](t, "audit-begin", nil),
 		golden.Record[ended](t, "audit-end", nil),
@@ -34,7 +34,7 @@ func keptRecords(t *testing.T) []golden.Kept {
 
 // places: a store finds its records by what the packages above call them, and a
 // count by its account and day.
-func places(t *testing.T) golden.Kept {
+func places(t *testing.T) golden.Case {
 	count, _ := usageKey("ada~1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	blob, about := paths("00ff")
 	return golden.Places(t, map[string]string{
@@ -46,7 +46,7 @@ func places(t *testing.T) golden.Kept {
 
 // sealed is a value that an earlier release has sealed. No two are alike, so the one
 // that is there is today's.
-func sealed(t *testing.T) golden.Kept {
+func sealed(t *testing.T) golden.Case {
 	type kept struct {
 		Key     []byte `json:"key"`
 		Purpose string `json:"purpose"`
@@ -54,7 +54,7 @@ func sealed(t *testing.T) golden.Kept {
 		Sealed  []byte `json:"sealed"`
 	}
 	k := kept{Key: bytes.Repeat([]byte{7}, 32), Purpose: "secret/ada~1/name", Plain: "a secret"}
-	one := golden.Kept{Name: "sealed", Ext: "json", Again: func(old []byte) ([]byte, error) {
+	one := golden.Case{Name: "sealed", Ext: "json", Again: func(old []byte) ([]byte, error) {
 		var k kept
 		if err := json.Unmarshal(old, &k); err != nil {
 			return nil, err

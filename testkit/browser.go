@@ -15,7 +15,7 @@ import (
 type Browser struct {
 	engine *Engine
 	worker string
-	body   body
+	body   backendBrowser
 	killed sync.Once
 	using  atomic.Int32 // Play and Reset must not meet
 }

@@ -21,7 +21,7 @@ type Engine struct {
 	// actors start, or with SetLaunchTakes.
 	LaunchTakes time.Duration
 	// On is what the browsers are; nil: imagined. Set it before the actors start.
-	On *Footing
+	Backend *Backend
 
 	mu       sync.Mutex
 	scripts  map[string]Script
@@ -121,7 +121,7 @@ func (e *Engine) SetMemory(worker string, bytes int64) {
 
 // Looks returns how often somebody has looked at the memory of the worker's
 // browsers.
-func (e *Engine) Looks(worker string) int {
+func (e *Engine) MemoryReads(worker string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.looks[worker]
@@ -210,11 +210,11 @@ func (e *Engine) Launch(ctx context.Context, worker string) (engine.Instance, er
 		return nil, errScripted
 	}
 	b := &Browser{engine: e, worker: worker}
-	if e.On == nil {
-		b.body = &imagined{end: make(chan struct{})}
+	if e.Backend == nil {
+		b.body = &fakeBrowser{end: make(chan struct{})}
 	} else {
 		var err error
-		if b.body, err = e.On.launch(ctx, worker, e.fault); err != nil {
+		if b.body, err = e.Backend.launch(ctx, worker, e.fault); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // body is what a scripted browser consists of, beside its script.
-type body interface {
+type backendBrowser interface {
 	// visit looks which tasks have left a trace and leaves one. A nil outcome
 	// means that the task may go on.
 	visit(ctx context.Context, st engine.TaskEnv) (before []string, restored bool, out *engine.Outcome)
@@ -29,7 +29,7 @@ type body interface {
 
 // imagined is the body of a browser that is none. All that it keeps is which
 // tasks were played in it since it was clean.
-type imagined struct {
+type fakeBrowser struct {
 	end  chan struct{}
 	once sync.Once
 
@@ -39,7 +39,7 @@ type imagined struct {
 	deaf     bool
 }
 
-func (b *imagined) visit(_ context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
+func (b *fakeBrowser) visit(_ context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before, restored = b.traces, b.restored
@@ -47,7 +47,7 @@ func (b *imagined) visit(_ context.Context, st engine.TaskEnv) (before []string,
 	return before, restored, nil
 }
 
-func (b *imagined) last(ctx context.Context, _ engine.TaskEnv, until time.Time) engine.End {
+func (b *fakeBrowser) last(ctx context.Context, _ engine.TaskEnv, until time.Time) engine.End {
 	over := time.NewTimer(time.Until(until))
 	defer over.Stop()
 	select {
@@ -60,14 +60,14 @@ func (b *imagined) last(ctx context.Context, _ engine.TaskEnv, until time.Time) 
 	}
 }
 
-func (b *imagined) reset(context.Context) error {
+func (b *fakeBrowser) reset(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.traces, b.restored = nil, false
 	return nil
 }
 
-func (b *imagined) save(context.Context) (json.RawMessage, error) {
+func (b *fakeBrowser) save(context.Context) (json.RawMessage, error) {
 	select {
 	case <-b.end:
 		return nil, errScripted
@@ -78,14 +78,14 @@ func (b *imagined) save(context.Context) (json.RawMessage, error) {
 	return json.Marshal(b.traces)
 }
 
-func (b *imagined) restore(_ context.Context, state json.RawMessage) error {
+func (b *fakeBrowser) restore(_ context.Context, state json.RawMessage) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.restored = true
 	return json.Unmarshal(state, &b.traces)
 }
 
-func (b *imagined) check(ctx context.Context) error {
+func (b *fakeBrowser) check(ctx context.Context) error {
 	b.mu.Lock()
 	deaf := b.deaf
 	b.mu.Unlock()
@@ -104,12 +104,12 @@ func (b *imagined) check(ctx context.Context) error {
 	}
 }
 
-func (b *imagined) memory() int64         { return 0 }
-func (b *imagined) gone() <-chan struct{} { return b.end }
-func (b *imagined) kill()                 { b.once.Do(func() { close(b.end) }) }
-func (b *imagined) close()                { b.kill() }
+func (b *fakeBrowser) memory() int64         { return 0 }
+func (b *fakeBrowser) gone() <-chan struct{} { return b.end }
+func (b *fakeBrowser) kill()                 { b.once.Do(func() { close(b.end) }) }
+func (b *fakeBrowser) close()                { b.kill() }
 
-func (b *imagined) stop(deaf bool) {
+func (b *fakeBrowser) stop(deaf bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.deaf = deaf

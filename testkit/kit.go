@@ -21,7 +21,7 @@ type Options struct {
 	Workers int                  // shared workers "w1", "w2" …, beside the Specs
 	Specs   []api.WorkerSpec     // further ones
 	Engine  *Engine              // nil: a new one
-	On      *Footing             // what a new engine stands on; nil: nothing
+	On      *Backend             // what a new engine stands on; nil: nothing
 	Store   persistence.Store    // nil: one in memory
 	Files   persistence.Files    // nil: in memory
 	Config  func(*actors.Config) // changes the rest of the configuration
@@ -79,7 +79,7 @@ func start(t testing.TB, o Options, bubble bool) *Kit {
 	k := &Kit{T: t, Engine: o.Engine, Store: o.Store, Files: o.Files, options: o, bubble: bubble}
 	if k.Engine == nil {
 		k.Engine = NewEngine()
-		k.Engine.On, k.Engine.LaunchTakes = o.On, o.LaunchTakes
+		k.Engine.Backend, k.Engine.LaunchTakes = o.On, o.LaunchTakes
 	}
 	if k.Store == nil {
 		k.Store = persistence.NewMemory()
@@ -117,7 +117,7 @@ func (k *Kit) stop() {
 }
 
 // hear takes note of a change of a worker. What an earlier node says is late.
-func (k *Kit) hear(d *disk, w api.WorkerInfo) {
+func (k *Kit) workerChanged(d *disk, w api.WorkerInfo) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if d != k.disk {

@@ -9,32 +9,32 @@ import (
 
 // Hollow is an engine of browsers that do and keep nothing: for measuring what
 // everything around a browser costs.
-type Hollow struct {
+type Noop struct {
 	// Outcome is how each task ends; nil: completed, with nothing to tell.
 	Outcome *engine.Outcome
 }
 
 // Launch is part of [engine.Engine].
-func (h *Hollow) Launch(context.Context, string) (engine.Instance, error) {
+func (h *Noop) Launch(context.Context, string) (engine.Instance, error) {
 	if h.Outcome == nil {
-		return hollowBrowser{&engine.Outcome{End: engine.EndCompleted}}, nil
+		return noopBrowser{&engine.Outcome{End: engine.EndCompleted}}, nil
 	}
-	return hollowBrowser{h.Outcome}, nil
+	return noopBrowser{h.Outcome}, nil
 }
 
-type hollowBrowser struct{ outcome *engine.Outcome }
+type noopBrowser struct{ outcome *engine.Outcome }
 
-func (b hollowBrowser) Play(context.Context, *engine.Task, engine.TaskEnv) *engine.Outcome {
+func (b noopBrowser) Play(context.Context, *engine.Task, engine.TaskEnv) *engine.Outcome {
 	return b.outcome
 }
 
-func (hollowBrowser) Save(context.Context) (json.RawMessage, error) {
+func (noopBrowser) Save(context.Context) (json.RawMessage, error) {
 	return json.RawMessage("{}"), nil
 }
 
-func (hollowBrowser) Restore(context.Context, json.RawMessage) error { return nil }
-func (hollowBrowser) Reset(context.Context) error                    { return nil }
-func (hollowBrowser) Check(context.Context) error                    { return nil }
-func (hollowBrowser) Memory() int64                                  { return 0 }
-func (hollowBrowser) Gone() <-chan struct{}                          { return nil }
-func (hollowBrowser) Close()                                         {}
+func (noopBrowser) Restore(context.Context, json.RawMessage) error { return nil }
+func (noopBrowser) Reset(context.Context) error                    { return nil }
+func (noopBrowser) Check(context.Context) error                    { return nil }
+func (noopBrowser) Memory() int64                                  { return 0 }
+func (noopBrowser) Gone() <-chan struct{}                          { return nil }
+func (noopBrowser) Close()                                         {}

@@ -24,7 +24,7 @@ import (
 //
 // So what is tested with fake time and without browsers can be tested once more
 // with those that it is for.
-type Footing struct {
+type Backend struct {
 	Engine engine.Engine
 	// Trace gives a task that leaves a trace of this name in the browser, and
 	// whose result is an array of those that others had left there before. It is
@@ -33,22 +33,22 @@ type Footing struct {
 }
 
 // standing is the body of a browser that is one.
-type standing struct {
+type realBrowser struct {
 	engine.Instance
-	footing *Footing
+	backend *Backend
 	fault   func(format string, args ...any)
 }
 
-func (f *Footing) launch(ctx context.Context, worker string, fault func(string, ...any)) (body, error) {
+func (f *Backend) launch(ctx context.Context, worker string, fault func(string, ...any)) (backendBrowser, error) {
 	in, err := f.Engine.Launch(ctx, worker)
 	if err != nil {
 		return nil, fmt.Errorf("launch the browser below: %w", err)
 	}
-	return &standing{Instance: in, footing: f, fault: fault}, nil
+	return &realBrowser{Instance: in, backend: f, fault: fault}, nil
 }
 
-func (b *standing) visit(ctx context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
-	out := b.Play(ctx, b.footing.Trace(st.TaskID), below(st))
+func (b *realBrowser) visit(ctx context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
+	out := b.Play(ctx, b.backend.Trace(st.TaskID), silentEnv(st))
 	switch {
 	case out.End != engine.EndCompleted:
 		return nil, out.Restored, out
@@ -63,31 +63,31 @@ func (b *standing) visit(ctx context.Context, st engine.TaskEnv) (before []strin
 	return before, out.Restored, nil
 }
 
-func (b *standing) last(ctx context.Context, st engine.TaskEnv, until time.Time) engine.End {
+func (b *realBrowser) last(ctx context.Context, st engine.TaskEnv, until time.Time) engine.End {
 	wait, err := engine.Parse(fmt.Appendf(nil, `{"actions":[{"wait":%d}]}`, max(time.Until(until), 0).Milliseconds()+1), nil)
 	if err != nil {
 		b.fault("wait until %v: %v", until, err)
 		return engine.EndStopped
 	}
-	return b.Play(ctx, wait, below(st)).End
+	return b.Play(ctx, wait, silentEnv(st)).End
 }
 
 // below is the stage for what is really played: nobody is to hear of its steps.
-func below(st engine.TaskEnv) engine.TaskEnv {
+func silentEnv(st engine.TaskEnv) engine.TaskEnv {
 	return engine.TaskEnv{Account: st.Account, Plan: st.Plan, TaskID: st.TaskID}
 }
 
-func (b *standing) reset(ctx context.Context) error                   { return b.Reset(ctx) }
-func (b *standing) save(ctx context.Context) (json.RawMessage, error) { return b.Save(ctx) }
-func (b *standing) restore(ctx context.Context, s json.RawMessage) error {
+func (b *realBrowser) reset(ctx context.Context) error                   { return b.Reset(ctx) }
+func (b *realBrowser) save(ctx context.Context) (json.RawMessage, error) { return b.Save(ctx) }
+func (b *realBrowser) restore(ctx context.Context, s json.RawMessage) error {
 	return b.Restore(ctx, s)
 }
-func (b *standing) check(ctx context.Context) error { return b.Check(ctx) }
-func (b *standing) memory() int64                   { return b.Memory() }
-func (b *standing) gone() <-chan struct{}           { return b.Gone() }
-func (b *standing) close()                          { b.Close() }
+func (b *realBrowser) check(ctx context.Context) error { return b.Check(ctx) }
+func (b *realBrowser) memory() int64                   { return b.Memory() }
+func (b *realBrowser) gone() <-chan struct{}           { return b.Gone() }
+func (b *realBrowser) close()                          { b.Close() }
 
-func (b *standing) kill() {
+func (b *realBrowser) kill() {
 	if !b.signal(syscall.SIGKILL) {
 		b.Close()
 	}
@@ -99,7 +99,7 @@ func (b *standing) kill() {
 	}
 }
 
-func (b *standing) stop(deaf bool) {
+func (b *realBrowser) stop(deaf bool) {
 	sig := syscall.SIGCONT
 	if deaf {
 		sig = syscall.SIGSTOP
@@ -111,7 +111,7 @@ func (b *standing) stop(deaf bool) {
 
 // signal reports whether there is a process to send it to. One that has ended
 // meanwhile needs none.
-func (b *standing) signal(sig syscall.Signal) bool {
+func (b *realBrowser) signal(sig syscall.Signal) bool {
 	in, ok := b.Instance.(interface{ PID() int })
 	if !ok {
 		return false

@@ -23,7 +23,7 @@ func (k *Kit) boot(cold bool) {
 	k.mu.Unlock()
 	cfg := actors.Config{
 		Engine: k.Engine, Store: diskStore{k.Store, d}, Files: diskFiles{k.Files, d}, Seal: k.seal,
-		Workers: k.options.Specs, OnChange: func(w api.WorkerInfo) { k.hear(d, w) }, Log: zerolog.Nop(),
+		Workers: k.options.Specs, OnChange: func(w api.WorkerInfo) { k.workerChanged(d, w) }, Log: zerolog.Nop(),
 	}
 	cfg.Workers = cfg.Workers[:len(cfg.Workers):len(cfg.Workers)]
 	for i := range k.options.Workers {

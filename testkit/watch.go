@@ -15,7 +15,7 @@ import (
 // It goes on after a Reset, which an engine must not do: whoever hands pictures
 // on must not rely on it.
 func (b *Browser) Screencast(ctx context.Context, v engine.ScreencastOptions) <-chan []byte {
-	if s, ok := b.body.(*standing); ok {
+	if s, ok := b.body.(*realBrowser); ok {
 		if below := engine.ScreencasterOf(s.Instance); below != nil {
 			return below.Screencast(ctx, v)
 		}
@@ -46,7 +46,7 @@ func (b *Browser) Screencast(ctx context.Context, v engine.ScreencastOptions) <-
 }
 
 func (b *Browser) picture() []byte {
-	i, ok := b.body.(*imagined)
+	i, ok := b.body.(*fakeBrowser)
 	if !ok {
 		return nil
 	}

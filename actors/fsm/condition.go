@@ -121,7 +121,7 @@ func (c Condition) keeps() bool {
 }
 
 // Kept is the session that the claim's answer names.
-func (c Condition) Kept() string {
+func (c Condition) KeptSession() string {
 	if !c.keeps() {
 		return ""
 	}

@@ -90,7 +90,7 @@ func finish(c Condition, how Ending, played bool) (Condition, []Effect) {
 		if c.Running {
 			end = c.end()
 		}
-		do = append(do, EfAnswer{End: end, Played: played, Session: c.Kept()})
+		do = append(do, EfAnswer{End: end, Played: played, Session: c.KeptSession()})
 	}
 	keeps, dirty := c.keeps(), c.Running
 	if c.Session != "" && !keeps {
@@ -134,7 +134,7 @@ func overdue(c Condition) (Condition, []Effect) {
 		return c, nil
 	}
 	c.Answered = true
-	return c, []Effect{EfAnswer{End: c.end(), Session: c.Kept()}}
+	return c, []Effect{EfAnswer{End: c.end(), Session: c.KeptSession()}}
 }
 
 func cancel(c Condition, cause api.Cause) (Condition, []Effect) {

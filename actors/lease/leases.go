@@ -23,13 +23,13 @@ var ErrHeld = errors.New("the node holds its lease")
 // lease.go for the rules. A nil one is that of a node without others, which holds
 // everything.
 type Leases struct {
-	store persistence.Store
-	Lasts time.Duration
-	log   zerolog.Logger
-	began time.Time
+	store    persistence.Store
+	Duration time.Duration
+	log      zerolog.Logger
+	began    time.Time
 	// lapsed ends what runs for sessions; confirm finds out which of the node's
 	// sessions are still its own.
-	lapsed  func()
+	onLost  func()
 	confirm func(ctx context.Context, term uint64) error
 
 	mu         sync.Mutex
@@ -46,22 +46,22 @@ type Leases struct {
 
 // leaseConfig is what [leases] are made from.
 type Config struct {
-	Store persistence.Store
-	Node  string
-	Boot  string        // of the process: another one at each start
-	Lasts time.Duration // zero: there are no other nodes
-	Log   zerolog.Logger
+	Store    persistence.Store
+	Node     string
+	Boot     string        // of the process: another one at each start
+	Duration time.Duration // zero: there are no other nodes
+	Log      zerolog.Logger
 }
 
 // newLeases makes the leases of a node; nil: there are no other nodes.
 func New(cfg Config) *Leases {
-	if cfg.Lasts == 0 {
+	if cfg.Duration == 0 {
 		return nil
 	}
 	l := &Leases{
-		store: cfg.Store, Lasts: cfg.Lasts, log: cfg.Log, began: time.Now(),
-		lapsed: func() {}, confirm: func(context.Context, uint64) error { return nil },
-		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Lasts},
+		store: cfg.Store, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
+		onLost: func() {}, confirm: func(context.Context, uint64) error { return nil },
+		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Duration},
 		others: map[string]*seenLease{}, news: make(chan struct{}),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
@@ -70,8 +70,8 @@ func New(cfg Config) *Leases {
 
 // Tell has lapsed called where the lease has lapsed, which ends what runs for
 // sessions, and confirm where it was taken anew. It comes before open.
-func (l *Leases) Tell(lapsed func(), confirm func(ctx context.Context, term uint64) error) {
-	l.lapsed, l.confirm = lapsed, confirm
+func (l *Leases) Notify(lapsed func(), confirm func(ctx context.Context, term uint64) error) {
+	l.onLost, l.confirm = lapsed, confirm
 }
 
 // now is a clock that nobody sets.
@@ -124,9 +124,9 @@ func (l *Leases) Open(ctx context.Context) error {
 	}
 	// What is started now reads its sessions before it uses them.
 	l.own.confirmed = l.own.term
-	l.bell = time.AfterFunc(l.own.until-l.now(), l.ring)
+	l.bell = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
 	l.goes.Go(l.keep)
-	l.goes.Go(l.watch)
+	l.goes.Go(l.followPeers)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (l *Leases) Close() {
 	if last.Over = true; !mine {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), l.Lasts/4)
+	ctx, cancel := context.WithTimeout(context.Background(), l.Duration/4)
 	defer cancel()
 	if _, err := l.write(ctx, last, over); err != nil {
 		l.log.Warn().Err(err).Msg("the node's lease was not given back: its sessions go on elsewhere only when it is over")
@@ -154,7 +154,7 @@ func (l *Leases) Close() {
 
 // keep renews the lease until the node ends.
 func (l *Leases) keep() {
-	tick := time.NewTicker(l.Lasts / 10)
+	tick := time.NewTicker(l.Duration / 10)
 	defer tick.Stop()
 	for {
 		select {
@@ -167,7 +167,7 @@ func (l *Leases) keep() {
 }
 
 func (l *Leases) renew() {
-	ctx, cancel := context.WithTimeout(l.ctx, l.Lasts/4)
+	ctx, cancel := context.WithTimeout(l.ctx, l.Duration/4)
 	defer cancel()
 	l.mu.Lock()
 	began := l.now()
@@ -205,7 +205,7 @@ func (l *Leases) renew() {
 
 // regain finds out which sessions are still the node's after its lease was ended.
 func (l *Leases) regain(term uint64) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.Lasts)
+	ctx, cancel := context.WithTimeout(l.ctx, l.Duration)
 	defer cancel()
 	err := l.confirm(ctx, term)
 	l.mu.Lock()
@@ -218,17 +218,17 @@ func (l *Leases) regain(term uint64) {
 }
 
 // ring ends what runs for sessions once the lease has lapsed.
-func (l *Leases) ring() {
+func (l *Leases) checkExpiry() {
 	l.mu.Lock()
 	holds := l.own.holds(l.now())
 	l.mu.Unlock()
 	if !holds && l.ctx.Err() == nil {
-		l.lapsed()
+		l.onLost()
 	}
 }
 
 // watch sees the renewals of other nodes.
-func (l *Leases) watch() {
+func (l *Leases) followPeers() {
 	for l.ctx.Err() == nil {
 		events, err := l.store.Watch(l.ctx, Prefix)
 		if err == nil {
@@ -244,7 +244,7 @@ func (l *Leases) watch() {
 		}
 		select {
 		case <-l.ctx.Done():
-		case <-time.After(l.Lasts / 10):
+		case <-time.After(l.Duration / 10):
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 		}
 		s := l.seen(node, rec, revision)
 		l.mu.Lock()
-		rest, news := s.rest(l.now(), l.Lasts), l.news
+		rest, news := s.remaining(l.now(), l.Duration), l.news
 		l.mu.Unlock()
 		if rest == 0 {
 			// Written even where it is over: what was read may be out of date, and

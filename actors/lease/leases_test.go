@@ -35,9 +35,9 @@ func TestLeaseLapses(t *testing.T) {
 		const lease = 10 * time.Second
 		open := func(node string) (*Leases, *cutStore, *atomic.Int64, *atomic.Int64) {
 			s := &cutStore{Store: shared}
-			l := New(Config{Store: s, Node: node, Boot: node, Lasts: lease, Log: zerolog.Nop()})
+			l := New(Config{Store: s, Node: node, Boot: node, Duration: lease, Log: zerolog.Nop()})
 			var lapses, looks atomic.Int64
-			l.lapsed = func() { lapses.Add(1) }
+			l.onLost = func() { lapses.Add(1) }
 			l.confirm = func(context.Context, uint64) error { looks.Add(1); return nil }
 			if err := l.Open(t.Context()); err != nil {
 				t.Fatal(err)

@@ -93,7 +93,7 @@ func (m *leaseModel) start(n *leaseNode) {
 	n.own.stored(rec, revision, began)
 	n.own.confirmed = n.own.term
 	if s := m.session; s.revision > 0 && s.rec.Node == n.name {
-		took := s.rec.Taken(n.name, "")
+		took := s.rec.TakenBy(n.name, "")
 		if revision, ok := m.putSession(took, s.revision); ok {
 			m.own(n, stampedSession{took, revision})
 		}
@@ -200,7 +200,7 @@ func (m *leaseModel) confirm(n *leaseNode) func() bool {
 			if had == nil {
 				return true
 			}
-			if revision, ok = m.putSession(had.rec, had.revision); !ok && m.session.rec.Same(had.rec) {
+			if revision, ok = m.putSession(had.rec, had.revision); !ok && m.session.rec.SameOwner(had.rec) {
 				// An own write that was not heard of.
 				revision, ok = m.putSession(had.rec, m.session.revision)
 			}
@@ -236,11 +236,11 @@ func (m *leaseModel) take(n *leaseNode) func() bool {
 			}
 			n.seen[owner].see(l.rec, l.revision, n.clock(m.now))
 			seen = *n.seen[owner]
-			return n.seen[owner].rest(n.clock(m.now), modelLease) == 0
+			return n.seen[owner].remaining(n.clock(m.now), modelLease) == 0
 		},
 		func() bool { _, ok := m.putLease(seen.end(owner), seen.revision); return ok },
 		func() bool {
-			took = s.rec.Taken(n.name, "")
+			took = s.rec.TakenBy(n.name, "")
 			revision, ok := m.putSession(took, s.revision)
 			s = stampedSession{took, revision}
 			return ok && n.own.serves(n.clock(m.now)) // else it is its own by the record, and used by nobody

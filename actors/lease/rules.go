@@ -95,7 +95,7 @@ func (s *seenLease) see(rec Record, revision uint64, now time.Duration) {
 }
 
 // rest is how long it may still be renewed or counted on; zero: no longer.
-func (s *seenLease) rest(now, lasts time.Duration) time.Duration {
+func (s *seenLease) remaining(now, lasts time.Duration) time.Duration {
 	if s.record.Over {
 		return 0
 	}

@@ -26,15 +26,15 @@ func (r *Store) EraseAccount(ctx context.Context, account string) error {
 		}),
 		EachJSON(ctx, r, WorkerPrefix, func(w Worker) {
 			if w.Owner == account {
-				keep(func() error { return r.ForgetWorker(ctx, w.ID) })
+				keep(func() error { return r.EraseWorker(ctx, w.ID) })
 			}
 		}),
 	}
-	list, err := r.Store.List(ctx, keysOf(account))
+	list, err := r.Store.List(ctx, keyPrefixOf(account))
 	for _, k := range list {
 		keep(func() error { return r.Plain.Delete(ctx, k.Key, true) })
 	}
-	errs = append(errs, err, Together(ends, func(f func() error) error { return f() }),
+	errs = append(errs, err, InParallel(ends, func(f func() error) error { return f() }),
 		persistence.NewUsage(r.Store).Forget(ctx, account))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("erase account %s: %w", account, err)

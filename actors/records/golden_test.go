@@ -19,8 +19,8 @@ var recordMakers = golden.Makers{reflect.TypeFor[*engine.Cache](): func() any {
 }}
 
 // keptRecords are all records that actors write.
-func keptRecords(t *testing.T) []golden.Kept {
-	return []golden.Kept{
+func keptRecords(t *testing.T) []golden.Case {
+	return []golden.Case{
 		golden.Record[records.Key](t, "key", nil),
 		golden.Record[lease.Record](t, "lease", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),

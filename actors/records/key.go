@@ -13,7 +13,7 @@ import (
 )
 
 // keepKey is how long the answer to a key is kept.
-const keepKey = 24 * time.Hour
+const keyRetention = 24 * time.Hour
 
 // keyRecord is what is on disk of a request with a key, from before it begins.
 type Key struct {
@@ -31,12 +31,12 @@ type Key struct {
 // hashes stand for them.
 func KeyPath(account, key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return keysOf(account) + hex.EncodeToString(sum[:])
+	return keyPrefixOf(account) + hex.EncodeToString(sum[:])
 }
 
 const KeyPrefix = "key/"
 
-func keysOf(account string) string { return KeyPrefix + account + "/" }
+func keyPrefixOf(account string) string { return KeyPrefix + account + "/" }
 
 // BeginKey writes a key down before its task begins, unless another node has:
 // then that plays it, and the error is [persistence.ErrConflict].
@@ -47,14 +47,14 @@ func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error 
 		return fmt.Errorf("write a key: %w", err)
 	}
 	return r.Plain.Put(ctx, persistence.Item{
-		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(keepKey), Durable: true, New: r.Node != "",
+		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(keyRetention), Durable: true, New: r.Node != "",
 	})
 }
 
 // KeepKey writes down how the task of a key has ended.
-func (r *Store) KeepKey(ctx context.Context, account, key string, k Key) error {
+func (r *Store) EndKey(ctx context.Context, account, key string, k Key) error {
 	k.Node = r.Node
-	return keepJSON(ctx, r.Plain, KeyPath(account, key), account, k.Made.Add(keepKey), k)
+	return putJSON(ctx, r.Plain, KeyPath(account, key), account, k.Made.Add(keyRetention), k)
 }
 
 func (r *Store) Key(ctx context.Context, account, key string) (*Key, error) {

@@ -20,7 +20,7 @@ const sessionIDMost = 64
 
 // Unclaimed is how long a session's record is kept after its time is over, for
 // the start of the service that would have ended it.
-const Unclaimed = 24 * time.Hour
+const SessionGrace = 24 * time.Hour
 
 // sessionRecord is what is on disk of a session, beside its state.
 type Session struct {
@@ -46,7 +46,7 @@ type SessionState struct {
 }
 
 // Rest says when a session ends that is left alone from now on.
-func (r *Session) Rest(now time.Time) time.Time {
+func (r *Session) DeadlineFrom(now time.Time) time.Time {
 	if end := now.Add(r.Timeout); r.Until.IsZero() || end.Before(r.Until) {
 		return end
 	}
@@ -68,7 +68,7 @@ func (r *Session) AdjustClock(now time.Time) {
 
 // Taken is the record of a session that a node takes over, from another one or
 // from its own earlier process.
-func (r Session) Taken(node, worker string) Session {
+func (r Session) TakenBy(node, worker string) Session {
 	if worker != r.Worker {
 		r.Former = append(slices.Clone(r.Former), r.Worker)
 	}
@@ -77,12 +77,12 @@ func (r Session) Taken(node, worker string) Session {
 }
 
 // Had reports whether a worker is or was the session's.
-func (r *Session) Had(worker string) bool {
+func (r *Session) HadWorker(worker string) bool {
 	return r.Worker == worker || slices.Contains(r.Former, worker)
 }
 
 // Same reports whether two records are of one ownership.
-func (r *Session) Same(o Session) bool { return r.Node == o.Node && r.Epoch == o.Epoch }
+func (r *Session) SameOwner(o Session) bool { return r.Node == o.Node && r.Epoch == o.Epoch }
 
 // StateKey is where the state is that was saved in an epoch. Each has a place of
 // its own, or an owner that was replaced without knowing it could overwrite what

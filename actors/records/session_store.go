@@ -14,13 +14,13 @@ import (
 // TakeSession writes down that a session has another owner, if nothing has changed
 // since its record was read.
 func (r *Store) TakeSession(ctx context.Context, rec Session, over uint64, node, worker string) (Session, uint64, error) {
-	rec = rec.Taken(node, worker)
+	rec = rec.TakenBy(node, worker)
 	b, err := json.Marshal(rec)
 	if err != nil {
 		return rec, 0, err
 	}
 	revision, err := r.Store.Put(ctx, persistence.Write{
-		Key: SessionPrefix + rec.ID, Value: b, Expires: rec.Deadline.Add(Unclaimed), If: &over, Durable: true,
+		Key: SessionPrefix + rec.ID, Value: b, Expires: rec.Deadline.Add(SessionGrace), If: &over, Durable: true,
 	})
 	return rec, revision, err
 }

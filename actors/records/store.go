@@ -57,7 +57,7 @@ func Open(cfg Config) (*Store, error) {
 }
 
 // keepJSON writes a value that survives a loss of power.
-func keepJSON(ctx context.Context, s *persistence.ValueStore, key, account string, expires time.Time, v any) error {
+func putJSON(ctx context.Context, s *persistence.ValueStore, key, account string, expires time.Time, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", key, err)

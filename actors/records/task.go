@@ -14,7 +14,7 @@ import (
 )
 
 // KeepTask is how long an asynchronous task is kept after its end.
-const KeepTask = time.Hour
+const TaskRetention = time.Hour
 
 // taskRecord is what is on disk of an asynchronous task. Its outcome has a
 // record of its own: after a restart all of these are read.
@@ -59,12 +59,12 @@ func (t *Task) Expires() time.Time {
 	if t.Ended.IsZero() {
 		return time.Time{}
 	}
-	return t.Ended.Add(KeepTask)
+	return t.Ended.Add(TaskRetention)
 }
 
 // KeepTask writes the record down, over the one of a revision if one is named,
 // and returns the new one's.
-func (r *Store) KeepTask(ctx context.Context, t Task, over *uint64) (revision uint64, err error) {
+func (r *Store) PutTask(ctx context.Context, t Task, over *uint64) (revision uint64, err error) {
 	b, err := json.Marshal(t)
 	if err == nil {
 		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.Expires(), If: over, Durable: true})
@@ -78,10 +78,10 @@ func (r *Store) KeepTask(ctx context.Context, t Task, over *uint64) (revision ui
 // EndTask keeps how a task ended: the outcome first, so that a record that says
 // "complete" always has one.
 func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome) error {
-	if err := keepJSON(ctx, r.Plain, OutcomePrefix+t.ID, t.Account, t.Expires(), out); err != nil {
+	if err := putJSON(ctx, r.Plain, OutcomePrefix+t.ID, t.Account, t.Expires(), out); err != nil {
 		return err
 	}
-	_, err := r.KeepTask(ctx, t, over)
+	_, err := r.PutTask(ctx, t, over)
 	return err
 }
 
@@ -134,7 +134,7 @@ func Interrupted() *engine.Outcome { return &engine.Outcome{End: engine.EndInter
 
 // Together does the same for all, many at once: what is written at the same time
 // is synced together.
-func Together[T any](all []T, f func(T) error) error {
+func InParallel[T any](all []T, f func(T) error) error {
 	errs := make([]error, len(all))
 	turns := make(chan struct{}, 64)
 	var wg sync.WaitGroup

@@ -32,12 +32,12 @@ func (r *Store) GiveUpTask(ctx context.Context, id, account string) (*api.Polled
 		out := lostTask()
 		// The record first: should its node be back and end the task meanwhile,
 		// its outcome must not be replaced.
-		_, err = r.KeepTask(ctx, t, &revision)
+		_, err = r.PutTask(ctx, t, &revision)
 		if errors.Is(err, persistence.ErrConflict) {
 			continue // it has ended meanwhile
 		}
 		if err == nil {
-			err = keepJSON(ctx, r.Plain, OutcomePrefix+id, t.Account, t.Expires(), out)
+			err = putJSON(ctx, r.Plain, OutcomePrefix+id, t.Account, t.Expires(), out)
 		}
 		if err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ type Worker struct {
 	Added time.Time `json:"added"`
 }
 
-func (r *Store) KeepWorker(ctx context.Context, w Worker) error {
+func (r *Store) PutWorker(ctx context.Context, w Worker) error {
 	b, err := json.Marshal(w)
 	if err == nil {
 		_, err = r.Store.Put(ctx, persistence.Write{Key: WorkerPrefix + w.ID, Value: b, Durable: true})
@@ -34,7 +34,7 @@ func (r *Store) KeepWorker(ctx context.Context, w Worker) error {
 }
 
 // ForgetWorker removes the record of a worker.
-func (r *Store) ForgetWorker(ctx context.Context, id string) error {
+func (r *Store) EraseWorker(ctx context.Context, id string) error {
 	if err := r.Store.Delete(ctx, WorkerPrefix+id, nil, true); err != nil {
 		return fmt.Errorf("forget worker %s: %w", id, err)
 	}

@@ -42,7 +42,7 @@ func (j *Job) Task() string    { return j.Claim.Task }
 func (j *Job) Account() string { return j.Claim.Account }
 
 // Opens reports whether the job may reserve one more worker.
-func (j *Job) Opens() bool { return j.Claim.Fresh != "" }
+func (j *Job) OpensSession() bool { return j.Claim.Fresh != "" }
 
 // Waiting reports whether the job stands in the queue.
 func (j *Job) Waiting() bool { return j.Timer != nil }

@@ -9,7 +9,7 @@ import (
 
 // NoneFree says why an account gets no worker: where all of them are. shared:
 // those without an owner are open to the task.
-func (r *Roster) NoneFree(shared bool) string {
+func (r *Roster) WhyNoneFree(shared bool) string {
 	all := len(r.All)
 	if all == 0 {
 		return "there are no workers"

@@ -19,7 +19,7 @@ func TestNoneFreeSumsUp(t *testing.T) {
 		"of 3 workers 1 is busy, 2 are not open to this account now (claimed a moment ago, another account's, drained, or in a browser that is kept for another account)": {Roster{All: seats(3), States: map[api.State]int{api.Busy: 1, api.Online: 2}}, true},
 		"of 2 workers 1 is reserved, 1 is not open to a new session of this account, whose sessions hold their share of the shared workers":                               {Roster{All: seats(2), States: map[api.State]int{api.Reserved: 1, api.Online: 1}}, false},
 	} {
-		if got := c.r.NoneFree(c.shared); got != want {
+		if got := c.r.WhyNoneFree(c.shared); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

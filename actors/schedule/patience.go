@@ -9,7 +9,7 @@ import (
 
 // guestWait is how long a guest waits: for a worker that has answered its last
 // task and is about to be free. For anything longer it waits where it came from.
-const guestWait = 100 * time.Millisecond
+const forwardedWait = 100 * time.Millisecond
 
 // movedWait is how long a request waits for the browser that its session is put
 // into.
@@ -21,7 +21,7 @@ func patience(x *api.Execute, now time.Time) time.Time {
 		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
 	}
 	if x.Forwarded {
-		return now.Add(guestWait)
+		return now.Add(forwardedWait)
 	}
 	return now.Add(min(x.Task.QueueTimeout, engine.MaxQueueTimeout))
 }

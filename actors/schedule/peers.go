@@ -8,7 +8,7 @@ type PeerCapacity map[string]*api.Offer
 
 // Hear takes over an offer in place of the last one of that node. A node that has
 // nothing, because it is down for one, is not remembered.
-func (a PeerCapacity) Hear(o *api.Offer) *api.Offer {
+func (a PeerCapacity) Update(o *api.Offer) *api.Offer {
 	copied := *o
 	if a[o.Node] = &copied; o.Free == 0 && o.Usable == 0 && len(o.Own) == 0 && len(o.Held) == 0 {
 		delete(a, o.Node)

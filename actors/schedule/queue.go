@@ -42,7 +42,7 @@ func NewQueue() *Queue {
 func (q *Queue) Len() int { return len(q.waiters) }
 
 // Of returns how many requests of the account wait.
-func (q *Queue) Of(account string) int { return q.number[account] }
+func (q *Queue) Count(account string) int { return q.number[account] }
 
 // Waiting reports whether requests of such an account wait for a target.
 func (q *Queue) Waiting(target string, such func(account string) bool) bool {

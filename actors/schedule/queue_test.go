@@ -107,8 +107,8 @@ func TestQueueIsFair(t *testing.T) {
 					n++
 				}
 			}
-			if q.Of(a) != n {
-				t.Fatalf("%s has %d in the queue, and %d wait", a, q.Of(a), n)
+			if q.Count(a) != n {
+				t.Fatalf("%s has %d in the queue, and %d wait", a, q.Count(a), n)
 			}
 		}
 		for len(list) > 0 {

@@ -8,8 +8,8 @@ import (
 
 // departure is what pool knows of the end of one worker.
 type Removal struct {
-	Asked      []*actor.PID
-	Until      time.Time
-	Timer      *time.Timer // the end of its grace
-	Forgetting bool        // its record is being removed
+	Asked   []*actor.PID
+	Until   time.Time
+	Timer   *time.Timer // the end of its grace
+	Erasing bool        // its record is being removed
 }

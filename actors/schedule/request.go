@@ -17,6 +17,6 @@ type Request struct {
 	Counted time.Time     // when the daily count was taken; zero: it was not
 	Client  *actor.PID
 	// Attended: the client is asked before the task begins, see [attended].
-	Attended bool
+	NeedsAck bool
 	Cause    api.Cause // it was cancelled before it came so far
 }

@@ -15,18 +15,18 @@ import (
 // was sent to it. The worker alone knows better.
 type Slot struct {
 	Spec api.WorkerSpec
-	Pid  *actor.PID
+	PID  *actor.PID
 
 	// Heard: it has spoken. Before that nobody may be there, and the library
 	// does not allow that an actor is written to while it is being spawned.
-	Heard    bool
-	Status   WorkerStatus
-	since    time.Time
-	used     time.Time    // when its last task ended; zero: never
-	Seq      uint64       // of the last claim sent to it
-	Job      *Job         // the claim that is not known to be over
-	SetAside *Job         // what it is put aside for: a session that comes from another worker
-	Asking   []*actor.PID // who else wants that session here
+	Reported    bool
+	Status      WorkerStatus
+	since       time.Time
+	used        time.Time    // when its last task ended; zero: never
+	Seq         uint64       // of the last claim sent to it
+	Job         *Job         // the claim that is not known to be over
+	ReservedFor *Job         // what it is put aside for: a session that comes from another worker
+	Asking      []*actor.PID // who else wants that session here
 
 	Draining bool     // it was told to take no more tasks
 	Removal  *Removal // it is being removed; nil: it stays
@@ -43,24 +43,24 @@ type Slot struct {
 // Each of its operations takes the same time with ten workers and with ten
 // thousand.
 type Roster struct {
-	Slots    map[string]*Slot
-	All      []*Slot               // as configured, then as they were added
-	ready    map[string]*list.List // free workers by owner, last used first
-	cleaning map[string]*list.List // free workers that are not clean yet, by owner
-	Sessions map[string]*Slot
-	Held     map[string]map[*Slot]bool // by account: seats with a session, or with a claim that opens one
-	Browsers map[string]*SharedBrowser
-	kept     map[string]int // shared browsers by the account that they serve
-	Opened   bool           // workers of shared browsers may be open to those they were not open to
-	shared   int            // workers without an owner that stay
-	Owned    map[string]int
-	States   map[api.State]int
+	Slots         map[string]*Slot
+	All           []*Slot               // as configured, then as they were added
+	ready         map[string]*list.List // free workers by owner, last used first
+	cleaning      map[string]*list.List // free workers that are not clean yet, by owner
+	Sessions      map[string]*Slot
+	Held          map[string]map[*Slot]bool // by account: seats with a session, or with a claim that opens one
+	Browsers      map[string]*SharedBrowser
+	browserCounts map[string]int // shared browsers by the account that they serve
+	ServeAll      bool           // workers of shared browsers may be open to those they were not open to
+	shared        int            // workers without an owner that stay
+	Owned         map[string]int
+	States        map[api.State]int
 }
 
 func NewRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now time.Time) *Roster {
 	r := &Roster{
 		Slots: map[string]*Slot{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
-		Browsers: map[string]*SharedBrowser{}, kept: map[string]int{},
+		Browsers: map[string]*SharedBrowser{}, browserCounts: map[string]int{},
 		Sessions: map[string]*Slot{}, Held: map[string]map[*Slot]bool{}, Owned: map[string]int{}, States: map[api.State]int{},
 	}
 	for _, spec := range specs {
@@ -71,7 +71,7 @@ func NewRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now 
 
 // Add makes a seat for a worker that has not said a word yet.
 func (r *Roster) Add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *Slot {
-	s := &Slot{Spec: spec, Pid: pid, since: now, Status: WorkerStatus{Worker: spec.ID, State: api.Offline}}
+	s := &Slot{Spec: spec, PID: pid, since: now, Status: WorkerStatus{Worker: spec.ID, State: api.Offline}}
 	r.Slots[spec.ID] = s
 	r.All = append(r.All, s)
 	r.States[api.Offline]++
@@ -81,31 +81,31 @@ func (r *Roster) Add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *Slot {
 			r.Browsers[spec.Browser] = new(SharedBrowser)
 		}
 		s.Shared = r.Browsers[spec.Browser]
-		s.Shared.Seats = append(s.Shared.Seats, s)
+		s.Shared.Slots = append(s.Shared.Slots, s)
 	}
 	return s
 }
 
 // Leave begins the end of a worker: nothing may be reserved on it any more, and
 // what is does not count.
-func (r *Roster) Leave(s *Slot) {
+func (r *Roster) StartRemoval(s *Slot) {
 	s.Removal, s.Draining = &Removal{}, true
 	r.count(s, -1)
 	r.Reorder(s)
 }
 
 // Stay takes back leave. The worker stays drained.
-func (r *Roster) Stay(s *Slot) {
+func (r *Roster) CancelRemoval(s *Slot) {
 	s.Removal = nil
 	r.count(s, 1)
 	r.Reorder(s)
 }
 
 // Drop takes away the seat of a worker that has left.
-func (r *Roster) Drop(s *Slot) {
+func (r *Roster) Remove(s *Slot) {
 	delete(r.Slots, s.Spec.ID)
 	if l := s.Shared; l != nil {
-		l.Seats = slices.DeleteFunc(l.Seats, func(o *Slot) bool { return o == s })
+		l.Slots = slices.DeleteFunc(l.Slots, func(o *Slot) bool { return o == s })
 	}
 	r.All = slices.DeleteFunc(r.All, func(o *Slot) bool { return o == s })
 	r.States[s.Status.State]--
@@ -183,7 +183,7 @@ func (r *Roster) Release(j *Job) {
 func (r *Roster) Reorder(s *Slot) {
 	r.assignBrowser(s)
 	r.place(s)
-	r.hold(s)
+	r.countHolder(s)
 }
 
 // place puts a seat into the list of free workers that it belongs to.
@@ -201,13 +201,13 @@ func (r *Roster) place(s *Slot) {
 }
 
 // hold counts a seat for the account whose session it has or is to get.
-func (r *Roster) hold(s *Slot) {
+func (r *Roster) countHolder(s *Slot) {
 	holder := s.Status.Holder
-	if holder == "" && s.Job != nil && s.Job.Opens() {
+	if holder == "" && s.Job != nil && s.Job.OpensSession() {
 		holder = s.Job.Account()
 	}
-	if holder == "" && s.SetAside != nil {
-		holder = s.SetAside.Account()
+	if holder == "" && s.ReservedFor != nil {
+		holder = s.ReservedFor.Account()
 	}
 	if s.Removal != nil {
 		holder = ""
@@ -229,14 +229,14 @@ func (r *Roster) hold(s *Slot) {
 func (r *Roster) listOf(s *Slot) *list.List {
 	lists := r.ready
 	switch {
-	case s.Job != nil || s.SetAside != nil || !s.Status.Claimable:
+	case s.Job != nil || s.ReservedFor != nil || !s.Status.Claimable:
 		return nil
 	case !s.Status.Ready:
 		lists = r.cleaning
 	}
 	who := s.Spec.Owner
-	if s.Shared != nil && s.Shared.Guest != "" {
-		who = kept(s.Shared.Guest)
+	if s.Shared != nil && s.Shared.Account != "" {
+		who = browserOf(s.Shared.Account)
 	}
 	l := lists[who]
 	if l == nil {
@@ -265,8 +265,8 @@ func insert(l *list.List, s *Slot) *list.Element {
 // comes first, of the others the one that is cleaned the longest. Shared ones
 // are left out when the account may reserve no more of them; among these, those
 // of a browser that is kept for the account come first, where it may lodge.
-func (r *Roster) Free(account string, shared bool, lodge func(*Slot) bool) *Slot {
-	owners := []string{account, kept(account), ""}
+func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Slot {
+	owners := []string{account, browserOf(account), ""}
 	if !shared {
 		owners = owners[:1]
 	}
@@ -293,7 +293,7 @@ func (r *Roster) Free(account string, shared bool, lodge func(*Slot) bool) *Slot
 
 // MayOpen says whether an account may open one more session, at all and on a
 // shared worker.
-func (r *Roster) MayOpen(account string, limits engine.Limits, perMil int) (some, shared bool) {
+func (r *Roster) MayOpenSession(account string, limits engine.Limits, perMil int) (some, shared bool) {
 	total, onShared := len(r.Held[account]), 0
 	for s := range r.Held[account] {
 		if s.Spec.Owner == "" {
@@ -301,15 +301,15 @@ func (r *Roster) MayOpen(account string, limits engine.Limits, perMil int) (some
 		}
 	}
 	some = total < limits.Reserved
-	return some, some && onShared < r.ShareOf(perMil)
+	return some, some && onShared < r.SharedLimit(perMil)
 }
 
 // ShareOf is how many of the shared workers the sessions of one account may hold.
-func (r *Roster) ShareOf(perMil int) int { return max(1, r.shared*perMil/1000) }
+func (r *Roster) SharedLimit(perMil int) int { return max(1, r.shared*perMil/1000) }
 
 // Reserved finds a worker that the account's override may take over: one that
 // is reserved, else any that it holds.
-func (r *Roster) Reserved(account string) *Slot {
+func (r *Roster) Overridable(account string) *Slot {
 	var best *Slot
 	for s := range r.Held[account] {
 		if s.Status.Session == "" {

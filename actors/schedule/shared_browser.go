@@ -10,22 +10,22 @@ import (
 // time: their contexts share no page, but the browser's own process and one
 // clipboard.
 type SharedBrowser struct {
-	Seats []*Slot
-	Guest string // the account whose tasks, sessions or remains are in the browser; empty: none
-	Stays bool   // a session is among them
-	home  string // the guest, if not all of its workers have sessions
+	Slots      []*Slot
+	Account    string // the account whose tasks, sessions or remains are in the browser; empty: none
+	HasSession bool   // a session is among them
+	counted    string // the guest, if not all of its workers have sessions
 }
 
 // guest is the account that a worker keeps its browser for: that of its task or
 // session, or of the task that it is not yet clean of.
-func (s *Slot) guest() (account string, stays bool) {
+func (s *Slot) occupant() (account string, stays bool) {
 	switch {
 	case s.Status.Holder != "":
 		return s.Status.Holder, true
 	case s.Job != nil:
-		return s.Job.Account(), s.Job.Opens()
-	case s.SetAside != nil:
-		return s.SetAside.Account(), true
+		return s.Job.Account(), s.Job.OpensSession()
+	case s.ReservedFor != nil:
+		return s.ReservedFor.Account(), true
 	case s.Status.State == api.Online && !s.Status.Ready:
 		return s.last, false
 	}
@@ -39,46 +39,46 @@ func (r *Roster) assignBrowser(s *Slot) {
 	if l == nil {
 		return
 	}
-	guest, home := l.Guest, l.home
-	l.Guest, l.Stays, l.home = "", false, ""
-	for _, o := range l.Seats {
-		if g, stays := o.guest(); g != "" {
-			l.Guest, l.Stays = g, l.Stays || stays
+	guest, home := l.Account, l.counted
+	l.Account, l.HasSession, l.counted = "", false, ""
+	for _, o := range l.Slots {
+		if g, stays := o.occupant(); g != "" {
+			l.Account, l.HasSession = g, l.HasSession || stays
 		}
 	}
-	if slices.ContainsFunc(l.Seats, func(o *Slot) bool { return o.Status.Holder == "" }) {
-		l.home = l.Guest
+	if slices.ContainsFunc(l.Slots, func(o *Slot) bool { return o.Status.Holder == "" }) {
+		l.counted = l.Account
 	}
-	if l.home != home {
-		r.Opened = true
-		r.countKept(home, -1)
-		r.countKept(l.home, 1)
+	if l.counted != home {
+		r.ServeAll = true
+		r.countBrowser(home, -1)
+		r.countBrowser(l.counted, 1)
 	}
-	if l.Guest == guest {
+	if l.Account == guest {
 		return
 	}
-	r.Opened = true
-	for _, o := range l.Seats {
+	r.ServeAll = true
+	for _, o := range l.Slots {
 		r.place(o)
 	}
 }
 
 // settled counts the browsers that are an account's home.
-func (r *Roster) countKept(account string, n int) {
+func (r *Roster) countBrowser(account string, n int) {
 	if account == "" {
 		return
 	}
-	if r.kept[account] += n; r.kept[account] == 0 {
-		delete(r.kept, account)
+	if r.browserCounts[account] += n; r.browserCounts[account] == 0 {
+		delete(r.browserCounts, account)
 	}
 }
 
 // deserves reports whether an account that waits should get a browser that is
 // kept for another: it has none, or the other one has two more.
 func (r *Roster) MayTakeBrowser(waiting, has string) bool {
-	return waiting != has && (r.kept[waiting] == 0 || r.kept[waiting]+1 < r.kept[has])
+	return waiting != has && (r.browserCounts[waiting] == 0 || r.browserCounts[waiting]+1 < r.browserCounts[has])
 }
 
 // kept is the name of the list of those free workers whose browser is kept for
 // an account. No account's own name begins so.
-func kept(account string) string { return "\x00" + account }
+func browserOf(account string) string { return "\x00" + account }

@@ -9,7 +9,7 @@ import (
 )
 
 // Found tells what a worker is that refused a claim.
-func (s *Slot) Found(code engine.Code, o fsm.Claim) string {
+func (s *Slot) WhyRefused(code engine.Code, o fsm.Claim) string {
 	switch code {
 	case engine.CodeWorkerBusy:
 		return fmt.Sprintf("%s runs another task", s.Spec.Name)

@@ -79,7 +79,7 @@ type WorkerNews struct {
 }
 
 // SeenBy is what an account may know of a worker; all: the operator's.
-func (w WorkerNews) SeenBy(account string, all bool) (api.WorkerInfo, bool) {
+func (w WorkerNews) VisibleTo(account string, all bool) (api.WorkerInfo, bool) {
 	info := w.WorkerInfo
 	if all {
 		if info.Account = w.User; info.Account == "" {
@@ -100,7 +100,7 @@ func (w WorkerNews) SeenBy(account string, all bool) (api.WorkerInfo, bool) {
 }
 
 // Worker takes note of a worker that is new or has changed.
-func (f *Feed) Worker(w WorkerNews) {
+func (f *Feed) WorkerChanged(w WorkerNews) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was, known := f.workers[w.ID]
@@ -115,14 +115,14 @@ func (f *Feed) Worker(w WorkerNews) {
 	}
 	f.workers[w.ID] = w
 	for r := range f.readers {
-		if info, may := w.SeenBy(r.account, r.all); may {
+		if info, may := w.VisibleTo(r.account, r.all); may {
 			f.tell(r, News{Worker: &info})
 		}
 	}
 }
 
 // Gone takes note of a worker that was removed.
-func (f *Feed) Gone(id string) {
+func (f *Feed) WorkerRemoved(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w, known := f.workers[id]
@@ -132,14 +132,14 @@ func (f *Feed) Gone(id string) {
 	delete(f.workers, id)
 	f.order = slices.DeleteFunc(f.order, func(o string) bool { return o == id })
 	for r := range f.readers {
-		if _, may := w.SeenBy(r.account, r.all); may {
+		if _, may := w.VisibleTo(r.account, r.all); may {
 			f.tell(r, News{Gone: id})
 		}
 	}
 }
 
 // Began takes note of a task that begins.
-func (f *Feed) Began(t *TaskNews) {
+func (f *Feed) TaskStarted(t *TaskNews) {
 	t.Steps = make([]engine.StepReport, 0, min(t.Actions, recentSteps))
 	t.weight = taskWeight
 	f.mu.Lock()
@@ -159,7 +159,7 @@ func (f *Feed) Began(t *TaskNews) {
 }
 
 // Step takes note of a step that has ended.
-func (f *Feed) Step(task string, s engine.StepReport) {
+func (f *Feed) StepEnded(task string, s engine.StepReport) {
 	if len(s.Result) > recentResult {
 		s.Result, s.ResultBytes = nil, len(s.Result)
 	} else if cap(s.Result) > 4*recentResult {
@@ -204,7 +204,7 @@ func brief(s string) string {
 }
 
 // Over takes note of the end of a task.
-func (f *Feed) Over(x *api.Executed) {
+func (f *Feed) TaskOver(x *api.Executed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.running[x.TaskID]
@@ -271,7 +271,7 @@ func (f *Feed) drop(t *TaskNews) {
 }
 
 // Forget takes out all that is known of an account.
-func (f *Feed) Forget(account string) {
+func (f *Feed) ForgetAccount(account string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if a := f.accounts[account]; a != nil {

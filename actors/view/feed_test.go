@@ -15,11 +15,11 @@ import (
 
 // plays lets a task of an account begin, play so many steps, and end.
 func (f *Feed) plays(id, account string, steps int, result []byte) {
-	f.Began(&TaskNews{ID: id, Account: account, Actions: 1, Began: time.Now()})
+	f.TaskStarted(&TaskNews{ID: id, Account: account, Actions: 1, Began: time.Now()})
 	for i := range steps {
-		f.Step(id, engine.StepReport{Path: fmt.Sprint(i), Action: "getText", Success: true, Result: result})
+		f.StepEnded(id, engine.StepReport{Path: fmt.Sprint(i), Action: "getText", Success: true, Result: result})
 	}
-	f.Over(&api.Executed{TaskID: id, Outcome: &engine.Outcome{End: engine.EndCompleted, Data: make([]byte, 1<<20)}})
+	f.TaskOver(&api.Executed{TaskID: id, Outcome: &engine.Outcome{End: engine.EndCompleted, Data: make([]byte, 1<<20)}})
 }
 
 // TestRecentTasksHaveBounds: whatever accounts play, what is remembered of it
@@ -72,18 +72,18 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 	if f.weight < recentAll/2 || len(f.tasks("anna", false, 1000)) != 0 || len(f.tasks("account49", false, 1000)) != 9 {
 		t.Errorf("%d bytes are remembered, of them %d tasks of the oldest account", f.weight, len(f.tasks("anna", false, 1000)))
 	}
-	f.Forget("account49")
+	f.ForgetAccount("account49")
 	if check(); f.accounts["account49"] != nil {
 		t.Error("an account is remembered that was removed")
 	}
-	f.Step("task_gone", engine.StepReport{}) // late, of one that was answered without it
-	f.Over(&api.Executed{TaskID: "task_gone"})
+	f.StepEnded("task_gone", engine.StepReport{}) // late, of one that was answered without it
+	f.TaskOver(&api.Executed{TaskID: "task_gone"})
 	check()
 
 	large := make([]byte, 1<<20)
-	f.Began(&TaskNews{ID: "task_l", Account: "luis", Actions: 1})
-	f.Step("task_l", engine.StepReport{Success: true, Result: large})
-	f.Step("task_l", engine.StepReport{Success: true, Result: large[:10]})
+	f.TaskStarted(&TaskNews{ID: "task_l", Account: "luis", Actions: 1})
+	f.StepEnded("task_l", engine.StepReport{Success: true, Result: large})
+	f.StepEnded("task_l", engine.StepReport{Success: true, Result: large[:10]})
 	if got := f.running["task_l"].Steps; got[0].Result != nil || len(got[1].Result) != 10 || cap(got[1].Result) > 100 {
 		t.Errorf("of a large result %d bytes are kept, of a part of one %d", len(got[0].Result), cap(got[1].Result))
 	}
@@ -94,19 +94,19 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 func TestReadersHaveTheWholePicture(t *testing.T) {
 	t.Parallel()
 	var f Feed
-	f.Worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Online}})
-	f.Began(&TaskNews{ID: "task_1", Account: "anna", Actions: 3, Began: time.Now()})
-	f.Step("task_1", engine.StepReport{Path: "0"})
+	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Online}})
+	f.TaskStarted(&TaskNews{ID: "task_1", Account: "anna", Actions: 3, Began: time.Now()})
+	f.StepEnded("task_1", engine.StepReport{Path: "0"})
 	r := f.Read("anna", false, 10)
 	defer r.Close()
-	f.Step("task_1", engine.StepReport{Path: "1"})
-	f.Worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"})
-	f.Worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w2", Owner: "bert"}})
-	f.Worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"}) // no news
-	f.Worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_2", Session: "sess_2"}, User: "bert", Holder: "bert"})
-	f.Gone("w2")
-	f.Gone("w1")
-	f.Over(&api.Executed{TaskID: "task_1", Outcome: &engine.Outcome{End: engine.EndCompleted}})
+	f.StepEnded("task_1", engine.StepReport{Path: "1"})
+	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"})
+	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w2", Owner: "bert"}})
+	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"}) // no news
+	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_2", Session: "sess_2"}, User: "bert", Holder: "bert"})
+	f.WorkerRemoved("w2")
+	f.WorkerRemoved("w1")
+	f.TaskOver(&api.Executed{TaskID: "task_1", Outcome: &engine.Outcome{End: engine.EndCompleted}})
 	if len(r.Workers) != 1 || r.Workers[0].State != api.Online || len(r.Tasks) != 1 || len(r.Tasks[0].Steps) != 1 || r.Tasks[0].Outcome != nil {
 		t.Errorf("it begins with %+v %+v", r.Workers, r.Tasks)
 	}
@@ -136,7 +136,7 @@ func TestReadersHaveTheWholePicture(t *testing.T) {
 		t.Errorf("without news: %v %v", news, err)
 	}
 	for i := range newsMost + 1 {
-		f.Worker(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", Since: time.Unix(int64(i), 0)}})
+		f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", Since: time.Unix(int64(i), 0)}})
 	}
 	if news, err := r.Next(context.Background()); news != nil || !errors.Is(err, ErrBehind) {
 		t.Errorf("far behind: %d %v", len(news), err)
@@ -151,9 +151,9 @@ func BenchmarkFeed(b *testing.B) {
 	s := engine.StepReport{Path: "0", Action: "open", Success: true, Result: []byte(`{"success":true}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		f.Began(&TaskNews{ID: "task_1", Account: "anna", Actions: 2, Began: time.Now()})
-		f.Step("task_1", s)
-		f.Step("task_1", s)
-		f.Over(&api.Executed{TaskID: "task_1", Outcome: out})
+		f.TaskStarted(&TaskNews{ID: "task_1", Account: "anna", Actions: 2, Began: time.Now()})
+		f.StepEnded("task_1", s)
+		f.StepEnded("task_1", s)
+		f.TaskOver(&api.Executed{TaskID: "task_1", Outcome: out})
 	}
 }

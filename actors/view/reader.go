@@ -59,7 +59,7 @@ func (f *Feed) Read(account string, all bool, tasks int) *Reader {
 	defer f.mu.Unlock()
 	r := &Reader{feed: f, account: account, all: all, wake: make(chan struct{}, 1), Seq: f.seq}
 	for _, id := range f.order {
-		if info, may := f.workers[id].SeenBy(account, all); may {
+		if info, may := f.workers[id].VisibleTo(account, all); may {
 			r.Workers = append(r.Workers, info)
 		}
 	}

@@ -34,8 +34,8 @@ type Screencast struct {
 	run  func(func()) // starts what goes on beside the caller
 
 	mu       sync.Mutex
-	scene    Scope
-	cast     *stream // nil: nobody watches
+	scope    Scope
+	stream   *stream // nil: nobody watches
 	watchers map[*Watcher]struct{}
 }
 
@@ -57,13 +57,13 @@ type Watcher struct {
 	Worker, WorkerName string
 	Task, Session      string // when the watching began
 
-	sight  *Screencast // nil: the browser is on another node
-	object string
-	left   func() // then: what Close does
-	ended  sync.Once
-	shown  chan []byte
-	over   chan struct{}
-	why    string
+	screencast *Screencast // nil: the browser is on another node
+	object     string
+	left       func() // then: what Close does
+	ended      sync.Once
+	shown      chan []byte
+	over       chan struct{}
+	why        string
 }
 
 // NewWatcher returns one of a browser of another node: whoever makes it shows the
@@ -115,14 +115,14 @@ func (w *Watcher) Why() string {
 
 // Close ends the watching. It may be called more than once.
 func (w *Watcher) Close() {
-	s := w.sight
+	s := w.screencast
 	if s == nil {
 		w.left()
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dismiss(w, "")
+	s.remove(w, "")
 }
 
 // Change lets the next scene begin. What it costs a worker that nobody watches
@@ -130,8 +130,8 @@ func (w *Watcher) Close() {
 func (s *Screencast) Change(to Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.scene
-	s.scene = to
+	was := s.scope
+	s.scope = to
 	if len(s.watchers) == 0 || was == to {
 		return
 	}
@@ -150,24 +150,24 @@ func (s *Screencast) Change(to Scope) {
 	for w := range s.watchers {
 		switch {
 		case why != "":
-			s.dismiss(w, why)
+			s.remove(w, why)
 		case w.object == was.Task && was.Task != to.Task:
-			s.dismiss(w, TaskEnded)
+			s.remove(w, TaskEnded)
 		}
 	}
 }
 
 // dismiss ends a watcher, and the cast with the last one. The caller holds s.mu.
-func (s *Screencast) dismiss(w *Watcher, why string) {
+func (s *Screencast) remove(w *Watcher, why string) {
 	if _, there := s.watchers[w]; !there {
 		return
 	}
 	delete(s.watchers, w)
 	w.why = why
 	close(w.over)
-	if len(s.watchers) == 0 && s.cast != nil {
-		s.cast.cancel()
-		s.cast = nil
+	if len(s.watchers) == 0 && s.stream != nil {
+		s.stream.cancel()
+		s.stream = nil
 	}
 }
 
@@ -176,23 +176,23 @@ func (s *Screencast) dismiss(w *Watcher, why string) {
 func (s *Screencast) admit(m *Watch) (*Watcher, *api.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.scene
+	now := s.scope
 	if now.Account == "" || now.Account != m.Account.ID && !m.All || m.Object != s.spec.ID && m.Object != now.Session && m.Object != now.Task {
 		return nil, nil
 	}
-	if s.cast == nil && !s.begin(now) {
+	if s.stream == nil && !s.begin(now) {
 		return nil, api.Refuse(engine.CodeWorkerOffline, "its browser shows no pictures")
 	}
 	w := &Watcher{
 		Worker: s.spec.ID, WorkerName: s.spec.Name, Task: now.Task, Session: now.Session,
-		sight: s, object: m.Object, shown: make(chan []byte, 1), over: make(chan struct{}),
+		screencast: s, object: m.Object, shown: make(chan []byte, 1), over: make(chan struct{}),
 	}
 	if s.watchers == nil {
 		s.watchers = map[*Watcher]struct{}{}
 	}
 	s.watchers[w] = struct{}{}
-	if s.cast.last != nil {
-		w.shown <- s.cast.last
+	if s.stream.last != nil {
+		w.shown <- s.stream.last
 	}
 	return w, nil
 }
@@ -207,7 +207,7 @@ func (s *Screencast) begin(now Scope) bool {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &stream{cancel: cancel}
-	s.cast = k
+	s.stream = k
 	shown := shows.Screencast(ctx, Options())
 	s.run(func() {
 		defer cancel()
@@ -223,7 +223,7 @@ func (s *Screencast) begin(now Scope) bool {
 func (s *Screencast) show(k *stream, picture []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cast != k { // it comes too late
+	if s.stream != k { // it comes too late
 		return
 	}
 	k.last = picture
@@ -240,11 +240,11 @@ func (s *Screencast) show(k *stream, picture []byte) {
 func (s *Screencast) ended(k *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cast != k {
+	if s.stream != k {
 		return
 	}
 	for w := range s.watchers {
-		s.dismiss(w, BrowserGone)
+		s.remove(w, BrowserGone)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // boardMost bounds what is remembered of tasks that have ended, in bytes.
-const boardMost = 16 << 20
+const cacheBytes = 16 << 20
 
 // board shows what has become of asynchronous tasks. Most of those who ask only
 // want to know how far a task is: they look here, and no actor has to answer.
@@ -32,7 +32,7 @@ type entry struct {
 }
 
 // Show puts up how far a task is that has an actor.
-func (b *StatusCache) Show(task, account string, p *api.Polled) {
+func (b *StatusCache) Set(task, account string, p *api.Polled) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.put(&entry{task: task, account: account, polled: p})
@@ -46,14 +46,14 @@ func (b *StatusCache) put(s *entry) {
 }
 
 // Hide takes down what a task's actor has shown.
-func (b *StatusCache) Hide(task string) {
+func (b *StatusCache) Delete(task string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.shown, task)
 }
 
 // Forget takes down all that an account has.
-func (b *StatusCache) Forget(account string) {
+func (b *StatusCache) ForgetAccount(account string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for task, s := range b.shown {
@@ -72,7 +72,7 @@ func (b *StatusCache) Forget(account string) {
 // Remember shows how a task has ended until it is deleted, if there is room.
 func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.Time) {
 	s := &entry{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
-	if s.weight > boardMost/100 {
+	if s.weight > cacheBytes/100 {
 		return
 	}
 	b.mu.Lock()
@@ -82,7 +82,7 @@ func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.T
 	}
 	b.put(s)
 	b.ended, b.weight = append(b.ended, s), b.weight+s.weight
-	for now := time.Now(); b.weight > boardMost || !now.Before(b.ended[0].until); {
+	for now := time.Now(); b.weight > cacheBytes || !now.Before(b.ended[0].until); {
 		old := b.ended[0]
 		b.ended, b.weight = b.ended[1:], b.weight-old.weight
 		if b.shown[old.task] == old {
@@ -115,7 +115,7 @@ func weightOf(o *engine.Outcome) int {
 
 // Look answers a poll, or gives nil where it has to be asked for: the task is not
 // shown, or its end is to be waited for.
-func (b *StatusCache) Look(m *api.Poll) *api.Polled {
+func (b *StatusCache) Get(m *api.Poll) *api.Polled {
 	b.mu.RLock()
 	s := b.shown[m.TaskID]
 	b.mu.RUnlock()

@@ -23,7 +23,7 @@ func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b StatusCache
 		runs, over := &api.Polled{Status: api.TaskPending, Executed: &api.Executed{}}, endedWith(10)
-		b.Show("runs", "anna", runs)
+		b.Set("runs", "anna", runs)
 		b.Remember("over", "anna", over, time.Now().Add(time.Hour))
 		for _, c := range []struct {
 			name string
@@ -37,24 +37,24 @@ func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 			{"somebody else's", poll("over", "bert", 0), nil},
 			{"none", poll("never", "anna", 0), nil},
 		} {
-			if got := b.Look(c.m); got != c.want {
+			if got := b.Get(c.m); got != c.want {
 				t.Errorf("%s: %+v", c.name, got)
 			}
 		}
-		b.Hide("runs")
-		b.Show("other", "bert", runs)
-		b.Show("his", "carl", runs)
+		b.Delete("runs")
+		b.Set("other", "bert", runs)
+		b.Set("his", "carl", runs)
 		b.Remember("his", "carl", over, time.Now().Add(time.Hour)) // its actor is gone
-		if b.Look(poll("his", "carl", 0)) != over {
+		if b.Get(poll("his", "carl", 0)) != over {
 			t.Error("the end of a task is not shown that has been running")
 		}
-		b.Forget("carl")
-		if b.Look(poll("his", "carl", 0)) != nil || len(b.ended) != 1 || b.weight != b.ended[0].weight || b.Look(poll("other", "bert", 0)) == nil {
+		b.ForgetAccount("carl")
+		if b.Get(poll("his", "carl", 0)) != nil || len(b.ended) != 1 || b.weight != b.ended[0].weight || b.Get(poll("other", "bert", 0)) == nil {
 			t.Errorf("after an account was forgotten: %+v", b.shown)
 		}
 		time.Sleep(time.Hour)
 		for _, id := range []string{"runs", "over"} {
-			if got := b.Look(poll(id, "anna", 0)); got != nil {
+			if got := b.Get(poll(id, "anna", 0)); got != nil {
 				t.Errorf("%s is shown still: %+v", id, got)
 			}
 		}
@@ -64,18 +64,18 @@ func TestBoardShowsWhatCanBeAnswered(t *testing.T) {
 func TestBoardIsBounded(t *testing.T) {
 	var b StatusCache
 	until := time.Now().Add(time.Hour)
-	b.Remember("huge", "anna", endedWith(boardMost), until)
-	if b.Look(poll("huge", "anna", 0)) != nil {
+	b.Remember("huge", "anna", endedWith(cacheBytes), until)
+	if b.Get(poll("huge", "anna", 0)) != nil {
 		t.Error("one that leaves no room for others is remembered")
 	}
 	const size = 100 << 10
 	for i := range 1000 {
 		b.Remember(strconv.Itoa(i), "anna", endedWith(size), until)
 	}
-	if b.weight > boardMost || b.weight < boardMost-2*size || len(b.shown) != len(b.ended) {
-		t.Errorf("%d bytes of %d tasks are remembered, %d are shown; want %d bytes", b.weight, len(b.ended), len(b.shown), boardMost)
+	if b.weight > cacheBytes || b.weight < cacheBytes-2*size || len(b.shown) != len(b.ended) {
+		t.Errorf("%d bytes of %d tasks are remembered, %d are shown; want %d bytes", b.weight, len(b.ended), len(b.shown), cacheBytes)
 	}
-	if b.Look(poll("999", "anna", 0)) == nil || b.Look(poll("0", "anna", 0)) != nil {
+	if b.Get(poll("999", "anna", 0)) == nil || b.Get(poll("0", "anna", 0)) != nil {
 		t.Error("it is not the newest that are remembered")
 	}
 	b.Remember("late", "anna", endedWith(1), time.Now())

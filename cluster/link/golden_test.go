@@ -93,15 +93,15 @@ func again(old []byte) ([]byte, error) {
 }
 
 // keptMessages are all messages and records of nodes.
-func keptMessages(t *testing.T) []golden.Kept {
-	var all []golden.Kept
+func keptMessages(t *testing.T) []golden.Case {
+	var all []golden.Case
 	everyKind(func(k kind, m any) {
 		today, err := Encode(filled(t, m))
 		if err != nil {
 			t.Fatal(err)
 		}
 		inside, _ := empty(k)
-		all = append(all, golden.Kept{
+		all = append(all, golden.Case{
 			Name: messageName(t, k, m), Ext: "msg", Today: today, Again: again, Parts: pieces,
 			Types: []reflect.Type{reflect.TypeOf(m), reflect.TypeOf(inside)},
 		})

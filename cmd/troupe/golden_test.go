@@ -11,7 +11,7 @@ import (
 var _ = flag.Bool("update", false, "add golden files of files whose shape has none; none is changed")
 
 // keptFiles are the files that operators write: how a plan is changed.
-func keptFiles(t *testing.T) []golden.Kept {
+func keptFiles(t *testing.T) []golden.Case {
 	plan := golden.Record[planChange](t, "plan", nil)
 	plan.Again = func(old []byte) ([]byte, error) {
 		var c planChange
@@ -20,7 +20,7 @@ func keptFiles(t *testing.T) []golden.Kept {
 		}
 		return json.Marshal(c)
 	}
-	return []golden.Kept{plan}
+	return []golden.Case{plan}
 }
 
 // TestGolden: a file that an operator has written for an earlier release is read.

@@ -9,8 +9,8 @@ import (
 
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
-func keptNotes(t *testing.T) []golden.Kept {
-	return []golden.Kept{golden.Record[note](t, "browser", nil)}
+func keptNotes(t *testing.T) []golden.Case {
+	return []golden.Case{golden.Record[note](t, "browser", nil)}
 }
 
 // TestGolden: what earlier releases have noted of their browsers is read.

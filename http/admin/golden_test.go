@@ -11,8 +11,8 @@ import (
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
 // messages are all that crosses the private socket.
-func messages(t *testing.T) []golden.Kept {
-	all := []golden.Kept{golden.Record[socketAnswer](t, "order-carried-out", nil)}
+func messages(t *testing.T) []golden.Case {
+	all := []golden.Case{golden.Record[socketAnswer](t, "order-carried-out", nil)}
 	for path, of := range orderTypes {
 		name := "order" + strings.ReplaceAll(path, "/", "-")
 		all = append(all, golden.RecordOf(t, name, of.order, nil), golden.RecordOf(t, name+"-result", of.result, nil))

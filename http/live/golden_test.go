@@ -10,8 +10,8 @@ import (
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
 // records are tickets as other nodes read them.
-func records(t *testing.T) []golden.Kept {
-	return []golden.Kept{
+func records(t *testing.T) []golden.Case {
+	return []golden.Case{
 		golden.Record[ticketRecord](t, "ticket", nil),
 		golden.Places(t, map[string]string{"ticket": ticketPrefix + "00ff"}),
 	}

@@ -14,11 +14,11 @@ import (
 // scripted are the options for an engine that stands in for browsers, on
 // whatever it stands. The tasks' own steps are not played: they say how long one
 // takes.
-func scripted(on func(t *testing.T) *testkit.Footing) enginetest.Options {
+func scripted(on func(t *testing.T) *testkit.Backend) enginetest.Options {
 	return enginetest.Options{
 		Start: func(t *testing.T) engine.Engine {
 			e := testkit.NewEngine()
-			e.On = on(t)
+			e.Backend = on(t)
 			e.Default = func(c testkit.Call) testkit.Script {
 				return testkit.Script{Takes: c.Task.Timeout - time.Minute, Steps: 1}
 			}
@@ -51,7 +51,7 @@ func scripted(on func(t *testing.T) *testkit.Footing) enginetest.Options {
 
 // TestScriptedEngine runs the tests on the engine that stands in for browsers.
 func TestScriptedEngine(t *testing.T) {
-	enginetest.Run(t, scripted(func(*testing.T) *testkit.Footing { return nil }))
+	enginetest.Run(t, scripted(func(*testing.T) *testkit.Backend { return nil }))
 }
 
 // TestStandingEngine runs them on one that stands on real browsers.
@@ -61,9 +61,9 @@ func TestStandingEngine(t *testing.T) {
 		t.Skipf("there is nothing to stand on: %v", err)
 	}
 	trace := testkit.Tracing(t)
-	enginetest.Run(t, scripted(func(t *testing.T) *testkit.Footing {
+	enginetest.Run(t, scripted(func(t *testing.T) *testkit.Backend {
 		e := testkit.Chromium(t)
 		e.Group = func(string) string { return "all" }
-		return &testkit.Footing{Engine: e, Trace: trace}
+		return &testkit.Backend{Engine: e, Trace: trace}
 	}))
 }

@@ -73,7 +73,7 @@ func TestFill(t *testing.T) {
 // no file has had, and no file is written over.
 func TestFilesAreOnlyAdded(t *testing.T) {
 	t.Chdir(t.TempDir())
-	k := Kept{Name: "a", Ext: "json", Today: []byte("1")}
+	k := Case{Name: "a", Ext: "json", Today: []byte("1")}
 	shapes := []string{"1", "2", "3"}
 	for _, shape := range shapes {
 		k.Today = []byte(shape)

@@ -21,7 +21,7 @@ const Folder = "testdata/golden"
 // Kept is a message or a record with its golden files. The first file is
 // "<Name>.<Ext>". Each later shape has one more, "<Name>.2.<Ext>" and so on: what
 // an earlier build has written is never written anew.
-type Kept struct {
+type Case struct {
 	Name, Ext string
 	// Today is what this build writes of a filled value.
 	Today []byte
@@ -38,7 +38,7 @@ type Kept struct {
 // [Folder]. Every file must be readable without a loss, and what this build
 // writes must have a file. The flag -update of the package's tests adds files. It
 // changes none.
-func Test(t *testing.T, pkg string, all []Kept) {
+func Test(t *testing.T, pkg string, all []Case) {
 	t.Helper()
 	how := fmt.Sprintf("go test ./%s -run '^%s$' -update", pkg, t.Name())
 	files, err := list(Folder)
@@ -101,7 +101,7 @@ const shapesMost = 1000
 
 // files are those of a message or record, in the order of their numbers, and next is
 // the number of the next one.
-func (k *Kept) files(all map[string]bool) (mine []string, next int) {
+func (k *Case) files(all map[string]bool) (mine []string, next int) {
 	next = 1
 	for n := 1; n < shapesMost; n++ {
 		if all[k.file(n)] {
@@ -111,7 +111,7 @@ func (k *Kept) files(all map[string]bool) (mine []string, next int) {
 	return mine, next
 }
 
-func (k *Kept) file(n int) string {
+func (k *Case) file(n int) string {
 	if n == 1 {
 		return Folder + "/" + k.Name + "." + k.Ext
 	}
@@ -120,7 +120,7 @@ func (k *Kept) file(n int) string {
 
 // todays is the file that today's bytes belong into; empty: there is one with
 // them.
-func (k *Kept) todays(mine []string, next int) (string, error) {
+func (k *Case) todays(mine []string, next int) (string, error) {
 	for _, name := range mine {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -145,7 +145,7 @@ func add(name string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-func (k *Kept) reads(name string) error {
+func (k *Case) reads(name string) error {
 	old, err := os.ReadFile(name)
 	if err != nil {
 		return err
@@ -241,13 +241,13 @@ func lost(at string, was, is any) error {
 }
 
 // Record is a record that is one text of JSON, filled.
-func Record[T any](t testing.TB, name string, makers Makers) Kept {
+func Record[T any](t testing.TB, name string, makers Makers) Case {
 	t.Helper()
 	return RecordOf(t, name, reflect.TypeFor[T](), makers)
 }
 
 // RecordOf is [Record] for a type that is known at run time only.
-func RecordOf(t testing.TB, name string, of reflect.Type, makers Makers) Kept {
+func RecordOf(t testing.TB, name string, of reflect.Type, makers Makers) Case {
 	t.Helper()
 	v := reflect.New(of)
 	Fill(t, v.Interface(), makers)
@@ -255,7 +255,7 @@ func RecordOf(t testing.TB, name string, of reflect.Type, makers Makers) Kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Kept{Name: name, Ext: "json", Today: today, Types: []reflect.Type{of}, Again: func(old []byte) ([]byte, error) {
+	return Case{Name: name, Ext: "json", Today: today, Types: []reflect.Type{of}, Again: func(old []byte) ([]byte, error) {
 		v := reflect.New(of).Interface()
 		if err := json.Unmarshal(old, v); err != nil {
 			return nil, err
@@ -266,11 +266,11 @@ func RecordOf(t testing.TB, name string, of reflect.Type, makers Makers) Kept {
 
 // Places are the keys under which records are kept, each by what it is of: a record
 // whose key is made in another way would not be found any more.
-func Places(t testing.TB, keys map[string]string) Kept {
+func Places(t testing.TB, keys map[string]string) Case {
 	t.Helper()
 	today, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Kept{Name: "places", Ext: "json", Today: append(today, '\n'), Again: func([]byte) ([]byte, error) { return today, nil }}
+	return Case{Name: "places", Ext: "json", Today: append(today, '\n'), Again: func([]byte) ([]byte, error) { return today, nil }}
 }

@@ -59,7 +59,7 @@ func (n *names) look(t reflect.Type) {
 
 // Named fails for each field of the types of messages and records, and of more
 // types, that has no explicit name in JSON.
-func Named(t *testing.T, all []Kept, more ...reflect.Type) {
+func Named(t *testing.T, all []Case, more ...reflect.Type) {
 	t.Helper()
 	for _, k := range all {
 		more = append(more, k.Types...)
