@@ -9,8 +9,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// errNobody: the actor that was asked is not there, or ended before it could
-// answer.
+// errNobody tells that the asked actor does not exist, or ended before it
+// answered.
 var errNobody = errors.New("nobody is there to answer")
 
 // asker is a process that takes one answer. The library's futures are not used
@@ -52,8 +52,8 @@ func put(system *actor.ActorSystem, to *actor.PID, m any) *question {
 	return &question{system: system, to: to, pid: pid, asker: p}
 }
 
-// watch makes the end of who was asked an answer. Without it a question that is
-// still in the mailbox then is never answered: the library drops it.
+// watchTarget turns the end of the asked actor into an answer. The library drops
+// a question that is still in the mailbox then.
 func (q *question) watchTarget() {
 	q.watched = true
 	q.about(&actor.Watch{Watcher: q.pid})

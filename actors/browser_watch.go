@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// watch follows a browser to its end, asks it now and then whether it is well,
-// and looks at its memory. What it finds is said to the worker.
+// monitor follows a browser until it ends. It checks regularly whether the
+// browser answers, and how much memory it takes, and reports to the worker.
 //
-// A process that was stopped, or that hangs, closes nothing: without the
-// asking, a worker would stay online with a browser that answers no task.
+// A process that is stopped or hangs closes nothing. Without the check, a worker
+// would stay online with a browser that answers no task.
 func (b *browser) monitor(n *nodeParts, say func(any)) {
 	cfg := n.cfg.Browser
 	check, end := every(cfg.CheckEvery)
@@ -35,7 +35,7 @@ func (b *browser) monitor(n *nodeParts, say func(any)) {
 	}
 }
 
-// every ticks; not at all when the time is negative.
+// every returns a ticker's channel; none when the time is negative.
 func every(d time.Duration) (tick <-chan time.Time, end func()) {
 	if d < 0 {
 		return nil, func() {}
@@ -44,8 +44,8 @@ func every(d time.Duration) (tick <-chan time.Time, end func()) {
 	return t.C, t.Stop
 }
 
-// check asks the browser once. One that does not answer is closed, which is
-// news to whoever plays on it and to watch.
+// check asks the browser once whether it answers. A browser that does not is
+// closed, which ends the task on it and its monitor.
 func (b *browser) check(n *nodeParts) {
 	ctx, cancel := context.WithTimeout(b.ctx, n.cfg.Browser.CheckTimeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (b *browser) check(n *nodeParts) {
 	}
 }
 
-// weigh looks at the browser's memory once.
+// checkMemory reads the browser's memory once.
 func (b *browser) checkMemory(n *nodeParts, say func(any)) {
 	memory := b.inst.Memory()
 	heavy := memory >= n.cfg.Browser.RenewMemory
@@ -73,8 +73,8 @@ func (b *browser) checkMemory(n *nodeParts, say func(any)) {
 	}
 }
 
-// due reports whether the browser is to be replaced instead of cleaned. One
-// that is large from its start would be no smaller after it.
+// due reports whether the browser is to be replaced instead of cleaned. A browser
+// that is large from its start would not get smaller.
 func (b *browser) due(c BrowserConfig) bool {
 	return c.RenewTasks > 0 && b.tasks >= c.RenewTasks ||
 		c.RenewAge > 0 && time.Since(b.upSince) >= c.RenewAge ||

@@ -6,14 +6,14 @@ import (
 	"troupe/actors/api"
 )
 
-// beside reads or changes what is on disk beside the mailbox, and says when that
-// is over.
+// onDisk reads or changes what is on disk, outside of the mailbox, and then calls
+// then.
 func (n *nodeParts) onDisk(f func(context.Context) error, then func(error)) {
 	n.background.Go(func() { n.onDiskNow(f, then) })
 }
 
-// change is beside for whoever is beside the mailbox already. The time that it
-// may take begins now.
+// onDiskNow is onDisk for a caller that is outside of a mailbox already. The time
+// that it may take begins now.
 func (n *nodeParts) onDiskNow(f func(context.Context) error, then func(error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), api.WriteTimeout)
 	defer cancel()

@@ -8,18 +8,18 @@ import (
 	"troupe/engine"
 )
 
-// Offer tells the node what another one has free. Requests that may roam go
-// there when nothing is free here.
+// Offer tells the node what another node has free. Forwardable requests go there
+// when no worker is free here.
 func (n *Node) Offer(o *api.Offer) { n.parts.system.Root.Send(n.parts.pool, o) }
 
-// Freed tells the node that another one has just ended a task of its. Its next
-// offer would say the same, a moment later.
+// Freed tells the node that another node has just finished a task for it, a
+// moment before that node's next offer says so.
 func (n *Node) Freed(node string) { n.parts.system.Root.Send(n.parts.pool, &peerFreed{node}) }
 
 type peerFreed struct{ node string }
 
-// roams reports whether a job may be played on another node, as far as this one
-// can tell.
+// mayForward reports whether a job may run on another node, as far as this node
+// knows.
 func (p *pool) mayForward(j *schedule.Job) bool {
 	if !j.Request.Execute.Forwardable || j.Named {
 		return false
@@ -31,7 +31,8 @@ func (p *pool) mayForward(j *schedule.Job) bool {
 	return true
 }
 
-// away finds the node that a job is to try that got no worker here; nil: none.
+// peerFor selects the node that a job tries after it got no worker here; nil:
+// none.
 func (p *pool) peerFor(j *schedule.Job, no *api.Refusal) *api.Offer {
 	if len(p.peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.mayForward(j) {
 		return nil
@@ -39,8 +40,8 @@ func (p *pool) peerFor(j *schedule.Job, no *api.Refusal) *api.Offer {
 	return p.peers.Best(j.Account())
 }
 
-// sendAway ends a job here: its client takes it to another node, and comes back
-// with it when that one refuses it. It keeps its place.
+// forward ends a job here: its client takes it to another node, and returns with
+// it if that node refuses it. The job keeps its place in the queue.
 func (p *pool) forward(ctx actor.Context, j *schedule.Job, o *api.Offer) {
 	// Until it is heard of again, the node has one less. Whether that was one of
 	// the account's own matters to nobody else.
@@ -54,7 +55,7 @@ func (p *pool) forward(ctx actor.Context, j *schedule.Job, o *api.Offer) {
 	p.refuse(ctx, j, no)
 }
 
-// onOffer sends those who wait to the workers that another node has free.
+// onOffer forwards waiting jobs to the workers that another node has free.
 func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.Update(m)) }
 
 func (p *pool) onPeerFreed(ctx actor.Context, m *peerFreed) {
@@ -79,8 +80,8 @@ func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
 	}
 }
 
-// returned gives a job its place back that another node had no worker for after
-// all.
+// restorePlace gives a job its place in the queue back after another node has
+// refused it.
 func (p *pool) restorePlace(j *schedule.Job) {
 	at := j.Request.Execute.Place
 	if at.Until.IsZero() {

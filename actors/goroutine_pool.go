@@ -2,17 +2,16 @@ package actors
 
 import "sync"
 
-// hands are goroutines that are used again: mailboxes take their turns on them,
-// and what goes on beside the mailboxes does. A request passes through a dozen of
-// these turns; goroutines that are new each time would spend a fifth of the
-// processor on growing their stacks.
+// goroutinePool reuses goroutines for the turns of mailboxes and for what runs
+// outside of them. A request takes a dozen of these turns. New goroutines for
+// each would cost a fifth of the processor time, for the growth of their stacks.
 type goroutinePool struct {
 	mu     sync.Mutex
 	idle   []chan func() // the last used last
 	closed bool
 }
 
-// handsMost bounds how many goroutines wait for something to do.
+// idleMost bounds how many idle goroutines are kept.
 const idleMost = 256
 
 // do runs f soon, on another goroutine. It never waits for one.
@@ -42,7 +41,7 @@ func (h *goroutinePool) work(f func()) {
 	}
 }
 
-// rest puts a goroutine with those that may be used again, if it is wanted.
+// park adds a goroutine to the idle ones, if there is room.
 func (h *goroutinePool) park(next chan func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,8 +52,8 @@ func (h *goroutinePool) park(next chan func()) bool {
 	return true
 }
 
-// close ends the goroutines that have nothing to do, and the others when they
-// have done it. What comes later is still run.
+// close ends the idle goroutines, and the others when their function returns.
+// Functions that come later still run.
 func (h *goroutinePool) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,7 +64,7 @@ func (h *goroutinePool) close() {
 	h.idle = nil
 }
 
-// Schedule is part of actor.Dispatcher: a mailbox has something to read.
+// Schedule is part of actor.Dispatcher: it runs a mailbox that has messages.
 func (h *goroutinePool) Schedule(f func()) { h.do(f) }
 
 // Throughput is part of actor.Dispatcher: after so many messages a mailbox lets

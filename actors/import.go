@@ -14,14 +14,14 @@ import (
 	"troupe/persistence"
 )
 
-// Estate is what a node that does not run has left.
+// OfflineData is what a node that does not run has left on disk.
 type OfflineData struct {
 	Store persistence.Store
 	Files *persistence.Folder
 	Seal  *persistence.Seal // nil: the key is lost, and what it has closed
 }
 
-// Imported is what an import has brought.
+// Imported counts what an import has copied.
 type Imported struct {
 	persistence.Adoption
 	Tasks    int `json:"tasks"` // asynchronous ones, with their results
@@ -69,7 +69,7 @@ func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error)
 	return &i.Imported, nil
 }
 
-// importing is an import that goes on.
+// importing is an import in progress.
 type importing struct {
 	Imported
 	from     OfflineData

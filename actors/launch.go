@@ -11,7 +11,7 @@ import (
 	"troupe/engine"
 )
 
-// unheeding is how much longer than its context an engine's call is waited for.
+// overrun is how much longer than its context an engine's call is waited for.
 const overrun = time.Second
 
 var errOverrun = errors.New("it goes on after its time was over")
@@ -40,8 +40,8 @@ func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance
 	return inst, nil
 }
 
-// bounded calls f, and does not wait for it when it goes on for long after ctx
-// has ended. Then late is called when it is over at last. A panic is an error.
+// bounded calls f. It stops waiting for it soon after ctx has ended, and then
+// calls late when f returns at last. A panic of f is an error.
 func (n *nodeParts) bounded(ctx context.Context, f func() error, late func()) error {
 	done := make(chan error, 1)
 	n.background.Go(func() { done <- protect(f) })

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// headStart is how long the first browser of a node has the processors to itself
-// at most.
+// headStart is how long at most the first browser of a node starts alone.
 const headStart = time.Second
 
-// starts says whose turn it is to start a browser. Many at once only make each
-// other slow, so there are places; and until the first browser is there nobody
-// can be served, so nobody starts one beside that.
+// launchLimiter limits how many browsers start at a time: more only slow each
+// other down. Until the first browser is up nobody can be served, so it starts
+// alone.
 type launchLimiter struct {
 	places chan struct{}
 	begun  sync.Once
@@ -26,7 +25,8 @@ func newLaunchLimiter(places int) *launchLimiter {
 	return s
 }
 
-// turn waits for a place. The caller must give it back.
+// turn waits for permission to start a browser. The caller must call back when
+// the start is over.
 func (s *launchLimiter) turn(ctx context.Context) (back func(), err error) {
 	leads := false
 	s.begun.Do(func() { leads = true })

@@ -2,9 +2,9 @@ package actors
 
 import "sync"
 
-// lent is what callers have lent to their tasks, and what messages cannot hold, as
-// they are plain data: the functions that free a task's files, or are asked before
-// it begins. Messages have the numbers; 0 is nothing.
+// callbacks holds functions of callers, which messages cannot hold because they
+// are plain data: those that remove a task's files, and those that are asked
+// before it begins. Messages carry their numbers; 0 is none.
 type callbacks[F any] struct {
 	mu   sync.Mutex
 	last uint64
@@ -22,7 +22,7 @@ func (l *callbacks[F]) add(f F) uint64 {
 	return l.last
 }
 
-// get looks at what may have been taken back.
+// get returns a function that may have been taken.
 func (l *callbacks[F]) get(n uint64) (f F, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,7 +30,8 @@ func (l *callbacks[F]) get(n uint64) (f F, there bool) {
 	return f, there
 }
 
-// take gives it back to one caller; false: somebody else has it.
+// take removes a function and returns it to one caller; false: another caller has
+// it.
 func (l *callbacks[F]) take(n uint64) (f F, there bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +40,7 @@ func (l *callbacks[F]) take(n uint64) (f F, there bool) {
 	return f, there
 }
 
-// rest takes all that is left.
+// takeAll removes and returns all that is left.
 func (l *callbacks[F]) takeAll() (all []F) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +51,7 @@ func (l *callbacks[F]) takeAll() (all []F) {
 	return all
 }
 
-// free frees what was lent to a task, beside the mailbox.
+// cleanUpFiles removes the files of a task, outside of the mailbox.
 func (n *nodeParts) cleanUpFiles(files uint64) {
 	if free, there := n.fileCleanups.take(files); there {
 		n.background.Go(func() { n.runCleanup(free) })

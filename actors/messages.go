@@ -53,7 +53,7 @@ type (
 	workerDisown    struct{ Account string }
 )
 
-// workerTell asks a worker for a note, also where it has no news.
+// workerReport asks a worker to report its status, also when it has not changed.
 type workerReport struct{}
 
 // workerRestarted says that a worker has panicked: what it was told may be lost.

@@ -7,18 +7,18 @@ import (
 	"troupe/engine"
 )
 
-// attended is an Execute whose sender waits for more than the answer: it is
-// asked before anything is played, and hears of each step of an asynchronous
-// task. Reply: [Executed], as for [Execute].
+// executeWithAck is an Execute whose sender is asked before the task begins, and
+// is told each step of an asynchronous task. Reply: [api.Executed], as for
+// [api.Execute].
 type executeWithAck struct{ Execute *api.Execute }
 
-// begun says that a worker has the task and would begin. What has to be on disk
-// before anything is played can be written now. It is known by Executed as far as
-// it can be: without an outcome. Reply: [noted].
+// startRequest asks the sender of [executeWithAck] whether the task may begin: a
+// worker has it. The sender writes to disk what must be there before. Executed is
+// complete but for the outcome. Reply: [startAck].
 type startRequest struct{ Executed *api.Executed }
 
-// noted answers [begun]: whether the task may begin, and where it may not, why that is
-// to be told to its client.
+// startAck answers [startRequest]: whether the task may begin, and otherwise the
+// refusal for its client.
 type startAck struct {
 	OK      bool
 	Refusal *api.Refusal
@@ -27,13 +27,13 @@ type startAck struct {
 // stepEnded tells of one step of a task that goes on.
 type stepEnded struct{ Step engine.StepReport }
 
-// startTask asks for an asynchronous task. Reply: [Started].
+// startTask asks for an asynchronous task. Reply: [api.Started].
 type startTask struct {
 	Execute *api.Execute
 	Files   uint64 // what was lent to it
 }
 
-// taskSettled tells that nothing of a task needs to be written any more.
+// taskFinished tells that nothing of a task is left to be written.
 type taskFinished struct{ Task string }
 
 // taskRefused tells that a task did not begin. Its client hears of it once nothing of
@@ -44,7 +44,8 @@ type taskRefused struct {
 	Started *api.Started
 }
 
-// taskRetires tells that a task has nothing more to say than its record has.
+// taskRetires tells that the task's actor is no longer needed: its record has
+// everything.
 type taskRetires struct{ Task string }
 
 // settle asks for an answer when everything that has ended is on disk: of one
@@ -54,7 +55,7 @@ type (
 	flushed struct{}
 )
 
-// settling is somebody who waits for that.
+// flushWaiter is an actor that waits for [flushed].
 type flushWaiter struct {
 	who     *actor.PID
 	account string // empty: all

@@ -50,7 +50,7 @@ type nodeParts struct {
 	limits     atomic.Pointer[map[engine.Plan]engine.Limits]
 }
 
-// props are those of an actor whose mailbox takes its turns on the node's hands.
+// props are those of an actor whose mailbox runs on the node's goroutine pool.
 func (n *nodeParts) props(a func() actor.Actor) *actor.Props {
 	p := actor.PropsFromProducer(a, actor.WithDispatcher(&n.background.goroutines))
 	if n.cfg.decorate != nil {
@@ -197,7 +197,7 @@ func (n *Node) Held() map[string]int64 {
 	return n.parts.usage.Held(time.Now())
 }
 
-// settle waits until it is on disk how the tasks ended, of an account or of all.
+// flush waits until the ends of tasks are on disk, of an account or of all.
 func (n *Node) flush(ctx context.Context, account string) error {
 	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
 		if _, err := askNode[flushed](ctx, n, who, &flush{Account: account}); err != nil {

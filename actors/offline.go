@@ -11,15 +11,15 @@ import (
 	"troupe/actors/records"
 )
 
-// Dormant is a node that does not run: what is on disk of it can be looked at and
-// changed all the same. No node may run on the same store.
+// OfflineNode gives access to the data of a node that does not run. No node may
+// run on the same store meanwhile.
 type OfflineNode struct {
 	records *records.Store
 	node    string
 }
 
-// NewDormant returns the node that the configuration would start. Of that only
-// Store, Files, Node and Log matter.
+// NewOfflineNode returns the offline form of the node that the configuration
+// would start. It uses only Store, Files, Node and Log.
 func NewOfflineNode(cfg Config) (*OfflineNode, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("open what a node has left: no store was given")
@@ -31,11 +31,11 @@ func NewOfflineNode(cfg Config) (*OfflineNode, error) {
 	return &OfflineNode{records: r, node: cfg.Node}, nil
 }
 
-// ErrDormant: it takes a node that runs.
+// ErrOffline refuses a verb that needs a running node.
 var ErrOffline = errors.New("the service does not run")
 
-// Do carries out a verb as far as that is possible without the node: see
-// [api.Ask]. It gives [ErrDormant] for the others.
+// Do carries out a verb as far as that is possible without a running node: see
+// [api.Ask]. It returns [ErrOffline] for the others.
 func (d *OfflineNode) Do(ctx context.Context, m any) (any, error) {
 	switch m := m.(type) {
 	case *api.SurveyWorkers:

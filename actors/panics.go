@@ -23,13 +23,13 @@ type failure struct{ Text string }
 
 func (f *failure) Error() string { return f.Text }
 
-// again is when something is tried again that panicked and must not be left
+// again is the pause before work is repeated that panicked and must not be left
 // undone.
 const again = time.Second
 
-// mender is an actor that can end what a message was about when its handling has
-// panicked: whoever waits for that is answered, and nothing is left that nobody
-// goes on with. It reports whether the sender has an answer, or needs none.
+// panicHandler is an actor that can end the work of a message whose handling has
+// panicked: those who wait are answered, and no half-done work is left.
+// afterPanic reports whether the sender has an answer, or needs none.
 type panicHandler interface {
 	afterPanic(ctx actor.Context, message any, no *api.Refusal) bool
 }
@@ -173,7 +173,8 @@ func (ts *tasks) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool
 	return false
 }
 
-// mend starts a browser that was to be started, later than it might have been.
+// afterPanic starts the browser that was to be started, perhaps later than
+// planned.
 func (k *supervisor) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch message.(type) {
 	case *actor.Started:

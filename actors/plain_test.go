@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// notes are messages that an actor sends to itself when something beside its
+// selfSent are messages that an actor sends to itself when something beside its
 // mailbox has ended. They hold what that was: its address tells what is late.
-var notes = []string{
+var selfSent = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
-	"counted", "keyRead", "keyNoted", "keyKept", "taskNoted", "taskKept", "waited",
-	"workerKept", "timeToLeave", "workerForgotten", "waitOver", // pool
+	"counted", "keyRead", "keyWritten", "answerWritten", "taskWritten", "endWritten", "waited",
+	"workerWritten", "removalGraceOver", "workerErased", "waitOver", // pool
 }
 
 // handed is what is passed on whole with a message: nobody else has it then, or
@@ -23,7 +23,7 @@ var notes = []string{
 var handed = []string{
 	"*actor.PID",                      // an address
 	"*engine.Task", "*engine.Outcome", // parsed once, made once
-	"adoption.kept", "workerAdopt.kept", // a session on its way to its worker
+	"endReservation.session", "workerAdopt.session", // a session on its way to its worker
 }
 
 // TestMessagesArePlainData: no message between actors holds a function, a channel,
@@ -117,7 +117,7 @@ func TestMessagesArePlainData(t *testing.T) {
 	for pair := range handled(t) {
 		_, name, _ := strings.Cut(pair, " ")
 		name = strings.TrimPrefix(name, "*")
-		if strings.HasPrefix(name, "actor.") || slices.Contains(notes, name) {
+		if strings.HasPrefix(name, "actor.") || slices.Contains(selfSent, name) {
 			continue
 		}
 		messages++
@@ -129,7 +129,7 @@ func TestMessagesArePlainData(t *testing.T) {
 	for _, reply := range []string{
 		"api.Executed", "api.Started", "api.Polled", "api.Followed", "api.Cancelled", "api.Workers", "api.Drained", "api.WorkerChanged",
 		"api.AccountRemoved", "api.Restored",
-		"startAck", "flushed", "failure", "wasPutAside", "sessionBegun", "sessionKept", "sessionErased", "sessionRecalled", "sessionConfirmed",
+		"startAck", "flushed", "failure", "reservedForSession", "sessionBegun", "sessionKept", "sessionErased", "sessionRecalled", "sessionConfirmed",
 	} {
 		if structs[reply] == nil {
 			t.Errorf("there is no reply %s", reply)

@@ -40,9 +40,9 @@ func newPool(n *nodeParts, r *schedule.Roster) *pool {
 }
 
 type (
-	// impatient says that a job has waited as long as it may.
+	// waitOver tells that a job has waited as long as it may.
 	waitOver struct{ job *schedule.Job }
-	// look tells pool to look after its queue.
+	// queueCheck tells pool to check its queue.
 	queueCheck struct{}
 )
 
@@ -123,7 +123,8 @@ func (p *pool) onWorkerStatus(ctx actor.Context, n schedule.WorkerStatus) {
 	p.checkDrained(ctx)
 }
 
-// hear takes over what a worker says of itself.
+// applyStatus stores what a worker reports, and returns its slot; nil if the
+// report is out of date.
 func (p *pool) applyStatus(ctx actor.Context, n schedule.WorkerStatus) *schedule.Slot {
 	old := n
 	if s := p.roster.Slots[n.Worker]; s != nil {
@@ -143,7 +144,7 @@ func (p *pool) applyStatus(ctx actor.Context, n schedule.WorkerStatus) *schedule
 	return s
 }
 
-// changed tells of a worker that is not as it was.
+// changed publishes the new state of a worker.
 func (p *pool) changed(s *schedule.Slot) {
 	p.node.changed(s.Info())
 	p.node.feed.WorkerChanged(newsOf(s))
@@ -153,8 +154,8 @@ func newsOf(s *schedule.Slot) view.WorkerNews {
 	return view.WorkerNews{WorkerInfo: s.Info(), Holder: s.Status.Holder, User: s.Status.Account}
 }
 
-// tellMissed tells a worker that speaks for the first time what it was not there
-// to be told.
+// tellMissed sends a worker that reports for the first time the orders that came
+// before.
 func (p *pool) tellMissed(ctx actor.Context, s *schedule.Slot) {
 	if p.gone[s.Status.Holder] {
 		ctx.Send(s.PID, &workerDisown{s.Status.Holder})
@@ -190,7 +191,7 @@ func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	ctx.Respond(&api.Workers{Workers: all})
 }
 
-// publish lets others read the pool's numbers without asking it.
+// publish makes pool's numbers readable without a message to it.
 func (p *pool) publish() {
 	s := api.Status{
 		Draining: p.draining,

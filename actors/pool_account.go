@@ -6,7 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// accountRemoval is an account that something still goes on of.
+// accountRemoval is an account that is being removed.
 type accountRemoval struct {
 	asked []*actor.PID
 	count api.AccountRemoved
@@ -50,7 +50,7 @@ func (p *pool) disown(ctx actor.Context, account string, count *api.AccountRemov
 	}
 }
 
-// checkRemovals answers whoever removed an account of which nothing is left.
+// checkAccountRemovals answers the removals of accounts of which nothing is left.
 func (p *pool) checkAccountRemovals(ctx actor.Context) {
 	for account, r := range p.removals {
 		if p.has(account) {

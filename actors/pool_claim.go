@@ -50,8 +50,8 @@ func (p *pool) try(ctx actor.Context, j *schedule.Job) {
 	p.refuse(ctx, j, no)
 }
 
-// route finds the worker for a job, or says why there is none now. With a
-// refusal the seat is the worker to wait for; none means any.
+// route selects the worker for a job, or says why there is none now. With a
+// refusal, the returned slot is the worker to wait for; nil means any worker.
 func (p *pool) route(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 	t := j.Request.Execute.Task
 	if j.Claim.Intent != fsm.Plain && !p.node.leases.Serving() {
@@ -130,10 +130,10 @@ func (p *pool) mayTake(s *schedule.Slot, j *schedule.Job) bool {
 	return some && (shared || s.Spec.Owner != "")
 }
 
-// mayLodge reports whether a job may go to a worker that shares its browser. A
-// browser that is kept for an account takes no more of its tasks while another
-// account waits that has more need of it, or that one might wait for ever; but
-// who has a session there keeps it anyway.
+// mayShareBrowser reports whether a job may go to a worker that shares its
+// browser. A browser that serves one account takes no more of its tasks while
+// another account waits that needs it more: that account could wait forever
+// otherwise. An account with a session in the browser keeps it.
 func (p *pool) mayShareBrowser(s *schedule.Slot, j *schedule.Job) bool {
 	l := s.Shared
 	if l == nil || l.Account == "" || l.HasSession && l.Account == j.Account() {
@@ -142,8 +142,8 @@ func (p *pool) mayShareBrowser(s *schedule.Slot, j *schedule.Job) bool {
 	return l.Account == j.Account() && !p.browserContested(l)
 }
 
-// awaited reports whether somebody waits who should get a browser rather than
-// the account that has it.
+// browserContested reports whether another account waits that should get the
+// browser.
 func (p *pool) browserContested(l *schedule.SharedBrowser) bool {
 	deserves := func(account string) bool { return p.roster.MayTakeBrowser(account, l.Account) }
 	other := func(account string) bool { return account != l.Account }
@@ -164,7 +164,7 @@ func share(perMil int) string {
 	return fmt.Sprintf("%g%%", float64(perMil)/10)
 }
 
-// send gives a job to a worker, which may still send it back.
+// send gives a job to a worker. The worker may still decline it.
 func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
 	ctx.Send(s.PID, &claim{
 		Seq: s.Seq + 1, Claim: j.Claim, Execute: j.Request.Execute, Timeout: j.Request.Timeout, Client: j.Request.Client,
@@ -173,8 +173,8 @@ func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
 	p.roster.Assign(s, j)
 }
 
-// onDeclined takes a job back from a worker that is not what it seemed, and
-// tries the next one. Its client notices nothing.
+// onDeclined takes a job back from a worker that cannot run it, and tries the
+// next worker. The client does not notice.
 func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	j := p.jobs[m.Task]
 	mine := j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Status.Worker
@@ -198,6 +198,7 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	p.checkDrained(ctx)
 }
 
+// back tries another worker for a declined job, lets it wait, or refuses it.
 func (p *pool) back(ctx actor.Context, j *schedule.Job, s *schedule.Slot, code engine.Code) {
 	j.Tries++
 	switch {

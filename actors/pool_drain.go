@@ -10,7 +10,7 @@ import (
 	"troupe/engine"
 )
 
-// poolDrain is what pool knows of its own end.
+// poolDrain is the state of the node's drain.
 type poolDrain struct {
 	asked       []*actor.PID
 	until       time.Time
@@ -47,8 +47,8 @@ func (p *pool) onDrain(ctx actor.Context, m *api.Drain) {
 	p.checkDrained(ctx)
 }
 
-// leaves reports whether a job may still find a worker on another node while this
-// one ends: until the grace is over.
+// mayStillForward reports whether a job may still find a worker on another node
+// while this node drains: until the grace is over.
 func (p *pool) mayStillForward(j *schedule.Job) bool {
 	return !p.drain.over && p.peers.Usable() > 0 && p.mayForward(j)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// mend ends what a message was about, or has it looked at again.
+// afterPanic ends the work that the message was about, or has it checked again.
 func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Stopping:
@@ -59,7 +59,8 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 	return false
 }
 
-// sweep ends what was left half done.
+// refuseStranded refuses jobs that neither wait nor have a worker, and takes back
+// removals that were begun only halfway.
 func (p *pool) refuseStranded(ctx actor.Context, no *api.Refusal) {
 	for _, j := range p.jobs {
 		if j.Slot == nil && !j.Waiting() { // nobody goes on with it
@@ -74,7 +75,7 @@ func (p *pool) refuseStranded(ctx actor.Context, no *api.Refusal) {
 	}
 }
 
-// spoilKept goes on with a worker that has a seat already.
+// finishAdding completes the addition of a worker that has a slot already.
 func (p *pool) finishAdding(ctx actor.Context, m *workerWritten) {
 	delete(p.adding, m.spec.Name)
 	s := p.roster.Slots[m.spec.ID]
@@ -88,16 +89,16 @@ func (p *pool) finishAdding(ctx actor.Context, m *workerWritten) {
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 }
 
-// askWorker lets a worker say again what it is. What it said was not taken over,
-// and it says nothing twice by itself.
+// askWorker asks a worker to report its status again: pool has not applied its
+// last report, and a worker does not repeat one by itself.
 func (p *pool) askWorker(ctx actor.Context, worker string) {
 	if s := p.roster.Slots[worker]; s != nil {
 		sendLater(ctx, again, s.PID, &workerReport{})
 	}
 }
 
-// spoilForgotten tries again what comes after the removal of a worker's record.
-// Whoever waits for it hears that it failed.
+// retryRemoval repeats what follows the removal of a worker's record. Clients
+// that wait for the removal are told that it failed.
 func (p *pool) retryRemoval(ctx actor.Context, m *workerErased) {
 	l := m.slot.Removal
 	if l == nil {
@@ -112,8 +113,8 @@ func (p *pool) retryRemoval(ctx actor.Context, m *workerErased) {
 	}
 }
 
-// spoilAdoption frees a worker that was put aside for a session. Whoever asks for
-// the session again finds it on disk.
+// cancelReservation makes a worker available again that was reserved for a
+// session. The next request for the session finds it on disk.
 func (p *pool) cancelReservation(ctx actor.Context, m *endReservation, no *api.Refusal) {
 	s := p.roster.Slots[m.worker]
 	if s == nil {

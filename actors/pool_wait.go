@@ -33,7 +33,7 @@ func (p *pool) enqueue(ctx actor.Context, j *schedule.Job, s *schedule.Slot) {
 	p.startWatchdog(ctx)
 }
 
-// leave takes a job out of the queue, if it stands in it.
+// dequeue takes a job out of the queue, if it is there.
 func (p *pool) dequeue(j *schedule.Job) {
 	if j.Timer != nil {
 		j.Timer.Stop()
@@ -43,8 +43,8 @@ func (p *pool) dequeue(j *schedule.Job) {
 	}
 }
 
-// giveUp refuses a job that has waited long enough, with what it waited for.
-// What is in its way may have changed meanwhile, so pool looks again.
+// giveUp refuses a job that has waited long enough, unless a worker turns out to
+// be free after all.
 func (p *pool) giveUp(ctx actor.Context, j *schedule.Job) {
 	place := p.queue.Position(j.Task())
 	p.dequeue(j)
@@ -58,7 +58,7 @@ func (p *pool) giveUp(ctx actor.Context, j *schedule.Job) {
 	p.refuse(ctx, j, no)
 }
 
-// reroute looks again what is to become of those who wait for a certain worker.
+// reroute routes the jobs again that wait for a certain worker.
 func (p *pool) reroute(ctx actor.Context, s *schedule.Slot) {
 	var all []*schedule.Job
 	for _, j := range p.jobs {
@@ -109,7 +109,7 @@ func (p *pool) fits(s *schedule.Slot, w *schedule.Waiter) bool {
 	}
 }
 
-// watch makes sure that somebody looks after the queue while anybody waits.
+// startWatchdog has the queue checked while jobs wait.
 func (p *pool) startWatchdog(ctx actor.Context) {
 	if p.watchdog != nil {
 		return
@@ -118,8 +118,8 @@ func (p *pool) startWatchdog(ctx actor.Context) {
 	p.watchdog = time.AfterFunc(p.node.cfg.Queue.Watchdog, func() { root.Send(self, &queueCheck{}) })
 }
 
-// look checks that nobody waits for what is free. It never should find
-// anything: if it does twice in a row, that is an error of ours, and it helps.
+// checkQueue checks that no job waits for a free worker. Such a job found twice
+// in a row is a bug: checkQueue logs it and serves the job.
 func (p *pool) checkQueue(ctx actor.Context) {
 	p.watchdog = nil
 	if p.queue.Len() == 0 {

@@ -13,15 +13,15 @@ import (
 )
 
 type (
-	// workerKept says that a worker's record is on disk, or is not.
+	// workerWritten tells whether a worker's record is on disk.
 	workerWritten struct {
 		spec api.WorkerSpec
 		who  *actor.PID
 		err  error
 	}
-	// timeToLeave says that a worker that leaves has had its time.
+	// removalGraceOver tells that the grace of a worker's removal is over.
 	removalGraceOver struct{ slot *schedule.Slot }
-	// workerForgotten says that its record is gone, or is not.
+	// workerErased tells whether a worker's record was removed.
 	workerErased struct {
 		slot *schedule.Slot
 		err  error
@@ -64,7 +64,7 @@ func (p *pool) mayAdd(m *api.AddWorker) string {
 	return ""
 }
 
-// onWorkerKept lets a worker begin whose record is on disk.
+// onWorkerWritten starts a worker whose record is on disk.
 func (p *pool) onWorkerWritten(ctx actor.Context, m *workerWritten) {
 	delete(p.adding, m.spec.Name)
 	if m.err != nil {
@@ -138,7 +138,7 @@ func (p *pool) onResumeWorker(ctx actor.Context, m *api.ResumeWorker) {
 	ctx.Respond(&api.WorkerChanged{Worker: s.Info()})
 }
 
-// wanted finds the worker that a request is about, or answers that it cannot be
+// findWorker finds the worker that a request names, or answers that it cannot be
 // changed.
 func (p *pool) findWorker(ctx actor.Context, who string) *schedule.Slot {
 	s := p.roster.Named(who)
@@ -171,8 +171,8 @@ func (p *pool) onRemoveWorker(ctx actor.Context, m *api.RemoveWorker) {
 	p.finishRemoval(ctx, s)
 }
 
-// dismiss begins the end of a worker. A second time with less grace shortens it.
-// From now on it is as if there were no such worker.
+// dismiss begins the removal of a worker. A second call with less grace shortens
+// it. From now on requests are answered as if there were no such worker.
 func (p *pool) dismiss(ctx actor.Context, s *schedule.Slot, grace time.Duration) {
 	first := s.Removal == nil
 	if first {
@@ -195,14 +195,16 @@ func (p *pool) dismiss(ctx actor.Context, s *schedule.Slot, grace time.Duration)
 	}
 }
 
-// onTimeToLeave interrupts what still runs on a worker that leaves.
+// onRemovalGraceOver interrupts what still runs on a worker that is being
+// removed.
 func (p *pool) onRemovalGraceOver(ctx actor.Context, s *schedule.Slot) {
 	if s.Removal != nil && s.Job != nil {
 		ctx.Send(s.PID, &workerInterrupt{})
 	}
 }
 
-// checkLeaving removes the record of a worker that does nothing any more.
+// finishRemoval removes the record of a worker that is being removed and does
+// nothing any more.
 func (p *pool) finishRemoval(ctx actor.Context, s *schedule.Slot) {
 	l := s.Removal
 	if l == nil || l.Erasing || s.Job != nil || !s.Status.Drained || s.Status.Session != "" {

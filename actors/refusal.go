@@ -8,7 +8,8 @@ import (
 	"troupe/engine"
 )
 
-// unheld is the answer to a request for a session that another node may have by now.
+// leaseLost refuses a request for a session that may belong to another node by
+// now.
 func leaseLost() *api.Refusal {
 	return api.Refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
 }

@@ -21,9 +21,9 @@ const restoreMargin = 3 * time.Second
 
 var _ = handleInNode((*Node).restoreSession)
 
-// restoreSession goes on with a session here whose node is lost: from its saved state, on
-// a free worker, once that node's lease is over. Its requests are answered after
-// that with Execute.Moved set.
+// restoreSession goes on with a session whose node is lost. It starts from the
+// saved state, on a free worker, once that node's lease is over. Later requests
+// of the session have Execute.SessionMoved set.
 func (n *Node) restoreSession(ctx context.Context, m *api.Restore) (*api.Restored, error) {
 	parts := n.parts
 	if parts.leases == nil {
@@ -129,8 +129,8 @@ type (
 	}
 )
 
-// adoption gives the session to the worker that was put aside for it; without one
-// that is free again.
+// endReservation gives the session to the reserved worker; without a session the
+// worker is free again.
 type endReservation struct {
 	worker  string
 	session *recoveredSession

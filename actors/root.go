@@ -10,8 +10,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// top is the parent of all: its end is the end of everything. Workers that are
-// added while the node runs are its children, too.
+// root is the parent of all actors: its end is the end of everything. Workers
+// that are added while the node runs are its children too.
 type root struct {
 	parts *nodeParts
 	up    chan error
@@ -53,7 +53,7 @@ func (t *root) spawn(ctx actor.Context) (errs []error) {
 	return errs
 }
 
-// hire starts the actors of a worker.
+// startWorker starts the actors of a worker.
 func (t *root) startWorker(ctx actor.Context, s api.WorkerSpec) error {
 	n := t.parts
 	if _, there := n.system.ProcessRegistry.GetLocal(supervisorPath(s.ID)); there {
@@ -66,15 +66,16 @@ func (t *root) startWorker(ctx actor.Context, s api.WorkerSpec) error {
 	return err
 }
 
-// release ends the actors of a worker.
+// stopWorker ends the actors of a worker.
 func (t *root) stopWorker(ctx actor.Context, m *stopWorker) {
 	t.parts.screencasts.Remove(m.worker)
 	ctx.Stop(t.parts.system.NewLocalPID(supervisorPath(m.worker)))
 }
 
-// keeperOf is where the keeper of a worker is, browserOf where the worker itself.
+// supervisorPath is the path of a worker's supervisor.
 func supervisorPath(worker string) string { return "node/worker/" + worker }
 
+// workerPID addresses the worker itself, below its supervisor.
 func (n *nodeParts) workerPID(worker string) *actor.PID {
 	return n.system.NewLocalPID(supervisorPath(worker) + "/browser")
 }

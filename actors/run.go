@@ -297,7 +297,7 @@ func (p *play) announce(base context.Context, st *engine.TaskEnv) error {
 	return nil
 }
 
-// unbegun ends a task that did not begin.
+// notStarted ends a task that did not begin.
 func (p *play) notStarted(base context.Context, err error) fsm.Ending {
 	no := api.RefusalFor(err)
 	switch {

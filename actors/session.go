@@ -36,7 +36,7 @@ type session struct {
 	term uint64
 }
 
-// timeUp is what the timer says.
+// timeUp tells the session that its timer has fired.
 type timeUp struct{ gen int }
 
 // newSession is a session that begins, or goes on with what is known of it.
@@ -162,8 +162,9 @@ func (s *session) write(ctx actor.Context, state []byte, over func(error)) {
 	})
 }
 
-// confirm writes the record down in a new term of the node's lease. Whoever was
-// about to take the session finds it changed, and whoever has taken it is found.
+// confirm writes the record in a new term of the node's lease. Another node that
+// was about to take the session finds it changed. If another node has taken it,
+// the write finds that out.
 func (s *session) confirm(ctx actor.Context, term uint64) {
 	root, self, who := ctx.ActorSystem().Root, ctx.Self(), ctx.Sender()
 	s.write(ctx, nil, func(err error) {
@@ -181,7 +182,7 @@ func (s *session) state() ([]byte, error) {
 	return json.Marshal(records.SessionState{Browser: s.saved, Cache: s.cache})
 }
 
-// words is an error in a message.
+// errorText is an error as text in a message.
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -85,7 +85,7 @@ func (b *sessionBook) work() {
 	}
 }
 
-// full reports whether a write would have to wait for too many.
+// full reports whether too many writes wait.
 func (b *sessionBook) full() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,8 +188,8 @@ func (b *sessionBook) putRecord(ctx context.Context, rec records.Session, expire
 	}
 }
 
-// look reads the record that is there instead of the one that is known. An own
-// write may be there of which no answer came.
+// reread reads the record that is there instead of the known one. It may be one
+// of our own writes whose answer was lost.
 func (b *sessionBook) reread(ctx context.Context, rec records.Session) error {
 	found, revision, err := b.node.records.SessionAt(ctx, rec.ID)
 	switch {

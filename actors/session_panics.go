@@ -42,7 +42,7 @@ func (s *session) try(ctx actor.Context) (done bool) {
 	return true
 }
 
-// back undoes what was made of the session. The timer goes on if it did.
+// rollBack undoes the changes to the session. The timer goes on if it ran.
 func (s *session) rollBack(ctx actor.Context, before session) {
 	if s.gen == before.gen { // nobody has touched it
 		*s = before

@@ -16,8 +16,7 @@ import (
 // recoverTimeout bounds the reading of what an earlier process has left.
 const recoverTimeout = time.Minute
 
-// recover takes over what an earlier process has left, before anybody can ask
-// for it.
+// recover loads what an earlier process has left, before requests come.
 func (n *nodeParts) recover() error {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
@@ -29,7 +28,8 @@ func (n *nodeParts) recover() error {
 	return nil
 }
 
-// keptSession is a session that goes on.
+// recoveredSession is a session that goes on after its process or its worker has
+// changed.
 type recoveredSession struct {
 	rec      records.Session
 	revision uint64 // of the record; zero: it is yet to be written
@@ -80,8 +80,8 @@ func (n *nodeParts) recoverSessions(ctx context.Context) error {
 	return n.takeRecovered(ctx)
 }
 
-// ownKept makes the sessions that go on this process's own, and leaves those to
-// another node that has been faster.
+// takeRecovered makes the recovered sessions this process's own, and drops those
+// that another node has taken first.
 func (n *nodeParts) takeRecovered(ctx context.Context) error {
 	var mu sync.Mutex
 	return records.InParallel(slices.Collect(maps.Values(n.recovered)), func(s *recoveredSession) error {
@@ -103,7 +103,7 @@ func (n *nodeParts) takeRecovered(ctx context.Context) error {
 	})
 }
 
-// revive reads a session that goes on, and returns nil for one that cannot.
+// loadSession reads a session that goes on, and returns nil for one that cannot.
 func (n *nodeParts) loadSession(ctx context.Context, rec records.Session) *recoveredSession {
 	if !time.Now().Before(rec.Deadline) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"troupe/engine"
 )
 
-// holdings are the sessions of the node's workers.
+// sessionSet holds the sessions of the node's workers.
 type sessionSet struct {
 	mu  sync.Mutex
 	all map[*actor.PID]bool
@@ -31,8 +31,8 @@ func (h *sessionSet) share(s *actor.PID, c *engine.Cache) {
 	h.caches[s.Id] = c
 }
 
-// shared is that cache. A session that has ended meanwhile has one that nobody
-// keeps.
+// shared returns the cache of a session. If the session has ended meanwhile, the
+// cache is a new one that nobody keeps.
 func (h *sessionSet) shared(s *actor.PID) *engine.Cache {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,15 +64,15 @@ func (h *sessionSet) list() []*actor.PID {
 	return slices.Collect(maps.Keys(h.all))
 }
 
-// lapsed ends what runs for the node's sessions.
+// onLeaseLost ends what runs for the node's sessions.
 func (n *nodeParts) onLeaseLost() {
 	for _, s := range n.sessions.list() {
 		n.system.Root.Send(s, &sessionLeaseLost{})
 	}
 }
 
-// confirmSessions finds out which sessions are still the node's in a new term of
-// its lease, and lets go of the others.
+// confirmSessions finds out which sessions still belong to the node in a new term
+// of its lease. It ends the others.
 func (n *nodeParts) confirmSessions(ctx context.Context, term uint64) error {
 	return records.InParallel(n.sessions.list(), func(s *actor.PID) error {
 		c, err := ask[sessionConfirmed](ctx, n.system, s, &sessionConfirm{Term: term})

@@ -7,15 +7,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// keeper supervises one worker: it says when the worker may start a browser,
-// so that one that keeps failing does not eat the machine, and it restarts the
-// worker should it panic.
+// supervisor supervises one worker. It delays the start of browsers that keep
+// failing, so that they do not use up the machine, and it restarts the worker
+// after a panic.
 //
-// A browser's death is no panic: the worker reports it and goes on answering.
-// The library suspends the mailbox of a failed actor while its supervisor
-// waits, and drops what is in it when the supervisor gives up; whoever asked
-// would hear nothing. So the wait is between "down" and "launch" here, and
-// giving up means a long wait.
+// The death of a browser is no panic: the worker reports it and goes on
+// answering. The library suspends the mailbox of a failed actor while its
+// supervisor waits, and drops its messages when the supervisor gives up, so
+// clients would get no answer. Therefore the delay is between browserDown and
+// launch here, and giving up means a long delay.
 type supervisor struct {
 	worker   *actor.Props
 	restarts Restarts

@@ -8,8 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// newSystem makes an actor system that logs where the service logs, and only
-// what is worth it: that a message came too late for its actor is no news.
+// newSystem makes an actor system that logs to the service's log. It logs
+// warnings and errors only, and no dead letters: late messages are normal here.
 func newSystem(log zerolog.Logger) *actor.ActorSystem {
 	quiet := slog.New(zerolog.NewSlogHandler(log.Level(max(log.GetLevel(), zerolog.WarnLevel))))
 	return actor.NewActorSystem(func(c *actor.Config) {
@@ -18,7 +18,7 @@ func newSystem(log zerolog.Logger) *actor.ActorSystem {
 	})
 }
 
-// watcher is a process that hears of the end of an actor.
+// deathWatch is a process that is told when an actor has ended.
 type deathWatch struct {
 	gone chan struct{}
 	done atomic.Bool
@@ -34,7 +34,7 @@ func (w *deathWatch) SendSystemMessage(_ *actor.PID, m any) {
 
 func (w *deathWatch) Stop(*actor.PID) {}
 
-// watch returns a channel that is closed when the actor has ended.
+// whenEnded returns a channel that is closed when the actor has ended.
 func whenEnded(system *actor.ActorSystem, who *actor.PID) <-chan struct{} {
 	w := &deathWatch{gone: make(chan struct{})}
 	pid, _ := system.ProcessRegistry.Add(w, "watch"+system.ProcessRegistry.NextID())

@@ -17,7 +17,7 @@ const (
 	// lingering is how long a task's actor stays after the end, for those who
 	// follow its steps. After that polls are answered from the disk.
 	lingering = time.Minute
-	// keepAgain is how long after a failed attempt the end of a task is written
+	// rewriteAfter is how long after a failed attempt the end of a task is written
 	// again.
 	rewriteAfter = 5 * time.Second
 )
@@ -44,7 +44,7 @@ type task struct {
 	waits map[*taskWait]struct{}
 }
 
-// taskWait is somebody who waits for news of the task.
+// taskWait is a poll that waits for progress of the task.
 type taskWait struct {
 	who    *actor.PID
 	steps  bool // waits for a step, too
@@ -60,8 +60,8 @@ type (
 		revision uint64
 		err      error
 	}
-	// taskKept says that the end is on disk, or is not. Found is set when it was
-	// there before: another node has given the task up.
+	// endWritten tells whether the end is on disk. Found is set when it was there
+	// before: another node has given the task up.
 	endWritten struct {
 		found *api.Polled
 		err   error
@@ -127,7 +127,7 @@ func (t *task) Receive(ctx actor.Context) {
 	}
 }
 
-// claimed writes the task down: a worker has it.
+// claimed writes the task down when a worker has it.
 func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	t.rec = records.Task{
 		ID: x.TaskID, Account: t.x.Account.ID, Node: t.node.cfg.Node, Status: api.TaskPending,
@@ -164,8 +164,8 @@ func (t *task) started() *api.Started {
 	}
 }
 
-// onNoted lets the task begin and tells its client. What is not on disk is not
-// played: nobody would know of it after a restart.
+// onWritten lets the task begin and tells its client. A task that is not on disk
+// does not run: nobody would know of it after a restart.
 func (t *task) onWritten(ctx actor.Context, err error) {
 	if t.run != nil {
 		ctx.Send(t.run, &startAck{OK: err == nil})
@@ -221,7 +221,7 @@ func (t *task) tell(ctx actor.Context, s *api.Started) {
 	}
 }
 
-// keep writes down the end of the task.
+// writeEnd writes down the end of the task.
 func (t *task) writeEnd(ctx actor.Context) {
 	if t.rec.Ended.IsZero() {
 		t.rec.Status, t.rec.Ended = records.StatusOf(t.out.End), time.Now()
@@ -239,8 +239,9 @@ func (t *task) writeEnd(ctx actor.Context) {
 	t.endBeingWritten = true
 }
 
-// onKept tells everybody who waits. When the end could not be written they hear
-// of it all the same; it is written when that is possible again.
+// onEndWritten answers those who wait for the end. If the end could not be
+// written, they learn it all the same, and the write is repeated until it
+// succeeds.
 func (t *task) onEndWritten(ctx actor.Context, err error) {
 	first := !t.endOnDisk
 	t.endOnDisk = true
@@ -292,7 +293,7 @@ func (t *task) polled() *api.Polled {
 	return p
 }
 
-// show lets others see how far the task is without asking.
+// show publishes the task's status for reading without a message.
 func (t *task) show() { t.node.statusCache.Set(t.x.TaskID, t.x.Account.ID, t.polled()) }
 
 // await answers a question now if there is news, else when there is some, or

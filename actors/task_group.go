@@ -2,9 +2,9 @@ package actors
 
 import "sync"
 
-// crew counts what runs beside the mailboxes. Unlike a sync.WaitGroup it may be
-// waited for while more is sent off: an actor may still be writing its last
-// record when the node begins to wait for its end.
+// taskGroup counts the functions that run outside of mailboxes. Unlike with a
+// sync.WaitGroup, functions may be added while another goroutine waits: an actor
+// may still write its last record when the node begins to wait for its end.
 type taskGroup struct {
 	goroutines goroutinePool
 	mu         sync.Mutex
@@ -12,7 +12,7 @@ type taskGroup struct {
 	n          int
 }
 
-// Go runs f beside the mailboxes.
+// Go runs f outside of the mailboxes.
 func (c *taskGroup) Go(f func()) {
 	c.mu.Lock()
 	c.n++

@@ -8,7 +8,8 @@ import (
 	"troupe/engine"
 )
 
-// mend gives the task an end that is written down, and tells whoever waits.
+// afterPanic gives the task an end that is written down, and answers those who
+// wait for it.
 func (t *task) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *actor.Started:
@@ -53,8 +54,8 @@ func (t *task) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 	return false
 }
 
-// spoilNoted ends a task that was about to begin. It is on disk, and so it has
-// begun for its client, and has failed.
+// failStarted fails a task that was about to begin. If the task is on disk, its
+// client learns that it has started and failed.
 func (t *task) failStarted(ctx actor.Context, m *taskWritten, no *api.Refusal) {
 	if t.run != nil {
 		ctx.Send(t.run, &startAck{})
@@ -73,7 +74,7 @@ func (t *task) failStarted(ctx actor.Context, m *taskWritten, no *api.Refusal) {
 	t.writeEnd(ctx)
 }
 
-// spoilEnd keeps how the task ended.
+// recordEnd keeps how the task ended.
 func (t *task) recordEnd(ctx actor.Context, x *api.Executed, no *api.Refusal) {
 	switch {
 	case t.endOnDisk || t.endBeingWritten: // it is being written

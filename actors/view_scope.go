@@ -6,8 +6,8 @@ import (
 	"troupe/engine"
 )
 
-// sceneOf says whose the browser of a worker is. A browser that is being made
-// clean, or saved for a session's next one, is nobody's.
+// scopeOf says which account may see the browser of a worker. Nobody sees a
+// browser that is being cleaned, or saved for a session's next one.
 func scopeOf(c fsm.Condition, b *browser) view.Scope {
 	switch {
 	case c.Browser != fsm.Ready:
@@ -20,14 +20,14 @@ func scopeOf(c fsm.Condition, b *browser) view.Scope {
 	return view.Scope{}
 }
 
-// instance is what the browser plays on; nil before it is up.
+// Instance returns what the browser plays on; nil before it is up.
 func (b *browser) Instance() engine.Instance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.inst
 }
 
-// lost reports whether the browser has ended.
+// Lost reports whether the browser has ended.
 func (b *browser) Lost() bool {
 	in := b.Instance()
 	if in == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// memory is what a worker must not forget when it is restarted after a panic.
+// survivingState is what a worker keeps when it is restarted after a panic.
 type survivingState struct {
 	cond  fsm.Condition
 	seq   uint64 // of the last claim it has seen
@@ -148,8 +148,8 @@ func (w *worker) onClaim(ctx actor.Context, m *claim) {
 	w.apply(ctx, fsm.EvClaim{Claim: m.Claim})
 }
 
-// onAdopt takes over a session that another worker had. Pool has put this one
-// aside for it; should it have another session all the same, pool hears so.
+// onAdopt takes over a session that another worker had. Pool has reserved this
+// worker for it. If the worker has another session all the same, it tells pool.
 func (w *worker) onAdopt(ctx actor.Context, m *workerAdopt) {
 	w.survives.seq, w.adopts = m.Seq, &m.session
 	w.apply(ctx, fsm.EvAdopt{Session: m.session.rec.ID, Account: m.session.rec.Account})
@@ -168,8 +168,8 @@ func (w *worker) onLate(ctx actor.Context, m *late) {
 	}
 }
 
-// apply lets an event happen. Pool hears of the new state before any answer is
-// sent, so that whoever acts on the answer finds pool knowing it.
+// apply handles an event. Pool gets the new status before any answer is sent, so
+// that clients that act on the answer find pool up to date.
 func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 	before, done := w.survives.cond, false
 	next, do := fsm.Step(before, e)
@@ -207,7 +207,7 @@ func returns(do []fsm.Effect) bool {
 	})
 }
 
-// tell sends pool a note if there is news.
+// reportStatus sends pool the worker's status if it has changed.
 func (w *worker) reportStatus(ctx actor.Context) {
 	if n := w.status(); n != w.reported {
 		w.reported = n

@@ -9,8 +9,8 @@ import (
 	"troupe/engine"
 )
 
-// confess makes sure that a request whose handling panics is answered: the
-// library drops the message. The panic itself goes on to the supervisor.
+// answerPanic answers the request whose handling panicked, because the library
+// drops its message. The panic itself goes on to the supervisor.
 func (w *worker) answerPanic(ctx actor.Context) {
 	r := recover()
 	if r == nil {
@@ -38,8 +38,8 @@ func (w *worker) answerPanic(ctx actor.Context) {
 	panic(r)
 }
 
-// guarded keeps a panic from the library, which would bring a stopping actor
-// back to life.
+// guarded recovers a panic of f: the library would restart an actor that panics
+// while it stops.
 func (w *worker) guarded(f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -49,8 +49,8 @@ func (w *worker) guarded(f func()) {
 	f()
 }
 
-// abandon ends what the worker had in hand when it panicked, as if its browser
-// had died. The next incarnation goes on from the memory, with the session.
+// abandon ends the worker's task after a panic, as if its browser had died. The
+// restarted worker goes on from survivingState, with the session.
 func (w *worker) abandon(ctx actor.Context) {
 	w.syncSession()
 	for _, e := range []fsm.Event{fsm.EvGone{}, fsm.EvOverdue{}, fsm.EvFailed{}} {
@@ -59,9 +59,8 @@ func (w *worker) abandon(ctx actor.Context) {
 	w.browser.close()
 }
 
-// agree makes the condition say of the session what its actor is: an effect may
-// have been carried out of which the condition does not know, or the other way
-// round.
+// syncSession sets the session in the condition to the one whose actor runs: the
+// panic may have come between an effect and its condition.
 func (w *worker) syncSession() {
 	held, c := w.survives.session, &w.survives.cond
 	if c.Session != held.id {
@@ -69,8 +68,8 @@ func (w *worker) syncSession() {
 	}
 }
 
-// resume goes on after a panic. Pool says again what was said to an incarnation
-// that may not have listened, and the session what its time is.
+// resumeAfterPanic goes on after a panic. Pool and the session repeat what they
+// may have told the worker in vain.
 func (w *worker) resumeAfterPanic(ctx actor.Context) {
 	w.syncSession()
 	c := w.survives.cond

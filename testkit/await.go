@@ -14,8 +14,8 @@ const soon = 20 * time.Second
 // late is how much longer than it should something may take in real time.
 const late = 10 * time.Second
 
-// Settle waits until nothing happens any more before time goes on. It works in
-// a bubble only: in real time, wait for what is to become so.
+// Settle waits until nothing happens any more before time goes on. It works in a
+// bubble only: in real time, wait for the expected state.
 func (k *Kit) Settle() {
 	k.T.Helper()
 	if !k.bubble {
@@ -24,8 +24,8 @@ func (k *Kit) Settle() {
 	synctest.Wait()
 }
 
-// Await reports whether it is so once everything that is due has happened. In
-// real time that is: whether it becomes so soon.
+// Await reports whether the condition holds once everything that is due has
+// happened. In real time it waits a while for that.
 func (k *Kit) Await(so func() bool) bool {
 	k.T.Helper()
 	if k.bubble {

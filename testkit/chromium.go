@@ -13,8 +13,8 @@ import (
 	"troupe/testkit/need"
 )
 
-// Chromium returns the service's own engine, with browsers that the test ends
-// and that leave nothing behind. They reach what they like, without the proxy.
+// Chromium returns the service's own engine. The test ends its browsers, which
+// leave nothing behind. They reach any address, without the proxy.
 func Chromium(t testing.TB) *engine.Chromium {
 	t.Helper()
 	need.Browser(t)
@@ -48,8 +48,8 @@ document.cookie = 'traces=' + encodeURIComponent(localStorage.traces);
 return found`
 
 // Tracing serves a page for as long as the test runs, and returns a
-// [Footing.Trace] for browsers that load pages: traces are in a cookie and in
-// the storage of that page.
+// [Backend.Trace] for browsers that load pages: traces are in a cookie and in the
+// storage of that page.
 func Tracing(t testing.TB) func(name string) *engine.Task {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,7 +20,8 @@ type Engine struct {
 	// LaunchTakes is how long each browser needs to start. Set it before the
 	// actors start, or with SetLaunchTakes.
 	LaunchTakes time.Duration
-	// On is what the browsers are; nil: imagined. Set it before the actors start.
+	// Backend runs the scripted browsers as real ones; nil: they are fake. Set it
+	// before the actors start.
 	Backend *Backend
 
 	mu       sync.Mutex
@@ -119,8 +120,7 @@ func (e *Engine) SetMemory(worker string, bytes int64) {
 	e.memory[worker] = bytes
 }
 
-// Looks returns how often somebody has looked at the memory of the worker's
-// browsers.
+// MemoryReads returns how often the memory of the worker's browsers was read.
 func (e *Engine) MemoryReads(worker string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

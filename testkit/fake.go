@@ -9,7 +9,8 @@ import (
 	"troupe/engine"
 )
 
-// body is what a scripted browser consists of, beside its script.
+// backendBrowser is what a scripted browser runs on: a fake browser or a real
+// one.
 type backendBrowser interface {
 	// visit looks which tasks have left a trace and leaves one. A nil outcome
 	// means that the task may go on.
@@ -27,8 +28,8 @@ type backendBrowser interface {
 	stop(deaf bool) // stops the process, or lets it go on
 }
 
-// imagined is the body of a browser that is none. All that it keeps is which
-// tasks were played in it since it was clean.
+// fakeBrowser is a browser without a process. It only remembers which tasks ran
+// in it since it was clean.
 type fakeBrowser struct {
 	end  chan struct{}
 	once sync.Once
@@ -39,6 +40,8 @@ type fakeBrowser struct {
 	deaf     bool
 }
 
+// visit returns which tasks have left a trace, and leaves one. A nil outcome
+// means that the task may go on.
 func (b *fakeBrowser) visit(_ context.Context, st engine.TaskEnv) (before []string, restored bool, _ *engine.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,6 +50,7 @@ func (b *fakeBrowser) visit(_ context.Context, st engine.TaskEnv) (before []stri
 	return before, restored, nil
 }
 
+// last continues the task until the time, and says how it ends.
 func (b *fakeBrowser) last(ctx context.Context, _ engine.TaskEnv, until time.Time) engine.End {
 	over := time.NewTimer(time.Until(until))
 	defer over.Stop()

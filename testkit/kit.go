@@ -96,7 +96,7 @@ func start(t testing.TB, o Options, bubble bool) *Kit {
 	return k
 }
 
-// stop ends the node and looks at what it leaves behind.
+// stop ends the node and checks what it leaves behind.
 func (k *Kit) stop() {
 	k.T.Helper()
 	k.Node.Stop()
@@ -116,7 +116,8 @@ func (k *Kit) stop() {
 	}
 }
 
-// hear takes note of a change of a worker. What an earlier node says is late.
+// workerChanged records a change of a worker. A change from an earlier node is
+// late and is ignored.
 func (k *Kit) workerChanged(d *disk, w api.WorkerInfo) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

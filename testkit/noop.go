@@ -7,7 +7,7 @@ import (
 	"troupe/engine"
 )
 
-// Hollow is an engine of browsers that do and keep nothing: for measuring what
+// Noop is an engine whose browsers do nothing and keep nothing, to measure what
 // everything around a browser costs.
 type Noop struct {
 	// Outcome is how each task ends; nil: completed, with nothing to tell.

@@ -11,28 +11,26 @@ import (
 	"troupe/engine"
 )
 
-// Footing is a real engine for a scripted one to stand on: what the script says
-// then happens in real browsers, and in real time.
+// Backend is a real engine below the scripted one: what the script says happens
+// in real browsers, and in real time.
 //
-// Each browser that the scripted engine starts is one of the real engine's. A
-// task really waits in it for as long as its script takes, and ends as the real
-// one lets it end. Browsers are really cleaned, saved, restored, asked and
-// weighed; delays and failures that the script has for that come on top. One
-// that is to crash is killed, and one that is to be deaf is stopped: for that
-// the engine's instances have a method PID() int, which gives the process. One
-// without it is closed instead of killed.
+// Each browser of the scripted engine is one of the real engine. A task waits in
+// it for as long as its script takes, and ends as the real one does. Browsers are
+// really cleaned, saved, restored and checked; the script's delays and failures
+// come on top. A browser that crashes is killed, and one that is deaf is stopped.
+// For that the engine's instances have a method PID() int; one without it is
+// closed instead of killed.
 //
-// So what is tested with fake time and without browsers can be tested once more
-// with those that it is for.
+// So a test with fake time can run once more with real browsers.
 type Backend struct {
 	Engine engine.Engine
-	// Trace gives a task that leaves a trace of this name in the browser, and
-	// whose result is an array of those that others had left there before. It is
-	// played at the start of each task, for [Result]. See [Tracing].
+	// Trace gives a task that leaves a trace of this name in the browser, and whose
+	// result is an array of the traces that it found. It runs at the start of each
+	// task, for [Result]. See [Tracing].
 	Trace func(name string) *engine.Task
 }
 
-// standing is the body of a browser that is one.
+// realBrowser is a browser of the backend.
 type realBrowser struct {
 	engine.Instance
 	backend *Backend
@@ -72,7 +70,8 @@ func (b *realBrowser) last(ctx context.Context, st engine.TaskEnv, until time.Ti
 	return b.Play(ctx, wait, silentEnv(st)).End
 }
 
-// below is the stage for what is really played: nobody is to hear of its steps.
+// silentEnv is the environment for a task in the real browser: its steps are
+// reported to nobody.
 func silentEnv(st engine.TaskEnv) engine.TaskEnv {
 	return engine.TaskEnv{Account: st.Account, Plan: st.Plan, TaskID: st.TaskID}
 }
@@ -109,8 +108,8 @@ func (b *realBrowser) stop(deaf bool) {
 	}
 }
 
-// signal reports whether there is a process to send it to. One that has ended
-// meanwhile needs none.
+// signal sends a signal to the browser's process. It reports whether there is
+// one; one that has ended meanwhile needs no signal.
 func (b *realBrowser) signal(sig syscall.Signal) bool {
 	in, ok := b.Instance.(interface{ PID() int })
 	if !ok {

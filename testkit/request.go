@@ -46,11 +46,11 @@ func (r *Request) Answered() bool {
 	}
 }
 
-// Leave lets the client go away.
+// Leave disconnects the client.
 func (r *Request) Leave() { r.leave() }
 
-// Cancel asks for the task's end, as somebody else of the account may. It
-// reports whether there was such a task.
+// Cancel cancels the task, as another client of the account may. It reports
+// whether there was such a task.
 func (r *Request) Cancel() bool {
 	r.kit.T.Helper()
 	c, err := api.Ask(context.Background(), r.kit.Node, &api.Cancel{TaskID: r.ID, Account: r.Account, Cause: api.CauseAsked})

@@ -49,7 +49,7 @@ type Reset struct {
 	Hang  bool // does not heed its context
 }
 
-// Save says how the state of a session is read from its browser.
+// Save says how a session's state is read from its browser.
 type Save struct {
 	Takes time.Duration
 	Err   error

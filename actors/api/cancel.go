@@ -9,8 +9,8 @@ type Cancel struct {
 	Cause   Cause   `json:"Cause"`
 }
 
-// Cause says why a task is to end before its time. Causes are words and not
-// errors because they cross processes.
+// Cause says why a task is to end early. Causes are words and not errors because
+// they cross processes.
 type Cause string
 
 // The causes of a cancellation.
@@ -18,9 +18,10 @@ const (
 	CauseClient Cause = "client" // the client went away
 	CauseAsked  Cause = "asked"  // somebody asked for it
 	CauseDrain  Cause = "drain"  // the service stops, or the worker is removed
-	// CauseRemoved: the account was removed.
+	// CauseRemoved tells that the account was removed.
 	CauseRemoved Cause = "removed"
-	// CauseUnheld: it is of a session that another node may have by now.
+	// CauseLeaseLost tells that the task's session may belong to another node by
+	// now.
 	CauseLeaseLost Cause = "unheld"
 )
 

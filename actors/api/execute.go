@@ -16,16 +16,16 @@ type Idempotency struct {
 	Digest []byte `json:"Digest"`
 }
 
-// Elsewhere is in the refusal of a task that may roam: another node is said to
-// have a worker for it. A task that is refused there, too, is sent again with
-// its Place.
+// Elsewhere is in the refusal of a forwardable task: another node may have a
+// worker for it. If that node refuses the task too, it is sent again with its
+// Place.
 type Elsewhere struct {
 	Node  string `json:"Node"`
 	Place Place  `json:"Place"`
 }
 
-// Place is what a task keeps of its waiting while it tries its luck elsewhere.
-// Its fields are for the pool that has given it.
+// Place is the task's place in the queue while the task tries another node. Its
+// fields are for the pool that issued it.
 type Place struct {
 	Until   time.Time `json:"Until"` // it waits no longer
 	Arrival uint64    `json:"Arrival"`
@@ -39,7 +39,7 @@ type Execute struct {
 	TaskID  string       `json:"TaskID"` // see NewTaskID; empty: the node makes one
 	Account Account      `json:"Account"`
 	Task    *engine.Task `json:"Task"`
-	// Asked is when the request came; zero: nobody says.
+	// Asked is when the request came; zero: unknown.
 	Asked time.Time `json:"Asked"`
 	// Trace is the trace context that the task belongs to; empty: none.
 	Trace string `json:"Trace"`
@@ -47,19 +47,20 @@ type Execute struct {
 	// cancelled when its client goes away.
 	Idempotency Idempotency `json:"Idempotency"`
 
-	// Roams: where no worker of the node is free, the answer may be a refusal that
-	// tells where there is one: see [Elsewhere]. Tasks that name a worker or a
-	// session do not roam, and neither do those with a key.
+	// Forwardable allows a refusal that names another node when no worker is free:
+	// see [Elsewhere]. Tasks with a worker, a session or a key are not forwardable.
 	Forwardable bool `json:"Roams"`
-	// Away: the node takes no more tasks, and this one is for the workers of others
-	// alone.
+	// RemoteOnly tells that the node takes no more tasks: only workers of other
+	// nodes may run this one.
 	RemoteOnly bool `json:"-"`
-	// Guest: it comes from a node where it waits, and so hardly waits here.
+	// Forwarded tells that the task comes from a node where it waits, and so hardly
+	// waits here.
 	Forwarded bool `json:"Guest"`
-	// Moved: its session was restored on another worker than the one that the task
-	// names, and is found by its identifier alone. See [Restore].
+	// SessionMoved tells that the session was restored on another worker than the
+	// task names, and is found by its identifier alone. See [Restore].
 	SessionMoved bool `json:"Moved"`
-	// BeginCheck names what is asked before anything is played; 0: nothing.
+	// BeginCheck is the number of the function to ask before the task begins; 0:
+	// none.
 	BeginCheck uint64 `json:"-"`
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place `json:"Place"`

@@ -59,11 +59,10 @@ func Refuse(code engine.Code, found string) *Refusal {
 	return &Refusal{Code: code, Text: t.text, RetryAfter: t.retry}
 }
 
-// errTaken: the session is another node's, or has ended.
+// ErrSessionTaken tells that a session belongs to another node, or has ended.
 var ErrSessionTaken = errors.New("the session has another owner")
 
-// Unkept is the answer to a request of which something could not be written down, or
-// read.
+// RefusalFor refuses a request because something could not be written or read.
 func RefusalFor(err error) *Refusal {
 	var no *Refusal
 	switch {
@@ -85,6 +84,7 @@ func RefusalFor(err error) *Refusal {
 	return Refuse(engine.CodeInternal, "")
 }
 
+// Quoted quotes an identifier for an error text, shortened.
 func Quoted(id string) string {
 	if id == "" {
 		return "no id"

@@ -7,7 +7,7 @@ type Restore struct {
 	Account Account `json:"Account"`
 	Worker  string  `json:"Worker"` // that the request names; empty: none
 	Lost    string  `json:"Lost"`   // the node that does not answer; empty: none is known to
-	// Away: the node takes no more tasks, and so no session.
+	// RemoteOnly tells that the node takes no more tasks, and so no session.
 	RemoteOnly bool `json:"-"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"troupe/engine"
 )
 
-// browserState is how far a worker's browser is.
+// BrowserState is how far a worker's browser is.
 type BrowserState string
 
 const (
@@ -16,7 +16,7 @@ const (
 	Leaving  BrowserState = "leaving"  // its session is being saved before it is closed
 )
 
-// intent is what a request wants of sessions.
+// Intent is what a request wants of sessions.
 type Intent string
 
 const (
@@ -27,8 +27,7 @@ const (
 	Override Intent = "override" // take over what the account has reserved, or open
 )
 
-// IntentOf reads a task's intent. A session object that asks for nothing is
-// none.
+// IntentOf reads a task's intent. An empty session object counts as none.
 func IntentOf(t *engine.Task) Intent {
 	s := t.Session
 	switch {
@@ -47,7 +46,7 @@ func IntentOf(t *engine.Task) Intent {
 	}
 }
 
-// Order is what a worker has to know of a claim to decide on it.
+// Claim is what a worker needs to know of a task to decide on it.
 type Claim struct {
 	Task    string
 	Account string
@@ -57,7 +56,7 @@ type Claim struct {
 }
 
 // Condition is all that decides what a worker does next. Its public state is
-// read off it, never stored beside it, so the two cannot disagree.
+// derived from it and never stored, so the two cannot disagree.
 type Condition struct {
 	Browser  BrowserState
 	Session  string    // the session that holds the worker
@@ -88,6 +87,7 @@ func (c Condition) State() api.State {
 	}
 }
 
+// HasClaim reports whether the worker has a task, running or not.
 func (c Condition) HasClaim() bool { return c.Claim.Task != "" }
 
 // Claimable reports whether a claim without a session would be taken.
@@ -95,8 +95,8 @@ func (c Condition) Claimable() bool {
 	return c.State() == api.Online && !c.Draining && c.Browser != Leaving
 }
 
-// Refusal says why the worker does not take an order, or nothing. What can
-// never succeed comes before what may succeed later.
+// Refusal says why the worker does not take a claim; empty: it takes it.
+// Permanent reasons come before temporary ones.
 func (c Condition) Refusal(o Claim) engine.Code {
 	named := o.Intent == Resume || o.Intent == Close
 	switch {
@@ -120,7 +120,7 @@ func (c Condition) keeps() bool {
 	return c.Session != "" && c.Claim.Intent != Close && !c.Ends && !(c.Opened && c.Orphan)
 }
 
-// Kept is the session that the claim's answer names.
+// KeptSession is the session that the claim's answer names.
 func (c Condition) KeptSession() string {
 	if !c.keeps() {
 		return ""

@@ -26,8 +26,8 @@ func drain(c Condition) (Condition, []Effect) {
 	return c, append(do, EfKill{})
 }
 
-// leave closes a browser whose session is saved. A worker that was told to
-// come back meanwhile gets a new one.
+// leave closes a browser whose session is saved. A worker that was resumed
+// meanwhile gets a new one.
 func leave(c Condition) (Condition, []Effect) {
 	if c.Draining {
 		c.Browser = Down
@@ -50,7 +50,7 @@ func resume(c Condition) (Condition, []Effect) {
 	return c, nil // its task goes on, or its session is still being saved
 }
 
-// dismiss is a drain after which nothing comes back: the session ends here.
+// dismiss is a drain for good: the session ends.
 func dismiss(c Condition) (Condition, []Effect) {
 	if c.Running {
 		c.Ends = true

@@ -2,7 +2,7 @@ package fsm
 
 import "troupe/actors/api"
 
-// taken ends a session that another node has. What is on disk is that node's.
+// taken ends a session that another node has. The record on disk is that node's.
 func taken(c Condition, session string) (Condition, []Effect) {
 	if c.Session != session || session == "" {
 		return c, nil
@@ -19,7 +19,7 @@ func taken(c Condition, session string) (Condition, []Effect) {
 	return c, append(do, more...)
 }
 
-// adopt makes the worker that of a session that another one had. The state is put
+// adopt gives the worker a session that another one had. Its state is restored
 // into a new browser, as after a crash.
 func adopt(c Condition, e EvAdopt) (Condition, []Effect) {
 	if c.Session != "" || c.HasClaim() {

@@ -5,9 +5,10 @@ import (
 	"troupe/engine"
 )
 
-// Step is everything a worker decides: what an event makes of its condition,
-// and what has to be done. It knows no time and no actors. An event that does
-// not fit the condition came late, and changes nothing.
+// Step decides everything for a worker: it takes a condition and an event, and
+// returns the next condition and the effects to carry out. It knows no time and
+// no actors. An event that does not fit the condition came late and changes
+// nothing.
 func Step(c Condition, e Event) (Condition, []Effect) {
 	switch e := e.(type) {
 	case EvClaim:

@@ -14,9 +14,10 @@ import (
 	"troupe/persistence"
 )
 
+// Prefix is the part of the store's keys where leases are.
 const Prefix = "lease/"
 
-// ErrHeld: the node's lease goes on.
+// ErrHeld tells that the node's lease goes on.
 var ErrHeld = errors.New("the node holds its lease")
 
 // Leases keeps the node's own lease, and watches those of the others: see
@@ -44,7 +45,7 @@ type Leases struct {
 	goes sync.WaitGroup
 }
 
-// leaseConfig is what [leases] are made from.
+// Config is what [Leases] are made from.
 type Config struct {
 	Store    persistence.Store
 	Node     string
@@ -53,7 +54,7 @@ type Config struct {
 	Log      zerolog.Logger
 }
 
-// newLeases makes the leases of a node; nil: there are no other nodes.
+// New makes the leases of a node; nil: there are no other nodes.
 func New(cfg Config) *Leases {
 	if cfg.Duration == 0 {
 		return nil
@@ -68,8 +69,9 @@ func New(cfg Config) *Leases {
 	return l
 }
 
-// Tell has lapsed called where the lease has lapsed, which ends what runs for
-// sessions, and confirm where it was taken anew. It comes before open.
+// Notify sets the functions to call: lapsed when the lease has lapsed, which ends
+// what runs for sessions, and confirm when it was taken anew. Call it before
+// [Leases.Open].
 func (l *Leases) Notify(lapsed func(), confirm func(ctx context.Context, term uint64) error) {
 	l.onLost, l.confirm = lapsed, confirm
 }
@@ -217,7 +219,7 @@ func (l *Leases) regain(term uint64) {
 	l.own.confirmed = term
 }
 
-// ring ends what runs for sessions once the lease has lapsed.
+// checkExpiry ends what runs for sessions once the lease has lapsed.
 func (l *Leases) checkExpiry() {
 	l.mu.Lock()
 	holds := l.own.holds(l.now())
@@ -227,7 +229,7 @@ func (l *Leases) checkExpiry() {
 	}
 }
 
-// watch sees the renewals of other nodes.
+// followPeers follows the renewals of other nodes.
 func (l *Leases) followPeers() {
 	for l.ctx.Err() == nil {
 		events, err := l.store.Watch(l.ctx, Prefix)
@@ -273,8 +275,9 @@ func (l *Leases) seen(node string, rec Record, revision uint64) seenLease {
 	return *s
 }
 
-// outlast waits until the lease of another node is over, and ends it: the node's
-// sessions may be taken then. It gives errHeld when ctx ends first.
+// WaitAndRevoke waits until the lease of another node is over, and revokes it:
+// that node's sessions may be taken then. It returns [ErrHeld] when ctx ends
+// first.
 func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 	for {
 		rec, revision, err := l.read(ctx, node)

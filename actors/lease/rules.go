@@ -14,7 +14,7 @@ import "time"
 // renewal after that one. From there on the owner cannot renew: it has to take
 // the lease anew, and to confirm each of its sessions, before it uses them again.
 
-// leaseRecord is what is on disk of a node's lease.
+// Record is what is on disk of a node's lease.
 type Record struct {
 	Node string `json:"node"`
 	Boot string `json:"boot"`           // the process that holds it
@@ -94,7 +94,8 @@ func (s *seenLease) see(rec Record, revision uint64, now time.Duration) {
 	}
 }
 
-// rest is how long it may still be renewed or counted on; zero: no longer.
+// remaining is how long the lease may still be renewed or counted on; zero: no
+// longer.
 func (s *seenLease) remaining(now, lasts time.Duration) time.Duration {
 	if s.record.Over {
 		return 0

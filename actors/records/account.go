@@ -8,8 +8,8 @@ import (
 	"troupe/persistence"
 )
 
-// EraseAccount removes all that is on disk of an account. Nothing of it may go on
-// any more. It may be called again where it has failed.
+// EraseAccount removes all records of an account, which must not be in use any
+// more. It may be repeated after an error.
 func (r *Store) EraseAccount(ctx context.Context, account string) error {
 	var ends []func() error
 	keep := func(f func() error) { ends = append(ends, f) }

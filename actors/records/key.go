@@ -12,10 +12,10 @@ import (
 	"troupe/persistence"
 )
 
-// keepKey is how long the answer to a key is kept.
+// keyRetention is how long the answer to a key is kept.
 const keyRetention = 24 * time.Hour
 
-// keyRecord is what is on disk of a request with a key, from before it begins.
+// Key is the record of a request with a key, written before the request begins.
 type Key struct {
 	Digest []byte    `json:"digest"`
 	TaskID string    `json:"taskId"`
@@ -27,19 +27,21 @@ type Key struct {
 	Executed *api.Executed `json:"executed,omitempty"`
 }
 
-// KeyPath is where the record of a key is. Keys are the clients' words, so their
-// hashes stand for them.
+// KeyPath is where the record of a key is. Clients choose keys freely, so the
+// path has the key's hash.
 func KeyPath(account, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return keyPrefixOf(account) + hex.EncodeToString(sum[:])
 }
 
+// KeyPrefix begins the keys under which requests with a key are kept.
 const KeyPrefix = "key/"
 
 func keyPrefixOf(account string) string { return KeyPrefix + account + "/" }
 
-// BeginKey writes a key down before its task begins, unless another node has:
-// then that plays it, and the error is [persistence.ErrConflict].
+// BeginKey writes the record of a key before its task begins. If another node has
+// written one first, that node runs the task, and the error is
+// [persistence.ErrConflict].
 func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error {
 	k.Node = r.Node
 	b, err := json.Marshal(k)
@@ -51,12 +53,13 @@ func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error 
 	})
 }
 
-// KeepKey writes down how the task of a key has ended.
+// EndKey writes how the task of a key has ended.
 func (r *Store) EndKey(ctx context.Context, account, key string, k Key) error {
 	k.Node = r.Node
 	return putJSON(ctx, r.Plain, KeyPath(account, key), account, k.Made.Add(keyRetention), k)
 }
 
+// Key reads the record of a key.
 func (r *Store) Key(ctx context.Context, account, key string) (*Key, error) {
 	k := new(Key)
 	if err := ReadJSON(ctx, r.Plain, KeyPath(account, key), k); err != nil {

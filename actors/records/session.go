@@ -14,15 +14,15 @@ const (
 	StatePrefix   = "session-state/"
 )
 
-// sessionIDMost bounds what is looked for: an identifier that is longer is none
+// sessionIDMost bounds the identifiers that are looked up: a longer one is none
 // of ours.
 const sessionIDMost = 64
 
-// Unclaimed is how long a session's record is kept after its time is over, for
-// the start of the service that would have ended it.
+// SessionGrace is how long a session's record is kept after its time is over, for
+// the next start of the service, which ends the session.
 const SessionGrace = 24 * time.Hour
 
-// sessionRecord is what is on disk of a session, beside its state.
+// Session is the record of a session, without its state.
 type Session struct {
 	ID       string        `json:"id"`
 	Account  string        `json:"account"`
@@ -38,14 +38,14 @@ type Session struct {
 	Saved    time.Time     `json:"saved"`
 }
 
-// SessionState is what a session needs to go on in another browser. It is kept
-// sealed: it has the cookies of a login.
+// SessionState is what a session needs to go on in another browser. It is stored
+// sealed, because it has the cookies of a login.
 type SessionState struct {
 	Browser json.RawMessage `json:"browser,omitempty"` // nothing: a new one will do
 	Cache   *engine.Cache   `json:"cache"`
 }
 
-// Rest says when a session ends that is left alone from now on.
+// DeadlineFrom says when a session ends that is not used any more from now on.
 func (r *Session) DeadlineFrom(now time.Time) time.Time {
 	if end := now.Add(r.Timeout); r.Until.IsZero() || end.Before(r.Until) {
 		return end
@@ -53,8 +53,8 @@ func (r *Session) DeadlineFrom(now time.Time) time.Time {
 	return r.Until
 }
 
-// heed makes up for a clock that was set back while the service was off, which
-// shows in a record from the future: it is as if it were written now.
+// AdjustClock corrects the times of a record from the future, as if it were
+// written now: the clock was set back while the service was off.
 func (r *Session) AdjustClock(now time.Time) {
 	ahead := r.Saved.Sub(now)
 	if ahead <= 0 {
@@ -66,7 +66,7 @@ func (r *Session) AdjustClock(now time.Time) {
 	}
 }
 
-// Taken is the record of a session that a node takes over, from another one or
+// TakenBy is the record of a session that a node takes over, from another node or
 // from its own earlier process.
 func (r Session) TakenBy(node, worker string) Session {
 	if worker != r.Worker {
@@ -76,17 +76,17 @@ func (r Session) TakenBy(node, worker string) Session {
 	return r
 }
 
-// Had reports whether a worker is or was the session's.
+// HadWorker reports whether a worker has or had the session.
 func (r *Session) HadWorker(worker string) bool {
 	return r.Worker == worker || slices.Contains(r.Former, worker)
 }
 
-// Same reports whether two records are of one ownership.
+// SameOwner reports whether two records are of the same ownership.
 func (r *Session) SameOwner(o Session) bool { return r.Node == o.Node && r.Epoch == o.Epoch }
 
-// StateKey is where the state is that was saved in an epoch. Each has a place of
-// its own, or an owner that was replaced without knowing it could overwrite what
-// the next one saves.
+// StateKey is where the state is that was saved in an epoch. Each epoch has its
+// own place, so that a former owner that does not know of its successor cannot
+// overwrite the successor's state.
 func StateKey(id string, epoch uint64) string {
 	if epoch == 0 {
 		return StatePrefix + id

@@ -11,8 +11,8 @@ import (
 	"troupe/persistence"
 )
 
-// TakeSession writes down that a session has another owner, if nothing has changed
-// since its record was read.
+// TakeSession writes a new owner into a session's record, if the record has not
+// changed since it was read.
 func (r *Store) TakeSession(ctx context.Context, rec Session, over uint64, node, worker string) (Session, uint64, error) {
 	rec = rec.TakenBy(node, worker)
 	b, err := json.Marshal(rec)
@@ -49,7 +49,7 @@ func (r *Store) EraseSession(ctx context.Context, rec Session) error {
 	return errors.Join(errs...)
 }
 
-// ReadState reads the state of a session. One that never was saved has none.
+// ReadState reads the state of a session; empty if it was never saved.
 func (r *Store) ReadState(ctx context.Context, rec Session) (SessionState, error) {
 	s := SessionState{Cache: engine.NewCache()}
 	err := ReadJSON(ctx, r.Sealed, StateKey(rec.ID, rec.State), &s)

@@ -12,8 +12,8 @@ import (
 	"troupe/persistence"
 )
 
-// records is what the actors keep on disk. All its methods take time: none may
-// be called from a mailbox.
+// Store reads and writes what the actors keep on disk. All its methods take time:
+// do not call them from a mailbox.
 type Store struct {
 	Store  persistence.Store
 	Plain  *persistence.ValueStore
@@ -23,7 +23,7 @@ type Store struct {
 	Close  func()
 }
 
-// recordsConfig is what [records] are made from. Without Store and Files they are
+// Config is what a [Store] is made from. Without Store and Files the records are
 // in memory, and without Seal their key ends with the process.
 type Config struct {
 	Store persistence.Store
@@ -33,6 +33,7 @@ type Config struct {
 	Log   zerolog.Logger
 }
 
+// Open makes a [Store].
 func Open(cfg Config) (*Store, error) {
 	r := &Store{Store: cfg.Store, Node: cfg.Node, log: cfg.Log, Close: func() {}}
 	if r.Store == nil {
@@ -56,7 +57,7 @@ func Open(cfg Config) (*Store, error) {
 	return r, nil
 }
 
-// keepJSON writes a value that survives a loss of power.
+// putJSON writes a value so that it survives a loss of power.
 func putJSON(ctx context.Context, s *persistence.ValueStore, key, account string, expires time.Time, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -65,6 +66,7 @@ func putJSON(ctx context.Context, s *persistence.ValueStore, key, account string
 	return s.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Expires: expires, Durable: true})
 }
 
+// ReadJSON reads a value into v.
 func ReadJSON(ctx context.Context, s *persistence.ValueStore, key string, v any) error {
 	b, err := s.Get(ctx, key)
 	if err != nil {
@@ -76,8 +78,8 @@ func ReadJSON(ctx context.Context, s *persistence.ValueStore, key string, v any)
 	return nil
 }
 
-// EachJSON reads all records whose keys begin with a prefix. One that cannot be
-// read is logged, and does not keep the others from being.
+// EachJSON calls f for all records whose keys begin with a prefix. A record that
+// cannot be read is logged and skipped.
 func EachJSON[T any](ctx context.Context, r *Store, prefix string, f func(T)) error {
 	list, err := r.Store.List(ctx, prefix)
 	if err != nil {

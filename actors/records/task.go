@@ -13,11 +13,11 @@ import (
 	"troupe/persistence"
 )
 
-// KeepTask is how long an asynchronous task is kept after its end.
+// TaskRetention is how long an asynchronous task is kept after its end.
 const TaskRetention = time.Hour
 
-// taskRecord is what is on disk of an asynchronous task. Its outcome has a
-// record of its own: after a restart all of these are read.
+// Task is the record of an asynchronous task. Its outcome has a record of its
+// own, because a restart reads all tasks.
 type Task struct {
 	ID         string         `json:"id"`
 	Account    string         `json:"account"`
@@ -36,10 +36,11 @@ const (
 	OutcomePrefix = "outcome/"
 )
 
-// taskIDMost bounds what is looked for: an identifier that is longer is none of
+// taskIDMost bounds the identifiers that are looked up: a longer one is none of
 // ours.
 const taskIDMost = 64
 
+// StatusOf is the status of a task with such an end.
 func StatusOf(end engine.End) api.TaskStatus {
 	if end == engine.EndCompleted {
 		return api.TaskComplete
@@ -47,6 +48,7 @@ func StatusOf(end engine.End) api.TaskStatus {
 	return api.TaskFailed
 }
 
+// Executed is the answer to a poll about the task.
 func (t *Task) Executed(out *engine.Outcome) *api.Executed {
 	return &api.Executed{
 		TaskID: t.ID, WorkerID: t.WorkerID, WorkerName: t.WorkerName, SessionID: t.SessionID, Timeout: t.Timeout, Outcome: out,
@@ -62,8 +64,7 @@ func (t *Task) Expires() time.Time {
 	return t.Ended.Add(TaskRetention)
 }
 
-// KeepTask writes the record down, over the one of a revision if one is named,
-// and returns the new one's.
+// PutTask writes the record, over a certain revision if one is given.
 func (r *Store) PutTask(ctx context.Context, t Task, over *uint64) (revision uint64, err error) {
 	b, err := json.Marshal(t)
 	if err == nil {
@@ -75,8 +76,8 @@ func (r *Store) PutTask(ctx context.Context, t Task, over *uint64) (revision uin
 	return revision, nil
 }
 
-// EndTask keeps how a task ended: the outcome first, so that a record that says
-// "complete" always has one.
+// EndTask writes how a task ended: the outcome first, so that a record with the
+// status "complete" always has one.
 func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome) error {
 	if err := putJSON(ctx, r.Plain, OutcomePrefix+t.ID, t.Account, t.Expires(), out); err != nil {
 		return err
@@ -132,8 +133,8 @@ func (r *Store) Poll(ctx context.Context, id, account string) (p *api.Polled, un
 // Interrupted is the outcome of a task whose node ended under it.
 func Interrupted() *engine.Outcome { return &engine.Outcome{End: engine.EndInterrupted} }
 
-// Together does the same for all, many at once: what is written at the same time
-// is synced together.
+// InParallel calls f for all values, many at a time: writes at the same time are
+// synced together.
 func InParallel[T any](all []T, f func(T) error) error {
 	errs := make([]error, len(all))
 	turns := make(chan struct{}, 64)

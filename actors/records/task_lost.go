@@ -12,10 +12,10 @@ import (
 	"troupe/persistence"
 )
 
-// lostTask is the outcome of a task whose node went away.
+// lostTask is the outcome of a task whose node is lost.
 func lostTask() *engine.Outcome { return &engine.Outcome{End: engine.EndLost} }
 
-// GiveUpTask writes down that a task is lost, unless its end is on disk.
+// GiveUpTask records that a task is lost, unless its end is on disk.
 func (r *Store) GiveUpTask(ctx context.Context, id, account string) (*api.Polled, error) {
 	for {
 		t, revision, err := r.taskAt(ctx, id)
@@ -74,8 +74,8 @@ func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 	return &api.Polled{Status: t.Status, Executed: t.Executed(out)}, nil
 }
 
-// FinishTask keeps how a task ended, unless it has ended already by its record:
-// then that counts, and is returned.
+// FinishTask writes how a task ended, unless its record has an end already: then
+// it returns that one.
 func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome) (found *api.Polled, err error) {
 	if r.Node == "" { // there is nobody else
 		return nil, r.EndTask(ctx, t, nil, out)

@@ -10,10 +10,11 @@ import (
 	"troupe/persistence"
 )
 
+// WorkerPrefix begins the keys of workers.
 const WorkerPrefix = "worker/"
 
-// workerRecord is what is on disk of a worker that was added: enough to start it
-// again.
+// Worker is the record of a worker that was added, with all that is needed to
+// start it again.
 type Worker struct {
 	ID    string    `json:"id"`
 	Name  string    `json:"name"`
@@ -22,6 +23,7 @@ type Worker struct {
 	Added time.Time `json:"added"`
 }
 
+// PutWorker writes the record of a worker.
 func (r *Store) PutWorker(ctx context.Context, w Worker) error {
 	b, err := json.Marshal(w)
 	if err == nil {
@@ -33,7 +35,7 @@ func (r *Store) PutWorker(ctx context.Context, w Worker) error {
 	return nil
 }
 
-// ForgetWorker removes the record of a worker.
+// EraseWorker removes the record of a worker.
 func (r *Store) EraseWorker(ctx context.Context, id string) error {
 	if err := r.Store.Delete(ctx, WorkerPrefix+id, nil, true); err != nil {
 		return fmt.Errorf("forget worker %s: %w", id, err)
@@ -41,7 +43,7 @@ func (r *Store) EraseWorker(ctx context.Context, id string) error {
 	return nil
 }
 
-// Workers reads the workers that were added, in the order in which they were.
+// Workers reads the workers that were added and that is accepts, oldest first.
 func (r *Store) Workers(ctx context.Context, is func(Worker) bool) ([]Worker, error) {
 	var all []Worker
 	err := EachJSON(ctx, r, WorkerPrefix, func(w Worker) {

@@ -7,8 +7,7 @@ import (
 	"troupe/actors/fsm"
 )
 
-// Job is a request on its way through pool: it waits for a worker, or a worker
-// has it.
+// Job is a request in pool: it waits for a worker, or a worker has it.
 type Job struct {
 	Request *Request
 	Claim   fsm.Claim
@@ -22,7 +21,8 @@ type Job struct {
 	Cause   api.Cause   // it was cancelled
 }
 
-// NewJob makes a job of a request. fresh makes the id of a session that it opens.
+// NewJob makes a job of a request. fresh makes the id of the session that the
+// request opens, if it does.
 func NewJob(adm *Request, now time.Time, fresh func() string) *Job {
 	t := adm.Execute.Task
 	j := &Job{Request: adm, Until: patience(adm.Execute, now), Cause: adm.Cause, Remote: adm.Execute.RemoteOnly}
@@ -38,11 +38,14 @@ func NewJob(adm *Request, now time.Time, fresh func() string) *Job {
 	return j
 }
 
-func (j *Job) Task() string    { return j.Claim.Task }
+// Task is the task's identifier.
+func (j *Job) Task() string { return j.Claim.Task }
+
+// Account is the identifier of the task's account.
 func (j *Job) Account() string { return j.Claim.Account }
 
-// Opens reports whether the job may reserve one more worker.
+// OpensSession reports whether the job may reserve one more worker.
 func (j *Job) OpensSession() bool { return j.Claim.Fresh != "" }
 
-// Waiting reports whether the job stands in the queue.
+// Waiting reports whether the job is in the queue.
 func (j *Job) Waiting() bool { return j.Timer != nil }

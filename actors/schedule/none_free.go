@@ -7,8 +7,8 @@ import (
 	"troupe/actors/api"
 )
 
-// NoneFree says why an account gets no worker: where all of them are. shared:
-// those without an owner are open to the task.
+// WhyNoneFree says why an account gets no worker: what all of them do. shared
+// tells whether workers without an owner are open to the task.
 func (r *Roster) WhyNoneFree(shared bool) string {
 	all := len(r.All)
 	if all == 0 {

@@ -2,12 +2,11 @@ package schedule
 
 import "troupe/actors/api"
 
-// abroad is what pool knows of other nodes: hints, each as old as the last offer
-// of its node.
+// PeerCapacity is what pool knows of other nodes, by name: hints, each from the
+// node's last offer.
 type PeerCapacity map[string]*api.Offer
 
-// Hear takes over an offer in place of the last one of that node. A node that has
-// nothing, because it is down for one, is not remembered.
+// Update replaces the last offer of a node. An offer of nothing removes the node.
 func (a PeerCapacity) Update(o *api.Offer) *api.Offer {
 	copied := *o
 	if a[o.Node] = &copied; o.Free == 0 && o.Usable == 0 && len(o.Own) == 0 && len(o.Held) == 0 {

@@ -35,16 +35,18 @@ type Waiter struct {
 	Turn    uint64 // of its lane when it was taken
 }
 
+// NewQueue makes an empty queue.
 func NewQueue() *Queue {
 	return &Queue{lanes: map[string]map[string]*lane{}, waiters: map[string]*Waiter{}, number: map[string]int{}}
 }
 
+// Len is how many requests wait.
 func (q *Queue) Len() int { return len(q.waiters) }
 
-// Of returns how many requests of the account wait.
+// Count is how many requests of the account wait.
 func (q *Queue) Count(account string) int { return q.number[account] }
 
-// Waiting reports whether requests of such an account wait for a target.
+// Waiting reports whether requests wait for a target whose accounts match.
 func (q *Queue) Waiting(target string, such func(account string) bool) bool {
 	for account := range q.lanes[target] {
 		if such(account) {
@@ -123,7 +125,7 @@ func (q *Queue) Next(targets []string, may func(*Waiter) bool) *Waiter {
 	return q.Remove(w.Task)
 }
 
-// Peek is next without taking.
+// Peek is Next without taking.
 func (q *Queue) Peek(targets []string, may func(*Waiter) bool) *Waiter {
 	account, turn := "", uint64(0) // turns begin at 1
 	for _, t := range targets {

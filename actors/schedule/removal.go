@@ -6,7 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// departure is what pool knows of the end of one worker.
+// Removal is the state of a worker's removal.
 type Removal struct {
 	Asked   []*actor.PID
 	Until   time.Time

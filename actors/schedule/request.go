@@ -9,14 +9,14 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// admitted is a request that the rules let through. Pool answers its client.
+// Request is a request that admission has let through. Pool answers its client.
 type Request struct {
 	Execute *api.Execute
 	Limits  engine.Limits
 	Timeout time.Duration // as the plan allows it
 	Counted time.Time     // when the daily count was taken; zero: it was not
 	Client  *actor.PID
-	// Attended: the client is asked before the task begins, see [attended].
+	// NeedsAck tells that the client is asked before the task begins.
 	NeedsAck bool
 	Cause    api.Cause // it was cancelled before it came so far
 }

@@ -11,14 +11,15 @@ import (
 	"troupe/engine"
 )
 
-// seat is a worker as pool sees it: what its last note said, and the claim that
-// was sent to it. The worker alone knows better.
+// Slot is a worker as pool sees it: its last reported status, and the claim that
+// was sent to it. Only the worker itself is up to date.
 type Slot struct {
 	Spec api.WorkerSpec
 	PID  *actor.PID
 
-	// Heard: it has spoken. Before that nobody may be there, and the library
-	// does not allow that an actor is written to while it is being spawned.
+	// Reported is set once the worker has reported. Before that it may not exist
+	// yet, and the library does not allow messages to an actor that is being
+	// spawned.
 	Reported    bool
 	Status      WorkerStatus
 	since       time.Time
@@ -39,9 +40,8 @@ type Slot struct {
 	last   string         // the account whose task it was sent last
 }
 
-// Roster is all the workers of the node, in the orders that selecting needs.
-// Each of its operations takes the same time with ten workers and with ten
-// thousand.
+// Roster is all workers of the node, in the orders that selecting needs. Its
+// operations take the same time with ten workers and with ten thousand.
 type Roster struct {
 	Slots         map[string]*Slot
 	All           []*Slot               // as configured, then as they were added
@@ -57,6 +57,7 @@ type Roster struct {
 	States        map[api.State]int
 }
 
+// NewRoster makes a roster with a slot for each worker.
 func NewRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now time.Time) *Roster {
 	r := &Roster{
 		Slots: map[string]*Slot{}, ready: map[string]*list.List{}, cleaning: map[string]*list.List{},
@@ -69,7 +70,7 @@ func NewRoster(specs []api.WorkerSpec, pid func(api.WorkerSpec) *actor.PID, now 
 	return r
 }
 
-// Add makes a seat for a worker that has not said a word yet.
+// Add makes a slot for a worker that has not reported yet.
 func (r *Roster) Add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *Slot {
 	s := &Slot{Spec: spec, PID: pid, since: now, Status: WorkerStatus{Worker: spec.ID, State: api.Offline}}
 	r.Slots[spec.ID] = s
@@ -86,22 +87,22 @@ func (r *Roster) Add(spec api.WorkerSpec, pid *actor.PID, now time.Time) *Slot {
 	return s
 }
 
-// Leave begins the end of a worker: nothing may be reserved on it any more, and
-// what is does not count.
+// StartRemoval begins the removal of a worker: it takes no more reservations, and
+// those it has do not count.
 func (r *Roster) StartRemoval(s *Slot) {
 	s.Removal, s.Draining = &Removal{}, true
 	r.count(s, -1)
 	r.Reorder(s)
 }
 
-// Stay takes back leave. The worker stays drained.
+// CancelRemoval takes StartRemoval back. The worker stays drained.
 func (r *Roster) CancelRemoval(s *Slot) {
 	s.Removal = nil
 	r.count(s, 1)
 	r.Reorder(s)
 }
 
-// Drop takes away the seat of a worker that has left.
+// Remove takes the slot of a removed worker out.
 func (r *Roster) Remove(s *Slot) {
 	delete(r.Slots, s.Spec.ID)
 	if l := s.Shared; l != nil {
@@ -137,8 +138,8 @@ func (r *Roster) Named(who string) *Slot {
 	return nil
 }
 
-// Apply takes over a note. It returns the worker's seat and the claim that is
-// over with it; no seat if the note is out of date.
+// Apply stores a reported status. It returns the worker's slot and the claim that
+// ended with it; no slot if the report is out of date.
 func (r *Roster) Apply(n WorkerStatus, now time.Time) (s *Slot, over *Job) {
 	s = r.Slots[n.Worker]
 	if s == nil || n.Seq < s.Seq {
@@ -163,14 +164,14 @@ func (r *Roster) Apply(n WorkerStatus, now time.Time) (s *Slot, over *Job) {
 	return s, over
 }
 
-// Assign notes that a claim was sent.
+// Assign records that a claim was sent.
 func (r *Roster) Assign(s *Slot, j *Job) {
 	s.Seq++
 	s.Job, j.Slot, s.last = j, s, j.Account()
 	r.Reorder(s)
 }
 
-// Release notes that a claim came back.
+// Release records that a claim came back.
 func (r *Roster) Release(j *Job) {
 	if s := j.Slot; s != nil && s.Job == j {
 		s.Job = nil
@@ -179,14 +180,14 @@ func (r *Roster) Release(j *Job) {
 	j.Slot = nil
 }
 
-// settle puts a seat where it belongs after a change.
+// Reorder moves a slot to where it belongs after a change.
 func (r *Roster) Reorder(s *Slot) {
 	r.assignBrowser(s)
 	r.place(s)
 	r.countHolder(s)
 }
 
-// place puts a seat into the list of free workers that it belongs to.
+// place moves a slot into the list of free workers that it belongs to.
 func (r *Roster) place(s *Slot) {
 	want := r.listOf(s)
 	if s.in != want {
@@ -200,7 +201,8 @@ func (r *Roster) place(s *Slot) {
 	}
 }
 
-// hold counts a seat for the account whose session it has or is to get.
+// countHolder counts a slot for the account whose session it has or is about to
+// get.
 func (r *Roster) countHolder(s *Slot) {
 	holder := s.Status.Holder
 	if holder == "" && s.Job != nil && s.Job.OpensSession() {
@@ -246,8 +248,8 @@ func (r *Roster) listOf(s *Slot) *list.List {
 	return l
 }
 
-// insert keeps a list ordered by last use. Nearly always the place is one of
-// the ends.
+// insert keeps a list ordered by last use. The place is nearly always one of the
+// ends.
 func insert(l *list.List, s *Slot) *list.Element {
 	if s.used.IsZero() {
 		return l.PushBack(s)
@@ -260,11 +262,11 @@ func insert(l *list.List, s *Slot) *list.Element {
 	return l.PushBack(s)
 }
 
-// Free selects a worker for an account: one that is ready before one that is
-// being cleaned, its own before a shared one. Of the ready ones the last used
-// comes first, of the others the one that is cleaned the longest. Shared ones
-// are left out when the account may reserve no more of them; among these, those
-// of a browser that is kept for the account come first, where it may lodge.
+// Select selects a worker for an account: a ready one before one that is being
+// cleaned, the account's own before a shared one. Among ready ones the last used
+// comes first, among others the one cleaned longest. Without shared, workers
+// without an owner are left out. Among them, those of a browser that serves the
+// account come first. Select skips slots that fits rejects.
 func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Slot {
 	owners := []string{account, browserOf(account), ""}
 	if !shared {
@@ -291,8 +293,8 @@ func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Sl
 	return nil
 }
 
-// MayOpen says whether an account may open one more session, at all and on a
-// shared worker.
+// MayOpenSession says whether an account may open one more session, at all and on
+// a shared worker.
 func (r *Roster) MayOpenSession(account string, limits engine.Limits, perMil int) (some, shared bool) {
 	total, onShared := len(r.Held[account]), 0
 	for s := range r.Held[account] {
@@ -304,11 +306,12 @@ func (r *Roster) MayOpenSession(account string, limits engine.Limits, perMil int
 	return some, some && onShared < r.SharedLimit(perMil)
 }
 
-// ShareOf is how many of the shared workers the sessions of one account may hold.
+// SharedLimit is how many of the shared workers the sessions of one account may
+// hold.
 func (r *Roster) SharedLimit(perMil int) int { return max(1, r.shared*perMil/1000) }
 
-// Reserved finds a worker that the account's override may take over: one that
-// is reserved, else any that it holds.
+// Overridable finds the worker that the account's override takes over: a reserved
+// one, else any that the account holds.
 func (r *Roster) Overridable(account string) *Slot {
 	var best *Slot
 	for s := range r.Held[account] {

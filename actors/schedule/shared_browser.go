@@ -6,9 +6,9 @@ import (
 	"troupe/actors/api"
 )
 
-// lodging is a browser that several workers share. They serve one account at a
-// time: their contexts share no page, but the browser's own process and one
-// clipboard.
+// SharedBrowser is a browser that several workers share. They serve one account
+// at a time: their contexts share no page, but they share the browser's process
+// and one clipboard.
 type SharedBrowser struct {
 	Slots      []*Slot
 	Account    string // the account whose tasks, sessions or remains are in the browser; empty: none
@@ -16,8 +16,8 @@ type SharedBrowser struct {
 	counted    string // the guest, if not all of its workers have sessions
 }
 
-// guest is the account that a worker keeps its browser for: that of its task or
-// session, or of the task that it is not yet clean of.
+// occupant is the account that a worker occupies its browser for: that of its
+// task or session, or of the task that it is not yet clean of.
 func (s *Slot) occupant() (account string, stays bool) {
 	switch {
 	case s.Status.Holder != "":
@@ -32,8 +32,8 @@ func (s *Slot) occupant() (account string, stays bool) {
 	return "", false
 }
 
-// lodge finds out for whom a worker's browser is kept now. It moves the other
-// workers of the browser to where they belong then.
+// assignBrowser finds out which account a worker's browser serves now, and moves
+// the browser's other workers accordingly.
 func (r *Roster) assignBrowser(s *Slot) {
 	l := s.Shared
 	if l == nil {
@@ -63,7 +63,7 @@ func (r *Roster) assignBrowser(s *Slot) {
 	}
 }
 
-// settled counts the browsers that are an account's home.
+// countBrowser counts the browsers that serve an account.
 func (r *Roster) countBrowser(account string, n int) {
 	if account == "" {
 		return
@@ -73,12 +73,12 @@ func (r *Roster) countBrowser(account string, n int) {
 	}
 }
 
-// deserves reports whether an account that waits should get a browser that is
-// kept for another: it has none, or the other one has two more.
+// MayTakeBrowser reports whether a waiting account should get a browser that
+// serves another one: it has none, or the other one has at least two more.
 func (r *Roster) MayTakeBrowser(waiting, has string) bool {
 	return waiting != has && (r.browserCounts[waiting] == 0 || r.browserCounts[waiting]+1 < r.browserCounts[has])
 }
 
-// kept is the name of the list of those free workers whose browser is kept for
-// an account. No account's own name begins so.
+// browserOf names the list of free workers whose browser serves an account. No
+// account's own name begins so.
 func browserOf(account string) string { return "\x00" + account }

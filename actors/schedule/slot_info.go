@@ -8,7 +8,7 @@ import (
 	"troupe/engine"
 )
 
-// Found tells what a worker is that refused a claim.
+// WhyRefused says why the worker has refused a claim.
 func (s *Slot) WhyRefused(code engine.Code, o fsm.Claim) string {
 	switch code {
 	case engine.CodeWorkerBusy:
@@ -30,6 +30,7 @@ func (s *Slot) WhyRefused(code engine.Code, o fsm.Claim) string {
 	}
 }
 
+// Info describes the worker for clients.
 func (s *Slot) Info() api.WorkerInfo {
 	return api.WorkerInfo{
 		ID: s.Spec.ID, Name: s.Spec.Name, State: s.Status.State, Since: s.since,

@@ -2,8 +2,8 @@ package schedule
 
 import "troupe/actors/api"
 
-// note tells pool what a worker has become. One that does not know of pool's
-// last claim is out of date, and pool ignores it.
+// WorkerStatus is what a worker reports to pool. Pool ignores a status that does
+// not know of pool's last claim.
 type WorkerStatus struct {
 	Worker    string
 	Seq       uint64

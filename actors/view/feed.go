@@ -27,7 +27,7 @@ const (
 	stepWeight    = 200      // of a step beside its texts
 )
 
-// TaskNews is how far a task is, for who follows an account.
+// TaskNews is the progress of a task, for readers of an account's feed.
 type TaskNews struct {
 	ID         string              `json:"ID"`
 	Account    string              `json:"Account"`
@@ -51,8 +51,8 @@ type TaskNews struct {
 }
 
 // Feed knows what the workers do and what has become of the last tasks of each
-// account, and tells who wants to hear of it. It is written by whoever makes the
-// news and waits for nobody: a task that nobody follows pays for one lock a step.
+// account, and tells its readers. Writers never wait for readers: a task without
+// readers costs one lock a step.
 type Feed struct {
 	mu       sync.Mutex
 	seq      uint64
@@ -71,14 +71,15 @@ type recent struct {
 	weight int
 }
 
-// WorkerNews is a worker as it is now. Who sees how much of it, views says.
+// WorkerNews is a worker as it is now. VisibleTo says how much of it an account
+// may see.
 type WorkerNews struct {
 	api.WorkerInfo
 	Holder string // whose session it has
 	User   string // whose task
 }
 
-// SeenBy is what an account may know of a worker; all: the operator's.
+// VisibleTo is what an account may know of a worker; all: what the operator may.
 func (w WorkerNews) VisibleTo(account string, all bool) (api.WorkerInfo, bool) {
 	info := w.WorkerInfo
 	if all {
@@ -99,7 +100,7 @@ func (w WorkerNews) VisibleTo(account string, all bool) (api.WorkerInfo, bool) {
 	return info, true
 }
 
-// Worker takes note of a worker that is new or has changed.
+// WorkerChanged records a worker that is new or has changed.
 func (f *Feed) WorkerChanged(w WorkerNews) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +122,7 @@ func (f *Feed) WorkerChanged(w WorkerNews) {
 	}
 }
 
-// Gone takes note of a worker that was removed.
+// WorkerRemoved records that a worker was removed.
 func (f *Feed) WorkerRemoved(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,7 +139,7 @@ func (f *Feed) WorkerRemoved(id string) {
 	}
 }
 
-// Began takes note of a task that begins.
+// TaskStarted records a task that begins.
 func (f *Feed) TaskStarted(t *TaskNews) {
 	t.Steps = make([]engine.StepReport, 0, min(t.Actions, recentSteps))
 	t.weight = taskWeight
@@ -158,7 +159,7 @@ func (f *Feed) TaskStarted(t *TaskNews) {
 	f.tellTask(t, false)
 }
 
-// Step takes note of a step that has ended.
+// StepEnded records a step that has ended.
 func (f *Feed) StepEnded(task string, s engine.StepReport) {
 	if len(s.Result) > recentResult {
 		s.Result, s.ResultBytes = nil, len(s.Result)
@@ -203,7 +204,7 @@ func brief(s string) string {
 	return strings.ToValidUTF8(s[:recentText], "") + "…"
 }
 
-// Over takes note of the end of a task.
+// TaskOver records the end of a task.
 func (f *Feed) TaskOver(x *api.Executed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -270,7 +271,7 @@ func (f *Feed) drop(t *TaskNews) {
 	}
 }
 
-// Forget takes out all that is known of an account.
+// ForgetAccount removes the ended tasks of an account.
 func (f *Feed) ForgetAccount(account string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

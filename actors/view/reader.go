@@ -13,8 +13,8 @@ import (
 // newsMost is how many pieces of news a reader may be behind.
 const newsMost = 1000
 
-// ErrBehind is the error of a reader that has not taken what was there for it.
-// It begins anew, with all of it.
+// ErrBehind is the error of a reader that was too slow. The client must start a
+// new one.
 var ErrBehind = errors.New("the reader was too slow")
 
 // News is one thing that has changed; one of Worker, Gone, Task and Step is set.
@@ -27,8 +27,8 @@ type News struct {
 	TaskID string             `json:"TaskID"` // of the step
 }
 
-// Reading hears of what happens to an account's tasks and workers. [Reader] is
-// one, of a node.
+// Reading follows an account's tasks and workers. [Reader] implements it for one
+// node.
 type Reading interface {
 	// Begin is what there was at first, and the number of the last news before.
 	Begin() (seq uint64, workers []api.WorkerInfo, tasks []TaskNews)
@@ -38,7 +38,7 @@ type Reading interface {
 	Close()
 }
 
-// Reader hears of what happens to an account's tasks and workers.
+// Reader follows an account's tasks and workers on this node.
 type Reader struct {
 	// What there is at first. All news come after it.
 	Seq     uint64
@@ -53,7 +53,8 @@ type Reader struct {
 	behind  bool
 }
 
-// Read lets a reader hear of everything that changes after what it is given.
+// Read makes a reader. It returns the present state and follows every change
+// after it.
 func (f *Feed) Read(account string, all bool, tasks int) *Reader {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +72,7 @@ func (f *Feed) Read(account string, all bool, tasks int) *Reader {
 	return r
 }
 
-// tell puts news where a reader finds them. The caller holds f.mu.
+// tell appends news for a reader. The caller holds f.mu.
 func (f *Feed) tell(r *Reader, n News) {
 	if r.behind {
 		return
@@ -139,12 +140,14 @@ func (r *Reader) Close() {
 	delete(r.feed.readers, r)
 }
 
+// Recent returns the last tasks that an account may see, the newest first.
 func (f *Feed) Recent(account string, all bool, most int) []TaskNews {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tasks(account, all, most)
 }
 
+// RecentTask returns one of the recent tasks, if the account may see it.
 func (f *Feed) RecentTask(account string, all bool, id string) (TaskNews, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"troupe/engine"
 )
 
-// scene is whose a browser is now, and for how long: what is seen in it is the
-// account's, until any of this changes.
+// Scope is which account may see a browser, and for how long: until any of its
+// fields changes.
 type Scope struct {
 	Account string // empty: nobody's, and nothing may be seen
 	Session string
@@ -17,18 +17,18 @@ type Scope struct {
 	Browser Browser
 }
 
-// scopeBrowser is a browser that may be seen.
+// Browser is a browser that may be shown.
 type Browser interface {
 	Instance() engine.Instance // what it plays on; nil before it is up
 	Lost() bool                // it has ended
 }
 
-// sight lets accounts see what is theirs in one worker's browser.
+// Screencast shows one worker's browser to the account that may see it.
 //
-// The worker tells it of each scene before it begins, and the one before has
-// ended by then: a picture is handed on under the lock that the scene is changed
-// under, and only to watchers of the scene that it was taken in. So nobody gets
-// a picture of a browser that is not theirs any more, however late it comes.
+// The worker announces each scope before it begins, when the last one has ended.
+// A picture is delivered under the lock under which the scope changes, and only
+// to watchers of the scope in which it was taken. So no account gets a picture of
+// a browser that it may not see any more, however late the picture comes.
 type Screencast struct {
 	spec api.WorkerSpec
 	run  func(func()) // starts what goes on beside the caller
@@ -39,7 +39,7 @@ type Screencast struct {
 	watchers map[*Watcher]struct{}
 }
 
-// cast is what the engine shows of one scene, for all who watch it.
+// stream is what the engine shows of one scope, for all its watchers.
 type stream struct {
 	cancel context.CancelFunc
 	last   []byte // the newest picture, for who comes now
@@ -52,7 +52,7 @@ const (
 	BrowserGone  = "browser_gone"
 )
 
-// Watcher gets the pictures of a browser, as long as it shows what may be seen.
+// Watcher gets the pictures of a browser for as long as the account may see it.
 type Watcher struct {
 	Worker, WorkerName string
 	Task, Session      string // when the watching began
@@ -66,8 +66,8 @@ type Watcher struct {
 	why        string
 }
 
-// NewWatcher returns one of a browser of another node: whoever makes it shows the
-// pictures and says when it is over. Left is called when nobody watches any more.
+// NewWatcher returns a watcher of a browser of another node. Its maker calls Show
+// with the pictures, and End. It calls left when the watcher is closed.
 func NewWatcher(about Watching, left func()) *Watcher {
 	return &Watcher{
 		Worker: about.Worker, WorkerName: about.WorkerName, Task: about.Task, Session: about.Session,
@@ -75,7 +75,7 @@ func NewWatcher(about Watching, left func()) *Watcher {
 	}
 }
 
-// Watching is what is watched, when the watching began.
+// Watching describes what a watcher watches, as of its start.
 type Watching struct {
 	Worker     string `json:"Worker"`
 	WorkerName string `json:"WorkerName"`
@@ -83,8 +83,8 @@ type Watching struct {
 	Session    string `json:"Session"`
 }
 
-// Show hands a picture on. One that was not taken goes. It must not be called
-// from several goroutines.
+// Show delivers a picture, in place of one that was not taken. It must not be
+// called from several goroutines.
 func (w *Watcher) Show(picture []byte) {
 	select {
 	case <-w.shown:
@@ -93,7 +93,7 @@ func (w *Watcher) Show(picture []byte) {
 	w.shown <- picture
 }
 
-// End ends a watching from another node, and says why.
+// End ends a watcher of a browser on another node, and says why.
 func (w *Watcher) End(why string) {
 	w.ended.Do(func() {
 		w.why = why
@@ -125,8 +125,7 @@ func (w *Watcher) Close() {
 	s.remove(w, "")
 }
 
-// Change lets the next scene begin. What it costs a worker that nobody watches
-// is the lock.
+// Change begins the next scope. For a worker without watchers it costs one lock.
 func (s *Screencast) Change(to Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,7 @@ func (s *Screencast) Change(to Scope) {
 	}
 }
 
-// dismiss ends a watcher, and the cast with the last one. The caller holds s.mu.
+// remove ends a watcher, and the stream with the last one. The caller holds s.mu.
 func (s *Screencast) remove(w *Watcher, why string) {
 	if _, there := s.watchers[w]; !there {
 		return
@@ -171,8 +170,8 @@ func (s *Screencast) remove(w *Watcher, why string) {
 	}
 }
 
-// admit lets an account watch an object: the worker, or the session or the task
-// that has it. It gives nil where there is nothing of the account's to see.
+// admit lets an account watch an object: the worker, or the session or task on
+// it. It returns nil if nothing there is the account's.
 func (s *Screencast) admit(m *Watch) (*Watcher, *api.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +196,8 @@ func (s *Screencast) admit(m *Watch) (*Watcher, *api.Refusal) {
 	return w, nil
 }
 
-// begin lets the engine show the present scene. The caller holds s.mu, and so
-// the scene is the same until the engine has begun.
+// begin starts the stream of the present scope. The caller holds s.mu, so the
+// scope is the same until the engine has begun.
 func (s *Screencast) begin(now Scope) bool {
 	inst := now.Browser.Instance()
 	shows := engine.ScreencasterOf(inst)
@@ -219,7 +218,7 @@ func (s *Screencast) begin(now Scope) bool {
 	return true
 }
 
-// show hands a picture on to all who watch the cast that it comes from.
+// show delivers a picture to all watchers of its stream.
 func (s *Screencast) show(k *stream, picture []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +235,7 @@ func (s *Screencast) show(k *stream, picture []byte) {
 	}
 }
 
-// ended dismisses whoever watches a cast that the engine has ended.
+// ended removes the watchers of a stream that the engine has ended.
 func (s *Screencast) ended(k *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,12 +247,13 @@ func (s *Screencast) ended(k *stream) {
 	}
 }
 
-// sights are those of all workers.
+// Screencasts are the screencasts of all workers.
 type Screencasts struct {
 	mu  sync.RWMutex
 	all map[string]*Screencast
 }
 
+// Add makes the screencast of a worker.
 func (s *Screencasts) Add(spec api.WorkerSpec, run func(func())) *Screencast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,22 +265,23 @@ func (s *Screencasts) Add(spec api.WorkerSpec, run func(func())) *Screencast {
 	return one
 }
 
+// Remove takes out the screencast of a worker.
 func (s *Screencasts) Remove(worker string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, worker)
 }
 
-// Watch asks to see what is played or held on a worker: by the worker's
-// identifier, or that of the session or the task there. An account sees what is
-// its own, and All what is anybody's: that is for the operator.
+// Watch asks to see what runs or is held on a worker: by the identifier of the
+// worker, or of the session or task on it. An account sees its own; with All,
+// which is for the operator, everything.
 type Watch struct {
 	Account api.Account `json:"Account"`
 	All     bool        `json:"All"`
 	Object  string      `json:"Object"`
 }
 
-// Watch finds the worker that has what is to be seen.
+// Watch finds the worker that has the object.
 func (all *Screencasts) Watch(m *Watch) (*Watcher, *api.Refusal) {
 	all.mu.RLock()
 	defer all.mu.RUnlock()

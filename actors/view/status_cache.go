@@ -9,14 +9,14 @@ import (
 	"troupe/engine"
 )
 
-// boardMost bounds what is remembered of tasks that have ended, in bytes.
+// cacheBytes bounds what is kept of ended tasks, in bytes.
 const cacheBytes = 16 << 20
 
-// board shows what has become of asynchronous tasks. Most of those who ask only
-// want to know how far a task is: they look here, and no actor has to answer.
+// StatusCache holds the status of asynchronous tasks, so that most polls need no
+// actor.
 //
-// Of tasks that run it shows what their actors say; what has ended stays the same
-// until it is deleted, and is remembered as long as there is room.
+// The status of a running task comes from its actor. The end of a task does not
+// change until it is deleted, and stays in the cache while there is room.
 type StatusCache struct {
 	mu     sync.RWMutex
 	shown  map[string]*entry // by task
@@ -31,7 +31,7 @@ type entry struct {
 	weight        int
 }
 
-// Show puts up how far a task is that has an actor.
+// Set stores the status of a task that has an actor.
 func (b *StatusCache) Set(task, account string, p *api.Polled) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,14 +45,14 @@ func (b *StatusCache) put(s *entry) {
 	b.shown[s.task] = s
 }
 
-// Hide takes down what a task's actor has shown.
+// Delete removes what the task's actor has set.
 func (b *StatusCache) Delete(task string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.shown, task)
 }
 
-// Forget takes down all that an account has.
+// ForgetAccount removes all entries of an account.
 func (b *StatusCache) ForgetAccount(account string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *StatusCache) ForgetAccount(account string) {
 	})
 }
 
-// Remember shows how a task has ended until it is deleted, if there is room.
+// Remember stores how a task has ended until it is deleted, if there is room.
 func (b *StatusCache) Remember(task, account string, p *api.Polled, until time.Time) {
 	s := &entry{task: task, account: account, polled: p, until: until, weight: weightOf(p.Executed.Outcome)}
 	if s.weight > cacheBytes/100 {
@@ -113,8 +113,8 @@ func weightOf(o *engine.Outcome) int {
 	return n
 }
 
-// Look answers a poll, or gives nil where it has to be asked for: the task is not
-// shown, or its end is to be waited for.
+// Get answers a poll. It returns nil where an actor must answer: the task is not
+// in the cache, or the poll waits for its end.
 func (b *StatusCache) Get(m *api.Poll) *api.Polled {
 	b.mu.RLock()
 	s := b.shown[m.TaskID]

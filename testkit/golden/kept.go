@@ -18,9 +18,9 @@ import (
 // Folder is where the golden files of a package are.
 const Folder = "testdata/golden"
 
-// Kept is a message or a record with its golden files. The first file is
-// "<Name>.<Ext>". Each later shape has one more, "<Name>.2.<Ext>" and so on: what
-// an earlier build has written is never written anew.
+// Case is a message or a record with its golden files. The first file is
+// "<Name>.<Ext>". Each later shape has one more, "<Name>.2.<Ext>" and so on: a
+// file that an earlier build has written is never written anew.
 type Case struct {
 	Name, Ext string
 	// Today is what this build writes of a filled value.
