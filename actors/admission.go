@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -15,16 +16,16 @@ import (
 // countTimeout bounds one change of the daily count.
 const countTimeout = persistence.Patience + 3*time.Second
 
-// admission applies the rules that come before any worker: the plan, whose
-// worker it is, the daily count. The count is in a store, so it is taken beside
-// the mailbox.
+// admission applies the rules that come before any worker: the plan, whose worker
+// it is, the daily count. The count is in a store, so it is taken outside of the
+// mailbox.
 type admission struct {
 	node     *nodeParts
 	owners   map[string]string
 	counting map[string]*schedule.Request // by task
 
 	gone     map[string]bool         // accounts that were removed
-	removing map[string][]*actor.PID // those of which something is being counted: who asked
+	removing map[string][]*actor.PID // accounts whose tasks are being counted: who asked
 }
 
 func newAdmission(n *nodeParts) *admission {
@@ -38,7 +39,7 @@ func newAdmission(n *nodeParts) *admission {
 	return a
 }
 
-// counted says how the taking of a daily count ended.
+// counted tells how the taking of a daily count ended.
 type counted struct {
 	adm  *schedule.Request
 	used int64
@@ -83,8 +84,8 @@ func (a *admission) onRemoveAccount(ctx actor.Context, m *api.RemoveAccount) {
 	a.removeCounted(ctx, m, ctx.Sender())
 }
 
-// removeCounted passes the removal of an account on when nothing of it is being
-// counted any more. So pool has seen all of its requests by then.
+// removeCounted passes the removal of an account to pool when none of its tasks
+// is being counted any more. So pool has seen all of its requests by then.
 func (a *admission) removeCounted(ctx actor.Context, m *api.RemoveAccount, who *actor.PID) {
 	for _, adm := range a.counting {
 		if adm.Execute.Account.ID == m.Account {
@@ -114,7 +115,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 	switch {
 	case a.node.usage == nil || !x.Task.Counts():
 		ctx.Send(a.node.pool, adm)
-	case limits.TasksPerDay <= 0: // nothing to decide: it is written meanwhile
+	case limits.TasksPerDay <= 0: // nothing to decide: it is written while the task runs
 		if err := a.node.usage.Ready(); err != nil {
 			ctx.Respond(x.Refused(timeout, api.RefusalFor(err)))
 			return
@@ -139,8 +140,8 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 	}
 }
 
-// takeNow counts the task where the node holds a share of the day that has one
-// left.
+// takeNow counts the task on the node's share of the account's day, if that has
+// one left.
 func (a *admission) takeNow(adm *schedule.Request) bool {
 	now := time.Now()
 	if !a.node.usage.TakeNow(adm.Execute.Account.ID, adm.Limits.TasksPerDay, now) {
@@ -170,7 +171,7 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 	}
 }
 
-// count changes a daily count beside the mailbox.
+// count changes a daily count outside of the mailbox.
 func (a *admission) count(f func(context.Context) error) {
 	a.node.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
@@ -179,4 +180,21 @@ func (a *admission) count(f func(context.Context) error) {
 			a.node.log.Error().Err(err).Msg("daily count not changed")
 		}
 	})
+}
+
+// admit decides by the rules of the account's plan. It returns the time the
+// task may take. It does not count: that takes a store.
+func admit(x *api.Execute, limits engine.Limits, owners map[string]string) (time.Duration, *api.Refusal) {
+	t := x.Task
+	timeout, lacking := limits.Admit(t)
+	if lacking != "" {
+		return 0, api.Refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no %s", x.Account.Plan, lacking))
+	}
+	if x.Target() != "" {
+		// A foreign worker and an unknown one must look the same.
+		if owner, ok := owners[t.WorkerID]; !ok || owner != "" && owner != x.Account.ID {
+			return 0, api.Refuse(engine.CodeForeignWorker, fmt.Sprintf("%q", t.WorkerID))
+		}
+	}
+	return timeout, nil
 }

@@ -67,7 +67,7 @@ func (q *question) forget() {
 }
 
 func (q *question) about(m any) {
-	p, _ := q.system.ProcessRegistry.Get(q.to) // nobody is the dead letters, which answer, too
+	p, _ := q.system.ProcessRegistry.Get(q.to) // without an actor it is the dead letters process, which answers too
 	p.SendSystemMessage(q.to, m)
 }
 
@@ -111,7 +111,7 @@ func ask[T any](ctx context.Context, system *actor.ActorSystem, to *actor.PID, m
 	return await[T](ctx, q, nil)
 }
 
-// await waits for the answer until ctx ends, or nobody is left to give one.
+// await waits for the answer until ctx ends or the asked actor has ended.
 func await[T any](ctx context.Context, q *question, ended <-chan struct{}) (*T, error) {
 	select {
 	case got := <-q.asker.answer:

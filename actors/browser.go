@@ -15,7 +15,7 @@ import (
 )
 
 // browser is one attempt to have a browser, from before its launch to its end.
-// Messages carry it so that news of an earlier one is known to be late.
+// Messages carry it, so that messages of an earlier browser are recognised.
 type browser struct {
 	worker string
 	goes   *taskGroup
@@ -66,7 +66,8 @@ func (b *browser) adopt(inst engine.Instance) bool {
 	return true
 }
 
-// unwanted reports whether the browser was closed: how it ends is no news.
+// unwanted reports whether the browser was closed on purpose: its end needs no
+// handling then.
 func (b *browser) unwanted() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,8 +100,8 @@ func (b *browser) early(stable time.Duration) bool {
 	return b == nil || b.upSince.IsZero() || b.tasks == 0 && time.Since(b.upSince) < stable
 }
 
-// launch starts a browser beside the mailbox. When a session holds the worker,
-// its saved state is put back before anybody may use the browser.
+// launch starts a browser outside of the mailbox. When a session holds the
+// worker, its saved state is restored before anything else uses the browser.
 func (w *worker) launch(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	live, cancel := context.WithCancel(context.Background())
@@ -152,7 +153,7 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 		return
 	}
 	if m.err != nil {
-		if !errors.Is(m.err, context.Canceled) { // then nobody wanted it any more
+		if !errors.Is(m.err, context.Canceled) { // else the browser was closed on purpose
 			w.log.Error().Err(m.err).Msg("browser not started")
 		}
 		w.apply(ctx, fsm.EvFailed{})
@@ -176,7 +177,7 @@ type resetDone struct {
 	err       error
 }
 
-// clean resets the browser beside the mailbox, or replaces it when it is due.
+// clean resets the browser outside of the mailbox, or replaces it when it is due.
 func (w *worker) clean(ctx actor.Context) {
 	cfg := w.node.cfg.Browser
 	if w.browser.due(cfg) {
@@ -201,7 +202,7 @@ func (w *worker) clean(ctx actor.Context) {
 	})
 }
 
-// suspend saves the session that holds the worker, beside the mailbox.
+// suspend saves the session that holds the worker, outside of the mailbox.
 func (w *worker) suspend(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	b, inst, node, session := w.browser, w.browser.inst, w.node, w.survives.session.pid

@@ -30,8 +30,8 @@ type Config struct {
 	// Files keeps what is too large for the Store. Without one such values do
 	// not outlive the node.
 	Files persistence.Files
-	// Seal is what the state of sessions is closed with before it is kept.
-	// Without one sessions do not outlive the node.
+	// Seal encrypts the state of sessions before it is stored. Without one sessions
+	// do not outlive the node.
 	Seal *persistence.Seal
 	// SaveFile keeps what tasks make: pictures and downloads.
 	SaveFile engine.SaveFile
@@ -61,7 +61,7 @@ type Config struct {
 // QueueConfig bounds waiting.
 type QueueConfig struct {
 	PerAccount int           // waiters that one account may have; 100
-	Watchdog   time.Duration // how long a free worker and one who waits for it may coexist; 3 s
+	Watchdog   time.Duration // how often the queue is checked for requests that wait for a free worker; 3 s
 }
 
 // BrowserConfig is how browsers are started, watched and replaced.

@@ -86,7 +86,7 @@ func (w *worker) answer(ctx actor.Context, eff fsm.EfAnswer) {
 		Timeout:    w.claim.Timeout,
 		Outcome:    out,
 	}
-	w.node.feed.TaskOver(answer) // first: who has the answer finds the task ended
+	w.node.feed.TaskOver(answer) // first: a client with the answer must find the task ended
 	if no := w.run.refusal(); no != nil {
 		answer = x.Refused(w.claim.Timeout, no)
 	}
@@ -133,7 +133,7 @@ func (w *worker) forgetSession(ctx actor.Context) {
 		ctx.Send(s, &sessionForget{})
 		ctx.Poison(s)
 		w.survives.session = heldSession{}
-		if w.browser != nil { // what it has of the session is nobody's
+		if w.browser != nil { // its data of the session is no longer needed
 			w.browser.restored = false
 		}
 	}

@@ -43,8 +43,8 @@ func (p *pool) peerFor(j *schedule.Job, no *api.Refusal) *api.Offer {
 // forward ends a job here: its client takes it to another node, and returns with
 // it if that node refuses it. The job keeps its place in the queue.
 func (p *pool) forward(ctx actor.Context, j *schedule.Job, o *api.Offer) {
-	// Until it is heard of again, the node has one less. Whether that was one of
-	// the account's own matters to nobody else.
+	// Until its next offer, the node has one less. Whether that was one of the
+	// account's own matters to no other account.
 	o.Free--
 	e := &api.Elsewhere{Node: o.Node, Place: api.Place{Until: j.Until}}
 	if j.Wait != nil {

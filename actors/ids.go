@@ -18,8 +18,8 @@ func NewTaskID(now time.Time) string {
 	return "task_" + random(8) + "_" + strconv.FormatInt(now.Unix(), 10)
 }
 
-// newSessionID returns an identifier that cannot be guessed: who knows it may
-// use the session, if the account is right too.
+// newSessionID returns an identifier that cannot be guessed: together with the
+// right account it gives access to the session.
 func newSessionID() string { return "sess_" + random(16) }
 
 func random(n int) string {

@@ -191,7 +191,7 @@ func (i *importing) keys(ctx context.Context) error {
 	return nil
 }
 
-// put keeps a value on a shelf where there is none.
+// put stores a value where there is none.
 func (i *importing) put(ctx context.Context, s *persistence.ValueStore, it persistence.Item, count *int) error {
 	if _, err := i.new.Store.Get(ctx, it.Key); err == nil {
 		i.Present++
@@ -211,9 +211,9 @@ func (i *importing) put(ctx context.Context, s *persistence.ValueStore, it persi
 	return nil
 }
 
-// nobody owns a session that was brought, until somebody asks for it: no node has
-// this name, and its lease is over, so whoever is asked restores the session.
-const nobody = "(imported)"
+// importedOwner owns an imported session until a request comes for it: no node has
+// this name, and its lease is over, so the node with the request restores it.
+const importedOwner = "(imported)"
 
 // sessions brings sessions whose time is not over, with their state sealed anew.
 func (i *importing) sessions(ctx context.Context) error {
@@ -242,7 +242,7 @@ func (i *importing) sessions(ctx context.Context) error {
 			return fmt.Errorf("read the state of a session: %w", err)
 		}
 		var states int // they are told of with their sessions
-		s.Node, s.Epoch, s.State = nobody, 0, 0
+		s.Node, s.Epoch, s.State = importedOwner, 0, 0
 		if r.Value, err = json.Marshal(s); err != nil {
 			return fmt.Errorf("write a session: %w", err)
 		}
@@ -255,11 +255,11 @@ func (i *importing) sessions(ctx context.Context) error {
 		all = append(all, r)
 	}
 	if len(all) > 0 {
-		over, err := json.Marshal(lease.Record{Node: nobody, Over: true})
+		over, err := json.Marshal(lease.Record{Node: importedOwner, Over: true})
 		if err != nil {
 			return fmt.Errorf("write whose sessions they are: %w", err)
 		}
-		if _, _, err = persistence.AdoptRecords(ctx, i.new.Store, []persistence.Record{{Key: lease.Prefix + nobody, Value: over}}); err != nil {
+		if _, _, err = persistence.AdoptRecords(ctx, i.new.Store, []persistence.Record{{Key: lease.Prefix + importedOwner, Value: over}}); err != nil {
 			return err
 		}
 	}

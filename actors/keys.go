@@ -16,12 +16,12 @@ import (
 	"troupe/persistence"
 )
 
-// keys makes requests that carry a key safe to repeat. It stands before
-// admission: what is answered again counts for nothing.
+// keys makes requests that carry a key safe to repeat. They come here before
+// admission: a repeated answer counts for nothing.
 //
-// It knows the keys whose request goes on. All others are on disk, where they are
-// written before the task begins: so whatever happens, a key that was played is
-// never played again.
+// keys knows the keys whose request goes on. All others are on disk, where they
+// are written before the task begins. So a key whose task has run never runs
+// again, whatever happens.
 type keys struct {
 	node    *nodeParts
 	live    map[[2]string]*keyedRequest // by account and key
@@ -34,15 +34,16 @@ type keys struct {
 // holds a connection, and goes on when its client has left.
 const againMost = 256
 
-// keyed is a request with a key. Reply: [Started] when it is a start, else
-// [Executed].
+// keyed is a request with a key. Reply: [api.Started] when it is a start, else
+// [api.Executed].
 type keyed struct {
 	Execute *api.Execute
 	Start   bool
 	Files   uint64 // see [startTask]
 }
 
-// keyedRequest is the first request of a key, with all who wait for its answer.
+// keyedRequest is the first request of a key, with all clients that wait for its
+// answer.
 type keyedRequest struct {
 	keyed
 	waiting []*actor.PID
@@ -121,7 +122,7 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 	}
 }
 
-// read looks what is on disk of a key.
+// read reads the record of a key.
 func (k *keys) read(ctx actor.Context, r *keyedRequest) {
 	root, self, read, x := ctx.ActorSystem().Root, ctx.Self(), &keyRead{req: r}, r.Execute
 	k.node.onDisk(func(c context.Context) (err error) {
@@ -133,7 +134,7 @@ func (k *keys) read(ctx actor.Context, r *keyedRequest) {
 	})
 }
 
-// refused is the answer that says so.
+// refused is the refusal as an answer to this kind of request.
 func (m *keyed) refused(no *api.Refusal) any {
 	if m.Start {
 		return &api.Started{TaskID: m.Execute.TaskID, Refusal: no}
@@ -209,8 +210,8 @@ func (k *keys) onKeyWritten(ctx actor.Context, m *keyWritten) {
 	}
 }
 
-// onExecuted takes the answer of the request. Only that of a task that a worker
-// had is kept: another try may have more luck than a refusal.
+// onExecuted takes the answer of the request. Only the answer of a task that had
+// a worker is kept: after a refusal another try may succeed.
 func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 	r := k.tasks[x.TaskID]
 	switch {
@@ -231,7 +232,7 @@ func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 	}
 }
 
-// end answers all who wait.
+// end answers all clients that wait.
 func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
 	for _, who := range r.waiting {
 		ctx.Send(who, answer)

@@ -12,12 +12,10 @@ import (
 	"troupe/engine"
 )
 
-// Between admission and pool.
-
 // Between pool and worker.
 
 // claim gives a task to a worker. The worker answers the client, or sends the
-// claim back to pool as declined.
+// claim back to pool as [declined].
 type claim struct {
 	Seq      uint64 // numbers the claims of one worker
 	Claim    fsm.Claim
@@ -31,7 +29,7 @@ type claim struct {
 // to keep what shows how it went.
 func (c *claim) most() time.Duration { return c.Timeout + c.Execute.Task.Aftermath() }
 
-// declined sends a claim back, with what the worker is instead.
+// declined sends a claim back, with the worker's status.
 type declined struct {
 	Status schedule.WorkerStatus
 	Task   string
@@ -56,13 +54,13 @@ type (
 // workerReport asks a worker to report its status, also when it has not changed.
 type workerReport struct{}
 
-// workerRestarted says that a worker has panicked: what it was told may be lost.
+// workerRestarted tells that a worker has panicked: messages to it may be lost.
 type workerRestarted struct{ Worker string }
 
-// Between a worker and its keeper.
+// Between a worker and its supervisor.
 
-// browserDown reports that there is no browser any more. Early: it had not
-// proved itself yet.
+// browserDown tells that there is no browser any more. Early: it had not proved
+// itself yet.
 type browserDown struct{ Early bool }
 
 // launch allows the start of a browser.
@@ -79,7 +77,7 @@ type sessionBegin struct {
 }
 
 // sessionBegun lets the task begin. The cache that it shares with the session's
-// others is with the holdings.
+// other tasks is in the node's [sessionSet].
 type sessionBegun struct {
 	Refusal *api.Refusal // it cannot begin: it is not on disk, or may not be the node's any more
 }
@@ -97,7 +95,7 @@ type (
 )
 
 // sessionErase removes the session from the disk. Reply: [sessionErased].
-// sessionForget does, too, and nobody waits.
+// sessionForget does so without a reply.
 type (
 	sessionErase  struct{}
 	sessionErased struct{ Err string }
@@ -121,15 +119,15 @@ type (
 	}
 )
 
-// sessionLapse says that the node's lease has lapsed, superseded that what is on
-// disk is another node's.
+// sessionLeaseLost tells that the node's lease has lapsed, superseded that the
+// record on disk is another node's.
 type (
 	sessionLeaseLost struct{}
 	superseded       struct{}
 )
 
-// sessionUnheld tells the worker to end what runs for a session, sessionTaken that
-// it is another node's.
+// workerLeaseLost tells the worker to end what runs for a session, sessionTaken
+// that the session is another node's.
 type (
 	workerLeaseLost struct{ Session string }
 	sessionTaken    struct{ Session string }
@@ -144,16 +142,28 @@ type workerAdopt struct {
 // sessionRest starts the timer anew.
 type sessionRest struct{ Timeout time.Duration }
 
-// sessionRename gives the session to somebody else of the account: a new id, an
-// empty cache, the same browser.
+// sessionRename hands the session to another client of the account: a new
+// identifier, an empty cache, the same browser.
 type sessionRename struct {
 	ID      string
 	Timeout time.Duration
 }
 
-// sessionRepeat asks the session to tell its worker again, should its time be up:
-// the worker may not have heard.
+// sessionRepeat asks the session to tell its worker again if its time is up: the
+// worker may have missed it.
 type sessionRepeat struct{}
 
 // sessionOver reports that the time of a session has run out.
 type sessionOver struct{ Session string }
+
+// workerAdded and workerRemoved tell admission which account may name a worker.
+type (
+	workerAdded   struct{ Worker, Owner string }
+	workerRemoved struct{ Worker string }
+)
+
+// startWorker starts the actors of a worker, stopWorker ends them.
+type (
+	startWorker struct{ spec api.WorkerSpec }
+	stopWorker  struct{ worker string }
+)

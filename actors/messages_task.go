@@ -30,7 +30,7 @@ type stepEnded struct{ Step engine.StepReport }
 // startTask asks for an asynchronous task. Reply: [api.Started].
 type startTask struct {
 	Execute *api.Execute
-	Files   uint64 // what was lent to it
+	Files   uint64 // the number of its cleanup, see [callbacks]
 }
 
 // taskFinished tells that nothing of a task is left to be written.
@@ -48,8 +48,8 @@ type taskRefused struct {
 // everything.
 type taskRetires struct{ Task string }
 
-// settle asks for an answer when everything that has ended is on disk: of one
-// account, of which nothing may come any more, or of all. Reply: [settled].
+// flush asks for an answer when the ends of all tasks are on disk: of one account,
+// which has no new tasks any more, or of all. Reply: [flushed].
 type (
 	flush   struct{ Account string }
 	flushed struct{}

@@ -26,9 +26,9 @@ type nodeParts struct {
 	system *actor.ActorSystem
 	root   *actor.PID
 	pool   *actor.PID
-	// admission stands between the edge and pool.
+	// admission takes requests from the edge, for pool.
 	admission *actor.PID
-	// keys stands before it for requests that carry one.
+	// keys takes requests that carry a key, for admission.
 	keys *actor.PID
 	// tasks is where asynchronous tasks are.
 	tasks   *actor.PID
@@ -45,7 +45,7 @@ type nodeParts struct {
 	recovered    map[string]*recoveredSession // by worker: what goes on from an earlier process
 
 	launches   *launchLimiter
-	background taskGroup // what runs beside the mailboxes
+	background taskGroup // what runs outside of the mailboxes
 	status     atomic.Pointer[api.Status]
 	limits     atomic.Pointer[map[engine.Plan]engine.Limits]
 }
@@ -119,10 +119,10 @@ func Start(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Execute plays a task and returns its answer. When ctx ends first, the task is
+// Execute runs a task and returns its answer. When ctx ends first, the task is
 // cancelled wherever it is, and the answer, which comes soon, says so. A task
-// with a key is not cancelled: its answer is for whoever asks again. With an error,
-// which there is only where ctx had ended before, nothing of it has begun.
+// with a key is not cancelled: its answer is kept for repeated requests. An error
+// means that ctx had ended before and nothing of the task has begun.
 func (n *Node) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
 	m = withID(m)
 	defer n.counted(m)
@@ -133,8 +133,8 @@ func (n *Node) Execute(ctx context.Context, m *api.Execute) (*api.Executed, erro
 	return request(ctx, n, n.parts.admission, m, m, lost)
 }
 
-// ExecuteIf is Execute for a task that may not begin by itself: begin is asked
-// before anything is played. With an error nothing is.
+// ExecuteIf is Execute for a task that needs a permission: begin is asked before
+// the task begins. If begin returns an error, nothing runs.
 func (n *Node) ExecuteIf(ctx context.Context, m *api.Execute, begin func(ctx context.Context) error) (*api.Executed, error) {
 	asking := *m
 	asking.BeginCheck = n.parts.beginChecks.add(begin)
@@ -142,9 +142,9 @@ func (n *Node) ExecuteIf(ctx context.Context, m *api.Execute, begin func(ctx con
 	return n.Execute(ctx, &asking)
 }
 
-// counted waits until the store has what a request has counted: what is answered
-// must not be forgotten with the process. Where that would take a majority of
-// nodes, the answer is worth more.
+// counted waits until the store has what a request has counted, so that the count
+// survives the process. It does not wait where that would take a majority of
+// nodes.
 func (n *Node) counted(m *api.Execute) {
 	if n.parts.usage == nil || n.parts.usage.Shared() || !m.Task.Counts() {
 		return
@@ -185,8 +185,8 @@ func (n *Node) Drain(ctx context.Context, grace time.Duration) (*api.Drained, er
 	return d, nil
 }
 
-// giveBackWithin bounds how long a stop waits for a majority to give it what the
-// node holds of its accounts' days.
+// giveBackWithin bounds how long a stop waits to give the unused parts of its
+// accounts' days back to the store.
 const giveBackWithin = 3 * time.Second
 
 // Held is what the node holds of each account's day and has not used.
@@ -265,4 +265,26 @@ func reply(ctx actor.Context, m any) {
 	if ctx.Sender() != nil {
 		ctx.Respond(m)
 	}
+}
+
+// Watch shows a browser of this process. The caller closes the watcher.
+func (n *Node) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
+	return n.parts.screencasts.Watch(m)
+}
+
+// Read follows an account's tasks and workers, beginning with so many recent
+// tasks. All follows those of all accounts, without the results of other
+// accounts' tasks. The caller closes the reader.
+func (n *Node) Read(account string, all bool, tasks int) view.Reading {
+	return n.parts.feed.Read(account, all, tasks)
+}
+
+// Recent returns the last tasks that an account may see, the newest first.
+func (n *Node) Recent(account string, all bool, most int) []view.TaskNews {
+	return n.parts.feed.Recent(account, all, most)
+}
+
+// RecentTask returns one of them.
+func (n *Node) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
+	return n.parts.feed.RecentTask(account, all, id)
 }

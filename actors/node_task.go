@@ -2,21 +2,25 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/persistence"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Start starts an asynchronous task. Its answer comes when a worker has the task
-// and the task is on disk. When ctx ends before that, the task is cancelled,
-// unless it carries a key.
+// Start starts an asynchronous task. It returns when a worker has the task and
+// the task is on disk. When ctx ends before that, the task is cancelled, unless
+// it carries a key.
 //
-// The task may need more than the message: its files. Where it has started, free
-// is called once, when it has ended or the node does, whatever its end. Where it
-// has not, which is an error, a refusal, or the identifier of an earlier task with
-// the same key, free is not called. It may be nil.
+// If the task has started, free is called once, when the task or the node has
+// ended: it removes the task's files. After an error, a refusal, or the
+// identifier of an earlier task with the same key, free is not called. It may be
+// nil.
 func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	m = withID(m)
 	defer n.counted(m)
@@ -41,7 +45,7 @@ func (n *Node) start(ctx context.Context, m *api.Execute, files uint64) (*api.St
 
 var _ = handleInNode((*Node).poll)
 
-// poll looks at the board first, which needs no actor.
+// poll reads the status cache first, which needs no actor.
 func (n *Node) poll(ctx context.Context, m *api.Poll) (*api.Polled, error) {
 	if p := n.parts.statusCache.Get(m); p != nil {
 		return p, nil
@@ -90,4 +94,18 @@ func request[T any](ctx context.Context, n *Node, to *actor.PID, x *api.Execute,
 			return lost(api.Refuse("draining", "")), nil
 		}
 	}
+}
+
+// PollLost returns how a task has ended whose node is down: its end on disk, or
+// that it is lost. A lost task has failed for good, whatever its node does when
+// it is back.
+func (n *Node) PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error) {
+	p, err := n.parts.records.GiveUpTask(ctx, m.TaskID, m.Account.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return &api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(m.TaskID))}, nil
+	case err != nil:
+		return nil, fmt.Errorf("give up a task: %w", err)
+	}
+	return p, nil
 }

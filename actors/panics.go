@@ -11,11 +11,11 @@ import (
 	"troupe/engine"
 )
 
-// A panic in the handling of a message is an error of ours. It must cost no more
-// than that message: the library would drop the message, and start the actor
-// anew from what it was spawned with. So actors recover themselves, and answer
-// whoever waits. The worker is the exception: nobody knows what its browser is
-// like then, so its keeper gives it another one. See worker_panics.go.
+// A panic in the handling of a message is a bug, and must cost no more than that
+// message. The library would drop the message and restart the actor without its
+// state. So actors recover from panics themselves, and answer those who wait. The
+// worker is the exception: the state of its browser is unknown after a panic, so
+// its supervisor restarts it with a new browser. See worker_panics.go.
 
 // failure is the answer to a message whose handling panicked, where its own kind
 // of answer cannot say so.
@@ -117,7 +117,7 @@ func (a *admission) afterPanic(ctx actor.Context, message any, no *api.Refusal) 
 func (k *keys) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool {
 	switch m := message.(type) {
 	case *keyed:
-		if r := k.live[m.id()]; r != nil && r.Execute == m.Execute { // nobody goes on with it
+		if r := k.live[m.id()]; r != nil && r.Execute == m.Execute { // else it goes on
 			k.end(ctx, r, r.refused(no))
 			return true
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// selfSent are messages that an actor sends to itself when something beside its
-// mailbox has ended. They hold what that was: its address tells what is late.
+// selfSent are messages that an actor sends to itself when something outside
+// of its mailbox has ended. They hold what that was: its address tells what is late.
 var selfSent = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
 	"counted", "keyRead", "keyWritten", "answerWritten", "taskWritten", "endWritten", "waited",

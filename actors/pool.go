@@ -19,7 +19,7 @@ type pool struct {
 	jobs   map[string]*schedule.Job // by task
 
 	watchdog *time.Timer // looks after the queue while anybody waits
-	suspect  bool        // the last look found a free worker beside one who waits for it
+	suspect  bool        // the last check found a free worker and a job that waits for it
 	peers    schedule.PeerCapacity
 	draining bool
 	drain    poolDrain

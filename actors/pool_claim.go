@@ -154,10 +154,10 @@ func (p *pool) browserContested(l *schedule.SharedBrowser) bool {
 func (p *pool) sessionLimit(j *schedule.Job) *api.Refusal {
 	perMil := p.node.cfg.Session.SharePerMil
 	return api.Refuse(engine.CodeSessionLimit, fmt.Sprintf("sessions of this account hold %d of the workers; plan %s allows %d, and at most %s of the shared ones, which is %d here",
-		len(p.roster.Held[j.Account()])+p.peers.Held(j.Account()), j.Request.Execute.Account.Plan, j.Request.Limits.Reserved, share(perMil), p.roster.SharedLimit(perMil)))
+		len(p.roster.Held[j.Account()])+p.peers.Held(j.Account()), j.Request.Execute.Account.Plan, j.Request.Limits.Reserved, sharePercent(perMil), p.roster.SharedLimit(perMil)))
 }
 
-func share(perMil int) string {
+func sharePercent(perMil int) string {
 	if perMil == 500 {
 		return "half"
 	}
@@ -187,8 +187,9 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	if mine {
 		p.back(ctx, j, s, m.Code)
 	}
-	// Not if it waits for the same worker again: should pool and worker ever
-	// disagree, they would argue without end. The worker's next note serves it.
+	// Not if the job waits for the same worker again: if pool and worker ever
+	// disagreed, it would go back and forth without end. The worker's next status
+	// serves it.
 	if mine && !j.Waiting() {
 		p.serve(ctx, s)
 	}
@@ -224,7 +225,7 @@ func (p *pool) back(ctx actor.Context, j *schedule.Job, s *schedule.Slot, code e
 func (p *pool) refuse(ctx actor.Context, j *schedule.Job, no *api.Refusal) {
 	p.dequeue(j)
 	ctx.Send(j.Request.Client, j.Request.Execute.Refused(j.Request.Timeout, no))
-	if p.jobs[j.Task()] == j { // last: see mend
+	if p.jobs[j.Task()] == j { // last: see afterPanic
 		delete(p.jobs, j.Task())
 	}
 	if !j.Request.Counted.IsZero() {

@@ -94,8 +94,8 @@ func (p *pool) checkDrained(ctx actor.Context) {
 	p.drain.asked = nil
 }
 
-// stop answers whoever waits: what is in the mailbox of a stopped actor is
-// never seen again.
+// stop answers all that wait: the library drops what is in the mailbox of a
+// stopped actor.
 func (p *pool) stop(ctx actor.Context) {
 	p.refuseWaiting(ctx, func(*schedule.Job) bool { return true })
 	if p.watchdog != nil {

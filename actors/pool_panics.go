@@ -63,7 +63,7 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 // removals that were begun only halfway.
 func (p *pool) refuseStranded(ctx actor.Context, no *api.Refusal) {
 	for _, j := range p.jobs {
-		if j.Slot == nil && !j.Waiting() { // nobody goes on with it
+		if j.Slot == nil && !j.Waiting() { // no message will continue it
 			p.refuse(ctx, j, no)
 		}
 	}

@@ -73,7 +73,7 @@ func (p *pool) reroute(ctx actor.Context, s *schedule.Slot) {
 	}
 }
 
-// serve gives a worker to those who wait for it, until it is taken.
+// serve gives a worker to jobs that wait for it, until it is taken.
 func (p *pool) serve(ctx actor.Context, s *schedule.Slot) {
 	for !p.draining && s.Job == nil && s.ReservedFor == nil && p.queue.Len() > 0 {
 		w := p.queue.Next(targets(s), func(w *schedule.Waiter) bool { return p.fits(s, w) })
@@ -89,8 +89,8 @@ func (p *pool) serve(ctx actor.Context, s *schedule.Slot) {
 
 func targets(s *schedule.Slot) []string { return []string{s.Spec.ID, ""} }
 
-// fits reports whether a worker, as it is now, is what a job waits for. A wrong
-// session is for the worker to refuse: waiting longer would not help.
+// fits reports whether a worker, as it is now, may serve a job. It does not check
+// the session: the worker refuses a wrong one, and waiting would not help.
 func (p *pool) fits(s *schedule.Slot, w *schedule.Waiter) bool {
 	j := p.jobs[w.Task]
 	if j.Remote || !p.mayTake(s, j) || !p.mayShareBrowser(s, j) {

@@ -93,7 +93,7 @@ func (p *pool) onWorkerWritten(ctx actor.Context, m *workerWritten) {
 	p.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
 
-// serveAll gives each free worker to those who wait for it.
+// serveAll gives each free worker to jobs that wait for it.
 func (p *pool) serveAll(ctx actor.Context) {
 	for _, s := range p.roster.All {
 		p.serve(ctx, s)

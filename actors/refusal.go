@@ -16,7 +16,7 @@ func leaseLost() *api.Refusal {
 
 // cancelledFor refuses a task that was told to end before it began.
 func cancelledFor(c api.Cause) *api.Refusal {
-	if c == api.CauseRemoved { // as whoever asks after that is told
+	if c == api.CauseRemoved { // as later requests are told
 		return api.Refuse(engine.CodeUnauthorized, "")
 	}
 	return api.Refuse(engine.CodeCancelled, "")

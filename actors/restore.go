@@ -16,7 +16,7 @@ import (
 	"troupe/persistence"
 )
 
-// restoreMargin is how much longer than a lease a restoring may take.
+// restoreMargin is how much longer than a lease a restore may take.
 const restoreMargin = 3 * time.Second
 
 var _ = handleInNode((*Node).restoreSession)
@@ -99,8 +99,8 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 	return &api.Restored{Node: parts.cfg.Node}, nil
 }
 
-// mayRestore refuses what the operator has forbidden. The session goes on when its
-// node is back.
+// mayRestore refuses restores that the operator has forbidden. The session goes
+// on when its node is back.
 func (n *nodeParts) mayRestore(m *api.Restore) *api.Refusal {
 	if limits := (*n.limits.Load())[m.Account.Plan]; limits.SessionsStay {
 		return api.Refuse(engine.CodeWorkerOffline, fmt.Sprintf(
@@ -113,8 +113,8 @@ func unknownSession(id string) *api.Refusal {
 	return api.Refuse(engine.CodeSessionMismatch, "there is no session "+api.Quoted(id)+" of this account")
 }
 
-// putAside asks pool for a free worker for a session that comes from another one,
-// which nobody else gets until [adoption]. Reply: [wasPutAside].
+// reserveForSession asks pool to reserve a free worker for a session that comes
+// from another worker, until [endReservation]. Reply: [reservedForSession].
 type (
 	reserveForSession struct {
 		Session    string

@@ -33,7 +33,7 @@ func inChromium(t *testing.T) func(*testing.T, testkit.Options, func(*testing.T,
 		if o.Workers > 1 {
 			e.Group = func(string) string { return "all" }
 		}
-		o.On = &testkit.Backend{Engine: e, Trace: trace}
+		o.Backend = &testkit.Backend{Engine: e, Trace: trace}
 		config := o.Config
 		o.Config = func(c *actors.Config) {
 			// A busy machine is slow, which none of the rows is about.

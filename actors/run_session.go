@@ -11,9 +11,9 @@ import (
 	"troupe/engine"
 )
 
-// beginSession stops the session's timer and gives the cache that the task
-// shares with the session's others. Who is told of the session before the task
-// has ended must find it on disk.
+// beginSession stops the session's timer and returns the cache that the task
+// shares with the session's other tasks. If clients learn of the session before
+// the task has ended, it must be on disk by then.
 func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 	if base.Err() != nil { // the session may rest by now
 		return nil, context.Cause(base)

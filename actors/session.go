@@ -31,8 +31,8 @@ type session struct {
 
 	renamed bool // what is on disk has its earlier name
 
-	// term is that of the node's lease in which the session was last known to be
-	// the node's: in another one it is not used.
+	// term is the last term of the node's lease in which the session was known to
+	// be the node's. It is not used in another one.
 	term uint64
 }
 
@@ -94,9 +94,9 @@ func (s *session) handle(ctx actor.Context) {
 }
 
 // begin lets a request begin. The record gets a deadline after the end of its
-// task, so that a session does not run out under a task that nobody is there to
-// end. Whether that is on disk matters when somebody is told of the session
-// before the task has ended.
+// task, so that the session does not expire under a running task. With Wait the
+// reply comes when the record is on disk: clients learn of the session before the
+// task has ended.
 func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	if !s.book.node.leases.Serves(s.term) {
 		ctx.Respond(&sessionBegun{Refusal: leaseLost()})

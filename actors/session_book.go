@@ -14,9 +14,9 @@ import (
 	"troupe/persistence"
 )
 
-// sessionBook is the record of one session on disk. What is to be done with it
-// is done one after the other, beside the mailbox. Only the session's actor may
-// call its methods.
+// sessionBook is the record of one session on disk. Its operations run one after
+// the other, outside of the mailbox. Only the session's actor may call its
+// methods.
 type sessionBook struct {
 	node *nodeParts
 
@@ -44,7 +44,7 @@ func newSessionBook(n *nodeParts, k recoveredSession) *sessionBook {
 	return &sessionBook{node: n, revision: k.revision, state: k.rec.State}
 }
 
-// bookEntry is one thing to be done, and who hears how it ended; nil: nobody.
+// bookEntry is one operation, and what to call with its result; nil: nothing.
 type bookEntry struct {
 	f    func(context.Context) error
 	over func(error)
@@ -69,7 +69,7 @@ func (b *sessionBook) then(f func(context.Context) error, over func(error)) {
 	}
 }
 
-// work does what is to be done, until there is nothing more.
+// work carries out operations until none is left.
 func (b *sessionBook) work() {
 	for {
 		b.mu.Lock()
@@ -210,8 +210,7 @@ func (b *sessionBook) reread(ctx context.Context, rec records.Session) error {
 	return err
 }
 
-// rename says that what is written from now on replaces what was kept under an
-// earlier identifier.
+// rename tells that later writes replace the record under an earlier identifier.
 func (b *sessionBook) rename(from string) {
 	b.then(func(context.Context) error {
 		b.stale = append(b.stale, staleSession{from, b.revision, b.state})

@@ -9,10 +9,10 @@ import (
 	"troupe/engine"
 )
 
-// Receive handles a message. Should that panic, the session is again what it was
-// before, timer included, and whoever asked is told. What nobody waits for is
-// tried once more: a session whose end, name or rest was lost would be wrong from
-// then on, and its worker does not say it twice.
+// Receive handles a message. After a panic the session is what it was before,
+// timer included, and the sender gets an error. A message without a sender is
+// tried once more: its worker does not repeat it, and the session would be wrong
+// without it.
 func (s *session) Receive(ctx actor.Context) {
 	before := *s
 	if s.try(ctx) {
@@ -44,7 +44,7 @@ func (s *session) try(ctx actor.Context) (done bool) {
 
 // rollBack undoes the changes to the session. The timer goes on if it ran.
 func (s *session) rollBack(ctx actor.Context, before session) {
-	if s.gen == before.gen { // nobody has touched it
+	if s.gen == before.gen { // the timer is as it was
 		*s = before
 		return
 	}

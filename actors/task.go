@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lingering is how long a task's actor stays after the end, for those who
+	// lingering is how long a task's actor stays after the end, for clients that
 	// follow its steps. After that polls are answered from the disk.
 	lingering = time.Minute
 	// rewriteAfter is how long after a failed attempt the end of a task is written
@@ -23,15 +23,15 @@ const (
 )
 
 // task is one asynchronous task. It sends the task to a worker as any client
-// does, writes it down before it begins and before its client hears of it, writes
-// down its end, and answers whoever asks meanwhile.
+// does, writes it down before it begins and before its client is told, writes
+// down its end, and answers polls.
 type task struct {
 	node  *nodeParts
 	x     *api.Execute
-	files uint64 // what was lent to it
+	files uint64 // the number of its cleanup
 
 	client          *actor.PID // waits for Started
-	run             *actor.PID // waits for the word to begin
+	run             *actor.PID // waits for startAck
 	rec             records.Task
 	stored          uint64          // the revision of what is on disk of it
 	out             *engine.Outcome // how it ended
@@ -42,17 +42,6 @@ type task struct {
 
 	steps stepLog
 	waits map[*taskWait]struct{}
-}
-
-// taskWait is a poll that waits for progress of the task.
-type taskWait struct {
-	who    *actor.PID
-	steps  bool // waits for a step, too
-	after  int
-	timer  *time.Timer
-	answer func() any
-
-	message any // that asked
 }
 
 type (
@@ -183,7 +172,7 @@ func (t *task) onWritten(ctx actor.Context, err error) {
 	}
 }
 
-// onEnd takes the answer of the worker, or of whoever refused the task.
+// onEnd takes the answer of the worker, or a refusal.
 func (t *task) onEnd(ctx actor.Context, x *api.Executed) {
 	switch {
 	case t.client == nil && !t.written: // it was refused, and did not begin
@@ -295,51 +284,3 @@ func (t *task) polled() *api.Polled {
 
 // show publishes the task's status for reading without a message.
 func (t *task) show() { t.node.statusCache.Set(t.x.TaskID, t.x.Account.ID, t.polled()) }
-
-// await answers a question now if there is news, else when there is some, or
-// when the wait is over.
-func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
-	if !t.written { // nobody can know of it
-		most = 0
-	}
-	if most <= 0 || t.news(w) {
-		ctx.Send(w.who, w.answer())
-		return
-	}
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	w.timer = time.AfterFunc(most, func() { root.Send(self, &waited{w}) })
-	t.waits[w] = struct{}{}
-}
-
-func (t *task) news(w *taskWait) bool { return t.endOnDisk || w.steps && t.steps.last > w.after }
-
-func (t *task) wake(ctx actor.Context) {
-	for w := range t.waits {
-		if t.news(w) {
-			t.release(ctx, w)
-		}
-	}
-}
-
-func (t *task) release(ctx actor.Context, w *taskWait) {
-	if _, waits := t.waits[w]; waits {
-		ctx.Send(w.who, w.answer())
-		t.forget(w)
-	}
-}
-
-func (t *task) forget(w *taskWait) {
-	delete(t.waits, w)
-	w.timer.Stop()
-}
-
-// stop answers whoever waits still.
-func (t *task) stop(ctx actor.Context) {
-	if t.again != nil {
-		t.again.Stop()
-	}
-	for w := range t.waits {
-		t.release(ctx, w)
-	}
-	t.tell(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: api.Refuse(engine.CodeDraining, "")})
-}

@@ -39,9 +39,9 @@ func (l *stepLog) add(s engine.StepReport) {
 	s = forFollowers(s)
 	l.last++
 	l.steps = append(l.steps, api.TaskStep{Seq: l.last, Step: s})
-	l.bytes += view.Weigh(s)
+	l.bytes += view.StepBytes(s)
 	for len(l.steps) > stepsMost || l.bytes > stepBytesMost && len(l.steps) > 1 {
-		l.bytes -= view.Weigh(l.steps[0].Step)
+		l.bytes -= view.StepBytes(l.steps[0].Step)
 		l.steps = l.steps[1:]
 	}
 }

@@ -121,8 +121,8 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 	}
 }
 
-// check answers whoever waits until everything is written. Of an account nothing
-// stays behind then.
+// check answers flushes when everything is written. It also ends the actors of an
+// account's tasks, if the flush is of one account.
 func (ts *tasks) check(ctx actor.Context) {
 	ts.flushes = slices.DeleteFunc(ts.flushes, func(s flushWaiter) bool {
 		for _, t := range ts.live {

@@ -17,7 +17,8 @@ type handlers[A any] struct {
 // actorOf is where a verb is answered that the node itself does not handle.
 var actorOf = map[reflect.Type]func(*nodeParts) *actor.PID{}
 
-// handle makes a kind of actor answer a verb. It stands beside the method.
+// handle registers the method with which a kind of actor answers a verb. Write it
+// next to the method.
 func handle[A, M any](h *handlers[A], f func(a A, ctx actor.Context, m *M)) struct{} {
 	if h.of == nil {
 		h.of = map[reflect.Type]func(A, actor.Context, any){}

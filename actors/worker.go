@@ -16,7 +16,7 @@ import (
 type survivingState struct {
 	cond  fsm.Condition
 	seq   uint64 // of the last claim it has seen
-	begun bool   // it has had its first launch allowed
+	begun bool   // its first launch was allowed
 
 	recovered *recoveredSession // what it goes on with and has no actor yet
 	session   heldSession
@@ -30,7 +30,7 @@ type heldSession struct {
 }
 
 // worker owns one browser. Its mailbox serialises what reaches the browser;
-// what to do is decided by step, and the worker carries it out without ever
+// [fsm.Step] decides what to do, and the worker carries it out without ever
 // waiting for anything.
 type worker struct {
 	spec     api.WorkerSpec
@@ -38,7 +38,7 @@ type worker struct {
 	log      zerolog.Logger
 	survives *survivingState
 
-	claim      *claim     // what the client of the present order sent
+	claim      *claim     // the present claim
 	run        *run       // the play of it, nil when nothing plays
 	browser    *browser   // the present one, or the one that is starting
 	reset      *resetting // the reset that is under way
@@ -180,7 +180,7 @@ func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 		}
 	}()
 	w.screencast.Change(scopeOf(next, w.browser)) // before anything begins on the browser
-	if !returns(do) {                             // what is sent back carries the note
+	if !returns(do) {                             // what is sent back carries the status
 		w.reportStatus(ctx)
 	}
 	for _, eff := range do {

@@ -18,12 +18,12 @@ func (w *worker) answerPanic(ctx actor.Context) {
 	}
 	w.log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).Msg("worker panicked")
 	switch m := ctx.Message().(type) {
-	case *claim: // pool believes no earlier note
+	case *claim: // pool ignores earlier statuses
 		w.survives.seq = max(w.survives.seq, m.Seq)
 		if w.claim != m || !w.survives.cond.HasClaim() {
 			ctx.Send(w.node.pool, &declined{Status: w.status(), Task: m.Execute.TaskID, Code: engine.CodeInternal})
 		}
-	case *actor.Restarting: // from here on the library would lose the actor
+	case *actor.Restarting: // a panic here would end the actor for good
 		w.guarded(func() { w.abandon(ctx) })
 		return
 	case *actor.Stopping:

@@ -131,7 +131,7 @@ var operations = []operation{
 		method: "get", path: livePath + "{object}", id: "watch", tag: "Live",
 		summary: "See what a browser looks like",
 		doc: fmt.Sprintf("A WebSocket, for looking only. Its first message is text, in JSON: what is seen. The others are pictures (JPEG, at most %d × %d), one at once and then whenever the page changes, at most %d a second. ",
-			view.Options().Width, view.Options().Height, time.Second/view.Options().Every) +
+			view.ScreencastOptions().Width, view.ScreencastOptions().Height, time.Second/view.ScreencastOptions().Every) +
 			"It ends with the task or the session: the code is 4000 and the reason a word. A ticket or a link may stand beside the protocol `" + live.Protocol + "`, and a ticket in the address.",
 		params: []param{{"object", "path", "The worker, or the session or the task that has it now.", `{"type":"string"}`, true},
 			{"ticket", "query", "A ticket for the object.", `{"type":"string"}`, false}},

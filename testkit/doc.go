@@ -23,7 +23,7 @@
 // [Kit.Poll] and [Kit.Follow]; requests with a key are sent with [Kit.Send].
 //
 // What a test has shown with fake time it can show once more with real browsers:
-// the scripted engine then stands on a real one, see [Footing], and [New] starts
+// the scripted engine then runs on a real one, see [Backend], and [New] starts
 // the kit in real time.
 //
 // The examples of this package are whole tests. Whoever writes an engine or a

@@ -18,10 +18,10 @@ import (
 
 // Options is what a kit is started with.
 type Options struct {
-	Workers int                  // shared workers "w1", "w2" …, beside the Specs
+	Workers int                  // shared workers "w1", "w2" …, in addition to the Specs
 	Specs   []api.WorkerSpec     // further ones
 	Engine  *Engine              // nil: a new one
-	On      *Backend             // what a new engine stands on; nil: nothing
+	Backend *Backend             // of a new engine; nil: its browsers are fake
 	Store   persistence.Store    // nil: one in memory
 	Files   persistence.Files    // nil: in memory
 	Config  func(*actors.Config) // changes the rest of the configuration
@@ -44,9 +44,9 @@ type Kit struct {
 	bubble  bool
 	tasks   atomic.Int64
 
-	mu     sync.Mutex
-	states map[string]api.WorkerInfo
-	news   chan struct{} // closed at the next change of a worker
+	mu      sync.Mutex
+	states  map[string]api.WorkerInfo
+	changed chan struct{} // closed at the next change of a worker
 }
 
 // patience is how long Until and Answer wait before they fail the test: fake
@@ -79,7 +79,7 @@ func start(t testing.TB, o Options, bubble bool) *Kit {
 	k := &Kit{T: t, Engine: o.Engine, Store: o.Store, Files: o.Files, options: o, bubble: bubble}
 	if k.Engine == nil {
 		k.Engine = NewEngine()
-		k.Engine.Backend, k.Engine.LaunchTakes = o.On, o.LaunchTakes
+		k.Engine.Backend, k.Engine.LaunchTakes = o.Backend, o.LaunchTakes
 	}
 	if k.Store == nil {
 		k.Store = persistence.NewMemory()
@@ -125,8 +125,8 @@ func (k *Kit) workerChanged(d *disk, w api.WorkerInfo) {
 		return
 	}
 	k.states[w.ID] = w
-	close(k.news)
-	k.news = make(chan struct{})
+	close(k.changed)
+	k.changed = make(chan struct{})
 }
 
 // Worker returns what was last heard of a worker.
@@ -151,7 +151,7 @@ func (k *Kit) until(worker, what string, is func(api.State) bool) {
 	defer most.Stop()
 	for {
 		k.mu.Lock()
-		now, news := k.states[worker].State, k.news
+		now, news := k.states[worker].State, k.changed
 		k.mu.Unlock()
 		if now == "" {
 			now = api.Offline

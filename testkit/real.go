@@ -50,7 +50,7 @@ func (b *realBrowser) visit(ctx context.Context, st engine.TaskEnv) (before []st
 	switch {
 	case out.End != engine.EndCompleted:
 		return nil, out.Restored, out
-	case len(out.Failures) > 0: // whoever wants the task completed is to hear of it
+	case len(out.Failures) > 0: // or a test that wants the task completed would miss it
 		stopped := *out
 		stopped.End = engine.EndStopped
 		return nil, out.Restored, &stopped

@@ -19,7 +19,7 @@ func (k *Kit) boot(cold bool) {
 	k.T.Helper()
 	d := &disk{}
 	k.mu.Lock()
-	k.disk, k.states, k.news = d, map[string]api.WorkerInfo{}, make(chan struct{})
+	k.disk, k.states, k.changed = d, map[string]api.WorkerInfo{}, make(chan struct{})
 	k.mu.Unlock()
 	cfg := actors.Config{
 		Engine: k.Engine, Store: diskStore{k.Store, d}, Files: diskFiles{k.Files, d}, Seal: k.seal,

@@ -8,12 +8,11 @@ import (
 	"troupe/engine"
 )
 
-// Screencast is part of [engine.Screencaster]. A picture of an imagined browser says
-// which tasks have left a trace in it; a browser that another stands on shows
-// what that one does.
+// Screencast is part of [engine.Screencaster]. A picture of a fake browser says
+// which tasks have left a trace in it; a browser of a backend shows its page.
 //
-// It goes on after a Reset, which an engine must not do: whoever hands pictures
-// on must not rely on it.
+// It goes on after a Reset, which an engine must not do: the actors must not rely
+// on its end.
 func (b *Browser) Screencast(ctx context.Context, v engine.ScreencastOptions) <-chan []byte {
 	if s, ok := b.body.(*realBrowser); ok {
 		if below := engine.ScreencasterOf(s.Instance); below != nil {
@@ -55,7 +54,7 @@ func (b *Browser) picture() []byte {
 	return []byte(strings.Join(i.traces, " "))
 }
 
-// watched counts who watches a worker's browsers.
+// watched counts the watchers of a worker's browsers.
 func (e *Engine) watched(worker string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

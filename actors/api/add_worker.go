@@ -18,8 +18,8 @@ type AddWorker struct {
 
 func (*AddWorker) reply(*WorkerChanged) {}
 
-// WriteTimeout bounds one change of what is on disk, whoever waits for it: the
-// store has its own patience, and there is some time before and after it.
+// WriteTimeout bounds one change of what is on disk: the store has its own
+// timeout, and there is some time before and after it.
 const WriteTimeout = persistence.Patience + 3*time.Second
 
 var _ = define(definition[AddWorker, WorkerChanged]{

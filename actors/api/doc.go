@@ -1,5 +1,5 @@
 // Package api holds what can be asked of the actors: the messages, their replies,
-// and the nouns that they share. All of it is plain data with JSON names of its
+// and the types that they share. All of it is plain data with JSON names of its
 // own, because messages cross from one node to another.
 //
 // Each message that has one reply is a verb, and each verb is defined in one file:

@@ -98,3 +98,22 @@ var (
 func (x *Execute) Refused(timeout time.Duration, no *Refusal) *Executed {
 	return &Executed{TaskID: x.TaskID, Timeout: timeout, Refusal: no}
 }
+
+// Started answers the start of an asynchronous task: a refusal, or the worker
+// that runs it. A started task is on disk.
+type Started struct {
+	TaskID     string        `json:"TaskID"`
+	WorkerID   string        `json:"WorkerID"`
+	WorkerName string        `json:"WorkerName"`
+	SessionID  string        `json:"SessionID"` // set when the task leaves a session reserved
+	Timeout    time.Duration `json:"Timeout"`   // the task's time as the plan allows it
+	Refusal    *Refusal      `json:"Refusal"`
+
+	KeyTaken bool `json:"-"` // another node has begun a task with its key
+}
+
+// Account is the account that a message is sent for.
+type Account struct {
+	ID   string      `json:"ID"`
+	Plan engine.Plan `json:"Plan"`
+}

@@ -6,10 +6,10 @@ import (
 	"troupe/engine"
 )
 
-// Follow asks for the steps of an asynchronous task that ended after the step
-// number After. With a Wait the answer comes when there is one, or when the task
-// has ended, or when the wait is over. Whoever asks again with the number of the
-// last step they have got misses none.
+// Follow asks for the steps of an asynchronous task that ended after step number
+// After. With a Wait the answer comes when there is one, when the task has ended,
+// or when the wait is over. Clients that ask again with the last number they have
+// miss no step.
 type Follow struct {
 	TaskID  string        `json:"TaskID"`
 	Account Account       `json:"Account"`

@@ -1,7 +1,7 @@
 package api
 
-// SurveyWorkers asks for all workers, whoever they belong to. Where there are
-// several nodes, each worker names its own.
+// SurveyWorkers asks for all workers of all accounts. Where there are several
+// nodes, each worker names its own.
 type SurveyWorkers struct{}
 
 func (*SurveyWorkers) reply(*Workers) {}

@@ -59,7 +59,7 @@ type Verb struct {
 	// Check looks at the workers of all nodes before a message with a Node goes
 	// there.
 	Check func(m any, all []WorkerInfo) error
-	// From notes in a reply which node it came from.
+	// From sets in a reply which node it came from.
 	From func(reply any, node string)
 
 	Task *TaskVerb

@@ -70,3 +70,15 @@ func (c *WorkerChanged) Err() error {
 func workerFailed[M any](*M, *Refusal) *WorkerChanged { return &WorkerChanged{Fault: FailedInside} }
 
 func workerFrom(c *WorkerChanged, node string) { c.Worker.Node = node }
+
+// WorkerSpec describes one worker.
+type WorkerSpec struct {
+	ID    string // opaque, URL-safe, 20 characters or fewer; see WorkerID
+	Name  string // for people
+	Owner string // account, or empty for the shared pool
+	// Browser names the browser that the worker shares with others of the same name.
+	// They serve one account at a time. Empty: it has its own.
+	Browser string
+
+	Added bool // it has a record of its own
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,15 +19,15 @@ const Prefix = "lease/"
 // ErrHeld tells that the node's lease goes on.
 var ErrHeld = errors.New("the node holds its lease")
 
-// Leases keeps the node's own lease, and watches those of the others: see
-// lease.go for the rules. A nil one is that of a node without others, which holds
-// everything.
+// Leases keeps the node's own lease, and follows those of the others: see
+// rules.go. A nil one belongs to a node without others, which always holds its
+// sessions.
 type Leases struct {
 	store    persistence.Store
 	Duration time.Duration
 	log      zerolog.Logger
 	began    time.Time
-	// lapsed ends what runs for sessions; confirm finds out which of the node's
+	// onLost ends what runs for sessions; confirm finds out which of the node's
 	// sessions are still its own.
 	onLost  func()
 	confirm func(ctx context.Context, term uint64) error
@@ -36,8 +35,8 @@ type Leases struct {
 	mu         sync.Mutex
 	own        ownLease
 	others     map[string]*seenLease
-	news       chan struct{} // closed at the next change of another's lease
-	bell       *time.Timer   // rings when the lease has lapsed
+	changed    chan struct{} // closed at the next change of another's lease
+	expiry     *time.Timer   // fires when the lease has lapsed
 	confirming bool
 
 	ctx  context.Context
@@ -63,7 +62,7 @@ func New(cfg Config) *Leases {
 		store: cfg.Store, Duration: cfg.Duration, log: cfg.Log, began: time.Now(),
 		onLost: func() {}, confirm: func(context.Context, uint64) error { return nil },
 		own:    ownLease{node: cfg.Node, boot: cfg.Boot, lasts: cfg.Duration},
-		others: map[string]*seenLease{}, news: make(chan struct{}),
+		others: map[string]*seenLease{}, changed: make(chan struct{}),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l
@@ -76,7 +75,7 @@ func (l *Leases) Notify(lapsed func(), confirm func(ctx context.Context, term ui
 	l.onLost, l.confirm = lapsed, confirm
 }
 
-// now is a clock that nobody sets.
+// now is a clock that is never set.
 func (l *Leases) now() time.Duration { return time.Since(l.began) }
 
 // Serving reports whether the node may use its sessions.
@@ -124,9 +123,9 @@ func (l *Leases) Open(ctx context.Context) error {
 			return fmt.Errorf("take the node's lease: %w", err)
 		}
 	}
-	// What is started now reads its sessions before it uses them.
+	// Actors that start now read their sessions before they use them.
 	l.own.confirmed = l.own.term
-	l.bell = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
+	l.expiry = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
 	l.goes.Go(l.keep)
 	l.goes.Go(l.followPeers)
 	return nil
@@ -134,12 +133,12 @@ func (l *Leases) Open(ctx context.Context) error {
 
 // Close gives the lease back: what the node's sessions have become is on disk.
 func (l *Leases) Close() {
-	if l == nil || l.bell == nil {
+	if l == nil || l.expiry == nil {
 		return
 	}
 	l.stop()
 	l.goes.Wait()
-	l.bell.Stop()
+	l.expiry.Stop()
 	l.mu.Lock()
 	last, over, mine := l.own.next()
 	l.own.until = 0
@@ -197,7 +196,7 @@ func (l *Leases) renew() {
 		}
 	default: // the bell says when it is too late
 	}
-	l.bell.Reset(max(l.own.until-l.now(), 0))
+	l.expiry.Reset(max(l.own.until-l.now(), 0))
 	if l.own.holds(l.now()) && l.own.confirmed != l.own.term && !l.confirming {
 		l.confirming = true
 		term := l.own.term
@@ -226,90 +225,6 @@ func (l *Leases) checkExpiry() {
 	l.mu.Unlock()
 	if !holds && l.ctx.Err() == nil {
 		l.onLost()
-	}
-}
-
-// followPeers follows the renewals of other nodes.
-func (l *Leases) followPeers() {
-	for l.ctx.Err() == nil {
-		events, err := l.store.Watch(l.ctx, Prefix)
-		if err == nil {
-			var list []persistence.Record
-			if list, err = l.store.List(l.ctx, Prefix); err == nil {
-				for _, r := range list {
-					l.see(r)
-				}
-			}
-			for e := range events {
-				l.see(e.Record)
-			}
-		}
-		select {
-		case <-l.ctx.Done():
-		case <-time.After(l.Duration / 10):
-		}
-	}
-}
-
-func (l *Leases) see(r persistence.Record) {
-	var rec Record
-	if json.Unmarshal(r.Value, &rec) != nil { // a deletion has none
-		return
-	}
-	l.seen(strings.TrimPrefix(r.Key, Prefix), rec, r.Revision)
-}
-
-func (l *Leases) seen(node string, rec Record, revision uint64) seenLease {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.others[node]
-	if s == nil {
-		s = &seenLease{since: l.now()}
-		l.others[node] = s
-	}
-	if s.revision < revision {
-		s.see(rec, revision, l.now())
-		close(l.news)
-		l.news = make(chan struct{})
-	}
-	return *s
-}
-
-// WaitAndRevoke waits until the lease of another node is over, and revokes it:
-// that node's sessions may be taken then. It returns [ErrHeld] when ctx ends
-// first.
-func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
-	for {
-		rec, revision, err := l.read(ctx, node)
-		if err != nil {
-			return fmt.Errorf("read the lease of %s: %w", node, err)
-		}
-		s := l.seen(node, rec, revision)
-		l.mu.Lock()
-		rest, news := s.remaining(l.now(), l.Duration), l.news
-		l.mu.Unlock()
-		if rest == 0 {
-			// Written even where it is over: what was read may be out of date, and
-			// that a majority has stored is not.
-			_, err = l.write(ctx, s.end(node), s.revision)
-			if err == nil {
-				return nil
-			}
-			if !errors.Is(err, persistence.ErrConflict) {
-				return fmt.Errorf("end the lease of %s: %w", node, err)
-			}
-			rest = time.Millisecond
-		}
-		timer := time.NewTimer(rest)
-		select {
-		case <-timer.C:
-		case <-news:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return ErrHeld
-		}
 	}
 }
 

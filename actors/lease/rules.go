@@ -9,8 +9,8 @@ import "time"
 // is ever compared with another's.
 //
 // The owner counts from before it sends a renewal, for nine tenths of a lease.
-// Who wants its sessions counts a whole one from when it saw the last renewal,
-// which was later; then it ends the lease, on the condition that there was no
+// Another node that wants its sessions counts a whole lease from when it saw the
+// last renewal, which was later. Then it revokes the lease, on the condition that there was no
 // renewal after that one. From there on the owner cannot renew: it has to take
 // the lease anew, and to confirm each of its sessions, before it uses them again.
 
@@ -70,7 +70,7 @@ func (l *ownLease) met(rec Record, revision uint64) {
 // ended.
 func (l *ownLease) inherit(rec Record, revision uint64) { l.last, l.revision = rec, revision }
 
-// holds reports whether nobody else can have the node's sessions.
+// holds reports whether no other node can have the node's sessions.
 func (l *ownLease) holds(now time.Duration) bool {
 	return l.term != 0 && now < l.until
 }

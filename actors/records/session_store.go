@@ -40,7 +40,7 @@ func (r *Store) SessionAt(ctx context.Context, id string) (rec Session, revision
 	return rec, found.Revision, nil
 }
 
-// EraseSession removes what is on disk of a session, whoever has it.
+// EraseSession removes what is on disk of a session, whichever node owns it.
 func (r *Store) EraseSession(ctx context.Context, rec Session) error {
 	errs := []error{r.Store.Delete(ctx, SessionPrefix+rec.ID, nil, true)}
 	for _, epoch := range slices.Compact([]uint64{rec.State, rec.Epoch}) {

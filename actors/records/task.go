@@ -55,8 +55,8 @@ func (t *Task) Executed(out *engine.Outcome) *api.Executed {
 	}
 }
 
-// Expires says until when the record is kept. One of a task that has not ended
-// stays: the next start of the service says what has become of it.
+// Expires is until when the record is kept. The record of a running task stays:
+// the next start of the service records how the task ended.
 func (t *Task) Expires() time.Time {
 	if t.Ended.IsZero() {
 		return time.Time{}
@@ -106,9 +106,9 @@ func (r *Store) task(ctx context.Context, id, account string) (Task, error) {
 	return t, nil
 }
 
-// Poll reads what has become of a task that no actor knows of any more, and
-// until when that stays so; zero: it is not sure. One that still runs by its
-// record does not: its node has ended under it.
+// Poll reads the status of a task that has no actor any more, and until when it
+// stays the same; zero: unknown. A task that is still running by its record has
+// been interrupted by the end of its node.
 func (r *Store) Poll(ctx context.Context, id, account string) (p *api.Polled, until time.Time, err error) {
 	t, err := r.task(ctx, id, account)
 	if errors.Is(err, persistence.ErrNotFound) {

@@ -66,7 +66,7 @@ func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 	out := new(engine.Outcome)
 	err := ReadJSON(ctx, r.Plain, OutcomePrefix+t.ID, out)
 	if t.Status == api.TaskFailed && (errors.Is(err, persistence.ErrNotFound) || err == nil && out.End == engine.EndCompleted) {
-		out, err = lostTask(), nil // who gave it up did not come to write that, or its node wrote at the same time
+		out, err = lostTask(), nil // the outcome was not written yet, or the node wrote one at the same time
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the outcome of %s: %w", t.ID, err)
@@ -77,7 +77,7 @@ func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 // FinishTask writes how a task ended, unless its record has an end already: then
 // it returns that one.
 func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome) (found *api.Polled, err error) {
-	if r.Node == "" { // there is nobody else
+	if r.Node == "" { // there are no other nodes
 		return nil, r.EndTask(ctx, t, nil, out)
 	}
 	now, revision, err := r.taskAt(ctx, t.ID)

@@ -5,6 +5,9 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/fsm"
+	"troupe/engine"
+
+	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Job is a request in pool: it waits for a worker, or a worker has it.
@@ -16,8 +19,8 @@ type Job struct {
 	Remote  bool        // none of this node's will do
 	Tries   int         // workers that sent it back
 	Slot    *Slot       // the worker that has it
-	Wait    *Waiter     // its place in the queue, kept while a worker has it
-	Timer   *time.Timer // the end of its patience, while it waits
+	Wait    *Waiter     // its place in the queue; it stays while a worker has it
+	Timer   *time.Timer // the end of its wait, while it waits
 	Cause   api.Cause   // it was cancelled
 }
 
@@ -49,3 +52,34 @@ func (j *Job) OpensSession() bool { return j.Claim.Fresh != "" }
 
 // Waiting reports whether the job is in the queue.
 func (j *Job) Waiting() bool { return j.Timer != nil }
+
+// Request is a request that admission has let through. Pool answers its client.
+type Request struct {
+	Execute *api.Execute
+	Limits  engine.Limits
+	Timeout time.Duration // as the plan allows it
+	Counted time.Time     // when the daily count was taken; zero: it was not
+	Client  *actor.PID
+	// NeedsAck tells that the client is asked before the task begins.
+	NeedsAck bool
+	Cause    api.Cause // it was cancelled before it came so far
+}
+
+// forwardedWait is how long a forwarded job waits here: for a worker that has
+// just ended its last task. For anything longer it waits on its own node.
+const forwardedWait = 100 * time.Millisecond
+
+// movedWait is how long a job waits for the browser that its session is restored
+// into.
+const movedWait = 20 * time.Second
+
+// patience is until when a new job waits.
+func patience(x *api.Execute, now time.Time) time.Time {
+	if x.SessionMoved { // its worker gets a browser
+		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
+	}
+	if x.Forwarded {
+		return now.Add(forwardedWait)
+	}
+	return now.Add(min(x.Task.QueueTimeout, engine.MaxQueueTimeout))
+}

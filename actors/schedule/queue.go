@@ -2,16 +2,16 @@ package schedule
 
 import "slices"
 
-// Queue holds the requests that wait for a worker. Inside an account the first
-// comes first; between accounts the turns go round, whoever has how many.
+// Queue holds the requests that wait for a worker. Within an account the first
+// comes first; accounts take turns, however many requests each has.
 //
-// A lane is what one account waits for with one target: any worker, or a
-// certain one. Lanes have turns, so that one who waits for a certain worker is
-// not put back each time another worker serves the same account. A worker looks
-// only at the lanes it can serve, takes the account whose turn is the lowest,
-// and of that account the request that came first. While a request waits, a
-// worker that could serve it serves each other account at most once per request
-// of its own account that is in front of it.
+// A lane is what one account waits for with one target: any worker, or a certain
+// one. Lanes have turns, so that an account that waits for a certain worker does
+// not lose its turn whenever another worker serves it. A worker looks only at the
+// lanes it can serve, takes the account whose turn is the lowest, and of that
+// account the request that came first. While a request waits, a worker that could
+// serve it serves each other account at most once per request of its own account
+// that is in front of it.
 type Queue struct {
 	lanes   map[string]map[string]*lane // target, account
 	waiters map[string]*Waiter          // task
@@ -86,7 +86,7 @@ func (q *Queue) Add(w *Waiter) {
 	q.number[w.Account]++
 }
 
-// Remove takes a waiter out, wherever it stands.
+// Remove takes a waiter out of the queue.
 func (q *Queue) Remove(task string) *Waiter {
 	w := q.waiters[task]
 	if w == nil {
@@ -108,8 +108,8 @@ func (q *Queue) Remove(task string) *Waiter {
 	return w
 }
 
-// Next takes the waiter that a worker is to serve: one of those that wait for
-// any of the targets and that may be served by it.
+// Next takes the waiter that a worker is to serve: one that waits for any of the
+// targets and that may accepts.
 func (q *Queue) Next(targets []string, may func(*Waiter) bool) *Waiter {
 	w := q.Peek(targets, may)
 	if w == nil {

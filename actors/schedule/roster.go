@@ -8,37 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
-	"troupe/engine"
 )
-
-// Slot is a worker as pool sees it: its last reported status, and the claim that
-// was sent to it. Only the worker itself is up to date.
-type Slot struct {
-	Spec api.WorkerSpec
-	PID  *actor.PID
-
-	// Reported is set once the worker has reported. Before that it may not exist
-	// yet, and the library does not allow messages to an actor that is being
-	// spawned.
-	Reported    bool
-	Status      WorkerStatus
-	since       time.Time
-	used        time.Time    // when its last task ended; zero: never
-	Seq         uint64       // of the last claim sent to it
-	Job         *Job         // the claim that is not known to be over
-	ReservedFor *Job         // what it is put aside for: a session that comes from another worker
-	Asking      []*actor.PID // who else wants that session here
-
-	Draining bool     // it was told to take no more tasks
-	Removal  *Removal // it is being removed; nil: it stays
-
-	in     *list.List // the list of free workers it stands in
-	at     *list.Element
-	Holder string // the account whose session it counts for
-
-	Shared *SharedBrowser // the browser that it shares; nil: it has its own
-	last   string         // the account whose task it was sent last
-}
 
 // Roster is all workers of the node, in the orders that selecting needs. Its
 // operations take the same time with ten workers and with ten thousand.
@@ -48,7 +18,7 @@ type Roster struct {
 	ready         map[string]*list.List // free workers by owner, last used first
 	cleaning      map[string]*list.List // free workers that are not clean yet, by owner
 	Sessions      map[string]*Slot
-	Held          map[string]map[*Slot]bool // by account: seats with a session, or with a claim that opens one
+	Held          map[string]map[*Slot]bool // by account: slots with a session, or with a claim that opens one
 	Browsers      map[string]*SharedBrowser
 	browserCounts map[string]int // shared browsers by the account that they serve
 	ServeAll      bool           // workers of shared browsers may be open to those they were not open to
@@ -260,73 +230,4 @@ func insert(l *list.List, s *Slot) *list.Element {
 		}
 	}
 	return l.PushBack(s)
-}
-
-// Select selects a worker for an account: a ready one before one that is being
-// cleaned, the account's own before a shared one. Among ready ones the last used
-// comes first, among others the one cleaned longest. Without shared, workers
-// without an owner are left out. Among them, those of a browser that serves the
-// account come first. Select skips slots that fits rejects.
-func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Slot {
-	owners := []string{account, browserOf(account), ""}
-	if !shared {
-		owners = owners[:1]
-	}
-	for _, owner := range owners {
-		if l := r.ready[owner]; l != nil {
-			for e := l.Front(); e != nil; e = e.Next() {
-				if s := e.Value.(*Slot); lodge(s) {
-					return s
-				}
-			}
-		}
-	}
-	for _, owner := range owners {
-		if l := r.cleaning[owner]; l != nil {
-			for e := l.Back(); e != nil; e = e.Prev() {
-				if s := e.Value.(*Slot); lodge(s) {
-					return s
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// MayOpenSession says whether an account may open one more session, at all and on
-// a shared worker.
-func (r *Roster) MayOpenSession(account string, limits engine.Limits, perMil int) (some, shared bool) {
-	total, onShared := len(r.Held[account]), 0
-	for s := range r.Held[account] {
-		if s.Spec.Owner == "" {
-			onShared++
-		}
-	}
-	some = total < limits.Reserved
-	return some, some && onShared < r.SharedLimit(perMil)
-}
-
-// SharedLimit is how many of the shared workers the sessions of one account may
-// hold.
-func (r *Roster) SharedLimit(perMil int) int { return max(1, r.shared*perMil/1000) }
-
-// Overridable finds the worker that the account's override takes over: a reserved
-// one, else any that the account holds.
-func (r *Roster) Overridable(account string) *Slot {
-	var best *Slot
-	for s := range r.Held[account] {
-		if s.Status.Session == "" {
-			continue
-		}
-		idle := s.Job == nil && s.Status.State == api.Reserved
-		switch {
-		case best == nil:
-			best = s
-		case idle && (best.Job != nil || best.Status.State != api.Reserved):
-			best = s
-		case idle && s.used.Before(best.used):
-			best = s
-		}
-	}
-	return best
 }

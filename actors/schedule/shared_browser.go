@@ -13,7 +13,7 @@ type SharedBrowser struct {
 	Slots      []*Slot
 	Account    string // the account whose tasks, sessions or remains are in the browser; empty: none
 	HasSession bool   // a session is among them
-	counted    string // the guest, if not all of its workers have sessions
+	counted    string // the account that it counts for: none if all of its workers have sessions
 }
 
 // occupant is the account that a worker occupies its browser for: that of its

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"troupe/actors/api"
 	"troupe/engine"
@@ -30,7 +29,7 @@ type News struct {
 // Reading follows an account's tasks and workers. [Reader] implements it for one
 // node.
 type Reading interface {
-	// Begin is what there was at first, and the number of the last news before.
+	// Begin returns the present state, and the number of the last news before it.
 	Begin() (seq uint64, workers []api.WorkerInfo, tasks []TaskNews)
 	// Next returns what has changed since, in its order, and waits until ctx ends
 	// for something to change. After [ErrBehind] it is over.
@@ -40,7 +39,7 @@ type Reading interface {
 
 // Reader follows an account's tasks and workers on this node.
 type Reader struct {
-	// What there is at first. All news come after it.
+	// Seq, Workers and Tasks are the present state. All news come after it.
 	Seq     uint64
 	Workers []api.WorkerInfo
 	Tasks   []TaskNews
@@ -104,7 +103,7 @@ func (f *Feed) tellTask(t *TaskNews, ended bool) {
 	}
 }
 
-// Begin is part of [Reading]. What it returns is not kept.
+// Begin is part of [Reading]. It gives its result away and may be called once.
 func (r *Reader) Begin() (uint64, []api.WorkerInfo, []TaskNews) {
 	workers, tasks := r.Workers, r.Tasks
 	r.Workers, r.Tasks = nil, nil
@@ -138,34 +137,6 @@ func (r *Reader) Close() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	delete(r.feed.readers, r)
-}
-
-// Recent returns the last tasks that an account may see, the newest first.
-func (f *Feed) Recent(account string, all bool, most int) []TaskNews {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.tasks(account, all, most)
-}
-
-// RecentTask returns one of the recent tasks, if the account may see it.
-func (f *Feed) RecentTask(account string, all bool, id string) (TaskNews, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t := f.running[id]
-	if a := f.accounts[account]; t == nil && a != nil {
-		if i := slices.IndexFunc(a.tasks, func(t *TaskNews) bool { return t.ID == id }); i >= 0 {
-			t = a.tasks[i]
-		}
-	}
-	for e := f.ended.Back(); t == nil && all && e != nil; e = e.Prev() {
-		if o := e.Value.(*TaskNews); o.ID == id {
-			t = o
-		}
-	}
-	if t == nil || t.Account != account && !all {
-		return TaskNews{}, false
-	}
-	return t.as(account), true
 }
 
 // urlIn reads the address out of the result of a screenshot.

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"sync"
+	"time"
 
 	"troupe/actors/api"
 	"troupe/engine"
@@ -11,7 +12,7 @@ import (
 // Scope is which account may see a browser, and for how long: until any of its
 // fields changes.
 type Scope struct {
-	Account string // empty: nobody's, and nothing may be seen
+	Account string // empty: nobody may see it
 	Session string
 	Task    string // empty: a session waits for its next task
 	Browser Browser
@@ -31,18 +32,18 @@ type Browser interface {
 // a browser that it may not see any more, however late the picture comes.
 type Screencast struct {
 	spec api.WorkerSpec
-	run  func(func()) // starts what goes on beside the caller
+	run  func(func()) // starts a function on another goroutine
 
 	mu       sync.Mutex
 	scope    Scope
-	stream   *stream // nil: nobody watches
+	stream   *stream // nil: there are no watchers
 	watchers map[*Watcher]struct{}
 }
 
 // stream is what the engine shows of one scope, for all its watchers.
 type stream struct {
 	cancel context.CancelFunc
-	last   []byte // the newest picture, for who comes now
+	last   []byte // the newest picture, for new watchers
 }
 
 // Why a picture has come to its end.
@@ -101,7 +102,7 @@ func (w *Watcher) End(why string) {
 	})
 }
 
-// Pictures holds the newest picture.
+// Pictures delivers the newest picture.
 func (w *Watcher) Pictures() <-chan []byte { return w.shown }
 
 // Over is closed when there will be no more.
@@ -207,7 +208,7 @@ func (s *Screencast) begin(now Scope) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &stream{cancel: cancel}
 	s.stream = k
-	shown := shows.Screencast(ctx, Options())
+	shown := shows.Screencast(ctx, ScreencastOptions())
 	s.run(func() {
 		defer cancel()
 		for p := range shown {
@@ -231,7 +232,7 @@ func (s *Screencast) show(k *stream, picture []byte) {
 		case <-w.shown: // one that was not taken
 		default:
 		}
-		w.shown <- picture // there is room: nobody else writes
+		w.shown <- picture // there is room: no other goroutine writes
 	}
 }
 
@@ -291,4 +292,11 @@ func (all *Screencasts) Watch(m *Watch) (*Watcher, *api.Refusal) {
 		}
 	}
 	return nil, api.Refuse(engine.CodeNotFound, "nothing of the account runs or is held there now")
+}
+
+// Options are those of the pictures that watchers get: large enough to follow
+// what a page does, and a little more than five a second, which is cheap. See
+// docs/performance.md.
+func ScreencastOptions() engine.ScreencastOptions {
+	return engine.ScreencastOptions{Width: 640, Height: 480, Quality: 60, Every: 190 * time.Millisecond}
 }

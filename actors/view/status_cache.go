@@ -101,7 +101,7 @@ func weightOf(o *engine.Outcome) int {
 		n += 256 + len(f.Text) + len(f.Action)
 	}
 	for _, s := range o.Steps {
-		n += 256 + Weigh(s)
+		n += 256 + StepBytes(s)
 	}
 	for _, d := range o.Dialogs {
 		n += 64 + len(d.Text) + len(d.Answer)
@@ -126,4 +126,13 @@ func (b *StatusCache) Get(m *api.Poll) *api.Polled {
 		return nil
 	}
 	return s.polled
+}
+
+// Weigh is about how many bytes the texts of a step take.
+func StepBytes(s engine.StepReport) int {
+	n := len(s.Path) + len(s.Action) + len(s.Result) + len(s.Error)
+	for _, note := range s.Notes {
+		n += len(note)
+	}
+	return n
 }

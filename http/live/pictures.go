@@ -161,7 +161,7 @@ func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Credential, patien
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
 		return c.WriteMessage(kind, b)
 	}
-	v := view.Options()
+	v := view.ScreencastOptions()
 	begin := liveBegin{
 		Type: "begin", WorkerID: w.Worker, WorkerName: w.WorkerName, TaskID: w.Task, SessionID: w.Session,
 		Width: v.Width, Height: v.Height, Rate: int(time.Second / v.Every),

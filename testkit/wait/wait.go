@@ -1,4 +1,4 @@
-// Package wait is how tests wait for what comes about beside them: for a
+// Package wait is how tests wait for what happens in other goroutines: for a
 // condition, and never for a time to be over.
 package wait
 

@@ -1,0 +1,95 @@
+package lease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"troupe/persistence"
+)
+
+// followPeers follows the renewals of other nodes.
+func (l *Leases) followPeers() {
+	for l.ctx.Err() == nil {
+		events, err := l.store.Watch(l.ctx, Prefix)
+		if err == nil {
+			var list []persistence.Record
+			if list, err = l.store.List(l.ctx, Prefix); err == nil {
+				for _, r := range list {
+					l.see(r)
+				}
+			}
+			for e := range events {
+				l.see(e.Record)
+			}
+		}
+		select {
+		case <-l.ctx.Done():
+		case <-time.After(l.Duration / 10):
+		}
+	}
+}
+
+func (l *Leases) see(r persistence.Record) {
+	var rec Record
+	if json.Unmarshal(r.Value, &rec) != nil { // a deletion has none
+		return
+	}
+	l.seen(strings.TrimPrefix(r.Key, Prefix), rec, r.Revision)
+}
+
+func (l *Leases) seen(node string, rec Record, revision uint64) seenLease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.others[node]
+	if s == nil {
+		s = &seenLease{since: l.now()}
+		l.others[node] = s
+	}
+	if s.revision < revision {
+		s.see(rec, revision, l.now())
+		close(l.changed)
+		l.changed = make(chan struct{})
+	}
+	return *s
+}
+
+// WaitAndRevoke waits until the lease of another node is over, and revokes it:
+// that node's sessions may be taken then. It returns [ErrHeld] when ctx ends
+// first.
+func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
+	for {
+		rec, revision, err := l.read(ctx, node)
+		if err != nil {
+			return fmt.Errorf("read the lease of %s: %w", node, err)
+		}
+		s := l.seen(node, rec, revision)
+		l.mu.Lock()
+		rest, news := s.remaining(l.now(), l.Duration), l.changed
+		l.mu.Unlock()
+		if rest == 0 {
+			// Written even where it is over: what was read may be out of date, and
+			// that a majority has stored is not.
+			_, err = l.write(ctx, s.end(node), s.revision)
+			if err == nil {
+				return nil
+			}
+			if !errors.Is(err, persistence.ErrConflict) {
+				return fmt.Errorf("end the lease of %s: %w", node, err)
+			}
+			rest = time.Millisecond
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-timer.C:
+		case <-news:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ErrHeld
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package actors
+
+import (
+	"time"
+	"troupe/actors/api"
+	"troupe/engine"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// taskWait is a poll that waits for progress of the task.
+type taskWait struct {
+	who    *actor.PID
+	steps  bool // waits for a step, too
+	after  int
+	timer  *time.Timer
+	answer func() any
+
+	message any // that asked
+}
+
+// await answers a poll now if there is news, else when there is some, or when its
+// wait is over.
+func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
+	if !t.written { // nobody can know of it
+		most = 0
+	}
+	if most <= 0 || t.news(w) {
+		ctx.Send(w.who, w.answer())
+		return
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	w.timer = time.AfterFunc(most, func() { root.Send(self, &waited{w}) })
+	t.waits[w] = struct{}{}
+}
+
+func (t *task) news(w *taskWait) bool { return t.endOnDisk || w.steps && t.steps.last > w.after }
+
+func (t *task) wake(ctx actor.Context) {
+	for w := range t.waits {
+		if t.news(w) {
+			t.release(ctx, w)
+		}
+	}
+}
+
+func (t *task) release(ctx actor.Context, w *taskWait) {
+	if _, waits := t.waits[w]; waits {
+		ctx.Send(w.who, w.answer())
+		t.forget(w)
+	}
+}
+
+func (t *task) forget(w *taskWait) {
+	delete(t.waits, w)
+	w.timer.Stop()
+}
+
+// stop answers the polls that still wait.
+func (t *task) stop(ctx actor.Context) {
+	if t.again != nil {
+		t.again.Stop()
+	}
+	for w := range t.waits {
+		t.release(ctx, w)
+	}
+	t.tell(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: api.Refuse(engine.CodeDraining, "")})
+}
