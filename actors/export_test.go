@@ -9,7 +9,7 @@ import (
 // Decorate puts something around the contexts of a node's actors.
 func Decorate(c *Config, d actor.ContextDecorator) { c.decorate = d }
 
-// TellAgain asks a worker for a note, as pool does that has lost one.
+// TellAgain asks a worker to report its status again, as pool does after a panic.
 func (n *Node) TellAgain(worker string) {
 	n.parts.system.Root.Send(n.parts.workerPID(worker), &workerReport{})
 }

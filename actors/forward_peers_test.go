@@ -80,7 +80,7 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 			t.Errorf("the second got %+v", x)
 		}
 
-		// A guest waits where it came from.
+		// A forwarded task waits on its own node.
 		k.WantState("w1", api.Online)
 		last := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.WantState("w1", api.Busy)

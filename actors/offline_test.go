@@ -13,8 +13,8 @@ import (
 	"troupe/testkit"
 )
 
-// TestDormant changes what a node has left while it does not run.
-func TestDormant(t *testing.T) {
+// TestOfflineNode changes the data of a node that does not run.
+func TestOfflineNode(t *testing.T) {
 	ctx := context.Background()
 	testkit.Run(t, testkit.Options{Workers: 3}, func(t *testing.T, k *testkit.Kit) {
 		old := k.AddWorker("old", "bert")

@@ -16,7 +16,7 @@ import (
 )
 
 // TestWatchdogHealsTheQueue puts pool into a state that it must never be in: a
-// free worker beside one who waits for it.
+// free worker and a request that waits for it.
 func TestWatchdogHealsTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

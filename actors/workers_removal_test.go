@@ -34,7 +34,7 @@ var leavingRows = []row{
 		if by := workers(k); len(by) != 1 || len(Store(k, "worker/")) != 0 || k.Engine.Open() != 1 || k.Node.Status().Workers != 1 {
 			t.Errorf("%+v, %v, %d browsers, %+v", by, Store(k, "worker/"), k.Engine.Open(), k.Node.Status())
 		}
-		if n := k.Node.Actors("node/worker/"); n != 2 { // a keeper and a worker
+		if n := k.Node.Actors("node/worker/"); n != 2 { // a supervisor and a worker
 			t.Errorf("%d actors", n)
 		}
 		k.Crash()

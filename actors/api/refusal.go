@@ -15,9 +15,10 @@ type Refusal struct {
 	Text       string        `json:"Text"`
 	RetryAfter time.Duration `json:"RetryAfter"` // zero where trying again is no use
 	Position   int           `json:"Position"`   // place in the queue when the waiter gave up; 1 is next, zero: did not wait
-	Elsewhere  *Elsewhere    `json:"Elsewhere"`  // another node may have a worker; only where the request may roam
+	Elsewhere  *Elsewhere    `json:"Elsewhere"`  // another node may have a worker; only for forwardable requests
 }
 
+// Error is the text for clients.
 func (r *Refusal) Error() string { return r.Text }
 
 // NotFound reports whether it says that there is no such task.

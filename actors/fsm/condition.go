@@ -8,6 +8,7 @@ import (
 // BrowserState is how far a worker's browser is.
 type BrowserState string
 
+// The states of a browser.
 const (
 	Down     BrowserState = "down"     // there is none, and the supervisor says when to try again
 	Starting BrowserState = "starting" // it is being launched
@@ -19,6 +20,7 @@ const (
 // Intent is what a request wants of sessions.
 type Intent string
 
+// The intents.
 const (
 	Plain    Intent = "plain"    // nothing
 	Open     Intent = "open"     // preserve: reserve the worker

@@ -8,6 +8,7 @@ import (
 // Event is something that happens to a worker.
 type Event interface{ event() }
 
+// The events.
 type (
 	EvLaunch  struct{}             // the supervisor says that a browser may be started
 	EvUp      struct{ Lost bool }  // the browser answers; Lost: its session could not be put back
@@ -41,6 +42,7 @@ type (
 // Ending is how a run stopped, as far as the worker cares.
 type Ending string
 
+// The endings.
 const (
 	OK         Ending = "fine"    // the browser can go on
 	Broken     Ending = "broken"  // the browser must be replaced
@@ -74,8 +76,9 @@ func (EvResume) event()    {}
 // their order.
 type Effect interface{ effect() }
 
+// The effects.
 type (
-	// EfRefuse sends the claim of the event back to pool, efGiveUp the claim
+	// EfRefuse sends the claim of the event back to pool, EfGiveUp the claim
 	// that the worker had taken already.
 	EfRefuse struct{ Code engine.Code }
 	EfGiveUp struct{ Code engine.Code }

@@ -9,6 +9,7 @@ import (
 	"troupe/engine"
 )
 
+// The keys of sessions, and of their states, begin so.
 const (
 	SessionPrefix = "session/"
 	StatePrefix   = "session-state/"

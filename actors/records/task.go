@@ -31,6 +31,7 @@ type Task struct {
 	Ended      time.Time      `json:"ended,omitzero"`
 }
 
+// The keys of tasks, and of their outcomes, begin so.
 const (
 	TaskPrefix    = "task/"
 	OutcomePrefix = "outcome/"
