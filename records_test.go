@@ -23,13 +23,13 @@ var written = map[string]string{
 
 	"actors/lease.Leases.write": "actors/records:lease",
 
-	"actors/records.keepJSON":          "(its callers say)",
+	"actors/records.putJSON":          "(its callers say)",
 	"actors/records.Store.BeginKey":    "key",
 	"actors/records.Store.EndTask":     "outcome",
 	"actors/records.Store.GiveUpTask":  "outcome",
-	"actors/records.Store.KeepKey":     "key",
-	"actors/records.Store.KeepTask":    "task",
-	"actors/records.Store.KeepWorker":  "worker",
+	"actors/records.Store.EndKey":     "key",
+	"actors/records.Store.PutTask":    "task",
+	"actors/records.Store.PutWorker":  "worker",
 	"actors/records.Store.TakeSession": "session",
 
 	"cluster/damage.Marks.Write":        "marks",
@@ -64,7 +64,7 @@ var written = map[string]string{
 
 // jsonCalls write JSON: functions of encoding/json, and the one of actors that calls
 // them for any value.
-var jsonCalls = []string{"json.Marshal", "json.MarshalIndent", "json.NewEncoder", "keepJSON"}
+var jsonCalls = []string{"json.Marshal", "json.MarshalIndent", "json.NewEncoder", "putJSON"}
 
 // TestEveryRecordIsKnown: whoever begins to write something as JSON says where its
 // golden file is, so that later builds are tried with it.
