@@ -23,13 +23,13 @@ var written = map[string]string{
 
 	"actors/lease.Leases.write": "actors/records:lease",
 
-	"actors/records.putJSON":          "(its callers say)",
+	"actors/records.putJSON":           "(its callers say)",
 	"actors/records.Store.BeginKey":    "key",
 	"actors/records.Store.EndTask":     "outcome",
 	"actors/records.Store.GiveUpTask":  "outcome",
-	"actors/records.Store.EndKey":     "key",
-	"actors/records.Store.PutTask":    "task",
-	"actors/records.Store.PutWorker":  "worker",
+	"actors/records.Store.EndKey":      "key",
+	"actors/records.Store.PutTask":     "task",
+	"actors/records.Store.PutWorker":   "worker",
 	"actors/records.Store.TakeSession": "session",
 
 	"cluster/damage.Marks.Write":        "marks",

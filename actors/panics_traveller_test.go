@@ -70,7 +70,7 @@ func (j journey) run(t *testing.T, name string, s *spoiler) bool {
 			}
 			s.config(c)
 		}}
-		if s.actor == "top" && s.kind == "*actor.Started" { // then no node comes up, and that is the answer
+		if s.actor == "root" && s.kind == "*actor.Started" { // then no node comes up, and that is the answer
 			wantNoNode(t, s)
 			return
 		}
