@@ -9,8 +9,8 @@ import (
 
 var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
-func kept(t *testing.T) []golden.Kept {
-	return []golden.Kept{golden.Record[Marks](t, "marks", nil)}
+func kept(t *testing.T) []golden.Case {
+	return []golden.Case{golden.Record[Marks](t, "marks", nil)}
 }
 
 // TestGolden: the marks of earlier releases are understood.
