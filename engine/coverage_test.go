@@ -34,15 +34,6 @@ var reasons = map[string]string{
 	"wholePage":  "the action scrolls the page or its largest scrollable area",
 }
 
-// all gives several columns one reason.
-func all(reason string, columns ...string) map[string]string {
-	m := map[string]string{}
-	for _, c := range columns {
-		m[c] = reason
-	}
-	return m
-}
-
 // notApplicable reads from an action's script what cannot arise for it: lines such
 // as "not wholeTab: iframe, nested iframe" in its head.
 var notApplicable = sync.OnceValue(func() map[string]map[string]string {

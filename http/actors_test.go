@@ -287,9 +287,3 @@ func call(t *testing.T, e *edge, method, path, token, body string) (int, string)
 	}
 	return res.StatusCode, string(b)
 }
-
-// play sends a task.
-func play(t *testing.T, e *edge, token, task string) (int, string) {
-	t.Helper()
-	return call(t, e, "POST", "/v1/", token, task)
-}
