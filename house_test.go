@@ -328,3 +328,35 @@ func TestDocumentsNameTests(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMapIsTrue: the map in CONTRIBUTING.md has every package of the service,
+// and each file and function that it leads to is there.
+func TestTheMapIsTrue(t *testing.T) {
+	b, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, f := range house {
+		if f.pkg == "." || f.pkg == "http/documents" || forTests(f.pkg) && f.pkg != "testkit" || strings.HasPrefix(f.pkg, "engine/egress/") {
+			continue
+		}
+		if !strings.Contains(text, "| `"+f.pkg+"` |") {
+			t.Errorf("the map has no line for %s", f.pkg)
+		}
+	}
+	_, questions, _ := strings.Cut(text, "## Where is …")
+	questions, _, _ = strings.Cut(questions, "\n## ")
+	steps := regexp.MustCompile("`([a-z/_]+\\.(?:go|js))`(?:: `(\\w+)`)?").FindAllStringSubmatch(questions, -1)
+	if len(steps) < 6 {
+		t.Errorf("only %d files were found in the answers", len(steps))
+	}
+	for _, step := range steps {
+		b, err := os.ReadFile(step[1])
+		if err != nil {
+			t.Error(err)
+		} else if step[2] != "" && !regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |const )`+step[2]+`\b`).Match(b) {
+			t.Errorf("%s has no %s", step[1], step[2])
+		}
+	}
+}
