@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"sync"
+
 	"troupe/actors/api"
 )
 

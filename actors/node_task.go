@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Start starts an asynchronous task. It returns when a worker has the task and

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/fsm"
 	"troupe/actors/view"
 	"troupe/engine"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // begin runs the claim outside of the mailbox.

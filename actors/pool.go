@@ -3,11 +3,11 @@ package actors
 import (
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/schedule"
 	"troupe/actors/view"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // pool gives tasks to workers. All waiting is here: a worker has one task or

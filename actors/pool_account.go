@@ -1,9 +1,9 @@
 package actors
 
 import (
-	"troupe/actors/api"
-
 	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
 )
 
 // accountRemoval is an account that is being removed.

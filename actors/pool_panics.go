@@ -1,10 +1,10 @@
 package actors
 
 import (
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/schedule"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // afterPanic ends the work that the message was about, or has it checked again.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/actors/schedule"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 type (

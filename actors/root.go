@@ -4,10 +4,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/schedule"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // root is the parent of all actors: its end is the end of everything. Workers

@@ -2,10 +2,11 @@ package actors
 
 import (
 	"time"
-	"troupe/actors/api"
-	"troupe/engine"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
+	"troupe/engine"
 )
 
 // taskWait is a poll that waits for progress of the task.

@@ -3,13 +3,13 @@ package actors
 import (
 	"slices"
 
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/rs/zerolog"
+
 	"troupe/actors/api"
 	"troupe/actors/fsm"
 	"troupe/actors/schedule"
 	"troupe/actors/view"
-
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/rs/zerolog"
 )
 
 // survivingState is what a worker keeps when it is restarted after a panic.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"troupe/actors/records"
-
 	"pgregory.net/rapid"
+
+	"troupe/actors/records"
 )
 
 // TestNobodySharesASession lets nodes renew, take and use one session in any

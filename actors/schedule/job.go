@@ -3,11 +3,11 @@ package schedule
 import (
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/fsm"
 	"troupe/engine"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Job is a request in pool: it waits for a worker, or a worker has it.

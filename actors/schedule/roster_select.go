@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"strings"
+
 	"troupe/actors/api"
 	"troupe/engine"
 )

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors/api"
 	"troupe/actors/fsm"
 	"troupe/engine"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // WhyRefused says why the worker has refused a claim.

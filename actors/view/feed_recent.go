@@ -3,6 +3,7 @@ package view
 import (
 	"maps"
 	"slices"
+
 	"troupe/engine"
 )
 

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"troupe/cluster/damage"
-
 	"github.com/nats-io/nats-server/v2/server"
+
+	"troupe/cluster/damage"
 )
 
 // marksEvery is how often a node that runs writes down how far its logs are.

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"troupe/cluster/damage"
-
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
+
+	"troupe/cluster/damage"
 )
 
 // Bounds of what nodes say to each other.

@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"troupe/http/telemetry"
 
 	"github.com/rs/zerolog"
+
+	"troupe/http/telemetry"
 )
 
 // TestWarningsInTime: what ends before long is said when it begins to matter, once

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"sync/atomic"
-	"troupe/engine"
 
 	"github.com/rs/zerolog"
+
+	"troupe/engine"
 )
 
 // sandboxFallback starts browsers in their sandbox, and without it once it has
