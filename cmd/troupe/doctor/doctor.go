@@ -64,7 +64,7 @@ const (
 // Finding is what was seen of one thing, and what to do where that is not good.
 type Finding struct {
 	Check   string  `json:"check"`
-	Verdict Verdict `json:"Verdict"`
+	Verdict Verdict `json:"verdict"`
 	Found   string  `json:"found"`
 	Advice  string  `json:"advice,omitempty"`
 }

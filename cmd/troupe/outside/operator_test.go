@@ -3,9 +3,12 @@ package outside_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -101,7 +104,12 @@ func TestOperator(t *testing.T) {
 		t.Errorf("workers without a service:\n%s", list)
 	}
 
-	first, base := serve(t, d.data, "--workers=1")
+	release := make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(site.Close)
+	let := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(let) // before the site closes
+	first, base := serve(t, d.data, "--workers=1", "--allow-cidr=127.0.0.1/32")
 	mine := d.until("mine", "online")
 	on := func(session string) string {
 		return fmt.Sprintf(`{"actions":[{"evaluate":"return 6*7"}],"workerId":%q%s}`, mine.ID, session)
@@ -121,7 +129,7 @@ func TestOperator(t *testing.T) {
 	// A drain lets the task end.
 	ended := make(chan string, 1)
 	go func() {
-		_, got, err := post(base, token, fmt.Sprintf(`{"actions":[{"wait":1500},{"evaluate":"return 6*7"}],"workerId":%q}`, mine.ID))
+		_, got, err := post(base, token, fmt.Sprintf(`{"actions":[{"open":%q},{"evaluate":"return 6*7"}],"workerId":%q}`, site.URL, mine.ID))
 		ended <- fmt.Sprint(got, err)
 	}()
 	d.until("mine", "busy")
@@ -129,6 +137,7 @@ func TestOperator(t *testing.T) {
 		t.Error(said)
 	}
 	d.until("mine", "busy, draining")
+	let()
 	if got := <-ended; !strings.Contains(got, `"data":42`) {
 		t.Errorf("the task on a worker that was drained: %s", got)
 	}

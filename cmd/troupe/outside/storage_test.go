@@ -164,11 +164,11 @@ func TestFilesElsewhere(t *testing.T) {
 	examined := func(flags ...string) (f doctor.Finding) {
 		t.Helper()
 		_, out, _ := play(t, "", append([]string{"doctor", "--json", "--data=" + d.data}, flags...)...)
-		var all []doctor.Finding
-		if err := json.Unmarshal([]byte(out), &all); err != nil {
+		var all struct{ Findings []doctor.Finding }
+		if err := json.Unmarshal([]byte(out), &all); err != nil || !strings.Contains(out, `"verdict": "good"`) {
 			t.Fatalf("the doctor says %s: %v", out, err)
 		}
-		return all[slices.IndexFunc(all, func(f doctor.Finding) bool { return f.Check == "storage" })]
+		return all.Findings[slices.IndexFunc(all.Findings, func(f doctor.Finding) bool { return f.Check == "storage" })]
 	}
 	if f := examined(flags...); f.Verdict != doctor.Good {
 		t.Errorf("the doctor finds %+v", f)
