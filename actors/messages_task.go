@@ -24,7 +24,7 @@ type startAck struct {
 	Refusal *api.Refusal
 }
 
-// stepEnded tells of one step of a task that goes on.
+// stepEnded reports a step of a task that continues.
 type stepEnded struct{ Step engine.StepReport }
 
 // startTask asks for an asynchronous task. Reply: [api.Started].

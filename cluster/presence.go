@@ -244,7 +244,7 @@ func (p *presence) note(one *peer, boot string, misses int) bool {
 	case misses >= pingMisses:
 		p.markDown(one)
 	case misses == 0 && one.up && boot != one.inventory.Boot:
-		p.markDown(one) // its inventory tells of the new process
+		p.markDown(one) // its inventory announces the new process
 	case misses == 0 && !one.up && boot == one.inventory.Boot && !one.inventory.Leaving:
 		p.markUp(one)
 	}

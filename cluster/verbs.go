@@ -240,15 +240,10 @@ func (c *Router) aboutTaskHere(ctx context.Context, m any) (any, error) {
 // taskLost answers about a task whose node is down, by its record. A task that
 // fails for that is dropped by its node should that be back.
 func (c *Router) taskLost(ctx context.Context, v *api.Verb, m any, node string) (any, error) {
-	var poll *api.Poll
-	switch m := m.(type) {
-	case *api.Poll:
-		poll = m
-	case *api.Follow:
-		poll = &api.Poll{TaskID: m.TaskID, Account: m.Account}
-	default:
+	if v.Task.Record == nil {
 		return v.Task.Lost(nil), nil
 	}
+	poll := v.Task.Record(m)
 	p, err := c.local.PollLost(ctx, poll)
 	switch {
 	case err != nil:

@@ -22,7 +22,9 @@ type taskDefinition[M, R any] struct {
 	id    func(m *M) string
 	found func(r *R) bool
 	at    func(r *R) string
-	lost  func(p *Polled) *R
+	// record is nil where the reply about a lost task does not depend on its record.
+	record func(m *M) *Poll
+	lost   func(p *Polled) *R
 }
 
 type allDefinition[M, R any] struct {
@@ -74,7 +76,6 @@ func define[M, R any, P interface {
 }](d definition[M, R]) struct{} {
 	in := func(m any) *M { return m.(*M) }
 	v := &Verb{
-		Number: d.number, Reply: d.reply,
 		IsReply: func(r any) bool { _, ok := r.(*R); return ok },
 		Copy:    func(m any) any { c := *in(m); return &c },
 		Takes:   func(any) time.Duration { return 0 },
@@ -107,6 +108,9 @@ func define[M, R any, P interface {
 			Found: func(reply any) bool { return t.found(reply.(*R)) },
 			At:    func(reply any) string { return t.at(reply.(*R)) },
 			Lost:  func(p *Polled) any { return t.lost(p) },
+		}
+		if t.record != nil {
+			v.Task.Record = func(m any) *Poll { return t.record(in(m)) }
 		}
 	}
 	if a := d.all; a != nil {

@@ -39,9 +39,10 @@ var _ = define(definition[Follow, Followed]{
 	takes:  func(m *Follow) time.Duration { return min(m.Wait, maxWait) },
 	failed: func(_ *Follow, no *Refusal) *Followed { return &Followed{Refusal: no} },
 	task: &taskDefinition[Follow, Followed]{
-		id:    func(m *Follow) string { return m.TaskID },
-		found: func(f *Followed) bool { return !f.Refusal.NotFound() },
-		at:    func(f *Followed) string { return f.Node },
-		lost:  func(p *Polled) *Followed { return &Followed{Status: p.Status, Refusal: p.Refusal} },
+		id:     func(m *Follow) string { return m.TaskID },
+		found:  func(f *Followed) bool { return !f.Refusal.NotFound() },
+		at:     func(f *Followed) string { return f.Node },
+		record: func(m *Follow) *Poll { return &Poll{TaskID: m.TaskID, Account: m.Account} },
+		lost:   func(p *Polled) *Followed { return &Followed{Status: p.Status, Refusal: p.Refusal} },
 	},
 })

@@ -42,9 +42,10 @@ var _ = define(definition[Poll, Polled]{
 	takes:  func(m *Poll) time.Duration { return min(m.Wait, maxWait) },
 	failed: func(_ *Poll, no *Refusal) *Polled { return &Polled{Refusal: no} },
 	task: &taskDefinition[Poll, Polled]{
-		id:    func(m *Poll) string { return m.TaskID },
-		found: func(p *Polled) bool { return !p.Refusal.NotFound() },
-		at:    func(p *Polled) string { return p.Node },
-		lost:  func(p *Polled) *Polled { return p },
+		id:     func(m *Poll) string { return m.TaskID },
+		found:  func(p *Polled) bool { return !p.Refusal.NotFound() },
+		at:     func(p *Polled) string { return p.Node },
+		record: func(m *Poll) *Poll { return m },
+		lost:   func(p *Polled) *Polled { return p },
 	},
 })

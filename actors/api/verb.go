@@ -35,12 +35,9 @@ func Ask[R any](ctx context.Context, d Doer, m Request[R]) (*R, error) {
 	return r, nil
 }
 
-// Verb is what is known of one message: its reply, its numbers between nodes, and
-// where it goes in a cluster. Without Worker, Node, Task and All it is for the node
-// that is asked.
+// Verb is what is known of one message: its reply, and where it goes in a cluster.
+// Without Worker, Node, Task and All it is for the node that is asked.
 type Verb struct {
-	Number, Reply byte // on the wire; 0: it does not cross to another node in this form
-
 	// Takes is how long its handling may take; short where it is zero.
 	Takes func(m any) time.Duration
 	// Failed is the reply where its handling panicked; nil: an error is sent.
@@ -71,7 +68,10 @@ type TaskVerb struct {
 	ID    func(m any) string
 	Found func(reply any) bool   // the node that replied has the task
 	At    func(reply any) string // the node that the reply says has it; empty: it does not say
-	Lost  func(p *Polled) any    // the reply where the task's node is down, by the task's record
+	// Record asks for the task's record where the task's node is down; nil: the
+	// reply does not depend on it.
+	Record func(m any) *Poll
+	Lost   func(p *Polled) any // the reply then, by that record
 }
 
 // AllVerb is a verb for all nodes at once.

@@ -21,8 +21,8 @@ type Inventory struct {
 	Held     map[string]int64 `json:"Held,omitempty"` // of the accounts' day, and not used yet
 }
 
-// Offer is what of it others may use. A node that has nothing for its own
-// clients, or that stops, has nothing for others.
+// Offer is the part that other nodes may use. It is empty if the node stops, or has
+// no worker for its own clients.
 func (i *Inventory) Offer() *api.Offer {
 	o := &api.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.Usable()}
 	for _, w := range i.Workers {
