@@ -28,7 +28,7 @@ func other(t *testing.T) string {
 	dir := t.TempDir()
 	changed := rename(t, dir)
 	program := filepath.Join(dir, "troupe")
-	if out, err := exec.Command("go", "build", "-overlay="+changed, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-overlay="+changed, "-o", program, "..").CombinedOutput(); err != nil {
 		t.Fatalf("the build with other names: %v\n%s\nIs one of the names a foreign one as well? Then it is for unchanged.", err, out)
 	}
 	return program
