@@ -18,80 +18,26 @@ func (n *Node) Freed(node string) { n.parts.system.Root.Send(n.parts.pool, &peer
 
 type peerFreed struct{ node string }
 
-// mayForward reports whether a job may run on another node, as far as this node
-// knows.
-func (p *pool) mayForward(j *schedule.Job) bool {
-	if !j.Request.Execute.Forwardable || j.Named {
-		return false
-	}
-	if j.OpensSession() {
-		some, _ := p.mayOpenSession(j)
-		return some
-	}
-	return true
-}
-
-// peerFor selects the node that a job tries after it got no worker here; nil:
-// none.
-func (p *pool) peerFor(j *schedule.Job, no *api.Refusal) *api.Offer {
-	if len(p.peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !p.mayForward(j) {
-		return nil
-	}
-	return p.peers.Best(j.Account())
-}
-
 // forward ends a job here: its client takes it to another node, and returns with
 // it if that node refuses it. The job keeps its place in the queue.
 func (p *pool) forward(ctx actor.Context, j *schedule.Job, o *api.Offer) {
-	// Until its next offer, the node has one less. Whether that was one of the
-	// account's own matters to no other account.
-	o.Free--
-	e := &api.Elsewhere{Node: o.Node, Place: api.Place{Until: j.Until}}
-	if j.Wait != nil {
-		e.Place.Arrival, e.Place.Turn = j.Wait.Arrival, j.Wait.Turn
-	}
 	no := api.Refuse(engine.CodeNoWorkerAvailable, "")
-	no.Elsewhere = e
+	no.Elsewhere = p.scheduler.Forward(j, o)
 	p.refuse(ctx, j, no)
 }
 
 // onOffer forwards waiting jobs to the workers that another node has free.
-func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.peers.Update(m)) }
+func (p *pool) onOffer(ctx actor.Context, m *api.Offer) { p.useOffer(ctx, p.scheduler.Peers.Update(m)) }
 
 func (p *pool) onPeerFreed(ctx actor.Context, m *peerFreed) {
-	if o := p.peers[m.node]; o != nil {
+	if o := p.scheduler.Peers[m.node]; o != nil {
 		o.Free++
 		p.useOffer(ctx, o)
 	}
 }
 
 func (p *pool) useOffer(ctx actor.Context, o *api.Offer) {
-	for p.queue.Len() > 0 {
-		w := p.queue.Next([]string{""}, func(w *schedule.Waiter) bool {
-			return o.For(w.Account) > 0 && p.mayForward(p.jobs[w.Task])
-		})
-		if w == nil {
-			return
-		}
-		j := p.jobs[w.Task]
-		j.Timer.Stop()
-		j.Timer = nil
+	for j := p.scheduler.NextForPeer(o); j != nil; j = p.scheduler.NextForPeer(o) {
 		p.forward(ctx, j, o)
-	}
-}
-
-// restorePlace gives a job its place in the queue back after another node has
-// refused it.
-func (p *pool) restorePlace(j *schedule.Job) {
-	at := j.Request.Execute.Place
-	if at.Until.IsZero() {
-		return
-	}
-	j.Until = at.Until
-	if at.Arrival != 0 {
-		j.Wait = &schedule.Waiter{Task: j.Task(), Account: j.Account(), Arrival: at.Arrival, Turn: at.Turn}
-	}
-	if o := p.peers[at.Refused]; o != nil {
-		o.Free, o.Own = 0, nil
 	}
 }

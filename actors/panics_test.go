@@ -115,7 +115,7 @@ func (c *spoiled) RequestWithCustomSender(to *actor.PID, m any, sender *actor.PI
 // handles it as a verb.
 func handled(t *testing.T) map[string]bool {
 	t.Helper()
-	verbs, messages := map[string]bool{}, map[string]string{} // "actor method"; and its message
+	verbs, messages := map[string]string{}, map[string]string{} // by "type method": the actor; the message
 	fset := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
 	if err != nil {
@@ -132,9 +132,7 @@ func handled(t *testing.T) map[string]bool {
 		}
 		for _, d := range file.Decls {
 			if g, ok := d.(*ast.GenDecl); ok {
-				for _, pair := range verbsIn(g) {
-					verbs[pair] = true
-				}
+				verbsIn(g, verbs)
 			}
 			f, ok := d.(*ast.FuncDecl)
 			if ok && f.Recv != nil && len(f.Type.Params.List) == 2 {
@@ -159,15 +157,15 @@ func handled(t *testing.T) map[string]bool {
 	if len(verbs) < 8 {
 		t.Fatalf("only %d verbs were found in the source", len(verbs))
 	}
-	for pair := range verbs {
-		who, _, _ := strings.Cut(pair, " ")
-		all[strings.TrimPrefix(who, "*")+" "+messages[pair]] = true
+	for method, who := range verbs {
+		all[who+" "+messages[method]] = true
 	}
 	return all
 }
 
-// verbsIn finds what handle is called with: "*actor method".
-func verbsIn(d *ast.GenDecl) (all []string) {
+// verbsIn finds the methods that handle is called with, by "*type method", and
+// whose verbs they are.
+func verbsIn(d *ast.GenDecl, all map[string]string) {
 	for _, s := range d.Specs {
 		v, ok := s.(*ast.ValueSpec)
 		if !ok || len(v.Values) != 1 {
@@ -177,10 +175,13 @@ func verbsIn(d *ast.GenDecl) (all []string) {
 		if !ok || spelled(call.Fun) != "handle" {
 			continue
 		}
-		method := call.Args[1].(*ast.SelectorExpr)
-		all = append(all, spelled(method.X.(*ast.ParenExpr).X)+" "+method.Sel.Name)
+		f := call.Args[1]
+		if part, ok := f.(*ast.CallExpr); ok { // a method of one of the actor's parts
+			f = part.Args[0]
+		}
+		method := f.(*ast.SelectorExpr)
+		all[spelled(method.X.(*ast.ParenExpr).X)+" "+method.Sel.Name] = strings.TrimSuffix(spelled(call.Args[0]), "Verbs")
 	}
-	return all
 }
 
 func spelled(e ast.Expr) string {

@@ -13,30 +13,25 @@ import (
 // pool gives tasks to workers. All waiting is here: a worker has one task or
 // none, and whatever it cannot take comes back and goes to the next.
 type pool struct {
-	node   *nodeParts
-	roster *schedule.Roster
-	queue  *schedule.Queue
-	jobs   map[string]*schedule.Job // by task
+	node      *nodeParts
+	scheduler *schedule.Scheduler
+	drain     drain
+	workers   workerChanges
+	removed   removedAccounts
 
 	watchdog *time.Timer // looks after the queue while anybody waits
 	suspect  bool        // the last check found a free worker and a job that waits for it
-	peers    schedule.PeerCapacity
-	draining bool
-	drain    poolDrain
-
-	adding   map[string]api.WorkerSpec  // by name: workers whose records are being written
-	gone     map[string]bool            // accounts that were removed
-	removals map[string]*accountRemoval // those that something is left of
 }
 
 func newPool(n *nodeParts, r *schedule.Roster) *pool {
 	for _, s := range r.All {
 		n.feed.WorkerChanged(newsOf(s))
 	}
-	return &pool{
-		node: n, roster: r, queue: schedule.NewQueue(), jobs: map[string]*schedule.Job{}, peers: schedule.PeerCapacity{},
-		adding: map[string]api.WorkerSpec{}, gone: map[string]bool{}, removals: map[string]*accountRemoval{},
-	}
+	p := &pool{node: n, scheduler: schedule.NewScheduler(r, n.cfg.Session.SharePerMil)}
+	p.drain = drain{pool: p}
+	p.workers = workerChanges{pool: p, adding: map[string]api.WorkerSpec{}}
+	p.removed = removedAccounts{pool: p, all: map[string]bool{}, open: map[string]*accountRemoval{}}
+	return p
 }
 
 type (
@@ -58,19 +53,19 @@ func (p *pool) Receive(ctx actor.Context) {
 	case *declined:
 		p.onDeclined(ctx, m)
 	case *waitOver:
-		if m.job.Waiting() && p.jobs[m.job.Task()] == m.job {
+		if m.job.Waiting() && p.scheduler.Jobs[m.job.Task()] == m.job {
 			p.giveUp(ctx, m.job)
 		}
 	case *api.Cancel:
 		reply(ctx, &api.Cancelled{Found: p.cancel(ctx, m)})
 	case *workerWritten:
-		p.onWorkerWritten(ctx, m)
+		p.workers.onWritten(ctx, m)
 	case *removalGraceOver:
-		p.onRemovalGraceOver(ctx, m.slot)
+		p.workers.onGraceOver(ctx, m.slot)
 	case *workerErased:
-		p.onWorkerErased(ctx, m)
+		p.workers.onErased(ctx, m)
 	case *api.RemoveAccount:
-		p.onRemoveAccount(ctx, m)
+		p.removed.onRemove(ctx, m)
 	case *api.Offer:
 		p.onOffer(ctx, m)
 	case *peerFreed:
@@ -80,12 +75,12 @@ func (p *pool) Receive(ctx actor.Context) {
 	case *endReservation:
 		p.onEndReservation(ctx, m)
 	case *api.Drain:
-		p.onDrain(ctx, m)
+		p.drain.onDrain(ctx, m)
 	case *graceOver:
-		p.interrupt(ctx)
+		p.drain.interrupt(ctx)
 	case *workerRestarted:
-		if s := p.roster.Slots[m.Worker]; s != nil && s.Reported {
-			if !p.draining && !s.Draining && s.Removal == nil {
+		if s := p.scheduler.Slots[m.Worker]; s != nil && s.Reported {
+			if !p.drain.begun && !s.Draining && s.Removal == nil {
 				ctx.Send(s.PID, &workerResume{})
 			}
 			p.tellMissed(ctx, s)
@@ -97,17 +92,17 @@ func (p *pool) Receive(ctx actor.Context) {
 			return
 		}
 	}
-	if p.roster.ServeAll {
-		p.roster.ServeAll = false
+	if p.scheduler.ServeAll {
+		p.scheduler.ServeAll = false
 		p.serveAll(ctx)
 	}
-	p.checkAccountRemovals(ctx)
+	p.removed.check(ctx)
 	p.publish()
 }
 
 func (p *pool) onWorkerStatus(ctx actor.Context, n schedule.WorkerStatus) {
 	holder := ""
-	if s := p.roster.Slots[n.Worker]; s != nil {
+	if s := p.scheduler.Slots[n.Worker]; s != nil {
 		holder = s.Holder
 	}
 	s := p.applyStatus(ctx, n)
@@ -119,24 +114,24 @@ func (p *pool) onWorkerStatus(ctx actor.Context, n schedule.WorkerStatus) {
 	default:
 		p.serve(ctx, s)
 	}
-	p.finishRemoval(ctx, s)
-	p.checkDrained(ctx)
+	p.workers.finishRemoval(ctx, s)
+	p.drain.check(ctx)
 }
 
 // applyStatus stores what a worker reports, and returns its slot; nil if the
 // report is out of date.
 func (p *pool) applyStatus(ctx actor.Context, n schedule.WorkerStatus) *schedule.Slot {
 	old := n
-	if s := p.roster.Slots[n.Worker]; s != nil {
+	if s := p.scheduler.Slots[n.Worker]; s != nil {
 		old = s.Status
 	}
-	s, over := p.roster.Apply(n, time.Now())
+	s, over := p.scheduler.Apply(n, time.Now())
 	if s != nil && !s.Reported {
 		s.Reported = true
 		p.tellMissed(ctx, s)
 	}
 	if over != nil {
-		delete(p.jobs, over.Task())
+		delete(p.scheduler.Jobs, over.Task())
 	}
 	if s != nil && (old.State != n.State || old.Task != n.Task || old.Session != n.Session) {
 		p.changed(s)
@@ -157,14 +152,31 @@ func newsOf(s *schedule.Slot) view.WorkerNews {
 // tellMissed sends a worker that reports for the first time the orders that came
 // before.
 func (p *pool) tellMissed(ctx actor.Context, s *schedule.Slot) {
-	if p.gone[s.Status.Holder] {
+	if p.removed.all[s.Status.Holder] {
 		ctx.Send(s.PID, &workerDisown{s.Status.Holder})
 	}
 	switch {
 	case s.Removal != nil:
 		ctx.Send(s.PID, &workerDismiss{})
-	case p.draining || s.Draining:
+	case p.drain.begun || s.Draining:
 		ctx.Send(s.PID, &workerDrain{})
+	}
+}
+
+// stop answers all that wait: the library drops what is in the mailbox of a
+// stopped actor.
+func (p *pool) stop(ctx actor.Context) {
+	p.drain.refuseWaiting(ctx, func(*schedule.Job) bool { return true })
+	if p.watchdog != nil {
+		p.watchdog.Stop()
+	}
+	if p.drain.timer != nil {
+		p.drain.timer.Stop()
+	}
+	for _, s := range p.scheduler.All {
+		if s.Removal != nil {
+			s.Removal.Timer.Stop()
+		}
 	}
 }
 
@@ -174,8 +186,8 @@ var (
 )
 
 func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
-	all := make([]api.WorkerInfo, len(p.roster.All))
-	for i, s := range p.roster.All {
+	all := make([]api.WorkerInfo, len(p.scheduler.All))
+	for i, s := range p.scheduler.All {
 		all[i], _ = newsOf(s).VisibleTo("", true)
 	}
 	ctx.Respond(&api.Workers{Workers: all})
@@ -183,7 +195,7 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
-	for _, s := range p.roster.All {
+	for _, s := range p.scheduler.All {
 		if info, may := newsOf(s).VisibleTo(m.Account.ID, false); may {
 			all = append(all, info)
 		}
@@ -194,14 +206,14 @@ func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 // publish makes pool's numbers readable without a message to it.
 func (p *pool) publish() {
 	s := api.Status{
-		Draining: p.draining,
-		Workers:  len(p.roster.All),
-		Online:   p.roster.States[api.Online],
-		Reserved: p.roster.States[api.Reserved],
-		Busy:     p.roster.States[api.Busy],
-		Offline:  p.roster.States[api.Offline],
-		Waiting:  p.queue.Len(),
-		Sessions: len(p.roster.Sessions),
+		Draining: p.drain.begun,
+		Workers:  len(p.scheduler.All),
+		Online:   p.scheduler.States[api.Online],
+		Reserved: p.scheduler.States[api.Reserved],
+		Busy:     p.scheduler.States[api.Busy],
+		Offline:  p.scheduler.States[api.Offline],
+		Waiting:  p.scheduler.Queue.Len(),
+		Sessions: len(p.scheduler.Sessions),
 	}
 	if *p.node.status.Load() != s {
 		p.node.status.Store(&s)

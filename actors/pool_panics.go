@@ -13,7 +13,7 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 	case *actor.Stopping:
 		p.stop(ctx)
 	case *schedule.Request:
-		if j := p.jobs[m.Execute.TaskID]; j == nil || j.Request != m { // else it waits, or a worker has it
+		if j := p.scheduler.Jobs[m.Execute.TaskID]; j == nil || j.Request != m { // else it waits, or a worker has it
 			if !m.Counted.IsZero() {
 				p.node.usage.GiveBack(m.Execute.Account.ID, m.Counted)
 			}
@@ -22,15 +22,15 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 	case *schedule.WorkerStatus:
 		p.askWorker(ctx, m.Worker)
 	case *declined:
-		if j := p.jobs[m.Task]; j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Status.Worker {
-			p.roster.Release(j)
+		if j := p.scheduler.Jobs[m.Task]; j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Status.Worker {
+			p.scheduler.Release(j)
 		}
 		p.askWorker(ctx, m.Status.Worker)
 	case *workerWritten:
-		p.finishAdding(ctx, m)
+		p.workers.finishAdding(ctx, m)
 	case *api.Drain:
-		for _, s := range p.roster.All {
-			if p.draining && s.Reported {
+		for _, s := range p.scheduler.All {
+			if p.drain.begun && s.Reported {
 				ctx.Send(s.PID, &workerDrain{})
 			}
 		}
@@ -38,14 +38,14 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 		p.drain.over = false
 		sendLater(ctx, again, ctx.Self(), message)
 	case *workerErased:
-		p.retryRemoval(ctx, m)
+		p.workers.retryRemoval(ctx, m)
 	case *endReservation:
 		p.cancelReservation(ctx, m, no)
 	case *reserveForSession:
-		for _, s := range p.roster.All {
+		for _, s := range p.scheduler.All {
 			if s.ReservedFor != nil && s.ReservedFor.Claim.Fresh == m.Session && len(s.Asking) == 0 {
 				s.ReservedFor = nil
-				p.roster.Reorder(s)
+				p.scheduler.Reorder(s)
 			}
 		}
 	case *queueCheck:
@@ -62,61 +62,31 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 // refuseStranded refuses jobs that neither wait nor have a worker, and takes back
 // removals that were begun only halfway.
 func (p *pool) refuseStranded(ctx actor.Context, no *api.Refusal) {
-	for _, j := range p.jobs {
+	for _, j := range p.scheduler.Jobs {
 		if j.Slot == nil && !j.Waiting() { // no message will continue it
 			p.refuse(ctx, j, no)
 		}
 	}
-	for _, s := range p.roster.All {
+	for _, s := range p.scheduler.All {
 		if s.Removal != nil && s.Removal.Timer == nil { // it may be removed again
-			p.roster.CancelRemoval(s)
+			p.scheduler.CancelRemoval(s)
 			ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 		}
 	}
 }
 
-// finishAdding completes the addition of a worker that has a slot already.
-func (p *pool) finishAdding(ctx actor.Context, m *workerWritten) {
-	delete(p.adding, m.spec.Name)
-	s := p.roster.Slots[m.spec.ID]
-	if s == nil || s.Removal != nil {
-		ctx.Send(m.who, &api.WorkerChanged{Fault: api.FailedInside})
-		return
-	}
-	ctx.Send(p.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
-	ctx.Send(p.node.root, &startWorker{s.Spec})
-	p.node.feed.WorkerChanged(newsOf(s))
-	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
-}
-
 // askWorker asks a worker to report its status again: pool has not applied its
 // last report, and a worker does not repeat one by itself.
 func (p *pool) askWorker(ctx actor.Context, worker string) {
-	if s := p.roster.Slots[worker]; s != nil {
+	if s := p.scheduler.Slots[worker]; s != nil {
 		sendLater(ctx, again, s.PID, &workerReport{})
-	}
-}
-
-// retryRemoval repeats what follows the removal of a worker's record. Clients
-// that wait for the removal are told that it failed.
-func (p *pool) retryRemoval(ctx actor.Context, m *workerErased) {
-	l := m.slot.Removal
-	if l == nil {
-		return
-	}
-	for _, who := range l.Asked {
-		ctx.Send(who, &api.WorkerChanged{Fault: api.FailedInside})
-	}
-	l.Asked = nil
-	if p.roster.Slots[m.slot.Spec.ID] == m.slot {
-		sendLater(ctx, again, ctx.Self(), m)
 	}
 }
 
 // cancelReservation makes a worker available again that was reserved for a
 // session. The next request for the session finds it on disk.
 func (p *pool) cancelReservation(ctx actor.Context, m *endReservation, no *api.Refusal) {
-	s := p.roster.Slots[m.worker]
+	s := p.scheduler.Slots[m.worker]
 	if s == nil {
 		return
 	}
@@ -124,6 +94,6 @@ func (p *pool) cancelReservation(ctx actor.Context, m *endReservation, no *api.R
 		ctx.Send(who, &reservedForSession{Refusal: no})
 	}
 	s.ReservedFor, s.Asking = nil, nil
-	p.roster.Reorder(s)
+	p.scheduler.Reorder(s)
 	sendLater(ctx, again, s.PID, &workerReport{})
 }

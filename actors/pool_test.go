@@ -49,7 +49,7 @@ func TestWatchdogHealsTheQueue(t *testing.T) {
 		root.Send(n.pool, &schedule.Request{Execute: &api.Execute{TaskID: "t1", Task: &engine.Task{
 			Steps: make([]engine.Step, 1), QueueTimeout: time.Minute}}, Client: worker})
 		root.Send(n.pool, func() { // the worker is free, and pool forgets to look for one who waits
-			p.roster.Apply(schedule.WorkerStatus{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
+			p.scheduler.Apply(schedule.WorkerStatus{Worker: cfg.Workers[0].ID, State: api.Online, Ready: true, Claimable: true}, time.Now())
 		})
 		if c := <-claims; c.Claim.Task != "t1" {
 			t.Errorf("served %q", c.Claim.Task)

@@ -137,7 +137,7 @@ type endReservation struct {
 }
 
 func (p *pool) onReserveForSession(ctx actor.Context, m *reserveForSession) {
-	for _, s := range p.roster.All {
+	for _, s := range p.scheduler.All {
 		switch {
 		case s.Status.Session == m.Session:
 			ctx.Respond(&reservedForSession{Worker: s.Spec.ID, Here: true})
@@ -152,22 +152,22 @@ func (p *pool) onReserveForSession(ctx actor.Context, m *reserveForSession) {
 		Request: &schedule.Request{Execute: &api.Execute{Account: m.Account, Task: &engine.Task{}}, Limits: limits},
 		Claim:   fsm.Claim{Account: m.Account.ID, Intent: fsm.Open, Fresh: m.Session},
 	}
-	if p.draining || m.RemoteOnly || p.gone[m.Account.ID] {
+	if p.drain.begun || m.RemoteOnly || p.removed.all[m.Account.ID] {
 		ctx.Respond(&reservedForSession{Refusal: api.Refuse(engine.CodeDraining, "")})
 		return
 	}
-	s, no := p.routeFree(j)
+	s, no := p.scheduler.RouteFree(j)
 	if no != nil {
 		ctx.Respond(&reservedForSession{Refusal: no})
 		return
 	}
 	s.ReservedFor = j
-	p.roster.Reorder(s)
+	p.scheduler.Reorder(s)
 	ctx.Respond(&reservedForSession{Worker: s.Spec.ID})
 }
 
 func (p *pool) onEndReservation(ctx actor.Context, m *endReservation) {
-	s := p.roster.Slots[m.worker]
+	s := p.scheduler.Slots[m.worker]
 	if s == nil {
 		return
 	}
@@ -175,8 +175,8 @@ func (p *pool) onEndReservation(ctx actor.Context, m *endReservation) {
 		ctx.Send(who, &reservedForSession{Worker: s.Spec.ID, Here: m.session != nil, Again: m.session == nil})
 	}
 	s.ReservedFor, s.Asking = nil, nil
-	if m.session == nil || s.Removal != nil || p.gone[m.session.rec.Account] {
-		p.roster.Reorder(s)
+	if m.session == nil || s.Removal != nil || p.removed.all[m.session.rec.Account] {
+		p.scheduler.Reorder(s)
 		p.serve(ctx, s)
 		return
 	}

@@ -53,6 +53,11 @@ func (j *Job) OpensSession() bool { return j.Claim.Fresh != "" }
 // Waiting reports whether the job is in the queue.
 func (j *Job) Waiting() bool { return j.Timer != nil }
 
+func (j *Job) stopWaiting() {
+	j.Timer.Stop()
+	j.Timer = nil
+}
+
 // Request is a request that admission has let through. Pool answers its client.
 type Request struct {
 	Execute *api.Execute
