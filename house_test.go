@@ -43,7 +43,7 @@ var house = []floor{
 	{"http/access", []string{"http/answer", "actors/api", "engine", "persistence"},
 		"it knows who sends a request: what is asked for is not its business"},
 	{"http/admin", []string{"http/answer", "actors", "actors/api", "engine", "persistence", "engine/lang"},
-		"the command line gives the same orders where no service listens: it must not know the edge"},
+		"the command line runs the same commands where no service listens: it must not know the edge"},
 	{"http/answer", []string{"actors/api", "actors/view", "engine", "persistence", "engine/lang"},
 		"it has the shapes that every part of the edge sends: it must not know who sends them"},
 	{"http/live", []string{"http/access", "http/admin", "http/answer", "actors/api", "actors/view", "engine", "persistence", "engine/lang"},

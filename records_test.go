@@ -42,8 +42,8 @@ var written = map[string]string{
 	"http.init":      "(a schema for clients)",
 	"http.canonical": "request-digest",
 
-	"http/admin.Send":     "(its test has all orders)",
-	"http/admin.register": "(its test has all orders)",
+	"http/admin.Send":     "(its test has all commands)",
+	"http/admin.register": "(its test has all commands)",
 
 	"http/answer.SendJSON":      "(for clients)",
 	"http/answer.WriteIndented": "(for clients)",
@@ -53,7 +53,7 @@ var written = map[string]string{
 
 	"persistence.Accounts.CreateToken": "token",
 	"persistence.Accounts.put":         "account",
-	"persistence.Accounts.tell":        "token-event",
+	"persistence.Accounts.recordEvent": "token-event",
 	"persistence.Audit.append":         "audit-begin audit-end",
 	"persistence.Folder.describe":      "file",
 	"persistence.S3.keep":              "file",

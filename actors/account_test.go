@@ -92,7 +92,7 @@ var removedRows = []row{
 		nothingOf(k, anna)
 	}},
 	{"a task that heeds nothing is ended with its browser", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
-		r := k.Start(anna, testkit.Task(testkit.Preserve()), deaf)
+		r := k.Start(anna, testkit.Task(testkit.Preserve()), unresponsive)
 		k.WantState("w1", api.Busy)
 		began := time.Now()
 		testkit.Ask(k, &api.RemoveAccount{Account: anna.ID})

@@ -131,7 +131,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 		a.counting[x.TaskID] = adm
 		root, self, now := ctx.ActorSystem().Root, ctx.Self(), time.Now()
 		a.count(func(c context.Context) error {
-			m := &counted{adm: adm, err: errNobody} // unless it does not panic
+			m := &counted{adm: adm, err: errNoActor} // unless it does not panic
 			defer func() { root.Send(self, m) }()
 			m.used, m.ok, m.err = a.node.usage.Take(c, x.Account.ID, limits.TasksPerDay, now)
 			adm.Counted = now

@@ -9,9 +9,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// errNobody tells that the asked actor does not exist, or ended before it
+// errNoActor tells that the asked actor does not exist, or ended before it
 // answered.
-var errNobody = errors.New("nobody is there to answer")
+var errNoActor = errors.New("nobody is there to answer")
 
 // asker is a process that takes one answer. The library's futures are not used
 // because they can give an answer and a timeout for the same question, race
@@ -79,7 +79,7 @@ func take[T any](got any) (*T, error) {
 	case error:
 		return nil, x
 	default:
-		return nil, errNobody
+		return nil, errNoActor
 	}
 }
 
@@ -93,13 +93,13 @@ func askAny(ctx context.Context, n *Node, to *actor.PID, m any) (any, error) {
 		case error:
 			return nil, fmt.Errorf("ask %s: %w", to.Id, got)
 		case *actor.DeadLetterResponse, *actor.Terminated, nil:
-			return nil, fmt.Errorf("ask %s: %w", to.Id, errNobody)
+			return nil, fmt.Errorf("ask %s: %w", to.Id, errNoActor)
 		}
 		return got, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("ask %s: %w", to.Id, context.Cause(ctx))
 	case <-n.ended:
-		return nil, fmt.Errorf("ask %s: %w", to.Id, errNobody)
+		return nil, fmt.Errorf("ask %s: %w", to.Id, errNoActor)
 	}
 }
 
@@ -119,6 +119,6 @@ func await[T any](ctx context.Context, q *question, ended <-chan struct{}) (*T, 
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-ended:
-		return nil, errNobody
+		return nil, errNoActor
 	}
 }

@@ -36,7 +36,7 @@ func TestAskingWhoEnds(t *testing.T) {
 			synctest.Wait()
 			go question()
 			for range 2 {
-				if err := <-answers; !errors.Is(err, errNobody) {
+				if err := <-answers; !errors.Is(err, errNoActor) {
 					t.Error(err)
 				}
 			}

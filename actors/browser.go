@@ -17,10 +17,10 @@ import (
 // browser is one attempt to have a browser, from before its launch to its end.
 // Messages carry it, so that messages of an earlier browser are recognised.
 type browser struct {
-	worker string
-	goes   *taskGroup
-	ctx    context.Context // ends when the browser is not wanted any more
-	cancel context.CancelFunc
+	worker     string
+	background *taskGroup
+	ctx        context.Context // ends when the browser is not wanted any more
+	cancel     context.CancelFunc
 
 	mu     sync.Mutex
 	inst   engine.Instance
@@ -88,7 +88,7 @@ func (b *browser) close() {
 		b.renewal.Stop()
 	}
 	if inst != nil && !was {
-		b.goes.Go(inst.Close)
+		b.background.Go(inst.Close)
 	}
 }
 
@@ -105,7 +105,7 @@ func (b *browser) early(stable time.Duration) bool {
 func (w *worker) launch(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	live, cancel := context.WithCancel(context.Background())
-	b := &browser{worker: w.spec.ID, goes: &w.node.background, ctx: live, cancel: cancel, restored: w.survives.session.pid != nil}
+	b := &browser{worker: w.spec.ID, background: &w.node.background, ctx: live, cancel: cancel, restored: w.survives.session.pid != nil}
 	w.browser = b
 	node, session := w.node, w.survives.session.pid
 	node.background.Go(func() {
@@ -123,7 +123,7 @@ func (w *worker) launch(ctx actor.Context) {
 			m.lost, m.err = b.restore(node, session)
 		}
 		root.Send(self, m)
-		b.monitor(node, func(news any) { root.Send(self, news) })
+		b.monitor(node, func(event any) { root.Send(self, event) })
 	})
 }
 
@@ -156,7 +156,7 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 		if !errors.Is(m.err, context.Canceled) { // else the browser was closed on purpose
 			w.log.Error().Err(m.err).Msg("browser not started")
 		}
-		w.apply(ctx, fsm.EvFailed{})
+		w.apply(ctx, fsm.LaunchFailed{})
 		return
 	}
 	b := w.browser
@@ -165,7 +165,7 @@ func (w *worker) onLaunched(ctx actor.Context, m *launched) {
 		root, self := ctx.ActorSystem().Root, ctx.Self()
 		b.renewal = time.AfterFunc(age, func() { root.Send(self, &renew{browser: b}) })
 	}
-	w.apply(ctx, fsm.EvUp{Lost: m.lost})
+	w.apply(ctx, fsm.BrowserUp{Lost: m.lost})
 }
 
 // resetting is one reset, known by its address.

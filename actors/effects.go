@@ -18,41 +18,41 @@ var nothing = json.RawMessage(`{"success":true}`)
 // carryOut does what step has decided. The event is the one it decided on.
 func (w *worker) carryOut(ctx actor.Context, e fsm.Event, eff fsm.Effect) {
 	switch eff := eff.(type) {
-	case fsm.EfRefuse:
-		w.sendBack(ctx, e.(fsm.EvClaim).Task, eff.Code)
-	case fsm.EfGiveUp:
+	case fsm.RefuseClaim:
+		w.sendBack(ctx, e.(fsm.ClaimReceived).Task, eff.Code)
+	case fsm.ReturnClaim:
 		w.sendBack(ctx, w.claim.Execute.TaskID, eff.Code)
-	case fsm.EfAnswer:
+	case fsm.SendAnswer:
 		w.answer(ctx, eff)
-	case fsm.EfRun:
+	case fsm.StartRun:
 		w.begin(ctx)
-	case fsm.EfStop:
+	case fsm.StopRun:
 		w.run.stop(eff.Cause.Err())
 		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
-	case fsm.EfHurry:
+	case fsm.BoundRun:
 		w.run.bound(w.node.cfg.Browser.AnswerMargin, w.node.cfg.Browser.StopMargin)
-	case fsm.EfKill:
+	case fsm.CloseBrowser:
 		w.run.stop(errReplaced)
 		w.reset = nil
 		w.browser.close()
-	case fsm.EfLaunch:
+	case fsm.LaunchBrowser:
 		w.launch(ctx)
-	case fsm.EfRelaunch:
+	case fsm.RequestLaunch:
 		ctx.Send(ctx.Parent(), &browserDown{Early: w.browser.early(w.node.cfg.Browser.Restarts.Stable)})
-	case fsm.EfReset:
+	case fsm.ResetBrowser:
 		w.clean(ctx)
-	case fsm.EfAdopt:
+	case fsm.ReceiveSession:
 		w.spawnSession(ctx, *w.adopts)
-	case fsm.EfOpen:
+	case fsm.OpenSession:
 		w.openSession(ctx, eff.Session)
-	case fsm.EfRename:
+	case fsm.RenameSession:
 		ctx.Send(w.survives.session.pid, &sessionRename{ID: eff.To, Timeout: w.openTimeout()})
 		w.survives.session.id = eff.To
-	case fsm.EfRest:
-		ctx.Send(w.survives.session.pid, &sessionRest{Timeout: w.sessionTimeout()})
-	case fsm.EfForget:
+	case fsm.RestartSessionTimer:
+		ctx.Send(w.survives.session.pid, &sessionResetTimer{Timeout: w.sessionTimeout()})
+	case fsm.EndSession:
 		w.forgetSession(ctx)
-	case fsm.EfSuspend:
+	case fsm.SaveSession:
 		w.suspend(ctx)
 	}
 }
@@ -65,7 +65,7 @@ func (w *worker) sendBack(ctx actor.Context, task string, code engine.Code) {
 }
 
 // answer sends the client what came of its task.
-func (w *worker) answer(ctx actor.Context, eff fsm.EfAnswer) {
+func (w *worker) answer(ctx actor.Context, eff fsm.SendAnswer) {
 	x := w.claim.Execute
 	var out *engine.Outcome
 	switch {

@@ -36,4 +36,4 @@ func (n *Node) Actors(prefix string) (found int) {
 }
 
 // AgainMost is how many repeated requests of an account may wait.
-const AgainMost = againMost
+const AgainMost = maxRepeats

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 )
 
-// TestHandsAreUsedAgain would not end if a goroutine were left: the bubble waits
+// TestGoroutinesAreReused would not end if a goroutine were left: the bubble waits
 // for all of them.
-func TestHandsAreUsedAgain(t *testing.T) {
+func TestGoroutinesAreReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &goroutinePool{}
 		var ran atomic.Int64
@@ -29,7 +29,7 @@ func TestHandsAreUsedAgain(t *testing.T) {
 	})
 }
 
-func TestHandsWaitForNobody(t *testing.T) {
+func TestGoroutinePoolWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &goroutinePool{}
 		stop := make(chan struct{})

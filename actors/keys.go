@@ -26,13 +26,13 @@ type keys struct {
 	node    *nodeParts
 	live    map[[2]string]*keyedRequest // by account and key
 	tasks   map[string]*keyedRequest
-	again   map[string]int // requests of an account that wait for the answer of an earlier one
+	repeats map[string]int // requests of an account that wait for the answer of an earlier one
 	flushes []flushWaiter  // wait until nothing goes on
 }
 
-// againMost bounds how many repeated requests of one account wait for answers: each
+// maxRepeats bounds how many repeated requests of one account wait for answers: each
 // holds a connection, and goes on when its client has left.
-const againMost = 256
+const maxRepeats = 256
 
 // keyed is a request with a key. Reply: [api.Started] when it is a start, else
 // [api.Executed].
@@ -80,7 +80,7 @@ func (k *keys) Receive(ctx actor.Context) {
 	case *keyRead:
 		k.onRead(ctx, m)
 	case *startRequest:
-		k.onBegun(ctx, m)
+		k.onStartRequest(ctx, m)
 	case *keyWritten:
 		k.onKeyWritten(ctx, m)
 	case *api.Executed:
@@ -114,10 +114,10 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 		k.read(ctx, r)
 	case !bytes.Equal(first.Execute.Idempotency.Digest, m.Execute.Idempotency.Digest) || first.Start != m.Start:
 		ctx.Respond(m.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
-	case k.again[m.Execute.Account.ID] >= againMost:
-		ctx.Respond(m.refused(api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", againMost))))
+	case k.repeats[m.Execute.Account.ID] >= maxRepeats:
+		ctx.Respond(m.refused(api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", maxRepeats))))
 	default:
-		k.again[m.Execute.Account.ID]++
+		k.repeats[m.Execute.Account.ID]++
 		first.waiting = append(first.waiting, ctx.Sender())
 	}
 }
@@ -172,8 +172,8 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 	}
 }
 
-// onBegun writes the key down before its task begins.
-func (k *keys) onBegun(ctx actor.Context, m *startRequest) {
+// onStartRequest writes the key down before its task begins.
+func (k *keys) onStartRequest(ctx actor.Context, m *startRequest) {
 	r := k.tasks[m.Executed.TaskID]
 	if r == nil || r.rec.TaskID != "" {
 		ctx.Respond(&startAck{})
@@ -199,11 +199,11 @@ func (k *keys) onKeyWritten(ctx actor.Context, m *keyWritten) {
 	if m.err != nil {
 		k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("task not begun: its key could not be written down")
 	}
-	word := &startAck{OK: m.err == nil}
+	ack := &startAck{OK: m.err == nil}
 	if m.err != nil && !m.req.taken {
-		word.Refusal = api.RefusalFor(m.err)
+		ack.Refusal = api.RefusalFor(m.err)
 	}
-	ctx.Send(m.run, word)
+	ctx.Send(m.run, ack)
 	if x := m.req.answer; x != nil {
 		m.req.answer = nil
 		k.onExecuted(ctx, x)
@@ -234,12 +234,12 @@ func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 
 // end answers all clients that wait.
 func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
-	for _, who := range r.waiting {
-		ctx.Send(who, answer)
+	for _, client := range r.waiting {
+		ctx.Send(client, answer)
 	}
 	if account := r.Execute.Account.ID; k.live[r.id()] == r { // and not ended again after a panic
-		if k.again[account] -= len(r.waiting) - 1; k.again[account] <= 0 {
-			delete(k.again, account)
+		if k.repeats[account] -= len(r.waiting) - 1; k.repeats[account] <= 0 {
+			delete(k.repeats, account)
 		}
 	}
 	delete(k.live, r.id()) // last: should this panic, they are still known
@@ -254,7 +254,7 @@ func (k *keys) check(ctx actor.Context) {
 				return false
 			}
 		}
-		ctx.Send(s.who, &flushed{})
+		ctx.Send(s.sender, &flushed{})
 		return true
 	})
 }

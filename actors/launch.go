@@ -18,7 +18,7 @@ var errOverrun = errors.New("it goes on after its time was over")
 
 // launch starts a browser when it is its turn.
 func (n *nodeParts) launch(live context.Context, worker string) (engine.Instance, error) {
-	back, err := n.launches.turn(live)
+	back, err := n.launches.acquire(live)
 	if err != nil {
 		return nil, err
 	}

@@ -13,36 +13,36 @@ const headStart = time.Second
 // other down. Until the first browser is up nobody can be served, so it starts
 // alone.
 type launchLimiter struct {
-	places chan struct{}
-	begun  sync.Once
-	open   func()
-	first  chan struct{} // closed when the others may start
+	slots     chan struct{}
+	firstOnce sync.Once
+	open      func()
+	firstUp   chan struct{} // closed when the others may start
 }
 
-func newLaunchLimiter(places int) *launchLimiter {
-	s := &launchLimiter{places: make(chan struct{}, places), first: make(chan struct{})}
-	s.open = sync.OnceFunc(func() { close(s.first) })
+func newLaunchLimiter(most int) *launchLimiter {
+	s := &launchLimiter{slots: make(chan struct{}, most), firstUp: make(chan struct{})}
+	s.open = sync.OnceFunc(func() { close(s.firstUp) })
 	return s
 }
 
-// turn waits for permission to start a browser. The caller must call back when
+// acquire waits for permission to start a browser. The caller must call back when
 // the start is over.
-func (s *launchLimiter) turn(ctx context.Context) (back func(), err error) {
-	leads := false
-	s.begun.Do(func() { leads = true })
-	if leads {
-		s.places <- struct{}{}
-		lead := time.AfterFunc(headStart, s.open)
-		return func() { lead.Stop(); s.open(); <-s.places }, nil
+func (s *launchLimiter) acquire(ctx context.Context) (back func(), err error) {
+	isFirst := false
+	s.firstOnce.Do(func() { isFirst = true })
+	if isFirst {
+		s.slots <- struct{}{}
+		timer := time.AfterFunc(headStart, s.open)
+		return func() { timer.Stop(); s.open(); <-s.slots }, nil
 	}
 	select {
-	case <-s.first:
+	case <-s.firstUp:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	select {
-	case s.places <- struct{}{}:
-		return func() { <-s.places }, nil
+	case s.slots <- struct{}{}:
+		return func() { <-s.slots }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

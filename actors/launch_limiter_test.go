@@ -24,7 +24,7 @@ func TestStarts(t *testing.T) {
 				at := make(chan time.Duration, len(c.want))
 				for i := range c.want {
 					go func() {
-						back, err := s.turn(t.Context())
+						back, err := s.acquire(t.Context())
 						if err != nil {
 							t.Error(err)
 							return
@@ -51,14 +51,14 @@ func TestStarts(t *testing.T) {
 	t.Run("gives up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newLaunchLimiter(1)
-			back, _ := s.turn(t.Context())
+			back, _ := s.acquire(t.Context())
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
-			if _, err := s.turn(ctx); err == nil {
+			if _, err := s.acquire(ctx); err == nil {
 				t.Error("a turn beside the first")
 			}
 			back()
-			again, err := s.turn(t.Context())
+			again, err := s.acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

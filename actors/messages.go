@@ -139,8 +139,8 @@ type workerAdopt struct {
 	session recoveredSession
 }
 
-// sessionRest starts the timer anew.
-type sessionRest struct{ Timeout time.Duration }
+// sessionResetTimer starts the timer anew.
+type sessionResetTimer struct{ Timeout time.Duration }
 
 // sessionRename hands the session to another client of the account: a new
 // identifier, an empty cache, the same browser.

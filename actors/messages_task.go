@@ -44,9 +44,9 @@ type taskRefused struct {
 	Started *api.Started
 }
 
-// taskRetires tells that the task's actor is no longer needed: its record has
+// taskExpired tells that the task's actor is no longer needed: its record has
 // everything.
-type taskRetires struct{ Task string }
+type taskExpired struct{ Task string }
 
 // flush asks for an answer when the ends of all tasks are on disk: of one account,
 // which has no new tasks any more, or of all. Reply: [flushed].
@@ -57,6 +57,6 @@ type (
 
 // flushWaiter is an actor that waits for [flushed].
 type flushWaiter struct {
-	who     *actor.PID
+	sender  *actor.PID
 	account string // empty: all
 }

@@ -267,24 +267,24 @@ func reply(ctx actor.Context, m any) {
 	}
 }
 
-// Watch shows a browser of this process. The caller closes the watcher.
-func (n *Node) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
-	return n.parts.screencasts.Watch(m)
+// OpenScreencast shows a browser of this process. The caller closes the viewer.
+func (n *Node) OpenScreencast(m *view.ScreencastRequest) (*view.Viewer, *api.Refusal) {
+	return n.parts.screencasts.Open(m)
 }
 
-// Read follows an account's tasks and workers, beginning with so many recent
+// Subscribe follows an account's tasks and workers, beginning with so many recent
 // tasks. All follows those of all accounts, without the results of other
 // accounts' tasks. The caller closes the reader.
-func (n *Node) Read(account string, all bool, tasks int) view.Reading {
-	return n.parts.feed.Read(account, all, tasks)
+func (n *Node) Subscribe(account string, all bool, tasks int) view.Subscription {
+	return n.parts.feed.Subscribe(account, all, tasks)
 }
 
 // Recent returns the last tasks that an account may see, the newest first.
-func (n *Node) Recent(account string, all bool, most int) []view.TaskNews {
+func (n *Node) Recent(account string, all bool, most int) []view.TaskProgress {
 	return n.parts.feed.Recent(account, all, most)
 }
 
 // RecentTask returns one of them.
-func (n *Node) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
+func (n *Node) RecentTask(account string, all bool, id string) (view.TaskProgress, bool) {
 	return n.parts.feed.RecentTask(account, all, id)
 }

@@ -162,12 +162,12 @@ func (ts *tasks) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool
 			ctx.Send(m.Client, m.Started)
 		}
 		if t := ts.live[m.Task]; t != nil {
-			ts.retire(ctx, m.Task, t)
+			ts.stopTask(ctx, m.Task, t)
 		}
 		ts.check(ctx)
-	case *taskRetires:
+	case *taskExpired:
 		if t := ts.live[m.Task]; t != nil {
-			ts.retire(ctx, m.Task, t)
+			ts.stopTask(ctx, m.Task, t)
 		}
 	}
 	return false

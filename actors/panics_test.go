@@ -206,11 +206,11 @@ func TestPanicsAreAnswered(t *testing.T) {
 	if len(left) < 90 {
 		t.Fatalf("only %d messages were found in the source", len(left))
 	}
-	for _, j := range journeys {
+	for _, j := range scenarios {
 		s := &spoiler{heard: map[string]bool{}}
 		j.run(t, "nothing panics", s)
 		for _, pair := range slices.Sorted(maps.Keys(s.heard)) {
-			if !left[pair] { // no case for it, or another journey had it
+			if !left[pair] { // no case for it, or another scenario had it
 				continue
 			}
 			delete(left, pair)
@@ -224,6 +224,6 @@ func TestPanicsAreAnswered(t *testing.T) {
 		}
 	}
 	for pair := range left {
-		t.Errorf("no journey has it: %s", pair)
+		t.Errorf("no scenario has it: %s", pair)
 	}
 }

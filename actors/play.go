@@ -28,7 +28,7 @@ func (w *worker) begin(ctx actor.Context) {
 		leaves: w.survives.cond.KeptSession(), closes: w.survives.cond.Claim.Intent == fsm.Close,
 	}
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
-		w.node.feed.TaskStarted(&view.TaskNews{
+		w.node.feed.TaskStarted(&view.TaskProgress{
 			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.survives.cond.Session,
 			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began,
 		})
@@ -60,7 +60,7 @@ func (p *play) play(base context.Context) fsm.Ending {
 	if x.BeginCheck != 0 {
 		begin, there := p.node.beginChecks.get(x.BeginCheck)
 		if !there { // its client has left
-			return p.notStarted(base, errNobody)
+			return p.notStarted(base, errNoActor)
 		}
 		if err := begin(base); err != nil {
 			return p.notStarted(base, err)

@@ -25,7 +25,7 @@ type pool struct {
 
 func newPool(n *nodeParts, r *schedule.Roster) *pool {
 	for _, s := range r.All {
-		n.feed.WorkerChanged(newsOf(s))
+		n.feed.WorkerChanged(snapshotOf(s))
 	}
 	p := &pool{node: n, scheduler: schedule.NewScheduler(r, n.cfg.Session.SharePerMil)}
 	p.drain = drain{pool: p}
@@ -142,11 +142,11 @@ func (p *pool) applyStatus(ctx actor.Context, n schedule.WorkerStatus) *schedule
 // changed publishes the new state of a worker.
 func (p *pool) changed(s *schedule.Slot) {
 	p.node.changed(s.Info())
-	p.node.feed.WorkerChanged(newsOf(s))
+	p.node.feed.WorkerChanged(snapshotOf(s))
 }
 
-func newsOf(s *schedule.Slot) view.WorkerNews {
-	return view.WorkerNews{WorkerInfo: s.Info(), Holder: s.Status.Holder, User: s.Status.Account}
+func snapshotOf(s *schedule.Slot) view.WorkerSnapshot {
+	return view.WorkerSnapshot{WorkerInfo: s.Info(), Holder: s.Status.Holder, User: s.Status.Account}
 }
 
 // tellMissed sends a worker that reports for the first time the orders that came
@@ -188,7 +188,7 @@ var (
 func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 	all := make([]api.WorkerInfo, len(p.scheduler.All))
 	for i, s := range p.scheduler.All {
-		all[i], _ = newsOf(s).VisibleTo("", true)
+		all[i], _ = snapshotOf(s).VisibleTo("", true)
 	}
 	ctx.Respond(&api.Workers{Workers: all})
 }
@@ -196,7 +196,7 @@ func (p *pool) onSurveyWorkers(ctx actor.Context, _ *api.SurveyWorkers) {
 func (p *pool) onListWorkers(ctx actor.Context, m *api.ListWorkers) {
 	var all []api.WorkerInfo
 	for _, s := range p.scheduler.All {
-		if info, may := newsOf(s).VisibleTo(m.Account.ID, false); may {
+		if info, may := snapshotOf(s).VisibleTo(m.Account.ID, false); may {
 			all = append(all, info)
 		}
 	}

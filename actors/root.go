@@ -44,7 +44,7 @@ func (t *root) spawn(ctx actor.Context) (errs []error) {
 	child("pool", func() actor.Actor { return newPool(n, r) })
 	child("admission", func() actor.Actor { return newAdmission(n) })
 	child("keys", func() actor.Actor {
-		return &keys{node: n, live: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}, again: map[string]int{}}
+		return &keys{node: n, live: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}, repeats: map[string]int{}}
 	})
 	child("tasks", func() actor.Actor { return &tasks{node: n, live: map[string]*liveTask{}} })
 	for _, s := range n.cfg.Workers {

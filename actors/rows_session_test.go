@@ -58,9 +58,9 @@ var sessionRows = []row{
 		k.WantState("w1", api.Reserved)
 		k.WantLaunches("w1", 1) // the task has ended by itself
 	}},
-	{"busy with a session to reserved only after a deaf task has stopped", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
+	{"busy with a session to reserved only after an unresponsive task has stopped", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		began := time.Now()
-		x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Within(time.Second)), deaf), engine.EndTimeout)
+		x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve(), testkit.Within(time.Second)), unresponsive), engine.EndTimeout)
 		k.WantTook(began, 1250*time.Millisecond, 1250*time.Millisecond)
 		if x.SessionID == "" {
 			t.Fatal("no session in the answer")

@@ -17,9 +17,9 @@ var anna, bert = testkit.Pro("anna"), testkit.Pro("bert")
 func lasting(d time.Duration) testkit.Script { return testkit.Script{Takes: d} }
 
 var (
-	quick  = lasting(0)
-	second = lasting(time.Second)
-	deaf   = testkit.Script{Hang: true}
+	quick        = lasting(0)
+	second       = lasting(time.Second)
+	unresponsive = testkit.Script{Hang: true}
 )
 
 // A row of the table of transitions: what the worker is, what happens, what it
@@ -159,19 +159,19 @@ var workerRows = []row{
 		func(t *testing.T, k *testkit.Kit) {
 			began := time.Now()
 			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
-			k.Engine.SetDeaf("w1", true)
+			k.Engine.SetUnresponsive("w1", true)
 			k.WantEnd(r, engine.EndCrashed)
 			k.WantTook(began, 0, span(16*time.Second, 4*time.Second))
-			k.Engine.SetDeaf("w1", false)
+			k.Engine.SetUnresponsive("w1", false)
 			k.Until("w1", api.Online)
-			k.Engine.SetDeaf("w1", true) // with nothing in hand
+			k.Engine.SetUnresponsive("w1", true) // with nothing in hand
 			k.Until("w1", api.Offline)
-			k.Engine.SetDeaf("w1", false)
+			k.Engine.SetUnresponsive("w1", false)
 			k.Until("w1", api.Online)
 			id := reserve(k, anna)
-			k.Engine.SetDeaf("w1", true) // with a session, which goes on
+			k.Engine.SetUnresponsive("w1", true) // with a session, which goes on
 			k.Until("w1", api.Offline)
-			k.Engine.SetDeaf("w1", false)
+			k.Engine.SetUnresponsive("w1", false)
 			k.Until("w1", api.Reserved)
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.EndCompleted)
 		}},

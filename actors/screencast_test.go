@@ -12,9 +12,9 @@ import (
 )
 
 // looksAt watches an object, and fails the test unless that is allowed.
-func looksAt(k *testkit.Kit, a api.Account, object string) *view.Watcher {
+func looksAt(k *testkit.Kit, a api.Account, object string) *view.Viewer {
 	k.T.Helper()
-	w, no := k.Node.Watch(&view.Watch{Account: a, Object: object})
+	w, no := k.Node.OpenScreencast(&view.ScreencastRequest{Account: a, Object: object})
 	if no != nil {
 		k.T.Fatalf("%s may not watch %s: %v", a.ID, object, no)
 	}
@@ -22,13 +22,13 @@ func looksAt(k *testkit.Kit, a api.Account, object string) *view.Watcher {
 }
 
 // seen is all that a watcher got until it was over, or for so long.
-func seen(w *view.Watcher, most time.Duration) (all []string) {
+func seen(w *view.Viewer, most time.Duration) (all []string) {
 	end := time.After(most)
 	for {
 		select {
 		case p := <-w.Pictures():
 			all = append(all, string(p))
-		case <-w.Over():
+		case <-w.Done():
 			select {
 			case p := <-w.Pictures():
 				all = append(all, string(p))
@@ -56,12 +56,12 @@ func TestNobodySeesAnothersTask(t *testing.T) {
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(done)
-				watchers := map[string]*view.Watcher{}
+				watchers := map[string]*view.Viewer{}
 				for {
 					for _, a := range []api.Account{anna, bert} {
 						w := watchers[a.ID]
 						if w == nil {
-							if w, _ = k.Node.Watch(&view.Watch{Account: a, Object: "w1"}); w == nil {
+							if w, _ = k.Node.OpenScreencast(&view.ScreencastRequest{Account: a, Object: "w1"}); w == nil {
 								continue
 							}
 							watchers[a.ID] = w
@@ -69,7 +69,7 @@ func TestNobodySeesAnothersTask(t *testing.T) {
 						select {
 						case p := <-w.Pictures():
 							got[a.ID] = append(got[a.ID], string(p))
-						case <-w.Over():
+						case <-w.Done():
 							delete(watchers, a.ID)
 						default:
 						}
@@ -106,8 +106,8 @@ func TestNobodySeesAnothersTask(t *testing.T) {
 					t.Errorf("%s: %s saw its own tasks %d times", s.name, account, named)
 				}
 			}
-			k.Await(func() bool { return k.Engine.Watches("w1") == 0 })
-			if n := k.Engine.Watches("w1"); n != 0 {
+			k.Await(func() bool { return k.Engine.Viewers("w1") == 0 })
+			if n := k.Engine.Viewers("w1"); n != 0 {
 				t.Errorf("%s: %d look at the browser still", s.name, n)
 			}
 		}
@@ -118,24 +118,24 @@ func TestNobodySeesAnothersTask(t *testing.T) {
 func TestWhatMayBeWatched(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		anna, bert := testkit.Pro("anna"), testkit.Pro("bert")
-		refused := func(m *view.Watch) {
+		refused := func(m *view.ScreencastRequest) {
 			t.Helper()
-			if w, no := k.Node.Watch(m); w != nil || no == nil || no.Code != engine.CodeNotFound {
+			if w, no := k.Node.OpenScreencast(m); w != nil || no == nil || no.Code != engine.CodeNotFound {
 				t.Errorf("%+v: %v %v", m, w, no)
 			}
 		}
-		refused(&view.Watch{Account: anna, Object: "w1"}) // nothing runs
-		refused(&view.Watch{Account: anna, All: true, Object: "w1"})
+		refused(&view.ScreencastRequest{Account: anna, Object: "w1"}) // nothing runs
+		refused(&view.ScreencastRequest{Account: anna, All: true, Object: "w1"})
 		r := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Preserve()), testkit.Script{Takes: 10 * time.Second})
 		k.Until("w1", api.Busy)
 		k.Settle()
 		session := k.Worker("w1").Session
 		for _, object := range []string{"w1", r.ID, session} {
-			refused(&view.Watch{Account: bert, Object: object})
+			refused(&view.ScreencastRequest{Account: bert, Object: object})
 		}
-		refused(&view.Watch{Account: anna, Object: ""})
-		refused(&view.Watch{Account: anna, Object: "w2"})
-		operator, no := k.Node.Watch(&view.Watch{Account: bert, All: true, Object: r.ID})
+		refused(&view.ScreencastRequest{Account: anna, Object: ""})
+		refused(&view.ScreencastRequest{Account: anna, Object: "w2"})
+		operator, no := k.Node.OpenScreencast(&view.ScreencastRequest{Account: bert, All: true, Object: r.ID})
 		if no != nil {
 			t.Fatal(no)
 		}
@@ -143,40 +143,40 @@ func TestWhatMayBeWatched(t *testing.T) {
 		if task.Worker != "w1" || task.Task != r.ID || task.Session != session {
 			t.Errorf("it is told of %+v", task)
 		}
-		if n := k.Engine.Watches("w1"); n != 1 {
+		if n := k.Engine.Viewers("w1"); n != 1 {
 			t.Errorf("four watchers look %d times at the browser", n)
 		}
-		for _, w := range []*view.Watcher{operator, task, worker, held} {
+		for _, w := range []*view.Viewer{operator, task, worker, held} {
 			if got := seen(w, time.Second); len(got) < 5 || len(got) > 8 || got[0] != r.ID {
 				t.Errorf("in a second they see %q", got)
 			}
 		}
 		k.WantEnd(r, engine.EndCompleted)
-		for _, w := range []*view.Watcher{operator, task} { // who looks at the task, and at nothing else
-			if seen(w, time.Second); w.Why() != view.TaskEnded {
-				t.Errorf("over because of %q", w.Why())
+		for _, w := range []*view.Viewer{operator, task} { // who looks at the task, and at nothing else
+			if seen(w, time.Second); w.EndReason() != view.TaskEnded {
+				t.Errorf("over because of %q", w.EndReason())
 			}
 		}
 		// The session goes on, and who looks at it sees its next task, too.
 		next := k.Start(anna, testkit.Task(testkit.Continue(session)), testkit.Script{Takes: time.Second})
 		k.WantEnd(next, engine.EndCompleted)
-		for _, w := range []*view.Watcher{worker, held} {
+		for _, w := range []*view.Viewer{worker, held} {
 			if got := seen(w, time.Second); !strings.HasSuffix(got[len(got)-1], next.ID) {
 				t.Errorf("the session's next task is not seen: %q", got)
 			}
 		}
 		k.Engine.Kill("w1")
-		for _, w := range []*view.Watcher{worker, held} {
-			if seen(w, time.Second); w.Why() != view.BrowserGone {
-				t.Errorf("over because of %q", w.Why())
+		for _, w := range []*view.Viewer{worker, held} {
+			if seen(w, time.Second); w.EndReason() != view.BrowserGone {
+				t.Errorf("over because of %q", w.EndReason())
 			}
 		}
 		k.Settle()
 		k.Until("w1", api.Reserved)
 		held = looksAt(k, anna, session)
 		k.Do(anna, testkit.Task(testkit.Close(session)), testkit.Script{})
-		if seen(held, time.Second); held.Why() != view.SessionEnded {
-			t.Errorf("over because of %q", held.Why())
+		if seen(held, time.Second); held.EndReason() != view.SessionEnded {
+			t.Errorf("over because of %q", held.EndReason())
 		}
 		held.Close()
 	})

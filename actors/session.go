@@ -65,13 +65,13 @@ func (s *session) handle(ctx actor.Context) {
 		s.disarm()
 		s.book.rename(s.rec.ID)
 		s.rec.ID, s.rec.Timeout, s.cache, s.renamed = m.ID, m.Timeout, engine.NewCache(), true
-	case *sessionRest:
+	case *sessionResetTimer:
 		s.setTimeout(m.Timeout)
 		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
 		s.arm(ctx)
 	case *sessionErase:
-		root, who := ctx.ActorSystem().Root, ctx.Sender()
-		s.book.erase(s.rec, func(err error) { root.Send(who, &sessionErased{Err: errorText(err)}) })
+		root, sender := ctx.ActorSystem().Root, ctx.Sender()
+		s.book.erase(s.rec, func(err error) { root.Send(sender, &sessionErased{Err: errorText(err)}) })
 	case *sessionForget:
 		s.book.erase(s.rec, nil)
 	case *sessionConfirm:
@@ -106,7 +106,7 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	s.setTimeout(m.Timeout)
 	s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(m.Task))
 	s.book.node.sessions.share(ctx.Self(), s.cache)
-	reply, root, who := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
+	reply, root, sender := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
 	var state []byte
 	if s.renamed { // the browser's state comes along
 		s.renamed = false
@@ -123,7 +123,7 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 			log.Error().Err(err).Msg("session not written")
 			reply.Refusal = api.RefusalFor(err)
 		}
-		root.Send(who, reply)
+		root.Send(sender, reply)
 	})
 }
 
@@ -136,13 +136,13 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 		s.setTimeout(m.Timeout)
 		s.rec.Deadline = s.rec.DeadlineFrom(time.Now())
 	}
-	root, who := ctx.ActorSystem().Root, ctx.Sender()
+	root, sender := ctx.ActorSystem().Root, ctx.Sender()
 	state, err := s.state()
 	if err != nil {
 		ctx.Respond(&sessionKept{Err: errorText(err)})
 		return
 	}
-	s.write(ctx, state, func(err error) { root.Send(who, &sessionKept{Err: errorText(err)}) })
+	s.write(ctx, state, func(err error) { root.Send(sender, &sessionKept{Err: errorText(err)}) })
 }
 
 // write keeps the session as it is now. Should it be another node's by then, its
@@ -166,7 +166,7 @@ func (s *session) write(ctx actor.Context, state []byte, over func(error)) {
 // was about to take the session finds it changed. If another node has taken it,
 // the write finds that out.
 func (s *session) confirm(ctx actor.Context, term uint64) {
-	root, self, who := ctx.ActorSystem().Root, ctx.Self(), ctx.Sender()
+	root, self, sender := ctx.ActorSystem().Root, ctx.Self(), ctx.Sender()
 	s.write(ctx, nil, func(err error) {
 		if err == nil {
 			root.Send(self, &sessionConfirmed{Term: term})
@@ -174,7 +174,7 @@ func (s *session) confirm(ctx actor.Context, term uint64) {
 		if errors.Is(err, api.ErrSessionTaken) {
 			err = nil
 		}
-		root.Send(who, &sessionConfirmed{Term: term, Err: errorText(err)})
+		root.Send(sender, &sessionConfirmed{Term: term, Err: errorText(err)})
 	})
 }
 

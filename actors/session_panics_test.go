@@ -188,7 +188,7 @@ func TestSessionIsAsBeforeAPanic(t *testing.T) {
 		{func() any { return &sessionErase{} }, func(r any) bool { e, ok := r.(*sessionErased); return ok && e.Err != "" }},
 		{func() any { return &sessionConfirm{Term: 3} }, func(r any) bool { c, ok := r.(*sessionConfirmed); return ok && c.Err != "" }},
 		{func() any { return &sessionRename{ID: "s2", Timeout: time.Hour} }, nil},
-		{func() any { return &sessionRest{Timeout: time.Hour} }, nil},
+		{func() any { return &sessionResetTimer{Timeout: time.Hour} }, nil},
 		{func() any { return &sessionForget{} }, nil},
 		{func() any { return &sessionConfirmed{Term: 3} }, nil},
 		{func() any { return &sessionLeaseLost{} }, nil},

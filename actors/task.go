@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// lingering is how long a task's actor stays after the end, for clients that
+	// lingerTime is how long a task's actor stays after the end, for clients that
 	// follow its steps. After that polls are answered from the disk.
-	lingering = time.Minute
+	lingerTime = time.Minute
 	// rewriteAfter is how long after a failed attempt the end of a task is written
 	// again.
 	rewriteAfter = 5 * time.Second
@@ -38,7 +38,7 @@ type task struct {
 	written         bool            // it is on disk
 	endOnDisk       bool            // its end is, too
 	endBeingWritten bool            // or is being written
-	again           *time.Timer
+	retryTimer      *time.Timer
 
 	steps stepLog
 	waits map[*taskWait]struct{}
@@ -57,7 +57,7 @@ type (
 	}
 	writeEndAgain struct{}
 	waited        struct{ wait *taskWait }
-	retire        struct{}
+	expire        struct{}
 )
 
 func newTask(n *nodeParts, m *startTask, client *actor.PID) *actor.Props {
@@ -96,9 +96,9 @@ func (t *task) Receive(ctx actor.Context) {
 		}
 		t.onEndWritten(ctx, m.err)
 	case *api.Poll:
-		t.await(ctx, &taskWait{who: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
+		t.await(ctx, &taskWait{client: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
 	case *api.Follow:
-		w := &taskWait{who: ctx.Sender(), message: m, steps: true, after: m.After}
+		w := &taskWait{client: ctx.Sender(), message: m, steps: true, after: m.After}
 		w.answer = func() any {
 			p := t.polled()
 			return &api.Followed{Status: p.Status, Refusal: p.Refusal, Steps: t.steps.after(w.after)}
@@ -106,13 +106,13 @@ func (t *task) Receive(ctx actor.Context) {
 		t.await(ctx, w, m.Wait)
 	case *waited:
 		t.release(ctx, m.wait)
-	case *retire:
+	case *expire:
 		if t.endOnDisk {
 			t.node.statusCache.Remember(t.x.TaskID, t.x.Account.ID, t.polled(), t.rec.Expires())
 		} else {
 			t.node.statusCache.Delete(t.x.TaskID)
 		}
-		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
+		ctx.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
 	}
 }
 
@@ -240,12 +240,12 @@ func (t *task) onEndWritten(ctx actor.Context, err error) {
 		t.finished(ctx)
 	}
 	if err == nil {
-		t.retires(ctx, lingering)
+		t.expireAfter(ctx, lingerTime)
 		return
 	}
 	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")
 	if time.Since(t.rec.Ended) >= records.TaskRetention {
-		t.retires(ctx, 0)
+		t.expireAfter(ctx, 0)
 		return
 	}
 	t.after(ctx, rewriteAfter, &writeEndAgain{})
@@ -256,11 +256,11 @@ func (t *task) finished(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), &taskFinished{Task: t.x.TaskID})
 }
 
-func (t *task) retires(ctx actor.Context, d time.Duration) { t.after(ctx, d, &retire{}) }
+func (t *task) expireAfter(ctx actor.Context, d time.Duration) { t.after(ctx, d, &expire{}) }
 
 func (t *task) after(ctx actor.Context, d time.Duration, m any) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	t.again = time.AfterFunc(d, func() { root.Send(self, m) })
+	t.retryTimer = time.AfterFunc(d, func() { root.Send(self, m) })
 }
 
 // status is what others see: a task has ended when its end is on disk.

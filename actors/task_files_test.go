@@ -60,7 +60,7 @@ func TestFilesAreFreedWithTheirTask(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			k.Node.Stop()
 		}},
-		"task that heeds nothing": {x: task(testkit.Within(5 * time.Second)), s: deaf, ends: 5*time.Second + 250*time.Millisecond},
+		"task that heeds nothing": {x: task(testkit.Within(5 * time.Second)), s: unresponsive, ends: 5*time.Second + 250*time.Millisecond},
 		"with a key":              {x: with("k", "d", anna), s: lasting(10 * time.Second), ends: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestFilesAreFreedWithTheirTask(t *testing.T) {
 		})
 	})
 	t.Run("end not on disk", func(t *testing.T) {
-		store := &moodyStore{Store: persistence.NewMemory()}
+		store := &faultyStore{Store: persistence.NewMemory()}
 		testkit.Run(t, testkit.Options{Workers: 1, Store: store}, func(t *testing.T, k *testkit.Kit) {
 			freed, _, _ := lends(k, task(), lasting(10*time.Second))
 			store.fail("task/", "outcome/")

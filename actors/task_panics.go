@@ -33,13 +33,13 @@ func (t *task) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 		t.show()
 		t.wake(ctx)
 		t.finished(ctx)
-		if t.again != nil {
-			t.again.Stop()
+		if t.retryTimer != nil {
+			t.retryTimer.Stop()
 		}
-		t.retires(ctx, lingering)
+		t.expireAfter(ctx, lingerTime)
 	case *waited:
 		if _, waits := t.waits[m.wait]; waits {
-			ctx.Send(m.wait.who, &failure{api.FailedInside})
+			ctx.Send(m.wait.client, &failure{api.FailedInside})
 			t.forget(m.wait)
 		}
 	case *api.Poll, *api.Follow:
@@ -48,8 +48,8 @@ func (t *task) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 				t.forget(w)
 			}
 		}
-	case *retire:
-		ctx.Send(ctx.Parent(), &taskRetires{Task: t.x.TaskID})
+	case *expire:
+		ctx.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
 	}
 	return false
 }

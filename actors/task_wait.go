@@ -11,7 +11,7 @@ import (
 
 // taskWait is a poll that waits for progress of the task.
 type taskWait struct {
-	who    *actor.PID
+	client *actor.PID
 	steps  bool // waits for a step, too
 	after  int
 	timer  *time.Timer
@@ -20,14 +20,14 @@ type taskWait struct {
 	message any // that asked
 }
 
-// await answers a poll now if there is news, else when there is some, or when its
+// await answers a poll now if the task has progressed, else when it does, or when its
 // wait is over.
 func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
 	if !t.written { // nobody can know of it
 		most = 0
 	}
-	if most <= 0 || t.news(w) {
-		ctx.Send(w.who, w.answer())
+	if most <= 0 || t.hasProgress(w) {
+		ctx.Send(w.client, w.answer())
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -35,11 +35,11 @@ func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
 	t.waits[w] = struct{}{}
 }
 
-func (t *task) news(w *taskWait) bool { return t.endOnDisk || w.steps && t.steps.last > w.after }
+func (t *task) hasProgress(w *taskWait) bool { return t.endOnDisk || w.steps && t.steps.last > w.after }
 
 func (t *task) wake(ctx actor.Context) {
 	for w := range t.waits {
-		if t.news(w) {
+		if t.hasProgress(w) {
 			t.release(ctx, w)
 		}
 	}
@@ -47,7 +47,7 @@ func (t *task) wake(ctx actor.Context) {
 
 func (t *task) release(ctx actor.Context, w *taskWait) {
 	if _, waits := t.waits[w]; waits {
-		ctx.Send(w.who, w.answer())
+		ctx.Send(w.client, w.answer())
 		t.forget(w)
 	}
 }
@@ -59,8 +59,8 @@ func (t *task) forget(w *taskWait) {
 
 // stop answers the polls that still wait.
 func (t *task) stop(ctx actor.Context) {
-	if t.again != nil {
-		t.again.Stop()
+	if t.retryTimer != nil {
+		t.retryTimer.Stop()
 	}
 	for w := range t.waits {
 		t.release(ctx, w)

@@ -39,15 +39,15 @@ func (ts *tasks) Receive(ctx actor.Context) {
 		}
 	case *taskRefused:
 		if t := ts.live[m.Task]; t != nil {
-			ts.retire(ctx, m.Task, t)
+			ts.stopTask(ctx, m.Task, t)
 		}
 		if m.Client != nil {
 			ctx.Send(m.Client, m.Started)
 		}
 		ts.check(ctx)
-	case *taskRetires:
+	case *taskExpired:
 		if t := ts.live[m.Task]; t != nil {
-			ts.retire(ctx, m.Task, t)
+			ts.stopTask(ctx, m.Task, t)
 		}
 	case *flush:
 		ts.flushes = append(ts.flushes, flushWaiter{ctx.Sender(), m.Account})
@@ -72,8 +72,8 @@ func (ts *tasks) onFollow(ctx actor.Context, m *api.Follow) {
 	})
 }
 
-// retire ends the actor of a task. It answers first what was sent to it before.
-func (ts *tasks) retire(ctx actor.Context, id string, t *liveTask) {
+// stopTask ends the actor of a task. It answers first what was sent to it before.
+func (ts *tasks) stopTask(ctx actor.Context, id string, t *liveTask) {
 	delete(ts.live, id)
 	ctx.Poison(t.pid)
 }
@@ -96,7 +96,7 @@ func (ts *tasks) start(ctx actor.Context, m *startTask) {
 
 // ask passes a question on to the task, or answers it from the disk.
 func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*api.Polled) any) {
-	who := ctx.Sender()
+	client := ctx.Sender()
 	switch t := ts.live[id]; {
 	case t == nil:
 		root := ctx.ActorSystem().Root
@@ -112,12 +112,12 @@ func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*ap
 				ts.node.log.Error().Err(err).Str("task", id).Msg("task not read")
 				p = &api.Polled{Refusal: api.RefusalFor(err)}
 			}
-			root.Send(who, shape(p))
+			root.Send(client, shape(p))
 		})
 	case t.account != a.ID:
-		ctx.Send(who, shape(&api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(id))}))
+		ctx.Send(client, shape(&api.Polled{Refusal: api.Refuse(engine.CodeTaskNotFound, api.Quoted(id))}))
 	default:
-		ctx.RequestWithCustomSender(t.pid, ctx.Message(), who)
+		ctx.RequestWithCustomSender(t.pid, ctx.Message(), client)
 	}
 }
 
@@ -132,10 +132,10 @@ func (ts *tasks) check(ctx actor.Context) {
 		}
 		for id, t := range ts.live {
 			if s.account == t.account {
-				ts.retire(ctx, id, t)
+				ts.stopTask(ctx, id, t)
 			}
 		}
-		ctx.Send(s.who, &flushed{})
+		ctx.Send(s.sender, &flushed{})
 		return true
 	})
 }

@@ -72,7 +72,7 @@ func TestCrashOnOneWorkerIsNoBusinessOfAnother(t *testing.T) {
 func TestDeafTaskIsAnsweredInTime(t *testing.T) {
 	for _, deafToDeath := range []bool{false, true} {
 		testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
-			script, gone := deaf, make(chan struct{})
+			script, gone := unresponsive, make(chan struct{})
 			if deafToDeath { // not even the end of its browser ends it
 				script = testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
 					<-gone
@@ -136,7 +136,7 @@ func TestEvidenceMayComeAfterTheDeadline(t *testing.T) {
 
 func TestDeafTaskIsAnsweredAfterItsClientIsGone(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
-		r := k.Start(anna, testkit.Task(), deaf)
+		r := k.Start(anna, testkit.Task(), unresponsive)
 		k.Until("w1", api.Busy)
 		left := time.Now()
 		r.Leave()

@@ -162,7 +162,7 @@ func TestDrain(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
 		short := k.Start(anna, testkit.Task(), second)
 		long := k.Start(anna, testkit.Task(), lasting(20*time.Second))
-		stuck := k.Start(anna, testkit.Task(), deaf)
+		stuck := k.Start(anna, testkit.Task(), unresponsive)
 		k.Settle()
 		reserve(k, anna)
 		waits := k.Start(bert, testkit.Task(testkit.Waiting(time.Minute)), quick)
@@ -197,7 +197,7 @@ func TestDrain(t *testing.T) {
 func TestStopClosesWhatADrainCannot(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Browser.StopMargin = time.Hour }},
 		func(t *testing.T, k *testkit.Kit) {
-			r := k.Start(anna, testkit.Task(), deaf)
+			r := k.Start(anna, testkit.Task(), unresponsive)
 			k.Until("w1", api.Busy)
 			began := time.Now()
 			k.Node.Stop()

@@ -14,9 +14,9 @@ import (
 
 // survivingState is what a worker keeps when it is restarted after a panic.
 type survivingState struct {
-	cond  fsm.Condition
-	seq   uint64 // of the last claim it has seen
-	begun bool   // its first launch was allowed
+	cond    fsm.Condition
+	seq     uint64 // of the last claim it has seen
+	started bool   // its first launch was allowed
 
 	recovered *recoveredSession // what it goes on with and has no actor yet
 	session   heldSession
@@ -68,19 +68,19 @@ func (w *worker) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		w.guarded(func() { w.stop(ctx) })
 	case *launch:
-		w.apply(ctx, fsm.EvLaunch{})
+		w.apply(ctx, fsm.LaunchAllowed{})
 	case *launched:
 		w.onLaunched(ctx, m)
 	case *browserGone:
 		if m.browser == w.browser && !m.browser.unwanted() {
 			w.log.Warn().Msg("browser died")
-			w.apply(ctx, fsm.EvGone{})
+			w.apply(ctx, fsm.BrowserLost{})
 		}
 	case *claim:
 		w.onClaim(ctx, m)
 	case *ended:
 		if m.run == w.run {
-			w.apply(ctx, fsm.EvEnded{How: m.how})
+			w.apply(ctx, fsm.RunEnded{How: m.how})
 		}
 	case *late:
 		w.onLate(ctx, m)
@@ -90,37 +90,37 @@ func (w *worker) Receive(ctx actor.Context) {
 			if m.err != nil {
 				w.log.Warn().Err(m.err).Msg("browser replaced: it could not be reset")
 			}
-			w.apply(ctx, fsm.EvReset{OK: m.err == nil})
+			w.apply(ctx, fsm.ResetDone{OK: m.err == nil})
 		}
 	case *suspended:
 		if m.browser == w.browser {
-			w.apply(ctx, fsm.EvSuspended{})
+			w.apply(ctx, fsm.SessionSaved{})
 		}
 	case *renew:
 		if m.browser == w.browser && (!m.heavy || m.browser.tasks > 0) {
-			w.apply(ctx, fsm.EvRenew{})
+			w.apply(ctx, fsm.RenewalDue{})
 		}
 	case *sessionOver:
-		w.apply(ctx, fsm.EvExpired{Session: m.Session})
+		w.apply(ctx, fsm.SessionExpired{Session: m.Session})
 	case *workerLeaseLost:
-		w.apply(ctx, fsm.EvUnheld{Session: m.Session})
+		w.apply(ctx, fsm.LeaseLost{Session: m.Session})
 	case *sessionTaken:
 		w.log.Warn().Str("session", m.Session).Msg("session dropped: another node has it")
-		w.apply(ctx, fsm.EvTaken{Session: m.Session})
+		w.apply(ctx, fsm.SessionTaken{Session: m.Session})
 	case *workerAdopt:
 		w.onAdopt(ctx, m)
 	case *workerCancel:
-		w.apply(ctx, fsm.EvCancel{Task: m.Task, Cause: m.Cause})
+		w.apply(ctx, fsm.CancelRequested{Task: m.Task, Cause: m.Cause})
 	case *workerDrain:
-		w.apply(ctx, fsm.EvDrain{})
+		w.apply(ctx, fsm.DrainRequested{})
 	case *workerResume:
-		w.apply(ctx, fsm.EvResume{})
+		w.apply(ctx, fsm.ResumeRequested{})
 	case *workerInterrupt:
-		w.apply(ctx, fsm.EvInterrupt{})
+		w.apply(ctx, fsm.InterruptRequested{})
 	case *workerDismiss:
-		w.apply(ctx, fsm.EvDismiss{})
+		w.apply(ctx, fsm.RemovalRequested{})
 	case *workerDisown:
-		w.apply(ctx, fsm.EvDisown{Account: m.Account})
+		w.apply(ctx, fsm.AccountRemoved{Account: m.Account})
 	case *workerReport:
 		w.reported = schedule.WorkerStatus{}
 		w.reportStatus(ctx)
@@ -129,15 +129,15 @@ func (w *worker) Receive(ctx actor.Context) {
 
 // start asks for a browser. One that comes after a panic has to wait for it.
 func (w *worker) start(ctx actor.Context) {
-	if w.survives.begun {
+	if w.survives.started {
 		w.resumeAfterPanic(ctx)
 		return
 	}
-	w.survives.begun = true
+	w.survives.started = true
 	if w.survives.recovered != nil {
 		w.spawnSession(ctx, *w.survives.recovered)
 	}
-	w.apply(ctx, fsm.EvLaunch{})
+	w.apply(ctx, fsm.LaunchAllowed{})
 }
 
 func (w *worker) onClaim(ctx actor.Context, m *claim) {
@@ -145,14 +145,14 @@ func (w *worker) onClaim(ctx actor.Context, m *claim) {
 	if code := w.survives.cond.Refusal(m.Claim); code == "" {
 		w.claim = m
 	}
-	w.apply(ctx, fsm.EvClaim{Claim: m.Claim})
+	w.apply(ctx, fsm.ClaimReceived{Claim: m.Claim})
 }
 
 // onAdopt takes over a session that another worker had. Pool has reserved this
 // worker for it. If the worker has another session all the same, it tells pool.
 func (w *worker) onAdopt(ctx actor.Context, m *workerAdopt) {
 	w.survives.seq, w.adopts = m.Seq, &m.session
-	w.apply(ctx, fsm.EvAdopt{Session: m.session.rec.ID, Account: m.session.rec.Account})
+	w.apply(ctx, fsm.SessionReceived{Session: m.session.rec.ID, Account: m.session.rec.Account})
 	w.adopts = nil
 }
 
@@ -162,9 +162,9 @@ func (w *worker) onLate(ctx actor.Context, m *late) {
 	}
 	if m.stuck {
 		w.log.Error().Str("task", m.run.claim.Execute.TaskID).Msg("browser closed: its task did not stop")
-		w.apply(ctx, fsm.EvStuck{})
+		w.apply(ctx, fsm.RunStuck{})
 	} else {
-		w.apply(ctx, fsm.EvOverdue{})
+		w.apply(ctx, fsm.RunOverdue{})
 	}
 }
 
@@ -180,7 +180,7 @@ func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 		}
 	}()
 	w.screencast.Change(scopeOf(next, w.browser)) // before anything begins on the browser
-	if !returns(do) {                             // what is sent back carries the status
+	if !returnsClaim(do) {                        // what is sent back carries the status
 		w.reportStatus(ctx)
 	}
 	for _, eff := range do {
@@ -195,11 +195,11 @@ func (w *worker) apply(ctx actor.Context, e fsm.Event) {
 	done = true
 }
 
-// returns reports whether a claim goes back to pool.
-func returns(do []fsm.Effect) bool {
+// returnsClaim reports whether a claim goes back to pool.
+func returnsClaim(do []fsm.Effect) bool {
 	return slices.ContainsFunc(do, func(e fsm.Effect) bool {
 		switch e.(type) {
-		case fsm.EfRefuse, fsm.EfGiveUp:
+		case fsm.RefuseClaim, fsm.ReturnClaim:
 			return true
 		default:
 			return false
@@ -233,9 +233,9 @@ func (w *worker) status() schedule.WorkerStatus {
 
 // stop answers everybody, with what the end of the service means for them.
 func (w *worker) stop(ctx actor.Context) {
-	w.apply(ctx, fsm.EvDrain{})
-	w.apply(ctx, fsm.EvInterrupt{})
-	w.apply(ctx, fsm.EvStuck{})
+	w.apply(ctx, fsm.DrainRequested{})
+	w.apply(ctx, fsm.InterruptRequested{})
+	w.apply(ctx, fsm.RunStuck{})
 	w.browser.close()
 	w.leaveSession(ctx)
 }

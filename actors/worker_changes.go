@@ -110,7 +110,7 @@ func (c *workerChanges) onWritten(ctx actor.Context, m *workerWritten) {
 	}
 	ctx.Send(c.pool.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 	ctx.Send(c.pool.node.root, &startWorker{s.Spec})
-	c.pool.node.feed.WorkerChanged(newsOf(s))
+	c.pool.node.feed.WorkerChanged(snapshotOf(s))
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 	c.pool.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
@@ -264,7 +264,7 @@ func (c *workerChanges) finishAdding(ctx actor.Context, m *workerWritten) {
 	}
 	ctx.Send(c.pool.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 	ctx.Send(c.pool.node.root, &startWorker{s.Spec})
-	c.pool.node.feed.WorkerChanged(newsOf(s))
+	c.pool.node.feed.WorkerChanged(snapshotOf(s))
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 }
 

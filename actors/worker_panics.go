@@ -53,7 +53,7 @@ func (w *worker) guarded(f func()) {
 // restarted worker goes on from survivingState, with the session.
 func (w *worker) abandon(ctx actor.Context) {
 	w.syncSession()
-	for _, e := range []fsm.Event{fsm.EvGone{}, fsm.EvOverdue{}, fsm.EvFailed{}} {
+	for _, e := range []fsm.Event{fsm.BrowserLost{}, fsm.RunOverdue{}, fsm.LaunchFailed{}} {
 		w.guarded(func() { w.apply(ctx, e) })
 	}
 	w.browser.close()

@@ -66,7 +66,7 @@ var leavingRows = []row{
 	}},
 	{"a second removal with less grace shortens it, and a drain comes too late", testkit.Options{}, func(t *testing.T, k *testkit.Kit) {
 		w := k.AddWorker("extra", "anna")
-		r := k.Start(anna, testkit.Task(), deaf)
+		r := k.Start(anna, testkit.Task(), unresponsive)
 		k.WantState(w.ID, api.Busy)
 		began := time.Now()
 		first := removing(k, w.ID, time.Hour)

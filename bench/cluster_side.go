@@ -43,7 +43,7 @@ func serveNode(dir string) error {
 		return fmt.Errorf("read which node this is: %w", err)
 	}
 	if len(p.Peers) == 0 {
-		alone, err := openHouse(dir)
+		alone, err := openEdge(dir)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func serveNode(dir string) error {
 		alone.workers = p.Workers
 		return alone.serve(nil)
 	}
-	h := &house{dir: dir, name: p.Name, workers: p.Workers, lease: 11 * time.Second}
+	h := &edge{dir: dir, name: p.Name, workers: p.Workers, lease: 11 * time.Second}
 	defer h.close()
 	if err := h.openLog(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func serveNode(dir string) error {
 	if h.seal, err = persistence.NewSeal(key); err != nil {
 		return err
 	}
-	h.store, h.accounts, h.door = records, persistence.NewAccounts(records), persistence.NewAccounts(records.Cached())
+	h.store, h.accounts, h.tokenAccounts = records, persistence.NewAccounts(records), persistence.NewAccounts(records.Cached())
 	team, err := cluster.NewRouter(cluster.RouterConfig{Conn: node.Conn(), Node: p.Name, Version: "bench", Uploads: filepath.Join(dir, "guests"), Log: h.log})
 	if err != nil {
 		return err

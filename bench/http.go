@@ -65,7 +65,7 @@ func runHTTP(b *bench, p *part) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	data := filepath.Join(dir, "house")
+	data := filepath.Join(dir, "edge")
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func runHTTP(b *bench, p *part) error {
 	if err != nil {
 		return err
 	}
-	house, err := startHTTPSide("troupe", houseSide, data)
+	edge, err := startHTTPSide("troupe", edgeSide, data)
 	if err != nil {
 		return err
 	}
-	defer house.stop()
+	defer edge.stop()
 	plain, err := startHTTPSide("bare handler", bareSide, dir)
 	if err != nil {
 		return err
@@ -97,11 +97,11 @@ func runHTTP(b *bench, p *part) error {
 			task func() (string, error)
 		}{
 			{"task", nil},
-			{"poll, just ended", func() (string, error) { return ended(house) }},
+			{"poll, just ended", func() (string, error) { return ended(edge) }},
 			{"poll, from the disk", func() (string, error) { return old, nil }},
 		} {
 			m := &httpWork{name: w.name, n: n, task: w.task, want: hollowResult}
-			if err := m.measure(&t, []*httpSide{house, plain}, rounds, lasts); err != nil {
+			if err := m.measure(&t, []*httpSide{edge, plain}, rounds, lasts); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func runHTTP(b *bench, p *part) error {
 
 // lived starts the service, lets it play an asynchronous task and ends it.
 func lived(data string) (task string, err error) {
-	s, err := startHTTPSide("troupe", houseSide, data)
+	s, err := startHTTPSide("troupe", edgeSide, data)
 	if err != nil {
 		return "", err
 	}

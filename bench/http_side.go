@@ -27,9 +27,9 @@ import (
 
 // The sides of the measurement without browsers, each in a process of its own.
 const (
-	houseSide = "house" // HTTP, actors and store as the service wires them; browsers that do nothing
-	nodeSide  = "node"  // the same as a node of a cluster
-	bareSide  = "bare"  // a handler that decodes the request and writes the same answer
+	edgeSide = "edge" // HTTP, actors and store as the service wires them; browsers that do nothing
+	nodeSide = "node" // the same as a node of a cluster
+	bareSide = "bare" // a handler that decodes the request and writes the same answer
 )
 
 // hollowResult is what every task gives here.
@@ -44,7 +44,7 @@ func serveHTTPSide(kind, dir string) error {
 	case nodeSide:
 		return serveNode(dir)
 	}
-	h, err := openHouse(dir)
+	h, err := openEdge(dir)
 	if err != nil {
 		return err
 	}
@@ -52,23 +52,23 @@ func serveHTTPSide(kind, dir string) error {
 	return h.serve(nil)
 }
 
-// house is what a service without browsers stands on.
-type house struct {
-	dir, name string // the name is empty where there are no other nodes
-	workers   int
-	lease     time.Duration // of its sessions; zero: nobody else may take them
-	store     persistence.Store
-	usage     *persistence.Usage
-	files     persistence.Files
-	seal      *persistence.Seal
-	accounts  *persistence.Accounts
-	door      *persistence.Accounts // for the tokens of requests
-	changed   func(api.WorkerInfo)
-	log       zerolog.Logger
-	ends      []func() error // in the order of their starts
+// edge is what a service without browsers stands on.
+type edge struct {
+	dir, name     string // the name is empty where there are no other nodes
+	workers       int
+	lease         time.Duration // of its sessions; zero: nobody else may take them
+	store         persistence.Store
+	usage         *persistence.Usage
+	files         persistence.Files
+	seal          *persistence.Seal
+	accounts      *persistence.Accounts
+	tokenAccounts *persistence.Accounts // for the tokens of requests
+	changed       func(api.WorkerInfo)
+	log           zerolog.Logger
+	ends          []func() error // in the order of their starts
 }
 
-func (h *house) close() {
+func (h *edge) close() {
 	for i := len(h.ends) - 1; i >= 0; i-- {
 		if err := h.ends[i](); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: end a part of a side:", err)
@@ -78,7 +78,7 @@ func (h *house) close() {
 
 // openLog opens what the service writes a line for each task to: that has to be
 // paid for here, too.
-func (h *house) openLog() error {
+func (h *edge) openLog() error {
 	out, err := os.Create(filepath.Join(h.dir, "log"))
 	if err != nil {
 		return err
@@ -88,9 +88,9 @@ func (h *house) openLog() error {
 	return nil
 }
 
-// openHouse opens a service of one node.
-func openHouse(dir string) (h *house, err error) {
-	h = &house{dir: dir, workers: 32}
+// openEdge opens a service of one node.
+func openEdge(dir string) (h *edge, err error) {
+	h = &edge{dir: dir, workers: 32}
 	defer func() {
 		if err != nil {
 			h.close()
@@ -113,13 +113,13 @@ func openHouse(dir string) (h *house, err error) {
 		return nil, err
 	}
 	h.store, h.files, h.accounts = store, files, persistence.NewAccounts(store)
-	h.door, h.usage = h.accounts, persistence.NewUsage(store)
+	h.tokenAccounts, h.usage = h.accounts, persistence.NewUsage(store)
 	return h, nil
 }
 
 // serve answers until the standard input is closed: with the node's own actors,
 // or with those of all nodes.
-func (h *house) serve(team *cluster.Router) error {
+func (h *edge) serve(team *cluster.Router) error {
 	defer h.usage.Close()
 	node, err := actors.Start(actors.Config{
 		Engine: &testkit.Noop{Outcome: &engine.Outcome{End: engine.EndCompleted, Data: hollowResult}},
@@ -140,7 +140,7 @@ func (h *house) serve(team *cluster.Router) error {
 		asked = team
 	}
 	edge, err := http.New(http.Config{
-		Actors: asked, Auth: h.door, Counts: h.usage, Files: h.files,
+		Actors: asked, Auth: h.tokenAccounts, Counts: h.usage, Files: h.files,
 		Uploads: filepath.Join(h.dir, "uploads"), Log: h.log,
 	})
 	if err != nil {

@@ -19,9 +19,9 @@ type announcer struct {
 	local Local
 	edge  Edge
 
-	changed chan struct{}                  // a worker has changed
-	greet   atomic.Bool                    // a node is up that may have heard nothing yet
-	last    atomic.Pointer[link.Inventory] // what was told last
+	changed      chan struct{}                  // a worker has changed
+	announceNext atomic.Bool                    // a node is up that may have heard nothing yet
+	last         atomic.Pointer[link.Inventory] // what was last last
 }
 
 func (a *announcer) init(cfg RouterConfig, first *link.Inventory) {
@@ -29,8 +29,8 @@ func (a *announcer) init(cfg RouterConfig, first *link.Inventory) {
 	a.last.Store(first)
 }
 
-// rouse lets the node look whether there is something to tell.
-func (a *announcer) rouse() {
+// notify says that there may be something to announce.
+func (a *announcer) notify() {
 	select {
 	case a.changed <- struct{}{}:
 	default:
@@ -38,18 +38,18 @@ func (a *announcer) rouse() {
 }
 
 const (
-	// tellRest is what passes between two tellings when much changes, and tellEvery
-	// where others can wait for it. What has not changed is said again tellAgain
+	// announceGap is what passes between two tellings when much changes, and announceEvery
+	// where others can wait for it. What has not changed is said again announceAgain
 	// later, for who has missed it.
-	tellRest  = 25 * time.Millisecond
-	tellEvery = 300 * time.Millisecond
-	tellAgain = 2 * time.Second
+	announceGap   = 25 * time.Millisecond
+	announceEvery = 300 * time.Millisecond
+	announceAgain = 2 * time.Second
 )
 
-// tellAll tells the other nodes of this one.
-func (a *announcer) tellAll(done <-chan struct{}) {
-	var told *link.Inventory
-	rest, tick := time.NewTimer(0), time.NewTicker(tellEvery)
+// run announces this node to the others until done.
+func (a *announcer) run(done <-chan struct{}) {
+	var last *link.Inventory
+	rest, tick := time.NewTimer(0), time.NewTicker(announceEvery)
 	defer rest.Stop()
 	defer tick.Stop()
 	for {
@@ -58,8 +58,8 @@ func (a *announcer) tellAll(done <-chan struct{}) {
 			return
 		case <-rest.C:
 		}
-		told = a.tell(told)
-		rest.Reset(tellRest)
+		last = a.announce(last)
+		rest.Reset(announceGap)
 		select {
 		case <-done:
 			return
@@ -70,14 +70,14 @@ func (a *announcer) tellAll(done <-chan struct{}) {
 }
 
 // tell tells the others of this node, where that is news to them or they have
-// not heard of it for long. It returns what they were told last.
-func (a *announcer) tell(told *link.Inventory) *link.Inventory {
-	ctx, cancel := context.WithTimeout(context.Background(), wordMost)
+// not heard of it for long. It returns what they were last last.
+func (a *announcer) announce(last *link.Inventory) *link.Inventory {
+	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
 	defer cancel()
 	all, err := api.Ask(ctx, a.local, &api.SurveyWorkers{})
 	if err != nil {
 		a.cfg.Log.Error().Err(err).Msg("the workers could not be counted for the other nodes")
-		return told
+		return last
 	}
 	s := a.local.Status()
 	i := &link.Inventory{
@@ -85,24 +85,24 @@ func (a *announcer) tell(told *link.Inventory) *link.Inventory {
 		Draining: s.Draining || a.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: a.local.Held(),
 	}
 	a.last.Store(i)
-	if greet := a.greet.Swap(false); told != nil && !greet && !isDue(i, told) {
-		return told
+	if announceNext := a.announceNext.Swap(false); last != nil && !announceNext && !isDue(i, last) {
+		return last
 	}
 	a.publish(i)
 	return i
 }
 
-// isDue reports whether others are to be told of it now, after what they were told
+// isDue reports whether others are to be last of it now, after what they were last
 // last.
-func isDue(i, told *link.Inventory) bool {
-	if i.Changed(told) {
+func isDue(i, last *link.Inventory) bool {
+	if i.Changed(last) {
 		return true
 	}
-	least := tellEvery
-	if i.Draining == told.Draining && i.Waiting == told.Waiting && slices.Equal(i.Workers, told.Workers) && maps.Equal(i.Held, told.Held) {
-		least = tellAgain
+	least := announceEvery
+	if i.Draining == last.Draining && i.Waiting == last.Waiting && slices.Equal(i.Workers, last.Workers) && maps.Equal(i.Held, last.Held) {
+		least = announceAgain
 	}
-	return i.Sent.Sub(told.Sent) >= least-tellRest // a tick may come a moment early
+	return i.Sent.Sub(last.Sent) >= least-announceGap // a tick may come a moment early
 }
 
 func (a *announcer) publish(i *link.Inventory) {
@@ -111,7 +111,7 @@ func (a *announcer) publish(i *link.Inventory) {
 		err = a.cfg.Conn.Publish(link.InventorySubject, b)
 	}
 	if err != nil {
-		a.cfg.Log.Error().Err(err).Msg("the other nodes could not be told of this one")
+		a.cfg.Log.Error().Err(err).Msg("the other nodes could not be last of this one")
 	}
 }
 

@@ -104,15 +104,15 @@ func TestAttackAnswers(t *testing.T) {
 	tell()
 	to.until("n9 is there", func() bool { return n1.Router.Status().PeerWorkers == 1 })
 	for name, b := range map[string][]byte{
-		"nothing":                    {},
-		"another version":            {9, cluster.KindExecuted, 2, '{', '}'},
-		"neither outcome nor reason": cluster.Raw(cluster.KindExecuted, []byte("{}")),
-		"null":                       cluster.Raw(cluster.KindExecuted, []byte("null")),
-		"another answer":             cluster.Raw(13, []byte("{}")),
-		"a parcel that is not there": cluster.Raw(cluster.KindParcel, []byte(`{"Node":"n9","ID":"x","Size":268435456}`)),
-		"a parcel of another node":   cluster.Raw(cluster.KindParcel, []byte(`{"Node":"n1","ID":"x","Size":10}`)),
-		"a parcel of everybody":      cluster.Raw(cluster.KindParcel, []byte(`{"Node":"*","ID":"x","Size":10}`)),
-		"less than nothing":          cluster.Raw(cluster.KindParcel, []byte(`{"Node":"n9","ID":"x","Size":-10}`)),
+		"nothing":                     {},
+		"another version":             {9, cluster.KindExecuted, 2, '{', '}'},
+		"neither outcome nor reason":  cluster.Raw(cluster.KindExecuted, []byte("{}")),
+		"null":                        cluster.Raw(cluster.KindExecuted, []byte("null")),
+		"another answer":              cluster.Raw(13, []byte("{}")),
+		"a payload that is not there": cluster.Raw(cluster.KindPayload, []byte(`{"Node":"n9","ID":"x","Size":268435456}`)),
+		"a payload of another node":   cluster.Raw(cluster.KindPayload, []byte(`{"Node":"n1","ID":"x","Size":10}`)),
+		"a payload of everybody":      cluster.Raw(cluster.KindPayload, []byte(`{"Node":"*","ID":"x","Size":10}`)),
+		"less than nothing":           cluster.Raw(cluster.KindPayload, []byte(`{"Node":"n9","ID":"x","Size":-10}`)),
 	} {
 		answer <- b
 		body := fmt.Sprintf(`{"workerId":%q,"session":{"override":true},"actions":[{"wait":1}]}`, actors.WorkerID("n9", 1))
@@ -123,9 +123,9 @@ func TestAttackAnswers(t *testing.T) {
 	}
 }
 
-// TestAttackForgedOrders: an order that no node sends is turned away before anything
+// TestAttackForgedRequests: a request that no node sends is turned away before anything
 // of it is kept, fetched or written.
-func TestAttackForgedOrders(t *testing.T) {
+func TestAttackForgedRequests(t *testing.T) {
 	t.Parallel()
 	to := newTestCluster(t, 0, 1)
 	n1, n2 := to.nodes[0], to.nodes[1]
@@ -155,7 +155,7 @@ func TestAttackForgedOrders(t *testing.T) {
 			o[k] = v
 		}
 		got := told(t, n1, n2, cluster.Raw(cluster.KindExecute, js(t, o), []byte(plain)))
-		if got[1] != cluster.KindFault || !strings.Contains(string(got), "take a task") {
+		if got[1] != cluster.KindFault || !strings.Contains(string(got), "accept a task") {
 			t.Errorf("%s: %.200q", name, got)
 		}
 	}
@@ -175,9 +175,9 @@ func TestAttackForgedOrders(t *testing.T) {
 	}
 }
 
-// TestAttackOrdersForNobody: ten thousand orders for a worker that is not there are
+// TestAttackVerbsForNobody: ten thousand verbs for a worker that is not there are
 // answered, and leave nothing behind.
-func TestAttackOrdersForNobody(t *testing.T) {
+func TestAttackVerbsForNobody(t *testing.T) {
 	t.Parallel()
 	to := newTestCluster(t, 0, 1)
 	n1, n2 := to.nodes[0], to.nodes[1]

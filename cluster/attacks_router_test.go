@@ -32,7 +32,7 @@ func TestAttackForgedNodes(t *testing.T) {
 	}
 	for _, name := range []string{"", "*", ">", "a.b", "a b", "A", strings.Repeat("a", 1<<20)} {
 		p.update(&link.Inventory{Node: name, Boot: "b", Sent: time.Now()})
-		if _, up := p.aliveness(name); up {
+		if _, up := p.aliveContext(name); up {
 			t.Errorf("there is a node %.10q", name)
 		}
 	}
@@ -84,14 +84,14 @@ func TestAttackRefusalsPushNothingOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.end(played, false)
-	for i := range seenMost + 1 {
+	for i := range maxSeenTasks + 1 {
 		one, err := enter(fmt.Sprintf("refused-%d", i%10))
 		if err != nil {
 			t.Fatal(err)
 		}
 		g.end(one, true)
 	}
-	if _, err := enter("played"); !errors.Is(err, errSeen) {
+	if _, err := enter("played"); !errors.Is(err, errDuplicateTask) {
 		t.Errorf("a task that was played comes again: %v", err)
 	}
 }

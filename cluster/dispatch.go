@@ -48,13 +48,13 @@ func (c *Router) Execute(ctx context.Context, m *api.Execute) (*api.Executed, er
 // Start starts an asynchronous task where there is a worker for it: see
 // [actors.Node.Start]. A node that starts it has fetched its files by then.
 func (c *Router) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
-	lent := false
+	handedOver := false
 	x, err := c.start(ctx, m, func(ctx context.Context, m *api.Execute) (*api.Started, error) {
 		x, err := c.local.Start(ctx, m, free)
-		lent = err == nil && x.Refusal == nil
+		handedOver = err == nil && x.Refusal == nil
 		return x, err
 	})
-	if free != nil && err == nil && x.Refusal == nil && x.TaskID == m.TaskID && !lent {
+	if free != nil && err == nil && x.Refusal == nil && x.TaskID == m.TaskID && !handedOver {
 		free()
 	}
 	return x, err
@@ -215,7 +215,7 @@ func nodeRefuses(node string) *api.Refusal {
 // unstarted, the task has not started and never will. After any other failure of the
 // node, the request is answered as lost and is never sent again.
 func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
-	alive, up := c.peers.aliveness(node)
+	alive, up := c.peers.aliveContext(node)
 	switch {
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
 		return nil, errLeaving
@@ -224,7 +224,7 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 	}
 	o, release := c.pack(m)
 	defer release()
-	o.Turn = one.send(c, m)
+	o.StartID = one.markSent(c, m)
 	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + forwardMargin
 	asking, cancel := within(context.WithoutCancel(ctx), alive, most)
 	defer cancel(nil)
@@ -254,7 +254,7 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 	}
 	gone := &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: api.CauseClient}
 	if m.Idempotency.Key == "" {
-		c.inflight.giveUp(node, gone)
+		c.inflight.addNotice(node, gone)
 		c.transport.Tell(node, gone)
 	}
 	if lost(err) && one.withdraw() {
@@ -270,11 +270,11 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 func (c *Router) pack(m *api.Execute) (o *link.ForwardedExecute, release func()) {
 	o = &link.ForwardedExecute{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source()}
 	for _, f := range m.Task.Files {
-		o.Files = append(o.Files, link.File{Name: f.Name, Type: f.Type, Parcel: c.transport.OfferFile(f.Path, f.Size)})
+		o.Files = append(o.Files, link.File{Name: f.Name, Type: f.Type, Payload: c.transport.OfferFile(f.Path, f.Size)})
 	}
 	return o, func() {
 		for _, f := range o.Files {
-			c.transport.Withdraw(f.Parcel)
+			c.transport.Withdraw(f.Payload)
 		}
 	}
 }

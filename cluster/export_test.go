@@ -72,7 +72,7 @@ func CancelUnanswered(c *Router, id string, said bool, asked func()) (release fu
 	one := c.inflight.now[id]
 	asked()
 	one.mu.Lock()
-	one.begun = said
+	one.started = said
 	one.mu.Unlock()
 	one.stop(api.CauseAsked)
 	return c.inflight.mu.Unlock
@@ -101,7 +101,7 @@ func Kinds() (all []byte) {
 var (
 	KindExecute      = written(&link.ForwardedExecute{})[1]
 	KindExecuted     = written(&api.Executed{})[1]
-	KindParcel       = written(&link.Parcel{})[1]
+	KindPayload      = written(&link.PayloadRef{})[1]
 	KindFault        = written(&link.Fault{})[1]
 	KindInventory    = written(&link.Inventory{})[1]
 	KindRemoveWorker = written(&api.RemoveWorker{})[1]

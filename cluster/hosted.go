@@ -16,15 +16,15 @@ import (
 	"troupe/engine"
 )
 
-// seenMost bounds how many identifiers of tasks are remembered.
-const seenMost = 100_000
+// maxSeenTasks bounds how many identifiers of tasks are remembered.
+const maxSeenTasks = 100_000
 
-// errSeen: the node has had the task already.
-var errSeen = errors.New("the node has had this task already: it is not played again")
+// errDuplicateTask: the node has had the task already.
+var errDuplicateTask = errors.New("the node already had this task and does not run it again")
 
-// errStill: the node was sent the task before, as which it will not begin, and is not
+// errStillRunning: the node was sent the task before, as which it will not begin, and is not
 // done with that.
-var errStill = errors.New("the node still has the task from before")
+var errStillRunning = errors.New("the node still runs the task from an earlier request")
 
 // hostedTasks are the tasks that this node plays for others. None is played twice:
 // whoever asks again for one that was taken is refused.
@@ -38,16 +38,16 @@ type hostedTasks struct {
 	running map[string]*hostedTask
 	seen    map[string]bool
 	ended   []string // of those, the ones that are over, the oldest first
-	over    bool
-	goes    sync.WaitGroup
+	closed  bool
+	wg      sync.WaitGroup
 }
 
 type hostedTask struct {
 	id, origin, account string
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
-	stays               bool // it goes on without its origin
-	turn                uint64
+	outlivesOrigin      bool // it goes on without its origin
+	startID             uint64
 	withdrawn           atomic.Bool // it was not let begin
 }
 
@@ -58,19 +58,19 @@ func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
 		g.running, g.seen = map[string]*hostedTask{}, map[string]bool{}
 	}
 	switch {
-	case g.over:
+	case g.closed:
 		return nil, link.ErrUndelivered
 	case g.seen[o.TaskID]:
-		if before := g.running[o.TaskID]; before != nil && before.turn != 0 && before.turn < o.Turn {
-			return nil, errStill
+		if before := g.running[o.TaskID]; before != nil && before.startID != 0 && before.startID < o.StartID {
+			return nil, errStillRunning
 		}
-		return nil, errSeen
+		return nil, errDuplicateTask
 	}
 	g.seen[o.TaskID] = true
-	one := &hostedTask{id: o.TaskID, origin: o.Origin, account: o.Account.ID, stays: o.Idempotency.Key != "", turn: o.Turn}
+	one := &hostedTask{id: o.TaskID, origin: o.Origin, account: o.Account.ID, outlivesOrigin: o.Idempotency.Key != "", startID: o.StartID}
 	one.ctx, one.cancel = context.WithCancelCause(context.Background())
 	g.running[one.id] = one
-	g.goes.Add(1)
+	g.wg.Add(1)
 	return one, nil
 }
 
@@ -80,14 +80,14 @@ func (g *hostedTasks) end(one *hostedTask, refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.running, one.id)
-	g.goes.Done()
+	g.wg.Done()
 	if refused {
 		delete(g.seen, one.id)
 		return
 	}
 	// Only what was played counts here: refusals, however many, push none of it out.
 	g.ended = append(g.ended, one.id)
-	for len(g.ended) > seenMost {
+	for len(g.ended) > maxSeenTasks {
 		delete(g.seen, g.ended[0])
 		g.ended = g.ended[1:]
 	}
@@ -111,7 +111,7 @@ func (g *hostedTasks) endFrom(origin string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, one := range g.running {
-		if one.origin == origin && !one.stays {
+		if one.origin == origin && !one.outlivesOrigin {
 			one.cancel(engine.ErrClientGone)
 		}
 	}
@@ -120,12 +120,12 @@ func (g *hostedTasks) endFrom(origin string) {
 // close ends all, and waits until they are answered.
 func (g *hostedTasks) close() {
 	g.mu.Lock()
-	g.over = true
+	g.closed = true
 	for _, one := range g.running {
 		one.cancel(engine.ErrDraining)
 	}
 	g.mu.Unlock()
-	g.goes.Wait()
+	g.wg.Wait()
 }
 
 // host plays a task for another node.
@@ -155,14 +155,14 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
 	}
 	defer remove()
 	var x *api.Executed
-	if o.Turn != 0 {
+	if o.StartID != 0 {
 		x, err = g.local.ExecuteIf(one.ctx, m, g.mayStart(one, o))
 	} else {
 		x, err = g.local.Execute(one.ctx, m)
 	}
 	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {
 	case one.withdrawn.Load():
-		return &link.Fault{Text: errUnasked.Error(), Unstarted: true}
+		return &link.Fault{Text: errStartUnknown.Error(), Unstarted: true}
 	case err != nil:
 		return &link.Fault{Text: err.Error(), Unstarted: true}
 	}
@@ -188,17 +188,17 @@ func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *
 			return nil, "", fmt.Errorf("make a folder for files: %w", err)
 		}
 	}
-	if alive, up := g.remote.peers.aliveness(o.Origin); up && len(o.Files) > 0 {
+	if alive, up := g.remote.peers.aliveContext(o.Origin); up && len(o.Files) > 0 {
 		var cancel context.CancelCauseFunc
-		ctx, cancel = within(ctx, alive, pollMost)
+		ctx, cancel = within(ctx, alive, pollTimeout)
 		defer cancel(nil)
 	}
 	for i, f := range o.Files {
 		path := filepath.Join(folder, strconv.Itoa(i))
-		if err := g.remote.transport.FetchFile(ctx, f.Parcel, path); err != nil {
+		if err := g.remote.transport.FetchFile(ctx, f.Payload, path); err != nil {
 			return nil, folder, err
 		}
-		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Parcel.Size})
+		files = append(files, engine.Upload{Name: f.Name, Type: f.Type, Path: path, Size: f.Payload.Size})
 	}
 	end, err := engine.BeginParse(ctx, len(o.Source))
 	if err != nil {

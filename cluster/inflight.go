@@ -12,27 +12,27 @@ import (
 	"troupe/engine"
 )
 
-// givenUpMost bounds what is kept for a node that is down.
-const givenUpMost = 1000
+// maxNotices bounds what is kept for a node that is down.
+const maxNotices = 1000
 
 // inflightRequest is a request of one of this node's clients, whichever node runs it.
 type inflightRequest struct {
 	account string
 	cancel  context.CancelCauseFunc
 
-	mu    sync.Mutex
-	cause api.Cause // it was cancelled by somebody else than its client
-	turn  uint64    // of what was sent to another node; zero: it was taken back
-	begun bool      // where it was sent, or nobody can say that it has not
+	mu      sync.Mutex
+	cause   api.Cause // it was cancelled by somebody else than its client
+	startID uint64    // of what was sent to another node; zero: it was taken back
+	started bool      // where it was sent, or nobody can say that it has not
 }
 
 // inflightRequests are those that go on.
 type inflightRequests struct {
-	mu     sync.Mutex
-	now    map[string]*inflightRequest // by task
-	gaveUp map[string][]any            // by node
+	mu      sync.Mutex
+	now     map[string]*inflightRequest // by task
+	notices map[string][]any            // by node
 
-	turns atomic.Uint64
+	startIDs atomic.Uint64
 }
 
 func (t *inflightRequests) begin(id string, one *inflightRequest) {
@@ -96,7 +96,7 @@ func (t *inflightRequests) ids() (all []string) {
 func (c *Router) Finish(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if c.inflight.quiet(ctx) {
+	if c.inflight.waitEmpty(ctx) {
 		return
 	}
 	for _, id := range c.inflight.ids() {
@@ -104,11 +104,11 @@ func (c *Router) Finish(ctx context.Context, grace time.Duration) {
 	}
 	last, enough := context.WithTimeout(context.Background(), cancelTimeout)
 	defer enough()
-	c.inflight.quiet(last)
+	c.inflight.waitEmpty(last)
 }
 
-// quiet waits until no request is left, and reports whether that was before ctx ended.
-func (t *inflightRequests) quiet(ctx context.Context) bool {
+// waitEmpty waits until no request is left, and reports whether that was before ctx ended.
+func (t *inflightRequests) waitEmpty(ctx context.Context) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for len(t.ids()) > 0 {
@@ -121,25 +121,25 @@ func (t *inflightRequests) quiet(ctx context.Context) bool {
 	return true
 }
 
-// giveUp remembers what a node that went down is to be told should it be back: that
+// addNotice remembers what a node that went down is to be told should it be back: that
 // nobody waits for a task, or that an account was removed.
-func (t *inflightRequests) giveUp(node string, m any) {
+func (t *inflightRequests) addNotice(node string, m any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.gaveUp == nil {
-		t.gaveUp = map[string][]any{}
+	if t.notices == nil {
+		t.notices = map[string][]any{}
 	}
-	known := slices.ContainsFunc(t.gaveUp[node], func(x any) bool { return reflect.DeepEqual(x, m) })
-	if !known && len(t.gaveUp[node]) < givenUpMost {
-		t.gaveUp[node] = append(t.gaveUp[node], m)
+	known := slices.ContainsFunc(t.notices[node], func(x any) bool { return reflect.DeepEqual(x, m) })
+	if !known && len(t.notices[node]) < maxNotices {
+		t.notices[node] = append(t.notices[node], m)
 	}
 }
 
-func (t *inflightRequests) givenUp(node string) []any {
+func (t *inflightRequests) takeNotices(node string) []any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := t.gaveUp[node]
-	delete(t.gaveUp, node)
+	all := t.notices[node]
+	delete(t.notices, node)
 	return all
 }
 

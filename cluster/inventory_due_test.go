@@ -24,15 +24,15 @@ func TestWhatHasNotChangedIsToldSeldom(t *testing.T) {
 		change func(*link.Inventory)
 		after  time.Duration
 	}{
-		"nothing":                  {func(*link.Inventory) {}, tellAgain - tellRest},
-		"one less of many is free": {func(i *link.Inventory) { i.Workers = many(busy) }, tellEvery - tellRest},
-		"the share is smaller":     {func(i *link.Inventory) { i.Held = map[string]int64{"bob": 2} }, tellEvery - tellRest},
+		"nothing":                  {func(*link.Inventory) {}, announceAgain - announceGap},
+		"one less of many is free": {func(i *link.Inventory) { i.Workers = many(busy) }, announceEvery - announceGap},
+		"the share is smaller":     {func(i *link.Inventory) { i.Held = map[string]int64{"bob": 2} }, announceEvery - announceGap},
 		"one more of some wait":    {func(i *link.Inventory) { i.Waiting++ }, 0},
 		"it drains":                {func(i *link.Inventory) { i.Draining = true }, 0},
 	} {
 		now := told
 		c.change(&now)
-		for after := time.Duration(0); after < 2*tellAgain; after += time.Millisecond {
+		for after := time.Duration(0); after < 2*announceAgain; after += time.Millisecond {
 			now.Sent = began.Add(after)
 			if isDue(&now, &told) {
 				if after != c.after {

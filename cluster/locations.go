@@ -11,9 +11,9 @@ import (
 	"troupe/engine"
 )
 
-// locationsMost bounds how many tasks are remembered with their nodes. One that is
+// maxLocations bounds how many tasks are remembered with their nodes. One that is
 // forgotten is looked for.
-const locationsMost = 100_000
+const maxLocations = 100_000
 
 // taskLocations remembers which node has which task.
 type taskLocations struct {
@@ -32,7 +32,7 @@ func (h *taskLocations) put(task, node string) {
 		h.order = append(h.order, task)
 	}
 	h.of[task] = node
-	for len(h.order) > locationsMost {
+	for len(h.order) > maxLocations {
 		delete(h.of, h.order[0])
 		h.order = h.order[1:]
 	}
@@ -109,7 +109,7 @@ func (c *Router) keyOwner(account, key string) string {
 // thought to be. Empty: nobody has it.
 func (c *Router) locate(ctx context.Context, m *api.Execute) string {
 	q := &link.LocateSession{Account: m.Account.ID, Session: m.Task.Session.ID}
-	node, _ := findAt(ctx, &c.remote, wordMost, q, func(x *link.SessionLocated) bool { return x.Here })
+	node, _ := findAt(ctx, &c.remote, replyTimeout, q, func(x *link.SessionLocated) bool { return x.Here })
 	return node
 }
 

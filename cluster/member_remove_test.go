@@ -25,7 +25,7 @@ func TestANodeIsRemovedForEver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"n1": "does not remove itself", "n4": "is up: stop it first", "n9": "there are n1, n2, n3, n4"} {
+	for name, text := range map[string]string{"n1": "cannot remove itself", "n4": "is up: stop it first", "n9": "there are n1, n2, n3, n4"} {
 		if err := n1.Remove(ctx, name); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s is removed: %v", name, err)
 		}

@@ -11,24 +11,24 @@ import (
 	"troupe/cluster/link"
 )
 
-// mergedView hears of an account on all nodes. Where a node comes or goes it is over:
-// its reader begins anew, with the whole picture.
+// mergedView follows an account on all nodes. It ends when a node comes or goes:
+// its reader opens a new one, which begins with all there is.
 type mergedView struct {
 	seq     uint64
 	workers []api.WorkerInfo
-	tasks   []view.TaskNews
+	tasks   []view.TaskProgress
 
-	stop context.CancelFunc
-	wake chan struct{}
-	mu   sync.Mutex
-	news []view.News
-	over bool
+	stop   context.CancelFunc
+	wake   chan struct{}
+	mu     sync.Mutex
+	events []view.Event
+	ended  bool
 }
 
-// readMost is how many pieces of news a reader may be behind.
-const readMost = 1000
+// maxViewBacklog is how many events a reader may be behind.
+const maxViewBacklog = 1000
 
-// mergedViews are those that go on.
+// mergedViews are the open ones.
 type mergedViews struct {
 	mu  sync.Mutex
 	now map[*mergedView]struct{}
@@ -49,8 +49,8 @@ func (r *mergedViews) remove(one *mergedView) {
 	delete(r.now, one)
 }
 
-// renew lets all readers begin anew.
-func (r *mergedViews) renew() {
+// endAll ends all views, so that their readers open new ones.
+func (r *mergedViews) endAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for one := range r.now {
@@ -58,9 +58,9 @@ func (r *mergedViews) renew() {
 	}
 }
 
-// Read lets somebody hear of an account's tasks and workers on all nodes: see
-// [actors.Node.Read].
-func (c *Router) Read(account string, all bool, tasks int) view.Reading {
+// Subscribe follows an account's tasks and workers on all nodes: see
+// [actors.Node.Subscribe].
+func (c *Router) Subscribe(account string, all bool, tasks int) view.Subscription {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &mergedView{wake: make(chan struct{}, 1)}
 	r.stop = func() { cancel(); c.views.remove(r) }
@@ -74,25 +74,25 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 			continue
 		}
 		asked.Go(func() {
-			ctx, cancel := within(ctx, p.alive, wordMost)
+			ctx, cancel := within(ctx, p.alive, replyTimeout)
 			defer cancel(nil)
 			x, err := link.AskFor[link.ViewOpened](ctx, c.transport, p.name, &link.OpenView{Account: account, All: all, Tasks: tasks})
 			if err != nil {
-				c.cfg.Log.Debug().Err(err).Str("node", p.name).Msg("the news of another node cannot be heard")
+				c.cfg.Log.Debug().Err(err).Str("node", p.name).Msg("the events of another node cannot be read")
 				return
 			}
 			parts[i] = x
 		})
 	}
-	local := c.local.Read(account, all, tasks)
-	_, workers, last := local.Begin()
+	local := c.local.Subscribe(account, all, tasks)
+	_, workers, last := local.Snapshot()
 	asked.Wait()
 
-	lists := [][]view.TaskNews{last}
-	told := false
+	lists := [][]view.TaskProgress{last}
+	listed := false
 	for i, p := range known {
-		if !told && p.name > c.cfg.Node {
-			r.workers, told = append(r.workers, workers...), true
+		if !listed && p.name > c.cfg.Node {
+			r.workers, listed = append(r.workers, workers...), true
 		}
 		if parts[i] == nil {
 			r.workers = append(r.workers, p.absent(account, all)...)
@@ -101,10 +101,10 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 		r.workers = append(r.workers, parts[i].Workers...)
 		lists = append(lists, parts[i].Tasks)
 	}
-	if !told {
+	if !listed {
 		r.workers = append(r.workers, workers...)
 	}
-	r.tasks = lastOf(lists, tasks)
+	r.tasks = newestOf(lists, tasks)
 
 	go func() {
 		defer local.Close()
@@ -124,7 +124,7 @@ func (c *Router) Read(account string, all bool, tasks int) view.Reading {
 	return r
 }
 
-// followView takes the news of another node.
+// followView takes the events of another node.
 func (c *Router) followView(ctx context.Context, r *mergedView, p peer, id string) {
 	defer c.transport.Tell(p.name, &link.CloseView{ID: id})
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -132,12 +132,12 @@ func (c *Router) followView(ctx context.Context, r *mergedView, p peer, id strin
 	defer context.AfterFunc(p.alive, func() { cancel(errDown) })()
 	for ctx.Err() == nil {
 		x, err := c.remote.askNext(ctx, p.name, id)
-		n, ok := x.(*link.ViewNews)
+		n, ok := x.(*link.ViewEvents)
 		if err != nil || !ok {
 			r.end()
 			return
 		}
-		if r.take(n.News, n.Behind); n.Behind {
+		if r.take(n.Events, n.Behind); n.Behind {
 			return
 		}
 	}
@@ -156,48 +156,48 @@ func (p *peer) absent(account string, all bool) []api.WorkerInfo {
 	return workers
 }
 
-func (r *mergedView) take(n []view.News, behind bool) {
+func (r *mergedView) take(n []view.Event, behind bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if behind || len(r.news)+len(n) > readMost {
-		r.over, r.news = true, nil
+	if behind || len(r.events)+len(n) > maxViewBacklog {
+		r.ended, r.events = true, nil
 	}
-	if !r.over {
+	if !r.ended {
 		for i := range n {
 			r.seq++
 			n[i].Seq = r.seq
 		}
-		r.news = append(r.news, n...)
+		r.events = append(r.events, n...)
 	}
-	r.rouse()
+	r.notify()
 }
 
-// end lets the reader begin anew.
+// end ends the view, so that its reader opens a new one.
 func (r *mergedView) end() { r.take(nil, true) }
 
-func (r *mergedView) rouse() {
+func (r *mergedView) notify() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Begin implements [view.Reading].
-func (r *mergedView) Begin() (uint64, []api.WorkerInfo, []view.TaskNews) {
+// Snapshot implements [view.Subscription].
+func (r *mergedView) Snapshot() (uint64, []api.WorkerInfo, []view.TaskProgress) {
 	workers, tasks := r.workers, r.tasks
 	r.workers, r.tasks = nil, nil
 	return 0, workers, tasks
 }
 
-// Next implements [view.Reading].
-func (r *mergedView) Next(ctx context.Context) ([]view.News, error) {
+// Next implements [view.Subscription].
+func (r *mergedView) Next(ctx context.Context) ([]view.Event, error) {
 	for {
 		r.mu.Lock()
-		n, over := r.news, r.over
-		r.news = nil
+		n, ended := r.events, r.ended
+		r.events = nil
 		r.mu.Unlock()
 		switch {
-		case over:
+		case ended:
 			return nil, view.ErrBehind
 		case len(n) > 0:
 			return n, nil
@@ -210,36 +210,36 @@ func (r *mergedView) Next(ctx context.Context) ([]view.News, error) {
 	}
 }
 
-// Close implements [view.Reading].
+// Close implements [view.Subscription].
 func (r *mergedView) Close() { r.stop() }
 
 // Recent returns the last tasks of an account on all nodes that are up: see
 // [actors.Node.Recent].
-func (c *Router) Recent(account string, all bool, most int) []view.TaskNews {
-	lists := [][]view.TaskNews{c.local.Recent(account, all, most)}
+func (c *Router) Recent(account string, all bool, most int) []view.TaskProgress {
+	lists := [][]view.TaskProgress{c.local.Recent(account, all, most)}
 	for _, x := range askAll[link.RecentTasksReply](context.Background(), &c.remote, &link.RecentTasks{Account: account, All: all, Most: most}) {
 		lists = append(lists, x.Tasks)
 	}
-	return lastOf(lists, most)
+	return newestOf(lists, most)
 }
 
 // RecentTask returns one of them.
-func (c *Router) RecentTask(account string, all bool, id string) (view.TaskNews, bool) {
+func (c *Router) RecentTask(account string, all bool, id string) (view.TaskProgress, bool) {
 	if t, ok := c.local.RecentTask(account, all, id); ok {
 		return t, true
 	}
-	_, x := findAt(context.Background(), &c.remote, wordMost, &link.RecentTasks{Account: account, All: all, ID: id}, func(x *link.RecentTasksReply) bool { return len(x.Tasks) == 1 })
+	_, x := findAt(context.Background(), &c.remote, replyTimeout, &link.RecentTasks{Account: account, All: all, ID: id}, func(x *link.RecentTasksReply) bool { return len(x.Tasks) == 1 })
 	if x == nil {
-		return view.TaskNews{}, false
+		return view.TaskProgress{}, false
 	}
 	return x.Tasks[0], true
 }
 
-// lastOf are the last tasks of some lists, the newest first: all that run, and up
+// newestOf are the last tasks of some lists, the newest first: all that run, and up
 // to as many in all as were asked for.
-func lastOf(lists [][]view.TaskNews, most int) []view.TaskNews {
+func newestOf(lists [][]view.TaskProgress, most int) []view.TaskProgress {
 	all := slices.Concat(lists...)
-	newest := func(a, b view.TaskNews) int { return b.Began.Compare(a.Began) }
+	newest := func(a, b view.TaskProgress) int { return b.Began.Compare(a.Began) }
 	slices.SortStableFunc(all, newest)
 	running := 0
 	for _, t := range all {
@@ -248,7 +248,7 @@ func lastOf(lists [][]view.TaskNews, most int) []view.TaskNews {
 		}
 	}
 	left := max(most-running, 0)
-	return slices.DeleteFunc(all, func(t view.TaskNews) bool {
+	return slices.DeleteFunc(all, func(t view.TaskProgress) bool {
 		if t.Outcome == nil {
 			return false
 		}

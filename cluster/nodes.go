@@ -27,7 +27,7 @@ func (c *Router) Nodes() []Node {
 	own := c.own.last.Load()
 	all := []Node{nodeOf(own, true, c.began, own.Sent)}
 	for _, p := range c.peers.known() {
-		all = append(all, nodeOf(p.inventory, p.up, p.since, p.heard))
+		all = append(all, nodeOf(p.inventory, p.up, p.since, p.lastHeard))
 	}
 	slices.SortFunc(all, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -40,15 +40,15 @@ func nodeOf(i *link.Inventory, up bool, since, heard time.Time) Node {
 	}
 }
 
-// heldMost is more than a node holds of any account's day.
-const heldMost = 1 << 40
+// maxHeld is more than a node holds of any account's day.
+const maxHeld = 1 << 40
 
 // Held is how much of an account's day the other nodes hold and have not used, as
 // far as they have told. What one holds that is down counts as used.
 func (c *Router) Held(account string) (n int64) {
 	for _, p := range c.peers.known() {
 		if p.up {
-			n += min(max(p.inventory.Held[account], 0), heldMost)
+			n += min(max(p.inventory.Held[account], 0), maxHeld)
 		}
 	}
 	return n

@@ -16,17 +16,17 @@ import (
 
 // How soon a node counts as down. Nobody takes the pings to one whose process was
 // killed: that is half a second. A frozen one leaves two of them unanswered, each
-// for pingMost. A browser host may be busy: less would call a slow node a dead
+// for pingTimeout. A browser host may be busy: less would call a slow node a dead
 // one.
 const (
-	pingEvery  = 250 * time.Millisecond
-	pingMost   = 1500 * time.Millisecond
-	pingMisses = 2
+	pingEvery   = 250 * time.Millisecond
+	pingTimeout = 1500 * time.Millisecond
+	pingMisses  = 2
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
-	// peersMost bounds how many nodes are known. Where there are more, one makes
+	// maxPeers bounds how many nodes are known. Where there are more, one makes
 	// room that has been down for goneAfter.
-	peersMost = 256
+	maxPeers  = 256
 	goneAfter = 10 * time.Second
 )
 
@@ -44,14 +44,14 @@ type presence struct {
 	node string
 	ping func(ctx context.Context, node string) (boot string, err error)
 	// down and up hear of changes, one at a time and in order.
-	down, up func(p *peer)
-	heard    func(i *link.Inventory) // a new inventory, of a node that is up
+	down, up    func(p *peer)
+	onInventory func(i *link.Inventory) // a new inventory, of a node that is up
 
 	mu    sync.Mutex
 	peers map[string]*peer
 	base  context.Context
 	stop  context.CancelFunc
-	goes  sync.WaitGroup
+	wg    sync.WaitGroup
 }
 
 // peer is another node, as it was last heard. Its fields are of the presence.
@@ -60,18 +60,18 @@ type peer struct {
 	up        bool
 	since     time.Time
 	inventory *link.Inventory
-	heard     time.Time
+	lastHeard time.Time
 	workers   map[string]bool
 	sessions  map[string]string // the account of each
 
-	alive context.Context // ends with errDown
-	lose  context.CancelCauseFunc
+	alive       context.Context // ends with errDown
+	cancelAlive context.CancelCauseFunc
 }
 
 func newPresence(node string) *presence {
 	p := &presence{
 		node: node, peers: map[string]*peer{},
-		down: func(*peer) {}, up: func(*peer) {}, heard: func(*link.Inventory) {},
+		down: func(*peer) {}, up: func(*peer) {}, onInventory: func(*link.Inventory) {},
 	}
 	p.base, p.stop = context.WithCancel(context.Background())
 	return p
@@ -82,10 +82,10 @@ func (p *presence) close() {
 	p.mu.Lock()
 	p.stop()
 	for _, one := range p.peers {
-		one.lose(errLeaving)
+		one.cancelAlive(errLeaving)
 	}
 	p.mu.Unlock()
-	p.goes.Wait()
+	p.wg.Wait()
 }
 
 // update takes over what a node says of itself.
@@ -102,37 +102,37 @@ func (p *presence) update(i *link.Inventory) {
 	switch {
 	case i.Leaving:
 		if one != nil && one.inventory.Boot == i.Boot {
-			one.inventory, one.heard = i, time.Now()
+			one.inventory, one.lastHeard = i, time.Now()
 			p.markDown(one)
 		}
 		return
 	case one == nil:
-		if !p.room() {
+		if !p.makeRoom() {
 			return
 		}
 		one = &peer{name: i.Node}
 		p.peers[i.Node] = one
-		one.learn(i)
+		one.setInventory(i)
 		p.markUp(one)
-		p.goes.Go(func() { p.watch(one) })
+		p.wg.Go(func() { p.watch(one) })
 	case one.inventory.Boot != i.Boot: // what was asked of the last process is lost
 		if i.Sent.Before(one.inventory.Sent) {
 			return // its last words
 		}
 		p.markDown(one)
-		one.learn(i)
+		one.setInventory(i)
 		p.markUp(one)
 	default:
-		one.learn(i)
+		one.setInventory(i)
 	}
 	if one.up {
-		p.heard(i)
+		p.onInventory(i)
 	}
 }
 
-// room reports whether one more node can be known. The caller holds the lock.
-func (p *presence) room() bool {
-	if len(p.peers) < peersMost {
+// makeRoom reports whether one more node can be known. The caller holds the lock.
+func (p *presence) makeRoom() bool {
+	if len(p.peers) < maxPeers {
 		return true
 	}
 	var oldest *peer
@@ -162,8 +162,8 @@ func (p *presence) noteMessage(node, boot string, sent time.Time) {
 	}
 }
 
-func (o *peer) learn(i *link.Inventory) {
-	o.inventory, o.heard = i, time.Now()
+func (o *peer) setInventory(i *link.Inventory) {
+	o.inventory, o.lastHeard = i, time.Now()
 	o.workers, o.sessions = make(map[string]bool, len(i.Workers)), map[string]string{}
 	for _, w := range i.Workers {
 		o.workers[w.ID] = true
@@ -175,14 +175,14 @@ func (o *peer) learn(i *link.Inventory) {
 
 func (p *presence) markUp(one *peer) {
 	one.up, one.since = true, time.Now()
-	one.alive, one.lose = context.WithCancelCause(context.Background())
+	one.alive, one.cancelAlive = context.WithCancelCause(context.Background())
 	p.up(one)
 }
 
 func (p *presence) markDown(one *peer) {
 	if one.up {
 		one.up, one.since = false, time.Now()
-		one.lose(errDown)
+		one.cancelAlive(errDown)
 		p.down(one)
 	}
 }
@@ -207,8 +207,8 @@ func (p *presence) watch(one *peer) {
 		case <-tick.C:
 			number := n
 			n++
-			p.goes.Go(func() {
-				ctx, cancel := context.WithTimeout(p.base, pingMost)
+			p.wg.Go(func() {
+				ctx, cancel := context.WithTimeout(p.base, pingTimeout)
 				defer cancel()
 				boot, err := p.ping(ctx, one.name)
 				select {
@@ -226,16 +226,16 @@ func (p *presence) watch(one *peer) {
 			default: // older than a miss: it tells nothing new
 				continue
 			}
-			if !p.note(one, r.boot, misses) {
+			if !p.recordPing(one, r.boot, misses) {
 				return
 			}
 		}
 	}
 }
 
-// note takes over what a ping has shown. It reports whether the node is still
+// recordPing takes over what a ping has shown. It reports whether the node is still
 // worth one.
-func (p *presence) note(one *peer, boot string, misses int) bool {
+func (p *presence) recordPing(one *peer, boot string, misses int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -255,8 +255,8 @@ func (p *presence) note(one *peer, boot string, misses int) bool {
 	return true
 }
 
-// aliveness gives the context that ends when a node goes down.
-func (p *presence) aliveness(node string) (context.Context, bool) {
+// aliveContext gives the context that ends when a node goes down.
+func (p *presence) aliveContext(node string) (context.Context, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if one := p.peers[node]; one != nil && one.up {
@@ -266,7 +266,7 @@ func (p *presence) aliveness(node string) (context.Context, bool) {
 }
 
 func (p *presence) isUp(node string) bool {
-	_, up := p.aliveness(node)
+	_, up := p.aliveContext(node)
 	return up
 }
 

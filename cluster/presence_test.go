@@ -79,14 +79,14 @@ func TestPresence(t *testing.T) {
 				if got := news(); !slices.Equal(got, []string{"up n2"}) {
 					t.Fatalf("told of %v", got)
 				}
-				alive, _ := p.aliveness("n2")
+				alive, _ := p.aliveContext("n2")
 				far.set(how, "b1")
 				began := time.Now()
 				<-alive.Done()
 				if took := time.Since(began); took > within || took < pingEvery || !errors.Is(context.Cause(alive), errDown) {
 					t.Errorf("%s is down after %v (%v)", how, took, context.Cause(alive))
 				}
-				if _, up := p.aliveness("n2"); up {
+				if _, up := p.aliveContext("n2"); up {
 					t.Error("a node that is down is up")
 				}
 				time.Sleep(15 * time.Second)
@@ -110,7 +110,7 @@ func TestOneMissIsNone(t *testing.T) {
 			far.set("dead", "b1")
 			time.Sleep(pingEvery)
 			far.set("", "b1")
-			time.Sleep(pingMost - pingEvery/2)
+			time.Sleep(pingTimeout - pingEvery/2)
 		}
 		if got := news(); !slices.Equal(got, []string{"up n2"}) {
 			t.Errorf("told of %v", got)
@@ -124,7 +124,7 @@ func TestAnotherProcessIsAnotherNode(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, p *presence, far *fakePeer, news func() []string) {
 		p.update(&link.Inventory{Node: "n2", Boot: "b1", Sent: time.Now()})
-		alive, _ := p.aliveness("n2")
+		alive, _ := p.aliveContext("n2")
 		far.set("", "b2")
 		time.Sleep(2 * pingEvery)
 		if alive.Err() == nil {
@@ -170,11 +170,11 @@ func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.begin(o); !errors.Is(err, errSeen) {
+	if _, err := g.begin(o); !errors.Is(err, errDuplicateTask) {
 		t.Errorf("while it runs: %v", err)
 	}
 	g.end(one, false)
-	if _, err := g.begin(o); !errors.Is(err, errSeen) {
+	if _, err := g.begin(o); !errors.Is(err, errDuplicateTask) {
 		t.Errorf("after it was played: %v", err)
 	}
 	o.TaskID = "t2"
@@ -186,13 +186,13 @@ func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
 		t.Errorf("after it was refused: %v", err)
 	}
 	g.end(one, false)
-	for i := range seenMost {
+	for i := range maxSeenTasks {
 		o.TaskID = string(rune(i)) + "x"
 		if one, err := g.begin(o); err == nil {
 			g.end(one, false)
 		}
 	}
-	if len(g.seen) > seenMost || len(g.ended) > seenMost {
+	if len(g.seen) > maxSeenTasks || len(g.ended) > maxSeenTasks {
 		t.Errorf("%d are remembered", len(g.seen))
 	}
 }

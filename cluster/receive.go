@@ -20,7 +20,7 @@ func (c *Router) receive(m any) func() any {
 		c.peers.noteMessage(o.Origin, o.Boot, o.Sent)
 		one, err := c.hosted.begin(o) // now: what comes next may cancel it
 		switch {
-		case errors.Is(err, errStill):
+		case errors.Is(err, errStillRunning):
 			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
 			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
 		case err != nil:
@@ -37,11 +37,11 @@ func (c *Router) receive(m any) func() any {
 	}
 }
 
-// pollMost bounds an answer that may be waited for.
-const pollMost = 2 * time.Minute
+// pollTimeout bounds an answer that may be waited for.
+const pollTimeout = 2 * time.Minute
 
 func (c *Router) answer(m any) (any, error) {
-	most := pollMost
+	most := pollTimeout
 	if v := api.VerbOf(m); v != nil {
 		most = max(most, v.Takes(m))
 	}
@@ -57,9 +57,9 @@ func (c *Router) answer(m any) (any, error) {
 	case *link.LocateSession:
 		return c.isHere(ctx, m)
 	case *link.StartQuery:
-		return &link.StartReply{OK: c.inflight.begins(m)}, nil
-	case *view.Watch:
-		return c.served.serveWatch(c.local, m), nil
+		return &link.StartReply{OK: c.inflight.confirmStart(m)}, nil
+	case *view.ScreencastRequest:
+		return c.served.serveScreencast(c.local, m), nil
 	case *link.OpenView:
 		return c.served.serveView(c.local, m)
 	case *link.NextInView:
@@ -70,7 +70,7 @@ func (c *Router) answer(m any) (any, error) {
 	case *link.RecentTasks:
 		return serveRecent(c.local, m), nil
 	case *link.PauseNode:
-		return c.paused(m), nil
+		return c.pauseHere(m), nil
 	case *link.LinkViewers:
 		return &link.LinkViewersReply{By: c.edge.Looking(m.Account)}, nil
 	default:

@@ -18,7 +18,7 @@ type remote struct {
 
 // askNamed asks a node that was named, and says in a sentence where it is not there.
 func (r *remote) askNamed(ctx context.Context, node string, m any, most time.Duration) (any, error) {
-	alive, up := r.peers.aliveness(node)
+	alive, up := r.peers.aliveContext(node)
 	if !up {
 		return nil, fmt.Errorf("the node %q does not answer, or there is none of this name", node)
 	}
@@ -64,7 +64,7 @@ func (r *remote) findAny(ctx context.Context, most time.Duration, m any, will fu
 	answers := make(chan found, len(nodes))
 	for _, node := range nodes {
 		go func() {
-			alive, up := r.peers.aliveness(node)
+			alive, up := r.peers.aliveContext(node)
 			if !up {
 				answers <- found{}
 				return
@@ -94,11 +94,11 @@ func askAll[T any](ctx context.Context, r *remote, m any) (all []*T) {
 	var asked sync.WaitGroup
 	for _, node := range r.peers.upNodes(nil) {
 		asked.Go(func() {
-			alive, up := r.peers.aliveness(node)
+			alive, up := r.peers.aliveContext(node)
 			if !up {
 				return
 			}
-			ctx, cancel := within(ctx, alive, wordMost)
+			ctx, cancel := within(ctx, alive, replyTimeout)
 			defer cancel(nil)
 			if x, err := link.AskFor[T](ctx, r.transport, node, m); err == nil {
 				mu.Lock()
@@ -113,7 +113,7 @@ func askAll[T any](ctx context.Context, r *remote, m any) (all []*T) {
 
 // askNext asks a node for the next piece of a view.
 func (r *remote) askNext(ctx context.Context, node, id string) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, viewWait+wordMost)
+	ctx, cancel := context.WithTimeout(ctx, viewWait+replyTimeout)
 	defer cancel()
 	x, err := r.transport.Ask(ctx, node, &link.NextInView{ID: id})
 	if err != nil {

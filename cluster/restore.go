@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// sessionMovesMost bounds how often a session is looked for that moves meanwhile.
-	sessionMovesMost = 4
-	// restoreMost bounds the answer of a node that is to restore a session, which
+	// maxSessionMoves bounds how often a session is looked for that moves meanwhile.
+	maxSessionMoves = 4
+	// restoreTimeout bounds the answer of a node that is to restore a session, which
 	// waits for the end of a lease.
-	restoreMost = 30 * time.Second
+	restoreTimeout = 30 * time.Second
 	// retryRestore is what passes until a worker for a session is looked for again.
 	retryRestore = 250 * time.Millisecond
 )
@@ -31,7 +31,7 @@ func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, 
 	}
 	moved := *m
 	moved.SessionMoved = true
-	for range sessionMovesMost {
+	for range maxSessionMoves {
 		node, no, err := c.restored(ctx, m, lost)
 		switch {
 		case err != nil && one.why() != "":
@@ -89,10 +89,10 @@ func (c *Router) restored(ctx context.Context, m *api.Execute, lost string) (str
 		case x.Node == c.cfg.Node:
 			return x.Node, nil, nil
 		}
-		if _, up := c.peers.aliveness(x.Node); up {
+		if _, up := c.peers.aliveContext(x.Node); up {
 			return x.Node, nil, nil
 		}
-		if q.Lost = x.Node; tries == sessionMovesMost {
+		if q.Lost = x.Node; tries == maxSessionMoves {
 			return "", nodeDown(x.Node), nil
 		}
 		tries++
@@ -114,11 +114,11 @@ func (c *Router) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Res
 	})
 	slices.SortStableFunc(nodes, func(a, b string) int { return free[b] - free[a] })
 	for _, node := range nodes {
-		alive, up := c.peers.aliveness(node)
+		alive, up := c.peers.aliveContext(node)
 		if !up {
 			continue
 		}
-		bound, cancel := within(ctx, alive, restoreMost)
+		bound, cancel := within(ctx, alive, restoreTimeout)
 		y, err := link.AskFor[api.Restored](bound, c.transport, node, q)
 		cancel(nil)
 		if err == nil && y.Refusal == nil {

@@ -26,10 +26,10 @@ type Local interface {
 	Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error)
 	api.Doer
 	PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error)
-	Watch(m *view.Watch) (*view.Watcher, *api.Refusal)
-	Read(account string, all bool, tasks int) view.Reading
-	Recent(account string, all bool, most int) []view.TaskNews
-	RecentTask(account string, all bool, id string) (view.TaskNews, bool)
+	OpenScreencast(m *view.ScreencastRequest) (*view.Viewer, *api.Refusal)
+	Subscribe(account string, all bool, tasks int) view.Subscription
+	Recent(account string, all bool, most int) []view.TaskProgress
+	RecentTask(account string, all bool, id string) (view.TaskProgress, bool)
 	Status() api.Status
 	Held() map[string]int64
 	Offer(o *api.Offer)
@@ -93,13 +93,13 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
 	c.own.init(cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
 	c.peers.ping = c.ping
-	c.peers.heard = func(i *link.Inventory) { c.local.Offer(i.Offer()) }
+	c.peers.onInventory = func(i *link.Inventory) { c.local.Offer(i.Offer()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
 	return c, nil
 }
 
 // Changed hears of the node's workers: see [actors.Config.OnChange].
-func (c *Router) Changed(api.WorkerInfo) { c.own.rouse() }
+func (c *Router) Changed(api.WorkerInfo) { c.own.notify() }
 
 // Open begins to answer other nodes, and to tell them of this one. While the edge
 // drains, it takes nothing from others and offers nothing.
@@ -124,7 +124,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	}
 	done := make(chan struct{})
 	var telling sync.WaitGroup
-	telling.Go(func() { c.own.tellAll(done) })
+	telling.Go(func() { c.own.run(done) })
 	c.stop = append(c.stop, func() { close(done); telling.Wait() })
 	return nil
 }
@@ -137,7 +137,7 @@ func (c *Router) Close() {
 
 func (c *Router) close() {
 	c.leave(errLeaving)
-	for end := time.Now().Add(wordMost); c.waits.Load() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(replyTimeout); c.waits.Load() > 0 && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond) // those who waited are told how far it is
 	}
 	for i := len(c.stop) - 1; i >= 0; i-- {
@@ -146,7 +146,7 @@ func (c *Router) close() {
 	last := *c.own.last.Load()
 	last.Leaving, last.Workers, last.Sent = true, nil, time.Now()
 	c.own.publish(&last)
-	_ = c.cfg.Conn.FlushTimeout(wordMost)
+	_ = c.cfg.Conn.FlushTimeout(replyTimeout)
 	c.peers.close()
 	c.served.close()
 	c.hosted.close()
@@ -160,8 +160,8 @@ func (c *Router) ping(ctx context.Context, node string) (boot string, err error)
 	return string(r.Data), nil
 }
 
-// wordMost bounds the time of a short answer.
-const wordMost = 2 * time.Second
+// replyTimeout bounds the time of a short answer.
+const replyTimeout = 2 * time.Second
 
 func (c *Router) onInventory(msg *nats.Msg) {
 	m, err := link.ReadMessage(msg)
@@ -177,26 +177,26 @@ func (c *Router) onInventory(msg *nats.Msg) {
 }
 
 // onDown ends what this node does for one that is down. What it waits for there
-// ends with the node's aliveness.
+// ends with the node's aliveContext.
 func (c *Router) onDown(p *peer) {
 	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
 	c.local.Offer(&api.Offer{Node: p.name})
 	c.hosted.endFrom(p.name)
-	c.views.renew()
+	c.views.endAll()
 }
 
 // onUp tells a node that is back what nobody waits for any more: it may have been
 // away only for others, and still have the tasks that were given up.
 func (c *Router) onUp(p *peer) {
-	c.own.greet.Store(true)
-	c.own.rouse()
-	c.views.renew()
+	c.own.announceNext.Store(true)
+	c.own.notify()
+	c.views.endAll()
 	c.cfg.Log.Info().Str("node", p.name).Str("version", p.inventory.Version).Msg("a node of the cluster is there")
-	c.tellGivenUp(p.name)
+	c.sendNotices(p.name)
 }
 
-func (c *Router) tellGivenUp(node string) {
-	for _, m := range c.inflight.givenUp(node) {
+func (c *Router) sendNotices(node string) {
+	for _, m := range c.inflight.takeNotices(node) {
 		c.transport.Tell(node, m)
 	}
 }

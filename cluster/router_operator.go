@@ -8,7 +8,7 @@ import (
 	"troupe/cluster/link"
 )
 
-// The operator's orders are carried out by the node that has the worker. A node
+// The operator's commands are carried out by the node that has the worker. A node
 // that is named and does not answer is an error: nothing is kept for it.
 
 // Edge is what this node shows to clients.
@@ -25,9 +25,9 @@ type Edge interface {
 // then; nil: it only says that. No name is this node.
 func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, error) {
 	if node == "" || node == c.cfg.Node {
-		return *c.paused(&link.PauseNode{On: on}), nil
+		return *c.pauseHere(&link.PauseNode{On: on}), nil
 	}
-	x, err := c.remote.askNamed(ctx, node, &link.PauseNode{On: on}, wordMost)
+	x, err := c.remote.askNamed(ctx, node, &link.PauseNode{On: on}, replyTimeout)
 	if err != nil {
 		return api.Status{}, err
 	}
@@ -38,7 +38,7 @@ func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, 
 	return *s, nil
 }
 
-func (c *Router) paused(m *link.PauseNode) *api.Status {
+func (c *Router) pauseHere(m *link.PauseNode) *api.Status {
 	if m.On != nil {
 		c.edge.Pause(*m.On)
 		c.Changed(api.WorkerInfo{}) // the others are told soon

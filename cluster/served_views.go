@@ -14,15 +14,15 @@ import (
 	"troupe/engine"
 )
 
-// What is looked at on another node is asked for piece by piece: so a slow line
-// slows nothing but itself, and who does not ask any more is soon forgotten.
+// A node asks for a view of another node piece by piece. So a slow connection delays
+// only itself, and a view for which nobody asks any more is soon closed.
 const (
-	// viewWait is how long a question for more waits for something to come.
+	// viewWait is how long a request for the next piece waits for one.
 	viewWait = 10 * time.Second
 	// viewIdle is how long a view stays open without a request for its next piece.
 	viewIdle = 30 * time.Second
-	// viewsMost bounds the views that are open on a node at the same time.
-	viewsMost = 2000
+	// maxViews bounds the views that are open on a node at the same time.
+	maxViews = 2000
 )
 
 var errNoView = errors.New("this view is closed")
@@ -46,7 +46,7 @@ func (l *servedViews) open(more func(context.Context) any, end func()) (id strin
 	id = hex.EncodeToString(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.now) >= viewsMost {
+	if len(l.now) >= maxViews {
 		return ""
 	}
 	if l.now == nil {
@@ -79,7 +79,7 @@ func (l *servedViews) close() {
 	}
 }
 
-// next answers the question for more.
+// next returns the next piece of a view.
 func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 	l.mu.Lock()
 	one := l.now[id]
@@ -95,21 +95,21 @@ func (l *servedViews) next(ctx context.Context, id string) (any, error) {
 	return one.more(ctx), nil
 }
 
-// serveWatch lets another node's client watch a browser of this one.
-func (l *servedViews) serveWatch(local Local, m *view.Watch) *link.ViewOpened {
-	w, no := local.Watch(m)
+// serveScreencast shows a browser of this node to a client of another node.
+func (l *servedViews) serveScreencast(local Local, m *view.ScreencastRequest) *link.ViewOpened {
+	w, no := local.OpenScreencast(m)
 	if no != nil {
 		return &link.ViewOpened{Refusal: no}
 	}
 	id := l.open(func(ctx context.Context) any {
 		select { // what ends it comes before what it shows
-		case <-w.Over():
-			return &link.ViewFrame{Over: w.Why()}
+		case <-w.Done():
+			return &link.ViewFrame{EndReason: w.EndReason()}
 		default:
 		}
 		select {
-		case <-w.Over():
-			return &link.ViewFrame{Over: w.Why()}
+		case <-w.Done():
+			return &link.ViewFrame{EndReason: w.EndReason()}
 		case p := <-w.Pictures():
 			return &link.ViewFrame{Picture: p}
 		case <-ctx.Done():
@@ -120,18 +120,18 @@ func (l *servedViews) serveWatch(local Local, m *view.Watch) *link.ViewOpened {
 		w.Close()
 		return &link.ViewOpened{Refusal: tooManyViews}
 	}
-	return &link.ViewOpened{ID: id, Watching: view.Watching{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
+	return &link.ViewOpened{ID: id, Object: view.ViewedObject{Worker: w.Worker, WorkerName: w.WorkerName, Task: w.Task, Session: w.Session}}
 }
 
-var tooManyViews = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too much of this node is looked at already"}
+var tooManyViews = &api.Refusal{Code: engine.CodeRateLimited, Text: "Too many live views of this node are open: close some"}
 
-// serveView lets another node's client hear of an account here.
+// serveView shows the events of an account on this node to a client of another node.
 func (l *servedViews) serveView(local Local, m *link.OpenView) (*link.ViewOpened, error) {
-	r := local.Read(m.Account, m.All, m.Tasks)
-	_, workers, tasks := r.Begin()
+	r := local.Subscribe(m.Account, m.All, m.Tasks)
+	_, workers, tasks := r.Snapshot()
 	id := l.open(func(ctx context.Context) any {
 		n, err := r.Next(ctx)
-		return &link.ViewNews{News: n, Behind: errors.Is(err, view.ErrBehind)}
+		return &link.ViewEvents{Events: n, Behind: errors.Is(err, view.ErrBehind)}
 	}, r.Close)
 	if id == "" {
 		r.Close()
@@ -140,21 +140,21 @@ func (l *servedViews) serveView(local Local, m *link.OpenView) (*link.ViewOpened
 	return &link.ViewOpened{ID: id, Workers: workers, Tasks: tasks}, nil
 }
 
-// Watch lets somebody see a browser, whichever node has it: see
-// [actors.Node.Watch].
-func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
-	w, no := c.local.Watch(m)
+// OpenScreencast shows a browser, whichever node has it: see
+// [actors.Node.OpenScreencast].
+func (c *Router) OpenScreencast(m *view.ScreencastRequest) (*view.Viewer, *api.Refusal) {
+	w, no := c.local.OpenScreencast(m)
 	if no == nil || no.Code != engine.CodeNotFound {
 		return w, no
 	}
-	node, x := findAt(context.Background(), &c.remote, wordMost, m, func(x *link.ViewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
+	node, x := findAt(context.Background(), &c.remote, replyTimeout, m, func(x *link.ViewOpened) bool { return x.Refusal == nil || x.Refusal.Code != engine.CodeNotFound })
 	switch {
 	case x == nil:
 		return nil, no
 	case x.Refusal != nil:
 		return nil, x.Refusal
 	}
-	alive, up := c.peers.aliveness(node)
+	alive, up := c.peers.aliveContext(node)
 	if !up {
 		return nil, no
 	}
@@ -163,7 +163,7 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 		cancel(nil)
 		c.transport.Tell(node, &link.CloseView{ID: x.ID})
 	}
-	w = view.NewWatcher(x.Watching, sync.OnceFunc(left))
+	w = view.NewViewer(x.Object, sync.OnceFunc(left))
 	go func() {
 		defer cancel(nil)
 		for ctx.Err() == nil {
@@ -173,8 +173,8 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 			case err != nil || !ok:
 				w.End(view.BrowserGone)
 				return
-			case p.Over != "":
-				w.End(p.Over)
+			case p.EndReason != "":
+				w.End(p.EndReason)
 				return
 			case p.Picture != nil:
 				w.Show(p.Picture)
@@ -185,13 +185,13 @@ func (c *Router) Watch(m *view.Watch) (*view.Watcher, *api.Refusal) {
 	return w, nil
 }
 
-// serveRecent gives the last tasks of this node.
+// serveRecent returns the last tasks of this node.
 func serveRecent(local Local, m *link.RecentTasks) *link.RecentTasksReply {
 	if m.ID == "" {
 		return &link.RecentTasksReply{Tasks: local.Recent(m.Account, m.All, m.Most)}
 	}
 	if t, ok := local.RecentTask(m.Account, m.All, m.ID); ok {
-		return &link.RecentTasksReply{Tasks: []view.TaskNews{t}}
+		return &link.RecentTasksReply{Tasks: []view.TaskProgress{t}}
 	}
 	return &link.RecentTasksReply{}
 }

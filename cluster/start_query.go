@@ -16,25 +16,25 @@ import (
 // this node wakes up. Who goes on with a session, or starts what answers later, or
 // has a key, does not ask: those leave something behind before they begin.
 
-// errUnasked: whether a task may begin was not to be found out.
-var errUnasked = errors.New("the task has not begun: its node did not say whether it may")
+// errStartUnknown: whether a task may begin was not to be found out.
+var errStartUnknown = errors.New("start the task: its node did not answer whether it may start")
 
-// asks reports whether a task is not to begin at another node before this one says
+// needsStartQuery reports whether a task is not to begin at another node before this one says
 // so.
-func asks(m *api.Execute) bool {
+func needsStartQuery(m *api.Execute) bool {
 	s := m.Task.Session
 	return m.Idempotency.Key == "" && !m.Task.Async && (s == nil || s.ID == "" && !s.Override)
 }
 
-// send notes that the request is sent to another node. It returns the turn that the
+// markSent notes that the request is sent to another node. It returns the turn that the
 // node's StartQuery must name; zero means that the task starts without a query.
-func (t *inflightRequest) send(c *Router, m *api.Execute) uint64 {
+func (t *inflightRequest) markSent(c *Router, m *api.Execute) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.turn, t.begun = 0, true; asks(m) {
-		t.turn, t.begun = c.inflight.turns.Add(1), false
+	if t.startID, t.started = 0, true; needsStartQuery(m) {
+		t.startID, t.started = c.inflight.startIDs.Add(1), false
 	}
-	return t.turn
+	return t.startID
 }
 
 // withdraw takes a task back that has not begun where it was sent: it will not any
@@ -42,15 +42,15 @@ func (t *inflightRequest) send(c *Router, m *api.Execute) uint64 {
 func (t *inflightRequest) withdraw() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.begun {
+	if t.started {
 		return false
 	}
-	t.turn = 0
+	t.startID = 0
 	return true
 }
 
-// begins lets a task begin where it was sent, if it was not taken back.
-func (t *inflightRequests) begins(m *link.StartQuery) bool {
+// confirmStart lets a task begin where it was sent, if it was not taken back.
+func (t *inflightRequests) confirmStart(m *link.StartQuery) bool {
 	t.mu.Lock()
 	one := t.now[m.TaskID]
 	t.mu.Unlock()
@@ -59,10 +59,10 @@ func (t *inflightRequests) begins(m *link.StartQuery) bool {
 	}
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	if m.Turn == 0 || m.Turn != one.turn {
+	if m.StartID == 0 || m.StartID != one.startID {
 		return false
 	}
-	one.begun = true
+	one.started = true
 	return true
 }
 
@@ -86,16 +86,16 @@ func (g *hostedTasks) mayStart(one *hostedTask, o *link.ForwardedExecute) func(c
 }
 
 func (g *hostedTasks) askStart(ctx context.Context, one *hostedTask, o *link.ForwardedExecute) error {
-	alive, up := g.remote.peers.aliveness(o.Origin)
+	alive, up := g.remote.peers.aliveContext(o.Origin)
 	if !up {
-		return errUnasked
+		return errStartUnknown
 	}
-	ctx, cancel := within(ctx, alive, wordMost)
+	ctx, cancel := within(ctx, alive, replyTimeout)
 	defer cancel(nil)
-	x, err := link.AskFor[link.StartReply](ctx, g.remote.transport, o.Origin, &link.StartQuery{TaskID: o.TaskID, Turn: o.Turn})
+	x, err := link.AskFor[link.StartReply](ctx, g.remote.transport, o.Origin, &link.StartQuery{TaskID: o.TaskID, StartID: o.StartID})
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", errUnasked, err)
+		return fmt.Errorf("%w: %w", errStartUnknown, err)
 	case !x.OK:
 		return engine.ErrClientGone
 	}

@@ -15,13 +15,13 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 	m := &api.Execute{TaskID: "task_1", Task: &engine.Task{}}
 	one := &inflightRequest{}
 	c.inflight.begin(m.TaskID, one)
-	may := func(turn uint64) bool { return c.inflight.begins(&link.StartQuery{TaskID: m.TaskID, Turn: turn}) }
+	may := func(id uint64) bool { return c.inflight.confirmStart(&link.StartQuery{TaskID: m.TaskID, StartID: id}) }
 
-	first := one.send(&c, m)
+	first := one.markSent(&c, m)
 	if !one.withdraw() || may(first) {
 		t.Error("a task that was taken back begins")
 	}
-	second := one.send(&c, m)
+	second := one.markSent(&c, m)
 	if second == first || may(first) {
 		t.Error("a task begins where it was sent before")
 	}
@@ -42,11 +42,11 @@ func TestATaskBeginsWhereItWasSentLast(t *testing.T) {
 		"a session": {Task: &engine.Task{Session: &engine.Session{ID: "s"}}},
 		"override":  {Task: &engine.Task{Session: &engine.Session{Override: true}}},
 	} {
-		if one := (&inflightRequest{}); one.send(&c, m) != 0 || one.withdraw() {
+		if one := (&inflightRequest{}); one.markSent(&c, m) != 0 || one.withdraw() {
 			t.Errorf("%s: it is taken for one that asks before it begins", what)
 		}
 	}
-	if one := (&inflightRequest{}); one.send(&c, &api.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
+	if one := (&inflightRequest{}); one.markSent(&c, &api.Execute{Task: &engine.Task{Session: &engine.Session{Preserve: true}}}) == 0 {
 		t.Error("a new session does not ask before it begins")
 	}
 }

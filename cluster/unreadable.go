@@ -8,9 +8,9 @@ import (
 // unreadable counts what was not understood. A node that is not of a neighbouring
 // release sends its inventory many times a second.
 type unreadable struct {
-	mu   sync.Mutex
-	n    int
-	told time.Time
+	mu         sync.Mutex
+	n          int
+	lastLogged time.Time
 }
 
 // count adds one, and gives how many there were since that was last said; zero: it
@@ -19,9 +19,9 @@ func (u *unreadable) count(now time.Time) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.n++
-	if !u.told.IsZero() && now.Sub(u.told) < time.Minute {
+	if !u.lastLogged.IsZero() && now.Sub(u.lastLogged) < time.Minute {
 		return 0
 	}
-	n, u.n, u.told = u.n, 0, now
+	n, u.n, u.lastLogged = u.n, 0, now
 	return n
 }

@@ -24,7 +24,7 @@ func TestLaterInventoriesAreTold(t *testing.T) {
 			c.onInventory(&nats.Msg{Data: later})
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), `"count":1,`) {
-			t.Errorf("it is told in %d lines: %.300s", n, &log)
+			t.Errorf("it is lastLogged in %d lines: %.300s", n, &log)
 		}
 		log.Reset()
 		time.Sleep(time.Minute)

@@ -78,7 +78,7 @@ func (c *Router) doAt(ctx context.Context, v *api.Verb, m any, node string) (x a
 		node = c.cfg.Node
 		x, err = c.local.Do(ctx, m)
 	} else {
-		x, err = c.remote.askNamed(ctx, node, m, wordMost+v.Takes(m))
+		x, err = c.remote.askNamed(ctx, node, m, replyTimeout+v.Takes(m))
 		if err == nil && !v.IsReply(x) {
 			err = fmt.Errorf("ask %s: it answers %T with %T", node, m, x)
 		}
@@ -133,9 +133,9 @@ func (c *Router) doAtAll(ctx context.Context, v *api.Verb, m any) (any, error) {
 
 // doAtPeer asks one of all nodes; nil: it is not there, and nothing is assumed.
 func (c *Router) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any, error) {
-	alive, up := c.peers.aliveness(p.name)
+	alive, up := c.peers.aliveContext(p.name)
 	if up {
-		ctx, cancel := within(ctx, alive, wordMost+v.Takes(m))
+		ctx, cancel := within(ctx, alive, replyTimeout+v.Takes(m))
 		defer cancel(nil)
 		x, err := c.remote.askVerb(ctx, v, p.name, m)
 		if err == nil {
@@ -149,9 +149,9 @@ func (c *Router) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any,
 		}
 	}
 	if v.All.Later {
-		c.inflight.giveUp(p.name, m)
+		c.inflight.addNotice(p.name, m)
 		if up && c.peers.isUp(p.name) { // it was away, and is back already
-			c.tellGivenUp(p.name)
+			c.sendNotices(p.name)
 		}
 	}
 	if v.All.Absent != nil {
@@ -197,7 +197,7 @@ func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) 
 	if node == "" {
 		node = c.locations.get(id)
 	}
-	most := wordMost + v.Takes(m)
+	most := replyTimeout + v.Takes(m)
 	if node == "" {
 		at, y := c.remote.findAny(ctx, most, m, func(y any) bool { return v.IsReply(y) && v.Task.Found(y) })
 		if y == nil {
@@ -206,7 +206,7 @@ func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) 
 		c.locations.put(id, at)
 		return y, nil
 	}
-	alive, up := c.peers.aliveness(node)
+	alive, up := c.peers.aliveContext(node)
 	switch {
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
 		return nil, errLeaving
@@ -251,7 +251,7 @@ func (c *Router) taskLost(ctx context.Context, v *api.Verb, m any, node string) 
 	case p.Refusal.NotFound(): // what is here knows nothing of it
 		p = &api.Polled{Refusal: unreachable(node)}
 	case p.Status == api.TaskFailed:
-		c.inflight.giveUp(node, &api.Cancel{TaskID: poll.TaskID, Account: poll.Account, Cause: api.CauseClient})
+		c.inflight.addNotice(node, &api.Cancel{TaskID: poll.TaskID, Account: poll.Account, Cause: api.CauseClient})
 	}
 	return v.Task.Lost(p), nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // shows waits until a picture of a watcher names a task.
-func shows(t *testing.T, w *view.Watcher, task string) {
+func shows(t *testing.T, w *view.Viewer, task string) {
 	t.Helper()
 	for end := time.After(hang); ; {
 		select {
@@ -23,8 +23,8 @@ func shows(t *testing.T, w *view.Watcher, task string) {
 			if strings.Contains(string(p), task) {
 				return
 			}
-		case <-w.Over():
-			t.Fatalf("it is over without a picture of %s: %s", task, w.Why())
+		case <-w.Done():
+			t.Fatalf("it is over without a picture of %s: %s", task, w.EndReason())
 		case <-end:
 			t.Fatalf("there is no picture of %s", task)
 		}
@@ -32,11 +32,11 @@ func shows(t *testing.T, w *view.Watcher, task string) {
 }
 
 // over waits until a watcher has come to its end, and says why.
-func over(t *testing.T, w *view.Watcher) string {
+func over(t *testing.T, w *view.Viewer) string {
 	t.Helper()
 	select {
-	case <-w.Over():
-		return w.Why()
+	case <-w.Done():
+		return w.EndReason()
 	case <-time.After(hang):
 		t.Fatal("the watching does not end")
 		return ""
@@ -56,18 +56,18 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 	to.runs(n2, g)
 	for _, h := range to.nodes {
 		for _, object := range []string{g.id, actors.WorkerID("n2", 1)} {
-			w, no := h.Router.Watch(&view.Watch{Account: anna, Object: object})
+			w, no := h.Router.OpenScreencast(&view.ScreencastRequest{Account: anna, Object: object})
 			if no != nil || w.Worker != actors.WorkerID("n2", 1) || w.Task != g.id {
 				t.Fatalf("%s lets anna watch %s: %+v, %v", h.name, object, w, no)
 			}
 			shows(t, w, g.id)
 			w.Close()
 		}
-		if w, no := h.Router.Watch(&view.Watch{Account: bert, Object: g.id}); no == nil || no.Code != engine.CodeNotFound {
+		if w, no := h.Router.OpenScreencast(&view.ScreencastRequest{Account: bert, Object: g.id}); no == nil || no.Code != engine.CodeNotFound {
 			t.Errorf("%s lets bert watch: %+v, %v", h.name, w, no)
 		}
 	}
-	w, no := n3.Router.Watch(&view.Watch{Account: bert, All: true, Object: g.id})
+	w, no := n3.Router.OpenScreencast(&view.ScreencastRequest{Account: bert, All: true, Object: g.id})
 	if no != nil {
 		t.Fatal(no)
 	}
@@ -81,7 +81,7 @@ func TestBrowsersAreSeenFromAnyNode(t *testing.T) {
 
 	g = to.send(n1, anna, at("n3"), testkit.Script{Takes: time.Minute})
 	to.runs(n3, g)
-	if w, no = n1.Router.Watch(&view.Watch{Account: anna, Object: g.id}); no != nil {
+	if w, no = n1.Router.OpenScreencast(&view.ScreencastRequest{Account: anna, Object: g.id}); no != nil {
 		t.Fatal(no)
 	}
 	defer w.Close()
@@ -117,14 +117,14 @@ func TestNewsOfAllNodes(t *testing.T) {
 		return ok
 	})
 
-	names := func(all []view.TaskNews) (s []string) {
+	names := func(all []view.TaskProgress) (s []string) {
 		for _, t := range all {
 			s = append(s, t.ID)
 		}
 		return s
 	}
 	want := fmt.Sprint(ids)
-	var readers []view.Reading
+	var readers []view.Subscription
 	for _, h := range to.nodes {
 		if got := fmt.Sprint(names(h.Router.Recent(anna.ID, false, 20))); got != want {
 			t.Errorf("%s lists %s, want %s", h.name, got, want)
@@ -144,9 +144,9 @@ func TestNewsOfAllNodes(t *testing.T) {
 		if _, ok := h.Router.RecentTask(bert.ID, false, ids[2]); ok {
 			t.Errorf("%s tells bert of anna's task", h.name)
 		}
-		r := h.Router.Read(anna.ID, false, 20)
+		r := h.Router.Subscribe(anna.ID, false, 20)
 		defer r.Close()
-		_, workers, tasks := r.Begin()
+		_, workers, tasks := r.Snapshot()
 		if got := fmt.Sprint(names(tasks)); got != want || len(workers) != 2 || workers[0].ID != actors.WorkerID("n2", 1) || workers[1].State != api.Busy || workers[1].TaskID != running.id {
 			t.Errorf("%s begins with %s and %+v", h.name, got, workers)
 		}
@@ -188,17 +188,17 @@ func TestNewsOfAllNodes(t *testing.T) {
 				t.Fatalf("%s: %v", to.nodes[i].name, err)
 			}
 		}
-		r := to.nodes[i].Router.Read(anna.ID, false, 20)
+		r := to.nodes[i].Router.Subscribe(anna.ID, false, 20)
 		defer r.Close()
-		if _, workers, _ := r.Begin(); len(workers) != 2 || workers[1].State != api.Offline {
+		if _, workers, _ := r.Snapshot(); len(workers) != 2 || workers[1].State != api.Offline {
 			t.Errorf("%s begins anew with %+v", to.nodes[i].name, workers)
 		}
 	}
 }
 
-// TestOrdersReachTheirNodes: workers are added, drained, taken back and removed
+// TestVerbsReachTheirNodes: workers are added, drained, taken back and removed
 // from anywhere, and nodes drained.
-func TestOrdersReachTheirNodes(t *testing.T) {
+func TestVerbsReachTheirNodes(t *testing.T) {
 	t.Parallel()
 	to := newTestCluster(t, 0, 1, 0)
 	n1, n2, n3 := to.nodes[0], to.nodes[1], to.nodes[2]

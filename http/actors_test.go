@@ -115,10 +115,10 @@ func (c *fakeActors) taskCount() int {
 	return len(c.seen)
 }
 
-// door lets the token "good" in.
-type door struct{}
+// testAuth lets the token "good" in.
+type testAuth struct{}
 
-func (door) Lookup(_ context.Context, token string) (persistence.Account, error) {
+func (testAuth) Lookup(_ context.Context, token string) (persistence.Account, error) {
 	switch token {
 	case "good":
 		return persistence.Account{ID: "acc1", Name: "local", Plan: "pro"}, nil
@@ -133,7 +133,7 @@ func (door) Lookup(_ context.Context, token string) (persistence.Account, error)
 	}
 }
 
-func (d door) LookupDigest(ctx context.Context, sum persistence.Digest) (persistence.Account, error) {
+func (d testAuth) LookupDigest(ctx context.Context, sum persistence.Digest) (persistence.Account, error) {
 	return digested(ctx, d, sum)
 }
 
@@ -153,23 +153,23 @@ func digested(ctx context.Context, d interface {
 type counts int64
 
 func (n counts) Read(context.Context, string, time.Time) (int64, error) { return int64(n), nil }
-func (n counts) Glance(context.Context, string, time.Time) (int64, error) {
+func (n counts) ReadLocal(context.Context, string, time.Time) (int64, error) {
 	return int64(n), nil
 }
 func (counts) Reset(now time.Time) time.Time { return now.Add(90 * time.Minute) }
 
-// shelf keeps files in memory.
-type shelf struct {
+// memoryFiles keeps files in memory.
+type memoryFiles struct {
 	mu    sync.Mutex
 	blobs map[string]persistence.Blob
 	bytes map[string][]byte
 }
 
-func newShelf() *shelf {
-	return &shelf{blobs: map[string]persistence.Blob{}, bytes: map[string][]byte{}}
+func newMemoryFiles() *memoryFiles {
+	return &memoryFiles{blobs: map[string]persistence.Blob{}, bytes: map[string][]byte{}}
 }
 
-func (s *shelf) Put(_ context.Context, b persistence.Blob, r io.Reader) (persistence.Blob, error) {
+func (s *memoryFiles) Put(_ context.Context, b persistence.Blob, r io.Reader) (persistence.Blob, error) {
 	all, err := io.ReadAll(r)
 	if err != nil {
 		return b, err
@@ -182,7 +182,7 @@ func (s *shelf) Put(_ context.Context, b persistence.Blob, r io.Reader) (persist
 	return b, nil
 }
 
-func (s *shelf) Open(_ context.Context, id string) (persistence.Blob, io.ReadSeekCloser, error) {
+func (s *memoryFiles) Open(_ context.Context, id string) (persistence.Blob, io.ReadSeekCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.blobs[id]
@@ -192,9 +192,9 @@ func (s *shelf) Open(_ context.Context, id string) (persistence.Blob, io.ReadSee
 	return b, nopCloser{bytes.NewReader(s.bytes[id])}, nil
 }
 
-func (*shelf) Delete(context.Context, string) error          { return nil }
-func (*shelf) Sweep(context.Context, time.Time) (int, error) { return 0, nil }
-func (nopCloser) Close() error                               { return nil }
+func (*memoryFiles) Delete(context.Context, string) error          { return nil }
+func (*memoryFiles) Sweep(context.Context, time.Time) (int, error) { return 0, nil }
+func (nopCloser) Close() error                                     { return nil }
 
 type nopCloser struct{ *bytes.Reader }
 
@@ -209,7 +209,7 @@ type edge struct {
 // openServer starts a server before actors. What cfg leaves out is filled in.
 func openServer(t testing.TB, c http.Actors, change ...func(*http.Config)) *edge {
 	t.Helper()
-	cfg := http.Config{Actors: c, Auth: door{}, Uploads: t.TempDir() + "/uploads"}
+	cfg := http.Config{Actors: c, Auth: testAuth{}, Uploads: t.TempDir() + "/uploads"}
 	for _, f := range change {
 		f(&cfg)
 	}

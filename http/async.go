@@ -34,7 +34,7 @@ type started struct {
 
 // start answers as soon as a worker has the task.
 func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *TaskResult) *answer.Refusal {
-	free, take := b.lend()
+	free, take := b.handOver()
 	x, err := s.cfg.Actors.Start(waiting, m, free)
 	switch {
 	case err != nil:
@@ -50,9 +50,9 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api
 	return nil
 }
 
-// lend returns what removes the files of a request when its task has ended; nil:
+// handOver returns what removes the files of a request when its task has ended; nil:
 // there are none. Once the task has them, take leaves them to it.
-func (b *body) lend() (free, take func()) {
+func (b *body) handOver() (free, take func()) {
 	if b.folder == "" {
 		return nil, func() {}
 	}

@@ -226,9 +226,9 @@ func TestAttackWaits(t *testing.T) {
 	}
 }
 
-// TestAttackLargeOrders: an order for a ticket or a link is refused by its length, and
+// TestAttackLargeJSON: a request for a ticket or a link is refused by its length, and
 // nothing of it is parsed.
-func TestAttackLargeOrders(t *testing.T) {
+func TestAttackLargeJSON(t *testing.T) {
 	beside(t)
 	e := openServer(t, &fakeActors{})
 	for _, path := range []string{"/v1/tickets", "/v1/links"} {

@@ -20,11 +20,11 @@ import (
 
 // Limits of what a request may carry.
 const (
-	maxPayload = 1 << 20       // JSON, or the part "payload"
-	maxOrder   = admin.MaxBody // JSON that is no task, as over the private socket
-	maxFile    = 25 << 20      // a part "files"
-	maxRequest = 100 << 20     // everything together
-	maxFiles   = 1000          // parts "files": empty ones cost too
+	maxPayload  = 1 << 20       // JSON, or the part "payload"
+	maxJSONBody = admin.MaxBody // JSON that is no task, as over the private socket
+	maxFile     = 25 << 20      // a part "files"
+	maxRequest  = 100 << 20     // everything together
+	maxFiles    = 1000          // parts "files": empty ones cost too
 
 	maxPartHeader = 16 << 10 // the header of a part, as that of a request
 	maxMediaType  = 255      // the media type of a file; RFC 6838 has 127 on each side
@@ -43,7 +43,7 @@ type body struct {
 	files   []engine.Upload
 	folder  string            // of the files; empty when there are none
 	held    *persistence.Hold // room for them
-	weight  *weighed          // of the payload
+	weight  *meteredReader    // of the payload
 }
 
 // remove deletes the files. It is called once the task has ended.
@@ -71,16 +71,16 @@ func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id st
 	case boundary != "":
 		return s.readForm(ctx, boundary, a, id)
 	}
-	return s.readJSON(ctx, maxPayload, &weighed{all: &s.bodies, account: a.ID})
+	return s.readJSON(ctx, maxPayload, &meteredReader{all: &s.bodies, account: a.ID})
 }
 
-// readOrder reads a body that is JSON: whatever else is asked for uses no files, and
+// readJSONBody reads a body that is JSON: whatever else is asked for uses no files, and
 // says it in few words.
-func (s *Server) readOrder(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal) {
+func (s *Server) readJSONBody(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal) {
 	if _, no := contentOf(ctx, false); no != nil {
 		return nil, no
 	}
-	return s.readJSON(ctx, maxOrder, nil)
+	return s.readJSON(ctx, maxJSONBody, nil)
 }
 
 // contentOf tells what a body is by its headers alone: a form if it has a
@@ -105,7 +105,7 @@ func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answe
 		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
 }
 
-func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *weighed) (*body, *answer.Refusal) {
+func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *meteredReader) (*body, *answer.Refusal) {
 	b := &body{weight: w}
 	size := ctx.Request.Header.ContentLength()
 	if size > most {

@@ -85,8 +85,8 @@ func framed(v *docsView) []byte {
 		Longest int
 		Script  template.JS
 		Style   template.CSS
-		Shelves []documents.Shelf
-	}{v, docsPath, docsPath + documents.SearchPath, longestQuery, template.JS(docsScript), template.CSS(docsStyle), library().Shelves}); err != nil {
+		Groups  []documents.Group
+	}{v, docsPath, docsPath + documents.SearchPath, longestQuery, template.JS(docsScript), template.CSS(docsStyle), library().Groups}); err != nil {
 		panic(fmt.Errorf("frame the page %s: %w", v.Title, err))
 	}
 	return b.Bytes()

@@ -31,7 +31,7 @@ func (s *Server) headersRead(h *fasthttp.RequestHeader) (c fasthttp.RequestConfi
 // mostJSON is how large a body of JSON may be at a path.
 func mostJSON(path string) int {
 	if path == ticketsPath || path == linksPath || strings.HasPrefix(path, operatorPath) {
-		return maxOrder
+		return maxJSONBody
 	}
 	return maxPayload
 }

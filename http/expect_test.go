@@ -37,7 +37,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		{"asked, too large", "/v1/", "good", form, ask, 200 << 20, 413, "payload_too_large"},
 		{"asked, of another kind", "/v1/", "good", "text/plain", ask, 100, 415, "unsupported_media_type"},
 		{"asked, a form where none is taken", "/v1/links", "good", form, ask, 100, 415, "unsupported_media_type"},
-		{"asked, for an order", "/v1/operator/worker/list", "good", json, ask, 2, 403, "operator_only"},
+		{"asked, for a command", "/v1/operator/worker/list", "good", json, ask, 2, 403, "operator_only"},
 		{"asked, more than the account may keep", "/v1/", "good", form, ask, 60 << 20, 429, "storage_quota"},
 	} {
 		c := e.dial(t, nil)

@@ -44,7 +44,7 @@ func (e *edge) fetch(t testing.TB, method, path, rang string) (*nethttp.Response
 }
 
 func TestFiles(t *testing.T) {
-	files := newShelf()
+	files := newMemoryFiles()
 	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.Files = files })
 	keep := http.Keep(files, "https://files.example/x/", time.Hour, nil, zerolog.Nop())
 	put := func(name, kind string, inline bool, data string) string {
@@ -101,7 +101,7 @@ func TestFiles(t *testing.T) {
 
 // TestFilesOnlyByName: there is no way out of the folder, and no list of it.
 func TestFilesOnlyByName(t *testing.T) {
-	files := newShelf()
+	files := newMemoryFiles()
 	files.blobs["..%2fsecret"] = files.blobs[""]
 	e := openServer(t, &fakeActors{}, func(c *http.Config) { c.Files = files })
 	for _, path := range []string{
@@ -120,7 +120,7 @@ func TestFilesOnlyByName(t *testing.T) {
 
 // fullShelf takes nothing.
 type fullShelf struct {
-	*shelf
+	*memoryFiles
 	err error
 }
 
@@ -141,7 +141,7 @@ func TestFilesThatCannotBeKept(t *testing.T) {
 		{errors.New("no such bucket"), engine.CodeInternal},
 	} {
 		var log bytes.Buffer
-		files := fullShelf{newShelf(), fmt.Errorf("open /secret/folder: %w", row.why)}
+		files := fullShelf{newMemoryFiles(), fmt.Errorf("open /secret/folder: %w", row.why)}
 		keep := http.Keep(files, "https://files.example", time.Hour, nil, zerolog.New(&log))
 		_, err := keep(context.Background(), engine.File{Account: "acc1", Name: "shot.png"}, strings.NewReader("x"))
 		var p *engine.Problem

@@ -38,7 +38,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	f := newForm(func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, func(err error) *answer.Refusal {
 		return s.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
 	})
-	f.weight = &weighed{all: &s.bodies, account: a.ID}
+	f.weight = &meteredReader{all: &s.bodies, account: a.ID}
 	size := ctx.Request.Header.ContentLength()
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)
@@ -77,12 +77,12 @@ func newForm(folder func() (string, error), unkept func(error) *answer.Refusal) 
 // read reads all parts.
 func (f *form) read(r io.Reader, boundary string) *answer.Refusal {
 	f.whole = &io.LimitedReader{R: r, N: maxRequest + 1}
-	between := &rationed{r: f.whole}
+	between := &limitedReader{r: f.whole}
 	parts := multipart.NewReader(between, boundary)
 	for {
-		between.ration(maxPartHeader)
+		between.limit(maxPartHeader)
 		part, err := parts.NextRawPart()
-		between.free()
+		between.unlimit()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -102,18 +102,18 @@ func (f *form) read(r io.Reader, boundary string) *answer.Refusal {
 // errPartHeader is the error of a form with too much before or around its parts.
 var errPartHeader = errors.New("the header of a part is too long")
 
-// rationed is a reader of which only so much is read while headers are, which the
+// limitedReader is a reader of which only so much is read while headers are, which the
 // reader of parts keeps in memory.
-type rationed struct {
+type limitedReader struct {
 	r       io.Reader
 	left    int
 	limited bool
 }
 
-func (b *rationed) ration(n int) { b.left, b.limited = n, true }
-func (b *rationed) free()        { b.limited = false }
+func (b *limitedReader) limit(n int) { b.left, b.limited = n, true }
+func (b *limitedReader) unlimit()    { b.limited = false }
 
-func (b *rationed) Read(p []byte) (int, error) {
+func (b *limitedReader) Read(p []byte) (int, error) {
 	if !b.limited {
 		return b.r.Read(p)
 	}

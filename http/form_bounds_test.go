@@ -66,13 +66,13 @@ func TestPartHeadersAreBounded(t *testing.T) {
 
 // countingDoor counts who comes.
 type countingDoor struct {
-	door
+	testAuth
 	n atomic.Int64
 }
 
 func (d *countingDoor) Lookup(ctx context.Context, token string) (persistence.Account, error) {
 	defer d.n.Add(1)
-	return d.door.Lookup(ctx, token)
+	return d.testAuth.Lookup(ctx, token)
 }
 
 // TestPipelinedRequestsThatNobodyReads: a client that sends requests without end and

@@ -20,7 +20,7 @@ import (
 	"troupe/testkit/need"
 )
 
-// house is a server before real actors, whose browsers are scripted: a picture
+// edge is a server before real actors, whose browsers are scripted: a picture
 // of one says which tasks have left a trace in it.
 type liveServer struct {
 	*edge
@@ -211,10 +211,10 @@ func TestLivePictures(t *testing.T) {
 	if h.get("GET", "/v1/links", "small", "", &list); len(list.Links) != 0 {
 		t.Errorf("another account's are %+v", list)
 	}
-	if n := h.kit.Engine.Watches("w1"); n != 1 {
+	if n := h.kit.Engine.Viewers("w1"); n != 1 {
 		t.Errorf("the browser is looked at %d times", n)
 	}
-	if n := h.Streams().Stats().Watchers; n != len(sockets) {
+	if n := h.Streams().Stats().Viewers; n != len(sockets) {
 		t.Errorf("%d look, want %d", n, len(sockets))
 	}
 	eventually(t, "the pictures are counted", func() bool { // when they have left, so the last one may be here before
@@ -227,7 +227,7 @@ func TestLivePictures(t *testing.T) {
 			t.Errorf("it ends with %q", why)
 		}
 	}
-	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 && h.kit.Engine.Watches("w1") == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Viewers == 0 && h.kit.Engine.Viewers("w1") == 0 })
 }
 
 // TestLivePicturesAreRefused: to whoever may not see them, before anything is
@@ -294,7 +294,7 @@ func TestLivePicturesAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
 	}
-	if n := h.kit.Engine.Watches("w1"); n != 0 || h.Streams().Stats().Watchers != 0 {
+	if n := h.kit.Engine.Viewers("w1"); n != 0 || h.Streams().Stats().Viewers != 0 {
 		t.Errorf("the browser is looked at %d times", n)
 	}
 }
@@ -336,7 +336,7 @@ func TestLivePicturesEnd(t *testing.T) {
 	if why := ends(t, b); why != "4000 expired" {
 		t.Errorf("a link whose time is over: %s", why)
 	}
-	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Viewers == 0 })
 
 	var all []*websocket.Conn
 	for range 20 {
@@ -358,7 +358,7 @@ func TestLivePicturesEnd(t *testing.T) {
 	if why := ends(t, all[0]); why != "4000 draining" {
 		t.Errorf("when the service stops: %s", why)
 	}
-	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Viewers == 0 })
 }
 
 // TestLivePicturesNeedAnAnswer: a client that is there and says nothing, not even
@@ -376,5 +376,5 @@ func TestLivePicturesNeedAnAnswer(t *testing.T) {
 	if why := ends(t, silent); strings.HasPrefix(why, "4000") || strings.Contains(why, "timeout") {
 		t.Errorf("one that does not answer: %s", why)
 	}
-	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Watchers == 0 })
+	eventually(t, "nobody looks", func() bool { return h.Streams().Stats().Viewers == 0 })
 }

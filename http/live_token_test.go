@@ -13,7 +13,7 @@ import (
 
 // shutting lets nobody in any more once it is shut.
 type shutting struct {
-	door
+	testAuth
 	shut  atomic.Bool
 	asked atomic.Int32
 }
@@ -23,7 +23,7 @@ func (d *shutting) Lookup(ctx context.Context, token string) (persistence.Accoun
 	if d.shut.Load() {
 		return persistence.Account{}, persistence.ErrNotFound
 	}
-	return d.door.Lookup(ctx, token)
+	return d.testAuth.Lookup(ctx, token)
 }
 
 func (d *shutting) LookupDigest(ctx context.Context, sum persistence.Digest) (persistence.Account, error) {
@@ -64,7 +64,7 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 	feeds = append(feeds, h.follow("/v1/tasks/"+task+"/events", bearerGood), h.follow("/v1/tasks/"+task+"/events?ticket="+ticket.Ticket))
 	asked := d.asked.Load()
 	eventually(t, "it is looked whether the token is valid", func() bool { return d.asked.Load() > asked+4 })
-	if s := h.Streams().Stats(); s.Watchers != 2 || s.Feeds != 2 {
+	if s := h.Streams().Stats(); s.Viewers != 2 || s.Feeds != 2 {
 		t.Fatalf("while the token is valid: %+v", s)
 	}
 	d.shut.Store(true)

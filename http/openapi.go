@@ -54,8 +54,8 @@ var (
 	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )
 
-// operations is everything that route knows. The operator's orders are
-// added by orders.go.
+// operations is everything that route knows. The operator commands are
+// added by operator.go.
 var operations = []operation{
 	{
 		method: "post", path: "/v1/", id: "execute", tag: "Tasks", task: true,

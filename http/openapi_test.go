@@ -166,7 +166,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	paths := at(openAPI().raw, "paths")
 	for _, w := range http.Routes() {
-		if w.Path == "/v1" || w.Path == "/v1/operator/{order}" { // the same as /v1/; each order is documented by itself
+		if w.Path == "/v1" || w.Path == "/v1/operator/{order}" { // the same as /v1/; each command is documented by itself
 			continue
 		}
 		if at(paths, w.Path, strings.ToLower(w.Method)) == nil {
@@ -175,7 +175,7 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	}
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	e := openServer(t, &fakeActors{}, func(c *http.Config) {
-		c.Live, c.Files, c.Counts, c.Tokens = k.Node, newShelf(), counts(3), persistence.NewAccounts(k.Store)
+		c.Live, c.Files, c.Counts, c.Tokens = k.Node, newMemoryFiles(), counts(3), persistence.NewAccounts(k.Store)
 	})
 	for path, v := range paths {
 		for method := range v.(map[string]any) {

@@ -46,7 +46,7 @@ func (s *Server) recent(ctx *fasthttp.RequestCtx, account persistence.Account) *
 }
 
 // recently finds one of the last tasks of the account.
-func (s *Server) recently(account persistence.Account, id string) *view.TaskNews {
+func (s *Server) recently(account persistence.Account, id string) *view.TaskProgress {
 	if s.cfg.Live == nil {
 		return nil
 	}

@@ -86,15 +86,15 @@ func (s *Server) credentialRoute(method, path string, object func(name string) s
 	}}
 }
 
-// alone lets a handler do without a name.
-func alone(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+// withoutName lets a handler do without a name.
+func withoutName(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal { return h(ctx, a) }
 }
 
-// withOrder reads the body, which is JSON, before the handler.
-func (s *Server) withOrder(h func(*fasthttp.RequestCtx, persistence.Account, []byte) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+// withJSONBody reads the body, which is JSON, before the handler.
+func (s *Server) withJSONBody(h func(*fasthttp.RequestCtx, persistence.Account, []byte) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal {
-		b, no := s.readOrder(ctx)
+		b, no := s.readJSONBody(ctx)
 		if no != nil {
 			return no
 		}
@@ -102,7 +102,7 @@ func (s *Server) withOrder(h func(*fasthttp.RequestCtx, persistence.Account, []b
 	}
 }
 
-func nameless(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
+func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, _ string) *answer.Refusal { return h(ctx) }
 }
 
@@ -110,41 +110,41 @@ func nameless(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 func (s *Server) routes() []route {
 	itself := func(name string) string { return name }
 	return []route{
-		s.tokenRoute("POST", "/v1", alone(s.execute)),
-		s.tokenRoute("POST", "/v1/", alone(s.execute)),
-		s.tokenRoute("POST", "/v1/execute", alone(s.execute)),
-		s.tokenRoute("POST", "/v1/validate", alone(s.validate)),
-		s.tokenRoute("GET", "/v1/workers", alone(s.workers)),
-		s.tokenRoute("GET", "/v1/get-result", alone(s.result)),
-		s.tokenRoute("GET", "/v1/tasks", alone(s.recent)),
+		s.tokenRoute("POST", "/v1", withoutName(s.execute)),
+		s.tokenRoute("POST", "/v1/", withoutName(s.execute)),
+		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)),
+		s.tokenRoute("POST", "/v1/validate", withoutName(s.validate)),
+		s.tokenRoute("GET", "/v1/workers", withoutName(s.workers)),
+		s.tokenRoute("GET", "/v1/get-result", withoutName(s.result)),
+		s.tokenRoute("GET", "/v1/tasks", withoutName(s.recent)),
 		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events),
 		s.tokenRoute("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.tokenRoute("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
 		s.credentialRoute("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Credential, _ string) *answer.Refusal {
 			return s.streams.Feed(ctx, p)
 		}),
-		s.credentialRoute("GET", livePath+"{object}", itself, s.streams.Watch),
-		s.tokenRoute("POST", ticketsPath, s.withOrder(s.authorizer.IssueTicket)),
+		s.credentialRoute("GET", livePath+"{object}", itself, s.streams.Screencast),
+		s.tokenRoute("POST", ticketsPath, s.withJSONBody(s.authorizer.IssueTicket)),
 		s.tokenRoute("DELETE", ticketsPath+"/{id}", s.authorizer.Revokes(live.Ticket)),
-		s.tokenRoute("GET", linksPath, alone(s.authorizer.ListLinks)),
-		s.tokenRoute("POST", linksPath, s.withOrder(s.authorizer.IssueLink)),
+		s.tokenRoute("GET", linksPath, withoutName(s.authorizer.ListLinks)),
+		s.tokenRoute("POST", linksPath, s.withJSONBody(s.authorizer.IssueLink)),
 		s.tokenRoute("DELETE", linksPath+"/{id}", s.authorizer.Revokes(live.Link)),
-		s.tokenRoute("GET", "/v1/usage", alone(s.usage)),
-		s.tokenRoute("GET", "/v1/tokens", alone(s.listOwnTokens)),
-		s.tokenRoute("GET", "/v1/cluster", alone(s.cluster)),
-		s.operatorRoute("POST", operatorPath+"{order}", s.carryOut),
+		s.tokenRoute("GET", "/v1/usage", withoutName(s.usage)),
+		s.tokenRoute("GET", "/v1/tokens", withoutName(s.listOwnTokens)),
+		s.tokenRoute("GET", "/v1/cluster", withoutName(s.cluster)),
+		s.operatorRoute("POST", operatorPath+"{order}", s.runCommand),
 
-		openRoute("GET", "/v1/capacity", nameless(s.capacity)), // only as text
-		openRoute("GET", filesPath+"{file}", s.file),           // the name is the key
-		openRoute("GET", "/", nameless(s.page("index.html"))),
-		openRoute("GET", "/live", nameless(s.page("live.html"))),
+		openRoute("GET", "/v1/capacity", ignoreName(s.capacity)), // only as text
+		openRoute("GET", filesPath+"{file}", s.file),             // the name is the key
+		openRoute("GET", "/", ignoreName(s.page("index.html"))),
+		openRoute("GET", "/live", ignoreName(s.page("live.html"))),
 		openRoute("GET", assetsPath+"{name}", s.asset),
-		openRoute("GET", "/openapi.json", nameless(s.openapi)),
-		openRoute("GET", "/docs", nameless(s.operations)),
-		openRoute("GET", docsPath+documents.SearchPath, nameless(s.searchDocs)),
+		openRoute("GET", "/openapi.json", ignoreName(s.openapi)),
+		openRoute("GET", "/docs", ignoreName(s.operations)),
+		openRoute("GET", docsPath+documents.SearchPath, ignoreName(s.searchDocs)),
 		openRoute("GET", docsPath+"{page}", s.docs),
-		openRoute("GET", "/healthz", nameless(s.health)),
-		openRoute("GET", "/readyz", nameless(s.ready)),
+		openRoute("GET", "/healthz", ignoreName(s.health)),
+		openRoute("GET", "/readyz", ignoreName(s.ready)),
 	}
 }
 

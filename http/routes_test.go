@@ -73,7 +73,7 @@ func TestEveryRouteAuthenticates(t *testing.T) {
 		t.Errorf("open to everybody are %q", unlocked)
 	}
 	h := &stranger{liveServer: openLiveServer(t, func(c *http.Config) {
-		c.Origins, c.Hosts, c.Files = nil, []string{http.LocalHosts}, newShelf()
+		c.Origins, c.Hosts, c.Files = nil, []string{http.LocalHosts}, newMemoryFiles()
 		c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})}
 	own, end := h.playing(acc1)

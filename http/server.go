@@ -65,7 +65,7 @@ type Config struct {
 	Refused func(engine.Code)
 	// Tokens, when set, knows the tokens of accounts, for their owners.
 	Tokens Tokens
-	// Admin, when set, carries out the orders that come over HTTP with a
+	// Admin, when set, runs the commands that come over HTTP with a
 	// token of an operator's account. New puts the server into it.
 	Admin *admin.Admin
 
@@ -109,13 +109,13 @@ type Server struct {
 	conns       *connections
 	disconnects *disconnectDetector
 	control     *access.Control
-	orders      *admin.Remote
+	commands    *admin.Remote
 	authorizer  *live.Authorizer
 	streams     *live.Streams
 	router      *router
 
 	waits  *access.AccountLimiter
-	bodies weights
+	bodies accountBytes
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
@@ -124,7 +124,7 @@ type Server struct {
 	draining atomic.Bool // for good: the service is about to stop
 	paused   atomic.Bool // until the operator says otherwise
 	down     sync.Once
-	goes     sync.WaitGroup // what goes on after its request was answered
+	wg       sync.WaitGroup // what goes on after its request was answered
 }
 
 // New makes a server. It serves nothing until Serve.
@@ -151,11 +151,11 @@ func New(cfg Config) (*Server, error) {
 	s.control = access.NewControl(cfg.Auth, cfg.Proxies, &s.faults)
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.control.Trusted)
 	if cfg.Admin != nil {
-		cfg.Admin.Service, cfg.Admin.Log = s.Operated(), cfg.Log
+		cfg.Admin.Service, cfg.Admin.Log = s.AdminService(), cfg.Log
 	}
-	s.orders = admin.NewRemote(cfg.Admin, &s.faults)
+	s.commands = admin.NewRemote(cfg.Admin, &s.faults)
 	streams := &live.Config{
-		Actors: cfg.Actors, Source: cfg.Live, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Orders: s.orders, Waits: s.waits,
+		Actors: cfg.Actors, Source: cfg.Live, Auth: cfg.Auth, Control: s.control, Faults: &s.faults, Admin: s.commands, Waits: s.waits,
 		Tickets: cfg.Tickets, While: s.disconnects.track, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
 	}
 	if cfg.OtherNodes != nil {
@@ -187,10 +187,10 @@ func New(cfg Config) (*Server, error) {
 		CloseOnShutdown:              true,
 	}
 	if cfg.Tickets != nil {
-		s.goes.Go(func() { s.authorizer.Follow(s.base) })
+		s.wg.Go(func() { s.authorizer.Follow(s.base) })
 	}
 	if cfg.Tokens != nil {
-		s.goes.Go(func() { cfg.Tokens.FollowTokens(s.base, s.streams.TokenEvent) })
+		s.wg.Go(func() { cfg.Tokens.FollowTokens(s.base, s.streams.TokenEvent) })
 	}
 	return s, nil
 }
@@ -247,14 +247,14 @@ func (s *Server) shutdown(ctx context.Context) error {
 	s.streams.Wait()
 	if late != nil {
 		s.abandon(engine.ErrDraining)
-		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateGrace)
 		defer cancel()
 		_ = s.conns.quiet(moment)
 	}
 	s.conns.closeAll()
 	s.abandon(engine.ErrDraining)
-	s.goes.Wait()
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	s.wg.Wait()
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateGrace)
 	defer cancel()
 	if err := s.http.ShutdownWithContext(end); err != nil {
 		return fmt.Errorf("close the connections: %w", err)
@@ -265,8 +265,8 @@ func (s *Server) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// lastWords is how long requests may still take whose time was over.
-const lastWords = 2 * time.Second
+// lateGrace is how long requests may still take whose time was over.
+const lateGrace = 2 * time.Second
 
 // emptyFolder makes a folder that only we can read and removes what a killed
 // process left in it.

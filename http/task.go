@@ -63,7 +63,7 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if no != nil {
 		return no
 	}
-	m, no := s.order(ctx, account, a.Task, b)
+	m, no := s.executeMessage(ctx, account, a.Task, b)
 	if no != nil {
 		return no
 	}
@@ -97,8 +97,8 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	return no
 }
 
-// order makes the message for the actors from a request.
-func (s *Server) order(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *answer.Refusal) {
+// executeMessage makes the message for the actors from a request.
+func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *answer.Refusal) {
 	key, fault := keyOf(ctx)
 	end, no := s.beginParse(ctx, b)
 	if no != nil {

@@ -33,7 +33,7 @@ func TestTickets(t *testing.T) {
 	}
 	e := openServer(t, c, func(cfg *http.Config) { cfg.Origins = []string{"https://console.example"} })
 	type made struct{ ID, Ticket, ExpiresAt string }
-	order := func(token, body string) (int, problem, made) {
+	issue := func(token, body string) (int, problem, made) {
 		t.Helper()
 		req, err := nethttp.NewRequest("POST", "http://"+e.addr+"/v1/tickets", strings.NewReader(body))
 		if err != nil {
@@ -60,7 +60,7 @@ func TestTickets(t *testing.T) {
 		status, _, _ := e.ask(t, "GET "+path, append([]string{"Host: test"}, headers...)...)
 		return status
 	}
-	status, p, own := order("good", `{"object":"task_1","ttl":60000}`)
+	status, p, own := issue("good", `{"object":"task_1","ttl":60000}`)
 	if at, err := time.Parse(time.RFC3339Nano, own.ExpiresAt); status != 200 || err != nil || time.Until(at) > time.Minute || time.Until(at) < 50*time.Second {
 		t.Fatalf("%d %+v %+v", status, p, own)
 	}
@@ -94,22 +94,22 @@ func TestTickets(t *testing.T) {
 		`[]`: "not an object", `{}`: "object is missing", `{"object":7}`: "object wants", `{"object":"../x"}`: "object wants", `{"object":"task_1","ttl":1}`: "ttl wants milliseconds from 1000 to 900000",
 		`{"object":"task_1","ttl":900001}`: "ttl wants", `{"object":"task_1","ttl":"1000"}`: "ttl wants", `{"object":"task_1","scope":"all"}`: `no field "scope"`,
 	} {
-		if status, p, _ := order("good", body); status != 400 || !strings.Contains(p.Error, want) {
+		if status, p, _ := issue("good", body); status != 400 || !strings.Contains(p.Error, want) {
 			t.Errorf("%s: %d %+v", body, status, p)
 		}
 	}
 	for range 20 { // in one order, whatever that of a map is
-		_, p, _ := order("good", `{"scope":"all","ttl":1,"object":7}`)
+		_, p, _ := issue("good", `{"scope":"all","ttl":1,"object":7}`)
 		if len(p.Details) != 3 || p.Details[0].Path != "/object" || p.Details[1].Path != "/scope" || p.Details[2].Path != "/ttl" {
 			t.Fatalf("three faults: %+v", p)
 		}
 	}
 	for object, want := range map[string]int{"sess_1": 200, "w2": 200, "w3": 200, "w1": 404, "sess_2": 404, "w9": 404} {
-		if status, _, _ := order("good", fmt.Sprintf(`{"object":%q}`, object)); status != want {
+		if status, _, _ := issue("good", fmt.Sprintf(`{"object":%q}`, object)); status != want {
 			t.Errorf("a ticket for %s: %d", object, status)
 		}
 	}
-	if status, p, _ := order("small", `{"object":"task_1"}`); status != 404 || p.Code != string(engine.CodeNotFound) {
+	if status, p, _ := issue("small", `{"object":"task_1"}`); status != 404 || p.Code != string(engine.CodeNotFound) {
 		t.Errorf("a ticket for somebody else's task: %d %+v", status, p)
 	}
 
@@ -124,7 +124,7 @@ func TestTickets(t *testing.T) {
 		t.Errorf("revoked: %d", got)
 	}
 
-	_, _, brief := order("good", `{"object":"task_1","ttl":1000}`)
+	_, _, brief := issue("good", `{"object":"task_1","ttl":1000}`)
 	at, err := time.Parse(time.RFC3339Nano, brief.ExpiresAt)
 	if got := get(events(brief.Ticket)); err != nil || got != 200 && time.Now().Before(at) {
 		t.Errorf("a brief ticket until %v: %d, %v", at, got, err)

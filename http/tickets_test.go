@@ -185,7 +185,7 @@ func TestFollowerEndsWithTheServer(t *testing.T) {
 			defer memory.Close()
 			store := &followed{Store: memory, lost: tc.lost}
 			s, err := http.New(http.Config{
-				Actors: struct{ http.Actors }{}, Auth: door{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
+				Actors: struct{ http.Actors }{}, Auth: testAuth{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -230,7 +230,7 @@ func TestFollowerEndsWithTheServer(t *testing.T) {
 // so soon.
 func linkOfAnotherNode(t *testing.T, store persistence.Store, token, object string, ttl time.Duration) (secret string) {
 	t.Helper()
-	account, err := door{}.Lookup(t.Context(), token)
+	account, err := testAuth{}.Lookup(t.Context(), token)
 	if err != nil {
 		t.Fatal(err)
 	}

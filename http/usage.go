@@ -18,8 +18,8 @@ import (
 // Counts knows how many tasks an account has used. [persistence.Usage] is one.
 type Counts interface {
 	Read(ctx context.Context, account string, now time.Time) (int64, error)
-	// Glance is Read without asking other nodes.
-	Glance(ctx context.Context, account string, now time.Time) (int64, error)
+	// ReadLocal is Read without asking other nodes.
+	ReadLocal(ctx context.Context, account string, now time.Time) (int64, error)
 	Reset(now time.Time) time.Time
 }
 
@@ -30,7 +30,7 @@ func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
 		return
 	}
 	now := time.Now()
-	used, err := s.cfg.Counts.Glance(s.base, account.ID, now)
+	used, err := s.cfg.Counts.ReadLocal(s.base, account.ID, now)
 	if err != nil {
 		s.cfg.Log.Warn().Err(err).Str("request", answer.RequestID(ctx)).Msg("an answer lacks what is left of the daily limit")
 		return
@@ -52,7 +52,7 @@ type used struct {
 	Held      int        `json:"reservedWorkers"`
 	Storage   keeps      `json:"storage"`
 	Account   string     `json:"account"`
-	Operator  bool       `json:"operator,omitempty"` // it may give orders
+	Operator  bool       `json:"operator,omitempty"` // it may run commands
 }
 
 // keeps is what is kept of an account now.

@@ -12,15 +12,15 @@ const (
 	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on
 )
 
-// weights counts how many bytes each account has under way.
-type weights struct {
+// accountBytes counts how many bytes each account has under way.
+type accountBytes struct {
 	most int64
 	mu   sync.Mutex
 	by   map[string]int64
 }
 
-// grow takes more, if the account has so much left; less than nothing gives back.
-func (w *weights) grow(account string, n int64) bool {
+// add takes more, if the account has so much left; less than nothing gives back.
+func (w *accountBytes) add(account string, n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n > 0 && w.by[account]+n > w.most {
@@ -38,16 +38,16 @@ func (w *weights) grow(account string, n int64) bool {
 // errBodies is the error of a body that its account has no room for.
 var errBodies = errors.New("the account has too many requests under way")
 
-// weighed is a reader whose bytes count for an account until they are given back.
-type weighed struct {
+// meteredReader is a reader whose bytes count for an account until they are given back.
+type meteredReader struct {
 	io.Reader
-	all     *weights
+	all     *accountBytes
 	account string
 	n       int64
 }
 
 // of is the reader with its bytes counted; nil counts nothing.
-func (w *weighed) of(r io.Reader) io.Reader {
+func (w *meteredReader) of(r io.Reader) io.Reader {
 	if w == nil {
 		return r
 	}
@@ -55,9 +55,9 @@ func (w *weighed) of(r io.Reader) io.Reader {
 	return w
 }
 
-func (w *weighed) Read(p []byte) (int, error) {
+func (w *meteredReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
-	if n > 0 && !w.all.grow(w.account, int64(n)) {
+	if n > 0 && !w.all.add(w.account, int64(n)) {
 		return 0, errBodies
 	}
 	w.n += int64(n)
@@ -65,9 +65,9 @@ func (w *weighed) Read(p []byte) (int, error) {
 }
 
 // release gives back what was read. It may be called again, and without a reader.
-func (w *weighed) release() {
+func (w *meteredReader) release() {
 	if w != nil {
-		w.all.grow(w.account, -w.n)
+		w.all.add(w.account, -w.n)
 		w.n = 0
 	}
 }

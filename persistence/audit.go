@@ -32,14 +32,14 @@ const (
 
 // Act is something that an operator did.
 type Act struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"at"`
-	Order  string    `json:"order"`           // such as token/create
-	About  string    `json:"about,omitempty"` // whom or what the order names
-	By     Issuer    `json:"by"`
-	From   string    `json:"from,omitempty"` // address of the client, or user of the socket
-	Result string    `json:"result"`
-	Detail string    `json:"detail,omitempty"` // what was made or concerned, or why it was refused
+	ID      string    `json:"id"`
+	At      time.Time `json:"at"`
+	Command string    `json:"order"`           // such as token/create
+	About   string    `json:"about,omitempty"` // whom or what the command names
+	By      Issuer    `json:"by"`
+	From    string    `json:"from,omitempty"` // address of the client, or user of the socket
+	Result  string    `json:"result"`
+	Detail  string    `json:"detail,omitempty"` // what was made or concerned, or why it was refused
 }
 
 // ended is the second line of an act.
@@ -69,7 +69,7 @@ func NewAudit(dir string) *Audit { return &Audit{dir: dir, max: auditFile} }
 // writes its end.
 func (a *Audit) Begin(act Act) (end func(result, detail string) error, err error) {
 	act.ID, act.At, act.Result = randomText(10), time.Now().UTC(), ActUnknown
-	act.Order, act.About, act.From = plainText(act.Order), plainText(act.About), plainText(act.From)
+	act.Command, act.About, act.From = plainText(act.Command), plainText(act.About), plainText(act.From)
 	if err := a.append(act); err != nil {
 		return nil, fmt.Errorf("write the audit log: %w", err)
 	}

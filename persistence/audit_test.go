@@ -12,7 +12,7 @@ import (
 
 func act(t *testing.T, a *persistence.Audit, about string) func(result, detail string) error {
 	t.Helper()
-	end, err := a.Begin(persistence.Act{Order: "token/create", About: about, By: persistence.Issuer{Via: persistence.ViaSocket}})
+	end, err := a.Begin(persistence.Act{Command: "token/create", About: about, By: persistence.Issuer{Via: persistence.ViaSocket}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,17 +50,17 @@ type Badger struct {
 	state *stateFile
 	hub   Hub
 
-	mu       sync.RWMutex // held for reading while db or a channel is used
-	closed   bool
-	requests chan *request
-	unsynced chan *request         // committed, and to be answered when synced
-	wrote    chan struct{}         // the writer has ended
-	synced   chan struct{}         // the syncer has ended
-	dirty    atomic.Bool           // something was committed since the last sync
-	blocked  atomic.Pointer[error] // why nothing is written now; nil: it is
-	failed   atomic.Pointer[error] // why nothing is written any more; nil: it is
-	minFree  int64
-	spare    int64 // how large the reserve beside the store is to be
+	mu          sync.RWMutex // held for reading while db or a channel is used
+	closed      bool
+	requests    chan *request
+	unsynced    chan *request         // committed, and to be answered when synced
+	wrote       chan struct{}         // the writer has ended
+	synced      chan struct{}         // the syncer has ended
+	dirty       atomic.Bool           // something was committed since the last sync
+	blocked     atomic.Pointer[error] // why nothing is written now; nil: it is
+	failed      atomic.Pointer[error] // why nothing is written any more; nil: it is
+	minFree     int64
+	reserveSize int64 // how large the reserve beside the store is to be
 
 	// What follows belongs to the writer.
 	revision uint64 // the last one that was given
@@ -77,7 +77,7 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 	if o.SyncEvery <= 0 {
 		o.SyncEvery = time.Second
 	}
-	least, spare := setAside(dir)
+	least, reserve := setAside(dir)
 	if o.MinFree == 0 {
 		o.MinFree = least
 	}
@@ -92,12 +92,12 @@ func OpenBadger(dir string, o Options) (*Badger, error) {
 	}
 	b := &Badger{
 		db: db, dir: dir, lock: lock, log: o.Log,
-		requests: make(chan *request, 4*groupSize),
-		unsynced: make(chan *request, 4*groupSize),
-		wrote:    make(chan struct{}),
-		synced:   make(chan struct{}),
-		minFree:  o.MinFree,
-		spare:    spare,
+		requests:    make(chan *request, 4*groupSize),
+		unsynced:    make(chan *request, 4*groupSize),
+		wrote:       make(chan struct{}),
+		synced:      make(chan struct{}),
+		minFree:     o.MinFree,
+		reserveSize: reserve,
 	}
 	if err := b.begins(); err != nil {
 		db.Close()
@@ -255,7 +255,7 @@ func (b *Badger) Close() error {
 func (b *Badger) end() error {
 	names, _, err := logs(b.dir)
 	if err == nil {
-		err = makeRoom(b.dir, int64(max(len(names), 1))*tableRoom+b.upcoming()+openRoom)
+		err = makeRoom(b.dir, int64(max(len(names), 1))*tableRoom+b.pendingTables()+openRoom)
 	}
 	if err != nil {
 		b.log.Warn().Err(err).Msg("the store is left with its logs, which the next start reads: closing it needs space")
@@ -302,7 +302,7 @@ func encode(value []byte, revision uint64, expires int64) []byte {
 
 func decode(b []byte) (current, error) {
 	if len(b) < headerSize || b[0] != 1 {
-		return current{}, errors.New("the record has no header that this version knows")
+		return current{}, errors.New("the record has a header that this version does not know")
 	}
 	return current{
 		revision: binary.BigEndian.Uint64(b[1:]),

@@ -20,7 +20,7 @@ import (
 const backupHead = "troupe store backup 1\n"
 
 // ErrNoBackup: the file is no backup, or not a whole one.
-var ErrNoBackup = errors.New("the file is no whole backup")
+var ErrNoBackup = errors.New("the file is not a complete backup")
 
 // BackupBadger writes all records of a store that is not open to a new file, and
 // counts them by kind.
@@ -34,7 +34,7 @@ func BackupBadger(dir, file string) (n map[string]int64, err error) {
 		return nil, err
 	}
 	r := &Repair{Kept: map[string]int64{}, Lost: map[string]int64{}, Expired: map[string]int64{}}
-	all, err := r.rescue(dir)
+	all, err := r.recoverRecords(dir)
 	if err != nil {
 		return nil, denied(dir, err)
 	}
@@ -98,7 +98,7 @@ func RestoreBadger(dir, file string, log zerolog.Logger) (n map[string]int64, as
 }
 
 // readBackup reads a backup that is whole.
-func readBackup(data []byte) (*rescued, map[string]int64, error) {
+func readBackup(data []byte) (*recovered, map[string]int64, error) {
 	end := len(data) - sha256.Size
 	if end < 0 || !bytes.HasPrefix(data, []byte(backupHead)) {
 		return nil, nil, ErrNoBackup
@@ -106,7 +106,7 @@ func readBackup(data []byte) (*rescued, map[string]int64, error) {
 	if sum := sha256.Sum256(data[:end]); !bytes.Equal(sum[:], data[end:]) {
 		return nil, nil, ErrNoBackup
 	}
-	all, n := &rescued{newest: map[string]version{}}, map[string]int64{}
+	all, n := &recovered{newest: map[string]version{}}, map[string]int64{}
 	err := sound(func() error {
 		rest := data[len(backupHead):end]
 		number := func() uint64 {
@@ -127,7 +127,7 @@ func readBackup(data []byte) (*rescued, map[string]int64, error) {
 			key := string(text())
 			if key == "" {
 				if all.bound = number(); len(rest) > 0 {
-					return errors.New("there is something after the end")
+					return errors.New("data follows the end")
 				}
 				return nil
 			}

@@ -25,10 +25,10 @@ func (b *Badger) checkDisk() {
 		now = b.probe(probe)
 	}
 	if now == nil {
-		b.replenish()
+		b.restoreReserve()
 	}
 	if errors.Is(now, ErrFull) {
-		b.relieve()
+		b.releaseReserve()
 	}
 	switch {
 	case now != nil:
@@ -39,13 +39,13 @@ func (b *Badger) checkDisk() {
 	}
 }
 
-// replenish makes the reserve where that leaves enough.
-func (b *Badger) replenish() {
-	if info, err := os.Stat(reserveOf(b.dir)); err == nil && info.Size() == b.spare {
+// restoreReserve makes the reserve where that leaves enough.
+func (b *Badger) restoreReserve() {
+	if info, err := os.Stat(reserveOf(b.dir)); err == nil && info.Size() == b.reserveSize {
 		return
 	}
-	if b.minFree > 0 && b.space(b.enough()+b.spare) == nil {
-		if err := hold(b.dir, b.spare); err != nil {
+	if b.minFree > 0 && b.space(b.enough()+b.reserveSize) == nil {
+		if err := hold(b.dir, b.reserveSize); err != nil {
 			b.log.Warn().Err(err).Msg("the store's reserve cannot be made")
 		}
 	}
@@ -66,19 +66,19 @@ func (b *Badger) block(why error) {
 	}
 }
 
-// relieve gives the reserve up where Badger still makes tables of what it has and
+// releaseReserve gives the reserve up where Badger still makes tables of what it has and
 // the disk has hardly any room for them.
-func (b *Badger) relieve() {
+func (b *Badger) releaseReserve() {
 	if left, err := Free(b.dir); err != nil || left > b.minFree/2 {
 		return
 	}
-	if names, _, err := logs(b.dir); err != nil || len(names) > 1 || b.upcoming() > 0 {
+	if names, _, err := logs(b.dir); err != nil || len(names) > 1 || b.pendingTables() > 0 {
 		release(b.dir)
 	}
 }
 
-// upcoming is what Badger needs for the tables that it is about to put together.
-func (b *Badger) upcoming() (need int64) {
+// pendingTables is what Badger needs for the tables that it is about to put together.
+func (b *Badger) pendingTables() (need int64) {
 	levels := b.db.Levels()
 	for i, l := range levels {
 		if l.Score < 1 {

@@ -81,7 +81,7 @@ func (b *Badger) load() (map[string]int64, error) {
 		case err == nil:
 			err = item.Value(func(v []byte) error {
 				if len(v) != 8 {
-					return errors.New("the bound of the revisions is not a number")
+					return errors.New("the highest revision is not a number")
 				}
 				b.reserved = binary.BigEndian.Uint64(v)
 				return nil

@@ -175,10 +175,10 @@ func checksum(data, sum []byte) error {
 		return fmt.Errorf("read its checksum: %w", err)
 	}
 	if want.Algo != pb.Checksum_CRC32C && want.Algo != pb.Checksum_XXHash64 {
-		return errors.New("its checksum is of an unknown kind")
+		return errors.New("its checksum has an unknown type")
 	}
 	if y.VerifyChecksum(data, &want) != nil {
-		return errors.New("its checksum does not fit")
+		return errors.New("its checksum is wrong")
 	}
 	return nil
 }

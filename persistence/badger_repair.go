@@ -68,7 +68,7 @@ func RepairBadger(dir string, log zerolog.Logger) (*Repair, error) {
 	if errors.As(err, &d) {
 		r.Found = d.Found
 	}
-	records, err := r.rescue(dir)
+	records, err := r.recoverRecords(dir)
 	if err != nil {
 		return nil, denied(dir, err)
 	}
@@ -78,15 +78,15 @@ func RepairBadger(dir string, log zerolog.Logger) (*Repair, error) {
 	return r, swap(dir, made, r, "damaged")
 }
 
-// rescued is what is read of a damaged store.
-type rescued struct {
+// recovered is what is read of a damaged store.
+type recovered struct {
 	newest map[string]version
 	bound  uint64
 }
 
-// rescue reads all that can be read, and counts it.
-func (r *Repair) rescue(dir string) (*rescued, error) {
-	all := &rescued{newest: map[string]version{}}
+// recoverRecords reads all that can be read, and counts it.
+func (r *Repair) recoverRecords(dir string) (*recovered, error) {
+	all := &recovered{newest: map[string]version{}}
 	in, err := inspect(dir, func(v version) {
 		if old, there := all.newest[v.key]; !there || v.at > old.at {
 			all.newest[v.key] = v
@@ -108,7 +108,7 @@ func (r *Repair) rescue(dir string) (*rescued, error) {
 			all.bound = max(all.bound, binary.BigEndian.Uint64(v.value))
 		}
 		name, ours := cutRecord(key)
-		keep := ours && !v.deleted && !in.shadowed(v)
+		keep := ours && !v.deleted && !in.maybeOverwritten(v)
 		var cur current
 		if keep {
 			cur, err = decode(v.value)
@@ -169,16 +169,16 @@ func (in *inspection) exact() bool {
 }
 
 // newest is the newest version that was read.
-func (in *inspection) newest(all *rescued) (newest uint64) {
+func (in *inspection) newest(all *recovered) (newest uint64) {
 	for _, v := range all.newest {
 		newest = max(newest, v.at)
 	}
 	return max(newest, in.last)
 }
 
-// shadowed reports whether a damaged part of a table may have had a newer version
+// maybeOverwritten reports whether a damaged part of a table may have had a newer version
 // of a record, or that it was deleted.
-func (in *inspection) shadowed(v version) bool {
+func (in *inspection) maybeOverwritten(v version) bool {
 	for _, t := range in.tables {
 		if t.lost != nil && t.all >= 0 && t.newest > v.at && t.has(v.key) {
 			return true
@@ -195,7 +195,7 @@ func cutRecord(key string) (string, bool) {
 }
 
 // rebuild writes records into a new store, and the report last.
-func rebuild(dir string, all *rescued, r *Repair, log zerolog.Logger) (err error) {
+func rebuild(dir string, all *recovered, r *Repair, log zerolog.Logger) (err error) {
 	var size int64
 	for key, v := range all.newest {
 		size += int64(len(key) + len(v.value) + entryCost)

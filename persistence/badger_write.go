@@ -256,7 +256,7 @@ func (t *batch) current(key string) (*current, error) {
 	return &cur, err
 }
 
-func (b *Badger) set(t *batch, key string, v verdict) error {
+func (b *Badger) set(t *batch, key string, v decision) error {
 	revision, err := b.next()
 	if err != nil {
 		return err

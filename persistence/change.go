@@ -37,8 +37,8 @@ type current struct {
 	expires  int64
 }
 
-// verdict is what a change does: nothing, setting the record, or dropping it.
-type verdict struct {
+// decision is what a change does: nothing, setting the record, or dropping it.
+type decision struct {
 	set, drop bool
 	value     []byte
 	expires   int64
@@ -92,22 +92,22 @@ func CheckValue(key string, value []byte) error {
 }
 
 // decide says what the change does to the record that is there.
-func (c *change) decide(cur *current) verdict {
+func (c *change) decide(cur *current) decision {
 	switch c.kind {
 	case put:
 		if !c.allowed(cur) {
-			return verdict{err: ErrConflict}
+			return decision{err: ErrConflict}
 		}
-		return verdict{set: true, value: c.value, expires: c.expires}
+		return decision{set: true, value: c.value, expires: c.expires}
 	case remove:
 		if c.only != nil && (cur == nil || cur.revision != *c.only) {
-			return verdict{err: ErrConflict}
+			return decision{err: ErrConflict}
 		}
-		return verdict{drop: cur != nil}
+		return decision{drop: cur != nil}
 	case add:
 		return c.sum(cur)
 	}
-	return verdict{}
+	return decision{}
 }
 
 // allowed reports whether a conditional write finds what it wants.
@@ -123,16 +123,16 @@ func (c *change) allowed(cur *current) bool {
 }
 
 // sum decides an addition.
-func (c *change) sum(cur *current) verdict {
+func (c *change) sum(cur *current) decision {
 	var old []byte
 	if cur != nil {
 		old = cur.value
 	}
 	t, err := Sum(c.key, old, c.delta, c.limit)
 	if err != nil || !t.Changes {
-		return verdict{err: err, total: t.Total, ok: t.OK}
+		return decision{err: err, total: t.Total, ok: t.OK}
 	}
-	return verdict{set: true, value: strconv.AppendInt(nil, t.Total, 10), expires: c.expires, total: t.Total, ok: true}
+	return decision{set: true, value: strconv.AppendInt(nil, t.Total, 10), expires: c.expires, total: t.Total, ok: true}
 }
 
 // Total is the result of an addition to a counter.

@@ -19,8 +19,8 @@ type counterBatch struct {
 	write func(context.Context, string, dayCount) error
 	// gather is how long counts add up before each write, where a write costs
 	// more than what is lost of them with the process.
-	gather time.Duration
-	hurry  chan struct{} // has one: somebody waits for the write
+	gather   time.Duration
+	flushNow chan struct{} // has one: somebody waits for the write
 
 	mu      sync.Mutex
 	open    map[string]*pendingCount // by account: what is still being added to
@@ -106,14 +106,14 @@ func (t *counterBatch) gatherMore() {
 	defer enough.Stop()
 	select {
 	case <-enough.C:
-	case <-t.hurry:
+	case <-t.flushNow:
 	}
 }
 
 // writeSoon lets the next write begin at once.
 func (t *counterBatch) writeSoon() {
 	select {
-	case t.hurry <- struct{}{}:
+	case t.flushNow <- struct{}{}:
 	default:
 	}
 }

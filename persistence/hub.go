@@ -30,8 +30,8 @@ type watcher struct {
 	forget func() bool // ends waiting for the watcher's context
 }
 
-// hand gives an event to the watcher, unless it is too far behind.
-func (w *watcher) hand(e Event) bool {
+// send sends an event to the watcher, unless it is too far behind.
+func (w *watcher) send(e Event) bool {
 	for len(w.sizes) > len(w.events) { // the first ones have been taken out
 		w.bytes -= w.sizes[0]
 		w.sizes = w.sizes[1:]
@@ -79,7 +79,7 @@ func (h *Hub) Publish(events []Event) {
 			if !strings.HasPrefix(e.Key, w.prefix) {
 				continue
 			}
-			if !w.hand(e) {
+			if !w.send(e) {
 				h.drop(w)
 				break
 			}
@@ -96,8 +96,8 @@ func (h *Hub) drop(w *watcher) {
 	}
 }
 
-// Lose ends every watcher, because events cannot be delivered.
-func (h *Hub) Lose() {
+// CloseAll ends every watcher, because events cannot be delivered.
+func (h *Hub) CloseAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
@@ -110,5 +110,5 @@ func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	h.Lose()
+	h.CloseAll()
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrQuota: the account keeps as much as it may.
-var ErrQuota = errors.New("the account keeps as much as it may")
+// ErrQuota: the account's storage is full.
+var ErrQuota = errors.New("the account's storage is full")
 
 // Allowance is how much an account may keep at once. Zero is no limit.
 type Allowance struct {

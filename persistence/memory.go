@@ -112,13 +112,13 @@ func (m *memory) enter(ctx context.Context) error {
 	return nil
 }
 
-// change decides a change and carries it out. Its error is the verdict's, too.
-func (m *memory) change(ctx context.Context, c change) (verdict, uint64, error) {
+// change decides a change and carries it out. Its error is the decision's, too.
+func (m *memory) change(ctx context.Context, c change) (decision, uint64, error) {
 	if err := m.enter(ctx); err != nil {
-		return verdict{}, 0, err
+		return decision{}, 0, err
 	}
 	defer m.mu.Unlock()
-	m.lapse(c.key, time.Now())
+	m.removeExpired(c.key, time.Now())
 	var cur *current
 	if r, ok := m.records[c.key]; ok {
 		cur = &r
@@ -139,8 +139,8 @@ func (m *memory) change(ctx context.Context, c change) (verdict, uint64, error) 
 	return v, m.revision, nil
 }
 
-// lapse removes a record that has expired.
-func (m *memory) lapse(key string, now time.Time) {
+// removeExpired removes a record that has expired.
+func (m *memory) removeExpired(key string, now time.Time) {
 	if r, ok := m.records[key]; ok && expired(r.expires, now) {
 		m.drop(key)
 	}
@@ -174,7 +174,7 @@ func (m *memory) sweep() {
 	m.wakes = 0
 	now := time.Now()
 	for key := range m.records {
-		m.lapse(key, now)
+		m.removeExpired(key, now)
 	}
 	for _, r := range m.records {
 		m.rouse(r.expires)

@@ -70,17 +70,17 @@ func (d *distant) Get(ctx context.Context, key string) (persistence.Record, erro
 	return d.Store.Get(ctx, key)
 }
 
-// county is some nodes that count together.
-type county struct {
+// testCluster is some nodes that count together.
+type testCluster struct {
 	t      *testing.T
 	store  persistence.Store
 	stores []*distant
 	nodes  []*persistence.Usage
 }
 
-// newCounty starts nodes. It has to be in a bubble.
-func newCounty(t *testing.T, nodes int, seed uint64, faulty bool) *county {
-	c := &county{t: t, store: persistence.NewMemory()}
+// newTestCluster starts nodes. It has to be in a bubble.
+func newTestCluster(t *testing.T, nodes int, seed uint64, faulty bool) *testCluster {
+	c := &testCluster{t: t, store: persistence.NewMemory()}
 	rng, mu := rand.New(rand.NewPCG(seed, 1)), new(sync.Mutex)
 	for i := range nodes {
 		d := &distant{Store: c.store, rng: rng, mu: mu, faulty: faulty}
@@ -102,7 +102,7 @@ func newCounty(t *testing.T, nodes int, seed uint64, faulty bool) *county {
 	return c
 }
 
-func (c *county) close() {
+func (c *testCluster) close() {
 	for _, u := range c.nodes {
 		u.Close()
 	}
@@ -122,7 +122,7 @@ func admit(u *persistence.Usage, account string, limit int64) (bool, error) {
 }
 
 // total is the count that all nodes have in common.
-func (c *county) total(account string) int64 {
+func (c *testCluster) total(account string) int64 {
 	c.t.Helper()
 	key := "usage/" + account + "/" + time.Now().UTC().Format(time.DateOnly)
 	r, err := c.store.Get(ctx, key)
@@ -147,7 +147,7 @@ func TestSharesOfADay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 2))
 				nodes, limit := 2+rng.IntN(4), int64(1+rng.IntN(400))
-				c := newCounty(t, nodes, seed, faulty)
+				c := newTestCluster(t, nodes, seed, faulty)
 				defer c.close()
 				var admitted atomic.Int64
 				var callers sync.WaitGroup
@@ -217,7 +217,7 @@ func TestSharesOfADay(t *testing.T) {
 // one may use.
 func TestTheLastTasksGoToAnybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCounty(t, 3, 7, false)
+		c := newTestCluster(t, 3, 7, false)
 		defer c.close()
 		const limit = 100
 		for range 20 { // the first node is busy and holds much
@@ -254,7 +254,7 @@ func TestTheLastTasksGoToAnybody(t *testing.T) {
 // stay with a node, and what is told of a day is what was used.
 func TestAShareIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCounty(t, 3, 8, false)
+		c := newTestCluster(t, 3, 8, false)
 		defer c.close()
 		time.Sleep(time.Until(time.Now().UTC().Truncate(24 * time.Hour).Add(24*time.Hour - 40*time.Second)))
 		u, other := c.nodes[0], c.nodes[1]
@@ -265,7 +265,7 @@ func TestAShareIsGivenBack(t *testing.T) {
 					t.Errorf("%s node %d tells of %d (%v), want %d", when, i, n, err, want)
 				}
 			}
-			if n, err := u.Glance(ctx, "bob", time.Now()); n != want || err != nil {
+			if n, err := u.ReadLocal(ctx, "bob", time.Now()); n != want || err != nil {
 				t.Errorf("%s a glance shows %d (%v), want %d", when, n, err, want)
 			}
 		}
@@ -321,7 +321,7 @@ func TestAShareIsGivenBack(t *testing.T) {
 // cannot be given back, and what is lost counts as used.
 func TestAShareWithoutMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCounty(t, 3, 9, false)
+		c := newTestCluster(t, 3, 9, false)
 		defer c.close()
 		u := c.nodes[0]
 		for range 5 {

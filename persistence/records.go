@@ -8,7 +8,7 @@ type Account struct {
 	Name    string    `json:"name"`
 	Plan    string    `json:"plan"`
 	Created time.Time `json:"created"`
-	// Operator says that its tokens may give the operator's orders over HTTP.
+	// Operator says that its tokens may give the operator's commands over HTTP.
 	Operator bool `json:"operator,omitempty"`
 	// Removed is when it was deleted. The record stays until the rest of the
 	// account is removed too, and only [Accounts.Removed] shows it.

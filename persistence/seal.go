@@ -13,7 +13,7 @@ import (
 
 // ErrSealed is the error of a value that the key does not open: it was sealed
 // with another key or for another purpose, or it was changed.
-var ErrSealed = errors.New("the value cannot be opened with this key")
+var ErrSealed = errors.New("the value cannot be decrypted with this key")
 
 // Seal encrypts values, so that they are unreadable without the key.
 type Seal struct{ aead cipher.AEAD }

@@ -13,7 +13,7 @@ var (
 	// ErrNoKey says that the store has sealed values, but there is no key.
 	ErrNoKey = errors.New("the sealing key is missing")
 	// ErrOtherKey says that the store's values were sealed with another key.
-	ErrOtherKey = errors.New("the sealing key is another one than the store was used with")
+	ErrOtherKey = errors.New("the sealing key is not the one that the store was used with")
 )
 
 // sealCheck is a record that the store's key, and no other, opens.

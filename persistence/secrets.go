@@ -29,19 +29,19 @@ const secretPrefix = "secret/"
 const maxSecrets = 100
 
 // ErrTooMany: the account has as many as it may.
-var ErrTooMany = errors.New("there are as many as there may be")
+var ErrTooMany = errors.New("the limit is reached")
 
 // Secrets keeps secrets sealed: without the key, neither values nor origins can be
 // read or exchanged.
 type Secrets struct {
-	store Store
-	near  Store // what tasks' secrets are read from
-	seal  *Seal
+	store  Store
+	cached Store // what tasks' secrets are read from
+	seal   *Seal
 
 	sets sync.Mutex // one at a time, or several would be the last that may be
 
 	mu         sync.Mutex
-	following  bool // changes are heard of
+	following  bool // changes are followed
 	generation uint64
 	known      map[string][]Secret // by account
 }
@@ -49,14 +49,14 @@ type Secrets struct {
 // NewSecrets keeps secrets in a store. Its cache follows the store's changes until
 // the store is closed.
 func NewSecrets(store Store, seal *Seal) *Secrets {
-	s := &Secrets{store: store, near: store, seal: seal, known: map[string][]Secret{}}
+	s := &Secrets{store: store, cached: store, seal: seal, known: map[string][]Secret{}}
 	s.follow()
 	return s
 }
 
 // ReadFrom lets [Secrets.Of] read the node's own copy of the store, so that a task
 // does not wait for other nodes. Call it before anything else.
-func (s *Secrets) ReadFrom(near Store) { s.near = near }
+func (s *Secrets) ReadFrom(cached Store) { s.cached = cached }
 
 // Set makes or replaces a secret, and returns it as stored.
 func (s *Secrets) Set(ctx context.Context, account string, secret Secret) (Secret, error) {
@@ -99,7 +99,7 @@ func (s *Secrets) Of(ctx context.Context, account string) ([]Secret, error) {
 		return all, nil
 	}
 	prefix := secretPrefix + account + "/"
-	records, err := s.near.List(ctx, prefix)
+	records, err := s.cached.List(ctx, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
@@ -141,7 +141,7 @@ func (s *Secrets) Remove(ctx context.Context, account, name string) error {
 // changed forgets what was before a change. What is at hand has the change when
 // the store was read after it: whoever made it finds it here at once.
 func (s *Secrets) changed(ctx context.Context, account string) {
-	if s.near != s.store {
+	if s.cached != s.store {
 		_, _ = s.store.List(ctx, secretPrefix+account+"/") // else it comes a moment later
 	}
 	s.forget()
@@ -165,18 +165,18 @@ func (s *Secrets) follow() {
 		return
 	}
 	s.forget()
-	s.hear(true)
+	s.setFollowing(true)
 	go func() {
 		for range changes {
 			s.forget()
 		}
-		s.hear(false)
+		s.setFollowing(false)
 		s.forget()
 		s.follow()
 	}()
 }
 
-func (s *Secrets) hear(yes bool) {
+func (s *Secrets) setFollowing(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.following = yes

@@ -16,7 +16,7 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrTooLarge: the key is empty or longer than MaxKey, or the value is
 	// longer than MaxValue and belongs in Files.
-	ErrTooLarge = errors.New("the key or the value has a size that the store does not keep")
+	ErrTooLarge = errors.New("the key or the value is too large for the store, or empty")
 	// ErrNoQuorum: the nodes that share the store had no majority for as long as
 	// a write may wait. A write that gives it may still take effect later.
 	ErrNoQuorum = errors.New("the cluster has no majority")

@@ -56,10 +56,10 @@ const (
 	maxTokenEvents = 200
 )
 
-// tell keeps an event. It is written before the change itself: a change that the
+// recordEvent keeps an event. It is written before the change itself: a change that the
 // account is not told of must not happen, while an event of a change that failed
 // does no harm.
-func (a *Accounts) tell(ctx context.Context, e TokenEvent) error {
+func (a *Accounts) recordEvent(ctx context.Context, e TokenEvent) error {
 	value, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer) (
 	t := Token{ID: tokenID + digits[:tokenIDSize], Account: account, Hash: sum[:], Created: time.Now().UTC(), Issued: &by}
 	value, err := json.Marshal(t)
 	if err == nil {
-		err = a.tell(ctx, TokenEvent{Event: TokenIssued, Token: t.ID, Account: account, At: t.Created, By: by, Created: t.Created})
+		err = a.recordEvent(ctx, TokenEvent{Event: TokenIssued, Token: t.ID, Account: account, At: t.Created, By: by, Created: t.Created})
 	}
 	if err == nil {
 		var none uint64
@@ -128,12 +128,12 @@ func (a *Accounts) tokens(ctx context.Context, is func(Token) bool) ([]Token, er
 // revoked it.
 func (a *Accounts) RevokeToken(ctx context.Context, id string, by Issuer) error {
 	return a.revoke(ctx, id, func(t Token) error {
-		return a.tell(ctx, TokenEvent{Event: TokenRevoked, Token: t.ID, Account: t.Account, At: time.Now().UTC(), By: by, Created: t.Created, Issued: t.Issued})
+		return a.recordEvent(ctx, TokenEvent{Event: TokenRevoked, Token: t.ID, Account: t.Account, At: time.Now().UTC(), By: by, Created: t.Created, Issued: t.Issued})
 	})
 }
 
-// revoke calls tell for the token before it is revoked.
-func (a *Accounts) revoke(ctx context.Context, id string, tell func(Token) error) error {
+// revoke calls before for the token before it is revoked.
+func (a *Accounts) revoke(ctx context.Context, id string, before func(Token) error) error {
 	digits, ok := strings.CutPrefix(id, tokenID)
 	if _, err := hex.DecodeString(digits); !ok || err != nil || len(digits) != tokenIDSize {
 		return fmt.Errorf("revoke token %q: %w", id, ErrNotFound)
@@ -145,9 +145,9 @@ func (a *Accounts) revoke(ctx context.Context, id string, tell func(Token) error
 	for _, r := range records {
 		t, e := tokenOf(r)
 		if e == nil {
-			e = tell(t)
+			e = before(t)
 		}
-		// A token that is to be worthless becomes so, whoever could not be told.
+		// The token is revoked even if the event could not be recorded.
 		err = errors.Join(err, e, a.store.Delete(ctx, r.Key, nil, true))
 	}
 	a.cache.clear()
@@ -172,7 +172,7 @@ const cacheSize = 10_000
 // account empties it.
 type tokenCache struct {
 	mu         sync.Mutex
-	following  bool // changes are heard of
+	following  bool // changes are followed
 	generation uint64
 	accounts   map[[sha256.Size]byte]Account
 	tokens     map[string][]Token // by account; nil: not read since the last change
@@ -228,10 +228,10 @@ func (c *tokenCache) follow(store Store) {
 	}
 	c.set(func() { c.following = true })
 	go func() {
-		for heard := true; heard; {
+		for open := true; open; {
 			select {
-			case _, heard = <-tokens:
-			case _, heard = <-accounts:
+			case _, open = <-tokens:
+			case _, open = <-accounts:
 			}
 			c.clear()
 		}

@@ -23,7 +23,7 @@ type Usage struct {
 // NewUsage keeps the counts in a store.
 func NewUsage(store Store) *Usage {
 	u := &Usage{store: store}
-	u.counts.hurry = make(chan struct{}, 1)
+	u.counts.flushNow = make(chan struct{}, 1)
 	u.counts.write = func(ctx context.Context, account string, d dayCount) (err error) {
 		defer func() {
 			if r := recover(); r != nil { // a store may be somebody else's
@@ -171,11 +171,11 @@ func (u *Usage) Read(ctx context.Context, account string, now time.Time) (int64,
 			return u.leases.used(account, now, last), nil
 		}
 	}
-	return u.Glance(ctx, account, now)
+	return u.ReadLocal(ctx, account, now)
 }
 
-// Glance is Read without asking other nodes.
-func (u *Usage) Glance(ctx context.Context, account string, now time.Time) (int64, error) {
+// ReadLocal is Read without asking other nodes.
+func (u *Usage) ReadLocal(ctx context.Context, account string, now time.Time) (int64, error) {
 	if u.leases == nil {
 		return u.Read(ctx, account, now)
 	}

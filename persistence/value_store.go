@@ -117,7 +117,7 @@ func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
 
 func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {
 	if len(r.Value) == 0 || r.Value[0] != inline && r.Value[0] != outside {
-		return nil, errors.New("the record is not that of a value")
+		return nil, errors.New("the record does not hold a value")
 	}
 	if r.Value[0] == inline {
 		return r.Value[1:], nil

@@ -105,9 +105,9 @@ func (b *Browser) Save(ctx context.Context) (json.RawMessage, error) {
 func (b *Browser) Restore(ctx context.Context, state json.RawMessage) error {
 	b.engine.mu.Lock()
 	err := b.engine.restores[b.worker]
-	dies := b.engine.dying[b.worker] > 0
+	dies := b.engine.diesRestoring[b.worker] > 0
 	if dies {
-		b.engine.dying[b.worker]--
+		b.engine.diesRestoring[b.worker]--
 	}
 	b.engine.mu.Unlock()
 	if dies {
@@ -126,7 +126,7 @@ func (b *Browser) Check(ctx context.Context) error { return b.body.check(ctx) }
 // Memory is part of [engine.Instance].
 func (b *Browser) Memory() int64 {
 	b.engine.mu.Lock()
-	b.engine.looks[b.worker]++
+	b.engine.memoryReads[b.worker]++
 	bytes, ok := b.engine.memory[b.worker]
 	b.engine.mu.Unlock()
 	if !ok {

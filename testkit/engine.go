@@ -24,22 +24,22 @@ type Engine struct {
 	// before the actors start.
 	Backend *Backend
 
-	mu       sync.Mutex
-	scripts  map[string]Script
-	browsers map[string]*Browser // the last of each worker
-	open     map[*Browser]bool
-	launches map[string]int
-	failing  map[string]int
-	resets   map[string][]Reset
-	saves    map[string][]Save
-	restores map[string]error
-	dying    map[string]int
-	memory   map[string]int64
-	looks    map[string]int
-	watches  map[string]int
-	deaf     map[string]bool
-	playing  map[string]bool // by task
-	plays    []Played
+	mu            sync.Mutex
+	scripts       map[string]Script
+	browsers      map[string]*Browser // the last of each worker
+	open          map[*Browser]bool
+	launches      map[string]int
+	failing       map[string]int
+	resets        map[string][]Reset
+	saves         map[string][]Save
+	restores      map[string]error
+	diesRestoring map[string]int
+	memory        map[string]int64
+	memoryReads   map[string]int
+	viewers       map[string]int
+	unresponsive  map[string]bool
+	playing       map[string]bool // by task
+	plays         []Played
 
 	faultsMu sync.Mutex
 	faults   []string
@@ -57,8 +57,8 @@ type Played struct {
 func NewEngine() *Engine {
 	return &Engine{
 		scripts: map[string]Script{}, browsers: map[string]*Browser{}, open: map[*Browser]bool{}, launches: map[string]int{},
-		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, dying: map[string]int{},
-		playing: map[string]bool{}, memory: map[string]int64{}, looks: map[string]int{}, watches: map[string]int{}, deaf: map[string]bool{},
+		failing: map[string]int{}, resets: map[string][]Reset{}, saves: map[string][]Save{}, restores: map[string]error{}, diesRestoring: map[string]int{},
+		playing: map[string]bool{}, memory: map[string]int64{}, memoryReads: map[string]int{}, viewers: map[string]int{}, unresponsive: map[string]bool{},
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *Engine) FailRestores(worker string, err error) {
 func (e *Engine) DieRestoring(worker string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.dying[worker] = n
+	e.diesRestoring[worker] = n
 }
 
 // SetMemory sets how many bytes the worker's browsers take from now on.
@@ -124,18 +124,18 @@ func (e *Engine) SetMemory(worker string, bytes int64) {
 func (e *Engine) MemoryReads(worker string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.looks[worker]
+	return e.memoryReads[worker]
 }
 
-// SetDeaf says whether the worker's browsers let checks wait from now on, as
+// SetUnresponsive says whether the worker's browsers let checks wait from now on, as
 // one does whose process was stopped.
-func (e *Engine) SetDeaf(worker string, deaf bool) {
+func (e *Engine) SetUnresponsive(worker string, unresponsive bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.deaf[worker] = deaf
+	e.unresponsive[worker] = unresponsive
 	for b := range e.open {
 		if b.worker == worker {
-			b.body.stop(deaf)
+			b.body.stop(unresponsive)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (e *Engine) Launch(ctx context.Context, worker string) (engine.Instance, er
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open[b], e.browsers[worker] = true, b
-	if e.deaf[worker] {
+	if e.unresponsive[worker] {
 		b.body.stop(true)
 	}
 	return b, nil

@@ -34,10 +34,10 @@ type fakeBrowser struct {
 	end  chan struct{}
 	once sync.Once
 
-	mu       sync.Mutex
-	traces   []string
-	restored bool // no task has been played since a session's state was put back
-	deaf     bool
+	mu           sync.Mutex
+	traces       []string
+	restored     bool // no task has been played since a session's state was put back
+	unresponsive bool
 }
 
 // visit returns which tasks have left a trace, and leaves one. A nil outcome
@@ -91,9 +91,9 @@ func (b *fakeBrowser) restore(_ context.Context, state json.RawMessage) error {
 
 func (b *fakeBrowser) check(ctx context.Context) error {
 	b.mu.Lock()
-	deaf := b.deaf
+	unresponsive := b.unresponsive
 	b.mu.Unlock()
-	if deaf {
+	if unresponsive {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -113,8 +113,8 @@ func (b *fakeBrowser) gone() <-chan struct{} { return b.end }
 func (b *fakeBrowser) kill()                 { b.once.Do(func() { close(b.end) }) }
 func (b *fakeBrowser) close()                { b.kill() }
 
-func (b *fakeBrowser) stop(deaf bool) {
+func (b *fakeBrowser) stop(unresponsive bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deaf = deaf
+	b.unresponsive = unresponsive
 }

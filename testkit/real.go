@@ -98,9 +98,9 @@ func (b *realBrowser) kill() {
 	}
 }
 
-func (b *realBrowser) stop(deaf bool) {
+func (b *realBrowser) stop(unresponsive bool) {
 	sig := syscall.SIGCONT
-	if deaf {
+	if unresponsive {
 		sig = syscall.SIGSTOP
 	}
 	if !b.signal(sig) {

@@ -15,15 +15,15 @@ func drain(c Condition) (Condition, []Effect) {
 		return c, nil // finish closes the browser
 	case c.HasClaim():
 		c.Claim = Claim{}
-		do = append(do, EfGiveUp{engine.CodeWorkerOffline})
+		do = append(do, ReturnClaim{engine.CodeWorkerOffline})
 	case c.Browser == Ready && c.Session != "":
 		c.Browser = Leaving
-		return c, []Effect{EfSuspend{c.Session}}
+		return c, []Effect{SaveSession{c.Session}}
 	case c.Browser == Down, c.Browser == Leaving:
 		return c, nil
 	}
 	c.Browser, c.Stale = Down, false
-	return c, append(do, EfKill{})
+	return c, append(do, CloseBrowser{})
 }
 
 // leave closes a browser whose session is saved. A worker that was resumed
@@ -31,10 +31,10 @@ func drain(c Condition) (Condition, []Effect) {
 func leave(c Condition) (Condition, []Effect) {
 	if c.Draining {
 		c.Browser = Down
-		return c, []Effect{EfKill{}}
+		return c, []Effect{CloseBrowser{}}
 	}
 	c.Browser = Starting
-	return c, []Effect{EfKill{}, EfLaunch{}}
+	return c, []Effect{CloseBrowser{}, LaunchBrowser{}}
 }
 
 // resume takes a drain back, however far it has come.
@@ -45,25 +45,25 @@ func resume(c Condition) (Condition, []Effect) {
 	c.Draining = false
 	if c.Browser == Down {
 		c.Browser = Starting
-		return c, []Effect{EfLaunch{}}
+		return c, []Effect{LaunchBrowser{}}
 	}
 	return c, nil // its task goes on, or its session is still being saved
 }
 
-// dismiss is a drain for good: the session ends.
-func dismiss(c Condition) (Condition, []Effect) {
+// removeWorker is a drain for good: the session ends.
+func removeWorker(c Condition) (Condition, []Effect) {
 	if c.Running {
 		c.Ends = true
 		return drain(c)
 	}
 	var do []Effect
 	if c.Session != "" {
-		do = append(do, EfForget{c.Session})
+		do = append(do, EndSession{c.Session})
 		c.Session, c.Holder = "", ""
 	}
 	if c.Browser == Leaving { // what is being saved is of no use any more
 		c.Draining, c.Browser = true, Down
-		return c, append(do, EfKill{})
+		return c, append(do, CloseBrowser{})
 	}
 	c, more := drain(c)
 	return c, append(do, more...)

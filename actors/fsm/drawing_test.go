@@ -58,19 +58,19 @@ func TestDrawnTurnsAreThoseOfStep(t *testing.T) {
 	for _, account := range []string{"anna", "bert"} {
 		for _, o := range []Claim{{Intent: Plain}, {Intent: Open, Fresh: "s1"}, {Intent: Override, Fresh: "s2"}, {Intent: Resume, ID: "s1"}, {Intent: Close, ID: "s1"}} {
 			o.Task, o.Account = "t", account
-			events = append(events, EvClaim{o})
+			events = append(events, ClaimReceived{o})
 		}
-		events = append(events, EvDisown{account}, EvAdopt{Session: "s1", Account: account})
+		events = append(events, AccountRemoved{account}, SessionReceived{Session: "s1", Account: account})
 	}
 	for _, how := range []Ending{OK, Broken, Crashed, NotStarted} {
-		events = append(events, EvEnded{How: how})
+		events = append(events, RunEnded{How: how})
 	}
 	for _, session := range []string{"s1", "s2"} {
-		events = append(events, EvExpired{session}, EvUnheld{session}, EvTaken{session})
+		events = append(events, SessionExpired{session}, LeaseLost{session}, SessionTaken{session})
 	}
-	events = append(events, EvLaunch{}, EvUp{}, EvUp{Lost: true}, EvFailed{}, EvGone{}, EvOverdue{}, EvStuck{},
-		EvCancel{"t", api.CauseClient}, EvCancel{"t", api.CauseAsked}, EvReset{true}, EvReset{false}, EvRenew{},
-		EvDrain{}, EvDismiss{}, EvInterrupt{}, EvSuspended{}, EvResume{})
+	events = append(events, LaunchAllowed{}, BrowserUp{}, BrowserUp{Lost: true}, LaunchFailed{}, BrowserLost{}, RunOverdue{}, RunStuck{},
+		CancelRequested{"t", api.CauseClient}, CancelRequested{"t", api.CauseAsked}, ResetDone{true}, ResetDone{false}, RenewalDue{},
+		DrainRequested{}, RemovalRequested{}, InterruptRequested{}, SessionSaved{}, ResumeRequested{})
 
 	first := Condition{Browser: Down}
 	seen, next := map[Condition]bool{first: true}, []Condition{first}

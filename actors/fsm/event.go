@@ -10,33 +10,33 @@ type Event interface{ event() }
 
 // The events.
 type (
-	EvLaunch  struct{}             // the supervisor says that a browser may be started
-	EvUp      struct{ Lost bool }  // the browser answers; Lost: its session could not be put back
-	EvFailed  struct{}             // the browser could not be started
-	EvGone    struct{}             // the browser died or was closed
-	EvClaim   struct{ Claim }      // pool sends a task
-	EvEnded   struct{ How Ending } // the run has really stopped
-	EvOverdue struct{}             // the run goes on although its time, and the margin for its answer, are over
-	EvStuck   struct{}             // the run goes on although the margin for stopping is over too
-	EvCancel  struct {             // somebody wants a task to end
+	LaunchAllowed   struct{}             // the supervisor allows a launch
+	BrowserUp       struct{ Lost bool }  // the browser answers; Lost: its session could not be put back
+	LaunchFailed    struct{}             // the browser could not be started
+	BrowserLost     struct{}             // the browser died or was closed
+	ClaimReceived   struct{ Claim }      // pool sends a task
+	RunEnded        struct{ How Ending } // the run has really stopped
+	RunOverdue      struct{}             // the run continues past its timeout and the margin for its answer
+	RunStuck        struct{}             // the run continues past the margin for stopping too
+	CancelRequested struct {             // a task is to end
 		Task  string
 		Cause api.Cause
 	}
-	EvReset   struct{ OK bool }        // cleaning is over
-	EvExpired struct{ Session string } // the time of a session is over
-	EvUnheld  struct{ Session string } // another node may have it
-	EvTaken   struct{ Session string } // another node has it
-	EvAdopt   struct {                 // a session comes from another worker
+	ResetDone       struct{ OK bool }        // cleaning is over
+	SessionExpired  struct{ Session string } // a session has expired
+	LeaseLost       struct{ Session string } // another node may have the session
+	SessionTaken    struct{ Session string } // another node has the session
+	SessionReceived struct {                 // a session moves here from another worker
 		Session string
 		Account string
 	}
-	EvRenew     struct{}                 // the browser is due to be replaced
-	EvDrain     struct{}                 // the worker is to stop when it can
-	EvDismiss   struct{}                 // the same for good: it will not come back
-	EvDisown    struct{ Account string } // an account was removed
-	EvInterrupt struct{}                 // the worker is to stop now
-	EvSuspended struct{}                 // the session's state is saved
-	EvResume    struct{}                 // a drained worker is to come back
+	RenewalDue         struct{}                 // the browser is due to be replaced
+	DrainRequested     struct{}                 // the worker is to stop when its task has ended
+	RemovalRequested   struct{}                 // the worker is to stop and not come back
+	AccountRemoved     struct{ Account string } // an account was removed
+	InterruptRequested struct{}                 // the worker is to stop now
+	SessionSaved       struct{}                 // the session's state is saved
+	ResumeRequested    struct{}                 // a drained worker is to come back
 )
 
 // Ending is how a run stopped, as far as the worker cares.
@@ -47,77 +47,77 @@ const (
 	OK         Ending = "fine"    // the browser can go on
 	Broken     Ending = "broken"  // the browser must be replaced
 	Crashed    Ending = "crashed" // the browser is dead
-	NotStarted Ending = "unbegun" // nothing was played, and the client is refused
+	NotStarted Ending = "unbegun" // nothing was run, and the client gets a refusal
 )
 
-func (EvLaunch) event()    {}
-func (EvUp) event()        {}
-func (EvFailed) event()    {}
-func (EvGone) event()      {}
-func (EvClaim) event()     {}
-func (EvEnded) event()     {}
-func (EvOverdue) event()   {}
-func (EvStuck) event()     {}
-func (EvCancel) event()    {}
-func (EvReset) event()     {}
-func (EvExpired) event()   {}
-func (EvUnheld) event()    {}
-func (EvTaken) event()     {}
-func (EvAdopt) event()     {}
-func (EvRenew) event()     {}
-func (EvDrain) event()     {}
-func (EvInterrupt) event() {}
-func (EvDismiss) event()   {}
-func (EvDisown) event()    {}
-func (EvSuspended) event() {}
-func (EvResume) event()    {}
+func (LaunchAllowed) event()      {}
+func (BrowserUp) event()          {}
+func (LaunchFailed) event()       {}
+func (BrowserLost) event()        {}
+func (ClaimReceived) event()      {}
+func (RunEnded) event()           {}
+func (RunOverdue) event()         {}
+func (RunStuck) event()           {}
+func (CancelRequested) event()    {}
+func (ResetDone) event()          {}
+func (SessionExpired) event()     {}
+func (LeaseLost) event()          {}
+func (SessionTaken) event()       {}
+func (SessionReceived) event()    {}
+func (RenewalDue) event()         {}
+func (DrainRequested) event()     {}
+func (InterruptRequested) event() {}
+func (RemovalRequested) event()   {}
+func (AccountRemoved) event()     {}
+func (SessionSaved) event()       {}
+func (ResumeRequested) event()    {}
 
-// Effect is something that a worker has to do. Effects are carried out in
-// their order.
+// Effect is something that a worker has to do. A worker runs effects in
+// order.
 type Effect interface{ effect() }
 
 // The effects.
 type (
-	// EfRefuse sends the claim of the event back to pool, EfGiveUp the claim
+	// RefuseClaim sends the claim of the event back to pool, ReturnClaim the claim
 	// that the worker had taken already.
-	EfRefuse struct{ Code engine.Code }
-	EfGiveUp struct{ Code engine.Code }
-	// EfRun begins to play the claim.
-	EfRun struct{}
-	// EfAnswer answers the claim's client. Played: with the outcome of the
+	RefuseClaim struct{ Code engine.Code }
+	ReturnClaim struct{ Code engine.Code }
+	// StartRun begins to play the claim.
+	StartRun struct{}
+	// SendAnswer answers the claim's client. Played: with the outcome of the
 	// run, else with one that says End.
-	EfAnswer struct {
+	SendAnswer struct {
 		End     engine.End
 		Played  bool
 		Session string // left reserved
 	}
-	EfStop     struct{ Cause api.Cause } // end the run soon
-	EfHurry    struct{}                  // the run has to end by itself at once
-	EfKill     struct{}                  // close the browser, or what becomes one
-	EfLaunch   struct{}                  // start a browser now
-	EfRelaunch struct{}                  // ask the supervisor for a new browser
-	EfReset    struct{}                  // clean the browser
-	EfOpen     struct{ Session string }  // a session begins
-	EfAdopt    struct{ Session string }  // one goes on here that another worker had
-	EfRename   struct{ From, To string } // it gets another id, and an empty cache
-	EfRest     struct{ Session string }  // its timer starts anew
-	EfForget   struct{ Session string }  // it ends
-	EfSuspend  struct{ Session string }  // save what it needs elsewhere
+	StopRun             struct{ Cause api.Cause } // end the run soon
+	BoundRun            struct{}                  // limit the time that the run has left
+	CloseBrowser        struct{}                  // close the browser, also one that is starting
+	LaunchBrowser       struct{}                  // start a browser now
+	RequestLaunch       struct{}                  // ask the supervisor for a new browser
+	ResetBrowser        struct{}                  // clean the browser
+	OpenSession         struct{ Session string }  // start a session
+	ReceiveSession      struct{ Session string }  // continue a session of another worker here
+	RenameSession       struct{ From, To string } // give the session another id, and an empty cache
+	RestartSessionTimer struct{ Session string }  // restart the timer of the session
+	EndSession          struct{ Session string }  // end the session
+	SaveSession         struct{ Session string }  // save the state of the session
 )
 
-func (EfRefuse) effect()   {}
-func (EfGiveUp) effect()   {}
-func (EfRun) effect()      {}
-func (EfAnswer) effect()   {}
-func (EfStop) effect()     {}
-func (EfHurry) effect()    {}
-func (EfKill) effect()     {}
-func (EfLaunch) effect()   {}
-func (EfRelaunch) effect() {}
-func (EfReset) effect()    {}
-func (EfOpen) effect()     {}
-func (EfAdopt) effect()    {}
-func (EfRename) effect()   {}
-func (EfRest) effect()     {}
-func (EfForget) effect()   {}
-func (EfSuspend) effect()  {}
+func (RefuseClaim) effect()         {}
+func (ReturnClaim) effect()         {}
+func (StartRun) effect()            {}
+func (SendAnswer) effect()          {}
+func (StopRun) effect()             {}
+func (BoundRun) effect()            {}
+func (CloseBrowser) effect()        {}
+func (LaunchBrowser) effect()       {}
+func (RequestLaunch) effect()       {}
+func (ResetBrowser) effect()        {}
+func (OpenSession) effect()         {}
+func (ReceiveSession) effect()      {}
+func (RenameSession) effect()       {}
+func (RestartSessionTimer) effect() {}
+func (EndSession) effect()          {}
+func (SaveSession) effect()         {}

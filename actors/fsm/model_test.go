@@ -52,64 +52,64 @@ func (m *stateModel) event(c Condition) Event {
 		case Open, Override:
 			o.Fresh = fmt.Sprint("sess_", m.tasks)
 		}
-		return EvClaim{o}
+		return ClaimReceived{o}
 	case 4:
 		if m.browser && !m.ready { // how a launch ends
-			return []Event{EvUp{}, EvUp{Lost: c.Session != ""}, EvFailed{}}[draw(3, "launch")]
+			return []Event{BrowserUp{}, BrowserUp{Lost: c.Session != ""}, LaunchFailed{}}[draw(3, "launch")]
 		}
-		return EvLaunch{}
+		return LaunchAllowed{}
 	case 5:
 		if m.cleaning {
-			return EvReset{OK: draw(2, "reset") == 0}
+			return ResetDone{OK: draw(2, "reset") == 0}
 		}
-		return EvLaunch{}
+		return LaunchAllowed{}
 	case 6, 7:
-		return EvEnded{How: []Ending{OK, Broken, Crashed, NotStarted}[draw(4, "how")]}
+		return RunEnded{How: []Ending{OK, Broken, Crashed, NotStarted}[draw(4, "how")]}
 	case 8:
-		return EvOverdue{}
+		return RunOverdue{}
 	case 9:
-		return EvStuck{}
+		return RunStuck{}
 	case 10:
-		return EvCancel{Task: c.Claim.Task, Cause: []api.Cause{api.CauseClient, api.CauseAsked}[draw(2, "cause")]}
+		return CancelRequested{Task: c.Claim.Task, Cause: []api.Cause{api.CauseClient, api.CauseAsked}[draw(2, "cause")]}
 	case 11:
-		return EvExpired{Session: ids[draw(3, "id")]}
+		return SessionExpired{Session: ids[draw(3, "id")]}
 	case 12:
 		if m.ready {
-			return EvGone{}
+			return BrowserLost{}
 		}
-		return EvRenew{}
+		return RenewalDue{}
 	case 13:
-		return []Event{EvDrain{}, EvInterrupt{}, EvDismiss{}, EvDisown{account}}[draw(4, "drain")]
+		return []Event{DrainRequested{}, InterruptRequested{}, RemovalRequested{}, AccountRemoved{account}}[draw(4, "drain")]
 	case 14:
 		m.tasks++
 		return []Event{
-			EvUnheld{Session: ids[draw(3, "id")]}, EvTaken{Session: ids[draw(3, "id")]},
-			EvAdopt{Session: fmt.Sprint("sess_", m.tasks), Account: account},
+			LeaseLost{Session: ids[draw(3, "id")]}, SessionTaken{Session: ids[draw(3, "id")]},
+			SessionReceived{Session: fmt.Sprint("sess_", m.tasks), Account: account},
 		}[draw(3, "owner")]
 	case 15:
-		return []Event{EvSuspended{}, EvResume{}}[draw(2, "after drain")]
+		return []Event{SessionSaved{}, ResumeRequested{}}[draw(2, "after drain")]
 	default:
-		return EvRenew{}
+		return RenewalDue{}
 	}
 }
 
 func (m *stateModel) check(c Condition, e Event, next Condition, do []Effect) {
 	t := m.t
-	if cl, ok := e.(EvClaim); ok {
+	if cl, ok := e.(ClaimReceived); ok {
 		m.owed[cl.Task] = true
 	}
 	switch e.(type) {
-	case EvUp:
+	case BrowserUp:
 		m.ready = true
-	case EvFailed, EvGone:
+	case LaunchFailed, BrowserLost:
 		m.browser, m.ready, m.cleaning = false, false, false
-	case EvReset:
+	case ResetDone:
 		m.cleaning = false
-	case EvEnded:
+	case RunEnded:
 		m.playing = ""
 	}
 	claimed := c.Claim.Task
-	if cl, ok := e.(EvClaim); ok && claimed == "" {
+	if cl, ok := e.(ClaimReceived); ok && claimed == "" {
 		claimed = cl.Task
 	}
 	for _, eff := range do {
@@ -137,23 +137,23 @@ func (m *stateModel) check(c Condition, e Event, next Condition, do []Effect) {
 		t.Fatalf("%T: claimable, and a claim is refused: %+v", e, next)
 	}
 	switch e := e.(type) {
-	case EvDismiss:
+	case RemovalRequested:
 		if !next.Draining || next.Session != "" && !(next.Running && next.Ends) {
 			t.Fatalf("dismissed, but it goes on: %+v", next)
 		}
-	case EvTaken:
+	case SessionTaken:
 		if e.Session != "" && next.Session == e.Session && !(next.Running && next.Ends) {
 			t.Fatalf("%s goes on although another node has it: %+v", e.Session, next)
 		}
-	case EvUnheld:
+	case LeaseLost:
 		if e.Session != "" && c.Session == e.Session && next.HasClaim() && next.Cause == "" {
 			t.Fatalf("a task goes on in %s, which another node may have: %+v", e.Session, next)
 		}
-	case EvAdopt:
+	case SessionReceived:
 		if c.Session == "" && !c.HasClaim() && (next.Session != e.Session || next.State() == api.Online) {
 			t.Fatalf("%s was not adopted: %+v", e.Session, next)
 		}
-	case EvDisown:
+	case AccountRemoved:
 		if next.Holder == e.Account && !(next.Running && next.Ends) || next.Claim.Account == e.Account && next.Cause == "" {
 			t.Fatalf("%s goes on after it was removed: %+v", e.Account, next)
 		}
@@ -174,7 +174,7 @@ func (m *stateModel) check(c Condition, e Event, next Condition, do []Effect) {
 func relaunches(do []Effect) bool {
 	for _, eff := range do {
 		switch eff.(type) {
-		case EfRelaunch, EfLaunch:
+		case RequestLaunch, LaunchBrowser:
 			return true
 		}
 	}
@@ -190,11 +190,11 @@ func (m *stateModel) effect(e Event, eff Effect, claimed string) {
 		delete(m.owed, task)
 	}
 	switch eff := eff.(type) {
-	case EfRefuse:
-		answered(e.(EvClaim).Task)
-	case EfGiveUp:
+	case RefuseClaim:
+		answered(e.(ClaimReceived).Task)
+	case ReturnClaim:
 		answered(claimed)
-	case EfAnswer:
+	case SendAnswer:
 		answered(claimed)
 		if eff.Session != "" && !m.sessions[eff.Session] {
 			t.Fatalf("%T: the answer names %s, which is not open", e, eff.Session)
@@ -202,30 +202,30 @@ func (m *stateModel) effect(e Event, eff Effect, claimed string) {
 		if eff.End == engine.EndCompleted && m.playing != "" && !eff.Played {
 			t.Fatalf("%T: completed, but it still plays", e)
 		}
-	case EfRun:
+	case StartRun:
 		if m.playing != "" {
 			t.Fatalf("%T: a second task on the browser while %s plays", e, m.playing)
 		}
 		m.playing = claimed
-	case EfReset:
+	case ResetBrowser:
 		if m.playing != "" || !m.ready || len(m.owed) > 0 && m.owed[claimed] {
 			t.Fatalf("%T: reset while %q plays, ready %v, owed %v", e, m.playing, m.ready, m.owed)
 		}
 		m.cleaning = true
-	case EfKill:
+	case CloseBrowser:
 		m.browser, m.ready, m.cleaning, m.playing = false, false, false, ""
-	case EfLaunch:
+	case LaunchBrowser:
 		if m.browser {
 			t.Fatalf("%T: a second browser", e)
 		}
 		m.browser = true
-	case EfAdopt:
+	case ReceiveSession:
 		m.sessions[eff.Session] = true
-	case EfOpen:
+	case OpenSession:
 		m.sessions[eff.Session] = true
-	case EfForget:
+	case EndSession:
 		delete(m.sessions, eff.Session)
-	case EfRename:
+	case RenameSession:
 		delete(m.sessions, eff.From)
 		m.sessions[eff.To] = true
 	}

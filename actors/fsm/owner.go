@@ -21,19 +21,19 @@ func taken(c Condition, session string) (Condition, []Effect) {
 
 // adopt gives the worker a session that another one had. Its state is restored
 // into a new browser, as after a crash.
-func adopt(c Condition, e EvAdopt) (Condition, []Effect) {
+func adopt(c Condition, e SessionReceived) (Condition, []Effect) {
 	if c.Session != "" || c.HasClaim() {
 		return c, nil
 	}
 	c.Session, c.Holder, c.Stale = e.Session, e.Account, false
-	do := []Effect{EfAdopt{e.Session}}
+	do := []Effect{ReceiveSession{e.Session}}
 	switch {
 	case c.Browser == Down:
 		return c, do // the next one gets it
 	case c.Draining:
 		c.Browser = Down
-		return c, append(do, EfKill{})
+		return c, append(do, CloseBrowser{})
 	}
 	c.Browser = Starting
-	return c, append(do, EfKill{}, EfLaunch{})
+	return c, append(do, CloseBrowser{}, LaunchBrowser{})
 }

@@ -11,48 +11,48 @@ import (
 // nothing.
 func Step(c Condition, e Event) (Condition, []Effect) {
 	switch e := e.(type) {
-	case EvClaim:
+	case ClaimReceived:
 		if code := c.Refusal(e.Claim); code != "" {
-			return c, []Effect{EfRefuse{code}}
+			return c, []Effect{RefuseClaim{code}}
 		}
 		c.Claim = e.Claim
 		if c.Browser == Ready {
 			return begin(c)
 		}
 		return c, nil // until the browser is clean
-	case EvEnded:
+	case RunEnded:
 		if c.Running {
 			return finish(c, e.How, true)
 		}
-	case EvOverdue:
+	case RunOverdue:
 		return overdue(c)
-	case EvStuck:
+	case RunStuck:
 		if c.Running {
 			return finish(c, Broken, false)
 		}
-	case EvCancel:
+	case CancelRequested:
 		if c.HasClaim() && c.Claim.Task == e.Task {
 			return cancel(c, e.Cause)
 		}
-	case EvExpired:
+	case SessionExpired:
 		return expire(c, e.Session)
-	case EvDrain:
+	case DrainRequested:
 		return drain(c)
-	case EvInterrupt:
+	case InterruptRequested:
 		if c.HasClaim() {
 			return cancel(c, api.CauseDrain)
 		}
-	case EvDismiss:
-		return dismiss(c)
-	case EvDisown:
-		return disown(c, e.Account)
-	case EvUnheld:
+	case RemovalRequested:
+		return removeWorker(c)
+	case AccountRemoved:
+		return removeAccount(c, e.Account)
+	case LeaseLost:
 		if c.HasClaim() && c.Session == e.Session {
 			return cancel(c, api.CauseLeaseLost)
 		}
-	case EvTaken:
+	case SessionTaken:
 		return taken(c, e.Session)
-	case EvAdopt:
+	case SessionReceived:
 		return adopt(c, e)
 	default:
 		return stepBrowser(c, e)
@@ -66,15 +66,15 @@ func begin(c Condition) (Condition, []Effect) {
 	switch o := c.Claim; {
 	case o.Intent == Open || o.Intent == Override && c.Session == "":
 		c.Session, c.Holder, c.Opened = o.Fresh, o.Account, true
-		do = append(do, EfOpen{c.Session})
+		do = append(do, OpenSession{c.Session})
 	case o.Intent == Override:
 		// The browser keeps its state under a new name. The session counts as one
 		// that existed: a client that goes away loses nothing.
-		do = append(do, EfRename{From: c.Session, To: o.Fresh})
+		do = append(do, RenameSession{From: c.Session, To: o.Fresh})
 		c.Session = o.Fresh
 	}
 	c.Running = true // even with nothing to play: its session is written down
-	return c, append(do, EfRun{})
+	return c, append(do, StartRun{})
 }
 
 // finish ends the claim: its answer, its session, its browser, in this order.
@@ -91,33 +91,33 @@ func finish(c Condition, how Ending, played bool) (Condition, []Effect) {
 		if c.Running {
 			end = c.end()
 		}
-		do = append(do, EfAnswer{End: end, Played: played, Session: c.KeptSession()})
+		do = append(do, SendAnswer{End: end, Played: played, Session: c.KeptSession()})
 	}
 	keeps, dirty := c.keeps(), c.Running
 	if c.Session != "" && !keeps {
-		do = append(do, EfForget{c.Session})
+		do = append(do, EndSession{c.Session})
 		c.Session, c.Holder, dirty = "", "", true
 	}
 	if keeps {
-		do = append(do, EfRest{c.Session})
+		do = append(do, RestartSessionTimer{c.Session})
 	}
 	c = Condition{Browser: c.Browser, Session: c.Session, Holder: c.Holder, Draining: c.Draining}
 	switch {
 	case c.Draining:
 		c.Browser = Down
-		return c, append(do, EfKill{})
+		return c, append(do, CloseBrowser{})
 	case how == Crashed:
 		c.Browser = Down
-		return c, append(do, EfKill{}, EfRelaunch{})
+		return c, append(do, CloseBrowser{}, RequestLaunch{})
 	case how == Broken && keeps:
 		c.Browser = Starting
-		return c, append(do, EfKill{}, EfLaunch{})
+		return c, append(do, CloseBrowser{}, LaunchBrowser{})
 	case how == Broken:
 		c.Browser = Cleaning
-		return c, append(do, EfKill{}, EfLaunch{})
+		return c, append(do, CloseBrowser{}, LaunchBrowser{})
 	case !keeps && dirty:
 		c.Browser = Cleaning
-		return c, append(do, EfReset{})
+		return c, append(do, ResetBrowser{})
 	}
 	return c, do
 }
@@ -135,20 +135,20 @@ func overdue(c Condition) (Condition, []Effect) {
 		return c, nil
 	}
 	c.Answered = true
-	return c, []Effect{EfAnswer{End: c.end(), Session: c.KeptSession()}}
+	return c, []Effect{SendAnswer{End: c.end(), Session: c.KeptSession()}}
 }
 
 func cancel(c Condition, cause api.Cause) (Condition, []Effect) {
 	if !c.Running { // it waits for a clean browser, and has touched nothing
 		c.Claim = Claim{}
-		return c, []Effect{EfAnswer{End: endOf(cause)}}
+		return c, []Effect{SendAnswer{End: endOf(cause)}}
 	}
 	c.Orphan = c.Orphan || cause == api.CauseClient
 	if c.Cause != "" {
 		return c, nil
 	}
 	c.Cause = cause
-	return c, []Effect{EfStop{cause}}
+	return c, []Effect{StopRun{cause}}
 }
 
 func expire(c Condition, session string) (Condition, []Effect) {
@@ -156,19 +156,19 @@ func expire(c Condition, session string) (Condition, []Effect) {
 		return c, nil
 	}
 	c.Session, c.Holder = "", ""
-	do := []Effect{EfForget{session}}
+	do := []Effect{EndSession{session}}
 	switch c.Browser {
 	case Ready:
 		c.Browser = Cleaning
-		do = append(do, EfReset{})
+		do = append(do, ResetBrowser{})
 	case Starting:
 		c.Stale = true
 	}
 	return c, do
 }
 
-// disown ends what a removed account has here: its task, and its session.
-func disown(c Condition, account string) (Condition, []Effect) {
+// removeAccount ends what a removed account has here: its task, and its session.
+func removeAccount(c Condition, account string) (Condition, []Effect) {
 	switch {
 	case c.HasClaim() && c.Claim.Account == account:
 		c.Ends = c.Running

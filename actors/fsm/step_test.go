@@ -104,18 +104,21 @@ func effectsOf(do []Effect) string {
 	}
 	all := make([]string, len(do))
 	for i, e := range do {
-		all[i] = strings.TrimSpace(strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e), "fsm.Ef")) + " " + argsOf(e))
+		all[i] = strings.TrimSpace(describe(e))
 	}
 	return ": " + strings.Join(all, ", ")
 }
 
-func argsOf(e Effect) string {
+// describe names an effect as the scripts do, with its arguments.
+func describe(e Effect) string {
 	switch e := e.(type) {
-	case EfRefuse:
-		return string(e.Code)
-	case EfGiveUp:
-		return string(e.Code)
-	case EfAnswer:
+	case RefuseClaim:
+		return "refuse " + string(e.Code)
+	case ReturnClaim:
+		return "giveup " + string(e.Code)
+	case StartRun:
+		return "run"
+	case SendAnswer:
 		s := string(e.End)
 		if e.Played {
 			s = "played"
@@ -123,23 +126,33 @@ func argsOf(e Effect) string {
 		if e.Session != "" {
 			s += " with " + e.Session
 		}
-		return s
-	case EfStop:
-		return string(e.Cause)
-	case EfOpen:
-		return e.Session
-	case EfAdopt:
-		return e.Session
-	case EfRename:
-		return e.From + " to " + e.To
-	case EfRest:
-		return e.Session
-	case EfForget:
-		return e.Session
-	case EfSuspend:
-		return e.Session
+		return "answer " + s
+	case StopRun:
+		return "stop " + string(e.Cause)
+	case BoundRun:
+		return "hurry"
+	case CloseBrowser:
+		return "kill"
+	case LaunchBrowser:
+		return "launch"
+	case RequestLaunch:
+		return "relaunch"
+	case ResetBrowser:
+		return "reset"
+	case OpenSession:
+		return "open " + e.Session
+	case ReceiveSession:
+		return "adopt " + e.Session
+	case RenameSession:
+		return "rename " + e.From + " to " + e.To
+	case RestartSessionTimer:
+		return "rest " + e.Session
+	case EndSession:
+		return "forget " + e.Session
+	case SaveSession:
+		return "suspend " + e.Session
 	default:
-		return ""
+		return fmt.Sprintf("unknown %T", e)
 	}
 }
 
@@ -166,47 +179,47 @@ func parseEvent(line string) (Event, error) {
 				return nil, fmt.Errorf("unknown argument %q", a)
 			}
 		}
-		return EvClaim{o}, nil
+		return ClaimReceived{o}, nil
 	case "launch":
-		return EvLaunch{}, nil
+		return LaunchAllowed{}, nil
 	case "up":
-		return EvUp{Lost: arg(1) == "lost"}, nil
+		return BrowserUp{Lost: arg(1) == "lost"}, nil
 	case "failed":
-		return EvFailed{}, nil
+		return LaunchFailed{}, nil
 	case "gone":
-		return EvGone{}, nil
+		return BrowserLost{}, nil
 	case "ended":
-		return EvEnded{How: Ending(arg(1))}, nil
+		return RunEnded{How: Ending(arg(1))}, nil
 	case "overdue":
-		return EvOverdue{}, nil
+		return RunOverdue{}, nil
 	case "stuck":
-		return EvStuck{}, nil
+		return RunStuck{}, nil
 	case "cancel":
-		return EvCancel{Task: arg(1), Cause: api.Cause(arg(2))}, nil
+		return CancelRequested{Task: arg(1), Cause: api.Cause(arg(2))}, nil
 	case "reset":
-		return EvReset{OK: arg(1) == "ok"}, nil
+		return ResetDone{OK: arg(1) == "ok"}, nil
 	case "expired":
-		return EvExpired{Session: arg(1)}, nil
+		return SessionExpired{Session: arg(1)}, nil
 	case "renew":
-		return EvRenew{}, nil
+		return RenewalDue{}, nil
 	case "drain":
-		return EvDrain{}, nil
+		return DrainRequested{}, nil
 	case "interrupt":
-		return EvInterrupt{}, nil
+		return InterruptRequested{}, nil
 	case "suspended":
-		return EvSuspended{}, nil
+		return SessionSaved{}, nil
 	case "resume":
-		return EvResume{}, nil
+		return ResumeRequested{}, nil
 	case "dismiss":
-		return EvDismiss{}, nil
+		return RemovalRequested{}, nil
 	case "unheld":
-		return EvUnheld{Session: arg(1)}, nil
+		return LeaseLost{Session: arg(1)}, nil
 	case "taken":
-		return EvTaken{Session: arg(1)}, nil
+		return SessionTaken{Session: arg(1)}, nil
 	case "adopt":
-		return EvAdopt{Session: arg(1), Account: arg(2)}, nil
+		return SessionReceived{Session: arg(1), Account: arg(2)}, nil
 	case "disown":
-		return EvDisown{Account: arg(1)}, nil
+		return AccountRemoved{Account: arg(1)}, nil
 	}
 	return nil, fmt.Errorf("unknown event %q", f[0])
 }

@@ -41,7 +41,7 @@ type Leases struct {
 
 	ctx  context.Context
 	stop context.CancelFunc
-	goes sync.WaitGroup
+	wg   sync.WaitGroup
 }
 
 // Config is what [Leases] are made from.
@@ -126,8 +126,8 @@ func (l *Leases) Open(ctx context.Context) error {
 	// Actors that start now read their sessions before they use them.
 	l.own.confirmed = l.own.term
 	l.expiry = time.AfterFunc(l.own.until-l.now(), l.checkExpiry)
-	l.goes.Go(l.keep)
-	l.goes.Go(l.followPeers)
+	l.wg.Go(l.keep)
+	l.wg.Go(l.followPeers)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (l *Leases) Close() {
 		return
 	}
 	l.stop()
-	l.goes.Wait()
+	l.wg.Wait()
 	l.expiry.Stop()
 	l.mu.Lock()
 	last, over, mine := l.own.next()
@@ -200,7 +200,7 @@ func (l *Leases) renew() {
 	if l.own.holds(l.now()) && l.own.confirmed != l.own.term && !l.confirming {
 		l.confirming = true
 		term := l.own.term
-		l.goes.Go(func() { l.regain(term) })
+		l.wg.Go(func() { l.regain(term) })
 	}
 }
 

@@ -26,8 +26,8 @@ const (
 	stepWeight    = 200      // of a step beside its texts
 )
 
-// TaskNews is the progress of a task, for readers of an account's feed.
-type TaskNews struct {
+// TaskProgress is the progress of a task, for readers of an account's feed.
+type TaskProgress struct {
 	ID         string              `json:"ID"`
 	Account    string              `json:"Account"`
 	Worker     string              `json:"Worker"`
@@ -55,31 +55,31 @@ type TaskNews struct {
 type Feed struct {
 	mu       sync.Mutex
 	seq      uint64
-	workers  map[string]WorkerNews
+	workers  map[string]WorkerSnapshot
 	order    []string // of the workers, as they were added
 	accounts map[string]*recent
-	running  map[string]*TaskNews
+	running  map[string]*TaskProgress
 	ended    list.List // of all accounts, the oldest first
 	weight   int       // of those
-	readers  map[*Reader]struct{}
+	readers  map[*FeedReader]struct{}
 }
 
 // recent is what is remembered of an account.
 type recent struct {
-	tasks  []*TaskNews // the oldest first
+	tasks  []*TaskProgress // the oldest first
 	weight int
 }
 
-// WorkerNews is a worker as it is now. VisibleTo says how much of it an account
+// WorkerSnapshot is a worker as it is now. VisibleTo says how much of it an account
 // may see.
-type WorkerNews struct {
+type WorkerSnapshot struct {
 	api.WorkerInfo
 	Holder string // whose session it has
 	User   string // whose task
 }
 
 // VisibleTo is what an account may know of a worker; all: what the operator may.
-func (w WorkerNews) VisibleTo(account string, all bool) (api.WorkerInfo, bool) {
+func (w WorkerSnapshot) VisibleTo(account string, all bool) (api.WorkerInfo, bool) {
 	info := w.WorkerInfo
 	if all {
 		if info.Account = w.User; info.Account == "" {
@@ -100,7 +100,7 @@ func (w WorkerNews) VisibleTo(account string, all bool) (api.WorkerInfo, bool) {
 }
 
 // WorkerChanged records a worker that is new or has changed.
-func (f *Feed) WorkerChanged(w WorkerNews) {
+func (f *Feed) WorkerChanged(w WorkerSnapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was, known := f.workers[w.ID]
@@ -108,7 +108,7 @@ func (f *Feed) WorkerChanged(w WorkerNews) {
 		return
 	}
 	if f.workers == nil {
-		f.workers = map[string]WorkerNews{}
+		f.workers = map[string]WorkerSnapshot{}
 	}
 	if !known {
 		f.order = append(f.order, w.ID)
@@ -116,7 +116,7 @@ func (f *Feed) WorkerChanged(w WorkerNews) {
 	f.workers[w.ID] = w
 	for r := range f.readers {
 		if info, may := w.VisibleTo(r.account, r.all); may {
-			f.tell(r, News{Worker: &info})
+			f.publish(r, Event{Worker: &info})
 		}
 	}
 }
@@ -133,19 +133,19 @@ func (f *Feed) WorkerRemoved(id string) {
 	f.order = slices.DeleteFunc(f.order, func(o string) bool { return o == id })
 	for r := range f.readers {
 		if _, may := w.VisibleTo(r.account, r.all); may {
-			f.tell(r, News{Gone: id})
+			f.publish(r, Event{Gone: id})
 		}
 	}
 }
 
 // TaskStarted records a task that begins.
-func (f *Feed) TaskStarted(t *TaskNews) {
+func (f *Feed) TaskStarted(t *TaskProgress) {
 	t.Steps = make([]engine.StepReport, 0, min(t.Actions, recentSteps))
 	t.weight = taskWeight
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.running == nil {
-		f.running, f.accounts = map[string]*TaskNews{}, map[string]*recent{}
+		f.running, f.accounts = map[string]*TaskProgress{}, map[string]*recent{}
 	}
 	f.running[t.ID] = t
 	a := f.accounts[t.Account]
@@ -155,7 +155,7 @@ func (f *Feed) TaskStarted(t *TaskNews) {
 	}
 	a.tasks = append(a.tasks, t)
 	a.weight += t.weight
-	f.tellTask(t, false)
+	f.publishTask(t, false)
 }
 
 // StepEnded records a step that has ended.
@@ -191,7 +191,7 @@ func (f *Feed) StepEnded(task string, s engine.StepReport) {
 	f.accounts[t.Account].weight += weight
 	for r := range f.readers {
 		if r.account == t.Account {
-			f.tell(r, News{TaskID: t.ID, Step: &s})
+			f.publish(r, Event{TaskID: t.ID, Step: &s})
 		}
 	}
 }
@@ -225,6 +225,6 @@ func (f *Feed) TaskOver(x *api.Executed) {
 	}
 	t.Ended, t.Session, t.Outcome, t.Timeout = time.Now(), x.SessionID, end, x.Timeout
 	t.at, f.weight = f.ended.PushBack(t), f.weight+t.weight
-	f.tellTask(t, true)
+	f.publishTask(t, true)
 	f.forgetOld(t.Account)
 }

@@ -11,7 +11,7 @@ import (
 func (f *Feed) forgetOld(account string) {
 	a := f.accounts[account]
 	for excess := len(a.tasks) - recentTasks; excess > 0; excess-- {
-		i := slices.IndexFunc(a.tasks, (*TaskNews).isOver)
+		i := slices.IndexFunc(a.tasks, (*TaskProgress).isOver)
 		if i < 0 {
 			break
 		}
@@ -31,18 +31,18 @@ func (f *Feed) forgetOld(account string) {
 		}
 	}
 	for f.weight > recentAll && f.ended.Len() > 1 {
-		f.drop(f.ended.Front().Value.(*TaskNews))
+		f.drop(f.ended.Front().Value.(*TaskProgress))
 	}
 }
 
-func (t *TaskNews) isOver() bool { return t.Outcome != nil }
+func (t *TaskProgress) isOver() bool { return t.Outcome != nil }
 
 // drop forgets a task that has ended.
-func (f *Feed) drop(t *TaskNews) {
+func (f *Feed) drop(t *TaskProgress) {
 	f.ended.Remove(t.at)
 	f.weight -= t.weight
 	a := f.accounts[t.Account]
-	a.tasks, a.weight = slices.DeleteFunc(a.tasks, func(o *TaskNews) bool { return o == t }), a.weight-t.weight
+	a.tasks, a.weight = slices.DeleteFunc(a.tasks, func(o *TaskProgress) bool { return o == t }), a.weight-t.weight
 	if len(a.tasks) == 0 {
 		delete(f.accounts, t.Account)
 	}
@@ -63,17 +63,17 @@ func (f *Feed) ForgetAccount(account string) {
 
 // tasks are the last ones that an account may see, the newest first: those that
 // run, and up to as many in all as were asked for. All are everybody's.
-func (f *Feed) tasks(account string, all bool, most int) []TaskNews {
-	var found []*TaskNews
+func (f *Feed) tasks(account string, all bool, most int) []TaskProgress {
+	var found []*TaskProgress
 	if all {
 		found = slices.Collect(maps.Values(f.running))
 		for e := f.ended.Back(); e != nil && len(found) < most+len(f.running); e = e.Prev() {
-			found = append(found, e.Value.(*TaskNews))
+			found = append(found, e.Value.(*TaskProgress))
 		}
 	} else if a := f.accounts[account]; a != nil {
 		found = slices.Clone(a.tasks)
 	}
-	slices.SortStableFunc(found, func(a, b *TaskNews) int {
+	slices.SortStableFunc(found, func(a, b *TaskProgress) int {
 		if a.isOver() != b.isOver() { // first what runs, so that it is never left out
 			if b.isOver() {
 				return -1
@@ -82,19 +82,19 @@ func (f *Feed) tasks(account string, all bool, most int) []TaskNews {
 		}
 		return b.Began.Compare(a.Began)
 	})
-	var list []TaskNews
+	var list []TaskProgress
 	for _, t := range found {
 		if len(list) >= most && t.isOver() {
 			break
 		}
 		list = append(list, t.as(account))
 	}
-	slices.SortStableFunc(list, func(a, b TaskNews) int { return b.Began.Compare(a.Began) })
+	slices.SortStableFunc(list, func(a, b TaskProgress) int { return b.Began.Compare(a.Began) })
 	return list
 }
 
 // as is what an account may see of a task: of another's, that it is there.
-func (t *TaskNews) as(account string) TaskNews {
+func (t *TaskProgress) as(account string) TaskProgress {
 	c := *t
 	c.Steps, c.Pictures = slices.Clip(t.Steps), slices.Clip(t.Pictures) // what comes next is appended elsewhere
 	if account != t.Account {
@@ -112,29 +112,29 @@ func (t *TaskNews) as(account string) TaskNews {
 }
 
 // Recent returns the last tasks that an account may see, the newest first.
-func (f *Feed) Recent(account string, all bool, most int) []TaskNews {
+func (f *Feed) Recent(account string, all bool, most int) []TaskProgress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tasks(account, all, most)
 }
 
 // RecentTask returns one of the recent tasks, if the account may see it.
-func (f *Feed) RecentTask(account string, all bool, id string) (TaskNews, bool) {
+func (f *Feed) RecentTask(account string, all bool, id string) (TaskProgress, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.running[id]
 	if a := f.accounts[account]; t == nil && a != nil {
-		if i := slices.IndexFunc(a.tasks, func(t *TaskNews) bool { return t.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(a.tasks, func(t *TaskProgress) bool { return t.ID == id }); i >= 0 {
 			t = a.tasks[i]
 		}
 	}
 	for e := f.ended.Back(); t == nil && all && e != nil; e = e.Prev() {
-		if o := e.Value.(*TaskNews); o.ID == id {
+		if o := e.Value.(*TaskProgress); o.ID == id {
 			t = o
 		}
 	}
 	if t == nil || t.Account != account && !all {
-		return TaskNews{}, false
+		return TaskProgress{}, false
 	}
 	return t.as(account), true
 }

@@ -15,7 +15,7 @@ import (
 
 // plays lets a task of an account begin, play so many steps, and end.
 func (f *Feed) plays(id, account string, steps int, result []byte) {
-	f.TaskStarted(&TaskNews{ID: id, Account: account, Actions: 1, Began: time.Now()})
+	f.TaskStarted(&TaskProgress{ID: id, Account: account, Actions: 1, Began: time.Now()})
 	for i := range steps {
 		f.StepEnded(id, engine.StepReport{Path: fmt.Sprint(i), Action: "getText", Success: true, Result: result})
 	}
@@ -81,7 +81,7 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 	check()
 
 	large := make([]byte, 1<<20)
-	f.TaskStarted(&TaskNews{ID: "task_l", Account: "luis", Actions: 1})
+	f.TaskStarted(&TaskProgress{ID: "task_l", Account: "luis", Actions: 1})
 	f.StepEnded("task_l", engine.StepReport{Success: true, Result: large})
 	f.StepEnded("task_l", engine.StepReport{Success: true, Result: large[:10]})
 	if got := f.running["task_l"].Steps; got[0].Result != nil || len(got[1].Result) != 10 || cap(got[1].Result) > 100 {
@@ -94,27 +94,27 @@ func TestRecentTasksHaveBounds(t *testing.T) {
 func TestReadersHaveTheWholePicture(t *testing.T) {
 	t.Parallel()
 	var f Feed
-	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Online}})
-	f.TaskStarted(&TaskNews{ID: "task_1", Account: "anna", Actions: 3, Began: time.Now()})
+	f.WorkerChanged(WorkerSnapshot{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Online}})
+	f.TaskStarted(&TaskProgress{ID: "task_1", Account: "anna", Actions: 3, Began: time.Now()})
 	f.StepEnded("task_1", engine.StepReport{Path: "0"})
-	r := f.Read("anna", false, 10)
+	r := f.Subscribe("anna", false, 10)
 	defer r.Close()
 	f.StepEnded("task_1", engine.StepReport{Path: "1"})
-	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"})
-	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w2", Owner: "bert"}})
-	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"}) // no news
-	f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_2", Session: "sess_2"}, User: "bert", Holder: "bert"})
+	f.WorkerChanged(WorkerSnapshot{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"})
+	f.WorkerChanged(WorkerSnapshot{WorkerInfo: api.WorkerInfo{ID: "w2", Owner: "bert"}})
+	f.WorkerChanged(WorkerSnapshot{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_1"}, User: "anna"}) // no events
+	f.WorkerChanged(WorkerSnapshot{WorkerInfo: api.WorkerInfo{ID: "w1", State: api.Busy, TaskID: "task_2", Session: "sess_2"}, User: "bert", Holder: "bert"})
 	f.WorkerRemoved("w2")
 	f.WorkerRemoved("w1")
 	f.TaskOver(&api.Executed{TaskID: "task_1", Outcome: &engine.Outcome{End: engine.EndCompleted}})
 	if len(r.Workers) != 1 || r.Workers[0].State != api.Online || len(r.Tasks) != 1 || len(r.Tasks[0].Steps) != 1 || r.Tasks[0].Outcome != nil {
 		t.Errorf("it begins with %+v %+v", r.Workers, r.Tasks)
 	}
-	news, err := r.Next(context.Background())
+	events, err := r.Next(context.Background())
 	var told []string
-	for i, n := range news {
-		if i > 0 && n.Seq != news[i-1].Seq+1 {
-			t.Errorf("%d follows on %d", n.Seq, news[i-1].Seq)
+	for i, n := range events {
+		if i > 0 && n.Seq != events[i-1].Seq+1 {
+			t.Errorf("%d follows on %d", n.Seq, events[i-1].Seq)
 		}
 		switch {
 		case n.Worker != nil:
@@ -132,14 +132,14 @@ func TestReadersHaveTheWholePicture(t *testing.T) {
 	}
 	brief, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	if news, err := r.Next(brief); news != nil || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("without news: %v %v", news, err)
+	if events, err := r.Next(brief); events != nil || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without events: %v %v", events, err)
 	}
-	for i := range newsMost + 1 {
-		f.WorkerChanged(WorkerNews{WorkerInfo: api.WorkerInfo{ID: "w1", Since: time.Unix(int64(i), 0)}})
+	for i := range maxBacklog + 1 {
+		f.WorkerChanged(WorkerSnapshot{WorkerInfo: api.WorkerInfo{ID: "w1", Since: time.Unix(int64(i), 0)}})
 	}
-	if news, err := r.Next(context.Background()); news != nil || !errors.Is(err, ErrBehind) {
-		t.Errorf("far behind: %d %v", len(news), err)
+	if events, err := r.Next(context.Background()); events != nil || !errors.Is(err, ErrBehind) {
+		t.Errorf("far behind: %d %v", len(events), err)
 	}
 }
 
@@ -151,7 +151,7 @@ func BenchmarkFeed(b *testing.B) {
 	s := engine.StepReport{Path: "0", Action: "open", Success: true, Result: []byte(`{"success":true}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		f.TaskStarted(&TaskNews{ID: "task_1", Account: "anna", Actions: 2, Began: time.Now()})
+		f.TaskStarted(&TaskProgress{ID: "task_1", Account: "anna", Actions: 2, Began: time.Now()})
 		f.StepEnded("task_1", s)
 		f.StepEnded("task_1", s)
 		f.TaskOver(&api.Executed{TaskID: "task_1", Outcome: out})

@@ -9,55 +9,55 @@ import (
 	"troupe/engine"
 )
 
-// newsMost is how many pieces of news a reader may be behind.
-const newsMost = 1000
+// maxBacklog is how many events a reader may be behind.
+const maxBacklog = 1000
 
 // ErrBehind is the error of a reader that was too slow. The client must start a
 // new one.
 var ErrBehind = errors.New("the reader was too slow")
 
-// News is one thing that has changed; one of Worker, Gone, Task and Step is set.
-type News struct {
+// Event is one thing that has changed; one of Worker, Gone, Task and Step is set.
+type Event struct {
 	Seq    uint64             `json:"Seq"`
 	Worker *api.WorkerInfo    `json:"Worker"`
 	Gone   string             `json:"Gone"` // the worker that was removed
-	Task   *TaskNews          `json:"Task"` // it has begun, or ended; in the news of its end without steps
+	Task   *TaskProgress      `json:"Task"` // it has begun, or ended; the event of its end has no steps
 	Step   *engine.StepReport `json:"Step"`
 	TaskID string             `json:"TaskID"` // of the step
 }
 
-// Reading follows an account's tasks and workers. [Reader] implements it for one
+// Subscription follows an account's tasks and workers. [FeedReader] implements it for one
 // node.
-type Reading interface {
-	// Begin returns the present state, and the number of the last news before it.
-	Begin() (seq uint64, workers []api.WorkerInfo, tasks []TaskNews)
+type Subscription interface {
+	// Snapshot returns the present state, and the number of the last event before it.
+	Snapshot() (seq uint64, workers []api.WorkerInfo, tasks []TaskProgress)
 	// Next returns what has changed since, in its order, and waits until ctx ends
 	// for something to change. After [ErrBehind] it is over.
-	Next(ctx context.Context) ([]News, error)
+	Next(ctx context.Context) ([]Event, error)
 	Close()
 }
 
-// Reader follows an account's tasks and workers on this node.
-type Reader struct {
-	// Seq, Workers and Tasks are the present state. All news come after it.
+// FeedReader follows an account's tasks and workers on this node.
+type FeedReader struct {
+	// Seq, Workers and Tasks are the present state. All events come after it.
 	Seq     uint64
 	Workers []api.WorkerInfo
-	Tasks   []TaskNews
+	Tasks   []TaskProgress
 
 	feed    *Feed
 	account string
 	all     bool
 	wake    chan struct{}
-	waiting []News // guarded by the feed's lock
+	backlog []Event // guarded by the feed's lock
 	behind  bool
 }
 
-// Read makes a reader. It returns the present state and follows every change
+// Subscribe makes a reader. It returns the present state and follows every change
 // after it.
-func (f *Feed) Read(account string, all bool, tasks int) *Reader {
+func (f *Feed) Subscribe(account string, all bool, tasks int) *FeedReader {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := &Reader{feed: f, account: account, all: all, wake: make(chan struct{}, 1), Seq: f.seq}
+	r := &FeedReader{feed: f, account: account, all: all, wake: make(chan struct{}, 1), Seq: f.seq}
 	for _, id := range f.order {
 		if info, may := f.workers[id].VisibleTo(account, all); may {
 			r.Workers = append(r.Workers, info)
@@ -65,23 +65,23 @@ func (f *Feed) Read(account string, all bool, tasks int) *Reader {
 	}
 	r.Tasks = f.tasks(account, all, tasks)
 	if f.readers == nil {
-		f.readers = map[*Reader]struct{}{}
+		f.readers = map[*FeedReader]struct{}{}
 	}
 	f.readers[r] = struct{}{}
 	return r
 }
 
-// tell appends news for a reader. The caller holds f.mu.
-func (f *Feed) tell(r *Reader, n News) {
+// publish appends an event for a reader. The caller holds f.mu.
+func (f *Feed) publish(r *FeedReader, n Event) {
 	if r.behind {
 		return
 	}
-	if len(r.waiting) >= newsMost {
-		r.behind, r.waiting = true, nil
+	if len(r.backlog) >= maxBacklog {
+		r.behind, r.backlog = true, nil
 	} else {
 		f.seq++
 		n.Seq = f.seq
-		r.waiting = append(r.waiting, n)
+		r.backlog = append(r.backlog, n)
 	}
 	select {
 	case r.wake <- struct{}{}:
@@ -89,22 +89,22 @@ func (f *Feed) tell(r *Reader, n News) {
 	}
 }
 
-// tellTask tells of the beginning or the end of a task. The caller holds f.mu.
-func (f *Feed) tellTask(t *TaskNews, ended bool) {
+// publishTask publishes the beginning or the end of a task. The caller holds f.mu.
+func (f *Feed) publishTask(t *TaskProgress, ended bool) {
 	for r := range f.readers {
 		if r.account != t.Account && !r.all {
 			continue
 		}
-		news := t.as(r.account)
+		progress := t.as(r.account)
 		if ended {
-			news.Steps = nil
+			progress.Steps = nil
 		}
-		f.tell(r, News{Task: &news})
+		f.publish(r, Event{Task: &progress})
 	}
 }
 
-// Begin is part of [Reading]. It gives its result away and may be called once.
-func (r *Reader) Begin() (uint64, []api.WorkerInfo, []TaskNews) {
+// Snapshot is part of [Subscription]. It gives its result away and may be called once.
+func (r *FeedReader) Snapshot() (uint64, []api.WorkerInfo, []TaskProgress) {
 	workers, tasks := r.Workers, r.Tasks
 	r.Workers, r.Tasks = nil, nil
 	return r.Seq, workers, tasks
@@ -112,17 +112,17 @@ func (r *Reader) Begin() (uint64, []api.WorkerInfo, []TaskNews) {
 
 // Next returns what has changed since the last call, in its order, and waits
 // until ctx ends for something to change.
-func (r *Reader) Next(ctx context.Context) ([]News, error) {
+func (r *FeedReader) Next(ctx context.Context) ([]Event, error) {
 	for {
 		r.feed.mu.Lock()
-		news, behind := r.waiting, r.behind
-		r.waiting = nil
+		events, behind := r.backlog, r.behind
+		r.backlog = nil
 		r.feed.mu.Unlock()
 		switch {
 		case behind:
 			return nil, ErrBehind
-		case len(news) > 0:
-			return news, nil
+		case len(events) > 0:
+			return events, nil
 		}
 		select {
 		case <-r.wake:
@@ -133,7 +133,7 @@ func (r *Reader) Next(ctx context.Context) ([]News, error) {
 }
 
 // Close ends the reading.
-func (r *Reader) Close() {
+func (r *FeedReader) Close() {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	delete(r.feed.readers, r)

@@ -28,22 +28,22 @@ type Browser interface {
 //
 // The worker announces each scope before it begins, when the last one has ended.
 // A picture is delivered under the lock under which the scope changes, and only
-// to watchers of the scope in which it was taken. So no account gets a picture of
+// to viewers of the scope in which it was taken. So no account gets a picture of
 // a browser that it may not see any more, however late the picture comes.
 type Screencast struct {
 	spec api.WorkerSpec
 	run  func(func()) // starts a function on another goroutine
 
-	mu       sync.Mutex
-	scope    Scope
-	stream   *stream // nil: there are no watchers
-	watchers map[*Watcher]struct{}
+	mu      sync.Mutex
+	scope   Scope
+	stream  *stream // nil: there are no viewers
+	viewers map[*Viewer]struct{}
 }
 
-// stream is what the engine shows of one scope, for all its watchers.
+// stream is what the engine shows of one scope, for all its viewers.
 type stream struct {
 	cancel context.CancelFunc
-	last   []byte // the newest picture, for new watchers
+	last   []byte // the newest picture, for new viewers
 }
 
 // Why a picture has come to its end.
@@ -53,31 +53,31 @@ const (
 	BrowserGone  = "browser_gone"
 )
 
-// Watcher gets the pictures of a browser for as long as the account may see it.
-type Watcher struct {
+// Viewer gets the pictures of a browser for as long as the account may see it.
+type Viewer struct {
 	Worker, WorkerName string
-	Task, Session      string // when the watching began
+	Task, Session      string // when it was opened
 
 	screencast *Screencast // nil: the browser is on another node
 	object     string
 	left       func() // then: what Close does
 	ended      sync.Once
 	shown      chan []byte
-	over       chan struct{}
-	why        string
+	done       chan struct{}
+	reason     string
 }
 
-// NewWatcher returns a watcher of a browser of another node. Its maker calls Show
-// with the pictures, and End. It calls left when the watcher is closed.
-func NewWatcher(about Watching, left func()) *Watcher {
-	return &Watcher{
+// NewViewer returns a viewer of a browser of another node. Its maker calls Show
+// with the pictures, and End. It calls left when the viewer is closed.
+func NewViewer(about ViewedObject, left func()) *Viewer {
+	return &Viewer{
 		Worker: about.Worker, WorkerName: about.WorkerName, Task: about.Task, Session: about.Session,
-		left: left, shown: make(chan []byte, 1), over: make(chan struct{}),
+		left: left, shown: make(chan []byte, 1), done: make(chan struct{}),
 	}
 }
 
-// Watching describes what a watcher watches, as of its start.
-type Watching struct {
+// ViewedObject describes what a viewer sees, as of its start.
+type ViewedObject struct {
 	Worker     string `json:"Worker"`
 	WorkerName string `json:"WorkerName"`
 	Task       string `json:"Task"`
@@ -86,7 +86,7 @@ type Watching struct {
 
 // Show delivers a picture, in place of one that was not taken. It must not be
 // called from several goroutines.
-func (w *Watcher) Show(picture []byte) {
+func (w *Viewer) Show(picture []byte) {
 	select {
 	case <-w.shown:
 	default:
@@ -94,28 +94,28 @@ func (w *Watcher) Show(picture []byte) {
 	w.shown <- picture
 }
 
-// End ends a watcher of a browser on another node, and says why.
-func (w *Watcher) End(why string) {
+// End ends a viewer of a browser on another node, and says why.
+func (w *Viewer) End(why string) {
 	w.ended.Do(func() {
-		w.why = why
-		close(w.over)
+		w.reason = why
+		close(w.done)
 	})
 }
 
 // Pictures delivers the newest picture.
-func (w *Watcher) Pictures() <-chan []byte { return w.shown }
+func (w *Viewer) Pictures() <-chan []byte { return w.shown }
 
-// Over is closed when there will be no more.
-func (w *Watcher) Over() <-chan struct{} { return w.over }
+// Done is closed when there will be no more.
+func (w *Viewer) Done() <-chan struct{} { return w.done }
 
-// Why says why it is over.
-func (w *Watcher) Why() string {
-	<-w.over
-	return w.why
+// EndReason says why it has ended.
+func (w *Viewer) EndReason() string {
+	<-w.done
+	return w.reason
 }
 
-// Close ends the watching. It may be called more than once.
-func (w *Watcher) Close() {
+// Close ends the view. It may be called more than once.
+func (w *Viewer) Close() {
 	s := w.screencast
 	if s == nil {
 		w.left()
@@ -126,13 +126,13 @@ func (w *Watcher) Close() {
 	s.remove(w, "")
 }
 
-// Change begins the next scope. For a worker without watchers it costs one lock.
+// Change begins the next scope. For a worker without viewers it costs one lock.
 func (s *Screencast) Change(to Scope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.scope
 	s.scope = to
-	if len(s.watchers) == 0 || was == to {
+	if len(s.viewers) == 0 || was == to {
 		return
 	}
 	why := ""
@@ -147,7 +147,7 @@ func (s *Screencast) Change(to Scope) {
 	if to.Account == "" && was.Browser != nil && was.Browser.Lost() {
 		why = BrowserGone
 	}
-	for w := range s.watchers {
+	for w := range s.viewers {
 		switch {
 		case why != "":
 			s.remove(w, why)
@@ -157,23 +157,23 @@ func (s *Screencast) Change(to Scope) {
 	}
 }
 
-// remove ends a watcher, and the stream with the last one. The caller holds s.mu.
-func (s *Screencast) remove(w *Watcher, why string) {
-	if _, there := s.watchers[w]; !there {
+// remove ends a viewer, and the stream with the last one. The caller holds s.mu.
+func (s *Screencast) remove(w *Viewer, why string) {
+	if _, there := s.viewers[w]; !there {
 		return
 	}
-	delete(s.watchers, w)
-	w.why = why
-	close(w.over)
-	if len(s.watchers) == 0 && s.stream != nil {
+	delete(s.viewers, w)
+	w.reason = why
+	close(w.done)
+	if len(s.viewers) == 0 && s.stream != nil {
 		s.stream.cancel()
 		s.stream = nil
 	}
 }
 
-// admit lets an account watch an object: the worker, or the session or task on
+// admit lets an account see an object: the worker, or the session or task on
 // it. It returns nil if nothing there is the account's.
-func (s *Screencast) admit(m *Watch) (*Watcher, *api.Refusal) {
+func (s *Screencast) admit(m *ScreencastRequest) (*Viewer, *api.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.scope
@@ -183,14 +183,14 @@ func (s *Screencast) admit(m *Watch) (*Watcher, *api.Refusal) {
 	if s.stream == nil && !s.begin(now) {
 		return nil, api.Refuse(engine.CodeWorkerOffline, "its browser shows no pictures")
 	}
-	w := &Watcher{
+	w := &Viewer{
 		Worker: s.spec.ID, WorkerName: s.spec.Name, Task: now.Task, Session: now.Session,
-		screencast: s, object: m.Object, shown: make(chan []byte, 1), over: make(chan struct{}),
+		screencast: s, object: m.Object, shown: make(chan []byte, 1), done: make(chan struct{}),
 	}
-	if s.watchers == nil {
-		s.watchers = map[*Watcher]struct{}{}
+	if s.viewers == nil {
+		s.viewers = map[*Viewer]struct{}{}
 	}
-	s.watchers[w] = struct{}{}
+	s.viewers[w] = struct{}{}
 	if s.stream.last != nil {
 		w.shown <- s.stream.last
 	}
@@ -219,7 +219,7 @@ func (s *Screencast) begin(now Scope) bool {
 	return true
 }
 
-// show delivers a picture to all watchers of its stream.
+// show delivers a picture to all viewers of its stream.
 func (s *Screencast) show(k *stream, picture []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *Screencast) show(k *stream, picture []byte) {
 		return
 	}
 	k.last = picture
-	for w := range s.watchers {
+	for w := range s.viewers {
 		select {
 		case <-w.shown: // one that was not taken
 		default:
@@ -236,14 +236,14 @@ func (s *Screencast) show(k *stream, picture []byte) {
 	}
 }
 
-// ended removes the watchers of a stream that the engine has ended.
+// ended removes the viewers of a stream that the engine has ended.
 func (s *Screencast) ended(k *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stream != k {
 		return
 	}
-	for w := range s.watchers {
+	for w := range s.viewers {
 		s.remove(w, BrowserGone)
 	}
 }
@@ -273,17 +273,17 @@ func (s *Screencasts) Remove(worker string) {
 	delete(s.all, worker)
 }
 
-// Watch asks to see what runs or is held on a worker: by the identifier of the
+// A ScreencastRequest asks to see what runs or is held on a worker: by the identifier of the
 // worker, or of the session or task on it. An account sees its own; with All,
 // which is for the operator, everything.
-type Watch struct {
+type ScreencastRequest struct {
 	Account api.Account `json:"Account"`
 	All     bool        `json:"All"`
 	Object  string      `json:"Object"`
 }
 
-// Watch finds the worker that has the object.
-func (all *Screencasts) Watch(m *Watch) (*Watcher, *api.Refusal) {
+// Open finds the worker that has the object.
+func (all *Screencasts) Open(m *ScreencastRequest) (*Viewer, *api.Refusal) {
 	all.mu.RLock()
 	defer all.mu.RUnlock()
 	for _, s := range all.all {
@@ -294,7 +294,7 @@ func (all *Screencasts) Watch(m *Watch) (*Watcher, *api.Refusal) {
 	return nil, api.Refuse(engine.CodeNotFound, "nothing of the account runs or is held there now")
 }
 
-// Options are those of the pictures that watchers get: large enough to follow
+// ScreencastOptions are those of the pictures that viewers get: large enough to follow
 // what a page does, and a little more than five a second, which is cheap. See
 // docs/performance.md.
 func ScreencastOptions() engine.ScreencastOptions {

@@ -61,7 +61,7 @@ func ReadMarks(dir string) (k Marks, err error) {
 	return k, json.Unmarshal([]byte(text), &k)
 }
 
-var errMarks = errors.New("the marks do not fit their checksum")
+var errMarks = errors.New("the checksum of the marks is wrong")
 
 // readMarks reads the marks of the copy.
 func (in *inspection) readMarks() (err error) {

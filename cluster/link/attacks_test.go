@@ -57,7 +57,7 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 		"workers that are none":    raw(kindOf(&api.Workers{}), list("Workers", "0")),
 		"a field with an escape":   raw(kindOf(&api.Workers{}), list(`\u0057orkers`, "{}")),
 		"tasks":                    raw(kindOf(&RecentTasksReply{}), list("Tasks", "{}")),
-		"news":                     raw(kindOf(&ViewNews{}), list("News", `{"Task":{}}`)),
+		"news":                     raw(kindOf(&ViewEvents{}), list("News", `{"Task":{}}`)),
 		"files":                    raw(kindExecute, list("Files", "{}"), []byte("{}")),
 		"steps":                    raw(kindOf(&api.Followed{}), list("Steps", "{}")),
 		"an outcome's steps":       raw(kindExecuted, []byte(`{"Outcome":`+string(list("Steps", "{}"))+`}`)),
@@ -86,7 +86,7 @@ func TestAttackShortTextsLargeInMemory(t *testing.T) {
 	}
 }
 
-// TestAttackAnnouncedSize: a parcel takes memory as it comes, not as it is announced.
+// TestAttackAnnouncedSize: a payload takes memory as it comes, not as it is announced.
 func TestAttackAnnouncedSize(t *testing.T) {
 	a, b := twoWires(t)
 	id := func(n int) string { return fmt.Sprintf("%032d", n) }
@@ -102,13 +102,13 @@ func TestAttackAnnouncedSize(t *testing.T) {
 	defer sub.Unsubscribe()
 	took := allocated(func() {
 		for i := range 8 {
-			if _, err := a.fetch(t.Context(), Parcel{"n2", id(i), messageMost}); err == nil {
-				t.Error("a parcel was fetched that is not there")
+			if _, err := a.fetch(t.Context(), PayloadRef{"n2", id(i), maxMessage}); err == nil {
+				t.Error("a payload was fetched that is not there")
 			}
 		}
 	})
 	if took > 64<<20 {
-		t.Errorf("%d MiB were taken for parcels of which nothing has come", took>>20)
+		t.Errorf("%d MiB were taken for payloads of which nothing has come", took>>20)
 	}
 }
 
@@ -135,19 +135,19 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	announced := func() Parcel {
+	announced := func() PayloadRef {
 		r, err := a.nc.Request(Subject("n2", "ask"), ask, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, err := Decode(r.Data)
-		p, ok := m.(*Parcel)
+		p, ok := m.(*PayloadRef)
 		if err != nil || !ok {
 			t.Fatalf("the answer is %T, %v", m, err)
 		}
 		return *p
 	}
-	reading, last := announced(), Parcel{}
+	reading, last := announced(), PayloadRef{}
 	for range 70 {
 		last = announced()
 		if _, err := b.out.read(wantPiece{ID: reading.ID, Size: pieceSize}); err != nil {
@@ -160,10 +160,10 @@ func TestAttackAnswersNeverFetched(t *testing.T) {
 		kept += p.size
 	}
 	b.out.mu.Unlock()
-	if kept > messageMost {
+	if kept > maxMessage {
 		t.Errorf("%d MiB wait to be fetched", kept>>20)
 	}
-	for name, p := range map[string]Parcel{"the last": last, "the one that was read": reading} {
+	for name, p := range map[string]PayloadRef{"the last": last, "the one that was read": reading} {
 		if got, err := a.fetch(t.Context(), p); err != nil || int64(len(got)) != p.Size {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
@@ -238,14 +238,14 @@ func TestAttackLargeMessages(t *testing.T) {
 // TestAttackPiecesOutside: a piece of which anything is outside is not read.
 func TestAttackPiecesOutside(t *testing.T) {
 	t.Parallel()
-	o := newOutbox("n1")
+	o := newPayloadStore("n1")
 	p := o.put(bytesIn(make([]byte, 1000)), 1000, 0)
 	for _, m := range []wantPiece{
 		{From: -1, Size: 10}, {From: 991, Size: 10}, {From: math.MaxInt64, Size: pieceSize}, {From: math.MinInt64, Size: 1},
 		{From: 0, Size: 0}, {From: 0, Size: -1}, {From: 0, Size: pieceSize + 1}, {From: 0, Size: math.MaxInt},
 	} {
 		m.ID = p.ID
-		if b, err := o.read(m); err == nil || !strings.Contains(err.Error(), "the parcel has no") {
+		if b, err := o.read(m); err == nil || !strings.Contains(err.Error(), "the payload has no") {
 			t.Errorf("%+v: %d bytes, %v", m, len(b), err)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 const codecVersion = 1
 
 // ErrVersion is the error for a message that another version has written.
-var ErrVersion = errors.New("the message is of another version")
+var ErrVersion = errors.New("the message has an unknown version")
 
 // kind says what a message is: its number on the wire, which is never used again.
 type kind = byte
@@ -36,9 +36,9 @@ const (
 
 // plainly are those messages that are JSON and nothing else.
 var plainly = map[kind]func() any{
-	12: fresh[LocateSession], 13: fresh[SessionLocated], 14: fresh[Inventory], 15: fresh[Parcel], 16: fresh[Fault],
-	25: fresh[PauseNode], 26: fresh[api.Status], 27: fresh[view.Watch], 28: fresh[OpenView], 29: fresh[ViewOpened], 30: fresh[NextInView],
-	32: fresh[ViewNews], 33: fresh[CloseView], 34: fresh[RecentTasks], 35: fresh[RecentTasksReply], 36: fresh[LinkViewers], 37: fresh[LinkViewersReply],
+	12: fresh[LocateSession], 13: fresh[SessionLocated], 14: fresh[Inventory], 15: fresh[PayloadRef], 16: fresh[Fault],
+	25: fresh[PauseNode], 26: fresh[api.Status], 27: fresh[view.ScreencastRequest], 28: fresh[OpenView], 29: fresh[ViewOpened], 30: fresh[NextInView],
+	32: fresh[ViewEvents], 33: fresh[CloseView], 34: fresh[RecentTasks], 35: fresh[RecentTasksReply], 36: fresh[LinkViewers], 37: fresh[LinkViewersReply],
 	40: fresh[StartQuery], 41: fresh[StartReply],
 }
 
@@ -164,7 +164,7 @@ func Decode(b []byte) (any, error) {
 	if len(parts) < 1 || len(parts) > 1+want {
 		return nil, fmt.Errorf("decode a message of kind %d: it has %d parts or more, and may have %d", k, len(parts), 1+want)
 	}
-	err := weighed(parts[0], reflect.TypeOf(m))
+	err := checkMemory(parts[0], reflect.TypeOf(m))
 	if err == nil {
 		err = json.Unmarshal(parts[0], m)
 	}
@@ -203,7 +203,7 @@ func Decode(b []byte) (any, error) {
 // refused: whoever has one looks into one of the two.
 func answers(x *api.Executed) error {
 	if x == nil || x.Outcome == nil && x.Refusal == nil {
-		return errors.New("decode a message: it has neither an outcome nor a refusal")
+		return errors.New("decode a message: it has no outcome and no refusal")
 	}
 	return nil
 }

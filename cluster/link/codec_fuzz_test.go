@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		// Lists grow with room to spare, and what a struct has inside counts here, too.
-		if got, most := heldBy(reflect.ValueOf(m)), 4*(heaviest*len(b)+lightWhole); got > most {
+		if got, most := heldBy(reflect.ValueOf(m)), 4*(maxExpansion*len(b)+freeMemory); got > most {
 			t.Errorf("%d bytes are decoded into %d, more than %d", len(b), got, most)
 		}
 		if _, err := Encode(m); err != nil {

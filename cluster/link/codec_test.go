@@ -86,7 +86,7 @@ var anOrder = rapid.Custom(func(t *rapid.T) *ForwardedExecute {
 		Origin: "n1", Boot: "b", Sent: someTime.Draw(t, "sent"), Source: rapid.SliceOfN(rapid.Byte(), 0, 500).Draw(t, "source"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "files") {
-		o.Files = append(o.Files, File{rapid.String().Draw(t, "name"), "text/plain", Parcel{"n1", "id", rapid.Int64().Draw(t, "size")}})
+		o.Files = append(o.Files, File{rapid.String().Draw(t, "name"), "text/plain", PayloadRef{"n1", "id", rapid.Int64().Draw(t, "size")}})
 	}
 	return o
 })

@@ -13,23 +13,23 @@ type (
 	// asynchronous. The receiver parses the task when it has the files.
 	ForwardedExecute struct {
 		api.Execute
-		Origin string    `json:"Origin"` // the node that asks
-		Boot   string    `json:"Boot"`   // its process
-		Turn   uint64    `json:"Turn"`   // if not zero, the task starts when the origin allows it: see StartQuery
-		Sent   time.Time `json:"Sent"`
-		Source []byte    `json:"Source"` // what the task was parsed from
-		Files  []File    `json:"Files"`
+		Origin  string    `json:"Origin"` // the node that asks
+		Boot    string    `json:"Boot"`   // its process
+		StartID uint64    `json:"Turn"`   // if not zero, the task starts when the origin allows it: see StartQuery
+		Sent    time.Time `json:"Sent"`
+		Source  []byte    `json:"Source"` // what the task was parsed from
+		Files   []File    `json:"Files"`
 	}
-	// File is an upload of a task. The receiver fetches its parcel.
+	// File is an upload of a task. The receiver fetches its payload.
 	File struct {
-		Name   string `json:"Name"`
-		Type   string `json:"Type"`
-		Parcel Parcel `json:"Parcel"`
+		Name    string     `json:"Name"`
+		Type    string     `json:"Type"`
+		Payload PayloadRef `json:"Parcel"`
 	}
 	// StartQuery asks the origin whether a forwarded task may start. Reply: StartReply.
 	StartQuery struct {
-		TaskID string `json:"TaskID"`
-		Turn   uint64 `json:"Turn"` // of the ForwardedExecute
+		TaskID  string `json:"TaskID"`
+		StartID uint64 `json:"Turn"` // of the ForwardedExecute
 	}
 	// StartReply answers a StartQuery.
 	StartReply struct {
@@ -46,9 +46,9 @@ type (
 	}
 )
 
-// Parcel stands for bytes that are too many for one message. The receiver fetches them
+// PayloadRef stands for bytes that are too many for one message. The receiver fetches them
 // from the node that has them.
-type Parcel struct {
+type PayloadRef struct {
 	Node string `json:"Node"`
 	ID   string `json:"ID"`
 	Size int64  `json:"Size"`
@@ -63,36 +63,36 @@ type Fault struct {
 // Messages about views: what one node shows of its browsers and tasks to clients of
 // another. The reader asks for each piece, so a slow connection delays only itself.
 type (
-	// OpenView opens a view of an account's tasks and workers, as [actors.Node.Read]
-	// does. Reply: ViewOpened. An [view.Watch] opens the view of a browser, with the
+	// OpenView opens a view of an account's tasks and workers, as [actors.Node.Subscribe]
+	// does. Reply: ViewOpened. A [view.ScreencastRequest] opens the view of a browser, with the
 	// same reply.
 	OpenView struct {
 		Account string `json:"Account"`
 		All     bool   `json:"All"`
 		Tasks   int    `json:"Tasks"`
 	}
-	// ViewOpened answers an OpenView or an [view.Watch].
+	// ViewOpened answers an OpenView or a [view.ScreencastRequest].
 	ViewOpened struct {
-		ID       string           `json:"ID"`
-		Refusal  *api.Refusal     `json:"Refusal"`  // of a Watch
-		Watching view.Watching    `json:"Watching"` // of a Watch
-		Workers  []api.WorkerInfo `json:"Workers"`  // of an OpenView
-		Tasks    []view.TaskNews  `json:"Tasks"`    // of an OpenView
+		ID      string              `json:"ID"`
+		Refusal *api.Refusal        `json:"Refusal"`  // of a ScreencastRequest
+		Object  view.ViewedObject   `json:"Watching"` // of a ScreencastRequest
+		Workers []api.WorkerInfo    `json:"Workers"`  // of an OpenView
+		Tasks   []view.TaskProgress `json:"Tasks"`    // of an OpenView
 	}
-	// NextInView asks for the next piece of a view. Reply: ViewFrame or ViewNews.
+	// NextInView asks for the next piece of a view. Reply: ViewFrame or ViewEvents.
 	NextInView struct {
 		ID string `json:"ID"`
 	}
 	// ViewFrame is a picture, or the reason why there are no more. It has neither if
 	// there is no new picture yet.
 	ViewFrame struct {
-		Picture []byte `json:"-"`
-		Over    string `json:"Over"`
+		Picture   []byte `json:"-"`
+		EndReason string `json:"Over"`
 	}
-	// ViewNews are changes of tasks and workers.
-	ViewNews struct {
-		News   []view.News `json:"News"`
-		Behind bool        `json:"Behind"` // the reader was too slow and must open the view again
+	// ViewEvents are changes of tasks and workers.
+	ViewEvents struct {
+		Events []view.Event `json:"News"`
+		Behind bool         `json:"Behind"` // the reader was too slow and must open the view again
 	}
 	// CloseView closes a view.
 	CloseView struct {
@@ -108,7 +108,7 @@ type (
 	}
 	// RecentTasksReply answers RecentTasks.
 	RecentTasksReply struct {
-		Tasks []view.TaskNews `json:"Tasks"`
+		Tasks []view.TaskProgress `json:"Tasks"`
 	}
 )
 

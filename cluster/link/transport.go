@@ -11,26 +11,26 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// inlineMost is how many bytes a message between nodes may have. What is larger
+// maxInline is how many bytes a message between nodes may have. What is larger
 // is fetched in pieces: a large message would keep the small ones behind it on
 // the one connection between two nodes, pings first.
-const inlineMost = 1<<20 + 64<<10 // a request's JSON and what is said about it
+const maxInline = 1<<20 + 64<<10 // a request's JSON and what is said about it
 
 const (
-	// asksMost bounds what a node does for others at the same time.
-	asksMost = 8192
-	// askedMost bounds the bytes of all messages that it does so for.
-	askedMost = 256 << 20
-	// fetchMost bounds the time of one piece.
-	fetchMost = 10 * time.Second
+	// maxRequests bounds what a node does for others at the same time.
+	maxRequests = 8192
+	// maxRequestBytes bounds the bytes of all messages that it does so for.
+	maxRequestBytes = 256 << 20
+	// fetchTimeout bounds the time of one piece.
+	fetchTimeout = 10 * time.Second
 )
 
 var (
 	// ErrUndelivered: the message has certainly not reached anybody.
-	ErrUndelivered = errors.New("nobody is there to take the message")
+	ErrUndelivered = errors.New("no node received the message")
 	// ErrUnstarted: the node that has the message has begun nothing of it, nor will.
-	ErrUnstarted = errors.New("the node has begun nothing of it")
-	ErrBusy      = errors.New("the node does too much for others already")
+	ErrUnstarted = errors.New("the node did not start the request")
+	ErrBusy      = errors.New("the node already handles too many requests of other nodes")
 )
 
 // Transport sends messages to other nodes and answers theirs.
@@ -38,13 +38,13 @@ type Transport struct {
 	nc    *nats.Conn
 	node  string
 	log   zerolog.Logger
-	out   *outbox
-	turns chan struct{}
-	bytes atomic.Int64 // of the messages that have a turn
+	out   *payloadStore
+	slots chan struct{}
+	bytes atomic.Int64 // of the messages that have a slot
 }
 
 func NewTransport(nc *nats.Conn, node string, log zerolog.Logger) *Transport {
-	return &Transport{nc: nc, node: node, log: log, out: newOutbox(node), turns: make(chan struct{}, asksMost)}
+	return &Transport{nc: nc, node: node, log: log, out: newPayloadStore(node), slots: make(chan struct{}, maxRequests)}
 }
 
 // Subject is where a node takes one sort of messages.
@@ -58,8 +58,8 @@ func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > inlineMost {
-		return nil, fmt.Errorf("ask %s: the message has %d bytes, more than %d", node, len(b), inlineMost)
+	if len(b) > maxInline {
+		return nil, fmt.Errorf("ask %s: the message has %d bytes, more than %d", node, len(b), maxInline)
 	}
 	r, err := w.nc.RequestWithContext(ctx, Subject(node, "ask"), b)
 	switch {
@@ -71,8 +71,8 @@ func (w *Transport) Ask(ctx context.Context, node string, m any) (any, error) {
 		return nil, fmt.Errorf("ask %s: %w", node, err)
 	}
 	got, err := Decode(r.Data)
-	if p, ok := got.(*Parcel); ok && p.Node != node {
-		err = fmt.Errorf("it answers with a parcel of %q", p.Node)
+	if p, ok := got.(*PayloadRef); ok && p.Node != node {
+		err = fmt.Errorf("it answers with a payload of %q", p.Node)
 	} else if ok {
 		if b, err = w.fetch(ctx, *p); err == nil {
 			got, err = Decode(b)
@@ -139,13 +139,13 @@ func (w *Transport) Serve(receive func(m any) func() any) (stop func(), err erro
 
 func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	size := int64(len(msg.Data))
-	if w.bytes.Add(size) > askedMost {
+	if w.bytes.Add(size) > maxRequestBytes {
 		w.bytes.Add(-size)
 		w.respond(msg, &Fault{Text: ErrBusy.Error(), Unstarted: true})
 		return
 	}
 	select {
-	case w.turns <- struct{}{}:
+	case w.slots <- struct{}{}:
 	default:
 		w.bytes.Add(-size)
 		w.respond(msg, &Fault{Text: ErrBusy.Error(), Unstarted: true})
@@ -153,7 +153,7 @@ func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 	}
 	end := func() {
 		w.bytes.Add(-size)
-		<-w.turns
+		<-w.slots
 	}
 	m, err := ReadMessage(msg)
 	if err != nil {
@@ -170,25 +170,25 @@ func (w *Transport) onAsk(msg *nats.Msg, receive func(m any) func() any) {
 }
 
 // Answering is how many messages of other nodes are not answered yet.
-func (w *Transport) Answering() int { return len(w.turns) }
+func (w *Transport) Answering() int { return len(w.slots) }
 
-// Occupy takes all turns, as if so many messages were being answered: until
-// release, the node turns away what others ask.
+// Occupy takes all slots, as if so many messages were being answered: until
+// release, the node slots away what others ask.
 func (w *Transport) Occupy() (release func()) {
-	for range asksMost {
-		w.turns <- struct{}{}
+	for range maxRequests {
+		w.slots <- struct{}{}
 	}
 	return func() {
-		for range asksMost {
-			<-w.turns
+		for range maxRequests {
+			<-w.slots
 		}
 	}
 }
 
 // received reads a message of another node. None sends a larger one.
 func ReadMessage(msg *nats.Msg) (any, error) {
-	if len(msg.Data) > inlineMost {
-		return nil, fmt.Errorf("decode a message: it has %d bytes, more than %d", len(msg.Data), inlineMost)
+	if len(msg.Data) > maxInline {
+		return nil, fmt.Errorf("decode a message: it has %d bytes, more than %d", len(msg.Data), maxInline)
 	}
 	return Decode(msg.Data)
 }
@@ -199,8 +199,8 @@ func (w *Transport) respond(msg *nats.Msg, m any) {
 		return
 	}
 	b, err := Encode(m)
-	if err == nil && len(b) > inlineMost {
-		var p Parcel
+	if err == nil && len(b) > maxInline {
+		var p PayloadRef
 		if p, err = w.out.answer(b); err == nil {
 			b, err = Encode(&p)
 		}

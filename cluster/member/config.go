@@ -124,7 +124,7 @@ func (c *Config) checkAddresses() error {
 	}
 	switch len(c.Peers) {
 	case 1:
-		return errors.New("one node is no cluster: leave out what names peers, or name at least three nodes, this one included")
+		return errors.New("one node is not a cluster: omit the peers, or name at least three nodes, including this one")
 	case 2:
 		return errors.New("two nodes cannot tell which of them is cut off, so they would keep less than one does alone: " +
 			"add a third as arbiter, which needs no browsers (--workers 0) and may be small")

@@ -49,9 +49,9 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	i := slices.IndexFunc(h.Nodes, func(n NodeHealth) bool { return n.Name == name })
 	switch {
 	case h.Leader == "":
-		return errors.New("there is no leader now: fewer than a majority of the nodes are there")
+		return errors.New("there is no leader: fewer than a majority of the nodes are up")
 	case name == m.Name():
-		return errors.New("a node does not remove itself: give the order at another one")
+		return errors.New("a node cannot remove itself: run the command on another node")
 	case i < 0:
 		return fmt.Errorf("there is no node %q: there are %s", name, strings.Join(m.names(h), ", "))
 	case slices.Contains(m.Peers(), name):
@@ -73,7 +73,7 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 	r, err := conn.RequestWithContext(asked, server.JSApiRemoveServer, ask)
 	switch {
 	case err != nil && ctx.Err() == nil && asked.Err() != nil:
-		return errors.New("no node that leads has answered: the nodes may be agreeing on one, so give the order again")
+		return errors.New("no leader answered: the nodes may be electing one, so run the command again")
 	case err != nil:
 		return fmt.Errorf("remove a node: %w", err)
 	}

@@ -42,7 +42,7 @@ func vouch(secret []byte, cert *tls.Certificate) (check func(tls.ConnectionState
 }
 
 // errUnvouched: the other side does not know the secret.
-var errUnvouched = errors.New("the other side's certificate is not vouched for by the nodes' secret")
+var errUnvouched = errors.New("the certificate of the other side was not made with the nodes' secret")
 
 // vouched looks for a certificate of the derived authority that is for the key
 // which the other side has shown to have.

@@ -16,7 +16,7 @@ import (
 var (
 	errGap          = errors.New("changes are missing")
 	errInterrupted  = errors.New("interrupted while reading what is stored")
-	errSourceBehind = errors.New("the changes would come from a node that is behind")
+	errSourceBehind = errors.New("the node that would send the changes is behind")
 )
 
 // source is where changes come from now.
@@ -89,7 +89,7 @@ func parseChange(subject string, header nats.Header, value []byte, seq uint64) (
 func (s *Store) feed(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.index.reset()
-		s.hub.Lose()
+		s.hub.CloseAll()
 		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn().Err(err).Msg("the copy of the store in memory is built anew")
 			pause(ctx, retryPause)

@@ -46,7 +46,7 @@ func RecordSubject(key string) string {
 	return b.String()
 }
 
-var errNoRecord = errors.New("the subject is not one of a record")
+var errNoRecord = errors.New("the subject does not name a record")
 
 // keyOf is the reverse of subjectOf.
 func keyOf(subject string) (string, error) {

@@ -53,7 +53,7 @@ func (s *Store) maybeStale() bool {
 }
 
 // errStale: what was read was not the key's last change.
-var errStale = errors.New("what was read is not the newest")
+var errStale = errors.New("the value that was read is not the newest")
 
 // confirm has a majority agree that a change is a key's last: it stores a beat
 // on that condition.

@@ -18,7 +18,7 @@ type accountCommands struct {
 type accountList struct{ operator }
 
 func (c *accountList) Run(w *world) error {
-	all, _, err := carryOut(w, c.operator, false, admin.ListAccounts{})
+	all, _, err := execute(w, c.operator, false, admin.ListAccounts{})
 	if err != nil {
 		return fmt.Errorf("list accounts: %w", err)
 	}
@@ -36,9 +36,9 @@ func (c *accountList) Run(w *world) error {
 
 type accountCreate struct {
 	operator
-	Name   string `arg:"" help:"Name of the account."`
-	Plan   string `required:"" placeholder:"PLAN" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
-	Orders bool   `name:"operator" help:"Let its tokens give orders over HTTP: accounts, tokens, workers, drain. The web page is then a console for the operator."`
+	Name     string `arg:"" help:"Name of the account."`
+	Plan     string `required:"" placeholder:"PLAN" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
+	Operator bool   `name:"operator" help:"Let its tokens run operator commands over HTTP: accounts, tokens, workers, drain. The web page is then a console for the operator."`
 }
 
 func (c *accountCreate) Run(w *world) error {
@@ -50,10 +50,10 @@ func (c *accountCreate) Run(w *world) error {
 		}
 		return fmt.Sprintf("The account %q was created with the plan %s%s.", a.Name, a.Plan, of)
 	}
-	if c.Orders {
-		return one(w, c.operator, true, "create an account", admin.CreateOperator{CreateAccount: account}, say)
+	if c.Operator {
+		return executeOne(w, c.operator, true, "create an account", admin.CreateOperator{CreateAccount: account}, say)
 	}
-	return one(w, c.operator, true, "create an account", account, say)
+	return executeOne(w, c.operator, true, "create an account", account, say)
 }
 
 type accountSetPlan struct {
@@ -63,7 +63,7 @@ type accountSetPlan struct {
 }
 
 func (c *accountSetPlan) Run(w *world) error {
-	return one(w, c.operator, false, "change a plan", admin.SetPlan{Account: c.Name, Plan: c.Plan}, func(a admin.Account, _ bool) string {
+	return executeOne(w, c.operator, false, "change a plan", admin.SetPlan{Account: c.Name, Plan: c.Plan}, func(a admin.Account, _ bool) string {
 		return fmt.Sprintf("The account %q has the plan %s.", a.Name, a.Plan)
 	})
 }
@@ -74,7 +74,7 @@ type accountDelete struct {
 }
 
 func (c *accountDelete) Run(w *world) error {
-	return one(w, c.operator, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
+	return executeOne(w, c.operator, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
 		return fmt.Sprintf("The account %q was deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
 			d.Account, d.Tasks, d.Sessions, d.Workers)
 	})

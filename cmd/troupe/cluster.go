@@ -117,7 +117,7 @@ func (s *service) openStore(ctx context.Context) (err error) {
 	s.ends = append(s.ends, s.disk.Close)
 	s.store = s.disk
 	s.accounts = persistence.NewAccounts(s.store)
-	s.door = s.accounts
+	s.tokenAccounts = s.accounts
 	if s.S3.on() {
 		files, err := s.openStorage(ctx)
 		s.account(files)
@@ -168,8 +168,8 @@ func (s *service) join(ctx context.Context) (err error) {
 	s.ends = append(s.ends, shared.Close)
 	s.store, s.shared = shared, shared
 	s.accounts = persistence.NewAccounts(shared)
-	s.near = shared.Cached()
-	s.door = persistence.NewAccounts(s.near)
+	s.cached = shared.Cached()
+	s.tokenAccounts = persistence.NewAccounts(s.cached)
 	var files persistence.Files
 	if s.S3.on() {
 		files, err = s.openStorage(ctx)
@@ -181,7 +181,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	}
 	s.account(files)
 	s.router, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: guestsIn(s.data), Log: s.log,
+		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log,
 	})
 	return err
 }
@@ -323,8 +323,8 @@ func (s *service) actors() http.Actors {
 	return s.router
 }
 
-// staff is whom the operator's orders are for.
-func (s *service) staff() admin.Actors {
+// adminActors is what operator commands run on.
+func (s *service) adminActors() admin.Actors {
 	if s.router == nil {
 		return s.node
 	}
@@ -356,8 +356,8 @@ func (s *service) tickets() persistence.Store {
 	return s.shared
 }
 
-// meet lets the other nodes know of this one, once it can answer them.
-func (s *service) meet() error {
+// announce lets the other nodes know of this one, once it can answer them.
+func (s *service) announce() error {
 	if s.router == nil {
 		return nil
 	}
@@ -370,9 +370,9 @@ func (s *service) meet() error {
 
 // leave lets this node's clients have their answers from others, for what is left
 // of the grace, and tells those that it goes.
-func (s *service) leave(hurry context.Context, began time.Time) {
+func (s *service) leave(forced context.Context, began time.Time) {
 	if s.router != nil {
-		s.router.Finish(hurry, s.Grace-time.Since(began))
+		s.router.Finish(forced, s.Grace-time.Since(began))
 		s.router.Close()
 	}
 }

@@ -25,20 +25,20 @@ func (c *clusterImport) Run(w *world) error {
 	if err != nil {
 		return usageError{err}
 	}
-	brought, err := order(c.operator, admin.ImportData{From: from})
+	imported, err := sendCommand(c.operator, admin.ImportData{From: from})
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	return c.print(w, brought, func(out io.Writer) {
+	return c.print(w, imported, func(out io.Writer) {
 		var list []string
 		for _, n := range []struct {
 			one, many string
 			n         int
 		}{
-			{"account", "accounts", brought.Accounts}, {"token", "tokens", brought.Tokens}, {"secret", "secrets", brought.Secrets},
-			{"daily count", "daily counts", brought.Counts}, {"asynchronous task", "asynchronous tasks", brought.Tasks},
-			{"answer to a key", "answers to keys", brought.Answers}, {"session", "sessions", brought.Sessions},
-			{"worker", "workers", brought.Workers}, {"file", "files", brought.Files},
+			{"account", "accounts", imported.Accounts}, {"token", "tokens", imported.Tokens}, {"secret", "secrets", imported.Secrets},
+			{"daily count", "daily counts", imported.Counts}, {"asynchronous task", "asynchronous tasks", imported.Tasks},
+			{"answer to a key", "answers to keys", imported.Answers}, {"session", "sessions", imported.Sessions},
+			{"worker", "workers", imported.Workers}, {"file", "files", imported.Files},
 		} {
 			switch {
 			case n.n == 1:
@@ -51,13 +51,13 @@ func (c *clusterImport) Run(w *world) error {
 			list = []string{"nothing new"}
 		}
 		fmt.Fprintf(out, "Imported: %s.\n", strings.Join(list, ", "))
-		if brought.Present > 0 {
-			fmt.Fprintf(out, "Already there and unchanged: %d.\n", brought.Present)
+		if imported.Present > 0 {
+			fmt.Fprintf(out, "Already there and unchanged: %d.\n", imported.Present)
 		}
-		if brought.Workers > 0 {
+		if imported.Workers > 0 {
 			fmt.Fprintln(out, "The workers start with the next start of this node.")
 		}
-		for _, what := range brought.Left {
+		for _, what := range imported.Left {
 			fmt.Fprintf(out, "Not imported: %s.\n", what)
 		}
 	})
@@ -68,8 +68,8 @@ func (s *service) importer() func(context.Context, string) (*actors.Imported, er
 	if s.member == nil {
 		return nil
 	}
-	return func(ctx context.Context, from string) (brought *actors.Imported, err error) {
-		old, end, err := openEstate(from)
+	return func(ctx context.Context, from string) (imported *actors.Imported, err error) {
+		old, end, err := openOffline(from)
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +82,9 @@ func (s *service) importer() func(context.Context, string) (*actors.Imported, er
 	}
 }
 
-// openEstate opens what a service that does not run has left. What is not one's
+// openOffline opens what a service that does not run has left. What is not one's
 // own is not mended: a store that is damaged is for its own service to see to.
-func openEstate(dir string) (e *actors.OfflineData, end func() error, err error) {
+func openOffline(dir string) (e *actors.OfflineData, end func() error, err error) {
 	switch _, err := os.Stat(storeIn(dir)); {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Stat(clusterIn(dir)); err == nil {

@@ -19,7 +19,7 @@ type clusterCommands struct {
 type clusterStatus struct{ operator }
 
 func (c *clusterStatus) Run(w *world) error {
-	now, err := order(c.operator, admin.ShowCluster{})
+	now, err := sendCommand(c.operator, admin.ShowCluster{})
 	if err != nil {
 		return fmt.Errorf("look at the cluster: %w", err)
 	}
@@ -66,7 +66,7 @@ type clusterRemove struct {
 }
 
 func (c *clusterRemove) Run(w *world) error {
-	gone, err := order(c.operator, admin.RemoveNode{Node: c.Name})
+	gone, err := sendCommand(c.operator, admin.RemoveNode{Node: c.Name})
 	if err != nil {
 		return fmt.Errorf("remove a node: %w", err)
 	}

@@ -22,7 +22,7 @@ func (c *drainCommand) Run(w *world) error {
 	if c.Wait < 0 {
 		return usage("--wait is %v: want zero or more", c.Wait)
 	}
-	now, err := order(c.operator, admin.DrainService{Node: c.Node})
+	now, err := sendCommand(c.operator, admin.DrainService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("drain the service: %w", err)
 	}
@@ -35,7 +35,7 @@ func (c *drainCommand) Run(w *world) error {
 			return fmt.Errorf("drain the service: %s after %v", left(now, " "+engine.Plural(now.Busy, "task", "tasks")), c.Wait)
 		case <-time.After(200 * time.Millisecond):
 		}
-		if now, err = order(c.operator, admin.CountService{Node: c.Node}); err != nil {
+		if now, err = sendCommand(c.operator, admin.CountService{Node: c.Node}); err != nil {
 			return fmt.Errorf("drain the service: %w", err)
 		}
 	}
@@ -51,7 +51,7 @@ type resumeCommand struct {
 
 // Run lets it take tasks again.
 func (c *resumeCommand) Run(w *world) error {
-	now, err := order(c.operator, admin.ResumeService{Node: c.Node})
+	now, err := sendCommand(c.operator, admin.ResumeService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("let the service go on: %w", err)
 	}
@@ -78,8 +78,8 @@ func left(n answer.Capacity, what string) string {
 	return fmt.Sprintf("%d%s %s and %d %s", n.Busy, what, engine.Plural(n.Busy, "runs", "run"), n.Waiting, engine.Plural(n.Waiting, "waits", "wait"))
 }
 
-// order gives an order that only a running service can carry out.
-func order[R any](c operator, o admin.Order[R]) (result R, err error) {
+// sendCommand sends a command that only a running service can run.
+func sendCommand[R any](c operator, o admin.Command[R]) (result R, err error) {
 	dir, err := findData(c.Data)
 	if err != nil {
 		return result, usageError{err}

@@ -13,9 +13,9 @@ import (
 // The share of the disk that files of clients never get, so that the store can
 // write whatever they do: what the store itself wants, and a part of the disk.
 const (
-	spareLeast = 64 << 20
-	sparePart  = 20 // one of so many
-	spareMost  = 2 << 30
+	minSpare  = 64 << 20
+	sparePart = 20 // one of so many
+	maxSpare  = 2 << 30
 )
 
 // account counts what files keep from now on.
@@ -48,7 +48,7 @@ func spare(dir string) func() (int64, bool) {
 		looked, known = time.Now(), syscall.Statfs(dir, &disk) == nil
 		if known {
 			block := int64(disk.Bsize)
-			free = int64(disk.Bavail)*block - spareLeast - min(int64(disk.Blocks)*block/sparePart, spareMost)
+			free = int64(disk.Bavail)*block - minSpare - min(int64(disk.Blocks)*block/sparePart, maxSpare)
 		}
 		return free, known
 	}

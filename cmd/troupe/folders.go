@@ -57,14 +57,14 @@ func defaultData() (string, error) {
 	return filepath.Join(home, ".local", "share", "troupe"), nil
 }
 
-func storeIn(data string) string   { return filepath.Join(data, "store") }
-func filesIn(data string) string   { return filepath.Join(data, "files") }
-func uploadsIn(data string) string { return filepath.Join(data, "uploads") }
-func keyIn(data string) string     { return filepath.Join(data, "key") }
-func clusterIn(data string) string { return filepath.Join(data, "cluster") }
-func guestsIn(data string) string  { return filepath.Join(data, "guests") }
-func auditIn(data string) string   { return filepath.Join(data, "audit") }
-func socketIn(data string) string  { return filepath.Join(data, "admin.sock") }
+func storeIn(data string) string     { return filepath.Join(data, "store") }
+func filesIn(data string) string     { return filepath.Join(data, "files") }
+func uploadsIn(data string) string   { return filepath.Join(data, "uploads") }
+func keyIn(data string) string       { return filepath.Join(data, "key") }
+func clusterIn(data string) string   { return filepath.Join(data, "cluster") }
+func forwardedIn(data string) string { return filepath.Join(data, "guests") }
+func auditIn(data string) string     { return filepath.Join(data, "audit") }
+func socketIn(data string) string    { return filepath.Join(data, "admin.sock") }
 
 // browserFolder returns where browsers live. As root they run as another user,
 // who cannot get through the data folder: they get a folder of their own among

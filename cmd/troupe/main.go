@@ -135,7 +135,7 @@ func (w *world) fail(err error) int {
 
 // nameVariables gives each flag the variable that is spelled as it is: --files-url is
 // TROUPE_FILES_URL. (Kong's own spelling takes s3 apart.) One with env:"-" has
-// none: what is meant for the service must not turn an order elsewhere.
+// none: what is meant for the service must not send a command elsewhere.
 func nameVariables(k *kong.Kong) error {
 	return kong.Visit(k.Model.Node, func(n kong.Visitable, next kong.Next) error {
 		f, ok := n.(*kong.Flag)

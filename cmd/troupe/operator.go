@@ -23,11 +23,11 @@ type operator struct {
 	JSON bool   `help:"Print JSON, for scripts."`
 }
 
-// carryOut gives an order to the running service, which has the store locked, or
-// carries it out itself where none runs; live tells which. An order that makes
+// execute sends a command to the running service, which has the store locked, or
+// runs it itself where none runs; live tells which. A command that makes
 // nothing wants a store that exists: in an empty one there is nothing to find,
 // and the folder is probably the wrong one.
-func carryOut[R any](w *world, c operator, makes bool, o admin.Order[R]) (result R, live bool, err error) {
+func execute[R any](w *world, c operator, makes bool, o admin.Command[R]) (result R, live bool, err error) {
 	dir, err := findData(c.Data)
 	if err != nil {
 		return result, false, usageError{err}
@@ -52,7 +52,7 @@ func carryOut[R any](w *world, c operator, makes bool, o admin.Order[R]) (result
 	defer func() { err = errors.Join(err, end()) }()
 	offline.Audit, offline.By = persistence.NewAudit(auditIn(dir)), persistence.Issuer{Via: persistence.ViaCommand}
 	defer func() { err = errors.Join(err, offline.Audit.Close()) }()
-	result, err = admin.CarryOut(w.ctx, offline, o)
+	result, err = admin.Run(w.ctx, offline, o)
 	return result, false, err
 }
 
@@ -71,20 +71,20 @@ func openAdmin(dir string) (o *admin.Admin, end func() error, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	if o, err = dormant(persistence.NewAccounts(store), store, files, zerolog.Nop()); err != nil {
+	if o, err = offlineAdmin(persistence.NewAccounts(store), store, files, zerolog.Nop()); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
 	o.Secrets = persistence.NewSecrets(store, seal)
 	return o, end, nil
 }
 
-// dormant carries out orders on a service that does not run.
-func dormant(a *persistence.Accounts, store persistence.Store, files persistence.Files, log zerolog.Logger) (*admin.Admin, error) {
-	staff, err := actors.NewOfflineNode(actors.Config{Store: store, Files: files, Log: log})
+// offlineAdmin runs commands on a service that does not run.
+func offlineAdmin(a *persistence.Accounts, store persistence.Store, files persistence.Files, log zerolog.Logger) (*admin.Admin, error) {
+	offline, err := actors.NewOfflineNode(actors.Config{Store: store, Files: files, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return &admin.Admin{Accounts: a, Actors: staff}, nil
+	return &admin.Admin{Accounts: a, Actors: offline}, nil
 }
 
 // print writes a result: as JSON, or as people want it.
@@ -116,9 +116,9 @@ func table(out io.Writer, rows [][]string) {
 
 func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// one runs an order about one thing and prints what has become of it.
-func one[R any](w *world, c operator, makes bool, doing string, o admin.Order[R], say func(R, bool) string) error {
-	r, live, err := carryOut(w, c, makes, o)
+// executeOne runs a command about one thing and prints what has become of it.
+func executeOne[R any](w *world, c operator, makes bool, doing string, o admin.Command[R], say func(R, bool) string) error {
+	r, live, err := execute(w, c, makes, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}

@@ -33,7 +33,7 @@ func (c *secretSet) Run(w *world) error {
 	if v == "" {
 		return usage("the value is empty: give it on the standard input, as in troupe secret set %s ... < file", c.Name)
 	}
-	return one(w, c.operator, false, "set a secret", admin.SetSecret{Account: c.Account, Name: c.Name, Value: v, Origins: c.Origin},
+	return executeOne(w, c.operator, false, "set a secret", admin.SetSecret{Account: c.Account, Name: c.Name, Value: v, Origins: c.Origin},
 		func(s admin.Secret, _ bool) string {
 			return fmt.Sprintf("The secret %s of the account %q is set, for %s.", s.Name, s.Account, strings.Join(s.Origins, ", "))
 		})
@@ -45,7 +45,7 @@ type secretList struct {
 }
 
 func (c *secretList) Run(w *world) error {
-	all, _, err := carryOut(w, c.operator, false, admin.ListSecrets{Account: c.Account})
+	all, _, err := execute(w, c.operator, false, admin.ListSecrets{Account: c.Account})
 	if err != nil {
 		return fmt.Errorf("list secrets: %w", err)
 	}
@@ -69,7 +69,7 @@ type secretRemove struct {
 }
 
 func (c *secretRemove) Run(w *world) error {
-	return one(w, c.operator, false, "remove a secret", admin.RemoveSecret{Account: c.Account, Name: c.Name}, func(s admin.Secret, _ bool) string {
+	return executeOne(w, c.operator, false, "remove a secret", admin.RemoveSecret{Account: c.Account, Name: c.Name}, func(s admin.Secret, _ bool) string {
 		return fmt.Sprintf("The secret %s of the account %q is removed.", s.Name, s.Account)
 	})
 }

@@ -93,28 +93,28 @@ type service struct {
 	tls   *tls.Config
 	ends  []func() error // in the order of their starts
 
-	disk        *persistence.Badger // of this node alone; nil in a cluster
-	store       persistence.Store
-	near        persistence.Store // what this node has at hand of it; nil: all of it
-	usage       *persistence.Usage
-	accounts    *persistence.Accounts
-	door        *persistence.Accounts // for the tokens of requests
-	secrets     *persistence.Secrets
-	files       *persistence.Accounted
-	ledger      *persistence.Ledger
-	proxy       *egress.Proxy
-	launches    *launchRecord
-	member      *member.Member  // nil: there are no other nodes
-	shared      *store.Store    // nil as well then
-	router      *cluster.Router // nil as well then
-	node        *actors.Node
-	audit       *persistence.Audit
-	stopped     time.Time         // when the stop began
-	interrupted int               // tasks that the stop has cut off
-	certificate *http.Certificate // nil: no TLS
-	edge        *http.Server
-	metrics     *telemetry.Metrics
-	observe     func(http.TaskRequest) (trace string, answered func(http.TaskResult)) // nil: nobody wants traces
+	disk          *persistence.Badger // of this node alone; nil in a cluster
+	store         persistence.Store
+	cached        persistence.Store // what this node has at hand of it; nil: all of it
+	usage         *persistence.Usage
+	accounts      *persistence.Accounts
+	tokenAccounts *persistence.Accounts // for the tokens of requests
+	secrets       *persistence.Secrets
+	files         *persistence.Accounted
+	ledger        *persistence.Ledger
+	proxy         *egress.Proxy
+	launches      *launchRecord
+	member        *member.Member  // nil: there are no other nodes
+	shared        *store.Store    // nil as well then
+	router        *cluster.Router // nil as well then
+	node          *actors.Node
+	audit         *persistence.Audit
+	stopped       time.Time         // when the stop began
+	interrupted   int               // tasks that the stop has cut off
+	certificate   *http.Certificate // nil: no TLS
+	edge          *http.Server
+	metrics       *telemetry.Metrics
+	observe       func(http.TaskRequest) (trace string, answered func(http.TaskResult)) // nil: nobody wants traces
 }
 
 // Run starts the service and ends it when it is told to.
@@ -139,7 +139,7 @@ func (c *serveCommand) Run(w *world) (err error) {
 	if terminal(w.stderr) { // then it says that the terminal was closed, not that there is news
 		closed = append(closed, syscall.SIGHUP)
 	}
-	stop, hurry, forget := signals(w.ctx, closed...)
+	stop, forced, forget := signals(w.ctx, closed...)
 	defer forget()
 	hup, deaf := hangups(closed == nil)
 	defer deaf()
@@ -182,17 +182,17 @@ func (c *serveCommand) Run(w *world) (err error) {
 	}
 	tellSystemd(s.log, daemon.SdNotifyStopping)
 	s.stopped = time.Now()
-	return errors.Join(err, s.stop(hurry))
+	return errors.Join(err, s.stop(forced))
 }
 
-// admin is what the operator's orders are carried out on.
+// admin is what operator commands run on.
 func (s *service) admin() *admin.Admin {
-	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Actors: s.staff(), Import: s.importer(), Audit: s.audit}
+	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Actors: s.adminActors(), Import: s.importer(), Audit: s.audit}
 	if s.member != nil {
 		o.RemoveNode = s.member.Remove
 	}
 	if s.edge != nil {
-		o.Service, o.Log = s.edge.Operated(), s.log
+		o.Service, o.Log = s.edge.AdminService(), s.log
 	}
 	return o
 }
@@ -207,7 +207,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.plans.Store(&s.limits)
 	s.usage = s.counts()
 	s.ends = append(s.ends, func() error { s.usage.Close(); return nil })
-	rest, err := dormant(s.accounts, s.store, s.files, s.log)
+	rest, err := offlineAdmin(s.accounts, s.store, s.files, s.log)
 	if err != nil {
 		return err
 	}
@@ -245,8 +245,8 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		return err
 	}
 	s.secrets = persistence.NewSecrets(s.store, seal)
-	if s.near != nil {
-		s.secrets.ReadFrom(s.near)
+	if s.cached != nil {
+		s.secrets.ReadFrom(s.cached)
 	}
 	s.node, err = actors.Start(actors.Config{
 		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
@@ -261,16 +261,16 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.door, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
+		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready,
-		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.door,
+		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts,
 	})
 	if err != nil {
 		return err
 	}
 	s.ends = append(s.ends, s.endEdge) // where it does not get to serve
-	if err := s.meet(); err != nil {
+	if err := s.announce(); err != nil {
 		return err
 	}
 	s.ends = append(s.ends, s.warnOfLimits(time.Minute))
@@ -322,18 +322,18 @@ func (s *service) base(addr net.Addr) string {
 }
 
 // stop ends the service: first nothing new, then what runs, then the rest.
-func (s *service) stop(hurry context.Context) error {
+func (s *service) stop(forced context.Context) error {
 	s.log.Info().Dur("grace", s.Grace).Msg("stopping; a second signal stops at once")
 	began := time.Now()
 	s.edge.Drain()
-	d, err := s.node.Drain(hurry, s.Grace)
+	d, err := s.node.Drain(forced, s.Grace)
 	if err == nil {
 		s.interrupted = d.Interrupted
 	}
 	if err == nil && d.Interrupted > 0 {
 		s.log.Warn().Int("tasks", d.Interrupted).Msg("tasks were interrupted")
 	}
-	s.leave(hurry, began)
+	s.leave(forced, began)
 	s.node.Stop()
 	return s.endEdge()
 }
@@ -366,15 +366,15 @@ func (s *service) close() (err error) {
 
 // signals returns a context that ends with the first signal to stop, and one
 // that ends with the second. A third one is the system's to deal with.
-func signals(ctx context.Context, more ...os.Signal) (stop, hurry context.Context, forget func()) {
+func signals(ctx context.Context, more ...os.Signal) (stop, forced context.Context, forget func()) {
 	stop, stopped := context.WithCancelCause(ctx)
-	hurry, hurried := context.WithCancelCause(context.WithoutCancel(ctx))
+	forced, force := context.WithCancelCause(context.WithoutCancel(ctx))
 	got := make(chan os.Signal, 2)
 	all := append([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, more...)
 	signal.Notify(got, all...)
 	done := make(chan struct{})
 	go func() {
-		for _, end := range []context.CancelCauseFunc{stopped, hurried} {
+		for _, end := range []context.CancelCauseFunc{stopped, force} {
 			select {
 			case sig := <-got:
 				end(stopSignal{sig})
@@ -384,7 +384,7 @@ func signals(ctx context.Context, more ...os.Signal) (stop, hurry context.Contex
 		}
 		signal.Reset(all...)
 	}()
-	return stop, hurry, func() { signal.Stop(got); close(done); stopped(nil); hurried(nil) }
+	return stop, forced, func() { signal.Stop(got); close(done); stopped(nil); force(nil) }
 }
 
 // asked is why a context of signals ended.

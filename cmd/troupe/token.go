@@ -20,7 +20,7 @@ type tokenCreate struct {
 }
 
 func (c *tokenCreate) Run(w *world) error {
-	return one(w, c.operator, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan},
+	return executeOne(w, c.operator, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan},
 		func(t admin.TokenMade, _ bool) string { return t.Token })
 }
 
@@ -30,7 +30,7 @@ type tokenList struct {
 }
 
 func (c *tokenList) Run(w *world) error {
-	all, _, err := carryOut(w, c.operator, false, admin.ListTokens{Account: c.Account})
+	all, _, err := execute(w, c.operator, false, admin.ListTokens{Account: c.Account})
 	if err != nil {
 		return fmt.Errorf("list tokens: %w", err)
 	}
@@ -49,7 +49,7 @@ type tokenRevoke struct {
 }
 
 func (c *tokenRevoke) Run(w *world) error {
-	return one(w, c.operator, false, "revoke a token", admin.RevokeToken{ID: c.ID}, func(t admin.Token, _ bool) string {
+	return executeOne(w, c.operator, false, "revoke a token", admin.RevokeToken{ID: c.ID}, func(t admin.Token, _ bool) string {
 		return fmt.Sprintf("The token %s of the account %q is revoked.", t.ID, t.Account)
 	})
 }

@@ -42,9 +42,9 @@ func (s *service) welcome(ctx context.Context, out io.Writer, base string) error
 	if len(known) > 0 || s.member != nil { // of several nodes each would make one
 		fmt.Fprintf(&b, "To make a token: %s token create --account NAME --plan PLAN --data %s\n", quote(os.Args[0]), quote(s.data))
 	} else {
-		orders := s.admin()
-		orders.By = persistence.Issuer{Via: persistence.ViaStart}
-		made, err := admin.CarryOut(settled, orders, admin.CreateToken{Account: firstAccount, Plan: string(engine.Pro)})
+		own := s.admin()
+		own.By = persistence.Issuer{Via: persistence.ViaStart}
+		made, err := admin.Run(settled, own, admin.CreateToken{Account: firstAccount, Plan: string(engine.Pro)})
 		if err != nil {
 			return fmt.Errorf("make the first token: %w", err)
 		}

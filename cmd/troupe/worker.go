@@ -25,7 +25,7 @@ type workerAdd struct {
 }
 
 func (c *workerAdd) Run(w *world) error {
-	return one(w, c.operator, true, "add a worker", admin.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r admin.Worker, live bool) string {
+	return executeOne(w, c.operator, true, "add a worker", admin.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r admin.Worker, live bool) string {
 		if !live {
 			return fmt.Sprintf("The worker %q (%s) was added. It starts with the service.", r.Name, r.ID)
 		}
@@ -36,7 +36,7 @@ func (c *workerAdd) Run(w *world) error {
 type workerList struct{ operator }
 
 func (c *workerList) Run(w *world) error {
-	all, live, err := carryOut(w, c.operator, false, admin.ListWorkers{})
+	all, live, err := execute(w, c.operator, false, admin.ListWorkers{})
 	if err != nil {
 		return fmt.Errorf("list workers: %w", err)
 	}
@@ -82,7 +82,7 @@ type workerDrain struct {
 }
 
 func (c *workerDrain) Run(w *world) error {
-	return one(w, c.operator, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
+	return executeOne(w, c.operator, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		if r.State == api.Busy {
 			return fmt.Sprintf("The worker %q accepts no more tasks. Its running task continues to the end.", r.Name)
 		}
@@ -96,7 +96,7 @@ type workerResume struct {
 }
 
 func (c *workerResume) Run(w *world) error {
-	return one(w, c.operator, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
+	return executeOne(w, c.operator, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q accepts tasks again.", r.Name)
 	})
 }
@@ -111,7 +111,7 @@ func (c *workerRemove) Run(w *world) error {
 	if c.Grace < 0 {
 		return usage("--grace is %v: want zero or more", c.Grace)
 	}
-	return one(w, c.operator, false, "remove a worker", admin.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r admin.Worker, _ bool) string {
+	return executeOne(w, c.operator, false, "remove a worker", admin.RemoveWorker{Worker: c.Worker, Grace: c.Grace.Milliseconds()}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q was removed.", r.Name)
 	})
 }

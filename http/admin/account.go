@@ -18,7 +18,7 @@ type Account struct {
 	Plan     string    `json:"plan"`
 	Tokens   int       `json:"tokens"`
 	Created  time.Time `json:"created"`
-	Operator bool      `json:"operator,omitempty"` // its tokens may give orders over HTTP
+	Operator bool      `json:"operator,omitempty"` // its tokens may run commands over HTTP
 }
 
 func accountOf(a persistence.Account, tokens int) Account {
@@ -30,7 +30,7 @@ type ListAccounts struct{}
 
 func (ListAccounts) path() string { return "/account/list" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (ListAccounts) Do(ctx context.Context, o *Admin) ([]Account, error) {
 	found, err := o.Accounts.List(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ type CreateAccount struct {
 func (CreateAccount) path() string    { return "/account/create" }
 func (c CreateAccount) about() string { return c.Name }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (c CreateAccount) Do(ctx context.Context, o *Admin) (Account, error) {
 	return c.with(ctx, o, o.Accounts.Create)
 }
@@ -80,13 +80,13 @@ func (c CreateAccount) with(ctx context.Context, o *Admin, create func(_ context
 	return accountOf(a, 0), nil
 }
 
-// CreateOperator makes an account whose tokens may give orders over HTTP. It has
+// CreateOperator makes an account whose tokens may run commands over HTTP. It has
 // no token yet.
 type CreateOperator struct{ CreateAccount }
 
 func (CreateOperator) path() string { return "/account/create-operator" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (c CreateOperator) Do(ctx context.Context, o *Admin) (Account, error) {
 	return c.with(ctx, o, o.Accounts.CreateOperator)
 }
@@ -100,7 +100,7 @@ type SetPlan struct {
 func (SetPlan) path() string    { return "/account/set-plan" }
 func (s SetPlan) about() string { return s.Account }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (s SetPlan) Do(ctx context.Context, o *Admin) (Account, error) {
 	if _, err := engine.ParsePlan(s.Plan); err != nil {
 		return Account{}, err
@@ -136,7 +136,7 @@ func (d DeleteAccount) about() string { return d.Account }
 // A task that does not heed its end has some seconds; the rest is for the disk.
 func (DeleteAccount) takes() time.Duration { return time.Minute }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (d DeleteAccount) Do(ctx context.Context, o *Admin) (AccountDeleted, error) {
 	a, missing := o.account(ctx, d.Account)
 	if missing != nil {

@@ -18,7 +18,7 @@ import (
 	"troupe/persistence"
 )
 
-// Admin is what the operator's orders are carried out on: by the service that
+// Admin is what the operator's commands are carried out on: by the service that
 // runs, or where none does by whoever has opened its store.
 type Admin struct {
 	Accounts *persistence.Accounts
@@ -34,18 +34,18 @@ type Admin struct {
 
 	// Audit keeps what operators did; nil: nothing does.
 	Audit *persistence.Audit
-	// By is who gives the orders, and From is where they come from.
+	// By is who gives the commands, and From is where they come from.
 	By   persistence.Issuer
 	From string
 
-	remote bool // the orders come over HTTP
+	remote bool // the commands come over HTTP
 }
 
-// Actors is what the orders need of the actors: [actors.Node] is one, and while
+// Actors is what the commands need of the actors: [actors.Node] is one, and while
 // none runs [actors.Dormant].
 type Actors interface{ api.Doer }
 
-// Service is what the orders need of the service that runs.
+// Service is what the commands need of the service that runs.
 type Service interface {
 	// Pause lets the service, or one of its nodes, take no more tasks or take them
 	// again, and counts; nil: it only counts.
@@ -58,59 +58,59 @@ type Service interface {
 	RevokeTickets(ctx context.Context, account string) error
 }
 
-// Order is one command of the operator: plain data that crosses the private
+// Command is one command of the operator: plain data that crosses the private
 // socket as JSON, and what it gives. An error of it is a sentence for people.
-type Order[R any] interface {
+type Command[R any] interface {
 	Do(context.Context, *Admin) (R, error)
 	path() string
 }
 
-// within is how long an order may take.
-func within(order any) time.Duration {
-	if o, ok := order.(interface{ takes() time.Duration }); ok {
+// timeLimit is how long a command may take.
+func timeLimit(command any) time.Duration {
+	if o, ok := command.(interface{ takes() time.Duration }); ok {
 		return o.takes()
 	}
 	return persistence.Patience + 3*time.Second
 }
 
-// handlers are the orders by their paths.
+// handlers are the commands by their paths.
 var handlers = map[string]handler{}
 
-// handler reads an order and carries it out. What the order is about is for the log.
+// handler reads a command and carries it out. What the command is about is for the log.
 type handler func(ctx context.Context, o *Admin, body []byte) (result json.RawMessage, about string, err error)
 
-// orderTypes are the types of orders and of what they give, by their paths.
-var orderTypes = map[string]struct{ order, result reflect.Type }{}
+// commandTypes are the types of commands and of what they give, by their paths.
+var commandTypes = map[string]struct{ command, result reflect.Type }{}
 
-// aboutOf is whose or which thing an order changes. No secret is in it.
-func aboutOf(order any) string {
-	if o, ok := order.(interface{ about() string }); ok {
+// aboutOf is whose or which thing a command changes. No secret is in it.
+func aboutOf(command any) string {
+	if o, ok := command.(interface{ about() string }); ok {
 		return o.about()
 	}
 	return ""
 }
 
-// errUnread says that an order is not what its path says that it is.
+// errUnread says that a command is not what its path says that it is.
 var errUnread = errors.New("the command could not be read: does the service have the same version?")
 
-// register makes an order known to the private socket.
-func register[R any, O Order[R]](order O) {
-	orderTypes[order.path()] = struct{ order, result reflect.Type }{reflect.TypeFor[O](), reflect.TypeFor[R]()}
-	handlers[order.path()] = func(ctx context.Context, o *Admin, body []byte) (json.RawMessage, string, error) {
-		var order O
+// register makes a command known to the private socket.
+func register[R any, O Command[R]](command O) {
+	commandTypes[command.path()] = struct{ command, result reflect.Type }{reflect.TypeFor[O](), reflect.TypeFor[R]()}
+	handlers[command.path()] = func(ctx context.Context, o *Admin, body []byte) (json.RawMessage, string, error) {
+		var command O
 		read := json.NewDecoder(bytes.NewReader(body))
 		read.DisallowUnknownFields() // what is not understood must not be left out
-		if read.Decode(&order) != nil {
+		if read.Decode(&command) != nil {
 			return nil, "", errUnread
 		}
-		ctx, cancel := context.WithTimeout(ctx, within(order))
+		ctx, cancel := context.WithTimeout(ctx, timeLimit(command))
 		defer cancel()
-		result, err := CarryOut[R](ctx, o, order)
+		result, err := Run[R](ctx, o, command)
 		if err != nil {
-			return nil, aboutOf(order), err
+			return nil, aboutOf(command), err
 		}
 		b, err := json.Marshal(result)
-		return b, aboutOf(order), err
+		return b, aboutOf(command), err
 	}
 }
 
@@ -143,7 +143,7 @@ func init() {
 	registerRemote(ResumeService{}, "resumeService", "Let it take tasks again")
 }
 
-// account finds the account that an order names: by its name, or by its
+// account finds the account that a command names: by its name, or by its
 // identifier.
 func (o *Admin) account(ctx context.Context, who string) (persistence.Account, error) {
 	find := o.Accounts.ByName

@@ -18,7 +18,7 @@ import (
 	"troupe/testkit/wait"
 )
 
-func TestTokenOrders(t *testing.T) {
+func TestTokenCommands(t *testing.T) {
 	path, _, accounts := answering(t, testkit.Options{Workers: 1})
 	ctx := context.Background()
 	for _, step := range []struct{ account, plan, fault string }{
@@ -63,7 +63,7 @@ func TestTokenOrders(t *testing.T) {
 	}
 }
 
-func TestAccountOrders(t *testing.T) {
+func TestAccountCommands(t *testing.T) {
 	scripted := testkit.NewEngine()
 	scripted.Default = func(c testkit.Call) testkit.Script {
 		if c.Task.Timeout == time.Minute {
@@ -144,9 +144,9 @@ func (s *failing) Delete(ctx context.Context, key string, revision *uint64, dura
 }
 
 // TestRemovalIsFinished: what could not be removed with an account is, by the same
-// order or at the next start.
+// command or at the next start.
 func TestRemovalIsFinished(t *testing.T) {
-	for _, how := range []string{"the same order", "the next start"} {
+	for _, how := range []string{"the same command", "the next start"} {
 		store := &failing{Store: persistence.NewMemory()}
 		defer store.Close()
 		accounts := persistence.NewAccounts(store)
@@ -174,7 +174,7 @@ func TestRemovalIsFinished(t *testing.T) {
 			t.Error(err)
 		}
 		store.fails = false
-		if how == "the same order" {
+		if how == "the same command" {
 			_, err = admin.DeleteAccount{Account: "ada"}.Do(ctx, o)
 		} else {
 			err = o.FinishRemovals(ctx)
@@ -186,7 +186,7 @@ func TestRemovalIsFinished(t *testing.T) {
 	}
 }
 
-func TestWorkerOrders(t *testing.T) {
+func TestWorkerCommands(t *testing.T) {
 	path, k, accounts := answering(t, testkit.Options{Workers: 1})
 	e := serve(t, k.Node, accounts)
 	ada := wants(t, path, "", admin.CreateToken{Account: "ada", Plan: "pro"}).Token
@@ -252,7 +252,7 @@ func TestWorkerOrders(t *testing.T) {
 		wants(t, path, "want 0 to", admin.RemoveWorker{Worker: "adas", Grace: grace})
 	}
 	wants(t, path, "", admin.RemoveWorker{Worker: "adas", Grace: 1})
-	for _, o := range []admin.Order[admin.Worker]{admin.DrainWorker{Worker: "adas"}, admin.ResumeWorker{Worker: "adas"}, admin.RemoveWorker{Worker: "adas"}} {
+	for _, o := range []admin.Command[admin.Worker]{admin.DrainWorker{Worker: "adas"}, admin.ResumeWorker{Worker: "adas"}, admin.RemoveWorker{Worker: "adas"}} {
 		wants(t, path, `no worker "adas"`, o)
 	}
 	if status, body := on(ada, w.ID); status != 403 {
@@ -260,8 +260,8 @@ func TestWorkerOrders(t *testing.T) {
 	}
 }
 
-// TestSecretOrders: a value goes in and never comes out.
-func TestSecretOrders(t *testing.T) {
+// TestSecretCommands: a value goes in and never comes out.
+func TestSecretCommands(t *testing.T) {
 	path, _, _ := answering(t, testkit.Options{Workers: 1})
 	wants(t, path, "", admin.CreateToken{Account: "ada", Plan: "pro"})
 	wants(t, path, "", admin.CreateToken{Account: "bob", Plan: "pro"})

@@ -9,22 +9,22 @@ import (
 	"troupe/persistence"
 )
 
-// errUnaudited says that an order was not carried out because the audit log takes
+// errUnaudited says that a command was not carried out because the audit log takes
 // no lines.
 var errUnaudited = errors.New("the audit log cannot be written, so nothing was done")
 
-// reads reports whether an order changes nothing.
-func reads(path string) bool {
+// readOnly reports whether a command changes nothing.
+func readOnly(path string) bool {
 	return strings.HasSuffix(path, "/list") || strings.HasSuffix(path, "/show")
 }
 
-// CarryOut carries out an order. One that changes something is in the audit log
+// Run runs a command. One that changes something is in the audit log
 // before it begins, and again with its result.
-func CarryOut[R any](ctx context.Context, o *Admin, order Order[R]) (R, error) {
-	if o.Audit == nil || reads(order.path()) {
-		return order.Do(ctx, o)
+func Run[R any](ctx context.Context, o *Admin, command Command[R]) (R, error) {
+	if o.Audit == nil || readOnly(command.path()) {
+		return command.Do(ctx, o)
 	}
-	end, err := o.Audit.Begin(persistence.Act{Order: strings.TrimPrefix(order.path(), "/"), About: aboutOf(order), By: o.By, From: o.From})
+	end, err := o.Audit.Begin(persistence.Act{Command: strings.TrimPrefix(command.path(), "/"), About: aboutOf(command), By: o.By, From: o.From})
 	if err != nil {
 		// Whoever may open the private socket may change the file as well, and
 		// must be able to drain a service whose disk is full.
@@ -35,7 +35,7 @@ func CarryOut[R any](ctx context.Context, o *Admin, order Order[R]) (R, error) {
 		o.unaudited(err)
 		end = func(string, string) error { return nil }
 	}
-	result, err := order.Do(ctx, o)
+	result, err := command.Do(ctx, o)
 	how, detail := persistence.ActDone, ""
 	if d, ok := any(result).(interface{ detail() string }); ok {
 		detail = d.detail()
@@ -65,7 +65,7 @@ const maxAudit = 10_000
 
 func (ListAudit) path() string { return "/audit/list" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (l ListAudit) Do(_ context.Context, o *Admin) ([]persistence.Act, error) {
 	if o.Audit == nil {
 		return nil, errors.New("this service has no audit log")

@@ -14,7 +14,7 @@ type ShowCluster struct{}
 
 func (ShowCluster) path() string { return "/cluster/show" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (ShowCluster) Do(ctx context.Context, o *Admin) (answer.Cluster, error) {
 	if o.Service != nil {
 		if all, ok := o.Service.Cluster(ctx); ok {
@@ -36,7 +36,7 @@ func (i ImportData) about() string { return i.From }
 
 func (ImportData) takes() time.Duration { return time.Hour }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (i ImportData) Do(ctx context.Context, o *Admin) (*actors.Imported, error) {
 	if o.Import == nil {
 		return nil, errors.New("the service is not a node of a cluster: only a cluster can import data")
@@ -60,7 +60,7 @@ func (r RemoveNode) about() string { return r.Node }
 
 func (RemoveNode) takes() time.Duration { return time.Minute }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (r RemoveNode) Do(ctx context.Context, o *Admin) (NodeRemoved, error) {
 	if o.RemoveNode == nil {
 		return NodeRemoved{}, errors.New("the service is not a node of a cluster")

@@ -1,7 +1,7 @@
-// Package admin has the operator's orders: commands about accounts, tokens,
+// Package admin has the operator's commands: commands about accounts, tokens,
 // secrets, workers and the service itself.
 //
-// An order is plain data with a method that carries it out on an [Admin]. It comes
+// A command is plain data with a method that carries it out on an [Admin]. It comes
 // over a private socket in the data folder, over HTTP with an operator's token, or
 // from the command line alone where no service runs; what it changes is in the
 // audit log, whichever way it came.

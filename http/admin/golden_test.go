@@ -13,16 +13,16 @@ var _ = flag.Bool("update", false, "add golden files of records whose shape has 
 // messages are all that crosses the private socket.
 func messages(t *testing.T) []golden.Case {
 	all := []golden.Case{golden.Record[socketAnswer](t, "order-carried-out", nil)}
-	for path, of := range orderTypes {
+	for path, of := range commandTypes {
 		name := "order" + strings.ReplaceAll(path, "/", "-")
-		all = append(all, golden.RecordOf(t, name, of.order, nil), golden.RecordOf(t, name+"-result", of.result, nil))
+		all = append(all, golden.RecordOf(t, name, of.command, nil), golden.RecordOf(t, name+"-result", of.result, nil))
 	}
 	return all
 }
 
-// TestGoldenOrders: what earlier releases have said on the private socket is read. Each of
+// TestGoldenCommands: what earlier releases have said on the private socket is read. Each of
 // those forms has a golden file for later ones.
-func TestGoldenOrders(t *testing.T) { golden.Test(t, "http/admin", messages(t)) }
+func TestGoldenCommands(t *testing.T) { golden.Test(t, "http/admin", messages(t)) }
 
-// TestEveryFieldOfAnOrderHasAName: a field that is renamed in Go keeps its name on the socket.
-func TestEveryFieldOfAnOrderHasAName(t *testing.T) { golden.Named(t, messages(t)) }
+// TestEveryFieldOfACommandHasAName: a field that is renamed in Go keeps its name on the socket.
+func TestEveryFieldOfACommandHasAName(t *testing.T) { golden.Named(t, messages(t)) }

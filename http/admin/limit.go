@@ -9,30 +9,30 @@ import (
 	"troupe/http/answer"
 )
 
-// Orders over HTTP that change something are bounded, all operators' together:
+// Commands over HTTP that change something are bounded, all operators' together:
 // so nobody can push what they did out of the audit log within days.
 const (
-	orderBurst = 600
-	orderEvery = 6 * time.Second
+	commandBurst = 600
+	commandEvery = 6 * time.Second
 )
 
-// orderLimiter says when as many orders as [orderBurst] may come again.
-type orderLimiter struct {
+// commandLimiter says when as many commands as [commandBurst] may come again.
+type commandLimiter struct {
 	mu   sync.Mutex
 	even time.Time
 }
 
-// wait takes one order out of the budget, or says how long to wait for one.
-func (b *orderLimiter) wait(now time.Time) (wait time.Duration) {
+// wait takes one command out of the budget, or says how long to wait for one.
+func (b *commandLimiter) wait(now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.even.Before(now) {
 		b.even = now
 	}
-	if wait = b.even.Sub(now) - (orderBurst-1)*orderEvery; wait > 0 {
+	if wait = b.even.Sub(now) - (commandBurst-1)*commandEvery; wait > 0 {
 		return wait
 	}
-	b.even = b.even.Add(orderEvery)
+	b.even = b.even.Add(commandEvery)
 	return 0
 }
 
@@ -45,7 +45,7 @@ type viewLog struct {
 
 const (
 	viewAgain = time.Hour
-	maxLooks  = 10_000
+	maxViews  = 10_000
 )
 
 // seenLately reports whether something was looked at within the last hour, and notes
@@ -56,7 +56,7 @@ func (b *viewLog) seenLately(what string, now time.Time) bool {
 	if at, ok := b.seen[what]; ok && now.Sub(at) < viewAgain {
 		return true
 	}
-	if b.seen == nil || len(b.seen) >= maxLooks {
+	if b.seen == nil || len(b.seen) >= maxViews {
 		b.seen = map[string]time.Time{}
 	}
 	b.seen[what] = now
@@ -64,12 +64,12 @@ func (b *viewLog) seenLately(what string, now time.Time) bool {
 }
 
 // admit refuses what is over the budget.
-func (b *orderLimiter) admit() *answer.Refusal {
+func (b *commandLimiter) admit() *answer.Refusal {
 	wait := b.wait(time.Now())
 	if wait <= 0 {
 		return nil
 	}
-	no := answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("Operators have sent %d commands over HTTP within an hour: wait, or use the command line on the machine itself", orderBurst))
+	no := answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf("Operators have sent %d commands over HTTP within an hour: wait, or use the command line on the machine itself", commandBurst))
 	no.RetryAfter = wait
 	return no
 }

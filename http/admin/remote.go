@@ -16,44 +16,44 @@ import (
 	"troupe/persistence"
 )
 
-// RemoteOrder is an order that may come over HTTP, as documents describe it.
-type RemoteOrder struct {
+// RemoteCommand is a command that may come over HTTP, as documents describe it.
+type RemoteCommand struct {
 	Path, ID, Summary string
-	Order, Answer     any // values of the types
+	Command, Answer   any // values of the types
 	takes             []string
 }
 
-// remote are the orders that may come over HTTP, in the order of the documents.
-var remote []RemoteOrder
+// remote are the commands that may come over HTTP, in the order of the documents.
+var remote []RemoteCommand
 
-// done is the answer to an order that was carried out.
+// done is the answer to a command that was carried out.
 type done[R any] struct {
 	Success bool `json:"success"`
 	Result  R    `json:"result"`
 }
 
-// registerRemote makes an order known to the private socket, and to whoever has
+// registerRemote makes a command known to the private socket, and to whoever has
 // a token of an operator's account.
-func registerRemote[R any, O Order[R]](order O, id, summary string) {
-	register[R](order)
+func registerRemote[R any, O Command[R]](command O, id, summary string) {
+	register[R](command)
 	var takes []string
 	for i := range reflect.TypeFor[O]().NumField() {
 		name, _, _ := strings.Cut(reflect.TypeFor[O]().Field(i).Tag.Get("json"), ",")
 		takes = append(takes, name)
 	}
 	slices.Sort(takes)
-	remote = append(remote, RemoteOrder{order.path(), id, summary, order, done[R]{}, takes})
+	remote = append(remote, RemoteCommand{command.path(), id, summary, command, done[R]{}, takes})
 }
 
-// RemoteOrders lists the orders that may come over HTTP.
-func RemoteOrders() []RemoteOrder { return slices.Clone(remote) }
+// RemoteCommands lists the commands that may come over HTTP.
+func RemoteCommands() []RemoteCommand { return slices.Clone(remote) }
 
-// Remote carries out the orders that come over HTTP with a token of an
+// Remote runs the commands that come over HTTP with a token of an
 // operator's account.
 type Remote struct {
 	admin   *Admin // nil: it carries out none
 	faults  *answer.Faults
-	limiter orderLimiter
+	limiter commandLimiter
 	views   viewLog
 }
 
@@ -62,7 +62,7 @@ func NewRemote(o *Admin, faults *answer.Faults) *Remote {
 	return &Remote{admin: o, faults: faults}
 }
 
-// Caller is who gives an order over HTTP.
+// Caller is who gives a command over HTTP.
 type Caller struct {
 	Account persistence.Account
 	Token   persistence.Digest
@@ -74,7 +74,7 @@ func (c *Caller) issuer(ctx *fasthttp.RequestCtx) persistence.Issuer {
 	return persistence.Issuer{Via: persistence.ViaHTTP, Account: c.Account.Name, Token: c.Token.TokenID(), Request: answer.RequestID(ctx)}
 }
 
-// Admit refuses an order that does not exist, or for which operators have given
+// Admit refuses a command that does not exist, or for which operators have given
 // too many.
 func (r *Remote) Admit(name string) *answer.Refusal {
 	path := "/" + name
@@ -84,27 +84,27 @@ func (r *Remote) Admit(name string) *answer.Refusal {
 	case find(path) == nil:
 		return answer.RefuseText(engine.CodeNotFound, "There is no such operator command; /docs lists them")
 	}
-	if !reads(path) {
+	if !readOnly(path) {
 		return r.limiter.admit()
 	}
 	return nil
 }
 
-func find(path string) *RemoteOrder {
-	if i := slices.IndexFunc(remote, func(o RemoteOrder) bool { return o.Path == path }); i >= 0 {
+func find(path string) *RemoteCommand {
+	if i := slices.IndexFunc(remote, func(o RemoteCommand) bool { return o.Path == path }); i >= 0 {
 		return &remote[i]
 	}
 	return nil
 }
 
-// CarryOut carries out an order that was admitted, and answers.
-func (r *Remote) CarryOut(ctx *fasthttp.RequestCtx, name string, c Caller, body []byte) *answer.Refusal {
+// Run runs a command that was admitted, and answers.
+func (r *Remote) Run(ctx *fasthttp.RequestCtx, name string, c Caller, body []byte) *answer.Refusal {
 	path := "/" + name
 	admin := *r.admin
 	admin.remote, admin.By, admin.From = true, c.issuer(ctx), c.From
 	result, about, err := handlers[path](r.faults.Base, &admin, body)
 	event := r.faults.Log.Info()
-	if err == nil && reads(path) {
+	if err == nil && readOnly(path) {
 		event = r.faults.Log.Debug()
 	}
 	event.Str("order", path).Str("about", about).Str("account", c.Account.Name).Str("from", c.From).Str("request", answer.RequestID(ctx)).AnErr("refused", err).
@@ -116,19 +116,19 @@ func (r *Remote) CarryOut(ctx *fasthttp.RequestCtx, name string, c Caller, body 
 	case errors.Is(err, errUnread):
 		return answer.RefuseInvalid(lang.Fault{Message: "The body is not valid for this command: want an object with " + strings.Join(takes, ", ")})
 	case errors.Is(err, errUnaudited):
-		return r.faults.Refuse(ctx, "carry out an order", err)
+		return r.faults.Refuse(ctx, "run a command", err)
 	case errors.Is(err, persistence.ErrNoQuorum):
 		return answer.Refuse(engine.CodeNoQuorum)
 	case err != nil:
-		return answer.RefuseText(answer.CodeOrderRefused, engine.ErrorText(err))
+		return answer.RefuseText(answer.CodeCommandRefused, engine.ErrorText(err))
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, done[json.RawMessage]{true, result})
 	return nil
 }
 
-// Watches writes into the audit log that an operator is about to see the live
+// AuditView writes into the audit log that an operator is about to see the live
 // picture of an object of another account.
-func (r *Remote) Watches(ctx *fasthttp.RequestCtx, c Caller, object, account string) *answer.Refusal {
+func (r *Remote) AuditView(ctx *fasthttp.RequestCtx, c Caller, object, account string) *answer.Refusal {
 	if r.admin == nil || r.admin.Audit == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (r *Remote) Watches(ctx *fasthttp.RequestCtx, c Caller, object, account str
 	if no := r.limiter.admit(); no != nil {
 		return no
 	}
-	end, err := r.admin.Audit.Begin(persistence.Act{Order: "live", About: object, By: by, From: c.From})
+	end, err := r.admin.Audit.Begin(persistence.Act{Command: "live", About: object, By: by, From: c.From})
 	if err == nil {
 		err = end(persistence.ActDone, account)
 	}

@@ -38,7 +38,7 @@ type SetSecret struct {
 func (SetSecret) path() string    { return "/secret/set" }
 func (s SetSecret) about() string { return s.Account + "/" + s.Name }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (s SetSecret) Do(ctx context.Context, o *Admin) (Secret, error) {
 	own := make([]string, len(s.Origins))
 	for i, origin := range s.Origins {
@@ -65,7 +65,7 @@ type ListSecrets struct {
 
 func (ListSecrets) path() string { return "/secret/list" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (l ListSecrets) Do(ctx context.Context, o *Admin) ([]Secret, error) {
 	a, err := o.account(ctx, l.Account)
 	if err != nil {
@@ -88,7 +88,7 @@ type RemoveSecret struct {
 func (RemoveSecret) path() string    { return "/secret/remove" }
 func (r RemoveSecret) about() string { return r.Account + "/" + r.Name }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (r RemoveSecret) Do(ctx context.Context, o *Admin) (Secret, error) {
 	a, err := o.account(ctx, r.Account)
 	if err != nil {

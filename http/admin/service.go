@@ -17,7 +17,7 @@ type DrainService struct {
 func (DrainService) path() string    { return "/drain" }
 func (d DrainService) about() string { return d.Node }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (d DrainService) Do(ctx context.Context, o *Admin) (answer.Capacity, error) {
 	on := true
 	return o.pause(ctx, d.Node, &on)
@@ -31,7 +31,7 @@ type ResumeService struct {
 func (ResumeService) path() string    { return "/resume" }
 func (r ResumeService) about() string { return r.Node }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (r ResumeService) Do(ctx context.Context, o *Admin) (answer.Capacity, error) {
 	return o.pause(ctx, r.Node, new(bool))
 }
@@ -43,7 +43,7 @@ type CountService struct {
 
 func (CountService) path() string { return "/capacity/list" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (c CountService) Do(ctx context.Context, o *Admin) (answer.Capacity, error) {
 	return o.pause(ctx, c.Node, nil)
 }

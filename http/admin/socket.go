@@ -18,7 +18,7 @@ import (
 	"troupe/persistence"
 )
 
-// Socket answers the operator's orders over a socket in the data folder while the
+// Socket answers the operator's commands over a socket in the data folder while the
 // service runs, and so holds the store. Who may open the socket may do anything:
 // it belongs to the service's user alone.
 type Socket struct {
@@ -28,7 +28,7 @@ type Socket struct {
 	path   string
 }
 
-// MaxBody is how many bytes of JSON an order may have.
+// MaxBody is how many bytes of JSON a command may have.
 const MaxBody = 64 << 10
 
 // longestSocket is the longest path that every system takes for a socket.
@@ -80,7 +80,7 @@ func (a *Socket) Close() error {
 	return nil
 }
 
-// socketAnswer is the answer to an order: what it gave, or a sentence that says why
+// socketAnswer is the answer to a command: what it gave, or a sentence that says why
 // nothing was done.
 type socketAnswer struct {
 	Result json.RawMessage `json:"result,omitempty"`
@@ -107,7 +107,7 @@ func (a *Socket) handle(ctx *fasthttp.RequestCtx) {
 	admin.By, admin.From = persistence.Issuer{Via: persistence.ViaSocket}, callerOf(ctx.Conn())
 	result, about, err := handle(context.Background(), &admin, ctx.PostBody())
 	event := a.log.Info()
-	if err == nil && reads(path) {
+	if err == nil && readOnly(path) {
 		event = a.log.Debug()
 	}
 	event.Str("order", path).Str("about", about).Str("from", admin.From).AnErr("refused", err).Msg("an operator ran a command")
@@ -121,8 +121,8 @@ func (a *Socket) handle(ctx *fasthttp.RequestCtx) {
 // ErrNoService says that nobody answers on a private socket.
 var ErrNoService = errors.New("no service is running")
 
-// Send gives an order to the service behind a private socket.
-func Send[R any](socket string, o Order[R]) (result R, err error) {
+// Send gives a command to the service behind a private socket.
+func Send[R any](socket string, o Command[R]) (result R, err error) {
 	c, err := net.Dial("unix", socket)
 	if errors.Is(err, fs.ErrPermission) {
 		return result, fmt.Errorf("only the user that the service runs as can use these commands: %w", err)
@@ -146,7 +146,7 @@ func Send[R any](socket string, o Order[R]) (result R, err error) {
 	req.SetRequestURI("http://troupe" + o.path())
 	req.Header.SetMethod(fasthttp.MethodPost)
 	req.SetBody(body)
-	if err := client.DoTimeout(req, resp, within(o)+answering); err != nil {
+	if err := client.DoTimeout(req, resp, timeLimit(o)+answering); err != nil {
 		return result, fmt.Errorf("ask the running service: %w", err)
 	}
 	var done socketAnswer
@@ -162,5 +162,5 @@ func Send[R any](socket string, o Order[R]) (result R, err error) {
 	return result, nil
 }
 
-// answering is how much longer than the order itself its answer is waited for.
+// answering is how much longer than the command itself its answer is waited for.
 const answering = 5 * time.Second

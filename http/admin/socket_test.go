@@ -29,7 +29,7 @@ func socket(t *testing.T) string {
 	return filepath.Join(dir, "admin.sock")
 }
 
-// answering starts actors with a scripted engine and answers orders for them over a
+// answering starts actors with a scripted engine and answers commands for them over a
 // socket.
 func answering(t *testing.T, o testkit.Options) (path string, k *testkit.Kit, accounts *persistence.Accounts) {
 	t.Helper()
@@ -130,9 +130,9 @@ func TestTheSocket(t *testing.T) {
 	}
 }
 
-// wants fails the test unless the order is refused with such a sentence, or
+// wants fails the test unless the command is refused with such a sentence, or
 // carried out where there is none.
-func wants[R any](t *testing.T, path, text string, o admin.Order[R]) R {
+func wants[R any](t *testing.T, path, text string, o admin.Command[R]) R {
 	t.Helper()
 	r, err := admin.Send(path, o)
 	switch {

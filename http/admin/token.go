@@ -33,7 +33,7 @@ type TokenMade struct {
 func (CreateToken) path() string    { return "/token/create" }
 func (c CreateToken) about() string { return c.Account }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (c CreateToken) Do(ctx context.Context, o *Admin) (TokenMade, error) {
 	if c.Plan != "" {
 		if _, err := engine.ParsePlan(c.Plan); err != nil {
@@ -77,7 +77,7 @@ func (t Token) detail() string     { return t.Account }
 
 func (ListTokens) path() string { return "/token/list" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (l ListTokens) Do(ctx context.Context, o *Admin) ([]Token, error) {
 	find := o.Accounts.AllTokens
 	if l.Account != "" {
@@ -115,7 +115,7 @@ func (r RevokeToken) about() string {
 	return r.ID
 }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (r RevokeToken) Do(ctx context.Context, o *Admin) (Token, error) {
 	if persistence.LooksLikeToken(r.ID) {
 		return Token{}, errors.New("that is a token itself, which must not appear on a command line: name its id, which begins with tok_")

@@ -33,7 +33,7 @@ func workerOf(w api.WorkerInfo) Worker {
 	}
 }
 
-// changed is the answer to an order about one worker.
+// changed is the answer to a command about one worker.
 func changed(w *api.WorkerChanged, err error) (Worker, error) {
 	if errors.Is(err, actors.ErrOffline) {
 		err = errors.New("no service runs here: a drain lasts until the service ends, and workers start without one")
@@ -50,7 +50,7 @@ type ListWorkers struct{}
 
 func (ListWorkers) path() string { return "/worker/list" }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (ListWorkers) Do(ctx context.Context, o *Admin) ([]Worker, error) {
 	found, err := api.Ask(ctx, o.Actors, &api.SurveyWorkers{})
 	if err != nil {
@@ -73,7 +73,7 @@ type AddWorker struct {
 func (AddWorker) path() string    { return "/worker/add" }
 func (a AddWorker) about() string { return a.Name }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (a AddWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	m := &api.AddWorker{Name: a.Name, Node: a.Node}
 	if a.Node != "" && (o.Service == nil || !o.Service.Clustered()) {
@@ -97,7 +97,7 @@ type DrainWorker struct {
 func (DrainWorker) path() string    { return "/worker/drain" }
 func (d DrainWorker) about() string { return d.Worker }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (d DrainWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	return changed(api.Ask(ctx, o.Actors, &api.DrainWorker{Worker: d.Worker}))
 }
@@ -110,7 +110,7 @@ type ResumeWorker struct {
 func (ResumeWorker) path() string    { return "/worker/resume" }
 func (r ResumeWorker) about() string { return r.Worker }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (r ResumeWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	return changed(api.Ask(ctx, o.Actors, &api.ResumeWorker{Worker: r.Worker}))
 }
@@ -133,7 +133,7 @@ func (r RemoveWorker) takes() time.Duration {
 	return time.Duration(min(max(r.Grace, 0), engine.Millis(maxGrace)))*time.Millisecond + 30*time.Second
 }
 
-// Do is part of [Order].
+// Do is part of [Command].
 func (r RemoveWorker) Do(ctx context.Context, o *Admin) (Worker, error) {
 	grace := time.Duration(r.Grace) * time.Millisecond
 	if r.Grace < 0 || r.Grace > engine.Millis(maxGrace) {

@@ -21,10 +21,10 @@ const (
 	CodeWrongHost engine.Code = "wrong_host"
 	// CodeForeignOrigin: a page of another site has sent the request.
 	CodeForeignOrigin engine.Code = "foreign_origin"
-	// CodeOperatorOnly: the account's tokens may give no orders.
+	// CodeOperatorOnly: the account's tokens may give no commands.
 	CodeOperatorOnly engine.Code = "operator_only"
-	// CodeOrderRefused: an order of the operator was not carried out.
-	CodeOrderRefused engine.Code = "order_refused"
+	// CodeCommandRefused: a command of the operator was not carried out.
+	CodeCommandRefused engine.Code = "order_refused"
 )
 
 // CodeInfo is one row of the table of codes.
@@ -61,7 +61,7 @@ var table = []CodeInfo{
 	{engine.CodeWorkerOffline, 409, true, 2 * time.Second, "Worker offline"},
 	{engine.CodeSessionMismatch, 409, false, 0, "Session mismatch"},
 	{engine.CodeIdempotencyMismatch, 409, false, 0, "The Idempotency-Key was used with another request"},
-	{CodeOrderRefused, 409, false, 0, "The operator's command was not carried out"},
+	{CodeCommandRefused, 409, false, 0, "The operator's command was not carried out"},
 	{engine.CodePayloadTooLarge, 413, false, 0, "The request is too large"},
 	{engine.CodeUnsupportedMediaType, 415, false, 0, "The content type is not supported"},
 	{CodeRangeNotSatisfiable, 416, false, 0, "The Range is outside the file"},

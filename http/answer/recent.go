@@ -44,7 +44,7 @@ type RecentTask struct {
 
 // RecentOf tells of a task what the account may know: of another's, to an
 // operator, what is known of any task by the metrics.
-func RecentOf(t *view.TaskNews, account persistence.Account) RecentTask {
+func RecentOf(t *view.TaskProgress, account persistence.Account) RecentTask {
 	r := RecentTask{
 		TaskID: t.ID, Status: TaskRunning, Async: t.Async, WorkerID: t.Worker, WorkerName: t.WorkerName, SessionID: t.Session,
 		Started: t.Began.UTC().Format(time.RFC3339Nano), Actions: t.Actions, Played: t.Played, Failed: t.Failed,
@@ -69,7 +69,7 @@ func RecentOf(t *view.TaskNews, account persistence.Account) RecentTask {
 	return r
 }
 
-func RecentsOf(all []view.TaskNews, account persistence.Account) []RecentTask {
+func RecentsOf(all []view.TaskProgress, account persistence.Account) []RecentTask {
 	list := make([]RecentTask, len(all))
 	for i := range all {
 		list[i] = RecentOf(&all[i], account)

@@ -45,7 +45,7 @@ func with(t *testing.T, files map[string]string) fs.FS {
 
 // pages are all pages of a library.
 func pages(l *documents.Library) (all []*documents.Page) {
-	for _, s := range l.Shelves {
+	for _, s := range l.Groups {
 		for _, p := range s.Pages {
 			all = append(append(all, p), p.Pages...)
 		}
@@ -170,7 +170,7 @@ func TestWhatDocumentsSay(t *testing.T) {
 func TestNewDocuments(t *testing.T) {
 	t.Parallel()
 	l := read(t, with(t, map[string]string{"docs/new.md": "# New\n", "docs/actions/new.md": "# Newer\n", "docs/else/where.md": "# Elsewhere\n"}))
-	last := l.Shelves[len(l.Shelves)-1].Pages
+	last := l.Groups[len(l.Groups)-1].Pages
 	if p := l.Page("new"); p == nil || last[len(last)-1] != p || p.Before != l.Page("else/where") {
 		t.Errorf("the new document is at %+v", p)
 	}

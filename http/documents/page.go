@@ -22,7 +22,7 @@ type Page struct {
 	Heading  string
 	HTML     []byte
 	Sections []Section
-	Parent   *Page   // nil: it stands on the shelf itself
+	Parent   *Page   // nil: it is at the top of its group
 	Pages    []*Page // that stand below it
 	Before   *Page
 	After    *Page
@@ -35,9 +35,9 @@ type Section struct{ ID, Title string }
 
 // A Library is all documents.
 type Library struct {
-	Shelves []Shelf
-	pages   map[string]*Page // by Path
-	files   fs.FS
+	Groups []Group
+	pages  map[string]*Page // by Path
+	files  fs.FS
 
 	passages []passage // of all pages, in the order of reading
 }
@@ -60,11 +60,11 @@ func Read(files fs.FS, base string) (*Library, error) {
 	l := &Library{pages: map[string]*Page{}, files: files}
 	var paths map[string]*Page
 	var err error
-	if l.Shelves, paths, err = place(files); err != nil {
+	if l.Groups, paths, err = place(files); err != nil {
 		return nil, err
 	}
 	var last *Page
-	for _, s := range l.Shelves {
+	for _, s := range l.Groups {
 		for _, p := range s.inside() {
 			if p.Path == SearchPath {
 				return nil, fmt.Errorf("%s has the address of the search", p.file)

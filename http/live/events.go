@@ -14,7 +14,7 @@ import (
 	"troupe/http/answer"
 )
 
-// Events tells of a task's steps as they end, and then of its end, as
+// Events sends a task's steps as they end, and then its end, as
 // server-sent events.
 func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *answer.Refusal {
 	if !answer.SaneID([]byte(id)) {
@@ -39,7 +39,7 @@ func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *an
 	if no != nil {
 		return no
 	}
-	f := &following{actors: s.cfg.Actors, ask: m}
+	f := &taskSource{actors: s.cfg.Actors, ask: m}
 	f.ask.Wait = s.cfg.Heartbeat
 	t := s.stream(ctx, f.next)
 	f.guard = s.guarded(t, p, nil)
@@ -55,15 +55,15 @@ func (s *Streams) Events(ctx *fasthttp.RequestCtx, p *Credential, id string) *an
 	return nil
 }
 
-// following is what the events of one task are made from.
-type following struct {
+// taskSource is where the events of one task come from.
+type taskSource struct {
 	actors Actors
 	guard  *guard
 	ask    api.Follow
 }
 
-func (f *following) next(t *stream) {
-	if !f.guard.lets() {
+func (f *taskSource) next(t *stream) {
+	if !f.guard.allows() {
 		t.over = true
 		return
 	}
@@ -80,7 +80,7 @@ func (f *following) next(t *stream) {
 }
 
 // take makes events of an answer of the actors.
-func (f *following) take(t *stream, m *api.Followed) {
+func (f *taskSource) take(t *stream, m *api.Followed) {
 	switch {
 	case m.Refusal != nil:
 		t.end(answer.RefuseBy(m.Refusal))
@@ -97,7 +97,7 @@ func (f *following) take(t *stream, m *api.Followed) {
 }
 
 // finish tells how the task ended, as a poll does.
-func (f *following) finish(t *stream) {
+func (f *taskSource) finish(t *stream) {
 	p, err := api.Ask(t.ctx, f.actors, &api.Poll{TaskID: f.ask.TaskID, Account: f.ask.Account})
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 	"troupe/http/answer"
 )
 
-// maxFeeds is how many readers of its news an account may have at once.
+// maxFeeds is how many feeds an account may have open at once.
 const maxFeeds = 20
 
 // snapshot is the first event of a feed: all that those after it change.
@@ -25,13 +25,13 @@ type (
 	workerGone struct {
 		ID string `json:"workerId"`
 	}
-	stepNews struct {
+	stepEvent struct {
 		TaskID string             `json:"taskId"`
 		Step   *engine.StepReport `json:"step"`
 	}
 )
 
-// Feed tells an account of its workers and tasks as they change, as server-sent
+// Feed sends an account its workers and tasks as they change, as server-sent
 // events. It always begins with all there is: so a reader that comes again, after
 // whatever it has missed, has no wrong picture.
 func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Credential) *answer.Refusal {
@@ -47,7 +47,7 @@ func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Credential) *answer.Refusal 
 	if no != nil {
 		return no
 	}
-	f := &reading{tokens: s.tokens.open(p.account.ID), pass: p, beat: s.cfg.Heartbeat, reader: s.cfg.Source.Read(p.account.ID, p.account.Operator, answer.DefaultRecent)}
+	f := &feedSource{tokens: s.tokens.open(p.account.ID), credential: p, beat: s.cfg.Heartbeat, reader: s.cfg.Source.Subscribe(p.account.ID, p.account.Operator, answer.DefaultRecent)}
 	t := s.stream(ctx, f.next)
 	f.guard = s.guarded(t, p, s.leaving)
 	gone := t.stop
@@ -63,34 +63,34 @@ func (s *Streams) Feed(ctx *fasthttp.RequestCtx, p *Credential) *answer.Refusal 
 	return nil
 }
 
-// reading is what a feed is made from.
-type reading struct {
-	guard  *guard
-	pass   *Credential
-	beat   time.Duration
-	reader view.Reading
-	tokens *tokenFeed
+// feedSource is where a feed's events come from.
+type feedSource struct {
+	guard      *guard
+	credential *Credential
+	beat       time.Duration
+	reader     view.Subscription
+	tokens     *tokenFeed
 }
 
-func (f *reading) begin(t *stream) {
-	seq, workers, tasks := f.reader.Begin()
-	all := snapshot{Workers: make([]answer.Worker, len(workers)), Tasks: answer.RecentsOf(tasks, f.pass.account)}
+func (f *feedSource) begin(t *stream) {
+	seq, workers, tasks := f.reader.Snapshot()
+	all := snapshot{Workers: make([]answer.Worker, len(workers)), Tasks: answer.RecentsOf(tasks, f.credential.account)}
 	for i, w := range workers {
 		all.Workers[i] = answer.WorkerOf(w)
 	}
 	t.numbered(seq, "snapshot", all)
 }
 
-// next waits for news, and now and then looks whether the client may still hear
-// of them.
-func (f *reading) next(t *stream) {
+// next waits for events, and sometimes checks whether the client may still
+// read them.
+func (f *feedSource) next(t *stream) {
 	wait, cancel := context.WithTimeout(t.ctx, f.beat)
 	defer cancel()
 	f.tokens.wake(cancel)
-	news, err := f.reader.Next(wait)
+	events, err := f.reader.Next(wait)
 	tokens, behind := f.tokens.take()
 	for _, e := range tokens {
-		t.event("token", tokenNews{e.Event, e.Token, e.At, e.By})
+		t.event("token", tokenEvent{e.Event, e.Token, e.At, e.By})
 	}
 	switch {
 	case t.ctx.Err() != nil, errors.Is(err, view.ErrBehind), behind:
@@ -99,24 +99,24 @@ func (f *reading) next(t *stream) {
 	case err != nil: // nothing has happened for a while
 		t.beat()
 	default:
-		for i := range news {
-			f.tell(t, &news[i])
+		for i := range events {
+			f.write(t, &events[i])
 		}
 	}
-	t.over = t.over || !f.guard.lets()
+	t.over = t.over || !f.guard.allows()
 }
 
-func (f *reading) tell(t *stream, n *view.News) {
+func (f *feedSource) write(t *stream, n *view.Event) {
 	switch {
 	case n.Worker != nil:
 		t.numbered(n.Seq, "worker", answer.WorkerOf(*n.Worker))
 	case n.Gone != "":
 		t.numbered(n.Seq, "gone", workerGone{n.Gone})
 	case n.Step != nil:
-		t.numbered(n.Seq, "step", stepNews{n.TaskID, n.Step})
+		t.numbered(n.Seq, "step", stepEvent{n.TaskID, n.Step})
 	case n.Task.Outcome != nil:
-		t.numbered(n.Seq, "end", answer.RecentOf(n.Task, f.pass.account))
+		t.numbered(n.Seq, "end", answer.RecentOf(n.Task, f.credential.account))
 	default:
-		t.numbered(n.Seq, "task", answer.RecentOf(n.Task, f.pass.account))
+		t.numbered(n.Seq, "task", answer.RecentOf(n.Task, f.credential.account))
 	}
 }

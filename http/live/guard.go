@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// guard lets a stream end with the pass that opened it.
+// guard ends a stream when the credential that opened it is no longer valid.
 type guard struct {
 	authorizer *Authorizer
 	every      time.Duration
 	credential *Credential
-	looked     time.Time // when the pass was last seen to be valid
+	checked    time.Time // when the credential was last seen to be valid
 }
 
-// guarded ends a stream when its pass is revoked, or when the other thing happens.
+// guarded ends a stream when its credential is revoked, or when the other thing happens.
 func (s *Streams) guarded(t *stream, p *Credential, also <-chan struct{}) *guard {
 	gone := t.stop
 	ctx, cancel := context.WithCancel(t.ctx)
@@ -34,12 +34,12 @@ func (s *Streams) guarded(t *stream, p *Credential, also <-chan struct{}) *guard
 	return &guard{s.authorizer, s.cfg.Heartbeat, p, time.Now()}
 }
 
-// lets looks now and then whether the client may still hear of anything.
-func (g *guard) lets() bool {
+// allows checks sometimes whether the client may still read.
+func (g *guard) allows() bool {
 	now := time.Now()
-	if now.Sub(g.looked) < g.every {
+	if now.Sub(g.checked) < g.every {
 		return true
 	}
-	g.looked = now
+	g.checked = now
 	return g.authorizer.valid(g.credential)
 }

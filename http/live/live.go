@@ -25,7 +25,7 @@ type Config struct {
 	Auth    access.Authenticator
 	Control *access.Control
 	Faults  *answer.Faults
-	Orders  *admin.Remote          // keeps what operators look at
+	Admin   *admin.Remote          // audits what operators see
 	Waits   *access.AccountLimiter // of what waits for single tasks
 	// Tickets keeps tickets and links for all nodes; nil: those of this process
 	// end with it.
@@ -63,7 +63,7 @@ func (s *Authorizer) RevokeAll(ctx context.Context, account string) error {
 type Streams struct {
 	cfg        *Config
 	authorizer *Authorizer
-	watchers   *access.AccountLimiter // of live pictures
+	viewers    *access.AccountLimiter // of live pictures
 	feeds      *access.AccountLimiter
 	tokens     tokenFeeds
 	shown      shownTotals
@@ -74,12 +74,12 @@ type Streams struct {
 func NewStreams(cfg *Config, p *Authorizer) *Streams {
 	return &Streams{
 		cfg: cfg, authorizer: p, leaving: make(chan struct{}),
-		watchers: access.NewAccountLimiter(maxWatchers, engine.CodeRateLimited, fmt.Sprintf("The account already watches %d live pictures: close some", maxWatchers)),
-		feeds:    access.NewAccountLimiter(maxFeeds, engine.CodeRateLimited, fmt.Sprintf("The account already has %d streams of its events: close some", maxFeeds)),
+		viewers: access.NewAccountLimiter(maxViewers, engine.CodeRateLimited, fmt.Sprintf("The account already watches %d live pictures: close some", maxViewers)),
+		feeds:   access.NewAccountLimiter(maxFeeds, engine.CodeRateLimited, fmt.Sprintf("The account already has %d streams of its events: close some", maxFeeds)),
 	}
 }
 
-// TokenEvent tells those who read an account's news of one of its tokens.
+// TokenEvent tells those who read an account's feed of an event of one of its tokens.
 func (s *Streams) TokenEvent(e persistence.TokenEvent) { s.tokens.tell(e) }
 
 // Stop lets everything end that only looks on.
@@ -88,8 +88,8 @@ func (s *Streams) Stop() { close(s.leaving) }
 // Source is what can be looked at while it goes on. [actors.Node] is one, of its
 // own workers.
 type Source interface {
-	Watch(*view.Watch) (*view.Watcher, *api.Refusal)
-	Read(account string, all bool, tasks int) view.Reading
-	Recent(account string, all bool, most int) []view.TaskNews
-	RecentTask(account string, all bool, id string) (view.TaskNews, bool)
+	OpenScreencast(*view.ScreencastRequest) (*view.Viewer, *api.Refusal)
+	Subscribe(account string, all bool, tasks int) view.Subscription
+	Recent(account string, all bool, most int) []view.TaskProgress
+	RecentTask(account string, all bool, id string) (view.TaskProgress, bool)
 }

@@ -16,22 +16,22 @@ import (
 	"troupe/persistence"
 )
 
-// maxWatchers is how many pictures of one account may be looked at at once.
-const maxWatchers = 20
+// maxViewers is how many live pictures an account may have open at once.
+const maxViewers = 20
 
 // Stats is how much is looked at.
 type Stats struct {
-	Watchers int   // sockets with pictures
+	Viewers  int   // sockets with live pictures
 	Pictures int64 // sent
 	Bytes    int64 // of those
-	Slow     int64 // watchers that were cut off
-	Feeds    int   // readers of accounts' news
+	Slow     int64 // viewers that were cut off
+	Feeds    int   // readers of accounts' feeds
 }
 
 // Stats tells how much is looked at.
 func (s *Streams) Stats() Stats {
 	n := &s.shown
-	return Stats{Watchers: s.watchers.Taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.Taken()}
+	return Stats{Viewers: s.viewers.Taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.Taken()}
 }
 
 type shownTotals struct{ pictures, bytes, slow atomic.Int64 }
@@ -72,9 +72,9 @@ var upgrader = websocket.FastHTTPUpgrader{
 	CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
 }
 
-// Watch shows what a browser looks like, over a socket, for as long as it has to
+// Screencast sends live pictures of a browser over a socket, for as long as it has to
 // do with the object.
-func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Credential, object string) *answer.Refusal {
+func (s *Streams) Screencast(ctx *fasthttp.RequestCtx, p *Credential, object string) *answer.Refusal {
 	switch {
 	case s.cfg.Source == nil:
 		return answer.Refuse(engine.CodeNotFound)
@@ -84,16 +84,16 @@ func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Credential, object string) 
 	case s.cfg.Faults.Stopping():
 		return answer.Refuse(engine.CodeDraining)
 	}
-	leave, no := s.watchers.Take(p.account.ID)
+	leave, no := s.viewers.Take(p.account.ID)
 	if no != nil {
 		return no
 	}
-	w, not := s.cfg.Source.Watch(&view.Watch{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
+	w, not := s.cfg.Source.OpenScreencast(&view.ScreencastRequest{Account: access.ForActors(p.account), All: p.account.Operator, Object: object})
 	if not != nil {
 		leave()
 		return answer.RefuseBy(not)
 	}
-	if no := s.looksOn(ctx, p, object, w); no != nil {
+	if no := s.auditView(ctx, p, object, w); no != nil {
 		w.Close()
 		leave()
 		return no
@@ -118,7 +118,7 @@ func (s *Streams) Watch(ctx *fasthttp.RequestCtx, p *Credential, object string) 
 }
 
 // show sends pictures until there is a reason not to.
-func (s *Streams) show(c *websocket.Conn, w *view.Watcher, p *Credential) {
+func (s *Streams) show(c *websocket.Conn, w *view.Viewer, p *Credential) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Faults.Log.Error().Any("panic", v).Msg("a live picture failed")
@@ -133,30 +133,30 @@ func (s *Streams) show(c *websocket.Conn, w *view.Watcher, p *Credential) {
 	c.SetReadLimit(512)
 	_ = c.SetReadDeadline(time.Now().Add(quiet))
 	c.SetPongHandler(func(string) error { return c.SetReadDeadline(time.Now().Add(quiet)) })
-	heard := &heard{over: make(chan struct{})}
+	input := &clientInput{done: make(chan struct{})}
 	go func() {
-		defer close(heard.over)
+		defer close(input.done)
 		_, _, err := c.ReadMessage()
-		heard.said = err == nil || errors.Is(err, websocket.ErrReadLimit)
+		input.sent = err == nil || errors.Is(err, websocket.ErrReadLimit)
 	}()
-	if code, why := s.send(c, w, p, patience, heard); why != "" {
+	if code, why := s.send(c, w, p, patience, input); why != "" {
 		_ = c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(farewell))
 		_ = c.SetReadDeadline(time.Now().Add(farewell))
-		<-heard.over // the client's goodbye, so that the end does not overtake ours
+		<-input.done // the client's goodbye, so that the end does not overtake ours
 	}
 	_ = c.Close()
-	<-heard.over
+	<-input.done
 }
 
-// heard is what came from a client that is there to look.
-type heard struct {
-	over chan struct{} // closed when it has said something, or is gone
-	said bool
+// clientInput says whether a client, which must only read, has sent anything.
+type clientInput struct {
+	done chan struct{} // closed when it has sent something, or is gone
+	sent bool
 }
 
 // send sends pictures and returns why it has stopped; nothing where nobody is
 // there to be told.
-func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Credential, patience time.Duration, h *heard) (int, string) {
+func (s *Streams) send(c *websocket.Conn, w *view.Viewer, p *Credential, patience time.Duration, h *clientInput) (int, string) {
 	write := func(kind int, b []byte) error {
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
 		return c.WriteMessage(kind, b)
@@ -176,8 +176,8 @@ func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Credential, patien
 	for {
 		// What ends it comes before what it shows.
 		select {
-		case <-w.Over():
-			return closeEnded, w.Why()
+		case <-w.Done():
+			return closeEnded, w.EndReason()
 		case <-p.revoked():
 			return closeEnded, endRevoked
 		default:
@@ -189,16 +189,16 @@ func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Credential, patien
 			}
 			s.shown.pictures.Add(1)
 			s.shown.bytes.Add(int64(len(picture)))
-		case <-w.Over():
-			return closeEnded, w.Why()
+		case <-w.Done():
+			return closeEnded, w.EndReason()
 		case <-p.revoked():
 			return closeEnded, endRevoked
 		case <-expires:
 			return closeEnded, endExpired
 		case <-s.leaving:
 			return closeEnded, endDraining
-		case <-h.over:
-			if h.said {
+		case <-h.done:
+			if h.sent {
 				return websocket.CloseUnsupportedData, "view_only"
 			}
 			return 0, ""
@@ -213,29 +213,29 @@ func (s *Streams) send(c *websocket.Conn, w *view.Watcher, p *Credential, patien
 	}
 }
 
-// Wait waits a moment for those who look at pictures to hear that the service
+// Wait waits a moment for the viewers of live pictures to learn that the service
 // stops.
 func (s *Streams) Wait() {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(farewell); s.watchers.Taken() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(farewell); s.viewers.Taken() > 0 && time.Now().Before(end); {
 		<-tick.C
 	}
 }
 
 // cut counts a client that does not take what it asked for, unless it has gone.
-func (s *Streams) cut(h *heard) (int, string) {
+func (s *Streams) cut(h *clientInput) (int, string) {
 	select {
-	case <-h.over:
+	case <-h.done:
 	default:
 		s.shown.slow.Add(1)
 	}
 	return closeEnded, endSlow
 }
 
-// looksOn writes into the audit log that an operator's account is about to see
+// auditView writes into the audit log that an operator's account is about to see
 // the live picture of another account.
-func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Credential, object string, w *view.Watcher) *answer.Refusal {
+func (s *Streams) auditView(ctx *fasthttp.RequestCtx, p *Credential, object string, w *view.Viewer) *answer.Refusal {
 	if !p.account.Operator {
 		return nil
 	}
@@ -249,5 +249,5 @@ func (s *Streams) looksOn(ctx *fasthttp.RequestCtx, p *Credential, object string
 	if p.ticket != nil {
 		token = p.ticket.by
 	}
-	return s.cfg.Orders.Watches(ctx, admin.Caller{Account: p.account, Token: token, From: s.cfg.Control.ClientText(ctx)}, object, whose)
+	return s.cfg.Admin.AuditView(ctx, admin.Caller{Account: p.account, Token: token, From: s.cfg.Control.ClientText(ctx)}, object, whose)
 }

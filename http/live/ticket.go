@@ -70,24 +70,24 @@ func (k *kind) objects() string {
 	return "the id of a task, a session or a worker, or account"
 }
 
-// read makes a ticket of an order, or says what is wrong with that.
+// read makes a ticket from a body, or says what is wrong with the body.
 func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 	fault := func(path, text string, a ...any) {
 		if lang.MoreFaults(faults) {
 			faults = append(faults, lang.NewFault(path, text, a...))
 		}
 	}
-	var order map[string]json.RawMessage
-	if err := json.Unmarshal(payload, &order); err != nil || order == nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &fields); err != nil || fields == nil {
 		fault("", "The body is not an object in JSON: want %s", k.example)
 		return n, faults
 	}
-	fields, ttl := "object and ttl", engine.Millis(k.free)
+	names, ttl := "object and ttl", engine.Millis(k.free)
 	if k.link {
-		fields = "object, ttl and label"
+		names = "object, ttl and label"
 	}
-	for _, name := range slices.Sorted(maps.Keys(order)) {
-		switch v := order[name]; {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch v := fields[name]; {
 		case name == "object":
 			if json.Unmarshal(v, &n.object) != nil || !answer.SaneID([]byte(n.object)) || k.link && n.object == AccountObject {
 				fault("/object", "object wants %s", k.objects())
@@ -101,10 +101,10 @@ func (k *kind) read(payload []byte) (n ticket, faults []lang.Fault) {
 				fault("/label", "label wants a text of at most %d characters", MaxLabel)
 			}
 		default:
-			fault("/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), "a %s has no field %q: want %s", k.name, name, fields)
+			fault("/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), "a %s has no field %q: want %s", k.name, name, names)
 		}
 	}
-	if _, there := order["object"]; !there {
+	if _, there := fields["object"]; !there {
 		fault("/object", "object is missing: it names a task, a session or a worker")
 	}
 	n.link, n.made = k.link, time.Now()

@@ -7,8 +7,8 @@ import (
 	"troupe/persistence"
 )
 
-// tokenNews is the event of a feed about a token.
-type tokenNews struct {
+// tokenEvent is the event of a feed about a token.
+type tokenEvent struct {
 	Event string             `json:"event"` // issued or revoked
 	ID    string             `json:"tokenId"`
 	At    time.Time          `json:"at"`
@@ -18,7 +18,7 @@ type tokenNews struct {
 // maxTokenFeed is how many events wait for a reader before it is cut off.
 const maxTokenFeed = 100
 
-// tokenFeeds hands what happens to tokens to those who read an account's news.
+// tokenFeeds hands what happens to tokens to those who read an account's feed.
 type tokenFeeds struct {
 	mu sync.Mutex
 	by map[string]map[*tokenFeed]struct{}
@@ -30,7 +30,7 @@ type tokenFeed struct {
 	mu      sync.Mutex
 	events  []persistence.TokenEvent
 	behind  bool
-	rouse   func() // nil: nobody waits
+	notify  func() // nil: nobody waits
 }
 
 func (f *tokenFeeds) open(account string) *tokenFeed {
@@ -71,24 +71,24 @@ func (r *tokenFeed) add(e persistence.TokenEvent) {
 	if r.behind = r.behind || len(r.events) == maxTokenFeed; !r.behind {
 		r.events = append(r.events, e)
 	}
-	if r.rouse != nil {
-		r.rouse()
+	if r.notify != nil {
+		r.notify()
 	}
 }
 
-// wake calls rouse as soon as there is an event.
-func (r *tokenFeed) wake(rouse func()) {
+// wake calls notify as soon as there is an event.
+func (r *tokenFeed) wake(notify func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.rouse = rouse; len(r.events) > 0 || r.behind {
-		rouse()
+	if r.notify = notify; len(r.events) > 0 || r.behind {
+		notify()
 	}
 }
 
-// take returns the events since the last call. After that rouse is not called.
+// take returns the events since the last call. After that notify is not called.
 func (r *tokenFeed) take() (events []persistence.TokenEvent, behind bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	events, r.events, r.rouse = r.events, nil, nil
+	events, r.events, r.notify = r.events, nil, nil
 	return events, r.behind
 }

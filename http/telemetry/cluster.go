@@ -19,12 +19,12 @@ type Cluster struct {
 }
 
 var (
-	nodesDesc     = desc("cluster_nodes", "Nodes that there are to be, by whether they are there.", "state")
-	majorityDesc  = desc("cluster_majority", "1 if this node sees enough others to write.")
-	leaderDesc    = desc("cluster_leader", "1 at the node that leads what all keep in common.")
-	lagDesc       = desc("cluster_lag_changes", "Changes that the node furthest behind misses, told by the node that leads them.")
-	newsDesc      = desc("cluster_news_age_seconds", "Age of the oldest news of a node that is up.")
-	forwardedDesc = desc("cluster_forwarded_total", "Tasks of this node's clients that other nodes took.")
+	nodesDesc     = desc("cluster_nodes", "Nodes of the cluster, by whether they are up.", "state")
+	majorityDesc  = desc("cluster_majority", "1 if this node can reach a majority of the nodes.")
+	leaderDesc    = desc("cluster_leader", "1 on the node that leads the shared store.")
+	lagDesc       = desc("cluster_lag_changes", "Changes that the node furthest behind lacks. The leader reports it.")
+	newsDesc      = desc("cluster_news_age_seconds", "Longest time since the last message from a node that is up.")
+	forwardedDesc = desc("cluster_forwarded_total", "Tasks of this node's clients that other nodes accepted.")
 	lostDesc      = desc("cluster_lost_total", "Tasks of this node's clients that were lost with another node.")
 )
 

@@ -7,11 +7,11 @@ import (
 )
 
 var (
-	watchersDesc = desc("live_watchers", "Live pictures that somebody looks at.")
-	picturesDesc = desc("live_pictures_total", "Pictures that were sent to those who look.")
+	viewersDesc  = desc("live_watchers", "Live pictures that are open.")
+	picturesDesc = desc("live_pictures_total", "Live pictures that were sent to clients.")
 	bytesDesc    = desc("live_bytes_total", "Bytes of those pictures.")
-	slowDesc     = desc("live_slow_total", "Watchers that were cut off because they did not take what they asked for.")
-	feedsDesc    = desc("live_feeds", "Readers of accounts' news.")
+	slowDesc     = desc("live_slow_total", "Viewers that were disconnected because they were too slow.")
+	feedsDesc    = desc("live_feeds", "Readers of account feeds.")
 )
 
 // liveStats tells how much is looked at while it goes on.
@@ -21,14 +21,14 @@ type liveStats struct{ stats func() live.Stats }
 func (m *Metrics) Live(stats func() live.Stats) { m.registry.MustRegister(&liveStats{stats}) }
 
 func (*liveStats) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{watchersDesc, picturesDesc, bytesDesc, slowDesc, feedsDesc} {
+	for _, d := range []*prometheus.Desc{viewersDesc, picturesDesc, bytesDesc, slowDesc, feedsDesc} {
 		to <- d
 	}
 }
 
 func (l *liveStats) Collect(to chan<- prometheus.Metric) {
 	s := l.stats()
-	gauge(to, watchersDesc, float64(s.Watchers))
+	gauge(to, viewersDesc, float64(s.Viewers))
 	gauge(to, feedsDesc, float64(s.Feeds))
 	for d, n := range map[*prometheus.Desc]int64{picturesDesc: s.Pictures, bytesDesc: s.Bytes, slowDesc: s.Slow} {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n))

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	diskFreeDesc    = desc("disk_free_bytes", "Space of the data folder's disk that the service may still use.")
+	diskFreeDesc    = desc("disk_free_bytes", "Space on the data folder's disk that the service can still use.")
 	diskSizeDesc    = desc("disk_size_bytes", "Size of the data folder's disk.")
-	certificateDesc = desc("certificate_expires_timestamp_seconds", "When the certificate that is in use ends, in seconds since 1970.")
+	certificateDesc = desc("certificate_expires_timestamp_seconds", "When the TLS certificate in use expires, in seconds since 1970.")
 )
 
 // Machine is what the service needs of the machine it runs on.

@@ -68,9 +68,9 @@ var (
 	workersDesc  = desc("workers", "Workers by their state.", "state")
 	queueDesc    = desc("queue_size", "Requests that wait for a worker.")
 	sessionsDesc = desc("sessions_active", "Sessions that hold a worker.")
-	drainingDesc = desc("draining", "1 while the service takes no more tasks because it is about to stop.")
-	readyDesc    = desc("ready", "1 if a task would be taken.")
-	memoryDesc   = desc("chrome_rss_bytes", "Resident memory of all processes of all browsers; what they share is counted for each.")
+	drainingDesc = desc("draining", "1 while the service accepts no tasks because it is stopping.")
+	readyDesc    = desc("ready", "1 if the service would accept a task.")
+	memoryDesc   = desc("chrome_rss_bytes", "Resident memory of all browser processes. Shared memory is counted for each process.")
 	processDesc  = desc("chrome_processes", "Processes of all browsers.")
 )
 

@@ -58,7 +58,7 @@ func counting(workers int) (*telemetry.Metrics, testkit.Options) {
 func TestLookingOnIsCounted(t *testing.T) {
 	m := telemetry.NewMetrics()
 	m.Live(func() live.Stats {
-		return live.Stats{Watchers: 2, Pictures: 300, Bytes: 4000, Slow: 5, Feeds: 6}
+		return live.Stats{Viewers: 2, Pictures: 300, Bytes: 4000, Slow: 5, Feeds: 6}
 	})
 	wants(t, m, "live_watchers 2", "live_pictures_total 300", "live_bytes_total 4000", "live_slow_total 5", "live_feeds 6")
 }

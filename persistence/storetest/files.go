@@ -19,7 +19,7 @@ import (
 func RunFiles(t *testing.T, open func(t *testing.T) persistence.Files) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, *shelves)
+		run  func(*testing.T, *fileStore)
 	}{
 		{"a file is read as it was kept", fileReadsBack},
 		{"a large file is read from anywhere", fileSeeks},
@@ -29,17 +29,17 @@ func RunFiles(t *testing.T, open func(t *testing.T) persistence.Files) {
 		{"files expire", filesExpire},
 		{"a context that has ended changes nothing", fileContext},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, &shelves{t, open(t)}) })
+		t.Run(c.name, func(t *testing.T) { c.run(t, &fileStore{t, open(t)}) })
 	}
 }
 
-// shelves are files with which failures end the test.
-type shelves struct {
+// fileStore are files with which failures end the test.
+type fileStore struct {
 	t     *testing.T
 	files persistence.Files
 }
 
-func (s *shelves) keep(b persistence.Blob, content string) persistence.Blob {
+func (s *fileStore) keep(b persistence.Blob, content string) persistence.Blob {
 	s.t.Helper()
 	b, err := s.files.Put(ctx, b, strings.NewReader(content))
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *shelves) keep(b persistence.Blob, content string) persistence.Blob {
 	return b
 }
 
-func (s *shelves) open(id string) (persistence.Blob, io.ReadSeekCloser) {
+func (s *fileStore) open(id string) (persistence.Blob, io.ReadSeekCloser) {
 	s.t.Helper()
 	b, r, err := s.files.Open(ctx, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *shelves) open(id string) (persistence.Blob, io.ReadSeekCloser) {
 	return b, r
 }
 
-func (s *shelves) absent(id string) {
+func (s *fileStore) absent(id string) {
 	s.t.Helper()
 	b, r, err := s.files.Open(ctx, id)
 	if err == nil {
@@ -69,14 +69,14 @@ func (s *shelves) absent(id string) {
 	}
 }
 
-func (s *shelves) sweep(now time.Time, want int) {
+func (s *fileStore) sweep(now time.Time, want int) {
 	s.t.Helper()
 	if n, err := s.files.Sweep(ctx, now); n != want || err != nil {
 		s.t.Fatalf("Sweep = %d, %v; want %d", n, err, want)
 	}
 }
 
-func fileReadsBack(t *testing.T, s *shelves) {
+func fileReadsBack(t *testing.T, s *fileStore) {
 	when := time.Now().Add(time.Hour).UTC()
 	for _, durable := range []bool{false, true} {
 		in := persistence.Blob{Account: "bob", Label: "../../a\x00ü\n\"", ContentType: "image/png", Inline: true, Expires: when, Durable: durable}
@@ -101,7 +101,7 @@ func fileReadsBack(t *testing.T, s *shelves) {
 	}
 }
 
-func fileSeeks(t *testing.T, s *shelves) {
+func fileSeeks(t *testing.T, s *fileStore) {
 	content := make([]byte, 3<<20+12345)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range content {
@@ -137,7 +137,7 @@ func fileSeeks(t *testing.T, s *shelves) {
 	}
 }
 
-func fileWholeOrNot(t *testing.T, s *shelves) {
+func fileWholeOrNot(t *testing.T, s *fileStore) {
 	broken := errors.New("broken")
 	half := io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), iotest.ErrReader(broken))
 	if b, err := s.files.Put(ctx, persistence.Blob{}, half); !errors.Is(err, broken) {
@@ -151,7 +151,7 @@ func fileWholeOrNot(t *testing.T, s *shelves) {
 	s.sweep(time.Now().Add(48*time.Hour), 0) // nothing was left to be swept
 }
 
-func fileIDs(t *testing.T, s *shelves) {
+func fileIDs(t *testing.T, s *fileStore) {
 	one, two := s.keep(persistence.Blob{ID: "mine", ContentType: "image/png"}, "x"), s.keep(persistence.Blob{}, "x")
 	if one.ID == two.ID || one.ID == "mine" || len(one.ID) < 26 || url.PathEscape(one.ID) != one.ID {
 		t.Fatalf("the identifiers are %q and %q", one.ID, two.ID)
@@ -165,7 +165,7 @@ func fileIDs(t *testing.T, s *shelves) {
 	s.open(one.ID)
 }
 
-func fileDeletes(t *testing.T, s *shelves) {
+func fileDeletes(t *testing.T, s *fileStore) {
 	b := s.keep(persistence.Blob{}, "x")
 	for range 2 {
 		if err := s.files.Delete(ctx, b.ID); err != nil {
@@ -175,7 +175,7 @@ func fileDeletes(t *testing.T, s *shelves) {
 	}
 }
 
-func filesExpire(t *testing.T, s *shelves) {
+func filesExpire(t *testing.T, s *fileStore) {
 	old := s.keep(persistence.Blob{Expires: time.Now().Add(-time.Second)}, "old")
 	fresh := s.keep(persistence.Blob{Expires: time.Now().Add(time.Hour)}, "fresh")
 	always := s.keep(persistence.Blob{}, "always")
@@ -188,7 +188,7 @@ func filesExpire(t *testing.T, s *shelves) {
 	s.open(always.ID)
 }
 
-func fileContext(t *testing.T, s *shelves) {
+func fileContext(t *testing.T, s *fileStore) {
 	b := s.keep(persistence.Blob{}, "x")
 	gone, cancel := context.WithCancel(ctx)
 	cancel()

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// httpOrder gives an order over HTTP.
-func httpOrder(t *testing.T, base, token, order, body string) (int, string) {
+// httpCommand gives a command over HTTP.
+func httpCommand(t *testing.T, base, token, command, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequest("POST", base+"/v1/operator/"+order, strings.NewReader(body))
+	req, err := http.NewRequest("POST", base+"/v1/operator/"+command, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAnOperatorsTokenActsInTheOpen(t *testing.T) {
 
 	// The attack: a token of the account, by HTTP, to play a task as the account,
 	// and gone again.
-	status, body := httpOrder(t, base, ops, "token/create", `{"account":"ada"}`)
+	status, body := httpCommand(t, base, ops, "token/create", `{"account":"ada"}`)
 	var made struct{ Result struct{ Token, ID string } }
 	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil || made.Result.Token == "" {
 		t.Fatalf("%d %s", status, body)
@@ -89,7 +89,7 @@ func TestAnOperatorsTokenActsInTheOpen(t *testing.T) {
 	if status, got, err := post(base, made.Result.Token, `{"queueTimeout":20000,"actions":[{"evaluate":"return 6*7"}]}`); err != nil || status != 200 {
 		t.Errorf("%d, %v: %s", status, err, got)
 	}
-	if status, body := httpOrder(t, base, ops, "token/revoke", `{"id":"`+made.Result.ID+`"}`); status != 200 {
+	if status, body := httpCommand(t, base, ops, "token/revoke", `{"id":"`+made.Result.ID+`"}`); status != 200 {
 		t.Errorf("%d %s", status, body)
 	}
 
@@ -131,10 +131,10 @@ func TestAnOperatorsTokenActsInTheOpen(t *testing.T) {
 		t.Errorf("the account's revoked tokens are %s", body)
 	}
 
-	// No order over HTTP reaches the audit log, and it has each act.
-	for _, order := range []string{"audit/list", "audit/delete", "secret/set", "secret/list", "account/create-operator"} {
-		if status, body := httpOrder(t, base, ops, order, `{}`); status != 404 {
-			t.Errorf("%s: %d %s", order, status, body)
+	// No command over HTTP reaches the audit log, and it has each act.
+	for _, command := range []string{"audit/list", "audit/delete", "secret/set", "secret/list", "account/create-operator"} {
+		if status, body := httpCommand(t, base, ops, command, `{}`); status != 404 {
+			t.Errorf("%s: %d %s", command, status, body)
 		}
 	}
 	acts := d.says("audit", "--account=ada")

@@ -85,7 +85,7 @@ var _ = promise(answering, "the operator works behind a load balancer", whole, f
 	}
 })
 
-var _ = promise(answering, "orders reach the node that they are about", short, func(g *testCluster) {
+var _ = promise(answering, "commands reach the node that they are about", short, func(g *testCluster) {
 	n1, n3 := operatorCLI{g.t, g.nodes[0].data}, operatorCLI{g.t, g.nodes[2].data}
 	n1.says("worker", "add", "spare", "--account=ada", "--node=n3")
 	at := n1.until("spare", "online")
@@ -110,7 +110,7 @@ var _ = promise(answering, "orders reach the node that they are about", short, f
 	n3.says("resume", "--node=n2")
 	g.until("n2 is ready", func() bool { return g.ask(g.nodes[1], "GET", "/readyz", "").status == 200 })
 	n1.refuses(exitFailed, `the node "n9" does not answer`, "drain", "--node=n9")
-	for name, text := range map[string]string{"n1": "does not remove itself", "n2": "is up: stop it first", "n9": "there are n1, n2, n3"} {
+	for name, text := range map[string]string{"n1": "cannot remove itself", "n2": "is up: stop it first", "n9": "there are n1, n2, n3"} {
 		n1.refuses(exitFailed, text, "cluster", "remove", name)
 	}
 })

@@ -141,13 +141,13 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestOrdersTakeTheirNodeFromNoVariable: the variable is for the service beside
+// TestCommandsTakeTheirNodeFromNoVariable: the variable is for the service beside
 // which they are given, and its operator means the node of the data folder.
-func TestOrdersTakeTheirNodeFromNoVariable(t *testing.T) {
-	for _, order := range [][]string{{"drain"}, {"resume"}, {"worker", "add"}} {
-		code, out, _ := play(t, "", append(order, "--help")...)
+func TestCommandsTakeTheirNodeFromNoVariable(t *testing.T) {
+	for _, command := range [][]string{{"drain"}, {"resume"}, {"worker", "add"}} {
+		code, out, _ := play(t, "", append(command, "--help")...)
 		if code != 0 || !strings.Contains(out, "--node") || strings.Contains(out, "TROUPE_NODE") {
-			t.Errorf("%v: exit code %d, %s", order, code, out)
+			t.Errorf("%v: exit code %d, %s", command, code, out)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestDamagedStore(t *testing.T) {
 	if err := os.WriteFile(key, make([]byte, 32), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused("another key", "another one than the store was used with")
+	refused("another key", "not the one that the store was used with")
 	c, base = serve(t, data, "--workers=1", "--reset-key")
 	works(base, token, "the token with a new key")
 	stop(c)

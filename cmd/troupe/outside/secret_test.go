@@ -99,7 +99,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Errorf("the log has no tasks in it:\n%s", said)
 	}
 	if said := service.errs.String(); !strings.Contains(said, `"order":"/secret/set","about":"local/pass"`) {
-		t.Errorf("the log does not have the order:\n%s", said)
+		t.Errorf("the log does not have the command:\n%s", said)
 	}
 	hides("what the service prints", []byte(service.out.String()))
 	hides("the log", []byte(service.errs.String()))

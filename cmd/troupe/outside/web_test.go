@@ -157,7 +157,7 @@ func (w *web) shows(t *testing.T, name string) {
 	}
 }
 
-// operates gives the operator's orders over the page, and looks from outside at
+// operates runs operator commands on the page, and looks from outside at
 // what came of them.
 func operates(t *testing.T, w *web) {
 	got := w.plays(t, `{{ops}},

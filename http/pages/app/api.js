@@ -53,8 +53,8 @@ export const get = (path, options) => call("GET", path, options);
 export const post = (path, body, options) => call("POST", path, { ...options, body });
 export const remove = (path, options) => call("DELETE", path, options);
 
-// order gives one of the operator's orders.
-export const order = async (name, body = {}) => (await post(`/v1/operator/${name}`, body)).result;
+// command sends an operator command.
+export const command = async (name, body = {}) => (await post(`/v1/operator/${name}`, body)).result;
 
 // events calls back for each server-sent event of an answer, until it ends. An
 // EventSource could not send the token.

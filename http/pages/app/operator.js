@@ -1,7 +1,7 @@
 // Operator: the service, its workers, accounts and tokens. Only for accounts of
-// the operator; the service looks at that again with each order.
+// the operator; the service looks at that again with each command.
 
-import { Refused, order } from "./api.js";
+import { Refused, command } from "./api.js";
 import { failed, fill, h, rows, say, text } from "./dom.js";
 import { clock, lasting, plural } from "./format.js";
 import * as feed from "./feed.js";
@@ -19,21 +19,21 @@ export function draw(main, { signal }) {
   const update = async () => {
     try {
       await Promise.all(parts.map((p) => p.update()));
-      if (!said.dataset.order) failed(said);
+      if (!said.dataset.command) failed(said);
     } catch (err) {
       if (!signal.aborted) failed(said, err);
     }
   };
-  // act gives an order, says what came of it, and looks at everything again.
+  // act runs a command, says what came of it, and looks at everything again.
   async function act(name, body, done) {
-    delete said.dataset.order;
+    delete said.dataset.command;
     failed(said);
     let result;
     try {
-      result = await order(name, body);
+      result = await command(name, body);
       say(done);
     } catch (err) {
-      said.dataset.order = name;
+      said.dataset.command = name;
       failed(said, err);
       said.scrollIntoView({ block: "nearest" });
     }
@@ -85,7 +85,7 @@ function service(act) {
     if (single) return false;
     let all;
     try {
-      all = await order("cluster/show");
+      all = await command("cluster/show");
     } catch (err) {
       if (!(err instanceof Refused) || err.code !== "order_refused") throw err;
       single = true;
@@ -116,7 +116,7 @@ function service(act) {
     element,
     async update() {
       if (await several()) return;
-      const c = await order("capacity/list");
+      const c = await command("capacity/list");
       draining = c.draining;
       state.dataset.is = draining ? "draining" : "online";
       text(state, draining ? "Takes no tasks" : "Takes tasks");
@@ -157,7 +157,7 @@ function workers(act) {
   return {
     element,
     async update() {
-      rows(body, await order("worker/list"), (w) => w.id, row, (e, w) => {
+      rows(body, await command("worker/list"), (w) => w.id, row, (e, w) => {
         const [is, said] = stateOf(w);
         e.draining = w.draining;
         e.cells[1].firstChild.dataset.is = is;
@@ -213,7 +213,7 @@ function accounts(act) {
   return {
     element,
     async update() {
-      rows(body, await order("account/list"), (a) => a.id, row, (e, a) => {
+      rows(body, await command("account/list"), (a) => a.id, row, (e, a) => {
         e.take(a.plan);
         text(e.cells[2], String(a.tokens));
       });
@@ -235,7 +235,7 @@ function tokens(act) {
   return {
     element,
     async update() {
-      const all = await order("token/list");
+      const all = await command("token/list");
       text(count, plural(all.length, "token"));
       rows(body, all, (t) => t.id, row, () => {});
     },

@@ -12,18 +12,18 @@ import (
 	"troupe/testkit"
 )
 
-var journeys = []journey{
-	{"requests", nil, (*traveller).requests},
-	{"renewed browsers", func(c *actors.Config) { c.Browser.RenewAge = 10 * time.Minute }, (*traveller).requests},
-	{"sessions", nil, (*traveller).sessions},
-	{"asynchronous tasks", nil, (*traveller).tasks},
-	{"keys", nil, (*traveller).keys},
-	{"staff", nil, (*traveller).staff},
-	{"drain", nil, (*traveller).drains},
-	{"leases", func(c *actors.Config) { c.Node, c.Session.Lease = "n1", 10*time.Second }, (*traveller).leases},
+var scenarios = []scenario{
+	{"requests", nil, (*testClient).requests},
+	{"renewed browsers", func(c *actors.Config) { c.Browser.RenewAge = 10 * time.Minute }, (*testClient).requests},
+	{"sessions", nil, (*testClient).sessions},
+	{"asynchronous tasks", nil, (*testClient).tasks},
+	{"keys", nil, (*testClient).keys},
+	{"staff", nil, (*testClient).staff},
+	{"drain", nil, (*testClient).drains},
+	{"leases", func(c *actors.Config) { c.Node, c.Session.Lease = "n1", 10*time.Second }, (*testClient).leases},
 }
 
-func (v *traveller) requests() {
+func (v *testClient) requests() {
 	bert := testkit.Account("bert", engine.Standard)
 	blocks := v.Start(anna, testkit.Task(testkit.On("w1")), lasting(20*time.Second))
 	hangs := v.Start(bert, testkit.Task(testkit.On("w2"), testkit.Within(5*time.Second)), testkit.Script{Hang: true})
@@ -72,7 +72,7 @@ func (v *traveller) requests() {
 	v.answer(runs)
 }
 
-func (v *traveller) sessions() {
+func (v *testClient) sessions() {
 	id := v.opens(anna, testkit.On("w1"), testkit.Lasting(10*time.Minute))
 	v.does(anna, testkit.Continue(id))
 	v.Engine.Kill("w1")
@@ -101,14 +101,14 @@ func (v *traveller) sessions() {
 	})
 }
 
-func (v *traveller) resumes(worker string) {
+func (v *testClient) resumes(worker string) {
 	v.asks("a resumption", func(ctx context.Context) error {
 		_, err := api.Ask(ctx, v.Node, &api.ResumeWorker{Worker: worker})
 		return err
 	})
 }
 
-func (v *traveller) tasks() {
+func (v *testClient) tasks() {
 	s := v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{Takes: 10 * time.Second, Steps: 2})
 	if s != nil && s.Refusal == nil {
 		v.follows(anna, s.TaskID, 0, time.Minute)
@@ -142,7 +142,7 @@ func (v *traveller) tasks() {
 	})
 }
 
-func (v *traveller) keys() {
+func (v *testClient) keys() {
 	for range 2 {
 		v.answer(v.Send(with("k1", "d", anna), second))
 	}
@@ -158,7 +158,7 @@ func (v *traveller) keys() {
 	v.store.fail()
 }
 
-func (v *traveller) staff() {
+func (v *testClient) staff() {
 	id := ""
 	v.asks("an addition", func(ctx context.Context) error {
 		w, err := api.Ask(ctx, v.Node, &api.AddWorker{Name: "new"})
@@ -192,7 +192,7 @@ func (v *traveller) staff() {
 	v.resumes("w1")
 }
 
-func (v *traveller) drains() {
+func (v *testClient) drains() {
 	runs := v.Start(anna, testkit.Task(), lasting(30*time.Second))
 	waits := v.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), lasting(30*time.Second))
 	v.starts(&api.Execute{Account: anna, Task: testkit.Task()}, lasting(30*time.Second))
@@ -204,7 +204,7 @@ func (v *traveller) drains() {
 	v.answer(waits)
 }
 
-func (v *traveller) leases() {
+func (v *testClient) leases() {
 	id := v.opens(anna, testkit.On("w1"))
 	runs := v.Start(anna, testkit.Task(testkit.Continue(id)), lasting(50*time.Second))
 	time.Sleep(time.Second)
@@ -227,7 +227,7 @@ func (v *traveller) leases() {
 }
 
 // restores goes on with a session of another node.
-func (v *traveller) restores(id, lost string) {
+func (v *testClient) restores(id, lost string) {
 	v.asks("a restoring", func(ctx context.Context) error {
 		_, err := api.Ask(ctx, v.Node, &api.Restore{Session: id, Account: anna, Lost: lost})
 		return err
@@ -236,7 +236,7 @@ func (v *traveller) restores(id, lost string) {
 }
 
 // rewrite changes a record as another node would.
-func (v *traveller) rewrite(key string, change func(map[string]any)) {
+func (v *testClient) rewrite(key string, change func(map[string]any)) {
 	found, err := v.store.Get(context.Background(), key)
 	if err != nil { // a panic has kept it from being there
 		return

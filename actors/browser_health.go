@@ -10,27 +10,27 @@ import (
 //
 // A process that is stopped or hangs closes nothing. Without the check, a worker
 // would stay online with a browser that answers no task.
-func (b *browser) monitor(n *nodeParts, say func(any)) {
+func (b *browser) monitor(n *nodeParts, report func(any)) {
 	cfg := n.cfg.Browser
 	check, end := every(cfg.CheckEvery)
 	defer end()
-	weighEvery := cfg.MemoryEvery
+	memoryEvery := cfg.MemoryEvery
 	if cfg.RenewMemory <= 0 {
-		weighEvery = -1
+		memoryEvery = -1
 	}
-	weigh, end := every(weighEvery)
+	memory, end := every(memoryEvery)
 	defer end()
 	for {
 		select {
 		case <-b.inst.Gone():
-			say(&browserGone{browser: b})
+			report(&browserGone{browser: b})
 			return
 		case <-b.ctx.Done():
 			return
 		case <-check:
 			b.check(n)
-		case <-weigh:
-			b.checkMemory(n, say)
+		case <-memory:
+			b.checkMemory(n, report)
 		}
 	}
 }
@@ -63,13 +63,13 @@ func (b *browser) check(n *nodeParts) {
 }
 
 // checkMemory reads the browser's memory once.
-func (b *browser) checkMemory(n *nodeParts, say func(any)) {
+func (b *browser) checkMemory(n *nodeParts, report func(any)) {
 	memory := b.inst.Memory()
 	heavy := memory >= n.cfg.Browser.RenewMemory
 	b.heavy.Store(heavy)
 	if heavy {
 		n.log.Info().Str("worker", b.worker).Int64("bytes", memory).Msg("browser takes much memory: it is replaced when nothing uses it")
-		say(&renew{browser: b, heavy: true})
+		report(&renew{browser: b, heavy: true})
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"troupe/testkit"
 )
 
-// operated is a house with accounts in its store, the operator's orders and an
+// operatorEdge is an edge with accounts in its store, the operator's commands and an
 // audit log.
-func operated(t *testing.T) (e *edge, k *testkit.Kit, audit *persistence.Audit, folder, ops string) {
+func operatorEdge(t *testing.T) (e *edge, k *testkit.Kit, audit *persistence.Audit, folder, ops string) {
 	t.Helper()
 	k = testkit.New(t, testkit.Options{Workers: 1})
 	accounts := persistence.NewAccounts(k.Store)
@@ -38,11 +38,11 @@ func operated(t *testing.T) (e *edge, k *testkit.Kit, audit *persistence.Audit, 
 	return e, k, audit, folder, ops
 }
 
-// TestNoOrderWithoutAudit: where the audit log takes no lines, an order over HTTP
+// TestNoCommandWithoutAudit: where the audit log takes no lines, a command over HTTP
 // changes nothing, and says why.
-func TestNoOrderWithoutAudit(t *testing.T) {
+func TestNoCommandWithoutAudit(t *testing.T) {
 	t.Parallel()
-	e, k, audit, folder, ops := operated(t)
+	e, k, audit, folder, ops := operatorEdge(t)
 	if err := os.WriteFile(folder, nil, 0o600); err != nil { // where the folder would be
 		t.Fatal(err)
 	}
@@ -70,9 +70,9 @@ func TestNoOrderWithoutAudit(t *testing.T) {
 	}
 }
 
-// TestOrdersAreBounded: nobody pushes what they did out of the audit log by giving
-// orders without end.
-func TestOrdersAreBounded(t *testing.T) {
+// TestCommandsAreBounded: nobody pushes what they did out of the audit log by giving
+// commands without end.
+func TestCommandsAreBounded(t *testing.T) {
 	t.Parallel()
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	e := openServer(t, k.Node, func(c *http.Config) { c.Admin = &admin.Admin{Actors: k.Node} })
@@ -92,14 +92,14 @@ func TestOrdersAreBounded(t *testing.T) {
 			t.Fatalf("%d %s", status, body)
 		}
 	}
-	t.Error("620 orders were carried out")
+	t.Error("620 commands were carried out")
 }
 
 // TestLooksAreAudited: an operator who sees the live picture of another account is
 // in the audit log, once an hour; who sees their own is not.
 func TestLooksAreAudited(t *testing.T) {
 	t.Parallel()
-	e, k, audit, _, ops := operated(t)
+	e, k, audit, _, ops := operatorEdge(t)
 	h := &liveServer{e, k, t}
 	r, end := h.playing(acc1)
 	defer end()
@@ -112,7 +112,7 @@ func TestLooksAreAudited(t *testing.T) {
 		_ = c.Close()
 	}
 	found, err := audit.Last(10, func(persistence.Act) bool { return true })
-	if err != nil || len(found) != 1 || found[0].Order != "live" || found[0].About != r.ID || found[0].Detail != "acc1" || found[0].By.Account != "ops" || found[0].By.Token == "" {
+	if err != nil || len(found) != 1 || found[0].Command != "live" || found[0].About != r.ID || found[0].Detail != "acc1" || found[0].By.Account != "ops" || found[0].By.Token == "" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A Shelf is a part of the contents.
-type Shelf struct {
+// A Group is a part of the contents.
+type Group struct {
 	Title string
 	Pages []*Page // in the order in which they are read
 }
 
-// shelves say where each document stands. Those of a folder follow its own page,
+// groups lists the documents of each group. Those of a folder follow its own page,
 // which is the folder's README, or the document that is called like the folder.
-var shelves = []struct {
+var groups = []struct {
 	title string
 	files []string
 }{
@@ -34,24 +34,24 @@ var titles = map[string]string{
 	"SECURITY.md":              "Reporting a vulnerability",
 }
 
-// place puts documents on their shelves. Those that have no place stand at the
-// end: a document that nobody finds is none.
-func place(files fs.FS) (placed []Shelf, paths map[string]*Page, err error) {
+// place puts documents in their groups. Documents without a group come at the
+// end, so that readers still find them.
+func place(files fs.FS) (placed []Group, paths map[string]*Page, err error) {
 	paths = map[string]*Page{}
-	add := func(shelf *Shelf, name string, parent *Page) *Page {
+	add := func(group *Group, name string, parent *Page) *Page {
 		p := &Page{Path: address(name), Title: titles[name], Parent: parent, file: name}
 		paths[name] = p
 		if parent == nil {
-			shelf.Pages = append(shelf.Pages, p)
+			group.Pages = append(group.Pages, p)
 		} else {
 			parent.Pages = append(parent.Pages, p)
 		}
 		return p
 	}
-	for _, s := range shelves {
-		shelf := Shelf{Title: s.title}
+	for _, s := range groups {
+		group := Group{Title: s.title}
 		for _, name := range s.files {
-			p := add(&shelf, name, nil)
+			p := add(&group, name, nil)
 			folder := strings.TrimSuffix(name, ".md")
 			if path.Base(name) == "README.md" {
 				folder = path.Dir(name)
@@ -65,11 +65,11 @@ func place(files fs.FS) (placed []Shelf, paths map[string]*Page, err error) {
 			}
 			for _, b := range below {
 				if b != name {
-					add(&shelf, b, p)
+					add(&group, b, p)
 				}
 			}
 		}
-		placed = append(placed, shelf)
+		placed = append(placed, group)
 	}
 	last := &placed[len(placed)-1]
 	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -98,8 +98,8 @@ func address(name string) string {
 	return strings.ToLower(name)
 }
 
-// inside are the pages of a shelf with those below them, in order.
-func (s Shelf) inside() (all []*Page) {
+// inside are the pages of a group with those below them, in order.
+func (s Group) inside() (all []*Page) {
 	for _, p := range s.Pages {
 		all = append(all, p)
 		all = append(all, p.Pages...)

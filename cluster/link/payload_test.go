@@ -37,9 +37,9 @@ func twoWires(t *testing.T) (a, b *Transport) {
 	return of("n1"), of("n2")
 }
 
-// TestParcelsGoWhenTheyWereFetched: an answer of megabytes is not kept for longer
+// TestPayloadsGoWhenTheyWereFetched: an answer of megabytes is not kept for longer
 // than it is wanted, and what is not whole is an error.
-func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
+func TestPayloadsGoWhenTheyWereFetched(t *testing.T) {
 	t.Parallel()
 	a, b := twoWires(t)
 	data := make([]byte, 5*pieceSize+17)
@@ -82,23 +82,23 @@ func TestParcelsGoWhenTheyWereFetched(t *testing.T) {
 			t.Fatalf("%d of %d bytes, %v", len(got), len(data), err)
 		}
 	}
-	for name, wrong := range map[string]Parcel{
+	for name, wrong := range map[string]PayloadRef{
 		"more than there is": {"n2", p.ID, p.Size + 1},
 		"one that is not":    {"n2", "nothing", 10},
-		"a huge one":         {"n2", p.ID, messageMost + 1},
+		"a huge one":         {"n2", p.ID, maxMessage + 1},
 	} {
 		if _, err := a.fetch(ctx, wrong); err == nil {
 			t.Errorf("%s was fetched", name)
 		}
 	}
 	b.out.remove(p.ID)
-	if _, err := a.fetch(ctx, p); err == nil || !strings.Contains(err.Error(), errNoParcel.Error()) {
-		t.Errorf("a parcel that was removed: %v", err)
+	if _, err := a.fetch(ctx, p); err == nil || !strings.Contains(err.Error(), errNoPayload.Error()) {
+		t.Errorf("a payload that was removed: %v", err)
 	}
 	if _, err := a.Ask(ctx, "n3", &LocateSession{}); !errors.Is(err, ErrUndelivered) {
 		t.Errorf("a node that is not there: %v", err)
 	}
-	big := &ForwardedExecute{Source: make([]byte, inlineMost)}
+	big := &ForwardedExecute{Source: make([]byte, maxInline)}
 	if _, err := a.Ask(ctx, "n2", big); err == nil {
 		t.Error("a message above the limit was sent")
 	}

@@ -15,27 +15,27 @@ import (
 	"troupe/testkit"
 )
 
-// journey is one way of using a node, in which every request may fail.
-type journey struct {
+// scenario is one way of using a node, in which every request may fail.
+type scenario struct {
 	name   string
 	config func(*actors.Config)
-	do     func(*traveller)
+	do     func(*testClient)
 }
 
-// traveller uses a node. It minds only that it is answered.
-type traveller struct {
+// testClient uses a node. It minds only that it is answered.
+type testClient struct {
 	*testkit.Kit
 	t     *testing.T
-	store *moodyStore
+	store *faultyStore
 }
 
-// moodyStore fails when it is to.
-type moodyStore struct {
+// faultyStore fails when it is to.
+type faultyStore struct {
 	persistence.Store
 	bad atomic.Pointer[func(key string) error]
 }
 
-func (s *moodyStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+func (s *faultyStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
 	if f := s.bad.Load(); f != nil {
 		if err := (*f)(w.Key); err != nil {
 			return 0, err
@@ -45,7 +45,7 @@ func (s *moodyStore) Put(ctx context.Context, w persistence.Write) (uint64, erro
 }
 
 // fail lets writes of keys that begin so fail; nothing: all go well again.
-func (s *moodyStore) fail(prefixes ...string) {
+func (s *faultyStore) fail(prefixes ...string) {
 	f := func(key string) error {
 		for _, p := range prefixes {
 			if strings.HasPrefix(key, p) {
@@ -57,12 +57,12 @@ func (s *moodyStore) fail(prefixes ...string) {
 	s.bad.Store(&f)
 }
 
-// run makes the journey, and looks whether the node is all right after it. It
+// run makes the scenario, and looks whether the node is all right after it. It
 // reports whether all was well.
-func (j journey) run(t *testing.T, name string, s *spoiler) bool {
+func (j scenario) run(t *testing.T, name string, s *spoiler) bool {
 	t.Helper()
 	return t.Run(j.name+"/"+name, func(t *testing.T) {
-		store := &moodyStore{Store: persistence.NewMemory()}
+		store := &faultyStore{Store: persistence.NewMemory()}
 		o := testkit.Options{Workers: 2, Store: store, LaunchTakes: 100 * time.Millisecond, Cold: true, Config: func(c *actors.Config) {
 			c.Session.MaxAge, c.Browser.CheckEvery, c.Browser.MemoryEvery = 20*time.Minute, -1, time.Hour
 			if j.config != nil {
@@ -76,7 +76,7 @@ func (j journey) run(t *testing.T, name string, s *spoiler) bool {
 		}
 		testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
 			time.Sleep(2 * time.Minute)
-			v := &traveller{k, t, store}
+			v := &testClient{k, t, store}
 			j.do(v)
 			s.end()
 			v.settled()
@@ -109,7 +109,7 @@ func wantNoNode(t *testing.T, s *spoiler) {
 }
 
 // settled fails the test unless the node works as if nothing had happened.
-func (v *traveller) settled() {
+func (v *testClient) settled() {
 	v.t.Helper()
 	v.store.fail()
 	if v.Node.Status().Draining {
@@ -138,7 +138,7 @@ func (v *traveller) settled() {
 const soonEnough = 3 * time.Minute
 
 // answer waits for a request's answer, which may be anything.
-func (v *traveller) answer(r *testkit.Request) *api.Executed {
+func (v *testClient) answer(r *testkit.Request) *api.Executed {
 	v.t.Helper()
 	for end := time.Now().Add(soonEnough); !r.Answered(); time.Sleep(time.Second) {
 		if time.Now().After(end) {
@@ -150,7 +150,7 @@ func (v *traveller) answer(r *testkit.Request) *api.Executed {
 }
 
 // asks does something that may fail, but not by its time being over.
-func (v *traveller) asks(what string, f func(context.Context) error) {
+func (v *testClient) asks(what string, f func(context.Context) error) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), soonEnough)
 	defer cancel()
@@ -169,7 +169,7 @@ func (v *traveller) asks(what string, f func(context.Context) error) {
 }
 
 // async starts a task and polls until it has ended.
-func (v *traveller) async(a api.Account, t *engine.Task, s testkit.Script) (p *api.Polled) {
+func (v *testClient) async(a api.Account, t *engine.Task, s testkit.Script) (p *api.Polled) {
 	v.t.Helper()
 	started := v.starts(&api.Execute{Account: a, Task: t}, s)
 	if started == nil || started.Refusal != nil {
@@ -178,7 +178,7 @@ func (v *traveller) async(a api.Account, t *engine.Task, s testkit.Script) (p *a
 	return v.polls(a, started.TaskID, time.Minute)
 }
 
-func (v *traveller) starts(x *api.Execute, s testkit.Script) (started *api.Started) {
+func (v *testClient) starts(x *api.Execute, s testkit.Script) (started *api.Started) {
 	v.t.Helper()
 	v.asks("a start", func(ctx context.Context) error {
 		x.TaskID, x.Task.Async = actors.NewTaskID(time.Now()), true
@@ -190,7 +190,7 @@ func (v *traveller) starts(x *api.Execute, s testkit.Script) (started *api.Start
 	return started
 }
 
-func (v *traveller) polls(a api.Account, id string, wait time.Duration) (p *api.Polled) {
+func (v *testClient) polls(a api.Account, id string, wait time.Duration) (p *api.Polled) {
 	v.t.Helper()
 	v.asks("a poll", func(ctx context.Context) error {
 		var err error
@@ -200,7 +200,7 @@ func (v *traveller) polls(a api.Account, id string, wait time.Duration) (p *api.
 	return p
 }
 
-func (v *traveller) follows(a api.Account, id string, after int, wait time.Duration) {
+func (v *testClient) follows(a api.Account, id string, after int, wait time.Duration) {
 	v.t.Helper()
 	v.asks("a follower", func(ctx context.Context) error {
 		_, err := api.Ask(ctx, v.Node, &api.Follow{TaskID: id, Account: a, After: after, Wait: wait})
@@ -209,7 +209,7 @@ func (v *traveller) follows(a api.Account, id string, after int, wait time.Durat
 }
 
 // opens returns the session that a request has left, or a made-up one.
-func (v *traveller) opens(a api.Account, opts ...testkit.Option) string {
+func (v *testClient) opens(a api.Account, opts ...testkit.Option) string {
 	v.t.Helper()
 	x := v.answer(v.Start(a, testkit.Task(append(opts, testkit.Preserve())...), quick))
 	if x == nil || x.SessionID == "" {
@@ -218,7 +218,7 @@ func (v *traveller) opens(a api.Account, opts ...testkit.Option) string {
 	return x.SessionID
 }
 
-func (v *traveller) does(a api.Account, opts ...testkit.Option) {
+func (v *testClient) does(a api.Account, opts ...testkit.Option) {
 	v.t.Helper()
 	v.answer(v.Start(a, testkit.Task(opts...), quick))
 }

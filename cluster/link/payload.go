@@ -17,48 +17,50 @@ import (
 )
 
 const (
-	// pieceSize is how much of a parcel is in one message, piecesAhead how many
+	// pieceSize is how much of a payload is in one message, piecesAhead how many
 	// are on their way at once: enough to keep the line busy, and little to wait
 	// for behind them.
 	pieceSize   = 256 << 10
 	piecesAhead = 4
-	// messageMost bounds a message that is fetched.
-	messageMost = 256 << 20
-	// answersMost bounds the bytes of all answers that wait to be fetched.
-	answersMost = messageMost
-	// answerKept is how long an answer waits to be fetched, whose asker does not
+	// maxMessage bounds a message that is fetched.
+	maxMessage = 256 << 20
+	// maxAnswerBytes bounds the bytes of all answers that wait to be fetched.
+	maxAnswerBytes = maxMessage
+	// answerTTL is how long an answer waits to be fetched, whose asker does not
 	// say that it has it.
-	answerKept = time.Minute
+	answerTTL = time.Minute
 )
 
-// errNoParcel: it was fetched, or its time was over.
-var errNoParcel = errors.New("there is no such parcel")
+// errNoPayload: it was fetched, or its time was over.
+var errNoPayload = errors.New("the payload does not exist")
 
-// outbox has what other nodes may fetch in pieces.
-type outbox struct {
+// payloadStore has what other nodes may fetch in pieces.
+type payloadStore struct {
 	node string
 
 	mu      sync.Mutex
-	has     map[string]*parcelled
+	has     map[string]*payload
 	answers int64 // bytes of those that have a time
 }
 
-type parcelled struct {
+type payload struct {
 	open  func() (io.ReaderAt, func() error, error)
 	size  int64
 	timer *time.Timer // nil: it stays until it is removed
 	used  time.Time   // when it was made, or a piece of it read last
 }
 
-func newOutbox(node string) *outbox { return &outbox{node: node, has: map[string]*parcelled{}} }
+func newPayloadStore(node string) *payloadStore {
+	return &payloadStore{node: node, has: map[string]*payload{}}
+}
 
-// put makes a parcel. With a time it goes when that is over or it was fetched;
+// put makes a payload. With a time it goes when that is over or it was fetched;
 // without one it stays until it is removed.
-func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) Parcel {
+func (o *payloadStore) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) PayloadRef {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
-	p := Parcel{Node: o.node, ID: hex.EncodeToString(b), Size: size}
-	one := &parcelled{open: open, size: size, used: time.Now()}
+	p := PayloadRef{Node: o.node, ID: hex.EncodeToString(b), Size: size}
+	one := &payload{open: open, size: size, used: time.Now()}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if kept > 0 {
@@ -69,15 +71,15 @@ func (o *outbox) put(open func() (io.ReaderAt, func() error, error), size int64,
 	return p
 }
 
-// answer makes a parcel of an answer. Where too many wait, those go first that
+// answer makes a payload of an answer. Where too many wait, those go first that
 // nobody has read of for longest: whoever wanted them is gone, most likely.
-func (o *outbox) answer(b []byte) (Parcel, error) {
+func (o *payloadStore) answer(b []byte) (PayloadRef, error) {
 	size := int64(len(b))
-	if size > messageMost {
-		return Parcel{}, fmt.Errorf("keep an answer to be fetched: it has %d bytes, more than %d", size, messageMost)
+	if size > maxMessage {
+		return PayloadRef{}, fmt.Errorf("keep an answer to be fetched: it has %d bytes, more than %d", size, maxMessage)
 	}
 	o.mu.Lock()
-	for o.answers+size > answersMost {
+	for o.answers+size > maxAnswerBytes {
 		oldest := ""
 		for id, p := range o.has {
 			if p.timer != nil && (oldest == "" || p.used.Before(o.has[oldest].used)) {
@@ -87,17 +89,17 @@ func (o *outbox) answer(b []byte) (Parcel, error) {
 		o.drop(oldest)
 	}
 	o.mu.Unlock()
-	return o.put(bytesIn(b), size, answerKept), nil
+	return o.put(bytesIn(b), size, answerTTL), nil
 }
 
-func (o *outbox) remove(id string) {
+func (o *payloadStore) remove(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.drop(id)
 }
 
-// drop removes a parcel. The caller holds the lock.
-func (o *outbox) drop(id string) {
+// drop removes a payload. The caller holds the lock.
+func (o *payloadStore) drop(id string) {
 	if p := o.has[id]; p != nil && p.timer != nil {
 		p.timer.Stop()
 		o.answers -= p.size
@@ -105,8 +107,8 @@ func (o *outbox) drop(id string) {
 	delete(o.has, id)
 }
 
-// fetched ends a parcel that was for one who has it now.
-func (o *outbox) fetched(id string) {
+// fetched ends a payload that was for one who has it now.
+func (o *payloadStore) fetched(id string) {
 	o.mu.Lock()
 	p := o.has[id]
 	o.mu.Unlock()
@@ -133,7 +135,7 @@ func fileAt(path string) func() (io.ReaderAt, func() error, error) {
 	}
 }
 
-// wantPiece asks for a piece of a parcel. The answer is a byte, zero if the rest
+// wantPiece asks for a piece of a payload. The answer is a byte, zero if the rest
 // is what was asked for. With Done nothing is wanted any more, and not answered.
 type wantPiece struct {
 	ID   string `json:"ID"`
@@ -142,8 +144,8 @@ type wantPiece struct {
 	Done bool   `json:"Done"`
 }
 
-// read gives a piece of a parcel.
-func (o *outbox) read(m wantPiece) ([]byte, error) {
+// read gives a piece of a payload.
+func (o *payloadStore) read(m wantPiece) ([]byte, error) {
 	o.mu.Lock()
 	p := o.has[m.ID]
 	if p != nil {
@@ -152,18 +154,18 @@ func (o *outbox) read(m wantPiece) ([]byte, error) {
 	o.mu.Unlock()
 	switch {
 	case p == nil:
-		return nil, errNoParcel
+		return nil, errNoPayload
 	case m.From < 0 || m.Size < 1 || m.Size > pieceSize || m.From > p.size-int64(m.Size):
-		return nil, fmt.Errorf("the parcel has no %d bytes at %d", m.Size, m.From)
+		return nil, fmt.Errorf("the payload has no %d bytes at %d", m.Size, m.From)
 	}
 	r, end, err := p.open()
 	if err != nil {
-		return nil, fmt.Errorf("open the parcel: %w", err)
+		return nil, fmt.Errorf("open the payload: %w", err)
 	}
 	defer func() { _ = end() }()
 	b := make([]byte, 1+m.Size)
 	if n, err := r.ReadAt(b[1:], m.From); n < m.Size {
-		return nil, fmt.Errorf("read the parcel: %w", err)
+		return nil, fmt.Errorf("read the payload: %w", err)
 	}
 	return b, nil
 }
@@ -183,13 +185,13 @@ func (w *Transport) onPiece(msg *nats.Msg) {
 		b = append([]byte{1}, err.Error()...)
 	}
 	if err := msg.Respond(b); err != nil {
-		w.log.Error().Err(err).Msg("piece of a parcel not sent")
+		w.log.Error().Err(err).Msg("piece of a payload not sent")
 	}
 }
 
-// fetch gets a parcel that is a message.
-func (w *Transport) fetch(ctx context.Context, p Parcel) ([]byte, error) {
-	if p.Size < 0 || p.Size > messageMost {
+// fetch gets a payload that is a message.
+func (w *Transport) fetch(ctx context.Context, p PayloadRef) ([]byte, error) {
+	if p.Size < 0 || p.Size > maxMessage {
 		return nil, fmt.Errorf("fetch from %s: a message of %d bytes is none", p.Node, p.Size)
 	}
 	var b into
@@ -215,8 +217,8 @@ func (b *into) WriteAt(p []byte, off int64) (int, error) {
 	return copy(b.bytes[off:], p), nil
 }
 
-// FetchFile gets a parcel that is a file.
-func (w *Transport) FetchFile(ctx context.Context, p Parcel, path string) (err error) {
+// FetchFile gets a payload that is a file.
+func (w *Transport) FetchFile(ctx context.Context, p PayloadRef, path string) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("fetch a file: %w", err)
@@ -226,23 +228,23 @@ func (w *Transport) FetchFile(ctx context.Context, p Parcel, path string) (err e
 }
 
 // OfferFile lets other nodes fetch a file, until withdraw.
-func (w *Transport) OfferFile(path string, size int64) Parcel {
+func (w *Transport) OfferFile(path string, size int64) PayloadRef {
 	return w.out.put(fileAt(path), size, 0)
 }
 
 // Withdraw ends what offerFile has begun.
-func (w *Transport) Withdraw(p Parcel) { w.out.remove(p.ID) }
+func (w *Transport) Withdraw(p PayloadRef) { w.out.remove(p.ID) }
 
-// fetchTo gets a parcel piece by piece, a few at once, and says that it has it.
-func (w *Transport) fetchTo(ctx context.Context, p Parcel, to io.WriterAt) error {
+// fetchTo gets a payload piece by piece, a few at once, and says that it has it.
+func (w *Transport) fetchTo(ctx context.Context, p PayloadRef, to io.WriterAt) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	turns := make(chan struct{}, piecesAhead)
+	slots := make(chan struct{}, piecesAhead)
 	for from := int64(0); from < p.Size && ctx.Err() == nil; from += pieceSize {
-		turns <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-turns }()
+			defer func() { <-slots }()
 			if err := w.fetchPiece(ctx, p, from, to); err != nil {
 				cancel(err)
 			}
@@ -258,13 +260,13 @@ func (w *Transport) fetchTo(ctx context.Context, p Parcel, to io.WriterAt) error
 	return nil
 }
 
-func (w *Transport) fetchPiece(ctx context.Context, p Parcel, from int64, to io.WriterAt) error {
+func (w *Transport) fetchPiece(ctx context.Context, p PayloadRef, from int64, to io.WriterAt) error {
 	m := wantPiece{ID: p.ID, From: from, Size: int(min(pieceSize, p.Size-from))}
 	ask, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchMost)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	r, err := w.nc.RequestWithContext(ctx, Subject(p.Node, "piece"), ask)
 	switch {

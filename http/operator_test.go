@@ -27,9 +27,9 @@ func tokenOf(t *testing.T, create func(_ context.Context, name, plan string) (pe
 	return token
 }
 
-// TestOrdersOverHTTP: a token of an operator's account gives orders, and no
+// TestCommandsOverHTTP: a token of an operator's account runs commands, and no
 // other does; what is documented is what is answered.
-func TestOrdersOverHTTP(t *testing.T) {
+func TestCommandsOverHTTP(t *testing.T) {
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	accounts := persistence.NewAccounts(k.Store)
 	e := openServer(t, k.Node, func(c *http.Config) {
@@ -38,9 +38,9 @@ func TestOrdersOverHTTP(t *testing.T) {
 	ops, ada := tokenOf(t, accounts.CreateOperator, accounts, "ops", "pro"), tokenOf(t, accounts.Create, accounts, "ada", "free")
 
 	for _, tc := range []struct {
-		name, token, order, body string
-		status                   int
-		says                     string
+		name, token, command, body string
+		status                     int
+		says                       string
 	}{
 		{"no token", "", "worker/list", `{}`, 401, "is missing"},
 		{"a token that nobody has", "troupe_x", "worker/list", `{}`, 401, "not valid"},
@@ -59,8 +59,8 @@ func TestOrdersOverHTTP(t *testing.T) {
 		{"tokens", ops, "token/list", `{}`, 200, `"account":"bob"`},
 		{"the count", ops, "capacity/list", `{}`, 200, `"draining":false`},
 	} {
-		status, body := call(t, e, "POST", "/v1/operator/"+tc.order, tc.token, tc.body)
-		documented(t, "POST", "/v1/operator/"+tc.order, status, "application/json", []byte(body))
+		status, body := call(t, e, "POST", "/v1/operator/"+tc.command, tc.token, tc.body)
+		documented(t, "POST", "/v1/operator/"+tc.command, status, "application/json", []byte(body))
 		if status != tc.status || !strings.Contains(body, tc.says) {
 			t.Errorf("%s: %d %s", tc.name, status, body)
 		}
@@ -70,11 +70,11 @@ func TestOrdersOverHTTP(t *testing.T) {
 		found, err := api.Ask(context.Background(), k.Node, &api.SurveyWorkers{})
 		return err == nil && found.Workers[0].Draining
 	}
-	for _, order := range []string{"drain", "resume"} {
-		status, body := call(t, e, "POST", "/v1/operator/worker/"+order, ops, `{"worker":"worker-1"}`)
-		documented(t, "POST", "/v1/operator/worker/"+order, status, "application/json", []byte(body))
-		if status != 200 || drained() != (order == "drain") {
-			t.Errorf("%s: %d %s", order, status, body)
+	for _, command := range []string{"drain", "resume"} {
+		status, body := call(t, e, "POST", "/v1/operator/worker/"+command, ops, `{"worker":"worker-1"}`)
+		documented(t, "POST", "/v1/operator/worker/"+command, status, "application/json", []byte(body))
+		if status != 200 || drained() != (command == "drain") {
+			t.Errorf("%s: %d %s", command, status, body)
 		}
 	}
 
@@ -89,7 +89,7 @@ func TestOrdersOverHTTP(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 
-	// A token that was revoked gives no more orders.
+	// A token that was revoked gives no more commands.
 	var made struct{ Result []admin.Token }
 	_, body := call(t, e, "POST", "/v1/operator/token/list", ops, `{"account":"ops"}`)
 	if err := json.Unmarshal([]byte(body), &made); err != nil || len(made.Result) != 1 {
@@ -104,9 +104,9 @@ func TestOrdersOverHTTP(t *testing.T) {
 	})
 }
 
-// TestNoOrdersWithoutAnAdmin: an edge that was given none carries nothing
+// TestNoCommandsWithoutAnAdmin: an edge that was given none carries nothing
 // out, whoever asks.
-func TestNoOrdersWithoutAnAdmin(t *testing.T) {
+func TestNoCommandsWithoutAnAdmin(t *testing.T) {
 	e := openServer(t, &fakeActors{})
 	if status, body := call(t, e, "POST", "/v1/operator/drain", "boss", `{}`); status != 404 || !strings.Contains(body, "accepts no operator commands") {
 		t.Errorf("%d %s", status, body)

@@ -58,12 +58,12 @@ func (b *Browser) picture() []byte {
 func (e *Engine) watched(worker string, n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.watches[worker] += n
+	e.viewers[worker] += n
 }
 
-// Watches returns how often the worker's browsers are watched at present.
-func (e *Engine) Watches(worker string) int {
+// Viewers returns how many screencasts of the worker's browsers are open.
+func (e *Engine) Viewers(worker string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.watches[worker]
+	return e.viewers[worker]
 }

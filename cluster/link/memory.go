@@ -11,42 +11,42 @@ import (
 )
 
 // A short text of JSON can become large in memory: in a list of structs, "{}," has
-// three bytes and stands for hundreds. So a message is weighed before it is decoded.
+// three bytes and stands for hundreds. So a message is checked before it is decoded.
 
 const (
-	// heaviest is how many times the size of a message its lists and maps may take
+	// maxExpansion is how many times the size of a message its lists and maps may take
 	// in memory, above what a small message may take in any case. What nodes write
 	// takes less than its own size.
-	heaviest   = 16
-	lightWhole = 64 << 10
-	// elementMost is more than an element of any list in a message takes.
-	elementMost = 1 << 10
-	// anyMost is what an element takes whose type the text decides.
-	anyMost = 64
+	maxExpansion = 16
+	freeMemory   = 64 << 10
+	// maxElement is more than an element of any list in a message takes.
+	maxElement = 1 << 10
+	// anySize is what an element takes whose type the text decides.
+	anySize = 64
 )
 
-var errHeavy = errors.New("it would take many times its size in memory")
+var errMemory = errors.New("the message would need many times its size in memory")
 
-// weighed refuses a text that would take too much memory as a value of a type.
-func weighed(b []byte, t reflect.Type) error {
-	most := heaviest*len(b) + lightWhole
+// checkMemory refuses a text that would take too much memory as a value of a type.
+func checkMemory(b []byte, t reflect.Type) error {
+	most := maxExpansion*len(b) + freeMemory
 	elements := bytes.Count(b, []byte{','}) + bytes.Count(b, []byte{'['}) + bytes.Count(b, []byte{'{'})
-	if elements*elementMost <= most {
+	if elements*maxElement <= most {
 		return nil
 	}
 	if !json.Valid(b) {
 		return nil // decoding says what is wrong, before it takes any memory
 	}
-	s := scale{b: b, left: most}
+	s := estimate{b: b, left: most}
 	s.value(t)
 	if s.left < 0 {
-		return errHeavy
+		return errMemory
 	}
 	return nil
 }
 
-// scale goes through a valid text and subtracts what its elements take.
-type scale struct {
+// estimate goes through a valid text and subtracts what its elements take.
+type estimate struct {
 	b    []byte
 	at   int
 	left int
@@ -57,9 +57,9 @@ var (
 	textDecoder = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// inside gives the type that a value is decoded into without pointers; nil: its
+// target gives the type that a value is decoded into without pointers; nil: its
 // elements take nothing of their own.
-func (s *scale) inside(t reflect.Type) reflect.Type {
+func (s *estimate) target(t reflect.Type) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 		s.left -= int(t.Size())
@@ -70,13 +70,13 @@ func (s *scale) inside(t reflect.Type) reflect.Type {
 	return t
 }
 
-func (s *scale) value(t reflect.Type) {
-	s.blank()
+func (s *estimate) value(t reflect.Type) {
+	s.skipSpace()
 	switch s.b[s.at] {
 	case '[':
-		s.list(s.inside(t))
+		s.list(s.target(t))
 	case '{':
-		s.object(s.inside(t))
+		s.object(s.target(t))
 	case '"':
 		s.text()
 	default:
@@ -86,7 +86,7 @@ func (s *scale) value(t reflect.Type) {
 	}
 }
 
-func (s *scale) list(t reflect.Type) {
+func (s *estimate) list(t reflect.Type) {
 	var element reflect.Type
 	size := 0
 	if t != nil {
@@ -96,11 +96,11 @@ func (s *scale) list(t reflect.Type) {
 		case reflect.Array:
 			element = t.Elem()
 		case reflect.Interface:
-			element, size = t, anyMost
+			element, size = t, anySize
 		}
 	}
 	s.at++
-	for s.blank(); s.b[s.at] != ']'; s.blank() {
+	for s.skipSpace(); s.b[s.at] != ']'; s.skipSpace() {
 		s.value(element)
 		s.left -= size
 		s.next()
@@ -108,11 +108,11 @@ func (s *scale) list(t reflect.Type) {
 	s.at++
 }
 
-func (s *scale) object(t reflect.Type) {
+func (s *estimate) object(t reflect.Type) {
 	s.at++
-	for s.blank(); s.b[s.at] != '}'; s.blank() {
+	for s.skipSpace(); s.b[s.at] != '}'; s.skipSpace() {
 		name := s.text()
-		s.blank()
+		s.skipSpace()
 		s.at++ // the colon
 		var field reflect.Type
 		if t != nil {
@@ -121,10 +121,10 @@ func (s *scale) object(t reflect.Type) {
 				field = fieldsOf(t)[folded(name)]
 			case reflect.Map:
 				field = t.Elem()
-				s.left -= anyMost + int(t.Elem().Size())
+				s.left -= anySize + int(t.Elem().Size())
 			case reflect.Interface:
 				field = t
-				s.left -= 2 * anyMost
+				s.left -= 2 * anySize
 			}
 		}
 		s.value(field)
@@ -134,21 +134,21 @@ func (s *scale) object(t reflect.Type) {
 }
 
 // next goes to the next element, or to the end of a list.
-func (s *scale) next() {
-	s.blank()
+func (s *estimate) next() {
+	s.skipSpace()
 	if s.b[s.at] == ',' {
 		s.at++
 	}
 }
 
-func (s *scale) blank() {
+func (s *estimate) skipSpace() {
 	for s.at < len(s.b) && strings.IndexByte(" \t\r\n", s.b[s.at]) >= 0 {
 		s.at++
 	}
 }
 
 // text gives a string as it is written, with its quotes.
-func (s *scale) text() []byte {
+func (s *estimate) text() []byte {
 	from := s.at
 	for s.at++; s.b[s.at] != '"'; s.at++ {
 		if s.b[s.at] == '\\' {

@@ -1,0 +1,80 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/engine"
+	"troupe/http/access"
+	"troupe/http/admin"
+	"troupe/http/answer"
+	"troupe/persistence"
+)
+
+// operatorPath is where the operator runs commands, each at its own path below.
+const operatorPath = "/v1/operator/"
+
+// runCommand runs an operator command.
+func (s *Server) runCommand(ctx *fasthttp.RequestCtx, a persistence.Account, name string) *answer.Refusal {
+	if no := s.commands.Admit(name); no != nil {
+		return no
+	}
+	token, _ := access.Bearer(ctx) // which let it in
+	b, no := s.readJSONBody(ctx)
+	if no != nil {
+		return no
+	}
+	return s.commands.Run(ctx, name, admin.Caller{Account: a, Token: persistence.DigestOf(token), From: s.control.ClientText(ctx)}, b.payload)
+}
+
+// adminService is the server as the operator's commands see it.
+type adminService struct{ s *Server }
+
+// AdminService is the service that the operator's commands are about.
+func (s *Server) AdminService() admin.Service { return adminService{s} }
+
+func (o adminService) Pause(ctx context.Context, node string, on *bool) (answer.Capacity, error) {
+	if o.Clustered() {
+		s, err := o.s.cfg.OtherNodes.Pause(ctx, node, on)
+		return answer.CapacityOf(s), err
+	}
+	if on != nil {
+		o.s.Pause(*on)
+	}
+	return o.s.free(), nil
+}
+
+func (o adminService) Clustered() bool { return o.s.cfg.OtherNodes != nil }
+
+func (o adminService) Cluster(ctx context.Context) (answer.Cluster, bool) {
+	if o.s.cfg.Cluster == nil {
+		return answer.Cluster{}, false
+	}
+	return o.s.cfg.Cluster(ctx), true
+}
+
+func (o adminService) RevokeTickets(ctx context.Context, account string) error {
+	return o.s.authorizer.RevokeAll(ctx, account)
+}
+
+// The operator's commands are documented as they are declared.
+func init() {
+	for _, o := range admin.RemoteCommands() {
+		schema := new(reflector).plain(reflect.TypeOf(o.Command)).(fields)
+		schema["additionalProperties"] = false
+		body, err := json.Marshal(schema)
+		if err != nil {
+			panic(err)
+		}
+		operations = append(operations, operation{
+			method: "post", path: strings.TrimSuffix(operatorPath, "/") + o.Path, id: o.ID, tag: "Operator",
+			summary: o.Summary, doc: "Needs a token of an operator's account.", body: string(body),
+			answers: []reply{{200, "It was carried out.", "", []any{o.Answer}}},
+			codes:   append([]engine.Code{answer.CodeOperatorOnly, engine.CodeNotFound, answer.CodeCommandRefused}, bodyCodes...),
+		})
+	}
+}
