@@ -11,7 +11,7 @@ import (
 	"troupe/testkit"
 )
 
-func roaming(account api.Account, wait time.Duration) *api.Execute {
+func forwardable(account api.Account, wait time.Duration) *api.Execute {
 	return &api.Execute{Account: account, Task: testkit.Task(testkit.Waiting(wait)), Forwardable: true}
 }
 
@@ -29,15 +29,15 @@ func TestRoamingTasksPreferTheirNode(t *testing.T) {
 		k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
 		k.Node.Offer(&api.Offer{Node: "n3", Free: 3})
 		k.Node.Offer(&api.Offer{Node: "n4", Own: map[string]int{"bert": 9}})
-		first := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		first := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.Until("w1", api.Busy)
-		if x := k.Send(roaming(anna, 0), testkit.Script{}).Answer(); sentTo(x) != "n3" {
+		if x := k.Send(forwardable(anna, 0), testkit.Script{}).Answer(); sentTo(x) != "n3" {
 			t.Errorf("the second task goes to %q (%v), want the node with the most", sentTo(x), x.Refusal)
 		}
 		if x := k.Send(&api.Execute{Account: anna, Task: testkit.Task()}, testkit.Script{}).Answer(); sentTo(x) != "" {
 			t.Errorf("a task that may not roam goes to %q", sentTo(x))
 		}
-		named := roaming(anna, 0)
+		named := forwardable(anna, 0)
 		named.Task.WorkerID = "w1"
 		if x := k.Send(named, testkit.Script{}).Answer(); x.Refusal.Code != engine.CodeWorkerBusy || sentTo(x) != "" {
 			t.Errorf("a task that names its worker gets %v", x.Refusal)
@@ -51,12 +51,12 @@ func TestRoamingTasksPreferTheirNode(t *testing.T) {
 func TestRoamersKeepTheirPlace(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
-		blocker := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		blocker := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.Until("w1", api.Busy)
 		began := time.Now()
-		early := k.Send(roaming(anna, 90*time.Second), testkit.Script{Takes: 20 * time.Second})
+		early := k.Send(forwardable(anna, 90*time.Second), testkit.Script{Takes: 20 * time.Second})
 		synctest.Wait()
-		late := k.Send(roaming(anna, 30*time.Second), testkit.Script{Takes: 20 * time.Second})
+		late := k.Send(forwardable(anna, 30*time.Second), testkit.Script{Takes: 20 * time.Second})
 		synctest.Wait()
 		if n := k.Node.Status().Waiting; n != 2 {
 			t.Fatalf("%d wait, want 2", n)
@@ -67,7 +67,7 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 		if sentTo(x) != "n2" || late.Answered() {
 			t.Fatalf("the first is sent to %q, the second has an answer: %v", sentTo(x), late.Answered())
 		}
-		back := roaming(anna, 90*time.Second)
+		back := forwardable(anna, 90*time.Second)
 		back.TaskID, back.Place = early.ID, x.Refusal.Elsewhere.Place
 		back.Place.Refused = "n2"
 		again := k.Send(back, testkit.Script{Takes: 20 * time.Second})
@@ -82,9 +82,9 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 
 		// A forwarded task waits on its own node.
 		k.WantState("w1", api.Online)
-		last := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		last := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.WantState("w1", api.Busy)
-		guest := roaming(anna, time.Minute)
+		guest := forwardable(anna, time.Minute)
 		guest.Forwarded, guest.Forwardable = true, false
 		at := time.Now()
 		if x := k.Send(guest, testkit.Script{}).Answer(); x.Refusal == nil || time.Since(at) > time.Second {
@@ -117,7 +117,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		anna := testkit.Pro("anna")
 		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
 		away := func(wait time.Duration) *api.Execute {
-			x := roaming(anna, wait)
+			x := forwardable(anna, wait)
 			x.RemoteOnly = true
 			return x
 		}
@@ -133,7 +133,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		if x := waits.Answer(); sentTo(x) != "n2" {
 			t.Errorf("who waited goes to %q (%v)", sentTo(x), x.Refusal)
 		}
-		own := k.Send(roaming(anna, 0), testkit.Script{Takes: 5 * time.Second})
+		own := k.Send(forwardable(anna, 0), testkit.Script{Takes: 5 * time.Second})
 		k.Until("w1", api.Busy)
 		if x := k.Send(away(10*time.Second), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
 			t.Errorf("beside a worker that frees here: %+v", x)
@@ -147,14 +147,14 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 
 		// The node ends: what may go elsewhere waits on, and what answers later does
 		// not.
-		running := k.Send(roaming(anna, 0), testkit.Script{Takes: 20 * time.Second})
+		running := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.Until("w1", api.Busy)
-		late, fixed := roaming(anna, 10*time.Second), roaming(anna, time.Minute)
+		late, fixed := forwardable(anna, 10*time.Second), forwardable(anna, time.Minute)
 		fixed.Forwardable = false
-		goes := k.Send(roaming(anna, time.Minute), testkit.Script{})
+		goes := k.Send(forwardable(anna, time.Minute), testkit.Script{})
 		k.UntilWaiting(1)
 		stays, impatient := k.Send(fixed, testkit.Script{}), k.Send(late, testkit.Script{})
-		patient := k.Send(roaming(anna, 100*time.Second), testkit.Script{})
+		patient := k.Send(forwardable(anna, 100*time.Second), testkit.Script{})
 		k.UntilWaiting(4)
 		began := time.Now()
 		done := make(chan *api.Drained, 1)
@@ -188,9 +188,9 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 func TestAStartedTaskIsBackAtOnce(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
-		blocker := k.Send(roaming(anna, 0), testkit.Script{Takes: time.Second})
+		blocker := k.Send(forwardable(anna, 0), testkit.Script{Takes: time.Second})
 		k.Until("w1", api.Busy)
-		m := roaming(anna, time.Minute)
+		m := forwardable(anna, time.Minute)
 		m.TaskID, m.Task.Async = "task_back", true
 		for range 200 {
 			k.Node.Offer(&api.Offer{Node: "n2", Free: 1})

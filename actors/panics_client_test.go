@@ -79,7 +79,7 @@ func (j scenario) run(t *testing.T, name string, s *spoiler) bool {
 			v := &testClient{k, t, store}
 			j.do(v)
 			s.end()
-			v.settled()
+			v.isHealthy()
 		})
 	})
 }
@@ -108,8 +108,8 @@ func wantNoNode(t *testing.T, s *spoiler) {
 	}
 }
 
-// settled fails the test unless the node works as if nothing had happened.
-func (v *testClient) settled() {
+// isHealthy fails the test unless the node works as if nothing had happened.
+func (v *testClient) isHealthy() {
 	v.t.Helper()
 	v.store.fail()
 	if v.Node.Status().Draining {

@@ -30,7 +30,7 @@ func (p *play) beginSession(base context.Context) (*engine.Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin in the session: %w", err)
 	}
-	return p.node.sessions.shared(p.session), nil
+	return p.node.sessions.cacheOf(p.session), nil
 }
 
 // endSession writes down what the task leaves of its session before the client

@@ -105,7 +105,7 @@ func (s *session) begin(ctx actor.Context, m *sessionBegin) {
 	s.disarm()
 	s.setTimeout(m.Timeout)
 	s.rec.Deadline = s.rec.DeadlineFrom(time.Now().Add(m.Task))
-	s.book.node.sessions.share(ctx.Self(), s.cache)
+	s.book.node.sessions.addCache(ctx.Self(), s.cache)
 	reply, root, sender := &sessionBegun{}, ctx.ActorSystem().Root, ctx.Sender()
 	var state []byte
 	if s.renamed { // the browser's state comes along

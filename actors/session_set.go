@@ -21,8 +21,8 @@ type sessionSet struct {
 	caches map[string]*engine.Cache
 }
 
-// share gives a session's cache to the task that begins in it.
-func (h *sessionSet) share(s *actor.PID, c *engine.Cache) {
+// addCache makes the cache of a session known to the task that begins in it.
+func (h *sessionSet) addCache(s *actor.PID, c *engine.Cache) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.caches == nil {
@@ -31,9 +31,9 @@ func (h *sessionSet) share(s *actor.PID, c *engine.Cache) {
 	h.caches[s.Id] = c
 }
 
-// shared returns the cache of a session. If the session has ended meanwhile, the
+// cacheOf returns the cache of a session. If the session has ended meanwhile, the
 // cache is a new one that nobody keeps.
-func (h *sessionSet) shared(s *actor.PID) *engine.Cache {
+func (h *sessionSet) cacheOf(s *actor.PID) *engine.Cache {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.caches[s.Id]; c != nil {

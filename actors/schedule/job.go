@@ -26,11 +26,11 @@ type Job struct {
 
 // NewJob makes a job of a request. fresh makes the id of the session that the
 // request opens, if it does.
-func NewJob(adm *Request, now time.Time, fresh func() string) *Job {
-	t := adm.Execute.Task
-	j := &Job{Request: adm, Until: patience(adm.Execute, now), Cause: adm.Cause, Remote: adm.Execute.RemoteOnly}
+func NewJob(req *Request, now time.Time, fresh func() string) *Job {
+	t := req.Execute.Task
+	j := &Job{Request: req, Until: waitUntil(req.Execute, now), Cause: req.Cause, Remote: req.Execute.RemoteOnly}
 	j.Claim = fsm.Claim{
-		Task: adm.Execute.TaskID, Account: adm.Execute.Account.ID, Intent: fsm.IntentOf(t),
+		Task: req.Execute.TaskID, Account: req.Execute.Account.ID, Intent: fsm.IntentOf(t),
 	}
 	switch j.Claim.Intent {
 	case fsm.Resume, fsm.Close:
@@ -78,8 +78,8 @@ const forwardedWait = 100 * time.Millisecond
 // into.
 const movedWait = 20 * time.Second
 
-// patience is until when a new job waits.
-func patience(x *api.Execute, now time.Time) time.Time {
+// waitUntil is until when a new job waits.
+func waitUntil(x *api.Execute, now time.Time) time.Time {
 	if x.SessionMoved { // its worker gets a browser
 		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
 	}

@@ -17,7 +17,7 @@ type accountCommands struct {
 
 type accountList struct{ operator }
 
-func (c *accountList) Run(w *world) error {
+func (c *accountList) Run(w *environment) error {
 	all, _, err := execute(w, c.operator, false, admin.ListAccounts{})
 	if err != nil {
 		return fmt.Errorf("list accounts: %w", err)
@@ -41,7 +41,7 @@ type accountCreate struct {
 	Operator bool   `name:"operator" help:"Let its tokens run operator commands over HTTP: accounts, tokens, workers, drain. The web page is then a console for the operator."`
 }
 
-func (c *accountCreate) Run(w *world) error {
+func (c *accountCreate) Run(w *environment) error {
 	account := admin.CreateAccount{Name: c.Name, Plan: c.Plan}
 	say := func(a admin.Account, _ bool) string {
 		of := ""
@@ -62,7 +62,7 @@ type accountSetPlan struct {
 	Plan string `arg:"" enum:"free,basic,standard,pro" help:"free, basic, standard or pro."`
 }
 
-func (c *accountSetPlan) Run(w *world) error {
+func (c *accountSetPlan) Run(w *environment) error {
 	return executeOne(w, c.operator, false, "change a plan", admin.SetPlan{Account: c.Name, Plan: c.Plan}, func(a admin.Account, _ bool) string {
 		return fmt.Sprintf("The account %q has the plan %s.", a.Name, a.Plan)
 	})
@@ -73,7 +73,7 @@ type accountDelete struct {
 	Name string `arg:"" help:"Name of the account."`
 }
 
-func (c *accountDelete) Run(w *world) error {
+func (c *accountDelete) Run(w *environment) error {
 	return executeOne(w, c.operator, false, "delete an account", admin.DeleteAccount{Account: c.Name}, func(d admin.AccountDeleted, _ bool) string {
 		return fmt.Sprintf("The account %q was deleted. Tasks cancelled: %d, sessions ended: %d, workers removed: %d.",
 			d.Account, d.Tasks, d.Sessions, d.Workers)

@@ -15,7 +15,7 @@ type auditCommand struct {
 	Account string `help:"Only what this account did, or what was done to it."`
 }
 
-func (c *auditCommand) Run(w *world) error {
+func (c *auditCommand) Run(w *environment) error {
 	if c.Limit < 1 || c.Limit > 10_000 {
 		return usage("--limit is %d: want 1 to 10000", c.Limit)
 	}

@@ -20,7 +20,7 @@ type clusterImport struct {
 
 // Run lets the running node bring what another one has left: it alone has the
 // cluster's store and its key.
-func (c *clusterImport) Run(w *world) error {
+func (c *clusterImport) Run(w *environment) error {
 	from, err := findData(c.From)
 	if err != nil {
 		return usageError{err}

@@ -18,7 +18,7 @@ type clusterCommands struct {
 
 type clusterStatus struct{ operator }
 
-func (c *clusterStatus) Run(w *world) error {
+func (c *clusterStatus) Run(w *environment) error {
 	now, err := sendCommand(c.operator, admin.ShowCluster{})
 	if err != nil {
 		return fmt.Errorf("look at the cluster: %w", err)
@@ -65,7 +65,7 @@ type clusterRemove struct {
 	Name string `arg:"" help:"Name of the node."`
 }
 
-func (c *clusterRemove) Run(w *world) error {
+func (c *clusterRemove) Run(w *environment) error {
 	gone, err := sendCommand(c.operator, admin.RemoveNode{Node: c.Name})
 	if err != nil {
 		return fmt.Errorf("remove a node: %w", err)

@@ -16,7 +16,7 @@ import (
 // TestDeployedSettingsExist: each flag and variable that the files for
 // operators name is one of the program's.
 func TestDeployedSettingsExist(t *testing.T) {
-	parser, err := kong.New(&commands{}, kong.DefaultEnvars(envPrefix), kong.Bind(&world{}))
+	parser, err := kong.New(&commands{}, kong.DefaultEnvars(envPrefix), kong.Bind(&environment{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestDeployedNodesWouldStart(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			var c commands
-			parser, err := kong.New(&c, kong.DefaultEnvars(envPrefix), kong.Bind(&world{}))
+			parser, err := kong.New(&c, kong.DefaultEnvars(envPrefix), kong.Bind(&environment{}))
 			if err == nil {
 				err = settings(parser.Model.Node)
 			}

@@ -24,7 +24,7 @@ var errUnwell = errors.New("a check failed")
 // Run looks at everything that the service needs here. The exit code is 0 if
 // the service would work, 1 if something is a problem, and 2 if the flags are
 // wrong.
-func (c *doctorCommand) Run(w *world) error {
+func (c *doctorCommand) Run(w *environment) error {
 	if err := c.Serve.check(); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type drainCommand struct {
 }
 
 // Run tells the running service to take no more tasks.
-func (c *drainCommand) Run(w *world) error {
+func (c *drainCommand) Run(w *environment) error {
 	if c.Wait < 0 {
 		return usage("--wait is %v: want zero or more", c.Wait)
 	}
@@ -50,7 +50,7 @@ type resumeCommand struct {
 }
 
 // Run lets it take tasks again.
-func (c *resumeCommand) Run(w *world) error {
+func (c *resumeCommand) Run(w *environment) error {
 	now, err := sendCommand(c.operator, admin.ResumeService{Node: c.Node})
 	if err != nil {
 		return fmt.Errorf("let the service go on: %w", err)

@@ -57,8 +57,8 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// world is what a command may touch.
-type world struct {
+// environment is what a command may touch.
+type environment struct {
 	ctx    context.Context
 	stdin  io.Reader
 	stdout io.Writer
@@ -66,13 +66,13 @@ type world struct {
 }
 
 func main() {
-	os.Exit(run(&world{context.Background(), os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
+	os.Exit(run(&environment{context.Background(), os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
 // exited carries an exit code out of kong, which ends the process after --help.
 type exited int
 
-func run(w *world, args []string) (code int) {
+func run(w *environment, args []string) (code int) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -113,7 +113,7 @@ func run(w *world, args []string) (code int) {
 }
 
 // fail prints an error and returns the exit code.
-func (w *world) fail(err error) int {
+func (w *environment) fail(err error) int {
 	var unmet usageError
 	switch {
 	case err == nil:
@@ -186,7 +186,7 @@ func settings(root *kong.Node) error {
 
 type versionCommand struct{}
 
-func (versionCommand) Run(w *world) error {
+func (versionCommand) Run(w *environment) error {
 	_, err := fmt.Fprintf(w.stdout, "troupe %s %s %s/%s\n", ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

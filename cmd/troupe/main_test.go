@@ -38,7 +38,7 @@ func (o *output) String() string {
 func play(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs output
-	code = run(&world{context.Background(), strings.NewReader(stdin), &out, &errs}, args)
+	code = run(&environment{context.Background(), strings.NewReader(stdin), &out, &errs}, args)
 	return code, out.String(), errs.String()
 }
 

@@ -27,7 +27,7 @@ type operator struct {
 // runs it itself where none runs; live tells which. A command that makes
 // nothing wants a store that exists: in an empty one there is nothing to find,
 // and the folder is probably the wrong one.
-func execute[R any](w *world, c operator, makes bool, o admin.Command[R]) (result R, live bool, err error) {
+func execute[R any](w *environment, c operator, makes bool, o admin.Command[R]) (result R, live bool, err error) {
 	dir, err := findData(c.Data)
 	if err != nil {
 		return result, false, usageError{err}
@@ -88,7 +88,7 @@ func offlineAdmin(a *persistence.Accounts, store persistence.Store, files persis
 }
 
 // print writes a result: as JSON, or as people want it.
-func (c operator) print(w *world, result any, people func(io.Writer)) error {
+func (c operator) print(w *environment, result any, people func(io.Writer)) error {
 	if !c.JSON {
 		people(w.stdout)
 		return nil
@@ -117,7 +117,7 @@ func table(out io.Writer, rows [][]string) {
 func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // executeOne runs a command about one thing and prints what has become of it.
-func executeOne[R any](w *world, c operator, makes bool, doing string, o admin.Command[R], say func(R, bool) string) error {
+func executeOne[R any](w *environment, c operator, makes bool, doing string, o admin.Command[R], say func(R, bool) string) error {
 	r, live, err := execute(w, c, makes, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)

@@ -34,7 +34,7 @@ type runCommand struct {
 
 // Run plays the task. The exit code is 0 if no action failed, 1 if one did or
 // the task did not come to its end, and 2 if it could not be played at all.
-func (c *runCommand) Run(w *world) (err error) {
+func (c *runCommand) Run(w *environment) (err error) {
 	log, err := c.Log.open(w.stderr)
 	if err != nil {
 		return usageError{err}
@@ -117,7 +117,7 @@ func traced(t *engine.Task) (*engine.Task, error) {
 
 // read reads and parses the task. Its faults are printed as the service would
 // answer them.
-func (c *runCommand) read(w *world) (*engine.Task, error) {
+func (c *runCommand) read(w *environment) (*engine.Task, error) {
 	source, files, err := c.Task.read(w)
 	if err != nil {
 		return nil, err

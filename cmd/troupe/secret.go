@@ -24,7 +24,7 @@ type secretSet struct {
 
 // Run reads the value from the standard input and nowhere else: arguments and
 // variables can be seen by others. One line break at the end is not part of it.
-func (c *secretSet) Run(w *world) error {
+func (c *secretSet) Run(w *environment) error {
 	value, err := io.ReadAll(io.LimitReader(w.stdin, engine.MaxSecret+3))
 	if err != nil {
 		return fmt.Errorf("read the value from the standard input: %w", err)
@@ -44,7 +44,7 @@ type secretList struct {
 	Account string `required:"" help:"Name of the account."`
 }
 
-func (c *secretList) Run(w *world) error {
+func (c *secretList) Run(w *environment) error {
 	all, _, err := execute(w, c.operator, false, admin.ListSecrets{Account: c.Account})
 	if err != nil {
 		return fmt.Errorf("list secrets: %w", err)
@@ -68,7 +68,7 @@ type secretRemove struct {
 	Account string `required:"" help:"Name of the account."`
 }
 
-func (c *secretRemove) Run(w *world) error {
+func (c *secretRemove) Run(w *environment) error {
 	return executeOne(w, c.operator, false, "remove a secret", admin.RemoveSecret{Account: c.Account, Name: c.Name}, func(s admin.Secret, _ bool) string {
 		return fmt.Sprintf("The secret %s of the account %q is removed.", s.Name, s.Account)
 	})

@@ -118,7 +118,7 @@ type service struct {
 }
 
 // Run starts the service and ends it when it is told to.
-func (c *serveCommand) Run(w *world) (err error) {
+func (c *serveCommand) Run(w *environment) (err error) {
 	if err := errors.Join(c.check(), c.Chromium.executable()); err != nil {
 		return err
 	}

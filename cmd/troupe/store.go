@@ -40,7 +40,7 @@ func stopped(c operator) (string, error) {
 
 type storeCheck struct{ operator }
 
-func (c *storeCheck) Run(w *world) error {
+func (c *storeCheck) Run(w *environment) error {
 	dir, err := stopped(c.operator)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (c *storeCheck) Run(w *world) error {
 
 type storeRepair struct{ operator }
 
-func (c *storeRepair) Run(w *world) error {
+func (c *storeRepair) Run(w *environment) error {
 	dir, err := stopped(c.operator)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ type storeBackup struct {
 	File string `arg:"" help:"File to write. It must not be there yet."`
 }
 
-func (c *storeBackup) Run(w *world) (err error) {
+func (c *storeBackup) Run(w *environment) (err error) {
 	dir, err := stopped(c.operator)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ type storeRestore struct {
 	File string `arg:"" help:"File that troupe store backup has written."`
 }
 
-func (c *storeRestore) Run(w *world) error {
+func (c *storeRestore) Run(w *environment) error {
 	dir, err := stopped(c.operator)
 	if err != nil {
 		return err

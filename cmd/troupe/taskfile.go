@@ -19,7 +19,7 @@ type taskFile struct {
 const maxTask = 1 << 20
 
 // read reads the request and finds the files that go with it.
-func (c *taskFile) read(w *world) (source []byte, files []engine.Upload, err error) {
+func (c *taskFile) read(w *environment) (source []byte, files []engine.Upload, err error) {
 	in := w.stdin
 	if c.Task != "-" {
 		f, err := os.Open(c.Task)

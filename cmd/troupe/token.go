@@ -19,7 +19,7 @@ type tokenCreate struct {
 	Plan    string `help:"free, basic, standard or pro. May be left out for an account that exists."`
 }
 
-func (c *tokenCreate) Run(w *world) error {
+func (c *tokenCreate) Run(w *environment) error {
 	return executeOne(w, c.operator, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan},
 		func(t admin.TokenMade, _ bool) string { return t.Token })
 }
@@ -29,7 +29,7 @@ type tokenList struct {
 	Account string `help:"Only the tokens of this account."`
 }
 
-func (c *tokenList) Run(w *world) error {
+func (c *tokenList) Run(w *environment) error {
 	all, _, err := execute(w, c.operator, false, admin.ListTokens{Account: c.Account})
 	if err != nil {
 		return fmt.Errorf("list tokens: %w", err)
@@ -48,7 +48,7 @@ type tokenRevoke struct {
 	ID string `arg:"" help:"Id of the token, as the list shows it: tok_ and 16 digits."`
 }
 
-func (c *tokenRevoke) Run(w *world) error {
+func (c *tokenRevoke) Run(w *environment) error {
 	return executeOne(w, c.operator, false, "revoke a token", admin.RevokeToken{ID: c.ID}, func(t admin.Token, _ bool) string {
 		return fmt.Sprintf("The token %s of the account %q is revoked.", t.ID, t.Account)
 	})

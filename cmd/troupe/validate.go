@@ -14,7 +14,7 @@ type validateCommand struct {
 // Run says what is wrong with the task, what it needs and how long it can take,
 // and plays nothing. The exit code is 0 if the service would take it, 1 if not,
 // and 2 if there was nothing to look at.
-func (c *validateCommand) Run(w *world) error {
+func (c *validateCommand) Run(w *environment) error {
 	limits, err := readConfig(c.Config)
 	if err != nil {
 		return usage("read --config %s: %w", c.Config, err)

@@ -24,7 +24,7 @@ type workerAdd struct {
 	Node    string `help:"Node of the cluster that gets the worker. Default: the node of the data folder." env:"-"`
 }
 
-func (c *workerAdd) Run(w *world) error {
+func (c *workerAdd) Run(w *environment) error {
 	return executeOne(w, c.operator, true, "add a worker", admin.AddWorker{Name: c.Name, Account: c.Account, Node: c.Node}, func(r admin.Worker, live bool) string {
 		if !live {
 			return fmt.Sprintf("The worker %q (%s) was added. It starts with the service.", r.Name, r.ID)
@@ -35,7 +35,7 @@ func (c *workerAdd) Run(w *world) error {
 
 type workerList struct{ operator }
 
-func (c *workerList) Run(w *world) error {
+func (c *workerList) Run(w *environment) error {
 	all, live, err := execute(w, c.operator, false, admin.ListWorkers{})
 	if err != nil {
 		return fmt.Errorf("list workers: %w", err)
@@ -81,7 +81,7 @@ type workerDrain struct {
 	Worker string `arg:"" help:"Name or id of the worker."`
 }
 
-func (c *workerDrain) Run(w *world) error {
+func (c *workerDrain) Run(w *environment) error {
 	return executeOne(w, c.operator, false, "drain a worker", admin.DrainWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		if r.State == api.Busy {
 			return fmt.Sprintf("The worker %q accepts no more tasks. Its running task continues to the end.", r.Name)
@@ -95,7 +95,7 @@ type workerResume struct {
 	Worker string `arg:"" help:"Name or id of the worker."`
 }
 
-func (c *workerResume) Run(w *world) error {
+func (c *workerResume) Run(w *environment) error {
 	return executeOne(w, c.operator, false, "resume a worker", admin.ResumeWorker{Worker: c.Worker}, func(r admin.Worker, _ bool) string {
 		return fmt.Sprintf("The worker %q accepts tasks again.", r.Name)
 	})
@@ -107,7 +107,7 @@ type workerRemove struct {
 	Grace  time.Duration `default:"30s" help:"How long a task that it runs may go on. Default: 30s."`
 }
 
-func (c *workerRemove) Run(w *world) error {
+func (c *workerRemove) Run(w *environment) error {
 	if c.Grace < 0 {
 		return usage("--grace is %v: want zero or more", c.Grace)
 	}
