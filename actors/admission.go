@@ -25,7 +25,7 @@ type admission struct {
 	counting map[string]*schedule.Request // by task
 
 	gone     map[string]bool         // accounts that were removed
-	removing map[string][]*actor.PID // accounts whose tasks are being counted: who asked
+	removing map[string][]*actor.PID // accounts whose tasks are being counted, with their waiting askers
 }
 
 func newAdmission(n *nodeParts) *admission {

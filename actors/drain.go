@@ -41,7 +41,7 @@ func (d *drain) onDrain(ctx actor.Context, m *api.Drain) {
 		d.pool.publish() // before anybody hears of it
 		d.refuseWaiting(ctx, func(j *schedule.Job) bool { j.Remote = d.mayForward(j); return !j.Remote })
 		for _, s := range d.pool.scheduler.All {
-			if s.Reported { // the others are told when they first speak
+			if s.Reported { // the others get it with their first report
 				ctx.Send(s.PID, &workerDrain{})
 			}
 		}
@@ -79,7 +79,7 @@ func (d *drain) interrupt(ctx actor.Context) {
 	}
 }
 
-// check answers whoever asked for the drain when nothing runs any more.
+// check answers the callers of the drain when nothing runs any more.
 func (d *drain) check(ctx actor.Context) {
 	if !d.begun || len(d.asked) == 0 {
 		return

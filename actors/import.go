@@ -191,7 +191,7 @@ func (i *importing) keys(ctx context.Context) error {
 	return nil
 }
 
-// put stores a value where there is none.
+// put stores a value if the key has none.
 func (i *importing) put(ctx context.Context, s *persistence.ValueStore, it persistence.Item, count *int) error {
 	if _, err := i.new.Store.Get(ctx, it.Key); err == nil {
 		i.Present++

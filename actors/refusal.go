@@ -14,9 +14,9 @@ func leaseLost() *api.Refusal {
 	return api.Refuse(engine.CodeNoQuorum, "this node does not know whether its sessions are still its own")
 }
 
-// cancelledFor refuses a task that was told to end before it began.
+// cancelledFor refuses a task that was cancelled before it began.
 func cancelledFor(c api.Cause) *api.Refusal {
-	if c == api.CauseRemoved { // as later requests are told
+	if c == api.CauseRemoved { // as later requests are refused
 		return api.Refuse(engine.CodeUnauthorized, "")
 	}
 	return api.Refuse(engine.CodeCancelled, "")

@@ -45,7 +45,7 @@ func (r *removedAccounts) disown(ctx actor.Context, account string, count *api.A
 		if s.Status.Holder == account {
 			count.Sessions++
 		}
-		// A worker that has not reported yet is told when it does.
+		// A worker that has not reported yet gets the message with its first report.
 		if s.Reported && (s.Status.Holder == account || s.Job != nil && s.Job.Account() == account) {
 			ctx.Send(s.PID, &workerDisown{account})
 		}
@@ -57,7 +57,7 @@ func (r *removedAccounts) disown(ctx actor.Context, account string, count *api.A
 	}
 }
 
-// check answers the removals of accounts of which nothing is left.
+// check answers the removals of accounts that have nothing left.
 func (r *removedAccounts) check(ctx actor.Context) {
 	for account, a := range r.open {
 		if r.pool.scheduler.Has(account) || r.pool.workers.addsFor(account) {

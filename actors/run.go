@@ -98,7 +98,7 @@ func (r *run) unbind() {
 	}
 }
 
-// notSaved is what a client is told whose session would not come back as it is.
+// notSaved is the warning to a client whose session could not be saved as it is.
 const notSaved = "the session's state could not be saved: should its browser be restarted, it goes on from an earlier state"
 
 // outcome is what came of the task so far.

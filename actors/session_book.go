@@ -24,7 +24,7 @@ type sessionBook struct {
 	todo []bookEntry // in this order
 	busy bool        // one of them is being done
 
-	// What follows belongs to what is being done.
+	// The operation in progress owns the following fields.
 	revision uint64            // of the record; zero: there is none
 	state    uint64            // the epoch of the state on disk
 	stale    []staleSession    // what it was before it was renamed
@@ -69,7 +69,7 @@ func (b *sessionBook) then(f func(context.Context) error, over func(error)) {
 	}
 }
 
-// work carries out operations until none is left.
+// work does operations until the queue is empty.
 func (b *sessionBook) work() {
 	for {
 		b.mu.Lock()

@@ -18,7 +18,7 @@ func newSystem(log zerolog.Logger) *actor.ActorSystem {
 	})
 }
 
-// deathWatch is a process that is told when an actor has ended.
+// deathWatch is a process that gets a message when an actor has ended.
 type deathWatch struct {
 	gone chan struct{}
 	done atomic.Bool

@@ -24,7 +24,7 @@ var (
 	sharedName = regexp.MustCompile(`(^|-)worker-[0-9]+$`)
 )
 
-// What an operator is told.
+// Errors for operators.
 const (
 	stopping  = "the service is stopping"
 	ownerGone = "the account was removed"

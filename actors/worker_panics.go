@@ -69,7 +69,7 @@ func (w *worker) syncSession() {
 }
 
 // resumeAfterPanic goes on after a panic. Pool and the session repeat what they
-// may have told the worker in vain.
+// may have sent the worker a message in vain.
 func (w *worker) resumeAfterPanic(ctx actor.Context) {
 	w.syncSession()
 	c := w.survives.cond

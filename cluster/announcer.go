@@ -11,8 +11,8 @@ import (
 	"troupe/cluster/link"
 )
 
-// announcer tells the other nodes what this one has: soon after each change, and again
-// and again while nothing changes.
+// announcer sends this node's inventory to the other nodes: soon after each change, and
+// repeatedly while nothing changes.
 type announcer struct {
 	cfg   RouterConfig
 	boot  string
@@ -38,9 +38,9 @@ func (a *announcer) notify() {
 }
 
 const (
-	// announceGap is what passes between two tellings when much changes, and announceEvery
-	// where others can wait for it. What has not changed is said again announceAgain
-	// later, for who has missed it.
+	// announceGap is the least time between two announcements when much changes, and
+	// announceEvery when others can wait. An unchanged inventory is repeated after
+	// announceAgain, for nodes that missed it.
 	announceGap   = 25 * time.Millisecond
 	announceEvery = 300 * time.Millisecond
 	announceAgain = 2 * time.Second
@@ -69,8 +69,8 @@ func (a *announcer) run(done <-chan struct{}) {
 	}
 }
 
-// tell tells the others of this node, where that is news to them or they have
-// not heard of it for long. It returns what they were last last.
+// announce sends this node's inventory to the others, if it has changed or the last
+// one is old. It returns the inventory that they have.
 func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
 	defer cancel()

@@ -1,7 +1,7 @@
-// Package cluster joins nodes to one service: its [Router] answers as the actors of
-// one node do, whichever node has what is asked for. It knows from the others'
-// inventories who may have it, asks there, and follows sessions that move. What the
-// nodes share is stored by package store, and messages are carried by package link.
+// Package cluster joins nodes to one service. Its [Router] answers as the actors of one
+// node do, whichever node has the worker, task or session. It finds that node by the
+// inventories of the others, asks it, and follows sessions that move. Package store
+// keeps what the nodes share, and package link carries messages.
 //
-// Nothing of it runs in a service that was not told of other nodes.
+// A service without other nodes runs nothing of it.
 package cluster

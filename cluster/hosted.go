@@ -22,12 +22,12 @@ const maxSeenTasks = 100_000
 // errDuplicateTask: the node has had the task already.
 var errDuplicateTask = errors.New("the node already had this task and does not run it again")
 
-// errStillRunning: the node was sent the task before, as which it will not begin, and is not
-// done with that.
+// errStillRunning: the node got the task in an earlier request. That one will not start it,
+// but has not ended yet.
 var errStillRunning = errors.New("the node still runs the task from an earlier request")
 
-// hostedTasks are the tasks that this node plays for others. None is played twice:
-// whoever asks again for one that was taken is refused.
+// hostedTasks are the tasks that this node runs for others. None runs twice:
+// a second request for one that was accepted is refused.
 type hostedTasks struct {
 	local   Local
 	edge    Edge
@@ -105,8 +105,7 @@ func (g *hostedTasks) cancel(m *api.Cancel) bool {
 	return true
 }
 
-// endFrom ends what nobody waits for any more: the node that had asked is down,
-// and its clients with it.
+// endFrom ends the tasks of a node that is down: its clients are gone with it.
 func (g *hostedTasks) endFrom(origin string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +168,7 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
 	return x
 }
 
-// drainingRefusal is the answer to what comes when nothing is taken any more.
+// drainingRefusal is the answer to requests while the node accepts no tasks.
 var drainingRefusal = &api.Refusal{Code: engine.CodeDraining, Text: "The service takes no new tasks: it is drained or stopping", RetryAfter: 5 * time.Second}
 
 func draining(m *api.Execute) any {
@@ -179,8 +178,8 @@ func draining(m *api.Execute) any {
 	return &api.Executed{TaskID: m.TaskID, Refusal: drainingRefusal}
 }
 
-// unpack makes of an order what the actors are asked, with its files in a folder;
-// empty: there are none.
+// unpack makes the request for the actors from a message, with its files in a folder;
+// empty without files.
 func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *api.Execute, folder string, err error) {
 	files := make([]engine.Upload, 0, len(o.Files))
 	if len(o.Files) > 0 {

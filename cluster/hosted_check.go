@@ -19,7 +19,7 @@ const (
 	maxForwardedBytes = 100 << 20
 )
 
-// checkForwarded reports why an order is none that a node sends.
+// checkForwarded reports why a message is not one that a node sends.
 func checkForwarded(o *link.ForwardedExecute) error {
 	switch {
 	case o.TaskID == "" || len(o.TaskID) > maxTaskID:

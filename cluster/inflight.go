@@ -121,8 +121,8 @@ func (t *inflightRequests) waitEmpty(ctx context.Context) bool {
 	return true
 }
 
-// addNotice remembers what a node that went down is to be told should it be back: that
-// nobody waits for a task, or that an account was removed.
+// addNotice keeps a message for a node that is down, until it is back: that nobody
+// waits for a task, or that an account was removed.
 func (t *inflightRequests) addNotice(node string, m any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

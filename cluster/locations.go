@@ -53,8 +53,8 @@ func sessionOf(t *engine.Task) string {
 }
 
 // destination is the node that a request is for; empty: this one, as far as it
-// knows. Workers do not move, and sessions
-// only when their node is lost, so it may be one that is down.
+// knows. Workers do not move, and sessions only when their node is lost, so it may be
+// a node that is down.
 func (c *Router) destination(m *api.Execute) string {
 	t := m.Task
 	switch {
@@ -113,8 +113,8 @@ func (c *Router) locate(ctx context.Context, m *api.Execute) string {
 	return node
 }
 
-// unreachable is the answer about a task whose node is down, or there and has no
-// answer. It may be back with the task, so nothing is said of that.
+// unreachable is the answer about a task whose node is down or does not answer. The node
+// may come back with the task, so the answer says nothing about the task itself.
 func unreachable(node string) *api.Refusal {
 	return &api.Refusal{
 		Code: engine.CodeNoQuorum, RetryAfter: 2 * time.Second,

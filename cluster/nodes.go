@@ -21,8 +21,7 @@ type Node struct {
 	Workers  []api.WorkerInfo
 }
 
-// Nodes tells of all nodes that were ever heard of and not forgotten, this one
-// among them, by name.
+// Nodes lists all known nodes by name, this one included.
 func (c *Router) Nodes() []Node {
 	own := c.own.last.Load()
 	all := []Node{nodeOf(own, true, c.began, own.Sent)}
@@ -43,8 +42,8 @@ func nodeOf(i *link.Inventory, up bool, since, heard time.Time) Node {
 // maxHeld is more than a node holds of any account's day.
 const maxHeld = 1 << 40
 
-// Held is how much of an account's day the other nodes hold and have not used, as
-// far as they have told. What one holds that is down counts as used.
+// Held is how much of an account's day the other nodes hold and have not used, by their
+// last reports. The share of a node that is down counts as used.
 func (c *Router) Held(account string) (n int64) {
 	for _, p := range c.peers.known() {
 		if p.up {

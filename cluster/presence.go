@@ -33,17 +33,17 @@ const (
 var (
 	// errDown ends what waits for a node that does not answer any more.
 	errDown = errors.New("the node does not answer")
-	// errLeaving ends what waits for another node when this one stops: nothing is
-	// said of that one.
+	// errLeaving ends waiting for another node when this one stops. It says nothing
+	// about the other node.
 	errLeaving = fmt.Errorf("this node leaves the others: %w", engine.ErrDraining)
 )
 
-// presence knows who is there. That a node is down is a suspicion: it ends what
-// waits for the node, and never lets anything be done again.
+// presence knows which nodes are up. That a node is down is a suspicion: it ends what
+// waits for the node, but never repeats anything.
 type presence struct {
 	node string
 	ping func(ctx context.Context, node string) (boot string, err error)
-	// down and up hear of changes, one at a time and in order.
+	// down and up are called at changes, one at a time and in order.
 	down, up    func(p *peer)
 	onInventory func(i *link.Inventory) // a new inventory, of a node that is up
 
@@ -54,7 +54,7 @@ type presence struct {
 	wg    sync.WaitGroup
 }
 
-// peer is another node, as it was last heard. Its fields are of the presence.
+// peer is another node, by its last message. The lock of presence guards its fields.
 type peer struct {
 	name      string
 	up        bool
@@ -77,7 +77,7 @@ func newPresence(node string) *presence {
 	return p
 }
 
-// close ends the pings. Nothing is told of after it.
+// close ends the pings. No callback runs after it.
 func (p *presence) close() {
 	p.mu.Lock()
 	p.stop()
@@ -88,7 +88,7 @@ func (p *presence) close() {
 	p.wg.Wait()
 }
 
-// update takes over what a node says of itself.
+// update takes over a node's inventory.
 func (p *presence) update(i *link.Inventory) {
 	if i.Node == p.node || !member.ValidName.MatchString(i.Node) {
 		return
@@ -147,8 +147,8 @@ func (p *presence) makeRoom() bool {
 	return oldest != nil
 }
 
-// noteMessage takes a message as a sign of life. What is done for a node ends when that
-// is down, so it has to be watched, even if it has not told of itself yet.
+// noteMessage takes a message as a sign of life. Work for a node ends when the node goes
+// down, so this node pings it, even before its first inventory.
 func (p *presence) noteMessage(node, boot string, sent time.Time) {
 	p.mu.Lock()
 	one := p.peers[node]
@@ -187,9 +187,9 @@ func (p *presence) markDown(one *peer) {
 	}
 }
 
-// watch pings a node until it is forgotten. A ping does not wait for the one
-// before it: of a process that was just killed one may stay unanswered, and the
-// next ones find nobody.
+// watch pings a node until it is forgotten. A ping does not wait for the one before it:
+// a process that was just killed may leave one unanswered, and the next ones fail at
+// once.
 func (p *presence) watch(one *peer) {
 	type result struct {
 		n    int
@@ -233,8 +233,7 @@ func (p *presence) watch(one *peer) {
 	}
 }
 
-// recordPing takes over what a ping has shown. It reports whether the node is still
-// worth one.
+// recordPing takes over the result of a ping. It reports whether to ping the node again.
 func (p *presence) recordPing(one *peer, boot string, misses int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,7 +254,7 @@ func (p *presence) recordPing(one *peer, boot string, misses int) bool {
 	return true
 }
 
-// aliveContext gives the context that ends when a node goes down.
+// aliveContext returns the context that ends when a node goes down.
 func (p *presence) aliveContext(node string) (context.Context, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -284,7 +283,7 @@ func (p *presence) upNodes(is func(*peer) bool) []string {
 	return all
 }
 
-// find finds the node that a test fits, up or down: one that is up if there is.
+// find returns a node that matches, up or down; one that is up, if possible.
 func (p *presence) find(is func(*peer) bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"troupe/cluster/link"
 )
 
-// remote asks other nodes that are up. What waits for a node ends when that is down.
+// remote asks other nodes that are up. Waiting for a node ends when it goes down.
 type remote struct {
 	transport *link.Transport
 	peers     *presence
 }
 
-// askNamed asks a node that was named, and says in a sentence where it is not there.
+// askNamed asks a named node. Its error is a sentence for people.
 func (r *remote) askNamed(ctx context.Context, node string, m any, most time.Duration) (any, error) {
 	alive, up := r.peers.aliveContext(node)
 	if !up {
@@ -40,8 +40,8 @@ func (r *remote) askVerb(ctx context.Context, v *api.Verb, node string, m any) (
 	return x, err
 }
 
-// findAt asks all nodes that are up at once, and gives the first answer that will
-// do, with its node; empty: none did.
+// findAt asks all nodes that are up at once, and returns the first answer that will do,
+// with its node; empty without one.
 func findAt[T any](ctx context.Context, r *remote, most time.Duration, m any, will func(*T) bool) (string, *T) {
 	node, got := r.findAny(ctx, most, m, func(x any) bool {
 		t, ok := x.(*T)
@@ -87,8 +87,8 @@ func (r *remote) findAny(ctx context.Context, most time.Duration, m any, will fu
 	return "", nil
 }
 
-// askAll asks all nodes that are up at once, for a short answer. Those that give
-// none are left out.
+// askAll asks all nodes that are up at once, for a short answer. It omits nodes that do
+// not answer.
 func askAll[T any](ctx context.Context, r *remote, m any) (all []*T) {
 	var mu sync.Mutex
 	var asked sync.WaitGroup

@@ -45,9 +45,9 @@ type RouterConfig struct {
 	Log     zerolog.Logger
 }
 
-// Router answers as [actors.Node] does, whichever node has what is asked for. It
-// decides nothing about workers: it knows from the nodes' inventories which may have
-// one, asks there, and after a refusal asks the next.
+// Router answers as [actors.Node] does, whichever node has the worker, task or session.
+// It decides nothing about workers: it finds a node by the inventories, asks it, and
+// after a refusal asks the next.
 type Router struct {
 	cfg       RouterConfig
 	boot      string
@@ -98,11 +98,11 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	return c, nil
 }
 
-// Changed hears of the node's workers: see [actors.Config.OnChange].
+// Changed is called when a worker of the node has changed: see [actors.Config.OnChange].
 func (c *Router) Changed(api.WorkerInfo) { c.own.notify() }
 
-// Open begins to answer other nodes, and to tell them of this one. While the edge
-// drains, it takes nothing from others and offers nothing.
+// Open begins to answer other nodes, and to send them inventories. While the edge drains,
+// it accepts nothing from others and offers nothing.
 func (c *Router) Open(local Local, edge Edge) error {
 	c.local, c.edge = local, edge
 	c.own.local, c.own.edge = local, edge
@@ -129,8 +129,8 @@ func (c *Router) Open(local Local, edge Edge) error {
 	return nil
 }
 
-// Close tells the others that the node leaves, and ends what it does with them.
-// Calling it again does no more.
+// Close tells the others that the node leaves, and ends its work with them. A second
+// call does nothing.
 func (c *Router) Close() {
 	c.closing.Do(c.close)
 }
@@ -138,7 +138,7 @@ func (c *Router) Close() {
 func (c *Router) close() {
 	c.leave(errLeaving)
 	for end := time.Now().Add(replyTimeout); c.waits.Load() > 0 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond) // those who waited are told how far it is
+		time.Sleep(5 * time.Millisecond) // waiting clients get the state of their tasks
 	}
 	for i := len(c.stop) - 1; i >= 0; i-- {
 		c.stop[i]()
@@ -176,8 +176,8 @@ func (c *Router) onInventory(msg *nats.Msg) {
 	}
 }
 
-// onDown ends what this node does for one that is down. What it waits for there
-// ends with the node's aliveContext.
+// onDown ends what this node does for one that is down. Waiting for that node ends with
+// its aliveContext.
 func (c *Router) onDown(p *peer) {
 	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
 	c.local.Offer(&api.Offer{Node: p.name})
@@ -185,8 +185,8 @@ func (c *Router) onDown(p *peer) {
 	c.views.endAll()
 }
 
-// onUp tells a node that is back what nobody waits for any more: it may have been
-// away only for others, and still have the tasks that were given up.
+// onUp sends a node that is back the notices for it. It may have been unreachable only
+// for others, and still have the tasks that were given up.
 func (c *Router) onUp(p *peer) {
 	c.own.announceNext.Store(true)
 	c.own.notify()
@@ -220,9 +220,9 @@ func within(ctx, alive context.Context, most time.Duration) (context.Context, co
 	return both, func(cause error) { unwatch(); timer.Stop(); cancel(cause) }
 }
 
-// undelivered reports whether a message has certainly been taken by nobody.
+// undelivered reports whether certainly no node has received a message.
 func undelivered(err error) bool { return errors.Is(err, link.ErrUndelivered) }
 
-// unstarted reports whether certainly nothing of a task has begun where it was sent:
-// nobody was there, or who was has turned it away.
+// unstarted reports whether a task has certainly not started where it was sent: no node
+// received it, or the node refused it.
 func unstarted(err error) bool { return undelivered(err) || errors.Is(err, link.ErrUnstarted) }

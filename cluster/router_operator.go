@@ -8,12 +8,12 @@ import (
 	"troupe/cluster/link"
 )
 
-// The operator's commands are carried out by the node that has the worker. A node
-// that is named and does not answer is an error: nothing is kept for it.
+// The node that has the worker runs an operator's command. If a named node does not
+// answer, the command fails: nothing is kept for that node.
 
 // Edge is what this node shows to clients.
 type Edge interface {
-	// Drains says that no new tasks are taken; Pause lets it be so, or not.
+	// Drains reports whether new tasks are refused; Pause begins or ends that.
 	Drains() bool
 	Pause(on bool)
 	Status() api.Status
@@ -21,8 +21,8 @@ type Edge interface {
 	Looking(account string) map[string]int
 }
 
-// Pause lets a node take no more tasks, or take them again, and says how it is
-// then; nil: it only says that. No name is this node.
+// Pause makes a node refuse tasks, or accept them again, and returns its status; nil
+// changes nothing. An empty name is this node.
 func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, error) {
 	if node == "" || node == c.cfg.Node {
 		return *c.pauseHere(&link.PauseNode{On: on}), nil
@@ -41,7 +41,7 @@ func (c *Router) Pause(ctx context.Context, node string, on *bool) (api.Status, 
 func (c *Router) pauseHere(m *link.PauseNode) *api.Status {
 	if m.On != nil {
 		c.edge.Pause(*m.On)
-		c.Changed(api.WorkerInfo{}) // the others are told soon
+		c.Changed(api.WorkerInfo{}) // the others learn it soon
 	}
 	s := c.edge.Status()
 	return &s

@@ -10,17 +10,16 @@ import (
 	"troupe/engine"
 )
 
-// A task that is played for another node's client begins when that node says so.
-// So it knows, should this one be lost, which of the tasks that it has sent there
-// cannot have begun: they are played elsewhere, and here they never begin, whenever
-// this node wakes up. Who goes on with a session, or starts what answers later, or
-// has a key, does not ask: those leave something behind before they begin.
+// A task for another node's client starts when that node allows it. If this node is
+// lost, the other node so knows which of its tasks cannot have started here. It runs
+// those elsewhere, and they never start here, whenever this node wakes up. Requests that
+// continue a session, start an asynchronous task or have a key do not ask: they leave a
+// record before they start.
 
-// errStartUnknown: whether a task may begin was not to be found out.
+// errStartUnknown: the node did not learn whether a task may start.
 var errStartUnknown = errors.New("start the task: its node did not answer whether it may start")
 
-// needsStartQuery reports whether a task is not to begin at another node before this one says
-// so.
+// needsStartQuery reports whether another node must ask this one before it starts a task.
 func needsStartQuery(m *api.Execute) bool {
 	s := m.Task.Session
 	return m.Idempotency.Key == "" && !m.Task.Async && (s == nil || s.ID == "" && !s.Override)
@@ -37,8 +36,8 @@ func (t *inflightRequest) markSent(c *Router, m *api.Execute) uint64 {
 	return t.startID
 }
 
-// withdraw takes a task back that has not begun where it was sent: it will not any
-// more. It reports whether that was so.
+// withdraw takes back a task that has not started where it was sent, so that it never
+// will. It reports whether that worked.
 func (t *inflightRequest) withdraw() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// unreadable counts what was not understood. A node that is not of a neighbouring
-// release sends its inventory many times a second.
+// unreadable counts messages that were not understood. A node of a release that is not
+// neighbouring sends its inventory many times a second.
 type unreadable struct {
 	mu         sync.Mutex
 	n          int
 	lastLogged time.Time
 }
 
-// count adds one, and gives how many there were since that was last said; zero: it
-// was said in this minute.
+// count adds one, and returns how many came since the last log line; zero: that was
+// less than a minute ago.
 func (u *unreadable) count(now time.Time) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -160,9 +160,8 @@ func (c *Router) doAtPeer(ctx context.Context, v *api.Verb, m any, p peer) (any,
 	return nil, nil
 }
 
-// doAtTask asks about a task: here, at the node that has it as far as is known, at
-// all. Whoever waits for the end of a task is told how far it is when this node
-// leaves.
+// doAtTask asks about a task: here, then at its known node, then at all nodes. When this
+// node leaves, clients that wait for the end of a task get its present state.
 func (c *Router) doAtTask(ctx context.Context, v *api.Verb, m any) (any, error) {
 	poll, ok := m.(*api.Poll)
 	if !ok || poll.Wait <= 0 {

@@ -84,7 +84,7 @@ func (s *Server) readJSONBody(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal)
 }
 
 // contentOf tells what a body is by its headers alone: a form if it has a
-// boundary, else JSON. What is neither, or a form where none is taken, is not read.
+// boundary, else JSON. Other bodies, and forms where none is accepted, are not read.
 func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answer.Refusal) {
 	if e := string(ctx.Request.Header.ContentEncoding()); e != "" && !strings.EqualFold(e, "identity") {
 		return "", answer.RefuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")

@@ -126,7 +126,7 @@ func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 		if !ok {
 			return answer.Refuse(engine.CodeNotFound)
 		}
-		// Who opens a drawing by itself opens a document that could run scripts.
+		// A drawing that is opened by itself is a document that could run scripts.
 		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
 		sendAsset(ctx, newAsset(kindOf(name), b))
 	case strings.Contains(string(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), "text/html"):

@@ -69,7 +69,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	return f.body, nil
 }
 
-// newForm makes a form of which nothing has been read.
+// newForm makes a form that is not read yet.
 func newForm(folder func() (string, error), unkept func(error) *answer.Refusal) *form {
 	return &form{body: &body{}, make: folder, unkept: unkept}
 }
@@ -127,7 +127,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 
 func (f *form) take(part *multipart.Part) *answer.Refusal {
 	name := part.FormName()
-	// What is not known to be the part itself would be kept in its disguise.
+	// A part with an unknown encoding would be stored encoded.
 	switch code := part.Header.Get("Content-Transfer-Encoding"); strings.ToLower(code) {
 	case "", "binary", "8bit", "7bit":
 	default:

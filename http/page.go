@@ -58,7 +58,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 	return all
 })
 
-// kindOf is what a file is by its name. What the machine's own table says must
+// kindOf is the type of a file by its name. The machine's own table must
 // not matter.
 func kindOf(name string) string {
 	switch ext := path.Ext(name); ext {

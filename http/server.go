@@ -215,7 +215,7 @@ func (s *Server) SetLimits(l map[engine.Plan]engine.Limits) {
 }
 
 // Drain makes the service not ready: readyz says so, and new tasks are refused.
-// Connections stay open, so that whoever asks hears it.
+// Connections stay open, so that requests get this answer.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Pause does the same for as long as the operator wants.

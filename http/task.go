@@ -83,7 +83,7 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	defer stop()
 	listening := waiting
 	if m.Idempotency.Key != "" {
-		waiting = s.base // who repeats the request wants its answer
+		waiting = s.base // a repeated request wants its answer
 	}
 	if t.Async {
 		no = s.start(ctx, waiting, m, b, t)

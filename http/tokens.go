@@ -19,7 +19,7 @@ type Tokens interface {
 	FollowTokens(ctx context.Context, heard func(persistence.TokenEvent))
 }
 
-// ownTokens is what an account is told of its tokens.
+// ownTokens is what an account sees of its tokens.
 type ownTokens struct {
 	Success bool           `json:"success"`
 	Tokens  []ownToken     `json:"tokens"`

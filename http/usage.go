@@ -41,7 +41,7 @@ func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
 	set("RateLimit-Reset", int64(math.Ceil(s.cfg.Counts.Reset(now).Sub(now).Seconds())))
 }
 
-// used is what an account is told of its plan and its day.
+// used is what an account sees of its plan and its day.
 type used struct {
 	Success   bool       `json:"success"`
 	Plan      string     `json:"plan"`
@@ -88,7 +88,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *a
 	}
 	held := 0
 	for _, w := range found.Workers {
-		if w.Session != "" { // which only who holds it is told
+		if w.Session != "" { // only the account that holds it sees this
 			held++
 		}
 	}

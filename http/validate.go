@@ -15,7 +15,7 @@ import (
 	"troupe/persistence"
 )
 
-// validation is what is said of a request that is not carried out. The order of
+// validation is the answer about a request that is not run. The order of
 // the fields is the order on the wire.
 type validation struct {
 	Success  bool         `json:"success"`

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// What one account may have under way at once, so that others have a place, too.
+// What one account may have in progress at once, so that others have room.
 const (
 	maxWaits  = 256       // polls that wait, and streams of the events of single tasks
 	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on

@@ -61,7 +61,7 @@ func (a *Accounts) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// revokeAll removes the tokens of an account, its secrets, and what it was told.
+// revokeAll removes the tokens of an account, its secrets, and its token events.
 func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 	tokens, err := a.ListTokens(ctx, id)
 	if err != nil {

@@ -62,7 +62,7 @@ type Badger struct {
 	minFree     int64
 	reserveSize int64 // how large the reserve beside the store is to be
 
-	// What follows belongs to the writer.
+	// The writer owns the following fields.
 	revision uint64 // the last one that was given
 	reserved uint64 // the last one that may be given before more are reserved
 	due      schedule

@@ -290,7 +290,7 @@ func readLog(name string, each func(v version, beyond bool)) *rawLog {
 	return l
 }
 
-// logEntry reads an entry of a log. Its size is 0 where there is none.
+// logEntry reads an entry of a log. Its size is 0 at the end.
 func logEntry(b []byte) (meta byte, v version, size int) {
 	if len(b) < 10 || b[0]&^byte(metaKnown) != 0 || b[1] != 0 || b[2] == 0 {
 		return 0, v, 0

@@ -42,7 +42,7 @@ const (
 	stateSize = 4 << 10
 )
 
-// bootID is the system's since it was started; empty where there is none.
+// bootID is the system's boot identifier; empty if it has none.
 var bootID = sync.OnceValue(func() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))
@@ -57,7 +57,7 @@ func kindOf(key string) string {
 	return kind
 }
 
-// readState reads the state of a store; nil: there is none that can be read.
+// readState reads the state of a store; nil if none can be read.
 func readState(dir string) (*state, uint64) {
 	data, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err != nil {

@@ -118,7 +118,7 @@ func (t *counterBatch) writeSoon() {
 	}
 }
 
-// put writes one sum. What the store does not take is not forgotten.
+// put writes one sum. A sum that the store refuses is not forgotten.
 func (t *counterBatch) put(ctx context.Context, account string, s *pendingCount) {
 	defer close(s.done)
 	for _, d := range s.days {

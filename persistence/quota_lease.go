@@ -13,7 +13,7 @@ const (
 	leaseFirst = 8                // for whoever has just begun
 	leaseSpan  = 10 * time.Second // what "lately" is
 	leaseAhead = 4                // that many times what was used lately
-	leaseIdle  = 0.05             // used lately: less is nothing
+	leaseIdle  = 0.05             // used lately: smaller amounts count as zero
 )
 
 // quotaLease is what one node has of an account's day: tasks that the day's count has

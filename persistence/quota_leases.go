@@ -13,7 +13,7 @@ const (
 	// leaseRound is how often it is looked at what is held and not used.
 	leaseRound = time.Second
 	// leaseWait is how long a task waits at the end of a day for what other nodes
-	// hold: who hears that nothing is left gives back what it does not need.
+	// hold: when nothing is left, nodes give back what they do not need.
 	leaseWait  = 500 * time.Millisecond
 	leasePause = 20 * time.Millisecond
 	// storeTimeout bounds one change of a count.
@@ -47,7 +47,7 @@ type quotaLeases struct {
 	done sync.WaitGroup
 }
 
-// leaseKey names a lease: whose, and of which day.
+// leaseKey names a lease by its account and day.
 type leaseKey struct {
 	account string
 	day     time.Time
@@ -68,7 +68,7 @@ type dayLease struct {
 	over      uint64         // nothing was left at this revision, however long one waited
 }
 
-// known is a day's count as it was last heard of.
+// known is the last known count of a day.
 type known struct {
 	total    int64
 	revision uint64
@@ -200,7 +200,7 @@ func (e *dayLease) need(now time.Time, nodes int) int64 {
 	return e.quotaLease.change(now, int64(len(e.waiting)), day{e.known.total, e.limit, nodes})
 }
 
-// retire forgets a lease of which nothing is left to know.
+// retire forgets a lease that has no more use.
 func (s *quotaLeases) retire(k leaseKey, e *dayLease, now time.Time) {
 	idle := e.held == 0 && len(e.waiting) == 0 && !e.changing
 	spent := e.over > 0 && e.over == e.known.revision // the next one is refused at once

@@ -135,7 +135,7 @@ func (s *quotaLeases) read(k leaseKey, e *dayLease) error {
 	return nil
 }
 
-// follow hears of what other nodes take and give back, until the end.
+// follow reads what other nodes take and give back, until the end.
 func (s *quotaLeases) follow() {
 	for s.base.Err() == nil {
 		events, err := s.store.Watch(s.base, usagePrefix)

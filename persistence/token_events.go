@@ -29,7 +29,7 @@ type Issuer struct {
 	Request string `json:"requestId,omitempty"` // with ViaHTTP
 }
 
-// What a [TokenEvent] says.
+// The kinds of [TokenEvent].
 const (
 	TokenIssued  = "issued"
 	TokenRevoked = "revoked"
@@ -133,7 +133,7 @@ func (a *Accounts) FollowTokens(ctx context.Context, heard func(TokenEvent)) {
 	}
 }
 
-// forgetTokenEvents removes what a deleted account was told.
+// forgetTokenEvents removes the token events of a deleted account.
 func (a *Accounts) forgetTokenEvents(ctx context.Context, account string) error {
 	records, err := a.store.List(ctx, tokenEventPrefix+account+"/")
 	for _, r := range records {

@@ -110,7 +110,7 @@ func (u *Usage) GiveBack(account string, taken time.Time) {
 }
 
 // GiveAllBack gives back the node's leases of all days, for other nodes to use.
-// What it cannot give back before ctx ends counts as used.
+// Anything not given back before ctx ends counts as used.
 func (u *Usage) GiveAllBack(ctx context.Context) {
 	if u.leases != nil {
 		u.leases.giveAllBack(ctx)

@@ -68,7 +68,7 @@ func (k *Kit) UntilWaiting(n int) {
 	}
 }
 
-// WantTook fails the test unless as much time has passed since then as is said.
+// WantTook fails the test unless the time since then is between least and most.
 // In a bubble that is exact; in real time it may be a little more, so began is
 // best taken before whatever starts the time.
 func (k *Kit) WantTook(began time.Time, least, most time.Duration) {

@@ -11,8 +11,8 @@
 //		k.WantEnd(r, engine.EndCompleted)
 //	})
 //
-// What a task does is said where it is sent: see [Script]. What happens to a
-// worker's browser between tasks is told to the [Engine]: it can kill one,
+// A test says what a task does when it sends it: see [Script]. It tells the
+// [Engine] what happens to a worker's browser between tasks: it can kill one,
 // refuse to start one, or be slow in cleaning it. Each browser remembers which
 // tasks it has played since it was clean, and says so in the default result, so
 // a test sees at once when one task could see another.
@@ -22,7 +22,7 @@
 // Asynchronous tasks are started with [Kit.StartAsync] and asked for with
 // [Kit.Poll] and [Kit.Follow]; requests with a key are sent with [Kit.Send].
 //
-// What a test has shown with fake time it can show once more with real browsers:
+// A test with fake time can run again with real browsers:
 // the scripted engine then runs on a real one, see [Backend], and [New] starts
 // the kit in real time.
 //

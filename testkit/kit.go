@@ -129,7 +129,7 @@ func (k *Kit) workerChanged(d *disk, w api.WorkerInfo) {
 	k.changed = make(chan struct{})
 }
 
-// Worker returns what was last heard of a worker.
+// Worker returns the last report of a worker.
 func (k *Kit) Worker(id string) api.WorkerInfo {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -19,7 +19,7 @@ type Script struct {
 	Hang    bool            // does not heed its context: only the browser's end ends it
 	// Do, when set, is played instead of all of the above.
 	Do func(ctx context.Context, c Call) *engine.Outcome
-	// Steps are told of while the task goes on, evenly over its time.
+	// Steps are reported while the task runs, evenly over its time.
 	Steps int
 }
 

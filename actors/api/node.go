@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Offer is what another node was last heard to have. It is a hint: only the
+// Offer is what another node last reported to have. It is a hint: only the
 // workers there know, and may refuse what is sent to them.
 type Offer struct {
 	Node string

@@ -22,9 +22,9 @@ type WorkerInfo struct {
 	// Added: it was added to the node while this ran, or an earlier one of the
 	// same store. The others came with the configuration.
 	Added bool `json:"Added"`
-	// Account is whose session or task it has. Only the operator is told.
+	// Account is whose session or task it has. Only operators see it.
 	Account string `json:"Account"`
-	// Node is where it is, where there are several. Only the operator is told.
+	// Node is the node that has it, in a cluster. Only operators see it.
 	Node string `json:"Node"`
 }
 

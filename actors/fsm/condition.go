@@ -63,13 +63,13 @@ type Condition struct {
 	Browser  BrowserState
 	Session  string    // the session that holds the worker
 	Holder   string    // the account of that session
-	Claim    Claim     // the claim; its Task is empty when there is none
+	Claim    Claim     // the claim; its Task is empty without one
 	Running  bool      // the claim is being played; else it waits for a clean browser
 	Answered bool      // its client has its answer although it still runs
 	Opened   bool      // it has opened the session that holds the worker
 	Orphan   bool      // its client went away
 	Ends     bool      // the session ends with the claim, whatever was asked for
-	Cause    api.Cause // why it was told to end
+	Cause    api.Cause // why it was cancelled
 	Dead     bool      // its browser died under it
 	Stale    bool      // the browser that is starting puts back a session that has ended
 	Draining bool

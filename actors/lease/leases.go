@@ -228,7 +228,7 @@ func (l *Leases) checkExpiry() {
 	}
 }
 
-// read gives revision 0 where there is none.
+// read returns revision 0 if there is no record.
 func (l *Leases) read(ctx context.Context, node string) (rec Record, revision uint64, err error) {
 	r, err := l.store.Get(ctx, Prefix+node)
 	if errors.Is(err, persistence.ErrNotFound) {

@@ -61,7 +61,7 @@ type Slot struct {
 	ReservedFor *Job         // what it is reserved for: a session that comes from another worker
 	Asking      []*actor.PID // other requests for that session
 
-	Draining bool     // it was told to take no more tasks
+	Draining bool     // it takes no more tasks
 	Removal  *Removal // it is being removed; nil: it stays
 
 	in     *list.List // the list of free workers that it is in

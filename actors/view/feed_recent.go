@@ -7,7 +7,7 @@ import (
 	"troupe/engine"
 )
 
-// forgetOld keeps within the bounds what is remembered. What still runs stays.
+// forgetOld forgets old tasks until the rest is within the bounds. Running tasks stay.
 func (f *Feed) forgetOld(account string) {
 	a := f.accounts[account]
 	for excess := len(a.tasks) - recentTasks; excess > 0; excess-- {

@@ -103,7 +103,7 @@ func Encode(m any) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // actions are told as the client sent them
+	enc.SetEscapeHTML(false) // actions are reported as the client sent them
 	if err := enc.Encode(head); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", m, err)
 	}
@@ -140,7 +140,7 @@ func results(x *api.Executed) [][]byte {
 	return [][]byte{x.Outcome.Data, x.Outcome.Last}
 }
 
-// Decode reads a message. What it returns has its own bytes.
+// Decode reads a message. The result has its own bytes.
 func Decode(b []byte) (any, error) {
 	if len(b) < 2 {
 		return nil, fmt.Errorf("decode a message: it has %d bytes", len(b))
@@ -199,8 +199,8 @@ func Decode(b []byte) (any, error) {
 	return m, nil
 }
 
-// answers refuses the answer to a task that says neither how it ended nor why it was
-// refused: whoever has one looks into one of the two.
+// answers refuses an answer to a task that has no outcome and no refusal: its readers
+// rely on one of them.
 func answers(x *api.Executed) error {
 	if x == nil || x.Outcome == nil && x.Refusal == nil {
 		return errors.New("decode a message: it has no outcome and no refusal")

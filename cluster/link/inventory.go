@@ -6,9 +6,8 @@ import (
 	"troupe/actors/api"
 )
 
-// Inventory is what a node tells the others of itself: soon after each change, and
-// again and again where there is none. Whoever hears it knows how old it is, and no
-// more: the workers themselves decide.
+// Inventory is a node's report to the others, soon after each change, and repeatedly
+// without one. It is a hint of known age: the workers themselves decide.
 type Inventory struct {
 	Node     string           `json:"Node"`
 	Boot     string           `json:"Boot"` // of the process: another one has lost what this one was asked
@@ -44,8 +43,8 @@ func (i *Inventory) Offer() *api.Offer {
 // others.
 const fewFree = 4
 
-// Changed reports whether others have to hear of it now: that one more of many
-// workers is free can wait. What it is compared with is what they were told last.
+// Changed reports whether the others need the inventory now, compared with the last one
+// that they got. One more free worker among many can wait.
 func (i *Inventory) Changed(told *Inventory) bool {
 	if i.Draining != told.Draining || (i.Waiting > 0) != (told.Waiting > 0) || len(i.Workers) != len(told.Workers) {
 		return true

@@ -54,8 +54,8 @@ func newPayloadStore(node string) *payloadStore {
 	return &payloadStore{node: node, has: map[string]*payload{}}
 }
 
-// put makes a payload. With a time it goes when that is over or it was fetched;
-// without one it stays until it is removed.
+// put makes a payload. With a time, the payload ends after it or when it was fetched;
+// without one, it stays until it is removed.
 func (o *payloadStore) put(open func() (io.ReaderAt, func() error, error), size int64, kept time.Duration) PayloadRef {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: it ends the process instead
@@ -71,8 +71,8 @@ func (o *payloadStore) put(open func() (io.ReaderAt, func() error, error), size 
 	return p
 }
 
-// answer makes a payload of an answer. Where too many wait, those go first that
-// nobody has read of for longest: whoever wanted them is gone, most likely.
+// answer makes a payload of an answer. When too many wait, it drops those first that
+// were not read for longest: their receivers are most likely gone.
 func (o *payloadStore) answer(b []byte) (PayloadRef, error) {
 	size := int64(len(b))
 	if size > maxMessage {

@@ -11,10 +11,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// maxInline is how many bytes a message between nodes may have. What is larger
-// is fetched in pieces: a large message would keep the small ones behind it on
-// the one connection between two nodes, pings first.
-const maxInline = 1<<20 + 64<<10 // a request's JSON and what is said about it
+// maxInline is how many bytes a message between nodes may have. Receivers fetch larger
+// ones in pieces: two nodes have one connection, and a large message would delay the
+// small ones behind it, first of all pings.
+const maxInline = 1<<20 + 64<<10 // a request's JSON and its description
 
 const (
 	// maxRequests bounds what a node does for others at the same time.

@@ -18,8 +18,8 @@ import (
 
 // Config says how a node takes part.
 type Config struct {
-	// Name is the node's own: it stays the same over restarts and is no other
-	// node's. What the node has stored goes by it.
+	// Name is the node's own. It stays the same over restarts, and no other node has
+	// it. The node's stored data belongs to it.
 	Name string
 	// Listen is where the other nodes reach this one, as host:port. Nobody else
 	// has business there.
@@ -55,8 +55,8 @@ type Config struct {
 	Log zerolog.Logger
 }
 
-// shortestSecret is how long a secret must be. Whoever reaches a node's port
-// may try secrets at home, so it has to be one that cannot be tried.
+// shortestSecret is how long a secret must be. An attacker who reaches a node's port can
+// try secrets offline, so it must be too long for that.
 const shortestSecret = 32
 
 // ValidName is what may be part of a subject, a file name and a metric.

@@ -19,10 +19,10 @@ type Health struct {
 	Ready bool `json:"ready"`
 	// Reason says why it is not.
 	Reason string `json:"reason,omitempty"`
-	// Leader is the node that leads the cluster, empty while there is none.
+	// Leader is the node that leads the cluster, empty without a leader.
 	Leader string `json:"leader,omitempty"`
-	// Nodes are those that take part, as the leader knows them; from other
-	// nodes than the leader what is said of them is older.
+	// Nodes are the members, as the leader knows them. Other nodes than the leader
+	// have older reports.
 	Nodes []NodeHealth `json:"nodes,omitempty"`
 }
 
@@ -43,8 +43,8 @@ func (m *Member) Peers() []string {
 	}
 	var names []string
 	for _, r := range routes.Routes {
-		// A route that was dialled is listed before the other side has let us in:
-		// whoever has tells what it subscribes to.
+		// A dialled route is listed before the other side has accepted us. A side that
+		// has accepted us sends its subscriptions.
 		if r.RemoteName != "" && (r.NumSubs > 0 || r.InMsgs > 0) {
 			names = append(names, r.RemoteName)
 		}
@@ -53,7 +53,7 @@ func (m *Member) Peers() []string {
 	return slices.Compact(names)
 }
 
-// Leader is the node that leads the cluster, empty while there is none. A node
+// Leader is the node that leads the cluster, empty without a leader. A node
 // that was cut off may name the old one for some seconds.
 func (m *Member) Leader() string {
 	if m.Size() == 1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// engineLog gives the engine's words to our log. What it notices in passing is
-// of use to nobody but those who look for a fault.
+// engineLog writes the engine's messages to our log. Its notices help only to find a
+// fault.
 type engineLog struct {
 	log      zerolog.Logger
 	rejected *rejectedConnections

@@ -19,8 +19,8 @@ import (
 
 // Bounds of what nodes say to each other.
 const (
-	// MaxMessage is the largest message between nodes. What is larger goes in
-	// parts, or by the files.
+	// MaxMessage is the largest message between nodes. Larger data goes in parts, or as
+	// files.
 	MaxMessage = 16 << 20
 
 	startTimeout = 20 * time.Second

@@ -19,11 +19,11 @@ import (
 
 // Between nodes both sides show a certificate that the cluster's authority has
 // signed. Without files, the authority's key is derived from the secret, and
-// each node signs a certificate for a key that it has just made: who does not
-// know the secret can make none. Decision 0008 says why that is sound.
+// each node signs a certificate for a new key of its own. Without the secret,
+// nobody can make one. Decision 0008 says why that is sound.
 
-// nodeName is the name in every certificate of a derived authority. Which node
-// it is does not matter: whoever knows the secret may be any.
+// nodeName is the name in every certificate of a derived authority. It does not name
+// the node: with the secret, a process may be any node.
 const nodeName = "node.troupe.internal"
 
 // Certificates live as long as their process, and nodes need not agree on the

@@ -11,9 +11,9 @@ import (
 // A certificate of an operator's authority says that the other side is a machine
 // of the operator's, not that it is a node of this cluster. So each side shows a
 // voucher beside it: a second certificate for the same key, signed by the
-// authority that is derived from the secret. It is looked at within the
-// handshake, on both sides and before either has said a word: whoever has a
-// machine's address and certificate and not the secret is not told the password.
+// authority that is derived from the secret. Both sides check it within the
+// handshake, before either sends anything. So a machine with the address and the
+// certificate of a node, but without the secret, never gets the password.
 
 // vouch adds the voucher of a node's certificate to what it shows, and gives the
 // check of the other side's.

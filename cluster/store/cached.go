@@ -8,10 +8,9 @@ import (
 	"troupe/persistence"
 )
 
-// cachedStore is a store whose reads come from the copy in memory where that has the
-// record. It is for what is asked with every request, and may be a moment old:
-// whose a token is, which secrets an account has. What it does not know it asks
-// the others.
+// cachedStore is a store that reads from the copy in memory, if that has the record. It
+// is for data that every request needs and that may be a moment old: the account of a
+// token, the secrets of an account. It asks the other nodes for the rest.
 type cachedStore struct {
 	*Store
 	copy Copy

@@ -13,16 +13,16 @@ import (
 	"troupe/persistence"
 )
 
-// Copy is what this node has in memory of the store. It answers without asking
-// another node, so also where there is no majority, with what it last heard of.
+// Copy is the part of the store that this node has in memory. It answers without other
+// nodes, also without a majority, and may be behind.
 type Copy struct{ store *Store }
 
 // Copy gives the view of this node. Of keys below the hot prefixes it has all
 // values, of others the small ones.
 func (s *Store) Copy() Copy { return Copy{s} }
 
-// Get returns a record as it was last heard of. One whose value is not in
-// memory is not found; so is every one while the copy is being built anew.
+// Get returns the last known state of a record. It does not find a record whose value is
+// not in memory, and finds none while the copy is being rebuilt.
 func (c Copy) Get(key string) (persistence.Record, error) {
 	e, known := c.store.index.last(key)
 	if !known || !e.kept || !e.visible(time.Now()) {
@@ -84,9 +84,8 @@ func (s *Store) checkFeed(ctx context.Context) {
 	}
 }
 
-// Lags tells who leads the store, and how many changes the copy of each node that
-// keeps one is behind the leader's, of records and of files. Of one that is down
-// it is what was missing when that was last heard of.
+// Lags returns the leader of the store, and how many changes of records and files the
+// copy of each node is behind it. For a node that is down, it is the last known number.
 func (s *Store) Lags(ctx context.Context) (leader string, behind map[string]int64, err error) {
 	behind = map[string]int64{}
 	for _, name := range []string{RecordStream, FileStream} {

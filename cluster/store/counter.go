@@ -59,7 +59,7 @@ func (s *Store) Add(ctx context.Context, key string, delta, limit int64, expires
 	}
 }
 
-// count carries out additions until none is waiting.
+// count does additions until none waits.
 func (s *Store) count(key string, c *counter) {
 	for {
 		s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *Store) count(key string, c *counter) {
 		s.mu.Unlock()
 		var given []*addition
 		for _, a := range all {
-			if a.ctx.Err() == nil { // whoever gave up has added nothing
+			if a.ctx.Err() == nil { // a caller that gave up has added nothing
 				given = append(given, a)
 				continue
 			}
@@ -108,7 +108,7 @@ func (s *Store) addAll(key string, all []*addition) error {
 		switch {
 		case err != nil:
 			return s.orClosed(err)
-		case changes && read.write == next.write: // a try of which no answer came
+		case changes && read.write == next.write: // a try without an answer
 			return nil
 		case changes && read.seq <= met.seq: // another change is on its way
 			if time.Now().After(end) {

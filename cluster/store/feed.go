@@ -26,8 +26,7 @@ type source struct {
 }
 
 // switchSource drops the node that changes come from, because it is behind, and takes
-// another one.
-// Whose disk is full, say, goes on to serve what it has.
+// another one. A node whose disk is full, for example, still serves what it has.
 func (s *Store) switchSource() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +50,7 @@ func (s *Store) setSource(consumer jetstream.Consumer, end context.CancelFunc) e
 	return nil
 }
 
-// change is a change as it was stored.
+// change is a stored change.
 type change struct {
 	key     string
 	seq     uint64
@@ -61,7 +60,7 @@ type change struct {
 	write   string // which write made it
 }
 
-// What a change says besides its value.
+// The headers of a change.
 const (
 	ExpiresHeader = "Troupe-Expires" // nanoseconds since the epoch
 	DeletedHeader = "Troupe-Deleted"
@@ -99,8 +98,8 @@ func (s *Store) feed(ctx context.Context) {
 
 // follow builds the index and keeps it up to date, until changes are missing.
 //
-// Whoever serves the changes may be behind. A beat that was stored after the
-// start and comes by shows that everything before it has.
+// The node that serves the changes may be behind. When a beat arrives that was stored
+// after the start, everything before it has arrived.
 func (s *Store) follow(ctx context.Context) error {
 	beat, err := s.beat(ctx)
 	if err != nil {

@@ -36,13 +36,13 @@ func (e *entry) visible(now time.Time) bool {
 	return e != nil && e.live && (e.expires.IsZero() || now.Before(e.expires))
 }
 
-// index is a node's copy of what the store holds, as far as it has heard: every
-// key, and the values that are small or hot.
+// index is a node's copy of the store, by the changes that it has received: every key,
+// and the values that are small or hot.
 type index struct {
 	mu       sync.Mutex
 	shards   map[string]map[string]*entry // by the key's first part
 	hot      []string
-	position uint64        // every change up to this one was heard of
+	position uint64        // every change up to this one has arrived
 	moved    chan struct{} // closed when position grows
 	live     bool          // position counts: it is not being built anew
 	due      dueHeap       // records that expire, and what can be tidied away
@@ -54,7 +54,7 @@ func newIndex(hot []string) *index {
 	return x
 }
 
-// reset forgets everything. Who waits for a position goes on waiting.
+// reset forgets everything. Callers that wait for a position keep waiting.
 func (x *index) reset() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -201,9 +201,8 @@ func (x *index) list(prefix string) []found {
 	return all
 }
 
-// complete returns the records below a prefix, and whether they are all and as they
-// were last heard of: none is too large to be in memory, and the index is not
-// being built anew.
+// complete returns the records below a prefix, and whether the list is complete: none is
+// too large for memory, and the index is not being rebuilt.
 func (x *index) complete(prefix string) ([]persistence.Record, bool) {
 	all := x.list(prefix)
 	records := make([]persistence.Record, 0, len(all))

@@ -58,7 +58,7 @@ func (s *Store) last(ctx context.Context, key string) (change, error) {
 	}
 }
 
-// read asks whoever takes itself for the leader.
+// read asks the node that believes to be the leader.
 func (s *Store) read(ctx context.Context, key string) (change, error) {
 	var c change
 	subject := RecordSubject(key)
@@ -119,8 +119,8 @@ func (s *Store) List(ctx context.Context, prefix string) ([]persistence.Record, 
 	return list, nil
 }
 
-// fill reads the values that are not in memory, several at a time. What has
-// been deleted meanwhile stays marked as not kept.
+// fill reads the values that are not in memory, several at a time. Records that were
+// deleted in the meantime stay marked as not kept.
 func (s *Store) fill(ctx context.Context, all []found) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

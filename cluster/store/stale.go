@@ -18,9 +18,8 @@ import (
 const (
 	pulse      = 250 * time.Millisecond
 	standstill = 4 * pulse
-	// confirmFor is how long reads are confirmed after that. A leader that others
-	// have replaced hears so at once; one that is cut off gives up after ten
-	// seconds.
+	// confirmFor is how long reads are confirmed after that. A replaced leader learns
+	// it at once; one that is cut off gives up after ten seconds.
 	confirmFor = 15 * time.Second
 )
 

@@ -34,7 +34,7 @@ const (
 
 // Store keeps records on every node of a cluster, or on three of more. Each
 // change is one message in a stream; a record's revision is where it stands
-// there. What a majority has stored is never taken back.
+// there. A change that a majority has stored is never lost.
 //
 // Reads and writes go through the node that leads the stream. One that was just
 // cut off may for a second and a half, until it knows, answer its own reads with
@@ -64,7 +64,7 @@ type Store struct {
 	done sync.WaitGroup
 }
 
-// OpenStore opens the store of the cluster, and makes it if there is none. It
+// Open opens the store of the cluster, and creates a missing one. It
 // waits for a majority until ctx ends. Hot are prefixes of keys whose values
 // are kept in memory on this node, see [Store.Copy].
 func Open(ctx context.Context, m *member.Member, hot ...string) (*Store, error) {

@@ -15,8 +15,8 @@ import (
 	"troupe/persistence"
 )
 
-// What the engine answers when a write met something else than it expected, and
-// when it is still busy with the same write.
+// The engine's codes for a write that found another revision than it expected, and for
+// a write that is still in progress.
 const (
 	codeMismatch         jetstream.ErrorCode = 10071
 	codeMismatchConstant jetstream.ErrorCode = 10164
@@ -116,7 +116,7 @@ func (s *Store) putIf(ctx context.Context, c change, revision uint64) (uint64, e
 		switch {
 		case err != nil:
 			return 0, err
-		case met.write == c.write: // a try of which no answer came
+		case met.write == c.write: // a try without an answer
 			return met.seq, nil
 		case revision == 0 && met.visible(time.Now()):
 			return 0, persistence.ErrConflict

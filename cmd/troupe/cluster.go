@@ -244,7 +244,7 @@ func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 	}
 }
 
-// clusterNumbers tells the same of the nodes to whoever watches this one.
+// clusterNumbers gives metrics the same numbers.
 func (s *service) clusterNumbers() telemetry.Cluster {
 	told := s.router.Counters()
 	c := telemetry.Cluster{
@@ -307,7 +307,7 @@ func (s *service) unready() string {
 	return s.blocked()
 }
 
-// changes is who hears of each change of a worker; nil: nobody.
+// changes is called for each change of a worker; nil: nothing is.
 func (s *service) changes() func(api.WorkerInfo) {
 	if s.router == nil {
 		return nil

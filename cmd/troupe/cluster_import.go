@@ -63,7 +63,7 @@ func (c *clusterImport) Run(w *environment) error {
 	})
 }
 
-// importer brings data of single nodes into the cluster; nil: there is none.
+// importer brings data of single nodes into the cluster; nil without a cluster.
 func (s *service) importer() func(context.Context, string) (*actors.Imported, error) {
 	if s.member == nil {
 		return nil

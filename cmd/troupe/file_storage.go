@@ -61,7 +61,7 @@ const (
 )
 
 // sweep counts the files that are there, and removes now and then those whose time
-// is over. What it returns ends it.
+// is over. The returned function ends it.
 func (s *service) sweep() func() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	counted, done := make(chan struct{}), make(chan struct{})

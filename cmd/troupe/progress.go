@@ -33,7 +33,7 @@ func (p *progress) step(s engine.StepReport) {
 	if s.Iteration != nil {
 		at += fmt.Sprintf(" [%d]", *s.Iteration)
 	}
-	// What cannot be shown is no reason to end the task.
+	// A step that cannot be shown does not end the task.
 	_, _ = fmt.Fprintf(p.out, "%7.2fs %s %-20s %-16s %8.0f ms%s\n", time.Since(p.began).Seconds(), mark, at, s.Action, s.Millis, what)
 }
 

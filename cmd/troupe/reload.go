@@ -17,7 +17,7 @@ func hangups(news bool) (got chan os.Signal, forget func()) {
 	return got, func() { signal.Stop(got) }
 }
 
-// reloadAt reads the configuration again at each SIGHUP. What it returns ends
+// reloadAt reads the configuration again at each SIGHUP. The returned function ends
 // that.
 func (s *service) reloadAt(got <-chan os.Signal) (end func()) {
 	done, ended := make(chan struct{}), make(chan struct{})

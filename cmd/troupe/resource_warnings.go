@@ -32,7 +32,7 @@ func (s *service) machine() (m telemetry.Machine) {
 }
 
 // warnOfLimits warns while the disk fills up or the certificate is about to end: when
-// that begins, and then once a day. What it returns ends it.
+// that begins, and then once a day. The returned function ends it.
 func (s *service) warnOfLimits(every time.Duration) func() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -53,7 +53,7 @@ func (s *service) warnOfLimits(every time.Duration) func() error {
 	return func() error { cancel(); <-done; return nil }
 }
 
-// warnings is what the log has been told.
+// warnings remembers what the log already says.
 type warnings struct{ disk, certificate warned }
 
 // warned is how bad the last warning was, and when it was given.

@@ -117,7 +117,7 @@ type service struct {
 	observe       func(http.TaskRequest) (trace string, answered func(http.TaskResult)) // nil: nobody wants traces
 }
 
-// Run starts the service and ends it when it is told to.
+// Run starts the service and ends it at a signal.
 func (c *serveCommand) Run(w *environment) (err error) {
 	if err := errors.Join(c.check(), c.Chromium.executable()); err != nil {
 		return err

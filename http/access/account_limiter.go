@@ -23,7 +23,7 @@ func NewAccountLimiter(most int, code engine.Code, text string) *AccountLimiter 
 	return &AccountLimiter{most: most, code: code, text: text}
 }
 
-// Take takes one, if the account has one left. What it returns gives it back.
+// Take takes one, if the account has one left. The returned function gives it back.
 func (s *AccountLimiter) Take(account string) (leave func(), no *answer.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

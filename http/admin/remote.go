@@ -57,7 +57,7 @@ type Remote struct {
 	views   viewLog
 }
 
-// NewRemote makes one. What fails is answered by way of faults.
+// NewRemote makes one. Failures are answered with faults.
 func NewRemote(o *Admin, faults *answer.Faults) *Remote {
 	return &Remote{admin: o, faults: faults}
 }

@@ -10,7 +10,7 @@ import (
 	"troupe/persistence"
 )
 
-// Secret is what may be told of a secret. Its value only ever goes in.
+// Secret is what may be shown of a secret, never its value.
 type Secret struct {
 	Name    string    `json:"name"`
 	Account string    `json:"account"`

@@ -59,7 +59,7 @@ func (c CreateToken) Do(ctx context.Context, o *Admin) (TokenMade, error) {
 	return TokenMade{Token: secret, ID: t.ID, Account: account.Name}, err
 }
 
-// ListTokens lists the tokens of an account, or of all when none is named.
+// ListTokens lists the tokens of an account, or of all without a name.
 type ListTokens struct {
 	Account string `json:"account,omitempty"`
 }

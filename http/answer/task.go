@@ -12,7 +12,7 @@ import (
 	"troupe/engine/lang"
 )
 
-// Pending is told of a task that still runs.
+// Pending is the answer about a task that still runs.
 type Pending struct {
 	Success   bool           `json:"success"`
 	Status    api.TaskStatus `json:"status"`
@@ -38,10 +38,10 @@ func OfPoll(p *api.Polled) any {
 	return a
 }
 
-// maxResult bounds the result of a task. What is larger was meant to be a file.
+// maxResult bounds the result of a task. Larger results belong in files.
 const maxResult = 16 << 20
 
-// Task is how a played task is told to its client. The order of the fields is
+// Task is the answer about a task that has run. The order of the fields is
 // the order on the wire.
 type Task struct {
 	Success     bool                `json:"success"`

@@ -16,7 +16,7 @@ type Worker struct {
 	Session  string    `json:"sessionId,omitempty"`
 	Task     string    `json:"taskId,omitempty"`
 	Draining bool      `json:"draining,omitempty"` // it takes no more tasks
-	Account  string    `json:"account,omitempty"`  // who uses it; only for an operator
+	Account  string    `json:"account,omitempty"`  // the account that uses it; only for operators
 }
 
 func WorkerOf(w api.WorkerInfo) Worker {

@@ -20,7 +20,7 @@ type links struct {
 	files      fs.FS
 }
 
-// Transform changes the links of a document. What is not shown, such as the
+// Transform changes the links of a document. Parts that are not shown, such as the
 // source of the program, is named without a link.
 func (l links) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	var dead []*ast.Link

@@ -133,7 +133,7 @@ func excerpt(text string, words []string) (pieces []Piece) {
 }
 
 // nearest is the first place of a text that has one of the words, the longest
-// where several begin; -1: there is none.
+// where several begin; -1 without one.
 func nearest(text string, words []string) (at int, word string) {
 	at = -1
 	for _, w := range words {

@@ -30,7 +30,7 @@ type SharedLink struct {
 	Label    string `json:"label,omitempty"`
 	Created  string `json:"createdAt"`
 	Expires  string `json:"expiresAt"`
-	Watching int    `json:"watching"` // who look through it now
+	Watching int    `json:"watching"` // its clients now
 }
 
 type (

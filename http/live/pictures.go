@@ -46,7 +46,7 @@ const (
 	closeEnded = 4000
 )
 
-// What ends a picture beside what ends at the actors'.
+// Reasons for the end of a picture, beside those of the actors.
 const (
 	endRevoked  = "revoked"
 	endExpired  = "expired"
@@ -66,7 +66,7 @@ type liveBegin struct {
 	Rate       int    `json:"rate"` // pictures a second, about
 }
 
-// upgrader begins sockets. Who may is decided before; see foreign for the origin.
+// upgrader begins sockets. Access is decided before; see foreign for the origin.
 var upgrader = websocket.FastHTTPUpgrader{
 	Subprotocols: []string{Protocol}, WriteBufferSize: 4 << 10, ReadBufferSize: 512,
 	CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
@@ -155,7 +155,7 @@ type clientInput struct {
 }
 
 // send sends pictures and returns why it has stopped; nothing where nobody is
-// there to be told.
+// there to read it.
 func (s *Streams) send(c *websocket.Conn, w *view.Viewer, p *Credential, patience time.Duration, h *clientInput) (int, string) {
 	write := func(kind int, b []byte) error {
 		_ = c.SetWriteDeadline(time.Now().Add(patience))
@@ -174,7 +174,7 @@ func (s *Streams) send(c *websocket.Conn, w *view.Viewer, p *Credential, patienc
 	defer beat.Stop()
 	expires := p.ends()
 	for {
-		// What ends it comes before what it shows.
+		// The end comes before pictures.
 		select {
 		case <-w.Done():
 			return closeEnded, w.EndReason()

@@ -227,7 +227,7 @@ const listWithin = 30 * time.Second
 // followAgain is how long after a failure the other nodes are listened to again.
 const followAgain = time.Second
 
-// follow hears what the other nodes write, until ctx ends or the store is closed.
+// follow reads what the other nodes write, until ctx ends or the store is closed.
 func (t *tickets) follow(ctx context.Context) {
 	for {
 		if errors.Is(t.hear(ctx), persistence.ErrClosed) {

@@ -55,7 +55,7 @@ func (c *counted) begun(worker string, l *life) {
 }
 
 // life is what became of a browser. The next one may be started before this one
-// was told to end.
+// was cancelled.
 type life struct {
 	gone <-chan struct{}
 

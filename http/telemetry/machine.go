@@ -15,7 +15,7 @@ var (
 // Machine is what the service needs of the machine it runs on.
 type Machine struct {
 	DiskFree, DiskSize int64     // bytes; both 0: the system does not tell
-	Certificate        time.Time // when it ends; zero: there is none
+	Certificate        time.Time // when it ends; zero: no certificate
 }
 
 // machine tells it.

@@ -103,7 +103,7 @@ func searched(of int) (below []int) {
 // readProcess reads a line of /proc. There is none where the process has ended.
 func readProcess(name string) (p process, ok bool) {
 	b, err := os.ReadFile(name)
-	// What stands in brackets is the program's name, with anything in it.
+	// The program's name is in brackets, and may contain anything.
 	end := bytes.LastIndexByte(b, ')')
 	if err != nil || end < 0 {
 		return p, false

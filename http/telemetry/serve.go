@@ -37,7 +37,7 @@ func (m *Metrics) Serve(ln net.Listener, log zerolog.Logger) *Server {
 // Server answers who asks for metrics.
 type Server struct{ http *nethttp.Server }
 
-// Close ends it. Who is being answered gets a moment.
+// Close ends it. Requests in progress get a moment.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

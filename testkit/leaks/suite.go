@@ -92,7 +92,7 @@ func isSet(b *bool) bool {
 	return *b
 }
 
-// related tests are those of which one is a part of the other.
+// related tests are a test and one of its subtests.
 func related(a, b string) bool {
 	return strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

@@ -65,7 +65,7 @@ func judgeDescriptors(limit uint64, connections, workers int) Finding {
 	return f
 }
 
-// reading is what can be told of the clock.
+// reading is what is known of the clock.
 type reading struct {
 	now    time.Time
 	built  time.Time // when this program's source was committed; zero: not known

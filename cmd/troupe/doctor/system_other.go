@@ -2,7 +2,7 @@
 
 package doctor
 
-// What only Linux tells.
+// Only Linux has these numbers.
 
 func sharedMemory() (bytes uint64, ok bool) { return 0, false }
 
