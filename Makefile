@@ -41,7 +41,7 @@ test-pages:
 
 test-rest:
 	$(GOTEST) -race -p=1 -timeout=30m $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cmd)(/|$$)")
-	$(GOTEST) -race -run=TestTransitions ./actors -args -chromium # the same rows once more, in real browsers
+	$(if $(RACE),$(GOTEST) -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
 
 build: ## Build bin/troupe
 	@go build -o bin/troupe ./cmd/troupe

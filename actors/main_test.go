@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 )
 
 // asked says that the number of random histories was given.
@@ -25,18 +26,14 @@ func fewer(t *testing.T, checks string) {
 	t.Cleanup(func() { _ = flag.Set("rapid.checks", was) })
 }
 
-// TestMain asks for more random histories than the library does by itself, and
-// for more rows in real browsers at once than there are cores: they mostly wait.
+// TestMain asks for more random histories than the library does by itself, and for
+// more rows in real browsers at once than there are cores: they mostly wait.
 func TestMain(m *testing.M) {
+	need.Cases(300, 2000)
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	asked = given["rapid.checks"]
-	if !asked && !testing.Short() {
-		if err := flag.Set("rapid.checks", "2000"); err != nil {
-			panic(err)
-		}
-	}
 	if *chromium && !given["test.parallel"] {
 		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)

@@ -40,6 +40,7 @@ const (
 // TestVanishedClientEndsItsWait: nobody is asked any longer for a poll or a
 // stream whose client is gone.
 func TestVanishedClientEndsItsWait(t *testing.T) {
+	beside(t)
 	for name, sent := range map[string]string{"poll": pollRequest, "events": eventsRequest} {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, server, client *tls.Config) {
@@ -80,6 +81,7 @@ func TestVanishedClientEndsItsWait(t *testing.T) {
 // TestEventsComeAtOnce, and signs of life between them, for longer than any
 // other answer may take.
 func TestEventsComeAtOnce(t *testing.T) {
+	beside(t)
 	steps := make(chan int)
 	c := &fakeActors{}
 	c.follow = func(ctx context.Context, m *api.Follow) (*api.Followed, error) {

@@ -90,6 +90,7 @@ func newWaiting() *waiting {
 }
 
 func TestVanishedClientEndsItsTask(t *testing.T) {
+	beside(t)
 	for how, leave := range map[string]func(net.Conn){
 		"close": func(c net.Conn) { _ = c.Close() },
 		"reset": func(c net.Conn) {
@@ -130,6 +131,7 @@ func TestVanishedClientEndsItsTask(t *testing.T) {
 // TestRequestSentAheadIsNoFarewell: a client that sends its next request before
 // the answer to this one is still there, and gets both.
 func TestRequestSentAheadIsNoFarewell(t *testing.T) {
+	beside(t)
 	bothWays(t, func(t *testing.T, server, client *tls.Config) {
 		w := newWaiting()
 		e := openServer(t, w, func(c *http.Config) { c.TLS = server })

@@ -95,6 +95,7 @@ func TestRepeatedAnswerIsTheFirst(t *testing.T) {
 
 // TestVanishedClientWithAKey: its task goes on, for who repeats the request.
 func TestVanishedClientWithAKey(t *testing.T) {
+	beside(t)
 	w := newWaiting()
 	e := openServer(t, w)
 	conn := e.dial(t, nil)

@@ -134,6 +134,7 @@ func documented(t testing.TB, method, target string, status int, contentType str
 
 // TestOpenAPIIsValid: a validator that others wrote takes the document.
 func TestOpenAPIIsValid(t *testing.T) {
+	beside(t)
 	load := func(b []byte) error {
 		doc, err := openapi3.NewLoader().LoadFromData(b)
 		if err != nil {
@@ -164,6 +165,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 // TestOpenAPIKnowsEveryRoute: each way is documented, and each
 // documented address answers.
 func TestOpenAPIKnowsEveryRoute(t *testing.T) {
+	beside(t)
 	paths := at(openAPI().raw, "paths")
 	for _, w := range http.Routes() {
 		if w.Path == "/v1" || w.Path == "/v1/operator/{order}" { // the same as /v1/; each command is documented by itself

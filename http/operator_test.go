@@ -30,6 +30,7 @@ func tokenOf(t *testing.T, create func(_ context.Context, name, plan string) (pe
 // TestCommandsOverHTTP: a token of an operator's account runs commands, and no
 // other does; what is documented is what is answered.
 func TestCommandsOverHTTP(t *testing.T) {
+	beside(t)
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	accounts := persistence.NewAccounts(k.Store)
 	e := openServer(t, k.Node, func(c *http.Config) {

@@ -107,6 +107,7 @@ func TestUnreadBodyIsNoRequest(t *testing.T) {
 
 // TestSlowClients: half a request holds nothing for long.
 func TestSlowClients(t *testing.T) {
+	beside(t)
 	server, client := certificate(t)
 	for name, tc := range map[string]struct {
 		sent string
@@ -176,6 +177,7 @@ func TestTricklingClients(t *testing.T) {
 
 // TestClientsThatDoNotRead an answer lose it, and their connection, in time.
 func TestClientsThatDoNotRead(t *testing.T) {
+	beside(t)
 	c := &fakeActors{execute: func(_ context.Context, m *api.Execute) (*api.Executed, error) {
 		x := done(m)
 		x.Outcome.Data = []byte(`"` + strings.Repeat("x", 15<<20) + `"`)

@@ -16,6 +16,7 @@ import (
 
 // TestTickets: a ticket opens the events of its task, and nothing else.
 func TestTickets(t *testing.T) {
+	beside(t)
 	c := &fakeActors{
 		poll: func(_ context.Context, m *api.Poll) (*api.Polled, error) {
 			if m.Account.ID != "acc1" {

@@ -146,6 +146,7 @@ func TestTicketsNeedAMajority(t *testing.T) {
 type followed struct {
 	persistence.Store
 	lost bool
+	then int // how many followed it when its edge had ended
 
 	mu  sync.Mutex
 	all []context.Context
@@ -176,13 +177,15 @@ func (s *followed) followers() (ever, now int) {
 // TestFollowerEndsWithTheServer: nothing of an edge that has ended goes on, also
 // where it never got to serve or its store never answers. The store goes on.
 func TestFollowerEndsWithTheServer(t *testing.T) {
-	for name, tc := range map[string]struct {
+	var all []*followed
+	for _, tc := range []struct {
+		name   string
 		serves bool
 		lost   bool
-	}{"served": {serves: true}, "did not get to serve": {}, "store lost": {lost: true}} {
-		t.Run(name, func(t *testing.T) {
-			memory := persistence.NewMemory()
-			defer memory.Close()
+	}{{name: "served", serves: true}, {name: "did not get to serve"}, {name: "store lost", lost: true}} {
+		memory := persistence.NewMemory()
+		t.Cleanup(func() { memory.Close() })
+		t.Run(tc.name, func(t *testing.T) {
 			store := &followed{Store: memory, lost: tc.lost}
 			s, err := http.New(http.Config{
 				Actors: struct{ http.Actors }{}, Auth: testAuth{}, Uploads: t.TempDir() + "/uploads", Tickets: store,
@@ -213,16 +216,20 @@ func TestFollowerEndsWithTheServer(t *testing.T) {
 			if now != 0 {
 				t.Errorf("%d follow the store after the end", now)
 			}
-			time.Sleep(2 * time.Second) // longer than it waits before it tries again
-			if more, _ := store.followers(); more != ever {
-				t.Errorf("the store was followed %d times more after the end", more-ever)
-			}
-			stacks := make([]byte, 1<<20)
-			stacks = stacks[:runtime.Stack(stacks, true)]
-			if bytes.Contains(stacks, []byte("(*tickets).follow")) || bytes.Contains(stacks, []byte("(*tickets).hear")) {
-				t.Errorf("a goroutine still follows:\n%s", stacks)
-			}
+			store.then = ever
+			all = append(all, store)
 		})
+	}
+	time.Sleep(2 * time.Second) // longer than it waits before it tries again
+	for _, store := range all {
+		if ever, _ := store.followers(); ever != store.then {
+			t.Errorf("the store was followed %d times more after the end", ever-store.then)
+		}
+	}
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if bytes.Contains(stacks, []byte("(*tickets).follow")) || bytes.Contains(stacks, []byte("(*tickets).hear")) {
+		t.Errorf("a goroutine still follows:\n%s", stacks)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/persistence"
+	"troupe/testkit/need"
 )
 
 // writerEnv makes the test binary a process that writes until it is killed.
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(dir))
 		os.Exit(1)
 	}
+	need.Cases(25, 100) // each with a store on a disk
 	os.Exit(m.Run())
 }
 

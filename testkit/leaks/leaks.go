@@ -73,7 +73,7 @@ func (c count) grown(root string, settle time.Duration) (left []string) {
 		}
 		late := time.Now().After(end)
 		if len(left) == 0 || late {
-			if err := goleak.Find(append(ignored, c.goroutines)...); err != nil {
+			if err := leaked(append(ignored, c.goroutines)); err != nil {
 				left = append(left, err.Error())
 			}
 		}
@@ -82,6 +82,17 @@ func (c count) grown(root string, settle time.Duration) (left []string) {
 		}
 		time.Sleep(wait)
 	}
+}
+
+// leaked finds goroutines that are left. The library cannot read a stack of more
+// than a hundred calls, and panics; its goroutine works, and is looked at again.
+func leaked(but []goleak.Option) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("read the stacks of the goroutines: %v", p)
+		}
+	}()
+	return goleak.Find(but...)
 }
 
 func added(before, now map[string]string) []string {

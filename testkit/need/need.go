@@ -5,6 +5,7 @@ package need
 import (
 	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -34,3 +35,15 @@ func All(t testing.TB) {
 }
 
 const all = "TROUPE_TEST_ALL"
+
+// Cases says how many random cases each property test of the package tries: most
+// if all tests are asked for, few otherwise. The flag -rapid.checks overrides it.
+// Call it in TestMain before the flags are parsed.
+func Cases(few, most int) {
+	if os.Getenv(all) != "" {
+		few = most
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(few)); err != nil {
+		panic(err) // the package has no property tests
+	}
+}
