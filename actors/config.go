@@ -98,8 +98,8 @@ type SessionConfig struct {
 	MaxAge      time.Duration // a session on a shared worker ends after it; 8 h
 	SharePerMil int           // thousandths of the shared pool that one account may reserve; 500
 	SaveTimeout time.Duration // for reading a browser's state after a request; 2 s
-	// Lease is how long the node's sessions stay its own while it is not heard of;
-	// then another node of the same Store may go on with them. Zero: there is none.
+	// Lease is how long a silent node keeps its sessions; then another node of the
+	// same Store may continue them. Zero: no lease.
 	Lease time.Duration
 }
 

@@ -109,11 +109,10 @@
 //     client does not notice.
 //   - A request that was cancelled or refused never gets a worker. Within an
 //     account the first comes first; accounts take turns.
-//   - The daily count is taken before the claim and given back if there is none.
-//     It is in the store before the answer. Where the plan has no limit nothing
-//     has to be decided, and it is written while the task goes on. Where several
-//     nodes share the store, most of it is taken from what the node holds of the
-//     account's day, which the store counts as used already.
+//   - The daily count is taken before the claim, and given back without a claim.
+//     It is in the store before the answer. Without a limit in the plan, it is
+//     written while the task runs. In a cluster, most of it is taken from the
+//     node's share of the account's day, which the store counts as used already.
 //   - An asynchronous task is on disk before it begins and before it is
 //     acknowledged; its end is on disk before it is reported. One that ran
 //     when the process died has failed, as interrupted, and stays so.

@@ -32,8 +32,8 @@ type Imported struct {
 }
 
 // Import brings what a node has left into the store and the files of another one,
-// which may run. From then on it is that node's. What is there already is left
-// alone, so it may be repeated where it was interrupted.
+// which may run. From then on it is that node's. Import leaves existing data alone,
+// so an interrupted one may be repeated.
 //
 // Of the configuration only Store, Files, Seal, Node and Log matter.
 func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error) {

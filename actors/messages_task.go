@@ -7,9 +7,8 @@ import (
 	"troupe/engine"
 )
 
-// executeWithAck is an Execute whose sender is asked before the task begins, and
-// is told each step of an asynchronous task. Reply: [api.Executed], as for
-// [api.Execute].
+// executeWithAck is an Execute whose sender is asked before the task begins, and gets
+// each step of an asynchronous task. Reply: [api.Executed], as for [api.Execute].
 type executeWithAck struct{ Execute *api.Execute }
 
 // startRequest asks the sender of [executeWithAck] whether the task may begin: a
@@ -36,8 +35,8 @@ type startTask struct {
 // taskFinished tells that nothing of a task is left to be written.
 type taskFinished struct{ Task string }
 
-// taskRefused tells that a task did not begin. Its client hears of it once nothing of
-// the task is left: it may be back with it at once, from a node that had no worker.
+// taskRefused tells that a task did not begin. The client gets the refusal once nothing
+// of the task is left: it may repeat the request at once, after a node without a worker.
 type taskRefused struct {
 	Task    string
 	Client  *actor.PID // nil: it has its answer

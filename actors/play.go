@@ -162,8 +162,8 @@ func (p *play) protected(ctx context.Context, st engine.TaskEnv) (out *engine.Ou
 	}
 }
 
-// internal is the outcome of a task that failed by our fault. The details of what went
-// wrong is for the log, not for the client.
+// internal is the outcome of a task that failed by our fault. The cause goes to the log,
+// not to the client.
 func (p *play) internal(err error) *engine.Outcome {
 	p.node.log.Error().Err(err).Str("task", p.run.claim.Execute.TaskID).Msg("task failed inside the service")
 	return failedInside()

@@ -14,9 +14,9 @@ var errNoAccount = errors.New("remove an account: none is named")
 
 var _ = handleInNode((*Node).removeAccount)
 
-// removeAccount ends what an account has in the node and erases what is on disk
-// of it. Where that fails it can be called again. What an account has outside the
-// node, its tokens first, is for the caller to remove before.
+// removeAccount ends what an account has in the node and erases its data on disk. After
+// a failure it can be called again. The caller removes first what the account has
+// outside the node, above all its tokens.
 func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.AccountRemoved, error) {
 	if m.Account == "" {
 		return nil, errNoAccount

@@ -92,8 +92,8 @@ func (b *sessionBook) full() bool {
 	return len(b.todo) >= writesMost
 }
 
-// write keeps the record, and the state if it is another one. Over is told when
-// that would survive a loss of power; nil: nobody waits for it.
+// write keeps the record, and the state if it has changed. It calls over when both would
+// survive a loss of power; nil: nobody waits for that.
 func (b *sessionBook) write(rec records.Session, state []byte, over func(error)) {
 	rec.Saved = time.Now()
 	if b.full() {
@@ -111,7 +111,7 @@ func (b *sessionBook) put(ctx context.Context, rec records.Session, state []byte
 	}
 	r, expires, before := b.node.records, rec.Deadline.Add(records.SessionGrace), b.state
 	sum := sha256.Sum256(append([]byte(rec.ID), state...))
-	// What is the same is written again only to be kept longer.
+	// An unchanged state is written again only to be kept longer.
 	fresh := state != nil && (sum != b.written || b.expires.Before(rec.Deadline.Add(records.SessionGrace/2)))
 	if rec.State = before; fresh {
 		rec.State = rec.Epoch

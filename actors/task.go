@@ -22,9 +22,9 @@ const (
 	rewriteAfter = 5 * time.Second
 )
 
-// task is one asynchronous task. It sends the task to a worker as any client
-// does, writes it down before it begins and before its client is told, writes
-// down its end, and answers polls.
+// task is one asynchronous task. It sends the task to a worker as any client does, and
+// answers polls. It writes the task to disk before it begins and before its client gets
+// an answer, and again at its end.
 type task struct {
 	node  *nodeParts
 	x     *api.Execute

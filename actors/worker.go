@@ -22,8 +22,8 @@ type survivingState struct {
 	session   heldSession
 }
 
-// heldSession is the actor of the session that holds a worker, and what it was
-// told to be. It outlives a panic of the worker.
+// heldSession is the actor of the session that holds a worker, with the session's
+// identifier and account. It outlives a panic of the worker.
 type heldSession struct {
 	pid        *actor.PID
 	id, holder string

@@ -268,8 +268,8 @@ func (c *workerChanges) finishAdding(ctx actor.Context, m *workerWritten) {
 	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
 }
 
-// retryRemoval repeats what follows the removal of a worker's record. Clients
-// that wait for the removal are told that it failed.
+// retryRemoval repeats the steps after the removal of a worker's record. Clients that
+// wait for the removal get its failure.
 func (c *workerChanges) retryRemoval(ctx actor.Context, m *workerErased) {
 	l := m.slot.Removal
 	if l == nil {

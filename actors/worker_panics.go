@@ -68,8 +68,8 @@ func (w *worker) syncSession() {
 	}
 }
 
-// resumeAfterPanic goes on after a panic. Pool and the session repeat what they
-// may have sent the worker a message in vain.
+// resumeAfterPanic continues after a panic. Pool and the session repeat messages that the
+// worker may have lost.
 func (w *worker) resumeAfterPanic(ctx actor.Context) {
 	w.syncSession()
 	c := w.survives.cond

@@ -92,8 +92,8 @@ func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 	return i
 }
 
-// isDue reports whether others are to be last of it now, after what they were last
-// last.
+// isDue reports whether the others need the inventory now, after the last one that
+// they got.
 func isDue(i, last *link.Inventory) bool {
 	if i.Changed(last) {
 		return true

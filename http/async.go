@@ -122,8 +122,7 @@ type cancelled struct {
 	Cancelled bool   `json:"cancelled"`
 }
 
-// cancel ends a task. A task that has ended already stays as it is,
-// which is no error.
+// cancel ends a task. A task that has ended already stays as it is, without an error.
 func (s *Server) cancel(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 	c, err := api.Ask(s.base, s.cfg.Actors, &api.Cancel{TaskID: id, Account: access.ForActors(account), Cause: api.CauseAsked})
 	if err != nil {

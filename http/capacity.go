@@ -34,8 +34,8 @@ func (s *Server) capacity(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	return nil
 }
 
-// wantsText reports whether an answer is for something that reads only its
-// status. Many load balancers can be told an address and no header.
+// wantsText reports whether the client reads only the status. Many load balancers can
+// be configured with an address, but not with a header.
 func wantsText(ctx *fasthttp.RequestCtx) bool {
 	return string(ctx.QueryArgs().Peek("format")) == "text" ||
 		bytes.HasPrefix(bytes.ToLower(ctx.Request.Header.Peek(fasthttp.HeaderAccept)), []byte("text/plain"))

@@ -16,9 +16,8 @@ import (
 const lookEvery = time.Second
 
 // Certificate is a pair of files, certificate and key, that may be exchanged
-// while the service runs. What handshakes get is always a whole pair: a new one
-// counts once both of its files have been read and fit together. Until then,
-// and if they never do, the old one stays.
+// while the service runs. Handshakes always get a complete pair: a new one counts once
+// both of its files are read and fit together. Until then, the old one stays.
 type Certificate struct {
 	certFile, keyFile string
 	log               zerolog.Logger

@@ -19,8 +19,8 @@ import (
 	"troupe/persistence"
 )
 
-// filesPath is where files are served, each under its unguessable name: who has
-// the address may have the file.
+// filesPath is where files are served. Each has an unguessable name: its address is the
+// permission to read it.
 const filesPath = "/files/"
 
 // Keep returns what tasks keep their files with: they are stored for ttl and

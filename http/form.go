@@ -102,8 +102,8 @@ func (f *form) read(r io.Reader, boundary string) *answer.Refusal {
 // errPartHeader is the error of a form with too much before or around its parts.
 var errPartHeader = errors.New("the header of a part is too long")
 
-// limitedReader is a reader of which only so much is read while headers are, which the
-// reader of parts keeps in memory.
+// limitedReader bounds how much is read of headers, which the reader of parts keeps in
+// memory.
 type limitedReader struct {
 	r       io.Reader
 	left    int

@@ -13,8 +13,8 @@ import (
 	"troupe/http/answer"
 )
 
-// handler answers one request. What it returns is sent as the answer; nil means
-// that it has answered already.
+// handler answers one request. A returned refusal is sent as the answer; nil means that
+// it has answered already.
 type handler func(ctx *fasthttp.RequestCtx) *answer.Refusal
 
 // handle answers a request, whatever its handler does.
@@ -64,10 +64,9 @@ func (s *Server) turnAway(ctx *fasthttp.RequestCtx, r *answer.Refusal) {
 	}
 }
 
-// ambiguous refuses a request of which somebody before us may have believed that
-// it ends elsewhere, who would take the rest for the next request: one whose body
-// has two lengths or is encoded in another way than by chunks, and one whose
-// fields go on in the next line, which is read in two ways.
+// ambiguous refuses a request that a proxy in front may end at another byte: it would
+// take the rest for the next request. Such are bodies with two lengths, encodings other
+// than chunks, and fields that continue in the next line, which is read in two ways.
 func ambiguous(ctx *fasthttp.RequestCtx) (r *answer.Refusal) {
 	var length, encoding, folded bool
 	for line := range bytes.Lines(ctx.Request.Header.RawHeaders()) {

@@ -194,8 +194,8 @@ const (
 	lingerBytes = 64 << 20
 )
 
-// Close ends the connection. Where the client may still be sending, it is first
-// told that nothing more comes, and what it sends is thrown away for a moment.
+// Close ends the connection. If the client may still be sending, Close first closes its
+// own direction, and discards for a moment what the client sends.
 func (c *conn) Close() error {
 	c.all.remove(c)
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.CompareAndSwap(true, false) {

@@ -121,8 +121,8 @@ func (r *reflector) plain(t reflect.Type) any {
 	panic("http: no schema for " + t.String())
 }
 
-// object is the schema of a struct. What may be left out is not required; what
-// may be missing and is not left out is null.
+// object is the schema of a struct. Optional fields are not required; a missing field
+// that is not omitted is null.
 func (r *reflector) object(t reflect.Type) any {
 	properties, required := fields{}, []string{}
 	for i := range t.NumField() {

@@ -75,12 +75,12 @@ type Config struct {
 	// Origins are those of web pages that may use the service from a browser,
 	// beside its own; nil: none.
 	Origins []string
-	// OtherNodes are the other nodes of the cluster; nil: there are none.
+	// OtherNodes are the other nodes of the cluster; nil without a cluster.
 	OtherNodes OtherNodes
 	// Tickets keeps tickets and links for all nodes, each of which follows it;
 	// nil: those of this process end with it.
 	Tickets persistence.Store
-	// Cluster tells what this node knows of all; nil: there are no others.
+	// Cluster returns what this node knows of all nodes; nil without a cluster.
 	Cluster func(context.Context) answer.Cluster
 	// Unready says why no requests should come here although a worker is free;
 	// empty: nothing does. It may be nil.
@@ -232,8 +232,8 @@ func (s *Server) Status() api.Status {
 }
 
 // Shutdown drains, waits until every running request is answered, and closes
-// the listeners and connections. When ctx ends first, requests that still wait
-// are told to end as interrupted, and get a moment to say so.
+// the listeners and connections. When ctx ends first, it interrupts requests that still
+// wait, and gives them a moment to answer.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	var err error

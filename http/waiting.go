@@ -12,14 +12,14 @@ const (
 	maxBodies = 128 << 20 // bytes of JSON of tasks' requests that are read, wait or go on
 )
 
-// accountBytes counts how many bytes each account has under way.
+// accountBytes counts how many bytes each account has in progress.
 type accountBytes struct {
 	most int64
 	mu   sync.Mutex
 	by   map[string]int64
 }
 
-// add takes more, if the account has so much left; less than nothing gives back.
+// add takes bytes, if the account has so many left; a negative number gives back.
 func (w *accountBytes) add(account string, n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

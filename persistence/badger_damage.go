@@ -173,8 +173,8 @@ func (in *inspection) judge() {
 	}
 }
 
-// wanted is the version up to which all must be there. What was not synced may be
-// missing when the system has ended since, but not when only the process has.
+// wanted is the version up to which all changes must be there. Changes that were not
+// synced may be missing after an end of the system, but not of the process alone.
 func (in *inspection) wanted() uint64 {
 	if in.state.Boot != "" && in.state.Boot == bootID() {
 		return in.state.Version

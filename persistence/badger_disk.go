@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// checkDisk stops and allows writes by what the disk would take, whether or not
-// anything is written. What was stopped for want of space goes on when there is
-// somewhat more than enough.
+// checkDisk stops and allows writes by what the disk would take, whether or not anything
+// is written. After a lack of space, writes continue when there is somewhat more than
+// enough.
 func (b *Badger) checkDisk() {
 	was := b.Blocked()
 	least, probe := b.minFree, int64(4<<10)

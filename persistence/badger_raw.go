@@ -19,9 +19,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What is here reads Badger's files without Badger, which changes what it opens
-// and ends at the first fault: to judge a store before it is opened, and to get
-// out of a damaged one what can be read.
+// This file reads Badger's files without Badger, which changes what it opens and ends at
+// the first fault. It serves to judge a store before it is opened, and to read what is
+// left of a damaged one.
 
 // version is one version of a key, as a file has it.
 type version struct {

@@ -146,8 +146,7 @@ func (r *Repair) count(in *inspection) {
 	}
 }
 
-// exact reports whether all that is missing is in parts of tables of which it is
-// known which keys they had.
+// exact reports whether the keys of all missing parts of tables are known.
 func (in *inspection) exact() bool {
 	last := uint64(0)
 	for _, t := range in.tables {

@@ -14,9 +14,9 @@ import (
 // format is that of the store, as this program writes it.
 const format = 1
 
-// state is what a store knows of itself beside what Badger knows. Badger takes a
-// log that ends too early, or a list of tables that does, for all there is: with
-// the state beside them it can be told that something is missing.
+// state is what a store knows of itself beside Badger's files. Badger takes a log or a
+// list of tables that ends too early for complete: the state shows that something is
+// missing.
 type state struct {
 	Format  int    `json:"format"`
 	Since   uint64 `json:"since"`   // the version from which on this was kept
@@ -78,8 +78,8 @@ func readState(dir string) (*state, uint64) {
 	return newest, number
 }
 
-// openState opens the state of a store that has been judged. One that has none
-// yet gets one, of which there is a number to begin with.
+// openState opens the state of a store that has been judged. A store without a state gets
+// one, with a first number.
 func openState(dir string, now state) (*stateFile, error) {
 	old, number := readState(dir)
 	if old != nil {

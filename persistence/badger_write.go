@@ -13,8 +13,8 @@ import (
 // groupSize is how many changes share a transaction.
 const groupSize = 256
 
-// revisionBlock is how many revisions are reserved at once. What is left of a
-// block at the end of a process is never used.
+// revisionBlock is how many revisions are reserved at once. The rest of a block is never
+// used after the end of a process.
 const revisionBlock = 1 << 16
 
 // collectAfter is how long after its own time Badger may collect a record:
@@ -50,8 +50,8 @@ func (b *Badger) do(ctx context.Context, c change) answer {
 	return b.submit(ctx, b.requests, &request{change: c, ctx: ctx, done: make(chan answer, 1)})
 }
 
-// refuses says why a change is not made now, or nil. What makes room is made
-// also on a full disk.
+// refuses says why a change is not made now, or nil. Changes that make room are allowed
+// on a full disk, too.
 func (b *Badger) refuses(c change) error {
 	err := b.Blocked()
 	if c.kind != put && c.kind != add && !errors.Is(err, ErrFailed) {

@@ -189,8 +189,8 @@ func (t *counterBatch) flushAccount(ctx context.Context, account string) error {
 	return err
 }
 
-// flush waits until nothing is left to be written. What the store did not take
-// it is asked to take once more.
+// flush waits until nothing is left to be written. It retries sums that the store did not
+// take.
 func (t *counterBatch) flush(ctx context.Context) error {
 	t.retry()
 	t.mu.Lock()

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// How much of a day a node takes at once. It follows what was used lately, so
-// that who is busy has enough for as long as the nodes may need to agree on a
-// leader, and small where little is left, so that every node finds something of
-// the rest.
+// How much of a day a node takes at once. It follows the recent use, so that a busy node
+// has enough while the nodes elect a leader. It is small when little is left, so that
+// every node gets a part of the rest.
 const (
-	leaseFirst = 8                // for whoever has just begun
+	leaseFirst = 8                // for a node that has just begun
 	leaseSpan  = 10 * time.Second // what "lately" is
 	leaseAhead = 4                // that many times what was used lately
 	leaseIdle  = 0.05             // used lately: smaller amounts count as zero
@@ -19,8 +18,8 @@ const (
 // quotaLease is what one node has of an account's day: tasks that the day's count has
 // already and nobody has used. Its methods know no store and no clock.
 //
-// Invariant: the count that all nodes have in common is never lower than what
-// was used of all leases, whoever is lost with whatever it held.
+// Invariant: the shared count is never lower than the use of all leases, whichever node
+// is lost with its lease.
 type quotaLease struct {
 	held   int64
 	recent float64   // tasks used, the older the less

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// leaseRound is how often it is looked at what is held and not used.
+	// leaseRound is how often leases are checked for what is held and not used.
 	leaseRound = time.Second
 	// leaseWait is how long a task waits at the end of a day for what other nodes
 	// hold: when nothing is left, nodes give back what they do not need.
@@ -256,8 +256,8 @@ func (s *quotaLeases) giveAllBack(ctx context.Context) {
 	}
 }
 
-// used is how much of a day was used, by a count of the day. What other nodes
-// hold is what they said of it.
+// used is how much of a day was used, by a count of the day and the last reports of the
+// other nodes.
 func (s *quotaLeases) used(account string, now time.Time, last known) int64 {
 	s.mu.Lock()
 	held := int64(0)

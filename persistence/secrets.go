@@ -138,8 +138,8 @@ func (s *Secrets) Remove(ctx context.Context, account, name string) error {
 	return nil
 }
 
-// changed forgets what was before a change. What is at hand has the change when
-// the store was read after it: whoever made it finds it here at once.
+// changed forgets the state before a change. A read of the store after the change brings
+// it into the cache, so its maker finds it here at once.
 func (s *Secrets) changed(ctx context.Context, account string) {
 	if s.cached != s.store {
 		_, _ = s.store.List(ctx, secretPrefix+account+"/") // else it comes a moment later

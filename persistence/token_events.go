@@ -56,9 +56,8 @@ const (
 	maxTokenEvents = 200
 )
 
-// recordEvent keeps an event. It is written before the change itself: a change that the
-// account is not told of must not happen, while an event of a change that failed
-// does no harm.
+// recordEvent keeps an event. It is written before the change itself: no change may
+// happen without its event, while the event of a failed change does no harm.
 func (a *Accounts) recordEvent(ctx context.Context, e TokenEvent) error {
 	value, err := json.Marshal(e)
 	if err != nil {

@@ -22,15 +22,15 @@ const (
 )
 
 // ValueStore keeps values of any size by key: small ones in a [Store], large ones in
-// [Files], with a record in the store that says where. Writes to the same key
-// must not meet.
+// [Files], with a record in the store that says where. Do not write the same key
+// from two places at once.
 type ValueStore struct {
 	store Store
 	files Files
 	seal  *Seal // nil: values are kept as they are
 
-	// ledger counts the records of what is not sealed, which clients can have as
-	// many of as they like. What is sealed belongs to sessions. Nil counts nothing.
+	// ledger counts the records of values that are not sealed: clients can make any
+	// number of them. Sealed ones belong to sessions. Nil counts nothing.
 	ledger *Ledger
 }
 

@@ -26,9 +26,9 @@
 // the scripted engine then runs on a real one, see [Backend], and [New] starts
 // the kit in real time.
 //
-// The examples of this package are whole tests. Whoever writes an engine or a
-// store of their own finds what it has to promise in testkit/enginetest and
-// persistence/storetest, and gives it to a kit by [Options].
+// The examples of this package are whole tests. If you write your own engine or store,
+// testkit/enginetest and persistence/storetest test what it must promise, and [Options]
+// gives it to a kit.
 //
 // At its end a kit stops the actors and fails the test if a browser was left
 // open or was used in a way that the engine's contract forbids.

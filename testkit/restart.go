@@ -45,9 +45,9 @@ func (k *Kit) boot(cold bool) {
 	}
 }
 
-// Crash ends the node as the death of its process does: what is not in the store
-// or the files by now never will be. Whoever waits for an answer gets one that
-// no client would get. Boot starts the next node.
+// Crash ends the node as the death of its process does: nothing gets into the store or
+// the files any more. Waiting requests get an answer that no client would get. Boot
+// starts the next node.
 func (k *Kit) Crash() {
 	k.T.Helper()
 	k.mu.Lock()

@@ -16,8 +16,8 @@ func (*Poll) reply(*Polled) {}
 type Polled struct {
 	Status  TaskStatus `json:"Status"`
 	Refusal *Refusal   `json:"Refusal"` // task_not_found: the account has no such task
-	// Node is the one that has the task, where that is another; nothing is said
-	// of the outcome then. Empty: this node.
+	// Node is the other node that has the task; the reply has no outcome then.
+	// Empty: this node.
 	Node string `json:"Node"`
 	// Executed is all that is known of the task: its worker and session from
 	// the beginning, its outcome when it has ended.

@@ -8,8 +8,8 @@ import (
 // RemoveAccount ends what an account has: its tasks, sessions and workers. Its
 // requests are refused from then on. The reply comes when nothing of it goes on.
 //
-// A node that is down has its own to end at its next start, before it takes any
-// task. If it was only out of reach, it is told when it is back.
+// A node that is down ends its part at its next start, before it accepts tasks. A node
+// that was only out of reach gets the message when it is back.
 type RemoveAccount struct {
 	Account string `json:"Account"`
 }

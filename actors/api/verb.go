@@ -82,8 +82,8 @@ type AllVerb struct {
 	// Absent is assumed to be the reply of a node that is down and had these
 	// workers; nil: it is left out.
 	Absent func(m any, last []WorkerInfo) any
-	// Later: a node that is down is told when it is back, and a node that fails
-	// fails the whole.
+	// Later: a node that is down gets the message when it is back. One node that
+	// fails makes the verb fail.
 	Later bool
 }
 

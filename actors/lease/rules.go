@@ -52,8 +52,8 @@ func (l *ownLease) stored(rec Record, revision uint64, began time.Duration) {
 	l.until = began + l.lasts*9/10
 }
 
-// met takes over what was on disk instead of the last renewal. That may be a try
-// of which no answer came: it is no loss, and extends nothing.
+// met takes over the record that was on disk instead of the last renewal. That may be an
+// earlier try without an answer: it loses nothing and extends nothing.
 func (l *ownLease) met(rec Record, revision uint64) {
 	l.last, l.revision = rec, revision
 	mine := rec.Boot == l.boot && !rec.Over

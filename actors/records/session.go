@@ -15,8 +15,7 @@ const (
 	StatePrefix   = "session-state/"
 )
 
-// sessionIDMost bounds the identifiers that are looked up: a longer one is none
-// of ours.
+// sessionIDMost bounds the identifiers that are looked up: no session has a longer one.
 const sessionIDMost = 64
 
 // SessionGrace is how long a session's record is kept after its time is over, for

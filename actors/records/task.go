@@ -37,8 +37,7 @@ const (
 	OutcomePrefix = "outcome/"
 )
 
-// taskIDMost bounds the identifiers that are looked up: a longer one is none of
-// ours.
+// taskIDMost bounds the identifiers that are looked up: no task has a longer one.
 const taskIDMost = 64
 
 // StatusOf is the status of a task with such an end.

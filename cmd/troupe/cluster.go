@@ -292,9 +292,9 @@ func (s *service) clusterNotices() (all []string) {
 	return all
 }
 
-// unready says why this service should be given no requests now. Who renews nodes
-// waits for it, so that another one does not stop before this one has what only
-// the two have.
+// unready says why this service should get no requests now. A rolling update waits for
+// it. So another node does not stop before this one has the data that only the two
+// have.
 func (s *service) unready() string {
 	if s.member != nil {
 		if no := s.member.Stopped(); no != "" {

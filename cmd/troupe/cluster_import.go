@@ -82,8 +82,8 @@ func (s *service) importer() func(context.Context, string) (*actors.Imported, er
 	}
 }
 
-// openOffline opens what a service that does not run has left. What is not one's
-// own is not mended: a store that is damaged is for its own service to see to.
+// openOffline opens the data of a service that does not run. It repairs nothing: a
+// damaged store is a matter of its own service.
 func openOffline(dir string) (e *actors.OfflineData, end func() error, err error) {
 	switch _, err := os.Stat(storeIn(dir)); {
 	case errors.Is(err, os.ErrNotExist):

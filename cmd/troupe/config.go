@@ -12,8 +12,8 @@ import (
 	"troupe/engine"
 )
 
-// planChange is what a configuration file says of a plan. What it leaves out
-// stays as it is.
+// planChange is what a configuration file sets in a plan. Omitted fields keep their
+// values.
 type planChange struct {
 	TasksPerDay    *int64 `json:"tasksPerDay"`    // 0: no limit
 	SyncTimeoutMs  *int64 `json:"syncTimeoutMs"`  // of a task that answers at once

@@ -25,8 +25,7 @@ func findData(dir string) (string, error) {
 	return dir, nil
 }
 
-// dataFolder is findData, and makes the folder if there is none. Only its owner
-// can look into it.
+// dataFolder is findData, and creates a missing folder. Only its owner can read it.
 func dataFolder(dir string) (string, error) {
 	dir, err := findData(dir)
 	if err != nil {
@@ -66,9 +65,9 @@ func forwardedIn(data string) string { return filepath.Join(data, "guests") }
 func auditIn(data string) string     { return filepath.Join(data, "audit") }
 func socketIn(data string) string    { return filepath.Join(data, "admin.sock") }
 
-// browserFolder returns where browsers live. As root they run as another user,
-// who cannot get through the data folder: they get a folder of their own among
-// the temporary ones. A later start finds there what a killed one left.
+// browserFolder returns the folder of browsers. Under root, they run as another user
+// without access to the data folder, so they get a temporary folder of their own. A
+// later start finds there what a killed one left.
 func browserFolder(data string) (string, error) {
 	dir := browsersIn(data)
 	if os.Geteuid() != 0 {

@@ -39,8 +39,7 @@ func (f *observability) check() error {
 // lastSpans is how long a collector may take for what is left at the end.
 const lastSpans = 3 * time.Second
 
-// watched lets metrics, and traces where the operator wants them, hear of what
-// an engine does.
+// watched adds metrics to an engine, and traces if the operator wants them.
 func (s *service) watched(eng engine.Engine) (engine.Engine, error) {
 	s.metrics = telemetry.NewMetrics()
 	eng = s.metrics.Engine(eng)

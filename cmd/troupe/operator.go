@@ -23,10 +23,10 @@ type operator struct {
 	JSON bool   `help:"Print JSON, for scripts."`
 }
 
-// execute sends a command to the running service, which has the store locked, or
-// runs it itself where none runs; live tells which. A command that makes
-// nothing wants a store that exists: in an empty one there is nothing to find,
-// and the folder is probably the wrong one.
+// execute sends a command to the running service, which has the store locked. Without a
+// running service, it runs the command itself; live tells which. Only a command that
+// makes something creates a store: for others, a missing store means that the folder is
+// probably wrong.
 func execute[R any](w *environment, c operator, makes bool, o admin.Command[R]) (result R, live bool, err error) {
 	dir, err := findData(c.Data)
 	if err != nil {

@@ -15,10 +15,9 @@ const (
 	maxProven   = 1 << 14         // tokens that are remembered as good
 )
 
-// authLimiter bounds how often somebody may try tokens. Who has tried too many is
-// refused before a token is looked at, so that another token, even the right
-// one, changes nothing. A token that was good before goes through: whoever
-// shares an address with a guesser goes on working.
+// authLimiter bounds how often an address may try tokens. After too many tries, it
+// refuses the address before it checks a token, so even the right one changes nothing. A
+// token that was valid before still works: it may share the address with a guesser.
 type authLimiter struct {
 	seed maphash.Seed
 
@@ -87,8 +86,8 @@ func (r *guessRow) add(now time.Time) {
 	r.even = r.even.Add(guessEvery)
 }
 
-// right notes a token that was good. What is owed stays: with one token of one's
-// own, others cannot be tried any faster.
+// right notes a valid token. The wrong tries still count: an account's own token must
+// not let it try others faster.
 func (g *authLimiter) right(token string) {
 	h := maphash.String(g.seed, token)
 	g.mu.Lock()

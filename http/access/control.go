@@ -70,8 +70,8 @@ func (c *Control) Admit(ctx *fasthttp.RequestCtx, secret string) *answer.Refusal
 // Wrong notes that a request has a secret that nobody has.
 func (c *Control) Wrong(ctx *fasthttp.RequestCtx) { c.limiter.wrong(c.Client(ctx), time.Now()) }
 
-// Client returns the address that a request comes from. What a proxy says about
-// it counts only if the operator trusts the proxy.
+// Client returns the address that a request comes from. A proxy's header counts only if
+// the operator trusts the proxy.
 func (c *Control) Client(ctx *fasthttp.RequestCtx) netip.Prefix {
 	peer := AddrOf(ctx.Conn())
 	if !c.Trusted(peer) {

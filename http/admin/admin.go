@@ -18,8 +18,8 @@ import (
 	"troupe/persistence"
 )
 
-// Admin is what the operator's commands are carried out on: by the service that
-// runs, or where none does by whoever has opened its store.
+// Admin is what operator commands run on: the running service, or the store of a service
+// that does not run.
 type Admin struct {
 	Accounts *persistence.Accounts
 	Secrets  *persistence.Secrets
@@ -34,32 +34,32 @@ type Admin struct {
 
 	// Audit keeps what operators did; nil: nothing does.
 	Audit *persistence.Audit
-	// By is who gives the commands, and From is where they come from.
+	// By names the caller of the commands, and From the place that they come from.
 	By   persistence.Issuer
 	From string
 
 	remote bool // the commands come over HTTP
 }
 
-// Actors is what the commands need of the actors: [actors.Node] is one, and while
-// none runs [actors.Dormant].
+// Actors is what the commands need of the actors: an [actors.Node], or an
+// [actors.OfflineNode] while no service runs.
 type Actors interface{ api.Doer }
 
 // Service is what the commands need of the service that runs.
 type Service interface {
-	// Pause lets the service, or one of its nodes, take no more tasks or take them
-	// again, and counts; nil: it only counts.
+	// Pause makes the service, or one of its nodes, refuse tasks or accept them again,
+	// and counts; nil: it only counts.
 	Pause(ctx context.Context, node string, on *bool) (answer.Capacity, error)
 	// Clustered reports whether the service is a node of a cluster.
 	Clustered() bool
-	// Cluster tells what the node knows of all nodes; false: there are no others.
+	// Cluster returns what the node knows of all nodes; false without a cluster.
 	Cluster(context.Context) (answer.Cluster, bool)
 	// RevokeTickets ends the tickets and links of an account.
 	RevokeTickets(ctx context.Context, account string) error
 }
 
 // Command is one command of the operator: plain data that crosses the private
-// socket as JSON, and what it gives. An error of it is a sentence for people.
+// socket as JSON, with the type of its result. Its errors are sentences for people.
 type Command[R any] interface {
 	Do(context.Context, *Admin) (R, error)
 	path() string

@@ -9,8 +9,7 @@ import (
 	"troupe/persistence"
 )
 
-// errUnaudited says that a command was not carried out because the audit log takes
-// no lines.
+// errUnaudited says that a command was not run because the audit log cannot be written.
 var errUnaudited = errors.New("the audit log cannot be written, so nothing was done")
 
 // readOnly reports whether a command changes nothing.
@@ -26,8 +25,8 @@ func Run[R any](ctx context.Context, o *Admin, command Command[R]) (R, error) {
 	}
 	end, err := o.Audit.Begin(persistence.Act{Command: strings.TrimPrefix(command.path(), "/"), About: aboutOf(command), By: o.By, From: o.From})
 	if err != nil {
-		// Whoever may open the private socket may change the file as well, and
-		// must be able to drain a service whose disk is full.
+		// A user of the private socket could change the file as well, and must be
+		// able to drain a service whose disk is full.
 		if o.remote {
 			var none R
 			return none, fmt.Errorf("%w: %w", errUnaudited, persistence.Unwritten(err))

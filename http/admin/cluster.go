@@ -9,7 +9,7 @@ import (
 	"troupe/http/answer"
 )
 
-// ShowCluster tells the operator the same.
+// ShowCluster returns what the node knows of all nodes.
 type ShowCluster struct{}
 
 func (ShowCluster) path() string { return "/cluster/show" }

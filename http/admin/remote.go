@@ -26,14 +26,14 @@ type RemoteCommand struct {
 // remote are the commands that may come over HTTP, in the order of the documents.
 var remote []RemoteCommand
 
-// done is the answer to a command that was carried out.
+// done is the answer to a command that succeeded.
 type done[R any] struct {
 	Success bool `json:"success"`
 	Result  R    `json:"result"`
 }
 
-// registerRemote makes a command known to the private socket, and to whoever has
-// a token of an operator's account.
+// registerRemote makes a command known to the private socket, and over HTTP to tokens of
+// operators' accounts.
 func registerRemote[R any, O Command[R]](command O, id, summary string) {
 	register[R](command)
 	var takes []string
@@ -51,7 +51,7 @@ func RemoteCommands() []RemoteCommand { return slices.Clone(remote) }
 // Remote runs the commands that come over HTTP with a token of an
 // operator's account.
 type Remote struct {
-	admin   *Admin // nil: it carries out none
+	admin   *Admin // nil: it runs none
 	faults  *answer.Faults
 	limiter commandLimiter
 	views   viewLog
@@ -62,7 +62,7 @@ func NewRemote(o *Admin, faults *answer.Faults) *Remote {
 	return &Remote{admin: o, faults: faults}
 }
 
-// Caller is who gives a command over HTTP.
+// Caller is the sender of a command over HTTP.
 type Caller struct {
 	Account persistence.Account
 	Token   persistence.Digest
@@ -74,8 +74,7 @@ func (c *Caller) issuer(ctx *fasthttp.RequestCtx) persistence.Issuer {
 	return persistence.Issuer{Via: persistence.ViaHTTP, Account: c.Account.Name, Token: c.Token.TokenID(), Request: answer.RequestID(ctx)}
 }
 
-// Admit refuses a command that does not exist, or for which operators have given
-// too many.
+// Admit refuses a command that does not exist, or when operators have sent too many.
 func (r *Remote) Admit(name string) *answer.Refusal {
 	path := "/" + name
 	switch {

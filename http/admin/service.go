@@ -7,9 +7,9 @@ import (
 	"troupe/http/answer"
 )
 
-// DrainService lets the service take no more tasks, as if it were about to stop.
-// What runs and what waits goes on. It holds until [ResumeService], or until the
-// service starts again. Of several nodes it is about one.
+// DrainService makes the service refuse new tasks, as before a stop. Running and waiting
+// tasks continue. It holds until [ResumeService], or until the service starts again. In a
+// cluster it drains one node.
 type DrainService struct {
 	Node string `json:"node,omitempty"` // empty: the one that is asked
 }

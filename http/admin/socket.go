@@ -19,8 +19,8 @@ import (
 )
 
 // Socket answers the operator's commands over a socket in the data folder while the
-// service runs, and so holds the store. Who may open the socket may do anything:
-// it belongs to the service's user alone.
+// service runs, and so holds the store. The socket allows everything, so only the
+// service's user can open it.
 type Socket struct {
 	admin  *Admin
 	log    zerolog.Logger

@@ -15,9 +15,8 @@ import (
 )
 
 // CreateToken makes a token for the account of a name. An account that does not
-// exist is created, which takes a plan. One that exists keeps its plan: naming
-// another one is an error, because whoever does so expects what they will not
-// get.
+// exist is created, which takes a plan. One that exists keeps its plan, so naming
+// another plan is an error.
 type CreateToken struct {
 	Account string `json:"account"`
 	Plan    string `json:"plan,omitempty"`

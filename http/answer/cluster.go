@@ -4,8 +4,7 @@ import (
 	"troupe/actors/api"
 )
 
-// Cluster is what a node knows of all nodes. It is a hint: how old what is said
-// of a node is stands beside it.
+// Cluster is what a node knows of all nodes. It is a hint: each entry has its age.
 type Cluster struct {
 	Success  bool          `json:"success"`
 	Node     string        `json:"node"`             // the one that answers

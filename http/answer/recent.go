@@ -64,7 +64,7 @@ func RecentOf(t *view.TaskProgress, account persistence.Account) RecentTask {
 	if t.Account == account.ID {
 		r.Error, r.Errors, r.Trace, r.Evidence = a.Error, failures(t.Outcome.Failures), a.Trace, a.Evidence
 	} else {
-		r.SessionID = "" // who knows it and has a token of the account may go on with it
+		r.SessionID = "" // with it and a token of the account, the session can be continued
 	}
 	return r
 }

@@ -2,6 +2,6 @@
 // HTML, links between files become links between pages, and each page has its
 // place in a group.
 //
-// It knows nothing of how pages are served. What it makes holds no scripts, no
-// style and no HTML that the documents bring along.
+// It does not serve pages. Its pages have no scripts, no style, and no HTML from the
+// documents.
 package documents

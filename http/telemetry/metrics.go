@@ -13,8 +13,8 @@ import (
 
 const namespace = "troupe"
 
-// Metrics counts what happens, where it happens. What the service knows anyway
-// is read when somebody asks.
+// Metrics counts events where they happen. Numbers that the service has anyway are read
+// when a client fetches the metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 

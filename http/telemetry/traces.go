@@ -51,8 +51,8 @@ func NewTraces(ctx context.Context, to sdk.SpanExporter) (*Traces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describe the service in traces: %w", err)
 	}
-	// Who calls decides whether a trace is kept; without a word of theirs
-	// OTEL_TRACES_SAMPLER does, and without that everything is.
+	// The caller decides whether a trace is kept. Without its decision,
+	// OTEL_TRACES_SAMPLER does; without that, every trace is kept.
 	p := sdk.NewTracerProvider(sdk.WithBatcher(to), sdk.WithResource(about))
 	return &Traces{provider: p, tracer: p.Tracer(namespace)}, nil
 }
@@ -70,8 +70,8 @@ func under(parent string) context.Context {
 	return propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
 }
 
-// StartTask begins the span of a request below that of its client. It returns what
-// spans below are told of it, and what is to hear of the answer.
+// StartTask begins the span of a request below that of its client. It returns the parent
+// for spans below, and a function to call with the answer.
 func (t *Traces) StartTask(a http.TaskRequest) (parent string, answered func(http.TaskResult)) {
 	ctx, s := t.tracer.Start(under(a.Trace), "request", trace.WithTimestamp(a.At), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("troupe.task", a.Task), attribute.String("troupe.plan", string(a.Plan))))
@@ -145,8 +145,8 @@ func (in *tracedInstance) Play(ctx context.Context, task *engine.Task, st engine
 	return out
 }
 
-// step makes the span of an action that has ended. What it acted on is not in
-// it: selectors, addresses and texts are the client's.
+// step makes the span of an action that has ended. It omits selectors, addresses and
+// texts: they are the client's.
 func (in *tracedInstance) step(within context.Context, r engine.StepReport) {
 	ended := time.Now()
 	_, s := in.tracer.Start(within, "action "+r.Action, trace.WithTimestamp(ended.Add(-time.Duration(r.Millis*float64(time.Millisecond)))),

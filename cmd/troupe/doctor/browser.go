@@ -115,8 +115,8 @@ func try(ctx context.Context, c Browser, dir string, signs map[string]string) (v
 	return v, nil
 }
 
-// fontsScript paints a sign of each script and compares it with one that no
-// font has. What looks the same is a box in every picture.
+// fontsScript paints a sign of each script and compares it with one that no font has. A
+// sign that looks the same is a box in every picture.
 const fontsScript = `
 const signs = %s;
 const paint = text => {

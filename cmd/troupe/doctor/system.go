@@ -14,8 +14,8 @@ import (
 	"troupe/persistence"
 )
 
-// judgeShared tells of shared memory. Browsers are told to do without: in
-// containers it is 64 MiB as a rule, and a page that needs more is killed.
+// judgeShared reports on shared memory. A flag makes browsers work without it: containers
+// usually have 64 MiB, and a page that needs more is killed.
 func judgeShared(bytes uint64, ok bool) Finding {
 	f := Finding{Check: "shared memory", Verdict: Good, Found: "this system has no /dev/shm; browsers do not need it"}
 	if ok {
