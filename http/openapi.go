@@ -59,7 +59,7 @@ var (
 var operations = []operation{
 	{
 		method: "post", path: "/v1/", id: "execute", tag: "Tasks", task: true,
-		summary: "Play a task",
+		summary: "Run a task",
 		doc: "Plays a list of actions in a browser and answers with how it ended. A task that was played is a 200, whether its actions worked or not. " +
 			"With `async` the answer comes as soon as a worker has the task. `POST /v1/execute` is the same.",
 		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}},
@@ -77,7 +77,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/v1/get-result", id: "getResult", tag: "Asynchronous tasks",
-		summary: "Ask what has become of a task",
+		summary: "Get the status or result of a task",
 		doc:     "Tells whether an asynchronous task still runs, and how it ended. A result is kept for an hour.",
 		params: []param{
 			{"taskId", "query", "The task, as its start was answered.", `{"type":"string"}`, true},
@@ -113,7 +113,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/v1/tasks/{taskId}", id: "getTask", tag: "Live",
-		summary: "Look at one of the last tasks", doc: "Tells how far a task is, or how it ended. Its result is in the answer to the request alone, or in the poll.",
+		summary: "Get one of the last tasks", doc: "Returns the progress of a task, or how it ended. Its result is only in the answer to its request, or in the poll.",
 		params:  []param{taskParam},
 		answers: []reply{{200, "The task.", "", []any{recentOne{}}}},
 		codes:   []engine.Code{engine.CodeTaskNotFound},
@@ -140,7 +140,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: linksPath, id: "listLinks", tag: "Live",
-		summary: "List the links", doc: "Lists the account's links that are alive, the newest first. The links themselves are not known any more.",
+		summary: "List the links", doc: "Lists the account's valid links, the newest first. The links themselves are not stored.",
 		answers: []reply{{200, "The links.", "", []any{live.LinkList{}}}},
 	},
 	{
@@ -154,7 +154,7 @@ var operations = []operation{
 	},
 	{
 		method: "delete", path: linksPath + "/{id}", id: "revokeLink", tag: "Live",
-		summary: "Revoke a link", doc: "Ends a link before its time, and closes what is open through it.",
+		summary: "Revoke a link", doc: "Ends a link early, and closes the pictures that it opened.",
 		params:  []param{{"id", "path", "The id that the link was made with; not the link.", `{"type":"string"}`, true}},
 		answers: []reply{{200, "It is worth nothing now.", "", []any{live.TicketRevoked{}}}},
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
@@ -170,7 +170,7 @@ var operations = []operation{
 	},
 	{
 		method: "delete", path: ticketsPath + "/{id}", id: "revokeTicket", tag: "Account",
-		summary: "Revoke a ticket", doc: "Ends a ticket before its time.",
+		summary: "Revoke a ticket", doc: "Ends a ticket early.",
 		params:  []param{{"id", "path", "The id that the ticket was made with; not the ticket.", `{"type":"string"}`, true}},
 		answers: []reply{{200, "It is worth nothing now.", "", []any{live.TicketRevoked{}}}},
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
@@ -182,7 +182,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/v1/usage", id: "usage", tag: "Account",
-		summary: "Tell what the account has used", doc: "Tells what the account's plan allows and what the account has used of it today. Days are those of UTC.",
+		summary: "Get the account's plan and usage", doc: "Returns the limits of the account's plan, and what the account has used today. Days begin at 00:00 UTC.",
 		answers: []reply{{200, "What may be used and what was.", "", []any{used{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
 	},
@@ -194,30 +194,30 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/files/{file}", id: "getFile", tag: "Files", open: true,
-		summary: "Fetch a picture or a download", doc: "The address is all that is needed: it has at least 128 random bits. Files are removed after a time that the operator sets.",
+		summary: "Fetch a picture or a download", doc: "The address is enough: it has at least 128 random bits. Files are removed after a time that the operator sets.",
 		params:  []param{{"file", "path", "The end of the address that the task's result has.", `{"type":"string"}`, true}, {"Range", "header", "Part of the file.", `{"type":"string"}`, false}},
 		answers: []reply{{200, "The file.", "*/*", nil}, {206, "The part of the file.", "*/*", nil}},
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum, answer.CodeRangeNotSatisfiable},
 	},
 	{
 		method: "get", path: "/healthz", id: "health", tag: "Service", open: true,
-		summary: "Tell that the service is alive", doc: "For what restarts the service when it does not answer.",
+		summary: "Check that the service is alive", doc: "For supervisors that restart the service when it does not answer.",
 		answers: []reply{{200, "It is.", "", []any{health{}}}},
 	},
 	{
 		method: "get", path: "/readyz", id: "ready", tag: "Service", open: true,
-		summary: "Tell whether a task would be taken", doc: "For what sends requests elsewhere.",
+		summary: "Check whether a task would be accepted", doc: "For load balancers.",
 		answers: []reply{{200, "It would.", "", []any{readiness{}}}, {503, "It would not.", "", []any{readiness{}}}},
 	},
 	{
 		method: "get", path: "/v1/cluster", id: "cluster", tag: "Service",
-		summary: "Tell of the nodes", doc: "Tells what this node knows of all nodes of its cluster, and how old that is in milliseconds. Every node may tell something else.",
+		summary: "List the nodes", doc: "Returns what this node knows of all nodes of its cluster, with its age in milliseconds. Nodes may give different answers.",
 		answers: []reply{{200, "The nodes, by name.", "", []any{answer.Cluster{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
 	},
 	{
 		method: "get", path: "/v1/capacity", id: "capacity", tag: "Service",
-		summary: "Tell how much more work the service could take",
+		summary: "Get the free capacity of the service",
 		doc: "Counts workers by what they do, and the requests that wait. As text, for load balancers, it needs no token: 200 when a task would find a free worker, else 503. " +
 			"Text is asked for with `format=text` or by `Accept`.",
 		params:  []param{{"format", "query", "Text instead of JSON.", `{"type":"string","enum":["text"]}`, false}},
@@ -229,12 +229,12 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/", id: "page", tag: "Service", open: true,
-		summary: "The web page", doc: "Workers, tasks, a playground, usage; for the operator more. It signs in with a token, and asks for everything as any other client does.",
+		summary: "The web page", doc: "Workers, tasks, a playground, usage; for the operator more. It signs in with a token, and uses the API as any other client does.",
 		answers: []reply{{200, "A page.", "text/html", nil}},
 	},
 	{
 		method: "get", path: "/live", id: "livePage", tag: "Service", open: true,
-		summary: "The page that a link to a live picture opens", doc: "What it shows stands behind the # of its address, which browsers send to nobody.",
+		summary: "The page that a link to a live picture opens", doc: "The object is behind the # of the address, which browsers do not send.",
 		answers: []reply{{200, "A page.", "text/html", nil}},
 	},
 	{
@@ -248,7 +248,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: docsPath + documents.SearchPath, id: "searchDocs", tag: "Service", open: true,
-		summary: "Search the documentation", doc: "The parts that have all of the words, or else those with the most of them, the best first. Without words it is an empty field.",
+		summary: "Search the documentation", doc: "Returns the sections with all words, or else those with the most of them, the best first. Without words, the page has an empty field.",
 		params:  []param{{"q", "query", "The words.", fmt.Sprintf(`{"type":"string","maxLength":%d}`, longestQuery), false}},
 		answers: []reply{{200, "A page.", "text/html", nil}}, codes: []engine.Code{engine.CodeInvalidRequest},
 	},

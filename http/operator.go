@@ -73,7 +73,7 @@ func init() {
 		operations = append(operations, operation{
 			method: "post", path: strings.TrimSuffix(operatorPath, "/") + o.Path, id: o.ID, tag: "Operator",
 			summary: o.Summary, doc: "Needs a token of an operator's account.", body: string(body),
-			answers: []reply{{200, "It was carried out.", "", []any{o.Answer}}},
+			answers: []reply{{200, "The command was run.", "", []any{o.Answer}}},
 			codes:   append([]engine.Code{answer.CodeOperatorOnly, engine.CodeNotFound, answer.CodeCommandRefused}, bodyCodes...),
 		})
 	}
