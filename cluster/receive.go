@@ -72,7 +72,7 @@ func (c *Router) answer(m any) (any, error) {
 	case *link.PauseNode:
 		return c.pauseHere(m), nil
 	case *link.LinkViewers:
-		return &link.LinkViewersReply{By: c.edge.Looking(m.Account)}, nil
+		return &link.LinkViewersReply{By: c.edge.LinkViewers(m.Account)}, nil
 	default:
 		return c.local.Do(ctx, m)
 	}

@@ -17,8 +17,8 @@ type Edge interface {
 	Drains() bool
 	Pause(on bool)
 	Status() api.Status
-	// Looking returns how many clients use each link of an account.
-	Looking(account string) map[string]int
+	// LinkViewers returns how many clients use each link of an account.
+	LinkViewers(account string) map[string]int
 }
 
 // Pause makes a node refuse tasks, or accept them again, and returns its status; nil
@@ -47,8 +47,8 @@ func (c *Router) pauseHere(m *link.PauseNode) *api.Status {
 	return &s
 }
 
-// Looking returns how many clients of other nodes use each link of an account.
-func (c *Router) Looking(ctx context.Context, account string) map[string]int {
+// LinkViewers returns how many clients of other nodes use each link of an account.
+func (c *Router) LinkViewers(ctx context.Context, account string) map[string]int {
 	all := map[string]int{}
 	for _, x := range askAll[link.LinkViewersReply](ctx, &c.remote, &link.LinkViewers{Account: account}) {
 		for id, n := range x.By {

@@ -254,7 +254,7 @@ func TestVerbsReachTheirNodes(t *testing.T) {
 	if s, err := n3.Router.Pause(ctx, "n2", &off); err != nil || s.Draining || n2.paused.Load() {
 		t.Errorf("n2 goes on: %+v, %v", s, err)
 	}
-	if got := n1.Router.Looking(ctx, anna.ID); len(got) != 2 || got["lnk_n2"] != 1 || got["lnk_n3"] != 1 {
+	if got := n1.Router.LinkViewers(ctx, anna.ID); len(got) != 2 || got["lnk_n2"] != 1 || got["lnk_n3"] != 1 {
 		t.Errorf("elsewhere there look %v", got)
 	}
 }

@@ -101,7 +101,7 @@ func (h *liveServer) link(token, object string) (m made) {
 }
 
 // look opens a live picture; a status of zero means that it is open.
-func (h *liveServer) look(target string, protocols []string, headers ...string) (*websocket.Conn, int, problem) {
+func (h *liveServer) dialLive(target string, protocols []string, headers ...string) (*websocket.Conn, int, problem) {
 	h.t.Helper()
 	head := nethttp.Header{}
 	for _, line := range headers {
@@ -166,22 +166,24 @@ func TestLivePictures(t *testing.T) {
 	}
 	var sockets []*websocket.Conn
 	for name, way := range map[string]func() (*websocket.Conn, int, problem){
-		"a token":  func() (*websocket.Conn, int, problem) { return h.look("/v1/live/w1", nil, bearerGood) },
-		"a ticket": func() (*websocket.Conn, int, problem) { return h.look("/v1/live/"+r.ID+"?ticket="+ticket.Ticket, nil) },
+		"a token": func() (*websocket.Conn, int, problem) { return h.dialLive("/v1/live/w1", nil, bearerGood) },
+		"a ticket": func() (*websocket.Conn, int, problem) {
+			return h.dialLive("/v1/live/"+r.ID+"?ticket="+ticket.Ticket, nil)
+		},
 		"a ticket beside": func() (*websocket.Conn, int, problem) {
-			return h.look("/v1/live/"+r.ID, []string{"troupe.live", ticket.Ticket})
+			return h.dialLive("/v1/live/"+r.ID, []string{"troupe.live", ticket.Ticket})
 		},
 		"a link": func() (*websocket.Conn, int, problem) {
-			return h.look("/v1/live/w1", []string{"troupe.live", link.Link})
+			return h.dialLive("/v1/live/w1", []string{"troupe.live", link.Link})
 		},
 		"the operator's": func() (*websocket.Conn, int, problem) {
-			return h.look("/v1/live/"+r.ID, nil, "Authorization: Bearer boss")
+			return h.dialLive("/v1/live/"+r.ID, nil, "Authorization: Bearer boss")
 		},
 		"a page that may, elsewhere": func() (*websocket.Conn, int, problem) {
-			return h.look("/v1/live/w1", nil, bearerGood, "Origin: https://console.example")
+			return h.dialLive("/v1/live/w1", nil, bearerGood, "Origin: https://console.example")
 		},
 		"a page of ours": func() (*websocket.Conn, int, problem) {
-			return h.look("/v1/live/w1", nil, bearerGood, "Origin: http://"+h.addr)
+			return h.dialLive("/v1/live/w1", nil, bearerGood, "Origin: http://"+h.addr)
 		},
 	} {
 		c, status, p := way()
@@ -273,7 +275,7 @@ func TestLivePicturesAreRefused(t *testing.T) {
 		"somebody else's task":      {"/v1/live/" + r.ID, nil, []string{"Authorization: Bearer small"}, 404, "not_found"},
 		"no such worker":            {"/v1/live/w9", nil, []string{bearerGood}, 404, "not_found"},
 	} {
-		if _, status, p := h.look(c.target, c.protocols, c.headers...); status != c.status || p.Code != c.code {
+		if _, status, p := h.dialLive(c.target, c.protocols, c.headers...); status != c.status || p.Code != c.code {
 			t.Errorf("%s: %d %+v", name, status, p)
 		}
 	}
@@ -315,7 +317,7 @@ func TestLivePicturesEnd(t *testing.T) {
 		if protocols != nil {
 			head = nil
 		}
-		c, status, p := h.look("/v1/live/w1", protocols, head...)
+		c, status, p := h.dialLive("/v1/live/w1", protocols, head...)
 		if status != 0 {
 			t.Fatalf("%d %+v", status, p)
 		}
@@ -342,7 +344,7 @@ func TestLivePicturesEnd(t *testing.T) {
 	for range 20 {
 		all = append(all, open())
 	}
-	if _, status, p := h.look("/v1/live/w1", nil, bearerGood); status != 429 || p.Code != "rate_limited" {
+	if _, status, p := h.dialLive("/v1/live/w1", nil, bearerGood); status != 429 || p.Code != "rate_limited" {
 		t.Errorf("one more than may be: %d %+v", status, p)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
@@ -368,7 +370,7 @@ func TestLivePicturesNeedAnAnswer(t *testing.T) {
 	h := openLiveServer(t, func(c *http.Config) { c.Heartbeat = 50 * time.Millisecond })
 	_, end := h.playing(acc1)
 	defer end()
-	silent, status, p := h.look("/v1/live/w1", nil, bearerGood)
+	silent, status, p := h.dialLive("/v1/live/w1", nil, bearerGood)
 	if status != 0 {
 		t.Fatalf("%d %+v", status, p)
 	}

@@ -41,7 +41,7 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 		d.shut.Store(false)
 		h.get("DELETE", "/v1/tasks/"+task, "good", "", nil)
 	}()
-	c, status, p := h.look("/v1/live/w1", nil, bearerGood)
+	c, status, p := h.dialLive("/v1/live/w1", nil, bearerGood)
 	if status != 0 {
 		t.Fatalf("%d %+v", status, p)
 	}
@@ -49,7 +49,7 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 	why := make(chan string, 1)
 	go func() { why <- ends(t, c) }() // which answers the pings, too
 	ticket, link, all := h.ticket("good", task), h.link("good", task), h.ticket("good", "account")
-	linked, status, p := h.look("/v1/live/"+task, []string{"troupe.live", link.Link})
+	linked, status, p := h.dialLive("/v1/live/"+task, []string{"troupe.live", link.Link})
 	if status != 0 {
 		t.Fatalf("%d %+v", status, p)
 	}
@@ -88,7 +88,7 @@ func TestRevokedTokensSeeNothing(t *testing.T) {
 			t.Errorf("%s, afterwards: %d", target, status)
 		}
 	}
-	if _, status, p := h.look("/v1/live/"+task, []string{"troupe.live", link.Link}); status != 401 {
+	if _, status, p := h.dialLive("/v1/live/"+task, []string{"troupe.live", link.Link}); status != 401 {
 		t.Errorf("the link, afterwards: %d %+v", status, p)
 	}
 	eventually(t, "nobody reads", func() bool { return h.Streams().Stats().Feeds == 0 })

@@ -104,7 +104,7 @@ func TestLooksAreAudited(t *testing.T) {
 	r, end := h.playing(acc1)
 	defer end()
 	for range 3 {
-		c, status, p := h.look("/v1/live/"+r.ID, nil, "Authorization: Bearer "+ops)
+		c, status, p := h.dialLive("/v1/live/"+r.ID, nil, "Authorization: Bearer "+ops)
 		if status != 0 {
 			t.Fatalf("%d %+v", status, p)
 		}

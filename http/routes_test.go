@@ -157,7 +157,7 @@ func TestEveryRouteAuthenticates(t *testing.T) {
 			t.Errorf("%s of somebody else's task: %d %s", object, status, text)
 		}
 	}
-	if _, status, p := h.look("/v1/live/"+own.ID, nil, "Authorization: Bearer small", "X-Forwarded-For: 198.18.255.1"); status != 404 {
+	if _, status, p := h.dialLive("/v1/live/"+own.ID, nil, "Authorization: Bearer small", "X-Forwarded-For: 198.18.255.1"); status != 404 {
 		t.Errorf("somebody else's picture: %d %+v", status, p)
 	}
 	for _, token := range []string{"good", "small"} { // nothing of it has done anything

@@ -40,15 +40,15 @@ type OtherNodes interface {
 	// Pause lets a node take no more tasks, or take them again, and says how it is
 	// then; nil: it only says that. No name is this node.
 	Pause(ctx context.Context, node string, on *bool) (api.Status, error)
-	// Looking is how many look through each link of an account at other nodes.
-	Looking(ctx context.Context, account string) map[string]int
+	// LinkViewers returns how many clients of other nodes use each link of an account.
+	LinkViewers(ctx context.Context, account string) map[string]int
 }
 
 // Config is what a [Server] is made from. Zero values mean the defaults that
 // the comments name.
 type Config struct {
 	Actors  Actors
-	Live    live.Source // nil: nothing can be looked at while it goes on
+	Live    live.Source // nil: there are no pictures and feeds
 	Auth    access.Authenticator
 	Files   persistence.Files             // nil: nothing is served under /files/
 	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
@@ -159,7 +159,7 @@ func New(cfg Config) (*Server, error) {
 		Tickets: cfg.Tickets, While: s.disconnects.track, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
 	}
 	if cfg.OtherNodes != nil {
-		streams.Others = cfg.OtherNodes.Looking
+		streams.Others = cfg.OtherNodes.LinkViewers
 	}
 	s.authorizer = live.NewAuthorizer(streams)
 	s.streams = live.NewStreams(streams, s.authorizer)
@@ -290,5 +290,5 @@ func def[T comparable](v *T, d T) {
 // Streams are what clients look at.
 func (s *Server) Streams() *live.Streams { return s.streams }
 
-// Looking is how many look through each link of an account, here.
-func (s *Server) Looking(account string) map[string]int { return s.authorizer.Looking(account) }
+// LinkViewers returns how many clients of this process use each link of an account.
+func (s *Server) LinkViewers(account string) map[string]int { return s.authorizer.LinkViewers(account) }

@@ -25,10 +25,10 @@ func (o *others) Pause(context.Context, string, *bool) (api.Status, error) {
 	return api.Status{}, nil
 }
 
-func (o *others) Looking(_ context.Context, account string) map[string]int {
+func (o *others) LinkViewers(_ context.Context, account string) map[string]int {
 	all := map[string]int{}
 	for _, e := range o.edges {
-		for id, n := range e.Looking(account) {
+		for id, n := range e.LinkViewers(account) {
 			all[id] += n
 		}
 	}
@@ -52,17 +52,17 @@ func TestTicketsHoldAtAllNodes(t *testing.T) {
 	defer end()
 
 	ticket, link := first.ticket("good", r.ID), first.link("good", "w1")
-	byTicket, status, p := second.look("/v1/live/"+r.ID+"?ticket="+ticket.Ticket, nil)
+	byTicket, status, p := second.dialLive("/v1/live/"+r.ID+"?ticket="+ticket.Ticket, nil)
 	if status != 0 {
 		t.Fatalf("a ticket at the other node: %d %+v", status, p)
 	}
 	shows(t, byTicket, r.ID)
-	byLink, status, p := second.look("/v1/live/w1", []string{"troupe.live", link.Link})
+	byLink, status, p := second.dialLive("/v1/live/w1", []string{"troupe.live", link.Link})
 	if status != 0 {
 		t.Fatalf("a link at the other node: %d %+v", status, p)
 	}
 	shows(t, byLink, r.ID)
-	if _, status, _ := second.look("/v1/live/w1?ticket="+ticket.Ticket, nil); status != 401 {
+	if _, status, _ := second.dialLive("/v1/live/w1?ticket="+ticket.Ticket, nil); status != 401 {
 		t.Errorf("a ticket for something else: %d", status)
 	}
 	for name, h := range map[string]*liveServer{"where it was made": first, "at the other": second} {
@@ -93,7 +93,7 @@ func TestTicketsHoldAtAllNodes(t *testing.T) {
 	if why := ends(t, byLink); why != "4000 revoked" {
 		t.Errorf("what is open at the other node ends with %q", why)
 	}
-	if _, status, _ := second.look("/v1/live/w1", []string{"troupe.live", link.Link}); status != 401 {
+	if _, status, _ := second.dialLive("/v1/live/w1", []string{"troupe.live", link.Link}); status != 401 {
 		t.Errorf("a link that was revoked elsewhere: %d", status)
 	}
 	if status := second.get("DELETE", "/v1/links/"+link.ID, "good", "", nil); status != 404 {
@@ -106,9 +106,9 @@ func TestTicketsHoldAtAllNodes(t *testing.T) {
 	if status := first.get("DELETE", "/v1/tickets/"+fresh.ID, "good", "", nil); status != 200 {
 		t.Errorf("revoked: %d", status)
 	}
-	if _, status, _ := second.look("/v1/live/"+r.ID+"?ticket="+fresh.Ticket, nil); status != 401 {
+	if _, status, _ := second.dialLive("/v1/live/"+r.ID+"?ticket="+fresh.Ticket, nil); status != 401 {
 		eventually(t, "it does not hold any more", func() bool {
-			_, status, _ := second.look("/v1/live/"+r.ID+"?ticket="+fresh.Ticket, nil)
+			_, status, _ := second.dialLive("/v1/live/"+r.ID+"?ticket="+fresh.Ticket, nil)
 			return status == 401
 		})
 	}
@@ -137,7 +137,7 @@ func TestTicketsNeedAMajority(t *testing.T) {
 	if status := h.get("POST", "/v1/tickets", "good", `{"object":"`+r.ID+`"}`, &p); status != 503 || p.Code != "no_quorum" {
 		t.Errorf("a ticket: %d %+v", status, p)
 	}
-	if _, status, p := h.look("/v1/live/"+r.ID+"?ticket=ticket_that-somebody-may-have-made", nil); status != 503 || p.Code != "no_quorum" {
+	if _, status, p := h.dialLive("/v1/live/"+r.ID+"?ticket=ticket_that-somebody-may-have-made", nil); status != 503 || p.Code != "no_quorum" {
 		t.Errorf("looking: %d %+v", status, p)
 	}
 }

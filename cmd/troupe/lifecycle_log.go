@@ -17,7 +17,7 @@ func (s *service) logStart() {
 		Str("data", s.data).Str("config", s.Config).Int("workers", s.Workers).Int("workersPerBrowser", s.Sharing.WorkersPerBrowser).
 		Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
 		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).
-		Str("metricsListen", s.Watching.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
+		Str("metricsListen", s.Observability.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
 		Bool("sandbox", !s.Chromium.NoSandbox).Bool("allowPrivate", s.Chromium.Outbound.AllowPrivate).
 		Strs("allowHosts", s.Chromium.Outbound.AllowHost).Strs("allowNetworks", s.Chromium.Outbound.AllowCIDR).Bool("upstreamProxy", s.Chromium.Outbound.UpstreamProxy != "").
 		Bool("demo", s.Chromium.Outbound.Demo)

@@ -43,7 +43,7 @@ const lastSpans = 3 * time.Second
 func (s *service) watched(eng engine.Engine) (engine.Engine, error) {
 	s.metrics = telemetry.NewMetrics()
 	eng = s.metrics.Engine(eng)
-	t, err := s.Watching.trace(s.log)
+	t, err := s.Observability.trace(s.log)
 	if t == nil || err != nil {
 		return eng, err
 	}
@@ -82,10 +82,10 @@ func (s *service) showMetrics() error {
 	if s.router != nil {
 		s.metrics.Cluster(s.clusterNumbers)
 	}
-	if s.Watching.MetricsListen == "" {
+	if s.Observability.MetricsListen == "" {
 		return nil
 	}
-	ln, err := net.Listen("tcp", s.Watching.MetricsListen)
+	ln, err := net.Listen("tcp", s.Observability.MetricsListen)
 	if err != nil {
 		return usage("listen for metrics: %w", err)
 	}

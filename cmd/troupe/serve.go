@@ -31,22 +31,22 @@ import (
 )
 
 type serveCommand struct {
-	Listening listening     `embed:""`
-	Data      string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
-	Config    string        `help:"Configuration file (JSON) with the plans." placeholder:"FILE"`
-	Number    *int          `name:"workers" help:"Number of workers, each with a browser; 0 for a cluster node without browsers. Default: one for each processor, at least 2." placeholder:"N"`
-	FilesURL  string        `name:"files-url" help:"URL at which clients reach /files. Default: from --listen." placeholder:"URL"`
-	FileTTL   time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
-	Storage   int64         `name:"max-storage" help:"Storage for all accounts together, in MiB: pictures, downloads, uploads and large results. Default: the free disk space, minus a reserve. One account can use at most half." placeholder:"MIB"`
-	Grace     time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
-	Resets    resets        `embed:"" prefix:"reset-"`
-	Renewal   renewal       `embed:"" prefix:"renew-"`
-	Log       logFlags      `embed:"" prefix:"log-"`
-	Chromium  chromium      `embed:""`
-	Sharing   sharing       `embed:""`
-	Watching  observability `embed:""`
-	Cluster   clustering    `embed:""`
-	S3        storage       `embed:"" prefix:"s3-"`
+	Listening     listening     `embed:""`
+	Data          string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
+	Config        string        `help:"Configuration file (JSON) with the plans." placeholder:"FILE"`
+	Number        *int          `name:"workers" help:"Number of workers, each with a browser; 0 for a cluster node without browsers. Default: one for each processor, at least 2." placeholder:"N"`
+	FilesURL      string        `name:"files-url" help:"URL at which clients reach /files. Default: from --listen." placeholder:"URL"`
+	FileTTL       time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
+	Storage       int64         `name:"max-storage" help:"Storage for all accounts together, in MiB: pictures, downloads, uploads and large results. Default: the free disk space, minus a reserve. One account can use at most half." placeholder:"MIB"`
+	Grace         time.Duration `default:"30s" help:"How long running tasks may go on after the service was told to stop."`
+	Resets        resets        `embed:"" prefix:"reset-"`
+	Renewal       renewal       `embed:"" prefix:"renew-"`
+	Log           logFlags      `embed:"" prefix:"log-"`
+	Chromium      chromium      `embed:""`
+	Sharing       sharing       `embed:""`
+	Observability observability `embed:""`
+	Cluster       clustering    `embed:""`
+	S3            storage       `embed:"" prefix:"s3-"`
 
 	Workers int `kong:"-"` // what Number says, or its default
 	limits  map[engine.Plan]engine.Limits
@@ -54,7 +54,7 @@ type serveCommand struct {
 
 // check finds what is wrong with the flags before anything is started.
 func (c *serveCommand) check() error {
-	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Watching.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check()); err != nil {
+	if err := errors.Join(c.Listening.check(), c.Sharing.check(), c.Renewal.check(), c.Observability.check(), c.Cluster.check(), c.S3.check(), c.Chromium.check()); err != nil {
 		return err
 	}
 	c.Workers = max(2, runtime.NumCPU())

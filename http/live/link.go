@@ -25,12 +25,12 @@ const (
 // send to nobody, and goes from there beside the protocol of the socket: it is in
 // no log, no history of a proxy and no Referer. See docs/security.md.
 type SharedLink struct {
-	ID       string `json:"id"`
-	Object   string `json:"object"`
-	Label    string `json:"label,omitempty"`
-	Created  string `json:"createdAt"`
-	Expires  string `json:"expiresAt"`
-	Watching int    `json:"watching"` // its clients now
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Label   string `json:"label,omitempty"`
+	Created string `json:"createdAt"`
+	Expires string `json:"expiresAt"`
+	Viewers int    `json:"watching"` // its clients now
 }
 
 type (
@@ -52,7 +52,7 @@ type (
 
 func linkOf(t *ticket) SharedLink {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-	return SharedLink{ID: t.id, Object: t.object, Label: t.label, Created: at(t.made), Expires: at(t.expires), Watching: t.watching}
+	return SharedLink{ID: t.id, Object: t.object, Label: t.label, Created: at(t.made), Expires: at(t.expires), Viewers: t.viewers}
 }
 
 // IssueLink answers with a link to one task, session or worker.
@@ -72,7 +72,7 @@ func (s *Authorizer) ListLinks(ctx *fasthttp.RequestCtx, account persistence.Acc
 	if s.cfg.Others != nil && len(list) > 0 {
 		others := s.cfg.Others(s.cfg.Faults.Base, account.ID)
 		for i := range list {
-			list[i].Watching += others[list[i].ID]
+			list[i].Viewers += others[list[i].ID]
 		}
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, LinkList{true, list})
@@ -92,9 +92,9 @@ func (t *tickets) links(account string, now time.Time) []SharedLink {
 	return list
 }
 
-// look counts who looks through a ticket.
-func (t *tickets) look(v *ticket, n int) {
+// addViewers counts the clients of a ticket.
+func (t *tickets) addViewers(v *ticket, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v.watching += n
+	v.viewers += n
 }

@@ -21,7 +21,7 @@ type Actors interface{ api.Doer }
 // Config is what [Authorizer] and [Streams] are made from.
 type Config struct {
 	Actors  Actors
-	Source  Source // nil: nothing can be looked at while it goes on
+	Source  Source // nil: there are no pictures and feeds
 	Auth    access.Authenticator
 	Control *access.Control
 	Faults  *answer.Faults
@@ -30,7 +30,7 @@ type Config struct {
 	// Tickets keeps tickets and links for all nodes; nil: those of this process
 	// end with it.
 	Tickets persistence.Store
-	// Others is how many look through each link of an account at other nodes; nil:
+	// Others returns how many clients of other nodes use each link of an account; nil:
 	// there are none.
 	Others func(ctx context.Context, account string) map[string]int
 	// While returns a context that ends when the client of a connection goes away.
@@ -67,7 +67,7 @@ type Streams struct {
 	feeds      *access.AccountLimiter
 	tokens     tokenFeeds
 	shown      shownTotals
-	leaving    chan struct{} // closed when the service stops: what only looks on ends then
+	leaving    chan struct{} // closed when the service stops: pictures and feeds end then
 }
 
 // NewStreams makes them.
@@ -82,10 +82,10 @@ func NewStreams(cfg *Config, p *Authorizer) *Streams {
 // TokenEvent tells those who read an account's feed of an event of one of its tokens.
 func (s *Streams) TokenEvent(e persistence.TokenEvent) { s.tokens.tell(e) }
 
-// Stop lets everything end that only looks on.
+// Stop ends all pictures and feeds.
 func (s *Streams) Stop() { close(s.leaving) }
 
-// Source is what can be looked at while it goes on. [actors.Node] is one, of its
+// Source is where pictures and feeds come from. [actors.Node] is one, of its
 // own workers.
 type Source interface {
 	OpenScreencast(*view.ScreencastRequest) (*view.Viewer, *api.Refusal)

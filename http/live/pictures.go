@@ -19,7 +19,7 @@ import (
 // maxViewers is how many live pictures an account may have open at once.
 const maxViewers = 20
 
-// Stats is how much is looked at.
+// Stats counts viewers, pictures and feeds.
 type Stats struct {
 	Viewers  int   // sockets with live pictures
 	Pictures int64 // sent
@@ -28,7 +28,7 @@ type Stats struct {
 	Feeds    int   // readers of accounts' feeds
 }
 
-// Stats tells how much is looked at.
+// Stats counts viewers, pictures and feeds.
 func (s *Streams) Stats() Stats {
 	n := &s.shown
 	return Stats{Viewers: s.viewers.Taken(), Pictures: n.pictures.Load(), Bytes: n.bytes.Load(), Slow: n.slow.Load(), Feeds: s.feeds.Taken()}
@@ -125,8 +125,8 @@ func (s *Streams) show(c *websocket.Conn, w *view.Viewer, p *Credential) {
 		}
 	}()
 	if p.ticket != nil {
-		s.authorizer.tickets.look(p.ticket, 1)
-		defer s.authorizer.tickets.look(p.ticket, -1)
+		s.authorizer.tickets.addViewers(p.ticket, 1)
+		defer s.authorizer.tickets.addViewers(p.ticket, -1)
 	}
 	patience := min(takePicture, s.cfg.WriteTimeout)
 	quiet := 3 * s.cfg.Heartbeat

@@ -27,7 +27,7 @@ const (
 	maxTickets    = 1000 // alive at once, of one account
 )
 
-// ticket lets its bearer look at one thing of an account, and nothing else. It
+// ticket lets its bearer see one thing of an account, and nothing else. It
 // stands in an address, where a token must not: browsers can send no headers
 // with an EventSource.
 type ticket struct {
@@ -41,10 +41,10 @@ type ticket struct {
 
 	// link: it was made for somebody else, lives longer, and must not stand in
 	// an address. See link.go.
-	link     bool
-	label    string
-	watching int  // how many look through it
-	written  bool // the other nodes can know of it
+	link    bool
+	label   string
+	viewers int  // clients that use it now
+	written bool // the other nodes can know of it
 }
 
 // kind is what a ticket is issued as.
@@ -162,7 +162,7 @@ func (s *Authorizer) IssueTicket(ctx *fasthttp.RequestCtx, account persistence.A
 // AccountObject is the object of a ticket for all that happens in the account.
 const AccountObject = "account"
 
-// owns reports whether an account may look at an object.
+// owns reports whether an account may see an object.
 func (s *Authorizer) owns(account persistence.Account, object string) (bool, error) {
 	if object == AccountObject {
 		return true, nil

@@ -350,18 +350,20 @@ func (t *tickets) end(ctx context.Context, is func(*ticket) bool) (int, error) {
 	return len(ended), err
 }
 
-// looking is how many look through each link of an account.
-func (t *tickets) looking(account string) map[string]int {
+// linkViewers counts the clients of each link of an account.
+func (t *tickets) linkViewers(account string) map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	by := map[string]int{}
 	for _, v := range t.alive {
-		if v.link && v.account.ID == account && v.watching > 0 {
-			by[v.id] = v.watching
+		if v.link && v.account.ID == account && v.viewers > 0 {
+			by[v.id] = v.viewers
 		}
 	}
 	return by
 }
 
-// Looking is how many look through each link of an account, here.
-func (s *Authorizer) Looking(account string) map[string]int { return s.tickets.looking(account) }
+// LinkViewers returns how many clients of this process use each link of an account.
+func (s *Authorizer) LinkViewers(account string) map[string]int {
+	return s.tickets.linkViewers(account)
+}

@@ -29,10 +29,10 @@ var (
 )
 
 // cluster tells of the nodes as this one sees them.
-type cluster struct{ look func() Cluster }
+type cluster struct{ read func() Cluster }
 
 // Cluster reads what is known of the nodes whenever somebody asks.
-func (m *Metrics) Cluster(look func() Cluster) { m.registry.MustRegister(&cluster{look}) }
+func (m *Metrics) Cluster(read func() Cluster) { m.registry.MustRegister(&cluster{read}) }
 
 func (*cluster) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{nodesDesc, majorityDesc, leaderDesc, lagDesc, newsDesc, forwardedDesc, lostDesc} {
@@ -41,7 +41,7 @@ func (*cluster) Describe(to chan<- *prometheus.Desc) {
 }
 
 func (c *cluster) Collect(to chan<- prometheus.Metric) {
-	s := c.look()
+	s := c.read()
 	gauge(to, nodesDesc, float64(s.Up), "up")
 	gauge(to, nodesDesc, float64(max(s.Size-s.Up, 0)), "down") // those that never came, too
 	gauge(to, majorityDesc, one(s.Majority))

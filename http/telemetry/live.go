@@ -14,10 +14,10 @@ var (
 	feedsDesc    = desc("live_feeds", "Readers of account feeds.")
 )
 
-// liveStats tells how much is looked at while it goes on.
+// liveStats exports the counts of live pictures and feeds.
 type liveStats struct{ stats func() live.Stats }
 
-// Live reads the edge's numbers whenever somebody asks.
+// Live reads the edge's numbers when a client fetches the metrics.
 func (m *Metrics) Live(stats func() live.Stats) { m.registry.MustRegister(&liveStats{stats}) }
 
 func (*liveStats) Describe(to chan<- *prometheus.Desc) {

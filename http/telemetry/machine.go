@@ -19,10 +19,10 @@ type Machine struct {
 }
 
 // machine tells it.
-type machine struct{ look func() Machine }
+type machine struct{ read func() Machine }
 
-// Machine looks at the machine whenever somebody asks.
-func (m *Metrics) Machine(look func() Machine) { m.registry.MustRegister(&machine{look}) }
+// Machine reads the machine when a client fetches the metrics.
+func (m *Metrics) Machine(read func() Machine) { m.registry.MustRegister(&machine{read}) }
 
 func (*machine) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{diskFreeDesc, diskSizeDesc, certificateDesc} {
@@ -31,7 +31,7 @@ func (*machine) Describe(to chan<- *prometheus.Desc) {
 }
 
 func (m *machine) Collect(to chan<- prometheus.Metric) {
-	now := m.look()
+	now := m.read()
 	if now.DiskSize > 0 {
 		gauge(to, diskFreeDesc, float64(now.DiskFree))
 		gauge(to, diskSizeDesc, float64(now.DiskSize))

@@ -54,8 +54,8 @@ func counting(workers int) (*telemetry.Metrics, testkit.Options) {
 	return m, testkit.Options{Workers: workers, Config: func(c *actors.Config) { c.Engine = m.Engine(c.Engine) }}
 }
 
-// TestLookingOnIsCounted: the edge's numbers are told as they are.
-func TestLookingOnIsCounted(t *testing.T) {
+// TestLiveViewersAreCounted: the edge's numbers are exported as they are.
+func TestLiveViewersAreCounted(t *testing.T) {
 	m := telemetry.NewMetrics()
 	m.Live(func() live.Stats {
 		return live.Stats{Viewers: 2, Pictures: 300, Bytes: 4000, Slow: 5, Feeds: 6}
