@@ -14,7 +14,7 @@ import (
 	"troupe/testkit"
 )
 
-// shows waits until a picture of a watcher names a task.
+// shows waits until a picture of a viewer names a task.
 func shows(t *testing.T, w *view.Viewer, task string) {
 	t.Helper()
 	for end := time.After(hang); ; {
@@ -31,7 +31,7 @@ func shows(t *testing.T, w *view.Viewer, task string) {
 	}
 }
 
-// over waits until a watcher has come to its end, and says why.
+// over waits until a viewer has ended, and says why.
 func over(t *testing.T, w *view.Viewer) string {
 	t.Helper()
 	select {

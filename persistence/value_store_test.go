@@ -14,7 +14,7 @@ type failing struct{ Store }
 
 func (failing) Put(context.Context, Write) (uint64, error) { return 0, ErrFull }
 
-func shelves(t *testing.T) (store Store, files *memoryFiles, plain, sealed *ValueStore) {
+func openValueStores(t *testing.T) (store Store, files *memoryFiles, plain, sealed *ValueStore) {
 	t.Helper()
 	store, files = NewMemory(), NewMemoryFiles().(*memoryFiles)
 	t.Cleanup(func() { store.Close() })
@@ -28,7 +28,7 @@ func shelves(t *testing.T) (store Store, files *memoryFiles, plain, sealed *Valu
 
 func TestShelfKeepsAnySize(t *testing.T) {
 	ctx := context.Background()
-	_, files, plain, sealed := shelves(t)
+	_, files, plain, sealed := openValueStores(t)
 	for _, s := range []*ValueStore{plain, sealed} {
 		// Each value replaces the last one, with its file.
 		for _, size := range []int{0, 1, inlineMost + 1, 2 * inlineMost, 10} {
@@ -61,7 +61,7 @@ func TestShelfKeepsAnySize(t *testing.T) {
 
 func TestShelfSeals(t *testing.T) {
 	ctx := context.Background()
-	store, files, plain, sealed := shelves(t)
+	store, files, plain, sealed := openValueStores(t)
 	secret := []byte("the cookie")
 	for _, value := range [][]byte{secret, bytes.Repeat(secret, inlineMost)} {
 		if err := sealed.Put(ctx, Item{Key: "k", Value: value}); err != nil {
@@ -92,7 +92,7 @@ func TestShelfSeals(t *testing.T) {
 
 func TestShelfLeavesNoFileBehind(t *testing.T) {
 	ctx := context.Background()
-	store, files, _, _ := shelves(t)
+	store, files, _, _ := openValueStores(t)
 	s := NewValueStore(failing{store}, files)
 	if err := s.Put(ctx, Item{Key: "k", Value: make([]byte, 1<<20)}); !errors.Is(err, ErrFull) {
 		t.Errorf("err %v", err)
