@@ -84,6 +84,9 @@ func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 		Node: a.cfg.Node, Boot: a.boot, Version: a.cfg.Version, Sent: time.Now(),
 		Draining: s.Draining || a.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: a.local.Held(),
 	}
+	if a.cfg.Store != nil {
+		i.Store = a.cfg.Store()
+	}
 	a.last.Store(i)
 	if announceNext := a.announceNext.Swap(false); last != nil && !announceNext && !isDue(i, last) {
 		return last

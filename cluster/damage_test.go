@@ -126,7 +126,7 @@ func TestADamagedCopy(t *testing.T) {
 		}
 	}
 	soon(t, "the third has it all, and has written down that it has", func() bool {
-		_, lags, err := s.Lags(t.Context())
+		_, lags, err := askLags(t.Context(), s)
 		return err == nil && lags["n3"] == 0 && cluster.Marked(c) > acked
 	})
 	running := copied(t, cfgs[2].Dir)
@@ -184,7 +184,7 @@ func TestADamagedCopy(t *testing.T) {
 		c = join(t, cfg)
 		ready(t, c)
 		soon(t, "it has all without it", func() bool {
-			_, lags, err := s.Lags(t.Context())
+			_, lags, err := askLags(t.Context(), s)
 			return err == nil && lags["n3"] == 0 && c.Whole()
 		})
 		c.Close()
@@ -194,7 +194,7 @@ func TestADamagedCopy(t *testing.T) {
 	c = join(t, cfgs[2])
 	ready(t, c)
 	soon(t, "it has all again", func() bool {
-		_, lags, err := s.Lags(t.Context())
+		_, lags, err := askLags(t.Context(), s)
 		return err == nil && lags["n3"] == 0 && c.Whole()
 	})
 	a.Close() // so that it has to be one of the two that are needed
@@ -249,7 +249,7 @@ func TestAGivenUpCopy(t *testing.T) {
 	}
 	room()
 	soon(t, "the third goes on by itself", func() bool {
-		_, lags, err := s.Lags(t.Context())
+		_, lags, err := askLags(t.Context(), s)
 		return err == nil && lags["n3"] == 0 && c.Whole() && c.Stopped() == ""
 	})
 	a.Close()
@@ -283,7 +283,7 @@ func TestTwoEmptiedNodes(t *testing.T) {
 		put(t, s, fmt.Sprint("token/", i))
 	}
 	soon(t, "all have it", func() bool {
-		_, lags, err := s.Lags(t.Context())
+		_, lags, err := askLags(t.Context(), s)
 		return err == nil && len(lags) == 3 && lags["n1"]+lags["n2"]+lags["n3"] == 0
 	})
 	for i, m := range all {

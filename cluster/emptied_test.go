@@ -55,7 +55,7 @@ func TestAnEmptiedNode(t *testing.T) {
 		}
 	}
 	soon(t, "the emptied one has it, too", func() bool {
-		_, lags, err := s.Lags(t.Context())
+		_, lags, err := askLags(t.Context(), s)
 		return err == nil && lags["n2"] == 0 && b.Whole()
 	})
 	a.Close() // the last that had it before

@@ -39,7 +39,7 @@ func TestANodeIsRemovedForEver(t *testing.T) {
 		return err == nil
 	})
 	soon(t, "three nodes keep all", func() bool {
-		leader, lags, err := s.Lags(ctx)
+		leader, lags, err := askLags(ctx, s)
 		_, there := lags["n4"]
 		return err == nil && leader != "" && len(lags) == 3 && !there
 	})

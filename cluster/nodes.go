@@ -19,7 +19,11 @@ type Node struct {
 	Draining bool
 	Waiting  int
 	Workers  []api.WorkerInfo
+	Store    *Health // as the node says itself; nil: it says nothing
 }
+
+// Health is how a node stands to the shared store.
+type Health = link.Health
 
 // Nodes lists all known nodes by name, this one included.
 func (c *Router) Nodes() []Node {
@@ -35,7 +39,7 @@ func (c *Router) Nodes() []Node {
 func nodeOf(i *link.Inventory, up bool, since, heard time.Time) Node {
 	return Node{
 		Name: i.Node, Up: up, Since: since, Heard: heard, Version: i.Version,
-		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers,
+		Draining: i.Draining || i.Leaving, Waiting: i.Waiting, Workers: i.Workers, Store: i.Store,
 	}
 }
 

@@ -43,6 +43,9 @@ type RouterConfig struct {
 	Version string     // of the program
 	Uploads string     // folder for files of other nodes' requests; emptied at the start
 	Log     zerolog.Logger
+	// Store says how this node stands to the store that all share; nil: the others are
+	// told nothing of it.
+	Store func() *Health
 }
 
 // Router answers as [actors.Node] does, whichever node has the worker, task or session.

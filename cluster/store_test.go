@@ -57,6 +57,12 @@ func openStore(t testing.TB, m *member.Member, hot ...string) *store.Store {
 	return s
 }
 
+// askLags asks who leads the store, and how far the copies are behind.
+func askLags(ctx context.Context, s *store.Store) (leader string, behind map[string]int64, err error) {
+	h, err := s.Look(ctx)
+	return h.Leader(), h.Lags(), err
+}
+
 // emptied removes what an earlier test has stored.
 func emptied(t testing.TB, m *member.Member) {
 	t.Helper()

@@ -172,25 +172,46 @@ type readiness struct {
 	Notices []string `json:"notices,omitempty"`
 }
 
-// ready says whether a task would be taken now.
+// ready says whether a task would be taken now. With writes=true that includes tasks
+// that have to be written down.
 func (s *Server) ready(ctx *fasthttp.RequestCtx) *answer.Refusal {
-	var notices []string
+	now, status := s.readiness(), fasthttp.StatusOK
+	if now.Status == degraded && ctx.QueryArgs().GetBool("writes") {
+		now.Ready = false
+	}
+	if !now.Ready {
+		status = fasthttp.StatusServiceUnavailable
+	}
+	answer.SendJSON(ctx, status, now)
+	return nil
+}
+
+// degraded is the status of a service that takes tasks, but not all that it should.
+const degraded = "degraded"
+
+// Ready reports what /readyz says.
+func (s *Server) Ready() bool { return s.readiness().Ready }
+
+func (s *Server) readiness() (now readiness) {
 	if s.cfg.Notices != nil {
-		notices = s.cfg.Notices()
+		now.Notices = s.cfg.Notices()
 	}
 	switch {
 	case s.Drains():
-		answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "draining", notices})
+		now.Status = "draining"
+		return now
 	case !s.cfg.Actors.Status().Ready():
-		answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, "no worker has a browser", notices})
-	default:
-		if s.cfg.Unready != nil {
-			if why := s.cfg.Unready(); why != "" {
-				answer.SendJSON(ctx, fasthttp.StatusServiceUnavailable, readiness{false, why, notices})
-				return nil
-			}
-		}
-		answer.SendJSON(ctx, fasthttp.StatusOK, readiness{true, "ready", notices})
+		now.Status = "no worker has a browser"
+		return now
 	}
-	return nil
+	if s.cfg.Unready != nil {
+		if now.Status = s.cfg.Unready(); now.Status != "" {
+			return now
+		}
+	}
+	now.Ready, now.Status = true, "ready"
+	if s.cfg.Degraded != nil && s.cfg.Degraded() {
+		now.Status = degraded
+	}
+	return now
 }

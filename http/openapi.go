@@ -206,8 +206,8 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/readyz", id: "ready", tag: "Service", open: true,
-		summary: "Check whether a task would be accepted", doc: "For load balancers.",
-		answers: []reply{{200, "It would.", "", []any{readiness{}}}, {503, "It would not.", "", []any{readiness{}}}},
+		summary: "Check whether a task would be accepted", doc: "For load balancers. The status is `degraded` where tasks run, but nothing can be written down: `notices` says why.",
+		params: []param{{"writes", "query", "Answer 503 also where nothing can be written down.", `{"type":"boolean"}`, false}}, answers: []reply{{200, "It would.", "", []any{readiness{}}}, {503, "It would not.", "", []any{readiness{}}}},
 	},
 	{
 		method: "get", path: "/v1/cluster", id: "cluster", tag: "Service",

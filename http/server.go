@@ -85,6 +85,9 @@ type Config struct {
 	// Unready says why no requests should come here although a worker is free;
 	// empty: nothing does. It may be nil.
 	Unready func() string
+	// Degraded reports whether what has to be written down cannot be, although tasks run:
+	// a notice says why. It may be nil.
+	Degraded func() bool
 	// Notices are sentences for the operator that /readyz says, whether or not
 	// the service is ready. It may be nil.
 	Notices func() []string

@@ -77,6 +77,7 @@ func TestWire(t *testing.T) {
 				if script := part["unready"]; script != nil {
 					cfg.Unready = func() string { return strings.TrimSpace(string(script)) }
 				}
+				cfg.Degraded = func() bool { return part["degraded"] != nil }
 				if script := part["notices"]; script != nil {
 					cfg.Notices = func() []string { return strings.Split(strings.TrimSpace(string(script)), "\n") }
 				}

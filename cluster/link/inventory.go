@@ -17,7 +17,14 @@ type Inventory struct {
 	Draining bool             `json:"Draining"`
 	Waiting  int              `json:"Waiting"` // its own requests that wait for a worker
 	Workers  []api.WorkerInfo `json:"Workers"`
-	Held     map[string]int64 `json:"Held,omitempty"` // of the accounts' day, and not used yet
+	Held     map[string]int64 `json:"Held,omitempty"`  // of the accounts' day, and not used yet
+	Store    *Health          `json:"Store,omitempty"` // missing: the node's release says nothing of it
+}
+
+// Health is how a node stands to the store that all nodes share.
+type Health struct {
+	State  string `json:"State"`            // as the store calls it
+	Behind int64  `json:"Behind,omitempty"` // changes that the node's copy misses
 }
 
 // Offer is the part that other nodes may use. It is empty if the node stops, or has
@@ -46,7 +53,7 @@ const fewFree = 4
 // Changed reports whether the others need the inventory now, compared with the last one
 // that they got. One more free worker among many can wait.
 func (i *Inventory) Changed(told *Inventory) bool {
-	if i.Draining != told.Draining || (i.Waiting > 0) != (told.Waiting > 0) || len(i.Workers) != len(told.Workers) {
+	if i.Draining != told.Draining || (i.Waiting > 0) != (told.Waiting > 0) || len(i.Workers) != len(told.Workers) || i.health() != told.health() {
 		return true
 	}
 	for k, w := range i.Workers {
@@ -71,4 +78,11 @@ func (i *Inventory) Usable() (n int) {
 		}
 	}
 	return n
+}
+
+func (i *Inventory) health() string {
+	if i.Store == nil {
+		return ""
+	}
+	return i.Store.State
 }

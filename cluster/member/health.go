@@ -68,15 +68,34 @@ func (m *Member) Leader() string {
 
 // Majority reports whether this node has connections to enough others to be
 // part of a majority.
-func (m *Member) Majority() bool { return len(m.Peers())+1 > m.clusterSize()/2 }
+func (m *Member) Majority() bool { return m.Losses() >= 0 }
 
-// clusterSize is how many nodes take part: those that the configuration names, until
+// Losses is how many of the nodes that this one sees may be lost before it sees no
+// majority; negative: it sees none now.
+func (m *Member) Losses() int { return len(m.Peers()) + 1 - (m.Members()/2 + 1) }
+
+// Members is how many nodes take part: those that the configuration names, until
 // one has joined or was removed.
-func (m *Member) clusterSize() int {
+func (m *Member) Members() int {
 	if info, err := m.Engine().Jsz(nil); err == nil && info.Meta != nil && info.Meta.Size > 0 {
 		return info.Meta.Size
 	}
 	return m.Size()
+}
+
+// Empty reports whether this node has nothing of what the nodes have agreed on: it is
+// new, or its folder was emptied, or no cluster has begun yet.
+func (m *Member) Empty() bool {
+	all := m.Engine().Raftz(&server.RaftzOptions{GroupFilter: "_meta_"})
+	if all == nil {
+		return false
+	}
+	for _, groups := range *all {
+		for _, g := range groups {
+			return g.PIndex == 0
+		}
+	}
+	return false
 }
 
 // Health looks at the cluster from here.
@@ -111,7 +130,7 @@ func (m *Member) Health() Health {
 	case h.Leader == "":
 		h.Reason = "there is no leader: fewer than a majority of the nodes are there"
 	case !m.Majority():
-		h.Reason = fmt.Sprintf("%d of %d nodes %s connected, which is no majority", len(connected)+1, m.clusterSize(), engine.Plural(len(connected)+1, "is", "are"))
+		h.Reason = fmt.Sprintf("%d of %d nodes %s connected, which is no majority", len(connected)+1, m.Members(), engine.Plural(len(connected)+1, "is", "are"))
 	case state.Status != "ok":
 		h.Reason = state.Error
 	default:

@@ -28,14 +28,21 @@ func (m *Member) reached() map[string]uint64 {
 			}
 		}
 	}
-	info, err := m.Engine().Jsz(&server.JSzOptions{Accounts: true, Streams: true})
+	for name, seq := range m.LastChanges() {
+		last[filepath.Join("jetstream", "$G", "streams", name)] = seq
+	}
+	return last
+}
+
+// LastChanges is the newest change in this node's copy of each stream that it keeps.
+func (m *Member) LastChanges() map[string]uint64 {
+	last := map[string]uint64{}
+	all, err := m.Engine().JszAccount(&server.JSzOptions{Account: "$G", Streams: true})
 	if err != nil {
 		return last
 	}
-	for _, a := range info.AccountDetails {
-		for _, s := range a.Streams {
-			last[filepath.Join("jetstream", a.Name, "streams", s.Name)] = s.State.LastSeq
-		}
+	for _, s := range all.Streams {
+		last[s.Name] = s.State.LastSeq
 	}
 	return last
 }

@@ -56,8 +56,8 @@ func (m *Member) Remove(ctx context.Context, name string) error {
 		return fmt.Errorf("there is no node %q: there are %s", name, strings.Join(m.names(h), ", "))
 	case slices.Contains(m.Peers(), name):
 		return fmt.Errorf("the node %q is up: stop it first", name)
-	case m.clusterSize() <= minNodes:
-		return fmt.Errorf("there %s %d %s, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", engine.Plural(m.clusterSize(), "is", "are"), m.clusterSize(), engine.Plural(m.clusterSize(), "node", "nodes"), minNodes, name)
+	case m.Members() <= minNodes:
+		return fmt.Errorf("there %s %d %s, and a cluster keeps %d: let a machine take the name %q over instead, or add a node first", engine.Plural(m.Members(), "is", "are"), m.Members(), engine.Plural(m.Members(), "node", "nodes"), minNodes, name)
 	}
 	conn, err := nats.Connect("", nats.InProcessServer(m), nats.UserInfo(manager, m.password))
 	if err != nil {

@@ -2,13 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"troupe/persistence"
 )
@@ -62,7 +58,7 @@ func (s *Store) checkFeed(ctx context.Context) {
 			continue
 		}
 		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		info, err := s.stream.Info(try)
+		info, err := s.ask(try, RecordStream)
 		cancel()
 		if err != nil {
 			continue
@@ -82,33 +78,4 @@ func (s *Store) checkFeed(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// Lags returns the leader of the store, and how many changes of records and files the
-// copy of each node is behind it. For a node that is down, it is the last known number.
-func (s *Store) Lags(ctx context.Context) (leader string, behind map[string]int64, err error) {
-	behind = map[string]int64{}
-	for _, name := range []string{RecordStream, FileStream} {
-		stream, err := s.js.Stream(ctx, name)
-		if name == FileStream && errors.Is(err, jetstream.ErrStreamNotFound) { // files are elsewhere
-			continue
-		}
-		if err != nil {
-			return "", nil, fmt.Errorf("ask who leads the store: %w", err)
-		}
-		c := stream.CachedInfo().Cluster
-		if c == nil { // there is one node
-			return s.member.Name(), map[string]int64{s.member.Name(): 0}, nil
-		}
-		if name == RecordStream {
-			leader = c.Leader
-		}
-		if c.Leader != "" {
-			behind[c.Leader] += 0
-		}
-		for _, r := range c.Replicas {
-			behind[r.Name] += int64(r.Lag)
-		}
-	}
-	return leader, behind, nil
 }

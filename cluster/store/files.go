@@ -43,7 +43,7 @@ type Files struct {
 // OpenFiles opens the files of the cluster, and makes room for them if there is
 // none. They end with the store.
 func OpenFiles(ctx context.Context, s *Store) (*Files, error) {
-	stream, err := openStream(ctx, s.js, jetstream.StreamConfig{
+	stream, err := openStream(ctx, s.member, s.js, jetstream.StreamConfig{
 		Name: FileStream, Subjects: []string{fileSubjects + "*.*"},
 		Storage: jetstream.FileStorage, Replicas: s.member.Replicas(),
 		MaxMsgsPerSubject: 1, Duplicates: repeats,
@@ -52,6 +52,7 @@ func OpenFiles(ctx context.Context, s *Store) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the files of the cluster: %w", err)
 	}
+	s.groups.add(FileStream, stream)
 	return &Files{s, stream}, nil
 }
 

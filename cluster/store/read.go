@@ -182,7 +182,7 @@ func (s *Store) upToDate(ctx context.Context) error {
 func (s *Store) lastSeq(ctx context.Context) (uint64, error) {
 	var seq uint64
 	err := s.untilAnswered(ctx, func(try context.Context) error {
-		info, err := s.stream.Info(try)
+		info, err := s.ask(try, RecordStream)
 		if err == nil {
 			seq = info.State.LastSeq
 		}

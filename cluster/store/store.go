@@ -48,6 +48,9 @@ type Store struct {
 	hub   persistence.Hub
 	index *index
 
+	groups   groups
+	observer observer
+
 	mu       sync.Mutex
 	counters map[string]*counter
 	source   source
@@ -76,7 +79,7 @@ func Open(ctx context.Context, m *member.Member, hot ...string) (*Store, error) 
 		member: m, js: js, log: m.Log(), index: newIndex(hot),
 		counters: map[string]*counter{}, woken: make(chan struct{}, 1), opened: time.Now(),
 	}
-	s.stream, err = openStream(ctx, js, jetstream.StreamConfig{
+	s.stream, err = openStream(ctx, m, js, jetstream.StreamConfig{
 		Name: RecordStream, Subjects: []string{recordSubjects + ">", beatSubjects + "*"},
 		Storage: jetstream.FileStorage, Replicas: m.Replicas(),
 		MaxMsgsPerSubject: versions, Duplicates: repeats,
@@ -85,33 +88,17 @@ func Open(ctx context.Context, m *member.Member, hot ...string) (*Store, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open the store of the cluster: %w", err)
 	}
+	s.groups.add(RecordStream, s.stream)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.done.Go(func() { s.feed(s.ctx) })
 	s.done.Go(func() { s.sweep(s.ctx) })
 	s.done.Go(func() { s.checkFeed(s.ctx) })
 	s.done.Go(func() { s.keepPulse(s.ctx) })
+	s.done.Go(func() { s.observe(s.ctx) })
 	if err := s.caughtUp(ctx, 0); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-// openStream makes a stream on all nodes, however many of them do so at once.
-func openStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	var last error
-	for {
-		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		stream, err := js.CreateOrUpdateStream(try, cfg)
-		cancel()
-		if err == nil {
-			return stream, nil
-		}
-		if ctx.Err() != nil {
-			return nil, errors.Join(persistence.ErrNoQuorum, last, context.Cause(ctx))
-		}
-		last = err
-		pause(ctx, retryPause)
-	}
 }
 
 // patience is how long the store waits for a majority.

@@ -15,9 +15,7 @@ import (
 	"troupe/cluster/store"
 	"troupe/http"
 	"troupe/http/admin"
-	"troupe/http/answer"
 	"troupe/http/live"
-	"troupe/http/telemetry"
 	"troupe/persistence"
 )
 
@@ -158,7 +156,7 @@ func (s *service) join(ctx context.Context) (err error) {
 		return usage("join the cluster: %w", err)
 	}
 	s.ends = append(s.ends, s.member.Close)
-	s.log.Info().Str("node", s.Cluster.Node).Msg("waiting for a majority of the nodes")
+	s.log.Info().Str("node", s.Cluster.Node).Msg("waiting for other nodes: the first start of a cluster needs all of them, each later one a majority")
 	wait, enough := context.WithTimeout(ctx, majorityTimeout)
 	defer enough()
 	shared, err := store.Open(wait, s.member, hot...)
@@ -181,7 +179,7 @@ func (s *service) join(ctx context.Context) (err error) {
 	}
 	s.account(files)
 	s.router, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log,
+		Conn: s.member.Conn(), Node: s.Cluster.Node, Version: ownVersion(), Uploads: forwardedIn(s.data), Log: s.log, Store: s.ownHealth,
 	})
 	return err
 }
@@ -214,97 +212,6 @@ func (s *service) seal() (*persistence.Seal, error) {
 		return nil, fmt.Errorf("make the key for secrets: %w", err)
 	}
 	return persistence.NewSeal(key)
-}
-
-// clusterStatus tells of the nodes; nil: there are no others.
-func (s *service) clusterStatus() func(context.Context) answer.Cluster {
-	if s.router == nil {
-		return nil
-	}
-	return func(ctx context.Context) answer.Cluster {
-		c := answer.Cluster{Success: true, Node: s.Cluster.Node, Leader: s.member.Leader(), Majority: s.member.Majority()}
-		leader, lags := s.lags(ctx, c.Majority)
-		if leader != "" {
-			c.Leader = leader
-		}
-		for _, n := range s.router.Nodes() {
-			one := answer.ClusterNode{
-				Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
-				Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{},
-			}
-			for _, w := range n.Workers {
-				one.Workers[w.State]++
-			}
-			if lag, known := lags[n.Name]; known {
-				one.Lag = &lag
-			}
-			c.Nodes = append(c.Nodes, one)
-		}
-		return c
-	}
-}
-
-// clusterNumbers gives metrics the same numbers.
-func (s *service) clusterNumbers() telemetry.Cluster {
-	told := s.router.Counters()
-	c := telemetry.Cluster{
-		Size: s.member.Size(), Majority: s.member.Majority(), Leads: s.member.Leader() == s.Cluster.Node,
-		Forwarded: told.Forwarded, Lost: told.Lost,
-	}
-	for _, n := range s.router.Nodes() {
-		if n.Up {
-			c.Up++
-			c.Age = max(c.Age, time.Since(n.Heard))
-		}
-	}
-	if s.shared.Leads() { // or each lag would be an alarm of every node
-		_, lags := s.lags(context.Background(), c.Majority)
-		for _, lag := range lags {
-			c.Lag = max(c.Lag, lag)
-		}
-	}
-	return c
-}
-
-// lagsWithin is how long the status of a cluster waits for the leader's word.
-const lagsWithin = time.Second
-
-// lags asks the leader how far the copies of all nodes are. Without a majority
-// there is nobody to ask.
-func (s *service) lags(ctx context.Context, majority bool) (leader string, lags map[string]int64) {
-	if !majority {
-		return "", nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, lagsWithin)
-	defer cancel()
-	leader, lags, err := s.shared.Lags(ctx)
-	if err != nil {
-		return "", nil
-	}
-	return leader, lags
-}
-
-// clusterNotices are what the operator of a node has to know although it runs.
-func (s *service) clusterNotices() (all []string) {
-	if !s.member.Majority() {
-		all = append(all, "this node sees no majority of the cluster: it refuses writes until it does")
-	}
-	return all
-}
-
-// unready says why this service should get no requests now. A rolling update waits for
-// it. So another node does not stop before this one has the data that only the two
-// have.
-func (s *service) unready() string {
-	if s.member != nil {
-		if no := s.member.Stopped(); no != "" {
-			return no
-		}
-	}
-	if s.member != nil && !s.member.Whole() {
-		return "this node is still fetching the cluster's data: do not stop another node"
-	}
-	return s.blocked()
 }
 
 // changes is called for each change of a worker; nil: nothing is.

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cluster/store"
 	"troupe/http/admin"
+	"troupe/http/answer"
 )
 
 type clusterCommands struct {
@@ -33,6 +36,9 @@ func (c *clusterStatus) Run(w *environment) error {
 			case n.Up:
 				state = "up"
 			}
+			if n.Health != "" && n.Health != string(store.Well) {
+				state += ", " + strings.ReplaceAll(n.Health, "_", " ")
+			}
 			if n.Node == now.Leader {
 				state += ", leads"
 			}
@@ -54,10 +60,48 @@ func (c *clusterStatus) Run(w *environment) error {
 			rows = append(rows, append(row, strconv.Itoa(n.Waiting), lag, n.Version))
 		}
 		table(out, rows)
-		if !now.Majority {
-			fmt.Fprintf(out, "\n%s sees no majority of the nodes: it refuses writes.\n", now.Node)
+		fmt.Fprintln(out)
+		for _, g := range now.Groups {
+			fmt.Fprintln(out, groupLine(g))
 		}
+		fmt.Fprintln(out, lossLine(now))
 	})
+}
+
+// groupLine says who leads a group, and which copies are current.
+func groupLine(g answer.ClusterGroup) string {
+	leads := "no node leads"
+	if g.Leader != "" {
+		leads = g.Leader + " leads"
+	}
+	var current, others []string
+	for _, c := range g.Copies {
+		if c.Current {
+			current = append(current, c.Node)
+		} else {
+			others = append(others, c.Node)
+		}
+	}
+	line := fmt.Sprintf("%s: %s, %d of %d copies are current", g.Keeps, leads, len(current), len(g.Copies))
+	if len(others) > 0 {
+		line += ": not that of " + strings.Join(others, ", ")
+	}
+	return line
+}
+
+// lossLine says what the loss of one more node does.
+func lossLine(now answer.Cluster) string {
+	switch {
+	case !now.Writes && now.Reason != "":
+		return fmt.Sprintf("%s refuses writes: %s", now.Node, now.Reason)
+	case !now.Writes:
+		return now.Node + " refuses writes"
+	case now.Losses == 0:
+		return "writes: yes, until the loss of one more node"
+	case now.Losses == 1:
+		return "writes: yes, also after the loss of any one node"
+	}
+	return fmt.Sprintf("writes: yes, also after the loss of any %d nodes", now.Losses)
 }
 
 type clusterRemove struct {

@@ -76,7 +76,7 @@ func (f *observability) trace(log zerolog.Logger) (*telemetry.Traces, error) {
 
 // showMetrics lets the metrics be fetched, where the operator wants it.
 func (s *service) showMetrics() error {
-	s.metrics.Node(s.edge.Status)
+	s.metrics.Node(s.edge.Status, s.edge.Ready)
 	s.metrics.Live(s.edge.Streams().Stats)
 	s.metrics.Machine(s.machine)
 	if s.router != nil {

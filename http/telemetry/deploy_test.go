@@ -56,7 +56,7 @@ func everything(t *testing.T) (text string) {
 	t.Helper()
 	m, o := counting(1)
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
-		m.Node(k.Node.Status)
+		m.Node(k.Node.Status, func() bool { return k.Node.Status().Ready() })
 		m.Live(func() live.Stats { return live.Stats{} })
 		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
 		m.Machine(func() telemetry.Machine {

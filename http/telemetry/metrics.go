@@ -49,8 +49,10 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Node reads a node's numbers whenever somebody asks.
-func (m *Metrics) Node(status func() api.Status) { m.registry.MustRegister(&node{status}) }
+// Node reads a node's numbers, and whether it is ready, whenever somebody asks.
+func (m *Metrics) Node(status func() api.Status, ready func() bool) {
+	m.registry.MustRegister(&node{status, ready})
+}
 
 // Refused hears of a refusal from the edge.
 func (m *Metrics) Refused(c engine.Code) { m.rejected.WithLabelValues(string(c)).Inc() }
@@ -69,7 +71,7 @@ var (
 	queueDesc    = desc("queue_size", "Requests that wait for a worker.")
 	sessionsDesc = desc("sessions_active", "Sessions that hold a worker.")
 	drainingDesc = desc("draining", "1 while the service accepts no tasks because it is stopping.")
-	readyDesc    = desc("ready", "1 if the service would accept a task.")
+	readyDesc    = desc("ready", "1 if /readyz is 200.")
 	memoryDesc   = desc("chrome_rss_bytes", "Resident memory of all browser processes. Shared memory is counted for each process.")
 	processDesc  = desc("chrome_processes", "Processes of all browsers.")
 )
@@ -80,7 +82,10 @@ func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ..
 }
 
 // node tells what the actors know of themselves.
-type node struct{ status func() api.Status }
+type node struct {
+	status func() api.Status
+	ready  func() bool
+}
 
 func (*node) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{workersDesc, queueDesc, sessionsDesc, drainingDesc, readyDesc} {
@@ -98,7 +103,7 @@ func (n *node) Collect(to chan<- prometheus.Metric) {
 	gauge(to, queueDesc, float64(s.Waiting))
 	gauge(to, sessionsDesc, float64(s.Sessions))
 	gauge(to, drainingDesc, one(s.Draining))
-	gauge(to, readyDesc, one(s.Ready()))
+	gauge(to, readyDesc, one(n.ready()))
 }
 
 func one(b bool) float64 {

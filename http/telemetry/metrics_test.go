@@ -105,7 +105,7 @@ func TestEvidenceIsCounted(t *testing.T) {
 func TestTasksAreCounted(t *testing.T) {
 	m, o := counting(1)
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
-		m.Node(k.Node.Status)
+		m.Node(k.Node.Status, func() bool { return k.Node.Status().Ready() })
 		anna := api.Account{ID: "anna", Plan: engine.Pro}
 		bert := api.Account{ID: "bert", Plan: "no plan of ours"}
 		steps := func(_ context.Context, c testkit.Call) *engine.Outcome {
@@ -242,7 +242,7 @@ func TestProcessesAreCounted(t *testing.T) {
 func TestNamesAreAsTheyShouldBe(t *testing.T) {
 	m, o := counting(1)
 	k := testkit.New(t, o)
-	m.Node(k.Node.Status)
+	m.Node(k.Node.Status, func() bool { return k.Node.Status().Ready() })
 	m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
 	m.Live(func() live.Stats { return live.Stats{} })
 	m.Machine(func() telemetry.Machine {

@@ -45,6 +45,8 @@ type testCluster struct {
 	wires *wires // nil: the nodes are on the loopback addresses of this machine
 	told  *ledger
 	other string // the program of the second node; empty: as the others
+
+	enlisted int // nodes, also those that are no more
 }
 
 // newTestCluster starts nodes n1, n2 … on loopback with so many workers each, and makes
@@ -55,6 +57,16 @@ func newTestCluster(t *testing.T, workers ...int) *testCluster {
 }
 
 func startTestCluster(t *testing.T, w *wires, other string, workers ...int) *testCluster {
+	t.Helper()
+	g := plannedCluster(t, w, other, workers...)
+	g.start(g.nodes...)
+	g.token = g.newToken("ada", "pro")
+	g.whole()
+	return g
+}
+
+// plannedCluster is such a cluster of which no node was started.
+func plannedCluster(t *testing.T, w *wires, other string, workers ...int) *testCluster {
 	t.Helper()
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
@@ -79,16 +91,14 @@ func startTestCluster(t *testing.T, w *wires, other string, workers ...int) *tes
 	for _, m := range g.nodes {
 		m.args = append(m.args, "--cluster-peers="+strings.Join(peers, ","))
 	}
-	g.start(g.nodes...)
-	g.token = g.newToken("ada", "pro")
-	g.whole()
 	return g
 }
 
 // enlist makes one more node, which is not started and knows nobody.
 func (g *testCluster) enlist(workers int) *member {
 	g.t.Helper()
-	n := len(g.nodes) + 1
+	g.enlisted++
+	n := g.enlisted
 	m := &member{name: fmt.Sprintf("n%d", n), workers: workers, program: program}
 	if n == 2 && g.other != "" {
 		m.program = g.other
@@ -350,13 +360,17 @@ func (g *testCluster) end() time.Duration {
 // sweep ends the browsers of killed nodes, as their next starts would have.
 func (g *testCluster) sweep() {
 	for _, m := range g.nodes {
-		browsers := browsersIn(m.data)
-		if _, err := os.Stat(browsers); err != nil {
-			continue
-		}
-		_, err := browser.EndLeftovers(browsers)
-		if err = errors.Join(err, os.Remove(browsers)); err != nil {
-			g.home.Error(err)
-		}
+		g.sweepNode(m)
+	}
+}
+
+func (g *testCluster) sweepNode(m *member) {
+	browsers := browsersIn(m.data)
+	if _, err := os.Stat(browsers); err != nil {
+		return
+	}
+	_, err := browser.EndLeftovers(browsers)
+	if err = errors.Join(err, os.Remove(browsers)); err != nil {
+		g.home.Error(err)
 	}
 }

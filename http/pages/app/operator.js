@@ -67,7 +67,8 @@ function service(act) {
   });
   const tools = h("div", { class: "tools", hidden: true }, state, button); // until it is known what they say
   const body = h("tbody");
-  const list = h("div", { hidden: true }, table("Nodes", ["Node", "State", "Free", "Busy", "Waiting", "Behind", "Version"], body));
+  const shared = h("p", { class: "small", id: "shared-records" });
+  const list = h("div", { hidden: true }, table("Nodes", ["Node", "State", "Free", "Busy", "Waiting", "Behind", "Version"], body), shared);
   const element = h("section", { "aria-label": "Service" }, h("h2", {}, "Service"),
     h("div", { class: "sheet pad" }, tools, h("p", { class: "soft small" }, "A drained service refuses new tasks. Running and waiting tasks continue."), counts, list));
   const row = (n) => {
@@ -96,8 +97,9 @@ function service(act) {
     rows(body, all.nodes, (n) => n.node, row, (e, n) => {
       e.draining = n.draining;
       const mark = e.cells[1].firstChild;
-      mark.dataset.is = !n.up ? "offline" : n.draining ? "draining" : "online";
-      text(mark, (!n.up ? "Down" : n.draining ? "Takes no tasks" : "Takes tasks") + (n.node === all.leader ? ", leads" : ""));
+      const ill = n.up && unwell[n.health];
+      mark.dataset.is = !n.up || ill ? "offline" : n.draining ? "draining" : "online";
+      text(mark, (!n.up ? "Down" : n.draining ? "Takes no tasks" : "Takes tasks") + (ill ? `, ${ill}` : "") + (n.node === all.leader ? ", leads" : ""));
       text(e.cells[2], String(n.workers.online ?? 0));
       text(e.cells[3], String(n.workers.busy ?? 0));
       text(e.cells[4], String(n.waiting));
@@ -110,6 +112,7 @@ function service(act) {
         fill(drain, named(n.draining ? "Resume" : "Drain", n.node));
       }
     });
+    text(shared, sharedRecords(all));
     return true;
   }
   return {
@@ -129,6 +132,20 @@ function service(act) {
       });
     },
   };
+}
+
+// unwell are the states of a node in which it lacks something of what all nodes keep.
+const unwell = { behind: "is behind", cut_off: "is cut off", no_quorum: "cannot write" };
+
+// sharedRecords says who leads what all nodes keep, which copies are current, and how
+// many more nodes may be lost.
+function sharedRecords(all) {
+  const groups = (all.groups ?? []).map((g) => {
+    const current = g.copies.filter((c) => c.current).length;
+    return `${g.keeps}: ${g.leader ? `${g.leader} leads` : "no leader"}, ${current} of ${g.copies.length} copies current`;
+  });
+  const losses = !all.writes ? all.reason || "nothing can be written" : all.losses === 0 ? "the loss of one more node stops writes" : `writes continue after the loss of any ${all.losses === 1 ? "node" : `${all.losses} nodes`}`;
+  return [...groups, losses].map((s) => `${s[0].toUpperCase()}${s.slice(1)}.`).join(" ");
 }
 
 function workers(act) {
