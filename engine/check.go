@@ -29,7 +29,7 @@ var _ = define(Action[lang.Selector]{
 
 func (r *Run) check(ctx context.Context, s *Step, v lang.Selector, want bool) error {
 	clicked := false
-	err := r.clickAt(ctx, s, v, func(again bool) (p spot, err error) {
+	err := r.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (p spot, err error) {
 		p, err = r.aim(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true, "again": again})
 		clicked = !p.Done
 		return p, err

@@ -47,7 +47,7 @@ func (of *offer) answer(ctx context.Context, what string, button bool) error {
 		return err
 	}
 	defer done()
-	err = of.run.clickAt(ctx, of.step, of.into, func(again bool) (spot, error) {
+	err = of.run.clickAt(ctx, of.step, of.into, browser.Clicking{}, func(again bool) (spot, error) {
 		return of.run.aim(ctx, of.step, "point", of.into, map[string]any{"guard": true, "again": again})
 	}, (*browser.Input).Click)
 	if err != nil {
@@ -102,7 +102,7 @@ func (of *offer) drop(ctx context.Context, tab *browser.Tab, opened <-chan brows
 		return false, err // the click has led to another one
 	}
 	var at *browser.Point
-	if err := of.run.page.ask(ctx, of.step, "drag", of.into, nil, &at); err != nil || at == nil {
+	if err := of.run.page.ask(ctx, of.step, "drag", of.into, map[string]any{"files": true}, &at); err != nil || at == nil {
 		return false, err
 	}
 	if err := tab.Input.DragOver(ctx, *at, of.paths); err != nil {

@@ -22,7 +22,7 @@ var _ = define(Action[lang.Selector]{
 	Example: `{"clickHuman":"#next","options":{"mode":"fast"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		fast := own(s, "mode", "") == "fast"
-		return nil, r.clickAt(ctx, s, v, func(again bool) (p spot, err error) {
+		return nil, r.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (p spot, err error) {
 			if p, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "follow": true, "again": again}); err != nil || p.Covered != "" {
 				return p, err
 			}

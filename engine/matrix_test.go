@@ -28,7 +28,7 @@ var matrixPages = map[string][]byte{
 		const root = host.attachShadow({mode: 'open'}); root.innerHTML = ` + "`" + kit + "`" + `; note(root)</script>`),
 	"/note.js": []byte(`const note = (root) => {
 		root.log = []
-		for (const t of ['click', 'input', 'change', 'keydown', 'mouseover']) root.addEventListener(t, (e) => {
+		for (const t of ['click', 'contextmenu', 'input', 'change', 'keydown', 'mouseover']) root.addEventListener(t, (e) => {
 			if (e.target.className) root.log.push(t + ' ' + e.target.className + (e.isTrusted ? '' : ' untrusted'))
 		}, true)
 	}
@@ -65,6 +65,14 @@ var rows = []row{
 	{action: "uncheck", css: "input.u", value: `SEL`, probe: "return root.querySelector('.u').checked + '; ' + root.log.filter(l => l.startsWith('c'))", found: "false; click u,change u"},
 	{action: "selectOption", css: "select.s", value: `[SEL,"b"]`, probe: "return root.querySelector('.s').value + '; ' + root.log.map(l => l.split(' ', 2).join(' ')).filter(l => l.startsWith('change') || l.startsWith('input'))", found: "b; input s,change s"},
 	{action: "uploadFile", css: "input.f", value: `[SEL,"$file:0"]`, probe: "const f = root.querySelector('.f').files[0]; return f.name + ' ' + await f.text()", found: "hello.txt hello"},
+	{action: "doubleClick", css: "button.b", value: `SEL`, probe: logged, found: "click b, click b"},
+	{action: "rightClick", css: "button.b", value: `SEL`, probe: logged, found: "contextmenu b"},
+	{action: "tap", css: "button.b", value: `SEL`, probe: logged, found: "click b"},
+	{action: "drag", css: "button.b", value: `[SEL,[2,2]]`, probe: logged, found: "click b"},
+	{action: "focus", css: "input.i", value: `SEL`, probe: "return root.activeElement.className", found: "i"},
+	{action: "selectText", css: "p.p", value: `SEL`, probe: "return String(root.getSelection())", found: "Some text"},
+	{action: "paste", css: "input.i", value: `[SEL,"pp"]`, probe: "return root.querySelector('.i').value.replace('old', '')", found: "pp"},
+	{action: "scrollTo", css: "p.p", value: `SEL`, probe: "return root.querySelector('.p').getBoundingClientRect().top >= 0", found: "true"},
 	{action: "getText", css: "p.p", value: `SEL`, data: `"Some text"`},
 	{action: "getHTML", css: "p.p", value: `SEL`, data: `"Some <b>text</b>"`},
 	{action: "getAttribute", css: "p.p", value: `[SEL,"data-x"]`, data: `"why"`},

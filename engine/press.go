@@ -13,16 +13,7 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 	Doc: "Presses a key: a name from `KeyboardEvent.key`, a character, or a combination joined with `+` such as `Control+A`. The order of the modifiers does not matter. " +
 		"With a selector the element gets the focus first; with `null` the key goes to the active element. " +
 		"A warning says if the element does not take the focus, or if a text field does not accept a character. Combinations that paste are refused if accounts share a browser.",
-	Value: lang.PairShape(lang.Shape[*lang.Selector]{
-		Words: "selector or null", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"null"}]}`,
-		Read: func(d *lang.Decoder, n *lang.Node) *lang.Selector {
-			if n.IsNull() {
-				return nil
-			}
-			s := lang.SelectorShape.Read(d, n)
-			return &s
-		},
-	}, lang.Shape[lang.Text]{
+	Value: lang.PairShape(focusShape, lang.Shape[lang.Text]{
 		Words: "key", Schema: `{"type":"string","minLength":1}`,
 		Read: func(d *lang.Decoder, n *lang.Node) lang.Text {
 			s, ok := d.ReadString(n, "a key")
@@ -40,12 +31,7 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		},
 	}),
 	Example: `{"press":["#q","Enter"]}`,
-	Keys: func(v lang.Pair[*lang.Selector, lang.Text], to map[string]bool) {
-		if v.A != nil {
-			v.A.Keys(to)
-		}
-		v.B.Keys(to)
-	},
+	Keys:    focusKeys,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Pair[*lang.Selector, lang.Text]) (Result, error) {
 		name, err := v.B.Expand(r.cache)
 		if err != nil {
@@ -86,3 +72,23 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		return nil, nil
 	},
 })
+
+// focusShape is the selector of what gets the focus first, or null.
+var focusShape = lang.Shape[*lang.Selector]{
+	Words: "selector or null", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"null"}]}`,
+	Read: func(d *lang.Decoder, n *lang.Node) *lang.Selector {
+		if n.IsNull() {
+			return nil
+		}
+		s := lang.SelectorShape.Read(d, n)
+		return &s
+	},
+}
+
+// focusKeys are the keys of a pair of focusShape and a text.
+func focusKeys(v lang.Pair[*lang.Selector, lang.Text], to map[string]bool) {
+	if v.A != nil {
+		v.A.Keys(to)
+	}
+	v.B.Keys(to)
+}

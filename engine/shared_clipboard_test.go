@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"troupe/testkit/need"
@@ -64,5 +65,9 @@ func TestASharedClipboardIsNobodysElse(t *testing.T) {
 	o := play(t, b, fmt.Sprintf(`{"actions":[{"open":%q},{"click":"#to"},{"evaluate":"const f = document.createElement('textarea'); document.body.append(f); f.focus(); const ok = document.execCommand('paste'); let read; try { read = await navigator.clipboard.readText() } catch (e) { read = e.name } return [ok, f.value, read]"}]}`, url), TaskEnv{Account: "bob"})
 	if got := string(o.Data); got != `[false,"","NotAllowedError"]` {
 		t.Errorf("a script reads %s: %v", got, failuresOf(o))
+	}
+	o = play(t, a, fmt.Sprintf(`{"actions":[{"open":%q},{"paste":["#to","text"]}]}`, url), TaskEnv{Account: "ada"})
+	if len(o.Failures) != 1 || o.Failures[0].Code != CodeInvalidValue || !strings.Contains(o.Failures[0].Text, "accounts share") {
+		t.Errorf("paste: %s", failuresOf(o))
 	}
 }

@@ -29,9 +29,10 @@ type Browser struct {
 	keeper   *session // the blank tab that the process starts with
 	unowned  map[string]browser.EventDownloadWillBegin
 
-	keeperUp chan struct{}
-	gone     chan struct{}
-	closing  sync.Once
+	keeperUp  chan struct{}
+	gone      chan struct{}
+	closing   sync.Once
+	clipboard chan struct{} // holds one: whoever pastes takes it out
 }
 
 // Launch starts a browser and returns when it answers. ctx bounds the start
@@ -53,8 +54,9 @@ func launch(ctx context.Context, o Options, privileged bool) (*Browser, error) {
 	b := &Browser{
 		log: o.Log, proc: proc, conn: newConn(newWire(from, to)), dir: proc.dir,
 		contexts: map[string]*Context{}, byID: map[target.SessionID]*Tab{},
-		keeperUp: make(chan struct{}), gone: make(chan struct{}),
+		keeperUp: make(chan struct{}), gone: make(chan struct{}), clipboard: make(chan struct{}, 1),
 	}
+	b.clipboard <- struct{}{}
 	b.root = b.conn.open("", b.event)
 	go b.awaitDeath()
 	if err := b.prepare(ctx); err != nil {

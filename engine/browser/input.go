@@ -23,29 +23,58 @@ type Input struct {
 
 	mu        sync.Mutex
 	pointer   Point
-	aimed     chan bool   // hears whether the press that is on its way has hit
-	unclicked string      // what has taken the place of what was pressed
-	typed     chan string // hears what has come of the keys that are on their way
+	aimed     chan bool            // hears whether the press that is on its way has hit
+	unclicked string               // what has taken the place of what was pressed
+	typed     chan string          // hears what has come of the keys that are on their way
+	taken     chan *input.DragData // hears what the browser would drag
+	dragged   *input.DragData      // what is being dragged; of the task's goroutine
+}
+
+// Clicking says how a point is clicked.
+type Clicking struct {
+	Times int    // in quick succession; 0 is once
+	Right bool   // with the secondary button
+	Held  *Chord // modifiers that are held meanwhile; nil: none
 }
 
 // Click presses and releases the primary button at a point.
-func (in *Input) Click(ctx context.Context, p Point) error { return in.ClickTimes(ctx, p, 1) }
+func (in *Input) Click(ctx context.Context, p Point) error {
+	return in.ClickAs(ctx, p, Clicking{})
+}
 
-// ClickTimes clicks several times in quick succession: twice is a double click.
-// All events are sent at once; the answer to the last means that the page has
-// handled them.
-func (in *Input) ClickTimes(ctx context.Context, p Point, times int) error {
+// ClickAs clicks a point: twice is a double click. All events are sent at once; the
+// answer to the last means that the page has handled them.
+func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
 	in.pointAt(p)
-	left := input.MouseButtonLeft
+	button, down, held := input.MouseButtonLeft, int64(1), how.Held.Mask()
+	if how.Right {
+		button, down = input.MouseButtonRight, 2
+	}
 	mouse := func(kind input.DispatchMouseEventType, button input.MouseButton, buttons, count int64) *pending {
-		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count}
+		e := input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: button, Buttons: buttons, ClickCount: count, Modifiers: held}
 		return in.tab.s.send(input.CommandDispatchMouseEvent, e)
 	}
-	sent := []*pending{mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0)}
-	for n := int64(1); n <= int64(times); n++ {
-		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, left, 1, n), mouse(input.DispatchMouseEventTypeMouseReleased, left, 0, n))
+	sent := in.keys(how.Held.downs())
+	sent = append(sent, mouse(input.DispatchMouseEventTypeMouseMoved, input.MouseButtonNone, 0, 0))
+	for n := int64(1); n <= max(1, int64(how.Times)); n++ {
+		sent = append(sent, mouse(input.DispatchMouseEventTypeMousePressed, button, down, n), mouse(input.DispatchMouseEventTypeMouseReleased, button, 0, n))
 	}
-	return in.await(ctx, "clicking", sent...)
+	return in.await(ctx, "clicking", append(sent, in.keys(how.Held.ups())...)...)
+}
+
+func (in *Input) keys(events []input.DispatchKeyEventParams) (sent []*pending) {
+	for _, e := range events {
+		sent = append(sent, in.tab.s.send(input.CommandDispatchKeyEvent, e))
+	}
+	return sent
+}
+
+// Tap touches a point with one finger and lifts it.
+func (in *Input) Tap(ctx context.Context, p Point) error {
+	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) *pending {
+		return in.tab.s.send(input.CommandDispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)})
+	}
+	return in.await(ctx, "tapping", touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: p.X, Y: p.Y}), touch(input.DispatchTouchEventTypeTouchEnd))
 }
 
 // Aim must be called before a press that the page script guards, and Hit after it.
@@ -162,11 +191,7 @@ func (in *Input) Move(ctx context.Context, path ...Point) error {
 
 // Press presses a key or combination in whatever has the focus.
 func (in *Input) Press(ctx context.Context, c *Chord) error {
-	var sent []*pending
-	for _, e := range c.events() {
-		sent = append(sent, in.tab.s.send(input.CommandDispatchKeyEvent, e))
-	}
-	return in.await(ctx, "pressing a key", sent...)
+	return in.await(ctx, "pressing a key", in.keys(c.events())...)
 }
 
 // How many characters are on their way at once: enough to keep a quick page busy,

@@ -177,13 +177,61 @@ func event(kind input.DispatchKeyEventType, k *kb.Key, mask int64) input.Dispatc
 	return e
 }
 
-// events is the whole chord: modifiers down, the key down and up, modifiers up.
-func (c *Chord) events() []input.DispatchKeyEventParams {
-	var out []input.DispatchKeyEventParams
+// ParseModifiers reads modifiers that are held while something else is done, such as
+// "Control+Shift".
+func ParseModifiers(s string) (*Chord, error) {
+	c, err := ParseChord(s)
+	if err == nil && modifierMask[c.key.Key] == 0 {
+		err = fmt.Errorf("%q is no modifier: want Alt, Control, Meta, Shift or several joined with +", c.key.Key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.modifiers, c.key = append(c.modifiers, c.key), nil
+	return c, nil
+}
+
+// Mask is the bits of the modifiers, as the protocol has them.
+func (c *Chord) Mask() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.mask
+}
+
+// downs presses the modifiers, the first first.
+func (c *Chord) downs() (out []input.DispatchKeyEventParams) {
+	if c == nil {
+		return nil
+	}
 	var held int64
 	for _, m := range c.modifiers {
 		held |= modifierMask[m.Key]
 		out = append(out, event(rawDown, m, held))
+	}
+	return out
+}
+
+// ups releases the modifiers, the last first.
+func (c *Chord) ups() (out []input.DispatchKeyEventParams) {
+	if c == nil {
+		return nil
+	}
+	for i := len(c.modifiers) - 1; i >= 0; i-- {
+		held := c.mask
+		for _, m := range c.modifiers[i:] {
+			held &^= modifierMask[m.Key]
+		}
+		out = append(out, event(keyUp, c.modifiers[i], held))
+	}
+	return out
+}
+
+// events is the whole chord: modifiers down, the key down and up, modifiers up.
+func (c *Chord) events() []input.DispatchKeyEventParams {
+	var held int64
+	for _, m := range c.modifiers {
+		held |= modifierMask[m.Key]
 	}
 	k := c.key
 	if held&int64(kb.ModifierShift) != 0 {
@@ -192,22 +240,14 @@ func (c *Chord) events() []input.DispatchKeyEventParams {
 		k = unshifted(k)
 	} else if k.Shift && k.Print {
 		held |= int64(kb.ModifierShift) // "A" is typed with Shift
-		defer func() { held &^= int64(kb.ModifierShift) }()
 	}
 	// With Control, Alt or Meta held a key writes nothing.
 	kind := keyDown
 	if k.Text == "" || c.mask&^int64(kb.ModifierShift) != 0 {
 		kind = rawDown
 	}
-	out = append(out, event(kind, k, held|ownMask(k)), event(keyUp, k, held))
-	for i := len(c.modifiers) - 1; i >= 0; i-- {
-		held = c.mask
-		for _, m := range c.modifiers[i:] {
-			held &^= modifierMask[m.Key]
-		}
-		out = append(out, event(keyUp, c.modifiers[i], held))
-	}
-	return out
+	out := append(c.downs(), event(kind, k, held|ownMask(k)), event(keyUp, k, held))
+	return append(out, c.ups()...)
 }
 
 // ownMask is the bit of a key that is a modifier itself.
@@ -280,6 +320,7 @@ var (
 	End       = &Chord{key: named["End"]}
 
 	All, DocumentEnd = chord("Control+A"), chord("Control+End")
+	paste            = chord("Control+V")
 )
 
 func chord(s string) *Chord {

@@ -47,6 +47,8 @@ var (
 	takenJS string
 	//go:embed js/act.js
 	actJS string
+	//go:embed js/selection.js
+	selectionJS string
 	//go:embed js/drop.js
 	dropJS string
 
@@ -63,7 +65,7 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS)
+	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".

@@ -171,6 +171,12 @@ func (ps *PageScript) awaitLeave(ctx context.Context) error {
 // evaluate runs an expression in our world. What it gives is JSON in a string,
 // which is decoded into out unless that is nil.
 func (ps *PageScript) evaluate(ctx context.Context, expr string, out any) error {
+	return ps.evaluateAs(ctx, expr, false, out)
+}
+
+// evaluateAs is evaluate where the browser may take it for something that a person
+// does.
+func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, out any) error {
 	world, err := ps.enter(ctx)
 	if err != nil {
 		return err
@@ -187,7 +193,7 @@ func (ps *PageScript) evaluate(ctx context.Context, expr string, out any) error 
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
 	call := ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes,
+		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &person,
 	})
 	if err := call.wait(ctx, &res); err != nil {
 		if replaced(err) {

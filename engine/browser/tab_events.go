@@ -3,6 +3,7 @@ package browser
 import (
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -23,6 +24,7 @@ func init() { // what handles an event may lead to others
 		"Page.frameAttached":              on(func(t *Tab, e *page.EventFrameAttached) { t.frameAttached(string(e.FrameID)) }),
 		"Page.frameDetached":              on((*Tab).frameDetached),
 		"Page.fileChooserOpened":          on(func(t *Tab, e *page.EventFileChooserOpened) { t.FileInputs.opened(e) }),
+		"Input.dragIntercepted":           on(func(t *Tab, e *input.EventDragIntercepted) { t.Input.intercepted(e) }),
 		"Page.screencastFrame":            (*Tab).screencastFrame,
 		"Fetch.requestPaused":             on(func(t *Tab, e *fetch.EventRequestPaused) { t.paused(e.RequestID) }),
 		"Target.attachedToTarget":         (*Tab).childAttached,

@@ -1,8 +1,9 @@
 // Acting: what has to be true of an element before input goes to it, and where
 // the input must go.
 
-// T.point({t, in, ms, force, hover, guard, again, aside}): the point where input for
-// the element must go, in the main page's coordinates. After a second under another
+// T.point({t, in, ms, at, force, hover, guard, again, aside}): the point where input for
+// the element must go, in the main page's coordinates: a place of the element, from its
+// corner, if at names one. After a second under another
 // element, with force, the reply says so: {covered: name}. An element that keeps
 // running away from the pointer asks for that to be moved: {aside: true}. See
 // withAimed for again.
@@ -29,7 +30,12 @@ const pointer = (a) => {
       if (hovered.has(true) && moving() > (hovered.size === 2 ? Math.min(1000, a.of / 3) : a.of / 3) && !a.aside) return { v: { aside: true, ...away(el) } };
       return undefined;
     }
-    const r = reach(el, avoid);
+    if (a.at) {
+      const b = rectOf(el);
+      if (a.at[0] > b.width || a.at[1] > b.height) return fail('invalid_value', `Element "${a.t.a}" is ${Math.round(b.width)}×${Math.round(b.height)} pixels: [${a.at.join(', ')}] lies outside of it`);
+      placeIntoView(el, a.at);
+    }
+    const r = reach(el, avoid, a.at);
     if (!r.p && !r.at) { why.e = 'lies outside of what can be scrolled to'; return undefined; }
     if (r.p) return aimed(el, a, r.p);
     const cut = cutOffBy(el);
@@ -37,7 +43,7 @@ const pointer = (a) => {
     const long = covered() > 1000;
     if (tried === 0 || long && tried === 1) {
       tried++;
-      const f = free(el, avoid);
+      const f = free(el, avoid, a.at);
       if (f) { await frame(); why.e = 'is still moving'; return (await retry(el, a, avoid)) || undefined; }
       scrolled = f === false ? ', wherever it is scrolled to' : '';
     }
@@ -52,7 +58,7 @@ const pointer = (a) => {
 // answered the scrolling by covering it again.
 const retry = async (el, a, avoid) => {
   if (!attached(el) || !(await still(el))) return undefined;
-  const r = reach(el, avoid);
+  const r = reach(el, avoid, a.at);
   if (!r.p) return undefined;
   return aimed(el, a, r.p);
 };
@@ -76,12 +82,17 @@ const closedList = (el) => {
 const topFrame = (el) => { let f = null; for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) f = w.frameElement; return f; };
 const reachesFrame = (f, x, y) => { const top = hit(document, x, y); return !!top && (top === f || within(top, f) || within(f, top) && is(top, 'iframe', 'frame')); };
 
-// T.clickByScript({t, in, times}): the way out for an element that stays covered.
+// T.clickByScript({t, in, times, right, held}): the way out for an element that stays
+// covered. held are the modifiers' bits.
 T.clickByScript = (a) => withFirst(a, (el) => {
-  const p = viewOf(el);
-  const send = (type, detail) => dom.dispatch(el, new p.MouseEvent(type, { bubbles: true, cancelable: true, composed: true, view: p, detail }));
+  const p = viewOf(el), held = (bit) => ((a.held || 0) & bit) !== 0;
+  const send = (type, detail, more) => dom.dispatch(el, new p.MouseEvent(type, { bubbles: true, cancelable: true, composed: true, view: p, detail, altKey: held(1), ctrlKey: held(2), metaKey: held(4), shiftKey: held(8), ...more }));
+  if (a.right) {
+    for (const type of ['mousedown', 'contextmenu', 'mouseup', 'auxclick']) send(type, type === 'contextmenu' ? 0 : 1, { button: 2, buttons: type === 'mousedown' || type === 'contextmenu' ? 2 : 0 });
+    return done;
+  }
   for (let n = 1; n <= a.times; n++) {
-    if (isHTML(el)) dom.clickByScript(el);
+    if (isHTML(el) && !a.held) dom.clickByScript(el);
     else send('click', n);
     if (n === 2) send('dblclick', n);
   }
@@ -242,3 +253,26 @@ T.fileInput = (a) => withFirst(a, (el, why) => {
   chosenElement = inner[0];
   return done;
 });
+
+// T.scrollTo({t, in, ms, block}): scrolls an element into view, in all that scrolls
+// around it.
+T.scrollTo = (a) => withFirst(a, async (el, why) => {
+  why.e = hiddenBecause(el);
+  if (why.e) return undefined;
+  for (let n = el; n; n = viewOf(n) === window ? null : viewOf(n).frameElement) {
+    dom.scrollIntoView(n, { block: n === el ? a.block : 'nearest', inline: 'nearest', behavior: 'instant' });
+  }
+  await frame(); // what the page loads when it is scrolled there is asked for by then
+  return done;
+});
+
+// T.hasFocus(): the name of what the keys go to, or null where nothing has the focus.
+T.hasFocus = async (a) => {
+  if (!(await settle(a))) return { n: true };
+  let el = dom.active(document);
+  for (let inner = el; inner; el = inner || el) {
+    const doc = is(inner, 'iframe', 'frame') && frameDocument(inner), shadow = dom.shadow(inner);
+    inner = doc ? dom.active(doc) : shadow ? dom.activeInShadow(shadow) : null;
+  }
+  return { v: !el || is(el, 'body', 'html') ? null : nameOf(el) };
+};

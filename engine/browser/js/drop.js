@@ -1,11 +1,11 @@
-// Dropping files. Whether they can be let go over an element is what the page says
-// to those that are dragged over it.
+// Dragging and dropping. Whether something can be let go over an element is what the
+// page says to what is dragged over it.
 
 let dragged = null; // {over: the last event of that, dropped: whether there was a drop}
 let undrag = () => {};
 
-// T.drag({t, in}): looks once for the point of an element that files can be dragged
-// to, or gives null. What the page says to them is kept from now on.
+// T.drag({t, in, files}): looks once for the point of an element that something can be
+// dragged to, or gives null. What the page says to it is kept from now on.
 T.drag = async (a) => {
   if (!(await settle(a))) return { n: true };
   undrag();
@@ -16,7 +16,7 @@ T.drag = async (a) => {
   const over = (e) => { if (e.isTrusted) seen.over = e; };
   // A page that takes files and then forgets to say so would be left for the first
   // of them.
-  const drop = (e) => { if (e.isTrusted) { seen.dropped = true; e.preventDefault(); } };
+  const drop = (e) => { if (e.isTrusted) { seen.dropped = true; if (a.files) e.preventDefault(); } };
   dom.listen(view, 'dragover', over, true);
   dom.listen(view, 'drop', drop, true);
   undrag = () => { dom.unlisten(view, 'dragover', over, true); dom.unlisten(view, 'drop', drop, true); dragged = null; undrag = () => {}; };
@@ -30,3 +30,26 @@ T.dragged = (a) => {
   if (a.end) undrag();
   return { v };
 };
+
+let lifted = null; // the last dragstart event
+let unlift = () => {};
+
+// T.lift({t, in, ms, at, again}): the point where an element is taken, as T.point gives
+// it. Whether the browser drags it from then on is kept.
+T.lift = (a) => {
+  const look = pointer(a);
+  return withAimed(a, async (el, why) => {
+    const r = await look(el, why);
+    if (!r?.v || r.v.covered || r.v.aside) return r;
+    unlift();
+    lifted = null;
+    const view = viewOf(el), on = (e) => { if (e.isTrusted) lifted = e; };
+    dom.listen(view, 'dragstart', on, true);
+    unlift = () => { dom.unlisten(view, 'dragstart', on, true); unlift = () => {}; };
+    return r;
+  });
+};
+
+// T.lifted(): whether the browser drags what was taken. Else the page sees the pointer
+// move, and drags by itself.
+T.lifted = () => { unlift(); return { v: !!lifted && !lifted.defaultPrevented }; };

@@ -4,8 +4,8 @@
 // reach looks for a point of an element where the pointer gets at it: {p: point in
 // the main page}, or {cover: what lies on top, at: the first point that was tried}.
 // Nothing where no part of it is in view.
-const reach = (el, avoid) => {
-  const doc = dom.doc(el), o = offset(el), list = points(el), f = topFrame(el);
+const reach = (el, avoid, place) => {
+  const doc = dom.doc(el), o = offset(el), list = points(el, place), f = topFrame(el);
   let cover = null;
   for (const [x, y] of list) {
     const top = hit(doc, x, y);
@@ -52,15 +52,15 @@ const barOf = (cover, el) => {
 // the end of what is seen, and then by as much as the bar that is there takes, in
 // every box that scrolls. False where it is covered everywhere, and nothing is moved
 // then; undefined where nothing can be scrolled.
-const free = (el, avoid) => {
+const free = (el, avoid, place) => {
   const boxes = scrollers(el);
-  let r = reach(el, avoid);
+  let r = reach(el, avoid, place);
   if (r.p) return true;
   if (!boxes.length || !r.cover) return undefined;
   const all = barOf(r.cover, el);
   if (all.left <= 0 && all.top <= 0 && all.right >= innerWidth && all.bottom >= innerHeight) return undefined; // over the whole window
   const was = boxes.map((b) => [dom.scrollLeft(b), dom.scrollTop(b)]);
-  const freed = () => { r = reach(el, avoid); return !!r.p; };
+  const freed = () => { r = reach(el, avoid, place); return !!r.p; };
   for (const block of ['center', 'start', 'end', 'nearest']) {
     dom.scrollIntoView(el, { block, inline: block, behavior: 'instant' });
     if (freed()) return true;

@@ -25,26 +25,28 @@ const guard = (el, a) => {
     if (!e.isTrusted) return;
     if (now() > until) return off(); // the input never came, and this is another
     if (missed === undefined) {
-      if (e.type !== 'pointerdown' && e.type !== 'mousedown') return;
+      if (e.type !== 'pointerdown' && e.type !== 'mousedown') return; // of a finger the first is a pointerdown, too
       const to = meant();
       missed = !to || !reaches(e.composedPath()[0], to);
       if (missed) globalThis[T.tell]('missed');
     }
     if (missed) { e.preventDefault(); e.stopImmediatePropagation(); }
-    if (e.type === 'mouseup' && !missed && left === 1) {
+    const up = e.type === 'mouseup' || e.type === 'pointerup' && e.pointerType === 'touch';
+    if (up && !missed && left === 1) {
       // Where what was pressed is gone, the click event goes neither to that nor to what
       // has taken its place.
       const now = !attached(el) && pressed && !attached(pressed) && meant();
       globalThis[T.tell](now && reaches(e.composedPath()[0], now) ? 'unclicked ' + nameOf(now) : 'hit');
     }
-    if (e.type === 'mousedown') pressed = e.composedPath()[0];
-    if (e.type === 'mouseup' && --left === 0) missed ? later(off, 0) : off(); // its click comes in the same task
+    if (e.type === 'mousedown' || e.type === 'pointerdown') pressed = e.composedPath()[0];
+    if (up && --left === 0) missed ? later(off, 0) : off(); // its click comes in the same task
   };
-  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick'];
+  const types = ['pointerdown', 'touchstart', 'mousedown', 'contextmenu', 'pointerup', 'touchend', 'mouseup', 'click', 'auxclick', 'dblclick'];
+  const how = { capture: true, passive: false }; // else a touch could not be kept from the page
   const off = () => {
-    for (const w of views) for (const t of types) dom.unlisten(w, t, on, true);
+    for (const w of views) for (const t of types) dom.unlisten(w, t, on, how);
     if (!missed) followed?.watcher.disconnect();
   };
-  for (const w of views) for (const t of types) dom.listen(w, t, on, true);
+  for (const w of views) for (const t of types) dom.listen(w, t, on, how);
   unguard = off;
 };

@@ -157,9 +157,14 @@ const reaches = (top, el) => {
   return !!(mine && is(el, 'label') && mine.control && within(top, mine.control));
 };
 
-// Points worth trying: the middle of each box, then a grid over the largest.
-const points = (el) => {
+// Points worth trying: the middle of each box, then a grid over the largest; or the
+// only one that will do, if at says where in the element it is.
+const points = (el, at) => {
   const v = viewOf(el), w = v.innerWidth, h = v.innerHeight, out = [];
+  if (at) {
+    const r = rectOf(el), x = r.left + Math.min(at[0], r.width - 0.5), y = r.top + Math.min(at[1], r.height - 0.5);
+    return x >= 0 && y >= 0 && x < w && y < h ? [[x, y]] : [];
+  }
   const list = boxes(el).filter(sized);
   const clip = (r) => ({ l: Math.max(r.left, 0), t: Math.max(r.top, 0), r: Math.min(r.right, w), b: Math.min(r.bottom, h) });
   const seen = list.map(clip).filter((c) => c.r - c.l >= 1 && c.b - c.t >= 1);
@@ -194,6 +199,17 @@ const intoView = (el) => {
   for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
     const f = w.frameElement;
     if (!inView(f) && !inView(el)) { dom.scrollIntoView(f, { block: 'center', inline: 'center', behavior: 'instant' }); dom.scrollIntoView(el, { block: 'nearest', inline: 'nearest', behavior: 'instant' }); }
+  }
+};
+
+// placeIntoView scrolls what is around an element until a place in it can be seen.
+const placeIntoView = (el, at) => {
+  for (const n of points(el, at).length ? [] : scrollers(el)) {
+    if (viewOf(n) !== viewOf(el)) break;
+    const page = n === dom.scroller(dom.doc(n)), r = rectOf(el);
+    const b = page ? { left: 0, top: 0, right: viewOf(n).innerWidth, bottom: viewOf(n).innerHeight } : dom.rect(n);
+    const by = (v, from, to) => (v < from || v >= to ? v - (from + to) / 2 : 0);
+    dom.scrollBy(n, { left: by(r.left + at[0], b.left, b.right), top: by(r.top + at[1], b.top, b.bottom), behavior: 'instant' });
   }
 };
 
