@@ -51,6 +51,7 @@ type keyedRequest struct {
 	writing bool
 	taken   bool          // another node has written its beginning down first
 	answer  *api.Executed // came while the beginning was being written
+	unkept  error         // why its answer could not be written; it is tried again
 }
 
 type (
@@ -64,9 +65,14 @@ type (
 		run *actor.PID
 		err error
 	}
+	// answerWritten tells whether the answer is on disk. Found is set when another
+	// one was there before: another node has given the request up. Again: it was not,
+	// and is to be tried again.
 	answerWritten struct {
-		req *keyedRequest
-		err error
+		req   *keyedRequest
+		found *records.Key
+		again bool
+		err   error
 	}
 )
 
@@ -86,10 +92,7 @@ func (k *keys) Receive(ctx actor.Context) {
 	case *api.Executed:
 		k.onExecuted(ctx, m)
 	case *answerWritten:
-		if m.err != nil {
-			k.node.log.Error().Err(m.err).Str("task", m.req.rec.TaskID).Msg("answer to a key not written")
-		}
-		k.end(ctx, m.req, m.req.rec.Executed)
+		k.onAnswerWritten(ctx, m)
 	case *api.Started: // its task has written the key
 		switch r := k.tasks[m.TaskID]; {
 		case r == nil:
@@ -116,6 +119,8 @@ func (k *keys) onRequest(ctx actor.Context, m *keyed) {
 		ctx.Respond(m.refused(api.Refuse(engine.CodeIdempotencyMismatch, "")))
 	case k.repeats[m.Execute.Account.ID] >= maxRepeats:
 		ctx.Respond(m.refused(api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d repeated requests of this account already do", maxRepeats))))
+	case first.unkept != nil:
+		ctx.Respond(m.refused(api.RefusalFor(first.unkept)))
 	default:
 		k.repeats[m.Execute.Account.ID]++
 		first.waiting = append(first.waiting, ctx.Sender())
@@ -164,10 +169,10 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		no := api.Refuse(engine.CodeWorkerLost, "")
 		no.Elsewhere = &api.Elsewhere{Node: rec.Node}
 		k.end(ctx, r, r.Execute.Refused(0, no))
+	case rec.Executed.Outcome == nil: // it ran when its node ended
+		r.rec, r.rec.Executed = *rec, rec.Executed.With(records.Interrupted())
+		k.writeAnswer(ctx, r)
 	default:
-		if rec.Executed.Outcome == nil { // it ran when its node ended
-			rec.Executed.Outcome = records.Interrupted()
-		}
 		k.end(ctx, r, rec.Executed)
 	}
 }
@@ -228,20 +233,65 @@ func (k *keys) onExecuted(ctx actor.Context, x *api.Executed) {
 		if r.rec.Made.IsZero() {
 			r.rec.Made = time.Now()
 		}
-		k.write(ctx, r, k.node.records.EndKey, func(err error) any { return &answerWritten{r, err} })
+		k.writeAnswer(ctx, r)
 	}
 }
 
-// end answers all clients that wait.
-func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
+func (k *keys) writeAnswer(ctx actor.Context, r *keyedRequest) {
+	wrote := &answerWritten{req: r}
+	k.write(ctx, r, func(c context.Context, account, key string, rec records.Key) (err error) {
+		wrote.found, err = k.node.records.EndKey(c, account, key, rec)
+		return err
+	}, func(err error) any {
+		wrote.err = err
+		return wrote
+	})
+}
+
+// onAnswerWritten answers the clients with what the record says. Where other nodes may
+// answer, too, an answer that is not in the record is none: they would say something
+// else. The write is repeated, and its clients may come again.
+func (k *keys) onAnswerWritten(ctx actor.Context, m *answerWritten) {
+	r := m.req
+	if m.again {
+		k.writeAnswer(ctx, r)
+		return
+	}
+	if m.err != nil {
+		k.node.log.Error().Err(m.err).Str("task", r.rec.TaskID).Msg("answer to a key not written")
+	}
+	switch {
+	case m.found != nil && m.found.Executed != nil && m.found.Executed.Outcome != nil:
+		k.end(ctx, r, m.found.Executed)
+	case m.found != nil: // another task of the key: whoever comes again hears of it
+		k.end(ctx, r, r.refused(api.Refuse(engine.CodeNoQuorum, "another node plays the request")))
+	case m.err == nil || k.node.records.Node == "" || time.Since(r.rec.Made) >= records.KeyRetention:
+		k.end(ctx, r, r.rec.Executed)
+	default:
+		r.unkept = m.err
+		k.answer(ctx, r, r.refused(api.RefusalFor(m.err)))
+		k.check(ctx)
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		time.AfterFunc(rewriteAfter, func() { root.Send(self, &answerWritten{req: r, again: true}) })
+	}
+}
+
+// answer answers all clients that wait.
+func (k *keys) answer(ctx actor.Context, r *keyedRequest, answer any) {
 	for _, client := range r.waiting {
 		ctx.Send(client, answer)
 	}
-	if account := r.Execute.Account.ID; k.live[r.id()] == r { // and not ended again after a panic
+	if account := r.Execute.Account.ID; k.live[r.id()] == r && len(r.waiting) > 0 { // and not ended again after a panic
 		if k.repeats[account] -= len(r.waiting) - 1; k.repeats[account] <= 0 {
 			delete(k.repeats, account)
 		}
 	}
+	r.waiting = nil
+}
+
+// end answers all clients that wait, for good.
+func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
+	k.answer(ctx, r, answer)
 	delete(k.live, r.id()) // last: should this panic, they are still known
 	delete(k.tasks, r.Execute.TaskID)
 	k.check(ctx)
@@ -249,8 +299,8 @@ func (k *keys) end(ctx actor.Context, r *keyedRequest, answer any) {
 
 func (k *keys) check(ctx actor.Context) {
 	k.flushes = slices.DeleteFunc(k.flushes, func(s flushWaiter) bool {
-		for id := range k.live {
-			if s.account == "" || s.account == id[0] {
+		for id, r := range k.live {
+			if r.unkept == nil && (s.account == "" || s.account == id[0]) {
 				return false
 			}
 		}

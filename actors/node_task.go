@@ -109,3 +109,18 @@ func (n *Node) PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error) {
 	}
 	return p, nil
 }
+
+// GiveUpKey finds out what a node that is down has begun of a request with a key, and
+// records that this is lost unless it has ended. Nil: nothing was begun.
+func (n *Node) GiveUpKey(ctx context.Context, m *api.Execute, node string) (*api.KeyAnswer, error) {
+	bound, cancel := context.WithTimeout(ctx, api.WriteTimeout)
+	defer cancel()
+	k, lost, err := n.parts.records.GiveUpKey(bound, m.Account.ID, m.Idempotency.Key, node)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("give up a request with a key: %w", err)
+	}
+	return &api.KeyAnswer{TaskID: k.TaskID, Digest: k.Digest, Executed: k.Executed, Started: k.Started, Lost: lost}, nil
+}

@@ -83,13 +83,13 @@ func TestAttackRefusalsPushNothingOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.end(played, false)
+	g.end(played, false, nil)
 	for i := range maxSeenTasks + 1 {
 		one, err := enter(fmt.Sprintf("refused-%d", i%10))
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.end(one, true)
+		g.end(one, true, nil)
 	}
 	if _, err := enter("played"); !errors.Is(err, errDuplicateTask) {
 		t.Errorf("a task that was played comes again: %v", err)

@@ -28,11 +28,16 @@ type requestKind[T any] struct {
 	refusal func(*T) *api.Refusal
 	lost    func(m *api.Execute, node string) *T
 	freed   func(*T) bool // the worker that has answered is free again
+	kept    func(*api.KeyAnswer) *T
 }
 
 // Execute plays a task where there is a worker for it: see [actors.Node.Execute].
 func (c *Router) Execute(ctx context.Context, m *api.Execute) (*api.Executed, error) {
-	return dispatch(ctx, c, m, requestKind[api.Executed]{
+	return dispatch(ctx, c, m, c.executes())
+}
+
+func (c *Router) executes() requestKind[api.Executed] {
+	return requestKind[api.Executed]{
 		here: c.local.Execute,
 		refused: func(m *api.Execute, no *api.Refusal) *api.Executed {
 			return &api.Executed{TaskID: m.TaskID, Refusal: no}
@@ -42,14 +47,24 @@ func (c *Router) Execute(ctx context.Context, m *api.Execute) (*api.Executed, er
 		lost: func(m *api.Execute, _ string) *api.Executed {
 			return &api.Executed{TaskID: m.TaskID, WorkerID: m.Task.WorkerID, Outcome: &engine.Outcome{End: engine.EndLost}}
 		},
-	})
+		kept: func(a *api.KeyAnswer) *api.Executed { return a.Executed },
+	}
 }
 
 // Start starts an asynchronous task where there is a worker for it: see
 // [actors.Node.Start]. A node that starts it has fetched its files by then.
 func (c *Router) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
+	return c.lend(m, free, func(here startHere) (*api.Started, error) { return dispatch(ctx, c, m, c.starts(here)) })
+}
+
+// startHere starts a task on this node.
+type startHere = func(context.Context, *api.Execute) (*api.Started, error)
+
+// lend starts a task whose files are handedOver to it where it starts on this node. Where it
+// starts elsewhere they are freed.
+func (c *Router) lend(m *api.Execute, free func(), start func(here startHere) (*api.Started, error)) (*api.Started, error) {
 	handedOver := false
-	x, err := c.start(ctx, m, func(ctx context.Context, m *api.Execute) (*api.Started, error) {
+	x, err := start(func(ctx context.Context, m *api.Execute) (*api.Started, error) {
 		x, err := c.local.Start(ctx, m, free)
 		handedOver = err == nil && x.Refusal == nil
 		return x, err
@@ -60,8 +75,8 @@ func (c *Router) Start(ctx context.Context, m *api.Execute, free func()) (*api.S
 	return x, err
 }
 
-func (c *Router) start(ctx context.Context, m *api.Execute, here func(context.Context, *api.Execute) (*api.Started, error)) (*api.Started, error) {
-	return dispatch(ctx, c, m, requestKind[api.Started]{
+func (c *Router) starts(here startHere) requestKind[api.Started] {
+	return requestKind[api.Started]{
 		here: here,
 		refused: func(m *api.Execute, no *api.Refusal) *api.Started {
 			return &api.Started{TaskID: m.TaskID, Refusal: no}
@@ -72,7 +87,8 @@ func (c *Router) start(ctx context.Context, m *api.Execute, here func(context.Co
 			return &api.Started{TaskID: m.TaskID, Refusal: &api.Refusal{
 				Code: engine.CodeWorkerLost, Text: "The node " + node + " was lost while it started the task: it may have been started"}}
 		},
-	})
+		kept: func(a *api.KeyAnswer) *api.Started { return a.Started },
+	}
 }
 
 // dispatch sends a request to a node that can run it. A request that names a worker
@@ -90,14 +106,14 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 	c.inflight.begin(m.TaskID, one)
 	defer c.inflight.end(m.TaskID, one)
 
+	if hasKeyOwner(m) {
+		return askKeyOwner(ctx, c, one, m, w)
+	}
 	if node := c.destination(m); node != "" {
 		return forwardTo(ctx, c, one, node, m, w)
 	}
-	if m.RemoteOnly && m.Idempotency.Key != "" { // what it is answered with would be kept here
-		return w.refused(m, drainingRefusal), nil
-	}
 	try := *m
-	try.Forwardable = m.Idempotency.Key == "" && m.Task.WorkerID == "" && sessionOf(m.Task) == ""
+	try.Forwardable = m.Task.WorkerID == "" && sessionOf(m.Task) == ""
 	for {
 		x, err := w.here(ctx, &try)
 		switch {
@@ -120,18 +136,13 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 		case no.Elsewhere == nil:
 			return followSession(ctx, c, one, "", m, w, x)
 		}
-		sent := *m
-		if m.Idempotency.Key != "" { // it was begun there, before its key came to belong here
-			x, err := forward(ctx, c, one, no.Elsewhere.Node, m, w)
-			if stays := refuseUnstarted(one, no.Elsewhere.Node, m, w, err); stays != nil { // its client may come again
-				return stays, nil
+		if m.Idempotency.Key != "" {
+			if y := tellOfKey(ctx, c, one, no.Elsewhere.Node, m, w); y != nil {
+				return y, nil
 			}
-			if undelivered(err) {
-				c.counters.lost.Add(1)
-				return w.lost(m, no.Elsewhere.Node), nil
-			}
-			return x, err
+			continue
 		}
+		sent := *m
 		sent.Forwarded = true
 		y, err := forward(ctx, c, one, no.Elsewhere.Node, &sent, w)
 		switch {
@@ -158,6 +169,8 @@ func forwardTo[T any](ctx context.Context, c *Router, one *inflightRequest, node
 		return x, nil
 	}
 	switch {
+	case errors.Is(err, errUnknown):
+		return followKey(ctx, c, node, m, w)
 	case undelivered(err):
 		return followSession(ctx, c, one, node, m, w, w.refused(m, nodeDown(node)))
 	case err == nil:
@@ -209,60 +222,6 @@ func nodeRefuses(node string) *api.Refusal {
 		Code: engine.CodeWorkerOffline, RetryAfter: 2 * time.Second,
 		Text: fmt.Sprintf("Worker offline: its node %s cannot take the task now", node),
 	}
-}
-
-// forward sends a request to a node and waits for the answer. After an error that is
-// unstarted, the task has not started and never will. After any other failure of the
-// node, the request is answered as lost and is never sent again.
-func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
-	alive, up := c.peers.aliveContext(node)
-	switch {
-	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
-		return nil, errLeaving
-	case !up:
-		return nil, fmt.Errorf("forward a task to %s: %w", node, link.ErrUndelivered)
-	}
-	o, release := c.pack(m)
-	defer release()
-	o.StartID = one.markSent(c, m)
-	most := m.Task.Timeout + min(m.Task.QueueTimeout, engine.MaxQueueTimeout) + forwardMargin
-	asking, cancel := within(context.WithoutCancel(ctx), alive, most)
-	defer cancel(nil)
-	if m.Idempotency.Key == "" {
-		// Its answer comes soon then, and says what became of the task.
-		defer context.AfterFunc(ctx, func() {
-			cause := one.why()
-			if cause == "" {
-				cause = api.CauseClient
-			}
-			c.transport.Tell(node, &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: cause})
-			time.AfterFunc(cancelTimeout, func() { cancel(context.Cause(ctx)) })
-		})()
-	}
-	c.locations.put(m.TaskID, node)
-	x, err := link.AskFor[T](asking, c.transport, node, o)
-	if !unstarted(err) {
-		c.counters.forwarded.Add(1)
-	}
-	switch {
-	case err == nil || unstarted(err):
-		return x, err
-	case ctx.Err() != nil && !lost(err) && one.why() != "" && one.withdraw():
-		return nil, fmt.Errorf("forward a task to %s: it was cancelled before it began: %w", node, link.ErrUndelivered)
-	case ctx.Err() != nil && !lost(err) && one.why() == "": // nobody waits for it
-		return nil, context.Cause(ctx)
-	}
-	gone := &api.Cancel{TaskID: m.TaskID, Account: m.Account, Cause: api.CauseClient}
-	if m.Idempotency.Key == "" {
-		c.inflight.addNotice(node, gone)
-		c.transport.Tell(node, gone)
-	}
-	if lost(err) && one.withdraw() {
-		return nil, fmt.Errorf("forward a task to %s: it had not begun there: %w", node, link.ErrUndelivered)
-	}
-	c.counters.lost.Add(1)
-	c.cfg.Log.Error().Err(err).Str("task", m.TaskID).Str("node", node).Msg("task lost with another node")
-	return w.lost(m, node), nil
 }
 
 // pack makes of a request what another node can play. Its files stay here, to be

@@ -33,6 +33,9 @@ type hostedTasks struct {
 	edge    Edge
 	remote  *remote
 	uploads string // folder for the tasks' files
+	boot    string // of this process
+	// keyed plays a task at the node that its key belongs to, which is this one.
+	keyed keyOwner
 
 	mu      sync.Mutex
 	running map[string]*hostedTask
@@ -40,6 +43,11 @@ type hostedTasks struct {
 	ended   []string // of those, the ones that are over, the oldest first
 	closed  bool
 	wg      sync.WaitGroup
+
+	answers     []keptAnswer // the oldest first
+	answerBytes int
+	withdrawn   map[string]uint64 // by origin and task: what has this number of tries, or a lower one, is not taken
+	withdrawals []string          // the oldest first
 }
 
 type hostedTask struct {
@@ -47,7 +55,7 @@ type hostedTask struct {
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
 	outlivesOrigin      bool // it goes on without its origin
-	startID             uint64
+	startID, try        uint64
 	withdrawn           atomic.Bool // it was not let begin
 }
 
@@ -65,24 +73,30 @@ func (g *hostedTasks) begin(o *link.ForwardedExecute) (*hostedTask, error) {
 			return nil, errStillRunning
 		}
 		return nil, errDuplicateTask
+	case o.To != "" && o.To != g.boot, o.Try != 0 && o.Try <= g.withdrawn[o.Origin+"/"+o.TaskID]:
+		return nil, errWithdrawn
 	}
 	g.seen[o.TaskID] = true
-	one := &hostedTask{id: o.TaskID, origin: o.Origin, account: o.Account.ID, outlivesOrigin: o.Idempotency.Key != "", startID: o.StartID}
+	one := &hostedTask{id: o.TaskID, origin: o.Origin, account: o.Account.ID, outlivesOrigin: o.Idempotency.Key != "", startID: o.StartID, try: o.Try}
 	one.ctx, one.cancel = context.WithCancelCause(context.Background())
 	g.running[one.id] = one
 	g.wg.Add(1)
 	return one, nil
 }
 
-// end removes a hosted task. A task that was refused may come again.
-func (g *hostedTasks) end(one *hostedTask, refused bool) {
+// end removes a hosted task. A task that was refused may come again, as another try.
+func (g *hostedTasks) end(one *hostedTask, refused bool, answer any) {
 	one.cancel(nil)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.running, one.id)
+	g.keep(one, answer)
 	g.wg.Done()
 	if refused {
 		delete(g.seen, one.id)
+		if one.try != 0 {
+			g.withdraw(one.origin, one.id, one.try)
+		}
 		return
 	}
 	// Only what was played counts here: refusals, however many, push none of it out.
@@ -128,9 +142,9 @@ func (g *hostedTasks) close() {
 }
 
 // host plays a task for another node.
-func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
+func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) (answer any) {
 	refused := true
-	defer func() { g.end(one, refused) }()
+	defer func() { g.end(one, refused, answer) }()
 	m, folder, err := g.unpack(one.ctx, o)
 	remove := func() { _ = os.RemoveAll(folder) }
 	if err != nil {
@@ -141,8 +155,15 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
 		remove()
 		return draining(m)
 	}
+	// A key belongs to the node that its origin has found for it, which finds a worker
+	// for the task. What comes from there is played here or not at all.
+	keyed := m.Idempotency.Key != "" && !m.Forwarded
 	if m.Task.Async {
-		x, err := g.local.Start(one.ctx, m, remove)
+		start := g.local.Start
+		if keyed {
+			start = g.keyed.startKeyed
+		}
+		x, err := start(one.ctx, m, remove)
 		if err != nil || x.Refusal != nil || x.TaskID != m.TaskID { // else the task has them
 			remove()
 		}
@@ -154,9 +175,12 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) any {
 	}
 	defer remove()
 	var x *api.Executed
-	if o.StartID != 0 {
+	switch {
+	case keyed:
+		x, err = g.keyed.executeKeyed(one.ctx, m)
+	case o.StartID != 0:
 		x, err = g.local.ExecuteIf(one.ctx, m, g.mayStart(one, o))
-	} else {
+	default:
 		x, err = g.local.Execute(one.ctx, m)
 	}
 	switch refused = err != nil || x.Refusal != nil || one.withdrawn.Load(); {

@@ -35,6 +35,7 @@ type httpNode struct {
 	usage    *persistence.Usage
 	accounts *persistence.Accounts
 	files    persistence.Files
+	edge     *edge.Server
 	base     string
 }
 
@@ -52,6 +53,12 @@ const sessionLease = 8 * time.Second
 
 // openHTTPNode starts a node on a member of a cluster, with so many workers.
 func openHTTPNode(t testing.TB, m *member.Member, workers int) *httpNode {
+	t.Helper()
+	return openScriptedNode(t, m, workers, testkit.NewEngine(), "127.0.0.1")
+}
+
+// openScriptedNode starts one whose browsers do what an engine's scripts say.
+func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testkit.Engine, host string) *httpNode {
 	t.Helper()
 	h := &httpNode{t: t, member: m}
 	opening, cancel := context.WithTimeout(context.Background(), hang)
@@ -74,7 +81,7 @@ func openHTTPNode(t testing.TB, m *member.Member, workers int) *httpNode {
 	})
 	t.Cleanup(h.usage.Close)
 	h.Kit = testkit.New(t, testkit.Options{
-		Store: records, Files: files, Specs: actors.SharedWorkers(m.Name(), workers),
+		Store: records, Files: files, Specs: actors.SharedWorkers(m.Name(), workers), Engine: engine,
 		Config: func(c *actors.Config) {
 			heard := c.OnChange
 			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
@@ -92,11 +99,12 @@ func openHTTPNode(t testing.TB, m *member.Member, workers int) *httpNode {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.edge = server
 	if err := h.company.Open(h.Node, server); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(h.company.Close)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type inflightRequests struct {
 	now     map[string]*inflightRequest // by task
 	notices map[string][]any            // by node
 
-	startIDs atomic.Uint64
+	startIDs, tries atomic.Uint64
 }
 
 func (t *inflightRequests) begin(id string, one *inflightRequest) {

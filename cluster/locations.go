@@ -75,16 +75,14 @@ func (c *Router) destination(m *api.Execute) string {
 			}
 			return false
 		})
-	case m.Idempotency.Key != "":
-		return c.keyOwner(m.Account.ID, m.Idempotency.Key)
 	}
 	return ""
 }
 
-// keyOwner is the node that answers requests with a certain key; empty: this one.
-// All nodes that see the same others agree on it, so requests with one key meet
-// each other wherever they come in.
-func (c *Router) keyOwner(account, key string) string {
+// keyOwner is the node that answers requests with a certain key, of those that were
+// not found silent; empty: this one. All nodes that see the same others agree on it,
+// so requests with one key meet each other wherever they come in.
+func (c *Router) keyOwner(account, key string, silent map[string]bool) string {
 	weight := func(node string) uint64 {
 		h := fnv.New64a()
 		for _, s := range []string{node, account, key} {
@@ -97,7 +95,7 @@ func (c *Router) keyOwner(account, key string) string {
 	if c.own.last.Load().Usable() > 0 {
 		most = weight(c.cfg.Node)
 	}
-	for _, node := range c.peers.upNodes(func(p *peer) bool { return p.inventory.Usable() > 0 }) {
+	for _, node := range c.peers.upNodes(func(p *peer) bool { return p.inventory.Usable() > 0 && !silent[p.name] }) {
 		if w := weight(node); w > most {
 			best, most = node, w
 		}

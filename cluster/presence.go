@@ -264,6 +264,16 @@ func (p *presence) aliveContext(node string) (context.Context, bool) {
 	return nil, false
 }
 
+// boot names the process of a node that was heard last; empty: the node is unknown.
+func (p *presence) boot(node string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.peers[node]; one != nil {
+		return one.inventory.Boot
+	}
+	return ""
+}
+
 func (p *presence) isUp(node string) bool {
 	_, up := p.aliveContext(node)
 	return up

@@ -173,7 +173,7 @@ func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
 	if _, err := g.begin(o); !errors.Is(err, errDuplicateTask) {
 		t.Errorf("while it runs: %v", err)
 	}
-	g.end(one, false)
+	g.end(one, false, nil)
 	if _, err := g.begin(o); !errors.Is(err, errDuplicateTask) {
 		t.Errorf("after it was played: %v", err)
 	}
@@ -181,15 +181,15 @@ func TestSeenTasksAreNotPlayedAgain(t *testing.T) {
 	if one, err = g.begin(o); err != nil {
 		t.Fatal(err)
 	}
-	g.end(one, true)
+	g.end(one, true, nil)
 	if one, err = g.begin(o); err != nil {
 		t.Errorf("after it was refused: %v", err)
 	}
-	g.end(one, false)
+	g.end(one, false, nil)
 	for i := range maxSeenTasks {
 		o.TaskID = string(rune(i)) + "x"
 		if one, err := g.begin(o); err == nil {
-			g.end(one, false)
+			g.end(one, false, nil)
 		}
 	}
 	if len(g.seen) > maxSeenTasks || len(g.ended) > maxSeenTasks {

@@ -24,9 +24,15 @@ func (c *Router) receive(m any) func() any {
 			no := &api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: err.Error()}
 			return func() any { return &api.Executed{TaskID: o.TaskID, Refusal: no} }
 		case err != nil:
-			return func() any { return &link.Fault{Text: err.Error(), Unstarted: undelivered(err)} }
+			return func() any {
+				return &link.Fault{Text: err.Error(), Unstarted: undelivered(err) || errors.Is(err, errWithdrawn)}
+			}
 		}
 		return func() any { return c.hosted.host(one, o) }
+	}
+	if q, ok := m.(*link.ReceiptQuery); ok {
+		x := c.hosted.receipt(q) // now: what came before it is known
+		return func() any { return x }
 	}
 	return func() any {
 		x, err := c.answer(m)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -53,7 +54,10 @@ func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, 
 		if x := refuseUnstarted(one, node, m, w, err); x != nil {
 			return x, nil
 		}
-		if !undelivered(err) {
+		switch {
+		case errors.Is(err, errUnknown):
+			return followKey(ctx, c, node, &moved, w)
+		case !undelivered(err):
 			return x, err
 		}
 		lost = node

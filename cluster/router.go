@@ -26,6 +26,7 @@ type Local interface {
 	Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error)
 	api.Doer
 	PollLost(ctx context.Context, m *api.Poll) (*api.Polled, error)
+	GiveUpKey(ctx context.Context, m *api.Execute, node string) (*api.KeyAnswer, error)
 	OpenScreencast(m *view.ScreencastRequest) (*view.Viewer, *api.Refusal)
 	Subscribe(account string, all bool, tasks int) view.Subscription
 	Recent(account string, all bool, most int) []view.TaskProgress
@@ -110,6 +111,7 @@ func (c *Router) Open(local Local, edge Edge) error {
 	c.local, c.edge = local, edge
 	c.own.local, c.own.edge = local, edge
 	c.hosted.local, c.hosted.edge, c.hosted.remote, c.hosted.uploads = local, edge, &c.remote, c.cfg.Uploads
+	c.hosted.boot, c.hosted.keyed = c.boot, c
 	unserve, err := c.transport.Serve(c.receive)
 	if err != nil {
 		return err

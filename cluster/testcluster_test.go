@@ -30,6 +30,7 @@ type testNode struct {
 	name    string
 	uploads string // of other nodes' clients
 	conn    *nats.Conn
+	wire    *lossyServer // to it
 
 	paused atomic.Bool
 	cut    atomic.Bool // it does not reach the store
@@ -106,12 +107,13 @@ func (to *testCluster) grow(workers ...int) *testCluster {
 
 func (to *testCluster) open(s *server.Server, name string, workers int) *testNode {
 	to.t.Helper()
-	conn, err := nats.Connect("", nats.InProcessServer(s), nats.Name(name))
+	wire := &lossyServer{Server: s}
+	conn, err := nats.Connect("", nats.InProcessServer(wire), nats.Name(name))
 	if err != nil {
 		to.t.Fatal(err)
 	}
 	to.t.Cleanup(conn.Close)
-	h := &testNode{name: name, conn: conn, uploads: filepath.Join(to.t.TempDir(), "guests")}
+	h := &testNode{name: name, conn: conn, wire: wire, uploads: filepath.Join(to.t.TempDir(), "guests")}
 	h.Router, err = cluster.NewRouter(cluster.RouterConfig{
 		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(),
 	})

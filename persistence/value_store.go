@@ -63,6 +63,8 @@ type Item struct {
 	// New keeps it only where nothing has the key yet: otherwise it is
 	// [ErrConflict].
 	New bool
+	// Over keeps it only over this revision of the record; nil: over any.
+	Over *uint64
 }
 
 // Put keeps a value. The file of the value that it replaces is removed.
@@ -88,7 +90,7 @@ func (s *ValueStore) Put(ctx context.Context, it Item) error {
 		record = append([]byte{outside}, file...)
 	}
 	w := Write{Key: it.Key, Value: record, Expires: it.Expires, Durable: it.Durable}
-	if it.New {
+	if w.If = it.Over; it.New {
 		w.If = new(uint64)
 	}
 	if _, err := s.store.Put(ctx, w); err != nil {
@@ -113,6 +115,20 @@ func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
 	return value, nil
+}
+
+// GetRevision returns a value with the revision of its record, or [ErrNotFound]. Sealed
+// values have none.
+func (s *ValueStore) GetRevision(ctx context.Context, key string) ([]byte, uint64, error) {
+	r, err := s.store.Get(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	value, err := s.read(ctx, r)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", key, err)
+	}
+	return value, r.Revision, nil
 }
 
 func (s *ValueStore) read(ctx context.Context, r Record) ([]byte, error) {

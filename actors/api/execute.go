@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"time"
 
 	"troupe/engine"
@@ -15,6 +16,18 @@ type Idempotency struct {
 	// is refused with idempotency_mismatch.
 	Digest []byte `json:"Digest"`
 }
+
+// KeyAnswer is what the record of a key says: one of Executed and Started.
+type KeyAnswer struct {
+	TaskID   string // that was begun
+	Digest   []byte
+	Executed *Executed
+	Started  *Started
+	Lost     bool // it was found lost with its node just now
+}
+
+// Is reports whether the record is of the request, and not of another one with its key.
+func (a *KeyAnswer) Is(m *Execute) bool { return bytes.Equal(a.Digest, m.Idempotency.Digest) }
 
 // Elsewhere is in the refusal of a forwardable task: another node may have a
 // worker for it. If that node refuses the task too, it is sent again with its
@@ -84,6 +97,13 @@ type Executed struct {
 	Timeout    time.Duration   `json:"Timeout"`   // the task's time as the plan allows it
 	Refusal    *Refusal        `json:"Refusal"`
 	Outcome    *engine.Outcome `json:"Outcome"` // nil with a refusal
+}
+
+// With is the answer with an outcome.
+func (x *Executed) With(out *engine.Outcome) *Executed {
+	copied := *x
+	copied.Outcome = out
+	return &copied
 }
 
 func (*Execute) reply(*Executed) {}

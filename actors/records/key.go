@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"troupe/persistence"
 )
 
-// keyRetention is how long the answer to a key is kept.
-const keyRetention = 24 * time.Hour
+// KeyRetention is how long the answer to a key is kept.
+const KeyRetention = 24 * time.Hour
 
 // Key is the record of a request with a key, written before the request begins.
 type Key struct {
@@ -49,14 +50,73 @@ func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error 
 		return fmt.Errorf("write a key: %w", err)
 	}
 	return r.Plain.Put(ctx, persistence.Item{
-		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(keyRetention), Durable: true, New: r.Node != "",
+		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(KeyRetention), Durable: true, New: r.Node != "",
 	})
 }
 
-// EndKey writes how the task of a key has ended.
-func (r *Store) EndKey(ctx context.Context, account, key string, k Key) error {
+// EndKey writes how the task of a key has ended, unless its record has another task or
+// an end already: then it returns that one.
+func (r *Store) EndKey(ctx context.Context, account, key string, k Key) (found *Key, err error) {
 	k.Node = r.Node
-	return putJSON(ctx, r.Plain, KeyPath(account, key), account, k.Made.Add(keyRetention), k)
+	it := persistence.Item{Key: KeyPath(account, key), Account: account, Expires: k.Made.Add(KeyRetention), Durable: true}
+	if it.Value, err = json.Marshal(k); err != nil {
+		return nil, fmt.Errorf("write a key: %w", err)
+	}
+	if r.Node == "" { // there are no other nodes
+		return nil, r.Plain.Put(ctx, it)
+	}
+	for {
+		now, revision, err := r.keyAt(ctx, account, key)
+		it.New, it.Over = errors.Is(err, persistence.ErrNotFound), &revision
+		switch {
+		case err != nil && !it.New:
+			return nil, err
+		case err == nil && (now.TaskID != k.TaskID || now.answered()):
+			return now, nil
+		}
+		if err = r.Plain.Put(ctx, it); !errors.Is(err, persistence.ErrConflict) {
+			return nil, err
+		}
+	}
+}
+
+// GiveUpKey records that what a node has begun of a request with a key is lost, unless
+// the record has an end. It returns the record, and whether that was so.
+func (r *Store) GiveUpKey(ctx context.Context, account, key, node string) (k *Key, lost bool, err error) {
+	for {
+		k, revision, err := r.keyAt(ctx, account, key)
+		if err != nil || k.answered() || k.Node != node {
+			return k, false, err
+		}
+		k.Executed = k.Executed.With(lostTask())
+		b, err := json.Marshal(k)
+		if err != nil {
+			return nil, false, fmt.Errorf("write a key: %w", err)
+		}
+		err = r.Plain.Put(ctx, persistence.Item{
+			Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(KeyRetention), Durable: true, Over: &revision,
+		})
+		if !errors.Is(err, persistence.ErrConflict) {
+			return k, err == nil, err
+		}
+	}
+}
+
+// answered reports whether the record says what the request is answered with.
+func (k *Key) answered() bool {
+	return k.Started != nil || k.Executed == nil || k.Executed.Outcome != nil
+}
+
+func (r *Store) keyAt(ctx context.Context, account, key string) (*Key, uint64, error) {
+	b, revision, err := r.Plain.GetRevision(ctx, KeyPath(account, key))
+	if err != nil {
+		return nil, 0, err
+	}
+	k := new(Key)
+	if err := json.Unmarshal(b, k); err != nil {
+		return nil, 0, fmt.Errorf("read a key: %w", err)
+	}
+	return k, revision, nil
 }
 
 // Key reads the record of a key.

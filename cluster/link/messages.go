@@ -16,6 +16,8 @@ type (
 		Origin  string    `json:"Origin"` // the node that asks
 		Boot    string    `json:"Boot"`   // its process
 		StartID uint64    `json:"Turn"`   // if not zero, the task starts when the origin allows it: see StartQuery
+		Try     uint64    `json:"Try"`    // counts how often the origin has sent the task: see ReceiptQuery; zero: it does not ask
+		To      string    `json:"To"`     // the process that it is sent to: another one does not take it; empty: any
 		Sent    time.Time `json:"Sent"`
 		Source  []byte    `json:"Source"` // what the task was parsed from
 		Files   []File    `json:"Files"`
@@ -34,6 +36,21 @@ type (
 	// StartReply answers a StartQuery.
 	StartReply struct {
 		OK bool `json:"OK"`
+	}
+	// ReceiptQuery asks whether a ForwardedExecute has arrived. Where it has not, it is
+	// withdrawn: the node does not take it any more. Reply: Receipt, or the answer to
+	// the task where that was given and may have been lost.
+	ReceiptQuery struct {
+		TaskID string `json:"TaskID"`
+		Origin string `json:"Origin"`
+		Try    uint64 `json:"Try"`  // of the ForwardedExecute
+		Boot   string `json:"Boot"` // of the process that it was sent to
+	}
+	// Receipt answers a ReceiptQuery.
+	Receipt struct {
+		Boot     string `json:"Boot"`     // of the process that answers: another one knows nothing of the task
+		Received bool   `json:"Received"` // else it is withdrawn
+		Answered bool   `json:"Answered"` // and its answer is not kept any more
 	}
 	// LocateSession asks whether a node has a session. Reply: SessionLocated.
 	LocateSession struct {
