@@ -26,6 +26,7 @@ var written = map[string]string{
 	"actors/records.putJSON":           "(its callers say)",
 	"actors/records.Store.BeginKey":    "key",
 	"actors/records.Store.EndTask":     "outcome",
+	"actors/records.Store.GiveUpKey":   "key",
 	"actors/records.Store.GiveUpTask":  "outcome",
 	"actors/records.Store.EndKey":      "key",
 	"actors/records.Store.PutTask":     "task",

@@ -65,7 +65,10 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 		if no := parts.mayRestore(m); no != nil {
 			return &api.Restored{Refusal: no}, nil
 		}
-		if err := parts.leases.WaitAndRevoke(ctx, rec.Node); err != nil {
+		switch err := parts.leases.WaitAndRevoke(ctx, rec.Node); {
+		case errors.Is(err, lease.ErrRenewed): // it is there, whoever has found it silent
+			return &api.Restored{Node: rec.Node}, nil
+		case err != nil:
 			return nil, err
 		}
 	}

@@ -151,7 +151,7 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) (answer an
 		remove()
 		return &link.Fault{Text: err.Error(), Unstarted: true}
 	}
-	if g.edge.Drains() {
+	if g.edge.Drains() && sessionOf(m.Task) == "" { // its sessions go on until it stops
 		remove()
 		return draining(m)
 	}

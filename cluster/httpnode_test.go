@@ -90,7 +90,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 		},
 	})
 	server, err := edge.New(edge.Config{
-		Actors: h.company, Live: h.Node, Auth: persistence.NewAccounts(records.Cached()), Counts: h.usage, Limits: limits(), Files: files,
+		Actors: h.company, OtherNodes: h.company, Live: h.Node, Auth: persistence.NewAccounts(records.Cached()), Counts: h.usage, Limits: limits(), Files: files,
 		Uploads: filepath.Join(t.TempDir(), "uploads"), Admin: &admin.Admin{Accounts: h.accounts, Actors: h.Node},
 		Cluster: func(context.Context) httpanswer.Cluster {
 			return httpanswer.Cluster{Success: true, Node: m.Name(), Leader: m.Leader(), Majority: m.Majority()}

@@ -22,6 +22,9 @@ const (
 	pingEvery   = 250 * time.Millisecond
 	pingTimeout = 1500 * time.Millisecond
 	pingMisses  = 2
+	// pingLate is how much later than that a process notices at most that a ping has no
+	// answer. One that notices later has stood still itself: it says nothing then.
+	pingLate = 500 * time.Millisecond
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
 	// maxPeers bounds how many nodes are known. Where there are more, one makes
@@ -61,6 +64,7 @@ type peer struct {
 	since     time.Time
 	inventory *link.Inventory
 	lastHeard time.Time
+	answered  time.Time // it was asked, and was there
 	workers   map[string]bool
 	sessions  map[string]string // the account of each
 
@@ -195,6 +199,7 @@ func (p *presence) watch(one *peer) {
 		n    int
 		boot string
 		err  error
+		sent time.Time
 	}
 	results := make(chan result, 16) // more than are on their way at once
 	tick := time.NewTicker(pingEvery)
@@ -210,15 +215,18 @@ func (p *presence) watch(one *peer) {
 			p.wg.Go(func() {
 				ctx, cancel := context.WithTimeout(p.base, pingTimeout)
 				defer cancel()
+				sent := time.Now()
 				boot, err := p.ping(ctx, one.name)
 				select {
-				case results <- result{number, boot, err}:
+				case results <- result{number, boot, err, sent}:
 				case <-p.base.Done():
 				}
 			})
 			continue
 		case r := <-results:
 			switch {
+			case r.err != nil && (time.Since(r.sent) > pingTimeout+pingLate || p.answeredSince(one, r.sent)):
+				continue
 			case r.err != nil:
 				misses, missed = misses+1, max(missed, r.n)
 			case r.n > missed:
@@ -262,6 +270,24 @@ func (p *presence) aliveContext(node string) (context.Context, bool) {
 		return one.alive, true
 	}
 	return nil, false
+}
+
+// answeredSince reports whether a node has shown since then that it is there.
+func (p *presence) answeredSince(one *peer, then time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return one.answered.After(then)
+}
+
+// answers takes the answer of a node that was thought to be down: it is there, in this
+// process.
+func (p *presence) answers(node, boot string) {
+	p.noteMessage(node, boot, time.Now())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.peers[node]; one != nil {
+		one.answered = time.Now()
+	}
 }
 
 // boot names the process of a node that was heard last; empty: the node is unknown.

@@ -32,6 +32,15 @@ func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, 
 	}
 	moved := *m
 	moved.SessionMoved = true
+	if lost != "" {
+		x, err := askHome(ctx, c, one, lost, m, &moved, w)
+		switch {
+		case err != nil || x != nil && (w.refusal(x) == nil || !mayHaveMoved(w.refusal(x).Code)):
+			return x, err
+		case x != nil:
+			lost, was = "", x
+		}
+	}
 	for range maxSessionMoves {
 		node, no, err := c.restored(ctx, m, lost)
 		switch {
@@ -65,6 +74,46 @@ func followSession[T any](ctx context.Context, c *Router, one *inflightRequest, 
 	return w.refused(m, nodeDown(lost)), nil
 }
 
+// askHome sends a request to the node that has its session and is thought to be down.
+// Nil: it does not answer.
+func askHome[T any](ctx context.Context, c *Router, one *inflightRequest, home string, m, moved *api.Execute, w requestKind[T]) (*T, error) {
+	before := c.peers.boot(home)
+	if !c.answers(ctx, home) {
+		return nil, nil
+	}
+	if m.Task.WorkerID == "" && c.peers.boot(home) != before { // its browser may be starting
+		m = moved
+	}
+	x, err := forward(ctx, c, one, home, m, w)
+	if no := refuseUnstarted(one, home, m, w, err); no != nil {
+		return no, nil
+	}
+	switch {
+	case undelivered(err):
+		return nil, nil
+	case errors.Is(err, errUnknown):
+		return followKey(ctx, c, home, m, w)
+	}
+	return x, err
+}
+
+// homeTimeout bounds the answer of a node that has a session and is thought to be down.
+const homeTimeout = time.Second
+
+// answers asks a node that is thought to be down, and reports whether it is there. That
+// a node is down is a suspicion, and wrong where this one has stood still, or where that
+// one was started again.
+func (c *Router) answers(ctx context.Context, node string) bool {
+	ctx, cancel := context.WithTimeout(ctx, homeTimeout)
+	defer cancel()
+	boot, err := c.ping(ctx, node)
+	if err != nil || boot == "" {
+		return false
+	}
+	c.peers.answers(node, boot)
+	return c.peers.isUp(node)
+}
+
 // mayHaveMoved reports whether a refusal may mean that a session has moved.
 func mayHaveMoved(code engine.Code) bool {
 	return code == engine.CodeSessionMismatch || code == engine.CodeForeignWorker
@@ -73,7 +122,7 @@ func mayHaveMoved(code engine.Code) bool {
 // restored names the node that has a session by its record. Should that node be
 // down, the session is restored first: here, or where there is a free worker.
 func (c *Router) restored(ctx context.Context, m *api.Execute, lost string) (string, *api.Refusal, error) {
-	q := api.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, RemoteOnly: m.RemoteOnly}
+	q := api.Restore{Session: sessionOf(m.Task), Account: m.Account, Worker: m.Task.WorkerID, Lost: lost, RemoteOnly: m.RemoteOnly || c.edge.Drains()}
 	until := time.Now().Add(min(m.Task.QueueTimeout, engine.MaxQueueTimeout))
 	for tries := 0; ; {
 		x, err := c.restoreSomewhere(ctx, &q)
@@ -93,7 +142,7 @@ func (c *Router) restored(ctx context.Context, m *api.Execute, lost string) (str
 		case x.Node == c.cfg.Node:
 			return x.Node, nil, nil
 		}
-		if _, up := c.peers.aliveContext(x.Node); up {
+		if c.peers.isUp(x.Node) || c.answers(ctx, x.Node) {
 			return x.Node, nil, nil
 		}
 		if q.Lost = x.Node; tries == maxSessionMoves {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,6 +28,9 @@ import (
 // serviceEnv makes the test binary a process that is a whole node: with HTTP, and
 // scripted browsers.
 const serviceEnv = "TROUPE_TEST_SERVICE"
+
+// neighbour is the test binary of this package in another release.
+var neighbour = flag.String("neighbour", "", "the program of the second node where nodes are processes: this package's tests of the release before")
 
 // serviceConfig is what such a process is started with.
 type serviceConfig struct {
@@ -139,7 +143,11 @@ func (s *service) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	args := []string{os.Args[0], "-test.run=^TestServeAsANode$", "-test.timeout=0", "-test.count=1"}
+	program := os.Args[0]
+	if *neighbour != "" && cfg.Member.Name == "n2" {
+		program = *neighbour
+	}
+	args := []string{program, "-test.run=^TestServeAsANode$", "-test.timeout=0", "-test.count=1"}
 	if s.place != "" {
 		args = append([]string{"ip", "netns", "exec", s.place}, args...)
 	}

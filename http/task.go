@@ -75,7 +75,7 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	}
 	m.Asked, m.Trace = a.At, a.Trace
 	t.Async = m.Task.Async
-	if m.RemoteOnly = s.Drains(); m.RemoteOnly && s.cfg.Actors.Status().PeerWorkers == 0 {
+	if m.RemoteOnly = s.Drains() && !s.continuesSession(m.Task); m.RemoteOnly && s.cfg.Actors.Status().PeerWorkers == 0 {
 		return answer.Refuse(engine.CodeDraining)
 	}
 
@@ -125,6 +125,13 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 		}
 	}
 	return m, nil
+}
+
+// continuesSession reports whether a task continues a session while the operator drains
+// a node of a cluster: its sessions go on until it stops, and then on another node. A
+// session of a service without others is where its clients wait for the service.
+func (s *Server) continuesSession(t *engine.Task) bool {
+	return s.cfg.OtherNodes != nil && !s.draining.Load() && t.Session != nil && t.Session.ID != ""
 }
 
 // play answers with the end of a task.

@@ -16,8 +16,13 @@ import (
 // Prefix is the part of the store's keys where leases are.
 const Prefix = "lease/"
 
-// ErrHeld tells that the node's lease goes on.
-var ErrHeld = errors.New("the node holds its lease")
+var (
+	// ErrHeld tells that the node's lease goes on.
+	ErrHeld = errors.New("the node holds its lease")
+	// ErrRenewed tells that the node renews its lease: it is there, and has its
+	// sessions.
+	ErrRenewed = errors.New("the node renews its lease")
+)
 
 // Leases keeps the node's own lease, and follows those of the others: see
 // rules.go. A nil one belongs to a node without others, which always holds its
@@ -139,17 +144,39 @@ func (l *Leases) Close() {
 	l.stop()
 	l.wg.Wait()
 	l.expiry.Stop()
-	l.mu.Lock()
-	last, over, mine := l.own.next()
-	l.own.until = 0
-	l.mu.Unlock()
-	if last.Over = true; !mine {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), l.Duration/4)
+	ctx, cancel := context.WithTimeout(context.Background(), l.Duration/2)
 	defer cancel()
-	if _, err := l.write(ctx, last, over); err != nil {
+	if err := l.giveBack(ctx); err != nil {
 		l.log.Warn().Err(err).Msg("the node's lease was not given back: its sessions go on elsewhere only when it is over")
+	}
+}
+
+// giveBack writes that the lease is over. A renewal can be on disk whose answer did not
+// come: then it is written over that one.
+func (l *Leases) giveBack(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		last, over, mine := l.own.next()
+		l.own.until = 0
+		l.mu.Unlock()
+		if !mine {
+			return nil
+		}
+		last.Over = true
+		_, err := l.write(ctx, last, over)
+		if !errors.Is(err, persistence.ErrConflict) {
+			return err
+		}
+		found, revision, err := l.read(ctx, l.own.node)
+		if err != nil {
+			return err
+		}
+		if found.Over || found.Boot != l.own.boot { // nothing is left to give back
+			return nil
+		}
+		l.mu.Lock()
+		l.own.met(found, revision)
+		l.mu.Unlock()
 	}
 }
 

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,69 @@ func TestLeaseLapses(t *testing.T) {
 		one.Close()
 		if err := held(two, "n1", time.Millisecond); err != nil {
 			t.Fatalf("a lease that was given back: %v", err)
+		}
+	})
+}
+
+// mutedStore stores what it is told to, once, and the answer is lost.
+type mutedStore struct {
+	persistence.Store
+	mute   atomic.Bool
+	stored chan struct{}
+}
+
+func (s *mutedStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	revision, err := s.Store.Put(ctx, w)
+	if s.mute.CompareAndSwap(true, false) {
+		close(s.stored)
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return revision, err
+}
+
+// TestALeaseIsGivenBack: also by a node that ends while it renews the lease, and does not
+// hear that the renewal is on disk.
+func TestALeaseIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &mutedStore{Store: persistence.NewMemory(), stored: make(chan struct{})}
+		defer shared.Close()
+		l := New(Config{Store: shared, Node: "n1", Boot: "b1", Duration: 10 * time.Second, Log: zerolog.Nop()})
+		if err := l.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		shared.mute.Store(true)
+		<-shared.stored
+		l.Close()
+		if rec, _, err := l.read(t.Context(), "n1"); err != nil || !rec.Over {
+			t.Errorf("the node has ended, and its lease is %+v, %v", rec, err)
+		}
+	})
+}
+
+// TestARenewedLeaseIsNotWaitedOut: whoever waits for the lease of a node that is there
+// learns that at its next renewal.
+func TestARenewedLeaseIsNotWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := persistence.NewMemory()
+		defer shared.Close()
+		open := func(node string) *Leases {
+			l := New(Config{Store: shared, Node: node, Boot: node, Duration: 10 * time.Second, Log: zerolog.Nop()})
+			if err := l.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		one, two := open("n1"), open("n2")
+		defer one.Close()
+		defer two.Close()
+		time.Sleep(500 * time.Millisecond) // between two renewals
+		began := time.Now()
+		if err := two.WaitAndRevoke(t.Context(), "n1"); !errors.Is(err, ErrRenewed) || time.Since(began) > 1100*time.Millisecond {
+			t.Errorf("told after %v: %v", time.Since(began), err)
+		}
+		if !one.Serving() {
+			t.Error("its lease was taken")
 		}
 	})
 }

@@ -58,15 +58,21 @@ func (l *Leases) seen(node string, rec Record, revision uint64) seenLease {
 }
 
 // WaitAndRevoke waits until the lease of another node is over, and revokes it:
-// that node's sessions may be taken then. It returns [ErrHeld] when ctx ends
-// first.
+// that node's sessions may be taken then. It returns [ErrRenewed] when the node renews
+// it meanwhile, and [ErrHeld] when ctx ends first.
 func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
-	for {
+	for first := (seenLease{}); ; {
 		rec, revision, err := l.read(ctx, node)
 		if err != nil {
 			return fmt.Errorf("read the lease of %s: %w", node, err)
 		}
 		s := l.seen(node, rec, revision)
+		switch {
+		case first.revision == 0:
+			first = s
+		case s.revision > first.revision && !s.record.Over:
+			return ErrRenewed
+		}
 		l.mu.Lock()
 		rest, news := s.remaining(l.now(), l.Duration), l.changed
 		l.mu.Unlock()
