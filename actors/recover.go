@@ -131,7 +131,16 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = records.InParallel(lost, func(t records.Task) error { return n.records.EndTask(ctx, t, nil, records.Interrupted()) })
+	err = records.InParallel(lost, func(t records.Task) error {
+		if n.records.Node == "" {
+			return n.records.EndTask(ctx, t, nil, records.Interrupted())
+		}
+		_, err := n.records.InterruptTask(ctx, t.ID, t.Account)
+		if errors.Is(err, persistence.ErrNotFound) { // its account was removed meanwhile
+			err = nil
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("write down interrupted tasks: %w", err)
 	}

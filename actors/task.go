@@ -38,6 +38,7 @@ type task struct {
 	written         bool            // it is on disk
 	endOnDisk       bool            // its end is, too
 	endBeingWritten bool            // or is being written
+	endTried        bool            // or was to be, and could not
 	retryTimer      *time.Timer
 
 	steps stepLog
@@ -228,15 +229,18 @@ func (t *task) writeEnd(ctx actor.Context) {
 	t.endBeingWritten = true
 }
 
-// onEndWritten answers those who wait for the end. If the end could not be
-// written, they learn it all the same, and the write is repeated until it
-// succeeds.
+// onEndWritten answers those who wait for the end. If the end could not be written, the
+// write is repeated until it succeeds. Clients of a node without others learn the end
+// all the same. Where there are others, one of them may have recorded another end: then
+// the task counts as running until the record says which.
 func (t *task) onEndWritten(ctx actor.Context, err error) {
-	first := !t.endOnDisk
-	t.endOnDisk = true
-	if first {
+	if !t.endOnDisk && (err == nil || t.node.records.Node == "") {
+		t.endOnDisk = true
 		t.show()
 		t.wake(ctx)
+	}
+	if !t.endTried {
+		t.endTried = true
 		t.finished(ctx)
 	}
 	if err == nil {

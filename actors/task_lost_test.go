@@ -68,3 +68,48 @@ func TestATaskThatWasGivenUpStaysSo(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEndIsToldOnceItIsWritten: a node that cannot write how a task has ended does not
+// tell it, for another one may have given the task up. In the end both say the same.
+func TestAnEndIsToldOnceItIsWritten(t *testing.T) {
+	for name, gaveUp := range map[string]bool{"given up meanwhile": true, "not given up": false} {
+		t.Run(name, func(t *testing.T) {
+			shared, files := persistence.NewMemory(), persistence.NewMemoryFiles()
+			store := &slowStore{Store: shared}
+			named := func(c *actors.Config) { c.Node = "n1" }
+			testkit.Run(t, testkit.Options{Workers: 1, Store: store, Files: files, Config: named}, func(t *testing.T, k *testkit.Kit) {
+				anna, ctx := testkit.Pro("anna"), context.Background()
+				other, err := actors.Start(actors.Config{Engine: testkit.NewEngine(), Store: shared, Files: files, Node: "n2"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer other.Stop()
+				id := k.StartAsync(anna, testkit.Task(), testkit.Script{Takes: time.Second}).TaskID
+				store.fail("outcome/")
+				time.Sleep(2 * time.Second)
+				k.WantPoll(anna, id, 0, api.TaskPending)
+				want, end := api.TaskComplete, engine.EndCompleted
+				if gaveUp {
+					want, end = api.TaskFailed, engine.EndLost
+					if p, err := other.PollLost(ctx, &api.Poll{TaskID: id, Account: anna}); err != nil || p.Status != want {
+						t.Fatalf("given up: %+v, %v", p, err)
+					}
+				}
+				time.Sleep(time.Minute)
+				if p := k.WantPoll(anna, id, 0, map[bool]api.TaskStatus{true: api.TaskFailed, false: api.TaskPending}[gaveUp]); gaveUp && p.Executed.Outcome.End != end {
+					t.Errorf("its node says %+v", p.Executed.Outcome)
+				}
+				store.fails.Store(nil)
+				for range 3 {
+					time.Sleep(2 * time.Minute) // its actor ends
+					if p := k.WantPoll(anna, id, 0, want); p.Executed.Outcome.End != end {
+						t.Errorf("its node says %+v", p.Executed.Outcome)
+					}
+					if p, err := other.PollLost(ctx, &api.Poll{TaskID: id, Account: anna}); err != nil || p.Status != want || p.Executed.Outcome.End != end {
+						t.Errorf("the other says %+v, %v", p, err)
+					}
+				}
+			})
+		})
+	}
+}

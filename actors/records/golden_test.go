@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"flag"
 	"reflect"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"troupe/engine"
 	"troupe/testkit/golden"
 )
+
+var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
 
 // recordMakers: a cache is one object, whatever keys it has.
 var recordMakers = golden.Makers{reflect.TypeFor[*engine.Cache](): func() any {

@@ -29,6 +29,7 @@ type Task struct {
 	Timeout    time.Duration  `json:"timeout"`
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
+	Lost       bool           `json:"lost,omitempty"` // another node has given it up: what its own has written as its end does not count
 }
 
 // The keys of tasks, and of their outcomes, begin so.
@@ -120,14 +121,17 @@ func (r *Store) Poll(ctx context.Context, id, account string) (p *api.Polled, un
 	if t.Node != r.Node {
 		return &api.Polled{Status: api.TaskPending, Node: t.Node, Executed: t.Executed(nil)}, until, nil
 	}
-	if t.Status == api.TaskPending {
+	switch {
+	case t.Status == api.TaskPending && r.Node == "":
 		return &api.Polled{Status: api.TaskFailed, Executed: t.Executed(Interrupted())}, until, nil
+	case t.Status == api.TaskPending: // others may give it up: one of the two is its end
+		p, err = r.InterruptTask(ctx, id, account)
+		return p, until, err
 	}
-	out := new(engine.Outcome)
-	if err := ReadJSON(ctx, r.Plain, OutcomePrefix+id, out); err != nil {
-		return nil, until, fmt.Errorf("read the outcome of %s: %w", id, err)
+	if p, err = r.ended(ctx, t); err != nil {
+		return nil, until, err
 	}
-	return &api.Polled{Status: t.Status, Executed: t.Executed(out)}, t.Expires(), nil
+	return p, t.Expires(), nil
 }
 
 // Interrupted is the outcome of a task whose node ended under it.

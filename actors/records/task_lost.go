@@ -17,6 +17,16 @@ func lostTask() *engine.Outcome { return &engine.Outcome{End: engine.EndLost} }
 
 // GiveUpTask records that a task is lost, unless its end is on disk.
 func (r *Store) GiveUpTask(ctx context.Context, id, account string) (*api.Polled, error) {
+	return r.failTask(ctx, id, account, lostTask())
+}
+
+// InterruptTask records that a task has ended with its node's process, unless its end is
+// on disk.
+func (r *Store) InterruptTask(ctx context.Context, id, account string) (*api.Polled, error) {
+	return r.failTask(ctx, id, account, Interrupted())
+}
+
+func (r *Store) failTask(ctx context.Context, id, account string, out *engine.Outcome) (*api.Polled, error) {
 	for {
 		t, revision, err := r.taskAt(ctx, id)
 		if err != nil {
@@ -28,8 +38,7 @@ func (r *Store) GiveUpTask(ctx context.Context, id, account string) (*api.Polled
 		if t.Status != api.TaskPending {
 			return r.ended(ctx, t)
 		}
-		t.Status, t.Ended = api.TaskFailed, time.Now()
-		out := lostTask()
+		t.Status, t.Ended, t.Lost = api.TaskFailed, time.Now(), out.End == engine.EndLost
 		// The record first: should its node be back and end the task meanwhile,
 		// its outcome must not be replaced.
 		_, err = r.PutTask(ctx, t, &revision)
@@ -63,6 +72,9 @@ func (r *Store) taskAt(ctx context.Context, id string) (t Task, revision uint64,
 
 // ended reads how a task has ended.
 func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
+	if t.Lost {
+		return &api.Polled{Status: t.Status, Executed: t.Executed(lostTask())}, nil
+	}
 	out := new(engine.Outcome)
 	err := ReadJSON(ctx, r.Plain, OutcomePrefix+t.ID, out)
 	if t.Status == api.TaskFailed && (errors.Is(err, persistence.ErrNotFound) || err == nil && out.End == engine.EndCompleted) {
