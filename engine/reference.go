@@ -9,7 +9,7 @@ import (
 
 // groups is the order of the headings in the reference.
 var groups = []string{
-	"Navigation", "Interaction", "Data extraction", "Finding elements", "Waiting", "Scrolling", "Screenshot",
+	"Navigation", "Tabs", "Interaction", "Data extraction", "Finding elements", "Waiting", "Scrolling", "Screenshot",
 	"File upload", "Cookies", "Advanced", "Control flow", "Data cache",
 }
 

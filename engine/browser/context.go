@@ -49,6 +49,7 @@ type Context struct {
 	err     error
 	excess  int // tabs that were closed because there were too many
 	asked   int // tabs that we are opening
+	opened  int // tabs that were opened so far
 	used    bool
 	handled bool                                 // a document of it was given the hands
 	log     *Log                                 // nil unless somebody wants to know what pages say and ask for
@@ -247,6 +248,8 @@ func (c *Context) took(t *Tab) {
 		c.floods(t)
 		return
 	}
+	c.opened++
+	t.number = c.opened
 	c.tabs = append(c.tabs, t)
 	c.notify()
 }

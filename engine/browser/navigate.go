@@ -239,8 +239,8 @@ func (nav *Navigation) takeBare() bool {
 
 // Address is the page's current address.
 func (nav *Navigation) Address(ctx context.Context) (string, error) {
-	var res page.GetNavigationHistoryResult
-	if err := nav.tab.s.call(ctx, page.CommandGetNavigationHistory, nil, &res); err != nil {
+	res, err := nav.history(ctx)
+	if err != nil {
 		return "", err
 	}
 	if int(res.CurrentIndex) >= len(res.Entries) {

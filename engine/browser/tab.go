@@ -21,6 +21,7 @@ type Tab struct {
 
 	context *Context
 	id      target.ID
+	number  int // in the order in which the context's tabs were opened
 	s       *session
 	bodies  bodySession
 	ready   *pending      // the last command of setUp
