@@ -124,7 +124,8 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 		defer tabs.Network.Unwatch()
 	}
 	tabs.ForgetElements()
-	tabs.Transfers.BeginTask()
+	tabs.Transfers.BeginTask(t.Config.RefuseDownloads)
+	r.beginDialogs()
 	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
 	if !stopped && ctx.Err() == nil {

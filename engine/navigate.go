@@ -128,6 +128,10 @@ func (r *Run) open(ctx context.Context, s *Step, t *browser.Tab, address string)
 	switch {
 	case err == nil:
 	case errors.Is(err, browser.ErrDownload):
+		if r.task.Config.RefuseDownloads {
+			r.warn("%s is a download, which the task refuses: the tab stays where it was", address)
+			return nil
+		}
 		r.effects.awaitDownload(sctx)
 		for _, why := range r.tabs.Transfers.BrokenDownloads() {
 			return unreachable(address, why)

@@ -19,6 +19,7 @@ type decoder struct {
 	inLoop, inBranch bool
 	config           Config
 	network          bool // an action looks at requests
+	reads            bool // an action reads downloads
 	matching         matching
 	step             *Step        // the step whose value is read
 	faulty           []*lang.Node // the steps with faults
@@ -93,7 +94,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		d.Fault(actions, "want at least one action")
 	}
 	t.Files = d.files
-	t.network = d.network
+	t.network, t.reads = d.network, d.reads
 	return t
 }
 
@@ -103,6 +104,8 @@ func (d *decoder) readConfig(n *lang.Node, c *Config) {
 		lang.Field("continueOnError", func(f *lang.Node) { c.ContinueOnError = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("trace", func(f *lang.Node) { c.Trace, c.FullTrace = d.readTrace(f) }),
 		lang.Field("onFailure", func(f *lang.Node) { d.readOnFailure(f, &c.OnFailure) }),
+		lang.Field("dialogs", func(f *lang.Node) { c.dialogs = d.readDialogs(f) }),
+		lang.Field("downloads", func(f *lang.Node) { c.RefuseDownloads = downloadsShape.Read(&d.Decoder, f) == "refuse" }),
 	)
 }
 

@@ -10,7 +10,7 @@ import (
 // groups is the order of the headings in the reference.
 var groups = []string{
 	"Navigation", "Tabs", "Interaction", "Data extraction", "Finding elements", "Waiting", "Scrolling", "Screenshot",
-	"File upload", "Cookies", "Advanced", "Control flow", "Data cache",
+	"File upload", "Downloads", "Cookies", "Advanced", "Control flow", "Data cache",
 }
 
 // Reference is the reference of all actions as Markdown, made from their

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -142,6 +143,8 @@ func taskSchema(base string) object {
 					{"console", optional(lang.BoolShape.Schema, "The console messages of pages.", entry{"default", false})},
 					{"network", optional(lang.BoolShape.Schema, "The network requests of pages.", entry{"default", false})},
 				})},
+				{"dialogs", optional(`{"anyOf":[`+dialogShape.Schema+`,{"type":"array","items":`+dialogShape.Schema+`,"maxItems":`+fmt.Sprint(maxDialogRules)+`}]}`, "How dialogs of pages are answered; of several rules the first that covers a dialog.", entry{"default", "accept"})},
+				{"downloads", optional(downloadsShape.Schema, "Whether files that pages send are kept.", entry{"default", "keep"})},
 			})},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
 				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker after the task.")},

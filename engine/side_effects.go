@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,11 +17,12 @@ import (
 const maxSideEffects = 100
 
 // Dialog is one that a page opened. It was answered at once, for the page waits
-// for that: accepted, a prompt with the text that it offered.
+// for that: as a rule of the task says, else accepted, a prompt with the text that it
+// offered.
 type Dialog struct {
 	Kind   string `json:"kind" mask:"own"` // alert, confirm, prompt or beforeunload
 	Text   string `json:"text"`
-	Answer string `json:"answer"` // accepted; of a prompt, the text that it was given
+	Answer string `json:"answer"` // accepted or dismissed; of an accepted prompt, the text that it was given
 }
 
 // Downloaded is a file that a page sent.
@@ -28,6 +31,7 @@ type Downloaded struct {
 	URL  string `json:"url,omitempty" mask:"own"` // where it can be fetched; empty: it could not be kept
 	Size int64  `json:"size"`                     // in bytes
 	Type string `json:"type" mask:"own"`          // by its first bytes
+	Hash string `json:"sha256,omitempty" mask:"own"`
 }
 
 // sideEffects are the dialogs, downloads and pictures of a run.
@@ -36,6 +40,9 @@ type sideEffects struct {
 	dialogs   []Dialog
 	downloads []Downloaded
 	pictures  []string
+
+	claimed  map[int]bool   // downloads that an action has waited for, by their place
+	contents map[int][]byte // of downloads, by their place, where an action reads them
 }
 
 // collect takes what has happened beside the actions since it was last asked,
@@ -49,6 +56,9 @@ func (se *sideEffects) collect(ctx context.Context) (notes []string) {
 	for _, d := range all {
 		se.dialog(d)
 	}
+	if n := se.run.tabs.Transfers.TurnedAway(); n > 0 {
+		se.run.warn("%d %s refused, as config.downloads says", n, Plural(n, "download was", "downloads were"))
+	}
 	if ctx.Err() == nil { // else nobody waits for a file
 		notes = se.keepDownloads(ctx)
 	}
@@ -59,11 +69,15 @@ func (se *sideEffects) collect(ctx context.Context) (notes []string) {
 // warning says so.
 func (se *sideEffects) dialog(d browser.Dialog) {
 	said := Dialog{Kind: d.Kind, Text: d.Text.String(), Answer: "accepted"}
-	switch d.Kind {
-	case "prompt":
+	switch {
+	case d.Dismissed:
+		said.Answer = "dismissed"
+	case d.Kind == "prompt":
 		said.Answer = d.Answer.String()
-		se.run.warn("%s was answered by default, with %q", d, d.Answer.Short(200))
-	case "confirm", "beforeunload":
+		if d.ByDefault {
+			se.run.warn("%s was answered by default, with %q", d, d.Answer.Short(200))
+		}
+	case d.ByDefault && (d.Kind == "confirm" || d.Kind == "beforeunload"):
 		se.run.warn("%s was accepted by default", d)
 	}
 	if len(se.dialogs) >= maxSideEffects {
@@ -95,8 +109,12 @@ func (se *sideEffects) keepDownloads(ctx context.Context) (notes []string) {
 	return notes
 }
 
-// stillArriving warns of files that are not in the answer because the list has ended.
+// stillArriving warns of files that are not in the answer because the list has ended,
+// and of answers to dialogs that did not come.
 func (se *sideEffects) stillArriving() {
+	if n := se.run.tabs.Dialogs.Unused(); n > 0 {
+		se.run.warn("onDialog: %d %s", n, Plural(n, "answer was for a dialog that did not come", "answers were for dialogs that did not come"))
+	}
 	for _, name := range se.run.tabs.Transfers.Arriving() {
 		se.run.warn("the download of %s was not complete when the list ended, so it is not in the answer", name)
 	}
@@ -120,6 +138,14 @@ func (se *sideEffects) keepDownload(ctx context.Context, d *browser.Download) (D
 		return got, fmt.Errorf("reading it: %w", err)
 	}
 	got.Type = http.DetectContentType(head[:n])
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(f, 0, got.Size)); err != nil {
+		return got, fmt.Errorf("reading it: %w", err)
+	}
+	got.Hash = hex.EncodeToString(hash.Sum(nil))
+	if se.run.task.reads && got.Size <= maxReadDownload {
+		se.readContents(f, got.Size)
+	}
 	if se.run.env.SaveFile == nil {
 		return got, Problemf(CodeInternal, "this service has no storage for files")
 	}

@@ -29,6 +29,7 @@ type Task struct {
 
 	source  []byte
 	network bool // an action looks at requests
+	reads   bool // an action reads downloads
 }
 
 // Config is the part of a request that holds for all its actions.
@@ -38,6 +39,9 @@ type Config struct {
 	Trace           bool
 	FullTrace       bool // Trace, and a file that shows each step
 	OnFailure       OnFailure
+	RefuseDownloads bool
+
+	dialogs []dialogRule
 }
 
 // Session is the session part of a request.

@@ -33,6 +33,7 @@ type Context struct {
 	Network   Network
 	Cookies   CookieJar
 	Journal   Journal
+	Dialogs   DialogRules
 	Snapshots Snapshots
 
 	b    *Browser

@@ -28,6 +28,8 @@ type Transfers struct {
 	active  map[string]*Download // on their way
 	done    []*Download          // that have arrived
 	broken  []*Download          // that broke off
+
+	turnedAway int // downloads that the task has refused, see [Transfers.TurnedAway]
 }
 
 // transferBudget counts the files against what one task may have.
@@ -35,6 +37,7 @@ type transferBudget struct {
 	task    int // number of the task that runs
 	uploads []upload
 
+	refuses    bool                 // the task wants no downloads
 	begun      int                  // downloads of the task
 	downloaded int64                // bytes of those that have arrived
 	refused    map[string]*Download // cancelled, and not ended yet
@@ -48,12 +51,13 @@ type upload struct {
 }
 
 // BeginTask gives the next task a budget of its own. Copies that earlier tasks of
-// the session have made stay for their pages, as long as there is room for them.
-func (tr *Transfers) BeginTask() {
+// the session have made stay for their pages, as long as there is room for them. With
+// refuse its downloads are cancelled.
+func (tr *Transfers) BeginTask(refuse bool) {
 	tr.context.mu.Lock()
 	defer tr.context.mu.Unlock()
 	t := &tr.budget
-	t.task, t.begun, t.downloaded = t.task+1, 0, 0
+	t.task, t.begun, t.downloaded, t.refuses = t.task+1, 0, 0, refuse
 }
 
 // uploadRoom is how many bytes the task may still copy.
@@ -97,11 +101,26 @@ func (tr *Transfers) uploaded(root *os.Root, folder string, bytes int64) {
 // admit begins a download within the task's budget. c.mu is held.
 func (tr *Transfers) admit(id string, d *Download) {
 	t := &tr.budget
+	if t.refuses {
+		tr.refuse(id, d, "the task refuses downloads")
+		tr.turnedAway++
+		tr.context.Journal.happened.Store(true)
+		return
+	}
 	if t.begun++; t.begun > MaxDownloads {
 		tr.refuse(id, d, fmt.Sprintf("one task gets at most %d downloads", MaxDownloads))
 		return
 	}
 	tr.active[id] = d
+}
+
+// TurnedAway is how many downloads were refused since the last call.
+func (tr *Transfers) TurnedAway() int {
+	tr.context.mu.Lock()
+	defer tr.context.mu.Unlock()
+	n := tr.turnedAway
+	tr.turnedAway = 0
+	return n
 }
 
 // refuse cancels a download, and says why. The browser may have it whole before it
