@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/cluster/store"
 	"troupe/engine"
 	"troupe/http/answer"
 	"troupe/http/live"
@@ -21,7 +22,10 @@ import (
 	"troupe/testkit"
 )
 
-const deploy = "../../deploy/"
+const (
+	deploy  = "../../deploy/"
+	runbook = "../../docs/runbook/"
+)
 
 // dashboard is what the test reads of Grafana's format.
 type dashboard struct {
@@ -58,7 +62,7 @@ func everything(t *testing.T) (text string) {
 	testkit.Run(t, o, func(t *testing.T, k *testkit.Kit) {
 		m.Node(k.Node.Status, func() bool { return k.Node.Status().Ready() })
 		m.Live(func() live.Stats { return live.Stats{} })
-		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{} })
+		m.Cluster(func() telemetry.Cluster { return telemetry.Cluster{States: states()} })
 		m.Machine(func() telemetry.Machine {
 			return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
 		})
@@ -118,6 +122,10 @@ func values(name, label string) (all []string) {
 	switch {
 	case name == "troupe_cluster_nodes":
 		return []string{"up", "down"}
+	case name == "troupe_cluster_copies":
+		return []string{"current", "missing"}
+	case name == "troupe_cluster_state":
+		return states()
 	case name == "troupe_evidence_total" && label == "result":
 		return []string{"kept", "missing"}
 	case label == "state":
@@ -129,6 +137,14 @@ func values(name, label string) (all []string) {
 	}
 	for _, c := range answer.Codes() {
 		all = append(all, string(c.Code))
+	}
+	return all
+}
+
+// states are those of a node to the shared store.
+func states() (all []string) {
+	for _, s := range store.States {
+		all = append(all, string(s))
 	}
 	return all
 }
@@ -187,10 +203,31 @@ func TestDashboardAndAlertsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := os.ReadFile(deploy + "prometheus/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents, err := os.ReadFile(runbook + "README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name := range rules {
 		if !strings.Contains(string(played), name) {
 			t.Errorf("no test plays %s", name)
 		}
+		if !strings.Contains(string(text), "          runbook_url: /docs/runbook/"+name+"\n") || !strings.Contains(string(contents), "]("+name+".md)") {
+			t.Errorf("the rule or the contents of the runbook do not lead to the page of %s", name)
+		}
+		b, err := os.ReadFile(runbook + name + ".md")
+		if err != nil {
+			t.Error(err)
+		}
+		if !regexp.MustCompile(`(?s)^# ` + name + `\n.*\n## What it means\n.*\n## What to look at\n.*\n## What to do\n`).Match(b) {
+			t.Errorf("the page of %s lacks a part", name)
+		}
+	}
+	if pages, err := filepath.Glob(runbook + "*.md"); err != nil || len(pages) != len(rules)+1 {
+		t.Errorf("the runbook has %d pages for %d alerts: %v", len(pages)-1, len(rules), err)
 	}
 	guide, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,7 @@ func TestHealthOfFiveNodes(t *testing.T) {
 	need.All(t)
 	newTestCluster(t, 1, 0, 0, 0, 0).tryAll(
 		healthRow{"two of the three that keep the records are lost", lostKeepers},
+		healthRow{"two of the three that keep the records are replaced by empty machines", replacedKeepers},
 		healthRow{"a node that joined and is lost is missed by those that do not list it", lostJoiner},
 	)
 }
@@ -336,6 +338,38 @@ func lostKeepers(g *testCluster, _ int) {
 		g.until(m.name+" says so", func() bool { return g.isReady(m) && g.health(m).Writes })
 	}
 	g.within("one is back: all take writes and say so", 40*time.Second, time.Since(back))
+}
+
+// replacedKeepers does the same, and starts them again without their data.
+func replacedKeepers(g *testCluster, _ int) {
+	n1 := g.nodes[0]
+	var lost []*member
+	for _, m := range g.keepers(n1) {
+		if m != n1 && len(lost) < 2 {
+			lost = append(lost, m)
+		}
+	}
+	g.kill(lost...)
+	for _, m := range lost {
+		g.sweepNode(m)
+		if err := os.RemoveAll(m.data); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	g.until("nothing can be written", func() bool { return g.health(n1).Health == "no_quorum" })
+	began := time.Now()
+	g.start(lost...)
+	for _, m := range g.nodes {
+		g.until(m.name+" takes writes", func() bool { return g.writes(m) })
+		g.until(m.name+" is ready", func() bool { return g.isReady(m) })
+	}
+	g.within("both start without their data: all take writes and are ready", time.Minute, time.Since(began))
+	next := g.keepers(n1)[0]
+	if next == n1 {
+		next = g.keepers(n1)[1]
+	}
+	g.kill(next) // what is new there has everything
+	g.until("the others take writes", func() bool { return g.writes(n1) })
 }
 
 // lostJoiner lets a sixth node join, be lost and be removed.

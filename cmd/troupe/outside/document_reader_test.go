@@ -22,6 +22,7 @@ import (
 type reader struct {
 	t           *testing.T
 	base, token string
+	metrics     string // where the service shows them; empty: it does not
 	data, dir   string
 	vars        map[string]string
 	answer      []byte // of the block before, until it is compared
@@ -212,7 +213,7 @@ func runProgram(stdin string, args ...string) (string, error) {
 func (r *reader) shell(script string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", strings.ReplaceAll(script, described, r.base))
+	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", strings.NewReplacer(described, r.base, describedMetrics, "http://"+r.metrics).Replace(script))
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "TOKEN="+r.token, "TROUPE_DATA="+r.data, "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for name, v := range r.vars {
