@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,7 @@ func TestHealthOfFiveNodes(t *testing.T) {
 		healthRow{"two of the three that keep the records are lost", lostKeepers},
 		healthRow{"two of the three that keep the records are replaced by empty machines", replacedKeepers},
 		healthRow{"a node that joined and is lost is missed by those that do not list it", lostJoiner},
+		healthRow{"two of the three that keep the records are removed", removedKeepers},
 	)
 }
 
@@ -289,20 +291,14 @@ func electsLeader(g *testCluster, _ int) {
 // lostKeepers kills two of the three nodes that keep the records. All five see a
 // majority.
 func lostKeepers(g *testCluster, _ int) {
-	n1 := g.nodes[0] // it has the worker
-	var lost, left []*member
-	for _, m := range g.keepers(n1) {
-		if m != n1 && len(lost) < 2 {
-			lost = append(lost, m)
-		}
-	}
+	began := time.Now()
+	lost := g.killsKeepers()
+	var left []*member
 	for _, m := range g.nodes {
-		if m != lost[0] && m != lost[1] {
+		if !m.dead {
 			left = append(left, m)
 		}
 	}
-	began := time.Now()
-	g.kill(lost...)
 	for _, m := range left {
 		g.until(m.name+" says that nothing can be written", func() bool {
 			h, r := g.health(m), g.readiness(m, "")
@@ -343,13 +339,7 @@ func lostKeepers(g *testCluster, _ int) {
 // replacedKeepers does the same, and starts them again without their data.
 func replacedKeepers(g *testCluster, _ int) {
 	n1 := g.nodes[0]
-	var lost []*member
-	for _, m := range g.keepers(n1) {
-		if m != n1 && len(lost) < 2 {
-			lost = append(lost, m)
-		}
-	}
-	g.kill(lost...)
+	lost := g.killsKeepers()
 	for _, m := range lost {
 		g.sweepNode(m)
 		if err := os.RemoveAll(m.data); err != nil {
@@ -370,6 +360,44 @@ func replacedKeepers(g *testCluster, _ int) {
 	}
 	g.kill(next) // what is new there has everything
 	g.until("the others take writes", func() bool { return g.writes(n1) })
+}
+
+// removedKeepers does the same, and removes them.
+func removedKeepers(g *testCluster, _ int) {
+	for len(g.nodes) < 5 { // after another round
+		g.add(0)
+	}
+	g.settled()
+	n1 := g.nodes[0]
+	lost := g.killsKeepers()
+	g.until("nothing can be written", func() bool { return g.health(n1).Health == "no_quorum" })
+	began := time.Now()
+	for _, m := range lost {
+		if code, out, errs := play(g.t, "", "cluster", "remove", m.name, "--data="+n1.data); code != 0 {
+			g.t.Fatalf("%s is not removed: %s%s", m.name, out, errs)
+		}
+		g.sweepNode(m)
+		g.nodes = slices.DeleteFunc(g.nodes, func(o *member) bool { return o == m })
+	}
+	for _, m := range g.nodes {
+		g.until(m.name+" takes writes", func() bool { return g.writes(m) })
+	}
+	g.within("both are removed: the others take writes", time.Minute, time.Since(began))
+	g.settled()
+	g.within("and all have copies", time.Minute, time.Since(began))
+}
+
+// killsKeepers kills two of the three nodes that keep the records, none of them the one
+// with the worker.
+func (g *testCluster) killsKeepers() (lost []*member) {
+	g.t.Helper()
+	for _, m := range g.keepers(g.nodes[0]) {
+		if m != g.nodes[0] && len(lost) < 2 {
+			lost = append(lost, m)
+		}
+	}
+	g.kill(lost...)
+	return lost
 }
 
 // lostJoiner lets a sixth node join, be lost and be removed.
