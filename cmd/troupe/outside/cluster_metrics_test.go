@@ -30,7 +30,8 @@ var _ = promise(answering, "who watches the nodes sees them", short, func(g *tes
 	}
 	for _, m := range g.nodes {
 		leaders += g.number(m, "troupe_cluster_leader")
-		for name, want := range map[string]float64{`troupe_cluster_nodes{state="up"}`: 3, `troupe_cluster_nodes{state="down"}`: 0, "troupe_cluster_majority": 1} {
+		for name, want := range map[string]float64{`troupe_cluster_nodes{state="up"}`: 3, `troupe_cluster_nodes{state="down"}`: 0, "troupe_cluster_majority": 1,
+			"troupe_cluster_writes": 1, "troupe_cluster_losses": 1, `troupe_cluster_state{state="well"}`: 1, `troupe_cluster_copies{state="current"}`: 3, `troupe_cluster_copies{state="missing"}`: 0} {
 			if v := g.number(m, name); v != want {
 				g.t.Errorf("%s tells of %s as %v, want %v", m.name, name, v, want)
 			}

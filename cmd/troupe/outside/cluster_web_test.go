@@ -67,16 +67,21 @@ var _ = promise(answering, "the web page shows tasks and pictures behind a load 
 
 var _ = promise(answering, "the operator works behind a load balancer", whole, func(g *testCluster) {
 	w := g.webInTurns(g.t)
-	operates(g.t, w)
+	operates(g.t, w, "tr[data-node=n1] button")
 	// A node is drained and taken back by the page.
 	got := w.plays(g.t, `{{ops}},{"click":"nav a[data-view=operator]"},
-		{"waitForElement":"tr[data-node=n1] .state"},{"click":"tr[data-node=n1] button"},{"waitForElement":"tr[data-node=n1] .state[data-is=draining]"},
+		{"waitForElement":"tr[data-node=n1] .state"},{"click":"tr[data-node=n1] button"},{"click":"dialog[open] #yes"},{"waitForElement":"tr[data-node=n1] .state[data-is=draining]"},
 		{"evaluate":"return [...document.querySelectorAll('tr[data-node]')].map((r) => r.dataset.node + ' ' + r.cells[1].textContent.split(',')[0] + ' ' + r.cells[5].textContent)"}`)
 	if want := `["n1 Takes no tasks 0","n2 Takes tasks 0","n3 Takes tasks 0"]`; string(got) != want {
 		g.t.Errorf("the page shows %s, want %s", got, want)
 	}
 	if x := g.ask(g.nodes[0], "GET", "/readyz", ""); x.status != 503 {
 		g.t.Errorf("n1 is ready: %v", x)
+	}
+	got = w.plays(g.t, `{{ops}},{"click":"nav a[data-view=operator]"},{"waitForElement":"tr[data-node=n1] .state"},{"getText":"#shared-records"}`)
+	if text := string(got); !strings.Contains(text, "Records: "+g.leader().name+" leads, 3 of 3 copies current.") || !strings.Contains(text, "Files: n") ||
+		!strings.Contains(text, "Writes continue after the loss of any node.") {
+		g.t.Errorf("the page says %s", text)
 	}
 	w.plays(g.t, `{{ops}},{"click":"nav a[data-view=operator]"},{"waitForElement":"tr[data-node=n1] .state[data-is=draining]"},
 		{"click":"tr[data-node=n1] button"},{"waitForElement":"tr[data-node=n1] .state[data-is=online]"},{"evaluate":"return 1"}`)
