@@ -134,6 +134,7 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 			m := &counted{adm: adm, err: errNoActor} // unless it does not panic
 			defer func() { root.Send(self, m) }()
 			m.used, m.ok, m.err = a.node.usage.Take(c, x.Account.ID, limits.TasksPerDay, now)
+			m.err = a.node.explainLate(c, m.err)
 			adm.Counted = now
 			return m.err
 		})

@@ -2,9 +2,12 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"troupe/actors/api"
+	"troupe/persistence"
 )
 
 // taskGroup counts the functions that run outside of mailboxes. Unlike with a
@@ -55,10 +58,20 @@ func (n *nodeParts) onDisk(f func(context.Context) error, then func(error)) {
 func (n *nodeParts) onDiskNow(f func(context.Context) error, then func(error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), api.WriteTimeout)
 	defer cancel()
-	err := protect(func() error { return f(ctx) })
+	err := n.explainLate(ctx, protect(func() error { return f(ctx) }))
 	if then != nil {
 		then(err)
 	} else if err != nil {
 		n.log.Error().Err(err).Msg("record not changed")
 	}
+}
+
+// explainLate says why the store gave no answer in time. The store waits for a majority
+// of the nodes for a while, in each of its operations. Where several follow each other,
+// as when a leader is elected in between, the time of all of them can end first.
+func (n *nodeParts) explainLate(ctx context.Context, err error) error {
+	if err != nil && n.records.Node != "" && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", persistence.ErrNoQuorum, err)
+	}
+	return err
 }

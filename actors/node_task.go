@@ -120,7 +120,7 @@ func (n *Node) GiveUpKey(ctx context.Context, m *api.Execute, node string) (*api
 	case errors.Is(err, persistence.ErrNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("give up a request with a key: %w", err)
+		return nil, fmt.Errorf("give up a request with a key: %w", n.parts.explainLate(bound, err))
 	}
 	return &api.KeyAnswer{TaskID: k.TaskID, Digest: k.Digest, Executed: k.Executed, Started: k.Started, Lost: lost}, nil
 }

@@ -120,3 +120,61 @@ func TestAKeyThatAnotherNodeHasTaken(t *testing.T) {
 		}
 	})
 }
+
+// electingStore is a store of several nodes while they elect a leader: reads wait for
+// that, and writes then wait for the next one.
+type electingStore struct {
+	persistence.Store
+	prefix string // of what it is so for
+}
+
+func (s electingStore) Get(ctx context.Context, key string) (persistence.Record, error) {
+	if strings.HasPrefix(key, s.prefix) {
+		if err := s.wait(ctx, 9*time.Second, nil); err != nil {
+			return persistence.Record{}, err
+		}
+	}
+	return s.Store.Get(ctx, key)
+}
+
+func (s electingStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	if strings.HasPrefix(w.Key, s.prefix) {
+		if err := s.wait(ctx, persistence.Patience, persistence.ErrNoQuorum); err != nil {
+			return 0, err
+		}
+	}
+	return s.Store.Put(ctx, w)
+}
+
+// wait is as the store of a cluster waits: until its own patience or the caller's ends.
+func (s electingStore) wait(ctx context.Context, d time.Duration, then error) error {
+	select {
+	case <-time.After(d):
+		return then
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// TestElectionsOneAfterTheOther: where the store answers too late, in several steps, the
+// client is told that there is no majority, and not that the service has failed.
+func TestElectionsOneAfterTheOther(t *testing.T) {
+	for name, row := range map[string]struct {
+		unwritten string
+		send      func(k *testkit.Kit) *api.Refusal
+	}{
+		"a key":                         {"key/", func(k *testkit.Kit) *api.Refusal { return k.Send(with("k", "d", anna), quick).Answer().Refusal }},
+		"a key of an asynchronous task": {"key/", func(k *testkit.Kit) *api.Refusal { return k.SendAsync(with("k", "d", anna), quick).Refusal }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := electingStore{persistence.NewMemory(), row.unwritten}
+			named := func(c *actors.Config) { c.Node = "n1" }
+			testkit.Run(t, testkit.Options{Workers: 1, Store: store, Config: named}, func(t *testing.T, k *testkit.Kit) {
+				if no := row.send(k); no == nil || no.Code != engine.CodeNoQuorum || no.RetryAfter <= 0 {
+					t.Errorf("refused with %+v", no)
+				}
+				played(k, 0)
+			})
+		})
+	}
+}
