@@ -1,0 +1,133 @@
+package cluster_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/actors"
+)
+
+// TestEndsDoNotFlip: while the connection of a node is cut and healed again and again,
+// what a client was told to be the end of an asynchronous task stays so, at every node.
+// No request is answered with a failure of the service.
+func TestEndsDoNotFlip(t *testing.T) {
+	nets := newNetworks(t, 3)
+	to := newServicesIn(t, nets, 2, 2, 2)
+	for round := range *doubts {
+		victim, _ := to.follower(round)
+		number := 0
+		for i, s := range to.all {
+			if s == victim {
+				number = i
+			}
+		}
+		var mu sync.Mutex
+		ends, told, internal := map[string]string{}, 0, 0
+		var started []string // on the node that is cut off
+		note := func(what string, r reply) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.status >= 500 && r.status != 503 {
+				internal++
+				t.Errorf("round %d, %s: %d %s", round+1, what, r.status, r.text)
+			}
+		}
+		end := func(id, at string, r reply) {
+			if r.status != 200 || r.Status != "complete" && r.Status != "failed" {
+				return
+			}
+			now := r.Status + " " + r.Code
+			mu.Lock()
+			defer mu.Unlock()
+			if was, known := ends[id]; known && was != now {
+				t.Errorf("round %d: the end of %s was %q, and at %s it is %q", round+1, id, was, at, now)
+			}
+			ends[id] = now
+			told++
+		}
+		stop := make(chan struct{})
+		var clients sync.WaitGroup
+		for c := range 9 {
+			clients.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					at := to.all[c%3] // one that waits keeps no other waiting
+					switch i % 4 {
+					case 0:
+						worker := actors.WorkerID(victim.cfg.Member.Name, 1+(c+i)%2)
+						body, _ := to.task(time.Duration(300+(c*97+i*31)%900)*time.Millisecond, fmt.Sprintf(`"workerId":%q,"async":true,"queueTimeout":2000,`, worker))
+						r := to.ask(at, "POST", "/v1/", body)
+						note("a start", r)
+						if r.status == 200 && r.TaskID != "" {
+							mu.Lock()
+							started = append(started, r.TaskID)
+							mu.Unlock()
+						}
+					case 1:
+						body, _ := to.task(10*time.Millisecond, `"queueTimeout":2000,"session":{"preserve":true},`)
+						r := to.ask(at, "POST", "/v1/", body)
+						note("a session", r)
+						if r.SessionID != "" {
+							note("its end", to.ask(to.all[(c+i+1)%3], "POST", "/v1/", fmt.Sprintf(`{"session":{"id":%q,"close":true},"queueTimeout":1000}`, r.SessionID)))
+						}
+					case 2:
+						body, _ := to.task(10*time.Millisecond, `"queueTimeout":1000,`)
+						note("a request with a key", to.ask(at, "POST", "/v1/", body, "Idempotency-Key", fmt.Sprintf("f%d-%d-%d", round, c, i)))
+					default:
+						mu.Lock()
+						last := slices.Clone(started[max(0, len(started)-6):])
+						mu.Unlock()
+						for _, id := range last {
+							r := to.get(at, "/v1/get-result?taskId="+id)
+							note("a poll", r)
+							end(id, at.cfg.Member.Name, r)
+						}
+					}
+				}
+			})
+		}
+		cuts := []time.Duration{2500 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond}
+		if round%2 == 0 { // as long as its writes wait for a majority, and some more
+			cuts = []time.Duration{time.Second, 18 * time.Second}
+		}
+		for _, d := range cuts {
+			time.Sleep(time.Second) // of load
+			nets.cut(number)
+			time.Sleep(d) // for which it is cut off
+			nets.heal(number)
+		}
+		time.Sleep(time.Second)
+		close(stop)
+		clients.Wait()
+		soon(t, "the nodes are one cluster", func() bool {
+			for _, s := range to.all {
+				r := to.get(s, "/v1/workers")
+				if strings.Count(r.text, `"state"`) != 6 || strings.Contains(r.text, `"offline"`) || !strings.Contains(to.get(s, "/v1/cluster").text, `"majority":true`) {
+					return false
+				}
+			}
+			return true
+		})
+		mu.Lock()
+		all := len(ends)
+		var ids []string
+		for id := range ends {
+			ids = append(ids, id)
+		}
+		mu.Unlock()
+		for _, id := range ids {
+			for _, s := range to.all {
+				end(id, s.cfg.Member.Name, to.get(s, "/v1/get-result?taskId="+id))
+			}
+		}
+		t.Logf("round %d, %s: %d tasks with an end, told %d times; %d failures of the service", round+1, victim.cfg.Member.Name, all, told, internal)
+	}
+}
