@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/testkit/need"
 )
 
 // TestEndsDoNotFlip: while the connection of a node is cut and healed again and again,
 // what a client was told to be the end of an asynchronous task stays so, at every node.
 // No request is answered with a failure of the service.
 func TestEndsDoNotFlip(t *testing.T) {
+	need.All(t)
 	nets := newNetworks(t, 3)
 	to := newServicesIn(t, nets, 2, 2, 2)
 	for round := range *doubts {
@@ -130,4 +132,59 @@ func TestEndsDoNotFlip(t *testing.T) {
 		}
 		t.Logf("round %d, %s: %d tasks with an end, told %d times; %d failures of the service", round+1, victim.cfg.Member.Name, all, told, internal)
 	}
+}
+
+// TestShortCuts: a connection that is cut for so short that nobody counts as down loses
+// messages. No task waits for one that was lost longer than it may wait, and none is
+// played twice.
+func TestShortCuts(t *testing.T) {
+	need.All(t)
+	nets := newNetworks(t, 3)
+	to := newServicesIn(t, nets, 2, 2, 2)
+	for round := range *doubts {
+		victim, _ := to.follower(round)
+		took, elsewhere, lost := &timings{}, &timings{}, 0
+		var mu sync.Mutex
+		stop := make(chan struct{})
+		var clients sync.WaitGroup
+		for c := range 6 {
+			clients.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					at := to.all[c%3]
+					if at == victim {
+						at = to.all[(c+1)%3]
+					}
+					more, into := `"timeout":5000,"queueTimeout":2000,`, elsewhere
+					if c < 4 { // for its workers
+						more, into = more+fmt.Sprintf(`"workerId":%q,`, actors.WorkerID(victim.cfg.Member.Name, 1+c%2)), took
+					}
+					body, _ := to.task(20*time.Millisecond, more)
+					r := to.ask(at, "POST", "/v1/", body)
+					if into.add(r.took); r.Code == "worker_lost" {
+						mu.Lock()
+						lost++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		for i := range 6 {
+			time.Sleep(700 * time.Millisecond) // of load
+			nets.cut(slices.Index(to.all, victim))
+			time.Sleep(time.Duration(900+150*i) * time.Millisecond) // for which it is cut off
+			nets.heal(slices.Index(to.all, victim))
+		}
+		close(stop)
+		clients.Wait()
+		t.Logf("round %d, %s: tasks for its workers %v, %d lost; others %v", round+1, victim.cfg.Member.Name, took, lost, elsewhere)
+		if slowest := max(took.all[len(took.all)-1], elsewhere.all[len(elsewhere.all)-1]); slowest > 7*time.Second {
+			t.Errorf("round %d: a task took %v, longer than it may wait and 5 s", round+1, slowest)
+		}
+	}
+	to.once()
 }
