@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"time"
 
 	"troupe/actors/api"
 	"troupe/engine"
@@ -119,13 +120,31 @@ func tellOfKey[T any](ctx context.Context, c *Router, one *inflightRequest, node
 		return x
 	case endsKeyed(one, err):
 		return w.refused(m, one.unansweredRefusal(node, err))
-	case c.peers.isUp(node): // it is there, and has no answer now
+	case undelivered(err): // nobody is there, which is known in a moment
+		c.awaitDown(ctx, node)
+	}
+	if c.peers.isUp(node) { // it is there, and has no answer now
 		return w.refused(m, unreachable(node))
 	}
 	if _, no := c.giveUpKey(ctx, m, node); no != nil {
 		return w.refused(m, no)
 	}
 	return nil
+}
+
+// awaitDown waits a moment until a node counts as down.
+func (c *Router) awaitDown(ctx context.Context, node string) {
+	alive, up := c.peers.aliveContext(node)
+	if !up {
+		return
+	}
+	timer := time.NewTimer(replyTimeout)
+	defer timer.Stop()
+	select {
+	case <-alive.Done():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // giveUpKey records that what a node has begun of a request is lost, should that node
@@ -184,11 +203,23 @@ func (c *Router) startKeyed(ctx context.Context, m *api.Execute, free func()) (*
 	})
 }
 
-func (c *Router) hostKeyed(ctx context.Context, m *api.Execute) (context.Context, *inflightRequest, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// hostKeyed makes of a hosted request one that can be sent on. It goes on without its
+// client, unless it is cancelled or the node stops.
+func (c *Router) hostKeyed(hosted context.Context, m *api.Execute) (context.Context, *inflightRequest, func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(hosted))
 	one := &inflightRequest{account: m.Account.ID, cancel: cancel}
 	c.inflight.begin(m.TaskID, one)
+	unwatch := context.AfterFunc(hosted, func() {
+		switch cause := context.Cause(hosted); {
+		case errors.Is(cause, engine.ErrClientGone):
+		case errors.Is(cause, engine.ErrDraining):
+			one.stop(api.CauseDrain)
+		default:
+			one.stop(api.CauseAsked)
+		}
+	})
 	return ctx, one, func() {
+		unwatch()
 		c.inflight.end(m.TaskID, one)
 		cancel(nil)
 	}

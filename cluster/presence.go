@@ -25,6 +25,9 @@ const (
 	// pingLate is how much later than that a process notices at most that a ping has no
 	// answer. One that notices later has stood still itself: it says nothing then.
 	pingLate = 500 * time.Millisecond
+	// maxLatePings bounds how many pings in a row say nothing for that: more than are
+	// on their way at once.
+	maxLatePings = 8
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
 	// maxPeers bounds how many nodes are known. Where there are more, one makes
@@ -205,6 +208,7 @@ func (p *presence) watch(one *peer) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	misses, missed := 0, 0 // in a row; the number of the last one
+	late := 0              // pings in a row that say nothing
 	for n := 1; ; {
 		select {
 		case <-p.base.Done():
@@ -225,8 +229,14 @@ func (p *presence) watch(one *peer) {
 			continue
 		case r := <-results:
 			switch {
-			case r.err != nil && (time.Since(r.sent) > pingTimeout+pingLate || p.answeredSince(one, r.sent)):
+			case r.err != nil && p.answeredSince(one, r.sent):
 				continue
+			case r.err != nil && time.Since(r.sent) > pingTimeout+pingLate && late < maxLatePings:
+				late++
+				continue
+			}
+			late = 0
+			switch {
 			case r.err != nil:
 				misses, missed = misses+1, max(missed, r.n)
 			case r.n > missed:
