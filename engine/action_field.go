@@ -22,6 +22,9 @@ func (d *decoder) actionIn(n *lang.Node) (action, options *lang.Node) {
 		}
 		named = append(named, f)
 	}
+	if len(known) == 1 && len(named) > 1 && known[0].Key == "type" && registry[known[0].Text] != nil {
+		known = nil // as others spell it: {"type": "click", "selector": …}
+	}
 	switch {
 	case len(named) == 0:
 		d.Fault(n, `want an action, an object such as {"click":"#buy"}, but there is no action's name in it`)
