@@ -98,4 +98,7 @@ func TestTrail(t *testing.T) {
 	if x = x.next(now.Add(2*lookEvery), 40); x.older.last != 30 {
 		t.Errorf("two seconds later it is %d", x.older.last)
 	}
+	if x = x.next(now.Add(time.Minute), 50); x.older.last != 50 {
+		t.Errorf("after a standstill it is %d", x.older.last)
+	}
 }

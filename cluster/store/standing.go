@@ -35,6 +35,9 @@ const (
 	// again then, and again. Who renews the nodes one by one must not take it for one
 	// that has come through.
 	returnMost = time.Minute
+	// awayMost is how long a node that has just come back may see no majority before it
+	// counts as cut off: its connections have to be made again.
+	awayMost = 10 * time.Second
 	// slowMost is how long a copy may miss changes that were there a second ago,
 	// before that counts as more than a slow disk.
 	slowMost = 2 * time.Second
@@ -55,6 +58,7 @@ type sight struct {
 type standing struct {
 	state  State
 	quiet  time.Time // since then there is a majority and no leader; zero: it is otherwise
+	away   time.Time // since then there is no majority; zero: it is otherwise
 	misses time.Time // since then its copy misses changes that a leader has; zero: it does not
 	looked time.Time
 }
@@ -68,13 +72,18 @@ func (s standing) stoodStill(now time.Time) bool {
 // step takes in what a node sees.
 func (s standing) step(v sight, now time.Time) standing {
 	if s.state == "" || s.stoodStill(now) {
-		s.state, s.quiet = Behind, time.Time{}
+		s.state, s.quiet, s.away = Behind, time.Time{}, time.Time{}
 	}
 	s.looked = now
 	if v.leader || !v.majority {
 		s.quiet = time.Time{}
 	} else if s.quiet.IsZero() {
 		s.quiet = now
+	}
+	if v.leader || v.majority {
+		s.away = time.Time{}
+	} else if s.away.IsZero() {
+		s.away = now
 	}
 	if !v.leader || v.current {
 		s.misses = time.Time{}
@@ -91,7 +100,9 @@ func (s standing) step(v sight, now time.Time) standing {
 			s.state = Behind
 		}
 	case !v.majority:
-		s.state = CutOff
+		if s.state != Behind || now.Sub(s.away) > awayMost {
+			s.state = CutOff
+		}
 	case s.state == Well || s.state == Electing:
 		s.state = Electing
 		if now.Sub(s.quiet) > electionMost {

@@ -43,6 +43,11 @@ func TestStanding(t *testing.T) {
 			{wellSeen, time.Second, Well}, {cutOff, time.Second, CutOff}, {cutOff, time.Hour, CutOff},
 			{leaderless, time.Second, Behind}, {leaderless, 40 * time.Second, Behind}, {behindSeen, 20 * time.Second, Behind}, {wellSeen, time.Second, Well},
 		},
+		"it starts, and is cut off": {{cutOff, awayMost, Behind}, {cutOff, 2 * time.Second, CutOff}},
+		"it comes back for a moment": {
+			{wellSeen, time.Second, Well}, {cutOff, time.Second, CutOff}, {behindSeen, time.Second, Behind}, {cutOff, 3 * time.Second, Behind}, {leaderless, 3 * time.Second, Behind},
+			{cutOff, awayMost, Behind}, {cutOff, 2 * time.Second, CutOff},
+		},
 		"it comes back, and nobody leads": {
 			{wellSeen, time.Second, Well}, {cutOff, time.Minute, CutOff}, {leaderless, returnMost, Behind}, {leaderless, 2 * time.Second, NoQuorum}, {cutOff, time.Second, CutOff},
 		},
@@ -68,7 +73,7 @@ func TestAFrozenNodeKnowsNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s := standing{}.step(wellSeen, now)
-	for _, v := range []sight{behindSeen, leaderless} {
+	for _, v := range []sight{behindSeen, leaderless, cutOff} {
 		woken := now.Add(stillMost + time.Second)
 		if !s.stoodStill(woken) {
 			t.Error("nobody notices that it stood still")
@@ -123,8 +128,8 @@ func TestStandingIsSound(t *testing.T) {
 					t.Fatalf("it sees %+v and has no quorum", v)
 				}
 			case Behind:
-				if v.leader && v.current || !v.majority && !v.leader {
-					t.Fatalf("it sees %+v and is behind", v)
+				if v.leader && v.current || !v.majority && !v.leader && before != Behind && before != "" && !still {
+					t.Fatalf("it was %s, sees %+v and is behind", before, v)
 				}
 			default:
 				t.Fatalf("it is %q", s.state)

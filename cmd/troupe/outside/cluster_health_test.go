@@ -147,12 +147,25 @@ func healedNode(g *testCluster, round int) {
 	g.heal(m)
 	g.until("it does not say cut off any more", func() bool { return g.health(m).Health != "cut_off" })
 	g.t.Logf("it sees the others after %v, and says %+v", time.Since(healed).Round(time.Millisecond), g.readiness(m, ""))
-	g.until("it says that it is ready", func() bool { return g.readiness(m, "").code == 200 })
+	g.untilReady(m)
 	g.within("healed: it says that it is ready", 0, time.Since(healed))
 	lost := time.Now()
 	g.cutOff(next)
 	g.until("the two write", func() bool { return g.writes(m) })
 	g.within("another one is cut off at once: the first one takes writes", election+2*time.Second, time.Since(lost))
+}
+
+// untilReady waits until a node that has come back says that it is ready. It does not
+// say so by halves.
+func (g *testCluster) untilReady(m *member) {
+	g.t.Helper()
+	g.until("it says that it is ready", func() bool {
+		r := g.readiness(m, "")
+		if r.code == 200 && r.Status != "ready" {
+			g.t.Errorf("a node that has come back says %+v", r)
+		}
+		return r.code == 200
+	})
 }
 
 // wokenNode freezes a node, and kills the next one as soon as the first says that it is
@@ -167,10 +180,7 @@ func wokenNode(g *testCluster, round int) {
 	}
 	woken := time.Now()
 	g.wake(m)
-	if r := g.readiness(m, ""); r.code == 200 {
-		g.t.Errorf("it is woken up and says at once: %+v", r)
-	}
-	g.until("it says that it is ready", func() bool { return g.readiness(m, "").code == 200 })
+	g.untilReady(m)
 	g.within("woken up: it says that it is ready", 0, time.Since(woken))
 	lost := time.Now()
 	g.kill(next)
