@@ -27,9 +27,9 @@ var written = map[string]string{
 	"actors/records.Store.BeginKey":    "key",
 	"actors/records.Store.EndTask":     "outcome",
 	"actors/records.Store.GiveUpKey":   "key",
-	"actors/records.Store.GiveUpTask":  "outcome",
 	"actors/records.Store.EndKey":      "key",
 	"actors/records.Store.PutTask":     "task",
+	"actors/records.Store.failTask":    "outcome",
 	"actors/records.Store.PutWorker":   "worker",
 	"actors/records.Store.TakeSession": "session",
 

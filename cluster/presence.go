@@ -14,20 +14,7 @@ import (
 	"troupe/engine"
 )
 
-// How soon a node counts as down. Nobody takes the pings to one whose process was
-// killed: that is half a second. A frozen one leaves two of them unanswered, each
-// for pingTimeout. A browser host may be busy: less would call a slow node a dead
-// one.
 const (
-	pingEvery   = 250 * time.Millisecond
-	pingTimeout = 1500 * time.Millisecond
-	pingMisses  = 2
-	// pingLate is how much later than that a process notices at most that a ping has no
-	// answer. One that notices later has stood still itself: it says nothing then.
-	pingLate = 500 * time.Millisecond
-	// maxLatePings bounds how many pings in a row say nothing for that: more than are
-	// on their way at once.
-	maxLatePings = 8
 	// forgetAfter is how long a node that does not come back is remembered.
 	forgetAfter = time.Hour
 	// maxPeers bounds how many nodes are known. Where there are more, one makes
@@ -194,84 +181,6 @@ func (p *presence) markDown(one *peer) {
 	}
 }
 
-// watch pings a node until it is forgotten. A ping does not wait for the one before it:
-// a process that was just killed may leave one unanswered, and the next ones fail at
-// once.
-func (p *presence) watch(one *peer) {
-	type result struct {
-		n    int
-		boot string
-		err  error
-		sent time.Time
-	}
-	results := make(chan result, 16) // more than are on their way at once
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	misses, missed := 0, 0 // in a row; the number of the last one
-	late := 0              // pings in a row that say nothing
-	for n := 1; ; {
-		select {
-		case <-p.base.Done():
-			return
-		case <-tick.C:
-			number := n
-			n++
-			p.wg.Go(func() {
-				ctx, cancel := context.WithTimeout(p.base, pingTimeout)
-				defer cancel()
-				sent := time.Now()
-				boot, err := p.ping(ctx, one.name)
-				select {
-				case results <- result{number, boot, err, sent}:
-				case <-p.base.Done():
-				}
-			})
-			continue
-		case r := <-results:
-			switch {
-			case r.err != nil && p.answeredSince(one, r.sent):
-				continue
-			case r.err != nil && time.Since(r.sent) > pingTimeout+pingLate && late < maxLatePings:
-				late++
-				continue
-			}
-			late = 0
-			switch {
-			case r.err != nil:
-				misses, missed = misses+1, max(missed, r.n)
-			case r.n > missed:
-				misses = 0
-			default: // older than a miss: it tells nothing new
-				continue
-			}
-			if !p.recordPing(one, r.boot, misses) {
-				return
-			}
-		}
-	}
-}
-
-// recordPing takes over the result of a ping. It reports whether to ping the node again.
-func (p *presence) recordPing(one *peer, boot string, misses int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.base.Err() != nil, p.peers[one.name] != one: // or it has made room for another
-		return false
-	case misses >= pingMisses:
-		p.markDown(one)
-	case misses == 0 && one.up && boot != one.inventory.Boot:
-		p.markDown(one) // its inventory announces the new process
-	case misses == 0 && !one.up && boot == one.inventory.Boot && !one.inventory.Leaving:
-		p.markUp(one)
-	}
-	if !one.up && time.Since(one.since) > forgetAfter {
-		delete(p.peers, one.name)
-		return false
-	}
-	return true
-}
-
 // aliveContext returns the context that ends when a node goes down.
 func (p *presence) aliveContext(node string) (context.Context, bool) {
 	p.mu.Lock()
@@ -280,24 +189,6 @@ func (p *presence) aliveContext(node string) (context.Context, bool) {
 		return one.alive, true
 	}
 	return nil, false
-}
-
-// answeredSince reports whether a node has shown since then that it is there.
-func (p *presence) answeredSince(one *peer, then time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return one.answered.After(then)
-}
-
-// answers takes the answer of a node that was thought to be down: it is there, in this
-// process.
-func (p *presence) answers(node, boot string) {
-	p.noteMessage(node, boot, time.Now())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if one := p.peers[node]; one != nil {
-		one.answered = time.Now()
-	}
 }
 
 // boot names the process of a node that was heard last; empty: the node is unknown.
