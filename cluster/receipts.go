@@ -25,6 +25,8 @@ const (
 	receiptAfter = 200 * time.Millisecond
 	receiptRetry = 500 * time.Millisecond
 	receiptAgain = 2 * time.Second
+	// receiptTimeout bounds one question: it can be lost as the task was.
+	receiptTimeout = 700 * time.Millisecond
 	// triesMost bounds how often a task is sent to one node that does not get it.
 	triesMost = 2
 
@@ -64,7 +66,7 @@ func (s *sentOrder) watch(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		bound, cancel := context.WithTimeout(ctx, replyTimeout)
+		bound, cancel := context.WithTimeout(ctx, receiptTimeout)
 		x, err := s.c.transport.Ask(bound, s.node, q)
 		cancel()
 		r, isReceipt := x.(*link.Receipt)
