@@ -7,6 +7,6 @@
 // reference and for the JSON Schema.
 //
 // Values can depend on what a task has saved: a [Text] holds ${key}, a [Selector]
-// also $key. They are filled in with [Values] when they are used. [Compare] decides
+// also $key. They are filled in with [Values] when they are used: [Lookup] also finds what lies in one. [Compare] decides
 // the conditions of the language.
 package lang

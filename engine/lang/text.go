@@ -118,20 +118,21 @@ func (t Text) Keys(to map[string]bool) {
 	}
 }
 
-// Expand fills in the values. A key without a value is a [*ValueError].
+// Expand fills in the values, or what lies in them: see [Lookup]. A key without a
+// value is a [*ValueError].
 func (t Text) Expand(values Values) (string, error) {
-	return t.expand(values, func(key string) (string, error) {
+	return t.expand(values, Lookup, func(key string) (string, error) {
 		return "", invalid("${%s} has no value: nothing was saved under %q", key, key)
 	})
 }
 
-// ExpandScript fills in the values of a script. A key without a value stays as
-// it is: it may be part of a template literal.
+// ExpandScript fills in the values of a script. A key without a value of its own
+// stays as it is: it may be part of a template literal.
 func (t Text) ExpandScript(values Values) (string, error) {
-	return t.expand(values, func(key string) (string, error) { return "${" + key + "}", nil })
+	return t.expand(values, Values.Get, func(key string) (string, error) { return "${" + key + "}", nil })
 }
 
-func (t Text) expand(values Values, missing func(string) (string, error)) (string, error) {
+func (t Text) expand(values Values, get func(Values, string) (json.RawMessage, bool), missing func(string) (string, error)) (string, error) {
 	if t.parts == nil {
 		return t.source, nil
 	}
@@ -141,7 +142,7 @@ func (t Text) expand(values Values, missing func(string) (string, error)) (strin
 			b.WriteString(p.literal)
 			continue
 		}
-		v, ok := values.Get(p.key)
+		v, ok := get(values, p.key)
 		if !ok {
 			s, err := missing(p.key)
 			if err != nil {
