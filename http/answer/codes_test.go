@@ -1,12 +1,16 @@
 package answer_test
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"strconv"
+	"strings"
 	"testing"
 
+	"troupe/actors/api"
+	"troupe/engine"
 	"troupe/http/answer"
 )
 
@@ -55,5 +59,16 @@ func TestEveryCodeHasARow(t *testing.T) {
 	})
 	if found < 30 {
 		t.Errorf("only %d codes were found in the engine's source", found)
+	}
+}
+
+// TestHints: who finds no free worker learns how to wait for one.
+func TestHints(t *testing.T) {
+	b, err := json.Marshal(answer.RefuseBy(&api.Refusal{Code: engine.CodeNoWorkerAvailable, Text: "No workers available: of 2 workers 2 are busy"}))
+	if err != nil || !strings.Contains(string(b), `"hint":"Send the request again after Retry-After, or with queueTimeout (milliseconds, at most 120000)`) || !strings.Contains(string(b), `"error":"No workers available: of 2 workers 2 are busy"`) {
+		t.Errorf("the refusal is %s, %v", b, err)
+	}
+	if b, _ := json.Marshal(answer.Refuse(engine.CodeUnauthorized)); strings.Contains(string(b), "hint") {
+		t.Errorf("a refusal without a hint is %s", b)
 	}
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -21,6 +22,7 @@ type Refusal struct {
 	Retryable bool         `json:"retryable"`
 	Details   []lang.Fault `json:"details,omitempty"`
 	Position  int          `json:"position,omitempty"`
+	Hint      string       `json:"hint,omitempty"` // what a client can do about it
 
 	RetryAfter time.Duration `json:"-"` // Retry-After; zero for the code's own
 }
@@ -34,7 +36,12 @@ func RefuseText(c engine.Code, text string) *Refusal {
 	if text == "" {
 		text = row.Text
 	}
-	return &Refusal{Error: text, Code: row.Code, Retryable: row.Retryable}
+	return &Refusal{Error: text, Code: row.Code, Retryable: row.Retryable, Hint: hints[row.Code]}
+}
+
+// hints say what to do where the sentence, which clients match on, does not.
+var hints = map[engine.Code]string{
+	engine.CodeNoWorkerAvailable: fmt.Sprintf("Send the request again after Retry-After, or with queueTimeout (milliseconds, at most %d): then it waits until a worker is free", engine.Millis(engine.MaxQueueTimeout)),
 }
 
 // RefuseInvalid makes the 400 that names every fault of a request. Its sentence
