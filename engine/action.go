@@ -38,6 +38,11 @@ type Action[V any] struct {
 	// Unbounded actions are bounded by the task's time alone: every action in
 	// them has a time of its own.
 	Unbounded bool
+	// Instant actions ask nobody and take no time worth counting.
+	Instant bool
+	// Ends says that a failure ends the task, unless the action's own options say
+	// otherwise.
+	Ends bool
 	// Unaided actions need no page script in the page itself, only in its frames.
 	Unaided bool
 	// Finds says that save keeps the element, not the result.
@@ -89,6 +94,7 @@ type definition struct {
 	opts                                    []Opt
 	not                                     Place
 	unbounded, unaided, finds               bool
+	instant, ends                           bool
 	run                                     func(context.Context, *Run, *Step) (Result, error)
 	read                                    func(*Run, *Step) (Call, error)
 	decode                                  func(*decoder, *lang.Node) any
@@ -109,7 +115,7 @@ func define[V any](a Action[V]) struct{} {
 	def := &definition{
 		file: filepath.Base(file),
 		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
-		value: a.Value.Any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds,
+		value: a.Value.Any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds, instant: a.Instant, ends: a.Ends,
 	}
 	if a.Decode != nil {
 		def.decode = func(d *decoder, n *lang.Node) any { return a.Decode(d, n) }

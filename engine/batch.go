@@ -199,8 +199,10 @@ func (b *batches) send(ctx context.Context, q *sequence, ops []operation, total 
 		return nil, err
 	}
 	var more map[string]any
-	if b.run.loop != nil && b.run.loop.each != nil {
-		more = map[string]any{"each": b.run.loop.each, "i": q.first, "next": q.next, "n": len(q.steps)}
+	if l := b.run.elementLoop(); l != nil && l == b.run.loop {
+		more = map[string]any{"each": l.each, "i": q.first, "next": q.next, "n": len(q.steps)}
+	} else if l != nil { // the steps are all about the same element
+		more = map[string]any{"each": l.each, "i": l.i, "next": 0, "n": 2 * maxBatch}
 	}
 	return b.ask(bctx, tab.Script.Call, ops, total, more)
 }
@@ -291,6 +293,9 @@ func (b *batches) iterate(ctx context.Context, v repetition, n int) (int, error)
 	count := min(n-b.run.loop.i, max(1, maxBatch/len(v.do)))
 	if !independent(v.do) {
 		count = 1
+	}
+	if err := b.run.spend(count * len(v.do)); err != nil {
+		return 0, err
 	}
 	first := b.run.loop.i
 	defer func() { b.run.loop.i = first }()

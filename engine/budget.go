@@ -71,7 +71,7 @@ func (p *reports) take(n, keep int) bool {
 }
 
 func (p *reports) step(s StepReport) {
-	n := lineSize + len(s.Path) + len(s.Action) + len(s.Error)
+	n := lineSize + len(s.Path) + len(s.Action) + len(s.Error) + 8*len(s.Iterations)
 	for _, note := range s.Notes {
 		n += len(note)
 	}
@@ -101,7 +101,7 @@ func (p *reports) failed(f Failure, ends bool) {
 		f.Action = p.brief[f.Path]
 	}
 	p.last = nil
-	n := lineSize + len(f.Text) + len(f.Path)
+	n := lineSize + len(f.Text) + len(f.Path) + 8*len(f.Iterations)
 	switch {
 	case p.take(n+len(f.Action), 0):
 	case p.take(n+len(p.brief[f.Path]), 0):

@@ -52,4 +52,6 @@ const (
 	CodeTimeout          Code = "timeout"
 	CodeInvalidValue     Code = "invalid_value"
 	CodeEgressQuota      Code = "egress_quota"
+	CodeAssertionFailed  Code = "assertion_failed"
+	CodeStepLimit        Code = "step_limit"
 )

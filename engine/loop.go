@@ -23,6 +23,8 @@ type repetition struct {
 	frame  []lang.Selector // nil: not said here
 }
 
+func (l repetition) lists() [][]Step { return [][]Step{l.do} }
+
 func (l repetition) Keys(to map[string]bool) {
 	if l.each != nil {
 		l.each.Keys(to)
@@ -62,15 +64,16 @@ var _ = define(Action[repetition]{
 			d.Fault(n, "want do, the actions to run in each iteration")
 			return l
 		}
-		d.inLoop = true
+		leavable := d.leavable
+		d.inLoop, d.leavable = true, false
 		l.do = d.readSteps(do, s.Path+"/loop/do/", s.Index)
-		d.inLoop = was
+		d.inLoop, d.leavable = was, leavable
 		return l
 	},
 	Opts:      []Opt{opt("maxIterations", iterationsShape, "Default: 100.")},
 	Not:       NotInLoop,
 	Unbounded: true,
-	Result:    "the pushed values, as an object of arrays by key, or `{\"success\":true,\"iterations\":n}`",
+	Result:    loopResult,
 	Example:   `{"loop":{"each":".product","do":[{"getText":"$this h3","options":{"push":"titles"}}]}}`,
 	Check: func(d *decoder, n *lang.Node, s *Step, v repetition) {
 		if v.max == 0 {
@@ -87,8 +90,11 @@ var _ = define(Action[repetition]{
 	Run: func(ctx context.Context, r *Run, s *Step, v repetition) (Result, error) {
 		l := &loopState{run: r, pushed: map[string][]Result{}}
 		frame := r.page.frame
-		r.loop, r.page.frame = l, v.frame
-		defer func() { r.loop, r.page.frame = nil, frame }()
+		if v.frame != nil {
+			r.page.frame = v.frame
+		}
+		defer func() { r.page.frame = frame }()
+		defer l.begin()()
 		n := v.repeat
 		if v.each != nil {
 			var err error
@@ -102,14 +108,7 @@ var _ = define(Action[repetition]{
 				did, err = l.iterate(ctx, v, n)
 			}
 			if err != nil {
-				if len(l.pushed) > 0 {
-					if pushed, err := l.result(n); err == nil {
-						r.good = pushed
-					} else {
-						r.warn("what the loop has pushed is not in the result: %v", err)
-					}
-				}
-				return nil, err
+				return l.interrupted(err)
 			}
 			l.i += did
 		}
@@ -117,9 +116,10 @@ var _ = define(Action[repetition]{
 	},
 })
 
-// loopState is the loop that runs.
+// loopState is a loop that runs, or the attempts of a retry.
 type loopState struct {
 	run    *Run
+	outer  *loopState // that this one runs in; nil: none
 	i      int
 	each   *elements // nil for a loop that repeats
 	pushed map[string][]Result
@@ -169,6 +169,9 @@ func (l *loopState) find(ctx context.Context, s *Step, v repetition) (int, error
 		return 0, err
 	}
 	more := map[string]any{"id": e.ID}
+	if around := l.around(); around != nil {
+		more["within"] = around
+	}
 	if ahead := l.run.batches.ahead(v); ahead != nil {
 		more["ahead"] = ahead
 		l.run.timed(s) // asking for the steps has set their times
@@ -191,9 +194,22 @@ func (l *loopState) find(ctx context.Context, s *Step, v repetition) (int, error
 	return found, nil
 }
 
+// around are the loops over elements that this one runs in, as the page knows them.
+func (l *loopState) around() (ids []string) {
+	for o := l.outer; o != nil; o = o.outer {
+		if o.each != nil {
+			ids = append(ids, o.each.ID)
+		}
+	}
+	return ids
+}
+
 // iterate runs one iteration, or several at once where the list only reads, and
 // returns how many it ran.
 func (l *loopState) iterate(ctx context.Context, v repetition, n int) (int, error) {
+	if err := l.run.spend(1); err != nil {
+		return 0, err
+	}
 	if l.run.batches.onlyReads(v.do) {
 		return l.run.batches.iterate(ctx, v, n)
 	}

@@ -86,6 +86,12 @@ var rows = []row{
 	{action: "screenshot", css: "p.p", value: `SEL`, data: `{"success":true,"url":"~screenshot.png$"}`, not: map[string]string{"$this": "notInLoop"}},
 	{action: "if", css: "p.p", value: `{"condition":{"selector":SEL,"property":"textContent","operator":"==","value":"Some text"},"then":[{"wait":0}],"else":[{"getSavedData":"no"}]}`,
 		late: `{"no":null}`, not: map[string]string{"timeout": "neverWaits"}},
+	{action: "while", css: "p.p", value: `{"condition":{"all":[SEL,{"selector":SEL,"property":"textContent","operator":"==","value":"Some text"},{"cached":"turned","operator":"empty"}]},"do":[{"evaluate":"return true","options":{"save":"turned"}}]}`,
+		data: `{"success":true,"iterations":1}`, late: `{"success":true,"iterations":0}`, not: map[string]string{"timeout": "neverWaits"}},
+	{action: "until", css: "p.p", value: `{"condition":{"any":[{"not":{"visible":SEL}},{"cached":"turned","operator":"notEmpty"}]},"do":[{"evaluate":"return true","options":{"save":"turned"}}]}`,
+		data: `{"success":true,"iterations":1}`, late: `{"success":true,"iterations":0}`, not: map[string]string{"timeout": "neverWaits"}},
+	{action: "assert", css: "p.p", value: `{"any":[{"all":[{"count":[SEL,"==",1]},{"visible":SEL}]},{"count":[SEL,"==",0]}]}`,
+		late: `{"success":true}`, not: map[string]string{"timeout": "neverWaits"}},
 	{action: "loop", css: "p.p", value: `{"each":SEL,"do":[{"getText":"$this b","options":{"push":"k"}}]}`, data: `{"k":["text"]}`,
 		late: `{"success":true,"iterations":0}`, not: map[string]string{"$this": "notNested"}},
 }
@@ -145,7 +151,7 @@ func (r row) at(t *testing.T, at situation) (list string, want map[string]any) {
 	given := value(t, r.data)
 	want = map[string]any{"end": "completed", "failures": nil, "warnings": nil, "data": given}
 	push := ""
-	absent := at.fails == "element_not_found" || r.action == "if" // to if, what was there is absent too
+	absent := at.fails == "element_not_found" || r.not["timeout"] == "neverWaits" // to a condition, what was there is absent too
 	switch {
 	case at.fails != "" && r.late != "" && absent: // absence is no failure
 		want["data"] = value(t, r.late)

@@ -63,12 +63,15 @@ type Outcome struct {
 
 // Failure is a failed action.
 type Failure struct {
-	Code      Code            `json:"code" mask:"own"`
-	Text      string          `json:"error"`
-	Index     int             `json:"actionIndex"`           // position in the top-level list
-	Path      string          `json:"actionPath" mask:"own"` // such as "3" or "3/loop/do/1"
-	Iteration *int            `json:"iteration,omitempty"`
-	Action    json.RawMessage `json:"action" mask:"own"` // as the client sent it; with its strings cut where the action had failed before
+	Code      Code   `json:"code" mask:"own"`
+	Text      string `json:"error"`
+	Index     int    `json:"actionIndex"`           // position in the top-level list
+	Path      string `json:"actionPath" mask:"own"` // such as "3" or "3/loop/do/1"
+	Iteration *int   `json:"iteration,omitempty"`
+	// Iterations are those of the loops in one another, outermost first; nil for
+	// one loop alone.
+	Iterations []int           `json:"iterations,omitempty"`
+	Action     json.RawMessage `json:"action" mask:"own"` // as the client sent it; with its strings cut where the action had failed before
 }
 
 func (f *Failure) Error() string { return f.Text }
@@ -83,6 +86,7 @@ type Warning struct {
 type StepReport struct {
 	Path        string          `json:"actionPath" mask:"own"`
 	Iteration   *int            `json:"iteration,omitempty"`
+	Iterations  []int           `json:"iterations,omitempty"` // of loops in one another, outermost first
 	Action      string          `json:"action" mask:"own"`
 	Success     bool            `json:"success"`
 	Millis      float64         `json:"durationMs"`

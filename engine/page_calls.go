@@ -49,8 +49,8 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 	if err != nil {
 		return nil, err
 	}
-	if pc.run.loop != nil && pc.run.loop.each != nil {
-		arg["each"], arg["i"] = pc.run.loop.each, pc.run.loop.i
+	if l := pc.run.elementLoop(); l != nil {
+		arg["each"], arg["i"] = l.each, l.i
 	}
 	ask := tab.Script.Call
 	if arg["settle"] == settleSoon && aims[c.Fn] {
@@ -72,6 +72,7 @@ var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": 
 // reads are the functions of the page script that only look.
 var reads = map[string]bool{
 	"find": true, "byText": true, "byAttribute": true, "text": true, "html": true, "attr": true, "value": true, "extract": true, "exists": true, "property": true,
+	"visible": true, "count": true, "about": true,
 }
 
 // sent is what the page was sent, so that it may be about to leave.

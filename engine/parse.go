@@ -17,6 +17,9 @@ type decoder struct {
 	// pictures are the screenshots so far.
 	pictures         int
 	inLoop, inBranch bool
+	leavable         bool // break and continue have a loop to end
+	blocks           int  // around the step, those of the specification left out
+	severalResponses bool // a block may wait for several with one action
 	config           Config
 	network          bool // an action looks at requests
 	reads            bool // an action reads downloads
@@ -94,7 +97,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		d.Fault(actions, "want at least one action")
 	}
 	t.Files = d.files
-	t.network, t.reads = d.network, d.reads
+	t.network, t.reads, t.severalResponses = d.network, d.reads, d.severalResponses
 	return t
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"troupe/engine/lang"
 )
 
 // groups is the order of the headings in the reference.
@@ -28,6 +30,7 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", o.Name, cell(o.Shape.Words), cell(o.Doc))
 	}
 	b.WriteString("\nTimes are in milliseconds. Actions without a value of their own return `{\"success\":true}`.\n")
+	writeConditions(&b)
 	byGroup := map[string][]*definition{}
 	for _, d := range registry {
 		byGroup[d.group] = append(byGroup[d.group], d)
@@ -42,6 +45,22 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 		}
 	}
 	return b.String(), pages
+}
+
+// writeConditions writes the table of conditions.
+func writeConditions(b *strings.Builder) {
+	b.WriteString("\n## Conditions\n\n`if`, `while`, `until` and `assert` take the same conditions:\n\n| condition | is true if |\n|---|---|\n")
+	for _, f := range conditionForms {
+		words := f.words
+		if f.read != nil || strings.HasPrefix(words, "{") {
+			words = "`" + words + "`"
+		}
+		fmt.Fprintf(b, "| %s | %s |\n", cell(words), cell(f.holds))
+	}
+	b.WriteString("\nOperators: `" + strings.Join(lang.Operators, "`, `") + "`. `empty` and `notEmpty` take no value. If both sides read as numbers, they are compared as numbers, else as texts. " +
+		"`contains` also finds an element of an array. `matches` is an RE2 expression, or `/re/flags`. Missing values are empty, and not equal to anything.\n\n" +
+		"A condition looks once and never waits. Values can hold `${key}`. `cached` and `${key}` also read what lies in a saved value: `product.title` is a field, `list.0` an element. " +
+		fmt.Sprintf("A condition has at most %d parts.\n", maxParts))
 }
 
 // Met is a failure that the test cases of an action show, with its text; empty if
@@ -69,11 +88,16 @@ func (d *definition) reference(met []Met) string {
 	}
 	switch d.not {
 	case NotInLoop:
-		b.WriteString("- Not allowed in a loop, nor in an `if` in a loop.\n")
+		b.WriteString("- Not allowed in a `loop`, nor in anything in a `loop`. `while`, `until` and `forEach` can hold it.\n")
 	case NotInLoop | NotInBranch:
-		b.WriteString("- Not allowed in a loop, nor in `then` or `else`.\n")
+		b.WriteString("- Not allowed in a `loop`, nor in `then` or `else`, nor in anything in these. `while`, `until` and `forEach` can hold it.\n")
 	}
-	if d.unbounded {
+	if strings.Contains(d.value.Schema, conditionRef) {
+		b.WriteString("- Condition: see the [table of conditions](../actions.md#conditions).\n")
+	}
+	if d.instant {
+		b.WriteString("- Takes no time, and has no `timeout`.\n")
+	} else if d.unbounded {
 		b.WriteString("- Limited by the task's time, not by the action timeout.\n")
 	} else {
 		fmt.Fprintf(&b, "- Time: `timeout` in `options`, else `config.actionTimeout` (default: %d ms).\n", Millis(DefaultActionTimeout))

@@ -21,7 +21,13 @@ type capture struct {
 	until   time.Time // with a timeout of its own: when it gives up
 	limit   time.Duration
 	body    json.RawMessage
+	at      *int // the iteration that it began in
+	within  []int
 }
+
+// maxCaptures bounds the responses that one task waits for: in loops the number of
+// its actions does not.
+const maxCaptures = 1000
 
 // captures are the answers that a run waits for.
 type captures struct {
@@ -58,7 +64,7 @@ var _ = define(Action[lang.Text]{
 	Doc: "Starts to wait for the response to a fetch or XMLHttpRequest of the page, while later actions run. The response's body becomes the task's `data` at the end: parsed if it is JSON, else a string. " +
 		"The pattern is a part of the address, or an RE2 regular expression that matches it; `/re/flags` is a regular expression with flags. " +
 		"With `timeout`, the response must come within that time from the start of this action. Without it, the response can come while later actions run, and within the action timeout after the last one. If it does not come, the action has failed; that is reported at the end. " +
-		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. Requests of workers (dedicated, shared, service) are not seen.",
+		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. Requests of workers (dedicated, shared, service) are not seen. In `while`, `until`, `forEach`, `retry` and `try` it waits for one response each time that it runs; `data` is an array then, however many there are.",
 	Value:   lang.NonEmptyShape("pattern"),
 	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
 	Not:     NotInLoop | NotInBranch,
@@ -66,6 +72,7 @@ var _ = define(Action[lang.Text]{
 	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`, Page: "/live",
 	Check: func(d *decoder, n *lang.Node, s *Step, v lang.Text) {
 		d.network = true
+		d.severalResponses = d.severalResponses || d.blocks > 0
 		if v.Fixed() {
 			text, _ := v.Expand(nil)
 			p, err := lang.ReadURLPattern(text)
@@ -78,7 +85,10 @@ var _ = define(Action[lang.Text]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
-		c := &capture{step: s, limit: r.timeOf(s)}
+		if len(r.captures.list) == maxCaptures {
+			return nil, Problemf(CodeInvalidValue, "the task has begun to wait for %d responses, which are the limit", maxCaptures)
+		}
+		c := &capture{step: s, limit: r.timeOf(s), at: r.iteration(), within: r.iterations()}
 		if s.Options.Timeout > 0 {
 			c.until = time.Now().Add(c.limit)
 		}
@@ -142,7 +152,7 @@ func (cs *captures) collect(ctx context.Context) {
 		cs.run.path = c.step.Path
 		p := cs.run.problem(c.step, err)
 		c.body = nil
-		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Action: c.step.raw}, false)
+		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Iteration: c.at, Iterations: c.within, Action: c.step.raw}, false)
 		cs.run.evidence.fails(ctx, c.step.Path, false)
 	}
 }
@@ -150,10 +160,11 @@ func (cs *captures) collect(ctx context.Context) {
 // results is the task's result, and the last other result where captured responses
 // take its place.
 func (cs *captures) results() (data, last Result) {
-	switch len(cs.list) {
-	case 0:
+	switch {
+	case cs.run.task.severalResponses:
+	case len(cs.list) == 0:
 		return cs.run.last, nil
-	case 1:
+	case len(cs.list) == 1:
 		return cs.list[0].result(), cs.run.last
 	}
 	all := make([]json.RawMessage, len(cs.list))

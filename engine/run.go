@@ -39,9 +39,11 @@ type Run struct {
 	deadline time.Time     // of the step that runs
 	limit    time.Duration // the time that it was given
 	path     string
-	typings  int    // how many texts were typed, each of which has its number
-	rest     []Step // what follows the step that runs, in its list
-	loop     *loopState
+	typings  int        // how many texts were typed, each of which has its number
+	rest     []Step     // what follows the step that runs, in its list
+	loop     *loopState // the innermost one; nil: none
+	work     work
+	failed   Code           // of the action that failed last
 	copied   map[int]string // files of the request that the browser has
 	crashed  bool
 	mask     *mask.Masker
@@ -72,7 +74,7 @@ func (r *Run) play(ctx context.Context) (stopped bool) {
 			last, err := r.batches.play(ctx, r.task.Steps[i:i+n])
 			r.last = last
 			if err != nil {
-				return true
+				return leavesBy(err) == nil
 			}
 			i += n
 			continue
@@ -84,7 +86,7 @@ func (r *Run) play(ctx context.Context) (stopped bool) {
 			r.last = res
 		}
 		if err != nil {
-			return true
+			return leavesBy(err) == nil
 		}
 		i++
 	}
@@ -100,6 +102,9 @@ func (r *Run) list(ctx context.Context, steps []Step) (Result, error) {
 		}
 		var err error
 		n := r.batches.leadingReads(steps[i:])
+		if err := r.spend(max(n, 1)); err != nil {
+			return res, err
+		}
 		if r.batches.worthwhile(n) {
 			res, err = r.batches.play(ctx, steps[i:i+n])
 		} else {
@@ -130,7 +135,7 @@ func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 	began := time.Now()
 	r.path, r.batches.answered = s.Path, nil
 	sctx := ctx
-	if !s.def.unbounded {
+	if !s.def.unbounded && !s.def.instant {
 		var cancel context.CancelFunc
 		sctx, cancel = r.bound(ctx, s)
 		defer cancel()
@@ -182,18 +187,21 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		res = success
 	}
 	res = r.mask.JSON(res) // before it is kept: what is in the cache can be typed anywhere
+	var stop error
+	if by := leavesBy(err); by != nil { // the action did what it should
+		err, stop = nil, by
+	}
 	if err == nil {
 		err = r.keep(s, res)
 	}
-	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration()}
+	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration(), Iterations: r.iterations()}
 	kept := r.effects.collect(ctx)
 	if r.traced() {
 		report.Notes = append(r.notes(), kept...)
 	}
-	var stop error
 	if err != nil {
 		res = null
-		if ctx.Err() != nil && !errors.Is(err, errStopped) {
+		if ctx.Err() != nil && !isStop(err) {
 			// The whole task is over: that is no failure of this action.
 			report.Error = "cut off by the end of the task"
 			if errors.Is(context.Cause(ctx), errSpent) && !r.told(CodeEgressQuota) {
@@ -204,18 +212,16 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 			r.report(report)
 			return res, ctx.Err()
 		}
-		if !errors.Is(err, errStopped) {
+		if isStop(err) {
+			if stop = r.stopAfter(s, err); stop == nil { // nobody further out is to know
+				r.uncaught(ctx)
+			}
+		} else {
 			p := r.problem(s, err)
 			p = &Problem{Code: p.Code, Text: r.mask.Text(p.Text).Short(maxErrorText).String()}
 			report.Error, report.Code = p.Text, p.Code
-			ends := !r.continues(s) || r.crashed
-			r.reports.failed(Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Action: s.raw}, ends)
-		}
-		if !r.continues(s) || r.crashed {
-			stop = errStopped
-		}
-		if !errors.Is(err, errStopped) {
-			r.evidence.fails(ctx, s.Path, stop != nil)
+			stop = r.stopAfter(s, err)
+			r.fails(ctx, s, p, stop)
 		}
 	} else {
 		report.Result = res
@@ -225,6 +231,29 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	}
 	r.report(report)
 	return res, stop
+}
+
+// stopAfter is how the list ends after the step that failed, or nil if it goes on.
+func (r *Run) stopAfter(s *Step, err error) error {
+	switch {
+	case r.work.spent, errors.Is(err, errEnds), s.def.ends && !isStop(err) && !r.continues(s):
+		return errEnds
+	case r.crashed, !r.continues(s):
+		return errStopped
+	}
+	return nil
+}
+
+// fails records the failure of a step, or lets a block around it catch it.
+func (r *Run) fails(ctx context.Context, s *Step, p *Problem, stop error) {
+	r.failed = p.Code
+	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Iterations: r.iterations(), Action: s.raw}
+	if stop != nil && r.work.guards > 0 && !r.crashed && !r.work.spent {
+		r.work.caught = &f
+		return
+	}
+	r.reports.failed(f, stop != nil)
+	r.evidence.fails(ctx, f.Path, stop != nil)
 }
 
 // traced reports whether somebody wants to hear of each step.
@@ -247,7 +276,7 @@ func (r *Run) continues(s *Step) bool {
 	if s.Options.ContinueOnError != nil {
 		return *s.Options.ContinueOnError
 	}
-	return r.task.Config.ContinueOnError
+	return r.task.Config.ContinueOnError && r.work.guards == 0 && !s.def.ends
 }
 
 func (r *Run) iteration() *int {

@@ -47,8 +47,9 @@ func (o object) MarshalJSON() ([]byte, error) {
 // checks that.
 func Schemas(base string) map[string]json.RawMessage {
 	all := map[string]any{
-		"Task":     taskSchema(base),
-		"operator": object{{"enum", lang.Operators}, {"description", "How the condition compares."}},
+		"Task":      taskSchema(base),
+		"operator":  object{{"enum", lang.Operators}, {"description", "How the condition compares."}},
+		"condition": described(conditionSchema(), "A condition: see the table in the reference of actions."),
 		"actions": object{
 			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},
 			{"description", "Actions that run one after the other."},

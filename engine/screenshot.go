@@ -13,7 +13,7 @@ import (
 	"troupe/engine/lang"
 )
 
-// maxPictures bounds the pictures of one task. There are none in loops.
+// maxPictures bounds the pictures of one task: in its list, and as it runs.
 const maxPictures = 100
 
 // shot is what to take a picture of.
@@ -58,6 +58,9 @@ var _ = define(Action[shot]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v shot) (Result, error) {
+		if len(r.effects.pictures) >= maxPictures {
+			return nil, Problemf(CodeStorageQuota, "The picture was not taken: one task has at most %d", maxPictures)
+		}
 		p := browser.Picture{Format: own(s, "format", "png"), Quality: own(s, "quality", 0)}
 		t, err := r.page.tab(ctx)
 		if err != nil {

@@ -27,9 +27,10 @@ type Task struct {
 	Async        bool
 	Files        []Upload
 
-	source  []byte
-	network bool // an action looks at requests
-	reads   bool // an action reads downloads
+	source           []byte
+	network          bool // an action looks at requests
+	reads            bool // an action reads downloads
+	severalResponses bool // its responses are a list, however many they are
 }
 
 // Config is the part of a request that holds for all its actions.

@@ -113,7 +113,9 @@ func (f *recording) view(o *Outcome) *traceView {
 			n.Took = max(0, o.Duration-s.at)
 		} else {
 			n.Ended, n.Good, n.Error, n.Code, n.Notes = true, s.report.Success, s.report.Error, string(s.report.Code), s.report.Notes
-			if s.report.Iteration != nil {
+			if s.report.Iterations != nil {
+				n.Iteration = strings.Trim(fmt.Sprint(s.report.Iterations), "[]")
+			} else if s.report.Iteration != nil {
 				n.Iteration = strconv.Itoa(*s.report.Iteration)
 			}
 			if n.Good {

@@ -117,12 +117,13 @@ func (v *reviewer) saves(steps []Step) {
 				v.later[key] = pointer(s)
 			}
 		}
-		switch b := s.value.(type) {
-		case repetition:
-			v.saves(b.do)
-		case branch:
-			v.saves(b.then)
-			v.saves(b.other)
+		if t, ok := s.value.(trial); ok && t.as != "" {
+			if _, ok := v.later[t.as]; !ok {
+				v.later[t.as] = pointer(s)
+			}
+		}
+		for _, list := range s.lists() {
+			v.saves(list)
 		}
 	}
 }
@@ -138,12 +139,17 @@ func saved(s *Step) string {
 func pointer(s *Step) string { return "/actions/" + s.Path }
 
 func (v *reviewer) list(steps []Step) (all span) {
+	before, left := v.before, false
 	for i := range steps {
 		one := v.step(&steps[i])
-		all.least, all.most = all.least+one.least, all.most+one.most
-		v.before += one.most
+		if !left { // the rest may not run
+			all.least = add(all.least, one.least)
+		}
+		left = left || steps[i].mayLeave()
+		all.most = add(all.most, one.most)
+		v.before = add(v.before, one.most)
 	}
-	v.before -= all.most // the list that this one is part of counts it
+	v.before = before // the list that this one is part of counts it
 	return all
 }
 
@@ -157,6 +163,12 @@ func (v *reviewer) step(s *Step) (took span) {
 		took = v.loop(s, b)
 	case branch:
 		took = v.branch(s, b)
+	case conditional:
+		took = v.conditional(s, b)
+	case attempts:
+		took = v.attempts(b)
+	case trial:
+		took = v.trial(b)
 	default:
 		took = v.single(s)
 	}
@@ -178,6 +190,9 @@ func (v *reviewer) step(s *Step) (took span) {
 
 // single is for a step without lists in it.
 func (v *reviewer) single(s *Step) span {
+	if s.def.instant {
+		return span{}
+	}
 	switch s.def.name {
 	case "wait":
 		ms := int64(math.Ceil(s.value.(float64)))
@@ -209,11 +224,11 @@ func (v *reviewer) loop(s *Step, l repetition) (took span) {
 	}
 	was, none := v.each, v.known.copy()
 	v.each = l.each != nil || l.repeat == 0 // with neither it is not known which was meant
-	once := v.list(l.do)
+	once := v.turns(l.do, times, 0)
 	v.each = was
-	took.most += times * once.most
+	took.most = add(took.most, once.most)
 	if l.each == nil {
-		took.least = times * once.least
+		took.least = once.least
 	} else {
 		v.known = v.known.or(none) // there may be no element
 	}
@@ -229,7 +244,7 @@ func (v *reviewer) branch(s *Step, b branch) span {
 	no := v.list(b.other)
 	v.known = v.known.or(after)
 	took := span{min(yes.least, no.least), max(yes.most, no.most)}
-	if b.cond.selector != nil {
+	if b.cond.looks() {
 		took.most += v.timeOf(s)
 	}
 	return took
@@ -243,10 +258,12 @@ func (v *reviewer) reads(s *Step) {
 	}
 	optional := map[string]string{} // what may be missing, and what it is then
 	switch b := s.value.(type) {
-	case branch:
-		if b.cond.cached != "" {
-			delete(keys, b.cond.cached)
-			optional[b.cond.cached] = "the condition finds it missing"
+	case interface{ condition() *condition }:
+		may := map[string]bool{}
+		b.condition().optional(may)
+		for key := range may {
+			delete(keys, key)
+			optional[key] = "the condition finds it missing"
 		}
 	case []string:
 		for _, key := range b {
@@ -258,10 +275,16 @@ func (v *reviewer) reads(s *Step) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(optional)) {
 		// It may well be saved later, in the next turn of a loop.
-		if _, ever := v.later[key]; !ever && !v.maybe[key] && !v.goesOn() {
+		if !lang.Root(key, v.everSaved) && !v.goesOn() {
 			v.warn(pointer(s), "nothing saves %q: %s%s", key, optional[key], v.near(key))
 		}
 	}
+}
+
+// everSaved reports whether anything in the task may save a key.
+func (v *reviewer) everSaved(key string) bool {
+	_, ever := v.later[key]
+	return ever || v.maybe[key]
 }
 
 // goesOn reports whether the data cache may hold what earlier requests saved.
@@ -277,6 +300,7 @@ func (v *reviewer) read(s *Step, key string) {
 	}
 	switch {
 	case v.maybe[name]:
+	case !element && lang.Root(name, func(key string) bool { return v.known.values[key] || v.maybe[key] }):
 	case key == "$this":
 		if !v.each {
 			v.warn(path, "$this is the current element of a loop with each, but no such loop is around this action")

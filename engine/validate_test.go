@@ -55,6 +55,14 @@ func TestReviewWarnsOfKeysThatNothingHasSaved(t *testing.T) {
 		"in a cookie":                      {`{"setCookies":[{"url":"http://a.example/","name":"n","value":"${x}"}]}`, []string{"/actions/0: ${x} is used"}},
 		"in a cookie's domain":             {`{"setCookies":[{"url":"http://a.example/","name":"n","value":"v","domain":"${x}"}]}`, []string{"/actions/0: ${x} is used"}},
 		"in a cookie to delete":            {`{"deleteCookie":{"url":"http://a.example/","name":"${x}"}}`, []string{"/actions/0: ${x} is used"}},
+		"in a loop that may not run":       {`{"while":{"condition":"a","do":[` + saves + `]}},{"fill":["a","${title}"]}`, nil},
+		"a condition of many parts":        {`{"while":{"condition":{"all":[{"not":{"cached":"titel","operator":"empty"}},{"count":["li-${x}",">","${y}"]},{"cookie":["${z}","==","a"]}]},"do":[` + saves + `]}}`, []string{"/actions/0: ${x} is used", "/actions/0: ${y} is used", "/actions/0: ${z} is used", `/actions/0: nothing saves "titel": the condition finds it missing; did you mean "title"?`}},
+		"an assertion":                     {`{"assert":{"title":["==","${x}"]}}`, []string{"/actions/0: ${x} is used"}},
+		"in a try, and in its catch":       {`{"try":{"do":[` + saves + `],"catch":[{"fill":["a","${title} ${why.code}"]}],"as":"why"}},{"fill":["a","${title} ${why}"]}`, nil},
+		"what was caught, before":          {`{"fill":["a","${why}"]},{"try":{"do":[],"catch":[],"as":"why"}}`, []string{"/actions/0: ${why} is used before it is saved, by /actions/1"}},
+		"in a retry":                       {`{"retry":{"times":2,"do":[` + saves + `]}},{"fill":["a","${title}"]}`, nil},
+		"a part of a value":                {saves + `,{"fill":["a","${title.0.name}"]},{"fill":["a","${titel.0}"]}`, []string{`/actions/2: ${titel.0} is used, but nothing saves it`}},
+		"this in a loop in a loop":         {`{"loop":{"each":"li","do":[{"while":{"condition":"$this a","do":[{"click":"$this a"}]}}]}}`, nil},
 		"saved data of no key":             {`{"getSavedData":["title"]},` + saves + `,{"getSavedData":["a","title"]}`, []string{`/actions/2: nothing saves "a": its value is null`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +107,15 @@ func TestReviewTime(t *testing.T) {
 		"a response, and a longer list":   {`"actions":[{"waitForResponse":"x",` + quick + `},{"wait":9000}]`, 9000, ""},
 		"waits that are too long":         {`"actions":[{"wait":40000},{"if":{"condition":"a","then":[{"wait":50000}],"else":[{"wait":30000}]}}]`, 90000 + step, "the waits alone take 70000 ms, more than the task's time of 60000 ms"},
 		"waits that may not come":         {`"actions":[{"loop":{"each":"li","do":[{"wait":10000}]}}]`, step + 1000000, ""},
+		"a condition that looks":          {`"actions":[{"while":{"condition":"a","max":3,"do":[{"wait":10}]}}]`, 4*step + 30, ""},
+		"a condition that does not":       {`"actions":[{"until":{"condition":{"all":[{"cached":"k","operator":"empty"},{"failure":["empty"]}]},"max":3,"do":[{"getText":"a","options":{"save":"k"}}]}}]`, 3 * step, ""},
+		"loops in loops":                  {`"actions":[{"while":{"condition":{"failure":["empty"]},"max":5,"do":[{"loop":{"repeat":3,"do":[{"wait":10}]}}]}}]`, 150, ""},
+		"attempts and their delays":       {`"actions":[{"retry":{"times":4,"delay":100.5,"do":[{"wait":10}]}}]`, 40 + 3*101, ""},
+		"waits of every attempt":          {`"actions":[{"retry":{"times":4,"do":[{"wait":70000}]}}]`, 280000, "the waits alone take 70000 ms"},
+		"what is tried, and the other":    {`"actions":[{"try":{"do":[{"wait":70000}],"catch":[{"wait":80000}]}}]`, 150000, ""},
+		"waits that may be left out":      {`"actions":[{"while":{"condition":{"failure":["empty"]},"max":1,"do":[{"if":{"condition":{"failure":["empty"]},"then":[{"break":true}]}},{"wait":90000}]}}]`, 90000, ""},
+		"an assertion":                    {`"actions":[{"assert":"a"}]`, step, ""},
+		"a response in a loop":            {`"actions":[{"while":{"condition":{"failure":["empty"]},"max":3,"do":[{"wait":50},{"waitForResponse":"x",` + quick + `}]}}]`, 2*50 + 50 + own, ""},
 		"days in loops are no small time": {`"actions":[{"loop":{"repeat":10000,"maxIterations":10000,"do":[{"wait":86400000},{"wait":86400000}]}}]`, 2 * 86400000 * 10000, "the waits alone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +148,20 @@ func TestReviewKnowsUnboundedActions(t *testing.T) {
 			unbounded = append(unbounded, name)
 		}
 	}
-	if want := []string{"if", "loop", "wait"}; !slices.Equal(unbounded, want) {
+	if want := []string{"if", "loop", "retry", "try", "until", "wait", "while"}; !slices.Equal(unbounded, want) {
 		t.Errorf("the unbounded actions are %v, and review knows the time of %v", unbounded, want)
+	}
+}
+
+// TestReviewTimeOfLoopsInLoops: what loops in loops multiply to is still a number.
+func TestReviewTimeOfLoopsInLoops(t *testing.T) {
+	list := `{"wait":86400000}`
+	for range 12 {
+		list = fmt.Sprintf(`{"while":{"condition":"a","max":10000,"do":[%s]}}`, list)
+	}
+	got := mustParse(t, `{"actions":[`+list+`]}`).Review(time.Minute)
+	if got.Longest <= 0 || got.Longest > 1<<53 {
+		t.Errorf("it takes %d ms at most, which is no number that every client can read", got.Longest)
 	}
 }
 

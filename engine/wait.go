@@ -17,26 +17,31 @@ var _ = define(Action[float64]{
 	Unbounded: true,
 	Example:   `{"wait":250}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v float64) (Result, error) {
-		t := time.NewTimer(time.Duration(v * float64(time.Millisecond)))
-		defer t.Stop()
-		fallen := r.tabs.Fallen()
-		for {
-			select {
-			case <-t.C:
-				return nil, nil
-			case <-fallen:
-				if r.tabs.Crashed() { // it is still the current tab
-					return nil, browser.ErrDetached
-				}
-				fallen = nil
-			case <-r.tabs.Gone():
-				return nil, browser.ErrGone
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
-		}
+		return nil, r.sleep(ctx, time.Duration(v*float64(time.Millisecond)))
 	},
 })
+
+// sleep waits as long as the page, the browser and the task live.
+func (r *Run) sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	fallen := r.tabs.Fallen()
+	for {
+		select {
+		case <-t.C:
+			return nil
+		case <-fallen:
+			if r.tabs.Crashed() { // it is still the current tab
+				return browser.ErrDetached
+			}
+			fallen = nil
+		case <-r.tabs.Gone():
+			return browser.ErrGone
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
 
 var _ = define(Action[string]{
 	Name: "waitForEvent", Group: "Waiting",

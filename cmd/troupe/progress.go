@@ -30,7 +30,9 @@ func (p *progress) step(s engine.StepReport) {
 		mark, what = "✗", "  "+plain(s.Error)
 	}
 	at := s.Path
-	if s.Iteration != nil {
+	if s.Iterations != nil {
+		at += " " + fmt.Sprint(s.Iterations)
+	} else if s.Iteration != nil {
 		at += fmt.Sprintf(" [%d]", *s.Iteration)
 	}
 	// A step that cannot be shown does not end the task.

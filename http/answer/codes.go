@@ -90,6 +90,8 @@ var table = []CodeInfo{
 	{engine.CodeScriptError, 200, false, 0, "The script failed"},
 	{engine.CodeTimeout, 200, false, 0, "The action timed out"},
 	{engine.CodeInvalidValue, 200, false, 0, "The value does not fit"},
+	{engine.CodeAssertionFailed, 200, false, 0, "The assertion failed"},
+	{engine.CodeStepLimit, 200, false, 0, "The blocks of the task have done as much as one task may"},
 	{engine.CodeEgressQuota, 200, false, 0, "The task has sent and received as many bytes as the operator allows"},
 }
 

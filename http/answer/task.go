@@ -52,6 +52,7 @@ type Task struct {
 	ActionIndex *int                `json:"actionIndex,omitempty"`
 	ActionPath  string              `json:"actionPath,omitempty"`
 	Iteration   *int                `json:"iteration,omitempty"`
+	Iterations  []int               `json:"iterations,omitempty"`
 	Action      json.RawMessage     `json:"action,omitempty"`
 	TaskID      string              `json:"taskId"`
 	WorkerID    string              `json:"workerId"`
@@ -79,6 +80,7 @@ type Failure struct {
 	ActionIndex int             `json:"actionIndex"`
 	ActionPath  string          `json:"actionPath"`
 	Iteration   *int            `json:"iteration,omitempty"`
+	Iterations  []int           `json:"iterations,omitempty"`
 	Action      json.RawMessage `json:"action,omitempty"`
 	Error       string          `json:"error"`
 	Code        engine.Code     `json:"code"`
@@ -172,7 +174,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 			a.Error = last.Text
 		}
 		a.Code, a.Retryable = last.Code, new(bool) // something of it has run, whatever the code is elsewhere
-		a.ActionIndex, a.ActionPath, a.Iteration, a.Action = &last.Index, last.Path, last.Iteration, last.Action
+		a.ActionIndex, a.ActionPath, a.Iteration, a.Iterations, a.Action = &last.Index, last.Path, last.Iteration, last.Iterations, last.Action
 		status, n = fasthttp.StatusOK, n-1
 	}
 	a.Errors = failures(o.Failures[:n])
@@ -183,7 +185,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 func failures(all []engine.Failure) []Failure {
 	var out []Failure
 	for _, f := range all {
-		out = append(out, Failure{f.Index, f.Path, f.Iteration, f.Action, f.Text, f.Code})
+		out = append(out, Failure{f.Index, f.Path, f.Iteration, f.Iterations, f.Action, f.Text, f.Code})
 	}
 	return out
 }

@@ -4,13 +4,17 @@
 
 const saved = new Map(); // what `save` keeps, by key
 let chosenElement = null; // what T.element() is to give
-let loop = null; // the loop that runs: {id, list, count, t, in, i}
+let loop = null; // the loop whose element is $this: {id, list, count, t, in, i}
+const loops = new Map(); // those that run, one in the other, by id
 
 // Makes a call's loop the one that runs. In a new document its elements are
 // looked for again.
 const inLoop = (a) => {
   if (!a.each) return;
-  if (loop?.id !== a.each.id) loop = { ...a.each, list: [] };
+  if (loop?.id !== a.each.id) {
+    loop = loops.get(a.each.id) ?? { ...a.each, list: [] };
+    loops.set(loop.id, loop);
+  }
   if (a.i !== undefined) loop.i = a.i;
 };
 
@@ -345,7 +349,7 @@ const withFirst = async (a, f) => {
 T.find = (a) => withFirst(a, (el) => { if (a.as) saved.set(a.as, el); return done; });
 
 // T.forget() clears what was saved: at the start of each task.
-T.forget = () => { saved.clear(); loop = null; return done; };
+T.forget = () => { saved.clear(); loops.clear(); loop = null; return done; };
 
 // T.abort() ends all waiting: nobody wants the answers any more.
 T.abort = () => { aborted++; for (const end of [...waits]) end(undefined); return done; };

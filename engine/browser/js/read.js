@@ -139,8 +139,8 @@ const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
   return out;
 };
 
-// T.loop({t, in, ms, id, ahead}) begins a loop over all matches, and gives how
-// many there are. Later calls say by {each: {id, t, in, count}, i} which element
+// T.loop({t, in, ms, id, within, ahead}) begins a loop over all matches, and gives how
+// many there are; within are the loops that it runs in. Later calls say by {each: {id, t, in, count}, i} which element
 // is theirs. A loop whose list only reads sends its first batch along, as ahead,
 // with the most iterations it may have.
 T.loop = async (a) => {
@@ -153,7 +153,9 @@ T.loop = async (a) => {
   if (r && (r.c || r.n)) return r;
   if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
   const list = r?.v ?? [], each = { id: a.id, count: list.length, t: a.t, in: a.in };
+  for (const id of [...loops.keys()]) if (!a.within?.includes(id)) loops.delete(id);
   loop = { ...each, list, i: 0 };
+  loops.set(a.id, loop);
   let ahead = [];
   if (a.ahead) {
     const n = a.ahead.ops.length, total = Math.min(a.ahead.total, Math.min(list.length, a.ahead.most) * n);

@@ -15,7 +15,7 @@ export function stepList(label) {
 function step(s) {
   return h("li", { class: s.success ? "" : "bad", "data-step": s.actionPath },
     h("span", { class: "mark" }, h("span", { "aria-hidden": "true" }, s.success ? "✓" : "✗"), h("span", { class: "unseen" }, s.success ? "worked" : "failed")),
-    h("span", { class: "name" }, s.action, " ", h("span", { class: "path" }, s.actionPath, s.iteration != null ? `·${s.iteration}` : "")),
+    h("span", { class: "name" }, s.action, " ", h("span", { class: "path" }, s.actionPath, s.iteration != null ? `·${(s.iterations ?? [s.iteration]).join("·")}` : "")),
     h("span", { class: "what" }, s.success ? oneLine(s.result) : s.error ?? s.code),
     h("span", { class: "took" }, duration(s.durationMs)));
 }

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"troupe/engine/lang"
+)
+
+// A block is an action that holds lists of actions. Lists end before their end by an
+// error: errStopped after a failure, or one of these.
+var (
+	errBreak    = errors.New("break: the loop ends")
+	errContinue = errors.New("continue: the iteration ends")
+	errReturn   = errors.New("return: the task ends")
+	// errEnds says that the failure before it ends the task, whatever
+	// continueOnError says of the lists around it.
+	errEnds = errors.New("the task ends after a failure")
+)
+
+// leavesBy gives the error by which a list is left without a failure, or nil.
+func leavesBy(err error) error {
+	for _, by := range []error{errBreak, errContinue, errReturn} {
+		if errors.Is(err, by) {
+			return by
+		}
+	}
+	return nil
+}
+
+// isStop reports whether a list has ended because of a failure that is known.
+func isStop(err error) bool { return errors.Is(err, errStopped) || errors.Is(err, errEnds) }
+
+// Bounds of what the blocks of a task do together. Neither counts in a task without
+// them: its own list, if and loop are bounded by their lengths.
+const (
+	maxWork   = 1_000_000 // actions and iterations
+	maxEffort = 256 << 20 // bytes that conditions and set look at
+)
+
+// work is what the blocks of a run have done so far.
+type work struct {
+	depth  int // how many blocks run, one in the other
+	steps  int
+	bytes  int
+	spent  bool     // the task is over: it has done too much
+	guards int      // how many of the blocks catch failures
+	caught *Failure // that has ended a list in one of those
+}
+
+// spend counts actions and iterations in blocks.
+func (r *Run) spend(n int) error {
+	if r.work.depth == 0 {
+		return nil
+	}
+	if r.work.steps += n; r.work.steps > maxWork {
+		r.work.spent = true
+		return Problemf(CodeStepLimit, "The blocks of the task have run %d actions and iterations, which are the limit", maxWork)
+	}
+	return nil
+}
+
+// charge counts bytes that conditions and functions look at in blocks.
+func (r *Run) charge(n int) error {
+	if r.work.depth == 0 {
+		return nil
+	}
+	if r.work.bytes += n; r.work.bytes > maxEffort {
+		r.work.spent = true
+		return Problemf(CodeStepLimit, "The blocks of the task have looked at %d bytes of values, which are the limit", maxEffort)
+	}
+	return nil
+}
+
+// enter begins a block. Its iframe is that of the actions in it which have none of
+// their own.
+func (r *Run) enter(s *Step) (leave func()) {
+	frame := r.page.frame
+	if s.Options.Frame != nil {
+		r.page.frame = s.Options.Frame
+	}
+	r.work.depth++
+	return func() {
+		r.work.depth--
+		r.page.frame = frame
+	}
+}
+
+// guarded runs a list in which a failure ends the list. It gives that failure, with
+// the error by which the list has ended.
+func (r *Run) guarded(run func() (Result, error)) (res Result, failed *Failure, err error) {
+	r.work.guards++
+	res, err = run()
+	r.work.guards--
+	if isStop(err) && !r.crashed && !r.work.spent {
+		failed, r.work.caught = r.work.caught, nil
+	}
+	return res, failed, err
+}
+
+// uncaught makes a failure that ended a list one like any other, unless a block
+// further out may catch it.
+func (r *Run) uncaught(ctx context.Context) {
+	if f := r.work.caught; f != nil {
+		r.work.caught = nil
+		r.reports.failed(*f, true)
+		r.evidence.fails(ctx, f.Path, true)
+	}
+}
+
+// iterations are those of the loops that run, outermost first, where one runs in
+// another; nil otherwise.
+func (r *Run) iterations() (all []int) {
+	if r.loop == nil || r.loop.outer == nil {
+		return nil
+	}
+	for l := r.loop; l != nil; l = l.outer {
+		all = append(all, l.i)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// begin makes a loop the innermost one.
+func (l *loopState) begin() (end func()) {
+	r := l.run
+	l.outer, r.loop = r.loop, l
+	return func() {
+		r.loop = l.outer
+		if l.outer != nil { // what was pushed in a loop was pushed in the one around it
+			for key, list := range l.pushed {
+				l.outer.pushed[key] = append(l.outer.pushed[key], list...)
+			}
+		}
+	}
+}
+
+// elementLoop is the innermost loop over elements that runs: $this is its element.
+func (r *Run) elementLoop() *loopState {
+	l := r.loop
+	for l != nil && l.each == nil {
+		l = l.outer
+	}
+	return l
+}
+
+// readDo reads the list of a block.
+func (d *decoder) readDo(n, list *lang.Node, s *Step, name string) []Step {
+	if list == nil {
+		d.Fault(n, "want %s, an array of actions", name)
+		return nil
+	}
+	d.blocks++
+	defer func() { d.blocks-- }()
+	return d.readSteps(list, s.Path+"/"+s.def.name+"/"+name+"/", s.Index)
+}
+
+// readLoop reads the list of a loop that break and continue can end.
+func (d *decoder) readLoop(n, list *lang.Node, s *Step) []Step {
+	was := d.leavable
+	d.leavable = true
+	defer func() { d.leavable = was }()
+	return d.readDo(n, list, s, "do")
+}
