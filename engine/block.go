@@ -61,14 +61,11 @@ func (r *Run) spend(n int) error {
 	return nil
 }
 
-// charge counts bytes that conditions and functions look at in blocks.
+// charge counts bytes that conditions in blocks, set and return look at.
 func (r *Run) charge(n int) error {
-	if r.work.depth == 0 {
-		return nil
-	}
 	if r.work.bytes += n; r.work.bytes > maxEffort {
 		r.work.spent = true
-		return Problemf(CodeStepLimit, "The blocks of the task have looked at %d bytes of values, which are the limit", maxEffort)
+		return Problemf(CodeStepLimit, "Conditions in blocks, set and return have looked at %d bytes of values, which are the limit of one task", maxEffort)
 	}
 	return nil
 }

@@ -52,6 +52,26 @@ func TestValuesInBlocksHaveABudget(t *testing.T) {
 	}
 }
 
+// TestFunctionsHaveABudget: one action can hold thousands of functions, each on a
+// large text.
+func TestFunctionsHaveABudget(t *testing.T) {
+	in := newInstance(t)
+	const large = `{"evaluate":"return 'a'.repeat(4 << 20)","options":{"save":"large"}}`
+	for name, function := range map[string]string{
+		"long texts":          `{"$length":"${large}"}`,
+		"slow patterns":       `{"$match":["${large}","(a?){10}b"]}`,
+		"long texts in texts": `{"$length":"x${large}"}`,
+		"parts of values":     `"${list.0}"`,
+	} {
+		list := strings.Repeat(function+",", 5000)
+		began := time.Now()
+		o := play(t, in, `{"timeout":120000,"actions":[`+large+`,{"set":{"list":["x","${large}"]}},{"set":{"x":[`+list[:len(list)-1]+`]}},{"getSavedData":"x"}]}`, TaskEnv{})
+		if n := len(o.Failures); o.End != EndStopped || n != 1 || o.Failures[0].Code != CodeStepLimit || time.Since(began) > 60*time.Second {
+			t.Errorf("%s: it ends as %s after %v: %v", name, o.End, time.Since(began), failuresOf(o))
+		}
+	}
+}
+
 // TestRunningTasksHaveBounds: what a list bounds by its length, loops bound as they
 // run.
 func TestRunningTasksHaveBounds(t *testing.T) {

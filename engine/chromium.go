@@ -176,7 +176,9 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 		r.last = r.good
 	}
 	o.Failures = r.reports.errors()
-	o.Data, o.Last = r.captures.results()
+	if o.Data, o.Last = r.captures.results(); r.returned != nil {
+		o.Data, o.Last = r.returned, nil
+	}
 	if r.task.Config.Trace {
 		o.Steps = r.reports.steps
 	}

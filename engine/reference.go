@@ -31,6 +31,7 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 	}
 	b.WriteString("\nTimes are in milliseconds. Actions without a value of their own return `{\"success\":true}`.\n")
 	writeConditions(&b)
+	writeFunctions(&b)
 	byGroup := map[string][]*definition{}
 	for _, d := range registry {
 		byGroup[d.group] = append(byGroup[d.group], d)
@@ -61,6 +62,15 @@ func writeConditions(b *strings.Builder) {
 		"`contains` also finds an element of an array. `matches` is an RE2 expression, or `/re/flags`. Missing values are empty, and not equal to anything.\n\n" +
 		"A condition looks once and never waits. Values can hold `${key}`. `cached` and `${key}` also read what lies in a saved value: `product.title` is a field, `list.0` an element. " +
 		fmt.Sprintf("A condition has at most %d parts.\n", maxParts))
+}
+
+// writeFunctions writes the table of functions.
+func writeFunctions(b *strings.Builder) {
+	b.WriteString("\n## Functions\n\nIn the values of `set` and `return`, a function is an object with one field: `{\"$trim\": \"${title}\"}`. Its arguments are values too, with functions in them.\n\n| function | arguments | gives |\n|---|---|---|\n")
+	for _, f := range lang.FunctionWords() {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f[0], cell(f[1]), cell(f[2]))
+	}
+	b.WriteString("\nA pattern can be `/re/flags`. An argument of the wrong kind is a failed action, `invalid_value`. To begin a field's name with a dollar sign, write two: `{\"$$trim\": 1}` is an object.\n")
 }
 
 // Met is a failure that the test cases of an action show, with its text; empty if

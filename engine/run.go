@@ -34,6 +34,7 @@ type Run struct {
 	film     *recording // nil without a full trace
 	reports  reports
 	last     Result // of the last top-level action that is no waitForResponse
+	returned Result // what return makes the task's data; nil: none has
 	good     Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 
 	deadline time.Time     // of the step that runs
@@ -191,7 +192,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	if by := leavesBy(err); by != nil { // the action did what it should
 		err, stop = nil, by
 	}
-	if err == nil {
+	if err == nil && (stop == nil || s.lists() == nil) { // a block that is left has no result to keep
 		err = r.keep(s, res)
 	}
 	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration(), Iterations: r.iterations()}

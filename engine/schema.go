@@ -50,6 +50,7 @@ func Schemas(base string) map[string]json.RawMessage {
 		"Task":      taskSchema(base),
 		"operator":  object{{"enum", lang.Operators}, {"description", "How the condition compares."}},
 		"condition": described(conditionSchema(), "A condition: see the table in the reference of actions."),
+		"value":     valueSchema(base),
 		"actions": object{
 			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},
 			{"description", "Actions that run one after the other."},
@@ -80,6 +81,19 @@ func Schemas(base string) map[string]json.RawMessage {
 		out[name] = json.RawMessage(strings.ReplaceAll(string(b), `"#/$defs/`, `"`+base))
 	}
 	return out
+}
+
+// valueSchema is that of any value, with the functions that can stand in it.
+func valueSchema(base string) object {
+	any := []object{}
+	for _, f := range lang.FunctionWords() {
+		any = append(any, object{
+			{"type", "object"}, {"description", f[2]}, {"required", []string{f[0]}}, {"additionalProperties", false},
+			{"properties", object{{f[0], object{{"description", f[1]}, {"$ref", base + "value"}}}}},
+		})
+	}
+	any = append(any, object{{"type", []string{"string", "number", "boolean", "null", "array", "object"}}})
+	return object{{"description", "Any value. A string that is ${key} alone is a saved value; an object with one field such as $trim is the call of a function."}, {"anyOf", any}}
 }
 
 // schema is that of an action as a whole.

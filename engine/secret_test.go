@@ -226,3 +226,28 @@ func quoted(s string) string {
 	b, _ := json.Marshal(s)
 	return string(b)
 }
+
+// TestSecretsDoNotComeTogether: values that are made from parts of a page give no
+// secret, neither in data nor in what is saved and typed elsewhere.
+func TestSecretsDoNotComeTogether(t *testing.T) {
+	in := newInstance(t)
+	url := serve(t, `<!doctype html><i id=a>hunter</i><i id=b>2 of ada</i><input id=f>`)
+	cache := NewCache()
+	o := play(t, in, fmt.Sprintf(`{"config":{"trace":true},"actions":[{"open":%q},{"getText":"#a","options":{"save":"a"}},{"getText":"#b","options":{"save":"b"}},
+		{"set":{"whole":"${a}${b}","joined":{"$join":[["${a}","${b}"],""]},"spelled":{"$lower":"HUNTER2 OF ADA"},"base":{"$replace":["${a}x${b}","x",""]}}},
+		{"fill":["#f","${whole}"]},{"getValue":"#f","options":{"save":"typed"}},{"return":{"again":"${a}${b}","saved":["${whole}","${joined}","${spelled}","${base}","${typed}"]}}]}`, url),
+		TaskEnv{Cache: cache, Secrets: []Secret{{Name: "s", Value: "hunter2 of ada", Origins: []string{url}}}})
+	saved, err := cache.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := json.Marshal(o)
+	if err != nil || string(o.Data) != `{"again":"***","saved":["***","***","***","***","***"]}` || strings.Contains(string(all)+string(saved), "hunter2 of ada") {
+		t.Errorf("the data is %s, %v, and saved is %s", o.Data, failuresOf(o), saved)
+	}
+	for _, task := range []string{`{"set":{"a":"${secret:s}"}}`, `{"return":{"$trim":"${secret:s}"}}`, `{"assert":{"title":["==","${secret:s}"]}}`, `{"try":{"do":[{"return":["${secret:s}"]}]}}`} {
+		if got := faultsOf(t, `{"actions":[`+task+`]}`); len(got) != 1 || !strings.Contains(got[0], "a secret can stand only in the text of fill") {
+			t.Errorf("%s has the faults %q", task, got)
+		}
+	}
+}

@@ -14,6 +14,13 @@ type trial struct {
 
 func (t trial) lists() [][]Step { return [][]Step{t.do, t.catch} }
 
+func (t trial) writes() []string {
+	if t.as == "" {
+		return nil
+	}
+	return []string{t.as}
+}
+
 var _ = define(Action[trial]{
 	Name: "try", Group: "Control flow",
 	Doc: "Runs the list `do`, and the list `catch` if an action in `do` fails. In `do` every failure ends the list, except of actions with `continueOnError: true`; a failure that ends it does not count as one, and `config.trace` shows it. " +

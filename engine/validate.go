@@ -117,9 +117,9 @@ func (v *reviewer) saves(steps []Step) {
 				v.later[key] = pointer(s)
 			}
 		}
-		if t, ok := s.value.(trial); ok && t.as != "" {
-			if _, ok := v.later[t.as]; !ok {
-				v.later[t.as] = pointer(s)
+		for _, key := range s.writes() {
+			if _, ok := v.later[key]; !ok {
+				v.later[key] = pointer(s)
 			}
 		}
 		for _, list := range s.lists() {
@@ -172,6 +172,9 @@ func (v *reviewer) step(s *Step) (took span) {
 	default:
 		took = v.single(s)
 	}
+	for _, key := range s.writes() {
+		v.known.values[key] = true
+	}
 	if s.def.name == "waitForResponse" {
 		return took // the body comes, and is saved, when the list is over
 	}
@@ -190,7 +193,7 @@ func (v *reviewer) step(s *Step) (took span) {
 
 // single is for a step without lists in it.
 func (v *reviewer) single(s *Step) span {
-	if s.def.instant {
+	if a, ok := s.value.(interface{ asks() bool }); s.def.instant || ok && !a.asks() {
 		return span{}
 	}
 	switch s.def.name {

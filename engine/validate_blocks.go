@@ -13,6 +13,15 @@ func (s *Step) lists() [][]Step {
 	return nil
 }
 
+// writes are the keys that the action itself saves values under, beside those of its
+// options.
+func (s *Step) writes() []string {
+	if w, ok := s.value.(interface{ writes() []string }); ok {
+		return w.writes()
+	}
+	return nil
+}
+
 // mayLeave reports whether what follows the step in its list may not run although
 // nothing fails.
 func (s *Step) mayLeave() bool {
@@ -91,9 +100,5 @@ func (v *reviewer) trial(t trial) span {
 	catch := v.list(t.catch)
 	v.before -= do.most
 	v.known = v.known.or(after)
-	if t.as != "" && !after.values[t.as] {
-		// Behind the action it is there only if something has failed: that is no mistake.
-		v.known.values[t.as] = true
-	}
 	return span{0, add(do.most, catch.most)}
 }

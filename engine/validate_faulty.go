@@ -36,11 +36,16 @@ func (e *Invalid) has(path string) bool {
 }
 
 // addSavedKeys adds every key that a step may keep something under, wherever in it
-// save or push stands.
+// save, push, as or set stands.
 func addSavedKeys(n *lang.Node, keys map[string]bool) {
 	for _, f := range n.Fields {
-		if (f.Key == "save" || f.Key == "push") && f.IsString() {
+		if (f.Key == "save" || f.Key == "push" || f.Key == "as") && f.IsString() {
 			keys[f.Text] = true
+		}
+		if f.Key == "set" {
+			for _, set := range f.Fields {
+				keys[set.Key] = true
+			}
 		}
 		addSavedKeys(f, keys)
 	}

@@ -14,16 +14,32 @@ import (
 // dots in it that has a value of its own goes first, and longer keys before shorter
 // ones.
 func Lookup(values Values, key string) (json.RawMessage, bool) {
+	v, _, ok := lookup(values, key)
+	return v, ok
+}
+
+// lookup also gives how many bytes it has looked through.
+func lookup(values Values, key string) (v json.RawMessage, looked int, ok bool) {
 	if v, ok := values.Get(key); ok {
-		return v, true
+		return v, 0, true
 	}
 	for at := strings.LastIndexByte(key, '.'); at > 0; at = strings.LastIndexByte(key[:at], '.') {
 		if v, ok := values.Get(key[:at]); ok {
-			return within(v, strings.Split(key[at+1:], "."))
+			found, ok := within(v, strings.Split(key[at+1:], "."))
+			return found, len(v), ok
 		}
 	}
-	return nil, false
+	return nil, 0, false
 }
+
+// ownValue is a lookup of keys alone.
+func ownValue(values Values, key string) (json.RawMessage, int, bool) {
+	v, ok := values.Get(key)
+	return v, 0, ok
+}
+
+// maxLooked bounds what one text looks through for parts of values.
+const maxLooked = 16 * MaxText
 
 // within is what a path leads to in a value. What is before it is gone through, but
 // not decoded.

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -25,6 +26,10 @@ func TestLookup(t *testing.T) {
 	}
 	if got, err := ParseText("${a.b.c.1.d}-${l.1}").Expand(values); got != "x-[2, 3]" || err != nil {
 		t.Errorf("filled in, it is %q: %v", got, err)
+	}
+	large := saved{"l": `["x","` + strings.Repeat("a", MaxText/2) + `"]`}
+	if _, err := ParseText(strings.Repeat("${l.0}", 40)).Expand(large); err == nil || !strings.Contains(err.Error(), "looks through more than") {
+		t.Errorf("a text that looks through a large value again and again is %v", err)
 	}
 	const script = "`${a.b} ${s}`"
 	if got, _ := ParseText(script).ExpandScript(values); got != "`${a.b} text`" {

@@ -26,7 +26,7 @@ type Node struct {
 	parent   *Node
 	Key      string // its name or index in the parent
 	Kind     jsontext.Kind
-	Raw      []byte
+	Raw      []byte  // of an object, an array or a number
 	Text     string  // of a string
 	Number   float64 // of a number
 	Elements []*Node // of an array
@@ -146,6 +146,7 @@ func (r *nodeReader) value(parent *Node, key string, depth int) (*Node, error) {
 		n.Text = r.str(t, from)
 	case '0':
 		n.Number = t.Float()
+		n.Raw = bytes.TrimLeft(r.body[from:start], " \t\r\n,:")
 	case '[':
 		start--
 		for i := 0; d.PeekKind() != ']'; i++ {
@@ -195,6 +196,19 @@ func jsonFault(err error) *Fault {
 	}
 	f := NewFault("", "the body is not valid JSON: %s", err)
 	return &f
+}
+
+// literal is a value that is neither a string nor holds values, as JSON.
+func (n *Node) literal() string {
+	switch n.Kind {
+	case '0':
+		return string(n.Raw)
+	case 't':
+		return "true"
+	case 'f':
+		return "false"
+	}
+	return "null"
 }
 
 // Describe shows a small value, or names its kind.

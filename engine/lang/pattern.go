@@ -69,15 +69,22 @@ func steps(e *syntax.Regexp) (n int) {
 
 // match reports whether a text matches, unless that would take too long.
 func (p *pattern) match(text string, most int64) (bool, error) {
+	re, err := p.compiled(text, most)
+	return err == nil && re.MatchString(text), err
+}
+
+// compiled is the expression, to be used on a text that it does not take too long
+// with.
+func (p *pattern) compiled(text string, most int64) (*regexp.Regexp, error) {
 	if int64(p.steps)*int64(len(text)) > most {
-		return false, fmt.Errorf("it has %d steps, which is too much for a text of %d bytes", p.steps, len(text))
+		return nil, fmt.Errorf("it has %d steps, which is too much for a text of %d bytes", p.steps, len(text))
 	}
 	if p.re == nil {
 		re, err := regexp.Compile(p.source)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		p.re = re
 	}
-	return p.re.MatchString(text), nil
+	return p.re, nil
 }

@@ -215,15 +215,21 @@ var KeyShape = Shape[string]{
 	Words: "key", Schema: `{"type":"string","pattern":"^` + keyPattern + `$"}`,
 	Read: func(d *Decoder, n *Node) string {
 		s, ok := d.ReadString(n, "a key")
-		switch {
-		case !ok:
-		case !keyOnly.MatchString(s):
-			d.Fault(n, "want a key of letters, digits, '_', '.' and '-' that begins with a letter or '_', not %q", s)
-		case s == "this":
-			d.Fault(n, `"this" is reserved for the current element of a loop: choose another key`)
+		if ok {
+			CheckKey(d, n, s)
 		}
 		return s
 	},
+}
+
+// CheckKey makes a fault of a text that can be no key.
+func CheckKey(d *Decoder, n *Node, s string) {
+	switch {
+	case !keyOnly.MatchString(s):
+		d.Fault(n, "want a key of letters, digits, '_', '.' and '-' that begins with a letter or '_', not %q", s)
+	case s == "this":
+		d.Fault(n, `"this" is reserved for the current element of a loop: choose another key`)
+	}
 }
 
 // EnumShape is one of some strings.

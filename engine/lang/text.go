@@ -121,7 +121,7 @@ func (t Text) Keys(to map[string]bool) {
 // Expand fills in the values, or what lies in them: see [Lookup]. A key without a
 // value is a [*ValueError].
 func (t Text) Expand(values Values) (string, error) {
-	return t.expand(values, Lookup, func(key string) (string, error) {
+	return t.expand(values, lookup, func(key string) (string, error) {
 		return "", invalid("${%s} has no value: nothing was saved under %q", key, key)
 	})
 }
@@ -129,20 +129,24 @@ func (t Text) Expand(values Values) (string, error) {
 // ExpandScript fills in the values of a script. A key without a value of its own
 // stays as it is: it may be part of a template literal.
 func (t Text) ExpandScript(values Values) (string, error) {
-	return t.expand(values, Values.Get, func(key string) (string, error) { return "${" + key + "}", nil })
+	return t.expand(values, ownValue, func(key string) (string, error) { return "${" + key + "}", nil })
 }
 
-func (t Text) expand(values Values, get func(Values, string) (json.RawMessage, bool), missing func(string) (string, error)) (string, error) {
+func (t Text) expand(values Values, get func(Values, string) (json.RawMessage, int, bool), missing func(string) (string, error)) (string, error) {
 	if t.parts == nil {
 		return t.source, nil
 	}
 	var b strings.Builder
+	looked := 0
 	for _, p := range t.parts {
 		if p.key == "" {
 			b.WriteString(p.literal)
 			continue
 		}
-		v, ok := get(values, p.key)
+		v, n, ok := get(values, p.key)
+		if looked += n; looked > maxLooked {
+			return "", invalid("%q looks through more than %d bytes of saved values, which are the limit", Short(strings.ToValidUTF8(t.source, ""), 100), maxLooked)
+		}
 		if !ok {
 			s, err := missing(p.key)
 			if err != nil {
