@@ -20,6 +20,7 @@ type repetition struct {
 	each   *lang.Selector
 	do     []Step
 	max    int             // zero: not said here
+	limit  string          // how max is spelled
 	frame  []lang.Selector // nil: not said here
 }
 
@@ -82,6 +83,7 @@ var _ = define(Action[repetition]{
 		if v.frame == nil {
 			v.frame = s.Options.Frame
 		}
+		v.limit = "maxIterations"
 		s.value = v
 		if v.repeat > v.max {
 			d.Fault(n, "want repeat to be at most maxIterations, %d, not %d", v.max, v.repeat)
@@ -188,7 +190,7 @@ func (l *loopState) find(ctx context.Context, s *Step, v repetition) (int, error
 	l.each, l.ahead = e, got.Ahead
 	if found > v.max {
 		l.run.path = s.Path
-		l.run.warn("%d of %d matches %s left: maxIterations is %d", found-v.max, found, Plural(found-v.max, "was", "were"), v.max)
+		l.run.warn("%d of %d matches %s left: %s is %d", found-v.max, found, Plural(found-v.max, "was", "were"), v.limit, v.max)
 		return v.max, nil
 	}
 	return found, nil

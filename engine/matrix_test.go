@@ -92,6 +92,8 @@ var rows = []row{
 		data: `{"success":true,"iterations":1}`, late: `{"success":true,"iterations":0}`, not: map[string]string{"timeout": "neverWaits"}},
 	{action: "assert", css: "p.p", value: `{"any":[{"all":[{"count":[SEL,"==",1]},{"visible":SEL}]},{"count":[SEL,"==",0]}]}`,
 		late: `{"success":true}`, not: map[string]string{"timeout": "neverWaits"}},
+	{action: "forEach", css: "p.p", value: `{"elements":SEL,"do":[{"getText":"$this b"},{"forEach":{"elements":"$this b","do":[{"click":"$this"}]}}]}`, data: `{"success":true,"iterations":1}`,
+		late: `{"success":true,"iterations":0}`},
 	{action: "loop", css: "p.p", value: `{"each":SEL,"do":[{"getText":"$this b","options":{"push":"k"}}]}`, data: `{"k":["text"]}`,
 		late: `{"success":true,"iterations":0}`, not: map[string]string{"$this": "notNested"}},
 }

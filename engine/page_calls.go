@@ -72,7 +72,7 @@ var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": 
 // reads are the functions of the page script that only look.
 var reads = map[string]bool{
 	"find": true, "byText": true, "byAttribute": true, "text": true, "html": true, "attr": true, "value": true, "extract": true, "exists": true, "property": true,
-	"visible": true, "count": true, "about": true,
+	"visible": true, "count": true, "about": true, "pager": true,
 }
 
 // sent is what the page was sent, so that it may be about to leave.

@@ -3,13 +3,9 @@ package engine
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	mathrand "math/rand/v2"
 	"reflect"
-	"strings"
 	"testing"
-
-	"troupe/engine/lang"
 )
 
 var programs = flag.Int("programs", 2500, "how many random lists TestProgramsDoWhatTheModelSays plays")
@@ -63,7 +59,7 @@ func TestProgramsDoWhatTheModelSays(t *testing.T) {
 				n, o.End, o.Data, failed, left, end, data, m.failures, m.left(), body)
 		}
 	}
-	for _, name := range []string{"set", "getText", "getSavedData", "if", "while", "until", "retry", "try", "break", "continue", "return", "assert", "loop", "caught"} {
+	for _, name := range []string{"set", "getText", "getSavedData", "if", "while", "until", "retry", "try", "break", "continue", "return", "assert", "loop", "forEach", "caught"} {
 		if ran[name] < *programs/100 {
 			t.Errorf("%s ran %d times in %d lists", name, ran[name], *programs)
 		}
@@ -141,7 +137,7 @@ func (g *programMaker) value() any {
 	case 0:
 		return "${" + key + "}"
 	case 1:
-		return "<${a}>"
+		return "(${a})"
 	case 2:
 		return []any{"${b}", 1}
 	case 3:
@@ -173,7 +169,17 @@ func (g *programMaker) block(depth int) anAction {
 	inLoop, inThat := g.inLoop, g.inThat
 	defer func() { g.inLoop, g.inThat = inLoop, inThat }()
 	n := g.rng.IntN(4)
-	switch g.rng.IntN(7) {
+	switch g.rng.IntN(8) {
+	case 5:
+		g.inLoop = true
+		of, things := "values", any([]any{g.value(), g.rng.IntN(4), "${a}"})
+		switch g.rng.IntN(3) {
+		case 0:
+			of, things = "range", []any{g.rng.IntN(4), g.rng.IntN(4), g.rng.IntN(2)*3 - 1}
+		case 1:
+			things = "${" + g.of("a", "b", "x", "p") + "}"
+		}
+		return anAction{"forEach": anAction{of: things, "as": g.of("a", "b"), "max": 1 + g.rng.IntN(4), "do": g.list(depth+1, n)}}
 	case 0, 1:
 		return anAction{"if": anAction{"condition": g.condition(0), "then": g.list(depth+1, n), "else": g.list(depth+1, 1)}}
 	case 2:
@@ -188,317 +194,4 @@ func (g *programMaker) block(depth int) anAction {
 	}
 	g.inLoop = true
 	return anAction{g.of("while", "until"): anAction{"condition": g.condition(0), "max": 1 + g.rng.IntN(4), "do": g.list(depth+1, n)}}
-}
-
-// how a list ends.
-type how int
-
-const (
-	goes   how = iota
-	breaks     // the nearest loop ends
-	continues
-	returns
-	stops // a failure has ended it
-	ends  // and nothing but a try goes on
-)
-
-type modelFailure struct {
-	code Code
-	path string
-	at   []int
-}
-
-// model is the small interpreter.
-type model struct {
-	saved    map[string]json.RawMessage
-	goesOn   bool
-	guards   int
-	loops    []int // the iterations of those that run
-	pushed   []map[string][]json.RawMessage
-	pending  *modelFailure
-	last     Code
-	failures []modelFailure
-	returned json.RawMessage
-	ran      map[string]int
-}
-
-func (m *model) Get(key string) (json.RawMessage, bool) { v, ok := m.saved[key]; return v, ok }
-
-func (m *model) left() map[string]any {
-	all := map[string]any{}
-	for k, v := range m.saved {
-		var value any
-		_ = json.Unmarshal(v, &value)
-		all[k] = value
-	}
-	return all
-}
-
-func encoded(v any) json.RawMessage { b, _ := json.Marshal(v); return b }
-
-func (m *model) list(list []any, at string) (json.RawMessage, how) {
-	last := success
-	for i, a := range list {
-		var h how
-		if last, h = m.step(a.(anAction), at+fmt.Sprint(i)); h != goes {
-			return last, h
-		}
-	}
-	return last, goes
-}
-
-func (m *model) step(a anAction, path string) (json.RawMessage, how) {
-	options, _ := a["options"].(anAction)
-	name := ""
-	for k := range a {
-		if k != "options" {
-			name = k
-		}
-	}
-	m.ran[name]++
-	res, h, code := m.act(name, a[name], path)
-	goesOn, explicit := options["continueOnError"].(bool)
-	if !explicit {
-		goesOn = m.goesOn && m.guards == 0 && name != "assert"
-	}
-	switch {
-	case code != "":
-		m.last = code
-		f := modelFailure{code, path, append([]int(nil), m.loops...)}
-		switch {
-		case goesOn:
-			m.failures = append(m.failures, f)
-			return null, goes
-		case m.guards > 0:
-			m.pending = &f
-		default:
-			m.failures = append(m.failures, f)
-		}
-		if name == "assert" {
-			return null, ends
-		}
-		return null, stops
-	case h == stops && goesOn:
-		if m.pending != nil {
-			m.failures, m.pending = append(m.failures, *m.pending), nil
-		}
-		return null, goes
-	case h == stops || h == ends:
-		return null, h
-	case h != goes && name != "break" && name != "continue" && name != "return":
-		return res, h // a block that is left has no result to keep
-	}
-	if key, ok := options["save"].(string); ok {
-		m.saved[key] = res
-	}
-	if key, ok := options["push"].(string); ok {
-		var list []json.RawMessage
-		if v, ok := m.saved[key]; ok && json.Unmarshal(v, &list) != nil {
-			list = []json.RawMessage{v}
-		}
-		m.saved[key] = encoded(append(list, res))
-		if n := len(m.pushed); n > 0 {
-			m.pushed[n-1][key] = append(m.pushed[n-1][key], res)
-		}
-	}
-	return res, h
-}
-
-// act gives the code of a failure of the action itself, or how a list in it ended.
-func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code) {
-	fields, _ := v.(anAction)
-	inner := func(list string) (json.RawMessage, how) {
-		do, _ := fields[list].([]any)
-		return m.list(do, path+"/"+name+"/"+list+"/")
-	}
-	switch name {
-	case "getText":
-		return nil, goes, CodeInvalidValue
-	case "getSavedData":
-		value, ok := m.saved[v.(string)]
-		if !ok {
-			value = null
-		}
-		return encoded(map[string]json.RawMessage{v.(string): value}), goes, ""
-	case "set":
-		for key, value := range fields {
-			made, ok := m.value(value)
-			if !ok {
-				return nil, goes, CodeInvalidValue
-			}
-			m.saved[key] = made
-		}
-	case "return":
-		made, ok := m.value(v)
-		if !ok {
-			return nil, goes, CodeInvalidValue
-		}
-		m.returned = made
-		return made, returns, ""
-	case "break":
-		return success, breaks, ""
-	case "continue":
-		return success, continues, ""
-	case "assert":
-		if !m.holds(v) {
-			return nil, goes, CodeAssertionFailed
-		}
-	case "if":
-		branch := "else"
-		if m.holds(fields["condition"]) {
-			branch = "then"
-		}
-		res, h := inner(branch)
-		return res, h, ""
-	case "try":
-		m.guards++
-		res, h := inner("do")
-		m.guards--
-		if h != stops && h != ends {
-			return res, h, ""
-		}
-		m.ran["caught"]++
-		m.saved["why"] = encoded(map[string]any{"code": m.pending.code, "error": "", "actionPath": m.pending.path})
-		m.pending = nil
-		res, h = inner("catch")
-		return res, h, ""
-	case "retry":
-		res, h := m.turns(fields["times"].(int), func() (json.RawMessage, how, bool) {
-			m.guards++
-			res, h := inner("do")
-			m.guards--
-			if h != stops && h != ends {
-				return res, h, true
-			}
-			if m.loops[len(m.loops)-1]+1 < fields["times"].(int) {
-				m.pending = nil
-				return nil, goes, false
-			}
-			if m.guards == 0 {
-				m.failures, m.pending = append(m.failures, *m.pending), nil
-			}
-			return nil, h, true
-		})
-		return res, h, ""
-	case "while", "until":
-		most := fields["max"].(int)
-		res, h := m.turns(most+1, func() (json.RawMessage, how, bool) {
-			if m.holds(fields["condition"]) == (name == "until") || m.loops[len(m.loops)-1] == most {
-				return m.gathered(0), goes, true
-			}
-			switch _, h := inner("do"); h {
-			case goes, continues:
-				return nil, goes, false
-			case breaks:
-				return m.gathered(1), goes, true
-			default:
-				return nil, h, true
-			}
-		})
-		return res, h, ""
-	case "loop":
-		most := fields["repeat"].(int)
-		res, h := m.turns(most+1, func() (json.RawMessage, how, bool) {
-			if m.loops[len(m.loops)-1] == most {
-				return m.gathered(0), goes, true
-			}
-			_, h := inner("do")
-			return nil, h, h != goes
-		})
-		return res, h, ""
-	}
-	return success, goes, ""
-}
-
-// turns runs the iterations of a loop until one says that it was the last.
-func (m *model) turns(most int, one func() (json.RawMessage, how, bool)) (res json.RawMessage, h how) {
-	m.loops, m.pushed = append(m.loops, 0), append(m.pushed, map[string][]json.RawMessage{})
-	at := len(m.loops) - 1
-	for over := false; m.loops[at] < most && !over; {
-		if res, h, over = one(); !over {
-			m.loops[at]++
-		}
-	}
-	mine := m.pushed[at]
-	m.loops, m.pushed = m.loops[:at], m.pushed[:at]
-	if at > 0 {
-		for key, list := range mine {
-			m.pushed[at-1][key] = append(m.pushed[at-1][key], list...)
-		}
-	}
-	return res, h
-}
-
-// gathered is what a loop gives after so many iterations more than it counts.
-func (m *model) gathered(more int) json.RawMessage {
-	at := len(m.loops) - 1
-	if len(m.pushed[at]) > 0 {
-		return encoded(m.pushed[at])
-	}
-	return encoded(map[string]any{"success": true, "iterations": m.loops[at] + more})
-}
-
-func (m *model) holds(c any) bool {
-	fields := c.(anAction)
-	if all, ok := fields["all"].([]any); ok {
-		return m.holds(all[0]) && m.holds(all[1])
-	}
-	if all, ok := fields["any"].([]any); ok {
-		return m.holds(all[0]) || m.holds(all[1])
-	}
-	if not, ok := fields["not"]; ok {
-		return !m.holds(not)
-	}
-	var have json.RawMessage
-	if f, ok := fields["failure"].([]any); ok {
-		if m.last != "" {
-			have = encoded(m.last)
-		}
-		yes, _ := lang.Compare(have, f[0].(string), f[1].(string))
-		return yes
-	}
-	have = m.saved[fields["cached"].(string)]
-	yes, _ := lang.Compare(have, fields["operator"].(string), fmt.Sprint(fields["value"]))
-	return yes
-}
-
-// value is a value of set or return; none where a key in it has none.
-func (m *model) value(v any) (json.RawMessage, bool) {
-	switch v := v.(type) {
-	case []any:
-		first, ok := m.value(v[0])
-		return encoded([]json.RawMessage{first, encoded(v[1])}), ok
-	case anAction:
-		of, ok := m.value(v["$length"])
-		var n any
-		if !ok || json.Unmarshal(of, &n) != nil {
-			return nil, false
-		}
-		switch n := n.(type) {
-		case string:
-			return encoded(len([]rune(n))), true
-		case []any:
-			return encoded(len(n)), true
-		case map[string]any:
-			return encoded(len(n)), true
-		}
-		return nil, false
-	case string:
-		if key, code := strings.CutSuffix(strings.TrimSuffix(strings.TrimPrefix(v, "${"), "}"), ".code"); code {
-			var fields map[string]json.RawMessage
-			_ = json.Unmarshal(m.saved[key], &fields)
-			return fields["code"], fields["code"] != nil
-		}
-		if v == "<${a}>" {
-			a, ok := m.saved["a"]
-			var text string
-			if json.Unmarshal(a, &text) != nil {
-				text = string(a)
-			}
-			return encoded("<" + text + ">"), ok
-		}
-		value, ok := m.saved[strings.TrimSuffix(strings.TrimPrefix(v, "${"), "}")]
-		return value, ok
-	}
-	return encoded(v), true
 }

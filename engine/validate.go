@@ -165,6 +165,8 @@ func (v *reviewer) step(s *Step) (took span) {
 		took = v.branch(s, b)
 	case conditional:
 		took = v.conditional(s, b)
+	case iteration:
+		took = v.iteration(s, b)
 	case attempts:
 		took = v.attempts(b)
 	case trial:

@@ -81,6 +81,26 @@ func (v *reviewer) conditional(s *Step, c conditional) span {
 	return span{0, add(took.most, look)}
 }
 
+// iteration looks for its elements or values once, and for each page, or for each
+// element that comes when the page is scrolled, once more.
+func (v *reviewer) iteration(s *Step, i iteration) span {
+	first, each := v.timeOf(s), int64(0)
+	if i.scroll || i.next != nil {
+		each = first
+	}
+	if i.elements == nil && (i.values == nil || !i.values.Asks()) {
+		first = 0
+	}
+	none, was := v.known.copy(), v.each
+	for _, key := range i.writes() {
+		v.known.values[key] = true
+	}
+	v.each = v.each || i.elements != nil
+	took := v.turns(i.do, int64(i.max), each)
+	v.known, v.each = v.known.or(none), was
+	return span{0, add(took.most, first)}
+}
+
 func (v *reviewer) attempts(a attempts) span {
 	delay := int64(math.Ceil(a.delay))
 	took := v.turns(a.do, int64(a.times), 0)

@@ -63,6 +63,11 @@ func TestReviewWarnsOfKeysThatNothingHasSaved(t *testing.T) {
 		"in a retry":                       {`{"retry":{"times":2,"do":[` + saves + `]}},{"fill":["a","${title}"]}`, nil},
 		"a part of a value":                {saves + `,{"fill":["a","${title.0.name}"]},{"fill":["a","${titel.0}"]}`, []string{`/actions/2: ${titel.0} is used, but nothing saves it`}},
 		"this in a loop in a loop":         {`{"loop":{"each":"li","do":[{"while":{"condition":"$this a","do":[{"click":"$this a"}]}}]}}`, nil},
+		"this in a loop over pages":        {`{"forEach":{"elements":"li","do":[{"forEach":{"pages":{"next":"#next"},"do":[{"click":"$this a"}]}},{"forEach":{"elements":"$this a","do":[{"click":"$this"}]}}]}}`, nil},
+		"this in a loop over values":       {`{"forEach":{"range":[1,2],"do":[{"click":"$this a"}]}}`, []string{"/actions/0/forEach/do/0: $this is"}},
+		"the current value":                {`{"forEach":{"range":[1,2],"as":"n","do":[{"fill":["a","${n.x} ${item}"]}]}},{"fill":["a","${n}"]}`, []string{"/actions/0/forEach/do/0: ${item} is used, but nothing saves it"}},
+		"what values and pages read":       {`{"forEach":{"values":"${rows}","do":[]}},{"forEach":{"range":[1,"${last}"],"do":[]}},{"forEach":{"pages":{"next":"#n${x}"},"do":[]}}`, []string{"/actions/0: ${rows} is used", "/actions/1: ${last} is used", "/actions/2: ${x} is used"}},
+		"set, one from the other":          {`{"set":{"a":1,"b":"${a}","c":"${b.x} ${d}"}},{"return":["${c}","${e}",{"$length":"${f}"}]}`, []string{"/actions/0: ${d} is used", "/actions/1: ${e} is used", "/actions/1: ${f} is used"}},
 		"saved data of no key":             {`{"getSavedData":["title"]},` + saves + `,{"getSavedData":["a","title"]}`, []string{`/actions/2: nothing saves "a": its value is null`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +119,12 @@ func TestReviewTime(t *testing.T) {
 		"waits of every attempt":          {`"actions":[{"retry":{"times":4,"do":[{"wait":70000}]}}]`, 280000, "the waits alone take 70000 ms"},
 		"what is tried, and the other":    {`"actions":[{"try":{"do":[{"wait":70000}],"catch":[{"wait":80000}]}}]`, 150000, ""},
 		"waits that may be left out":      {`"actions":[{"while":{"condition":{"failure":["empty"]},"max":1,"do":[{"if":{"condition":{"failure":["empty"]},"then":[{"break":true}]}},{"wait":90000}]}}]`, 90000, ""},
+		"values":                          {`"actions":[{"forEach":{"range":[1,2],"max":7,"do":[{"wait":10}]}}]`, 70, ""},
+		"elements, and more of them":      {`"actions":[{"forEach":{"elements":"a","max":3,"do":[{"wait":10}]}},{"forEach":{"elements":"a","scroll":true,"max":3,"do":[{"wait":10}]}}]`, 5*step + 60, ""},
+		"pages":                           {`"actions":[{"forEach":{"pages":{"next":"a"},"max":3,"do":[{"wait":10}]},"options":{"timeout":2000}}]`, 3 * (own + 10), ""},
+		"values take no time":             {`"actions":[{"set":{"a":{"$trim":"x"}}},{"return":"${a}"}]`, 0, ""},
+		"an address of the page":          {`"actions":[{"set":{"a":{"$absolute":"x"}}},{"return":{"x":[{"$absolute":["x","http://a.test"]}]}}]`, step, ""},
+		"waits after what may return":     {`"actions":[{"if":{"condition":{"failure":["empty"]},"then":[{"return":1}]}},{"wait":70000}]`, 70000, ""},
 		"an assertion":                    {`"actions":[{"assert":"a"}]`, step, ""},
 		"a response in a loop":            {`"actions":[{"while":{"condition":{"failure":["empty"]},"max":3,"do":[{"wait":50},{"waitForResponse":"x",` + quick + `}]}}]`, 2*50 + 50 + own, ""},
 		"days in loops are no small time": {`"actions":[{"loop":{"repeat":10000,"maxIterations":10000,"do":[{"wait":86400000},{"wait":86400000}]}}]`, 2 * 86400000 * 10000, "the waits alone"},
@@ -148,7 +159,7 @@ func TestReviewKnowsUnboundedActions(t *testing.T) {
 			unbounded = append(unbounded, name)
 		}
 	}
-	if want := []string{"if", "loop", "retry", "try", "until", "wait", "while"}; !slices.Equal(unbounded, want) {
+	if want := []string{"forEach", "if", "loop", "retry", "try", "until", "wait", "while"}; !slices.Equal(unbounded, want) {
 		t.Errorf("the unbounded actions are %v, and review knows the time of %v", unbounded, want)
 	}
 }

@@ -38,8 +38,6 @@ func keptRecords(t *testing.T) []golden.Case {
 	}
 }
 
-var _ = flag.Bool("update", false, "add golden files of records whose shape has none; none is changed")
-
 // TestGolden: what earlier releases have written down is read, and each record has
 // a golden file for later ones.
 func TestGolden(t *testing.T) { golden.Test(t, "actors/records", keptRecords(t)) }
