@@ -15,7 +15,7 @@ T.visible = (a) => looksAt(a, (list) => list.some((el) => hiddenBecause(el) === 
 // T.count({t, in, ms}): how many matches there are.
 T.count = (a) => looksAt(a, (list) => list.length);
 
-// T.about({ms}): the address and the title of the page. A page can name an image
-// "title", and hide the property of its document behind it.
+// T.about({ms}): the address and the title of the page, by the getter of the prototype
+// as everywhere.
 const titleOf = get('Document', 'title');
 T.about = async (a) => ((await arrived(a)) ? { v: { url: location.href, title: titleOf(document) } } : { n: true });
