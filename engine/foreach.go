@@ -63,7 +63,7 @@ var _ = define(Action[iteration]{
 	Decode:    readForEach,
 	Unbounded: true,
 	Result:    loopResult,
-	Example:   `{"forEach":{"pages":{"next":"#next"},"max":3,"do":[{"forEach":{"elements":".product","max":2,"do":[{"getText":"$this h3","options":{"push":"titles"}}]}}]}}`,
+	Example:   `{"forEach":{"pages":{"next":"#next"},"max":5,"do":[{"forEach":{"elements":".product","do":[{"getText":"$this h3","options":{"push":"titles"}}]}}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v iteration) (Result, error) {
 		defer r.enter(s)()
 		l := &loopState{run: r, pushed: map[string][]Result{}}
