@@ -46,7 +46,7 @@ var _ = define(Action[awaited]{
 		"Each file counts for one such action, in the order in which they arrive, also those that came before it.",
 	Value:   awaitedShape,
 	Result:  "the download: `{name, url, size, type, sha256}`",
-	Example: `{"waitForDownload":{},"options":{"timeout":300,"continueOnError":true}}`,
+	Example: `{"if":{"condition":"h1","then":[{"evaluate":"const a = document.createElement('a'); a.download = 'prices.csv'; a.href = 'data:text/csv,1'; a.click()"},{"waitForDownload":{}}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v awaited) (Result, error) {
 		i, err := r.effects.await(ctx, v)
 		if err != nil {
@@ -62,7 +62,7 @@ var _ = define(Action[awaited]{
 	Value:   awaitedShape,
 	Opts:    []Opt{opt("as", lang.EnumShape("how the file is read", "text", "json", "base64"), "Default: `text`.")},
 	Result:  "what is in the file",
-	Example: `{"getDownload":{"name":".csv"},"options":{"timeout":300,"continueOnError":true}}`,
+	Example: `{"if":{"condition":"h1","then":[{"evaluate":"const a = document.createElement('a'); a.download = 'prices.csv'; a.href = 'data:text/csv,1'; a.click()"},{"getDownload":{"name":".csv"}}]}}`,
 	Check:   func(d *decoder, _ *lang.Node, _ *Step, _ awaited) { d.reads = true },
 	Run: func(ctx context.Context, r *Run, s *Step, v awaited) (Result, error) {
 		i, err := r.effects.await(ctx, v)

@@ -42,7 +42,7 @@ var _ = define(Action[carry]{
 		opt("at", placeShape, "Where the element is taken: CSS pixels from its left and its upper edge. Default: a point of it that can be seen, mostly its middle."),
 		opt("to", placeShape, "Where in the second element it is let go: CSS pixels from its left and its upper edge."),
 	},
-	Example: `{"drag":["li","#go"]}`,
+	Example: `{"drag":["h1",[120,0]]}`,
 	Decode: func(d *decoder, n *lang.Node) (v carry) {
 		if !n.IsArray() || len(n.Elements) != 2 {
 			d.Fault(n, "want [selector, selector] or [selector, [x, y]], not %s", n.Describe())

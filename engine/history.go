@@ -12,7 +12,7 @@ var _ = define(Action[struct{}]{
 	Name: "back", Group: "Navigation",
 	Doc:     "Goes back in the tab's history and waits like `open`. It fails at once if there is no page to go back to.",
 	Value:   lang.TrueShape,
-	Example: `{"back":true}`,
+	Example: `{"if":{"condition":"#next","then":[{"click":"#next"},{"back":true}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
 		return nil, r.travel(ctx, s, -1, "back")
 	},
@@ -22,7 +22,7 @@ var _ = define(Action[struct{}]{
 	Name: "forward", Group: "Navigation",
 	Doc:     "Goes forward in the tab's history, after `back`, and waits like `open`. It fails at once if there is no page to go forward to.",
 	Value:   lang.TrueShape,
-	Example: `{"forward":true}`,
+	Example: `{"if":{"condition":"#next","then":[{"click":"#next"},{"back":true},{"forward":true}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
 		return nil, r.travel(ctx, s, 1, "forward")
 	},

@@ -103,7 +103,7 @@ var _ = define(Action[dialogRule]{
 		"The value is `\"accept\"`, `\"dismiss\"` or an object. In the object, `kind` and `text` (a part of the text, or a regular expression) select the dialog. `answer` says what to do, and `prompt` is the text for a prompt. " +
 		"It counts for one dialog and comes before the rules of `config.dialogs`. A warning says if no such dialog comes.",
 	Value:   dialogShape,
-	Example: `{"onDialog":"dismiss"}`,
+	Example: `{"if":{"condition":"h1","then":[{"onDialog":"dismiss"},{"evaluate":"return confirm('Sure?')"}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v dialogRule) (Result, error) {
 		rule, err := v.rule(r)
 		if err != nil {

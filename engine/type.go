@@ -16,7 +16,7 @@ var _ = define(Action[lang.Text]{
 		"A warning says if nothing has the focus: the keys go to the page then, as shortcuts do.",
 	Value:   lang.TextShape("text"),
 	Opts:    []Opt{opt("delay", lang.MillisShape, "Time between two characters. Default: none.")},
-	Example: `{"type":"hello"}`,
+	Example: `{"if":{"condition":"#user","then":[{"focus":"#user"},{"type":"ada"}]}}`, Page: "/login",
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
 		text, err := v.Expand(r.cache)
 		if err != nil {
