@@ -174,8 +174,8 @@ func (s *Step) top() bool { return !strings.Contains(s.Path, "/") }
 
 // Options are the options of an action.
 type Options struct {
-	Timeout         time.Duration   // zero: config.actionTimeout
-	Frame           []lang.Selector // the frame to look in, outermost first
+	Timeout         time.Duration // zero: config.actionTimeout
+	Frame           []lang.Frame  // the frame to look in, outermost first
 	ContinueOnError *bool
 	Save, Push      string
 
@@ -193,7 +193,7 @@ func own[V any](s *Step, name string, otherwise V) V {
 // commonOpts are the options of every action.
 var commonOpts = []Opt{
 	opt("timeout", lang.MillisShape, "Time for this action. Default: `config.actionTimeout`."),
-	opt("iframe", lang.FrameShape, "Looks inside this iframe of the same origin; for nested iframes give an array, outermost first. If the iframe stays on another origin for two seconds, the action fails at once."),
+	opt("iframe", lang.FrameShape, "Looks inside this iframe, whichever site it is from: a selector, `{\"url\": pattern}` for its address, or `{\"name\": name}`. For nested iframes give an array, outermost first."),
 	opt("continueOnError", lang.BoolShape, "Overrides `config.continueOnError` for this action."),
 	opt("save", lang.KeyShape, "Saves the result in the data cache under this key; read it as `${key}`. Actions that find an element save the element; use it as `$key`."),
 	opt("push", lang.KeyShape, "Appends the result to an array in the data cache."),
@@ -236,7 +236,7 @@ func (d *decoder) readOptions(n *lang.Node, s *Step) {
 		case "timeout":
 			s.Options.Timeout = v.(time.Duration)
 		case "iframe":
-			s.Options.Frame = v.([]lang.Selector)
+			s.Options.Frame = v.([]lang.Frame)
 		case "continueOnError":
 			b := v.(bool)
 			s.Options.ContinueOnError = &b

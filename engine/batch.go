@@ -142,6 +142,7 @@ func (b *batches) record(ctx context.Context, q *sequence, began time.Time, repl
 		if i > 0 { // the page's clock tells how long each took
 			began = time.Now().Add(-time.Duration((replies[i].At - replies[i-1].At) * float64(time.Millisecond)))
 		}
+		b.explain(ctx, s, &replies[i].Reply)
 		v, err := b.run.page.replied(&replies[i].Reply)
 		if last, err = b.run.ended(ctx, s, began, v, err); err != nil {
 			q.did(i + 1)
@@ -204,11 +205,25 @@ func (b *batches) send(ctx context.Context, q *sequence, ops []operation, total 
 	} else if l != nil { // the steps are all about the same element
 		more = map[string]any{"each": l.each, "i": l.i, "next": 0, "n": 2 * maxBatch}
 	}
-	return b.ask(bctx, tab.Script.Call, ops, total, more)
+	return b.ask(bctx, func(ctx context.Context, fn string, arg map[string]any) (*browser.Reply, error) {
+		return b.run.page.follow(ctx, tab, fn, arg)
+	}, ops, total, more)
+}
+
+// explain adds to a step's failure where else there are matches.
+func (b *batches) explain(ctx context.Context, s *Step, reply *browser.Reply) {
+	if reply.Elsewhere == "" {
+		return
+	}
+	tab := b.run.tabs.Current()
+	call, err := s.def.read(b.run, s)
+	if tab != nil && err == nil {
+		b.run.page.explain(ctx, tab, reply, call.Arg["t"])
+	}
 }
 
 // asking is a way to call a function of the page script.
-type asking func(ctx context.Context, fn string, arg any) (*browser.Reply, error)
+type asking func(ctx context.Context, fn string, arg map[string]any) (*browser.Reply, error)
 
 // ask asks the page for several things in one call. It answers the first,
 // and those after it that it need not wait for.

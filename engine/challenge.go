@@ -112,7 +112,7 @@ func (c *challenge) try(ctx context.Context, t *browser.Tab) (waiting bool, err 
 	}
 	var best *browser.Node
 	var perhaps []browser.Node
-	release, err := t.EveryNode(ctx, func(n browser.Node) bool {
+	err = t.EveryNode(ctx, func(n browser.Node) bool {
 		switch widgetScore(n) {
 		case 2:
 			best = &n
@@ -124,7 +124,6 @@ func (c *challenge) try(ctx context.Context, t *browser.Tab) (waiting bool, err 
 	if err != nil {
 		return false, err
 	}
-	defer release()
 	for i := 0; i < len(perhaps) && i < maxPerhaps && best == nil; i++ {
 		if c.near(ctx, perhaps[i]) {
 			best = &perhaps[i]

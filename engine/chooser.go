@@ -105,7 +105,11 @@ func (of *offer) drop(ctx context.Context, tab *browser.Tab, opened <-chan brows
 	if err := of.run.page.ask(ctx, of.step, "drag", of.into, map[string]any{"files": true}, &at); err != nil || at == nil {
 		return false, err
 	}
-	if err := tab.Input.DragOver(ctx, *at, of.paths); err != nil {
+	to, err := of.run.pointInPage(ctx, *at)
+	if err != nil {
+		return false, err
+	}
+	if err := tab.Input.DragOver(ctx, to, of.paths); err != nil {
 		return false, err
 	}
 	is, err := of.dragged(ctx, false)
@@ -113,13 +117,13 @@ func (of *offer) drop(ctx context.Context, tab *browser.Tab, opened <-chan brows
 		return false, err
 	}
 	if !is.Taken || len(opened) > 0 {
-		if err := tab.Input.DragAway(ctx, *at, of.paths); err != nil {
+		if err := tab.Input.DragAway(ctx, to, of.paths); err != nil {
 			return false, err
 		}
 		_, err = of.dragged(ctx, true)
 		return false, err
 	}
-	if err := tab.Input.Drop(ctx, *at, of.paths); err != nil {
+	if err := tab.Input.Drop(ctx, to, of.paths); err != nil {
 		return false, err
 	}
 	is, err = of.dragged(ctx, true)

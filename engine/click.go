@@ -60,14 +60,39 @@ func placed(s *Step, option string) []float64 {
 // spot is where input for an element must go, or what covers it.
 type spot struct {
 	browser.Point
-	Covered string `json:"covered"`
-	Done    bool   `json:"done"`  // nothing needs to be clicked
-	Aside   bool   `json:"aside"` // the pointer must go here first: the element flees from it
+	Covered string          `json:"covered"`
+	All     []browser.Point `json:"all"`   // in a frame of another origin: where else it may go
+	Done    bool            `json:"done"`  // nothing needs to be clicked
+	Aside   bool            `json:"aside"` // the pointer must go here first: the element flees from it
 }
 
 // aim asks the page script where input for an element must go. Where the element
 // flees from the pointer, that is moved aside, and the page asked once more.
 func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg map[string]any) (p spot, err error) {
+	guard := 0
+	if arg["guard"] == true {
+		guard = 1
+	}
+	seen, err := r.inPage(ctx, v.String(), arg["force"] == true, func() (a browser.Aim, err error) {
+		if p, err = r.aimOnce(ctx, s, fn, v, arg); err != nil || p.Done {
+			return a, err
+		}
+		a.Points, a.Guard = []browser.Point{p.Point}, guard
+		if len(p.All) > 0 {
+			a.Points = p.All
+		}
+		return a, nil
+	})
+	if err == nil && len(seen.Points) > 0 {
+		p.Point = seen.Points[0]
+	}
+	if err == nil && seen.Covered != "" && p.Covered == "" {
+		p.Covered = seen.Covered
+	}
+	return p, err
+}
+
+func (r *Run) aimOnce(ctx context.Context, s *Step, fn string, v lang.Selector, arg map[string]any) (p spot, err error) {
 	if err := r.page.ask(ctx, s, fn, v, arg, &p); err != nil || !p.Aside {
 		return p, err
 	}
@@ -75,7 +100,11 @@ func (r *Run) aim(ctx context.Context, s *Step, fn string, v lang.Selector, arg 
 	if err != nil {
 		return p, err
 	}
-	if err := t.Input.Move(ctx, p.Point); err != nil {
+	aside, err := r.pointInPage(ctx, p.Point)
+	if err != nil {
+		return p, err
+	}
+	if err := t.Input.Move(ctx, aside); err != nil {
 		return p, err
 	}
 	r.page.input, p = sentAct, spot{}
@@ -122,7 +151,9 @@ func (r *Run) clickAt(ctx context.Context, s *Step, v lang.Selector, how browser
 		if err := press(&t.Input, ctx, p.Point); err != nil {
 			return err
 		}
-		if t.Input.Hit(ctx) {
+		hit := t.Input.Hit(ctx)
+		r.page.at.Unguard()
+		if hit {
 			if by := t.Input.Unclicked(); by != "" {
 				r.warn("%q was replaced by %s while the button was down on it: neither got the click event", v.String(), by)
 			}

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 
+	"troupe/engine/browser"
 	"troupe/engine/lang"
 )
 
@@ -143,11 +145,11 @@ func (r *Run) property(ctx context.Context, s *Step, v lang.Selector, name strin
 	if err := r.page.ask(ctx, s, "property", v, map[string]any{"name": name}, &p); err != nil || p.Known {
 		return p.Value, err
 	}
-	t, err := r.tabs.Tab(ctx)
-	if err != nil {
-		return nil, err
+	value, err := r.page.at.PageProperty(ctx, name)
+	if errors.Is(err, browser.ErrFrameLost) { // with the element
+		return null, nil
 	}
-	return t.PageProperty(ctx, name)
+	return value, err
 }
 
 // maxFound bounds what an assertion that failed shows of a value.

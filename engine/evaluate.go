@@ -36,7 +36,7 @@ var _ = define(Action[lang.Text]{
 			}
 			saved = b
 		}
-		place, err := r.page.place(s)
+		place, err := r.page.way(r.page.frames(s, nil))
 		if err != nil {
 			return nil, err
 		}
@@ -46,9 +46,12 @@ var _ = define(Action[lang.Text]{
 		}
 		// What came before may be taking the page elsewhere: the script belongs
 		// to where it goes.
+		in := &t.Script
 		switch {
 		case place != nil:
-			_, err = r.page.call(ctx, s, Call{Fn: "frame"})
+			if _, err = r.page.call(ctx, s, Call{Fn: "frame"}); err == nil {
+				in = r.page.at
+			}
 		case r.page.input != sentNothing || r.page.script && t.Navigation.Loading():
 			_, err = r.page.call(ctx, s, Call{Fn: "settled"})
 		}
@@ -58,7 +61,7 @@ var _ = define(Action[lang.Text]{
 		r.page.script = true
 		sctx, cancel := r.page.strict(ctx)
 		defer cancel()
-		res, err := t.Evaluate(sctx, script, saved, place != nil)
+		res, err := in.Evaluate(sctx, script, saved, place != nil)
 		var failed *browser.ScriptError
 		switch {
 		case errors.As(err, &failed) && failed.Line >= 0 && script != v.String():

@@ -70,12 +70,11 @@ type filling struct {
 // handed the text only after it has found the origin right.
 func (fl *filling) secret(ctx context.Context, text string, origins []string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	ask := func(text string, clicked bool) (f ready, err error) {
-		err = fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "origins": origins}, &f)
-		return f, err
+	arg := func(text string, clicked bool) map[string]any {
+		return map[string]any{"text": text, "clear": clear, "clicked": clicked, "origins": origins}
 	}
-	f, err := ask("", false)
-	if err != nil {
+	var f ready
+	if err := fl.run.page.ask(ctx, fl.step, "fill", fl.into, arg("", false), &f); err != nil {
 		return err
 	}
 	clicked := f.Click != nil
@@ -84,12 +83,13 @@ func (fl *filling) secret(ctx context.Context, text string, origins []string, cl
 		if err != nil {
 			return err
 		}
-		if err := t.Input.Click(ctx, *f.Click); err != nil {
+		if err := fl.click(ctx, t, *f.Click); err != nil {
 			return err
 		}
 		fl.run.page.input = sentAct
 	}
-	_, err = ask(text, clicked)
+	// The documents around a frame of another origin have no business with it.
+	err := fl.run.page.askThere(ctx, fl.step, "fill", fl.into, arg(text, clicked), &f)
 	fl.run.page.input = sentAct
 	return err
 }
@@ -149,7 +149,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 		return none, err
 	}
 	if f.Click != nil { // it takes the focus by a click only
-		if err := t.Input.Click(ctx, *f.Click); err != nil {
+		if err := fl.click(ctx, t, *f.Click); err != nil {
 			return none, err
 		}
 		if err := ask(true); err != nil {
@@ -188,7 +188,16 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 			return none, nil
 		}
 	}
-	return fl.left(ctx, t, id)
+	return fl.left(ctx, id)
+}
+
+// click gives the field the focus.
+func (fl *filling) click(ctx context.Context, t *browser.Tab, p browser.Point) error {
+	p, err := fl.run.pointInPage(ctx, p)
+	if err != nil {
+		return err
+	}
+	return t.Input.Click(ctx, p)
 }
 
 // prepare presses the keys that come before a text.
@@ -216,20 +225,22 @@ func prepare(ctx context.Context, t *browser.Tab, f ready) error {
 
 // left asks what has become of a text that was not simply taken. A page that has
 // left, or a tab that has closed, has had it.
-func (fl *filling) left(ctx context.Context, t *browser.Tab, id int) (is left, err error) {
+func (fl *filling) left(ctx context.Context, id int) (is left, err error) {
 	c, err := fl.run.page.find("filled", fl.into, map[string]any{"id": id})
 	if err != nil {
 		return is, err
 	}
-	place, err := fl.run.page.place(fl.step)
+	// What it is looked for in is said from the document that has it.
+	at := fl.run.page.at
+	place, err := fl.run.page.way(fl.run.page.frames(fl.step, c.Arg["t"]))
 	if err != nil {
 		return is, err
 	}
-	if place != nil {
+	if place != nil && at.IsMain() {
 		c.Arg["in"] = place
 	}
-	reply, err := t.Script.Call(ctx, c.Fn, c.Arg)
-	if errors.Is(err, browser.ErrDetached) && !fl.run.tabs.Crashed() {
+	reply, err := at.Call(ctx, c.Fn, c.Arg)
+	if errors.Is(err, browser.ErrDetached) && !fl.run.tabs.Crashed() || errors.Is(err, browser.ErrFrameLost) {
 		return is, nil
 	}
 	if err != nil {

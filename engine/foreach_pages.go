@@ -97,14 +97,18 @@ func (l *loopState) mark(ctx context.Context, s *Step, before *pageMark, most ti
 	if before != nil {
 		arg["before"] = before
 	}
-	if arg["in"], err = r.page.place(s); err != nil {
+	place, err := r.page.way(r.page.frames(s, nil))
+	if err != nil {
 		return m, err
+	}
+	if place != nil {
+		arg["in"] = place
 	}
 	tab, err := r.page.tab(ctx)
 	if err != nil {
 		return m, err
 	}
-	reply, err := tab.Script.Call(ctx, "turned", arg)
+	reply, err := r.page.follow(ctx, tab, "turned", arg)
 	if err != nil {
 		return m, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"troupe/engine/browser"
 	"troupe/engine/lang"
 )
 
@@ -19,9 +20,9 @@ type repetition struct {
 	repeat int
 	each   *lang.Selector
 	do     []Step
-	max    int             // zero: not said here
-	limit  string          // how max is spelled
-	frame  []lang.Selector // nil: not said here
+	max    int          // zero: not said here
+	limit  string       // how max is spelled
+	frame  []lang.Frame // nil: not said here
 }
 
 func (l repetition) lists() [][]Step { return [][]Step{l.do} }
@@ -131,10 +132,10 @@ type loopState struct {
 // elements are those of a loop, as the page script takes them: it finds them
 // again by it when the document was replaced.
 type elements struct {
-	ID    string        `json:"id"`
-	T     lang.Target   `json:"t"`
-	In    []lang.Target `json:"in,omitempty"`
-	Count int           `json:"count"`
+	ID    string         `json:"id"`
+	T     lang.Target    `json:"t"`
+	In    []browser.Part `json:"in,omitempty"`
+	Count int            `json:"count"`
 }
 
 func (l *loopState) push(key string, v Result) { l.pushed[key] = append(l.pushed[key], v) }
@@ -167,7 +168,7 @@ func (l *loopState) find(ctx context.Context, s *Step, v repetition) (int, error
 	if e.T, err = v.each.Target(l.run.cache); err != nil {
 		return 0, err
 	}
-	if e.In, err = l.run.page.place(s); err != nil {
+	if e.In, err = l.run.page.way(l.run.page.frames(s, e.T)); err != nil {
 		return 0, err
 	}
 	more := map[string]any{"id": e.ID}

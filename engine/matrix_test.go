@@ -24,6 +24,8 @@ var matrixPages = map[string][]byte{
 	"/frame.html":  []byte(`<!doctype html><button class=b>not this</button><iframe id=fr src=plain.html width=700 height=300></iframe>`),
 	"/nested.html": []byte(`<!doctype html><iframe id=fr src=middle.html width=800 height=400></iframe>`),
 	"/middle.html": []byte(`<!doctype html><iframe id=in src=plain.html width=700 height=300></iframe>`),
+	"/site.html":   []byte(`<!doctype html><button class=b>not this</button><p style=height:900px></p><iframe id=fr src="{{other}}/plain.html" width=700 height=300 style="border:9px solid;transform:scale(.9)"></iframe>`),
+	"/port.html":   []byte(`<!doctype html><button class=b>not this</button><iframe id=fr src="{{port}}/plain.html" width=700 height=300></iframe>`),
 	"/shadow.html": []byte(`<!doctype html><div id=host></div><script src=note.js></script><script>
 		const root = host.attachShadow({mode: 'open'}); root.innerHTML = ` + "`" + kit + "`" + `; note(root)</script>`),
 	"/note.js": []byte(`const note = (root) => {
@@ -101,6 +103,7 @@ var rows = []row{
 type situation struct {
 	name, list, sel, root string
 	options               string
+	inFrame               bool   // the script that looks afterwards runs there, too
 	fails                 string // code of the failure that is wanted
 }
 
@@ -113,6 +116,8 @@ var situations = []situation{
 	{name: "$this", list: `{"open":"{{url}}/plain.html"},{"loop":{"each":"CSS","do":[ACT]}}`, sel: "$this", root: "document"},
 	{name: "iframe", list: `{"open":"{{url}}/frame.html"},ACT`, sel: "CSS", root: "fr.contentDocument", options: `"iframe":"#fr"`},
 	{name: "nested iframe", list: `{"open":"{{url}}/nested.html"},ACT`, sel: "CSS", root: "fr.contentDocument.querySelector('#in').contentDocument", options: `"iframe":["#fr","#in"]`},
+	{name: "frame of another site", list: `{"open":"{{url}}/site.html"},ACT`, sel: "CSS", root: "document", options: `"iframe":"#fr"`, inFrame: true},
+	{name: "frame of another site", list: `{"open":"{{url}}/port.html"},ACT`, sel: "CSS", root: "document", options: `"iframe":"#fr"`, inFrame: true}, // in the process of its page
 	{name: "shadow root", list: `{"open":"{{url}}/shadow.html"},ACT`, sel: "#host CSS", root: "host.shadowRoot"},
 	{name: "missing element", list: `{"open":"{{url}}/start.html"},ACT`, sel: "CSS", options: `"timeout":150`, fails: "element_not_found"},
 	{name: "stale element", list: `{"open":"{{url}}/plain.html"},{"find":"CSS","options":{"save":"el"}},{"evaluate":"for (const e of document.querySelectorAll('CSS')) e.outerHTML = e.outerHTML"},ACT`,
@@ -172,7 +177,7 @@ func (r row) at(t *testing.T, at situation) (list string, want map[string]any) {
 	list = strings.NewReplacer("CSS", r.css, "ACT", act(r.options, at.options, push)).Replace(at.list)
 	if at.fails == "" && r.probe != "" {
 		probe, _ := json.Marshal("const root = " + at.root + "; return String(await (async () => {" + r.probe + "})())")
-		list += `,{"evaluate":` + string(probe) + `}`
+		list += `,{"evaluate":` + string(probe) + map[bool]string{true: `,"options":{` + at.options + `}`}[at.inFrame] + `}`
 	}
 	if at.name == "timeout" { // it was too short: with more time the action succeeds
 		list += `,{"evaluate":"setTimeout(() => document.body.append(tpl.content.cloneNode(true)), 150)"},` + act(r.options)

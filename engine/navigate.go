@@ -183,7 +183,9 @@ func (r *Run) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address st
 			cancel(why)
 		}
 	}()
-	replies, err := r.batches.ask(whole, t.Script.CallOnArrival, ops, len(ops), nil)
+	replies, err := r.batches.ask(whole, func(ctx context.Context, fn string, arg map[string]any) (*browser.Reply, error) {
+		return t.Script.CallOnArrival(ctx, fn, arg)
+	}, ops, len(ops), nil)
 	nav := (*browser.NavigationError)(nil)
 	if errors.As(context.Cause(whole), &nav) {
 		return unreachable(address, nav)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"troupe/engine/browser"
@@ -14,10 +15,16 @@ import (
 // pageCalls is how a run asks the page of its current tab.
 type pageCalls struct {
 	run    *Run
-	input  sent            // since the page was last asked for anything
-	acted  time.Time       // when it was first asked after the last input
-	script bool            // a script ran, with the same effect
-	frame  []lang.Selector // of the loop that runs
+	input  sent         // since the page was last asked for anything
+	acted  time.Time    // when it was first asked after the last input
+	script bool         // a script ran, with the same effect
+	frame  []lang.Frame // of the loop that runs
+
+	at    *browser.PageScript          // what has answered last: the page's, or that of a frame of another origin
+	place []browser.Part               // the way there
+	rest  []browser.Part               // of it, from the document of that script
+	saved map[string][]lang.Frame      // in which frames elements were saved, by key
+	urls  map[string]func(string) bool // the patterns of addresses of frames
 }
 
 // call runs a function of the page script for a step and returns its value.
@@ -45,6 +52,16 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 	if err != nil {
 		return nil, err
 	}
+	if again[c.Fn] && pc.at != nil {
+		if c.Arg == nil {
+			c.Arg = map[string]any{}
+		}
+		reply, err := pc.at.Call(ctx, c.Fn, c.Arg)
+		if err != nil {
+			return nil, err
+		}
+		return pc.replied(reply)
+	}
 	arg, err := pc.argument(s, c)
 	if err != nil {
 		return nil, err
@@ -52,15 +69,86 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 	if l := pc.run.elementLoop(); l != nil {
 		arg["each"], arg["i"] = l.each, l.i
 	}
-	ask := tab.Script.Call
-	if arg["settle"] == settleSoon && aims[c.Fn] {
-		ask = tab.Script.Query
-	}
-	reply, err := ask(ctx, c.Fn, arg)
+	reply, err := pc.follow(ctx, tab, c.Fn, arg)
 	if err != nil {
 		return nil, err
 	}
+	pc.explain(ctx, tab, reply, arg["t"])
 	return pc.replied(reply)
+}
+
+// again are the functions of the page script that go on with what it was asked last.
+var again = map[string]bool{"drawn": true, "dragged": true}
+
+// follow asks where the argument's place leads to. What was given input in a frame of
+// another origin settles first, where something else is asked for now.
+func (pc *pageCalls) follow(ctx context.Context, tab *browser.Tab, fn string, arg map[string]any) (*browser.Reply, error) {
+	q := newQuestion(fn, arg)
+	place := q.Place()
+	if first(arg)["settle"] != nil && pc.at != nil && !pc.at.IsMain() {
+		if _, same := placeBelow(place, pc.place); !same || len(place) != len(pc.place) {
+			if _, err := pc.at.Call(ctx, "settled", map[string]any{"settle": true}); err != nil && ctx.Err() != nil {
+				return nil, err // a frame that has gone has settled
+			}
+		}
+	}
+	reply, found, err := tab.Ask(ctx, fn, q)
+	if found.Script != nil {
+		pc.at, pc.rest, pc.place = found.Script, found.Place, place
+	}
+	return reply, err
+}
+
+// askThere is ask for what may not pass through any other document than the one that
+// has answered last.
+func (pc *pageCalls) askThere(ctx context.Context, s *Step, fn string, sel lang.Selector, more map[string]any, out any) error {
+	if pc.at.IsMain() {
+		return pc.ask(ctx, s, fn, sel, more, out)
+	}
+	c, err := pc.find(fn, sel, more)
+	if err != nil {
+		return err
+	}
+	arg, err := pc.argument(s, c)
+	if err != nil {
+		return err
+	}
+	if arg["in"] = pc.rest; len(pc.rest) == 0 {
+		delete(arg, "in")
+	}
+	reply, err := pc.at.Call(ctx, fn, arg)
+	switch {
+	case errors.Is(err, browser.ErrFrameLost), err == nil && reply.Hop != nil:
+		return Problemf(CodeElementGone, "Element %q is gone: its frame was replaced", sel.String())
+	case err != nil:
+		return err
+	}
+	v, err := pc.replied(reply)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(v, out)
+}
+
+// elsewhereTime is how long the frames of other origins are looked through for what
+// was not found.
+const elsewhereTime = 400 * time.Millisecond
+
+// explain adds to a failure where else there are matches.
+func (pc *pageCalls) explain(ctx context.Context, tab *browser.Tab, reply *browser.Reply, target any) {
+	if reply.Elsewhere == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTime+pc.run.patience)
+	defer cancel()
+	notes := reply.Elsewhere
+	switch more := tab.MatchesElsewhere(ctx, target, pc.at); {
+	case more != "" && strings.HasPrefix(notes, "0 matches"):
+		notes = more
+	case more != "":
+		notes += ", " + more
+	}
+	reply.Error += ": " + notes
 }
 
 // aims are the functions of the page script that say where input must go. They
@@ -96,7 +184,7 @@ func (pc *pageCalls) argument(s *Step, c Call) (map[string]any, error) {
 	arg["ms"] = max(0, Millis(time.Until(pc.run.deadline)))
 	arg["of"] = Millis(pc.run.limit)
 	pc.addSettle(arg)
-	place, err := pc.place(s)
+	place, err := pc.way(pc.frames(s, arg["t"]))
 	if err != nil {
 		return nil, err
 	}
@@ -121,21 +209,78 @@ func (pc *pageCalls) addSettle(arg map[string]any) {
 	pc.input, pc.script = sentNothing, false
 }
 
-// place is the frame that a step looks in: its own, or that of the loop.
-func (pc *pageCalls) place(s *Step) ([]lang.Target, error) {
+// frames are those that a step looks in: its own, or those of the loop. An element that
+// was saved is where it was found.
+func (pc *pageCalls) frames(s *Step, target any) []lang.Frame {
 	frames := s.Options.Frame
 	if frames == nil {
 		frames = pc.frame
 	}
-	var place []lang.Target
-	for _, f := range frames {
+	if t, ok := target.(lang.Target); ok && t.Ref != "" {
+		if in, ok := pc.saved[t.Ref]; ok {
+			return in
+		}
+	}
+	return frames
+}
+
+// way is the frames of a step as the page script takes them.
+func (pc *pageCalls) way(frames []lang.Frame) ([]browser.Part, error) {
+	var place []browser.Part
+	for i, f := range frames {
+		pattern, byURL, err := f.Address(pc.run.cache)
+		if err != nil {
+			return nil, err
+		}
+		if byURL {
+			matches, err := pc.address(pattern)
+			if err != nil {
+				return nil, err
+			}
+			place = append(place, browser.Part{As: lang.Short(pattern, 200), ByURL: true, URL: matches})
+			continue
+		}
 		t, err := f.Target(pc.run.cache)
 		if err != nil {
 			return nil, err
 		}
-		place = append(place, t)
+		if in := pc.saved[t.Ref]; i == 0 && t.Ref != "" && len(in) > 0 {
+			if place, err = pc.way(in); err != nil {
+				return nil, err
+			}
+		}
+		place = append(place, browser.Part{Kind: t.Kind, Sel: t.Sel, Ref: t.Ref, As: t.As})
 	}
 	return place, nil
+}
+
+// address is what matches the address of a frame. The patterns of a task are bounded
+// together, and each counts once.
+func (pc *pageCalls) address(pattern string) (func(string) bool, error) {
+	if matches := pc.urls[pattern]; matches != nil {
+		return matches, nil
+	}
+	wanted, err := lang.ReadURLPattern(pattern)
+	if err == nil {
+		err = pc.run.captures.matching.add(wanted.Steps())
+	}
+	if err != nil {
+		return nil, Problemf(CodeInvalidValue, "%s", err)
+	}
+	matches := pc.run.captures.matching.timed(func(url string) (bool, error) { return wanted.Match(url, maxAddressEffort) })
+	if pc.urls == nil {
+		pc.urls = map[string]func(string) bool{}
+	}
+	pc.urls[pattern] = matches
+	return matches, nil
+}
+
+// keeps remembers in which frames the element is that a step has saved.
+func (pc *pageCalls) keeps(s *Step) {
+	if pc.saved == nil {
+		pc.saved = map[string][]lang.Frame{}
+	}
+	pc.saved[s.Options.Save] = pc.frames(s, nil)
 }
 
 func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {

@@ -296,6 +296,9 @@ func (r *Run) keep(s *Step, res Result) error {
 	if len(res) > MaxResult {
 		return Problemf(CodeInvalidValue, "the result of %s has %d bytes, and %d are the limit", s.def.name, len(res), MaxResult)
 	}
+	if s.Options.Save != "" && s.def.finds {
+		r.page.keeps(s)
+	}
 	if s.Options.Save != "" && !s.def.finds && !r.cache.Set(s.Options.Save, res) {
 		return errCacheFull
 	}
@@ -327,6 +330,8 @@ func (r *Run) problem(s *Step, err error) *Problem {
 	case errors.Is(err, browser.ErrGone):
 		r.crashed = true
 		return Problemf(CodeBrowserCrashed, "The browser crashed while %s ran", s.def.name)
+	case errors.Is(err, browser.ErrFrameLost):
+		return Problemf(CodeElementGone, "The iframe was replaced again and again while %s ran, or its process has crashed", s.def.name)
 	case errors.Is(err, browser.ErrDetached):
 		if r.tabs.Crashed() {
 			r.crashed = true

@@ -81,8 +81,7 @@ var _ = define(Action[shot]{
 			}
 			p.Clip = &whole
 		case "":
-			p.Clip = new(browser.Box)
-			if err := r.page.ask(ctx, s, "box", v.element, nil, p.Clip); err != nil {
+			if p.Clip, err = r.clip(ctx, s, v.element); err != nil {
 				return nil, err
 			}
 		}
@@ -96,6 +95,32 @@ var _ = define(Action[shot]{
 		return r.effects.savePicture(ctx, File{Account: r.env.Account, Plan: r.env.Plan, Name: "screenshot." + p.Format, ContentType: "image/" + p.Format, Inline: true}, picture)
 	},
 })
+
+// clip is where an element is in the page, for a picture of it.
+func (r *Run) clip(ctx context.Context, s *Step, v lang.Selector) (*browser.Box, error) {
+	seen, err := r.inPage(ctx, v.String(), true, func() (browser.Aim, error) {
+		box := new(browser.Box)
+		err := r.page.ask(ctx, s, "box", v, nil, box)
+		return browser.Aim{Box: box}, err
+	})
+	if err != nil || r.page.at.IsMain() {
+		return seen.Box, err
+	}
+	var by browser.Point // how far the page is scrolled
+	t, err := r.tabs.Tab(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := t.Script.Call(ctx, "scrolled", map[string]any{})
+	if err == nil {
+		err = json.Unmarshal(reply.Value, &by)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading how far the page is scrolled: %w", err)
+	}
+	seen.Box.X, seen.Box.Y = seen.Box.X+by.X, seen.Box.Y+by.Y
+	return seen.Box, nil
+}
 
 // savePicture keeps a picture and gives its address.
 func (se *sideEffects) savePicture(ctx context.Context, f File, b []byte) (Result, error) {

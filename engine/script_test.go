@@ -23,7 +23,9 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 
 // A script is a txtar file with pages and cases:
 //
-//	-- page.html --            a page, served under its name
+//	-- page.html --            a page, served under its name; in it, {{other}} and {{third}} are the
+//	                           same server as other sites, {{port}} is another origin of its own site,
+//	                           {{own}} its own
 //	-- file a.txt --           a file of the request: $file:0 is the first
 //	-- case what is shown --   a request; {{url}} is the server, {{other}} the same server as another origin,
 //	                           {{soon}} a time in a month, in seconds since the epoch

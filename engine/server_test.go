@@ -20,7 +20,8 @@ import (
 func (s script) server(t *testing.T) (base, other string) {
 	stop := make(chan struct{})
 	var faults asked
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var srv, second *httptest.Server // the second is another origin of the same site
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		faults.add(r)
 		if ms, err := strconv.Atoi(q.Get("delay")); err == nil {
@@ -150,9 +151,11 @@ func (s script) server(t *testing.T) (base, other string) {
 		if csp := q.Get("csp"); csp != "" {
 			w.Header().Set("Content-Security-Policy", csp)
 		}
-		w.Write(bytes.ReplaceAll(body, []byte("{{other}}"), []byte("http://localhost:"+port(r.Host))))
-	}))
-	t.Cleanup(func() { close(stop); srv.Close() })
+		sites := strings.NewReplacer("{{other}}", "http://localhost:"+port(r.Host), "{{third}}", "http://third.localhost:"+port(r.Host), "{{port}}", second.URL, "{{own}}", "http://127.0.0.1:"+port(r.Host))
+		_, _ = sites.WriteString(w, string(body))
+	})
+	srv, second = httptest.NewServer(handler), httptest.NewServer(handler)
+	t.Cleanup(func() { close(stop); srv.Close(); second.Close() })
 	return srv.URL, strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
 }
 

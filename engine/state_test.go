@@ -68,7 +68,7 @@ func TestASessionGoesOnInAnotherBrowser(t *testing.T) {
 	if n := len(second.context().Tabs()); n != 2 {
 		t.Errorf("there are %d tabs, want 2", n)
 	}
-	below, err := second.context().Tabs()[0].Evaluate(ctx, "return [location.pathname, sessionStorage.s]", nil, false)
+	below, err := second.context().Tabs()[0].Script.Evaluate(ctx, "return [location.pathname, sessionStorage.s]", nil, false)
 	if err != nil || string(below) != `["/cart","of the tab"]` {
 		t.Errorf("the tab below is %s, %v", below, err)
 	}

@@ -114,12 +114,8 @@ var _ = define(Action[uploading]{
 			of := offer{run: r, step: s, into: v.into, paths: paths}
 			return nil, of.answer(ctx, found.Is, found.Button)
 		}
-		tab, err := r.tabs.Tab(ctx)
-		if err != nil {
-			return nil, err
-		}
 		r.page.input = sentAct
-		return nil, tab.FileInputs.Set(ctx, paths)
+		return nil, r.page.at.SetFiles(ctx, paths)
 	},
 })
 

@@ -62,11 +62,11 @@ func (bs *bodySession) leave(s *session) {
 	bs.tab.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: s.id})
 }
 
-// ask asks for the body of an answer where it is.
-func (bs *bodySession) ask(id network.RequestID, worker bool) *pending {
-	s := bs.tab.s
+// ask asks for the body of an answer where it is: from the process that has told of
+// it, or, of a worker's answer in the tab's own document, the second session.
+func (bs *bodySession) ask(s *session, id network.RequestID, worker bool) *pending {
 	bs.mu.Lock()
-	if worker && bs.session != nil {
+	if worker && bs.session != nil && s == bs.tab.s {
 		s = bs.session
 	}
 	bs.mu.Unlock()

@@ -211,6 +211,7 @@ func (b *Browser) detached(id target.SessionID) {
 	b.mu.Unlock()
 	if t != nil {
 		close(t.closed)
+		t.remote.end()
 		t.context.lost(t) // before its callers hear of it: they go on in the tab that is current then
 	}
 	b.conn.drop(id)

@@ -336,6 +336,9 @@ func (c *Context) Abort() { c.tell("abort") }
 func (c *Context) tell(fn string) {
 	for _, t := range c.Tabs() {
 		t.Script.Tell(fn + "()")
+		for _, ps := range t.remote.asked() {
+			ps.Tell(fn + "()")
+		}
 	}
 }
 

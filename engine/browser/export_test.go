@@ -30,3 +30,21 @@ func (t *Tab) FramesKnown() int {
 }
 
 const MaxActive = maxActive
+
+// CrashFrames ends the processes of the tab's frames of other sites.
+func (t *Tab) CrashFrames() (n int) {
+	for _, s := range t.remote.sessions() {
+		s.send("Page.crash", nil)
+		n++
+	}
+	return n
+}
+
+// FrameSessions is how many frames in processes of their own the tab knows, and how
+// many sessions its browser has in all.
+func (t *Tab) FrameSessions() (frames, all int) {
+	c := t.context.b.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(t.remote.sessions()), len(c.sessions)
+}

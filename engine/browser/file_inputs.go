@@ -13,6 +13,7 @@ import (
 // Chooser is a question for files that a page has opened.
 type Chooser struct {
 	Several bool              // it takes more than one
+	s       *session          // with the process that has opened it
 	input   cdp.BackendNodeID // the file input that has opened it; zero: the page wants handles to files, and not their bytes
 }
 
@@ -35,47 +36,64 @@ func (fi *FileInputs) Choosers(ctx context.Context) (opened <-chan Chooser, done
 	fi.mu.Lock()
 	fi.choosers = all
 	fi.mu.Unlock()
+	intercept := func(on bool) (sent []*pending) {
+		fi.tab.everyProcess(func(s *session) {
+			sent = append(sent, s.send(page.CommandSetInterceptFileChooserDialog, page.SetInterceptFileChooserDialogParams{Enabled: on}))
+		})
+		return sent
+	}
 	done = func() {
-		fi.tab.s.send(page.CommandSetInterceptFileChooserDialog, page.SetInterceptFileChooserDialogParams{})
+		intercept(false)
 		fi.mu.Lock()
 		fi.choosers = nil
 		fi.mu.Unlock()
 	}
-	if err := fi.tab.s.call(ctx, page.CommandSetInterceptFileChooserDialog, page.SetInterceptFileChooserDialogParams{Enabled: true}, nil); err != nil {
-		done()
-		return nil, nil, fmt.Errorf("waiting for a file chooser: %w", err)
+	for i, p := range intercept(true) {
+		if err := p.wait(ctx, nil); err != nil && (i == 0 || ctx.Err() != nil) { // a frame that has gone asks for nothing
+			done()
+			return nil, nil, fmt.Errorf("waiting for a file chooser: %w", err)
+		}
 	}
 	return all, done, nil
 }
 
-func (fi *FileInputs) opened(e *page.EventFileChooserOpened) {
+// watch reports the choosers of a new process, where somebody has files for them.
+func (fi *FileInputs) watch(s *session) {
+	fi.mu.Lock()
+	defer fi.mu.Unlock()
+	if fi.choosers != nil {
+		s.send(page.CommandSetInterceptFileChooserDialog, page.SetInterceptFileChooserDialogParams{Enabled: true})
+	}
+}
+
+func (fi *FileInputs) opened(s *session, e *page.EventFileChooserOpened) {
 	fi.mu.Lock()
 	defer fi.mu.Unlock()
 	select {
-	case fi.choosers <- Chooser{Several: e.Mode == page.FileChooserOpenedModeSelectMultiple, input: e.BackendNodeID}:
+	case fi.choosers <- Chooser{Several: e.Mode == page.FileChooserOpenedModeSelectMultiple, s: s, input: e.BackendNodeID}:
 	default: // nobody has files, or there was one before
 	}
 }
 
 // Choose answers a chooser with files.
 func (fi *FileInputs) Choose(ctx context.Context, c Chooser, paths []string) error {
-	return fi.set(ctx, dom.SetFileInputFilesParams{Files: paths, BackendNodeID: c.input})
+	return setFiles(ctx, c.s, dom.SetFileInputFilesParams{Files: paths, BackendNodeID: c.input})
 }
 
-// Set puts files into the file input that the page script has chosen.
-func (fi *FileInputs) Set(ctx context.Context, paths []string) error {
-	input, err := fi.tab.Script.chosen(ctx)
+// SetFiles puts files into the file input that the page script has chosen.
+func (ps *PageScript) SetFiles(ctx context.Context, paths []string) error {
+	s, input, err := ps.chosen(ctx)
 	if err != nil {
 		return err
 	}
 	if input == "" {
 		return fmt.Errorf("the file input is gone")
 	}
-	return fi.set(ctx, dom.SetFileInputFilesParams{Files: paths, ObjectID: input})
+	return setFiles(ctx, s, dom.SetFileInputFilesParams{Files: paths, ObjectID: input})
 }
 
-func (fi *FileInputs) set(ctx context.Context, p dom.SetFileInputFilesParams) error {
-	if err := fi.tab.s.call(ctx, dom.CommandSetFileInputFiles, p, nil); err != nil {
+func setFiles(ctx context.Context, s *session, p dom.SetFileInputFilesParams) error {
+	if err := s.call(ctx, dom.CommandSetFileInputFiles, p, nil); err != nil {
 		return fmt.Errorf("setting the files: %w", err)
 	}
 	return nil

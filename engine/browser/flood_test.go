@@ -39,7 +39,7 @@ func TestRequestsWithoutEndHaveABound(t *testing.T) {
 	defer c.Network.Unwatch()
 	flood := func(script string) {
 		t.Helper()
-		if _, err := tab.Evaluate(ctx, script, nil, false); err != nil {
+		if _, err := tab.Script.Evaluate(ctx, script, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}

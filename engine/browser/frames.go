@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/cdproto/target"
 )
 
 // Node is an element anywhere in a page: in a frame of any origin, or in a
@@ -33,80 +31,19 @@ type frameOwner struct {
 }
 
 // EveryNode goes through all elements of the page, shadow roots of every kind
-// and frames of every origin included, until visit returns false. Frames of
-// other origins are processes of their own and are attached to for as long as
-// it takes; release gives them up again, after which the nodes are no longer
-// good for anything.
-func (t *Tab) EveryNode(ctx context.Context, visit func(Node) bool) (release func(), err error) {
+// and frames of every origin included, until visit returns false.
+func (t *Tab) EveryNode(ctx context.Context, visit func(Node) bool) error {
+	if err := t.remote.attach(ctx); err != nil {
+		return fmt.Errorf("attaching to the frames: %w", err)
+	}
 	w := &walker{tab: t, visit: visit}
-	release = func() {
-		yes := true
-		t.mu.Lock()
-		t.children = nil
-		t.mu.Unlock()
-		t.s.send(target.CommandSetAutoAttach, target.SetAutoAttachParams{AutoAttach: false, Flatten: &yes})
-		for _, s := range w.sessions {
-			t.context.b.conn.drop(s.id)
-		}
-	}
-	children := make(chan target.EventAttachedToTarget, 64)
-	t.mu.Lock()
-	t.children = children
-	t.mu.Unlock()
-	if err := w.attach(ctx, t.s, children); err != nil {
-		release()
-		return func() {}, err
-	}
-	if err := w.document(ctx, t.s, t.mainFrame(), nil, ""); err != nil {
-		release()
-		return func() {}, err
-	}
-	return release, nil
+	return w.document(ctx, t.s, t.mainFrame(), nil, "")
 }
 
 type walker struct {
-	tab      *Tab
-	visit    func(Node) bool
-	sessions []*session
-	frames   map[cdp.FrameID]*session
-	stopped  bool
-}
-
-// attach reaches the frames that are processes of their own.
-func (w *walker) attach(ctx context.Context, s *session, children chan target.EventAttachedToTarget) error {
-	yes := true
-	err := s.call(ctx, target.CommandSetAutoAttach, target.SetAutoAttachParams{
-		AutoAttach: true, Flatten: &yes, Filter: target.Filter{{Type: "iframe"}},
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("attaching to the frames: %w", err)
-	}
-	if w.frames == nil {
-		w.frames = map[cdp.FrameID]*session{}
-	}
-	for {
-		select { // those that exist have been told of before the answer
-		case e := <-children:
-			child := w.tab.context.b.conn.open(e.SessionID, func(method string, params jsonv2.Value) {
-				if method == "Target.attachedToTarget" {
-					var e target.EventAttachedToTarget
-					if decode(params, &e) {
-						select {
-						case children <- e:
-						default:
-						}
-					}
-				}
-			})
-			w.sessions = append(w.sessions, child)
-			w.frames[cdp.FrameID(e.TargetInfo.TargetID)] = child
-			if err := w.attach(ctx, child, children); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
-	}
+	tab     *Tab
+	visit   func(Node) bool
+	stopped bool
 }
 
 // document goes through one process's part of the page.
@@ -141,7 +78,7 @@ func (w *walker) node(ctx context.Context, s *session, frame cdp.FrameID, n *cdp
 		}
 		// The outermost element of a frame has its number too.
 		if n.FrameID != "" && n.FrameID != frame && n.ContentDocument == nil {
-			if child := w.frames[n.FrameID]; child != nil {
+			if child := w.tab.remote.of(n.FrameID); child != nil {
 				inner := append(append([]frameOwner(nil), origin...), frameOwner{s, n.BackendNodeID})
 				if err := w.document(ctx, child, n.FrameID, inner, around); err != nil {
 					return nil // a frame that has just gone has nothing to click

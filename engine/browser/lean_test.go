@@ -16,7 +16,7 @@ func TestLean(t *testing.T) {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
 	}
-	for _, f := range []string{coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS} {
+	for _, f := range []string{coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS, outwardJS} {
 		for line := range strings.Lines(f) {
 			if strings.Count(line, "`")%2 == 1 {
 				t.Errorf("a text spans lines, which lean would change: %s", line)

@@ -33,7 +33,7 @@ func TestLooksAfterAskingToLeave(t *testing.T) {
 	if r, err := tab.Script.Query(ctx, "point", look); err != nil || r.Code != "" {
 		t.Fatal(r, err)
 	}
-	if _, err := tab.Evaluate(ctx, `setTimeout(() => { location = '/there' }, 100)`, nil, false); err != nil {
+	if _, err := tab.Script.Evaluate(ctx, `setTimeout(() => { location = '/there' }, 100)`, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	tab.AskedToLeave()

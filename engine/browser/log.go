@@ -66,8 +66,7 @@ type Request struct {
 }
 
 // StartLog begins a log of the console messages and requests of all tabs, open now
-// or later. Frames of other sites are not included: they live in processes of
-// their own.
+// or later, with their frames.
 func (c *Context) StartLog(console, network bool) *Log {
 	l := &Log{began: time.Now(), console: console, network: network, clean: c.clean, open: map[requestKey]*Request{}, said: map[*Tab]float64{}}
 	c.mu.Lock()
@@ -89,13 +88,15 @@ func (c *Context) StopLog() {
 	}
 	c.log = nil
 	for _, t := range c.tabs {
-		if l.console {
-			t.s.send(runtime.CommandDisable, nil)
-			t.s.send(cdplog.CommandDisable, nil)
-		}
-		if l.network && c.Network.responses == nil {
-			t.s.send(network.CommandDisable, nil)
-		}
+		t.everyProcess(func(s *session) {
+			if l.console {
+				s.send(runtime.CommandDisable, nil)
+				s.send(cdplog.CommandDisable, nil)
+			}
+			if l.network && c.Network.responses == nil {
+				s.send(network.CommandDisable, nil)
+			}
+		})
 	}
 }
 
@@ -108,12 +109,27 @@ func (c *Context) logging() *Log {
 // startLog makes the browser tell of what a tab says and asks for. No bodies are
 // kept for it.
 func (t *Tab) startLog(l *Log, watched bool) {
+	t.remote.watch()
+	t.everyProcess(func(s *session) { l.listen(s, watched) })
+}
+
+// everyProcess calls do for the session with each process that has a part of the
+// page.
+func (t *Tab) everyProcess(do func(*session)) {
+	do(t.s)
+	for _, s := range t.remote.sessions() {
+		do(s)
+	}
+}
+
+// listen makes one process tell of what its part of a page says and asks for.
+func (l *Log) listen(s *session, watched bool) {
 	if l.console {
-		t.s.send(runtime.CommandEnable, nil)
-		t.s.send(cdplog.CommandEnable, nil)
+		s.send(runtime.CommandEnable, nil)
+		s.send(cdplog.CommandEnable, nil)
 	}
 	if l.network && !watched {
-		t.s.send(network.CommandEnable, map[string]any{"maxResourceBufferSize": 0, "maxTotalBufferSize": 0})
+		s.send(network.CommandEnable, map[string]any{"maxResourceBufferSize": 0, "maxTotalBufferSize": 0})
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto"
@@ -16,15 +14,10 @@ import (
 
 // Navigation is where a tab is, and where it is on its way to.
 type Navigation struct {
+	moves // of the main frame; its lock is for everything here
 	tab   *Tab
-	asked atomic.Bool // something in the page has asked to go to another document
 
-	mu        sync.Mutex
-	loading   bool          // a navigation of the page itself is on its way, or its document still loads
-	stopped   chan struct{} // closed, and made anew, when that ends
-	rested    bool          // it has ended once
-	heading   cdp.LoaderID  // the navigation that began last
-	aim       cdp.LoaderID  // ours that began last
+	aim       cdp.LoaderID  // our navigation that began last
 	document  cdp.LoaderID  // the navigation that led to the current document
 	complete  bool          // its load event was
 	address   string        // of the current document
@@ -32,8 +25,6 @@ type Navigation struct {
 	broken    string        // why the current document did not arrive as a whole; empty: it did, or nobody has asked
 	navigated chan struct{} // closed, and made anew, with each document
 	bare      bool          // scripts of the task may have run in the document before the page script
-	began     bool          // a navigation has, since the page was last asked to leave
-	started   chan struct{} // closed, and made anew, when one begins
 	popup     bool          // a page has opened the tab, and nothing was asked of it yet
 	opened    time.Time     // when
 }
@@ -185,47 +176,8 @@ func (nav *Navigation) Loading() bool {
 	return loading
 }
 
-// state reports whether the page is loading, and a channel that is
-// closed when it stops.
-func (nav *Navigation) state() (bool, <-chan struct{}) {
-	nav.mu.Lock()
-	defer nav.mu.Unlock()
-	return nav.loading, nav.stopped
-}
-
 // Stop stops loading the page.
 func (nav *Navigation) Stop() { nav.tab.s.send(page.CommandStopLoading, nil) }
-
-// lateStart is how long the browser may take from telling that a page was asked to
-// leave to the beginning of that. What comes between is up to its scheduler, which
-// puts off tasks of pages that have much to draw after input.
-const lateStart = 500 * time.Millisecond
-
-// leavesLate reports whether a page that was asked to leave, and has answered before
-// it began to, begins to after all. One that was asked in vain costs that time.
-func (nav *Navigation) leavesLate(ctx context.Context) bool {
-	nav.mu.Lock()
-	began, started := nav.began, nav.started
-	nav.mu.Unlock()
-	if began || !nav.asked.Load() {
-		return false // it has gone, or come back from where it went
-	}
-	timer := time.NewTimer(lateStart)
-	defer timer.Stop()
-	select {
-	case <-started:
-		return true
-	case <-timer.C:
-		select {
-		case <-started: // both, on a machine that stood still
-			return true
-		default:
-		}
-	case <-nav.tab.closed:
-	case <-ctx.Done():
-	}
-	return false
-}
 
 // takeBare reports, once for a document, whether scripts of the task may have run in
 // it before the page script.

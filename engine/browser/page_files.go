@@ -55,6 +55,8 @@ var (
 	conditionsJS string
 	//go:embed js/foreach.js
 	foreachJS string
+	//go:embed js/outward.js
+	outwardJS string
 
 	// object is the name of T in our world. Numbers of worlds are given out
 	// again in other processes of the browser, so a call may reach a stranger's
@@ -69,7 +71,7 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS)
+	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".

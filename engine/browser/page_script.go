@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -16,13 +17,26 @@ import (
 	"troupe/engine/mask"
 )
 
-// PageScript is the page script in a tab's current document, in a world of its own.
+// PageScript is the page script in a frame's current document, in a world of its own:
+// in the tab's main frame, or in one of another origin. It reaches all frames of its
+// document's origin by itself.
 type PageScript struct {
-	tab *Tab
+	tab    *Tab
+	moves  *moves
+	frame  cdp.FrameID // empty: the main frame
+	parent *PageScript // the one that reaches the frame's element; nil: this is the main frame
 
 	mu    sync.Mutex
-	world int64 // our world in the current document; zero: make it
-	hands bool  // it has got them
+	at    world               // ours in the current document; zero: make it
+	hands bool                // it has got them
+	below map[int]*PageScript // those of frames that it has come upon, by its number for them
+	owner frameElement        // of the frame, in the world of parent
+}
+
+// world is a world in one of the processes of a page.
+type world struct {
+	s  *session
+	id runtime.ExecutionContextID
 }
 
 // worldName is how our world is called in the browser's own tools.
@@ -40,7 +54,15 @@ type Reply struct {
 	// Leaving says that the page is on its way to another document, so that
 	// nothing was done yet.
 	Leaving bool `json:"n"`
+	// Hop says that the place that was asked about is in a frame of another origin, and
+	// Elsewhere what to say once those were looked through.
+	Hop       *Hop   `json:"x"`
+	Elsewhere string `json:"o"`
 }
+
+// ErrFrameLost says that a frame of another origin has gone, or has become another's,
+// while it was asked for something.
+var ErrFrameLost = errors.New("the frame was replaced")
 
 // Call runs a function of the page script with one argument and returns its reply.
 // If the document is replaced, it starts over in the new one, until ctx ends.
@@ -61,18 +83,18 @@ func (ps *PageScript) Query(ctx context.Context, fn string, arg any) (*Reply, er
 		return nil, fmt.Errorf("encoding the argument of %s: %w", fn, err)
 	}
 	call := object + ".run('" + fn + "'," + string(b)
-	if !ps.tab.Navigation.asked.Load() {
+	if !ps.moves.asked.Load() {
 		r, err := ps.run(ctx, call+",true)")
-		if err != nil || !ps.tab.Navigation.asked.Load() {
+		if err != nil || !ps.moves.asked.Load() {
 			return r, err
 		}
 	}
 	r, err := ps.run(ctx, call+")")
-	if err == nil && ps.tab.Navigation.leavesLate(ctx) {
+	if err == nil && ps.moves.leavesLate(ctx, ps.tab.closed) {
 		r, err = ps.run(ctx, call+")")
 	}
 	if err == nil {
-		ps.tab.Navigation.asked.Store(false)
+		ps.moves.asked.Store(false)
 	}
 	return r, err
 }
@@ -83,7 +105,7 @@ func (ps *PageScript) Query(ctx context.Context, fn string, arg any) (*Reply, er
 func (ps *PageScript) CallOnArrival(ctx context.Context, fn string, arg any) (*Reply, error) {
 	for {
 		r, err := ps.Call(ctx, fn, arg)
-		if err != nil || !ps.tab.Navigation.asked.Swap(false) {
+		if err != nil || !ps.moves.asked.Swap(false) {
 			return r, err
 		}
 		if err := ps.awaitLeave(ctx); err != nil {
@@ -96,7 +118,7 @@ func (ps *PageScript) CallOnArrival(ctx context.Context, fn string, arg any) (*R
 // the task may have run before the page script was there: they may have sent the
 // page elsewhere, or moved what is in it.
 func (ps *PageScript) catchUp(ctx context.Context) error {
-	if !ps.tab.Navigation.takeBare() {
+	if ps.parent != nil || !ps.tab.Navigation.takeBare() {
 		return nil
 	}
 	_, err := ps.CallOnArrival(ctx, "late", map[string]any{"settle": true})
@@ -133,10 +155,10 @@ func (ps *PageScript) run(ctx context.Context, expr string) (*Reply, error) {
 // document has the script. Later calls come after it.
 func (ps *PageScript) Tell(call string) {
 	ps.mu.Lock()
-	world := ps.world
+	at := ps.at
 	ps.mu.Unlock()
-	if world != 0 {
-		ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + call, ContextID: runtime.ExecutionContextID(world)})
+	if at.s != nil {
+		at.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + "." + call, ContextID: at.id})
 	}
 }
 
@@ -144,7 +166,7 @@ func (ps *PageScript) Tell(call string) {
 // The browser says that it loads before it answers the call that saw the page
 // leave, so a page that does not load any more has stayed.
 func (ps *PageScript) awaitLeave(ctx context.Context) error {
-	loading, stopped := ps.tab.Navigation.state()
+	loading, stopped := ps.moves.state()
 	if loading {
 		gone := make(chan error, 1)
 		wctx, cancel := context.WithCancel(ctx)
@@ -177,32 +199,31 @@ func (ps *PageScript) evaluate(ctx context.Context, expr string, out any) error 
 // evaluateAs is evaluate where the browser may take it for something that a person
 // does.
 func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, out any) error {
-	world, err := ps.enter(ctx)
+	at, err := ps.enter(ctx)
 	if err != nil {
 		return err
 	}
 	if handy.MatchString(expr) {
-		ps.giveHands(world)
+		ps.giveHands(at)
 		ps.tab.context.handles()
 	}
 	yes := true
+	return ps.answer(ctx, at, at.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
+		Expression: expr, ContextID: at.id, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &person,
+	}), out)
+}
+
+// answer waits for what a call in our world gives.
+func (ps *PageScript) answer(ctx context.Context, at world, call *pending, out any) error {
 	var res struct {
 		Result struct {
 			Value jsonv2.Value `json:"value"`
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	call := ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: expr, ContextID: runtime.ExecutionContextID(world), AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &person,
-	})
 	if err := call.wait(ctx, &res); err != nil {
-		if replaced(err) {
-			ps.mu.Lock()
-			if ps.world == world {
-				ps.world = 0
-			}
-			ps.mu.Unlock()
-			return ErrNewDocument
+		if err = ps.lost(err); errors.Is(err, ErrNewDocument) || errors.Is(err, ErrFrameLost) {
+			ps.leave(at)
 		}
 		return err
 	}
@@ -210,7 +231,7 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 		text := exceptionText(ps.tab.context.clean, res.Exception).String()
 		if strings.Contains(text, object+" is not defined") {
 			ps.forget()
-			return ErrNewDocument
+			return ps.lost(ErrNewDocument)
 		}
 		return fmt.Errorf("running the page script: %s", text)
 	}
@@ -218,6 +239,34 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 		return nil
 	}
 	return readReply(call, res.Result.Value, out)
+}
+
+// lost tells a call that failed because its document or its frame is gone from others.
+// The way to a frame of another origin begins in the main frame again: it may have
+// become one of this origin, or be in another process.
+func (ps *PageScript) lost(err error) error {
+	if err == nil {
+		return nil
+	}
+	gone := errors.Is(err, ErrNewDocument) || replaced(err)
+	switch {
+	case ps.parent == nil && gone:
+		return ErrNewDocument
+	case ps.parent == nil:
+		return err
+	case gone, strings.Contains(err.Error(), "Session with given id not found"), errors.Is(err, ErrDetached) && !closed(ps.tab.closed) && !ps.tab.Crashed():
+		return ErrFrameLost
+	}
+	return err
+}
+
+// leave forgets our world, unless there is another by now.
+func (ps *PageScript) leave(at world) {
+	ps.mu.Lock()
+	if ps.at == at {
+		ps.at = world{}
+	}
+	ps.mu.Unlock()
 }
 
 // readReply decodes what the page script gave: JSON as the text of a JSON string.
@@ -232,78 +281,88 @@ func readReply(call *pending, value jsonv2.Value, out any) error {
 	return nil
 }
 
+// session is the one with the process that the frame is in.
+func (ps *PageScript) session() *session {
+	for ; ps.parent != nil; ps = ps.parent {
+		if s := ps.tab.remote.of(ps.frame); s != nil {
+			return s
+		}
+	}
+	return ps.tab.s
+}
+
 // enter returns our world in the current document and installs the page script
 // where it is not there yet.
-func (ps *PageScript) enter(ctx context.Context) (int64, error) {
+func (ps *PageScript) enter(ctx context.Context) (world, error) {
+	s := ps.session()
 	ps.mu.Lock()
-	world := ps.world
+	at := ps.at
 	ps.mu.Unlock()
-	if world != 0 {
-		return world, nil
+	if at.s == s {
+		return at, nil
+	}
+	frame := ps.frame
+	if ps.parent == nil {
+		frame = ps.tab.mainFrame()
 	}
 	var made page.CreateIsolatedWorldResult
-	p := page.CreateIsolatedWorldParams{FrameID: ps.tab.mainFrame(), WorldName: worldName}
-	if err := ps.tab.s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
-		if replaced(err) {
-			return 0, ErrNewDocument
-		}
-		return 0, err
+	p := page.CreateIsolatedWorldParams{FrameID: frame, WorldName: worldName}
+	if err := s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
+		return at, ps.lost(err)
 	}
-	world = int64(made.ExecutionContextID)
+	at = world{s, made.ExecutionContextID}
 	// It is not waited for: the next call into the world comes after it. It is sent
 	// as it always is, and not as part of the first call: the browser has compiled
 	// these very bytes before.
-	ps.install(world, ground)
+	at.install(ground)
 	ps.mu.Lock()
-	ps.world, ps.hands = world, false
+	ps.at, ps.hands, ps.below = at, false, nil
 	ps.mu.Unlock()
-	return world, nil
+	return at, nil
 }
 
 // install sends a part of the page script without waiting for it.
-func (ps *PageScript) install(world int64, part string) {
-	ps.tab.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: runtime.ExecutionContextID(world)})
+func (w world) install(part string) {
+	w.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: w.id})
 }
 
 // giveHands sends the hands, and the guard's way to tell, to a document that has
 // not got them yet.
-func (ps *PageScript) giveHands(world int64) {
+func (ps *PageScript) giveHands(at world) {
 	ps.mu.Lock()
-	has := ps.hands && ps.world == world
-	if ps.world == world {
+	has := ps.hands && ps.at == at
+	if ps.at == at {
 		ps.hands = true
 	}
 	ps.mu.Unlock()
 	if !has {
-		ps.tab.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
-		ps.install(world, hands)
+		at.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
+		at.install(hands)
 	}
 }
 
 // forget drops our world: the next call makes it anew.
 func (ps *PageScript) forget() {
 	ps.mu.Lock()
-	ps.world = 0
+	ps.at = world{}
 	ps.mu.Unlock()
 }
 
-// chosen is the element that the page script has chosen in the call before;
-// empty when its document is gone.
-func (ps *PageScript) chosen(ctx context.Context) (runtime.RemoteObjectID, error) {
-	world, err := ps.enter(ctx)
+// chosen is the element that the page script has chosen in the call before, and the
+// session that knows it; empty when its document is gone.
+func (ps *PageScript) chosen(ctx context.Context) (*session, runtime.RemoteObjectID, error) {
+	at, err := ps.enter(ctx)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	var handle struct {
 		Result runtime.RemoteObject `json:"result"`
 	}
-	err = ps.tab.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-		Expression: object + ".element()", ContextID: runtime.ExecutionContextID(world),
-	}, &handle)
-	if err != nil && !replaced(err) {
-		return "", err
+	err = at.s.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{Expression: object + ".element()", ContextID: at.id}, &handle)
+	if err = ps.lost(err); err != nil && !errors.Is(err, ErrNewDocument) {
+		return nil, "", err
 	}
-	return handle.Result.ObjectID, nil
+	return at.s, handle.Result.ObjectID, nil
 }
 
 // replaced reports whether a call failed because its document is gone. The

@@ -16,18 +16,18 @@ const readProperty = `function(path){let v=this;for(const p of path.split('.'))v
 
 // PageProperty reads a property of the element that the page script has chosen,
 // as the page's own scripts see it. An element that is gone has none.
-func (t *Tab) PageProperty(ctx context.Context, path string) (json.RawMessage, error) {
+func (ps *PageScript) PageProperty(ctx context.Context, path string) (json.RawMessage, error) {
 	null := json.RawMessage("null")
-	el, err := t.Script.chosen(ctx)
+	s, el, err := ps.chosen(ctx)
 	if err != nil || el == "" {
 		return null, err
 	}
 	var node dom.DescribeNodeResult
-	if err := t.s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: el}, &node); err != nil {
+	if err := s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: el}, &node); err != nil {
 		return null, fmt.Errorf("reading a property: %w", err)
 	}
 	var own dom.ResolveNodeResult // without a world named, it is the page's own
-	if err := t.s.call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: node.Node.BackendNodeID}, &own); err != nil {
+	if err := s.call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: node.Node.BackendNodeID}, &own); err != nil {
 		return null, fmt.Errorf("reading a property: %w", err)
 	}
 	arg, err := json.Marshal(path)
@@ -41,7 +41,7 @@ func (t *Tab) PageProperty(ctx context.Context, path string) (json.RawMessage, e
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	call := t.s.send(runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
+	call := s.send(runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: readProperty, ObjectID: own.Object.ObjectID, ReturnByValue: &yes,
 		Arguments: []*runtime.CallArgument{{Value: jsonv2.Value(arg)}},
 	})

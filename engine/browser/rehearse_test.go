@@ -27,7 +27,7 @@ func TestRehearsal(t *testing.T) {
 		HTML, Active string
 		Marked       int
 	}
-	raw, err := tab.Evaluate(ctx, `return {HTML: document.documentElement.outerHTML, Active: document.activeElement.localName, Marked: getSelection().rangeCount}`, nil, false)
+	raw, err := tab.Script.Evaluate(ctx, `return {HTML: document.documentElement.outerHTML, Active: document.activeElement.localName, Marked: getSelection().rangeCount}`, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

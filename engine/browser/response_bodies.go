@@ -91,7 +91,7 @@ func (r *responses) take(k requestKey, q request, err error) {
 		return
 	}
 	r.held += q.size
-	p := k.tab.bodies.ask(k.id, q.worker)
+	p := k.tab.bodies.ask(q.from, k.id, q.worker)
 	go func() {
 		body, missing := answerBody(p)
 		if !r.holds(len(body) - q.size) {
@@ -125,7 +125,7 @@ func (r *responses) takeUnread(k requestKey, q request) {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if body, err := answerBody(k.tab.bodies.ask(k.id, q.worker)); err == nil {
+		if body, err := answerBody(k.tab.bodies.ask(q.from, k.id, q.worker)); err == nil {
 			if !r.holds(len(body)) {
 				body, err = nil, ErrTooMuch
 			}

@@ -147,7 +147,7 @@ func TestSlowWatchersHoldNothingUp(t *testing.T) {
 	goTo(t, ctx, tab, site+"blue")
 	sees(t, shown, "blue")
 
-	if _, err := tab.Evaluate(ctx, `setInterval(() => document.body.style.background = Math.random() < .5 ? "red" : "blue", 5); return 1`, nil, false); err != nil {
+	if _, err := tab.Script.Evaluate(ctx, `setInterval(() => document.body.style.background = Math.random() < .5 ? "red" : "blue", 5); return 1`, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	n, began := 0, time.Now()

@@ -40,8 +40,10 @@ const scriptHead = "(async(saved)=>{"
 
 // Evaluate runs a script as the body of an async function in the page's own world
 // and returns its value as JSON. The script sees saved, a JSON object or nothing,
-// as `saved`. With inFrame it runs in the frame that the page script has chosen.
-func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage, inFrame bool) (json.RawMessage, error) {
+// as `saved`. With inFrame it runs in the frame that the page script has chosen, or
+// that it is in itself.
+func (ps *PageScript) Evaluate(ctx context.Context, script string, saved json.RawMessage, inFrame bool) (json.RawMessage, error) {
+	s := ps.session()
 	if len(saved) == 0 {
 		saved = json.RawMessage("{}")
 	}
@@ -51,11 +53,11 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	yes := true
 	p := runtime.EvaluateParams{Expression: expr, AwaitPromise: &yes, ReturnByValue: &yes, UserGesture: &yes}
 	if inFrame {
-		world, err := t.frameWorld(ctx)
+		at, err := ps.pageWorld(ctx)
 		if err != nil {
 			return nil, err
 		}
-		p.ContextID = world
+		s, p.ContextID = at.s, at.id
 	}
 	var res struct {
 		Result struct {
@@ -63,20 +65,20 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 		} `json:"result"`
 		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
 	}
-	call := t.s.send(runtime.CommandEvaluate, p)
+	call := s.send(runtime.CommandEvaluate, p)
 	err := call.wait(ctx, &res)
 	if err != nil && !errors.Is(err, ErrLargeAnswer) {
 		switch {
-		case replaced(err):
+		case replaced(err), errors.Is(ps.lost(err), ErrFrameLost):
 			return nil, ErrNewDocument
 		case ctx.Err() != nil:
-			t.Interrupt()
+			s.send(runtime.CommandTerminateExecution, nil)
 		}
 		return nil, err
 	}
 	switch {
 	case res.Exception != nil:
-		failed := &ScriptError{Text: exceptionText(t.context.clean, res.Exception), Line: -1}
+		failed := &ScriptError{Text: exceptionText(ps.tab.context.clean, res.Exception), Line: -1}
 		if x := res.Exception; x.StackTrace == nil && strings.HasPrefix(failed.Error(), "SyntaxError") {
 			failed.Line, failed.At = int(x.LineNumber), int(x.ColumnNumber)
 			if failed.Line == 0 {
@@ -97,24 +99,43 @@ func (t *Tab) Evaluate(ctx context.Context, script string, saved json.RawMessage
 	case json.Unmarshal(res.Result.Value, &size) == nil && size > MaxReply:
 		return nil, ErrTooLong
 	}
-	return nil, &ScriptError{Text: t.context.clean("the script's value could not be made into JSON in this page"), Line: -1}
+	return nil, &ScriptError{Text: ps.tab.context.clean("the script's value could not be made into JSON in this page"), Line: -1}
 }
 
-// frameWorld finds the page's own world in a frame of the same origin. Worlds
-// are only told of while the Runtime domain is on, so it is switched on for as
-// long as that takes.
-func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error) {
-	frame, err := t.Script.chosen(ctx)
+// pageWorld finds the page's own world in the frame that the page script has chosen,
+// or in its own frame where it has chosen none.
+func (ps *PageScript) pageWorld(ctx context.Context) (world, error) {
+	s, element, err := ps.chosen(ctx)
 	if err != nil {
-		return 0, err
+		return world{}, err
 	}
-	if frame == "" {
-		return 0, ErrNoFrameWorld
+	frame := ps.frame
+	switch {
+	case element != "":
+		if frame, err = frameOf(ctx, s, element); err != nil {
+			return world{}, ps.lost(err)
+		}
+	case ps.parent == nil:
+		return world{}, ErrNoFrameWorld
+	case ps.tab.remote.of(frame) == s:
+		return world{s: s}, nil // its process knows no better
 	}
+	at, err := ps.tab.worldOf(ctx, s, frame)
+	return at, ps.lost(err)
+}
+
+// frameOf is the frame in an element.
+func frameOf(ctx context.Context, s *session, element runtime.RemoteObjectID) (cdp.FrameID, error) {
 	var node dom.DescribeNodeResult
-	if err := t.s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: frame}, &node); err != nil {
-		return 0, err
+	if err := s.call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: element}, &node); err != nil {
+		return "", err
 	}
+	return node.Node.FrameID, nil
+}
+
+// worldOf finds the page's own world in a frame. Worlds are only told of while the
+// Runtime domain is on, so it is switched on for as long as that takes.
+func (t *Tab) worldOf(ctx context.Context, s *session, frame cdp.FrameID) (world, error) {
 	l := t.context.logging()
 	logged := l != nil && l.console
 	worlds := make(chan runtime.EventExecutionContextCreated, 256)
@@ -126,17 +147,17 @@ func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error
 		t.worlds = nil
 		t.mu.Unlock()
 		if !logged {
-			t.s.send(runtime.CommandDisable, nil)
+			s.send(runtime.CommandDisable, nil)
 		}
 		t.replaying.Store(false)
 	}()
 	if logged {
 		t.replaying.Store(true)
-		t.s.send(runtime.CommandDisable, nil)
+		s.send(runtime.CommandDisable, nil)
 	}
 	// Every world there is has been told of when the answer comes.
-	if err := t.s.call(ctx, runtime.CommandEnable, nil, nil); err != nil {
-		return 0, err
+	if err := s.call(ctx, runtime.CommandEnable, nil, nil); err != nil {
+		return world{}, err
 	}
 	for {
 		select {
@@ -145,11 +166,11 @@ func (t *Tab) frameWorld(ctx context.Context) (runtime.ExecutionContextID, error
 				Frame   cdp.FrameID `json:"frameId"`
 				Default bool        `json:"isDefault"`
 			}
-			if json.Unmarshal(e.Context.AuxData, &aux) == nil && aux.Default && aux.Frame == node.Node.FrameID {
-				return e.Context.ID, nil
+			if json.Unmarshal(e.Context.AuxData, &aux) == nil && aux.Default && aux.Frame == frame {
+				return world{s, e.Context.ID}, nil
 			}
 		default:
-			return 0, ErrNoFrameWorld
+			return world{}, ErrNoFrameWorld
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestStateOfAddressesThatGoDoesNotRead(t *testing.T) {
 		}
 	}
 	goTo(t, ctx, tab, site+"/%zz")
-	if _, err := tab.Evaluate(ctx, "localStorage.setItem('left','behind')", nil, false); err != nil {
+	if _, err := tab.Script.Evaluate(ctx, "localStorage.setItem('left','behind')", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	goTo(t, ctx, tab, serve(t, map[string]string{"/": "another site"}))

@@ -24,6 +24,7 @@ type Tab struct {
 	number  int // in the order in which the context's tabs were opened
 	s       *session
 	bodies  bodySession
+	remote  remoteFrames
 	ready   *pending      // the last command of setUp
 	closed  chan struct{} // closed with the tab
 	fallen  chan struct{} // closed when the page's process has died
@@ -31,14 +32,13 @@ type Tab struct {
 	replaying atomic.Bool          // the browser tells once more what was said to the console
 	cast      atomic.Pointer[cast] // nil: there is no screencast of it
 
-	mu       sync.Mutex
-	frames   map[string]bool
-	stubbed  bool // requests are answered with an empty page
-	crashed  bool
-	opener   target.ID                                 // the page that opened it, where that is known
-	shown    bool                                      // it has had a document that is not blank
-	worlds   chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world
-	children chan target.EventAttachedToTarget         // nil unless somebody looks into frames of other origins
+	mu      sync.Mutex
+	frames  map[string]bool
+	stubbed bool // requests are answered with an empty page
+	crashed bool
+	opener  target.ID                                 // the page that opened it, where that is known
+	shown   bool                                      // it has had a document that is not blank
+	worlds  chan runtime.EventExecutionContextCreated // nil unless somebody looks for a world in one of its processes
 }
 
 // empty reports whether a page has opened the tab and nothing was ever shown in it.
@@ -53,8 +53,10 @@ const blank = "about:blank"
 
 func newTab(c *Context, id target.ID) *Tab {
 	t := &Tab{context: c, id: id, frames: map[string]bool{}, closed: make(chan struct{}), fallen: make(chan struct{})}
-	t.Script.tab, t.Input.tab, t.FileInputs.tab, t.bodies.tab = t, t, t, t
-	t.Navigation = Navigation{tab: t, stopped: make(chan struct{}), started: make(chan struct{}), navigated: make(chan struct{})}
+	t.Script.tab, t.Input.tab, t.FileInputs.tab, t.bodies.tab, t.remote.tab, t.Navigation.tab = t, t, t, t, t, t
+	t.Navigation.prepare()
+	t.Navigation.navigated = make(chan struct{})
+	t.Script.moves = &t.Navigation.moves
 	return t
 }
 
@@ -93,7 +95,9 @@ func (t *Tab) Crashed() bool {
 	return t.crashed
 }
 
-// Interrupt ends a script that runs without end.
-func (t *Tab) Interrupt() { t.s.send(runtime.CommandTerminateExecution, nil) }
+// Interrupt ends scripts that run without end.
+func (t *Tab) Interrupt() {
+	t.everyProcess(func(s *session) { s.send(runtime.CommandTerminateExecution, nil) })
+}
 
 func (t *Tab) mainFrame() cdp.FrameID { return cdp.FrameID(t.id) }

@@ -1,12 +1,12 @@
 package browser
 
 import (
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/cdproto/target"
 )
 
 // tabEvents says what becomes of the events of a tab.
@@ -14,20 +14,23 @@ var tabEvents map[string]func(*Tab, jsonv2.Value)
 
 func init() { // what handles an event may lead to others
 	tabEvents = map[string]func(*Tab, jsonv2.Value){
-		"Page.javascriptDialogOpening":    on((*Tab).answer),
-		"Page.frameStartedNavigating":     on(func(t *Tab, e *page.EventFrameStartedNavigating) { t.Navigation.begins(e) }),
-		"Page.frameStartedLoading":        on(func(t *Tab, e *page.EventFrameStartedLoading) { t.Navigation.loads(e) }),
-		"Page.frameStoppedLoading":        on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.Navigation.stops(e) }),
-		"Page.frameRequestedNavigation":   on(func(t *Tab, e *page.EventFrameRequestedNavigation) { t.Navigation.requested(e) }),
+		"Page.javascriptDialogOpening": on((*Tab).answer),
+		"Page.frameStartedNavigating":  on(func(t *Tab, e *page.EventFrameStartedNavigating) { t.moves(e.FrameID, func(m *moves) { m.begins(e) }) }),
+		"Page.frameStartedLoading":     on(func(t *Tab, e *page.EventFrameStartedLoading) { t.moves(e.FrameID, (*moves).loads) }),
+		"Page.frameStoppedLoading":     on(func(t *Tab, e *page.EventFrameStoppedLoading) { t.moves(e.FrameID, (*moves).stops) }),
+		"Page.frameRequestedNavigation": on(func(t *Tab, e *page.EventFrameRequestedNavigation) {
+			t.moves(e.FrameID, func(m *moves) { m.requested(e) })
+		}),
 		"Page.frameNavigated":             on((*Tab).navigated),
 		"Page.loadEventFired":             func(t *Tab, _ jsonv2.Value) { t.Navigation.completes() }, // of the page itself
 		"Page.frameAttached":              on(func(t *Tab, e *page.EventFrameAttached) { t.frameAttached(string(e.FrameID)) }),
 		"Page.frameDetached":              on((*Tab).frameDetached),
-		"Page.fileChooserOpened":          on(func(t *Tab, e *page.EventFileChooserOpened) { t.FileInputs.opened(e) }),
+		"Page.fileChooserOpened":          on(func(t *Tab, e *page.EventFileChooserOpened) { t.FileInputs.opened(t.s, e) }),
 		"Input.dragIntercepted":           on(func(t *Tab, e *input.EventDragIntercepted) { t.Input.intercepted(e) }),
 		"Page.screencastFrame":            (*Tab).screencastFrame,
 		"Fetch.requestPaused":             on(func(t *Tab, e *fetch.EventRequestPaused) { t.paused(e.RequestID) }),
-		"Target.attachedToTarget":         (*Tab).childAttached,
+		"Target.attachedToTarget":         func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.attachedToTarget", p) },
+		"Target.detachedFromTarget":       func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.detachedFromTarget", p) },
 		"Runtime.executionContextCreated": (*Tab).worldCreated,
 		"Runtime.bindingCalled":           on((*Tab).bindingCalled),
 		"Inspector.targetCrashed":         func(t *Tab, _ jsonv2.Value) { t.crashes() },
@@ -52,13 +55,21 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		handle(t, params)
 		return
 	}
-	t.observed(method, params)
+	t.observed(t.s, method, params)
 }
 
-// observed passes an event on to those who look at requests and the console.
-func (t *Tab) observed(method string, params jsonv2.Value) {
+// moves takes in how a frame moves that somebody asks for something.
+func (t *Tab) moves(id cdp.FrameID, take func(*moves)) {
+	if m := t.movesOf(id); m != nil {
+		take(m)
+	}
+}
+
+// observed passes an event of one of the tab's processes on to those who look at
+// requests and the console.
+func (t *Tab) observed(s *session, method string, params jsonv2.Value) {
 	if w := t.context.Network.current(); w != nil {
-		w.event(t, method, params)
+		w.event(t, s, method, params)
 	}
 	if l := t.context.logging(); l != nil {
 		l.event(t, method, params)
@@ -67,7 +78,7 @@ func (t *Tab) observed(method string, params jsonv2.Value) {
 
 func (t *Tab) entryAdded(params jsonv2.Value) {
 	t.Navigation.logged(params)
-	t.observed("Log.entryAdded", params)
+	t.observed(t.s, "Log.entryAdded", params)
 }
 
 // navigated takes in a new document.
@@ -80,6 +91,7 @@ func (t *Tab) navigated(e *page.EventFrameNavigated) {
 	t.shown = t.shown || e.Frame.URL != blank
 	clear(t.frames) // of a document in another process, the browser does not tell what becomes of them
 	t.mu.Unlock()
+	t.remote.forget()
 	t.Navigation.commits(e)
 	if !stubbed {
 		t.context.Snapshots.visit(e.Frame.URL)
@@ -97,18 +109,6 @@ func (t *Tab) frameDetached(e *page.EventFrameDetached) {
 		t.mu.Lock()
 		delete(t.frames, string(e.FrameID))
 		t.mu.Unlock()
-	}
-}
-
-func (t *Tab) childAttached(params jsonv2.Value) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var e target.EventAttachedToTarget
-	if t.children != nil && decode(params, &e) {
-		select {
-		case t.children <- e:
-		default:
-		}
 	}
 }
 

@@ -27,11 +27,11 @@ func (c *Context) Warm(ctx context.Context, withHands bool) error {
 
 // rehearseHands says how many parts of it went well.
 func (ps *PageScript) rehearseHands(ctx context.Context) (well int, err error) {
-	world, err := ps.enter(ctx)
+	at, err := ps.enter(ctx)
 	if err != nil {
 		return 0, err
 	}
-	ps.giveHands(world)
+	ps.giveHands(at)
 	err = ps.evaluate(ctx, strings.TrimSpace(rehearseHandsJS), &well)
 	return well, err
 }

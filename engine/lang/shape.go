@@ -42,28 +42,6 @@ var SelectorShape = Shape[Selector]{
 	},
 }
 
-// FrameShape is the selector of a frame, or those of nested frames, outermost first.
-var FrameShape = Shape[[]Selector]{
-	Words: "selector or array of selectors", Schema: `{"anyOf":[` + SelectorShape.Schema + `,{"type":"array","items":` + SelectorShape.Schema + `,"minItems":1,"maxItems":10}]}`,
-	Read: func(d *Decoder, n *Node) []Selector {
-		if !n.IsArray() {
-			if !n.IsString() {
-				d.Fault(n, "want the selector of an iframe or an array of them, not %s", n.TypeName())
-				return nil
-			}
-			return []Selector{SelectorShape.Read(d, n)}
-		}
-		if len(n.Elements) == 0 || len(n.Elements) > 10 {
-			d.Fault(n, "want 1 to 10 selectors of iframes, not %d", len(n.Elements))
-		}
-		var out []Selector
-		for _, e := range n.Elements {
-			out = append(out, SelectorShape.Read(d, e))
-		}
-		return out
-	},
-}
-
 // maxSelector bounds what is compiled once for each look at the page.
 const maxSelector = 8 << 10
 

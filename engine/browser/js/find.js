@@ -150,46 +150,64 @@ const frames = (doc, out = []) => {
   return out;
 };
 
-// How often a frame has loaded a document since it was first asked for.
-const loads = new WeakMap();
-const loadsOf = (f) => {
-  if (!loads.has(f)) { loads.set(f, 0); dom.listen(f, 'load', () => loads.set(f, loads.get(f) + 1)); }
-  return loads.get(f);
+// Frames of other origins, which only the browser reaches. Each gets a number, by which
+// it is asked for the frame: another one when the frame was made anew.
+let lastNumber = 0;
+const numbers = new WeakMap(), byNumber = new Map();
+const numberOf = (f) => {
+  const w = is(f, 'frame') ? dom.frameWindow(f) : dom.iframeWindow(f), known = numbers.get(f);
+  if (known?.w === w) return known.n;
+  const n = ++lastNumber;
+  numbers.set(f, { w, n });
+  byNumber.set(n, new WeakRef(f));
+  return n;
 };
+T.numbered = (n) => byNumber.get(n)?.deref() ?? null;
 
-// outOfReach reports whether a frame has shown another origin's document for two seconds
-// of the same wait, and has loaded no other meanwhile: the way to a document of this
-// origin may lead through other sites, but it does not stop there. why is kept from
-// look to look by whoever waits; whoever looks once never learns it.
-const outOfReach = (f, why) => {
-  const n = loadsOf(f);
-  if (why.away?.f !== f || why.away.n !== n) why.away = { f, n, long: lasts() };
-  return why.away.long() > 2000;
+// Those in a document and in the frames of its origin. holds.js needs it, too.
+const foreignFrames = (doc) => [doc, ...frames(doc).map(([, d]) => d)].flatMap((d) => query(d, 'css', 'iframe,frame', false).filter((f) => !frameDocument(f)));
+
+// A place leads on into a frame of another origin, or into one that only the browser
+// can find: {k: through how many of its parts, n: the frame's number, u: whether the
+// next part is looked for in that by its address}, or {lost: the frames to look through
+// for the next part}. Where the browser has found none, it is
+// to be told why: alone.
+class Hop extends Fault { constructor(x) { super(); this.reply = { x }; } }
+let alone = false;
+const hop = (place) => {
+  try { enter(place, {}); } catch (e) { if (e.reply?.x) return e.reply; }
+  return undefined;
 };
 
 // The document that a place leads to, or null while it is not there yet. One
 // selector is looked for in nested frames too, so that the path need not be
-// spelled out. A frame of another origin that stays ends the wait.
+// spelled out. Into frames of other origins the browser goes on.
 const enter = (place, why) => {
-  let doc = document;
-  for (const p of place || []) proper(p.k, p.s);
+  let doc = document, k = 0;
+  for (const p of place || []) if (!p.u) proper(p.k, p.s);
   for (const p of place || []) {
     let found = [];
+    if (p.u) {
+      if (alone === false) throw new Hop({ k, n: doc === document ? 0 : numberOf(dom.view(doc).frameElement), u: true });
+      why.e = alone;
+      return null;
+    }
     if (p.r !== undefined) found = [resolve(p)];
     else {
       found = query(doc, p.k, p.s, true);
       if (!found.length) for (const [, d] of frames(doc)) { found = query(d, p.k, p.s, true); if (found.length) break; }
     }
     const f = found[0];
-    if (!f) { why.e = `Iframe not found: nothing matches "${p.a}"`; return null; }
-    if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
-    const d = frameDocument(f);
-    if (!d) {
-      why.e = `Iframe not found: "${p.a}" belongs to another origin; only same-origin iframes are reachable`;
-      if (outOfReach(f, why)) throw new Fault('element_not_found', why.e);
+    if (!f) {
+      why.e = `Iframe not found: nothing matches "${p.a}"`;
+      const lost = alone === false && p.r === undefined ? foreignFrames(doc).map(numberOf) : [];
+      if (lost.length) throw new Hop({ k, lost });
       return null;
     }
-    if (why.away?.f === f) delete why.away;
+    if (!is(f, 'iframe', 'frame')) { why.e = `Iframe not found: "${p.a}" is ${an(nameOf(f))}, not an iframe`; return null; }
+    const d = frameDocument(f);
+    k++;
+    if (!d) throw new Hop({ k, n: numberOf(f) });
     if (dom.state(d) === 'loading' && !body(d)) { why.e = `Iframe not found: "${p.a}" is still loading`; return null; }
     doc = d;
     entered(d);
@@ -228,8 +246,8 @@ const search = (t, place, why, first) => {
     const el = resolve(t);
     return t.s ? query(el, t.k, t.s, first) : [el];
   }
+  if (place?.length) proper(t.k, t.s); // before anything is waited for
   const doc = enter(place, why);
-  if (!doc) proper(t.k, t.s);
   return doc && query(doc, t.k, t.s, first);
 };
 
@@ -253,8 +271,6 @@ const elsewhere = (t, place) => {
       try { n = query(document, 'xpath', t.s.replace(/(^|\/|::)([A-Za-z][\w-]*)(?![\w-]*\s*(?:\(|::))/g, (all, at, s) => at + name((first ||= s, s)))).length; } catch {}
       if (n) notes.push(`${n} ${n === 1 ? 'match' : 'matches'} in another namespace, as SVG and XHTML have one: write ${name(first)} for ${first}`);
     }
-    const foreign = query(document, 'css', 'iframe').filter((f) => !frameDocument(f)).length;
-    if (!notes.length && foreign) notes.push(`${foreign} iframe${foreign === 1 ? '' : 's'} of another origin cannot be searched`);
   }
   if (!notes.length) notes.push(`0 matches on ${upTo(location.href, 200)}`);
   return notes.slice(0, 3).join(', ');
@@ -342,7 +358,14 @@ const withFirst = async (a, f) => {
   const ms = a.of;
   if (why.e && why.el === undefined) return late('element_not_found', why.e + `, within ${ms}ms`);
   if (why.e) return late(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms` + (why.e.startsWith('is hidden') ? others(a) : ''));
-  return late('element_not_found', `Element "${a.t.a}" not found within ${ms}ms: ${elsewhere(a.t, a.in)}`);
+  return notFound(a, `Element "${a.t.a}" not found within ${ms}ms`, elsewhere(a.t, a.in));
+};
+
+// notFound is a failure with what a person would want to know. Where there are frames
+// of other origins, the browser adds what is in those: {o} is what it is told after.
+const notFound = (a, e, notes) => {
+  const more = a.t?.s && a.t.r === undefined && (window !== window.parent || foreignFrames(document).length);
+  return more ? { ...late('element_not_found', e), o: notes } : late('element_not_found', `${e}: ${notes}`);
 };
 
 // T.find({t, in, ms, as}) waits for the element and keeps it under a key.

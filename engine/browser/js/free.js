@@ -3,18 +3,25 @@
 
 // reach looks for a point of an element where the pointer gets at it: {p: point in
 // the main page}, or {cover: what lies on top, at: the first point that was tried}.
-// Nothing where no part of it is in view.
+// Nothing where no part of it is in view. In a frame of another origin points are the
+// frame's own, and whether the page lets one through is seen later: {all: of them}.
 const reach = (el, avoid, place) => {
   const doc = dom.doc(el), o = offset(el), list = points(el, place), f = topFrame(el);
+  const inFrame = window !== window.parent, all = [];
   let cover = null;
   for (const [x, y] of list) {
     const top = hit(doc, x, y);
     if (reaches(top, el) && !avoid?.(top, el)) {
       const p = mapped(o, x, y);
-      if (!f || reachesFrame(f, p.x, p.y)) return { p };
+      if (!f || reachesFrame(f, p.x, p.y)) {
+        if (!inFrame) return { p };
+        all.push(p);
+        continue;
+      }
       cover ??= hit(document, p.x, p.y); // something of the main page lies over the frame
     } else cover ??= top;
   }
+  if (all.length) return { p: { ...all[0], all } };
   return list.length ? { cover, at: mapped(o, ...list[0]) } : {};
 };
 

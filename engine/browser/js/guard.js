@@ -50,3 +50,30 @@ const guard = (el, a) => {
   for (const w of views) for (const t of types) dom.listen(w, t, on, how);
   unguard = off;
 };
+
+// guardFrame is guard for a press that is meant for a frame of another origin. It never
+// comes by here, so whatever does has missed.
+const guardFrame = (f) => {
+  unguard();
+  const views = [window];
+  for (let w = viewOf(f); w && w !== window && w.frameElement; w = w.parent) views.push(w);
+  const until = now() + 5000;
+  let missed = false;
+  const on = (e) => {
+    if (!e.isTrusted) return;
+    if (now() > until) return off(); // the input never came, and this is another
+    if (!missed && e.type !== 'pointerdown' && e.type !== 'mousedown') return;
+    if (!missed) globalThis[T.tell]('missed');
+    missed = true;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    if (e.type === 'mouseup') later(off, 0); // its click comes in the same task
+  };
+  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick'];
+  const off = () => { for (const w of views) for (const t of types) dom.unlisten(w, t, on, true); };
+  for (const w of views) for (const t of types) dom.listen(w, t, on, true);
+  unguard = off;
+};
+
+// T.unguard(): no press is on its way any more.
+T.unguard = () => { unguard(); unguard = () => {}; return done; };

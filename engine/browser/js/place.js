@@ -87,15 +87,17 @@ const cutOffBy = (el) => {
 const offset = (el) => {
   if (viewOf(el) === window) return null;
   let m = new DOMMatrix();
-  for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) {
-    const f = w.frameElement, r = dom.rect(f), cs = styleOf(f), turned = turn(f);
-    const content = new DOMMatrix().translate(f.clientLeft + parseFloat(cs.paddingLeft || 0), f.clientTop + parseFloat(cs.paddingTop || 0));
-    const box = turned
-      ? new DOMMatrix().translate(r.left + r.width / 2, r.top + r.height / 2).multiply(turned).translate(-f.offsetWidth / 2, -f.offsetHeight / 2) // whatever is done to it, its middle stays the middle
-      : new DOMMatrix([f.offsetWidth ? r.width / f.offsetWidth : 1, 0, 0, f.offsetHeight ? r.height / f.offsetHeight : 1, r.left, r.top]);
-    m = box.multiply(content).multiply(m);
-  }
+  for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) m = contentOf(w.frameElement).multiply(m);
   return m;
+};
+// How what lies in a frame is placed in the document that the frame's element is in.
+const contentOf = (f) => {
+  const r = dom.rect(f), cs = styleOf(f), turned = turn(f);
+  const content = new DOMMatrix().translate(f.clientLeft + parseFloat(cs.paddingLeft || 0), f.clientTop + parseFloat(cs.paddingTop || 0));
+  const box = turned
+    ? new DOMMatrix().translate(r.left + r.width / 2, r.top + r.height / 2).multiply(turned).translate(-f.offsetWidth / 2, -f.offsetHeight / 2) // whatever is done to it, its middle stays the middle
+    : new DOMMatrix([f.offsetWidth ? r.width / f.offsetWidth : 1, 0, 0, f.offsetHeight ? r.height / f.offsetHeight : 1, r.left, r.top]);
+  return box.multiply(content);
 };
 const mapped = (m, x, y) => { if (!m) return { x, y }; const p = m.transformPoint({ x, y }); return { x: p.x, y: p.y }; };
 const mappedRect = (m, r) => {

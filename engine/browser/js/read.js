@@ -117,7 +117,7 @@ T.property = async (a) => {
 // not even the first may wait. clock asks for the time at the end of each.
 T.batch = async (a) => {
   const list = await batch(a);
-  return list.n ? list : '{"v":[' + list.join(',') + ']}';
+  return list.n || list.x ? list : '{"v":[' + list.join(',') + ']}';
 };
 const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
   let size = 0;
@@ -126,8 +126,8 @@ const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
     if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
     const [f, a] = at[k % at.length];
     const hurry = k > 0 || eager;
-    const r = await f(hurry ? a : ops[0][1]);
-    if (r.n) return k ? out : r;
+    const r = a.in && hop(a.in) || await f(hurry ? a : ops[0][1]);
+    if (r.n || r.x) return k ? out : r;
     if (r.z && hurry) break;
     if (clock) r.t = Math.round(now() * 1000) / 1000;
     const s = encode(r);
@@ -150,7 +150,7 @@ T.loop = async (a) => {
     const list = (search(a.t, a.in, why) || []).filter(isElement);
     return list.length ? { v: list } : undefined;
   });
-  if (r && (r.c || r.n)) return r;
+  if (r && !r.v) return r;
   if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
   const list = r?.v ?? [], each = { id: a.id, count: list.length, t: a.t, in: a.in };
   for (const id of [...loops.keys()]) if (!a.within?.includes(id)) loops.delete(id);
@@ -161,5 +161,5 @@ T.loop = async (a) => {
     const n = a.ahead.ops.length, total = Math.min(a.ahead.total, Math.min(list.length, a.ahead.most) * n);
     ahead = await batch({ ...a.ahead, total, each, i: 0, next: 0, n, eager: true });
   }
-  return `{"v":{"count":${list.length},"ahead":[${ahead.n ? '' : ahead.join(',')}]}}`;
+  return `{"v":{"count":${list.length},"ahead":[${ahead.n || ahead.x ? '' : ahead.join(',')}]}}`;
 };

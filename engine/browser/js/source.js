@@ -1,5 +1,6 @@
-// The source of the page as it is now: [{url, html}] for its document and for
-// the frames of its own origin, open shadow roots included. It is evaluated as
+// The source of the page as it is now: [{url, html, cut, foreign}] for its document and
+// for the frames of its own origin, open shadow roots included; foreign says in the
+// first that there are frames of other origins. It is evaluated as
 // it stands, apart from the page script, which every page would have to carry.
 ((limit) => {
   const get = (proto, name) => Function.prototype.call.bind(Object.getOwnPropertyDescriptor(proto, name).get);
@@ -32,7 +33,9 @@
     out.push({ url: view(doc) ? String(view(doc).location.href) : '', html: text, cut });
     if (depth < 5) for (const f of frames) {
       if (out.length >= 50 || left <= 0) return;
-      try { const d = frame(f); if (d) visit(d, depth + 1); } catch { /* of another origin */ }
+      let d = null;
+      try { d = frame(f); } catch { /* of another origin */ }
+      if (d) visit(d, depth + 1); else out[0].foreign = true;
     }
   };
   visit(document, 0);

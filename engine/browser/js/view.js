@@ -39,7 +39,7 @@ const scrollIn = async (doc, a) => {
 };
 
 // T.box({t, in, ms}): scrolls an element into view and gives its place in the
-// main page's document, for a picture.
+// main page's document, for a picture; of a frame of another origin in that frame.
 T.box = (a) => withFirst(a, async (el, why) => {
   if (!attached(el)) return undefined;
   why.e = hiddenBecause(el);
@@ -47,8 +47,12 @@ T.box = (a) => withFirst(a, async (el, why) => {
   intoView(el);
   if (!(await still(el))) { if (gone()) return { n: true }; why.e = 'is still moving'; return undefined; }
   const own = dom.rect(el), r = mappedRect(offset(el), sized(own) ? own : rectOf(el));
+  if (window !== window.parent) return { v: { x: r.left, y: r.top, width: r.width, height: r.height } };
   return { v: { x: r.left + scrollX, y: r.top + scrollY, width: r.width, height: r.height } };
 });
+
+// T.scrolled(): how far the page is scrolled.
+T.scrolled = () => ({ v: { x: scrollX, y: scrollY } });
 
 // T.measure(): the size of the whole page.
 T.measure = () => {
@@ -93,9 +97,9 @@ T.frame = async (a) => {
     delete why.e;
     const doc = enter(a.in, why);
     if (!doc) return undefined;
-    const f = dom.view(doc).frameElement;
-    if (begins(f, doc) || dom.state(doc) === 'loading' && now() - since < 1000) {
-      why.e = `Iframe not found: "${a.in[a.in.length - 1].a}" is still loading`;
+    const f = doc === document ? null : dom.view(doc).frameElement;
+    if (f && begins(f, doc) || dom.state(doc) === 'loading' && now() - since < 1000) {
+      why.e = `Iframe not found: ${f ? `"${a.in[a.in.length - 1].a}"` : upTo(location.href, 200)} is still loading`;
       return undefined;
     }
     chosenElement = f;

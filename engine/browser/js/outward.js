@@ -1,0 +1,58 @@
+// The way of a point out of a frame of another origin. Only this document knows where
+// the frame lies in it, and what lies over that.
+
+// T.outward(frame, {points, box, guard}): where points of the frame, or a box, lie in
+// the main page, as far as they can be reached: {points, box}, {covered: by what} if
+// none of them can, or {e: why the frame cannot be used now}.
+T.outward = async (f, a) => {
+  if (!attached(f)) return JSON.stringify({ n: true });
+  const name = `its ${nameOf(f)}`;
+  const hidden = hiddenBecause(f);
+  if (hidden) return JSON.stringify({ e: `${name} ${hidden}` });
+  intoView(f);
+  const box = a.box && new DOMRect(a.box.x, a.box.y, a.box.width, a.box.height);
+  const first = a.points?.[0] ?? { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  if (!inReachOf(f, first)) scrollTo(f, first, 0.5);
+  if (!(await still(f))) return JSON.stringify(attached(f) ? { e: `${name} is still moving` } : { n: true });
+  const m = placed(f);
+  if (box) {
+    const r = mappedRect(m, box);
+    return JSON.stringify({ box: { x: r.left, y: r.top, width: r.width, height: r.height } });
+  }
+  let points = a.points.filter((p) => inReachOf(f, p));
+  for (const part of [0.5, 0.25, 0.75, 0.1, 0.9]) {
+    if (points.length) break;
+    scrollTo(f, first, part);
+    points = a.points.filter((p) => inReachOf(f, p));
+  }
+  if (!points.length) {
+    const p = mapped(placed(f), first.x, first.y), top = hit(document, p.x, p.y);
+    return JSON.stringify({ points: [p], covered: top ? nameOf(top) : 'something outside of the page' });
+  }
+  if (a.guard) guardFrame(f);
+  return JSON.stringify({ points: points.map((p) => mapped(placed(f), p.x, p.y)) });
+};
+
+// placed is how what is in a frame lies in the main page.
+const placed = (f) => { const m = contentOf(f), o = offset(f); return o ? o.multiply(m) : m; };
+
+// inReachOf reports whether the pointer gets into the frame at a point of it.
+const inReachOf = (f, p) => {
+  const own = mapped(contentOf(f), p.x, p.y), top = hit(dom.doc(f), own.x, own.y);
+  if (!top || top !== f && !within(f, top) || top !== f && !is(top, 'iframe', 'frame')) return false;
+  const outer = topFrame(f), at = mapped(placed(f), p.x, p.y);
+  return at.x >= 0 && at.y >= 0 && at.x < innerWidth && at.y < innerHeight && (!outer || reachesFrame(outer, at.x, at.y));
+};
+
+// scrollTo brings a point of a frame into view, this far down in whatever scrolls.
+const scrollTo = (f, p, part) => {
+  for (const b of scrollers(f)) {
+    const page = b === dom.scroller(dom.doc(b)), v = viewOf(b), o = offset(b);
+    const r = page ? new DOMRect(0, 0, v.innerWidth, v.innerHeight) : dom.rect(b), seen = mappedRect(o, r), at = mapped(placed(f), p.x, p.y);
+    dom.scrollBy(b, { left: at.x - seen.left - seen.width * part, top: at.y - seen.top - seen.height * part, behavior: 'instant' });
+  }
+};
+
+// T.show(function, frame): what a call of a function in the frame needs here.
+T.show = (fn, f) => { if (f && touching.has(fn)) intoView(f); };
+const touching = new Set(['point', 'fill', 'focus', 'check', 'select', 'fileInput', 'drag', 'box', 'clickByScript', 'lift', 'selectText']);

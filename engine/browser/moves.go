@@ -1,0 +1,99 @@
+package browser
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+)
+
+// moves is how a frame goes from document to document, as the browser tells it.
+type moves struct {
+	asked atomic.Bool // something in the page has asked to go to another document
+
+	mu      sync.Mutex
+	loading bool          // a navigation of the frame is on its way, or its document still loads
+	stopped chan struct{} // closed, and made anew, when that ends
+	rested  bool          // it has ended once
+	heading cdp.LoaderID  // the navigation that began last
+	began   bool          // a navigation has, since the frame was last asked to leave
+	started chan struct{} // closed, and made anew, when one begins
+}
+
+// prepare makes the channels.
+func (m *moves) prepare() { m.stopped, m.started = make(chan struct{}), make(chan struct{}) }
+
+func (m *moves) begins(e *page.EventFrameStartedNavigating) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.heading, m.began = e.LoaderID, true
+	close(m.started)
+	m.started = make(chan struct{})
+}
+
+func (m *moves) loads() {
+	m.mu.Lock()
+	m.loading = true
+	m.mu.Unlock()
+}
+
+func (m *moves) stops() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.loading, m.rested = false, true
+	close(m.stopped)
+	m.stopped = make(chan struct{})
+}
+
+// requested: something in the page has asked the frame to go to another document.
+func (m *moves) requested(e *page.EventFrameRequestedNavigation) {
+	if e.Disposition != page.ClientNavigationDispositionCurrentTab {
+		return
+	}
+	m.mu.Lock()
+	m.began = false
+	m.mu.Unlock()
+	m.asked.Store(true)
+}
+
+// state reports whether the frame is loading, and a channel that is closed when it
+// stops.
+func (m *moves) state() (bool, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.loading, m.stopped
+}
+
+// lateStart is how long the browser may take from telling that a page was asked to
+// leave to the beginning of that. What comes between is up to its scheduler, which
+// puts off tasks of pages that have much to draw after input.
+const lateStart = 500 * time.Millisecond
+
+// leavesLate reports whether a frame that was asked to leave, and has answered before
+// it began to, begins to after all. One that was asked in vain costs that time.
+func (m *moves) leavesLate(ctx context.Context, closed <-chan struct{}) bool {
+	m.mu.Lock()
+	began, started := m.began, m.started
+	m.mu.Unlock()
+	if began || !m.asked.Load() {
+		return false // it has gone, or come back from where it went
+	}
+	timer := time.NewTimer(lateStart)
+	defer timer.Stop()
+	select {
+	case <-started:
+		return true
+	case <-timer.C:
+		select {
+		case <-started: // both, on a machine that stood still
+			return true
+		default:
+		}
+	case <-closed:
+	case <-ctx.Done():
+	}
+	return false
+}
