@@ -65,10 +65,22 @@ func TestFunctionsHaveABudget(t *testing.T) {
 	} {
 		list := strings.Repeat(function+",", 5000)
 		began := time.Now()
-		o := play(t, in, `{"timeout":120000,"actions":[`+large+`,{"set":{"list":["x","${large}"]}},{"set":{"x":[`+list[:len(list)-1]+`]}},{"getSavedData":"x"}]}`, TaskEnv{})
+		o := play(t, in, `{"timeout":120000,"config":{"actionTimeout":60000},"actions":[`+large+`,{"set":{"list":["x","${large}"]}},{"set":{"x":[`+list[:len(list)-1]+`]}},{"getSavedData":"x"}]}`, TaskEnv{})
 		if n := len(o.Failures); o.End != EndStopped || n != 1 || o.Failures[0].Code != CodeStepLimit || time.Since(began) > 60*time.Second {
 			t.Errorf("%s: it ends as %s after %v: %v", name, o.End, time.Since(began), failuresOf(o))
 		}
+	}
+}
+
+// TestValuesEndWithTheirTime: an action that only makes values ends when its time is
+// over, too.
+func TestValuesEndWithTheirTime(t *testing.T) {
+	in := newInstance(t)
+	list := strings.Repeat(`{"$match":["${large}","(a?){10}b"]},`, 1000)
+	began := time.Now()
+	o := play(t, in, `{"timeout":60000,"actions":[{"evaluate":"return 'a'.repeat(4 << 20)","options":{"save":"large"}},{"set":{"x":[`+list[:len(list)-1]+`]},"options":{"timeout":1}}]}`, TaskEnv{})
+	if len(o.Failures) != 1 || o.Failures[0].Code != CodeTimeout || !strings.Contains(o.Failures[0].Text, "were not made within 1ms") || time.Since(began) > 20*time.Second {
+		t.Errorf("it ends after %v: %v", time.Since(began), failuresOf(o))
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"troupe/engine/lang"
@@ -133,6 +134,13 @@ func (e *valueEnv) Address() (string, error) {
 }
 
 func (e *valueEnv) Charge(n int) error {
+	switch { // one action can hold thousands of functions
+	case e.err != nil:
+	case e.ctx.Err() != nil && !errors.Is(context.Cause(e.ctx), context.DeadlineExceeded):
+		e.err = context.Cause(e.ctx)
+	case time.Now().After(e.run.deadline):
+		e.err = Problemf(CodeTimeout, "The values were not made within %dms: want fewer functions, or shorter texts", Millis(e.run.limit))
+	}
 	if e.err == nil {
 		e.err = e.run.charge(n)
 	}

@@ -169,7 +169,7 @@ func (c *call) expression(text string) (*regexp.Regexp, error) {
 		}
 	}
 	effort := int64(p.steps) * int64(len(text))
-	if err := c.env.Charge(int(min(effort, maxEffort) / 16)); err != nil {
+	if err := c.env.Charge(int(min(effort, maxEffort) / 2)); err != nil {
 		return nil, err
 	}
 	re, err := p.compiled(text, maxEffort)
