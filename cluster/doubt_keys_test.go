@@ -67,7 +67,8 @@ func (to *services) settles(at []*service, first int, body, key string, took *ti
 // once at most, elsewhere where they had not begun, and every node answers the same of
 // each, then and later.
 func TestOneKeyOneTruth(t *testing.T) {
-	to := newServices(t, 2, 2, 2)
+	const workersOfANode = 2
+	to := newServices(t, workersOfANode, workersOfANode, workersOfANode)
 	for round := range *doubts {
 		victim, others := to.follower(round)
 		var mu sync.Mutex
@@ -125,7 +126,9 @@ func TestOneKeyOneTruth(t *testing.T) {
 		}
 		to.once()
 		t.Logf("round %d, %s: %d keys, %d lost, of those %d never played; requests: %v", round+1, victim.cfg.Member.Name, len(all), lost, never, took)
-		if never > 0 {
+		// A worker whose node dies right after the record of a beginning has not played:
+		// nobody can tell.
+		if never > workersOfANode {
 			t.Errorf("%d tasks that never began were answered as lost", never)
 		}
 		if slowest := took.all[len(took.all)-1]; slowest > 10*time.Second {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 
 	"troupe/cluster/member"
@@ -20,6 +21,9 @@ type networks struct {
 	clients []string
 }
 
+// networksMade counts them in this process.
+var networksMade atomic.Int64
+
 // newNetworks makes them for so many nodes, and skips the test where that needs more
 // than it may do.
 func newNetworks(t testing.TB, nodes int) *networks {
@@ -27,7 +31,7 @@ func newNetworks(t testing.TB, nodes int) *networks {
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
 		t.Skip("cutting nodes off needs networks of their own: root, and the command ip")
 	}
-	id := 1 + os.Getpid()%250
+	id := 1 + (os.Getpid()+83*int(networksMade.Add(1)))%250 // those of the test before may still be going
 	w := &networks{t: t, bridge: fmt.Sprintf("trc%d", id)}
 	outside := fmt.Sprintf("trd%d", id)
 	for _, bridge := range []string{w.bridge, outside} {
@@ -46,6 +50,7 @@ func newNetworks(t testing.TB, nodes int) *networks {
 		peer, client := fmt.Sprintf("10.215.%d.%d", id, n+1), fmt.Sprintf("10.216.%d.%d", id, n+1)
 		for _, end := range []struct{ link, bridge, name, address string }{{link, w.bridge, "nodes", peer}, {door, outside, "clients", client}} {
 			w.ip("link", "add", end.link, "type", "veth", "peer", "name", end.name, "netns", place)
+			t.Cleanup(func() { w.ip("link", "del", end.link) })
 			w.ip("link", "set", end.link, "master", end.bridge, "up")
 			w.ip("-n", place, "addr", "add", end.address+"/24", "dev", end.name)
 			w.ip("-n", place, "link", "set", end.name, "up")

@@ -47,7 +47,7 @@ type count struct {
 // root.
 func take(root string) count {
 	return count{
-		goroutines:  goleak.IgnoreCurrent(),
+		goroutines:  current(),
 		descriptors: descriptors(),
 		processes:   processes(root),
 		folders:     folders(root),
@@ -82,6 +82,29 @@ func (c count) grown(root string, settle time.Duration) (left []string) {
 		}
 		time.Sleep(wait)
 	}
+}
+
+// current are the goroutines that there are. One with a stack that the library cannot
+// read is on its way out of it: it is asked again soon, for as long as patience.
+func current() goleak.Option {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		o, err := tryCurrent()
+		if err == nil {
+			return o
+		}
+		if time.Now().After(end) {
+			panic(err)
+		}
+	}
+}
+
+func tryCurrent() (o goleak.Option, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("read the stacks of the goroutines: %v", p)
+		}
+	}()
+	return goleak.IgnoreCurrent(), nil
 }
 
 // leaked finds goroutines that are left. The library cannot read a stack of more
