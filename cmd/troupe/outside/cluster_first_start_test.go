@@ -36,6 +36,9 @@ func TestFirstStart(t *testing.T) {
 			g.within(fmt.Sprintf("the last of %d is there: all are ready", of), time.Minute, time.Since(began))
 			g.token = g.newToken("ada", "pro")
 			g.kill(g.nodes...)
+			if of > 3 { // two of those that keep the records have to be among them: see TestHealthOfFiveNodes
+				return
+			}
 
 			most := g.nodes[:of/2+1]
 			spawn(most[1:]...)
