@@ -7,7 +7,7 @@ import (
 )
 
 var _ = define(Action[*tabChoice]{
-	Name: "closeTab", Group: "Tabs",
+	Name: "closeTab", Group: "Tabs and history",
 	Doc: "Closes the current tab (`true`) or another one, named as in `switchTab`. The tab that was the current one before becomes the current one. If no other is open, the next action begins in a blank one.",
 	Value: lang.Shape[*tabChoice]{
 		Words: "true or " + tabShape.Words, Schema: `{"anyOf":[{"const":true},` + tabShape.Schema + `]}`,

@@ -8,7 +8,7 @@ import (
 )
 
 var _ = define(Action[struct{}]{
-	Name: "getTabs", Group: "Tabs",
+	Name: "getTabs", Group: "Tabs and history",
 	Doc:     "Lists the open tabs in the order in which they were opened.",
 	Value:   lang.TrueShape,
 	Result:  "an array of `{index, title, url, current}`",

@@ -9,7 +9,7 @@ import (
 )
 
 var _ = define(Action[struct{}]{
-	Name: "back", Group: "Navigation",
+	Name: "back", Group: "Tabs and history",
 	Doc:     "Goes back in the tab's history and waits like `open`. It fails at once if there is no page to go back to.",
 	Value:   lang.TrueShape,
 	Example: `{"if":{"condition":"#next","then":[{"click":"#next"},{"back":true}]}}`,
@@ -19,7 +19,7 @@ var _ = define(Action[struct{}]{
 })
 
 var _ = define(Action[struct{}]{
-	Name: "forward", Group: "Navigation",
+	Name: "forward", Group: "Tabs and history",
 	Doc:     "Goes forward in the tab's history, after `back`, and waits like `open`. It fails at once if there is no page to go forward to.",
 	Value:   lang.TrueShape,
 	Example: `{"if":{"condition":"#next","then":[{"click":"#next"},{"back":true},{"forward":true}]}}`,

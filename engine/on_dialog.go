@@ -98,7 +98,7 @@ func (r dialogRule) rule(run *Run) (browser.DialogRule, error) {
 }
 
 var _ = define(Action[dialogRule]{
-	Name: "onDialog", Group: "Tabs",
+	Name: "onDialog", Group: "Tabs and history",
 	Doc: "Says how the next dialog is answered: an `alert`, a `confirm`, a `prompt`, or the question of a page before it is left (`beforeunload`). Put it before the action that opens the dialog. " +
 		"The value is `\"accept\"`, `\"dismiss\"` or an object. In the object, `kind` and `text` (a part of the text, or a regular expression) select the dialog. `answer` says what to do, and `prompt` is the text for a prompt. " +
 		"It counts for one dialog and comes before the rules of `config.dialogs`. A warning says if no such dialog comes.",

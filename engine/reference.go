@@ -11,7 +11,7 @@ import (
 
 // groups is the order of the headings in the reference.
 var groups = []string{
-	"Navigation", "Tabs", "Interaction", "Data extraction", "Finding elements", "Waiting", "Scrolling", "Screenshot",
+	"Navigation", "Tabs and history", "Interaction", "Data extraction", "Finding elements", "Waiting", "Scrolling", "Screenshot",
 	"File upload", "Downloads", "Cookies", "Advanced", "Control flow", "Data cache",
 }
 

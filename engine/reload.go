@@ -9,7 +9,7 @@ import (
 )
 
 var _ = define(Action[struct{}]{
-	Name: "reload", Group: "Navigation",
+	Name: "reload", Group: "Tabs and history",
 	Doc:     "Loads the current page anew and waits like `open`. A page that is the answer to a form is asked for with the form's data again.",
 	Value:   lang.TrueShape,
 	Opts:    []Opt{opt("ignoreCache", lang.BoolShape, "Whether to fetch everything anew that the browser has in its cache. Default: false.")},
