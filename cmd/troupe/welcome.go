@@ -70,6 +70,9 @@ func (s *service) waitReady(ctx context.Context) (ready bool, err error) {
 	defer tick.Stop()
 	for {
 		now := s.edge.Status()
+		if now.Workers == 0 { // there is no browser to wait for
+			return true, nil
+		}
 		if now.Ready() && !ready {
 			ready = true
 			end.Reset(othersWithin)
