@@ -117,12 +117,13 @@ func (p *pool) back(ctx actor.Context, j *schedule.Job, s *schedule.Slot, code e
 // refuse ends a job that no worker has.
 func (p *pool) refuse(ctx actor.Context, j *schedule.Job, no *api.Refusal) {
 	p.scheduler.Dequeue(j)
+	if !j.Request.Counted.IsZero() { // before the client hears of it, and may ask for its count
+		p.node.usage.GiveBack(j.Account(), j.Request.Counted)
+		j.Request.Counted = time.Time{}
+	}
 	ctx.Send(j.Request.Client, j.Request.Execute.Refused(j.Request.Timeout, no))
 	if p.scheduler.Jobs[j.Task()] == j { // last: see afterPanic
 		delete(p.scheduler.Jobs, j.Task())
-	}
-	if !j.Request.Counted.IsZero() {
-		p.node.usage.GiveBack(j.Account(), j.Request.Counted)
 	}
 }
 
