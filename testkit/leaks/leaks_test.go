@@ -47,7 +47,14 @@ func TestWhatIsLeftIsSeen(t *testing.T) {
 			b := make([]byte, 20)
 			n, _ := r.Read(b)
 			r.Close()
-			return func() { _ = exec.Command("kill", strings.TrimSpace(string(b[:n]))).Run() }
+			pid := strings.TrimSpace(string(b[:n]))
+			// While it becomes another program, nothing can be read of it.
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				if name, err := os.ReadFile("/proc/" + pid + "/comm"); err != nil || string(name) == "sleep\n" {
+					break
+				}
+			}
+			return func() { _ = exec.Command("kill", pid).Run() }
 		}, "processes"},
 	} {
 		t.Run(name, func(t *testing.T) {
