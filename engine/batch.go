@@ -88,8 +88,8 @@ func (q *sequence) did(k int) {
 // failure and line in the trace, as if it had run alone.
 func (b *batches) play(ctx context.Context, steps []Step) (Result, error) {
 	q := &sequence{steps: steps, left: len(steps)}
-	if b.run.loop != nil {
-		q.first = b.run.loop.i
+	if b.run.blocks.loop != nil {
+		q.first = b.run.blocks.loop.i
 	}
 	last := success
 	for q.left > 0 {
@@ -106,9 +106,9 @@ func (b *batches) play(ctx context.Context, steps []Step) (Result, error) {
 // that came: the page answers up to the first step, other than the first of
 // all, that it would have to wait for.
 func (b *batches) next(ctx context.Context, q *sequence) (Result, error) {
-	if b.run.loop != nil && len(b.run.loop.ahead) > 0 {
-		replies := b.run.loop.ahead
-		b.run.loop.ahead = nil
+	if b.run.blocks.loop != nil && len(b.run.blocks.loop.ahead) > 0 {
+		replies := b.run.blocks.loop.ahead
+		b.run.blocks.loop.ahead = nil
 		return b.record(ctx, q, time.Now(), replies)
 	}
 	if len(b.answered) > 0 {
@@ -157,8 +157,8 @@ func (b *batches) record(ctx context.Context, q *sequence, began time.Time, repl
 func (b *batches) begin(q *sequence, k int) *Step {
 	s, i := q.at(k)
 	b.run.path, b.run.limit = s.Path, b.run.timeOf(s)
-	if b.run.loop != nil {
-		b.run.loop.i = i
+	if b.run.blocks.loop != nil {
+		b.run.blocks.loop.i = i
 	}
 	return s
 }
@@ -200,7 +200,7 @@ func (b *batches) send(ctx context.Context, q *sequence, ops []operation, total 
 		return nil, err
 	}
 	var more map[string]any
-	if l := b.run.elementLoop(); l != nil && l == b.run.loop {
+	if l := b.run.blocks.elementLoop(); l != nil && l == b.run.blocks.loop {
 		more = map[string]any{"each": l.each, "i": q.first, "next": q.next, "n": len(q.steps)}
 	} else if l != nil { // the steps are all about the same element
 		more = map[string]any{"each": l.each, "i": l.i, "next": 0, "n": 2 * maxBatch}
@@ -250,7 +250,7 @@ func (b *batches) ask(ctx context.Context, ask asking, ops []operation, total in
 // following are the reads right behind the step that runs, to be sent along with
 // its own call: what the page can answer at once needs no call of its own then.
 func (b *batches) following(s *Step) []operation {
-	if b.off || b.run.loop != nil || s.Options.Save != "" || s.Options.Push != "" {
+	if b.off || b.run.blocks.loop != nil || s.Options.Save != "" || s.Options.Push != "" {
 		return nil
 	}
 	limit, deadline := b.run.limit, b.run.deadline
@@ -305,15 +305,15 @@ func (b *batches) ahead(v repetition) map[string]any {
 // in, and returns how many it ran. Steps that need what an earlier iteration
 // has pushed are not asked for together with it.
 func (b *batches) iterate(ctx context.Context, v repetition, n int) (int, error) {
-	count := min(n-b.run.loop.i, max(1, maxBatch/len(v.do)))
+	count := min(n-b.run.blocks.loop.i, max(1, maxBatch/len(v.do)))
 	if !independent(v.do) {
 		count = 1
 	}
-	if err := b.run.spend(count * len(v.do)); err != nil {
+	if err := b.run.blocks.spend(count * len(v.do)); err != nil {
 		return 0, err
 	}
-	first := b.run.loop.i
-	defer func() { b.run.loop.i = first }()
+	first := b.run.blocks.loop.i
+	defer func() { b.run.blocks.loop.i = first }()
 	q := &sequence{steps: v.do, first: first, left: count * len(v.do)}
 	for q.left > 0 {
 		if _, err := b.next(ctx, q); err != nil {

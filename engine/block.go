@@ -39,32 +39,34 @@ const (
 	maxEffort = 256 << 20 // bytes that conditions and set look at
 )
 
-// work is what the blocks of a run have done so far.
-type work struct {
-	depth  int // how many blocks run, one in the other
+// blocks are those that run, one in the other, and what all of a run have done so far.
+type blocks struct {
+	run    *Run
+	loop   *loopState // the innermost one; nil: none
+	depth  int        // how many run
 	steps  int
 	bytes  int
 	spent  bool     // the task is over: it has done too much
-	guards int      // how many of the blocks catch failures
+	guards int      // how many of them catch failures
 	caught *Failure // that has ended a list in one of those
 }
 
 // spend counts actions and iterations in blocks.
-func (r *Run) spend(n int) error {
-	if r.work.depth == 0 {
+func (b *blocks) spend(n int) error {
+	if b.depth == 0 {
 		return nil
 	}
-	if r.work.steps += n; r.work.steps > maxWork {
-		r.work.spent = true
+	if b.steps += n; b.steps > maxWork {
+		b.spent = true
 		return Problemf(CodeStepLimit, "The blocks of the task have run %d actions and iterations, which are the limit", maxWork)
 	}
 	return nil
 }
 
 // charge counts bytes that conditions in blocks, set and return look at.
-func (r *Run) charge(n int) error {
-	if r.work.bytes += n; r.work.bytes > maxEffort {
-		r.work.spent = true
+func (b *blocks) charge(n int) error {
+	if b.bytes += n; b.bytes > maxEffort {
+		b.spent = true
 		return Problemf(CodeStepLimit, "Conditions in blocks, set and return have looked at %d bytes of values, which are the limit of one task", maxEffort)
 	}
 	return nil
@@ -72,47 +74,56 @@ func (r *Run) charge(n int) error {
 
 // enter begins a block. Its iframe is that of the actions in it which have none of
 // their own.
-func (r *Run) enter(s *Step) (leave func()) {
-	frame := r.page.frame
+func (b *blocks) enter(s *Step) (leave func()) {
+	frame := b.run.page.frame
 	if s.Options.Frame != nil {
-		r.page.frame = s.Options.Frame
+		b.run.page.frame = s.Options.Frame
 	}
-	r.work.depth++
+	b.depth++
 	return func() {
-		r.work.depth--
-		r.page.frame = frame
+		b.depth--
+		b.run.page.frame = frame
 	}
 }
 
 // guarded runs a list in which a failure ends the list. It gives that failure, with
 // the error by which the list has ended.
-func (r *Run) guarded(run func() (Result, error)) (res Result, failed *Failure, err error) {
-	r.work.guards++
+func (b *blocks) guarded(run func() (Result, error)) (res Result, failed *Failure, err error) {
+	b.guards++
 	res, err = run()
-	r.work.guards--
-	if isStop(err) && !r.crashed && !r.work.spent {
-		failed, r.work.caught = r.work.caught, nil
+	b.guards--
+	if isStop(err) && !b.run.crashed && !b.spent {
+		failed, b.caught = b.caught, nil
 	}
 	return res, failed, err
 }
 
 // uncaught makes a failure that ended a list one like any other, unless a block
 // further out may catch it.
-func (r *Run) uncaught(ctx context.Context) {
-	if f := r.work.caught; f != nil {
-		r.work.caught = nil
-		r.reports.failed(*f, true)
-		r.evidence.fails(ctx, f.Path, true)
+func (b *blocks) uncaught(ctx context.Context) {
+	if f := b.caught; f != nil {
+		b.caught = nil
+		b.run.reports.failed(*f, true)
+		b.run.evidence.fails(ctx, f.Path, true)
 	}
+}
+
+// iteration is that of the innermost loop, nil outside of loops.
+func (b *blocks) iteration() *int {
+	if b.loop == nil {
+		return nil
+	}
+	i := b.loop.i
+	return &i
 }
 
 // iterations are those of the loops that run, outermost first, where one runs in
 // another; nil otherwise.
-func (r *Run) iterations() (all []int) {
-	if r.loop == nil || r.loop.outer == nil {
+func (b *blocks) iterations() (all []int) {
+	if b.loop == nil || b.loop.outer == nil {
 		return nil
 	}
-	for l := r.loop; l != nil; l = l.outer {
+	for l := b.loop; l != nil; l = l.outer {
 		all = append(all, l.i)
 	}
 	slices.Reverse(all)
@@ -121,10 +132,10 @@ func (r *Run) iterations() (all []int) {
 
 // begin makes a loop the innermost one.
 func (l *loopState) begin() (end func()) {
-	r := l.run
-	l.outer, r.loop = r.loop, l
+	b := &l.run.blocks
+	l.outer, b.loop = b.loop, l
 	return func() {
-		r.loop = l.outer
+		b.loop = l.outer
 		if l.outer != nil { // what was pushed in a loop was pushed in the one around it
 			for key, list := range l.pushed {
 				l.outer.pushed[key] = append(l.outer.pushed[key], list...)
@@ -134,8 +145,8 @@ func (l *loopState) begin() (end func()) {
 }
 
 // elementLoop is the innermost loop over elements that runs: $this is its element.
-func (r *Run) elementLoop() *loopState {
-	l := r.loop
+func (b *blocks) elementLoop() *loopState {
+	l := b.loop
 	for l != nil && l.each == nil {
 		l = l.outer
 	}

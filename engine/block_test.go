@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"troupe/engine/lang"
 )
 
 // within nests a list of actions in so many loops that spin.
@@ -107,9 +108,9 @@ func TestRunningTasksHaveBounds(t *testing.T) {
 }
 
 func TestConditionsHaveABound(t *testing.T) {
-	many := strings.Repeat(`"a",`, maxParts)
+	many := strings.Repeat(`"a",`, lang.MaxConditionParts)
 	got := faultsOf(t, `{"actions":[{"assert":{"all":[`+many+`"b"]}},{"while":{"condition":{"all":[`+many[:len(many)-5]+`]},"do":[]}}]}`)
-	if len(got) != 1 || got[0] != fmt.Sprintf("/actions/0/assert: want a condition of at most %d parts, not %d", maxParts, maxParts+2) {
+	if len(got) != 1 || got[0] != fmt.Sprintf("/actions/0/assert: want a condition of at most %d parts, not %d", lang.MaxConditionParts, lang.MaxConditionParts+2) {
 		t.Errorf("the faults are %q", got)
 	}
 }

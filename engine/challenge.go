@@ -200,7 +200,7 @@ func (c *challenge) click(ctx context.Context, t *browser.Tab, box browser.Box) 
 		X: box.X + box.Width*(0.3+0.4*mathrand.Float64()),
 		Y: box.Y + box.Height*(0.3+0.4*mathrand.Float64()),
 	}
-	if err := c.run.moveLikeHand(ctx, p, false); err != nil {
+	if err := c.run.pointer.moveLikeHand(ctx, p, false); err != nil {
 		return err
 	}
 	return t.Input.PressAndHold(ctx, p, time.Duration(50+mathrand.IntN(70))*time.Millisecond)

@@ -29,8 +29,8 @@ var _ = define(Action[lang.Selector]{
 
 func (r *Run) check(ctx context.Context, s *Step, v lang.Selector, want bool) error {
 	clicked := false
-	err := r.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (p spot, err error) {
-		p, err = r.aim(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true, "again": again})
+	err := r.pointer.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (p spot, err error) {
+		p, err = r.pointer.aim(ctx, s, "check", v, map[string]any{"want": want, "force": true, "guard": true, "again": again})
 		clicked = !p.Done
 		return p, err
 	}, (*browser.Input).Click)

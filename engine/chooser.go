@@ -47,8 +47,8 @@ func (of *offer) answer(ctx context.Context, what string, button bool) error {
 		return err
 	}
 	defer done()
-	err = of.run.clickAt(ctx, of.step, of.into, browser.Clicking{}, func(again bool) (spot, error) {
-		return of.run.aim(ctx, of.step, "point", of.into, map[string]any{"guard": true, "again": again})
+	err = of.run.pointer.clickAt(ctx, of.step, of.into, browser.Clicking{}, func(again bool) (spot, error) {
+		return of.run.pointer.aim(ctx, of.step, "point", of.into, map[string]any{"guard": true, "again": again})
 	}, (*browser.Input).Click)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (of *offer) drop(ctx context.Context, tab *browser.Tab, opened <-chan brows
 	if err := of.run.page.ask(ctx, of.step, "drag", of.into, map[string]any{"files": true}, &at); err != nil || at == nil {
 		return false, err
 	}
-	to, err := of.run.pointInPage(ctx, *at)
+	to, err := of.run.pointer.pointInPage(ctx, *at)
 	if err != nil {
 		return false, err
 	}

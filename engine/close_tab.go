@@ -28,7 +28,7 @@ var _ = define(Action[*tabChoice]{
 	Run: func(ctx context.Context, r *Run, s *Step, v *tabChoice) (Result, error) {
 		t, err := r.tabs.Tab(ctx)
 		if v != nil {
-			t, err = r.awaitTab(ctx, *v)
+			t, err = v.await(ctx, r)
 		}
 		if err != nil {
 			return nil, err

@@ -61,15 +61,15 @@ var _ = define(Action[address]{
 				return nil, err
 			}
 		}
-		cookies, err := r.cookiesOf(ctx, v)
+		cookies, err := v.cookies(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		name, err := r.ownText(s, "name")
+		name, err := ownText(r, s, "name")
 		if err != nil {
 			return nil, err
 		}
-		domain, err := r.ownText(s, "domain")
+		domain, err := ownText(r, s, "domain")
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ var _ = define(Action[address]{
 })
 
 // ownText is an option of the action's own that is a text; empty without it.
-func (r *Run) ownText(s *Step, name string) (string, error) {
+func ownText(r *Run, s *Step, name string) (string, error) {
 	t, ok := s.Options.own[name].(lang.Text)
 	if !ok {
 		return "", nil
@@ -119,13 +119,13 @@ func showCookie(c browser.Cookie) cookieOut {
 	return o
 }
 
-// cookiesOf are the cookies of a URL, or all.
-func (r *Run) cookiesOf(ctx context.Context, a address) ([]browser.Cookie, error) {
+// cookies are the cookies of a URL, or all.
+func (a address) cookies(ctx context.Context, r *Run) ([]browser.Cookie, error) {
 	all, err := r.tabs.Cookies.All(ctx)
 	if err != nil || a.all {
 		return all, err
 	}
-	text, err := r.address(a.url)
+	text, err := r.navigation.address(a.url)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ var _ = define(Action[[]cookieIn]{
 	Run: func(ctx context.Context, r *Run, s *Step, v []cookieIn) (Result, error) {
 		var set []browser.Cookie
 		for i, c := range v {
-			b, err := r.cookie(c)
+			b, err := c.cookie(r)
 			if err != nil {
 				return nil, err
 			}
@@ -250,13 +250,13 @@ var _ = define(Action[[]cookieIn]{
 })
 
 // cookie fills in the values of a cookie.
-func (r *Run) cookie(c cookieIn) (browser.Cookie, error) {
+func (c cookieIn) cookie(r *Run) (browser.Cookie, error) {
 	out := browser.Cookie{Secure: c.secure, HTTPOnly: c.httpOnly, Session: c.expires == nil}
 	if c.expires != nil {
 		out.Expires = *c.expires
 	}
 	var err error
-	if out.URL, err = r.address(c.url); err != nil {
+	if out.URL, err = r.navigation.address(c.url); err != nil {
 		return out, err
 	}
 	for _, f := range []struct {
@@ -297,7 +297,7 @@ var _ = define(Action[cookieIn]{
 		if err != nil {
 			return nil, err
 		}
-		cookies, err := r.cookiesOf(ctx, address{url: v.url})
+		cookies, err := address{url: v.url}.cookies(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -320,7 +320,7 @@ var _ = define(Action[address]{
 		if v.all {
 			return nil, r.tabs.Cookies.Clear(ctx)
 		}
-		cookies, err := r.cookiesOf(ctx, v)
+		cookies, err := v.cookies(ctx, r)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,6 @@ var _ = define(Action[lang.Selector]{
 	Opts:    clickOpts,
 	Example: `{"doubleClick":"#next"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
-		return nil, r.click(ctx, s, v, browser.Clicking{Times: 2})
+		return nil, r.pointer.click(ctx, s, v, browser.Clicking{Times: 2})
 	},
 })

@@ -35,7 +35,7 @@ func (a awaited) Keys(to map[string]bool) {
 var awaitedShape = lang.Shape[awaited]{
 	Words: `{} or {"name": pattern}`, Schema: `{"type":"object","properties":{"name":{"type":"string","minLength":1}},"additionalProperties":false}`,
 	Read: func(d *lang.Decoder, n *lang.Node) (a awaited) {
-		d.ReadObject(n, "a download", lang.Field("name", func(f *lang.Node) { a.name = readPatternText(d, f) }))
+		d.ReadObject(n, "a download", lang.Field("name", func(f *lang.Node) { t := lang.URLPatternShape.Read(d, f); a.name = &t }))
 		return a
 	},
 }
@@ -103,11 +103,9 @@ func (se *sideEffects) await(ctx context.Context, a awaited) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		pattern, err := lang.ReadURLPattern(text)
-		if err != nil {
-			return 0, Problemf(CodeInvalidValue, "%s", err)
+		if matches, err = se.run.captures.matching.pattern(text, false); err != nil {
+			return 0, err
 		}
-		matches = func(name string) bool { is, _ := pattern.Match(name, maxAddressEffort); return is }
 		what = "download whose name matches " + strconv.Quote(lang.Short(text, 100))
 	}
 	sctx, cancel := se.run.page.strict(ctx)

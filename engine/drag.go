@@ -75,19 +75,19 @@ var _ = define(Action[carry]{
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v carry) (Result, error) {
 		if v.files != nil {
-			return nil, r.dropFiles(ctx, s, v)
+			return nil, v.dropFiles(ctx, r, s)
 		}
-		return nil, r.drag(ctx, s, v)
+		return nil, v.drag(ctx, r, s)
 	},
 })
 
 // drag takes an element and lets it go elsewhere.
-func (r *Run) drag(ctx context.Context, s *Step, v carry) (err error) {
+func (v carry) drag(ctx context.Context, r *Run, s *Step) (err error) {
 	arg := map[string]any{}
 	if at := placed(s, "at"); at != nil {
 		arg["at"] = at
 	}
-	from, err := r.aim(ctx, s, "lift", v.what, arg)
+	from, err := r.pointer.aim(ctx, s, "lift", v.what, arg)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r *Run) drag(ctx context.Context, s *Step, v carry) (err error) {
 		r.page.input = sentAct
 	}()
 	// Where it goes is looked for when it has been taken: pages make room then.
-	to, err := r.dropSpot(ctx, s, v, from.Point)
+	to, err := v.spot(ctx, r, s, from.Point)
 	if err != nil {
 		return err
 	}
@@ -159,8 +159,8 @@ func (r *Run) drag(ctx context.Context, s *Step, v carry) (err error) {
 	return err
 }
 
-// dropSpot is where what was taken at a point is let go.
-func (r *Run) dropSpot(ctx context.Context, s *Step, v carry, from browser.Point) (browser.Point, error) {
+// spot is where what was taken at a point is let go.
+func (v carry) spot(ctx context.Context, r *Run, s *Step, from browser.Point) (browser.Point, error) {
 	if v.by != nil {
 		return browser.Point{X: from.X + v.by.X, Y: from.Y + v.by.Y}, nil
 	}
@@ -168,7 +168,7 @@ func (r *Run) dropSpot(ctx context.Context, s *Step, v carry, from browser.Point
 	if at := placed(s, "to"); at != nil {
 		arg["at"] = at
 	}
-	p, err := r.aim(ctx, s, "point", v.onto, arg)
+	p, err := r.pointer.aim(ctx, s, "point", v.onto, arg)
 	if err == nil && p.Covered != "" {
 		r.warn("%q is covered by %s: it is let go over that", v.onto.String(), p.Covered)
 	}
@@ -176,16 +176,16 @@ func (r *Run) dropSpot(ctx context.Context, s *Step, v carry, from browser.Point
 }
 
 // dropFiles drops files of the request on an element.
-func (r *Run) dropFiles(ctx context.Context, s *Step, v carry) error {
+func (v carry) dropFiles(ctx context.Context, r *Run, s *Step) error {
 	of := offer{run: r, step: s, into: v.onto}
 	for _, f := range v.files {
-		path, err := r.fetch(ctx, f)
+		path, err := f.fetch(ctx, r)
 		if err != nil {
 			return err
 		}
 		of.paths = append(of.paths, path)
 	}
-	if _, err := r.dropSpot(ctx, s, v, browser.Point{}); err != nil { // waits for the element
+	if _, err := v.spot(ctx, r, s, browser.Point{}); err != nil { // waits for the element
 		return err
 	}
 	t, err := r.page.tab(ctx)

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/mask"
 )
 
 // OnFailure says what to save when a task fails.
@@ -142,56 +141,32 @@ func (e *evidence) keep(ctx context.Context, o *Outcome) {
 	}
 	kept := &Evidence{Path: e.path}
 	if e.picture != nil {
-		kept.Screenshot = e.run.keepFile(ctx, File{Name: "failure.png", ContentType: "image/png", Inline: true}, e.picture)
+		kept.Screenshot = e.run.files.keep(ctx, File{Name: "failure.png", ContentType: "image/png", Inline: true}, e.picture)
 	}
 	if len(e.sources) > 0 {
 		// What a page is made of may be anything: it is never shown, only handed out.
-		kept.HTML = e.run.keepFile(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(e.run.written(e.sources)))
+		kept.HTML = e.run.files.keep(ctx, File{Name: "failure.html", ContentType: "text/html; charset=utf-8"}, []byte(written(e.run.mask, e.sources)))
 	}
 	if e.want.Console {
-		kept.Console = e.run.keepJSON(ctx, "console.json", e.run.pageLog.messages())
+		kept.Console = e.run.files.keepJSON(ctx, "console.json", e.run.pageLog.messages())
 	}
 	if e.want.Network {
-		kept.Network = e.run.keepJSON(ctx, "network.json", e.run.pageLog.requests())
+		kept.Network = e.run.files.keepJSON(ctx, "network.json", e.run.pageLog.requests())
 	}
 	o.Evidence = kept
 }
 
-// keepFile keeps a file and gives its address, or a warning.
-func (r *Run) keepFile(ctx context.Context, f File, b []byte) string {
-	if r.env.SaveFile == nil {
-		r.warn("%s could not be kept: this service has no storage for files", f.Name)
-		return ""
-	}
-	f.Account, f.Plan = r.env.Account, r.env.Plan
-	url, err := r.env.SaveFile(ctx, f, bytes.NewReader(b))
-	if err != nil {
-		r.warn("%s could not be kept: %s", f.Name, ErrorText(err))
-		return ""
-	}
-	return url
-}
-
-func (r *Run) keepJSON(ctx context.Context, name string, log any) string {
-	b, err := json.Marshal(log)
-	if err != nil {
-		r.warn("%s could not be kept: %v", name, err)
-		return ""
-	}
-	return r.keepFile(ctx, File{Name: name, ContentType: "application/json", Inline: true}, b)
-}
-
 // written is a page's source as one file, with that of its frames behind it.
-func (r *Run) written(all []browser.Source) string {
+func written(m *mask.Masker, all []browser.Source) string {
 	var b strings.Builder
 	for i, s := range all {
 		if i > 0 {
-			fmt.Fprintf(&b, "\n<!-- The frame at %s -->\n", strings.ReplaceAll(r.mask.Text(s.URL).String(), "--", "%2D%2D"))
+			fmt.Fprintf(&b, "\n<!-- The frame at %s -->\n", strings.ReplaceAll(m.Text(s.URL).String(), "--", "%2D%2D"))
 		}
 		if !s.Cut {
-			b.WriteString(r.mask.Text(s.HTML).String())
+			b.WriteString(m.Text(s.HTML).String())
 		} else {
-			b.WriteString(r.mask.Cut(s.HTML).String())
+			b.WriteString(m.Cut(s.HTML).String())
 			b.WriteString("\n<!-- There was more: this is where the limit was. -->\n")
 		}
 	}

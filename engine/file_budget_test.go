@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -24,6 +25,7 @@ func TestDownloadsOfATaskHaveABudget(t *testing.T) {
 	const files, size = 10, 60 << 20 // a page gets so many without a click
 	var asked, ended, sent atomic.Int64
 	over := make(chan struct{})
+	var turns sync.Mutex // one file after the other: of ten at once none might arrive as a whole
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
@@ -41,6 +43,8 @@ func TestDownloadsOfATaskHaveABudget(t *testing.T) {
 		w.Header().Set("Content-Disposition", `attachment; filename="f.bin"`)
 		w.Header().Set("Content-Length", strconv.Itoa(n))
 		asked.Add(1)
+		turns.Lock()
+		defer turns.Unlock()
 		for b := make([]byte, 1<<20); n > 0; n -= len(b) {
 			k, err := w.Write(b[:min(n, len(b))])
 			if sent.Add(int64(k)); err != nil {

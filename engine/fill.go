@@ -193,7 +193,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 
 // click gives the field the focus.
 func (fl *filling) click(ctx context.Context, t *browser.Tab, p browser.Point) error {
-	p, err := fl.run.pointInPage(ctx, p)
+	p, err := fl.run.pointer.pointInPage(ctx, p)
 	if err != nil {
 		return err
 	}

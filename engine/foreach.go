@@ -65,7 +65,7 @@ var _ = define(Action[iteration]{
 	Result:    loopResult,
 	Example:   `{"forEach":{"pages":{"next":"#next"},"max":5,"do":[{"forEach":{"elements":".product","do":[{"getText":"$this h3","options":{"push":"titles"}}]}}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v iteration) (Result, error) {
-		defer r.enter(s)()
+		defer r.blocks.enter(s)()
 		l := &loopState{run: r, pushed: map[string][]Result{}}
 		defer l.begin()()
 		var err error

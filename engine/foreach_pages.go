@@ -54,7 +54,7 @@ func (l *loopState) turnPage(ctx context.Context, s *Step, v iteration) (bool, e
 		r.warn("there is a next page, and it was left: max is %d", v.max)
 		return false, nil
 	}
-	if err := r.click(ctx, s, *v.next, browser.Clicking{Times: 1}); err != nil {
+	if err := r.pointer.click(ctx, s, *v.next, browser.Clicking{Times: 1}); err != nil {
 		return false, err
 	}
 	return l.turned(ctx, s, now.Mark)

@@ -19,7 +19,8 @@ const retryTime = 50 * time.Millisecond
 // as that frame is lost, moves, or lies under something else, and there is time. What
 // is found in the page itself is there already. covered is what lies over the frame for
 // a second, and that is not waited for with force.
-func (r *Run) inPage(ctx context.Context, as string, force bool, look func() (browser.Aim, error)) (seen browser.Seen, err error) {
+func (pt *pointer) inPage(ctx context.Context, as string, force bool, look func() (browser.Aim, error)) (seen browser.Seen, err error) {
+	r := pt.run
 	var since time.Time
 	for {
 		aim, err := look()
@@ -55,7 +56,8 @@ func (r *Run) inPage(ctx context.Context, as string, force bool, look func() (br
 }
 
 // pointInPage is inPage for one point that was found, whatever lies over it.
-func (r *Run) pointInPage(ctx context.Context, p browser.Point) (browser.Point, error) {
+func (pt *pointer) pointInPage(ctx context.Context, p browser.Point) (browser.Point, error) {
+	r := pt.run
 	if r.page.at == nil || r.page.at.IsMain() {
 		return p, nil
 	}

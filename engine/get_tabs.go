@@ -14,7 +14,7 @@ var _ = define(Action[struct{}]{
 	Result:  "an array of `{index, title, url, current}`",
 	Example: `{"getTabs":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
-		if _, err := r.settledTab(ctx, s); err != nil { // what the last input has opened is listed, too
+		if _, err := r.navigation.settledTab(ctx, s); err != nil { // what the last input has opened is listed, too
 			return nil, err
 		}
 		list, err := r.tabs.List(ctx)

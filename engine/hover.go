@@ -12,7 +12,7 @@ var _ = define(Action[lang.Selector]{
 	Value:   lang.SelectorShape,
 	Example: `{"hover":"a.link"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
-		p, err := r.hoverSpot(ctx, s, v)
+		p, err := r.pointer.hoverSpot(ctx, s, v)
 		if err != nil {
 			return nil, err
 		}
@@ -25,12 +25,3 @@ var _ = define(Action[lang.Selector]{
 		return nil, t.Input.Move(ctx, p.Near(), p.Point)
 	},
 })
-
-// hoverSpot is where the pointer must go to be over an element.
-func (r *Run) hoverSpot(ctx context.Context, s *Step, v lang.Selector) (spot, error) {
-	p, err := r.aim(ctx, s, "point", v, map[string]any{"hover": true, "force": true})
-	if err == nil && p.Covered != "" {
-		r.warn("%q is covered by %s: the pointer is over that", v.String(), p.Covered)
-	}
-	return p, err
-}

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"math"
 	mathrand "math/rand/v2"
 	"time"
@@ -22,17 +20,17 @@ var _ = define(Action[lang.Selector]{
 	Example: `{"clickHuman":"#next","options":{"mode":"fast"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
 		fast := own(s, "mode", "") == "fast"
-		return nil, r.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (p spot, err error) {
-			if p, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "follow": true, "again": again}); err != nil || p.Covered != "" {
+		return nil, r.pointer.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (p spot, err error) {
+			if p, err = r.pointer.aim(ctx, s, "point", v, map[string]any{"force": true, "follow": true, "again": again}); err != nil || p.Covered != "" {
 				return p, err
 			}
-			if err = r.moveLikeHand(ctx, p.Point, fast); err != nil {
+			if err = r.pointer.moveLikeHand(ctx, p.Point, fast); err != nil {
 				return p, err
 			}
 			// Hovering may have moved it: the click goes where it is now.
 			r.page.input = sentAct
 			var at spot
-			if at, err = r.aim(ctx, s, "point", v, map[string]any{"force": true, "guard": true, "again": true}); err != nil || at.Covered == "" {
+			if at, err = r.pointer.aim(ctx, s, "point", v, map[string]any{"force": true, "guard": true, "again": true}); err != nil || at.Covered == "" {
 				p = at
 			}
 			return p, err
@@ -49,41 +47,14 @@ var _ = define(Action[lang.Selector]{
 	Opts:    []Opt{modeOpt},
 	Example: `{"hoverHuman":"a.link"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
-		p, err := r.hoverSpot(ctx, s, v)
+		p, err := r.pointer.hoverSpot(ctx, s, v)
 		if err != nil {
 			return nil, err
 		}
 		r.page.input = sentAct
-		return nil, r.moveLikeHand(ctx, p.Point, own(s, "mode", "") == "fast")
+		return nil, r.pointer.moveLikeHand(ctx, p.Point, own(s, "mode", "") == "fast")
 	},
 })
-
-// moveLikeHand moves the pointer from where it is to a point.
-func (r *Run) moveLikeHand(ctx context.Context, to browser.Point, fast bool) error {
-	t, err := r.page.tab(ctx)
-	if err != nil {
-		return err
-	}
-	w, h := r.tabs.Size()
-	var b [8]byte
-	rand.Read(b[:])
-	seed := binary.LittleEndian.Uint64(b[:])
-	from := t.Input.Pointer()
-	if fast {
-		from = closer(from, to, seed, float64(w), float64(h))
-	}
-	for _, m := range handPath(from, to, seed, float64(w), float64(h)) {
-		if err := t.Input.Move(ctx, m.Point); err != nil {
-			return err
-		}
-		select {
-		case <-time.After(m.Pause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
 
 // move is one place of the pointer and how long it stays there.
 type move struct {

@@ -7,14 +7,14 @@ import (
 )
 
 type branch struct {
-	cond        condition
+	cond        lang.Condition
 	then, other []Step
 }
 
 // Keys adds what the condition reads. The lists add their own as they run.
 func (b branch) Keys(to map[string]bool) { b.cond.Keys(to) }
 
-func (b branch) condition() *condition { return &b.cond }
+func (b branch) condition() *lang.Condition { return &b.cond }
 
 func (b branch) lists() [][]Step { return [][]Step{b.then, b.other} }
 
@@ -23,14 +23,14 @@ var _ = define(Action[branch]{
 	Doc: "Runs one of two lists of actions. The condition is a selector (true if there is such an element now), a property of an element, a value of the data cache, or another of the conditions. " +
 		"It is checked once, without waiting; a missing element or value is empty and not equal to anything.",
 	Value: lang.Shape[branch]{
-		Words: "{condition, then, else}", Schema: `{"type":"object","required":["condition","then"],"additionalProperties":false,"properties":{"condition":` + conditionRef + `,"then":{"$ref":"#/$defs/actions"},"else":{"$ref":"#/$defs/actions"}}}`,
+		Words: "{condition, then, else}", Schema: `{"type":"object","required":["condition","then"],"additionalProperties":false,"properties":{"condition":` + lang.ConditionRef + `,"then":{"$ref":"#/$defs/actions"},"else":{"$ref":"#/$defs/actions"}}}`,
 	},
 	Decode: func(d *decoder, n *lang.Node) (b branch) {
 		s, was := d.step, d.inBranch
 		var then, other *lang.Node
 		has := false
 		ok := d.ReadObject(n, "if",
-			lang.Field("condition", func(f *lang.Node) { has = true; b.cond = readCondition(&d.Decoder, f) }),
+			lang.Field("condition", func(f *lang.Node) { has = true; b.cond = lang.ConditionShape.Read(&d.Decoder, f) }),
 			lang.Field("then", func(f *lang.Node) { then = f }),
 			lang.Field("else", func(f *lang.Node) { other = f }),
 		)
@@ -56,7 +56,7 @@ var _ = define(Action[branch]{
 	Result:    "the last result of the list that ran, or `{\"success\":true}`",
 	Example:   `{"if":{"condition":"#login","then":[{"click":"#login"}],"else":[{"getText":"h1"}]}}`, Page: "/login",
 	Run: func(ctx context.Context, r *Run, s *Step, v branch) (Result, error) {
-		is, err := r.decide(ctx, s, &v.cond)
+		is, err := decider{r, s}.decide(ctx, &v.cond)
 		if err != nil {
 			return nil, err
 		}

@@ -210,7 +210,7 @@ func (l *loopState) around() (ids []string) {
 // iterate runs one iteration, or several at once where the list only reads, and
 // returns how many it ran.
 func (l *loopState) iterate(ctx context.Context, v repetition, n int) (int, error) {
-	if err := l.run.spend(1); err != nil {
+	if err := l.run.blocks.spend(1); err != nil {
 		return 0, err
 	}
 	if l.run.batches.onlyReads(v.do) {

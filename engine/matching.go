@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"troupe/engine/lang"
 )
 
 // The bounds of the patterns that a task waits for, together.
@@ -28,6 +30,19 @@ func (m *matching) add(n int) error {
 	}
 	m.steps += n
 	return nil
+}
+
+// pattern is what matches a part of a text, or a regular expression. Patterns that stay
+// until the task ends count together.
+func (m *matching) pattern(text string, stays bool) (func(string) bool, error) {
+	p, err := lang.ReadURLPattern(text)
+	if err == nil && stays {
+		err = m.add(p.Steps())
+	}
+	if err != nil {
+		return nil, Problemf(CodeInvalidValue, "%s", err)
+	}
+	return m.timed(func(s string) (bool, error) { return p.Match(s, maxAddressEffort) }), nil
 }
 
 // timed matches as long as there is time for it. What would take too long matches

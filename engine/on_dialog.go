@@ -43,7 +43,7 @@ var dialogShape = lang.Shape[dialogRule]{
 		}
 		d.ReadObject(n, "a rule for dialogs",
 			lang.Field("kind", func(f *lang.Node) { r.kind = dialogKindShape.Read(d, f) }),
-			lang.Field("text", func(f *lang.Node) { r.text = readPatternText(d, f) }),
+			lang.Field("text", func(f *lang.Node) { t := lang.URLPatternShape.Read(d, f); r.text = &t }),
 			lang.Field("answer", func(f *lang.Node) { r.dismiss = dialogAnswerShape.Read(d, f) == "dismiss" }),
 			lang.Field("prompt", func(f *lang.Node) {
 				t := lang.TextShape("text").Read(d, f)
@@ -55,19 +55,6 @@ var dialogShape = lang.Shape[dialogRule]{
 		}
 		return r
 	},
-}
-
-// readPatternText reads a pattern as that of waitForResponse: a part of a text, or a
-// regular expression.
-func readPatternText(d *lang.Decoder, n *lang.Node) *lang.Text {
-	t := lang.NonEmptyShape("pattern").Read(d, n)
-	if t.Fixed() {
-		text, _ := t.Expand(nil)
-		if _, err := lang.ReadURLPattern(text); err != nil {
-			d.Fault(n, "%s", err)
-		}
-	}
-	return &t
 }
 
 // rule fills in the values of a rule.
@@ -85,14 +72,9 @@ func (r dialogRule) rule(run *Run) (browser.DialogRule, error) {
 		if err != nil {
 			return out, err
 		}
-		pattern, err := lang.ReadURLPattern(text)
-		if err == nil {
-			err = run.captures.matching.add(pattern.Steps())
+		if out.Matches, err = run.captures.matching.pattern(text, true); err != nil {
+			return out, err
 		}
-		if err != nil {
-			return out, Problemf(CodeInvalidValue, "%s", err)
-		}
-		out.Matches = run.captures.matching.timed(func(s string) (bool, error) { return pattern.Match(s, maxAddressEffort) })
 	}
 	return out, nil
 }

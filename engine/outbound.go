@@ -77,7 +77,7 @@ func (r *Run) spent(action json.RawMessage) {
 	top, _, _ := strings.Cut(r.path, "/")
 	index, _ := strconv.Atoi(top) // of nothing that ran: the first
 	r.reports.failed(Failure{
-		Code: CodeEgressQuota, Index: index, Path: r.path, Iteration: r.iteration(), Iterations: r.iterations(), Action: action,
+		Code: CodeEgressQuota, Index: index, Path: r.path, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: action,
 		Text: fmt.Sprintf("The task has sent and received more than %d bytes, which the operator allows", r.engine.Quota),
 	}, true)
 }

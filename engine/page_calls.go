@@ -66,7 +66,7 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 	if err != nil {
 		return nil, err
 	}
-	if l := pc.run.elementLoop(); l != nil {
+	if l := pc.run.blocks.elementLoop(); l != nil {
 		arg["each"], arg["i"] = l.each, l.i
 	}
 	reply, err := pc.follow(ctx, tab, c.Fn, arg)
@@ -260,14 +260,10 @@ func (pc *pageCalls) address(pattern string) (func(string) bool, error) {
 	if matches := pc.urls[pattern]; matches != nil {
 		return matches, nil
 	}
-	wanted, err := lang.ReadURLPattern(pattern)
-	if err == nil {
-		err = pc.run.captures.matching.add(wanted.Steps())
-	}
+	matches, err := pc.run.captures.matching.pattern(pattern, true)
 	if err != nil {
-		return nil, Problemf(CodeInvalidValue, "%s", err)
+		return nil, err
 	}
-	matches := pc.run.captures.matching.timed(func(url string) (bool, error) { return wanted.Match(url, maxAddressEffort) })
 	if pc.urls == nil {
 		pc.urls = map[string]func(string) bool{}
 	}
@@ -355,4 +351,13 @@ func (pc *pageCalls) awaitLoaded(ctx context.Context, t *browser.Tab) error {
 	pc.addSettle(arg)
 	_, err := t.Script.Call(ctx, "load", arg) // what is missing is missing in the picture
 	return err
+}
+
+// about is the address and the title of the current tab's page.
+func (pc *pageCalls) about(ctx context.Context, s *Step) (about struct{ URL, Title string }, err error) {
+	v, err := pc.callOnce(ctx, s, Call{Fn: "about"})
+	if err == nil {
+		err = json.Unmarshal(v, &about)
+	}
+	return about, err
 }

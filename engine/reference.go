@@ -51,17 +51,17 @@ func Reference(met map[string][]Met) (index string, pages map[string]string) {
 // writeConditions writes the table of conditions.
 func writeConditions(b *strings.Builder) {
 	b.WriteString("\n## Conditions\n\n`if`, `while`, `until` and `assert` take the same conditions:\n\n| condition | is true if |\n|---|---|\n")
-	for _, f := range conditionForms {
-		words := f.words
-		if f.read != nil || strings.HasPrefix(words, "{") {
+	for _, f := range lang.ConditionForms() {
+		words := f.Words
+		if f.Field != "" {
 			words = "`" + words + "`"
 		}
-		fmt.Fprintf(b, "| %s | %s |\n", cell(words), cell(f.holds))
+		fmt.Fprintf(b, "| %s | %s |\n", cell(words), cell(f.Holds))
 	}
 	b.WriteString("\nOperators: `" + strings.Join(lang.Operators, "`, `") + "`. `empty` and `notEmpty` take no value. If both sides read as numbers, they are compared as numbers, else as texts. " +
 		"`contains` also finds an element of an array. `matches` is an RE2 expression, or `/re/flags`. Missing values are empty, and not equal to anything.\n\n" +
 		"A condition looks once and never waits. Values can hold `${key}`. `cached` and `${key}` also read what lies in a saved value: `product.title` is a field, `list.0` an element. " +
-		fmt.Sprintf("A condition has at most %d parts.\n", maxParts))
+		fmt.Sprintf("A condition has at most %d parts.\n", lang.MaxConditionParts))
 }
 
 // writeFunctions writes the table of functions.
@@ -102,7 +102,7 @@ func (d *definition) reference(met []Met) string {
 	case NotInLoop | NotInBranch:
 		b.WriteString("- Not allowed in a `loop`, nor in `then` or `else`, nor in anything in these. `while`, `until` and `forEach` can hold it.\n")
 	}
-	if strings.Contains(d.value.Schema, conditionRef) {
+	if strings.Contains(d.value.Schema, lang.ConditionRef) {
 		b.WriteString("- Condition: see the [table of conditions](../actions.md#conditions).\n")
 	}
 	if d.instant {

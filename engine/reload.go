@@ -15,7 +15,7 @@ var _ = define(Action[struct{}]{
 	Opts:    []Opt{opt("ignoreCache", lang.BoolShape, "Whether to fetch everything anew that the browser has in its cache. Default: false.")},
 	Example: `{"reload":true}`,
 	Run: func(ctx context.Context, r *Run, s *Step, _ struct{}) (Result, error) {
-		t, err := r.settledTab(ctx, s)
+		t, err := r.navigation.settledTab(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -33,6 +33,6 @@ var _ = define(Action[struct{}]{
 			return nil, err
 		}
 		r.page.input, r.page.script = sentNothing, false
-		return nil, r.awaitLoad(ctx, s, t, address)
+		return nil, r.navigation.awaitLoad(ctx, s, t, address)
 	},
 })

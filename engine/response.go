@@ -88,7 +88,7 @@ var _ = define(Action[lang.Text]{
 		if len(r.captures.list) == maxCaptures {
 			return nil, Problemf(CodeInvalidValue, "the task has begun to wait for %d responses, which are the limit", maxCaptures)
 		}
-		c := &capture{step: s, limit: r.timeOf(s), at: r.iteration(), within: r.iterations()}
+		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations()}
 		if s.Options.Timeout > 0 {
 			c.until = time.Now().Add(c.limit)
 		}
@@ -97,12 +97,9 @@ var _ = define(Action[lang.Text]{
 		if err != nil {
 			return nil, err
 		}
-		wanted, err := lang.ReadURLPattern(pattern)
-		if err == nil {
-			err = r.captures.matching.add(wanted.Steps())
-		}
+		matches, err := r.captures.matching.pattern(pattern, true)
 		if err != nil {
-			return nil, Problemf(CodeInvalidValue, "%s", err)
+			return nil, err
 		}
 		method := ""
 		if m, ok := s.Options.own["method"]; ok {
@@ -111,7 +108,6 @@ var _ = define(Action[lang.Text]{
 			}
 		}
 		c.pattern = pattern
-		matches := r.captures.matching.timed(func(url string) (bool, error) { return wanted.Match(url, maxAddressEffort) })
 		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
 			return (method == "" || strings.EqualFold(method, m)) && matches(url)
 		}}

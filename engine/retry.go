@@ -52,20 +52,20 @@ var _ = define(Action[attempts]{
 	Result:    "the last result of the attempt that succeeded",
 	Example:   `{"retry":{"times":3,"delay":200,"do":[{"open":"http://demo.troupe.test/"},{"waitForElement":".product","options":{"timeout":2000}}]}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v attempts) (Result, error) {
-		defer r.enter(s)()
+		defer r.blocks.enter(s)()
 		l := &loopState{run: r, pushed: map[string][]Result{}}
 		defer l.begin()()
 		for ; ; l.i++ {
-			if err := r.spend(1); err != nil {
+			if err := r.blocks.spend(1); err != nil {
 				return nil, err
 			}
-			res, failed, err := r.guarded(func() (Result, error) { return r.list(ctx, v.do) })
+			res, failed, err := r.blocks.guarded(func() (Result, error) { return r.list(ctx, v.do) })
 			if failed == nil {
 				return res, err
 			}
 			if l.i+1 == v.times {
-				if r.work.caught = failed; r.work.guards == 0 {
-					r.uncaught(ctx)
+				if r.blocks.caught = failed; r.blocks.guards == 0 {
+					r.blocks.uncaught(ctx)
 				}
 				return nil, err
 			}

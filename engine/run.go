@@ -25,25 +25,27 @@ type Run struct {
 	engine *Chromium
 	egress Fetcher // nil: uploads by URL are refused
 
-	page     pageCalls
-	batches  batches
-	captures captures
-	effects  sideEffects
-	pageLog  pageLog
-	evidence *evidence  // nil unless failures are to leave some
-	film     *recording // nil without a full trace
-	reports  reports
-	last     Result // of the last top-level action that is no waitForResponse
-	returned Result // what return makes the task's data; nil: none has
-	good     Result // of the last such action that did not fail, or what a loop that was cut off had pushed
+	page       pageCalls
+	batches    batches
+	captures   captures
+	effects    sideEffects
+	pageLog    pageLog
+	blocks     blocks
+	pointer    pointer
+	navigation navigation
+	files      fileKeeper
+	evidence   *evidence  // nil unless failures are to leave some
+	film       *recording // nil without a full trace
+	reports    reports
+	last       Result // of the last top-level action that is no waitForResponse
+	returned   Result // what return makes the task's data; nil: none has
+	good       Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 
 	deadline time.Time     // of the step that runs
 	limit    time.Duration // the time that it was given
 	path     string
-	typings  int        // how many texts were typed, each of which has its number
-	rest     []Step     // what follows the step that runs, in its list
-	loop     *loopState // the innermost one; nil: none
-	work     work
+	typings  int            // how many texts were typed, each of which has its number
+	rest     []Step         // what follows the step that runs, in its list
 	failed   Code           // of the action that failed last
 	copied   map[int]string // files of the request that the browser has
 	crashed  bool
@@ -58,6 +60,7 @@ func newRun(t *Task, st TaskEnv, tabs *browser.Context, cache *Cache) *Run {
 	r.env = masked(r.mask, st)
 	r.env.SaveFile = bounded(r.env.SaveFile)
 	r.page.run, r.batches.run, r.captures.run, r.effects.run, r.pageLog.run = r, r, r, r, r
+	r.blocks.run, r.pointer.run, r.navigation.run, r.files.run = r, r, r, r
 	return r
 }
 
@@ -103,7 +106,7 @@ func (r *Run) list(ctx context.Context, steps []Step) (Result, error) {
 		}
 		var err error
 		n := r.batches.leadingReads(steps[i:])
-		if err := r.spend(max(n, 1)); err != nil {
+		if err := r.blocks.spend(max(n, 1)); err != nil {
 			return res, err
 		}
 		if r.batches.worthwhile(n) {
@@ -195,7 +198,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	if err == nil && (stop == nil || s.lists() == nil) { // a block that is left has no result to keep
 		err = r.keep(s, res)
 	}
-	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.iteration(), Iterations: r.iterations()}
+	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations()}
 	kept := r.effects.collect(ctx)
 	if r.traced() {
 		report.Notes = append(r.notes(), kept...)
@@ -215,7 +218,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		}
 		if isStop(err) {
 			if stop = r.stopAfter(s, err); stop == nil { // nobody further out is to know
-				r.uncaught(ctx)
+				r.blocks.uncaught(ctx)
 			}
 		} else {
 			p := r.problem(s, err)
@@ -237,7 +240,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 // stopAfter is how the list ends after the step that failed, or nil if it goes on.
 func (r *Run) stopAfter(s *Step, err error) error {
 	switch {
-	case r.work.spent, errors.Is(err, errEnds), s.def.ends && !isStop(err) && !r.continues(s):
+	case r.blocks.spent, errors.Is(err, errEnds), s.def.ends && !isStop(err) && !r.continues(s):
 		return errEnds
 	case r.crashed, !r.continues(s):
 		return errStopped
@@ -248,9 +251,9 @@ func (r *Run) stopAfter(s *Step, err error) error {
 // fails records the failure of a step, or lets a block around it catch it.
 func (r *Run) fails(ctx context.Context, s *Step, p *Problem, stop error) {
 	r.failed = p.Code
-	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.iteration(), Iterations: r.iterations(), Action: s.raw}
-	if stop != nil && r.work.guards > 0 && !r.crashed && !r.work.spent {
-		r.work.caught = &f
+	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: s.raw}
+	if stop != nil && r.blocks.guards > 0 && !r.crashed && !r.blocks.spent {
+		r.blocks.caught = &f
 		return
 	}
 	r.reports.failed(f, stop != nil)
@@ -277,15 +280,7 @@ func (r *Run) continues(s *Step) bool {
 	if s.Options.ContinueOnError != nil {
 		return *s.Options.ContinueOnError
 	}
-	return r.task.Config.ContinueOnError && r.work.guards == 0 && !s.def.ends
-}
-
-func (r *Run) iteration() *int {
-	if r.loop == nil {
-		return nil
-	}
-	i := r.loop.i
-	return &i
+	return r.task.Config.ContinueOnError && r.blocks.guards == 0 && !s.def.ends
 }
 
 var errCacheFull = Problemf(CodeInvalidValue, "the data cache holds at most %d bytes", maxSaved)
@@ -306,8 +301,8 @@ func (r *Run) keep(s *Step, res Result) error {
 		if !r.cache.Push(s.Options.Push, res) {
 			return errCacheFull
 		}
-		if r.loop != nil {
-			r.loop.push(s.Options.Push, res)
+		if r.blocks.loop != nil {
+			r.blocks.loop.push(s.Options.Push, res)
 		}
 	}
 	return nil

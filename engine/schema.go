@@ -49,7 +49,7 @@ func Schemas(base string) map[string]json.RawMessage {
 	all := map[string]any{
 		"Task":      taskSchema(base),
 		"operator":  object{{"enum", lang.Operators}, {"description", "How the condition compares."}},
-		"condition": described(conditionSchema(), "A condition: see the table in the reference of actions."),
+		"condition": described(lang.ConditionSchema(), "A condition: see the table in the reference of actions."),
 		"value":     valueSchema(base),
 		"actions": object{
 			{"type", "array"}, {"items", object{{"$ref", base + "action"}}}, {"maxItems", MaxSteps},

@@ -98,7 +98,7 @@ var _ = define(Action[shot]{
 
 // clip is where an element is in the page, for a picture of it.
 func (r *Run) clip(ctx context.Context, s *Step, v lang.Selector) (*browser.Box, error) {
-	seen, err := r.inPage(ctx, v.String(), true, func() (browser.Aim, error) {
+	seen, err := r.pointer.inPage(ctx, v.String(), true, func() (browser.Aim, error) {
 		box := new(browser.Box)
 		err := r.page.ask(ctx, s, "box", v, nil, box)
 		return browser.Aim{Box: box}, err

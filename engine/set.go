@@ -124,7 +124,7 @@ func (e *valueEnv) Now() time.Time { return time.Now() }
 // Address is asked for once for each action.
 func (e *valueEnv) Address() (string, error) {
 	if e.address == "" {
-		about, err := e.run.about(e.ctx, e.step)
+		about, err := e.run.page.about(e.ctx, e.step)
 		if err != nil {
 			return "", err
 		}
@@ -142,7 +142,7 @@ func (e *valueEnv) Charge(n int) error {
 		e.err = Problemf(CodeTimeout, "The values were not made within %dms: want fewer functions, or shorter texts", Millis(e.run.limit))
 	}
 	if e.err == nil {
-		e.err = e.run.charge(n)
+		e.err = e.run.blocks.charge(n)
 	}
 	return e.err
 }

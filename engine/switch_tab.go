@@ -11,7 +11,7 @@ var _ = define(Action[tabChoice]{
 	Value:   tabShape,
 	Example: `{"switchTab":0}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v tabChoice) (Result, error) {
-		t, err := r.awaitTab(ctx, v)
+		t, err := v.await(ctx, r)
 		if err != nil {
 			return nil, err
 		}

@@ -22,19 +22,13 @@ func (c tabChoice) Keys(to map[string]bool) { c.pattern.Keys(to) }
 // were opened.
 var tabShape = lang.Shape[tabChoice]{
 	Words: `index, {"title": pattern} or {"url": pattern}`,
-	Schema: `{"anyOf":[{"type":"integer","minimum":-20,"maximum":39},{"type":"object","properties":{"title":{"type":"string","minLength":1}},"required":["title"],"additionalProperties":false},` +
+	Schema: `{"anyOf":[{"type":"integer","minimum":-39,"maximum":39},{"type":"object","properties":{"title":{"type":"string","minLength":1}},"required":["title"],"additionalProperties":false},` +
 		`{"type":"object","properties":{"url":{"type":"string","minLength":1}},"required":["url"],"additionalProperties":false}]}`,
 	Read: func(d *lang.Decoder, n *lang.Node) (c tabChoice) {
 		switch {
 		case n.IsObject() && len(n.Fields) == 1 && (n.Fields[0].Key == "title" || n.Fields[0].Key == "url"):
 			f := n.Fields[0]
-			c.by, c.pattern = f.Key, lang.NonEmptyShape("pattern").Read(d, f)
-			if c.pattern.Fixed() {
-				text, _ := c.pattern.Expand(nil)
-				if _, err := lang.ReadURLPattern(text); err != nil {
-					d.Fault(f, "%s", err)
-				}
-			}
+			c.by, c.pattern = f.Key, lang.URLPatternShape.Read(d, f)
 		case n.Kind == '0':
 			i := lang.IntShape("the index of a tab", -maxTabIndex, maxTabIndex).Read(d, n)
 			c.index = &i
@@ -64,16 +58,16 @@ func (c tabChoice) find(r *Run, list []browser.TabInfo) (*browser.Tab, string, e
 	if err != nil {
 		return nil, "", err
 	}
-	pattern, err := lang.ReadURLPattern(text)
+	matches, err := r.captures.matching.pattern(text, false)
 	if err != nil {
-		return nil, "", Problemf(CodeInvalidValue, "%s", err)
+		return nil, "", err
 	}
 	for i := len(list) - 1; i >= 0; i-- { // the newest first
 		of := list[i].URL
 		if c.by == "title" {
 			of = list[i].Title
 		}
-		if is, _ := pattern.Match(of, maxAddressEffort); is {
+		if matches(of) {
 			return list[i].Tab, "", nil
 		}
 	}
@@ -83,8 +77,8 @@ func (c tabChoice) find(r *Run, list []browser.TabInfo) (*browser.Tab, string, e
 // tabPoll is how often the tabs are looked at while one is waited for.
 const tabPoll = 50 * time.Millisecond
 
-// awaitTab waits for a tab that is meant: a page opens one when it likes.
-func (r *Run) awaitTab(ctx context.Context, c tabChoice) (*browser.Tab, error) {
+// await waits for a tab that is meant: a page opens one when it likes.
+func (c tabChoice) await(ctx context.Context, r *Run) (*browser.Tab, error) {
 	sctx, cancel := r.page.strict(ctx)
 	defer cancel()
 	for {

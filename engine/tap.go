@@ -17,12 +17,6 @@ var _ = define(Action[lang.Selector]{
 	},
 	Example: `{"tap":"#next"}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Selector) (Result, error) {
-		return nil, r.clickAt(ctx, s, v, browser.Clicking{}, func(again bool) (spot, error) {
-			arg := map[string]any{"force": own(s, "force", true), "guard": true, "again": again}
-			if at := placed(s, "at"); at != nil {
-				arg["at"] = at
-			}
-			return r.aim(ctx, s, "point", v, arg)
-		}, (*browser.Input).Tap)
+		return nil, r.pointer.click(ctx, s, v, browser.Clicking{Times: 1, Touch: true})
 	},
 })

@@ -84,7 +84,7 @@ func (f *recording) keep(ctx context.Context, o *Outcome) {
 		f.run.warn("the trace could not be written: %v", err)
 		return
 	}
-	o.Trace = f.run.keepFile(ctx, File{Name: "trace.html", ContentType: "text/html; charset=utf-8", Inline: true}, b.Bytes())
+	o.Trace = f.run.files.keep(ctx, File{Name: "trace.html", ContentType: "text/html; charset=utf-8", Inline: true}, b.Bytes())
 }
 
 func (f *recording) view(o *Outcome) *traceView {

@@ -49,8 +49,8 @@ var _ = define(Action[trial]{
 	Result:    "the last result of `do`, or of `catch` if that ran",
 	Example:   `{"try":{"do":[{"click":"#accept-cookies","options":{"timeout":200}}],"catch":[{"getText":"h1"}],"as":"why"}}`,
 	Run: func(ctx context.Context, r *Run, s *Step, v trial) (Result, error) {
-		defer r.enter(s)()
-		res, failed, err := r.guarded(func() (Result, error) { return r.list(ctx, v.do) })
+		defer r.blocks.enter(s)()
+		res, failed, err := r.blocks.guarded(func() (Result, error) { return r.list(ctx, v.do) })
 		if failed == nil {
 			return res, err
 		}

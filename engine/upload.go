@@ -96,7 +96,7 @@ var _ = define(Action[uploading]{
 	Run: func(ctx context.Context, r *Run, s *Step, v uploading) (Result, error) {
 		var paths []string
 		for _, f := range v.files {
-			path, err := r.fetch(ctx, f)
+			path, err := f.fetch(ctx, r)
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +121,7 @@ var _ = define(Action[uploading]{
 
 // fetch brings one source into the browser's own folder, under a name that the
 // page will see, and returns its path.
-func (r *Run) fetch(ctx context.Context, f source) (string, error) {
+func (f source) fetch(ctx context.Context, r *Run) (string, error) {
 	var name string
 	var body io.ReadCloser
 	if path, ok := r.copied[f.file]; ok { // it is there already, and never changes
@@ -135,7 +135,7 @@ func (r *Run) fetch(ctx context.Context, f source) (string, error) {
 		}
 		name, body = u.Name, file
 	} else {
-		url, err := r.address(f.url)
+		url, err := r.navigation.address(f.url)
 		if err != nil {
 			return "", err
 		}

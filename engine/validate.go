@@ -114,12 +114,12 @@ func (v *reviewer) saves(steps []Step) {
 		s := &steps[i]
 		for _, key := range []string{saved(s), s.Options.Push} {
 			if _, ok := v.later[key]; key != "" && !ok {
-				v.later[key] = pointer(s)
+				v.later[key] = stepPointer(s)
 			}
 		}
 		for _, key := range s.writes() {
 			if _, ok := v.later[key]; !ok {
-				v.later[key] = pointer(s)
+				v.later[key] = stepPointer(s)
 			}
 		}
 		for _, list := range s.lists() {
@@ -136,7 +136,7 @@ func saved(s *Step) string {
 	return s.Options.Save
 }
 
-func pointer(s *Step) string { return "/actions/" + s.Path }
+func stepPointer(s *Step) string { return "/actions/" + s.Path }
 
 func (v *reviewer) list(steps []Step) (all span) {
 	before, left := v.before, false
@@ -214,7 +214,7 @@ func (v *reviewer) single(s *Step) span {
 			return span{}
 		}
 		for key := range v.known.values {
-			v.lost[key] = pointer(s)
+			v.lost[key] = stepPointer(s)
 		}
 		clear(v.known.values)
 	}
@@ -249,7 +249,7 @@ func (v *reviewer) branch(s *Step, b branch) span {
 	no := v.list(b.other)
 	v.known = v.known.or(after)
 	took := span{min(yes.least, no.least), max(yes.most, no.most)}
-	if b.cond.looks() {
+	if b.cond.Looks() {
 		took.most += v.timeOf(s)
 	}
 	return took
@@ -263,9 +263,9 @@ func (v *reviewer) reads(s *Step) {
 	}
 	optional := map[string]string{} // what may be missing, and what it is then
 	switch b := s.value.(type) {
-	case interface{ condition() *condition }:
+	case interface{ condition() *lang.Condition }:
 		may := map[string]bool{}
-		b.condition().optional(may)
+		b.condition().Optional(may)
 		for key := range may {
 			delete(keys, key)
 			optional[key] = "the condition finds it missing"
@@ -281,7 +281,7 @@ func (v *reviewer) reads(s *Step) {
 	for _, key := range slices.Sorted(maps.Keys(optional)) {
 		// It may well be saved later, in the next turn of a loop.
 		if !lang.Root(key, v.everSaved) && !v.goesOn() {
-			v.warn(pointer(s), "nothing saves %q: %s%s", key, optional[key], v.near(key))
+			v.warn(stepPointer(s), "nothing saves %q: %s%s", key, optional[key], v.near(key))
 		}
 	}
 }
@@ -298,7 +298,7 @@ func (v *reviewer) goesOn() bool {
 }
 
 func (v *reviewer) read(s *Step, key string) {
-	path, element := pointer(s), key[0] == '$'
+	path, element := stepPointer(s), key[0] == '$'
 	name := key
 	if element {
 		name = key[1:]

@@ -72,7 +72,7 @@ func (v *reviewer) turns(do []Step, n, look int64) span {
 
 func (v *reviewer) conditional(s *Step, c conditional) span {
 	look := int64(0)
-	if c.cond.looks() {
+	if c.cond.Looks() {
 		look = v.timeOf(s)
 	}
 	none := v.known.copy()

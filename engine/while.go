@@ -8,7 +8,7 @@ import (
 
 // conditional is a loop that a condition ends.
 type conditional struct {
-	cond  condition
+	cond  lang.Condition
 	max   int
 	do    []Step
 	until bool
@@ -16,11 +16,11 @@ type conditional struct {
 
 func (c conditional) Keys(to map[string]bool) { c.cond.Keys(to) }
 
-func (c conditional) condition() *condition { return &c.cond }
+func (c conditional) condition() *lang.Condition { return &c.cond }
 
 func (c conditional) lists() [][]Step { return [][]Step{c.do} }
 
-const whileSchema = `{"type":"object","required":["condition","do"],"additionalProperties":false,"properties":{"condition":` + conditionRef + `,"max":{"type":"integer","minimum":1,"maximum":10000,"default":100},"do":{"$ref":"#/$defs/actions"}}}`
+const whileSchema = `{"type":"object","required":["condition","do"],"additionalProperties":false,"properties":{"condition":` + lang.ConditionRef + `,"max":{"type":"integer","minimum":1,"maximum":10000,"default":100},"do":{"$ref":"#/$defs/actions"}}}`
 
 var _ = define(whileAction("while", "Runs a list of actions as long as a condition is true.",
 	`{"while":{"condition":"#next","max":5,"do":[{"getText":"h1","options":{"push":"titles"}},{"click":"#next"}]}}`, ""))
@@ -40,7 +40,7 @@ func whileAction(name, doc, example, page string) Action[conditional] {
 			var do *lang.Node
 			has := false
 			ok := d.ReadObject(n, name,
-				lang.Field("condition", func(f *lang.Node) { has = true; c.cond = readCondition(&d.Decoder, f) }),
+				lang.Field("condition", func(f *lang.Node) { has = true; c.cond = lang.ConditionShape.Read(&d.Decoder, f) }),
 				lang.Field("max", func(f *lang.Node) { c.max = iterationsShape.Read(&d.Decoder, f) }),
 				lang.Field("do", func(f *lang.Node) { do = f }),
 			)
@@ -64,12 +64,12 @@ func whileAction(name, doc, example, page string) Action[conditional] {
 const loopResult = "the pushed values, as an object of arrays by key, or `{\"success\":true,\"iterations\":n}`"
 
 func runWhile(ctx context.Context, r *Run, s *Step, v conditional) (Result, error) {
-	defer r.enter(s)()
+	defer r.blocks.enter(s)()
 	l := &loopState{run: r, pushed: map[string][]Result{}}
 	defer l.begin()()
 	for ; ; l.i++ {
 		r.path = s.Path
-		is, err := r.decide(ctx, s, &v.cond)
+		is, err := decider{r, s}.decide(ctx, &v.cond)
 		if err != nil {
 			return l.interrupted(err)
 		}
@@ -93,7 +93,7 @@ func (l *loopState) turn(ctx context.Context, do []Step) (over bool, err error) 
 	if err := ctx.Err(); err != nil {
 		return true, err
 	}
-	if err := l.run.spend(1); err != nil {
+	if err := l.run.blocks.spend(1); err != nil {
 		return true, err
 	}
 	switch _, err := l.run.list(ctx, do); {

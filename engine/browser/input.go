@@ -34,6 +34,7 @@ type Input struct {
 type Clicking struct {
 	Times int    // in quick succession; 0 is once
 	Right bool   // with the secondary button
+	Touch bool   // with a finger, once
 	Held  *Chord // modifiers that are held meanwhile; nil: none
 }
 
@@ -45,6 +46,9 @@ func (in *Input) Click(ctx context.Context, p Point) error {
 // ClickAs clicks a point: twice is a double click. All events are sent at once; the
 // answer to the last means that the page has handled them.
 func (in *Input) ClickAs(ctx context.Context, p Point, how Clicking) error {
+	if how.Touch {
+		return in.tap(ctx, p)
+	}
 	in.pointAt(p)
 	button, down, held := input.MouseButtonLeft, int64(1), how.Held.Mask()
 	if how.Right {
@@ -69,8 +73,8 @@ func (in *Input) keys(events []input.DispatchKeyEventParams) (sent []*pending) {
 	return sent
 }
 
-// Tap touches a point with one finger and lifts it.
-func (in *Input) Tap(ctx context.Context, p Point) error {
+// tap touches a point with one finger and lifts it.
+func (in *Input) tap(ctx context.Context, p Point) error {
 	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) *pending {
 		return in.tab.s.send(input.CommandDispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)})
 	}

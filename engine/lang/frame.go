@@ -51,13 +51,7 @@ func readFrame(d *Decoder, n *Node) (f Frame) {
 	d.ReadObject(n, "iframe",
 		Field("url", func(v *Node) {
 			given++
-			f.by, f.url = "url", NonEmptyShape("pattern").Read(d, v)
-			if f.url.Fixed() {
-				text, _ := f.url.Expand(nil)
-				if _, err := ReadURLPattern(text); err != nil {
-					d.Fault(v, "%s", err)
-				}
-			}
+			f.by, f.url = "url", URLPatternShape.Read(d, v)
 		}),
 		Field("name", func(v *Node) { given++; f.by, f.name = "name", NonEmptyShape("name").Read(d, v) }),
 	)

@@ -78,3 +78,19 @@ func looksLikePath(flags string) bool {
 	}
 	return false
 }
+
+// URLPatternShape is a pattern of an address, or of another text, in the value of an
+// action.
+var URLPatternShape = Shape[Text]{
+	Words: "pattern", Schema: NonEmptyShape("pattern").Schema,
+	Read: func(d *Decoder, n *Node) Text {
+		t := NonEmptyShape("pattern").Read(d, n)
+		if t.Fixed() {
+			text, _ := t.Expand(nil)
+			if _, err := ReadURLPattern(text); err != nil {
+				d.Fault(n, "%s", err)
+			}
+		}
+		return t
+	},
+}

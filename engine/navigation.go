@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/engine/browser"
+	"troupe/engine/lang"
+)
+
+// navigation takes the tabs of a run to other pages.
+type navigation struct{ run *Run }
+
+// open navigates a tab and waits for load.
+func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address string) error {
+	r := nv.run
+	sctx, cancel := r.page.strict(ctx)
+	defer cancel()
+	r.page.input, r.page.script = sentNothing, false
+	err := t.Navigation.Open(sctx, address)
+	var nav *browser.NavigationError
+	switch {
+	case err == nil:
+	case errors.Is(err, browser.ErrDownload):
+		if r.task.Config.RefuseDownloads {
+			r.warn("%s is a download, which the task refuses: the tab stays where it was", address)
+			return nil
+		}
+		r.effects.awaitDownload(sctx)
+		for _, why := range r.tabs.Transfers.BrokenDownloads() {
+			return unreachable(address, why)
+		}
+		r.warn("%s is a download: downloads has its file, and the tab stays where it was", address)
+		return nil
+	case errors.Is(err, browser.ErrNoAddress):
+		return Problemf(CodeInvalidValue, "want an address that browsers can read, not %q", lang.Short(address, 100))
+	case errors.As(err, &nav):
+		return unreachable(address, nav)
+	case ctx.Err() == nil && sctx.Err() != nil:
+		return Problemf(CodeTimeout, "Navigation to %s did not begin within %dms: the server has not answered", address, Millis(r.limit))
+	default:
+		return err
+	}
+	if nv.unaided() {
+		lctx, cancel := context.WithTimeout(sctx, time.Until(r.deadline)/2) // the rest is for asking the page
+		defer cancel()
+		if t.Navigation.Loaded(lctx) {
+			return nil
+		}
+	}
+	return nv.awaitLoad(ctx, s, t, address)
+}
+
+// unaided reports whether the next step can do without the page script, and nobody
+// wants to hear of the page what only that knows, such as its status.
+func (nv *navigation) unaided() bool {
+	r := nv.run
+	if r.traced() || len(r.rest) == 0 {
+		return false
+	}
+	next := &r.rest[0]
+	return next.def.unaided && next.Options.Frame == nil && r.page.frame == nil
+}
+
+// awaitLoad waits for the load event of the current document. The reads that
+// follow go along.
+func (nv *navigation) awaitLoad(ctx context.Context, s *Step, t *browser.Tab, address string) error {
+	r := nv.run
+	arg := map[string]any{"ms": max(0, Millis(time.Until(r.deadline)))}
+	r.page.addSettle(arg)
+	arg["stop"] = true
+	ops := append([]operation{{"load", arg}}, r.batches.following(s)...)
+	whole, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if why := t.Navigation.BrokenOff(whole); why != nil {
+			cancel(why)
+		}
+	}()
+	replies, err := r.batches.ask(whole, func(ctx context.Context, fn string, arg map[string]any) (*browser.Reply, error) {
+		return t.Script.CallOnArrival(ctx, fn, arg)
+	}, ops, len(ops), nil)
+	nav := (*browser.NavigationError)(nil)
+	if errors.As(context.Cause(whole), &nav) {
+		return unreachable(address, nav)
+	}
+	cancel(nil)
+	<-watched
+	if err != nil {
+		return err
+	}
+	reply := &replies[0]
+	r.batches.answered = replies[1:]
+	if reply.Code != "" {
+		if nav := t.Navigation.Failure(ctx); nav != nil {
+			return unreachable(address, nav)
+		}
+		t.Navigation.Stop()
+		return Problemf(CodeTimeout, "The page %s was still arriving after %dms", address, Millis(r.limit))
+	}
+	var loaded struct {
+		State  string `json:"state"`
+		Status int    `json:"status"`
+	}
+	if err := json.Unmarshal(reply.Value, &loaded); err != nil {
+		return fmt.Errorf("reading how the page loaded: %w", err)
+	}
+	if loaded.State != "load" {
+		if nav := t.Navigation.Failure(ctx); nav != nil {
+			return unreachable(address, nav)
+		}
+		r.warn("after %dms the page's load event was still missing: some of its resources did not arrive", Millis(r.limit))
+	}
+	if loaded.Status >= 400 {
+		r.tabs.Journal.Note("status %d", loaded.Status)
+	}
+	return nil
+}
+
+// unreachable says why an address could not be reached.
+func unreachable(address string, nav *browser.NavigationError) *Problem {
+	why := ""
+	if nav.Why != "" {
+		why = ": " + nav.Why
+	}
+	return Problemf(CodeNavigationFailed, "Navigation to %s failed: %s%s", address, nav.Text, why)
+}
+
+// travel goes to another page of the current tab's history.
+func (nv *navigation) travel(ctx context.Context, s *Step, by int64, where string) error {
+	r := nv.run
+	t, err := nv.settledTab(ctx, s)
+	if err != nil {
+		return err
+	}
+	sctx, cancel := r.page.strict(ctx)
+	defer cancel()
+	address, err := t.Navigation.Go(sctx, by)
+	switch {
+	case errors.Is(err, browser.ErrNoHistory):
+		return Problemf(CodeInvalidValue, "There is no page to go %s to: open and links make a history", where)
+	case errors.Is(err, browser.ErrStays) && ctx.Err() == nil:
+		return Problemf(CodeTimeout, "The tab did not go %s within %dms: the server has not answered, or the page keeps the tab", where, Millis(r.limit))
+	case err != nil:
+		return err
+	}
+	r.page.input, r.page.script = sentNothing, false
+	return nv.awaitLoad(ctx, s, t, address)
+}
+
+// settledTab is the current tab once what the last input began has begun: a page that
+// is about to leave must not be asked to go elsewhere before.
+func (nv *navigation) settledTab(ctx context.Context, s *Step) (*browser.Tab, error) {
+	r := nv.run
+	if r.page.input != sentNothing || r.page.script {
+		if _, err := r.page.call(ctx, s, Call{Fn: "settled"}); err != nil {
+			return nil, err
+		}
+	}
+	return r.page.tab(ctx)
+}
+
+func (nv *navigation) address(v lang.Text) (string, error) {
+	s, err := v.Expand(nv.run.cache)
+	if err != nil {
+		return "", err
+	}
+	s, err = checkURL(s)
+	if err != nil {
+		return "", Problemf(CodeInvalidValue, "%s", err)
+	}
+	return s, nil
+}
