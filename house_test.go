@@ -74,6 +74,8 @@ var house = []floor{
 		"tests of every package wait"},
 	{"testkit/golden", nil,
 		"it compares what any package writes with what was written before"},
+	{"testkit/networks", nil,
+		"it cuts off nodes, whatever runs in them"},
 	{"testkit/npm", nil,
 		"it fetches what tests drive, whatever they test"},
 	{"testkit/enginetest", []string{"engine", "testkit"},

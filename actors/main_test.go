@@ -15,12 +15,15 @@ import (
 var asked bool
 
 // fewer asks for less than TestMain does, for histories that take long.
-func fewer(t *testing.T, checks string) {
+func fewer(t *testing.T, few, most int) {
 	if asked || testing.Short() {
 		return
 	}
 	was := flag.Lookup("rapid.checks").Value.String()
-	if err := flag.Set("rapid.checks", checks); err != nil {
+	if need.AllAsked() {
+		few = most
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(few)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = flag.Set("rapid.checks", was) })
@@ -29,7 +32,7 @@ func fewer(t *testing.T, checks string) {
 // TestMain asks for more random histories than the library does by itself, and for
 // more rows in real browsers at once than there are cores: they mostly wait.
 func TestMain(m *testing.M) {
-	need.Cases(300, 2000)
+	need.Cases(100, 2000)
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })

@@ -17,7 +17,7 @@ import (
 // node is restarted or dies, and checks each answer and each worker's state
 // against a model that knows nothing of actors.
 func TestSessionsFollowTheModel(t *testing.T) {
-	fewer(t, "150") // each starts several nodes
+	fewer(t, 40, 150) // each starts several nodes
 	rapid.Check(t, func(rt *rapid.T) {
 		var moves []sessionMove
 		for range rapid.IntRange(1, 30).Draw(rt, "moves") {

@@ -17,16 +17,9 @@ import (
 // No request is answered with a failure of the service.
 func TestEndsDoNotFlip(t *testing.T) {
 	need.All(t)
-	nets := newNetworks(t, 3)
-	to := newServicesIn(t, nets, 2, 2, 2)
+	to := newServicesApart(t, 2, 2, 2)
 	for round := range *doubts {
 		victim, _ := to.follower(round)
-		number := 0
-		for i, s := range to.all {
-			if s == victim {
-				number = i
-			}
-		}
 		var mu sync.Mutex
 		ends, told, internal := map[string]string{}, 0, 0
 		var started []string // on the node that is cut off
@@ -51,64 +44,52 @@ func TestEndsDoNotFlip(t *testing.T) {
 			ends[id] = now
 			told++
 		}
-		stop := make(chan struct{})
-		var clients sync.WaitGroup
-		for c := range 9 {
-			clients.Go(func() {
-				for i := 0; ; i++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					at := to.all[c%3] // one that waits keeps no other waiting
-					switch i % 4 {
-					case 0:
-						worker := actors.WorkerID(victim.cfg.Member.Name, 1+(c+i)%2)
-						body, _ := to.task(time.Duration(300+(c*97+i*31)%900)*time.Millisecond, fmt.Sprintf(`"workerId":%q,"async":true,"queueTimeout":2000,`, worker))
-						r := to.ask(at, "POST", "/v1/", body)
-						note("a start", r)
-						if r.status == 200 && r.TaskID != "" {
-							mu.Lock()
-							started = append(started, r.TaskID)
-							mu.Unlock()
-						}
-					case 1:
-						body, _ := to.task(10*time.Millisecond, `"queueTimeout":2000,"session":{"preserve":true},`)
-						r := to.ask(at, "POST", "/v1/", body)
-						note("a session", r)
-						if r.SessionID != "" {
-							note("its end", to.ask(to.all[(c+i+1)%3], "POST", "/v1/", fmt.Sprintf(`{"session":{"id":%q,"close":true},"queueTimeout":1000}`, r.SessionID)))
-						}
-					case 2:
-						body, _ := to.task(10*time.Millisecond, `"queueTimeout":1000,`)
-						note("a request with a key", to.ask(at, "POST", "/v1/", body, "Idempotency-Key", fmt.Sprintf("f%d-%d-%d", round, c, i)))
-					default:
-						mu.Lock()
-						last := slices.Clone(started[max(0, len(started)-6):])
-						mu.Unlock()
-						for _, id := range last {
-							r := to.get(at, "/v1/get-result?taskId="+id)
-							note("a poll", r)
-							end(id, at.cfg.Member.Name, r)
-						}
-					}
+		stop := to.load(9, func(c, i int) {
+			at := to.all[c%3] // one that waits keeps no other waiting
+			switch i % 4 {
+			case 0:
+				worker := actors.WorkerID(victim.cfg.Member.Name, 1+(c+i)%2)
+				body, _ := to.task(time.Duration(300+(c*97+i*31)%900)*time.Millisecond, fmt.Sprintf(`"workerId":%q,"async":true,"queueTimeout":2000,`, worker))
+				r := to.ask(at, "POST", "/v1/", body)
+				note("a start", r)
+				if r.status == 200 && r.TaskID != "" {
+					mu.Lock()
+					started = append(started, r.TaskID)
+					mu.Unlock()
 				}
-			})
-		}
+			case 1:
+				body, _ := to.task(10*time.Millisecond, `"queueTimeout":2000,"session":{"preserve":true},`)
+				r := to.ask(at, "POST", "/v1/", body)
+				note("a session", r)
+				if r.SessionID != "" {
+					note("its end", to.ask(to.all[(c+i+1)%3], "POST", "/v1/", fmt.Sprintf(`{"session":{"id":%q,"close":true},"queueTimeout":1000}`, r.SessionID)))
+				}
+			case 2:
+				body, _ := to.task(10*time.Millisecond, `"queueTimeout":1000,`)
+				note("a request with a key", to.ask(at, "POST", "/v1/", body, "Idempotency-Key", fmt.Sprintf("f%d-%d-%d", round, c, i)))
+			default:
+				mu.Lock()
+				last := slices.Clone(started[max(0, len(started)-6):])
+				mu.Unlock()
+				for _, id := range last {
+					r := to.get(at, "/v1/get-result?taskId="+id)
+					note("a poll", r)
+					end(id, at.cfg.Member.Name, r)
+				}
+			}
+		})
 		cuts := []time.Duration{2500 * time.Millisecond, 2500 * time.Millisecond, 2500 * time.Millisecond}
 		if round%2 == 0 { // as long as its writes wait for a majority, and some more
 			cuts = []time.Duration{time.Second, 18 * time.Second}
 		}
 		for _, d := range cuts {
 			time.Sleep(time.Second) // of load
-			nets.cut(number)
+			to.cut(victim)
 			time.Sleep(d) // for which it is cut off
-			nets.heal(number)
+			to.heal(victim)
 		}
 		time.Sleep(time.Second)
-		close(stop)
-		clients.Wait()
+		stop()
 		soon(t, "the nodes are one cluster", func() bool {
 			for _, s := range to.all {
 				r := to.get(s, "/v1/workers")
@@ -139,48 +120,35 @@ func TestEndsDoNotFlip(t *testing.T) {
 // played twice.
 func TestShortCuts(t *testing.T) {
 	need.All(t)
-	nets := newNetworks(t, 3)
-	to := newServicesIn(t, nets, 2, 2, 2)
+	to := newServicesApart(t, 2, 2, 2)
 	for round := range *doubts {
 		victim, _ := to.follower(round)
 		took, elsewhere, lost := &timings{}, &timings{}, 0
 		var mu sync.Mutex
-		stop := make(chan struct{})
-		var clients sync.WaitGroup
-		for c := range 6 {
-			clients.Go(func() {
-				for i := 0; ; i++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					at := to.all[c%3]
-					if at == victim {
-						at = to.all[(c+1)%3]
-					}
-					more, into := `"timeout":5000,"queueTimeout":2000,`, elsewhere
-					if c < 4 { // for its workers
-						more, into = more+fmt.Sprintf(`"workerId":%q,`, actors.WorkerID(victim.cfg.Member.Name, 1+c%2)), took
-					}
-					body, _ := to.task(20*time.Millisecond, more)
-					r := to.ask(at, "POST", "/v1/", body)
-					if into.add(r.took); r.Code == "worker_lost" {
-						mu.Lock()
-						lost++
-						mu.Unlock()
-					}
-				}
-			})
-		}
+		stop := to.load(6, func(c, i int) {
+			at := to.all[c%3]
+			if at == victim {
+				at = to.all[(c+1)%3]
+			}
+			more, into := `"timeout":5000,"queueTimeout":2000,`, elsewhere
+			if c < 4 { // for its workers
+				more, into = more+fmt.Sprintf(`"workerId":%q,`, actors.WorkerID(victim.cfg.Member.Name, 1+c%2)), took
+			}
+			body, _ := to.task(20*time.Millisecond, more)
+			r := to.ask(at, "POST", "/v1/", body)
+			if into.add(r.took); r.Code == "worker_lost" {
+				mu.Lock()
+				lost++
+				mu.Unlock()
+			}
+		})
 		for i := range 6 {
 			time.Sleep(700 * time.Millisecond) // of load
-			nets.cut(slices.Index(to.all, victim))
+			to.cut(victim)
 			time.Sleep(time.Duration(900+150*i) * time.Millisecond) // for which it is cut off
-			nets.heal(slices.Index(to.all, victim))
+			to.heal(victim)
 		}
-		close(stop)
-		clients.Wait()
+		stop()
 		t.Logf("round %d, %s: tasks for its workers %v, %d lost; others %v", round+1, victim.cfg.Member.Name, took, lost, elsewhere)
 		if slowest := max(took.all[len(took.all)-1], elsewhere.all[len(elsewhere.all)-1]); slowest > 7*time.Second {
 			t.Errorf("round %d: a task took %v, longer than it may wait and 5 s", round+1, slowest)

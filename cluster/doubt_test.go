@@ -9,8 +9,10 @@ import (
 	"time"
 )
 
+const ordinaryDoubts = 2
+
 // doubts is how often each fault is made. The ordinary suite makes a few.
-var doubts = flag.Int("doubts", 2, "how often the tests of doubted nodes make each fault")
+var doubts = flag.Int("doubts", ordinaryDoubts, "how often the tests of doubted nodes make each fault")
 
 // timings is how long clients waited.
 type timings struct {

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"testing"
 
@@ -27,6 +28,12 @@ func tempDir(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(serviceEnv) != "" {
+		flag.Parse()
+		alone := &noTest{}
+		serveAsANode(alone)
+		alone.end()
+	}
 	code := m.Run()
 	for _, n := range three.members {
 		n.Close()

@@ -23,6 +23,7 @@ import (
 	"troupe/cluster/member"
 	"troupe/testkit"
 	"troupe/testkit/need"
+	"troupe/testkit/networks"
 )
 
 // serviceEnv makes the test binary a process that is a whole node: with HTTP, and
@@ -40,14 +41,10 @@ type serviceConfig struct {
 	Host    string // where its clients reach it
 }
 
-// TestServeAsANode is such a process: it is no test.
-func TestServeAsANode(t *testing.T) {
-	text := os.Getenv(serviceEnv)
-	if text == "" {
-		t.Skip("it is what other tests start")
-	}
+// serveAsANode is such a process.
+func serveAsANode(t testing.TB) {
 	var cfg serviceConfig
-	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv(serviceEnv)), &cfg); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Member.Log = quiet.With().Str("node", cfg.Member.Name).Logger()
@@ -96,7 +93,7 @@ var waiting = regexp.MustCompile(`"wait":(\d+)`)
 
 // waits is the script of a task: it takes as long as its waits say, and is written
 // down.
-func waits(t *testing.T, cfg serviceConfig, c testkit.Call) (s testkit.Script) {
+func waits(t testing.TB, cfg serviceConfig, c testkit.Call) (s testkit.Script) {
 	for _, w := range waiting.FindAllSubmatch(c.Task.Source(), -1) {
 		ms, _ := strconv.Atoi(string(w[1]))
 		s.Takes += time.Duration(ms) * time.Millisecond
@@ -118,15 +115,15 @@ func waits(t *testing.T, cfg serviceConfig, c testkit.Call) (s testkit.Script) {
 
 // service is a node in a process of its own.
 type service struct {
-	t     testing.TB
-	cfg   serviceConfig
-	dir   string
-	place string // its network; empty: that of this process
-	cmd   *exec.Cmd
-	in    *json.Encoder
-	said  chan map[string]any
-	base  string
-	done  chan struct{}
+	t    testing.TB
+	cfg  serviceConfig
+	dir  string
+	at   networks.Node // where it is; nothing: on a loopback address
+	cmd  *exec.Cmd
+	in   *json.Encoder
+	said chan map[string]any
+	base string
+	done chan struct{}
 }
 
 func (s *service) start() {
@@ -148,8 +145,8 @@ func (s *service) start() {
 		program = *neighbour
 	}
 	args := []string{program, "-test.run=^TestServeAsANode$", "-test.timeout=0", "-test.count=1"}
-	if s.place != "" {
-		args = append([]string{"ip", "netns", "exec", s.place}, args...)
+	if s.at.Place != "" {
+		args = append([]string{"ip", "netns", "exec", s.at.Place}, args...)
 	}
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Env = append(os.Environ(), serviceEnv+"="+string(text), "TMPDIR="+s.dir)
@@ -230,6 +227,7 @@ func (s *service) kill() {
 // services are three nodes in processes of their own.
 type services struct {
 	t     testing.TB
+	nets  *networks.Networks // nil: the nodes are on loopback addresses
 	all   []*service
 	token string
 	plays string
@@ -242,19 +240,37 @@ func newServices(t testing.TB, workers ...int) *services {
 	return newServicesIn(t, nil, workers...)
 }
 
-func newServicesIn(t testing.TB, nets *networks, workers ...int) *services {
+// newServicesApart makes nodes that can be cut off, and skips the test where that needs
+// more than it may do.
+func newServicesApart(t testing.TB, workers ...int) *services {
+	t.Helper()
+	nets := networks.New(t)
+	if nets == nil {
+		t.Skip("cutting nodes off needs networks of their own: root, and the command ip")
+	}
+	return newServicesIn(t, nets, workers...)
+}
+
+func newServicesIn(t testing.TB, nets *networks.Networks, workers ...int) *services {
 	t.Helper()
 	need.Time(t)
-	to := &services{t: t, plays: filepath.Join(t.TempDir(), "plays")}
-	cfgs := configs(t, len(workers))
-	if nets != nil {
-		nets.move(cfgs)
+	to := &services{t: t, nets: nets, plays: filepath.Join(t.TempDir(), "plays")}
+	var all []*service
+	for i, cfg := range configs(t, len(workers)) {
+		all = append(all, &service{t: t, dir: t.TempDir(), cfg: serviceConfig{Member: cfg, Workers: workers[i], Plays: to.plays, Host: "127.0.0.1"}})
 	}
-	for i, cfg := range cfgs {
-		s := &service{t: t, dir: t.TempDir(), cfg: serviceConfig{Member: cfg, Workers: workers[i], Plays: to.plays, Host: "127.0.0.1"}}
-		if nets != nil {
-			s.place, s.cfg.Host = nets.places[i], nets.clients[i]
+	if nets != nil {
+		var peers []string
+		for i, s := range all {
+			s.at = nets.Plug(t, i+1)
+			s.cfg.Host, s.cfg.Member.Listen = s.at.Client, s.at.Peer
+			peers = append(peers, s.at.Peer)
 		}
+		for _, s := range all {
+			s.cfg.Member.Peers = peers
+		}
+	}
+	for _, s := range all {
 		s.start()
 		t.Cleanup(s.kill)
 		to.all = append(to.all, s)
@@ -266,6 +282,33 @@ func newServicesIn(t testing.TB, nets *networks, workers ...int) *services {
 	to.token = to.all[0].hear("Token").(string)
 	to.whole()
 	return to
+}
+
+// cut cuts a node off from the others, but not from its clients.
+func (to *services) cut(s *service) { to.nets.Cut(to.t, s.at) }
+
+func (to *services) heal(s *service) { to.nets.Heal(to.t, s.at) }
+
+// load lets so many clients ask until stop is called, which waits for them.
+func (to *services) load(clients int, ask func(client, i int)) (stop func()) {
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-over:
+					return
+				default:
+					ask(c, i)
+				}
+			}
+		})
+	}
+	return func() {
+		close(over)
+		all.Wait()
+	}
 }
 
 // whole waits until every node serves the workers of all.

@@ -29,10 +29,14 @@ func skip(t testing.TB, what string) {
 // pattern names: it takes long, and what it looks after seldom breaks.
 func All(t testing.TB) {
 	t.Helper()
-	if os.Getenv(all) == "" && flag.Lookup("test.run").Value.String() == "" {
+	if !AllAsked() && flag.Lookup("test.run").Value.String() == "" {
 		t.Skip("it takes long: make test-all runs it, and so does -run")
 	}
 }
+
+// AllAsked reports whether all tests are asked for. A test of very many cases may try
+// fewer otherwise.
+func AllAsked() bool { return os.Getenv(all) != "" }
 
 const all = "TROUPE_TEST_ALL"
 
@@ -40,7 +44,7 @@ const all = "TROUPE_TEST_ALL"
 // if all tests are asked for, few otherwise. The flag -rapid.checks overrides it.
 // Call it in TestMain before the flags are parsed.
 func Cases(few, most int) {
-	if os.Getenv(all) != "" {
+	if AllAsked() {
 		few = most
 	}
 	f := flag.Lookup("rapid.checks") // which stays one that nobody has given

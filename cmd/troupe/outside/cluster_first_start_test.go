@@ -18,7 +18,7 @@ func TestFirstStart(t *testing.T) {
 			g := plannedCluster(t, nil, "", make([]int, of)...)
 			spawn := func(all ...*member) {
 				for _, m := range all {
-					m.child = spawnAs(t, m.program, m.place, nil, m.args...)
+					m.child = spawnAs(t, m.program, m.at.Place, nil, m.args...)
 				}
 			}
 			says := func(m *member, what string) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/testkit/need"
+	"troupe/testkit/networks"
 )
 
 var healthRounds = flag.Int("health", 1, "how often each row of TestHealthTellsTheTruth is tried")
@@ -118,7 +119,7 @@ func (g *testCluster) tryAll(rows ...healthRow) {
 // and come back, between processes.
 func TestHealthTellsTheTruth(t *testing.T) {
 	need.All(t)
-	startTestCluster(t, newWires(t), "", 1, 1, 0).tryAll(
+	startTestCluster(t, networks.New(t), "", 1, 1, 0).tryAll(
 		healthRow{"a node that was cut off is not ready before another one may be lost", healedNode},
 		healthRow{"a node that was frozen is not ready before another one may be lost", wokenNode},
 		healthRow{"an election is no reason to send requests elsewhere", electsLeader},
@@ -127,7 +128,7 @@ func TestHealthTellsTheTruth(t *testing.T) {
 
 // healedNode cuts a node off, and the next one as soon as that says that it is ready.
 func healedNode(g *testCluster, round int) {
-	g.needWires()
+	g.needNetworks()
 	m, next, third := g.nodes[round%3], g.nodes[(round+1)%3], g.nodes[(round+2)%3]
 	g.t.Logf("%s is cut off, %s leads", m.name, g.leader().name)
 	g.cutOff(m)

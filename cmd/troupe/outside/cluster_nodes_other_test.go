@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +48,7 @@ func (g *testCluster) exchange(m *member) {
 
 // unchanged are names that are of other things, too: a renaming by name alone
 // would hit those.
-var unchanged = []string{"Account", "After", "All", "Code", "Done", "Files", "Gone", "Key", "Left", "Name", "Node", "Session", "Size", "Source", "State", "Status",
+var unchanged = []string{"Account", "After", "All", "Code", "Done", "Files", "Gone", "Key", "Left", "Name", "Node", "Session", "Size", "Source", "State", "Status", "Store",
 	"Text", "Trace", "Type", "Version", "Wait"}
 
 // rename writes the program's files with other names for the fields of messages and
@@ -61,7 +62,7 @@ func rename(t *testing.T, dir string) (overlay string) {
 		tree *ast.File
 	}
 	var all []file
-	names := map[string]bool{}
+	names, foreign := map[string]bool{}, map[string]bool{}
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func rename(t *testing.T, dir string) (overlay string) {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "browser"): // what the browser calls its things
+			case d.IsDir() && d.Name() == "testdata":
 				return fs.SkipDir
 			case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 				return nil
@@ -81,6 +82,10 @@ func rename(t *testing.T, dir string) (overlay string) {
 				return err
 			}
 			tree, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
+			if filepath.Base(filepath.Dir(path)) == "browser" { // it calls its things as the browser does
+				declared(tree, foreign)
+				return err
+			}
 			all = append(all, file{path, text, tree})
 			if pkg == "actors" || pkg == "cluster" {
 				wireNames(tree, names)
@@ -91,9 +96,7 @@ func rename(t *testing.T, dir string) (overlay string) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range unchanged {
-		delete(names, name)
-	}
+	maps.DeleteFunc(names, func(name string, _ bool) bool { return foreign[name] || slices.Contains(unchanged, name) })
 	if len(names) < 50 {
 		t.Fatalf("only %d names of fields can be changed: %v", len(names), names)
 	}
@@ -131,6 +134,21 @@ func wireNames(tree *ast.File, names map[string]bool) {
 		tag, _ := strconv.Unquote(f.Tag.Value)
 		if name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ","); name == f.Names[0].Name {
 			names[name] = true
+		}
+		return true
+	})
+}
+
+// declared adds the fields and methods that a file declares.
+func declared(tree *ast.File, names map[string]bool) {
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				names[name.Name] = true
+			}
+		case *ast.FuncDecl:
+			names[n.Name.Name] = true
 		}
 		return true
 	})

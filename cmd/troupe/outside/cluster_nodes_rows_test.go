@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/testkit/need"
+	"troupe/testkit/networks"
 )
 
 // level says in which runs a row is tried.
@@ -133,10 +134,10 @@ func TestThreeNodes(t *testing.T) {
 	if !known {
 		t.Fatalf("-rows %q is unknown: want short, quick or whole", *rowsFlag)
 	}
-	var w *wires
+	var w *networks.Networks
 	workers := []int{0, 1, 1} // seconds count, and so does memory
 	if most > short {
-		w, workers = newWires(t), []int{1, 1, 1}
+		w, workers = networks.New(t), []int{1, 1, 1}
 	}
 	second := other(t)
 	began := time.Now()

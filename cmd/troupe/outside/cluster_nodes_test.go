@@ -17,6 +17,7 @@ import (
 	"troupe/actors/api"
 	"troupe/engine/browser"
 	"troupe/testkit/leaks"
+	"troupe/testkit/networks"
 )
 
 // member is one node of a cluster of processes.
@@ -26,25 +27,24 @@ type member struct {
 	program          string
 	args             []string
 	workers          int
-	peer             string // where other nodes reach it
-	metrics          string // where they are told
-	place            string // its network; empty: that of this process
-	link             string // its connection to the other nodes, where it has a network of its own
+	peer             string        // where other nodes reach it
+	metrics          string        // where they are told
+	at               networks.Node // where it is; nothing: on a loopback address
 
 	dead, frozen, cut bool
 }
 
 // testCluster is such a cluster.
 type testCluster struct {
-	t     *testing.T // of what is being tried
-	home  *testing.T // what is started ends with it
-	dir   string
-	nodes []*member
-	token string // of ada, who has no daily limit
-	site  *witness
-	wires *wires // nil: the nodes are on the loopback addresses of this machine
-	told  *ledger
-	other string // the program of the second node; empty: as the others
+	t        *testing.T // of what is being tried
+	home     *testing.T // what is started ends with it
+	dir      string
+	nodes    []*member
+	token    string // of ada, who has no daily limit
+	site     *witness
+	networks *networks.Networks // nil: the nodes are on the loopback addresses of this machine
+	told     *ledger
+	other    string // the program of the second node; empty: as the others
 
 	enlisted int // nodes, also those that are no more
 }
@@ -56,7 +56,7 @@ func newTestCluster(t *testing.T, workers ...int) *testCluster {
 	return startTestCluster(t, nil, "", workers...)
 }
 
-func startTestCluster(t *testing.T, w *wires, other string, workers ...int) *testCluster {
+func startTestCluster(t *testing.T, w *networks.Networks, other string, workers ...int) *testCluster {
 	t.Helper()
 	g := plannedCluster(t, w, other, workers...)
 	g.start(g.nodes...)
@@ -66,7 +66,7 @@ func startTestCluster(t *testing.T, w *wires, other string, workers ...int) *tes
 }
 
 // plannedCluster is such a cluster of which no node was started.
-func plannedCluster(t *testing.T, w *wires, other string, workers ...int) *testCluster {
+func plannedCluster(t *testing.T, w *networks.Networks, other string, workers ...int) *testCluster {
 	t.Helper()
 	leaks.Check(t)
 	dir, err := os.MkdirTemp("", "tr")
@@ -74,7 +74,7 @@ func plannedCluster(t *testing.T, w *wires, other string, workers ...int) *testC
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	g := &testCluster{t: t, home: t, dir: dir, wires: w, other: other, told: &ledger{}, site: newWitness(t, w.here())}
+	g := &testCluster{t: t, home: t, dir: dir, networks: w, other: other, told: &ledger{}, site: newWitness(t, w.Here())}
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	if err := os.WriteFile(g.secretFile(), []byte(hex.EncodeToString(secret)), 0o600); err != nil {
@@ -104,8 +104,9 @@ func (g *testCluster) enlist(workers int) *member {
 		m.program = g.other
 	}
 	var host string
-	if g.wires != nil {
-		m.place, m.link, m.peer, host = g.wires.plug(g.home, n)
+	if g.networks != nil {
+		m.at = g.networks.Plug(g.home, n)
+		m.peer, host = m.at.Peer, m.at.Client
 		m.metrics = host + metricsPort
 	} else {
 		host, m.peer, m.metrics = freeHost(g.t)
@@ -113,7 +114,7 @@ func (g *testCluster) enlist(workers int) *member {
 	m.data = filepath.Join(g.dir, m.name)
 	m.args = []string{"serve", "--listen=" + host + ":0", "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", workers), "--log-level=warn", "--metrics-listen=" + m.metrics,
 		"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + m.peer}
-	if g.wires != nil {
+	if g.networks != nil {
 		m.args = append(m.args, "--insecure-listen")
 	}
 	g.nodes = append(g.nodes, m)
@@ -136,7 +137,7 @@ func (g *testCluster) newToken(account, plan string) string {
 func (g *testCluster) start(all ...*member) {
 	g.t.Helper()
 	for _, m := range all {
-		m.child = spawnAs(g.home, m.program, m.place, nil, m.args...)
+		m.child = spawnAs(g.home, m.program, m.at.Place, nil, m.args...)
 		m.dead, m.frozen = false, false
 	}
 	for _, m := range all {
@@ -193,10 +194,10 @@ func (g *testCluster) signal(m *member, s syscall.Signal) {
 	}
 }
 
-// needWires skips what needs nodes that can be cut off from each other.
-func (g *testCluster) needWires() {
+// needNetworks skips what needs nodes that can be cut off from each other.
+func (g *testCluster) needNetworks() {
 	g.t.Helper()
-	if g.wires == nil {
+	if g.networks == nil {
 		g.t.Skip("cutting nodes off needs networks of their own: root, and the command ip")
 	}
 }
@@ -205,14 +206,14 @@ func (g *testCluster) needWires() {
 // is lost, and nobody is told. Clients still reach it.
 func (g *testCluster) cutOff(m *member) {
 	g.t.Helper()
-	g.needWires()
-	g.wires.cut(g.t, m.link)
+	g.needNetworks()
+	g.networks.Cut(g.t, m.at)
 	m.cut = true
 }
 
 func (g *testCluster) heal(m *member) {
 	g.t.Helper()
-	g.wires.heal(g.t, m.link)
+	g.networks.Heal(g.t, m.at)
 	m.cut = false
 }
 

@@ -3,7 +3,7 @@ package outside_test
 import "time"
 
 var _ = promise(cutting, "one node is cut off from the other two", whole, func(g *testCluster) {
-	g.needWires()
+	g.needNetworks()
 	n1, n2, m := g.nodes[0], g.nodes[1], g.nodes[2]
 	kept := g.leaves(m)
 	there, _ := g.runs(n1, m)  // of a client of the majority, on the other side

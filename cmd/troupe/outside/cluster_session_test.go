@@ -150,7 +150,7 @@ var _ = promise(sessions, "a node with a session sleeps for 15 s and wakes up", 
 })
 
 var _ = promise(sessions, "a node with a session is cut off", whole, func(g *testCluster) {
-	g.needWires()
+	g.needNetworks()
 	m, at := g.nodes[1], g.nodes[2]
 	l := g.signsIn(m)
 	l.goesOn(m, false)

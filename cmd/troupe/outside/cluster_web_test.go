@@ -26,7 +26,7 @@ func (g *testCluster) inTurns(t *testing.T) (base string) {
 		r.SetURL(to[int(n.Add(1))%len(to)])
 		r.Out.Host = r.In.Host
 	}}
-	return serveOn(t, g.wires.here(), proxy.ServeHTTP)
+	return serveOn(t, g.networks.Here(), proxy.ServeHTTP)
 }
 
 // webInTurns is the web page of the cluster behind that.
