@@ -11,8 +11,8 @@ type goroutinePool struct {
 	closed bool
 }
 
-// idleMost bounds how many idle goroutines are kept.
-const idleMost = 256
+// maxIdle bounds how many idle goroutines are kept.
+const maxIdle = 256
 
 // do runs f soon, on another goroutine. It never waits for one.
 func (h *goroutinePool) do(f func()) {
@@ -45,7 +45,7 @@ func (h *goroutinePool) work(f func()) {
 func (h *goroutinePool) park(next chan func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.idle) >= idleMost {
+	if h.closed || len(h.idle) >= maxIdle {
 		return false
 	}
 	h.idle = append(h.idle, next)

@@ -34,15 +34,15 @@ func TestGoroutinePoolWaitsForNobody(t *testing.T) {
 		h := &goroutinePool{}
 		stop := make(chan struct{})
 		var all sync.WaitGroup
-		for range 2 * idleMost {
+		for range 2 * maxIdle {
 			all.Add(1)
 			h.do(func() { all.Done(); <-stop })
 		}
 		all.Wait() // all of them run at the same time
 		close(stop)
 		synctest.Wait()
-		if len(h.idle) != idleMost {
-			t.Errorf("%d goroutines are kept, want %d", len(h.idle), idleMost)
+		if len(h.idle) != maxIdle {
+			t.Errorf("%d goroutines are kept, want %d", len(h.idle), maxIdle)
 		}
 		h.close()
 	})

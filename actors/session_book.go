@@ -50,10 +50,10 @@ type bookEntry struct {
 	over func(error)
 }
 
-// writesMost bounds how many writes of one session may wait for a disk that
+// maxWrites bounds how many writes of one session may wait for a disk that
 // takes none. Each has its own time once it begins, so this bounds how long the
 // last of them waits, too.
-const writesMost = 16
+const maxWrites = 16
 
 // errWritesWait: so many writes of the session wait that no more may.
 var errWritesWait = errors.New("too many earlier writes of the session are waiting for the disk")
@@ -89,7 +89,7 @@ func (b *sessionBook) work() {
 func (b *sessionBook) full() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.todo) >= writesMost
+	return len(b.todo) >= maxWrites
 }
 
 // write keeps the record, and the state if it has changed. It calls over when both would

@@ -109,7 +109,7 @@ func TestStalledWriteSpendsItsOwnTime(t *testing.T) {
 func TestWritesThatWaitAreBounded(t *testing.T) {
 	const more = 20
 	withBook(t, 1, func(t *testing.T, b *sessionBook) {
-		all := writes(b, 1+writesMost+more)
+		all := writes(b, 1+maxWrites+more)
 		refused := 0
 		for i, w := range all {
 			switch {

@@ -10,10 +10,10 @@ import (
 
 // How much is kept of a task's steps for those who follow it late.
 const (
-	stepsMost     = 1000
-	stepBytesMost = 256 << 10
+	maxSteps     = 1000
+	maxStepBytes = 256 << 10
 	// A result that is larger is left out: the poll has it.
-	stepResultMost = 16 << 10
+	maxStepResult = 16 << 10
 )
 
 // stepLog keeps the last steps of a task, with their numbers.
@@ -27,7 +27,7 @@ type stepLog struct {
 // out before the step waits in any queue, and of one that is kept, nothing that it
 // was a part of is kept with it.
 func forFollowers(s engine.StepReport) engine.StepReport {
-	if n := len(s.Result); n > stepResultMost {
+	if n := len(s.Result); n > maxStepResult {
 		s.Result, s.ResultBytes = nil, n
 	} else if cap(s.Result) > 2*n {
 		s.Result = bytes.Clone(s.Result)
@@ -40,7 +40,7 @@ func (l *stepLog) add(s engine.StepReport) {
 	l.last++
 	l.steps = append(l.steps, api.TaskStep{Seq: l.last, Step: s})
 	l.bytes += view.StepBytes(s)
-	for len(l.steps) > stepsMost || l.bytes > stepBytesMost && len(l.steps) > 1 {
+	for len(l.steps) > maxSteps || l.bytes > maxStepBytes && len(l.steps) > 1 {
 		l.bytes -= view.StepBytes(l.steps[0].Step)
 		l.steps = l.steps[1:]
 	}

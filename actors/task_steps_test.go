@@ -11,7 +11,7 @@ import (
 // TestFollowersGetNoLongResults: a step waits in queues without a result that is
 // too long for those who follow it, nor with what a short one was a part of.
 func TestFollowersGetNoLongResults(t *testing.T) {
-	long := json.RawMessage(bytes.Repeat([]byte("1"), stepResultMost+1))
+	long := json.RawMessage(bytes.Repeat([]byte("1"), maxStepResult+1))
 	if s := forFollowers(engine.StepReport{Result: long}); s.Result != nil || s.ResultBytes != len(long) {
 		t.Errorf("a long result has %d bytes, and tells of %d", len(s.Result), s.ResultBytes)
 	}

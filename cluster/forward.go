@@ -20,7 +20,7 @@ func forward[T any](ctx context.Context, c *Router, one *inflightRequest, node s
 	defer release()
 	for tries := 1; ; tries++ {
 		x, err := forwardOnce(ctx, c, one, node, o, m, w)
-		if !errors.Is(err, errUnreceived) || tries == triesMost || ctx.Err() != nil {
+		if !errors.Is(err, errUnreceived) || tries == maxTries || ctx.Err() != nil {
 			return x, err
 		}
 	}

@@ -27,13 +27,13 @@ const (
 	receiptAgain = 2 * time.Second
 	// receiptTimeout bounds one question: it can be lost as the task was.
 	receiptTimeout = 700 * time.Millisecond
-	// triesMost bounds how often a task is sent to one node that does not get it.
-	triesMost = 2
+	// maxTries bounds how often a task is sent to one node that does not get it.
+	maxTries = 2
 
-	// answersFor and answerBytesMost bound what is kept of answers, to be given
+	// answersFor and maxAnswerBytes bound what is kept of answers, to be given
 	// again.
-	answersFor      = 30 * time.Second
-	answerBytesMost = 32 << 20
+	answersFor     = 30 * time.Second
+	maxAnswerBytes = 32 << 20
 )
 
 var (
@@ -129,7 +129,7 @@ func (g *hostedTasks) keep(one *hostedTask, answer any) {
 
 func (g *hostedTasks) dropAnswers() {
 	n := 0
-	for n < len(g.answers) && (g.answerBytes > answerBytesMost || time.Since(g.answers[n].given) > answersFor) {
+	for n < len(g.answers) && (g.answerBytes > maxAnswerBytes || time.Since(g.answers[n].given) > answersFor) {
 		g.answerBytes -= g.answers[n].size
 		n++
 	}

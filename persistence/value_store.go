@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// inlineMost is how large a value may be to be kept in the store itself. A
+// maxInline is how large a value may be to be kept in the store itself. A
 // store is good at many small values; a large one would be copied each time the
 // store tidies up.
-const inlineMost = 256 << 10
+const maxInline = 256 << 10
 
 // How the record of a value begins: what follows is the value, or the identifier
 // of the file that has it.
@@ -79,7 +79,7 @@ func (s *ValueStore) Put(ctx context.Context, it Item) error {
 	}
 	var file string
 	record := Inline(value)
-	if len(value) > inlineMost {
+	if len(value) > maxInline {
 		b, err := s.files.Put(ctx, Blob{
 			Account: it.Account, Label: it.Key, ContentType: "application/octet-stream", Expires: it.Expires, Durable: it.Durable,
 		}, bytes.NewReader(value))

@@ -31,7 +31,7 @@ func TestShelfKeepsAnySize(t *testing.T) {
 	_, files, plain, sealed := openValueStores(t)
 	for _, s := range []*ValueStore{plain, sealed} {
 		// Each value replaces the last one, with its file.
-		for _, size := range []int{0, 1, inlineMost + 1, 2 * inlineMost, 10} {
+		for _, size := range []int{0, 1, maxInline + 1, 2 * maxInline, 10} {
 			value := bytes.Repeat([]byte{'x'}, size)
 			if err := s.Put(ctx, Item{Key: "k", Value: value, Durable: true}); err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestShelfKeepsAnySize(t *testing.T) {
 				t.Errorf("%d bytes come back as %d, %v", size, len(got), err)
 			}
 			want := 0
-			if size > inlineMost {
+			if size > maxInline {
 				want = 1
 			}
 			if len(files.blobs) != want {
@@ -63,7 +63,7 @@ func TestShelfSeals(t *testing.T) {
 	ctx := context.Background()
 	store, files, plain, sealed := openValueStores(t)
 	secret := []byte("the cookie")
-	for _, value := range [][]byte{secret, bytes.Repeat(secret, inlineMost)} {
+	for _, value := range [][]byte{secret, bytes.Repeat(secret, maxInline)} {
 		if err := sealed.Put(ctx, Item{Key: "k", Value: value}); err != nil {
 			t.Fatal(err)
 		}

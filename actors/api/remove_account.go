@@ -32,12 +32,12 @@ func (r *AccountRemoved) Err() error {
 	return nil
 }
 
-// accountRemovalMost bounds the end of everything that an account has on a node.
-const accountRemovalMost = 2 * time.Minute
+// maxAccountRemoval bounds the end of everything that an account has on a node.
+const maxAccountRemoval = 2 * time.Minute
 
 var _ = define(definition[RemoveAccount, AccountRemoved]{
 	number: 17, reply: 18,
-	takes:  func(*RemoveAccount) time.Duration { return accountRemovalMost },
+	takes:  func(*RemoveAccount) time.Duration { return maxAccountRemoval },
 	failed: func(*RemoveAccount, *Refusal) *AccountRemoved { return &AccountRemoved{Fault: FailedInside} },
 	all: &allDefinition[RemoveAccount, AccountRemoved]{
 		later: true,

@@ -15,8 +15,8 @@ const (
 	StatePrefix   = "session-state/"
 )
 
-// sessionIDMost bounds the identifiers that are looked up: no session has a longer one.
-const sessionIDMost = 64
+// maxSessionID bounds the identifiers that are looked up: no session has a longer one.
+const maxSessionID = 64
 
 // SessionGrace is how long a session's record is kept after its time is over, for
 // the next start of the service, which ends the session.

@@ -27,7 +27,7 @@ func (r *Store) TakeSession(ctx context.Context, rec Session, over uint64, node,
 
 // SessionAt reads a session's record with its revision.
 func (r *Store) SessionAt(ctx context.Context, id string) (rec Session, revision uint64, err error) {
-	if len(id) > sessionIDMost {
+	if len(id) > maxSessionID {
 		return rec, 0, persistence.ErrNotFound
 	}
 	found, err := r.Store.Get(ctx, SessionPrefix+id)

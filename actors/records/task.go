@@ -38,8 +38,8 @@ const (
 	OutcomePrefix = "outcome/"
 )
 
-// taskIDMost bounds the identifiers that are looked up: no task has a longer one.
-const taskIDMost = 64
+// maxTaskID bounds the identifiers that are looked up: no task has a longer one.
+const maxTaskID = 64
 
 // StatusOf is the status of a task with such an end.
 func StatusOf(end engine.End) api.TaskStatus {
@@ -91,7 +91,7 @@ func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.O
 // nobody must look the same.
 func (r *Store) task(ctx context.Context, id, account string) (Task, error) {
 	var t Task
-	if len(id) > taskIDMost {
+	if len(id) > maxTaskID {
 		return t, persistence.ErrNotFound
 	}
 	rec, err := r.Store.Get(ctx, TaskPrefix+id)

@@ -57,7 +57,7 @@ func (r *Store) failTask(ctx context.Context, id, account string, out *engine.Ou
 
 // taskAt reads a task's record with its revision.
 func (r *Store) taskAt(ctx context.Context, id string) (t Task, revision uint64, err error) {
-	if len(id) > taskIDMost {
+	if len(id) > maxTaskID {
 		return t, 0, persistence.ErrNotFound
 	}
 	rec, err := r.Store.Get(ctx, TaskPrefix+id)

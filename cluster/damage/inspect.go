@@ -27,7 +27,7 @@ import (
 const (
 	recordHead = 22 // length, sequence, time and length of the subject of a record
 	recordSum  = 8
-	recordMost = 32 << 20 // the engine's own bound
+	maxRecord  = 32 << 20 // the engine's own bound
 	hasHeader  = 1 << 31  // in the length of a record
 	erased     = 1 << 63  // in its sequence
 	tombstone  = 1 << 62  // also there
@@ -194,7 +194,7 @@ func records(key string, b []byte, last *uint64) (whole int, gap bool) {
 		}
 		size &^= hasHeader
 		data := int(size) - recordHead
-		if size > recordMost || whole+int(size) > len(b) || from > data-recordSum {
+		if size > maxRecord || whole+int(size) > len(b) || from > data-recordSum {
 			return whole, gap
 		}
 		body := b[whole+recordHead : whole+int(size)]
@@ -220,7 +220,7 @@ func ends(b []byte) int {
 		return len(b) // blocks of the disk that nothing was written to yet
 	}
 	size := int(binary.LittleEndian.Uint32(b) &^ hasHeader)
-	if size < recordHead+recordSum || size > recordMost {
+	if size < recordHead+recordSum || size > maxRecord {
 		return 0
 	}
 	return min(size, len(b))

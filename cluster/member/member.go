@@ -32,8 +32,8 @@ const (
 	// around it.
 	longestSubject = 16 << 10
 	// What the engine may take; of the disk, that is the bound.
-	memoryMost = 64 << 20
-	storeMost  = 1 << 40
+	maxMemory = 64 << 20
+	maxStore  = 1 << 40
 )
 
 // Member is this node's place in the cluster.
@@ -135,8 +135,8 @@ func (c *Config) options() (*server.Options, error) {
 		NoSigs:                 true,
 		JetStream:              true,
 		StoreDir:               c.Dir,
-		JetStreamMaxMemory:     memoryMost,
-		JetStreamMaxStore:      storeMost,
+		JetStreamMaxMemory:     maxMemory,
+		JetStreamMaxStore:      maxStore,
 		SyncAlways:             !c.Unsynced,
 		DisableJetStreamBanner: true,
 		MaxPayload:             MaxMessage,

@@ -25,7 +25,7 @@ func TestSecretsAreAtHand(t *testing.T) {
 		all.ReadFrom(s.Cached())
 		return all
 	}
-	long := strings.Repeat("x", 4*cachedMost)
+	long := strings.Repeat("x", 4*maxCached)
 	first := open()
 	for _, account := range []string{"a1", "a2", "a3"} {
 		if _, err := first.Set(ctx, account, persistence.Secret{Name: "door", Value: account + long}); err != nil {

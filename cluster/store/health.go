@@ -66,7 +66,7 @@ type mark struct {
 func (t trail) next(now time.Time, last uint64) trail {
 	m := mark{now, last}
 	switch {
-	case now.Sub(t.newer.at) > stillMost: // or there was none: what was before proves nothing
+	case now.Sub(t.newer.at) > maxStandstill: // or there was none: what was before proves nothing
 		return trail{m, m}
 	case now.Sub(t.newer.at) < lookEvery-lookEvery/10:
 		return t

@@ -10,9 +10,9 @@ import (
 	"troupe/persistence"
 )
 
-// cachedMost is how large a value may be to be kept in memory on every node,
+// maxCached is how large a value may be to be kept in memory on every node,
 // where nobody asked for that key to be.
-const cachedMost = 1 << 10
+const maxCached = 1 << 10
 
 // entry is what this node knows of a key.
 type entry struct {
@@ -85,7 +85,7 @@ func (x *index) last(key string) (entry, bool) {
 }
 
 func (x *index) keeps(key string, size int) bool {
-	if size <= cachedMost {
+	if size <= maxCached {
 		return true
 	}
 	for _, p := range x.hot {
@@ -128,7 +128,7 @@ func (x *index) apply(c change) (persistence.Event, bool) {
 	if x.keeps(c.key, len(c.value)) {
 		e.value, e.kept = bytes.Clone(c.value), true
 	}
-	if e.older >= olderMost || e.olderBytes >= olderMostBytes {
+	if e.older >= maxOlder || e.olderBytes >= olderMostBytes {
 		e.older, e.olderBytes = 0, 0
 		x.later(due{at: time.Now().Add(tidyAfter), key: c.key, seq: c.seq, tidy: true})
 	}

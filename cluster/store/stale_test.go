@@ -81,7 +81,7 @@ func TestReadsAreConfirmedAfterAFreeze(t *testing.T) {
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	s, ctx := alone(t, "token/"), t.Context()
-	large := make([]byte, 5*cachedMost)
+	large := make([]byte, 5*maxCached)
 	var last uint64
 	for _, w := range []persistence.Write{
 		{Key: "token/b", Value: large}, {Key: "token/a", Value: []byte("a")}, {Key: "small", Value: []byte("x")}, {Key: "other", Value: large},

@@ -28,22 +28,22 @@ var States = []State{Well, Electing, Behind, CutOff, NoQuorum}
 func (s State) Current() bool { return s == Well || s == Electing }
 
 const (
-	// electionMost is how long a group may be without a leader before that counts as
+	// maxElection is how long a group may be without a leader before that counts as
 	// more than an election: it is as long as a write waits.
-	electionMost = 12 * time.Second
-	// returnMost is the same for a node that has just come back: the engine elects
+	maxElection = 12 * time.Second
+	// maxReturn is the same for a node that has just come back: the engine elects
 	// again then, and again. Who renews the nodes one by one must not take it for one
 	// that has come through.
-	returnMost = time.Minute
-	// awayMost is how long a node that has just come back may see no majority before it
+	maxReturn = time.Minute
+	// maxAway is how long a node that has just come back may see no majority before it
 	// counts as cut off: its connections have to be made again.
-	awayMost = 10 * time.Second
-	// slowMost is how long a copy may miss changes that were there a second ago,
+	maxAway = 10 * time.Second
+	// maxSlow is how long a copy may miss changes that were there a second ago,
 	// before that counts as more than a slow disk.
-	slowMost = 2 * time.Second
-	// stillMost is how long a node may not have looked before it counts as one that
+	maxSlow = 2 * time.Second
+	// maxStandstill is how long a node may not have looked before it counts as one that
 	// stood still.
-	stillMost = 5 * time.Second
+	maxStandstill = 5 * time.Second
 )
 
 // sight is what a node sees at one moment.
@@ -66,7 +66,7 @@ type standing struct {
 // stoodStill reports whether the node has not looked for so long that what it saw is
 // past.
 func (s standing) stoodStill(now time.Time) bool {
-	return !s.looked.IsZero() && now.Sub(s.looked) > stillMost
+	return !s.looked.IsZero() && now.Sub(s.looked) > maxStandstill
 }
 
 // step takes in what a node sees.
@@ -94,23 +94,23 @@ func (s standing) step(v sight, now time.Time) standing {
 	case v.leader && v.current:
 		s.state = Well
 	case v.leader:
-		if s.state.Current() && now.Sub(s.misses) <= slowMost {
+		if s.state.Current() && now.Sub(s.misses) <= maxSlow {
 			s.state = Well
 		} else {
 			s.state = Behind
 		}
 	case !v.majority:
-		if s.state != Behind || now.Sub(s.away) > awayMost {
+		if s.state != Behind || now.Sub(s.away) > maxAway {
 			s.state = CutOff
 		}
 	case s.state == Well || s.state == Electing:
 		s.state = Electing
-		if now.Sub(s.quiet) > electionMost {
+		if now.Sub(s.quiet) > maxElection {
 			s.state = NoQuorum
 		}
 	case s.state != NoQuorum:
 		s.state = Behind
-		if now.Sub(s.quiet) > returnMost {
+		if now.Sub(s.quiet) > maxReturn {
 			s.state = NoQuorum
 		}
 	}

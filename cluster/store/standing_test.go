@@ -32,7 +32,7 @@ func TestStanding(t *testing.T) {
 			{wellSeen, time.Second, Well}, {leaderless, 8 * time.Second, Electing}, {behindSeen, 2 * time.Second, Well}, {behindSeen, 2 * time.Second, Behind}, {wellSeen, time.Second, Well},
 		},
 		"too few are left": {
-			{wellSeen, time.Second, Well}, {leaderless, electionMost, Electing}, {leaderless, 2 * time.Second, NoQuorum}, {leaderless, time.Hour, NoQuorum},
+			{wellSeen, time.Second, Well}, {leaderless, maxElection, Electing}, {leaderless, 2 * time.Second, NoQuorum}, {leaderless, time.Hour, NoQuorum},
 			{behindSeen, time.Second, Behind}, {wellSeen, time.Second, Well},
 		},
 		"a slow disk": {{wellSeen, time.Second, Well}, {behindSeen, 2 * time.Second, Well}, {wellSeen, time.Second, Well}, {behindSeen, 2 * time.Second, Well}},
@@ -43,13 +43,13 @@ func TestStanding(t *testing.T) {
 			{wellSeen, time.Second, Well}, {cutOff, time.Second, CutOff}, {cutOff, time.Hour, CutOff},
 			{leaderless, time.Second, Behind}, {leaderless, 40 * time.Second, Behind}, {behindSeen, 20 * time.Second, Behind}, {wellSeen, time.Second, Well},
 		},
-		"it starts, and is cut off": {{cutOff, awayMost, Behind}, {cutOff, 2 * time.Second, CutOff}},
+		"it starts, and is cut off": {{cutOff, maxAway, Behind}, {cutOff, 2 * time.Second, CutOff}},
 		"it comes back for a moment": {
 			{wellSeen, time.Second, Well}, {cutOff, time.Second, CutOff}, {behindSeen, time.Second, Behind}, {cutOff, 3 * time.Second, Behind}, {leaderless, 3 * time.Second, Behind},
-			{cutOff, awayMost, Behind}, {cutOff, 2 * time.Second, CutOff},
+			{cutOff, maxAway, Behind}, {cutOff, 2 * time.Second, CutOff},
 		},
 		"it comes back, and nobody leads": {
-			{wellSeen, time.Second, Well}, {cutOff, time.Minute, CutOff}, {leaderless, returnMost, Behind}, {leaderless, 2 * time.Second, NoQuorum}, {cutOff, time.Second, CutOff},
+			{wellSeen, time.Second, Well}, {cutOff, time.Minute, CutOff}, {leaderless, maxReturn, Behind}, {leaderless, 2 * time.Second, NoQuorum}, {cutOff, time.Second, CutOff},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAFrozenNodeKnowsNothing(t *testing.T) {
 	now := time.Now()
 	s := standing{}.step(wellSeen, now)
 	for _, v := range []sight{behindSeen, leaderless, cutOff} {
-		woken := now.Add(stillMost + time.Second)
+		woken := now.Add(maxStandstill + time.Second)
 		if !s.stoodStill(woken) {
 			t.Error("nobody notices that it stood still")
 		}
@@ -106,7 +106,7 @@ func TestStandingIsSound(t *testing.T) {
 			}
 			switch s.state {
 			case Well:
-				if now.Sub(proven) > electionMost+slowMost+2*stillMost {
+				if now.Sub(proven) > maxElection+maxSlow+2*maxStandstill {
 					t.Fatalf("it is well, and that was proven %v ago", now.Sub(proven))
 				}
 				if !v.leader {

@@ -26,7 +26,7 @@ const (
 	// behind by more builds its copy anew.
 	versions       = 1024
 	tidyAfter      = 30 * time.Second
-	olderMost      = 64
+	maxOlder       = 64
 	olderMostBytes = 64 << 10
 	// repeats is how long a write may be repeated and count as one.
 	repeats = 30 * time.Second

@@ -96,14 +96,14 @@ func list(dir string) (map[string]bool, error) {
 	return all, nil
 }
 
-// shapesMost bounds how many files a message or record has. Early ones may be gone.
-const shapesMost = 1000
+// maxShapes bounds how many files a message or record has. Early ones may be gone.
+const maxShapes = 1000
 
 // files are those of a message or record, in the order of their numbers, and next is
 // the number of the next one.
 func (k *Case) files(all map[string]bool) (mine []string, next int) {
 	next = 1
-	for n := 1; n < shapesMost; n++ {
+	for n := 1; n < maxShapes; n++ {
 		if all[k.file(n)] {
 			mine, next = append(mine, k.file(n)), n+1
 		}
