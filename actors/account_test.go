@@ -28,7 +28,7 @@ func TestRemovedAccounts(t *testing.T) {
 // nothingOf fails the test if anything on disk names an account.
 func nothingOf(k *testkit.Kit, a api.Account) {
 	k.T.Helper()
-	k.Settle()
+	k.AwaitIdle()
 	list, err := k.Store.List(context.Background(), "")
 	if err != nil {
 		k.T.Fatal(err)
@@ -141,7 +141,7 @@ var removedRows = []row{
 			t.Errorf("%+v", r)
 		}
 		k.WantEnd(r, engine.EndCancelled)
-		k.Settle()
+		k.AwaitIdle()
 		if by := workers(k); len(by) != 2 || len(Store(k, "worker/")) != 1 || k.Engine.Open() != 2 {
 			t.Errorf("%+v, %v, %d browsers", by, Store(k, "worker/"), k.Engine.Open())
 		}
@@ -167,7 +167,7 @@ var removedRows = []row{
 		k.WantPoll(bert, others.TaskID, time.Second, api.TaskComplete)
 		polls := make(chan *api.Polled, 1)
 		go func() { polls <- k.Poll(carl, runs.TaskID, time.Minute) }()
-		k.Settle()
+		k.AwaitIdle()
 		if len(Store(k, "task/")) != 3 || len(Store(k, "key/carl/")) != 2 || len(Store(k, "usage/carl/")) != 1 {
 			t.Fatalf("%v", Store(k, ""))
 		}
@@ -256,10 +256,10 @@ func TestAccountIsRemovedWhileATaskIsCounted(t *testing.T) {
 		held(t, "usage/", func(_ *testing.T, k *testkit.Kit, store *heldStore) {
 			r := k.Start(a, testkit.Task(), quick)
 			<-store.begun
-			k.Settle() // who does not wait for the count has been played by now
+			k.AwaitIdle() // who does not wait for the count has been played by now
 			removed := make(chan struct{})
 			go func() { testkit.Ask(k, &api.RemoveAccount{Account: a.ID}); close(removed) }()
-			k.Settle()
+			k.AwaitIdle()
 			close(store.free)
 			if a == anna {
 				k.WantEnd(r, engine.EndCompleted)
@@ -282,7 +282,7 @@ func TestAccountIsRemovedWhileAWorkerIsAddedForIt(t *testing.T) {
 		<-store.begun
 		removed := make(chan struct{})
 		go func() { testkit.Ask(k, &api.RemoveAccount{Account: anna.ID}); close(removed) }()
-		k.Settle()
+		k.AwaitIdle()
 		close(store.free)
 		if err := <-added; err == nil || !strings.Contains(err.Error(), "account was removed") {
 			t.Error(err)
@@ -307,7 +307,7 @@ func TestAccountThatCannotBeErased(t *testing.T) {
 				!strings.Contains(err.Error(), "disk is full") {
 				t.Errorf("%s: %v", prefix, err)
 			}
-			k.Settle()
+			k.AwaitIdle()
 			if n := k.Engine.Open(); n != 1 { // it runs no more, whatever the disk says
 				t.Errorf("%d browsers", n)
 			}

@@ -86,14 +86,14 @@ func (a *admission) onRemoveAccount(ctx actor.Context, m *api.RemoveAccount) {
 
 // removeCounted passes the removal of an account to pool when none of its tasks
 // is being counted any more. So pool has seen all of its requests by then.
-func (a *admission) removeCounted(ctx actor.Context, m *api.RemoveAccount, who *actor.PID) {
+func (a *admission) removeCounted(ctx actor.Context, m *api.RemoveAccount, asker *actor.PID) {
 	for _, adm := range a.counting {
 		if adm.Execute.Account.ID == m.Account {
-			a.removing[m.Account] = append(a.removing[m.Account], who)
+			a.removing[m.Account] = append(a.removing[m.Account], asker)
 			return
 		}
 	}
-	ctx.RequestWithCustomSender(a.node.pool, m, who)
+	ctx.RequestWithCustomSender(a.node.pool, m, asker)
 }
 
 func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) {
@@ -160,8 +160,8 @@ func (a *admission) onCounted(ctx actor.Context, m *counted) {
 		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, cancelledFor(api.CauseRemoved)))
 		waiting := a.removing[x.Account.ID]
 		delete(a.removing, x.Account.ID)
-		for _, who := range waiting {
-			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, who)
+		for _, asker := range waiting {
+			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, asker)
 		}
 	case m.err != nil:
 		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, api.RefusalFor(m.err)))

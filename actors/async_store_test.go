@@ -70,7 +70,7 @@ func TestAsyncTaskThatCannotBeWrittenDownIsNotPlayed(t *testing.T) {
 		if x.Refusal == nil || x.Refusal.Code != engine.CodeStorageFull {
 			t.Errorf("%+v", x)
 		}
-		k.Settle()
+		k.AwaitIdle()
 		if n := len(k.Engine.Plays()); n != 0 {
 			t.Errorf("%d tasks were played", n)
 		}
@@ -83,7 +83,7 @@ func TestAsyncTaskThatCannotBeWrittenDownIsNotPlayed(t *testing.T) {
 		k.WantPoll(anna, s.TaskID, 2*time.Second, api.TaskComplete)
 		time.Sleep(5 * time.Minute)
 		k.WantPoll(anna, s.TaskID, 0, api.TaskComplete)
-		k.Settle()
+		k.AwaitIdle()
 		store.fails.Store(nil)
 		time.Sleep(time.Minute)
 		k.Crash()

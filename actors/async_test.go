@@ -45,7 +45,7 @@ var asyncRows = []asyncRow{
 			t.Fatalf("started %+v, polled %+v", s, p.Executed)
 		}
 		time.Sleep(3 * time.Second)
-		k.Settle()
+		k.AwaitIdle()
 		ended := time.Now()
 		for range 2 { // from the actor, from the disk
 			p = k.WantPoll(anna, s.TaskID, 0, api.TaskComplete)
@@ -137,7 +137,7 @@ var asyncRows = []asyncRow{
 	{"one whose client leaves while it waits for a worker never begins", func(t *testing.T, k *testkit.Kit) {
 		k.StartAsync(anna, testkit.Task(), lasting(time.Minute))
 		k.StartAsync(anna, testkit.Task(), lasting(time.Minute))
-		k.Settle()
+		k.AwaitIdle()
 		ctx, leave := context.WithTimeout(context.Background(), time.Second)
 		defer leave()
 		task := testkit.Task(testkit.Async(), testkit.Waiting(2*time.Minute))

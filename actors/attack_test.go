@@ -21,12 +21,12 @@ func TestAttackRepeatsOfARunningKey(t *testing.T) {
 			for _, key := range keys {
 				firsts = append(firsts, k.Send(with(key, "d", anna), lasting(time.Second)))
 			}
-			k.Settle()
+			k.AwaitIdle()
 			var again [2][]*testkit.Request
 			for i := range actors.AgainMost {
 				again[i%2] = append(again[i%2], k.Send(with(keys[i%2], "d", anna), quick))
 			}
-			k.Settle()
+			k.AwaitIdle()
 			for _, key := range keys {
 				k.WantRefused(k.Send(with(key, "d", anna), quick), engine.CodeTooManyWaiting)
 				k.WantRefused(k.Send(with(key, "other", anna), quick), engine.CodeIdempotencyMismatch)

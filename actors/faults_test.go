@@ -19,7 +19,7 @@ func TestWorkerThatPanicsAnswersAndComesBack(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Engine: slowEngine(300 * time.Millisecond)}, func(t *testing.T, k *testkit.Kit) {
 		for range 2 {
 			r := k.Start(anna, testkit.Task(), lasting(time.Minute))
-			k.Settle()
+			k.AwaitIdle()
 			waits := k.Start(bert, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), quick)
 			k.UntilWaiting(1)
 			began := time.Now()
@@ -67,7 +67,7 @@ func TestPoolOutlivesAPanic(t *testing.T) {
 	}
 	testkit.Run(t, testkit.Options{Workers: 1, Config: config}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), second)
-		k.Settle()
+		k.AwaitIdle()
 		waits := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), second)
 		k.WantEnd(r, engine.EndCompleted)
 		k.WantEnd(waits, engine.EndCompleted)
@@ -84,7 +84,7 @@ func TestSessionsEndWithTheirActors(t *testing.T) {
 		third := reserve(k, bert, testkit.On("w3"))
 		count := func(want int) {
 			t.Helper()
-			k.Settle()
+			k.AwaitIdle()
 			if n := k.Node.Sessions(); n != want {
 				t.Errorf("%d session actors, want %d", n, want)
 			}
@@ -129,7 +129,7 @@ func TestLaunchThatHangsIsNotWaitedFor(t *testing.T) {
 		k.Until("w1", api.Online)
 		k.Until("w2", api.Online)
 		close(e.free) // their browsers come up after all, and must be closed
-		k.Settle()
+		k.AwaitIdle()
 		if n := k.Engine.Open(); n != 2 {
 			t.Errorf("%d browsers are open, want 2", n)
 		}
@@ -186,7 +186,7 @@ func TestStoreThatCannotCount(t *testing.T) {
 func TestTwoTasksWithOneID(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2}, func(t *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(), second)
-		k.Settle()
+		k.AwaitIdle()
 		x, err := k.Node.Execute(context.Background(), &api.Execute{TaskID: r.ID, Account: anna, Task: testkit.Task()})
 		if err != nil || x.Refusal == nil || x.Refusal.Code != engine.CodeInternal {
 			t.Errorf("%+v, %v", x, err)

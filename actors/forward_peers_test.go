@@ -17,18 +17,18 @@ func forwardable(account api.Account, wait time.Duration) *api.Execute {
 
 // sentTo is where an answer sends its task; empty: nowhere.
 func sentTo(x *api.Executed) string {
-	if x.Refusal == nil || x.Refusal.Elsewhere == nil {
+	if x.Refusal == nil || x.Refusal.ForwardTo == nil {
 		return ""
 	}
-	return x.Refusal.Elsewhere.Node
+	return x.Refusal.ForwardTo.Node
 }
 
 func TestRoamingTasksPreferTheirNode(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
-		k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
-		k.Node.Offer(&api.Offer{Node: "n3", Free: 3})
-		k.Node.Offer(&api.Offer{Node: "n4", Own: map[string]int{"bert": 9}})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n3", Free: 3})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n4", Own: map[string]int{"bert": 9}})
 		first := k.Send(forwardable(anna, 0), testkit.Script{Takes: 20 * time.Second})
 		k.Until("w1", api.Busy)
 		if x := k.Send(forwardable(anna, 0), testkit.Script{}).Answer(); sentTo(x) != "n3" {
@@ -62,13 +62,13 @@ func TestRoamersKeepTheirPlace(t *testing.T) {
 			t.Fatalf("%d wait, want 2", n)
 		}
 
-		k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1})
 		x := early.Answer()
 		if sentTo(x) != "n2" || late.Answered() {
 			t.Fatalf("the first is sent to %q, the second has an answer: %v", sentTo(x), late.Answered())
 		}
 		back := forwardable(anna, 90*time.Second)
-		back.TaskID, back.Place = early.ID, x.Refusal.Elsewhere.Place
+		back.TaskID, back.Place = early.ID, x.Refusal.ForwardTo.Place
 		back.Place.Refused = "n2"
 		again := k.Send(back, testkit.Script{Takes: 20 * time.Second})
 		k.WantEnd(blocker, engine.EndCompleted)
@@ -99,11 +99,11 @@ func TestSessionsElsewhereCount(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 4}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
 		most := engine.DefaultLimits()[engine.Pro].Reserved
-		k.Node.Offer(&api.Offer{Node: "n2", Held: map[string]int{"anna": most}})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Held: map[string]int{"anna": most}})
 		if x := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{}); x.Refusal == nil || x.Refusal.Code != engine.CodeSessionLimit {
 			t.Errorf("got %+v", x)
 		}
-		k.Node.Offer(&api.Offer{Node: "n2"})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2"})
 		if x := k.Do(anna, testkit.Task(testkit.Preserve()), testkit.Script{}); x.Refusal != nil {
 			t.Errorf("refused: %v", x.Refusal)
 		}
@@ -115,7 +115,7 @@ func TestSessionsElsewhereCount(t *testing.T) {
 func TestADrainingNodeSendsTasksAway(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		anna := testkit.Pro("anna")
-		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1, Usable: 2})
 		away := func(wait time.Duration) *api.Execute {
 			x := forwardable(anna, wait)
 			x.RemoteOnly = true
@@ -129,7 +129,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		}
 		waits := k.Send(away(time.Minute), testkit.Script{})
 		k.UntilWaiting(1)
-		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1, Usable: 2})
 		if x := waits.Answer(); sentTo(x) != "n2" {
 			t.Errorf("who waited goes to %q (%v)", sentTo(x), x.Refusal)
 		}
@@ -162,7 +162,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		if x := stays.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
 			t.Errorf("who may not roam: %+v", x)
 		}
-		k.Node.Offer(&api.Offer{Node: "n2", Free: 1, Usable: 2})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1, Usable: 2})
 		if x := goes.Answer(); sentTo(x) != "n2" {
 			t.Errorf("who waits at the end goes to %q (%v)", sentTo(x), x.Refusal)
 		}
@@ -176,7 +176,7 @@ func TestADrainingNodeSendsTasksAway(t *testing.T) {
 		if x := patient.Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining || time.Since(began) != time.Minute {
 			t.Errorf("when the grace is over, after %v: %+v", time.Since(began), x)
 		}
-		k.Node.Offer(&api.Offer{Node: "n2"}) // it is down
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2"}) // it is down
 		if x := k.Send(away(time.Minute), testkit.Script{}).Answer(); x.Refusal == nil || x.Refusal.Code != engine.CodeDraining {
 			t.Errorf("where nobody else is there: %+v", x)
 		}
@@ -193,13 +193,13 @@ func TestAStartedTaskIsBackAtOnce(t *testing.T) {
 		m := forwardable(anna, time.Minute)
 		m.TaskID, m.Task.Async = "task_back", true
 		for range 200 {
-			k.Node.Offer(&api.Offer{Node: "n2", Free: 1})
+			k.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1})
 			x, err := k.Node.Start(context.Background(), m, nil)
-			if err != nil || x.Refusal == nil || x.Refusal.Elsewhere == nil {
+			if err != nil || x.Refusal == nil || x.Refusal.ForwardTo == nil {
 				t.Fatalf("started: %+v, %v", x, err)
 			}
 		}
-		k.Node.Offer(&api.Offer{Node: "n2"})
+		k.Node.PeerReports(&api.PeerCapacity{Node: "n2"})
 		if x, err := k.Node.Start(context.Background(), m, nil); err != nil || x.Refusal != nil {
 			t.Errorf("back at its node: %+v, %v", x, err)
 		}

@@ -132,7 +132,7 @@ func (h *history) play(_ *testing.T, k *testkit.Kit) {
 				h.fail("%+v: %v", m, err)
 			}
 		}
-		k.Settle()
+		k.AwaitIdle()
 		h.look(k)
 	}
 	for _, s := range h.sent {

@@ -187,7 +187,7 @@ func (h *history) end(k *testkit.Kit) error {
 			return fmt.Errorf("%s is lost: %w", w.id, x.Refusal)
 		}
 	}
-	k.Settle()
+	k.AwaitIdle()
 	if n := len(workers(k)); n != stay || k.Engine.Open() != stay || k.Node.Status().Workers != stay {
 		return fmt.Errorf("%d workers and %d browsers, want %d: %+v", n, k.Engine.Open(), stay, k.Node.Status())
 	}

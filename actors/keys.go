@@ -167,7 +167,7 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 		k.end(ctx, r, rec.Started)
 	case rec.Executed.Outcome == nil && rec.Node != k.node.cfg.Node: // it may still run there
 		no := api.Refuse(engine.CodeWorkerLost, "")
-		no.Elsewhere = &api.Elsewhere{Node: rec.Node}
+		no.ForwardTo = &api.ForwardTo{Node: rec.Node}
 		k.end(ctx, r, r.Execute.Refused(0, no))
 	case rec.Executed.Outcome == nil: // it ran when its node ended
 		r.rec, r.rec.Executed = *rec, rec.Executed.With(records.Interrupted())

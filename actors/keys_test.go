@@ -42,7 +42,7 @@ func same(k *testkit.Kit, r *testkit.Request, first *api.Executed) {
 
 func played(k *testkit.Kit, want int) {
 	k.T.Helper()
-	k.Settle()
+	k.AwaitIdle()
 	if n := len(k.Engine.Plays()); n != want {
 		k.T.Fatalf("%d tasks were played, want %d", n, want)
 	}
@@ -81,7 +81,7 @@ var keyRows = []asyncRow{
 	}},
 	{"other content is refused, while the first runs and later", func(_ *testing.T, k *testkit.Kit) {
 		r := k.Send(with("k", "d", anna), second)
-		k.Settle()
+		k.AwaitIdle()
 		for range 2 {
 			k.WantRefused(k.Send(with("k", "e", anna), quick), engine.CodeIdempotencyMismatch)
 			x := k.SendAsync(with("k", "d", anna), quick)
@@ -100,7 +100,7 @@ var keyRows = []asyncRow{
 	}},
 	{"a refusal is not kept", func(_ *testing.T, k *testkit.Kit) {
 		hold := []*testkit.Request{k.Start(bert, testkit.Task(), second), k.Start(bert, testkit.Task(), second)}
-		k.Settle()
+		k.AwaitIdle()
 		k.WantRefused(k.Send(with("k", "d", anna), quick), engine.CodeNoWorkerAvailable)
 		x := k.SendAsync(with("l", "d", anna), quick)
 		if x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable {
@@ -116,7 +116,7 @@ var keyRows = []asyncRow{
 	}},
 	{"a client that goes away does not end the task", func(_ *testing.T, k *testkit.Kit) {
 		r := k.Send(with("k", "d", anna, testkit.Preserve()), lasting(10*time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		r.Leave()
 		first := k.WantEnd(r, engine.EndCompleted)
 		same(k, k.Send(with("k", "d", anna, testkit.Preserve()), quick), first)
@@ -132,7 +132,7 @@ var keyRows = []asyncRow{
 	}},
 	{"a task that ran when its node died is answered as interrupted, not played again", func(_ *testing.T, k *testkit.Kit) {
 		k.Send(with("k", "d", anna), lasting(time.Minute))
-		k.Settle()
+		k.AwaitIdle()
 		k.Crash()
 		for range 2 {
 			k.Boot()
@@ -147,7 +147,7 @@ var keyRows = []asyncRow{
 	}},
 	{"a drain waits for the answer to be on disk", func(_ *testing.T, k *testkit.Kit) {
 		r := k.Send(with("k", "d", anna), lasting(time.Minute))
-		k.Settle()
+		k.AwaitIdle()
 		k.Drain(time.Second)
 		k.Crash()
 		first := k.WantEnd(r, engine.EndInterrupted)

@@ -37,18 +37,18 @@ type declined struct {
 }
 
 // workerCancel ends a task; workerDrain and workerInterrupt stop a worker when
-// it can and at once, and workerResume takes the drain back. workerDismiss is a
-// drain for good. workerDisown ends what a removed account has there.
+// it can and at once, and workerResume takes the drain back. workerRetire is a
+// drain for good. workerEndAccount ends what a removed account has there.
 type (
 	workerCancel struct {
 		Task  string
 		Cause api.Cause
 	}
-	workerDrain     struct{}
-	workerResume    struct{}
-	workerInterrupt struct{}
-	workerDismiss   struct{}
-	workerDisown    struct{ Account string }
+	workerDrain      struct{}
+	workerResume     struct{}
+	workerInterrupt  struct{}
+	workerRetire     struct{}
+	workerEndAccount struct{ Account string }
 )
 
 // workerReport asks a worker to report its status, also when it has not changed.

@@ -199,8 +199,8 @@ func (n *Node) Held() map[string]int64 {
 
 // flush waits until the ends of tasks are on disk, of an account or of all.
 func (n *Node) flush(ctx context.Context, account string) error {
-	for _, who := range []*actor.PID{n.parts.keys, n.parts.tasks} {
-		if _, err := askNode[flushed](ctx, n, who, &flush{Account: account}); err != nil {
+	for _, pid := range []*actor.PID{n.parts.keys, n.parts.tasks} {
+		if _, err := askNode[flushed](ctx, n, pid, &flush{Account: account}); err != nil {
 			return err
 		}
 	}

@@ -105,8 +105,8 @@ func (d *OfflineNode) addWorker(ctx context.Context, m *api.AddWorker) (api.Work
 	return infoOf(w), d.records.PutWorker(ctx, w)
 }
 
-func named(all []records.Worker, who string) *records.Worker {
-	i := slices.IndexFunc(all, func(w records.Worker) bool { return w.ID == who || w.Name == who })
+func named(all []records.Worker, name string) *records.Worker {
+	i := slices.IndexFunc(all, func(w records.Worker) bool { return w.ID == name || w.Name == name })
 	if i < 0 {
 		return nil
 	}

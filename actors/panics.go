@@ -103,8 +103,8 @@ func (a *admission) afterPanic(ctx actor.Context, message any, no *api.Refusal) 
 		ctx.Send(m.adm.Client, x.Refused(m.adm.Timeout, no))
 		waiting := a.removing[x.Account.ID]
 		delete(a.removing, x.Account.ID)
-		for _, who := range waiting {
-			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, who)
+		for _, asker := range waiting {
+			a.removeCounted(ctx, &api.RemoveAccount{Account: x.Account.ID}, asker)
 		}
 	case *workerAdded:
 		a.owners[m.Worker] = m.Owner

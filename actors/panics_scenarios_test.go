@@ -27,7 +27,7 @@ func (v *testClient) requests() {
 	bert := testkit.Account("bert", engine.Standard)
 	blocks := v.Start(anna, testkit.Task(testkit.On("w1")), lasting(20*time.Second))
 	hangs := v.Start(bert, testkit.Task(testkit.On("w2"), testkit.Within(5*time.Second)), testkit.Script{Hang: true})
-	v.Settle()
+	v.AwaitIdle()
 	impatient := v.Start(anna, testkit.Task(testkit.Waiting(time.Second)), quick)
 	patient := v.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), second)
 	leaves := v.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(time.Minute)), second)
@@ -37,7 +37,7 @@ func (v *testClient) requests() {
 		v.answer(r)
 	}
 	runs := v.Start(anna, testkit.Task(testkit.On("w1")), lasting(20*time.Second))
-	v.Settle()
+	v.AwaitIdle()
 	v.asks("a cancellation", func(ctx context.Context) error {
 		_, err := api.Ask(ctx, v.Node, &api.Cancel{TaskID: runs.ID, Account: anna, Cause: api.CauseAsked})
 		return err
@@ -59,12 +59,12 @@ func (v *testClient) requests() {
 	v.Node.TellAgain("w1")
 	time.Sleep(20 * time.Minute)
 	v.Node.PanicWorker("w1")
-	v.Node.Offer(&api.Offer{Node: "n2", Free: 1})
-	v.Node.Freed("n2")
-	v.Node.Offer(&api.Offer{Node: "n2"})
+	v.Node.PeerReports(&api.PeerCapacity{Node: "n2", Free: 1})
+	v.Node.PeerFreed("n2")
+	v.Node.PeerReports(&api.PeerCapacity{Node: "n2"})
 	gone := testkit.Pro("gone")
 	runs = v.Start(gone, testkit.Task(), lasting(20*time.Second))
-	v.Settle()
+	v.AwaitIdle()
 	v.asks("the removal of an account", func(ctx context.Context) error {
 		_, err := api.Ask(ctx, v.Node, &api.RemoveAccount{Account: gone.ID})
 		return err

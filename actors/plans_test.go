@@ -41,7 +41,7 @@ func TestOnlyClaimedTasksCount(t *testing.T) {
 		u := persistence.NewUsage(k.Store)
 		used := func(want int64) {
 			t.Helper()
-			k.Settle()
+			k.AwaitIdle()
 			if n, err := u.Read(context.Background(), "anna", time.Now()); err != nil || n != want {
 				t.Errorf("%d tasks counted (%v), want %d", n, err, want)
 			}
@@ -55,7 +55,7 @@ func TestOnlyClaimedTasksCount(t *testing.T) {
 		k.WantRefused(waits, engine.CodeNoWorkerAvailable)
 		used(1)
 		waits = k.Start(anna, testkit.Task(testkit.Waiting(time.Second)), quick)
-		k.Settle()
+		k.AwaitIdle()
 		waits.Leave()
 		k.WantRefused(waits, engine.CodeCancelled)
 		used(1)

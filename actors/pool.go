@@ -66,7 +66,7 @@ func (p *pool) Receive(ctx actor.Context) {
 		p.workers.onErased(ctx, m)
 	case *api.RemoveAccount:
 		p.removed.onRemove(ctx, m)
-	case *api.Offer:
+	case *api.PeerCapacity:
 		p.onOffer(ctx, m)
 	case *peerFreed:
 		p.onPeerFreed(ctx, m)
@@ -153,11 +153,11 @@ func snapshotOf(s *schedule.Slot) view.WorkerSnapshot {
 // before.
 func (p *pool) tellMissed(ctx actor.Context, s *schedule.Slot) {
 	if p.removed.all[s.Status.Holder] {
-		ctx.Send(s.PID, &workerDisown{s.Status.Holder})
+		ctx.Send(s.PID, &workerEndAccount{s.Status.Holder})
 	}
 	switch {
 	case s.Removal != nil:
-		ctx.Send(s.PID, &workerDismiss{})
+		ctx.Send(s.PID, &workerRetire{})
 	case p.drain.begun || s.Draining:
 		ctx.Send(s.PID, &workerDrain{})
 	}

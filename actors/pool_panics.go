@@ -90,8 +90,8 @@ func (p *pool) cancelReservation(ctx actor.Context, m *endReservation, no *api.R
 	if s == nil {
 		return
 	}
-	for _, who := range s.Asking {
-		ctx.Send(who, &reservedForSession{Refusal: no})
+	for _, asker := range s.Asking {
+		ctx.Send(asker, &reservedForSession{Refusal: no})
 	}
 	s.ReservedFor, s.Asking = nil, nil
 	p.scheduler.Reorder(s)

@@ -47,7 +47,7 @@ func (r *removedAccounts) disown(ctx actor.Context, account string, count *api.A
 		}
 		// A worker that has not reported yet gets the message with its first report.
 		if s.Reported && (s.Status.Holder == account || s.Job != nil && s.Job.Account() == account) {
-			ctx.Send(s.PID, &workerDisown{account})
+			ctx.Send(s.PID, &workerEndAccount{account})
 		}
 		if s.Spec.Owner == account {
 			count.Workers++
@@ -64,8 +64,8 @@ func (r *removedAccounts) check(ctx actor.Context) {
 			continue
 		}
 		delete(r.open, account)
-		for _, who := range a.asked {
-			ctx.Send(who, &a.count)
+		for _, asker := range a.asked {
+			ctx.Send(asker, &a.count)
 		}
 	}
 }

@@ -174,8 +174,8 @@ func (p *pool) onEndReservation(ctx actor.Context, m *endReservation) {
 	if s == nil {
 		return
 	}
-	for _, who := range s.Asking {
-		ctx.Send(who, &reservedForSession{Worker: s.Spec.ID, Here: m.session != nil, Again: m.session == nil})
+	for _, asker := range s.Asking {
+		ctx.Send(asker, &reservedForSession{Worker: s.Spec.ID, Here: m.session != nil, Again: m.session == nil})
 	}
 	s.ReservedFor, s.Asking = nil, nil
 	if m.session == nil || s.Removal != nil || p.removed.all[m.session.rec.Account] {

@@ -128,7 +128,7 @@ func TestWhatMayBeWatched(t *testing.T) {
 		refused(&view.ScreencastRequest{Account: anna, All: true, Object: "w1"})
 		r := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Preserve()), testkit.Script{Takes: 10 * time.Second})
 		k.Until("w1", api.Busy)
-		k.Settle()
+		k.AwaitIdle()
 		session := k.Worker("w1").Session
 		for _, object := range []string{"w1", r.ID, session} {
 			refused(&view.ScreencastRequest{Account: bert, Object: object})
@@ -171,7 +171,7 @@ func TestWhatMayBeWatched(t *testing.T) {
 				t.Errorf("over because of %q", w.EndReason())
 			}
 		}
-		k.Settle()
+		k.AwaitIdle()
 		k.Until("w1", api.Reserved)
 		held = looksAt(k, anna, session)
 		k.Do(anna, testkit.Task(testkit.Close(session)), testkit.Script{})

@@ -234,7 +234,7 @@ var durableRows = []asyncRow{
 		goesOn(k, anna, next, 2, true)
 		// One under which the node dies: the browser's state is not lost.
 		k.Start(anna, testkit.Task(testkit.Override()), lasting(time.Minute))
-		k.Settle()
+		k.AwaitIdle()
 		k.Crash()
 		k.Boot()
 		sees(k, k.WantEnd(k.Start(anna, testkit.Task(testkit.Override()), quick), engine.EndCompleted), 3)
@@ -271,14 +271,14 @@ var durableRows = []asyncRow{
 	}},
 	{"one that the client left is not kept", func(_ *testing.T, k *testkit.Kit) {
 		r := k.Start(anna, testkit.Task(testkit.Preserve()), lasting(time.Minute))
-		k.Settle()
+		k.AwaitIdle()
 		r.Leave()
 		k.WantEnd(r, engine.EndCancelled)
 		wantKept(k)
 	}},
 	{"what is kept of it cannot be read without the key", func(t *testing.T, k *testkit.Kit) {
 		x := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve()), quick), engine.EndCompleted)
-		k.Settle()
+		k.AwaitIdle()
 		r, err := k.Store.Get(context.Background(), "session-state/"+x.SessionID)
 		if err != nil || bytes.Contains(r.Value, []byte(x.TaskID)) || bytes.Contains(r.Value, []byte("browser")) {
 			t.Fatalf("%q, %v", r.Value, err)

@@ -101,7 +101,7 @@ func (m *sessionModel) play(mv sessionMove) {
 	case "die in a task":
 		if s := m.any(mv.id); s != nil && m.where(s) != "" {
 			m.kit.Start(testkit.Pro(s.account), testkit.Task(testkit.Continue(s.id)), lasting(time.Minute))
-			k.Settle()
+			k.AwaitIdle()
 			s.deadline = time.Now().Add(engine.DefaultTimeout + s.timeout)
 			m.down(mv)
 		}
@@ -277,7 +277,7 @@ func (m *sessionModel) override(account, target string) (engine.Code, *modelSess
 
 // look ends what has run out in the model, and compares every worker with it.
 func (m *sessionModel) look() {
-	m.kit.Settle()
+	m.kit.AwaitIdle()
 	for w, s := range m.workers {
 		if !time.Now().Before(s.deadline) {
 			delete(m.workers, w)

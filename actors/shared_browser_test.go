@@ -27,12 +27,12 @@ func sharing(n int) func(*actors.Config) {
 func TestASharedBrowserServesOneAccountAtATime(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Config: sharing(2)}, func(t *testing.T, k *testkit.Kit) {
 		hold := k.Start(anna, testkit.Task(), lasting(10*time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		k.WantRefused(k.Start(bert, testkit.Task(), quick), engine.CodeNoWorkerAvailable)
 		k.WantRefused(k.Start(bert, testkit.Task(testkit.On("w2")), quick), engine.CodeWorkerBusy)
 		k.WantEnd(k.Start(anna, testkit.Task(), quick), engine.EndCompleted)
 		k.WantEnd(hold, engine.EndCompleted)
-		k.Settle()
+		k.AwaitIdle()
 		k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
 	})
 }
@@ -42,12 +42,12 @@ func TestASharedBrowserServesOneAccountAtATime(t *testing.T) {
 func TestASharedBrowserChangesHands(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Config: sharing(2)}, func(t *testing.T, k *testkit.Kit) {
 		k.Start(anna, testkit.Task(), lasting(2*time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		waits := k.Start(bert, testkit.Task(testkit.Waiting(time.Minute)), lasting(time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		for range 20 { // anna would never let go
 			k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), lasting(2*time.Second))
-			k.Settle()
+			k.AwaitIdle()
 		}
 		began := time.Now()
 		k.WantEnd(waits, engine.EndCompleted)
@@ -83,7 +83,7 @@ func TestSharedBrowsersAreSharedOut(t *testing.T) {
 		for range 40 {
 			send(anna, 5*time.Second)
 		}
-		k.Settle() // all browsers are anna's now
+		k.AwaitIdle() // all browsers are anna's now
 		for range 40 {
 			send(bert, 5*time.Second)
 		}
@@ -102,9 +102,9 @@ func TestSharedBrowsersAreSharedOut(t *testing.T) {
 func TestASessionKeepsItsSharedBrowser(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Config: sharing(2)}, func(t *testing.T, k *testkit.Kit) {
 		open := k.WantEnd(k.Start(anna, testkit.Task(testkit.Preserve()), quick), engine.EndCompleted)
-		k.Settle()
+		k.AwaitIdle()
 		waits := k.Start(bert, testkit.Task(testkit.Waiting(time.Minute)), quick)
-		k.Settle()
+		k.AwaitIdle()
 		k.WantEnd(k.Start(anna, testkit.Task(), quick), engine.EndCompleted) // the other worker is of use to nobody else
 		k.WantEnd(k.Start(anna, testkit.Task(testkit.Close(open.SessionID)), quick), engine.EndCompleted)
 		k.WantEnd(waits, engine.EndCompleted)

@@ -35,11 +35,11 @@ func (w *deathWatch) SendSystemMessage(_ *actor.PID, m any) {
 func (w *deathWatch) Stop(*actor.PID) {}
 
 // whenEnded returns a channel that is closed when the actor has ended.
-func whenEnded(system *actor.ActorSystem, who *actor.PID) <-chan struct{} {
+func whenEnded(system *actor.ActorSystem, pid *actor.PID) <-chan struct{} {
 	w := &deathWatch{gone: make(chan struct{})}
-	pid, _ := system.ProcessRegistry.Add(w, "watch"+system.ProcessRegistry.NextID())
-	if p, ok := system.ProcessRegistry.Get(who); ok {
-		p.SendSystemMessage(who, &actor.Watch{Watcher: pid})
+	watcher, _ := system.ProcessRegistry.Add(w, "watch"+system.ProcessRegistry.NextID())
+	if p, ok := system.ProcessRegistry.Get(pid); ok {
+		p.SendSystemMessage(pid, &actor.Watch{Watcher: watcher})
 	} else {
 		close(w.gone)
 	}

@@ -67,7 +67,7 @@ func TestFilesAreFreedWithTheirTask(t *testing.T) {
 			testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 				began := time.Now()
 				freed, at, id := lends(k, tc.x, tc.s)
-				k.Settle()
+				k.AwaitIdle()
 				if freed.Load() != 0 {
 					t.Error("freed when it began")
 				}

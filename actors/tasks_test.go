@@ -93,7 +93,7 @@ func TestDeafTaskIsAnsweredInTime(t *testing.T) {
 				k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted)
 			}
 			r := k.Start(bert, testkit.Task(), second)
-			k.Settle()
+			k.AwaitIdle()
 			close(gone) // its end comes too late to be anybody's
 			x = k.WantEnd(r, engine.EndCompleted)
 			if got, err := testkit.ResultOf(x.Outcome); err != nil || got.Task != r.ID {
@@ -173,7 +173,7 @@ func TestClaimOnAWorkerThatJustDiedGoesToTheNext(t *testing.T) {
 		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("no")})
 		k.Engine.FailLaunches("w1", 1)
 		hold := k.Start(anna, testkit.Task(testkit.On("w2")), lasting(5*time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
 		r := k.Start(bert, testkit.Task(), quick)
 		k.WantState("w1", api.Busy)
@@ -219,11 +219,11 @@ func TestSelection(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 3, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
 		for _, w := range []string{"w2", "w3", "w1"} {
 			k.WantEnd(k.Start(anna, testkit.Task(testkit.On(w)), lasting(time.Millisecond)), engine.EndCompleted)
-			k.Settle()
+			k.AwaitIdle()
 		}
 		for _, want := range []string{"w1", "w3", "w2"} { // the last used first
 			r := k.Start(anna, testkit.Task(), second)
-			k.Settle()
+			k.AwaitIdle()
 			if k.Worker(want).TaskID != r.ID {
 				t.Errorf("%s is not on %s", r.ID, want)
 			}
@@ -249,7 +249,7 @@ func TestListOfWorkers(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 2, Specs: specs}, func(t *testing.T, k *testkit.Kit) {
 		id := reserve(k, anna, testkit.On("w1"))
 		r := k.Start(bert, testkit.Task(testkit.On("hers")), second)
-		k.Settle()
+		k.AwaitIdle()
 		list := func(a api.Account) map[string]api.WorkerInfo {
 			ws, err := api.Ask(context.Background(), k.Node, &api.ListWorkers{Account: a})
 			if err != nil {

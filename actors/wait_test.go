@@ -17,13 +17,13 @@ import (
 func TestWaitingIsFairBetweenAccounts(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		hold := k.Start(anna, testkit.Task(), second)
-		k.Settle()
+		k.AwaitIdle()
 		var want []string
 		names := map[string]string{}
 		send := func(a api.Account, name string) {
 			r := k.Start(a, testkit.Task(testkit.Waiting(time.Minute)), lasting(time.Millisecond))
 			names[r.ID] = name
-			k.Settle()
+			k.AwaitIdle()
 		}
 		for _, n := range []string{"a1", "a2", "a3", "a4"} {
 			send(anna, n)
@@ -47,11 +47,11 @@ func TestWaitingIsFairBetweenAccounts(t *testing.T) {
 func TestGivingUpNamesThePlace(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		k.Start(anna, testkit.Task(), lasting(20*time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		var last *testkit.Request
 		for range 3 {
 			last = k.Start(anna, testkit.Task(testkit.Waiting(5*time.Second)), quick)
-			k.Settle()
+			k.AwaitIdle()
 		}
 		early := k.Start(bert, testkit.Task(testkit.Waiting(2*time.Second)), quick)
 		if no := k.WantRefused(early, engine.CodeNoWorkerAvailable); no.Position != 2 || no.RetryAfter == 0 || !strings.HasPrefix(no.Text, "No workers available") {
@@ -75,7 +75,7 @@ func TestGivingUpNamesThePlace(t *testing.T) {
 func TestTooManyWaiting(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Queue.PerAccount = 2 }}, func(t *testing.T, k *testkit.Kit) {
 		k.Start(anna, testkit.Task(), lasting(time.Second))
-		k.Settle()
+		k.AwaitIdle()
 		for range 2 {
 			k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		}
@@ -95,7 +95,7 @@ func TestWaitingForACertainWorker(t *testing.T) {
 		k.UntilWaiting(1)
 		k.WantEnd(k.Start(bert, testkit.Task(), quick), engine.EndCompleted) // on w2
 		r1 := k.Start(anna, testkit.Task(testkit.Continue(id)), second)
-		k.Settle()
+		k.AwaitIdle()
 		r2 := k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Waiting(time.Minute)), second)
 		k.UntilWaiting(2)
 		r3 := k.Start(anna, testkit.Task(testkit.Close(id), testkit.Waiting(time.Minute)), second)
@@ -117,7 +117,7 @@ func TestWaiterBehindOneThatIsRefusedIsServedAtOnce(t *testing.T) {
 			id := reserve(k, anna, testkit.Lasting(time.Minute))
 			e.SetLaunchTakes(70 * time.Second) // longer than the session lasts
 			e.Kill("w1")
-			k.Settle()
+			k.AwaitIdle()
 			began := time.Now()
 			late := k.Start(anna, testkit.Task(testkit.Continue(id), testkit.Waiting(2*time.Minute)), quick)
 			k.UntilWaiting(1)
@@ -134,7 +134,7 @@ func TestWaiterBehindOneThatIsRefusedIsServedAtOnce(t *testing.T) {
 func TestCancelWhileWaiting(t *testing.T) {
 	testkit.Run(t, testkit.Options{Workers: 1}, func(t *testing.T, k *testkit.Kit) {
 		hold := k.Start(anna, testkit.Task(), second)
-		k.Settle()
+		k.AwaitIdle()
 		leaves := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		cancelled := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		stays := k.Start(anna, testkit.Task(testkit.Waiting(time.Minute)), quick)
@@ -163,7 +163,7 @@ func TestDrain(t *testing.T) {
 		short := k.Start(anna, testkit.Task(), second)
 		long := k.Start(anna, testkit.Task(), lasting(20*time.Second))
 		stuck := k.Start(anna, testkit.Task(), unresponsive)
-		k.Settle()
+		k.AwaitIdle()
 		reserve(k, anna)
 		waits := k.Start(bert, testkit.Task(testkit.Waiting(time.Minute)), quick)
 		k.UntilWaiting(1)

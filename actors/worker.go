@@ -117,9 +117,9 @@ func (w *worker) Receive(ctx actor.Context) {
 		w.apply(ctx, fsm.ResumeRequested{})
 	case *workerInterrupt:
 		w.apply(ctx, fsm.InterruptRequested{})
-	case *workerDismiss:
+	case *workerRetire:
 		w.apply(ctx, fsm.RemovalRequested{})
-	case *workerDisown:
+	case *workerEndAccount:
 		w.apply(ctx, fsm.AccountRemoved{Account: m.Account})
 	case *workerReport:
 		w.reported = schedule.WorkerStatus{}

@@ -27,9 +27,9 @@ func inWorkerChanges[M any](f func(*workerChanges, actor.Context, *M)) func(*poo
 type (
 	// workerWritten tells whether a worker's record is on disk.
 	workerWritten struct {
-		spec api.WorkerSpec
-		who  *actor.PID
-		err  error
+		spec  api.WorkerSpec
+		asker *actor.PID
+		err   error
 	}
 	// removalGraceOver tells that the grace of a worker's removal is over.
 	removalGraceOver struct{ slot *schedule.Slot }
@@ -49,7 +49,7 @@ func (c *workerChanges) onAdd(ctx actor.Context, m *api.AddWorker) {
 	}
 	spec := api.WorkerSpec{ID: newWorkerID(), Name: m.Name, Owner: m.Owner, Added: true}
 	c.adding[spec.Name] = spec
-	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerWritten{spec: spec, who: ctx.Sender()}
+	root, self, kept := ctx.ActorSystem().Root, ctx.Self(), &workerWritten{spec: spec, asker: ctx.Sender()}
 	n := c.pool.node
 	rec := records.Worker{ID: spec.ID, Name: spec.Name, Owner: spec.Owner, Node: n.cfg.Node, Added: time.Now().UTC()}
 	n.onDisk(func(c context.Context) error { return n.records.PutWorker(c, rec) }, func(err error) {
@@ -91,11 +91,11 @@ func (c *workerChanges) onWritten(ctx actor.Context, m *workerWritten) {
 	delete(c.adding, m.spec.Name)
 	if m.err != nil {
 		c.pool.node.log.Error().Err(m.err).Str("worker", m.spec.Name).Msg("worker not added")
-		ctx.Send(m.who, api.Changed(api.WorkerInfo{}, fmt.Errorf("the worker could not be written down: %w", m.err)))
+		ctx.Send(m.asker, api.Changed(api.WorkerInfo{}, fmt.Errorf("the worker could not be written down: %w", m.err)))
 		return
 	}
 	if c.pool.drain.begun { // it begins with the next start
-		ctx.Send(m.who, &api.WorkerChanged{Worker: api.WorkerInfo{
+		ctx.Send(m.asker, &api.WorkerChanged{Worker: api.WorkerInfo{
 			ID: m.spec.ID, Name: m.spec.Name, Owner: m.spec.Owner, State: api.Offline, Since: time.Now(), Added: true,
 		}})
 		return
@@ -105,13 +105,13 @@ func (c *workerChanges) onWritten(ctx actor.Context, m *workerWritten) {
 		s.Status.Drained = true
 		c.dismiss(ctx, s, 0)
 		c.finishRemoval(ctx, s)
-		ctx.Send(m.who, &api.WorkerChanged{Fault: ownerGone})
+		ctx.Send(m.asker, &api.WorkerChanged{Fault: ownerGone})
 		return
 	}
 	ctx.Send(c.pool.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 	ctx.Send(c.pool.node.root, &startWorker{s.Spec})
 	c.pool.node.feed.WorkerChanged(snapshotOf(s))
-	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
+	ctx.Send(m.asker, &api.WorkerChanged{Worker: s.Info()})
 	c.pool.serveAll(ctx) // with one more, an account may hold more of the shared ones
 }
 
@@ -155,11 +155,11 @@ func (c *workerChanges) onResume(ctx actor.Context, m *api.ResumeWorker) {
 
 // find finds the worker that a request names, or answers that it cannot be
 // changed.
-func (c *workerChanges) find(ctx actor.Context, who string) *schedule.Slot {
-	s := c.pool.scheduler.Named(who)
+func (c *workerChanges) find(ctx actor.Context, name string) *schedule.Slot {
+	s := c.pool.scheduler.Named(name)
 	switch {
 	case s == nil:
-		ctx.Respond(&api.WorkerChanged{Fault: noWorker(who)})
+		ctx.Respond(&api.WorkerChanged{Fault: noWorker(name)})
 	case s.Removal != nil:
 		ctx.Respond(&api.WorkerChanged{Fault: fmt.Sprintf("the worker %q is being removed", s.Spec.Name)})
 	default:
@@ -194,7 +194,7 @@ func (c *workerChanges) dismiss(ctx actor.Context, s *schedule.Slot, grace time.
 		c.pool.scheduler.StartRemoval(s)
 		ctx.Send(c.pool.node.admission, &workerRemoved{s.Spec.ID})
 		if s.Reported {
-			ctx.Send(s.PID, &workerDismiss{})
+			ctx.Send(s.PID, &workerRetire{})
 		}
 		c.pool.changed(s)
 		c.pool.reroute(ctx, s)
@@ -249,8 +249,8 @@ func (c *workerChanges) onErased(ctx actor.Context, m *workerErased) {
 		ctx.Send(c.pool.node.root, &stopWorker{s.Spec.ID})
 		c.pool.drain.check(ctx)
 	}
-	for _, who := range l.Asked {
-		ctx.Send(who, answer)
+	for _, asker := range l.Asked {
+		ctx.Send(asker, answer)
 	}
 }
 
@@ -259,13 +259,13 @@ func (c *workerChanges) finishAdding(ctx actor.Context, m *workerWritten) {
 	delete(c.adding, m.spec.Name)
 	s := c.pool.scheduler.Slots[m.spec.ID]
 	if s == nil || s.Removal != nil {
-		ctx.Send(m.who, &api.WorkerChanged{Fault: api.FailedInside})
+		ctx.Send(m.asker, &api.WorkerChanged{Fault: api.FailedInside})
 		return
 	}
 	ctx.Send(c.pool.node.admission, &workerAdded{s.Spec.ID, s.Spec.Owner})
 	ctx.Send(c.pool.node.root, &startWorker{s.Spec})
 	c.pool.node.feed.WorkerChanged(snapshotOf(s))
-	ctx.Send(m.who, &api.WorkerChanged{Worker: s.Info()})
+	ctx.Send(m.asker, &api.WorkerChanged{Worker: s.Info()})
 }
 
 // retryRemoval repeats the steps after the removal of a worker's record. Clients that
@@ -275,8 +275,8 @@ func (c *workerChanges) retryRemoval(ctx actor.Context, m *workerErased) {
 	if l == nil {
 		return
 	}
-	for _, who := range l.Asked {
-		ctx.Send(who, &api.WorkerChanged{Fault: api.FailedInside})
+	for _, asker := range l.Asked {
+		ctx.Send(asker, &api.WorkerChanged{Fault: api.FailedInside})
 	}
 	l.Asked = nil
 	if c.pool.scheduler.Slots[m.slot.Spec.ID] == m.slot {

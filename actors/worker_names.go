@@ -32,9 +32,9 @@ const (
 
 var tooMany = fmt.Sprintf("there are %d workers, and there can be no more", MaxWorkers)
 
-func noWorker(who string) string { return fmt.Sprintf("there is no worker %q", who) }
+func noWorker(name string) string { return fmt.Sprintf("there is no worker %q", name) }
 
-func nameTaken(who string) string { return fmt.Sprintf("there is a worker %q already", who) }
+func nameTaken(name string) string { return fmt.Sprintf("there is a worker %q already", name) }
 
 // CheckWorkerName says what is wrong with a name for a worker that is added.
 func CheckWorkerName(name string) error {

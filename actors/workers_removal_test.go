@@ -20,7 +20,7 @@ func removing(k *testkit.Kit, worker string, grace time.Duration) <-chan error {
 		_, err := api.Ask(context.Background(), k.Node, &api.RemoveWorker{Worker: worker, Grace: grace})
 		done <- err
 	}()
-	k.Settle()
+	k.AwaitIdle()
 	return done
 }
 
@@ -30,7 +30,7 @@ var leavingRows = []row{
 		w := k.AddWorker("extra", "")
 		testkit.Ask(k, &api.RemoveWorker{Worker: "extra", Grace: time.Minute})
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.On(w.ID)), quick), engine.CodeForeignWorker)
-		k.Settle()
+		k.AwaitIdle()
 		if by := workers(k); len(by) != 1 || len(Store(k, "worker/")) != 0 || k.Engine.Open() != 1 || k.Node.Status().Workers != 1 {
 			t.Errorf("%+v, %v, %d browsers, %+v", by, Store(k, "worker/"), k.Engine.Open(), k.Node.Status())
 		}
@@ -58,7 +58,7 @@ var leavingRows = []row{
 			if err := <-done; err != nil || time.Since(began) != tc.wants {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
-			k.Settle()
+			k.AwaitIdle()
 			if n := k.Engine.Open(); n != 1 {
 				t.Errorf("%d browsers are open", n)
 			}
@@ -115,7 +115,7 @@ var leavingRows = []row{
 			t.Error(err)
 		}
 		k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
-		k.Settle()
+		k.AwaitIdle()
 		if n := len(kept(k)); n != 2 || k.Node.Sessions() != 1 { // that on w1
 			t.Errorf("on disk: %v, %d sessions", kept(k), k.Node.Sessions())
 		}
@@ -132,7 +132,7 @@ var leavingRows = []row{
 				opts = append(opts, testkit.On(w.ID))
 			}
 			r := k.Start(anna, testkit.Task(opts...), quick)
-			k.Settle()
+			k.AwaitIdle()
 			if info := k.Worker(w.ID); info.TaskID != r.ID {
 				t.Fatalf("%+v", info)
 			}
@@ -219,7 +219,7 @@ var leavingRows = []row{
 			}
 			began := time.Now()
 			testkit.Ask(k, &api.RemoveWorker{Worker: w.ID, Grace: time.Minute})
-			k.Settle()
+			k.AwaitIdle()
 			k.WantRefused(k.Start(anna, testkit.Task(testkit.Continue(id)), quick), engine.CodeSessionMismatch)
 			wantKept(k)
 			if took := time.Since(began); took > 0 || k.Engine.Open() != 1 {

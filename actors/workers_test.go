@@ -68,7 +68,7 @@ func mayUse(k *testkit.Kit, a api.Account) string {
 // records returns the keys of what is on disk behind a prefix.
 func Store(k *testkit.Kit, prefix string) (keys []string) {
 	k.T.Helper()
-	k.Settle()
+	k.AwaitIdle()
 	list, err := k.Store.List(context.Background(), prefix)
 	if err != nil {
 		k.T.Fatal(err)
@@ -93,7 +93,7 @@ var staffRows = []row{
 		}
 		on(k, w.ID, k.Start(bert, testkit.Task(testkit.On(w.ID)), quick))
 		k.WantEnd(long, engine.EndCompleted)
-		k.Settle()
+		k.AwaitIdle()
 		if s := k.Node.Status(); s.Workers != 2 || s.Online != 2 {
 			t.Errorf("%+v", s)
 		}
@@ -167,7 +167,7 @@ var staffRows = []row{
 			t.Errorf("%+v", no)
 		}
 		on(k, "w2", k.Start(anna, testkit.Task(), quick))
-		k.Settle()
+		k.AwaitIdle()
 		waits := k.Start(anna, testkit.Task(testkit.On("w1"), testkit.Waiting(2*time.Minute)), quick)
 		k.UntilWaiting(1)
 		testkit.Ask(k, &api.DrainWorker{Worker: "w1"}) // twice is no more
@@ -237,13 +237,13 @@ var staffRows = []row{
 		k.Do(anna, testkit.Task(testkit.On("w1")), quick)
 		k.Start(anna, testkit.Task(testkit.On("w2")), quick)
 		k.Engine.OnReset("w2", testkit.Reset{Takes: time.Second})
-		k.Settle()
+		k.AwaitIdle()
 		r := k.Start(bert, testkit.Task(testkit.On("w1")), quick)
-		k.Settle()
+		k.AwaitIdle()
 		testkit.Ask(k, &api.DrainWorker{Worker: "w1"})
 		k.WantRefused(r, engine.CodeWorkerOffline) // it wanted this one
 		r = k.Start(bert, testkit.Task(), quick)
-		k.Settle()
+		k.AwaitIdle()
 		on(k, "w2", r)
 	}},
 }

@@ -133,22 +133,22 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 				return forwardTo(ctx, c, one, node, m, w)
 			}
 			return followSession(ctx, c, one, "", m, w, x)
-		case no.Elsewhere == nil:
+		case no.ForwardTo == nil:
 			return followSession(ctx, c, one, "", m, w, x)
 		}
 		if m.Idempotency.Key != "" {
-			if y := tellOfKey(ctx, c, one, no.Elsewhere.Node, m, w); y != nil {
+			if y := tellOfKey(ctx, c, one, no.ForwardTo.Node, m, w); y != nil {
 				return y, nil
 			}
 			continue
 		}
 		sent := *m
 		sent.Forwarded = true
-		y, err := forward(ctx, c, one, no.Elsewhere.Node, &sent, w)
+		y, err := forward(ctx, c, one, no.ForwardTo.Node, &sent, w)
 		switch {
 		case err == nil && w.refusal(y) == nil:
 			if w.freed(y) {
-				c.local.Freed(no.Elsewhere.Node)
+				c.local.PeerFreed(no.ForwardTo.Node)
 			}
 			return y, nil
 		case err == nil && !worthRetrying(w.refusal(y).Code), err != nil && !unstarted(err):
@@ -157,8 +157,8 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 		if one.why() != "" {
 			return w.refused(m, one.unstartedRefusal()), nil
 		}
-		try.Place = no.Elsewhere.Place
-		try.Place.Refused = no.Elsewhere.Node
+		try.Place = no.ForwardTo.Place
+		try.Place.Refused = no.ForwardTo.Node
 	}
 }
 

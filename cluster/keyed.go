@@ -80,10 +80,10 @@ func playKeyed[T any](ctx context.Context, c *Router, one *inflightRequest, m *a
 		switch {
 		case err != nil && one.why() != "":
 			return w.refused(m, one.unstartedRefusal()), nil
-		case err != nil || w.refusal(x) == nil || w.refusal(x).Elsewhere == nil:
+		case err != nil || w.refusal(x) == nil || w.refusal(x).ForwardTo == nil:
 			return x, err
 		}
-		at := w.refusal(x).Elsewhere
+		at := w.refusal(x).ForwardTo
 		if w.refusal(x).Code == engine.CodeWorkerLost {
 			if y := tellOfKey(ctx, c, one, at.Node, m, w); y != nil {
 				return y, nil
@@ -96,7 +96,7 @@ func playKeyed[T any](ctx context.Context, c *Router, one *inflightRequest, m *a
 		switch {
 		case err == nil && (w.refusal(y) == nil || !worthRetrying(w.refusal(y).Code)):
 			if w.refusal(y) == nil && w.freed(y) {
-				c.local.Freed(at.Node)
+				c.local.PeerFreed(at.Node)
 			}
 			return y, nil
 		case err != nil && endsKeyed(one, err):

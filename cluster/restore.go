@@ -161,7 +161,7 @@ func (c *Router) restoreSomewhere(ctx context.Context, q *api.Restore) (*api.Res
 	}
 	free := map[string]int{}
 	nodes := c.peers.upNodes(func(p *peer) bool {
-		o := p.inventory.Offer()
+		o := p.inventory.Capacity()
 		free[p.name] = o.Free + o.Own[q.Account.ID]
 		return free[p.name] > 0
 	})

@@ -33,8 +33,8 @@ type Local interface {
 	RecentTask(account string, all bool, id string) (view.TaskProgress, bool)
 	Status() api.Status
 	Held() map[string]int64
-	Offer(o *api.Offer)
-	Freed(node string)
+	PeerReports(o *api.PeerCapacity)
+	PeerFreed(node string)
 }
 
 // RouterConfig is what a [Router] is made from.
@@ -97,7 +97,7 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
 	c.own.init(cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
 	c.peers.ping = c.ping
-	c.peers.onInventory = func(i *link.Inventory) { c.local.Offer(i.Offer()) }
+	c.peers.onInventory = func(i *link.Inventory) { c.local.PeerReports(i.Capacity()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
 	return c, nil
 }
@@ -185,7 +185,7 @@ func (c *Router) onInventory(msg *nats.Msg) {
 // its aliveContext.
 func (c *Router) onDown(p *peer) {
 	c.cfg.Log.Warn().Str("node", p.name).Msg("a node of the cluster is down")
-	c.local.Offer(&api.Offer{Node: p.name})
+	c.local.PeerReports(&api.PeerCapacity{Node: p.name})
 	c.hosted.endFrom(p.name)
 	c.views.endAll()
 }

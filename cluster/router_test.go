@@ -31,7 +31,7 @@ func TestTasksGoWhereWorkersAreFree(t *testing.T) {
 			to.heard(n1)
 		}
 	}
-	if x := to.answer(to.send(n1, anna, plain, long)); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable || x.Refusal.Elsewhere != nil {
+	if x := to.answer(to.send(n1, anna, plain, long)); x.Refusal == nil || x.Refusal.Code != engine.CodeNoWorkerAvailable || x.Refusal.ForwardTo != nil {
 		t.Errorf("the fifth got %+v", x)
 	}
 

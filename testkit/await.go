@@ -14,9 +14,9 @@ const soon = 20 * time.Second
 // late is how much longer than it should something may take in real time.
 const late = 10 * time.Second
 
-// Settle waits until nothing happens any more before time goes on. It works in a
+// AwaitIdle waits until nothing happens any more before time goes on. It works in a
 // bubble only: in real time, wait for the expected state.
-func (k *Kit) Settle() {
+func (k *Kit) AwaitIdle() {
 	k.T.Helper()
 	if !k.bubble {
 		k.T.Fatal("Settle works only with testkit.Run")

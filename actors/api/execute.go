@@ -29,10 +29,10 @@ type KeyAnswer struct {
 // Is reports whether the record is of the request, and not of another one with its key.
 func (a *KeyAnswer) Is(m *Execute) bool { return bytes.Equal(a.Digest, m.Idempotency.Digest) }
 
-// Elsewhere is in the refusal of a forwardable task: another node may have a
+// ForwardTo is in the refusal of a forwardable task: another node may have a
 // worker for it. If that node refuses the task too, it is sent again with its
 // Place.
-type Elsewhere struct {
+type ForwardTo struct {
 	Node  string `json:"Node"`
 	Place Place  `json:"Place"`
 }
@@ -61,7 +61,7 @@ type Execute struct {
 	Idempotency Idempotency `json:"Idempotency"`
 
 	// Forwardable allows a refusal that names another node when no worker is free:
-	// see [Elsewhere]. Tasks with a worker, a session or a key are not forwardable.
+	// see [ForwardTo]. Tasks with a worker, a session or a key are not forwardable.
 	Forwardable bool `json:"Roams"`
 	// RemoteOnly tells that the node takes no more tasks: only workers of other
 	// nodes may run this one.

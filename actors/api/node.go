@@ -2,9 +2,9 @@ package api
 
 import "time"
 
-// Offer is what another node last reported to have. It is a hint: only the
+// PeerCapacity is what another node last reported to have. It is a hint: only the
 // workers there know, and may refuse what is sent to them.
-type Offer struct {
+type PeerCapacity struct {
 	Node string
 	Free int            // shared workers that would take a task
 	Own  map[string]int // workers that would, by the account that they are for
@@ -15,7 +15,7 @@ type Offer struct {
 }
 
 // For returns how many workers would take a task of an account.
-func (o *Offer) For(account string) int { return o.Free + o.Own[account] }
+func (o *PeerCapacity) For(account string) int { return o.Free + o.Own[account] }
 
 // Drain asks for a stop: no new tasks, running ones may end until the grace is
 // over and are then interrupted. Reply: [Drained], when no task runs any more.

@@ -15,7 +15,7 @@ type Refusal struct {
 	Text       string        `json:"Text"`
 	RetryAfter time.Duration `json:"RetryAfter"` // zero where trying again is no use
 	Position   int           `json:"Position"`   // place in the queue when the waiter gave up; 1 is next, zero: did not wait
-	Elsewhere  *Elsewhere    `json:"Elsewhere"`  // another node may have a worker; only for forwardable requests
+	ForwardTo  *ForwardTo    `json:"Elsewhere"`  // another node may have a worker; only for forwardable requests
 }
 
 // Error is the text for clients.

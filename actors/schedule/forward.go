@@ -20,7 +20,7 @@ func (r *Scheduler) MayForward(j *Job) bool {
 
 // PeerFor selects the node that a job tries after it got no worker here; nil:
 // none.
-func (r *Scheduler) PeerFor(j *Job, no *api.Refusal) *api.Offer {
+func (r *Scheduler) PeerFor(j *Job, no *api.Refusal) *api.PeerCapacity {
 	if len(r.Peers) == 0 || no.Code != engine.CodeNoWorkerAvailable && no.Code != engine.CodeSessionLimit || !r.MayForward(j) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (r *Scheduler) PeerFor(j *Job, no *api.Refusal) *api.Offer {
 
 // NextForPeer takes the job out of the queue that goes to a worker of another node
 // next; nil: there is none.
-func (r *Scheduler) NextForPeer(o *api.Offer) *Job {
+func (r *Scheduler) NextForPeer(o *api.PeerCapacity) *Job {
 	if r.Queue.Len() == 0 {
 		return nil
 	}
@@ -40,11 +40,11 @@ func (r *Scheduler) NextForPeer(o *api.Offer) *Job {
 
 // Forward counts a job that goes to another node, and says where it goes and what
 // its place in the queue is.
-func (r *Scheduler) Forward(j *Job, o *api.Offer) *api.Elsewhere {
+func (r *Scheduler) Forward(j *Job, o *api.PeerCapacity) *api.ForwardTo {
 	// Until its next offer, the node has one less. Whether that was one of the
 	// account's own matters to no other account.
 	o.Free--
-	e := &api.Elsewhere{Node: o.Node, Place: api.Place{Until: j.Until}}
+	e := &api.ForwardTo{Node: o.Node, Place: api.Place{Until: j.Until}}
 	if j.Wait != nil {
 		e.Place.Arrival, e.Place.Turn = j.Wait.Arrival, j.Wait.Turn
 	}

@@ -14,11 +14,11 @@ func TestOffersOfNodesThatAreGone(t *testing.T) {
 	a := PeerCapacity{}
 	for i := range 1000 {
 		name := fmt.Sprintf("n%d", i)
-		a.Update(&api.Offer{Node: name, Free: 1, Usable: 1})
-		a.Update(&api.Offer{Node: name})
+		a.Update(&api.PeerCapacity{Node: name, Free: 1, Usable: 1})
+		a.Update(&api.PeerCapacity{Node: name})
 	}
-	a.Update(&api.Offer{Node: "busy", Usable: 1})
-	a.Update(&api.Offer{Node: "held", Held: map[string]int{"anna": 1}})
+	a.Update(&api.PeerCapacity{Node: "busy", Usable: 1})
+	a.Update(&api.PeerCapacity{Node: "held", Held: map[string]int{"anna": 1}})
 	if len(a) != 2 || a.Usable() != 1 || a.Held("anna") != 1 {
 		t.Errorf("%d nodes are remembered", len(a))
 	}

@@ -27,10 +27,10 @@ type Health struct {
 	Behind int64  `json:"Behind,omitempty"` // changes that the node's copy misses
 }
 
-// Offer is the part that other nodes may use. It is empty if the node stops, or has
+// Capacity is the part that other nodes may use. It is empty if the node stops, or has
 // no worker for its own clients.
-func (i *Inventory) Offer() *api.Offer {
-	o := &api.Offer{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.Usable()}
+func (i *Inventory) Capacity() *api.PeerCapacity {
+	o := &api.PeerCapacity{Node: i.Node, Own: map[string]int{}, Held: map[string]int{}, Usable: i.Usable()}
 	for _, w := range i.Workers {
 		if w.Session != "" && w.Account != "" {
 			o.Held[w.Account]++
@@ -63,7 +63,7 @@ func (i *Inventory) Changed(told *Inventory) bool {
 			return true
 		}
 	}
-	now, then := i.Offer().Free, told.Offer().Free
+	now, then := i.Capacity().Free, told.Capacity().Free
 	return now != then && min(now, then) <= fewFree
 }
 

@@ -98,7 +98,7 @@ func TestLaterWordsPromiseNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := m.(*Inventory).Offer(); o.Free != 0 {
+	if o := m.(*Inventory).Capacity(); o.Free != 0 {
 		t.Errorf("%d workers in a state that nobody knows are free", o.Free)
 	}
 	if err := api.Cause("later").Err(); err == nil {

@@ -126,7 +126,7 @@ func TestTasksAreCounted(t *testing.T) {
 			}
 			asked <- x
 		}()
-		k.Settle()
+		k.AwaitIdle()
 		wants(t, m, `queue_size 1`, `workers{state="busy"} 1`, `workers{state="online"} 0`, `ready 1`, `draining 0`)
 		k.WantEnd(first, engine.EndCompleted)
 		if x := <-asked; x.Outcome == nil || x.Outcome.End != engine.EndStopped {
@@ -182,7 +182,7 @@ func TestRestartsAreCounted(t *testing.T) {
 
 		k.Engine.OnReset("w1", testkit.Reset{Err: errors.New("it does not work")})
 		k.WantEnd(k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{}), engine.EndCompleted)
-		k.Settle()
+		k.AwaitIdle()
 		wants(t, m, `worker_restarts_total{reason="replaced"} 2`)
 	})
 }
