@@ -40,11 +40,13 @@ var written = map[string]string{
 	"cluster/member.Member.Remove":      "(NATS's own message)",
 	"cluster/store.Files.describe":      "persistence:file",
 
-	"http.init":      "(a schema for clients)",
-	"http.canonical": "request-digest",
+	"http.init":           "(a schema for clients)",
+	"http.canonical":      "request-digest",
+	"http.Server.playFor": "(for clients)",
 
-	"http/admin.Send":     "(its test has all commands)",
-	"http/admin.register": "(its test has all commands)",
+	"http/admin.RunFlow.Do": "(a task, as clients write it)",
+	"http/admin.Send":       "(its test has all commands)",
+	"http/admin.register":   "(its test has all commands)",
 
 	"http/answer.SendJSON":      "(for clients)",
 	"http/answer.WriteIndented": "(for clients)",
@@ -56,6 +58,7 @@ var written = map[string]string{
 	"persistence.Accounts.put":         "account",
 	"persistence.Accounts.recordEvent": "token-event",
 	"persistence.Audit.append":         "audit-begin audit-end",
+	"persistence.Flows.put":            "flow",
 	"persistence.Folder.describe":      "file",
 	"persistence.S3.keep":              "file",
 	"persistence.Secrets.Set":          "secret",

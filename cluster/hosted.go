@@ -229,7 +229,7 @@ func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *
 	}
 	defer end()
 	m = &o.Execute
-	if m.Task, err = engine.Parse(o.Source, files); err != nil {
+	if m.Task, err = engine.ParseWith(o.Source, files, o.Flows); err != nil {
 		return nil, folder, fmt.Errorf("read a task: %w", err)
 	}
 	return m, folder, nil

@@ -34,6 +34,7 @@ type Action[V any] struct {
 	// values are read by their shape.
 	Decode func(d *decoder, n *lang.Node) V
 	Opts   []Opt // beside the options that every action has
+	Beside []Opt // fields that stand beside the action's own, and that Decode reads
 	Not    Place
 	// Unbounded actions are bounded by the task's time alone: every action in
 	// them has a time of its own.
@@ -91,7 +92,7 @@ type definition struct {
 	name, group, doc, result, example, page string
 	file                                    string // that defines it, in this folder
 	value                                   lang.AnyShape
-	opts                                    []Opt
+	opts, beside                            []Opt
 	not                                     Place
 	unbounded, unaided, finds               bool
 	instant, ends                           bool
@@ -115,7 +116,7 @@ func define[V any](a Action[V]) struct{} {
 	def := &definition{
 		file: filepath.Base(file),
 		name: a.Name, group: a.Group, doc: a.Doc, result: a.Result, example: a.Example, page: a.Page,
-		value: a.Value.Any(), opts: a.Opts, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds, instant: a.Instant, ends: a.Ends,
+		value: a.Value.Any(), opts: a.Opts, beside: a.Beside, not: a.Not, unbounded: a.Unbounded, unaided: a.Unaided, finds: a.Finds, instant: a.Instant, ends: a.Ends,
 	}
 	if a.Decode != nil {
 		def.decode = func(d *decoder, n *lang.Node) any { return a.Decode(d, n) }
@@ -293,7 +294,7 @@ func (d *decoder) readStep(n *lang.Node, path string, index int) (Step, bool) {
 		d.Fault(n, `want an action, an object such as {"click":"#buy"}, not %s`, n.TypeName())
 		return s, false
 	}
-	action, options := d.actionIn(n)
+	action, options, beside := d.actionIn(n)
 	if action == nil {
 		return s, false
 	}
@@ -312,7 +313,7 @@ func (d *decoder) readStep(n *lang.Node, path string, index int) (Step, bool) {
 		d.readOptions(options, &s)
 	}
 	before := d.Wrong()
-	d.step = &s
+	d.step, d.beside = &s, beside
 	s.value = s.def.decode(d, action)
 	if s.def.check != nil && d.Wrong() == before {
 		s.def.check(d, action, &s)

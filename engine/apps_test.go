@@ -43,7 +43,7 @@ func TestApps(t *testing.T) {
 				}
 				t.Run(c.name, func(t *testing.T) {
 					fill := strings.NewReplacer("{{url}}", url, "{{other}}", strings.Replace(url, "127.0.0.1", "localhost", 1))
-					runCase(t, fill.Replace(c.task), fill.Replace(c.want), nil)
+					runCase(t, fill.Replace(c.task), fill.Replace(c.want), given{})
 				})
 			}
 		})

@@ -13,7 +13,7 @@ import (
 var (
 	errBreak    = errors.New("break: the loop ends")
 	errContinue = errors.New("continue: the iteration ends")
-	errReturn   = errors.New("return: the task ends")
+	errReturn   = errors.New("return: the task or the flow ends")
 	// errEnds says that the failure before it ends the task, whatever
 	// continueOnError says of the lists around it.
 	errEnds = errors.New("the task ends after a failure")
@@ -136,7 +136,7 @@ func (l *loopState) begin() (end func()) {
 	l.outer, b.loop = b.loop, l
 	return func() {
 		b.loop = l.outer
-		if l.outer != nil { // what was pushed in a loop was pushed in the one around it
+		if l.outer != l.run.scopes.now.loop { // what was pushed in a loop was pushed in the one around it
 			for key, list := range l.pushed {
 				l.outer.pushed[key] = append(l.outer.pushed[key], list...)
 			}
@@ -144,13 +144,15 @@ func (l *loopState) begin() (end func()) {
 	}
 }
 
-// elementLoop is the innermost loop over elements that runs: $this is its element.
+// elementLoop is the innermost loop over elements that runs: $this is its element. Loops
+// around the flow that runs are not the flow's.
 func (b *blocks) elementLoop() *loopState {
-	l := b.loop
-	for l != nil && l.each == nil {
-		l = l.outer
+	for l := b.loop; l != b.run.scopes.now.loop; l = l.outer {
+		if l.each != nil {
+			return l
+		}
 	}
-	return l
+	return nil
 }
 
 // readDo reads the list of a block.

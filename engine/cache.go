@@ -14,6 +14,9 @@ type Cache struct {
 	lists  map[string][]json.RawMessage // keys that grow by push
 	sizes  map[string]int               // what each key counts
 	size   int                          // all of them
+
+	around   int    // bytes of the caches around a flow's own: they share the limit
+	elements string // what the page puts in front of the keys of saved elements
 }
 
 // valueSize is what a value counts besides its bytes.
@@ -23,6 +26,19 @@ const valueSize = 64
 func NewCache() *Cache {
 	return &Cache{values: map[string]json.RawMessage{}, lists: map[string][]json.RawMessage{}, sizes: map[string]int{}}
 }
+
+// newFlowCache returns a cache for a flow that runs while this one waits.
+func (c *Cache) newFlowCache(elements string) *Cache {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in := NewCache()
+	in.elements, in.around = elements, c.around+c.size
+	return in
+}
+
+// ElementKey is the key under which the page keeps a saved element: those of a flow are
+// its own.
+func (c *Cache) ElementKey(key string) string { return c.elements + key }
 
 // Get returns the value of a key.
 func (c *Cache) Get(key string) (json.RawMessage, bool) {
@@ -50,7 +66,7 @@ func (c *Cache) Set(key string, v json.RawMessage) bool {
 
 // take makes a key count so much more, if the cache does not get too large.
 func (c *Cache) take(key string, n int) bool {
-	if n > 0 && c.size+n > maxSaved {
+	if n > 0 && c.around+c.size+n > maxSaved {
 		return false
 	}
 	c.size += n

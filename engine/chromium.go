@@ -129,7 +129,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
 	if !stopped && ctx.Err() == nil {
-		r.captures.collect(ctx)
+		r.captures.collect(ctx, 0)
 	}
 	took := time.Since(began)
 	after, end := context.WithTimeout(context.WithoutCancel(ctx), aftermath+in.patience)

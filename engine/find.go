@@ -29,5 +29,5 @@ func (r *Run) saveElement(s *Step) map[string]any {
 	if s.Options.Save == "" {
 		return nil
 	}
-	return map[string]any{"as": s.Options.Save}
+	return map[string]any{"as": r.cache.ElementKey(s.Options.Save)}
 }

@@ -13,7 +13,8 @@ func keptForms(t *testing.T) []golden.Case {
 	return []golden.Case{
 		golden.Record[browser.State](t, "browser-state", nil),
 		golden.RecordOf(t, "task", reflect.TypeFor[*Task](), golden.Makers{reflect.TypeFor[*Task](): func() any {
-			task, err := Parse([]byte(`{"actions":[{"open":"about:blank"}]}`), []Upload{{Name: "a.txt", Type: "text/plain", Path: "/tmp/a", Size: 3}})
+			task, err := ParseWith([]byte(`{"actions":[{"open":"about:blank"},{"run":"a"}]}`), []Upload{{Name: "a.txt", Type: "text/plain", Path: "/tmp/a", Size: 3}},
+				FlowList{{Name: "a", Version: 2, Source: []byte(`{"actions":[{"wait":1}]}`)}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -129,7 +129,7 @@ var situations = []situation{
 func TestEveryActionInEverySituation(t *testing.T) {
 	s := script{pages: matrixPages, files: []scriptFile{{"hello.txt", []byte("hello")}}}
 	base, other := s.server(t)
-	files := s.uploads(t)
+	files := s.given(t)
 	for _, r := range rows {
 		for _, at := range situations {
 			if r.not[at.name] != "" {

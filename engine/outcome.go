@@ -65,8 +65,9 @@ type Outcome struct {
 type Failure struct {
 	Code      Code   `json:"code" mask:"own"`
 	Text      string `json:"error"`
-	Index     int    `json:"actionIndex"`           // position in the top-level list
-	Path      string `json:"actionPath" mask:"own"` // such as "3" or "3/loop/do/1"
+	Index     int    `json:"actionIndex"`               // position in the top-level list
+	Path      string `json:"actionPath" mask:"own"`     // such as "3" or "3/loop/do/1"
+	Flow      string `json:"flow,omitempty" mask:"own"` // the stored flow that the action is in, with its version
 	Iteration *int   `json:"iteration,omitempty"`
 	// Iterations are those of the loops in one another, outermost first; nil for
 	// one loop alone.
@@ -85,6 +86,7 @@ type Warning struct {
 // StepReport says how one action ended.
 type StepReport struct {
 	Path        string          `json:"actionPath" mask:"own"`
+	Flow        string          `json:"flow,omitempty" mask:"own"` // the stored flow that the action is in, with its version
 	Iteration   *int            `json:"iteration,omitempty"`
 	Iterations  []int           `json:"iterations,omitempty"` // of loops in one another, outermost first
 	Action      string          `json:"action" mask:"own"`

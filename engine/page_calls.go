@@ -181,6 +181,11 @@ func (pc *pageCalls) argument(s *Step, c Call) (map[string]any, error) {
 	if arg == nil {
 		arg = map[string]any{}
 	}
+	if t, ok := arg["t"].(lang.Target); ok {
+		if err := pc.owns(t); err != nil {
+			return nil, err
+		}
+	}
 	arg["ms"] = max(0, Millis(time.Until(pc.run.deadline)))
 	arg["of"] = Millis(pc.run.limit)
 	pc.addSettle(arg)
@@ -207,6 +212,14 @@ func (pc *pageCalls) addSettle(arg map[string]any) {
 		arg["settle"] = true
 	}
 	pc.input, pc.script = sentNothing, false
+}
+
+// owns refuses the element of a loop that is not the flow's own.
+func (pc *pageCalls) owns(t lang.Target) error {
+	if t.Ref == "this" && pc.run.scopes.now.flow != "" && pc.run.blocks.elementLoop() == nil {
+		return Problemf(CodeElementNotFound, `"$this" stands for the current element of a loop with each, and there is none in the flow %q`, pc.run.scopes.now.flow)
+	}
+	return nil
 }
 
 // frames are those that a step looks in: its own, or those of the loop. An element that
@@ -244,6 +257,9 @@ func (pc *pageCalls) way(frames []lang.Frame) ([]browser.Part, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := pc.owns(t); err != nil {
+			return nil, err
+		}
 		if in := pc.saved[t.Ref]; i == 0 && t.Ref != "" && len(in) > 0 {
 			if place, err = pc.way(in); err != nil {
 				return nil, err
@@ -276,7 +292,7 @@ func (pc *pageCalls) keeps(s *Step) {
 	if pc.saved == nil {
 		pc.saved = map[string][]lang.Frame{}
 	}
-	pc.saved[s.Options.Save] = pc.frames(s, nil)
+	pc.saved[pc.run.cache.ElementKey(s.Options.Save)] = pc.frames(s, nil)
 }
 
 func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {

@@ -26,6 +26,8 @@ type decoder struct {
 	matching         matching
 	step             *Step        // the step whose value is read
 	faulty           []*lang.Node // the steps with faults
+	beside           []*lang.Node // what stands beside the action whose value is read
+	flows            *flowReader
 }
 
 // Invalid is the error of [Parse]: every fault of the request.
@@ -44,10 +46,42 @@ func (e *Invalid) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// Parse decodes a request. Its error is an [*Invalid] that names every fault.
-// Files are the files of the request, for $file:N.
-func Parse(body []byte, files []Upload) (*Task, error) {
-	body = bytes.TrimPrefix(body, []byte("\ufeff")) // editors put it before UTF-8, and RFC 8259 lets readers ignore it
+// Parse decodes a request that runs no stored flows. Its error is an [*Invalid] that
+// names every fault. Files are the files of the request, for $file:N.
+func Parse(body []byte, files []Upload) (*Task, error) { return ParseWith(body, files, nil) }
+
+// ParseWith decodes a request that may run stored flows. Its error is as that of
+// [Parse], unless the flows cannot be read.
+func ParseWith(body []byte, files []Upload, flows Flows) (*Task, error) {
+	n, no := readBody(body)
+	if no != nil {
+		return nil, no
+	}
+	d := newDecoder(files, flows)
+	t := d.readTask(n)
+	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
+		d.RefuseSecrets(n)
+	}
+	if d.flows.err != nil {
+		return nil, d.flows.err
+	}
+	if d.Wrong() > 0 {
+		return nil, &Invalid{d.Faults(), t, d.faulty}
+	}
+	t.source, t.flows = bytes.TrimPrefix(body, byteOrderMark), d.flows.used
+	return t, nil
+}
+
+func newDecoder(files []Upload, flows Flows) *decoder {
+	return &decoder{files: files, flows: &flowReader{from: flows}}
+}
+
+// byteOrderMark is what editors put before UTF-8. RFC 8259 lets readers ignore it.
+var byteOrderMark = []byte("\ufeff")
+
+// readBody reads JSON in UTF-8.
+func readBody(body []byte) (*lang.Node, *Invalid) {
+	body = bytes.TrimPrefix(body, byteOrderMark)
 	if !utf8.Valid(body) {
 		return nil, &Invalid{Faults: []lang.Fault{{Message: "the body is not valid UTF-8"}}}
 	}
@@ -55,16 +89,7 @@ func Parse(body []byte, files []Upload) (*Task, error) {
 	if fault != nil {
 		return nil, &Invalid{Faults: []lang.Fault{*fault}}
 	}
-	d := &decoder{files: files}
-	t := d.readTask(n)
-	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
-		d.RefuseSecrets(n)
-	}
-	if d.Wrong() > 0 {
-		return nil, &Invalid{d.Faults(), t, d.faulty}
-	}
-	t.source = body
-	return t, nil
+	return n, nil
 }
 
 func (d *decoder) readTask(n *lang.Node) *Task {

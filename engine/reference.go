@@ -86,6 +86,9 @@ func (d *definition) reference(met []Met) string {
 	fmt.Fprintf(&b, "# %s\n\n<!-- Generated from the action's definition by `make generate`. -->\n\n[All actions](../actions.md#%s) · %s\n\n%s\n\n",
 		d.name, strings.ReplaceAll(strings.ToLower(d.group), " ", "-"), d.group, d.doc)
 	fmt.Fprintf(&b, "- Value: %s\n", d.value.Words)
+	for _, o := range d.beside {
+		fmt.Fprintf(&b, "- Beside it, `%s`: %s\n", o.Name, o.Doc)
+	}
 	result := d.result
 	if result == "" {
 		result = "`{\"success\":true}`"

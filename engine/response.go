@@ -33,6 +33,7 @@ const maxCaptures = 1000
 type captures struct {
 	run      *Run
 	list     []*capture
+	begun    int // those of flows that have ended, too
 	bytes    int // of what they have captured
 	matching matching
 }
@@ -85,9 +86,10 @@ var _ = define(Action[lang.Text]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
-		if len(r.captures.list) == maxCaptures {
+		if r.captures.begun == maxCaptures {
 			return nil, Problemf(CodeInvalidValue, "the task has begun to wait for %d responses, which are the limit", maxCaptures)
 		}
+		r.captures.begun++
 		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations()}
 		if s.Options.Timeout > 0 {
 			c.until = time.Now().Add(c.limit)
@@ -118,11 +120,11 @@ var _ = define(Action[lang.Text]{
 
 var errCaptured = Problemf(CodeInvalidValue, "the responses that the task has captured have more than %d bytes together, which are the limit", MaxResult)
 
-// collect waits for the answers that have not come yet. One that does not come
-// is a failed action, and stops nothing that was done.
-func (cs *captures) collect(ctx context.Context) {
+// collect waits for the answers from the first one on that have not come yet. One that
+// does not come is a failed action, and stops nothing that was done.
+func (cs *captures) collect(ctx context.Context, first int) {
 	after := time.Now()
-	for _, c := range cs.list {
+	for _, c := range cs.list[first:] {
 		if c.wanted == nil {
 			continue // it failed when it began
 		}
@@ -148,7 +150,7 @@ func (cs *captures) collect(ctx context.Context) {
 		cs.run.path = c.step.Path
 		p := cs.run.problem(c.step, err)
 		c.body = nil
-		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Iteration: c.at, Iterations: c.within, Action: c.step.raw}, false)
+		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Flow: cs.run.scopes.now.flow, Iteration: c.at, Iterations: c.within, Action: c.step.raw}, false)
 		cs.run.evidence.fails(ctx, c.step.Path, false)
 	}
 }
@@ -156,18 +158,27 @@ func (cs *captures) collect(ctx context.Context) {
 // results is the task's result, and the last other result where captured responses
 // take its place.
 func (cs *captures) results() (data, last Result) {
-	switch {
-	case cs.run.task.severalResponses:
-	case len(cs.list) == 0:
-		return cs.run.last, nil
-	case len(cs.list) == 1:
-		return cs.list[0].result(), cs.run.last
+	if bodies, any := cs.bodies(0, cs.run.task.severalResponses); any {
+		return bodies, cs.run.last
 	}
-	all := make([]json.RawMessage, len(cs.list))
-	for i, c := range cs.list {
+	return cs.run.last, nil
+}
+
+// bodies is what was captured from the first answer on: one body, or a list of them.
+func (cs *captures) bodies(first int, several bool) (bodies Result, any bool) {
+	list := cs.list[first:]
+	switch {
+	case several:
+	case len(list) == 0:
+		return nil, false
+	case len(list) == 1:
+		return list[0].result(), true
+	}
+	all := make([]json.RawMessage, len(list))
+	for i, c := range list {
 		all[i] = c.result()
 	}
-	return join(all), cs.run.last
+	return join(all), true
 }
 
 func (cs *captures) await(ctx context.Context, c *capture, until time.Time) error {

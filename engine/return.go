@@ -15,7 +15,7 @@ func (v returned) asks() bool { return v.value.Asks() }
 
 var _ = define(Action[returned]{
 	Name: "return", Group: "Control flow",
-	Doc: "Ends the list, also from inside other actions, and makes a value the task's `data`. Values are written as for `set`: `${key}` alone is a saved value, and functions can be in the place of values. " +
+	Doc: "Ends the list, also from inside other actions, and makes a value the task's `data`. In a [stored flow](../flows.md) it ends the flow, and the value is the result of `run`. Values are written as for `set`: `${key}` alone is a saved value, and functions can be in the place of values. " +
 		"Responses of `waitForResponse` are still waited for, but not in `data`.",
 	Value: lang.Shape[returned]{
 		Words: lang.TemplateShape.Words, Schema: valueRef,

@@ -33,12 +33,13 @@ type Run struct {
 	blocks     blocks
 	pointer    pointer
 	navigation navigation
+	scopes     scopes
 	files      fileKeeper
 	evidence   *evidence  // nil unless failures are to leave some
 	film       *recording // nil without a full trace
 	reports    reports
 	last       Result // of the last top-level action that is no waitForResponse
-	returned   Result // what return makes the task's data; nil: none has
+	returned   Result // what return makes the data of the task, or of the flow that runs; nil: none has
 	good       Result // of the last such action that did not fail, or what a loop that was cut off had pushed
 
 	deadline time.Time     // of the step that runs
@@ -56,11 +57,11 @@ type Run struct {
 
 // newRun makes the run of a task in a browser context.
 func newRun(t *Task, st TaskEnv, tabs *browser.Context, cache *Cache) *Run {
-	r := &Run{task: t, tabs: tabs, cache: cache, last: success, good: null, mask: maskerOf(st.Secrets), began: time.Now()}
+	r := &Run{task: t, tabs: tabs, cache: cache, scopes: scopes{now: &scope{}}, last: success, good: null, mask: maskerOf(st.Secrets), began: time.Now()}
 	r.env = masked(r.mask, st)
 	r.env.SaveFile = bounded(r.env.SaveFile)
 	r.page.run, r.batches.run, r.captures.run, r.effects.run, r.pageLog.run = r, r, r, r, r
-	r.blocks.run, r.pointer.run, r.navigation.run, r.files.run = r, r, r, r
+	r.scopes.run, r.blocks.run, r.pointer.run, r.navigation.run, r.files.run = r, r, r, r, r
 	return r
 }
 
@@ -198,7 +199,7 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	if err == nil && (stop == nil || s.lists() == nil) { // a block that is left has no result to keep
 		err = r.keep(s, res)
 	}
-	report := StepReport{Path: s.Path, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations()}
+	report := StepReport{Path: s.Path, Flow: r.scopes.now.flow, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations()}
 	kept := r.effects.collect(ctx)
 	if r.traced() {
 		report.Notes = append(r.notes(), kept...)
@@ -251,7 +252,7 @@ func (r *Run) stopAfter(s *Step, err error) error {
 // fails records the failure of a step, or lets a block around it catch it.
 func (r *Run) fails(ctx context.Context, s *Step, p *Problem, stop error) {
 	r.failed = p.Code
-	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: s.raw}
+	f := Failure{Code: p.Code, Text: p.Text, Index: s.Index, Path: s.Path, Flow: r.scopes.now.flow, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: s.raw}
 	if stop != nil && r.blocks.guards > 0 && !r.crashed && !r.blocks.spent {
 		r.blocks.caught = &f
 		return
@@ -301,7 +302,7 @@ func (r *Run) keep(s *Step, res Result) error {
 		if !r.cache.Push(s.Options.Push, res) {
 			return errCacheFull
 		}
-		if r.blocks.loop != nil {
+		if r.blocks.loop != r.scopes.now.loop {
 			r.blocks.loop.push(s.Options.Push, res)
 		}
 	}

@@ -48,6 +48,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 func Schemas(base string) map[string]json.RawMessage {
 	all := map[string]any{
 		"Task":      taskSchema(base),
+		"NewFlow":   flowSchema(base),
 		"operator":  object{{"enum", lang.Operators}, {"description", "How the condition compares."}},
 		"condition": described(lang.ConditionSchema(), "A condition: see the table in the reference of actions."),
 		"value":     valueSchema(base),
@@ -106,12 +107,15 @@ func (d *definition) schema() object {
 	for _, o := range options {
 		opts = append(opts, entry{o.Name, optional(o.Shape.Schema, o.Doc)})
 	}
+	fields := object{{d.name, described(d.value.Schema, d.value.Words)}}
+	for _, o := range d.beside {
+		fields = append(fields, entry{o.Name, optional(o.Shape.Schema, o.Doc)})
+	}
 	return object{
 		{"type", "object"}, {"description", d.doc}, {"required", []string{d.name}}, {"additionalProperties", false},
-		{"properties", object{
-			{d.name, described(d.value.Schema, d.value.Words)},
-			{"options", object{{"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", opts}}},
-		}},
+		{"properties", append(fields,
+			entry{"options", object{{"type", []string{"object", "null"}}, {"additionalProperties", false}, {"properties", opts}}},
+		)},
 		{"examples", []json.RawMessage{json.RawMessage(d.example)}},
 		{"x-page", demoShop + cmp.Or(d.page, "/")}, // where the example plays
 	}

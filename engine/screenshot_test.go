@@ -12,7 +12,7 @@ func TestAPictureOfLowerQualityIsSmaller(t *testing.T) {
 	for _, format := range []string{"jpeg", "webp"} {
 		size := map[int]int{}
 		for _, quality := range []int{5, 95} {
-			got, k := answer(t, fmt.Sprintf(`{"actions":[{"open":"%s/p.html"},{"screenshot":"div","options":{"format":%q,"quality":%d}}]}`, base, format, quality), nil)
+			got, k := answer(t, fmt.Sprintf(`{"actions":[{"open":"%s/p.html"},{"screenshot":"div","options":{"format":%q,"quality":%d}}]}`, base, format, quality), given{})
 			if got["failures"] != nil {
 				t.Fatal(got)
 			}

@@ -27,6 +27,7 @@ var only = flag.String("case", "", "run only the cases whose name matches")
 //	                           same server as other sites, {{port}} is another origin of its own site,
 //	                           {{own}} its own
 //	-- file a.txt --           a file of the request: $file:0 is the first
+//	-- flow name@2 --          a stored flow; without a version it is the first
 //	-- case what is shown --   a request; {{url}} is the server, {{other}} the same server as another origin,
 //	                           {{soon}} a time in a month, in seconds since the epoch
 //	-- want --                 what its answer must hold
@@ -48,6 +49,7 @@ type script struct {
 	proxied bool
 	pages   map[string][]byte
 	files   []scriptFile
+	flows   FlowList
 	cases   []scriptCase
 }
 
@@ -96,6 +98,12 @@ func readScript(t *testing.T, path string) script {
 			s.cases[len(s.cases)-1].want = string(f.Data)
 		case strings.HasPrefix(f.Name, "file "):
 			s.files = append(s.files, scriptFile{strings.TrimPrefix(f.Name, "file "), f.Data})
+		case strings.HasPrefix(f.Name, "flow "):
+			name, version, ok := ParseFlowReference(strings.TrimPrefix(f.Name, "flow "))
+			if !ok {
+				t.Fatalf("%s: the name of %s", path, f.Name)
+			}
+			s.flows = append(s.flows, StoredFlow{name, max(1, version), f.Data})
 		default:
 			s.pages["/"+f.Name] = f.Data
 		}
@@ -113,7 +121,7 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			base, other := s.server(t)
-			files := s.uploads(t)
+			with := s.given(t)
 			for _, c := range s.cases {
 				if *only != "" && !regexp.MustCompile(*only).MatchString(c.name) {
 					continue
@@ -125,37 +133,44 @@ func TestScripts(t *testing.T) {
 					if s.proxied {
 						instance = newProxied
 					}
-					runCaseOn(t, instance, fill.Replace(c.task), fill.Replace(c.want), files)
+					runCaseOn(t, instance, fill.Replace(c.task), fill.Replace(c.want), with)
 				})
 			}
 		})
 	}
 }
 
-// uploads are the files that come with each request of the script.
-func (s script) uploads(t *testing.T) (out []Upload) {
+// given is what comes with a request.
+type given struct {
+	files []Upload
+	flows FlowList
+}
+
+// given is what comes with each request of the script.
+func (s script) given(t *testing.T) (out given) {
+	out.flows = s.flows
 	for _, f := range s.files {
 		path := filepath.Join(t.TempDir(), "upload")
 		if err := os.WriteFile(path, f.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, Upload{Name: f.name, Path: path, Size: int64(len(f.data))})
+		out.files = append(out.files, Upload{Name: f.name, Path: path, Size: int64(len(f.data))})
 	}
 	return out
 }
 
-func runCase(t *testing.T, body, want string, files []Upload) {
+func runCase(t *testing.T, body, want string, with given) {
 	t.Helper()
-	runCaseOn(t, newInstance, body, want, files)
+	runCaseOn(t, newInstance, body, want, with)
 }
 
-func runCaseOn(t *testing.T, instance func(testing.TB) *instance, body, want string, files []Upload) {
+func runCaseOn(t *testing.T, instance func(testing.TB) *instance, body, want string, with given) {
 	t.Helper()
 	var w map[string]any
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
 		t.Fatalf("reading want: %v\n%s", err, want)
 	}
-	got, k := answerOf(t, instance, body, files)
+	got, k := answerOf(t, instance, body, with)
 	var diffs []string
 	for key, v := range w {
 		switch key {
@@ -176,15 +191,15 @@ func runCaseOn(t *testing.T, instance func(testing.TB) *instance, body, want str
 }
 
 // answer is the outcome of a request as a plain value.
-func answer(t *testing.T, body string, files []Upload) (map[string]any, *kept) {
+func answer(t *testing.T, body string, with given) (map[string]any, *kept) {
 	t.Helper()
-	return answerOf(t, newInstance, body, files)
+	return answerOf(t, newInstance, body, with)
 }
 
-func answerOf(t *testing.T, instance func(testing.TB) *instance, body string, files []Upload) (map[string]any, *kept) {
+func answerOf(t *testing.T, instance func(testing.TB) *instance, body string, with given) (map[string]any, *kept) {
 	t.Helper()
 	k := &kept{}
-	task, err := Parse([]byte(body), files)
+	task, err := ParseWith([]byte(body), with.files, with.flows)
 	if err != nil {
 		var faults []any
 		for _, f := range err.(*Invalid).Faults {

@@ -71,6 +71,10 @@ func ParseOrigin(s string) (string, error) {
 // them may be typed into; nil where the text holds none.
 func (r *Run) secrets(t lang.Text) (filled lang.Text, origins []string, err error) {
 	filled, err = t.FillSecrets(func(name string) (string, error) {
+		called := name
+		if name = r.scopes.secretName(called); name == "" {
+			return "", Problemf(CodeInvalidValue, "the flow %q was given no secret for its parameter %q", r.scopes.now.flow, called)
+		}
 		at := slices.IndexFunc(r.env.Secrets, func(s Secret) bool { return s.Name == name })
 		if at < 0 {
 			return "", Problemf(CodeInvalidValue, "there is no secret %q in this account", name)

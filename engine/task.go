@@ -28,9 +28,10 @@ type Task struct {
 	Files        []Upload
 
 	source           []byte
-	network          bool // an action looks at requests
-	reads            bool // an action reads downloads
-	severalResponses bool // its responses are a list, however many they are
+	flows            []StoredFlow // that its actions run
+	network          bool         // an action looks at requests
+	reads            bool         // an action reads downloads
+	severalResponses bool         // its responses are a list, however many they are
 }
 
 // Config is the part of a request that holds for all its actions.
@@ -72,16 +73,20 @@ func (t *Task) Counts() bool { return len(t.Steps) > 0 }
 // Source is the JSON that the task was parsed from.
 func (t *Task) Source() []byte { return t.source }
 
+// Flows are the stored flows that the task runs, each version once.
+func (t *Task) Flows() FlowList { return t.flows }
+
 // wire is how a task crosses a process: what it was parsed from, and where its
 // files are.
 type wire struct {
 	Source json.RawMessage `json:"source"`
 	Files  []Upload        `json:"files,omitempty"`
+	Flows  FlowList        `json:"flows,omitempty"`
 }
 
-// MarshalJSON gives the bytes the task was parsed from, with its files.
+// MarshalJSON gives the bytes the task was parsed from, with its files and flows.
 func (t *Task) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wire{Source: t.source, Files: t.Files})
+	return json.Marshal(wire{Source: t.source, Files: t.Files, Flows: t.flows})
 }
 
 // UnmarshalJSON parses the task again.
@@ -90,7 +95,7 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	parsed, err := Parse(w.Source, w.Files)
+	parsed, err := ParseWith(w.Source, w.Files, w.Flows)
 	if err != nil {
 		return err
 	}

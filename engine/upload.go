@@ -168,10 +168,12 @@ func (f source) fetch(ctx context.Context, r *Run) (string, error) {
 
 // hasFiles says which files of the request can be named.
 func (d *decoder) hasFiles() string {
-	switch n := len(d.files); n {
-	case 0:
+	switch n := len(d.files); {
+	case len(d.flows.within) > 0:
+		return "a flow gets no files of the request; give it an address as a parameter"
+	case n == 0:
 		return "the request has no files"
-	case 1:
+	case n == 1:
 		return "the request has 1 file, $file:0"
 	default:
 		return fmt.Sprintf("the request has %d files, $file:0 to $file:%d", n, n-1)

@@ -24,16 +24,25 @@ type Review struct {
 // Review looks at the task as it would be played with so much time in all.
 func (t *Task) Review(timeout time.Duration) Review {
 	v := newReviewer(t)
-	all := v.list(t.Steps)
-	longest := all.most
+	all := v.whole(t.Steps)
+	v.tooLong(all, timeout)
+	return Review{Actions: v.actions, Longest: all.most, Warnings: v.warnings}
+}
+
+// whole is for a list with the responses that it waits for.
+func (v *reviewer) whole(steps []Step) span {
+	captures := v.captures
+	v.captures = nil
+	all := v.list(steps)
+	end := all.most
 	for _, c := range v.captures {
-		longest = max(longest, c.until)
+		all.most = max(all.most, c.until-v.before)
 		if c.until == 0 { // it has the action timeout from the list's end on
-			longest = max(longest, all.most+ceilMillis(t.Config.ActionTimeout+grace))
+			all.most = max(all.most, add(end, ceilMillis(v.task.Config.ActionTimeout+grace)))
 		}
 	}
-	v.tooLong(all, timeout)
-	return Review{Actions: v.actions, Longest: longest, Warnings: v.warnings}
+	v.captures = captures
+	return all
 }
 
 // tooLong warns of waits that are longer than the task's time.
@@ -56,6 +65,7 @@ type reviewer struct {
 	unsure   bool            // whether an earlier request may have saved something
 	maybe    map[string]bool // keys that a step with faults may keep something under
 	before   int64
+	inside   int // how many flows are around: warnings about them were given when they were stored
 }
 
 func newReviewer(t *Task) *reviewer {
@@ -89,7 +99,7 @@ type span struct{ least, most int64 }
 type captured struct{ until int64 }
 
 func (v *reviewer) warn(path, format string, args ...any) {
-	if lang.MoreFaults(v.warnings) {
+	if v.inside == 0 && lang.MoreFaults(v.warnings) {
 		v.warnings = append(v.warnings, lang.NewFault(path, format, args...))
 	}
 }
@@ -171,6 +181,8 @@ func (v *reviewer) step(s *Step) (took span) {
 		took = v.attempts(b)
 	case trial:
 		took = v.trial(b)
+	case flowCall:
+		took = v.flowCall(s, b)
 	default:
 		took = v.single(s)
 	}

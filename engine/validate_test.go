@@ -159,7 +159,7 @@ func TestReviewKnowsUnboundedActions(t *testing.T) {
 			unbounded = append(unbounded, name)
 		}
 	}
-	if want := []string{"forEach", "if", "loop", "retry", "try", "until", "wait", "while"}; !slices.Equal(unbounded, want) {
+	if want := []string{"forEach", "if", "loop", "retry", "run", "try", "until", "wait", "while"}; !slices.Equal(unbounded, want) {
 		t.Errorf("the unbounded actions are %v, and review knows the time of %v", unbounded, want)
 	}
 }

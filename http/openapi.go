@@ -1,15 +1,8 @@
 package http
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"troupe/actors/view"
 	"troupe/engine"
@@ -51,6 +44,7 @@ var (
 	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, answer.CodeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType,
 		engine.CodeStorageQuota, engine.CodeStorageFull, engine.CodeStorageUnwritable}
 
+	flowParam = param{"name", "path", "The name of the flow.", `{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}`, true}
 	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )
 
@@ -176,6 +170,33 @@ var operations = []operation{
 		codes:   []engine.Code{engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{
+		method: "get", path: flowsPath, id: "listFlows", tag: "Flows",
+		summary: "List the flows", doc: "Lists the newest versions of the account's flows, by name, with their parameters and without their actions.",
+		answers: []reply{{200, "The flows.", "", []any{flowList{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "put", path: flowsPath + "/{name}", id: "putFlow", tag: "Flows",
+		summary: "Store a flow", doc: "Stores a list of actions with parameters under a name, as its next version. Tasks run it with the action `run`. It is checked first, as a task is; a flow that would run itself is refused.",
+		params: []param{flowParam}, body: `{"$ref":"` + components + `NewFlow"}`,
+		answers: []reply{{200, "The version that was stored, what it can take at most, and warnings.", "", []any{flowStored{}}}},
+		codes:   append([]engine.Code{answer.CodeFlowLimit, engine.CodeNotFound, engine.CodeTooManyWaiting}, bodyCodes...),
+	},
+	{
+		method: "get", path: flowsPath + "/{name}", id: "getFlow", tag: "Flows",
+		summary: "Get a flow", doc: "Returns the newest version of a flow, or of `name@3` the third one. The last 20 versions are kept.",
+		params:  []param{{"name", "path", "The name of the flow, or name@version.", `{"type":"string"}`, true}},
+		answers: []reply{{200, "The flow.", "", []any{flowAnswer{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "delete", path: flowsPath + "/{name}", id: "deleteFlow", tag: "Flows",
+		summary: "Delete a flow", doc: "Deletes all versions of a flow. Tasks that have begun go on with it.",
+		params:  []param{flowParam},
+		answers: []reply{{200, "It is deleted.", "", []any{flowRemoved{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
 		method: "get", path: "/v1/workers", id: "listWorkers", tag: "Account",
 		summary: "List the workers", doc: "Lists the workers that the account may use.",
 		answers: []reply{{200, "The workers: those that come with the service, then the added ones, oldest first.", "", []any{workerList{}}}},
@@ -264,137 +285,4 @@ var operations = []operation{
 		params:  []param{{"folder", "path", "The part.", `{"type":"string"}`, true}, {"page", "path", "The page.", `{"type":"string"}`, true}},
 		answers: []reply{{200, "The page, or the picture.", "*/*", nil}, {304, "You have it already.", "", nil}}, codes: []engine.Code{engine.CodeNotFound},
 	},
-}
-
-const components = "#/components/schemas/"
-
-type fields = map[string]any
-
-// openAPI is the OpenAPI document of the API, made from the tables that
-// requests are read and answers are made with.
-var openAPI = sync.OnceValue(func() []byte {
-	r := reflector{schemas: fields{}}
-	for name, schema := range engine.Schemas(components) {
-		r.schemas[name] = schema
-	}
-	paths := fields{}
-	for _, o := range operations {
-		at, ok := paths[o.path].(fields)
-		if !ok {
-			at = fields{}
-			paths[o.path] = at
-		}
-		at[o.method] = o.describe(&r)
-	}
-	paths["/v1/execute"] = fields{"post": aliasOf(paths["/v1/"].(fields)["post"].(fields), "executeAlias")}
-	b, err := json.Marshal(fields{
-		"openapi":           "3.1.0",
-		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
-		"info": fields{
-			"title": "Troupe", "version": "1", "license": fields{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-			"description": "Plays lists of browser actions over HTTP. Times are in milliseconds. Programs go by `code` of an error; `retryable` says that the same request may be sent again as it is.",
-		},
-		"servers":  []any{fields{"url": "/"}},
-		"security": []any{fields{"token": []any{}}},
-		"paths":    paths,
-		"components": fields{
-			"securitySchemes": fields{"token": fields{"type": "http", "scheme": "bearer"}},
-			"schemas":         r.schemas,
-			"headers": fields{
-				"X-Request-Id": fields{"description": "Names the request in the service's log.", "schema": fields{"type": "string"}},
-				"Retry-After":  fields{"description": "After how many seconds the request may be sent again. Only where it may.", "schema": fields{"type": "integer"}},
-			},
-		},
-	})
-	if err != nil {
-		panic(fmt.Errorf("make the OpenAPI document: %w", err))
-	}
-	return b
-})
-
-// aliasOf is the same operation under another name.
-func aliasOf(o fields, id string) fields {
-	alias := fields{}
-	for k, v := range o {
-		alias[k] = v
-	}
-	alias["operationId"] = id
-	alias["summary"] = o["summary"].(string) + " (the same)"
-	return alias
-}
-
-func (o *operation) describe(r *reflector) fields {
-	d := fields{"operationId": o.id, "summary": o.summary, "tags": []string{o.tag}, "responses": o.responses(r)}
-	if o.doc != "" {
-		d["description"] = o.doc
-	}
-	if o.open {
-		d["security"] = []any{}
-	}
-	var params []any
-	for _, p := range o.params {
-		params = append(params, fields{"name": p.name, "in": p.in, "description": p.doc, "required": p.required, "schema": json.RawMessage(p.schema)})
-	}
-	if params != nil {
-		d["parameters"] = params
-	}
-	if o.body != "" {
-		d["requestBody"] = fields{"required": true, "content": fields{"application/json": fields{"schema": json.RawMessage(o.body)}}}
-	}
-	if o.task {
-		task := fields{"$ref": components + "Task"}
-		d["requestBody"] = fields{"required": true, "content": fields{
-			"application/json": fields{"schema": task},
-			"multipart/form-data": fields{
-				"schema": fields{"type": "object", "required": []string{"payload"}, "additionalProperties": false, "properties": fields{
-					"payload": task,
-					"files":   fields{"type": "array", "description": "Files that actions name as $file:0, $file:1 and so on.", "maxItems": maxFiles, "items": fields{"type": "string", "contentMediaType": "application/octet-stream"}},
-				}},
-				"encoding": fields{"payload": fields{"contentType": "application/json"}},
-			},
-		}}
-	}
-	return d
-}
-
-// responses has the answers by status: what is told of refusals comes from the
-// table of codes.
-func (o *operation) responses(r *reflector) fields {
-	codes := tokenCodes
-	if o.open {
-		codes = openCodes
-	}
-	byStatus := map[int][]string{}
-	for _, c := range append(slices.Clone(codes), o.codes...) {
-		info := answer.InfoOf(c)
-		byStatus[info.Status] = append(byStatus[info.Status], fmt.Sprintf("`%s`: %s", c, info.Text))
-	}
-	all := fields{}
-	headers := fields{answer.RequestIDHeader: fields{"$ref": "#/components/headers/" + answer.RequestIDHeader}}
-	for status, texts := range byStatus {
-		h := fields{answer.RequestIDHeader: headers[answer.RequestIDHeader]}
-		h[fasthttp.HeaderRetryAfter] = fields{"$ref": "#/components/headers/" + fasthttp.HeaderRetryAfter}
-		all[strconv.Itoa(status)] = fields{
-			"description": strings.Join(texts, ". "), "headers": h,
-			"content": fields{"application/json": fields{"schema": r.anyOf(answer.Refusal{})}},
-		}
-	}
-	for _, a := range o.answers {
-		content, shapes := fields{}, a.shapes
-		response := fields{"description": a.doc, "headers": headers, "content": content}
-		if a.content != "" {
-			content[a.content] = fields{"schema": fields{"type": "string"}}
-		}
-		if refused := byStatus[a.status]; refused != nil && a.status != 408 {
-			if !slices.ContainsFunc(shapes, func(v any) bool { _, ok := v.(answer.Refusal); return ok }) {
-				shapes = append(slices.Clone(shapes), answer.Refusal{})
-			}
-			response["description"] = a.doc + " " + strings.Join(refused, ". ")
-		}
-		if len(shapes) > 0 {
-			content["application/json"] = fields{"schema": r.anyOf(shapes...)}
-		}
-		all[strconv.Itoa(a.status)] = response
-	}
-	return all
 }

@@ -178,6 +178,7 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	k := testkit.New(t, testkit.Options{Workers: 1})
 	e := openServer(t, &fakeActors{}, func(c *http.Config) {
 		c.Live, c.Files, c.Counts, c.Tokens = k.Node, newMemoryFiles(), counts(3), persistence.NewAccounts(k.Store)
+		c.Flows = persistence.NewFlows(k.Store)
 	})
 	for path, v := range paths {
 		for method := range v.(map[string]any) {
@@ -230,12 +231,21 @@ func TestOpenAPITakesEveryTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var stored engine.FlowList
 		for _, f := range ar.Files {
+			if name, version, ok := engine.ParseFlowReference(strings.TrimPrefix(f.Name, "flow ")); ok && strings.HasPrefix(f.Name, "flow ") {
+				stored = append(stored, engine.StoredFlow{Name: name, Version: max(1, version), Source: f.Data})
+				if _, err := engine.ParseFlow(name, f.Data, stored); err == nil {
+					if err := openAPI().check(f.Data, "components", "schemas", "NewFlow"); err != nil {
+						t.Errorf("%s: %s is not valid by the document: %v\n%s", ar.Comment, f.Name, err, f.Data)
+					}
+				}
+			}
 			if !strings.HasPrefix(f.Name, "case ") {
 				continue
 			}
 			body := []byte(strings.NewReplacer("{{url}}", "http://a.test", "{{other}}", "http://b.test", "{{soon}}", "1900000000").Replace(string(f.Data)))
-			task, err := engine.Parse(body, []engine.Upload{{Name: "a"}, {Name: "b"}, {Name: "c"}})
+			task, err := engine.ParseWith(body, []engine.Upload{{Name: "a"}, {Name: "b"}, {Name: "c"}}, stored)
 			if err != nil {
 				continue
 			}

@@ -61,6 +61,10 @@ func (o adminService) RevokeTickets(ctx context.Context, account string) error {
 	return o.s.authorizer.RevokeAll(ctx, account)
 }
 
+func (o adminService) Play(ctx context.Context, a persistence.Account, task []byte) (json.RawMessage, bool, error) {
+	return o.s.playFor(ctx, a, task)
+}
+
 // The operator's commands are documented as they are declared.
 func init() {
 	for _, o := range admin.RemoteCommands() {

@@ -10,6 +10,7 @@ import (
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/answer"
+	"troupe/http/flows"
 	"troupe/http/live"
 )
 
@@ -39,6 +40,7 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[answer.RecentTask](): "RecentTask",
 	reflect.TypeFor[live.SharedLink]():   "Link",
 	reflect.TypeFor[answer.Capacity]():   "Capacity",
+	reflect.TypeFor[flows.Flow]():        "Flow",
 	reflect.TypeFor[used]():              "Usage",
 	reflect.TypeFor[planLimits]():        "PlanLimits",
 	reflect.TypeFor[health]():            "Health",

@@ -65,6 +65,8 @@ type Config struct {
 	Refused func(engine.Code)
 	// Tokens, when set, knows the tokens of accounts, for their owners.
 	Tokens Tokens
+	// Flows, when set, keeps the stored flows of accounts.
+	Flows *persistence.Flows
 	// Admin, when set, runs the commands that come over HTTP with a
 	// token of an operator's account. New puts the server into it.
 	Admin *admin.Admin

@@ -105,7 +105,7 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 		return nil, no
 	}
 	defer end()
-	task, err := engine.Parse(b.payload, b.files)
+	task, err := s.parse(account, b.payload, b.files)
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid) && fault != nil:

@@ -12,6 +12,7 @@ import (
 	"troupe/engine"
 	"troupe/engine/lang"
 	"troupe/http/answer"
+	"troupe/http/flows"
 	"troupe/persistence"
 )
 
@@ -44,8 +45,8 @@ type timeNeed struct {
 
 // validationOf looks at a request as an account of the plan would send it. An
 // empty plan is the lowest that takes the task.
-func validationOf(payload []byte, files []engine.Upload, limits map[engine.Plan]engine.Limits, plan engine.Plan) (*validation, error) {
-	task, err := engine.Parse(payload, files)
+func validationOf(payload []byte, files []engine.Upload, stored engine.Flows, limits map[engine.Plan]engine.Limits, plan engine.Plan) (*validation, error) {
+	task, err := engine.ParseWith(payload, files, stored)
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -96,7 +97,7 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 		return no
 	}
 	defer end()
-	v, err := validationOf(b.payload, b.files, *s.limits.Load(), engine.Plan(account.Plan))
+	v, err := validationOf(b.payload, b.files, flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan))
 	if err != nil {
 		return s.faults.Refuse(ctx, "validate a task", err)
 	}
@@ -107,8 +108,8 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 // WriteValidation writes what the service would say of a request as indented
 // JSON, and reports whether it is valid and the plan has what it asks for.
 // Without a plan any will do.
-func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, limits map[engine.Plan]engine.Limits, plan engine.Plan) (ok bool, err error) {
-	v, err := validationOf(payload, files, limits, plan)
+func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, stored engine.Flows, limits map[engine.Plan]engine.Limits, plan engine.Plan) (ok bool, err error) {
+	v, err := validationOf(payload, files, stored, limits, plan)
 	if err != nil {
 		return false, err
 	}

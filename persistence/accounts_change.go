@@ -61,7 +61,7 @@ func (a *Accounts) Forget(ctx context.Context, id string) error {
 	return nil
 }
 
-// revokeAll removes the tokens of an account, its secrets, and its token events.
+// revokeAll removes the tokens of an account, its secrets and flows, and its token events.
 func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 	tokens, err := a.ListTokens(ctx, id)
 	if err != nil {
@@ -72,12 +72,10 @@ func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	secrets, err := a.store.List(ctx, secretPrefix+id+"/")
-	for _, r := range secrets {
-		err = errors.Join(err, a.store.Delete(ctx, r.Key, nil, true))
-	}
-	if err != nil {
-		return fmt.Errorf("remove the secrets of account %q: %w", id, err)
+	for _, prefix := range []string{secretPrefix, flowPrefix, flowVersionPrefix} {
+		if err := forgetAll(ctx, a.store, prefix+id+"/"); err != nil {
+			return fmt.Errorf("remove the secrets and flows of account %q: %w", id, err)
+		}
 	}
 	return a.forgetTokenEvents(ctx, id)
 }

@@ -23,6 +23,7 @@ type Adoption struct {
 	Accounts int `json:"accounts"`
 	Tokens   int `json:"tokens"`
 	Secrets  int `json:"secrets"`
+	Flows    int `json:"flows"`
 	Counts   int `json:"dailyCounts"`
 	Present  int `json:"present"` // were there already, and were left alone
 	// Left says what was not taken over, one sentence each.
@@ -36,7 +37,7 @@ type Adoption struct {
 func (a *Adoption) Same(account string) bool { return a.same[account] }
 
 // AdoptAccounts copies accounts from one store into another, with their tokens,
-// secrets and counts. It skips what exists already, so it can be repeated. Secrets
+// secrets, flows and counts. It skips what exists already, so it can be repeated. Secrets
 // are opened with one key and closed with the other; with a nil key they are
 // skipped.
 func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*Adoption, error) {
@@ -56,9 +57,11 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 		owner func(Record) string
 		value func(Record) ([]byte, error)
 	}{
-		tokenPrefix:      {&a.Tokens, func(r Record) string { t, _ := tokenOf(r); return t.Account }, plainly},
-		tokenEventPrefix: {nil, secondPart, plainly},
-		usagePrefix:      {&a.Counts, secondPart, plainly},
+		tokenPrefix:       {&a.Tokens, func(r Record) string { t, _ := tokenOf(r); return t.Account }, plainly},
+		tokenEventPrefix:  {nil, secondPart, plainly},
+		usagePrefix:       {&a.Counts, secondPart, plainly},
+		flowPrefix:        {&a.Flows, secondPart, plainly},
+		flowVersionPrefix: {nil, secondPart, plainly},
 		secretPrefix: {&a.Secrets, secondPart, func(r Record) ([]byte, error) {
 			if opens == nil {
 				return nil, ErrSealed
@@ -87,7 +90,7 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 			mine = append(mine, r)
 		}
 		brought, present, err := AdoptRecords(ctx, to, mine)
-		if prefix != tokenEventPrefix { // which come with the tokens
+		if kind.count != nil { // the others come with tokens and flows
 			*kind.count, a.Present = *kind.count+brought, a.Present+present
 		}
 		if err != nil {

@@ -10,6 +10,8 @@
 //	token/<hash>        whose a token is; the token itself is nowhere
 //	token-event/<…>     who made and revoked it
 //	secret/<…>          a secret of an account, sealed
+//	flow/<…>            the newest version of a flow of an account
+//	flow-version/<…>    an earlier version of it
 //	usage/<account>/<day>  how many tasks the account has run on a day
 //	ticket/<…>          a link to look on, until it ends (package http/live)
 package persistence

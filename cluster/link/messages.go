@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/view"
+	"troupe/engine"
 )
 
 // Messages about a task that another node runs.
@@ -21,6 +22,8 @@ type (
 		Sent    time.Time `json:"Sent"`
 		Source  []byte    `json:"Source"` // what the task was parsed from
 		Files   []File    `json:"Files"`
+		// Flows are the stored flows that the task runs.
+		Flows engine.FlowList `json:"Flows,omitempty"`
 	}
 	// File is an upload of a task. The receiver fetches its payload.
 	File struct {

@@ -40,6 +40,7 @@ type commands struct {
 	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
 	Token    tokenCommands   `cmd:"" help:"Create, list and revoke tokens."`
 	Secret   secretCommands  `cmd:"" help:"Manage secrets that tasks can fill into pages without containing them."`
+	Flow     flowCommands    `cmd:"" help:"Store, list and run flows: lists of actions with parameters."`
 	Audit    auditCommand    `cmd:"" help:"Show the audit log of operators' commands, newest first."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
 	Cluster  clusterCommands `cmd:"" help:"Show the nodes of a cluster, remove a node, and import data."`

@@ -74,7 +74,7 @@ func openAdmin(dir string) (o *admin.Admin, end func() error, err error) {
 	if o, err = offlineAdmin(persistence.NewAccounts(store), store, files, zerolog.Nop()); err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	o.Secrets = persistence.NewSecrets(store, seal)
+	o.Secrets, o.Flows = persistence.NewSecrets(store, seal), persistence.NewFlows(store)
 	return o, end, nil
 }
 

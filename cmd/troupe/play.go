@@ -112,7 +112,7 @@ func traced(t *engine.Task) (*engine.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask for a trace: %w", err)
 	}
-	return engine.Parse(source, t.Files)
+	return engine.ParseWith(source, t.Files, t.Flows())
 }
 
 // read reads and parses the task. Its faults are printed as the service would
@@ -122,7 +122,7 @@ func (c *runCommand) read(w *environment) (*engine.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := engine.Parse(source, files)
+	task, err := engine.ParseWith(source, files, c.Task.flows())
 	var invalid *engine.Invalid
 	if errors.As(err, &invalid) {
 		if err := answer.WriteFaults(w.stdout, invalid.Faults); err != nil {

@@ -100,6 +100,7 @@ type service struct {
 	accounts      *persistence.Accounts
 	tokenAccounts *persistence.Accounts // for the tokens of requests
 	secrets       *persistence.Secrets
+	flows         *persistence.Flows
 	files         *persistence.Accounted
 	ledger        *persistence.Ledger
 	proxy         *egress.Proxy
@@ -187,7 +188,7 @@ func (c *serveCommand) Run(w *environment) (err error) {
 
 // admin is what operator commands run on.
 func (s *service) admin() *admin.Admin {
-	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Actors: s.adminActors(), Import: s.importer(), Audit: s.audit}
+	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Flows: s.flows, Actors: s.adminActors(), Import: s.importer(), Audit: s.audit}
 	if s.member != nil {
 		o.RemoveNode = s.member.Remove
 	}
@@ -244,7 +245,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if err != nil {
 		return err
 	}
-	s.secrets = persistence.NewSecrets(s.store, seal)
+	s.secrets, s.flows = persistence.NewSecrets(s.store, seal), persistence.NewFlows(s.store)
 	if s.cached != nil {
 		s.secrets.ReadFrom(s.cached)
 	}
@@ -264,7 +265,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
-		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts,
+		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows,
 	})
 	if err != nil {
 		return err

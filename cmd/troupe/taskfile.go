@@ -11,7 +11,8 @@ import (
 
 // taskFile is a request in a file, as flags.
 type taskFile struct {
-	Task string   `arg:"" help:"File with the request as JSON, or - for the standard input."`
+	Task string `arg:"" help:"File with the request as JSON, or - for the standard input."`
+	flowFolder
 	File []string `help:"File for uploadFile; the first one is $file:0. May be repeated." sep:"none" placeholder:"FILE"`
 }
 

@@ -29,7 +29,7 @@ func (c *validateCommand) Run(w *environment) error {
 	if err != nil {
 		return err
 	}
-	ok, err := http.WriteValidation(w.stdout, source, files, limits, plan)
+	ok, err := http.WriteValidation(w.stdout, source, files, c.Task.flows(), limits, plan)
 	if err == nil && !ok {
 		err = errTaskFailed
 	}

@@ -49,8 +49,11 @@ func (n *Node) IsArray() bool  { return n.Kind == '[' }
 func (n *Node) IsObject() bool { return n.Kind == '{' }
 
 // TypeName names the kind of value for people: "a number".
-func (n *Node) TypeName() string {
-	switch n.Kind {
+func (n *Node) TypeName() string { return KindName(n.Kind) }
+
+// KindName is [Node.TypeName] of a kind.
+func KindName(k jsontext.Kind) string {
+	switch k {
 	case 'n':
 		return "null"
 	case 't', 'f':
@@ -209,6 +212,17 @@ func (n *Node) literal() string {
 		return "false"
 	}
 	return "null"
+}
+
+// JSON is the value as JSON.
+func (n *Node) JSON() []byte {
+	switch n.Kind {
+	case '"':
+		return quote(n.Text)
+	case '[', '{':
+		return n.Raw
+	}
+	return []byte(n.literal())
 }
 
 // Describe shows a small value, or names its kind.

@@ -34,6 +34,14 @@ func SecretTextShape(what string) Shape[Text] {
 	}}
 }
 
+// OneSecret is the name of the secret that the text consists of, if it is one alone.
+func (t Text) OneSecret() (name string, ok bool) {
+	if len(t.parts) != 1 || !t.parts[0].secret {
+		return "", false
+	}
+	return t.parts[0].key, true
+}
+
 // IsSecretName reports whether a secret can have the name s.
 func IsSecretName(s string) bool { return secretName.MatchString(s) }
 

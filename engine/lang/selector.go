@@ -34,6 +34,10 @@ func (s Selector) Keys(to map[string]bool) {
 	}
 }
 
+// Elements are values with saved elements of their own: the page keeps one under
+// another key than the request has.
+type Elements interface{ ElementKey(key string) string }
+
 // Target is a selector with its values filled in, as the page script takes it.
 type Target struct {
 	Kind string `json:"k,omitempty"`
@@ -50,6 +54,9 @@ func (s Selector) Target(values Values) (Target, error) {
 	}
 	t := Target{Ref: s.ref, Sel: text, As: Short(text, maxSelector)}
 	if s.ref != "" {
+		if own, ok := values.(Elements); ok && s.ref != "this" {
+			t.Ref = own.ElementKey(s.ref)
+		}
 		t.As = strings.TrimSpace("$" + s.ref + " " + t.As)
 	}
 	if text == "" {

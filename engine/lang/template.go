@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Template is a JSON value that is made when it is used: values of the cache can
@@ -80,6 +82,32 @@ func readTemplates(d *Decoder, nodes []*Node) []Template {
 		list = append(list, readTemplate(d, e))
 	}
 	return list
+}
+
+// Kind is that of the value, or zero where it is known only when the value is made.
+func (t Template) Kind() jsontext.Kind {
+	switch {
+	case t.call != nil, t.whole != "":
+		return 0
+	case t.text != nil:
+		return '"'
+	case t.array:
+		return '['
+	case t.object:
+		return '{'
+	}
+	return KindOf(t.raw)
+}
+
+// KindOf is the kind of a JSON value.
+func KindOf(v json.RawMessage) jsontext.Kind {
+	if len(v) == 0 {
+		return 0
+	}
+	if v[0] == '-' || v[0] >= '0' && v[0] <= '9' {
+		return '0'
+	}
+	return jsontext.Kind(v[0])
 }
 
 // Keys adds the keys that the value reads to a set.

@@ -23,6 +23,7 @@ import (
 type Admin struct {
 	Accounts *persistence.Accounts
 	Secrets  *persistence.Secrets
+	Flows    *persistence.Flows
 	Actors   Actors
 	Service  Service        // nil: no service runs
 	Log      zerolog.Logger // of that service
@@ -56,6 +57,8 @@ type Service interface {
 	Cluster(context.Context) (answer.Cluster, bool)
 	// RevokeTickets ends the tickets and links of an account.
 	RevokeTickets(ctx context.Context, account string) error
+	// Play runs a task of an account and returns its answer, and whether it succeeded.
+	Play(ctx context.Context, a persistence.Account, task []byte) (answer json.RawMessage, success bool, err error)
 }
 
 // Command is one command of the operator: plain data that crosses the private
@@ -121,6 +124,11 @@ func init() {
 	register(SetSecret{})
 	register(ListSecrets{})
 	register(RemoveSecret{})
+	register(PutFlow{})
+	register(ListFlows{})
+	register(GetFlow{})
+	register(RemoveFlow{})
+	register(RunFlow{})
 	register(ImportData{})
 	register(RemoveNode{})
 	register(ListAudit{})

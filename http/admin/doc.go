@@ -1,5 +1,5 @@
 // Package admin has the operator's commands: commands about accounts, tokens,
-// secrets, workers and the service itself.
+// secrets, flows, workers and the service itself.
 //
 // A command is plain data with a method that carries it out on an [Admin]. It comes
 // over a private socket in the data folder, over HTTP with an operator's token, or

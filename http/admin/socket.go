@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/valyala/fasthttp"
 
+	"troupe/engine"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -30,6 +31,9 @@ type Socket struct {
 
 // MaxBody is how many bytes of JSON a command may have.
 const MaxBody = 64 << 10
+
+// maxSocketBody is that over the socket: one command brings a flow, in base64.
+const maxSocketBody = MaxBody + engine.MaxFlow*4/3
 
 // longestSocket is the longest path that every system takes for a socket.
 const longestSocket = 103
@@ -55,7 +59,7 @@ func OpenSocket(path string, o *Admin, log zerolog.Logger) (*Socket, error) {
 	a := &Socket{admin: o, log: log, path: path}
 	a.server = &fasthttp.Server{
 		Handler: a.handle, Logger: &log, NoDefaultServerHeader: true,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: MaxBody,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxRequestBodySize: maxSocketBody,
 		CloseOnShutdown: true, MaxIdleWorkerDuration: time.Second, // what a closed server leaves runs as long as that
 	}
 	go func() {

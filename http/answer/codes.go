@@ -23,6 +23,8 @@ const (
 	CodeForeignOrigin engine.Code = "foreign_origin"
 	// CodeOperatorOnly: the account's tokens may give no commands.
 	CodeOperatorOnly engine.Code = "operator_only"
+	// CodeFlowLimit: the account has no room for another flow.
+	CodeFlowLimit engine.Code = "flow_limit"
 	// CodeCommandRefused: a command of the operator was not carried out.
 	CodeCommandRefused engine.Code = "order_refused"
 )
@@ -49,6 +51,7 @@ var table = []CodeInfo{
 	{engine.CodePlanRequired, 403, false, 0, "The account's plan does not include this"},
 	{engine.CodeForeignWorker, 403, false, 0, "The worker does not belong to the account"},
 	{engine.CodeSessionLimit, 403, false, 0, "The account has as many sessions as it can have"},
+	{CodeFlowLimit, 403, false, 0, "The account has as many flows as it can have"},
 	{CodeForeignOrigin, 403, false, 0, "The Origin is not allowed: the operator allows origins of web pages with --allow-origin"},
 	{CodeOperatorOnly, 403, false, 0, "This needs a token of an operator's account"},
 	{engine.CodeNoWorkerAvailable, 404, true, time.Second, "No workers available"},

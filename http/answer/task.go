@@ -51,6 +51,7 @@ type Task struct {
 	Retryable   *bool               `json:"retryable,omitempty"`
 	ActionIndex *int                `json:"actionIndex,omitempty"`
 	ActionPath  string              `json:"actionPath,omitempty"`
+	Flow        string              `json:"flow,omitempty"` // that the action is in
 	Iteration   *int                `json:"iteration,omitempty"`
 	Iterations  []int               `json:"iterations,omitempty"`
 	Action      json.RawMessage     `json:"action,omitempty"`
@@ -79,6 +80,7 @@ type Task struct {
 type Failure struct {
 	ActionIndex int             `json:"actionIndex"`
 	ActionPath  string          `json:"actionPath"`
+	Flow        string          `json:"flow,omitempty"` // that the action is in
 	Iteration   *int            `json:"iteration,omitempty"`
 	Iterations  []int           `json:"iterations,omitempty"`
 	Action      json.RawMessage `json:"action,omitempty"`
@@ -174,7 +176,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 			a.Error = last.Text
 		}
 		a.Code, a.Retryable = last.Code, new(bool) // something of it has run, whatever the code is elsewhere
-		a.ActionIndex, a.ActionPath, a.Iteration, a.Iterations, a.Action = &last.Index, last.Path, last.Iteration, last.Iterations, last.Action
+		a.ActionIndex, a.ActionPath, a.Flow, a.Iteration, a.Iterations, a.Action = &last.Index, last.Path, last.Flow, last.Iteration, last.Iterations, last.Action
 		status, n = fasthttp.StatusOK, n-1
 	}
 	a.Errors = failures(o.Failures[:n])
@@ -185,7 +187,7 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 func failures(all []engine.Failure) []Failure {
 	var out []Failure
 	for _, f := range all {
-		out = append(out, Failure{f.Index, f.Path, f.Iteration, f.Iterations, f.Action, f.Text, f.Code})
+		out = append(out, Failure{f.Index, f.Path, f.Flow, f.Iteration, f.Iterations, f.Action, f.Text, f.Code})
 	}
 	return out
 }

@@ -87,6 +87,7 @@ func TestEveryExampleOfTheDocuments(t *testing.T) {
 		if token == nil {
 			t.Fatal("the first start shows no token")
 		}
+		storeExampleFlow(t, newReader(t, base, token[1], data))
 		free := make(chan struct{}, workers)
 		for _, doc := range pages {
 			t.Run(doc, func(t *testing.T) {
@@ -97,6 +98,23 @@ func TestEveryExampleOfTheDocuments(t *testing.T) {
 			})
 		}
 	})
+}
+
+// storeExampleFlow stores the flow that the documents run, as the first command of its
+// page does.
+func storeExampleFlow(t *testing.T, r *reader) {
+	t.Helper()
+	blocks := blocksOf(t, "../../../docs/flows.md")
+	if len(blocks) == 0 || !strings.Contains(blocks[0].text, "/v1/flows/") {
+		t.Fatal("the page of flows does not begin with one")
+	}
+	err := r.read(blocks[0])
+	if err == nil {
+		err = r.finish()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // documents are the pages that people read, by their paths from here.

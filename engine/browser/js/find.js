@@ -2,7 +2,7 @@
 // saved element, a: how the client wrote it}. A place is a list of selectors of
 // frames, outermost first.
 
-const saved = new Map(); // what `save` keeps, by key
+const saved = new Map(); // what `save` keeps, by key; those of a flow begin with its number and a colon
 let chosenElement = null; // what T.element() is to give
 let loop = null; // the loop whose element is $this: {id, list, count, t, in, i}
 const loops = new Map(); // those that run, one in the other, by id
@@ -234,9 +234,9 @@ const resolve = (t) => {
     loop.list = again;
     return again[loop.i];
   }
-  const el = saved.get(t.r);
-  if (!el) throw new Fault('element_gone', `"$${t.r}" is not on this page: no element was saved under that key in the current document`);
-  if (!attached(el)) throw new Fault('element_gone', `"$${t.r}" is no longer attached to the page`);
+  const el = saved.get(t.r), key = t.r.slice(t.r.indexOf(':') + 1);
+  if (!el) throw new Fault('element_gone', `"$${key}" is not on this page: no element was saved under that key in the current document`);
+  if (!attached(el)) throw new Fault('element_gone', `"$${key}" is no longer attached to the page`);
   return el;
 };
 
