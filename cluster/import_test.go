@@ -62,6 +62,8 @@ func newEstate(t *testing.T) *estate {
 	must(err)
 	_, err = persistence.NewSecrets(store, seal).Set(ctx, e.ada.ID, persistence.Secret{Name: "pass", Value: "open sesame", Origins: []string{origin}})
 	must(err)
+	_, err = persistence.NewFlows(store).Put(ctx, e.ada.ID, persistence.Flow{Name: "sign-in", Source: []byte(`{"actions":[{"wait":1}]}`)})
+	must(err)
 
 	k := testkit.New(t, testkit.Options{Workers: 2, Store: store, Files: folder, Config: func(c *actors.Config) { c.Seal = seal }})
 	who := testkit.Account(e.ada.ID, engine.Pro)
@@ -111,12 +113,12 @@ func TestOneNodeBecomesThree(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%+v in %v", first, time.Since(start).Round(time.Millisecond))
-	if first.Accounts != 1 || first.Tokens != 1 || first.Secrets != 1 || first.Counts != 1 || first.Tasks != 1 || first.Answers != 1 ||
+	if first.Accounts != 1 || first.Tokens != 1 || first.Secrets != 1 || first.Flows != 1 || first.Counts != 1 || first.Tasks != 1 || first.Answers != 1 ||
 		first.Sessions != 1 || first.Workers != 1 || first.Files != 2 || first.Present != 0 || len(first.Left) != 1 || !strings.Contains(first.Left[0], `"bob"`) {
 		t.Errorf("brought: %+v", first)
 	}
 	second, err := actors.Import(ctx, old.OfflineData, to)
-	if err != nil || second.Accounts+second.Tokens+second.Secrets+second.Counts+second.Tasks+second.Answers+second.Sessions+second.Workers+second.Files != 0 || second.Present != 10 {
+	if err != nil || second.Accounts+second.Tokens+second.Secrets+second.Flows+second.Counts+second.Tasks+second.Answers+second.Sessions+second.Workers+second.Files != 0 || second.Present != 11 {
 		t.Errorf("brought the second time: %+v, %v", second, err)
 	}
 
