@@ -250,7 +250,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/", id: "page", tag: "Service", open: true,
-		summary: "The web page", doc: "Workers, tasks, a playground, usage; for the operator more. It signs in with a token, and uses the API as any other client does.",
+		summary: "The web page", doc: "Workers, tasks, a playground, flows, usage; for the operator more. It signs in with a token, and uses the API as any other client does.",
 		answers: []reply{{200, "A page.", "text/html", nil}},
 	},
 	{

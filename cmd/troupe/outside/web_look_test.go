@@ -14,7 +14,7 @@ import (
 
 // views are the page's, with what stands in each when it is drawn.
 var views = []struct{ name, ready string }{
-	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
+	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"flows", ".tasks a[data-flow]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
 }
 
 // prose are documents of each kind: prose, pictures, wide tables, code, what is

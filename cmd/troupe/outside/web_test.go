@@ -45,6 +45,10 @@ window.paste = async (text) => {
 	editor.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true}));
 };`
 
+// exampleFlow is a flow with parameters of several types.
+const exampleFlow = `{"description":"Searches the shop","parameters":{"q":{"required":true,"description":"what to look for"},"most":{"type":"number","default":3},"names":{"type":"boolean"},"more":{"type":"object"}},
+	"actions":[{"open":"http://demo.troupe.test/?q=${q}"},{"getText":"#q","options":{"timeout":1}},{"extractAll":[".product",{"name":"h3"}],"options":{"limit":2,"save":"all"}},{"return":{"q":"${q}","most":"${most}","found":"${all.0.name}"}}]}`
+
 // openWeb starts a service and waits until all of its workers are up: what a page
 // runs does not wait for one.
 func openWeb(t *testing.T, workers int) *web {
@@ -60,6 +64,15 @@ func openWeb(t *testing.T, workers int) *web {
 	w.ops = w.operator.says("token", "create", "--account=ops")
 	w.ada = w.operator.says("token", "create", "--account=ada", "--plan=pro")
 	eve := w.operator.says("token", "create", "--account=eve", "--plan=free")
+	flow := filepath.Join(dir, "flow.json")
+	for _, source := range []string{`{"actions":[{"wait":1}]}`, exampleFlow} {
+		if err := os.WriteFile(flow, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, account := range []string{"ada", "ops"} {
+			w.operator.says("flow", "put", "search", flow, "--account="+account)
+		}
+	}
 	// What runs to be looked at need not end.
 	_, w.base = serve(t, w.operator.data, "--allow-cidr=127.0.0.1/32", "--grace=0s", fmt.Sprintf("--workers=%d", workers))
 	for i := range workers {

@@ -4,12 +4,12 @@
 import { get, token } from "./api.js";
 import { copy, fill, h, say, text, toast } from "./dom.js";
 import { editor } from "./editor.js";
-import { coarse, duration, plural } from "./format.js";
+import { coarse, plural } from "./format.js";
 import { around, pretty, recipes } from "./recipes.js";
-import { check, run } from "./run.js";
+import { resultPanel, runs, startJob } from "./result.js";
+import { check } from "./run.js";
 import { TaskSchema } from "./schema.js";
 import { languages } from "./snippets.js";
-import { kept as evidence, outcome, picturesIn, shots, stateInto, stepList } from "./steps.js";
 
 // What is written stays with the tab, as the token does: whoever reads the
 // documents in between finds it again.
@@ -26,20 +26,6 @@ function keepDraft(s) {
 // job is the task that was started last. It goes on when the view is left, and
 // its result is there when the reader comes back.
 let job;
-
-function begin(text, files, who) {
-  const mine = (job = { as: token(), steps: [], changed() {} });
-  const running = run(text, files, {
-    who,
-    hear({ started, step }) {
-      if (started) mine.started = started;
-      if (step) mine.steps.push(step);
-      mine.changed();
-    },
-  });
-  Object.assign(mine, { follow: running.follow, cancel: running.cancel });
-  return running.answer.then((answer) => (mine.answer = answer), (err) => (mine.error = err)).then(() => mine.changed());
-}
 
 export function draw(main, { signal, who }) {
   if (job?.as !== token()) job = undefined;
@@ -113,9 +99,8 @@ export function draw(main, { signal, who }) {
     fill(verdict, h("span", { class: "state", "data-is": said.valid ? "complete" : "failed" }, said.valid ? "Valid" : "Not valid"), h("span", {}, facts.join(" · ")));
   }
 
-  const runs = () => job && !job.answer && !job.error;
   async function start() {
-    if (runs()) return;
+    if (runs(job)) return;
     try {
       JSON.parse(write.text());
     } catch {
@@ -123,9 +108,9 @@ export function draw(main, { signal, who }) {
       return show();
     }
     say("The task is running");
-    const ended = begin(write.text(), [...files.files], who);
+    job = startJob(write.text(), [...files.files], who);
     show();
-    await ended;
+    await job.ended;
   }
   async function stop() {
     try {
@@ -138,9 +123,9 @@ export function draw(main, { signal, who }) {
   function show() {
     job.changed = () => !signal.aborted && show();
     result.show(job);
-    play.disabled = runs();
-    if (!runs() && document.activeElement === cancel) play.focus();
-    cancel.hidden = !runs();
+    play.disabled = runs(job);
+    if (!runs(job) && document.activeElement === cancel) play.focus();
+    cancel.hidden = !runs(job);
   }
   if (job) show();
 
@@ -149,54 +134,6 @@ export function draw(main, { signal, who }) {
     e.preventDefault();
     void start();
   }, { signal });
-}
-
-// resultPanel shows what comes of a task.
-function resultPanel() {
-  const state = h("span", { id: "outcome", role: "status" });
-  const about = h("span", { class: "soft small" });
-  const said = h("div"), data = h("pre", { class: "out", id: "data", tabindex: "0", "aria-label": "Result" }), whole = h("pre", { class: "out", tabindex: "0", "aria-label": "Whole answer" });
-  const steps = stepList("Steps"), pictures = shots();
-  const empty = h("div", { class: "empty" }, h("strong", {}, "Nothing has run yet"), "Run the task to see its steps, its result and its screenshots.");
-  const details = h("details", {}, h("summary", { class: "small" }, "The whole answer"), whole);
-  const part = (title, ...children) => h("div", { hidden: true }, h("h3", {}, title), ...children);
-  const stepsPart = part("Steps", steps.list), dataPart = part("Result", data), shotsPart = part("Pictures", pictures.list);
-  const panel = h("div", { class: "sheet result", hidden: true }, h("div", { class: "tools" }, state, about), said, stepsPart, shotsPart, dataPart, details);
-  const element = h("section", { "aria-label": "Result" }, empty, panel);
-  // show draws a job as far as it is known.
-  function show({ started, follow, steps: heard, answer, error }) {
-    empty.hidden = true;
-    panel.hidden = false;
-    const end = answer ?? {};
-    const link = (id) => h("a", { href: `#/tasks/${id}` }, "in Tasks");
-    const all = heard.length ? heard : end.steps ?? [];
-    steps.show(all);
-    stepsPart.hidden = all.length === 0;
-    dataPart.hidden = details.hidden = !answer;
-    if (!answer && !error) {
-      stateInto(state, "running");
-      fill(said);
-      if (started) fill(about, "on ", started.workerName, " · ", link(started.taskId));
-      else fill(about, follow ? "waiting for a worker" : "its steps arrive with the answer");
-    } else if (error) {
-      stateInto(state, outcome({ error: error.message, code: error.code }));
-      fill(about);
-      fill(said, h("p", { class: "error", role: "alert" }, error.code && h("code", {}, error.code), " ", error.message));
-    } else {
-      stateInto(state, outcome(answer));
-      fill(about, [answer.workerName && `on ${answer.workerName}`, duration(answer.duration)].filter(Boolean).join(" · "), " · ", answer.taskId && link(answer.taskId));
-      fill(said,
-        answer.error && h("p", { class: "error", role: "alert" }, answer.code && h("code", {}, answer.code), " ", answer.error),
-        !answer.error && answer.errors?.length > 0 && h("p", { class: "error", role: "alert" }, `${plural(answer.errors.length, "action")} failed: ${answer.errors.map((e) => e.error).join(" ")}`),
-        answer.warnings?.map((w) => h("p", { class: "note" }, w.message)), evidence(answer));
-      text(data, JSON.stringify(answer.data ?? null, null, 2));
-      text(whole, JSON.stringify(answer, null, 2));
-    }
-    const urls = [...new Set([...(answer?.pictures ?? []), ...picturesIn(end.data), ...all.flatMap((s) => picturesIn(s.result))])];
-    pictures.show(urls);
-    shotsPart.hidden = urls.length === 0;
-  }
-  return { element, show };
 }
 
 // codePanel shows the task as a program.

@@ -46,7 +46,7 @@ export class TaskSchema {
       const own = s.required?.some((n) => names.includes(n));
       if (!this.fits(s, names) && !own) continue;
       for (const [name, of] of Object.entries(s.properties ?? {})) {
-        if (name === "options" && s.required && !own) continue; // it stands beside an action
+        if ((name === "options" && s.required || s["x-page"] && !s.required.includes(name)) && !own) continue; // it stands beside an action
         if (!names.includes(name) && !found.has(name)) found.set(name, { name, doc: of.description ?? s.description ?? "", value: this.sample(of, s, name), about: s.required?.includes(name) ? s.description : undefined });
       }
     }
