@@ -49,7 +49,7 @@ type Config struct {
 	Browser BrowserConfig
 	Session SessionConfig
 
-	// OnChange, when set, hears of every change of a worker's state, in order.
+	// OnChange, when set, is called for every change of a worker's state, in order.
 	// It is called by an actor and must not block.
 	OnChange func(api.WorkerInfo)
 

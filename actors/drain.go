@@ -38,7 +38,7 @@ func (d *drain) onDrain(ctx actor.Context, m *api.Drain) {
 	}
 	if !d.begun {
 		d.begun = true
-		d.pool.publish() // before anybody hears of it
+		d.pool.publish() // before others see it
 		d.refuseWaiting(ctx, func(j *schedule.Job) bool { j.Remote = d.mayForward(j); return !j.Remote })
 		for _, s := range d.pool.scheduler.All {
 			if s.Reported { // the others get it with their first report

@@ -241,7 +241,7 @@ func (i *importing) sessions(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read the state of a session: %w", err)
 		}
-		var states int // they are told of with their sessions
+		var states int // the report has them with their sessions
 		s.Node, s.Epoch, s.State = importedOwner, 0, 0
 		if r.Value, err = json.Marshal(s); err != nil {
 			return fmt.Errorf("write a session: %w", err)

@@ -263,7 +263,7 @@ func (k *keys) onAnswerWritten(ctx actor.Context, m *answerWritten) {
 	switch {
 	case m.found != nil && m.found.Executed != nil && m.found.Executed.Outcome != nil:
 		k.end(ctx, r, m.found.Executed)
-	case m.found != nil: // another task of the key: whoever comes again hears of it
+	case m.found != nil: // another task of the key: a repeat gets its answer
 		k.end(ctx, r, r.refused(api.Refuse(engine.CodeNoQuorum, "another node plays the request")))
 	case m.err == nil || k.node.records.Node == "" || time.Since(r.rec.Made) >= records.KeyRetention:
 		k.end(ctx, r, r.rec.Executed)

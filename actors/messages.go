@@ -109,7 +109,7 @@ type (
 )
 
 // sessionConfirm makes sure that the session is still the node's, in a term of its
-// lease. Reply: [sessionConfirmed], also where it is not: then its worker hears of
+// lease. Reply: [sessionConfirmed], also where it is not: then its worker learns
 // that.
 type (
 	sessionConfirm   struct{ Term uint64 }

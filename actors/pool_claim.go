@@ -117,7 +117,7 @@ func (p *pool) back(ctx actor.Context, j *schedule.Job, s *schedule.Slot, code e
 // refuse ends a job that no worker has.
 func (p *pool) refuse(ctx actor.Context, j *schedule.Job, no *api.Refusal) {
 	p.scheduler.Dequeue(j)
-	if !j.Request.Counted.IsZero() { // before the client hears of it, and may ask for its count
+	if !j.Request.Counted.IsZero() { // before the client has its answer, and may ask for its count
 		p.node.usage.GiveBack(j.Account(), j.Request.Counted)
 		j.Request.Counted = time.Time{}
 	}

@@ -66,7 +66,7 @@ func (n *Node) restore(ctx context.Context, m *api.Restore) (*api.Restored, erro
 			return &api.Restored{Refusal: no}, nil
 		}
 		switch err := parts.leases.WaitAndRevoke(ctx, rec.Node); {
-		case errors.Is(err, lease.ErrRenewed): // it is there, whoever has found it silent
+		case errors.Is(err, lease.ErrRenewed): // it is there, although it did not answer
 			return &api.Restored{Node: rec.Node}, nil
 		case err != nil:
 			return nil, err

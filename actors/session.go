@@ -146,7 +146,7 @@ func (s *session) keep(ctx actor.Context, m *sessionKeep) {
 }
 
 // write keeps the session as it is now. Should it be another node's by then, its
-// worker hears of that.
+// worker learns that.
 func (s *session) write(ctx actor.Context, state []byte, over func(error)) {
 	root, self, n := ctx.ActorSystem().Root, ctx.Self(), s.book.node
 	s.book.write(s.rec, state, func(err error) {

@@ -147,7 +147,7 @@ func (b *sessionBook) put(ctx context.Context, rec records.Session, state []byte
 }
 
 // both writes the record and the state. A node with others writes no state over
-// one that another owner may read: the record, which tells of that, is first. A
+// one that another owner may read: the record, which says so, is first. A
 // state that has a place of its own is there before a record names it.
 func (b *sessionBook) both(record, state func() error, moves bool) error {
 	first, then := record, state

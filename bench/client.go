@@ -28,7 +28,7 @@ type client struct {
 	took  time.Duration // since it was last set to zero
 
 	config string // what comes before the actions
-	steps  []step // of the last answer, where it tells of them
+	steps  []step // of the last answer, where it has them
 }
 
 func (c *client) post(body string) (answer, error) {

@@ -85,7 +85,7 @@ func main() {
 	case *isRaw:
 		err = serveRaw(b.browser, *clean, *direct, *tabs)
 	default:
-		// Whoever ends the run early must not find its servers running.
+		// A run that is ended early must not leave its servers running.
 		ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		b.ctx = ctx
 		err = measureAll(b, *only, *write)

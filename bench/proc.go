@@ -61,7 +61,7 @@ func runtimeOf(pid int) float64 {
 	return total
 }
 
-// ticks adds the first of the four times that the kernel tells of a process.
+// ticks adds the first of the four times that the kernel gives for a process.
 func ticks(pid, fields int) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -66,7 +66,7 @@ func plan(peers bool) []group {
 	}
 }
 
-// quickPlan is a look at everything, for whoever changes something.
+// quickPlan is a look at everything, after a change.
 func quickPlan(peers bool) []group {
 	kinds := three
 	if peers {
@@ -161,5 +161,5 @@ func (c cell) block(b *bench, s *side, w work, n int, warm bool, window time.Dur
 	return idleBlock(b, s, w, c.tasks, r.get(key{s.name, w.name, n, false}))
 }
 
-// serviceProcess is the service without its browsers, where memory is told.
+// serviceProcess is the service without its browsers, where memory is measured.
 const serviceProcess = "troupe without its browsers"

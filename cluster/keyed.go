@@ -58,7 +58,7 @@ func endsKeyed(one *inflightRequest, err error) bool {
 	return one.why() != "" || errors.Is(err, errLeaving)
 }
 
-// unansweredRefusal is what a request with a key is told that was ended between two
+// unansweredRefusal is the answer to a request with a key that was ended between two
 // nodes.
 func (t *inflightRequest) unansweredRefusal(node string, err error) *api.Refusal {
 	switch {

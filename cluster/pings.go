@@ -14,9 +14,9 @@ const (
 	pingTimeout = 1500 * time.Millisecond
 	pingMisses  = 2
 	// pingLate is how much later than that a process notices at most that a ping has no
-	// answer. One that notices later has stood still itself: it says nothing then.
+	// answer. A process that notices later has stood still itself: the ping counts for nothing then.
 	pingLate = 500 * time.Millisecond
-	// maxLatePings bounds how many pings in a row say nothing for that: more than are
+	// maxLatePings bounds how many pings in a row count for nothing: more than are
 	// on their way at once.
 	maxLatePings = 8
 )
@@ -68,7 +68,7 @@ func (p *presence) watch(one *peer) {
 				misses, missed = misses+1, max(missed, r.n)
 			case r.n > missed:
 				misses = 0
-			default: // older than a miss: it tells nothing new
+			default: // older than a miss: nothing new
 				continue
 			}
 			if !p.recordPing(one, r.boot, misses) {

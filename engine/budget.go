@@ -86,7 +86,7 @@ func (p *reports) step(s StepReport) {
 	p.steps = append(p.steps, s)
 }
 
-// failed adds a failure. An action that fails again and again is told in full
+// failed adds a failure. An action that fails again and again is reported in full
 // once; one that ends the list is, too.
 func (p *reports) failed(f Failure, ends bool) {
 	f.Text = lang.Short(f.Text, maxErrorText)

@@ -53,7 +53,7 @@ type ready struct {
 	End     bool           `json:"end"`     // go to the end first
 	Keys    bool           `json:"keys"`    // what is there can be marked by keys only
 	Slow    bool           `json:"slow"`    // the page does something between two characters
-	Watched bool           `json:"watched"` // the page script tells what comes of it
+	Watched bool           `json:"watched"` // the page script reports the outcome
 }
 
 // filling is one step that fills a field.

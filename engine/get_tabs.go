@@ -35,5 +35,5 @@ var _ = define(Action[struct{}]{
 	},
 })
 
-// maxTabTitle bounds what is told of a page's title, in characters.
+// maxTabTitle bounds the title of a page in an answer, in characters.
 const maxTabTitle = 1000

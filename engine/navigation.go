@@ -55,7 +55,7 @@ func (nv *navigation) open(ctx context.Context, s *Step, t *browser.Tab, address
 }
 
 // unaided reports whether the next step can do without the page script, and nobody
-// wants to hear of the page what only that knows, such as its status.
+// wants what only the page knows, such as its status.
 func (nv *navigation) unaided() bool {
 	r := nv.run
 	if r.traced() || len(r.rest) == 0 {

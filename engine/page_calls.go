@@ -152,7 +152,7 @@ func (pc *pageCalls) explain(ctx context.Context, tab *browser.Tab, reply *brows
 }
 
 // aims are the functions of the page script that say where input must go. They
-// change nothing, so after typed text they look at once: whoever fills a form
+// change nothing, so after typed text they look at once: a task that fills a form
 // does not wait for a frame between two fields. Reads are not among them: what
 // is read after input is what the page has made of it.
 var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": true, "fileInput": true}

@@ -50,7 +50,7 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 			r.typings++
 			err = r.page.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
 		case r.page.input == sentAct || r.page.script:
-			// The page is told of what a key did, as of a caret that moved, only
+			// The page gets the event of what a key did, such as a caret that moved, only
 			// in a task of its own; and this key belongs to the page it led to.
 			_, err = r.page.call(ctx, s, Call{Fn: "settled"})
 		}

@@ -130,6 +130,16 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 		do, _ := fields[list].([]any)
 		return m.list(do, path+"/"+name+"/"+list+"/")
 	}
+	turn := func() (json.RawMessage, how, bool) { // of a loop that can be left
+		switch _, h := inner("do"); h {
+		case goes, continues:
+			return nil, goes, false
+		case breaks:
+			return m.gathered(1), goes, true
+		default:
+			return nil, h, true
+		}
+	}
 	switch name {
 	case "getText":
 		return nil, goes, CodeInvalidValue
@@ -205,14 +215,7 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 			if m.holds(fields["condition"]) == (name == "until") || m.loops[len(m.loops)-1] == most {
 				return m.gathered(0), goes, true
 			}
-			switch _, h := inner("do"); h {
-			case goes, continues:
-				return nil, goes, false
-			case breaks:
-				return m.gathered(1), goes, true
-			default:
-				return nil, h, true
-			}
+			return turn()
 		})
 		return res, h, ""
 	case "forEach":
@@ -227,14 +230,7 @@ func (m *model) act(name string, v any, path string) (json.RawMessage, how, Code
 				return m.gathered(0), goes, true
 			}
 			m.saved[fields["as"].(string)] = things[i]
-			switch _, h := inner("do"); h {
-			case goes, continues:
-				return nil, goes, false
-			case breaks:
-				return m.gathered(1), goes, true
-			default:
-				return nil, h, true
-			}
+			return turn()
 		})
 		return res, h, ""
 	case "loop":

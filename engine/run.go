@@ -261,7 +261,7 @@ func (r *Run) fails(ctx context.Context, s *Step, p *Problem, stop error) {
 	r.evidence.fails(ctx, f.Path, stop != nil)
 }
 
-// traced reports whether somebody wants to hear of each step.
+// traced reports whether somebody wants a report of each step.
 func (r *Run) traced() bool { return r.env.OnStep != nil || r.task.Config.Trace }
 
 func (r *Run) report(s StepReport) {

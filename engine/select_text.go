@@ -22,7 +22,7 @@ var _ = define(Action[lang.Selector]{
 			arg["text"] = text
 		}
 		err := r.page.ask(ctx, s, "selectText", v, arg, nil)
-		r.page.input = sentAct // editors hear of it in a task of its own
+		r.page.input = sentAct // editors get the event in a task of its own
 		return nil, err
 	},
 })

@@ -229,7 +229,7 @@ func (in *instance) joinShared(ctx context.Context, name string, o browser.Optio
 	if err == nil {
 		err = c.Warm(ctx, false)
 	}
-	if errors.Is(err, browser.ErrGone) { // whoever comes next is to know it, too
+	if errors.Is(err, browser.ErrGone) { // the next task must know it, too
 		select {
 		case <-b.Gone():
 		case <-ctx.Done():

@@ -12,7 +12,7 @@ import (
 	"troupe/engine/browser"
 )
 
-// maxSideEffects bounds the dialogs that a task tells of, and the downloads that it
+// maxSideEffects bounds the dialogs that an answer lists, and the downloads that it
 // keeps.
 const maxSideEffects = 100
 
@@ -65,7 +65,7 @@ func (se *sideEffects) collect(ctx context.Context) (notes []string) {
 	return notes
 }
 
-// dialog tells of a dialog. One that asks was answered by nobody but us, so that a
+// dialog notes a dialog. One that asks was answered by nobody but us, so that a
 // warning says so.
 func (se *sideEffects) dialog(d browser.Dialog) {
 	said := Dialog{Kind: d.Kind, Text: d.Text.String(), Answer: "accepted"}
@@ -155,7 +155,7 @@ func (se *sideEffects) keepDownload(ctx context.Context, d *browser.Download) (D
 }
 
 // downloadTime is how long an action whose address is a download waits until the
-// browser tells of the file.
+// browser reports the file.
 const downloadTime = 2 * time.Second
 
 // awaitDownload waits until a file has arrived and none is on its way, so that it

@@ -102,7 +102,7 @@ var _ = define(Action[uploading]{
 			}
 			paths = append(paths, path)
 		}
-		// Waited for first, so that a missing element is told of as everywhere.
+		// Waited for first, so that a missing element is reported as everywhere.
 		var found struct {
 			Is     string `json:"is"`     // what is no file input
 			Button bool   `json:"button"` // it is made to be pressed

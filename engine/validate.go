@@ -346,7 +346,7 @@ func (v *reviewer) read(s *Step, key string) {
 
 // near suggests a key that is saved.
 func (v *reviewer) near(name string) string {
-	if !lang.MoreFaults(v.warnings) { // nobody hears of it
+	if !lang.MoreFaults(v.warnings) { // no answer has it
 		return ""
 	}
 	var names []string

@@ -61,7 +61,7 @@ func (b *body) handOver() (free, take func()) {
 	return lent.remove, func() { b.folder, b.held = "", nil }
 }
 
-// result tells what has become of a task.
+// result answers what has become of a task.
 func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
 	m := &api.Poll{Account: access.ForActors(account)}
 	var faults []lang.Fault

@@ -83,7 +83,7 @@ func (s *Server) readJSONBody(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal)
 	return s.readJSON(ctx, maxJSONBody, nil)
 }
 
-// contentOf tells what a body is by its headers alone: a form if it has a
+// contentOf says what a body is by its headers alone: a form if it has a
 // boundary, else JSON. Other bodies, and forms where none is accepted, are not read.
 func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answer.Refusal) {
 	if e := string(ctx.Request.Header.ContentEncoding()); e != "" && !strings.EqualFold(e, "identity") {

@@ -8,7 +8,7 @@ import (
 	"troupe/persistence"
 )
 
-// cluster tells of the nodes.
+// cluster answers with the nodes of the cluster.
 func (s *Server) cluster(ctx *fasthttp.RequestCtx, _ persistence.Account) *answer.Refusal {
 	if s.cfg.Cluster == nil {
 		return answer.RefuseText(engine.CodeNotFound, "This service is not a node of a cluster")

@@ -228,7 +228,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// broken tells what went wrong with the form.
+// broken says what went wrong with the form.
 func (f *form) broken(err error) *answer.Refusal {
 	var timeout interface{ Timeout() bool }
 	switch {

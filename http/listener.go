@@ -137,7 +137,7 @@ func (s *connections) remove(c *conn) {
 	}
 }
 
-// changed hears of the states of connections from fasthttp. Idle comes after
+// changed gets the states of connections from fasthttp. Idle comes after
 // the answer was written out, and so does hijacked: a socket is no request that
 // has to be waited for.
 func (s *connections) changed(c net.Conn, state fasthttp.ConnState) {

@@ -105,7 +105,7 @@ func (o *operation) describe(r *reflector) fields {
 	return d
 }
 
-// responses has the answers by status: what is told of refusals comes from the
+// responses has the answers by status: what they say of refusals comes from the
 // table of codes.
 func (o *operation) responses(r *reflector) fields {
 	codes := tokenCodes

@@ -57,7 +57,7 @@ func (s *Server) recently(account persistence.Account, id string) *view.TaskProg
 	return &t
 }
 
-// recentTask tells of one of the last tasks.
+// recentTask answers with one of the last tasks.
 func (s *Server) recentTask(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 	t := s.recently(account, id)
 	if t == nil {

@@ -51,7 +51,7 @@ type Config struct {
 	Live    live.Source // nil: there are no pictures and feeds
 	Auth    access.Authenticator
 	Files   persistence.Files             // nil: nothing is served under /files/
-	Counts  Counts                        // of daily tasks; nil: answers do not tell what is left
+	Counts  Counts                        // of daily tasks; nil: answers do not say what is left
 	Limits  map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
 	Ledger  *persistence.Ledger           // of what accounts keep; nil: it is not bounded
 	Uploads string                        // folder for the files of requests; emptied at the start

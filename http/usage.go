@@ -23,7 +23,7 @@ type Counts interface {
 	Reset(now time.Time) time.Time
 }
 
-// rate tells what is left of the account's day, where its plan has a limit.
+// rate says what is left of the account's day, where its plan has a limit.
 func (s *Server) rate(ctx *fasthttp.RequestCtx, account persistence.Account) {
 	limit := (*s.limits.Load())[engine.Plan(account.Plan)].TasksPerDay
 	if s.cfg.Counts == nil || limit <= 0 {

@@ -205,7 +205,7 @@ func (k *Kit) Do(a api.Account, t *engine.Task, s Script) *api.Executed {
 	return k.Start(a, t, s).Answer()
 }
 
-// Drain stops the node as a service does that is told to end, and waits for it.
+// Drain stops the node as a service does at the end, and waits for it.
 func (k *Kit) Drain(grace time.Duration) *api.Drained {
 	k.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -47,7 +47,7 @@ func OpenFiles(ctx context.Context, s *Store) (*Files, error) {
 		Name: FileStream, Subjects: []string{fileSubjects + "*.*"},
 		Storage: jetstream.FileStorage, Replicas: s.member.Replicas(),
 		MaxMsgsPerSubject: 1, Duplicates: repeats,
-		AllowDirect: true, // parts never change, so whoever has one may give it
+		AllowDirect: true, // parts never change, so any node that has one may give it
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the files of the cluster: %w", err)

@@ -32,7 +32,7 @@ const (
 	// more than an election: it is as long as a write waits.
 	maxElection = 12 * time.Second
 	// maxReturn is the same for a node that has just come back: the engine elects
-	// again then, and again. Who renews the nodes one by one must not take it for one
+	// again then, and again. A rolling update must not take it for one
 	// that has come through.
 	maxReturn = time.Minute
 	// maxAway is how long a node that has just come back may see no majority before it

@@ -276,7 +276,7 @@ func (s *service) announce() error {
 }
 
 // leave lets this node's clients have their answers from others, for what is left
-// of the grace, and tells those that it goes.
+// of the grace, and tells the other nodes that it goes.
 func (s *service) leave(forced context.Context, began time.Time) {
 	if s.router != nil {
 		s.router.Finish(forced, s.Grace-time.Since(began))

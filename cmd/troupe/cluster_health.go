@@ -41,7 +41,7 @@ func (s *service) losses(h store.Health, away func(string) bool) int {
 	return max(n, 0)
 }
 
-// clusterStatus tells of the nodes; nil: there are no others.
+// clusterStatus has the state of the nodes; nil: there are no others.
 func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 	if s.router == nil {
 		return nil
@@ -98,7 +98,7 @@ func groupAnswer(g store.Group, away func(string) bool) answer.ClusterGroup {
 	return one
 }
 
-// clusterNumbers tells the same of the nodes to whoever watches this one.
+// clusterNumbers has the same for the metrics of this node.
 func (s *service) clusterNumbers() telemetry.Cluster {
 	told, h, nodes := s.router.Counters(), s.shared.Health(), s.router.Nodes()
 	out := away(nodes)
@@ -153,7 +153,7 @@ func (s *service) degraded() bool {
 	return state == store.CutOff || state == store.NoQuorum
 }
 
-// unready says why this service should be given no requests now. Who renews nodes
+// unready says why this service should be given no requests now. A rolling update
 // waits for it, so that another one does not stop before this one has what only
 // the two have.
 func (s *service) unready() string {

@@ -136,7 +136,7 @@ func (c *runCommand) read(w *environment) (*engine.Task, error) {
 	return task, err
 }
 
-// launches tells of the first browser that did not start: without one there is
+// launches reports the first browser that did not start: without one there is
 // nothing to wait for.
 type launches struct {
 	engine.Engine

@@ -278,7 +278,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	return s.showMetrics()
 }
 
-// notices are what the operator has to know although the service runs. Whoever
+// notices are what the operator has to know although the service runs. Who
 // may ask for them sees no more of the disk than the name of one folder.
 func (s *service) notices() (all []string) {
 	if no := s.launches.notice(); no != "" {

@@ -62,7 +62,7 @@ func (bs *bodySession) leave(s *session) {
 	bs.tab.context.b.root.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: s.id})
 }
 
-// ask asks for the body of an answer where it is: from the process that has told of
+// ask asks for the body of an answer where it is: from the process that has reported
 // it, or, of a worker's answer in the tab's own document, the second session.
 func (bs *bodySession) ask(s *session, id network.RequestID, worker bool) *pending {
 	bs.mu.Lock()

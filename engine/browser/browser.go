@@ -32,7 +32,7 @@ type Browser struct {
 	keeperUp  chan struct{}
 	gone      chan struct{}
 	closing   sync.Once
-	clipboard chan struct{} // holds one: whoever pastes takes it out
+	clipboard chan struct{} // holds one: a paste takes it out
 }
 
 // Launch starts a browser and returns when it answers. ctx bounds the start
@@ -144,7 +144,7 @@ func (b *Browser) awaitDeath() {
 	close(b.gone)
 }
 
-// event hears of the browser's own events, on the reader's goroutine.
+// event handles the browser's own events, on the reader's goroutine.
 func (b *Browser) event(method string, params jsonv2.Value) {
 	switch method {
 	case "Target.attachedToTarget":
@@ -212,7 +212,7 @@ func (b *Browser) detached(id target.SessionID) {
 	if t != nil {
 		close(t.closed)
 		t.remote.end()
-		t.context.lost(t) // before its callers hear of it: they go on in the tab that is current then
+		t.context.lost(t) // before its callers return: they go on in the tab that is current then
 	}
 	b.conn.drop(id)
 }

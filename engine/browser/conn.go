@@ -75,7 +75,7 @@ func (c *conn) open(id target.SessionID, onEvent func(string, jsonv2.Value)) *se
 	return s
 }
 
-// drop forgets a session that the browser has detached; whoever waits for it
+// drop forgets a session that the browser has detached; calls that wait for it
 // gets ErrDetached.
 func (c *conn) drop(id target.SessionID) {
 	c.mu.Lock()
@@ -162,7 +162,7 @@ func (c *conn) read() {
 }
 
 // send queues a command and returns at once. Params that cannot be encoded are
-// a mistake in this package, so the error waits for whoever asks.
+// a mistake in this package, so the error waits for the next call.
 func (s *session) send(method string, params any) *pending {
 	c := s.conn
 	p := &pending{conn: c, on: s.id, name: method, reply: make(chan *message, 1)}

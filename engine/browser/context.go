@@ -310,7 +310,7 @@ func (c *Context) lost(t *Tab) {
 	}
 }
 
-// notify tells of a change; the caller holds c.mu.
+// notify reports a change; the caller holds c.mu.
 func (c *Context) notify() {
 	close(c.changed)
 	c.changed = make(chan struct{})

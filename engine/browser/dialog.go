@@ -9,7 +9,7 @@ import (
 	"troupe/engine/mask"
 )
 
-// Bounds of what is told of dialogs: a page may open one after the other.
+// Bounds of the list of dialogs: a page may open one after the other.
 const (
 	maxDialogs    = 100
 	maxDialogText = 1000

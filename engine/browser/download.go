@@ -95,7 +95,7 @@ func (tr *Transfers) progress(e browser.EventDownloadProgress) {
 		}
 		return
 	}
-	// The length is told as soon as a server tells it.
+	// The length is known as soon as a server says it.
 	d.bytes = int64(max(e.ReceivedBytes, e.TotalBytes))
 	switch why := tr.tooMuch(d); {
 	case e.State == browser.DownloadProgressStateCanceled:

@@ -52,7 +52,7 @@ func (nav *Navigation) Go(ctx context.Context, by int64) (address string, err er
 		nav.mu.Lock()
 		navigated := nav.navigated
 		nav.mu.Unlock()
-		select { // no event tells of an address that changes within a document
+		select { // no event reports an address that changes within a document
 		case <-navigated:
 		case <-time.After(historyPoll):
 		case <-ctx.Done():

@@ -267,7 +267,7 @@ func shifted(k *kb.Key) *kb.Key {
 }
 
 // unshifted is the key that a capital's key gives without Shift: Control+A is
-// written with a capital as on the keyboard, and pages hear of an "a".
+// written with a capital as on the keyboard, and pages get an "a".
 func unshifted(k *kb.Key) *kb.Key {
 	if r := []rune(k.Key); len(r) == 1 && unicode.IsUpper(r[0]) {
 		if o := kb.Keys[unicode.ToLower(r[0])]; o != nil && o.Code == k.Code {

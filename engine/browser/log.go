@@ -106,7 +106,7 @@ func (c *Context) logging() *Log {
 	return c.log
 }
 
-// startLog makes the browser tell of what a tab says and asks for. No bodies are
+// startLog makes the browser report what a tab logs and requests. No bodies are
 // kept for it.
 func (t *Tab) startLog(l *Log, watched bool) {
 	t.remote.watch()
@@ -122,7 +122,7 @@ func (t *Tab) everyProcess(do func(*session)) {
 	}
 }
 
-// listen makes one process tell of what its part of a page says and asks for.
+// listen makes one process report what its part of a page logs and requests.
 func (l *Log) listen(s *session, watched bool) {
 	if l.console {
 		s.send(runtime.CommandEnable, nil)
@@ -159,7 +159,7 @@ func (l *Log) Left() Left {
 	return l.more
 }
 
-// event hears of a tab's events, on the reader's goroutine.
+// event handles a tab's events, on the reader's goroutine.
 func (l *Log) event(t *Tab, method string, params jsonv2.Value) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// moves is how a frame goes from document to document, as the browser tells it.
+// moves is how a frame goes from document to document, as the browser reports it.
 type moves struct {
 	asked atomic.Bool // something in the page has asked to go to another document
 

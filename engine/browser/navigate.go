@@ -73,7 +73,7 @@ func (nav *Navigation) Open(ctx context.Context, url string) error {
 // and for one whose answer has no content.
 const aborted = "net::ERR_ABORTED"
 
-// overtakenTime is how long the browser may take to tell of the navigation
+// overtakenTime is how long the browser may take to report the navigation
 // that replaced ours, once it has said that ours is gone.
 const overtakenTime = 50 * time.Millisecond
 

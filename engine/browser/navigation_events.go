@@ -2,7 +2,7 @@ package browser
 
 import "github.com/chromedp/cdproto/page"
 
-// What the browser tells of the navigations of a tab, on the reader's goroutine.
+// Events of the navigations of a tab, on the reader's goroutine.
 
 // commits: the tab shows a new document.
 func (nav *Navigation) commits(e *page.EventFrameNavigated) {

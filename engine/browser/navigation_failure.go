@@ -78,7 +78,7 @@ func (nav *Navigation) BrokenOff(ctx context.Context) *NavigationError {
 // where nothing is wrong with that.
 func (nav *Navigation) Failure(ctx context.Context) *NavigationError {
 	if l := nav.tab.context.logging(); l == nil || !l.console { // else it was told already
-		on := nav.tab.s.send(cdplog.CommandEnable, nil) // tells what was before, first
+		on := nav.tab.s.send(cdplog.CommandEnable, nil) // reports earlier lines first
 		nav.tab.s.send(cdplog.CommandDisable, nil)
 		if on.wait(ctx, nil) != nil {
 			return nil
@@ -94,7 +94,7 @@ func (nav *Navigation) Failure(ctx context.Context) *NavigationError {
 	return &NavigationError{Text: name, Why: text}
 }
 
-// logged hears of a line that the browser itself wrote to the console, and keeps
+// logged handles a line that the browser itself wrote to the console, and keeps
 // what it says of the document.
 func (nav *Navigation) logged(params jsonv2.Value) {
 	var e struct {

@@ -27,7 +27,7 @@ type Network struct {
 	responses *responses // nil: nobody looks; belongs to the context's lock
 }
 
-// enableNetwork makes the browser tell of a tab's requests, and keep the bodies
+// enableNetwork makes the browser report a tab's requests, and keep the bodies
 // of their answers where neither a page that leaves nor one that does not read
 // them is in the way.
 func (t *Tab) enableNetwork(bodies bool) {

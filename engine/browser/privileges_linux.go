@@ -45,7 +45,7 @@ func onOwnThread(f func()) {
 
 // keepDescriptors lets no program that is started from now on have a file of
 // ours, unless it is handed over. Go opens its own so; what the service was
-// started with may be open to whoever comes after it.
+// started with may be open to the next process.
 func keepDescriptors() {
 	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
 		keepEach("/proc/self/fd")

@@ -14,13 +14,13 @@ import (
 )
 
 // remoteFrames are the frames of a tab that are in processes of their own, since
-// they show another site. Each has a session of its own. The browser tells of them
+// they show another site. Each has a session of its own. The browser reports them
 // once it is asked to, which a tab that nobody looks into never does.
 type remoteFrames struct {
 	tab *Tab
 
 	mu      sync.Mutex
-	known   <-chan struct{} // closed when the browser has told of those in the tab itself; nil: it was not asked
+	known   <-chan struct{} // closed when the browser has reported those in the tab itself; nil: it was not asked
 	frames  map[cdp.FrameID]*remoteFrame
 	scripts map[cdp.FrameID]*PageScript // of the frames that were asked for something, whichever process they are in
 }
@@ -32,16 +32,16 @@ type remoteFrame struct {
 	around cdp.FrameID // the frame that it is in
 	s      *session
 	parent *session        // of the process that holds the frame around it
-	known  <-chan struct{} // closed when the browser has told of those in it
+	known  <-chan struct{} // closed when the browser has reported those in it
 }
 
-// watch asks the browser to tell of the remote frames, now and from now on. It holds
+// watch asks the browser to report the remote frames, now and from now on. It holds
 // each new one until it is set up, so that nothing that it does is missed.
 func (rf *remoteFrames) watch() {
 	rf.mu.Lock()
 	defer rf.mu.Unlock()
 	if rf.known == nil {
-		rf.known = tellOfFrames(rf.tab.s)
+		rf.known = reportFrames(rf.tab.s)
 	}
 }
 
@@ -81,13 +81,13 @@ func closed(c <-chan struct{}) bool {
 }
 
 // framesAndWorkers are what we attach to. The browser holds workers and worklets, too,
-// whether it tells of them or not, so we have to hear of them to let them go on. It
-// holds no service workers that it does not tell of.
+// whether it reports them or not, so we need the reports to let them go on. It
+// holds no service workers that it does not report.
 var framesAndWorkers = target.Filter{{Type: "browser", Exclude: true}, {Type: "tab", Exclude: true}, {Type: "page", Exclude: true}, {Type: "service_worker", Exclude: true}, {}}
 
-// tellOfFrames asks to be told of the remote frames in a process's part of a page.
-// Those that exist have been told of when the answer comes.
-func tellOfFrames(s *session) <-chan struct{} {
+// reportFrames asks for reports of the remote frames in a process's part of a page.
+// Those that exist have been reported when the answer comes.
+func reportFrames(s *session) <-chan struct{} {
 	yes, known := true, make(chan struct{})
 	p := s.send(target.CommandSetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes, Filter: framesAndWorkers})
 	go func() {
@@ -107,7 +107,7 @@ func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarge
 	}
 	f := &remoteFrame{tab: t, id: cdp.FrameID(e.TargetInfo.TargetID), around: e.TargetInfo.ParentFrameID, parent: parent}
 	f.s = t.context.b.conn.open(e.SessionID, f.event)
-	f.known = tellOfFrames(f.s)
+	f.known = reportFrames(f.s)
 	rf.mu.Lock()
 	old := rf.frames[f.id]
 	if rf.frames == nil {
@@ -116,7 +116,7 @@ func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarge
 	rf.frames[f.id] = f
 	ps := rf.scripts[f.id]
 	rf.mu.Unlock()
-	f.setUp() // whoever begins to observe from now on finds the frame
+	f.setUp() // an observer that begins from now on finds the frame
 	if r := t.context.Network.current(); r != nil {
 		r.handOver(f.id, f.s)
 	}

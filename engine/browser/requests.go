@@ -35,7 +35,7 @@ type requestKey struct {
 type request struct {
 	url, method string
 	kind        network.ResourceType
-	from        *session    // with the process that has told of it last
+	from        *session    // with the process that has reported it last
 	frame       cdp.FrameID // of a document: the one that is to show it
 	main        bool        // the tab's own document
 	stream      bool        // does not end by itself: not counted
@@ -80,7 +80,7 @@ func (r *responses) touch() {
 	r.changed = make(chan struct{})
 }
 
-// event hears of a tab's requests, on the reader's goroutine.
+// event handles a tab's requests, on the reader's goroutine.
 func (r *responses) event(t *Tab, s *session, method string, params jsonv2.Value) {
 	switch method {
 	case "Network.requestWillBeSent":

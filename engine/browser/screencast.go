@@ -167,7 +167,7 @@ func (k *cast) show(picture []byte) {
 	k.shown <- picture // there is room: nobody else writes
 }
 
-// frame hears of a picture, on the reader's goroutine.
+// frame handles a picture, on the reader's goroutine.
 func (k *cast) frame(params jsonv2.Value) {
 	var f page.EventScreencastFrame
 	if !decode(params, &f) {

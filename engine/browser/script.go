@@ -133,7 +133,7 @@ func frameOf(ctx context.Context, s *session, element runtime.RemoteObjectID) (c
 	return node.Node.FrameID, nil
 }
 
-// worldOf finds the page's own world in a frame. Worlds are only told of while the
+// worldOf finds the page's own world in a frame. Worlds are only reported while the
 // Runtime domain is on, so it is switched on for as long as that takes.
 func (t *Tab) worldOf(ctx context.Context, s *session, frame cdp.FrameID) (world, error) {
 	l := t.context.logging()
@@ -155,7 +155,7 @@ func (t *Tab) worldOf(ctx context.Context, s *session, frame cdp.FrameID) (world
 		t.replaying.Store(true)
 		s.send(runtime.CommandDisable, nil)
 	}
-	// Every world there is has been told of when the answer comes.
+	// Every world there is has been reported when the answer comes.
 	if err := s.call(ctx, runtime.CommandEnable, nil, nil); err != nil {
 		return world{}, err
 	}

@@ -89,7 +89,7 @@ func (t *Tab) navigated(e *page.EventFrameNavigated) {
 	t.mu.Lock()
 	stubbed := t.stubbed
 	t.shown = t.shown || e.Frame.URL != blank
-	clear(t.frames) // of a document in another process, the browser does not tell what becomes of them
+	clear(t.frames) // of a document in another process, the browser does not report what becomes of them
 	t.mu.Unlock()
 	t.remote.forget()
 	t.Navigation.commits(e)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addressChanges asks the kernel to tell of addresses that come and go. What it has
+// addressChanges asks the kernel to report addresses that come and go. What it has
 // to tell is read when somebody wants to know: one call while nothing changes.
 func addressChanges() (changed func() bool, end func()) {
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)

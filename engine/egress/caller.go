@@ -78,7 +78,7 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(p.Addr().Unmap(), p.Port())
 }
 
-// admitted reports whether whoever is at the other end of a connection may come
+// admitted reports whether the process at the other end of a connection may come
 // in.
 func (p *Proxy) admitted(c net.Conn) bool {
 	if p.ask == nil {

@@ -2,5 +2,5 @@
 
 package egress
 
-// askers: none is known here, and whoever can reach a door may come in.
+// askers: none is known here, and every process that can reach a door may come in.
 var askers []asker

@@ -162,7 +162,7 @@ func asSent(r *http.Request) {
 
 // signsIn reports whether a request signs in for its whole connection, as NTLM
 // does and Negotiate may. That connection must serve nobody else: connections to
-// servers are shared, and whoever came next would be taken for who signed in.
+// servers are shared, and the next user would be taken for the one who signed in.
 func signsIn(h http.Header) bool {
 	for _, field := range h["Authorization"] {
 		scheme, _, _ := strings.Cut(textproto.TrimString(field), " ")

@@ -123,7 +123,7 @@ func (e *entrance) close(most int64) {
 	conns, spent := e.conns, e.spent
 	e.conns = map[net.Conn]struct{}{}
 	e.mu.Unlock()
-	spent() // first, for whoever sees a connection end is to know why
+	spent() // first: a caller that sees a connection end must know why
 	for c := range conns {
 		c.Close()
 	}

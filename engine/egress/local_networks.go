@@ -33,7 +33,7 @@ func newLocalNetworks(list func() ([]net.Addr, error), log zerolog.Logger) *loca
 	return n
 }
 
-// everySecond is when to look where nobody tells of changes.
+// everySecond is when to look where no changes are reported.
 func everySecond() func() bool {
 	var last time.Time
 	return func() bool {

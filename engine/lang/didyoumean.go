@@ -25,7 +25,7 @@ func DidYouMean(word string, known []string) string {
 }
 
 // distance counts the letters to change, add, drop or swap between two words, up to
-// a limit: whoever compares very many long words wants to know only which are near.
+// a limit: a caller that compares very many long words wants to know only which are near.
 func distance(a, b string, limit int) int {
 	if len(a) > 64 || len(b) > 64 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

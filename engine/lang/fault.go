@@ -14,7 +14,7 @@ type Fault struct {
 // String is the fault with its place in front, where it has one.
 func (f Fault) String() string { return strings.TrimPrefix(f.Path+": "+f.Message, ": ") }
 
-// What an answer tells of faults is bounded: a request can hold very many of them,
+// The list of faults in an answer is bounded: a request can hold very many of them,
 // each below long names and about long texts.
 const (
 	maxFaults    = 100  // that one answer names
@@ -23,7 +23,7 @@ const (
 )
 
 // NewFault makes a fault. Long texts among args are cut, and a place whose path is
-// long is told by what it lies in.
+// long is named by what it lies in.
 func NewFault(path, format string, args ...any) Fault {
 	for i, a := range args {
 		if e, ok := a.(error); ok {

@@ -36,7 +36,7 @@ func (r ResumeService) Do(ctx context.Context, o *Admin) (answer.Capacity, error
 	return o.pause(ctx, r.Node, new(bool))
 }
 
-// CountService tells what the workers do, and changes nothing.
+// CountService says what the workers do, and changes nothing.
 type CountService struct {
 	Node string `json:"node,omitempty"`
 }

@@ -42,7 +42,7 @@ type RecentTask struct {
 	Account    string              `json:"account,omitempty"` // only for an operator
 }
 
-// RecentOf tells of a task what the account may know: of another's, to an
+// RecentOf is what an account may know of a task: of another's, to an
 // operator, what is known of any task by the metrics.
 func RecentOf(t *view.TaskProgress, account persistence.Account) RecentTask {
 	r := RecentTask{

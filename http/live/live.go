@@ -50,7 +50,7 @@ func NewAuthorizer(cfg *Config) *Authorizer {
 	return &Authorizer{cfg: cfg, tickets: newTickets(cfg.Tickets, cfg.Faults.Log)}
 }
 
-// Follow hears of the tickets of other nodes, until ctx ends or the store is
+// Follow takes in the tickets of other nodes, until ctx ends or the store is
 // closed.
 func (s *Authorizer) Follow(ctx context.Context) { s.tickets.follow(ctx) }
 
@@ -79,7 +79,7 @@ func NewStreams(cfg *Config, p *Authorizer) *Streams {
 	}
 }
 
-// TokenEvent tells those who read an account's feed of an event of one of its tokens.
+// TokenEvent sends an event of a token to the readers of its account's feed.
 func (s *Streams) TokenEvent(e persistence.TokenEvent) { s.tokens.tell(e) }
 
 // Stop ends all pictures and feeds.

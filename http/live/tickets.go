@@ -70,7 +70,7 @@ func newTickets(shared persistence.Store, log zerolog.Logger) *tickets {
 	return &tickets{shared: shared, log: log, alive: map[ticketSum]*ticket{}, ended: map[ticketSum]endedTicket{}}
 }
 
-// idOf is what a ticket is called. It tells nothing of its secret.
+// idOf is what a ticket is called. Its secret cannot be found from it.
 func (s ticketSum) idOf(link bool) string {
 	as := Ticket
 	if link {

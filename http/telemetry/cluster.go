@@ -38,7 +38,7 @@ var (
 	lostDesc      = desc("cluster_lost_total", "Tasks of this node's clients that were lost with another node.")
 )
 
-// cluster tells of the nodes as this one sees them.
+// cluster has the nodes as this one sees them.
 type cluster struct{ read func() Cluster }
 
 // Cluster reads what is known of the nodes whenever somebody asks.

@@ -18,7 +18,7 @@ type Machine struct {
 	Certificate        time.Time // when it ends; zero: no certificate
 }
 
-// machine tells it.
+// machine reports it.
 type machine struct{ read func() Machine }
 
 // Machine reads the machine when a client fetches the metrics.

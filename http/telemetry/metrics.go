@@ -54,7 +54,7 @@ func (m *Metrics) Node(status func() api.Status, ready func() bool) {
 	m.registry.MustRegister(&node{status, ready})
 }
 
-// Refused hears of a refusal from the edge.
+// Refused counts a refusal by the edge.
 func (m *Metrics) Refused(c engine.Code) { m.rejected.WithLabelValues(string(c)).Inc() }
 
 // Handler answers with the metrics as text.
@@ -81,7 +81,7 @@ func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ..
 	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
-// node tells what the actors know of themselves.
+// node has the numbers of the actors.
 type node struct {
 	status func() api.Status
 	ready  func() bool
@@ -113,7 +113,7 @@ func one(b bool) float64 {
 	return 0
 }
 
-// processes tells what the browsers' processes need. The service starts no
+// processes has what the browsers' processes need. The service starts no
 // others.
 type processes struct{}
 

@@ -1,5 +1,5 @@
-// Package enginetest says in tests what [engine.Engine] promises. Whoever
-// writes an engine runs them, as the service does for its own:
+// Package enginetest has tests of what [engine.Engine] promises. An author of an
+// engine runs them, as the service does for its own:
 //
 //	func TestEngine(t *testing.T) {
 //		enginetest.Run(t, enginetest.Options{Start: func(t *testing.T) engine.Engine { return mine.New() }})

@@ -22,7 +22,7 @@ import (
 const tryWithin = 20 * time.Second
 
 // examineBrowser starts a browser as the service would and plays a task with
-// it. It tells of the browser, its sandbox and the fonts, and how many threads
+// it. It reports the browser, its sandbox and the fonts, and how many threads
 // the browser had.
 func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, threads int) {
 	b := Finding{Check: "browser", Verdict: Problem}
