@@ -172,7 +172,7 @@ const unmade = (el) => dom.state(dom.doc(el)) !== 'complete' || dom.tag(el).incl
 // field that cannot be typed into: {set: true}. {click: point} asks for a click
 // first. With {watched: true} what comes of it is told: see attend.
 T.fill = (a) => {
-  const waits = expectant(a.ms), over = { tried: false, cover: null, leaves: false, long: lasts() };
+  const waits = expectant(a.ms), over = { tried: false, cover: null, leaves: false, focused: false, long: lasts() };
   return withFirst(a, async (host, why) => {
     const r = await readyToFill(a, waits, over, host, why);
     if (r?.v && !r.v.click && over.cover) r.w = [...(r.w || []), `"${a.t.a}" is covered by ${nameOf(over.cover)}${over.scrolled}: typed all the same`];
@@ -233,12 +233,19 @@ const readyToFill = async (a, waits, over, host, why) => {
     return fail('invalid_value', `"${a.text}" is no value for an input of type number: want a number such as 1.5`);
   }
   const empty = textIn(el) === '', part = isPart(el);
+  const atFocus = !a.origins && !over.focused && activeIn(el) !== el ? asked(dom.doc(el)) : null;
   if (!focusOn(el)) {
     if (!attached(el)) return undefined; // drawn anew when it got the focus
     const list = points(el), o = offset(el);
     if (!a.clicked && list.length) return { v: { click: mapped(o, ...list[0]) } };
     why.e = 'does not take the focus';
     return undefined;
+  }
+  if (atFocus && asked(dom.doc(el)).timers > atFocus.timers) { // what the page does at the focus comes before the text
+    over.focused = true;
+    await passed(20);
+    await idle();
+    if (!attached(el)) return undefined;
   }
   const typing = (how, others) => ({ v: { ...how, watched: attend(el, a, others) } });
   if (!a.origins && empty && is(el, 'input')) {
