@@ -16,16 +16,19 @@ import (
 type announcer struct {
 	cfg   RouterConfig
 	boot  string
+	began time.Time
 	local Local
 	edge  Edge
 
+	outside      func() string                  // why this node takes no tasks; empty: it does
+	look         func()                         // again at the nodes that are not understood
 	changed      chan struct{}                  // a worker has changed
 	announceNext atomic.Bool                    // a node is up that may have heard nothing yet
 	last         atomic.Pointer[link.Inventory] // what was last last
 }
 
 func (a *announcer) init(cfg RouterConfig, first *link.Inventory) {
-	a.cfg, a.boot, a.changed = cfg, first.Boot, make(chan struct{}, 1)
+	a.cfg, a.boot, a.began, a.changed = cfg, first.Boot, first.Began, make(chan struct{}, 1)
 	a.last.Store(first)
 }
 
@@ -58,6 +61,7 @@ func (a *announcer) run(done <-chan struct{}) {
 			return
 		case <-rest.C:
 		}
+		a.look()
 		last = a.announce(last)
 		rest.Reset(announceGap)
 		select {
@@ -82,7 +86,8 @@ func (a *announcer) announce(last *link.Inventory) *link.Inventory {
 	s := a.local.Status()
 	i := &link.Inventory{
 		Node: a.cfg.Node, Boot: a.boot, Version: a.cfg.Version, Sent: time.Now(),
-		Draining: s.Draining || a.edge.Drains(), Waiting: s.Waiting, Workers: all.Workers, Held: a.local.Held(),
+		Draining: s.Draining || a.edge.Drains() || a.outside() != "", Waiting: s.Waiting, Workers: all.Workers, Held: a.local.Held(),
+		Speaks: &a.cfg.Speaks, Began: a.began,
 	}
 	if a.cfg.Store != nil {
 		i.Store = a.cfg.Store()

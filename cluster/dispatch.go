@@ -95,6 +95,9 @@ func (c *Router) starts(here startHere) requestKind[api.Started] {
 // or a session goes to the node that has it and waits there. Any other request is
 // offered to this node first, and waits here while other nodes are asked.
 func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKind[T]) (*T, error) {
+	if no := c.Outside(); no != "" {
+		return w.refused(m, api.Refuse(engine.CodeDraining, no)), nil
+	}
 	if m.TaskID == "" {
 		copied := *m
 		copied.TaskID = actors.NewTaskID(time.Now())

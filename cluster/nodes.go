@@ -20,6 +20,9 @@ type Node struct {
 	Waiting  int
 	Workers  []api.WorkerInfo
 	Store    *Health // as the node says itself; nil: it says nothing
+	// Outside is which releases the node understands, where those are not this node's:
+	// they have nothing to do with each other.
+	Outside string
 }
 
 // Health is how a node stands to the shared store.
@@ -31,6 +34,11 @@ func (c *Router) Nodes() []Node {
 	all := []Node{nodeOf(own, true, c.began, own.Sent)}
 	for _, p := range c.peers.known() {
 		all = append(all, nodeOf(p.inventory, p.up, p.since, p.lastHeard))
+	}
+	for _, f := range c.releases.there(time.Now()) {
+		n := nodeOf(f.inventory, true, f.heard, f.heard)
+		n.Outside = f.inventory.Release().String()
+		all = append(all, n)
 	}
 	slices.SortFunc(all, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -124,6 +124,16 @@ func (p *presence) update(i *link.Inventory) {
 	}
 }
 
+// forget takes a node for down that this one does not understand any more.
+func (p *presence) forget(node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.peers[node]; one != nil {
+		p.markDown(one)
+		delete(p.peers, node)
+	}
+}
+
 // makeRoom reports whether one more node can be known. The caller holds the lock.
 func (p *presence) makeRoom() bool {
 	if len(p.peers) < maxPeers {

@@ -47,6 +47,8 @@ type RouterConfig struct {
 	// Store says how this node stands to the store that all share; nil: the others are
 	// told nothing of it.
 	Store func() *Health
+	// Speaks is which releases the node understands; zero: what this build does.
+	Speaks link.Speaks
 }
 
 // Router answers as [actors.Node] does, whichever node has the worker, task or session.
@@ -76,6 +78,7 @@ type Router struct {
 	served     servedViews
 	views      mergedViews
 	unreadable unreadable
+	releases   releases
 }
 
 // NewRouter makes a router that knows this node alone. [Router.Open] connects it to the
@@ -95,7 +98,12 @@ func NewRouter(cfg RouterConfig) (*Router, error) {
 	}
 	c.remote = remote{c.transport, c.peers}
 	c.leaving, c.leave = context.WithCancelCause(context.Background())
-	c.own.init(cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began})
+	if c.cfg.Speaks == (link.Speaks{}) {
+		c.cfg.Speaks = link.ThisRelease()
+	}
+	c.releases.own = speaker{cfg.Node, cfg.Version, c.cfg.Speaks, c.began}
+	c.own.outside, c.own.look = c.Outside, c.lookAtReleases
+	c.own.init(c.cfg, &link.Inventory{Node: cfg.Node, Boot: c.boot, Version: cfg.Version, Sent: c.began, Speaks: &c.cfg.Speaks, Began: c.began})
 	c.peers.ping = c.ping
 	c.peers.onInventory = func(i *link.Inventory) { c.local.PeerReports(i.Capacity()) }
 	c.peers.down, c.peers.up = c.onDown, c.onUp
@@ -176,8 +184,22 @@ func (c *Router) onInventory(msg *nats.Msg) {
 		}
 		return
 	}
-	if i, ok := m.(*link.Inventory); ok {
+	i, ok := m.(*link.Inventory)
+	if !ok || i.Node == c.cfg.Node {
+		return
+	}
+	understood, first := c.releases.heard(i, time.Now())
+	if !understood {
+		c.peers.forget(i.Node)
+		if first { // it has to know this one, too
+			c.own.announceNext.Store(true)
+			c.own.notify()
+		}
+	} else {
 		c.peers.update(i)
+	}
+	if !understood || c.Outside() != "" {
+		c.lookAtReleases()
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/cluster"
+	"troupe/cluster/link"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -55,6 +56,9 @@ type testCluster struct {
 	tasks int
 	store persistence.Store // that they share; nil: each has its own
 	lease time.Duration     // on their sessions; zero: none
+
+	server *server.Server         // between them
+	speaks map[string]link.Speaks // by node: which releases it understands; none: this one's
 }
 
 var anna, bert = testkit.Pro("anna"), testkit.Pro("bert")
@@ -81,6 +85,7 @@ func (to *testCluster) grow(workers ...int) *testCluster {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	to.server = s
 	for i, n := range workers {
 		to.nodes = append(to.nodes, to.open(s, "n"+strconv.Itoa(i+1), n))
 	}
@@ -115,7 +120,7 @@ func (to *testCluster) open(s *server.Server, name string, workers int) *testNod
 	to.t.Cleanup(conn.Close)
 	h := &testNode{name: name, conn: conn, wire: wire, uploads: filepath.Join(to.t.TempDir(), "guests")}
 	h.Router, err = cluster.NewRouter(cluster.RouterConfig{
-		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(),
+		Conn: conn, Node: name, Version: "test", Uploads: h.uploads, Log: zerolog.Nop(), Speaks: to.speaks[name],
 	})
 	if err != nil {
 		to.t.Fatal(err)

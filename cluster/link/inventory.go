@@ -17,8 +17,10 @@ type Inventory struct {
 	Draining bool             `json:"Draining"`
 	Waiting  int              `json:"Waiting"` // its own requests that wait for a worker
 	Workers  []api.WorkerInfo `json:"Workers"`
-	Held     map[string]int64 `json:"Held,omitempty"`  // of the accounts' day, and not used yet
-	Store    *Health          `json:"Store,omitempty"` // missing: the node's release says nothing of it
+	Held     map[string]int64 `json:"Held,omitempty"`   // of the accounts' day, and not used yet
+	Store    *Health          `json:"Store,omitempty"`  // missing: the node's release says nothing of it
+	Speaks   *Speaks          `json:"Speaks,omitempty"` // missing: see [Inventory.Release]
+	Began    time.Time        `json:"Began,omitzero"`   // the process; missing: the node's release does not say
 }
 
 // Health is how a node stands to the store that all nodes share.

@@ -75,7 +75,7 @@ func (s *service) clusterStatus() func(context.Context) answer.Cluster {
 func nodeAnswer(n cluster.Node) answer.ClusterNode {
 	one := answer.ClusterNode{
 		Node: n.Name, Up: n.Up, Since: n.Since.UTC().Format(time.RFC3339Nano), Age: time.Since(n.Heard).Milliseconds(),
-		Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{},
+		Version: n.Version, Draining: n.Draining, Waiting: n.Waiting, Workers: map[api.State]int{}, Outside: n.Outside,
 	}
 	for _, w := range n.Workers {
 		one.Workers[w.State]++
@@ -111,7 +111,10 @@ func (s *service) clusterNumbers() telemetry.Cluster {
 		c.States = append(c.States, string(state))
 	}
 	for _, n := range nodes {
-		if n.Up {
+		switch {
+		case n.Outside != "":
+			c.Outside++
+		case n.Up:
 			c.Up++
 			c.Age = max(c.Age, time.Since(n.Heard))
 		}
@@ -161,6 +164,9 @@ func (s *service) unready() string {
 		return s.blocked()
 	}
 	if no := s.member.Stopped(); no != "" {
+		return no
+	}
+	if no := s.router.Outside(); no != "" {
 		return no
 	}
 	if !s.member.Whole() {

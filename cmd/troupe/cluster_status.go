@@ -31,6 +31,8 @@ func (c *clusterStatus) Run(w *environment) error {
 		for _, n := range now.Nodes {
 			state, since := "down", n.Since
 			switch {
+			case n.Outside != "":
+				state = "outside, understands " + n.Outside
 			case n.Up && n.Draining:
 				state = "draining"
 			case n.Up:

@@ -51,4 +51,7 @@ type ClusterNode struct {
 	Lag *int64 `json:"lag,omitempty"`
 	// Health is the node's own word on how it stands to that; missing: it gives none.
 	Health string `json:"health,omitempty"`
+	// Outside is which releases the node understands, if the node that answers is of none
+	// of them: they have nothing to do with each other.
+	Outside string `json:"outside,omitempty"`
 }

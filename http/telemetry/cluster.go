@@ -10,6 +10,7 @@ import (
 type Cluster struct {
 	Size     int // nodes that take part, this one too
 	Up       int // nodes that are there
+	Outside  int // nodes that are there, and of a release that this one does not understand
 	Majority bool
 	Writes   bool          // what all keep in common can be written here
 	Losses   int           // nodes that may still be lost before it cannot, whichever they are
@@ -53,7 +54,8 @@ func (*cluster) Describe(to chan<- *prometheus.Desc) {
 func (c *cluster) Collect(to chan<- prometheus.Metric) {
 	s := c.read()
 	gauge(to, nodesDesc, float64(s.Up), "up")
-	gauge(to, nodesDesc, float64(max(s.Size-s.Up, 0)), "down") // those that never came, too
+	gauge(to, nodesDesc, float64(max(s.Size-s.Up-s.Outside, 0)), "down") // those that never came, too
+	gauge(to, nodesDesc, float64(s.Outside), "outside")
 	gauge(to, majorityDesc, one(s.Majority))
 	gauge(to, writesDesc, one(s.Writes))
 	gauge(to, lossesDesc, float64(s.Losses))

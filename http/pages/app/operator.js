@@ -99,7 +99,7 @@ function service(act) {
       const mark = e.cells[1].firstChild;
       const ill = n.up && unwell[n.health];
       mark.dataset.is = !n.up || ill ? "offline" : n.draining ? "draining" : "online";
-      text(mark, (!n.up ? "Down" : n.draining ? "Takes no tasks" : "Takes tasks") + (ill ? `, ${ill}` : "") + (n.node === all.leader ? ", leads" : ""));
+      text(mark, (n.outside ? `Not understood: ${n.outside}` : !n.up ? "Down" : n.draining ? "Takes no tasks" : "Takes tasks") + (ill ? `, ${ill}` : "") + (n.node === all.leader ? ", leads" : ""));
       text(e.cells[2], String(n.workers.online ?? 0));
       text(e.cells[3], String(n.workers.busy ?? 0));
       text(e.cells[4], String(n.waiting));
