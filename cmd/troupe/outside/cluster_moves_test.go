@@ -12,20 +12,33 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 	tr := g.pour(b, 4, true)
 	tr.until(20)
 	for _, m := range g.nodes {
-		began := time.Now()
-		g.drain(m)
-		g.until("nothing is sent to "+m.name, func() bool { return !b.sendsTo(m) })
-		g.within("drained", 0, time.Since(began))
-		began = time.Now()
-		g.stop(m)
-		g.within("told to stop: ended", 30*time.Second, time.Since(began))
-		began = time.Now()
-		g.exchange(m)
-		g.start(m)
-		g.until(m.name+" is sent tasks", func() bool { return b.sendsTo(m) })
-		g.within("started again: ready", 30*time.Second, time.Since(began))
+		g.renew(b, m)
 	}
 	tr.until(tr.count() + 20)
+	g.noneFails(tr)
+})
+
+// renew starts a node again with the other program, where there is one, as an operator
+// does who waits until it is ready.
+func (g *testCluster) renew(b *balancer, m *member) {
+	g.t.Helper()
+	began := time.Now()
+	g.drain(m)
+	g.until("nothing is sent to "+m.name, func() bool { return !b.sendsTo(m) })
+	g.within("drained", 0, time.Since(began))
+	began = time.Now()
+	g.stop(m)
+	g.within("told to stop: ended", 30*time.Second, time.Since(began))
+	began = time.Now()
+	g.exchange(m)
+	g.start(m)
+	g.until(m.name+" is sent tasks", func() bool { return b.sendsTo(m) })
+	g.within("started again: ready", 30*time.Second, time.Since(began))
+}
+
+// noneFails ends the traffic, of which each answer was to be right.
+func (g *testCluster) noneFails(tr *traffic) {
+	g.t.Helper()
 	all := tr.end()
 	wrong := 0
 	for _, a := range all {
@@ -37,7 +50,7 @@ var _ = promise(moving, "the nodes are renewed one after the other under load", 
 	g.t.Logf("%d tasks, %d of them failed", len(all), wrong)
 	slowest := slices.MaxFunc(all, func(a, b trafficAnswer) int { return int(a.took - b.took) })
 	g.within("none of the tasks fails, the slowest takes", 0, slowest.took)
-})
+}
 
 var _ = promise(moving, "a node joins", whole, func(g *testCluster) {
 	mine := newTestCluster(g.t, 1, 0, 0) // it would have to be taken out of the other one again
