@@ -15,7 +15,7 @@ import (
 //go:generate go test . -run TestTheCoverageTableIsCurrent -update
 
 // columns of the table of coverage, in their order: the tags of cases.
-var columns = []string{"css", "xpath", "$key", "$this", "iframe", "nested iframe", "frame of another site", "shadow root", "missing element", "stale element", "timeout", "after navigation"}
+var columns = []string{"css", "role selector", "xpath", "$key", "$this", "iframe", "nested iframe", "frame of another site", "shadow root", "closed shadow root", "missing element", "stale element", "timeout", "after navigation"}
 
 // reasons why a situation cannot arise for an action.
 var reasons = map[string]string{

@@ -25,7 +25,7 @@ func (e extraction) Keys(to map[string]bool) {
 	}
 }
 
-const fieldMapSchema = `{"type":"object","additionalProperties":{"anyOf":[{"type":"string","minLength":1},{"type":"array","prefixItems":[{"type":"string","minLength":1},{"type":"string","minLength":1}],"items":false,"minItems":2}]}}`
+const fieldMapSchema = `{"type":"object","additionalProperties":{"anyOf":[{"$ref":"#/$defs/selector"},{"type":"array","prefixItems":[{"$ref":"#/$defs/selector"},{"type":"string","minLength":1}],"items":false,"minItems":2}]}}`
 
 // fieldMapShape is an object of fields, in the order they were sent.
 var fieldMapShape = lang.Shape[[]field]{
@@ -44,7 +44,7 @@ var fieldMapShape = lang.Shape[[]field]{
 			if m.IsArray() {
 				p := lang.PairShape(lang.SelectorShape, lang.NonEmptyShape("attribute")).Read(d, m)
 				f.sel, f.attr = p.A, &p.B
-			} else if m.IsString() {
+			} else if m.IsString() || m.IsObject() {
 				f.sel = lang.SelectorShape.Read(d, m)
 			} else {
 				d.Fault(m, "want a selector or [selector, attribute], not %s", m.TypeName())
@@ -63,7 +63,7 @@ var _ = define(Action[extraction]{
 	Value: lang.Shape[extraction]{
 		Words: "[selector, fieldMap], or selector with options.fieldMap", Schema: `{"anyOf":[` + lang.SelectorShape.Schema + `,{"type":"array","prefixItems":[` + lang.SelectorShape.Schema + `,` + fieldMapSchema + `],"items":false,"minItems":2}]}`,
 		Read: func(d *lang.Decoder, n *lang.Node) extraction {
-			if n.IsString() {
+			if n.IsString() || n.IsObject() {
 				return extraction{from: lang.SelectorShape.Read(d, n)}
 			}
 			p := lang.PairShape(lang.SelectorShape, fieldMapShape).Read(d, n)

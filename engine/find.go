@@ -13,17 +13,6 @@ var _ = define(Action[lang.Selector]{
 	},
 })
 
-var _ = define(Action[lang.Selector]{
-	Name: "waitForElement", Group: "Waiting",
-	Doc:     "Waits until an element is in the document.",
-	Value:   lang.SelectorShape,
-	Finds:   true,
-	Example: `{"waitForElement":".hit","options":{"timeout":5000}}`, Page: "/live",
-	Read: func(r *Run, s *Step, v lang.Selector) (Call, error) {
-		return r.page.find("find", v, r.saveElement(s))
-	},
-})
-
 // saveElement is what the page script needs to keep the element it finds.
 func (r *Run) saveElement(s *Step) map[string]any {
 	if s.Options.Save == "" {

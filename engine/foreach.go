@@ -47,8 +47,8 @@ func (v iteration) writes() []string {
 // maxNumber bounds the numbers of a range, so that counting is exact.
 const maxNumber = 1 << 40
 
-const forEachSchema = `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"elements":{"type":"string","minLength":1},"scroll":{"type":"boolean","default":false},` +
-	`"values":` + valueRef + `,"range":{"type":"array","items":{"type":["integer","string","object"]},"minItems":2,"maxItems":3},"pages":{"type":"object","required":["next"],"additionalProperties":false,"properties":{"next":{"type":"string","minLength":1}}},` +
+const forEachSchema = `{"type":"object","required":["do"],"additionalProperties":false,"properties":{"elements":{"$ref":"#/$defs/selector"},"scroll":{"type":"boolean","default":false},` +
+	`"values":` + valueRef + `,"range":{"type":"array","items":{"type":["integer","string","object"]},"minItems":2,"maxItems":3},"pages":{"type":"object","required":["next"],"additionalProperties":false,"properties":{"next":{"$ref":"#/$defs/selector"}}},` +
 	`"as":{"type":"string","default":"item"},"max":{"type":"integer","minimum":1,"maximum":10000,"default":100},"do":{"$ref":"#/$defs/actions"}},` +
 	`"oneOf":[{"required":["elements"]},{"required":["values"]},{"required":["range"]},{"required":["pages"]}]}`
 

@@ -28,6 +28,9 @@ var matrixPages = map[string][]byte{
 	"/port.html":   []byte(`<!doctype html><button class=b>not this</button><iframe id=fr src="{{port}}/plain.html" width=700 height=300></iframe>`),
 	"/shadow.html": []byte(`<!doctype html><div id=host></div><script src=note.js></script><script>
 		const root = host.attachShadow({mode: 'open'}); root.innerHTML = ` + "`" + kit + "`" + `; note(root)</script>`),
+	"/closed.html": []byte(`<!doctype html><div id=host></div><script src=note.js></script><script>
+		const root = host.attachShadow({mode: 'closed'}); root.innerHTML = ` + "`" + kit + "`" + `; note(root); window.closedRoot = root</script>`),
+	"/closedsite.html": []byte(`<!doctype html><button class=b>Press not this</button><iframe id=fr src="{{other}}/closed.html" width=700 height=300></iframe>`),
 	"/note.js": []byte(`const note = (root) => {
 		root.log = []
 		for (const t of ['click', 'contextmenu', 'input', 'change', 'keydown', 'mouseover']) root.addEventListener(t, (e) => {
@@ -55,6 +58,12 @@ func xpathOf(css string) string {
 }
 
 const logged = "return root.log.filter(l => !l.startsWith('mouseover')).join(', ')"
+
+// roles are the descriptions of a row's elements.
+var roles = map[string]string{
+	"button.b": `{"role":"button","name":"Press"}`, "input.i": `{"role":"textbox"}`, "input.c": `{"role":"checkbox","nth":0}`, "input.u": `{"role":"checkbox","nth":-1}`,
+	"select.s": `{"role":"combobox"}`, "input.f": `{"role":"button","name":"Choose File"}`, "p.p": `{"role":"paragraph"}`,
+}
 
 var rows = []row{
 	{action: "click", css: "button.b", value: `SEL`, probe: logged, found: "click b"},
@@ -84,7 +93,7 @@ var rows = []row{
 	{action: "waitForElement", css: "p.p", value: `SEL`},
 	{action: "findByText", css: "p.p", value: `"some text"`, options: `"selector":SEL`},
 	{action: "findByAttribute", css: "p.p", value: `["data-x","hy"]`, not: map[string]string{
-		"css": "bySelf", "xpath": "bySelf", "$key": "bySelf", "$this": "bySelf", "stale element": "bySelf"}},
+		"css": "bySelf", "role selector": "bySelf", "xpath": "bySelf", "$key": "bySelf", "$this": "bySelf", "stale element": "bySelf"}},
 	{action: "screenshot", css: "p.p", value: `SEL`, data: `{"success":true,"url":"~screenshot.png$"}`, not: map[string]string{"$this": "notInLoop"}},
 	{action: "if", css: "p.p", value: `{"condition":{"selector":SEL,"property":"textContent","operator":"==","value":"Some text"},"then":[{"wait":0}],"else":[{"getSavedData":"no"}]}`,
 		late: `{"no":null}`, not: map[string]string{"timeout": "neverWaits"}},
@@ -111,6 +120,8 @@ type situation struct {
 // bring each about. ACT is the action, with SEL as it is written there.
 var situations = []situation{
 	{name: "css", list: `{"open":"{{url}}/plain.html"},ACT`, sel: "CSS", root: "document"},
+	{name: "role selector", list: `{"open":"{{url}}/plain.html"},ACT`, sel: "ROLE", root: "document"},
+	{name: "role selector", list: `{"open":"{{url}}/closedsite.html"},ACT`, sel: "ROLE", root: "closedRoot", options: `"iframe":"#fr"`, inFrame: true},
 	{name: "xpath", list: `{"open":"{{url}}/plain.html"},ACT`, sel: "XPATH", root: "document"},
 	{name: "$key", list: `{"open":"{{url}}/plain.html"},{"find":"CSS","options":{"save":"el"}},ACT`, sel: "$el", root: "document"},
 	{name: "$this", list: `{"open":"{{url}}/plain.html"},{"loop":{"each":"CSS","do":[ACT]}}`, sel: "$this", root: "document"},
@@ -119,6 +130,7 @@ var situations = []situation{
 	{name: "frame of another site", list: `{"open":"{{url}}/site.html"},ACT`, sel: "CSS", root: "document", options: `"iframe":"#fr"`, inFrame: true},
 	{name: "frame of another site", list: `{"open":"{{url}}/port.html"},ACT`, sel: "CSS", root: "document", options: `"iframe":"#fr"`, inFrame: true}, // in the process of its page
 	{name: "shadow root", list: `{"open":"{{url}}/shadow.html"},ACT`, sel: "#host CSS", root: "host.shadowRoot"},
+	{name: "closed shadow root", list: `{"open":"{{url}}/closed.html"},ACT`, sel: "#host CSS", root: "closedRoot"},
 	{name: "missing element", list: `{"open":"{{url}}/start.html"},ACT`, sel: "CSS", options: `"timeout":150`, fails: "element_not_found"},
 	{name: "stale element", list: `{"open":"{{url}}/plain.html"},{"find":"CSS","options":{"save":"el"}},{"evaluate":"for (const e of document.querySelectorAll('CSS')) e.outerHTML = e.outerHTML"},ACT`,
 		sel: "$el", options: `"timeout":150`, fails: "element_gone"},
@@ -153,6 +165,9 @@ func (r row) at(t *testing.T, at situation) (list string, want map[string]any) {
 	sel := strings.NewReplacer("XPATH", xpathOf(r.css), "CSS", r.css).Replace(at.sel)
 	act := func(options ...string) string {
 		quoted, _ := json.Marshal(sel)
+		if sel == "ROLE" {
+			quoted = []byte(roles[r.css])
+		}
 		return strings.ReplaceAll(fmt.Sprintf(`{"%s":%s,"options":{%s}}`, r.action, r.value, strings.Join(compact(options...), ",")), "SEL", string(quoted))
 	}
 	given := value(t, r.data)

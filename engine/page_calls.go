@@ -134,7 +134,8 @@ func (pc *pageCalls) askThere(ctx context.Context, s *Step, fn string, sel lang.
 // was not found.
 const elsewhereTime = 400 * time.Millisecond
 
-// explain adds to a failure where else there are matches.
+// explain adds to a failure where else there are matches, and what is near where there
+// are none.
 func (pc *pageCalls) explain(ctx context.Context, tab *browser.Tab, reply *browser.Reply, target any) {
 	if reply.Elsewhere == "" {
 		return
@@ -142,13 +143,37 @@ func (pc *pageCalls) explain(ctx context.Context, tab *browser.Tab, reply *brows
 	ctx, cancel := context.WithTimeout(ctx, elsewhereTime+pc.run.patience)
 	defer cancel()
 	notes := reply.Elsewhere
-	switch more := tab.MatchesElsewhere(ctx, target, pc.at); {
-	case more != "" && strings.HasPrefix(notes, "0 matches"):
-		notes = more
-	case more != "":
-		notes += ", " + more
+	nowhere := strings.HasPrefix(notes, "0 matches")
+	if reply.Foreign {
+		switch more := tab.MatchesElsewhere(ctx, target, pc.at); {
+		case more != "" && nowhere:
+			notes, nowhere = more, false
+		case more != "":
+			notes += ", " + more
+		}
+	}
+	if nowhere {
+		if near := pc.near(ctx, target); near != "" {
+			notes += "; the nearest: " + near
+		}
 	}
 	reply.Error += ": " + notes
+}
+
+// near names elements that may have been meant, in the document that has answered last.
+func (pc *pageCalls) near(ctx context.Context, target any) (words string) {
+	if pc.at == nil {
+		return ""
+	}
+	arg := map[string]any{"t": target}
+	if len(pc.rest) > 0 {
+		arg["in"] = pc.rest
+	}
+	reply, err := pc.at.Call(ctx, "near", arg)
+	if err != nil || reply.Code != "" || reply.Hop != nil || json.Unmarshal(reply.Value, &words) != nil {
+		return "" // what is known is told without it
+	}
+	return words
 }
 
 // aims are the functions of the page script that say where input must go. They
@@ -160,7 +185,7 @@ var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": 
 // reads are the functions of the page script that only look.
 var reads = map[string]bool{
 	"find": true, "byText": true, "byAttribute": true, "text": true, "html": true, "attr": true, "value": true, "extract": true, "exists": true, "property": true,
-	"visible": true, "count": true, "about": true, "pager": true,
+	"visible": true, "count": true, "about": true, "pager": true, "await": true, "shown": true,
 }
 
 // sent is what the page was sent, so that it may be about to leave.
@@ -216,7 +241,7 @@ func (pc *pageCalls) addSettle(arg map[string]any) {
 
 // owns refuses the element of a loop that is not the flow's own.
 func (pc *pageCalls) owns(t lang.Target) error {
-	if t.Ref == "this" && pc.run.scopes.now.flow != "" && pc.run.blocks.elementLoop() == nil {
+	if t.Uses("this") && pc.run.scopes.now.flow != "" && pc.run.blocks.elementLoop() == nil {
 		return Problemf(CodeElementNotFound, `"$this" stands for the current element of a loop with each, and there is none in the flow %q`, pc.run.scopes.now.flow)
 	}
 	return nil
@@ -229,8 +254,8 @@ func (pc *pageCalls) frames(s *Step, target any) []lang.Frame {
 	if frames == nil {
 		frames = pc.frame
 	}
-	if t, ok := target.(lang.Target); ok && t.Ref != "" {
-		if in, ok := pc.saved[t.Ref]; ok {
+	if t, ok := target.(lang.Target); ok && t.Root() != "" {
+		if in, ok := pc.saved[t.Root()]; ok {
 			return in
 		}
 	}
@@ -260,7 +285,7 @@ func (pc *pageCalls) way(frames []lang.Frame) ([]browser.Part, error) {
 		if err := pc.owns(t); err != nil {
 			return nil, err
 		}
-		if in := pc.saved[t.Ref]; i == 0 && t.Ref != "" && len(in) > 0 {
+		if in := pc.saved[t.Root()]; i == 0 && t.Root() != "" && len(in) > 0 {
 			if place, err = pc.way(in); err != nil {
 				return nil, err
 			}

@@ -29,7 +29,7 @@ var _ = define(Action[shot]{
 	Doc: "Takes a picture and returns its URL. `viewport` is the visible area; `fullpage` is the whole page, scrolled through first so that lazy content loads; a selector is one element. " +
 		"A picture has at most 40 million pixels, and a task at most 100 pictures.",
 	Value: lang.Shape[shot]{
-		Words: "viewport, fullpage or selector", Schema: `{"type":"string","minLength":1}`,
+		Words: "viewport, fullpage or selector", Schema: lang.SelectorShape.Schema,
 		Read: func(d *lang.Decoder, n *lang.Node) shot {
 			if n.IsString() && (n.Text == "viewport" || n.Text == "fullpage") {
 				return shot{what: n.Text}

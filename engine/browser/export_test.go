@@ -1,6 +1,11 @@
 package browser
 
-import "context"
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+)
 
 // RehearseHands is rehearseHands, for the tests from outside.
 func (t *Tab) RehearseHands(ctx context.Context) (well int, err error) {
@@ -47,4 +52,72 @@ func (t *Tab) FrameSessions() (frames, all int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(t.remote.sessions()), len(c.sessions)
+}
+
+// Perceived is what an element is to the page script, and to the browser's own tree.
+type Perceived struct {
+	N, Role, Name        string
+	Hidden               bool
+	TheirRole, TheirName string
+	TheyIgnore, TheyKnow bool
+	HTML                 string
+}
+
+// Perceive compares all elements with the attribute data-n.
+func (t *Tab) Perceive(ctx context.Context) ([]Perceived, error) {
+	var all []Perceived
+	at, err := t.Script.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.Script.giveHands(at)
+	t.Script.giveEyes(at)
+	err = t.Script.evaluate(ctx, `JSON.stringify([...document.querySelectorAll('[data-n]')].map((el) => ({N: el.getAttribute('data-n'), Role: roleOf(el), Name: accName(el), Hidden: unperceived(el), HTML: el.outerHTML.slice(0, 300)})))`, &all)
+	if err != nil {
+		return nil, err
+	}
+	depth, pierce := int64(-1), true
+	var doc dom.GetDocumentResult
+	if err := at.s.call(ctx, dom.CommandGetDocument, dom.GetDocumentParams{Depth: &depth, Pierce: &pierce}, &doc); err != nil {
+		return nil, err
+	}
+	numbers := map[cdp.BackendNodeID]string{}
+	var walk func(n *cdp.Node)
+	walk = func(n *cdp.Node) {
+		if n == nil {
+			return
+		}
+		for i := 0; i+1 < len(n.Attributes); i += 2 {
+			if n.Attributes[i] == "data-n" {
+				numbers[n.BackendNodeID] = n.Attributes[i+1]
+			}
+		}
+		for _, c := range append(n.Children, n.ShadowRoots...) {
+			walk(c)
+		}
+	}
+	walk(doc.Root)
+	var tree struct {
+		Nodes []struct {
+			Ignored bool `json:"ignored"`
+			Role    struct {
+				Value string `json:"value"`
+			} `json:"role"`
+			Name struct {
+				Value string `json:"value"`
+			} `json:"name"`
+			ID cdp.BackendNodeID `json:"backendDOMNodeId"`
+		} `json:"nodes"`
+	}
+	if err := at.s.call(ctx, "Accessibility.getFullAXTree", nil, &tree); err != nil {
+		return nil, err
+	}
+	for _, n := range tree.Nodes {
+		for i := range all {
+			if all[i].N == numbers[n.ID] && numbers[n.ID] != "" {
+				all[i].TheirRole, all[i].TheirName, all[i].TheyIgnore, all[i].TheyKnow = n.Role.Value, n.Name.Value, n.Ignored, true
+			}
+		}
+	}
+	return all, nil
 }

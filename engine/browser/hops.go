@@ -14,7 +14,7 @@ import (
 // its element, or its address.
 type Part struct {
 	Kind  string            `json:"k,omitempty"`
-	Sel   string            `json:"s,omitempty"`
+	Sel   any               `json:"s,omitempty"` // a string, or what a person perceives of it
 	Ref   string            `json:"r,omitempty"`
 	As    string            `json:"a"`           // how the client wrote it, for people
 	ByURL bool              `json:"u,omitempty"` // only the browser knows the addresses of all frames
@@ -41,6 +41,8 @@ type Hop struct {
 	Frame int   `json:"n"`    // zero: the page script's own
 	ByURL bool  `json:"u"`    // the next part is the address of a frame in that
 	Lost  []int `json:"lost"` // the next part matches nothing here: it may match in these frames
+	// Closed says that what is looked for may be in a closed shadow root.
+	Closed bool `json:"closed"`
 }
 
 const (
@@ -101,6 +103,17 @@ func (t *Tab) follow(ctx context.Context, fn string, q Question) (*Reply, Found,
 		r, err := ask(ctx, fn, arg)
 		if err != nil || r.Hop == nil {
 			return r, Found{at, q.Place()}, err
+		}
+		if r.Hop.Closed {
+			// Once the time is over it is asked for once more, and then told as missing.
+			opened, err := at.openRoots(ctx)
+			if err != nil {
+				return nil, Found{}, err
+			}
+			if arg["opened"] = true; opened && left > 0 {
+				delete(arg, "opened")
+			}
+			continue
 		}
 		next, parts, why, err := t.hop(ctx, at, q, r.Hop)
 		switch {

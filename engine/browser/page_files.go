@@ -11,6 +11,7 @@ import (
 // The page side. Each file says what it takes and returns; together they make
 // the one object T of our world. What most documents need is the ground; hands
 // are sent to a document when something in it is first to be seen to or touched,
+// and eyes, with the hands, when something is pointed at by what a person perceives,
 // for each document pays for every byte of its script.
 var (
 	//go:embed js/core.js
@@ -58,6 +59,17 @@ var (
 	//go:embed js/outward.js
 	outwardJS string
 
+	//go:embed js/roles.js
+	rolesJS string
+	//go:embed js/pointing.js
+	pointingJS string
+	//go:embed js/states.js
+	statesJS string
+	//go:embed js/shown.js
+	shownJS string
+	//go:embed js/near.js
+	nearJS string
+
 	// object is the name of T in our world. Numbers of worlds are given out
 	// again in other processes of the browser, so a call may reach a stranger's
 	// world; there this name means nothing, and no page can guess it.
@@ -66,16 +78,20 @@ var (
 	// tellBinding is how the page script tells whether a click has hit.
 	tellBinding = object + "_tell"
 
-	// Both are scripts and not functions, so that the second knows the names of
-	// the first. Where one is there already, its names are taken, and nothing
+	// All are scripts and not functions, so that each knows the names of the ones
+	// before. Where one is there already, its names are taken, and nothing
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
 	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)
+	eyes  = lean(rolesJS, pointingJS, statesJS, shownJS, nearJS)
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".
 	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + functions(hands) + `)'|(?:batch|loop)',.*\["(?:` + functions(hands) + `)",)`)
+	// perceiving finds a call that needs the eyes: one of their functions, or a target
+	// that is a description.
+	perceiving = regexp.MustCompile(`"k":"by"|^` + object + `\.run\('(?:(?:` + functions(eyes) + `)'|(?:batch|loop)',.*\["(?:` + functions(eyes) + `)",)`)
 )
 
 // functions are the names of what a script puts into T.

@@ -29,6 +29,7 @@ type PageScript struct {
 	mu    sync.Mutex
 	at    world               // ours in the current document; zero: make it
 	hands bool                // it has got them
+	eyes  bool                // it has got them, too
 	below map[int]*PageScript // those of frames that it has come upon, by its number for them
 	owner frameElement        // of the frame, in the world of parent
 }
@@ -58,6 +59,8 @@ type Reply struct {
 	// Elsewhere what to say once those were looked through.
 	Hop       *Hop   `json:"x"`
 	Elsewhere string `json:"o"`
+	// Foreign says that those may also be in frames of other origins.
+	Foreign bool `json:"f"`
 }
 
 // ErrFrameLost says that a frame of another origin has gone, or has become another's,
@@ -203,9 +206,13 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 	if err != nil {
 		return err
 	}
-	if handy.MatchString(expr) {
+	see := perceiving.MatchString(expr)
+	if see || handy.MatchString(expr) {
 		ps.giveHands(at)
 		ps.tab.context.handles()
+	}
+	if see {
+		ps.giveEyes(at)
 	}
 	yes := true
 	return ps.answer(ctx, at, at.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{
@@ -316,7 +323,7 @@ func (ps *PageScript) enter(ctx context.Context) (world, error) {
 	// these very bytes before.
 	at.install(ground)
 	ps.mu.Lock()
-	ps.at, ps.hands, ps.below = at, false, nil
+	ps.at, ps.hands, ps.eyes, ps.below = at, false, false, nil
 	ps.mu.Unlock()
 	return at, nil
 }
@@ -338,6 +345,19 @@ func (ps *PageScript) giveHands(at world) {
 	if !has {
 		at.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
 		at.install(hands)
+	}
+}
+
+// giveEyes sends the eyes to a document that has the hands and not them.
+func (ps *PageScript) giveEyes(at world) {
+	ps.mu.Lock()
+	has := ps.eyes && ps.at == at
+	if ps.at == at {
+		ps.eyes = true
+	}
+	ps.mu.Unlock()
+	if !has {
+		at.install(eyes)
 	}
 }
 

@@ -44,9 +44,9 @@ var conditionForms []*ConditionForm
 
 func init() {
 	conditionForms = []*ConditionForm{
-		{"", "selector", "an element matches", SelectorShape.Schema, nil},
+		{"", "selector", "an element matches; the selector can be an object", SelectorShape.Schema, nil},
 		{"selector", "{selector, property, operator, value}", "a property of the first element that matches compares so; for an unknown property, or without a match, the property is empty",
-			`{"type":"object","required":["selector","property","operator"],"additionalProperties":false,"properties":{"selector":{"type":"string","minLength":1},"property":{"type":"string","minLength":1},"operator":{"$ref":"#/$defs/operator"},"value":` + operandSchema + `}}`, nil},
+			`{"type":"object","required":["selector","property","operator"],"additionalProperties":false,"properties":{"selector":` + SelectorShape.Schema + `,"property":{"type":"string","minLength":1},"operator":{"$ref":"#/$defs/operator"},"value":` + operandSchema + `}}`, nil},
 		{"cached", "{cached, operator, value}", "a value of the data cache compares so",
 			`{"type":"object","required":["cached","operator"],"additionalProperties":false,"properties":{"cached":{"type":"string"},"operator":{"$ref":"#/$defs/operator"},"value":` + operandSchema + `}}`, nil},
 		{"visible", `{"visible": selector}`, "an element that matches can be seen", oneField("visible", SelectorShape.Schema),
@@ -95,7 +95,7 @@ func readCondition(d *Decoder, n *Node) Condition {
 }
 
 func readAnyCondition(d *Decoder, n *Node) (c Condition) {
-	if n.IsString() {
+	if n.IsString() || describesElement(n) {
 		c.Form = conditionForms[0]
 		c.setSelector(d, n)
 		return c
@@ -124,6 +124,18 @@ func readAnyCondition(d *Decoder, n *Node) (c Condition) {
 		c.Form.read(d, given[forms[0]], &c)
 	}
 	return c
+}
+
+// describesElement reports whether an object is the description of an element, and not
+// one of the other forms of a condition.
+func describesElement(n *Node) bool {
+	if !Describes(n) || n.Field("selector") == nil {
+		return Describes(n)
+	}
+	visible := n.Field("visible")
+	return len(n.Fields) > 1 && (visible == nil || visible.Kind == 't' || visible.Kind == 'f') && !slices.ContainsFunc(n.Fields, func(f *Node) bool {
+		return f.Key != "selector" && f.Key != "visible" && slices.Contains(conditionFields(), f.Key)
+	})
 }
 
 // conditionFields are the fields that a condition can have.

@@ -40,7 +40,7 @@ func oneTextSchema(field string) string {
 }
 
 func readFrame(d *Decoder, n *Node) (f Frame) {
-	if n.IsString() {
+	if n.IsString() || Describes(n) {
 		return Frame{selector: SelectorShape.Read(d, n)}
 	}
 	if !n.IsObject() {

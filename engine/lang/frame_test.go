@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -43,7 +44,7 @@ func TestFrameShape(t *testing.T) {
 					got = append(got, "url "+pattern)
 				} else if target, err2 := f.Target(values); err == nil {
 					err = err2
-					got = append(got, target.Kind+" "+target.Sel)
+					got = append(got, fmt.Sprint(target.Kind, " ", target.Sel))
 				}
 				if err != nil {
 					t.Errorf("%s: %v", body, err)

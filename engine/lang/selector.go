@@ -1,15 +1,17 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 )
 
-// Selector names elements: CSS, XPath, or a saved element, with a selector below it
-// or without.
+// Selector names elements: CSS, XPath, a saved element, with a selector below it or
+// without, or what a person perceives of them.
 type Selector struct {
 	source string
 	ref    string // key of a saved element, or "this"
 	text   Text   // empty for a reference alone
+	by     *description
 }
 
 func parseSelector(s string) Selector {
@@ -28,6 +30,10 @@ func (s Selector) String() string { return s.source }
 // Keys adds the keys of the data cache that the selector reads, and with a $ in
 // front that of the element it begins with.
 func (s Selector) Keys(to map[string]bool) {
+	if s.by != nil {
+		s.by.keys(to)
+		return
+	}
 	s.text.Keys(to)
 	if s.ref != "" {
 		to["$"+s.ref] = true
@@ -40,19 +46,42 @@ type Elements interface{ ElementKey(key string) string }
 
 // Target is a selector with its values filled in, as the page script takes it.
 type Target struct {
-	Kind string `json:"k,omitempty"`
-	Sel  string `json:"s,omitempty"`
+	Kind string `json:"k,omitempty"` // css, xpath, by, or empty for a reference alone
+	Sel  any    `json:"s,omitempty"` // a string, or a description
 	Ref  string `json:"r,omitempty"`
 	As   string `json:"a"` // how the client wrote it, for people
 }
 
+// Root is the key of the saved element that the target is looked for in; empty: the
+// document.
+func (t Target) Root() string {
+	if d, ok := t.Sel.(*described); ok && d.Within != nil {
+		return d.Within.Root()
+	} else if ok && d.Selector != nil {
+		return d.Selector.Root()
+	}
+	return t.Ref
+}
+
+// Uses reports whether the target, or one in it, begins with a saved element.
+func (t Target) Uses(key string) bool {
+	d, ok := t.Sel.(*described)
+	if !ok {
+		return t.Ref == key
+	}
+	return d.Selector != nil && d.Selector.Uses(key) || d.Within != nil && d.Within.Uses(key) || slices.ContainsFunc(d.Or, func(o Target) bool { return o.Uses(key) })
+}
+
 // Target fills in the values.
 func (s Selector) Target(values Values) (Target, error) {
+	if s.by != nil {
+		return s.by.target(values)
+	}
 	text, err := s.text.Expand(values)
 	if err != nil {
 		return Target{}, err
 	}
-	t := Target{Ref: s.ref, Sel: text, As: Short(text, maxSelector)}
+	t := Target{Ref: s.ref, As: Short(text, maxSelector)}
 	if s.ref != "" {
 		if own, ok := values.(Elements); ok && s.ref != "this" {
 			t.Ref = own.ElementKey(s.ref)
@@ -65,7 +94,7 @@ func (s Selector) Target(values Values) (Target, error) {
 		}
 		return t, nil
 	}
-	t.Kind = "css"
+	t.Kind, t.Sel = "css", text
 	if isXPath(text) {
 		t.Kind = "xpath"
 	}

@@ -28,9 +28,14 @@ func (s Shape[V]) Any() AnyShape {
 }
 
 // SelectorShape is a selector.
-var SelectorShape = Shape[Selector]{
-	Words: "selector", Schema: `{"type":"string","minLength":1}`,
-	Read: func(d *Decoder, n *Node) Selector {
+var SelectorShape = Shape[Selector]{Words: "selector", Schema: selectorRef}
+
+func init() { // selectors may stand in selectors
+	SelectorShape.Read = func(d *Decoder, n *Node) Selector {
+		if n.IsObject() {
+			by := readDescription(d, n)
+			return Selector{source: by.words(), by: by}
+		}
 		s, ok := d.ReadString(n, "a selector")
 		if ok && strings.TrimSpace(s) == "" {
 			d.Fault(n, "want a selector, not an empty string")
@@ -39,7 +44,7 @@ var SelectorShape = Shape[Selector]{
 			d.Fault(n, "want a selector of at most %d bytes, not %d", maxSelector, len(s))
 		}
 		return parseSelector(strings.TrimSpace(s))
-	},
+	}
 }
 
 // maxSelector bounds what is compiled once for each look at the page.

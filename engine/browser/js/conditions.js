@@ -2,7 +2,7 @@
 
 const looksAt = async (a, f) => {
   if (!(await arrived(a))) return { n: true };
-  try { return { v: f((search(a.t, a.in, {}) || []).filter(isElement)) }; } catch (e) {
+  try { return { v: f((once(() => search(a.t, a.in, {})) || []).filter(isElement)) }; } catch (e) {
     if (e instanceof Fault && e.reply.c === 'element_gone') return { v: f([]) };
     if (e instanceof Fault) return e.reply;
     throw e;

@@ -43,6 +43,7 @@ const dom = {
   contains: own('Node', 'contains'),
   root: own('Node', 'getRootNode'),
   slot: get('Element', 'assignedSlot'),
+  assigned: own('HTMLSlotElement', 'assignedNodes'),
   view: get('Document', 'defaultView'),
   rootElement: get('Document', 'documentElement'),
   state: get('Document', 'readyState'),
@@ -182,9 +183,16 @@ const gone = () => leaving !== null && !leaving.defaultPrevented;
 T.run = async (fn, a, haste) => {
   if (haste) Object.assign(a, { haste, settle: false });
   alone = a.alone ?? false;
+  opened = a.opened ?? false;
+  noted.length = 0;
   const r = a.in && (await lead(fn, a)) || await T[fn](a);
+  tellNoted(r);
   return typeof r === 'string' ? r : encode(r);
 };
+// noted is what has come to light while something was looked for, and is told with
+// what came of it.
+const noted = [];
+const tellNoted = (r) => { if (noted.length && r.v !== undefined && !r.c) r.w = [...(r.w ?? []), ...new Set(noted)]; noted.length = 0; };
 // lead says that a call belongs into a frame of another origin. Before input goes to
 // such a frame it is brought into view, for the browser lets those rest that are not.
 const lead = async (fn, a) => {

@@ -32,7 +32,7 @@ const hiddenFor = (el) => hiddenBecause(takesKeys(el) && !is(el, 'html') ? above
 // The field that typing goes to: the element itself, the control of a label, or
 // the one editable thing inside.
 const fieldIn = (el) => {
-  const host = dom.shadow(el) && isEditable(el) && fieldsIn(el).length === 1; // a field of the page's own in an edited text
+  const host = rootIn(el) && isEditable(el) && fieldsIn(el).length === 1; // a field of the page's own in an edited text
   if (is(el, 'input', 'textarea', 'select') || isEditable(el) && !host || takesKeys(el)) return el;
   if (is(el, 'label') && el.control) return el.control;
   const own = query(el, 'css', '[tabindex]').filter(takesKeys);

@@ -25,10 +25,18 @@ class Fault { constructor(c, e) { this.reply = { c, e }; } }
 // One that may pass: who waits goes on until the time is over.
 class Lack extends Fault { }
 
+// Closed shadow roots are known once the browser has opened them: see Hop. In them is
+// looked only where nothing else matches, so it does not matter when that was.
+const closedRoots = new WeakMap(), askedAbout = new WeakSet();
+let anyClosed = false, peering = false;
+const rootIn = (el) => dom.shadow(el) || anyClosed && closedRoots.get(el) || null;
+const shadowOf = (el) => dom.shadow(el) || peering && closedRoots.get(el) || null;
+const peer = (f) => { const was = peering; peering = true; try { return f(); } finally { peering = was; } };
+
 // Shadow roots below a node, in document order, those inside others included.
 const shadows = (root, out = []) => {
   for (const el of all(root, '*')) {
-    const s = dom.shadow(el);
+    const s = shadowOf(el);
     if (s) { out.push(s); shadows(s, out); }
   }
   return out;
@@ -94,7 +102,7 @@ const inShadows = (root, css, roots) => {
 const inOrder = (root, set, out = []) => {
   for (const el of all(root, '*')) {
     if (set.has(el)) out.push(el);
-    const s = dom.shadow(el);
+    const s = shadowOf(el);
     if (s) inOrder(s, set, out);
   }
   return out;
@@ -107,6 +115,7 @@ const scoped = (s) => (/(^|,)\s*[>+~]/.test(s) ? commas(s).map((p) => (/^[>+~]/.
 // cannot change that, so it is asked before anything is waited for.
 let blank;
 const proper = (kind, s) => {
+  if (kind === 'by') for (const t of [s.selector, s.within, ...(s.or ?? [])]) if (t?.s) proper(t.k, t.s);
   if (kind === 'css') try { one(blank ??= document.createDocumentFragment(), s); } catch { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
   if (kind === 'xpath') try { dom.expression(document, s); } catch { throw new Fault('invalid_value', `"${s}" is not a valid XPath expression that gives elements`); }
 };
@@ -115,6 +124,11 @@ const proper = (kind, s) => {
 // will do, and what lies in shadow roots is only looked at when nothing else
 // matches.
 const query = (root, kind, s, first) => {
+  const list = queryOpen(root, kind, s, first);
+  return list.length || !anyClosed || peering || kind === 'xpath' ? list : peer(() => queryOpen(root, kind, s, first));
+};
+const queryOpen = (root, kind, s, first) => {
+  if (kind === 'by') return pointedAt(root, s);
   if (kind === 'xpath') {
     const relative = dom.type(root) !== 9;
     const doc = relative ? dom.doc(root) : root;
@@ -133,17 +147,18 @@ const query = (root, kind, s, first) => {
   } catch (e) { throw new Fault('invalid_value', `"${s}" is not a valid CSS selector`); }
   if (first && list.length) return list;
   const roots = shadows(root);
-  if (isElement(root) && dom.shadow(root)) { const r = dom.shadow(root); roots.unshift(r, ...shadows(r)); }
+  if (isElement(root) && shadowOf(root)) { const r = shadowOf(root); roots.unshift(r, ...shadows(r)); }
   if (!roots.length) return list;
   const deep = inShadows(root, s, roots);
   if (!deep.length) return list;
-  const found = new Set([...list, ...deep]), mine = isElement(root) && dom.shadow(root);
+  const found = new Set([...list, ...deep]), mine = isElement(root) && shadowOf(root);
   return [...(mine ? inOrder(mine, found) : []), ...inOrder(root, found)];
 };
 
 // Documents of frames of the same origin, nested ones included.
+const allFrames = (doc) => peer(() => query(doc, 'css', 'iframe,frame', false));
 const frames = (doc, out = []) => {
-  for (const f of query(doc, 'css', 'iframe,frame', false)) {
+  for (const f of allFrames(doc)) {
     const d = frameDocument(f);
     if (d) { out.push([f, d]); frames(d, out); }
   }
@@ -165,15 +180,44 @@ const numberOf = (f) => {
 T.numbered = (n) => byNumber.get(n)?.deref() ?? null;
 
 // Those in a document and in the frames of its origin. holds.js needs it, too.
-const foreignFrames = (doc) => [doc, ...frames(doc).map(([, d]) => d)].flatMap((d) => query(d, 'css', 'iframe,frame', false).filter((f) => !frameDocument(f)));
+const foreignFrames = (doc) => [doc, ...frames(doc).map(([, d]) => d)].flatMap((d) => allFrames(d).filter((f) => !frameDocument(f)));
 
 // A place leads on into a frame of another origin, or into one that only the browser
 // can find: {k: through how many of its parts, n: the frame's number, u: whether the
 // next part is looked for in that by its address}, or {lost: the frames to look through
 // for the next part}. Where the browser has found none, it is
-// to be told why: alone.
+// to be told why: alone. With {closed: true} the browser is to open the closed shadow
+// roots, as what is looked for may be in one.
 class Hop extends Fault { constructor(x) { super(); this.reply = { x }; } }
-let alone = false;
+let alone = false, opened = false, looking = null, oneLook = false;
+
+// mayHide reports whether there are elements which the browser was not asked about and
+// that may have a closed shadow root: of a kind of their own, or without anything in
+// them and yet of some size. Where one look has to do, a size that the page has set is
+// none; at the end of the time all that can have a root counts.
+const hostTag = /-|^(article|aside|blockquote|body|div|footer|h\d|header|main|nav|p|section|span)$/;
+const mayHide = (any) => [document, ...frames(document).map(([, d]) => d)].some((d) => [d, ...peer(() => shadows(d))].some((n) => [...all(n, '*')].some((el) => {
+  const tag = dom.tag(el);
+  if (!hostTag.test(tag) || rootIn(el) || askedAbout.has(el)) return false;
+  if (any || tag.includes('-')) return true;
+  if (dom.nodes(el).length) return false;
+  const r = dom.rect(el);
+  return sized(r) && (!oneLook || `${el.computedStyleMap().get('height')}` === 'auto');
+})));
+const sized = (r) => r.width > 0 && r.height > 0;
+
+// unlock has the closed shadow roots opened for what was not found: at once where the
+// page is looked at once, else after a moment, in which most things come.
+let lookedAt = 0;
+const unlock = () => {
+  if (opened || looking === null && !oneLook) return;
+  if (!oneLook && (now() - looking < 100 || now() - lookedAt < 300)) return;
+  lookedAt = now();
+  if (mayHide(false)) throw new Hop({ closed: true });
+};
+// giveUp is unlock for when the time is over: then all that can have a root counts.
+const giveUp = (a) => (opened || a.haste || !(a.ms > 0) || !a.t?.s || !mayHide(true) ? undefined : { x: { closed: true } });
+const once = (f) => { const was = oneLook; oneLook = true; try { return f(); } finally { oneLook = was; } };
 const hop = (place) => {
   try { enter(place, {}); } catch (e) { if (e.reply?.x) return e.reply; }
   return undefined;
@@ -199,6 +243,7 @@ const enter = (place, why) => {
     }
     const f = found[0];
     if (!f) {
+      if (p.r === undefined) unlock();
       why.e = `Iframe not found: nothing matches "${p.a}"`;
       const lost = alone === false && p.r === undefined ? foreignFrames(doc).map(numberOf) : [];
       if (lost.length) throw new Hop({ k, lost });
@@ -244,11 +289,16 @@ const resolve = (t) => {
 const search = (t, place, why, first) => {
   if (t.r !== undefined) {
     const el = resolve(t);
-    return t.s ? query(el, t.k, t.s, first) : [el];
+    return t.s ? matches(el, t, first) : [el];
   }
   if (place?.length) proper(t.k, t.s); // before anything is waited for
   const doc = enter(place, why);
-  return doc && query(doc, t.k, t.s, first);
+  return doc && matches(doc, t, first);
+};
+const matches = (root, t, first) => {
+  const list = query(root, t.k, t.s, first);
+  if (!list.length && t.k !== 'xpath') unlock();
+  return list;
 };
 
 // What a person would want to know when nothing was found.
@@ -284,10 +334,11 @@ const until = async (ms, look) => {
   let lack;
   const patient = async () => {
     lack = undefined;
+    looking = began;
     try { return await look(); } catch (e) {
       if (!(e instanceof Lack)) throw e;
       lack = e.reply;
-    }
+    } finally { looking = null; }
   };
   let v = await seen(patient);
   if (v === undefined && epoch === aborted && now() - began < ms) v = await watch(ms - (now() - began), patient);
@@ -355,17 +406,20 @@ const withFirst = async (a, f) => {
     return f(el, why);
   });
   if (r !== undefined) return r;
-  const ms = a.of;
+  const ms = a.of, hidden = why.el === undefined && giveUp(a);
+  if (hidden) return hidden;
   if (why.e && why.el === undefined) return late('element_not_found', why.e + `, within ${ms}ms`);
   if (why.e) return late(why.c || 'timeout', `Element "${a.t.a}" ${why.e} after ${ms}ms` + (why.e.startsWith('is hidden') ? others(a) : ''));
   return notFound(a, `Element "${a.t.a}" not found within ${ms}ms`, elsewhere(a.t, a.in));
 };
 
-// notFound is a failure with what a person would want to know. Where there are frames
-// of other origins, the browser adds what is in those: {o} is what it is told after.
+// notFound is a failure with what a person would want to know, {o}: what comes after
+// that is asked for where the failure is told. {f} says that there are frames of other
+// origins.
 const notFound = (a, e, notes) => {
-  const more = a.t?.s && a.t.r === undefined && (window !== window.parent || foreignFrames(document).length);
-  return more ? { ...late('element_not_found', e), o: notes } : late('element_not_found', `${e}: ${notes}`);
+  if (!a.t?.s) return late('element_not_found', `${e}: ${notes}`);
+  const foreign = a.t.r === undefined && (window !== window.parent || foreignFrames(document).length > 0);
+  return { ...late('element_not_found', e), o: notes, f: foreign };
 };
 
 // T.find({t, in, ms, as}) waits for the element and keeps it under a key.

@@ -68,7 +68,9 @@ T.byText = async (a) => {
     } else {
       const doc = enter(a.in, why);
       if (!doc) return undefined;
-      list = [body(doc), ...shadows(doc)].flatMap((n) => innermost(n, says, a.exact));
+      const find = () => [body(doc), ...shadows(doc)].flatMap((n) => innermost(n, says, a.exact));
+      list = find();
+      if (!list.length && anyClosed) list = peer(find);
       for (const b of query(doc, 'css', 'input[type=button],input[type=submit],input[type=reset]', false)) {
         if (mine(b)) list.push(b);
       }
@@ -78,6 +80,7 @@ T.byText = async (a) => {
     patience -= Math.min(at - before, 100);
     before = at;
     const el = list.find((n) => hiddenBecause(n) === '') || patience <= 0 && list[0];
+    if (!list.length) unlock();
     if (!el) return undefined;
     if (a.as) saved.set(a.as, el);
     return done;
@@ -101,7 +104,7 @@ T.byAttribute = async (a) => {
     const list = query(doc, 'css', `[${CSS.escape(a.name)}]`, false);
     others = list.length;
     const el = list.find((n) => { const v = dom.attribute(n, a.name); return v !== null && (a.exact ? v === a.value : v.includes(a.value)); });
-    if (!el) return undefined;
+    if (!el) { unlock(); return undefined; }
     if (a.as) saved.set(a.as, el);
     return done;
   });

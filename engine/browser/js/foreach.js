@@ -22,7 +22,7 @@ const markedDisabled = (el) => [el, above(el)].some((n) => n && isElement(n) && 
 T.pager = async (a) => {
   if (!(await arrived(a))) return { n: true };
   try {
-    const el = (search(a.t, a.in, {}, true) || []).find(isElement);
+    const el = (once(() => search(a.t, a.in, {}, true)) || []).find(isElement);
     const there = !!el && hiddenBecause(el) === '' && disabledBecause(el) === '' && !markedDisabled(el);
     return { v: { there, mark: markOf(inPlace(a.in)) } };
   } catch (e) {

@@ -27,7 +27,7 @@ const guard = (el, a) => {
     if (missed === undefined) {
       if (e.type !== 'pointerdown' && e.type !== 'mousedown') return; // of a finger the first is a pointerdown, too
       const to = meant();
-      missed = !to || !reaches(e.composedPath()[0], to);
+      missed = !to || !reaches(innermostOf(e), to);
       if (missed) globalThis[T.tell]('missed');
     }
     if (missed) { e.preventDefault(); e.stopImmediatePropagation(); }
@@ -36,9 +36,9 @@ const guard = (el, a) => {
       // Where what was pressed is gone, the click event goes neither to that nor to what
       // has taken its place.
       const now = !attached(el) && pressed && !attached(pressed) && meant();
-      globalThis[T.tell](now && reaches(e.composedPath()[0], now) ? 'unclicked ' + nameOf(now) : 'hit');
+      globalThis[T.tell](now && reaches(innermostOf(e), now) ? 'unclicked ' + nameOf(now) : 'hit');
     }
-    if (e.type === 'mousedown' || e.type === 'pointerdown') pressed = e.composedPath()[0];
+    if (e.type === 'mousedown' || e.type === 'pointerdown') pressed = innermostOf(e);
     if (up && --left === 0) missed ? later(off, 0) : off(); // its click comes in the same task
   };
   const types = ['pointerdown', 'touchstart', 'mousedown', 'contextmenu', 'pointerup', 'touchend', 'mouseup', 'click', 'auxclick', 'dblclick'];
@@ -49,6 +49,12 @@ const guard = (el, a) => {
   };
   for (const w of views) for (const t of types) dom.listen(w, t, on, how);
   unguard = off;
+};
+
+// innermostOf is what a press goes to. The path of an event ends at a closed shadow root.
+const innermostOf = (e) => {
+  const to = e.composedPath()[0];
+  return to && isElement(to) && rootIn(to) ? hit(dom.doc(to), e.clientX, e.clientY) || to : to;
 };
 
 // guardFrame is guard for a press that is meant for a frame of another origin. It never

@@ -17,7 +17,6 @@ const boxes = (el) => {
   const xs = n.filter((_, i) => i % 2 === 0), ys = n.filter((_, i) => i % 2 === 1);
   return [new DOMRect(left + Math.min(...xs), top + Math.min(...ys), Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys))];
 };
-const sized = (r) => r.width > 0 && r.height > 0;
 
 // What an element without a size of its own shows all the same: what is in it
 // may float, stand elsewhere, or be all that there is of it.
@@ -36,7 +35,7 @@ const spilled = (el, out = []) => {
   }
   return out;
 };
-const inside = (el) => dom.nodes(dom.shadow(el) || el);
+const inside = (el) => dom.nodes(rootIn(el) || el);
 const clips = (s) => s.display !== 'contents' && (s.overflowX !== 'visible' || s.overflowY !== 'visible');
 
 const rectOf = (el) => boxes(el)[0] || dom.rect(el); // of one that is broken over lines the first box is a safe place
@@ -125,7 +124,7 @@ const turn = (el) => {
 
 const hit = (doc, x, y) => {
   let el = dom.at(doc, x, y);
-  for (let s = el && dom.shadow(el); s; s = el && dom.shadow(el)) {
+  for (let s = el && rootIn(el); s; s = el && rootIn(el)) {
     const inner = dom.atInShadow(s, x, y);
     if (!inner || inner === el) break;
     el = inner;

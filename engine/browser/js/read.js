@@ -47,7 +47,8 @@ T.extract = async (a) => {
     const take = a.limit === undefined || a.limit === null ? list : list.slice(0, a.limit);
     return { v: take.map((el) => Object.fromEntries(a.fields.map(([name, f]) => [name, field(el, f)]))) };
   });
-  if (r !== undefined) return r;
+  const hidden = r === undefined && giveUp(a);
+  if (r !== undefined || hidden) return r ?? hidden;
   return why.e ? late('element_not_found', why.e + `, within ${a.of}ms`) : { v: [], z: true };
 };
 
@@ -65,7 +66,7 @@ const arrived = async (a) => {
 // T.exists({t, in, ms}): whether there is a match now.
 T.exists = async (a) => {
   if (!(await arrived(a))) return { n: true };
-  try { return { v: !!search(a.t, a.in, {}, true)?.some(isElement) }; } catch (e) {
+  try { return { v: !!once(() => search(a.t, a.in, {}, true))?.some(isElement) }; } catch (e) {
     if (e instanceof Fault && e.reply.c === 'element_gone') return { v: false };
     if (e instanceof Fault) return e.reply;
     throw e;
@@ -90,7 +91,7 @@ const propertyOf = (o, name) => {
 T.property = async (a) => {
   if (!(await arrived(a))) return { n: true };
   let list;
-  try { list = search(a.t, a.in, {}, true); } catch (e) {
+  try { list = once(() => search(a.t, a.in, {}, true)); } catch (e) {
     if (e instanceof Fault && e.reply.c === 'element_gone') return { v: { known: true, value: null } };
     if (e instanceof Fault) return e.reply;
     throw e;
@@ -126,7 +127,9 @@ const batch = async ({ ops, total, each, i, next, n, clock, eager }) => {
     if (each) inLoop({ each, i: i + Math.floor((next + k) / n) });
     const [f, a] = at[k % at.length];
     const hurry = k > 0 || eager;
+    noted.length = 0;
     const r = a.in && hop(a.in) || await f(hurry ? a : ops[0][1]);
+    if (typeof r !== 'string') tellNoted(r);
     if (r.n || r.x) return k ? out : r;
     if (r.z && hurry) break;
     if (clock) r.t = Math.round(now() * 1000) / 1000;
@@ -151,9 +154,12 @@ T.loop = async (a) => {
     return list.length ? { v: list } : undefined;
   });
   if (r && !r.v) return r;
+  const hidden = !r && giveUp(a);
+  if (hidden) return hidden;
   if (!r && why.e) return late('element_not_found', why.e + `, within ${a.of}ms`);
   const list = r?.v ?? [], each = { id: a.id, count: list.length, t: a.t, in: a.in };
   for (const id of [...loops.keys()]) if (!a.within?.includes(id)) loops.delete(id);
+  const notes = noted.length ? `,"w":${JSON.stringify([...new Set(noted)])}` : '';
   loop = { ...each, list, i: 0 };
   loops.set(a.id, loop);
   let ahead = [];
@@ -161,5 +167,5 @@ T.loop = async (a) => {
     const n = a.ahead.ops.length, total = Math.min(a.ahead.total, Math.min(list.length, a.ahead.most) * n);
     ahead = await batch({ ...a.ahead, total, each, i: 0, next: 0, n, eager: true });
   }
-  return `{"v":{"count":${list.length},"ahead":[${ahead.n || ahead.x ? '' : ahead.join(',')}]}}`;
+  return `{"v":{"count":${list.length},"ahead":[${ahead.n || ahead.x ? '' : ahead.join(',')}]}${notes}}`;
 };
