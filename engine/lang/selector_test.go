@@ -51,7 +51,7 @@ func TestAnEmptySelectorIsAProblem(t *testing.T) {
 			t.Errorf("%q = %+v, want a problem", in, got)
 		}
 	}
-	if got, err := parseSelector("$k ${empty}").Target(c); err != nil || got.Sel != "" || got.Ref != "k" {
+	if got, err := parseSelector("$k ${empty}").Target(c); err != nil || got.Sel != nil || got.Ref != "k" {
 		t.Errorf("a reference with nothing below it = %+v, %v", got, err)
 	}
 }

@@ -12,7 +12,7 @@ T.near = (a) => {
       if (now() > until) break;
       if (is(el, ...unread)) continue;
       const score = like.score(el);
-      if (score > 0.35) best.push([score, el]);
+      if (score >= like.least) best.push([score, el]);
     }
   }
   best.sort((x, y) => y[0] - x[0]);
@@ -34,7 +34,7 @@ const inWords = (el) => {
   const what = role === 'generic' ? '' : name ? `${role} '${name}'` : role;
   const place = around(el, ['dialog', 'form', 'nav', 'main', 'header', 'footer', 'aside', 'section', 'table', 'li', 'tr'], ['dialog', 'alertdialog', 'form', 'navigation', 'main', 'region', 'row', 'listitem', 'tabpanel']);
   const f = viewOf(el) === window ? null : viewOf(el).frameElement;
-  const text = what || !dom.text(el).trim() ? '' : ` '${upTo(tidy(dom.text(el).slice(0, 1000)), 40)}'`;
+  const text = name || !dom.text(el).trim() ? '' : ` '${upTo(tidy(dom.text(el).slice(0, 1000)), 40)}'`;
   const where = nameOf(el) + text + (place ? ` in ${nameOf(place)}` : '') + (f ? ` of iframe ${nameOf(f)}` : '') + (hiddenBecause(el) !== '' ? ', hidden' : attr(el, 'aria-hidden') === 'true' ? ', aria-hidden' : '');
   return what ? `${what} (${where})` : where;
 };
@@ -54,7 +54,8 @@ const alike = (wanted, has) => {
   return Math.max(letters, part, shared * 0.85);
 };
 
-// likeness is among what to look, and how near an element is to a target.
+// likeness is among what to look, how near an element is to a target, and how near it
+// has to be.
 const acted = 'a,button,input,select,textarea,summary,label,option,h1,h2,h3,h4,h5,h6,img,[role],[aria-label],[aria-labelledby],[placeholder],[tabindex],[onclick]';
 const likeness = (t) => {
   if (t.k === 'by') return likeDescription(t.s);
@@ -62,28 +63,30 @@ const likeness = (t) => {
   return likeCSS(t.s);
 };
 const likeDescription = (s) => {
-  if (s.testId !== undefined) return { among: testIds.map((n) => `[${n}]`).join(), score: (el) => Math.max(...testIds.map((n) => alike(s.testId, attr(el, n) ?? ''))) };
+  if (s.testId !== undefined) return { least: 0.4, among: testIds.map((n) => `[${n}]`).join(), score: (el) => Math.max(...testIds.map((n) => alike(s.testId, attr(el, n) ?? ''))) };
   const wanted = s.name ?? s.text ?? s.label ?? s.placeholder, role = oneName[s.role] ?? s.role;
   if (wanted === undefined && role === undefined) {
     const t = s.selector?.s && s.selector.r === undefined ? s.selector : s.or?.find((o) => o.s && o.r === undefined);
-    return t ? likeness(t) : { among: 'body', score: () => 0 };
+    return t ? likeness(t) : { least: 1, among: 'body', score: () => 0 };
   }
   const score = (el) => {
-    const is = roleOf(el);
-    if (wanted === undefined) return is === role ? 0.6 : 0;
-    const said = [accName(el, is), attr(el, 'placeholder') ?? '', ...labelsSaid(el)];
-    if (is !== 'none' && dom.children(el).length < 20) said.push(written(el).slice(0, 300));
+    const as = roleOf(el);
+    if (wanted === undefined) return as === role ? 0.6 : 0;
+    if (is(el, 'label') && s.label !== undefined || as === 'option' && role !== as) return 0; // its control is meant
+    const said = [accName(el, as), attr(el, 'placeholder') ?? '', ...labelsSaid(el)];
+    if (as !== 'none' && dom.children(el).length < 20) said.push(written(el).slice(0, 300));
     const near = Math.max(...said.map((x) => alike(wanted, x)));
-    return role === undefined ? near : near * 0.85 + (is === role ? 0.15 : 0);
+    return role === undefined ? near : as === role ? near * 0.85 + 0.15 : near < 0.4 ? 0 : near * 0.85;
   };
-  return { among: s.text !== undefined && role === undefined ? 'body *' : acted, score };
+  // Of a role it helps to know what there is, whatever it is called.
+  return { least: role === undefined ? 0.4 : 0.15, among: s.text !== undefined && role === undefined ? 'body *' : acted, score };
 };
 const likeXPath = (s) => {
   const said = [...s.matchAll(/"([^"]*)"|'([^']*)'/g)].map((m) => m[1] ?? m[2]).filter(Boolean);
   const tags = [...s.matchAll(/(?:^|\/|::)([A-Za-z][\w-]*)(?![\w-]*\s*(?:\(|::))/g)].map((m) => m[1].toLowerCase());
   const tag = tags.at(-1);
   const own = (el) => [attr(el, 'id'), attr(el, 'name'), ...(attr(el, 'class') ?? '').split(/\s+/), dom.children(el).length < 20 ? upTo(written(el), 300) : ''].filter(Boolean);
-  return { among: said.length ? 'body *' : 'body', score: (el) => Math.max(0, ...said.map((w) => Math.max(...own(el).map((o) => alike(w, o)), 0))) * 0.9 + (is(el, tag) ? 0.1 : 0) };
+  return { least: 0.5, among: said.length ? 'body *' : 'body', score: (el) => Math.max(0, ...said.map((w) => Math.max(...own(el).map((o) => alike(w, o)), 0))) * 0.9 + (is(el, tag) ? 0.1 : 0) };
 };
 const likeCSS = (s) => {
   const last = (descents(commas(s)[0] ?? '').at(-1) ?? '').split(/[>+~]/).at(-1).replace(/:{1,2}[\w-]+(\([^)]*\))?/g, '');
@@ -98,5 +101,5 @@ const likeCSS = (s) => {
     if (!parts.length) return 0;
     return (parts.reduce((x, y) => x + y, 0) / parts.length) * 0.9 + (tag && is(el, tag) ? 0.1 : 0);
   };
-  return { among: ids.length || classes.length || attrs.length ? 'body [id],body [class],body [name]' + attrs.map(([n]) => `,body [${n}]`).join('') : 'body', score };
+  return { least: 0.5, among: ids.length || classes.length || attrs.length ? 'body [id],body [class],body [name]' + attrs.map(([n]) => `,body [${n}]`).join('') : 'body', score };
 };

@@ -39,5 +39,11 @@ const inState = async (el, state) => {
   if (state === 'attached' || state === 'gone') return true;
   if (hiddenBecause(el) !== '') return false;
   if (state === 'enabled') return disabledBecause(el) === '';
-  return state !== 'stable' || await still(el);
+  return state !== 'stable' || rests(el);
+};
+// What moves by steps of its own may stand still over a frame.
+const rests = async (el) => {
+  const since = now(), at = place(el);
+  do { await frame(); if (!attached(el) || !same(at, place(el))) return false; } while (now() - since < 100);
+  return true;
 };
