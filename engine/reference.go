@@ -105,6 +105,9 @@ func (d *definition) reference(met []Met) string {
 	case NotInLoop | NotInBranch:
 		b.WriteString("- Not allowed in a `loop`, nor in `then` or `else`, nor in anything in these. `while`, `until` and `forEach` can hold it.\n")
 	}
+	if strings.Contains(d.value.Schema, lang.SelectorShape.Schema) {
+		b.WriteString("- Selector: CSS, XPath, `$key`, or an object such as `{\"role\":\"button\",\"name\":\"Save\"}`: see [Pointing at elements](../pointing.md).\n")
+	}
 	if strings.Contains(d.value.Schema, lang.ConditionRef) {
 		b.WriteString("- Condition: see the [table of conditions](../actions.md#conditions).\n")
 	}

@@ -6,8 +6,8 @@ var stateShape = lang.EnumShape("a state", "attached", "visible", "enabled", "st
 
 var _ = define(Action[lang.Selector]{
 	Name: "waitForElement", Group: "Waiting",
-	Doc: "Waits until an element is in the document, or in another `state`: `visible`; `enabled` (visible and not disabled); `stable` (visible, and its box stands still); `hidden` (nothing that matches can be seen, or nothing matches); `gone` (nothing matches). " +
-		"With `count` it waits until exactly so many elements are in that state.",
+	Doc: "Waits until an element is in the document, or in another `state`. `enabled` is visible and not disabled. `stable` is visible with a box that stands still for 100 ms. " +
+		"`hidden` means that nothing that matches can be seen, `gone` that nothing matches. With `count` it waits until exactly so many elements are in that state.",
 	Value: lang.SelectorShape,
 	Opts: []Opt{
 		opt("state", stateShape, "What to wait for. Default: `attached`."),

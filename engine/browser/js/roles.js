@@ -147,7 +147,7 @@ const accName = (el, role = roleOf(el)) => (nameless.has(role) ? '' : tidy(alter
 // that it is in the content of something, c.hidden that hidden things count, as the
 // whole of it is hidden.
 const alternative = (el, c) => {
-  if (c.seen.has(el) || c.seen.size > 5000) return '';
+  if (c.seen.has(el) || c.seen.size > 5000 || c.depth > 300) return '';
   if (!c.hidden && el !== c.top && c.inside && unseenStyle(el) && !undrawn(el)) return contentName(el, c); // what is in it may be seen
   const ghost = !c.hidden && el !== c.top && c.inside && (attr(el, 'aria-hidden')?.toLowerCase() === 'true' || undrawn(el));
   if (ghost || is(el, 'script', 'style', 'noscript', 'template')) return '';
@@ -229,7 +229,7 @@ const nativeName = (el, role, c) => {
 
 // contentName is the text of what is in an element, with what style sheets put around it.
 const contentName = (el, c) => {
-  const out = [], within = { ...c, inside: true };
+  const out = [], within = { ...c, inside: true, depth: (c.depth ?? 0) + 1 };
   const silent = !c.hidden && unseenStyle(el);
   if (!silent) out.push(styledText(el, '::before'));
   const assigned = is(el, 'slot') ? dom.assigned(el) : [];

@@ -27,7 +27,8 @@ const invisible = (el, s) => {
   return r.width <= 1 && r.height <= 1 && clips(s) || /^inset\((50|100)%/.test(s.clipPath) || /^rect\((0px|1px),? (0px|1px),? (0px|1px),? (0px|1px)\)$/.test(s.clip);
 };
 const blockLike = /^(block|flex|grid|list-item|flow-root|table|table-caption|table-row|table-row-group|table-header-group|table-footer-group)$/;
-const showInto = (el, out) => {
+const showInto = (el, out, depth = 0) => {
+  if (depth > 600) { addShown(out, tidy(dom.text(el))); return; } // no person nests so deep
   if (undrawn(el)) return;
   const s = styleOf(el), tag = dom.tag(el), field = fieldShown(el);
   if (invisible(el, s)) return;
@@ -35,14 +36,14 @@ const showInto = (el, out) => {
   const block = blockLike.test(s.display), paragraph = tag === 'p' ? 2 : 1;
   if (block) breakLine(out, paragraph);
   if (s.display === 'table-cell' && cellBefore(el)) { out.space = false; addShown(out, '\t'); }
-  if (s.visibility !== 'visible') for (const n of inside(el)) { if (isElement(n)) showInto(n, out); }
+  if (s.visibility !== 'visible') for (const n of inside(el)) { if (isElement(n)) showInto(n, out, depth + 1); }
   else if (field !== undefined) addShown(out, field);
-  else if (is(el, 'details') && !dom.hasAttribute(el, 'open')) { const head = childNamed(el, 'summary'); if (head) showInto(head, out); }
+  else if (is(el, 'details') && !dom.hasAttribute(el, 'open')) { const head = childNamed(el, 'summary'); if (head) showInto(head, out, depth + 1); }
   else {
     const assigned = is(el, 'slot') ? dom.assigned(el) : [];
     for (const n of assigned.length ? assigned : inside(el)) {
       const type = dom.type(n);
-      if (type === 1) showInto(n, out);
+      if (type === 1) showInto(n, out, depth + 1);
       else if (type === 3) showWords(dom.text(n), s, out);
     }
   }
