@@ -156,7 +156,7 @@ func (b *batches) record(ctx context.Context, q *sequence, began time.Time, repl
 // begin makes a step the one that runs.
 func (b *batches) begin(q *sequence, k int) *Step {
 	s, i := q.at(k)
-	b.run.path, b.run.limit = s.Path, b.run.timeOf(s)
+	b.run.path, b.run.limit, b.run.page.told = s.Path, b.run.timeOf(s), nil
 	if b.run.blocks.loop != nil {
 		b.run.blocks.loop.i = i
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"troupe/engine/browser"
@@ -23,6 +23,7 @@ type pageCalls struct {
 	at    *browser.PageScript          // what has answered last: the page's, or that of a frame of another origin
 	place []browser.Part               // the way there
 	rest  []browser.Part               // of it, from the document of that script
+	told  []string                     // the page's warnings of the step that runs
 	saved map[string][]lang.Frame      // in which frames elements were saved, by key
 	urls  map[string]func(string) bool // the patterns of addresses of frames
 }
@@ -128,52 +129,6 @@ func (pc *pageCalls) askThere(ctx context.Context, s *Step, fn string, sel lang.
 		return err
 	}
 	return json.Unmarshal(v, out)
-}
-
-// elsewhereTime is how long the frames of other origins are looked through for what
-// was not found.
-const elsewhereTime = 400 * time.Millisecond
-
-// explain adds to a failure where else there are matches, and what is near where there
-// are none.
-func (pc *pageCalls) explain(ctx context.Context, tab *browser.Tab, reply *browser.Reply, target any) {
-	if reply.Elsewhere == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, elsewhereTime+pc.run.patience)
-	defer cancel()
-	notes := reply.Elsewhere
-	nowhere := strings.HasPrefix(notes, "0 matches")
-	if reply.Foreign {
-		switch more := tab.MatchesElsewhere(ctx, target, pc.at); {
-		case more != "" && nowhere:
-			notes, nowhere = more, false
-		case more != "":
-			notes += ", " + more
-		}
-	}
-	if nowhere {
-		if near := pc.near(ctx, target); near != "" {
-			notes += "; the nearest: " + near
-		}
-	}
-	reply.Error += ": " + notes
-}
-
-// near names elements that may have been meant, in the document that has answered last.
-func (pc *pageCalls) near(ctx context.Context, target any) (words string) {
-	if pc.at == nil {
-		return ""
-	}
-	arg := map[string]any{"t": target}
-	if len(pc.rest) > 0 {
-		arg["in"] = pc.rest
-	}
-	reply, err := pc.at.Call(ctx, "near", arg)
-	if err != nil || reply.Code != "" || reply.Hop != nil || json.Unmarshal(reply.Value, &words) != nil {
-		return "" // what is known is told without it
-	}
-	return words
 }
 
 // aims are the functions of the page script that say where input must go. They
@@ -322,7 +277,10 @@ func (pc *pageCalls) keeps(s *Step) {
 
 func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {
 	for _, w := range reply.Warnings {
-		pc.run.warn("%s", w)
+		if !slices.Contains(pc.told, w) { // an action may ask for the same several times
+			pc.told = append(pc.told, w)
+			pc.run.warn("%s", w)
+		}
 	}
 	if reply.Code != "" {
 		return nil, &Problem{Code: Code(reply.Code), Text: reply.Error}

@@ -138,7 +138,7 @@ func (r *Run) step(ctx context.Context, s *Step) (Result, error) {
 
 func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 	began := time.Now()
-	r.path, r.batches.answered = s.Path, nil
+	r.path, r.batches.answered, r.page.told = s.Path, nil, nil
 	sctx := ctx
 	if !s.def.unbounded && !s.def.instant {
 		var cancel context.CancelFunc

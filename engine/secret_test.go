@@ -47,6 +47,13 @@ func newVault(t *testing.T) *vault {
 			fmt.Fprint(w, `<input id=short maxlength=6><input id=up oninput="this.value=this.value.toUpperCase()"><input id=none oninput="this.value=''"><x-in id=x></x-in><script>
 				customElements.define('x-in',class extends HTMLElement{connectedCallback(){const i=this.attachShadow({mode:'open'}).appendChild(document.createElement('textarea'));i.maxLength=5}})</script>`)
 			return
+		case "/told": // a form that has words, in a closed shadow root
+			fmt.Fprint(w, `<x-in id=x></x-in><script>
+				customElements.define('x-in',class extends HTMLElement{connectedCallback(){window.inside=this.attachShadow({mode:'closed'});inside.innerHTML='<label>Password <input></label>'}})</script>`)
+			return
+		case "/around":
+			fmt.Fprintf(w, `<label>Password <input></label><iframe src="%s/told"></iframe>`, v.other)
+			return
 		case "/same":
 			fmt.Fprint(w, `<iframe id=i src="/"></iframe>`)
 			return
@@ -192,6 +199,24 @@ func TestSecretsAreChecked(t *testing.T) {
 		if err := CheckSecret(bad); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "123") {
 			t.Errorf("%+v: %v, want %q", bad, err, want)
 		}
+	}
+}
+
+// TestSecretsGoWhereTheFieldIs: a field that is pointed at by what a person perceives,
+// in a closed shadow root, in the page and in a frame of another origin.
+func TestSecretsGoWhereTheFieldIs(t *testing.T) {
+	v := newVault(t)
+	read := `{"evaluate":"return inside.querySelector('input').value.length"}`
+	o := play(t, newInstance(t), `{"timeout":30000,"actions":[{"open":"`+v.own+`/told"},
+		{"fill":[{"or":[{"label":"Passphrase"},{"label":"Password"}]},"${secret:pin}"]},`+read+`]}`, v.stage())
+	if string(o.Data) != "6" || len(o.Failures) > 0 || len(o.Warnings) != 1 {
+		t.Errorf("the field has %s characters; %v, %v: want the one warning of the alternative", o.Data, failuresOf(o), o.Warnings)
+	}
+	o = play(t, newInstance(t), `{"config":{"continueOnError":true},"timeout":30000,"actions":[{"open":"`+v.own+`/around"},
+		{"fill":[{"label":"Password"},"${secret:pin}"],"options":{"iframe":"iframe"}},{"evaluate":"return inside.querySelector('input').value.length","options":{"iframe":"iframe"}}]}`, v.stage())
+	failsWith(CodeInvalidValue)(t, o)
+	if string(o.Data) != "0" || !strings.Contains(o.Failures[0].Text, "not for pages of "+v.other) {
+		t.Errorf("the frame has %s; %v", o.Data, failuresOf(o))
 	}
 }
 
