@@ -119,7 +119,8 @@ func (r *responses) begins(t *Tab, s *session, e *network.EventRequestWillBeSent
 		q.frame = e.FrameID
 	}
 	q.main = e.Type == network.ResourceTypeDocument && e.FrameID == t.mainFrame()
-	q.stream = e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypePing
+	q.stream = e.Type == network.ResourceTypeEventSource || e.Type == network.ResourceTypePing ||
+		ofWorker(e)
 	if q.main {
 		// A new document ends what the old one still waited for.
 		for k, old := range r.active {
@@ -156,6 +157,12 @@ func (r *responses) begins(t *Tab, s *session, e *network.EventRequestWillBeSent
 	q.url = t.context.clean(q.url).Short(maxAddress).String()
 	r.put(k, q)
 	r.touch()
+}
+
+// ofWorker reports whether a worker's own script is asked for. The browser tells its end
+// to nobody but the worker. It has no document, but is one itself.
+func ofWorker(e *network.EventRequestWillBeSent) bool {
+	return e.Type == network.ResourceTypeScript && e.LoaderID == "" && e.DocumentURL == e.Request.URL
 }
 
 // handOver takes in that a frame gets a process of its own, which the rest of its
