@@ -55,6 +55,11 @@ const hiddenBecause = (el) => {
   if (s.visibility !== 'visible') return `is hidden (visibility: ${s.visibility})`;
   const r = dom.rect(el);
   if (!sized(r) && !boxes(el).length) return `is hidden (its size is ${Math.round(r.width)}×${Math.round(r.height)})`;
+  // Styles of a frame are not those of what is in it: editors put one together unseen.
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) {
+    const v = styleOf(w.frameElement).visibility;
+    if (v !== 'visible') return `is hidden: its ${nameOf(w.frameElement)} has visibility: ${v}`;
+  }
   return '';
 };
 const disabledBecause = (el) => {
