@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
@@ -16,6 +17,22 @@ var takeRootsJS string
 
 // maxClosedRoots bounds the closed shadow roots that are opened at a time.
 const maxClosedRoots = 2000
+
+// openRootsSoon is openRoots in half of the time that is left, so that what is missing
+// can still be told.
+func (ps *PageScript) openRootsSoon(ctx context.Context) (bool, error) {
+	deadline, bounded := ctx.Deadline()
+	if !bounded {
+		return ps.openRoots(ctx)
+	}
+	soon, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
+	defer cancel()
+	opened, err := ps.openRoots(soon)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return false, nil
+	}
+	return opened, err
+}
 
 // openRoots hands the closed shadow roots of a document, and of the frames of its
 // origin, to its page script, which cannot get at them itself. It reports false where

@@ -106,7 +106,7 @@ func (t *Tab) follow(ctx context.Context, fn string, q Question) (*Reply, Found,
 		}
 		if r.Hop.Closed {
 			// Once the time is over it is asked for once more, and then told as missing.
-			opened, err := at.openRoots(ctx)
+			opened, err := at.openRootsSoon(ctx)
 			if err != nil {
 				return nil, Found{}, err
 			}

@@ -194,9 +194,10 @@ let alone = false, opened = false, looking = null, oneLook = false;
 // mayHide reports whether there are elements which the browser was not asked about and
 // that may have a closed shadow root: of a kind of their own, or without anything in
 // them and yet of some size. Where one look has to do, a size that the page has set is
-// none; at the end of the time all that can have a root counts.
+// none; at the end of the time all that can have a root counts. The browser takes long
+// for very many elements.
 const hostTag = /-|^(article|aside|blockquote|body|div|footer|h\d|header|main|nav|p|section|span)$/;
-const mayHide = (any) => [document, ...frames(document).map(([, d]) => d)].some((d) => [d, ...peer(() => shadows(d))].some((n) => [...all(n, '*')].some((el) => {
+const mayHide = (any) => all(document, '*').length < (any ? 10000 : 50000) && [document, ...frames(document).map(([, d]) => d)].some((d) => [d, ...peer(() => shadows(d))].some((n) => [...all(n, '*')].some((el) => {
   const tag = dom.tag(el);
   if (!hostTag.test(tag) || rootIn(el) || askedAbout.has(el)) return false;
   if (any || tag.includes('-')) return true;

@@ -5,7 +5,7 @@
 T.near = (a) => {
   let doc = null;
   try { doc = enter(a.in, {}); } catch {}
-  if (!doc || !a.t?.s || a.t.r !== undefined) return { v: '' };
+  if (!doc || !a.t?.s || a.t.r !== undefined || all(doc, '*').length > 200000) return { v: '' };
   const like = likeness(a.t), until = now() + 150, best = [], kept = new Set();
   for (const d of [doc, ...frames(doc).map(([, f]) => f)]) {
     for (const el of peer(() => query(d, 'css', like.among, false)).slice(0, 20000)) {
