@@ -6,10 +6,11 @@ T.near = (a) => {
   let doc = null;
   try { doc = enter(a.in, {}); } catch {}
   if (!doc || !a.t?.s || a.t.r !== undefined || all(doc, '*').length > 200000) return { v: '' };
-  const like = likeness(a.t), until = now() + 150, best = [], kept = new Set();
+  const like = likeness(a.t), best = [], kept = new Set();
   for (const d of [doc, ...frames(doc).map(([, f]) => f)]) {
-    for (const el of peer(() => query(d, 'css', like.among, false)).slice(0, 20000)) {
-      if (now() > until) break;
+    const among = peer(() => query(d, 'css', like.among, false)).slice(0, 20000), spent = lasts();
+    for (const el of among) {
+      if (spent() > 150) break;
       if (is(el, ...unread)) continue;
       const score = like.score(el);
       if (score >= like.least) best.push([score, el]);
