@@ -196,6 +196,48 @@ func (b *Badger) List(ctx context.Context, prefix string) ([]Record, error) {
 	return list, err
 }
 
+// Keys implements [Store].
+func (b *Badger) Keys(ctx context.Context, prefix, after string, most int) ([]KeySize, error) {
+	var list []KeySize
+	err := b.read(ctx, func(txn *badger.Txn) error {
+		now := time.Now()
+		o := badger.DefaultIteratorOptions
+		o.PrefetchValues = false
+		o.Prefix = keyOf(prefix)
+		it := txn.NewIterator(o)
+		defer it.Close()
+		if after > prefix {
+			it.Seek(append(keyOf(after), 0))
+		} else {
+			it.Rewind()
+		}
+		for ; it.Valid() && len(list) < most; it.Next() {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			item := it.Item()
+			key := string(item.Key()[len(recordPrefix):])
+			if key <= after && after != "" {
+				continue
+			}
+			size := int(item.ValueSize())
+			if item.ExpiresAt() == 0 && size >= headerSize { // its value need not be read
+				list = append(list, KeySize{key, size - headerSize})
+				continue
+			}
+			r, err := recordOf(item, now)
+			switch {
+			case err == nil:
+				list = append(list, KeySize{key, len(r.Value)})
+			case !errors.Is(err, ErrNotFound):
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
 // Watch implements [Store].
 func (b *Badger) Watch(ctx context.Context, prefix string) (<-chan Event, error) {
 	return b.hub.Watch(ctx, prefix)

@@ -53,6 +53,20 @@ func (m *memory) List(ctx context.Context, prefix string) ([]Record, error) {
 	return list, nil
 }
 
+func (m *memory) Keys(ctx context.Context, prefix, after string, most int) ([]KeySize, error) {
+	all, err := m.List(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var list []KeySize
+	for _, r := range all {
+		if r.Key > after && len(list) < most {
+			list = append(list, KeySize{r.Key, len(r.Value)})
+		}
+	}
+	return list, nil
+}
+
 func (m *memory) Put(ctx context.Context, w Write) (uint64, error) {
 	c, err := putting(w)
 	if err != nil {

@@ -63,6 +63,12 @@ type Event struct {
 	Deleted bool
 }
 
+// KeySize is a key, and how many bytes the value of its record has.
+type KeySize struct {
+	Key  string
+	Size int
+}
+
 // Store keeps records. Keys are made of parts joined with "/", and a prefix is
 // a string that keys begin with. Every method may be called from any
 // goroutine. Values that are handed in or out may be kept and changed by the
@@ -78,6 +84,9 @@ type Store interface {
 	Delete(ctx context.Context, key string, revision *uint64, durable bool) error
 	// List returns the records whose keys begin with prefix, in key order.
 	List(ctx context.Context, prefix string) ([]Record, error)
+	// Keys returns the keys that begin with prefix and follow after in key order, up to
+	// so many of them. An empty after is before all.
+	Keys(ctx context.Context, prefix, after string, most int) ([]KeySize, error)
 	// Watch sends every change of keys that begin with prefix, from the moment it
 	// returns, in order, until ctx ends. A slow watcher loses the channel (it is
 	// closed), never single events.

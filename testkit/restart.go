@@ -122,6 +122,13 @@ func (s diskStore) List(ctx context.Context, prefix string) ([]persistence.Recor
 	return s.Store.List(ctx, prefix)
 }
 
+func (s diskStore) Keys(ctx context.Context, prefix, after string, most int) ([]persistence.KeySize, error) {
+	if err := s.disk.err(); err != nil {
+		return nil, err
+	}
+	return s.Store.Keys(ctx, prefix, after, most)
+}
+
 func (s diskStore) Add(ctx context.Context, key string, delta, limit int64, expires time.Time) (int64, bool, error) {
 	if err := s.disk.err(); err != nil {
 		return 0, false, err

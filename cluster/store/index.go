@@ -201,6 +201,24 @@ func (x *index) list(prefix string) []found {
 	return all
 }
 
+// keys returns the keys that begin with a prefix and come behind a key, in no order.
+func (x *index) keys(prefix, after string) (all []persistence.KeySize) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := time.Now()
+	for part, shard := range x.shards {
+		if of := firstPart(prefix); of != "" && of != part {
+			continue
+		}
+		for key, e := range shard {
+			if key > after && strings.HasPrefix(key, prefix) && e.visible(now) {
+				all = append(all, persistence.KeySize{Key: key, Size: e.size})
+			}
+		}
+	}
+	return all
+}
+
 // complete returns the records below a prefix, and whether the list is complete: none is
 // too large for memory, and the index is not being rebuilt.
 func (x *index) complete(prefix string) ([]persistence.Record, bool) {

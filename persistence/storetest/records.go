@@ -292,3 +292,41 @@ func closed(t *testing.T, p *probe) {
 		}
 	}
 }
+
+func keysBehind(t *testing.T, p *probe) {
+	for _, k := range []string{"b/2", "a", "b/10", "b", "c/x", "b/\xff", "b/1"} {
+		p.put(k, k)
+	}
+	p.put("b/2", "longer")
+	if err := p.store.Delete(ctx, "b/10", nil, false); err != nil {
+		t.Fatal(err)
+	}
+	p.write(persistence.Write{Key: "b/3", Value: []byte("over"), Expires: time.Now().Add(-time.Minute)})
+	p.write(persistence.Write{Key: "b/4", Value: []byte("later"), Expires: time.Now().Add(time.Hour)})
+	for _, c := range []struct {
+		prefix, after string
+		most          int
+		want          string
+	}{
+		{"", "", 100, "a:1 b:1 b/1:3 b/2:6 b/4:5 b/\xff:3 c/x:3"},
+		{"b/", "", 100, "b/1:3 b/2:6 b/4:5 b/\xff:3"},
+		{"b/", "", 2, "b/1:3 b/2:6"},
+		{"b/", "b/1", 2, "b/2:6 b/4:5"},
+		{"b/", "b/10", 100, "b/2:6 b/4:5 b/\xff:3"},
+		{"b/", "b/3", 1, "b/4:5"},
+		{"b/", "a", 1, "b/1:3"},
+		{"b/", "b/\xff", 10, ""},
+		{"b/", "c", 10, ""},
+		{"b/", "", 0, ""},
+		{"d", "", 10, ""},
+	} {
+		list, err := p.store.Keys(ctx, c.prefix, c.after, c.most)
+		var got []string
+		for _, k := range list {
+			got = append(got, fmt.Sprint(k.Key, ":", k.Size))
+		}
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("Keys(%q, %q, %d) = %q, %v; want %q", c.prefix, c.after, c.most, got, err, c.want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 		{"a deleted record is gone", deletes},
 		{"deletion by revision", deletesRevision},
 		{"list is by prefix and in key order", lists},
+		{"keys come in order behind a key, so many at most", keysBehind},
 		{"an expired record is absent", expires},
 		{"a new write without expiry stays", expiryCleared},
 		{"watch tells of every change in order", watches},
