@@ -21,6 +21,8 @@ var written = map[string]string{
 	"actors.session.state":         "actors/records:session-state",
 	"actors.sessionBook.putRecord": "actors/records:session",
 
+	"actors.nodeParts.addQueued":   "actors/records:queued",
+
 	"actors/lease.Leases.write": "actors/records:lease",
 
 	"actors/records.putJSON":           "(its callers say)",
@@ -28,7 +30,9 @@ var written = map[string]string{
 	"actors/records.Store.EndTask":     "outcome",
 	"actors/records.Store.GiveUpKey":   "key",
 	"actors/records.Store.EndKey":      "key",
-	"actors/records.Store.PutTask":     "task",
+	"actors/records.Store.putTask":     "task",
+	"actors/records.Queue.Encode":      "queued",
+	"actors/records.Queue.End":         "outcome ended dead",
 	"actors/records.Store.failTask":    "outcome",
 	"actors/records.Store.PutWorker":   "worker",
 	"actors/records.Store.TakeSession": "session",

@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/backlog"
 	"troupe/actors/schedule"
 	"troupe/engine"
 	"troupe/persistence"
@@ -56,6 +57,8 @@ func (a *admission) Receive(ctx actor.Context) {
 		a.onExecute(ctx, m.Execute, true)
 	case *counted:
 		a.onCounted(ctx, m)
+	case *cancelRunning:
+		a.cancelRequest(ctx, m.Cancel)
 	case *workerAdded:
 		a.owners[m.Worker] = m.Owner
 	case *workerRemoved:
@@ -70,7 +73,18 @@ var (
 	_ = handle(admissionVerbs, (*admission).onRemoveAccount)
 )
 
+// onCancel asks the queue first about a task that may wait there.
 func (a *admission) onCancel(ctx actor.Context, m *api.Cancel) {
+	if a.node.queue != nil && m.Cause != api.CauseClient {
+		if _, queued := backlog.PlaceOf(m.Account.ID, m.TaskID); queued {
+			ctx.RequestWithCustomSender(a.node.queue, m, ctx.Sender())
+			return
+		}
+	}
+	a.cancelRequest(ctx, m)
+}
+
+func (a *admission) cancelRequest(ctx actor.Context, m *api.Cancel) {
 	if adm := a.counting[m.TaskID]; adm != nil && adm.Execute.Account.ID == m.Account.ID {
 		adm.Cause = m.Cause
 		reply(ctx, &api.Cancelled{Found: true})

@@ -33,6 +33,9 @@ type Config struct {
 	// Seal encrypts the state of sessions before it is stored. Without one sessions
 	// do not outlive the node.
 	Seal *persistence.Seal
+	// QueuedUploads is the folder for files of tasks that wait in the queue. Nothing
+	// else is in it. Without one such tasks are refused.
+	QueuedUploads string
 	// SaveFile keeps what tasks make: pictures and downloads.
 	SaveFile engine.SaveFile
 	// Secrets gives the secrets of an account to its tasks; nil: there are none.

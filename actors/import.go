@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/backlog"
 	"troupe/actors/lease"
 	"troupe/actors/records"
 	"troupe/persistence"
@@ -42,6 +43,9 @@ func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error)
 	if i.old, err = records.Open(records.Config{Store: from.Store, Files: from.Files, Seal: from.Seal, Log: to.Log}); err == nil {
 		i.new, err = records.Open(to.records())
 	}
+	if err == nil {
+		err = noneQueued(ctx, from.Store)
+	}
 	var files persistence.Adopter
 	if err == nil {
 		var ok bool
@@ -67,6 +71,15 @@ func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error)
 		return &i.Imported, fmt.Errorf("import: %w", err)
 	}
 	return &i.Imported, nil
+}
+
+// noneQueued refuses an import while tasks wait: a cluster has no queue.
+func noneQueued(ctx context.Context, store persistence.Store) error {
+	waiting, err := store.Keys(ctx, backlog.Prefix, "", 1)
+	if err == nil && len(waiting) > 0 {
+		err = errors.New("tasks wait in the queue, and a cluster has none: let the single node work them off first")
+	}
+	return err
 }
 
 // importing is an import in progress.

@@ -153,7 +153,9 @@ func (k *keys) onRead(ctx actor.Context, m *keyRead) {
 	switch {
 	case errors.Is(m.err, persistence.ErrNotFound):
 		k.tasks[r.Execute.TaskID] = r
-		if r.Start {
+		if r.Execute.Task.Queue != nil {
+			ctx.RequestWithCustomSender(k.node.queue, &enqueue{Execute: r.Execute, Files: r.Files}, ctx.Self())
+		} else if r.Start {
 			ctx.RequestWithCustomSender(k.node.tasks, &startTask{Execute: r.Execute, Files: r.Files}, ctx.Self())
 		} else {
 			ctx.RequestWithCustomSender(k.node.admission, &executeWithAck{Execute: r.Execute}, ctx.Self())

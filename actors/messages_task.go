@@ -30,6 +30,8 @@ type stepEnded struct{ Step engine.StepReport }
 type startTask struct {
 	Execute *api.Execute
 	Files   uint64 // the number of its cleanup, see [callbacks]
+
+	queued *fromQueue // nil: it was not queued
 }
 
 // taskFinished tells that nothing of a task is left to be written.

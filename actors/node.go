@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/api"
+	"troupe/actors/backlog"
 	"troupe/actors/lease"
 	"troupe/actors/records"
 	"troupe/actors/view"
@@ -31,7 +32,13 @@ type nodeParts struct {
 	// keys takes requests that carry a key, for admission.
 	keys *actor.PID
 	// tasks is where asynchronous tasks are.
-	tasks   *actor.PID
+	tasks *actor.PID
+	// queue is where tasks wait on the disk; nil: there is no queue, as in a cluster.
+	queue   *actor.PID
+	orders  backlog.Clock
+	book    *backlog.Book // what waited when the node began
+	queued  atomic.Int64  // tasks that wait in the queue
+	sending sync.Map      // failed tasks of the queue that are being sent again
 	records *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage        *persistence.Usage
@@ -89,6 +96,9 @@ func Start(cfg Config) (*Node, error) {
 		keys:      system.NewLocalPID("node/keys"),
 		tasks:     system.NewLocalPID("node/tasks"),
 		launches:  newLaunchLimiter(cfg.Browser.Launches),
+	}
+	if cfg.Node == "" { // nobody else takes from the same store
+		parts.queue = system.NewLocalPID("node/queue")
 	}
 	if parts.usage = cfg.Usage; parts.usage == nil && cfg.Store != nil {
 		parts.usage = persistence.NewUsage(cfg.Store)
@@ -155,7 +165,18 @@ func (n *Node) counted(m *api.Execute) {
 }
 
 // Status returns the node in numbers without asking any actor.
-func (n *Node) Status() api.Status { return *n.parts.status.Load() }
+func (n *Node) Status() api.Status {
+	s := *n.parts.status.Load()
+	s.Queued = int(n.parts.queued.Load())
+	return s
+}
+
+// HoldQueue lets no task of the queue begin, until it is called again.
+func (n *Node) HoldQueue(on bool) {
+	if n.parts.queue != nil {
+		n.parts.system.Root.Send(n.parts.queue, &queueHold{on})
+	}
+}
 
 // SetLimits changes what each plan allows, for requests that come from now on.
 func (n *Node) SetLimits(l map[engine.Plan]engine.Limits) {
@@ -199,7 +220,10 @@ func (n *Node) Held() map[string]int64 {
 
 // flush waits until the ends of tasks are on disk, of an account or of all.
 func (n *Node) flush(ctx context.Context, account string) error {
-	for _, pid := range []*actor.PID{n.parts.keys, n.parts.tasks} {
+	for _, pid := range []*actor.PID{n.parts.keys, n.parts.tasks, n.parts.queue} {
+		if pid == nil {
+			continue
+		}
 		if _, err := askNode[flushed](ctx, n, pid, &flush{Account: account}); err != nil {
 			return err
 		}

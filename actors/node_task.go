@@ -21,8 +21,17 @@ import (
 // ended: it removes the task's files. After an error, a refusal, or the
 // identifier of an earlier task with the same key, free is not called. It may be
 // nil.
+//
+// A task with [engine.Task.Queue] waits on the disk instead, under another identifier
+// that begins with that of the request: Start returns when it is there.
 func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Started, error) {
 	m = withID(m)
+	if m.Task.Queue != nil {
+		if n.parts.queue == nil {
+			return &api.Started{TaskID: m.TaskID, Refusal: api.Refuse(engine.CodeQueueUnavailable, "")}, nil
+		}
+		m = n.withQueueID(m)
+	}
 	defer n.counted(m)
 	var files uint64
 	if free != nil {
@@ -40,7 +49,10 @@ func (n *Node) start(ctx context.Context, m *api.Execute, files uint64) (*api.St
 	if m.Idempotency.Key != "" {
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true, files}, lost)
 	}
-	return request(ctx, n, n.parts.tasks, m, &startTask{m, files}, lost)
+	if m.Task.Queue != nil { // it is written soon, or not at all
+		return request(context.WithoutCancel(ctx), n, n.parts.queue, m, &enqueue{m, files}, lost)
+	}
+	return request(ctx, n, n.parts.tasks, m, &startTask{Execute: m, Files: files}, lost)
 }
 
 var _ = handleInNode((*Node).poll)

@@ -71,6 +71,8 @@ func answerFailed(ctx actor.Context, no *api.Refusal) {
 		ctx.Respond(m.Execute.Refused(0, no))
 	case *keyed:
 		ctx.Respond(m.refused(no))
+	case *enqueue:
+		ctx.Respond(&api.Started{TaskID: m.Execute.TaskID, Refusal: no})
 	case *startTask:
 		ctx.Respond(&api.Started{TaskID: m.Execute.TaskID, Refusal: no})
 	case *startRequest:

@@ -116,7 +116,7 @@ func (v *testClient) isHealthy() {
 		return
 	}
 	time.Sleep(30 * time.Minute) // every session's time is over, every back-off, every lingering
-	if s := v.Node.Status(); s.Waiting != 0 || s.Sessions != 0 || s.Online != s.Workers || s.Workers != 2 {
+	if s := v.Node.Status(); s.Waiting != 0 || s.Sessions != 0 || s.Online != s.Workers || s.Workers != 2 || s.Queued != 0 {
 		v.t.Errorf("in the end: %+v", s)
 	}
 	for _, w := range []string{"w1", "w2"} {

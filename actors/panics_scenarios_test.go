@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -19,6 +20,7 @@ var scenarios = []scenario{
 	{"asynchronous tasks", nil, (*testClient).tasks},
 	{"keys", nil, (*testClient).keys},
 	{"staff", nil, (*testClient).staff},
+	{"the queue", nil, (*testClient).queues},
 	{"drain", nil, (*testClient).drains},
 	{"leases", func(c *actors.Config) { c.Node, c.Session.Lease = "n1", 10*time.Second }, (*testClient).leases},
 }
@@ -252,5 +254,62 @@ func (v *testClient) rewrite(key string, change func(map[string]any)) {
 	_, err = v.store.Store.Put(context.Background(), persistence.Write{Key: key, Value: found.Value, Expires: found.Expires, Durable: true})
 	if err != nil {
 		v.t.Fatal(err)
+	}
+}
+
+func (v *testClient) queues() {
+	send := func(options string) *api.Started {
+		return v.starts(&api.Execute{Account: anna, Task: queued(v.t, options)}, testkit.Script{})
+	}
+	cancels := func(s *api.Started) {
+		if s != nil && s.Refusal == nil {
+			v.asks("a cancellation", func(ctx context.Context) error {
+				_, err := api.Ask(ctx, v.Node, &api.Cancel{TaskID: s.TaskID, Account: anna, Cause: api.CauseAsked})
+				return err
+			})
+		}
+	}
+	v.Engine.Default = func(c testkit.Call) testkit.Script {
+		if bytes.Contains(c.Task.Source(), []byte(`"priority":9`)) {
+			return lasting(time.Minute)
+		}
+		return testkit.Script{}
+	}
+	for range 50 { // more than are in memory
+		send(`true`)
+	}
+	blocks := []*testkit.Request{
+		v.Start(anna, testkit.Task(testkit.On("w1")), lasting(20*time.Second)), v.Start(anna, testkit.Task(testkit.On("w2")), lasting(20*time.Second)),
+	}
+	time.Sleep(time.Second)
+	waits, later := send(`{"attempts":2,"backoff":1000}`), send(`{"startAfter":5000}`)
+	cancels(waits)
+	cancels(send(`{"startAfter":600000}`))
+	expires := send(`{"startAfter":3000,"expiresAfter":1000}`)
+	for _, s := range []*api.Started{waits, later, expires} {
+		if s != nil && s.Refusal == nil {
+			v.polls(anna, s.TaskID, 0)
+			v.polls(anna, s.TaskID, 500*time.Millisecond)
+			v.follows(anna, s.TaskID, 0, 500*time.Millisecond)
+		}
+	}
+	for _, r := range blocks {
+		v.answer(r)
+	}
+	runs := send(`{"priority":9,"attempts":2,"retryOn":["browser_crashed"]}`)
+	time.Sleep(time.Second)
+	v.Engine.Kill("w1")
+	v.Engine.Kill("w2")
+	v.Node.HoldQueue(true)
+	v.Node.HoldQueue(false)
+	time.Sleep(10 * time.Second)
+	cancels(runs)
+	time.Sleep(2 * time.Minute)
+	for _, s := range []*api.Started{waits, later, expires, runs} {
+		if s != nil && s.Refusal == nil {
+			if p := v.polls(anna, s.TaskID, time.Minute); p != nil && p.Refusal == nil && p.Status == api.TaskPending {
+				v.t.Errorf("the task has not ended: %+v", p)
+			}
+		}
 	}
 }

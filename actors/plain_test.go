@@ -15,14 +15,15 @@ import (
 var selfSent = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
 	"counted", "keyRead", "keyWritten", "answerWritten", "taskWritten", "endWritten", "waited",
+	"entryAdded", "turnRead", "queueLoaded", "queuedMoved", "waitingEnded", "cancelFound", "placeRead", "queueWaited", // the queue
 	"workerWritten", "removalGraceOver", "workerErased", "waitOver", // pool
 }
 
 // handed is what is passed on whole with a message: nobody else has it then, or
 // nobody changes it.
 var handed = []string{
-	"*actor.PID",                      // an address
-	"*engine.Task", "*engine.Outcome", // parsed once, made once
+	"*actor.PID",                                       // an address
+	"*engine.Task", "*engine.Outcome", "*engine.Queue", // parsed once, made once
 	"endReservation.session", "workerAdopt.session", // a session on its way to its worker
 }
 

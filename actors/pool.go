@@ -18,6 +18,7 @@ type pool struct {
 	drain     drain
 	workers   workerChanges
 	removed   removedAccounts
+	share     workerShare
 
 	watchdog *time.Timer // looks after the queue while anybody waits
 	suspect  bool        // the last check found a free worker and a job that waits for it
@@ -87,6 +88,10 @@ func (p *pool) Receive(ctx actor.Context) {
 		}
 	case *queueCheck:
 		p.checkQueue(ctx)
+	case *queueWanted:
+		p.share.onWanted(ctx, p, m.Wanted)
+	case *shareTurn:
+		p.share.onTurn(ctx, p)
 	default:
 		if !poolVerbs.answer(p, ctx, m) {
 			return
@@ -98,6 +103,7 @@ func (p *pool) Receive(ctx actor.Context) {
 	}
 	p.removed.check(ctx)
 	p.publish()
+	p.share.tell(ctx, p)
 }
 
 func (p *pool) onWorkerStatus(ctx actor.Context, n schedule.WorkerStatus) {
@@ -131,6 +137,7 @@ func (p *pool) applyStatus(ctx actor.Context, n schedule.WorkerStatus) *schedule
 		p.tellMissed(ctx, s)
 	}
 	if over != nil {
+		p.share.ended(over, true)
 		delete(p.scheduler.Jobs, over.Task())
 	}
 	if s != nil && (old.State != n.State || old.Task != n.Task || old.Session != n.Session) {
@@ -172,6 +179,9 @@ func (p *pool) stop(ctx actor.Context) {
 	}
 	if p.drain.timer != nil {
 		p.drain.timer.Stop()
+	}
+	if p.share.timer != nil {
+		p.share.timer.Stop()
 	}
 	for _, s := range p.scheduler.All {
 		if s.Removal != nil {

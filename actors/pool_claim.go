@@ -26,6 +26,7 @@ func (p *pool) onAdmitted(ctx actor.Context, adm *schedule.Request) {
 	}
 	j.Remote = j.Remote || p.drain.begun
 	p.scheduler.Jobs[j.Task()] = j
+	p.share.came(p, j)
 	p.scheduler.RestorePlace(j)
 	p.try(ctx, j)
 }
@@ -64,6 +65,7 @@ func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
 		NeedsAck: j.Request.NeedsAck,
 	})
 	p.scheduler.Assign(s, j)
+	p.share.assigned(j)
 }
 
 // onDeclined takes a job back from a worker that cannot run it, and tries the
@@ -75,6 +77,7 @@ func (p *pool) onDeclined(ctx actor.Context, m *declined) {
 	if mine {
 		s = j.Slot
 		p.scheduler.Release(j)
+		p.share.released(j)
 	}
 	p.applyStatus(ctx, m.Status)
 	if mine {
@@ -123,6 +126,7 @@ func (p *pool) refuse(ctx actor.Context, j *schedule.Job, no *api.Refusal) {
 	}
 	ctx.Send(j.Request.Client, j.Request.Execute.Refused(j.Request.Timeout, no))
 	if p.scheduler.Jobs[j.Task()] == j { // last: see afterPanic
+		p.share.ended(j, false)
 		delete(p.scheduler.Jobs, j.Task())
 	}
 }

@@ -24,6 +24,7 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 	case *declined:
 		if j := p.scheduler.Jobs[m.Task]; j != nil && j.Slot != nil && j.Slot.Spec.ID == m.Status.Worker {
 			p.scheduler.Release(j)
+			p.share.released(j)
 		}
 		p.askWorker(ctx, m.Status.Worker)
 	case *workerWritten:
@@ -48,6 +49,10 @@ func (p *pool) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 				p.scheduler.Reorder(s)
 			}
 		}
+	case *queueWanted:
+		p.share.onWanted(ctx, p, m.Wanted)
+	case *shareTurn:
+		p.share.onTurn(ctx, p)
 	case *queueCheck:
 		if p.watchdog != nil {
 			p.watchdog.Stop()

@@ -14,7 +14,7 @@ import (
 // enqueue lets a job wait: for the worker it named, or for any.
 func (p *pool) enqueue(ctx actor.Context, j *schedule.Job, s *schedule.Slot) {
 	most := p.node.cfg.Queue.PerAccount
-	if j.Wait == nil && p.scheduler.Queue.Count(j.Account()) >= most {
+	if j.Wait == nil && !j.Request.Execute.FromQueue && p.scheduler.Queue.Count(j.Account()) >= most {
 		p.refuse(ctx, j, api.Refuse(engine.CodeTooManyWaiting, fmt.Sprintf("%d of this account already do", most)))
 		return
 	}
@@ -49,7 +49,7 @@ func (p *pool) reroute(ctx actor.Context, s *schedule.Slot) {
 // serve gives a worker to jobs that wait for it, until it is taken.
 func (p *pool) serve(ctx actor.Context, s *schedule.Slot) {
 	for !p.drain.begun {
-		j := p.scheduler.NextFor(s)
+		j := p.share.next(p, s)
 		if j == nil {
 			return
 		}

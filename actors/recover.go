@@ -22,7 +22,7 @@ const recoverTimeout = time.Minute
 func (n *nodeParts) recover() error {
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
-	for _, each := range []func(context.Context) error{n.leases.Open, n.recoverWorkers, n.recoverTasks, n.recoverSessions} {
+	for _, each := range []func(context.Context) error{n.leases.Open, n.recoverWorkers, n.recoverTasks, n.recoverQueue, n.recoverSessions} {
 		if err := each(ctx); err != nil {
 			return err
 		}
@@ -121,9 +121,11 @@ func (n *nodeParts) loadSession(ctx context.Context, rec records.Session) *recov
 
 // recoverTasks records that the tasks that ran when the node ended have failed.
 func (n *nodeParts) recoverTasks(ctx context.Context) error {
-	var lost []records.Task
+	var lost, queued []records.Task
 	err := records.EachJSON(ctx, n.records, records.TaskPrefix, func(t records.Task) {
-		if t.Status == api.TaskPending && t.Node == n.cfg.Node {
+		if t.Status == api.TaskPending && t.Node == n.cfg.Node && t.Queue != nil && n.queue != nil {
+			queued = append(queued, t)
+		} else if t.Status == api.TaskPending && t.Node == n.cfg.Node {
 			t.Status, t.Ended = api.TaskFailed, time.Now()
 			lost = append(lost, t)
 		}
@@ -147,7 +149,7 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	for _, t := range lost {
 		n.tellEnd(t, records.Interrupted())
 	}
-	return nil
+	return n.recoverQueued(ctx, queued)
 }
 
 // tellEnd logs how an asynchronous task has ended, because its client may never

@@ -28,7 +28,9 @@ const (
 type task struct {
 	node  *nodeParts
 	x     *api.Execute
-	files uint64 // the number of its cleanup
+	files uint64     // the number of its cleanup
+	from  *fromQueue // nil: it was not queued
+	again bool       // it is the queue's again
 
 	client          *actor.PID // waits for Started
 	run             *actor.PID // waits for startAck
@@ -63,7 +65,7 @@ type (
 
 func newTask(n *nodeParts, m *startTask, client *actor.PID) *actor.Props {
 	return n.props(func() actor.Actor {
-		return &task{node: n, x: m.Execute, files: m.Files, client: client, waits: map[*taskWait]struct{}{}}
+		return &task{node: n, x: m.Execute, files: m.Files, from: m.queued, client: client, waits: map[*taskWait]struct{}{}}
 	})
 }
 
@@ -122,6 +124,9 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	t.rec = records.Task{
 		ID: x.TaskID, Account: t.x.Account.ID, Node: t.node.cfg.Node, Status: api.TaskPending,
 		WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID, Timeout: x.Timeout, Started: time.Now(),
+	}
+	if t.from != nil {
+		t.rec.Queue = &records.TaskQueue{Key: t.from.key, Attempts: t.from.q.Attempts + 1, Keep: t.from.q.Keep}
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, key, started, wrote := t.rec, t.x.Idempotency, t.started(), &taskWritten{}
@@ -185,6 +190,7 @@ func (t *task) onEnd(ctx actor.Context, x *api.Executed) {
 		return
 	}
 	t.out = x.Outcome
+	t.played()
 	if t.rec.SessionID = x.SessionID; t.written {
 		t.show()
 	}
@@ -213,13 +219,20 @@ func (t *task) tell(ctx actor.Context, s *api.Started) {
 
 // writeEnd writes down the end of the task.
 func (t *task) writeEnd(ctx actor.Context) {
+	if t.from != nil && t.beginsAgain(ctx) {
+		return
+	}
 	if t.rec.Ended.IsZero() {
 		t.rec.Status, t.rec.Ended = records.StatusOf(t.out.End), time.Now()
 		t.node.tellEnd(t.rec, t.out)
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, stored, out, kept := t.rec, t.stored, t.out, &endWritten{}
+	listed := t.node.orders.Order(rec.Ended, rec.Ended)
 	t.node.onDisk(func(c context.Context) (err error) {
+		if from := t.from; from != nil {
+			return t.node.records.Queue().End(c, rec, &from.q, out, codeOf(out), listed, true)
+		}
 		kept.found, err = t.node.records.FinishTask(c, rec, stored, out)
 		return err
 	}, func(err error) {
@@ -244,7 +257,7 @@ func (t *task) onEndWritten(ctx actor.Context, err error) {
 		t.finished(ctx)
 	}
 	if err == nil {
-		t.expireAfter(ctx, lingerTime)
+		t.expireAfter(ctx, t.linger())
 		return
 	}
 	t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("end of a task not written")
@@ -257,6 +270,9 @@ func (t *task) onEndWritten(ctx actor.Context, err error) {
 
 func (t *task) finished(ctx actor.Context) {
 	t.node.cleanUpFiles(t.files)
+	if t.from != nil {
+		ctx.Send(t.node.queue, &queuedOver{t.x.TaskID})
+	}
 	ctx.Send(ctx.Parent(), &taskFinished{Task: t.x.TaskID})
 }
 

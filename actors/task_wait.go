@@ -15,6 +15,7 @@ type taskWait struct {
 	steps  bool // waits for a step, too
 	after  int
 	timer  *time.Timer
+	until  time.Time
 	answer func() any
 
 	message any // that asked
@@ -23,6 +24,10 @@ type taskWait struct {
 // await answers a poll now if the task has progressed, else when it does, or when its
 // wait is over.
 func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
+	if t.from != nil && (!t.written || t.again) { // it waits in the queue, as far as others know
+		ctx.RequestWithCustomSender(t.node.queue, w.message, w.client)
+		return
+	}
 	if !t.written { // nobody can know of it
 		most = 0
 	}
@@ -31,6 +36,7 @@ func (t *task) await(ctx actor.Context, w *taskWait, most time.Duration) {
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
+	w.until = time.Now().Add(most)
 	w.timer = time.AfterFunc(most, func() { root.Send(self, &waited{w}) })
 	t.waits[w] = struct{}{}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/backlog"
 	"troupe/engine"
 )
 
@@ -97,7 +98,10 @@ func (ts *tasks) start(ctx actor.Context, m *startTask) {
 // ask passes a question on to the task, or answers it from the disk.
 func (ts *tasks) ask(ctx actor.Context, id string, a api.Account, shape func(*api.Polled) any) {
 	client := ctx.Sender()
+	_, queued := backlog.PlaceOf(a.ID, id)
 	switch t := ts.live[id]; {
+	case t == nil && queued && ts.node.queue != nil:
+		ctx.RequestWithCustomSender(ts.node.queue, ctx.Message(), client)
 	case t == nil:
 		root := ctx.ActorSystem().Root
 		var p *api.Polled

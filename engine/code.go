@@ -19,6 +19,8 @@ const (
 	CodeSessionMismatch      Code = "session_mismatch"
 	CodeDailyLimit           Code = "daily_limit"
 	CodeTooManyWaiting       Code = "too_many_waiting"
+	CodeQueueFull            Code = "queue_full"
+	CodeQueueUnavailable     Code = "queue_unavailable"
 	CodeRateLimited          Code = "rate_limited"
 	CodeTaskNotFound         Code = "task_not_found"
 	CodeNotFound             Code = "not_found"
@@ -40,6 +42,7 @@ const (
 	CodeCancelled      Code = "cancelled"
 	CodeWorkerLost     Code = "worker_lost"
 	CodeNoQuorum       Code = "no_quorum"
+	CodeExpired        Code = "expired"
 )
 
 // Codes of failed actions.

@@ -45,16 +45,24 @@ type Limits struct {
 	// they expire, large results, and uploads until their task has ended.
 	StorageBytes int64
 	StorageFiles int
+
+	// Bounds of the account's queue: tasks and bytes that wait, and how long a result
+	// may be kept.
+	QueueTasks     int
+	QueueBytes     int64
+	QueueRetention time.Duration
 }
 
 // DefaultLimits is the table of plans as the service ships it.
 func DefaultLimits() map[Plan]Limits {
-	const minute, mega = time.Minute, 1 << 20
+	const minute, mega, day = time.Minute, 1 << 20, 24 * time.Hour
 	return map[Plan]Limits{
-		Free:     {TasksPerDay: 50, Sync: minute, StorageBytes: 256 * mega, StorageFiles: 2000},
-		Basic:    {TasksPerDay: 1000, Sync: 2 * minute, StorageBytes: 1024 * mega, StorageFiles: 10_000},
-		Standard: {TasksPerDay: 10000, Sync: 2 * minute, Async: 30 * minute, Sessions: true, Reserved: 5, StorageBytes: 4096 * mega, StorageFiles: 50_000},
-		Pro:      {Sync: 2 * minute, Async: 60 * minute, Sessions: true, Reserved: 50, StorageBytes: 16384 * mega, StorageFiles: 200_000},
+		Free:  {TasksPerDay: 50, Sync: minute, StorageBytes: 256 * mega, StorageFiles: 2000},
+		Basic: {TasksPerDay: 1000, Sync: 2 * minute, StorageBytes: 1024 * mega, StorageFiles: 10_000},
+		Standard: {TasksPerDay: 10000, Sync: 2 * minute, Async: 30 * minute, Sessions: true, Reserved: 5, StorageBytes: 4096 * mega, StorageFiles: 50_000,
+			QueueTasks: 100_000, QueueBytes: 256 * mega, QueueRetention: day},
+		Pro: {Sync: 2 * minute, Async: 60 * minute, Sessions: true, Reserved: 50, StorageBytes: 16384 * mega, StorageFiles: 200_000,
+			QueueTasks: 2_000_000, QueueBytes: 4096 * mega, QueueRetention: MaxQueueRetention},
 	}
 }
 

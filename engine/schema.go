@@ -174,6 +174,7 @@ func taskSchema(base string) object {
 				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account has reserved.")},
 			})},
 			{"async", optional(lang.BoolShape.Schema, "Responds as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
+			{"queue", queueSchema()},
 		}},
 	}
 }

@@ -25,6 +25,7 @@ type Task struct {
 	Config       Config
 	Session      *Session // nil when the request says nothing of sessions
 	Async        bool
+	Queue        *Queue // nil: it is not queued
 	Files        []Upload
 
 	source           []byte

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -41,6 +42,14 @@ func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api
 		return s.faults.Refuse(ctx, "start a task", err)
 	case x.Refusal != nil:
 		return answer.RefuseBy(x.Refusal)
+	}
+	if x.Queued != nil {
+		if strings.HasPrefix(x.TaskID, m.TaskID) {
+			take()
+		}
+		t.Status, t.Code = fasthttp.StatusAccepted, ""
+		answer.SendJSON(ctx, t.Status, answer.OfQueued(x))
+		return nil
 	}
 	if x.TaskID == m.TaskID { // and not the task of an earlier request with the key
 		take()

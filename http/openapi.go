@@ -55,12 +55,12 @@ var operations = []operation{
 		method: "post", path: "/v1/", id: "execute", tag: "Tasks", task: true,
 		summary: "Run a task",
 		doc: "Plays a list of actions in a browser and answers with how it ended. A task that was played is a 200, whether its actions worked or not. " +
-			"With `async` the answer comes as soon as a worker has the task. `POST /v1/execute` is the same.",
+			"With `async` the answer comes as soon as a worker has the task, with `queue` as soon as the task is on the disk. `POST /v1/execute` is the same.",
 		params:  []param{{keyHeader, "header", "Makes the request safe to repeat: within 24 hours the same key with the same content gets the first answer.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}},
-		answers: []reply{{200, "The task was played, or was started.", "", []any{answer.Task{}, started{}}}, {408, "The task's time was over.", "", []any{answer.Task{}}}, {413, "The request, or the task's result, is too large.", "", []any{answer.Refusal{}, answer.Task{}}}, {500, "The service failed.", "", []any{answer.Refusal{}, answer.Task{}}}},
+		answers: []reply{{200, "The task was played, or was started.", "", []any{answer.Task{}, started{}}}, {202, "The task is in the queue.", "", []any{answer.Queued{}}}, {408, "The task's time was over.", "", []any{answer.Task{}}}, {413, "The request, or the task's result, is too large.", "", []any{answer.Refusal{}, answer.Task{}}}, {500, "The service failed.", "", []any{answer.Refusal{}, answer.Task{}}}},
 		codes: append([]engine.Code{engine.CodePlanRequired, engine.CodeForeignWorker, engine.CodeSessionLimit, engine.CodeNoWorkerAvailable, engine.CodeTaskTimeout,
 			engine.CodeWorkerBusy, engine.CodeWorkerReserved, engine.CodeWorkerOffline, engine.CodeSessionMismatch, engine.CodeIdempotencyMismatch,
-			engine.CodeDailyLimit, engine.CodeTooManyWaiting}, bodyCodes...),
+			engine.CodeDailyLimit, engine.CodeTooManyWaiting, engine.CodeQueueFull, engine.CodeQueueUnavailable}, bodyCodes...),
 	},
 	{
 		method: "post", path: "/v1/validate", id: "validate", tag: "Tasks", task: true,
@@ -100,10 +100,10 @@ var operations = []operation{
 		method: "get", path: "/v1/tasks", id: "listTasks", tag: "Live",
 		summary: "List the last tasks",
 		doc: "Lists the account's tasks that run and the last that have ended, synchronous ones too, the newest first, with the steps that have ended. " +
-			"The last 100 are remembered, as long as the service runs. An operator's account is told of everybody's, without what they give.",
-		params:  []param{{"limit", "query", "How many.", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d,"default":%d}`, maxRecent, answer.DefaultRecent), false}},
-		answers: []reply{{200, "The tasks.", "", []any{recentList{}}}},
-		codes:   []engine.Code{engine.CodeInvalidRequest, engine.CodeNotFound},
+			"The last 100 are remembered, as long as the service runs. An operator's account is told of everybody's, without what they give. " +
+			"With `status`, lists the account's queued tasks instead: those that wait, in their order; those that have ended, the oldest first; or those that failed and can be sent again.",
+		params:  listParams,
+		answers: []reply{{200, "The tasks.", "", []any{recentList{}, queuedList{}}}}, codes: listCodes,
 	},
 	{
 		method: "get", path: "/v1/tasks/{taskId}", id: "getTask", tag: "Live",

@@ -40,6 +40,9 @@ func (s *Server) recent(ctx *fasthttp.RequestCtx, account persistence.Account) *
 		}
 		most = n
 	}
+	if ctx.QueryArgs().Has("status") {
+		return s.listQueue(ctx, account, most)
+	}
 	all := s.cfg.Live.Recent(account.ID, account.Operator, most)
 	answer.SendJSON(ctx, fasthttp.StatusOK, recentList{true, answer.RecentsOf(all[:min(len(all), most)], account)})
 	return nil
@@ -61,6 +64,10 @@ func (s *Server) recently(account persistence.Account, id string) *view.TaskProg
 func (s *Server) recentTask(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
 	t := s.recently(account, id)
 	if t == nil {
+		if waits := s.waitsInQueue(account, id); waits != nil {
+			answer.SendJSON(ctx, fasthttp.StatusOK, recentOne{true, *waits})
+			return nil
+		}
 		return answer.RefuseText(engine.CodeTaskNotFound, "There is no such task among the last ones of the account")
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, recentOne{true, answer.RecentOf(t, account)})

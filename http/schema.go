@@ -31,6 +31,8 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[api.TaskStatus]():    "TaskStatus",
 	reflect.TypeFor[started]():           "Started",
 	reflect.TypeFor[answer.Pending]():    "Pending",
+	reflect.TypeFor[answer.Queued]():     "Queued",
+	reflect.TypeFor[answer.QueuedTask](): "QueuedTask",
 	reflect.TypeFor[cancelled]():         "Cancelled",
 	reflect.TypeFor[validation]():        "Validation",
 	reflect.TypeFor[planNeed]():          "PlanNeed",

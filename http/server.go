@@ -221,10 +221,16 @@ func (s *Server) SetLimits(l map[engine.Plan]engine.Limits) {
 
 // Drain makes the service not ready: readyz says so, and new tasks are refused.
 // Connections stay open, so that requests get this answer.
-func (s *Server) Drain() { s.draining.Store(true) }
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.holdQueue(true)
+}
 
 // Pause does the same for as long as the operator wants.
-func (s *Server) Pause(on bool) { s.paused.Store(on) }
+func (s *Server) Pause(on bool) {
+	s.paused.Store(on)
+	s.holdQueue(on || s.draining.Load())
+}
 
 // Drains reports whether new tasks are refused.
 func (s *Server) Drains() bool { return s.draining.Load() || s.paused.Load() }

@@ -117,6 +117,9 @@ func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Ac
 	case fault != nil:
 		return nil, answer.RefuseInvalid(*fault)
 	}
+	if key, fault = queueKey(task, key); fault != nil {
+		return nil, answer.RefuseInvalid(*fault)
+	}
 	m := &api.Execute{TaskID: id, Account: access.ForActors(account), Task: task}
 	if key != "" {
 		m.Idempotency.Key = key

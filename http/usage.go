@@ -70,6 +70,8 @@ type planLimits struct {
 	Reserved     int    `json:"reservedWorkers"`
 	Bytes        *int64 `json:"storageBytes"` // null: no limit
 	Files        *int   `json:"storageFiles"` // null: no limit
+	QueueTasks   int    `json:"queueTasks"`   // 0: no queue
+	QueueBytes   *int64 `json:"queueBytes"`   // null: no limit
 }
 
 // usage tells an account what it may use and what it has used.
@@ -96,7 +98,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *a
 	a := used{
 		Success: true, Plan: account.Plan, Used: today, Held: held, Account: account.Name, Operator: account.Operator,
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
-		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved, nil, nil},
+		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved, nil, nil, l.QueueTasks, nil},
 	}
 	if l.TasksPerDay > 0 {
 		left := max(l.TasksPerDay-today, 0)
@@ -107,6 +109,9 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *a
 	}
 	if l.StorageFiles > 0 {
 		a.Limits.Files = &l.StorageFiles
+	}
+	if l.QueueBytes > 0 {
+		a.Limits.QueueBytes = &l.QueueBytes
 	}
 	k := s.cfg.Ledger.Of(account.ID)
 	a.Storage = keeps{k.Bytes + k.HeldBytes, k.Files + k.HeldFiles, k.HeldBytes}

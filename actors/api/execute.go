@@ -75,6 +75,8 @@ type Execute struct {
 	// BeginCheck is the number of the function to ask before the task begins; 0:
 	// none.
 	BeginCheck uint64 `json:"-"`
+	// FromQueue tells that the task has waited in the queue.
+	FromQueue bool `json:"-"`
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place `json:"Place"`
 }
@@ -128,6 +130,9 @@ type Started struct {
 	SessionID  string        `json:"SessionID"` // set when the task leaves a session reserved
 	Timeout    time.Duration `json:"Timeout"`   // the task's time as the plan allows it
 	Refusal    *Refusal      `json:"Refusal"`
+
+	// Queued is where the task waits if it was queued: no worker has it then.
+	Queued *QueuePlace `json:"Queued,omitempty"`
 
 	KeyTaken bool `json:"-"` // another node has begun a task with its key
 }

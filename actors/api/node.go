@@ -35,6 +35,7 @@ type Status struct {
 	Waiting     int  `json:"Waiting"`  // requests that wait for a worker
 	PeerWorkers int  `json:"Abroad"`   // workers with a browser on other nodes that take tasks
 	Sessions    int  `json:"Sessions"` // that hold a worker
+	Queued      int  `json:"Queued"`   // tasks that wait in the queue
 }
 
 // Ready reports whether a request has a chance: at least one worker has a

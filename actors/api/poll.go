@@ -22,6 +22,16 @@ type Polled struct {
 	// Executed is all that is known of the task: its worker and session from
 	// the beginning, its outcome when it has ended.
 	Executed *Executed `json:"Executed"`
+	// Queued is where a task waits in the queue; nil: it does not.
+	Queued *QueuePlace `json:"Queued"`
+}
+
+// QueuePlace is where a task waits in the queue.
+type QueuePlace struct {
+	Position int `json:"Position"` // 1 is next, as far as is known
+	// Estimate is about how long it is until the task begins; zero: unknown.
+	Estimate time.Duration `json:"Estimate"`
+	Attempts int           `json:"Attempts"` // that it has had
 }
 
 // TaskStatus is how far an asynchronous task is.

@@ -5,6 +5,9 @@
 //
 //	task/<id>           an asynchronous task, until an hour after its end
 //	outcome/<id>        how it ended
+//	queued/<account>/…  a task that waits in the queue, or runs from it, sealed
+//	ended/<account>/…   which tasks of the queue have ended, in that order
+//	dead/<account>/…    those that failed, as they can be sent again, sealed
 //	key/<account>/<…>   a request with a key and its answer, for a day
 //	session/<id>        a session: whose, which worker's, until when
 //	session-state/<id>  its browser's state and its data cache, sealed; behind a

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"troupe/actors/backlog"
 	"troupe/actors/lease"
 	"troupe/actors/records"
 	"troupe/engine"
@@ -24,9 +25,12 @@ var recordMakers = golden.Makers{reflect.TypeFor[*engine.Cache](): func() any {
 // keptRecords are all records that actors write.
 func keptRecords(t *testing.T) []golden.Case {
 	return []golden.Case{
+		golden.Record[records.Dead](t, "dead", nil),
+		golden.Record[records.Ended](t, "ended", nil),
 		golden.Record[records.Key](t, "key", nil),
 		golden.Record[lease.Record](t, "lease", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
+		golden.Record[records.Queued](t, "queued", nil),
 		golden.Record[records.Session](t, "session", nil),
 		golden.Record[records.SessionState](t, "session-state", recordMakers),
 		golden.Record[records.Task](t, "task", nil),
@@ -34,9 +38,16 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Places(t, map[string]string{
 			"key": records.KeyPath("ada~1", "a key"), "lease": lease.Prefix + "n1", "outcome": records.OutcomePrefix + "t1", "session": records.SessionPrefix + "s1",
 			"session-state": records.StateKey("s1", 0), "session-state of an epoch": records.StateKey("s1", 7), "task": records.TaskPrefix + "t1", "worker": records.WorkerPrefix + "w1",
+			"queued": queuedPlace.Key("t1"), "queued in a group": groupPlace.Key("t1"), "task that was queued in a group": groupPlace.TaskID("t1"),
+			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1",
 		}),
 	}
 }
+
+var (
+	queuedPlace = backlog.Place{Lane: backlog.LaneFor("ada~1", &engine.Queue{Priority: 5}), Order: 7}
+	groupPlace  = backlog.Place{Lane: backlog.LaneFor("ada~1", &engine.Queue{Priority: 9, Group: "g", Concurrency: 40}), Order: 1 << 50}
+)
 
 // TestGolden: what earlier releases have written down is read, and each record has
 // a golden file for later ones.

@@ -30,6 +30,8 @@ type Task struct {
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	Lost       bool           `json:"lost,omitempty"` // another node has given it up: what its own has written as its end does not count
+	// Queue is set where the task came from the queue.
+	Queue *TaskQueue `json:"queue,omitempty"`
 }
 
 // The keys of tasks, and of their outcomes, begin so.
@@ -62,14 +64,25 @@ func (t *Task) Expires() time.Time {
 	if t.Ended.IsZero() {
 		return time.Time{}
 	}
-	return t.Ended.Add(TaskRetention)
+	return t.Ended.Add(t.retention())
+}
+
+func (t *Task) retention() time.Duration {
+	if t.Queue != nil && t.Queue.Keep > 0 {
+		return t.Queue.Keep
+	}
+	return TaskRetention
 }
 
 // PutTask writes the record, over a certain revision if one is given.
 func (r *Store) PutTask(ctx context.Context, t Task, over *uint64) (revision uint64, err error) {
+	return r.putTask(ctx, t, over, true)
+}
+
+func (r *Store) putTask(ctx context.Context, t Task, over *uint64, durable bool) (revision uint64, err error) {
 	b, err := json.Marshal(t)
 	if err == nil {
-		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.Expires(), If: over, Durable: true})
+		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.Expires(), If: over, Durable: durable})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("keep task %s: %w", t.ID, err)
@@ -122,6 +135,8 @@ func (r *Store) Poll(ctx context.Context, id, account string) (p *api.Polled, un
 		return &api.Polled{Status: api.TaskPending, Node: t.Node, Executed: t.Executed(nil)}, until, nil
 	}
 	switch {
+	case t.Status == api.TaskPending && t.Queue != nil && t.Queue.Waiting:
+		return &api.Polled{Status: api.TaskPending, Executed: t.Executed(nil), Queued: &api.QueuePlace{}}, until, nil
 	case t.Status == api.TaskPending && r.Node == "":
 		return &api.Polled{Status: api.TaskFailed, Executed: t.Executed(Interrupted())}, until, nil
 	case t.Status == api.TaskPending: // others may give it up: one of the two is its end

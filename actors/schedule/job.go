@@ -83,6 +83,12 @@ func waitUntil(x *api.Execute, now time.Time) time.Time {
 	if x.SessionMoved { // its worker gets a browser
 		return now.Add(max(movedWait, min(x.Task.QueueTimeout, engine.MaxQueueTimeout)))
 	}
+	if x.FromQueue {
+		if x.Target() != "" || x.Task.Session != nil && x.Task.Session.ID != "" {
+			return now // others of the queue need not wait for one worker with it
+		}
+		return now.Add(engine.MaxQueueTimeout)
+	}
 	if x.Forwarded {
 		return now.Add(forwardedWait)
 	}

@@ -40,6 +40,14 @@ func (r *Scheduler) NextFor(s *Slot) *Job {
 	return r.taken(r.Queue.Next(targets(s), func(w *Waiter) bool { return r.fits(s, w) }))
 }
 
+// NextOf is NextFor among the jobs that match.
+func (r *Scheduler) NextOf(s *Slot, match func(*Job) bool) *Job {
+	if s.Job != nil || s.ReservedFor != nil || r.Queue.Len() == 0 {
+		return nil
+	}
+	return r.taken(r.Queue.Next(targets(s), func(w *Waiter) bool { return match(r.Jobs[w.Task]) && r.fits(s, w) }))
+}
+
 // taken is the job of a waiter that has left the queue.
 func (r *Scheduler) taken(w *Waiter) *Job {
 	if w == nil {

@@ -22,6 +22,11 @@ type planChange struct {
 	Reserved       *int64 `json:"reserved"`     // workers held by sessions at the same time
 	StorageMiB     *int64 `json:"storageMiB"`   // kept at once; 0: no limit
 	StorageFiles   *int64 `json:"storageFiles"` // the same in files
+	// QueueTasks and QueueMiB bound what waits in the queue; no tasks: there is no queue,
+	// no MiB: no limit. QueueRetentionMs bounds how long results of queued tasks are kept.
+	QueueTasks       *int64 `json:"queueTasks"`
+	QueueMiB         *int64 `json:"queueMiB"`
+	QueueRetentionMs *int64 `json:"queueRetentionMs"`
 	// RestoreSessions false: they wait for their node, should it be lost.
 	RestoreSessions *bool `json:"restoreSessions"`
 }
@@ -73,6 +78,9 @@ func changed(l engine.Limits, raw []byte) (engine.Limits, error) {
 		{"asyncTimeoutMs", c.AsyncTimeoutMs, 0, longest, func(v int64) { l.Async = time.Duration(v) * time.Millisecond }},
 		{"storageMiB", c.StorageMiB, 0, 1 << 30, func(v int64) { l.StorageBytes = v << 20 }},
 		{"storageFiles", c.StorageFiles, 0, 1e9, func(v int64) { l.StorageFiles = int(v) }},
+		{"queueTasks", c.QueueTasks, 0, 1e9, func(v int64) { l.QueueTasks = int(v) }},
+		{"queueMiB", c.QueueMiB, 0, 1 << 30, func(v int64) { l.QueueBytes = v << 20 }},
+		{"queueRetentionMs", c.QueueRetentionMs, 60_000, 7 * longest, func(v int64) { l.QueueRetention = time.Duration(v) * time.Millisecond }},
 		{"reserved", c.Reserved, 0, 1e6, func(v int64) { l.Reserved = int(v) }},
 	} {
 		if n.v == nil {

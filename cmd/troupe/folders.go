@@ -56,9 +56,12 @@ func defaultData() (string, error) {
 	return filepath.Join(home, ".local", "share", "troupe"), nil
 }
 
-func storeIn(data string) string     { return filepath.Join(data, "store") }
-func filesIn(data string) string     { return filepath.Join(data, "files") }
-func uploadsIn(data string) string   { return filepath.Join(data, "uploads") }
+func storeIn(data string) string   { return filepath.Join(data, "store") }
+func filesIn(data string) string   { return filepath.Join(data, "files") }
+func uploadsIn(data string) string { return filepath.Join(data, "uploads") }
+func queuedUploadsIn(data string) string {
+	return filepath.Join(data, "queued-uploads")
+}
 func keyIn(data string) string       { return filepath.Join(data, "key") }
 func clusterIn(data string) string   { return filepath.Join(data, "cluster") }
 func forwardedIn(data string) string { return filepath.Join(data, "guests") }

@@ -16,16 +16,20 @@ const DefaultRecent = 20
 // that of [api.TaskStatus].
 const TaskRunning = "running"
 
+// TaskQueued is the status of a task that waits in the queue.
+const TaskQueued = "queued"
+
 // RecentTask is how far a task is, or how it ended. The order of the fields is
 // the order on the wire.
 type RecentTask struct {
 	TaskID     string              `json:"taskId"`
-	Status     string              `json:"status"` // running, complete, failed
+	Status     string              `json:"status"` // queued, running, complete, failed
 	Async      bool                `json:"async"`
 	WorkerID   string              `json:"workerId"`
 	WorkerName string              `json:"workerName"`
 	SessionID  string              `json:"sessionId,omitempty"`
-	Started    string              `json:"startedAt"`
+	Started    string              `json:"startedAt"` // empty while it waits in the queue
+	Position   int                 `json:"position,omitempty"`
 	Ended      string              `json:"endedAt,omitempty"`
 	Duration   *int64              `json:"duration,omitempty"`
 	Actions    int                 `json:"actions"`

@@ -17,6 +17,10 @@ type Pending struct {
 	Success   bool           `json:"success"`
 	Status    api.TaskStatus `json:"status"`
 	SessionID string         `json:"sessionId,omitempty"`
+	Queued    bool           `json:"queued,omitempty"`   // it waits in the queue
+	Position  int            `json:"position,omitempty"` // there; 1 is next
+	Estimate  int64          `json:"estimate,omitempty"` // about how long it is until it begins, in milliseconds
+	Attempts  int            `json:"attempts,omitempty"` // that it has had
 }
 
 // OfPoll is the body of a poll.
@@ -27,7 +31,11 @@ func OfPoll(p *api.Polled) any {
 		if x != nil {
 			session = x.SessionID
 		}
-		return Pending{false, p.Status, session}
+		w := Pending{Status: p.Status, SessionID: session}
+		if q := p.Queued; q != nil {
+			w.Queued, w.Position, w.Estimate, w.Attempts = true, q.Position, engine.Millis(q.Estimate), q.Attempts
+		}
+		return w
 	}
 	_, a := OfTask(x)
 	a.Status = api.TaskFailed
@@ -176,6 +184,10 @@ func (a *Task) stop(o *engine.Outcome, code engine.Code) (int, *Task) {
 			a.Error = last.Text
 		}
 		a.Code, a.Retryable = last.Code, new(bool) // something of it has run, whatever the code is elsewhere
+		if last.Index < 0 {                        // nothing of it has run
+			a.Errors = failures(o.Failures[:n-1])
+			return fasthttp.StatusOK, a
+		}
 		a.ActionIndex, a.ActionPath, a.Flow, a.Iteration, a.Iterations, a.Action = &last.Index, last.Path, last.Flow, last.Iteration, last.Iterations, last.Action
 		status, n = fasthttp.StatusOK, n-1
 	}

@@ -69,6 +69,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	workersDesc  = desc("workers", "Workers by their state.", "state")
 	queueDesc    = desc("queue_size", "Requests that wait for a worker.")
+	queuedDesc   = desc("queued_tasks", "Tasks that wait in the queue.")
 	sessionsDesc = desc("sessions_active", "Sessions that hold a worker.")
 	drainingDesc = desc("draining", "1 while the service accepts no tasks because it is stopping.")
 	readyDesc    = desc("ready", "1 if /readyz is 200.")
@@ -88,7 +89,7 @@ type node struct {
 }
 
 func (*node) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{workersDesc, queueDesc, sessionsDesc, drainingDesc, readyDesc} {
+	for _, d := range []*prometheus.Desc{workersDesc, queueDesc, queuedDesc, sessionsDesc, drainingDesc, readyDesc} {
 		to <- d
 	}
 }
@@ -101,6 +102,7 @@ func (n *node) Collect(to chan<- prometheus.Metric) {
 		gauge(to, workersDesc, float64(number), string(state))
 	}
 	gauge(to, queueDesc, float64(s.Waiting))
+	gauge(to, queuedDesc, float64(s.Queued))
 	gauge(to, sessionsDesc, float64(s.Sessions))
 	gauge(to, drainingDesc, one(s.Draining))
 	gauge(to, readyDesc, one(n.ready()))

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"time"
+
+	"troupe/engine"
+)
+
+// QueueList is which of an account's queued tasks are listed.
+type QueueList string
+
+// The lists of queued tasks.
+const (
+	ListWaiting QueueList = "queued" // in the order of their places
+	ListEnded   QueueList = "ended"  // in the order of their ends
+	ListDead    QueueList = "dead"   // those of them that can be sent again
+)
+
+// ListQueue asks for a part of a list of an account's queued tasks.
+type ListQueue struct {
+	Account Account   `json:"Account"`
+	List    QueueList `json:"List"`
+	After   string    `json:"After"` // the cursor of the part before; empty: the first part
+	Most    int       `json:"Most"`
+}
+
+// QueueListed answers [ListQueue].
+type QueueListed struct {
+	Tasks   []QueuedTask `json:"Tasks"`
+	Next    string       `json:"Next"` // the cursor of the next part; empty: there is none
+	Refusal *Refusal     `json:"Refusal"`
+}
+
+// QueuedTask is a queued task in a list.
+type QueuedTask struct {
+	ID       string      `json:"ID"`
+	Status   TaskStatus  `json:"Status"`
+	Code     engine.Code `json:"Code"`
+	Queued   time.Time   `json:"Queued"` // zero where it has ended
+	Starts   time.Time   `json:"Starts"` // zero where it has ended
+	Ended    time.Time   `json:"Ended"`  // zero where it waits or runs
+	Priority int         `json:"Priority"`
+	Attempts int         `json:"Attempts"`
+}
+
+func (*ListQueue) reply(*QueueListed) {}
+
+// SendAgain queues a task again that failed for good, under a new identifier.
+type SendAgain struct {
+	TaskID  string  `json:"TaskID"`
+	Account Account `json:"Account"`
+}
+
+func (*SendAgain) reply(*Started) {}
+
+var (
+	_ = define(definition[ListQueue, QueueListed]{failed: func(_ *ListQueue, no *Refusal) *QueueListed { return &QueueListed{Refusal: no} }})
+	_ = define(definition[SendAgain, Started]{failed: func(m *SendAgain, no *Refusal) *Started { return &Started{TaskID: m.TaskID, Refusal: no} }})
+)

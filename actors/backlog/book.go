@@ -1,0 +1,393 @@
+package backlog
+
+import (
+	"slices"
+	"time"
+
+	"troupe/engine"
+)
+
+// Book knows which tasks wait, as far as it must to say which one runs next: of each
+// lane the next few keys and how many there are. It is told of each task that is
+// added, and asks for more keys of a lane when it runs out of them, see [Book.Wants].
+type Book struct {
+	accounts map[string]*account
+	running  map[string]Place // by task
+	waiting  int
+	turn     uint64
+}
+
+// account is what waits for one account.
+type account struct {
+	turn    uint64 // the lowest is next
+	lanes   map[Lane]*lane
+	groups  map[string]int // tasks of a group that run
+	running int
+	until   time.Time // nothing of it runs before
+	waiting [engine.MaxPriority + 1]int
+	bytes   int64
+	// first and next are numbers of tasks of a priority: about that of the first one
+	// that waits, and that of the next to be added.
+	first, next [engine.MaxPriority + 1]uint64
+	gap         time.Duration // between the last tasks that began, smoothed
+	began       time.Time     // the last one
+	starts      int
+}
+
+// NewBook makes an empty book.
+func NewBook() *Book {
+	return &Book{accounts: map[string]*account{}, running: map[string]Place{}}
+}
+
+func (b *Book) account(name string) *account {
+	a := b.accounts[name]
+	if a == nil {
+		b.turn++
+		a = &account{turn: b.turn, lanes: map[Lane]*lane{}, groups: map[string]int{}}
+		b.accounts[name] = a
+	}
+	return a
+}
+
+// lane finds a lane; empty: nothing of it was on the disk when it is made.
+func (a *account) lane(id Lane, empty bool) *lane {
+	l := a.lanes[id]
+	if l == nil {
+		l = &lane{Lane: id, whole: empty, adding: map[string]bool{}}
+		a.lanes[id] = l
+	}
+	return l
+}
+
+// tidy drops what nothing waits in.
+func (b *Book) tidy(name string, id Lane) {
+	a := b.accounts[name]
+	if a == nil {
+		return
+	}
+	if l := a.lanes[id]; l != nil && l.whole && !l.loading && len(l.window)+len(l.held)+len(l.adding)+len(l.gone) == 0 {
+		delete(a.lanes, id)
+	}
+	if len(a.lanes) == 0 && a.running == 0 {
+		delete(b.accounts, name)
+	}
+}
+
+// Len is how many tasks wait.
+func (b *Book) Len() int { return b.waiting }
+
+// Running is how many tasks were taken and have not ended.
+func (b *Book) Running() int { return len(b.running) }
+
+// IsRunning reports whether a task was taken and has not ended.
+func (b *Book) IsRunning(task string) bool { _, is := b.running[task]; return is }
+
+// Waiting is how many tasks of an account wait, and how many bytes they have.
+func (b *Book) Waiting(name string) (tasks int, bytes int64) {
+	a := b.accounts[name]
+	if a == nil {
+		return 0, 0
+	}
+	for _, n := range a.waiting {
+		tasks += n
+	}
+	return tasks, a.bytes
+}
+
+// Groups is how many groups of an account have tasks that wait, with this lane.
+func (b *Book) Groups(with Lane) int {
+	groups := map[string]bool{with.Group: true}
+	if a := b.accounts[with.Account]; a != nil {
+		for id := range a.lanes {
+			groups[id.Group] = true
+		}
+	}
+	delete(groups, "")
+	return len(groups)
+}
+
+func (b *Book) count(a *account, p Place, n int, bytes int64) {
+	b.waiting += n
+	a.waiting[p.Priority] += n
+	a.bytes = max(a.bytes+bytes, 0)
+}
+
+// Found takes in a task that was on the disk at the start. All are found before
+// anything else is done. The numbers are those in their records, of the first one of
+// each lane alone; zero of the others.
+func (b *Book) Found(p Place, bytes int64, number uint64) {
+	a := b.account(p.Account)
+	a.lane(p.Lane, false).whole = false
+	b.count(a, p, 1, bytes)
+	if first := &a.first[p.Priority]; number > 0 && (*first == 0 || number < *first) {
+		*first = number
+	}
+	a.next[p.Priority] = a.first[p.Priority] + uint64(a.waiting[p.Priority])
+}
+
+// Adding takes in a task that is about to be written, and returns its number.
+// [Book.Added] or [Book.NotAdded] must follow.
+func (b *Book) Adding(p Place, task string, bytes int64) (number uint64) {
+	a := b.account(p.Account)
+	a.lane(p.Lane, true).adding[p.Key(task)] = true
+	b.count(a, p, 1, bytes)
+	if a.next[p.Priority] == 0 {
+		a.first[p.Priority], a.next[p.Priority] = 1, 1
+	}
+	a.next[p.Priority]++
+	return a.next[p.Priority] - 1
+}
+
+// Added says that the task is on the disk, with how many bytes, and how many it was
+// counted with.
+func (b *Book) Added(p Place, task string, bytes, counted int64) {
+	if a := b.accounts[p.Account]; a != nil {
+		if l := a.lanes[p.Lane]; l != nil {
+			key := p.Key(task)
+			delete(l.adding, key)
+			l.insert(item{key, bytes})
+			b.count(a, p, 0, bytes-counted)
+		}
+	}
+}
+
+// NotAdded says that it is not.
+func (b *Book) NotAdded(p Place, task string, bytes int64) {
+	if a := b.accounts[p.Account]; a != nil {
+		if l := a.lanes[p.Lane]; l != nil {
+			delete(l.adding, p.Key(task))
+		}
+		b.count(a, p, -1, -bytes)
+		b.tidy(p.Account, p.Lane)
+	}
+}
+
+// Load is a question for the next keys of a lane.
+type Load struct {
+	Lane  Lane
+	After string // the key behind which they are
+	Most  int
+}
+
+// Wants lists the lanes that need more keys. [Book.Loaded] must follow for each.
+func (b *Book) Wants() (all []Load) {
+	for _, a := range b.accounts {
+		for _, l := range a.lanes {
+			if !l.whole && !l.loading && len(l.window) <= windowMost/2 {
+				l.loading = true
+				all = append(all, Load{l.Lane, l.cursor, windowMost})
+			}
+		}
+	}
+	return all
+}
+
+// Found is a key that was read, with the size of its value.
+type Found struct {
+	Key  string
+	Size int64
+}
+
+// Loaded takes in the keys that were asked for. Without them, after a failure, they
+// are asked for again.
+func (b *Book) Loaded(m Load, keys []Found, failed bool) {
+	if a := b.accounts[m.Lane.Account]; a != nil {
+		if l := a.lanes[m.Lane]; l != nil {
+			l.loaded(m, keys, failed)
+			b.tidy(m.Lane.Account, m.Lane)
+		}
+	}
+}
+
+// Next takes the task that runs next. [Book.Ended] or [Book.PutBack] must follow.
+func (b *Book) Next(now time.Time) (p Place, task string, ok bool) {
+	var best *account
+	var from *lane
+	for _, a := range b.accounts {
+		if best != nil && a.turn > best.turn || now.Before(a.until) {
+			continue
+		}
+		if l := a.next1(now); l != nil {
+			best, from = a, l
+		}
+	}
+	if best == nil {
+		return p, "", false
+	}
+	it := from.take(now)
+	p, task, ok = ParseKey(it.key)
+	b.turn++
+	best.turn = b.turn
+	b.count(best, p, -1, -it.bytes)
+	b.running[task] = p
+	best.running++
+	if p.Group != "" {
+		best.groups[p.Group]++
+	}
+	best.start(now)
+	return p, task, ok
+}
+
+// next1 is the lane with the account's next task; nil: there is none that may begin.
+func (a *account) next1(now time.Time) (best *lane) {
+	var first string
+	for id, l := range a.lanes {
+		if id.Group != "" && a.groups[id.Group] >= id.Concurrency {
+			continue
+		}
+		it, ok := l.head(now)
+		if !ok {
+			continue
+		}
+		order := it.key[len(l.Prefix()):]
+		if best == nil || id.Priority > best.Priority || id.Priority == best.Priority && order < first {
+			best, first = l, order
+		}
+	}
+	return best
+}
+
+// start notes that a task begins, for estimates.
+func (a *account) start(now time.Time) {
+	if a.starts++; a.starts > 1 {
+		gap := max(now.Sub(a.began), 0)
+		if a.starts == 2 {
+			a.gap = gap
+		}
+		a.gap += (gap - a.gap) / 8
+	}
+	a.began = now
+}
+
+// Ended says that a task that was taken does not run any more.
+func (b *Book) Ended(task string) {
+	p, was := b.running[task]
+	if !was {
+		return
+	}
+	delete(b.running, task)
+	a := b.account(p.Account)
+	a.running--
+	if p.Group != "" {
+		if a.groups[p.Group]--; a.groups[p.Group] <= 0 {
+			delete(a.groups, p.Group)
+		}
+	}
+	b.tidy(p.Account, p.Lane)
+}
+
+// PutBack returns a task that was taken and has not begun to its place, until a time.
+func (b *Book) PutBack(task string, bytes int64, until time.Time) {
+	p, was := b.running[task]
+	if !was {
+		return
+	}
+	a := b.account(p.Account)
+	l := a.lane(p.Lane, true)
+	l.held = append(l.held, heldItem{item{p.Key(task), bytes}, until})
+	slices.SortFunc(l.held, func(x, y heldItem) int { return compare(x.key, y.key) })
+	b.count(a, p, 1, bytes)
+	b.Ended(task)
+}
+
+// Pause lets nothing of an account begin before a time.
+func (b *Book) Pause(name string, until time.Time) {
+	if a := b.accounts[name]; a != nil && until.After(a.until) {
+		a.until = until
+	}
+}
+
+// Remove takes a waiting task out, which is about to be deleted. [Book.Removed] must
+// follow.
+func (b *Book) Remove(p Place, task string, bytes int64) {
+	a := b.accounts[p.Account]
+	if a == nil || a.lanes[p.Lane] == nil {
+		return
+	}
+	a.lanes[p.Lane].remove(p.Key(task))
+	b.count(a, p, -1, -bytes)
+}
+
+// Removed says that the record of a removed task is deleted.
+func (b *Book) Removed(p Place, task string) {
+	a := b.accounts[p.Account]
+	if a == nil || a.lanes[p.Lane] == nil {
+		return
+	}
+	a.lanes[p.Lane].removed(p.Key(task))
+	b.tidy(p.Account, p.Lane)
+}
+
+// Forget drops all that waits for an account.
+func (b *Book) Forget(name string) {
+	a := b.accounts[name]
+	if a == nil {
+		return
+	}
+	for _, n := range a.waiting {
+		b.waiting -= n
+	}
+	delete(b.accounts, name)
+	for task, p := range b.running {
+		if p.Account == name {
+			delete(b.running, task)
+		}
+	}
+}
+
+// NextAt is when the first task may begin that may not yet; zero: there is none.
+func (b *Book) NextAt(now time.Time) (at time.Time) {
+	earlier := func(t time.Time) {
+		if t.After(now) && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	for _, a := range b.accounts {
+		if len(a.lanes) > 0 {
+			earlier(a.until)
+		}
+		for _, l := range a.lanes {
+			if len(l.window) > 0 {
+				if p, _, ok := ParseKey(l.window[0].key); ok {
+					earlier(p.At())
+				}
+			}
+			for _, h := range l.held {
+				earlier(h.until)
+			}
+		}
+	}
+	return at
+}
+
+// Began notes the number of a task that begins.
+func (b *Book) Began(p Place, number uint64) {
+	if a := b.accounts[p.Account]; a != nil {
+		a.first[p.Priority] = max(a.first[p.Priority], number+1)
+	}
+}
+
+// Position is about which place a task has among those of its account, and about how
+// long it is until it begins; zero: unknown. 1 is next.
+func (b *Book) Position(p Place, number uint64, now time.Time) (place int, estimate time.Duration) {
+	a := b.accounts[p.Account]
+	if a == nil {
+		return 1, 0
+	}
+	ahead := 0
+	if first := a.first[p.Priority]; number > first {
+		ahead = int(number - first)
+	}
+	place = 1 + max(min(ahead, a.waiting[p.Priority]-1), 0)
+	for other := p.Priority + 1; other <= engine.MaxPriority; other++ {
+		place += a.waiting[other]
+	}
+	const known, recent = 4, time.Minute
+	if a.starts >= known && now.Sub(a.began) < recent {
+		estimate = time.Duration(place) * a.gap
+	}
+	if wait := p.At().Sub(now); wait > estimate {
+		estimate = wait
+	}
+	return place, estimate
+}

@@ -1,0 +1,138 @@
+package backlog
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// windowMost is how many keys of a lane are read at once, and about how many are kept.
+const windowMost = 32
+
+// heldMost is how many tasks of a lane may be put back before the lane stands still.
+const heldMost = 64
+
+type item struct {
+	key   string
+	bytes int64
+}
+
+type heldItem struct {
+	item
+	until time.Time
+}
+
+// lane is the beginning of a line of tasks.
+type lane struct {
+	Lane
+	window []item // by key
+	cursor string // the window has every key up to this one; behind it are others, unless the lane is whole
+	whole  bool
+	held   []heldItem // were taken and put back, by key
+
+	adding  map[string]bool // keys that are being written
+	loading bool
+	late    []item          // were added while keys were being read
+	gone    map[string]bool // were removed: they are still being deleted, or may be among the keys that are being read
+	deleted []string        // of those, the ones that are deleted by now
+}
+
+func compare(a, b string) int { return strings.Compare(a, b) }
+
+// insert takes in a key that is on the disk.
+func (l *lane) insert(it item) {
+	switch {
+	case it.key <= l.cursor:
+		l.put(it)
+	case l.loading: // the keys that are being read may have it, or may not
+		l.late = append(l.late, it)
+	case l.whole && len(l.window) < windowMost:
+		l.put(it)
+		l.cursor = it.key
+	default:
+		l.whole = false
+	}
+}
+
+func (l *lane) put(it item) {
+	at, there := slices.BinarySearchFunc(l.window, it.key, func(o item, key string) int { return compare(o.key, key) })
+	if !there {
+		l.window = slices.Insert(l.window, at, it)
+	}
+}
+
+// loaded takes in what was read of the disk.
+func (l *lane) loaded(m Load, keys []Found, failed bool) {
+	l.loading = false
+	late := l.late
+	l.late = nil
+	if !failed {
+		for _, k := range keys {
+			l.cursor = max(l.cursor, k.Key)
+			if !l.gone[k.Key] && !l.adding[k.Key] {
+				l.put(item{k.Key, k.Size})
+			}
+		}
+		l.whole = len(keys) < m.Most
+	}
+	for _, it := range late {
+		if !l.gone[it.key] {
+			l.insert(it)
+		}
+	}
+	for _, key := range l.deleted {
+		delete(l.gone, key)
+	}
+	l.deleted = nil
+}
+
+// head is the task that would be next; false: none may begin now.
+func (l *lane) head(now time.Time) (it item, ok bool) {
+	for _, h := range l.held {
+		if !now.Before(h.until) {
+			it, ok = h.item, true
+			break
+		}
+	}
+	if len(l.held) >= heldMost || len(l.window) == 0 {
+		return it, ok
+	}
+	first := l.window[0]
+	if ok && it.key < first.key {
+		return it, true
+	}
+	if p, _, valid := ParseKey(first.key); valid && p.At().After(now) {
+		return it, ok
+	}
+	return first, true
+}
+
+// take removes and returns the head.
+func (l *lane) take(now time.Time) item {
+	it, _ := l.head(now)
+	l.drop(it.key)
+	return it
+}
+
+func (l *lane) drop(key string) {
+	l.window = slices.DeleteFunc(l.window, func(o item) bool { return o.key == key })
+	l.held = slices.DeleteFunc(l.held, func(o heldItem) bool { return o.key == key })
+}
+
+// remove drops a key that is about to be deleted.
+func (l *lane) remove(key string) {
+	l.drop(key)
+	if l.gone == nil {
+		l.gone = map[string]bool{}
+	}
+	l.gone[key] = true
+}
+
+// removed says that the key is deleted.
+func (l *lane) removed(key string) {
+	if l.loading {
+		l.deleted = append(l.deleted, key)
+	} else {
+		delete(l.gone, key)
+	}
+}

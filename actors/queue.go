@@ -1,0 +1,296 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
+	"troupe/actors/backlog"
+	"troupe/actors/records"
+)
+
+// queue gives waiting tasks to workers: as many at once as pool leaves it. What waits
+// is on the disk, in the order in which it runs; queue has in memory what is about to
+// run. No task of it is with a worker before its record says that it begins.
+type queue struct {
+	node *nodeParts
+	book *backlog.Book
+	room int // workers that its tasks may have at once
+	busy int // that they want or have
+	held bool
+	over bool // the node stops
+
+	live    map[string]*queuedTask // were taken, until their end is written
+	ending  map[string]bool        // were cancelled while they waited: it is being written
+	files   map[string]uint64      // numbers of cleanups of files, by task
+	gone    map[string]bool        // accounts that were removed
+	writes  map[string]int         // by account: what is being written
+	waits   map[string][]*queueWait
+	reading map[string]*queueReads
+	flushes []flushWaiter
+	wanted  bool // pool knows that tasks wait
+	handled bool // the present message is: the rest can be done again without it
+	timer   *time.Timer
+}
+
+// queuedTask is a task whose turn has come.
+type queuedTask struct {
+	place    backlog.Place
+	q        *records.Queued // nil until it is read
+	begun    bool
+	released bool // it wants no worker any more
+	cause    api.Cause
+}
+
+func newQueue(n *nodeParts, book *backlog.Book) *queue {
+	return &queue{
+		node: n, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
+		writes: map[string]int{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
+	}
+}
+
+type (
+	// queueRoom tells how many workers queued tasks may have at once.
+	queueRoom struct{ Workers int }
+	// queueWanted tells pool whether tasks wait in the queue.
+	queueWanted struct{ Wanted bool }
+	// queueHold stops the queue until it is sent again.
+	queueHold struct{ On bool }
+	// queueTurn tells that the time of a task has come.
+	queueTurn struct{}
+	// queueLoaded answers the question for the next keys of a lane.
+	queueLoaded struct {
+		load  backlog.Load
+		found []backlog.Found
+		err   error
+	}
+)
+
+func (u *queue) Receive(ctx actor.Context) {
+	defer recoverIn(ctx, u.node, u)
+	u.handled = false
+	switch m := ctx.Message().(type) {
+	case *actor.Started: // there may be tasks of an earlier process
+	case *actor.Stopping:
+		u.stop()
+		return
+	case *enqueue:
+		u.onEnqueue(ctx, m)
+	case *entryAdded:
+		u.onAdded(m)
+	case *queueRoom:
+		u.room = m.Workers
+	case *queueHold:
+		u.held = m.On
+	case *queueTurn:
+		u.timer = nil
+	case *queueLoaded:
+		if m.err != nil {
+			u.node.log.Error().Err(m.err).Msg("queue not read")
+			u.later(again, &queueLoaded{load: m.load})
+			return
+		}
+		u.book.Loaded(m.load, m.found, m.found == nil)
+	case *turnRead:
+		u.onTurn(m)
+	case *api.Started:
+		u.onStarted(m)
+	case *queuedPlayed:
+		u.release(m.Task)
+	case *queuedAgain:
+		u.onAgain(m)
+	case *queuedMoved:
+		u.onMoved(m)
+	case *queuedOver:
+		u.finish(m.Task)
+	case *waitingEnded:
+		u.onWaitingEnded(m)
+	case *cancelFound:
+		u.onCancelFound(m)
+	case *placeRead:
+		u.onPlaceRead(m)
+	case *queueWaited:
+		u.onWaited(m.wait)
+	case *flush:
+		u.onFlush(ctx, m)
+	case *api.Cancel:
+		u.onCancel(m, ctx.Sender())
+	case *api.Poll, *api.Follow:
+		u.onQuestion(&queueWait{client: ctx.Sender(), message: m})
+	default:
+		return
+	}
+	u.handled = true
+	u.dispatch()
+	u.check()
+}
+
+// dispatch takes tasks whose turn it is, for as many workers as there is room for.
+func (u *queue) dispatch() {
+	now := time.Now()
+	for !u.over && !u.held && u.busy < u.room {
+		p, task, ok := u.book.Next(now)
+		if !ok {
+			break
+		}
+		u.busy++
+		u.live[task] = &queuedTask{place: p}
+		u.touched(task)
+		read, key := &turnRead{task: task}, p.Key(task)
+		u.node.onDisk(func(c context.Context) (err error) {
+			read.claim, err = u.node.records.Queue().Turn(c, key, task)
+			return err
+		}, func(err error) {
+			read.err = err
+			u.self(read)
+		})
+	}
+	for _, l := range u.book.Wants() {
+		read := &queueLoaded{load: l, found: []backlog.Found{}}
+		u.node.onDisk(func(c context.Context) (err error) {
+			read.found, err = u.node.records.Queue().Next(c, l)
+			return err
+		}, func(err error) {
+			read.err = err
+			u.self(read)
+		})
+	}
+	if wanted := u.book.Len() > 0 || len(u.live) > 0; wanted != u.wanted {
+		u.send(u.node.pool, &queueWanted{wanted})
+		u.wanted = wanted
+	}
+	u.node.queued.Store(int64(u.book.Len()))
+	u.wakeAt(now)
+}
+
+// wakeAt has the queue look again when the next task may begin that may not yet.
+func (u *queue) wakeAt(now time.Time) {
+	if u.over || u.held || u.busy >= u.room || u.timer != nil && len(u.live) > 0 {
+		return
+	}
+	at := u.book.NextAt(now)
+	if u.timer != nil {
+		u.timer.Stop()
+		u.timer = nil
+	}
+	if !at.IsZero() {
+		u.timer = u.later(at.Sub(now)+time.Millisecond, &queueTurn{})
+	}
+}
+
+// release says that a task wants no worker any more.
+func (u *queue) release(task string) {
+	if t := u.live[task]; t != nil && !t.released {
+		t.released = true
+		u.busy--
+		u.book.Ended(task)
+	}
+}
+
+// putBack returns a task that has not begun to its place.
+func (u *queue) putBack(task string, until time.Time) {
+	t := u.live[task]
+	if t == nil || t.released {
+		return
+	}
+	t.released = true
+	u.busy--
+	var bytes int64
+	if t.q != nil {
+		_, bytes, _ = u.node.records.Queue().Encode(*t.q)
+	}
+	u.book.PutBack(task, bytes, until)
+	delete(u.live, task)
+	if t.cause != "" {
+		u.onCancel(&api.Cancel{TaskID: task, Account: api.Account{ID: t.place.Account}, Cause: t.cause}, nil)
+	}
+}
+
+// finish forgets a task whose end is written, or is not to be.
+func (u *queue) finish(task string) {
+	t := u.live[task]
+	if t == nil {
+		return
+	}
+	u.release(task)
+	delete(u.live, task)
+	u.touched(task)
+	u.cleanUp(task, t.q)
+	u.wake(task)
+}
+
+// onFlush answers when nothing of an account, or of all, is being written or runs.
+func (u *queue) onFlush(ctx actor.Context, m *flush) {
+	if m.Account == "" {
+		u.over = true
+	} else {
+		u.gone[m.Account] = true
+		u.book.Forget(m.Account)
+	}
+	u.flushes = append(u.flushes, flushWaiter{ctx.Sender(), m.Account})
+}
+
+func (u *queue) check() {
+	kept := u.flushes[:0]
+	for _, f := range u.flushes {
+		if u.works(f.account) {
+			kept = append(kept, f)
+			continue
+		}
+		u.send(f.sender, &flushed{})
+	}
+	u.flushes = kept
+}
+
+// works reports whether something of an account, or of any, is under way.
+func (u *queue) works(account string) bool {
+	if account == "" {
+		return len(u.live)+len(u.writes)+len(u.ending) > 0
+	}
+	for _, t := range u.live {
+		if t.place.Account == account {
+			return true
+		}
+	}
+	return u.writes[account] > 0
+}
+
+// write writes something of an account, and then sends the message.
+func (u *queue) write(account string, f func(context.Context) error, then func(error) any) {
+	u.writes[account]++
+	u.node.onDisk(f, func(err error) { u.self(then(err)) })
+}
+
+// The queue sends without its context: what it has done of a message is not to depend
+// on who gets the answer.
+func (u *queue) send(to *actor.PID, m any) { u.node.system.Root.Send(to, m) }
+
+func (u *queue) self(m any) { u.send(u.node.queue, m) }
+
+func (u *queue) pass(to *actor.PID, m any, sender *actor.PID) {
+	u.node.system.Root.RequestWithCustomSender(to, m, sender)
+}
+
+func (u *queue) later(d time.Duration, m any) *time.Timer {
+	return time.AfterFunc(d, func() { u.self(m) })
+}
+
+func (u *queue) written(account string) {
+	if u.writes[account]--; u.writes[account] <= 0 {
+		delete(u.writes, account)
+	}
+}
+
+func (u *queue) stop() {
+	if u.timer != nil {
+		u.timer.Stop()
+	}
+	for task := range u.waits {
+		for _, w := range u.waits[task] {
+			w.timer.Stop()
+			w.answer(u, &api.Polled{Status: api.TaskPending, Queued: &api.QueuePlace{}})
+		}
+	}
+}

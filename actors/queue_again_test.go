@@ -1,0 +1,110 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/testkit"
+)
+
+func TestQueueGroups(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 5, Engine: takes(time.Minute)}, func(t *testing.T, k *testkit.Kit) {
+		group := map[string]bool{}
+		for range 6 {
+			group[enqueue(k, anna, `{"group":"login","concurrency":2}`).TaskID] = true
+		}
+		for range 3 {
+			enqueue(k, anna, `true`)
+		}
+		time.Sleep(10 * time.Minute)
+		plays := k.Engine.Plays()
+		if len(plays) != 9 {
+			t.Fatalf("%d of 9 tasks were played", len(plays))
+		}
+		for _, p := range plays {
+			beside := 0
+			for _, o := range plays {
+				if group[o.Task] && !o.Began.After(p.Began) && o.Ended.After(p.Began) {
+					beside++
+				}
+			}
+			if beside > 2 {
+				t.Errorf("%d of the group run at once", beside)
+			}
+		}
+		for _, p := range plays {
+			if !group[p.Task] && p.Began.Sub(plays[0].Began) > time.Second {
+				t.Errorf("a task of no group waited %s for the group", p.Began.Sub(plays[0].Began))
+			}
+		}
+	})
+}
+
+// TestQueueTriesAgain: another attempt after what retryOn names, with a growing pause.
+func TestQueueTriesAgain(t *testing.T) {
+	fails := func(c engine.Code) testkit.Script {
+		return testkit.Script{Outcome: &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{Code: c, Text: "it failed"}}}}
+	}
+	next := testkit.Script{}
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: each(func(testkit.Call) testkit.Script { return next })}, func(t *testing.T, k *testkit.Kit) {
+		next = fails(engine.CodeElementNotFound)
+		id := enqueue(k, anna, `{"attempts":3,"backoff":10000,"retryOn":["element_not_found"]}`).TaskID
+		time.Sleep(5 * time.Second)
+		p := k.WantPoll(anna, id, 0, api.TaskPending)
+		if p.Queued == nil || p.Queued.Attempts != 1 {
+			t.Errorf("after the first attempt: %+v", p.Queued)
+		}
+		p = k.WantPoll(anna, id, time.Minute, api.TaskFailed)
+		if code(p) != engine.CodeElementNotFound {
+			t.Errorf("%+v", p.Executed.Outcome)
+		}
+		plays := k.Engine.Plays()
+		if len(plays) != 3 {
+			t.Fatalf("%d attempts", len(plays))
+		}
+		for i, want := range []time.Duration{10 * time.Second, 20 * time.Second} {
+			if got := plays[i+1].Began.Sub(plays[i].Ended); got < want || got > want+time.Second {
+				t.Errorf("%s between attempts, want %s", got, want)
+			}
+		}
+		if got := list(k, anna, api.ListDead); !slices.Equal(got, []string{id}) {
+			t.Fatalf("failed: %q", got)
+		}
+		next = testkit.Script{}
+		again, err := api.Ask(context.Background(), k.Node, &api.SendAgain{TaskID: id, Account: anna})
+		if err != nil || again.Refusal != nil || again.TaskID == id {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		k.WantPoll(anna, again.TaskID, time.Minute, api.TaskComplete)
+		if again, err := api.Ask(context.Background(), k.Node, &api.SendAgain{TaskID: id, Account: anna}); err != nil || !again.Refusal.NotFound() {
+			t.Errorf("sent twice: %+v, %v", again, err)
+		}
+		if got := list(k, anna, api.ListDead); len(got) != 0 {
+			t.Errorf("still failed: %q", got)
+		}
+		if p := k.WantPoll(anna, id, 0, api.TaskFailed); code(p) != engine.CodeElementNotFound {
+			t.Errorf("the first one: %+v", p.Executed.Outcome)
+		}
+	})
+}
+
+func TestQueueGroupsAreBounded(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: takes(time.Hour)}, func(t *testing.T, k *testkit.Kit) {
+		enqueue(k, anna, `true`) // has the worker
+		k.AwaitIdle()
+		for i := range 1000 {
+			enqueue(k, anna, fmt.Sprintf(`{"group":"g%d"}`, i))
+		}
+		for options, want := range map[string]engine.Code{`{"group":"one more"}`: engine.CodeQueueFull, `{"group":"g7"}`: "", `true`: ""} {
+			x := k.SendAsync(&api.Execute{Account: anna, Task: queued(t, options)}, testkit.Script{})
+			if got := x.Refusal; (got == nil) != (want == "") || got != nil && got.Code != want {
+				t.Errorf("%s: %+v, want %q", options, got, want)
+			}
+		}
+	})
+}

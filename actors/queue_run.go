@@ -1,0 +1,262 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
+	"troupe/actors/backlog"
+	"troupe/actors/records"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+type (
+	// turnRead brings the record of a task whose turn it is.
+	turnRead struct {
+		task  string
+		claim *records.Claim
+		err   error
+	}
+	// queuedPlayed tells that a task of the queue plays no more: its worker is free
+	// for the next.
+	queuedPlayed struct{ Task string }
+	// queuedOver tells that its end is written.
+	queuedOver struct{ Task string }
+	// queuedAgain tells that it begins again after a while.
+	queuedAgain struct {
+		Task  records.Task
+		After time.Duration
+	}
+	// queuedMoved tells that it waits again on the disk.
+	queuedMoved struct {
+		task    records.Task
+		q       records.Queued
+		place   backlog.Place
+		counted int64
+		bytes   int64
+		err     error
+	}
+	// waitingEnded tells that the end of a task is written that did not begin.
+	waitingEnded struct {
+		end *endWaiting
+		err error
+	}
+)
+
+// endWaiting is the end of a task that did not begin.
+type endWaiting struct {
+	q      *records.Queued
+	key    string
+	task   string
+	out    *engine.Outcome
+	code   engine.Code
+	rec    records.Task
+	listed uint64
+	client *actor.PID // waits for the cancellation; nil: nobody does
+}
+
+// fromQueue is what the actor of a task needs to know where the task comes from the
+// queue.
+type fromQueue struct {
+	key   string
+	q     records.Queued
+	queue *engine.Queue
+}
+
+// onTurn starts a task whose turn it is, unless it is over before.
+func (u *queue) onTurn(m *turnRead) {
+	t := u.live[m.task]
+	if t == nil {
+		return
+	}
+	key := t.place.Key(m.task)
+	drop := func() {
+		u.release(m.task)
+		delete(u.live, m.task)
+		u.wake(m.task)
+	}
+	switch {
+	case errors.Is(m.err, persistence.ErrNotFound):
+		drop()
+		return
+	case errors.Is(m.err, persistence.ErrSealed):
+		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("queued task not read: the key is another one")
+		drop()
+		return
+	case m.err != nil:
+		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("queued task not read")
+		u.putBack(m.task, time.Now().Add(again))
+		return
+	case m.claim.Stale:
+		account := t.place.Account
+		u.writes[account]++
+		u.node.onDisk(func(c context.Context) error { return u.node.records.Queue().Delete(c, key, false) }, nil)
+		u.written(account)
+		drop()
+		return
+	}
+	t.q = m.claim.Queued
+	task, err := t.q.Parse()
+	end := func(out *engine.Outcome, code engine.Code) {
+		u.endWaiting(&endWaiting{q: t.q, key: key, task: m.task, out: out, code: code})
+	}
+	switch {
+	case u.gone[t.place.Account]:
+		drop()
+	case t.cause != "":
+		end(cancelledOutcome(), engine.CodeCancelled)
+	case !t.q.Expires.IsZero() && !time.Now().Before(t.q.Expires):
+		end(failedOutcome(engine.CodeExpired, "The task expired before it began"), engine.CodeExpired)
+	case err != nil: // an earlier version has taken it
+		end(failedOutcome(engine.CodeInvalidRequest, err.Error()), engine.CodeInvalidRequest)
+	default:
+		u.book.Began(t.place, t.q.Number)
+		u.pass(u.node.tasks, &startTask{
+			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true},
+			queued:  &fromQueue{key, *t.q, task.Queue},
+		}, u.node.queue)
+	}
+}
+
+// failedOutcome is that of a task which did not begin: no action has failed.
+func failedOutcome(code engine.Code, text string) *engine.Outcome {
+	return &engine.Outcome{End: engine.EndStopped, Failures: []engine.Failure{{Code: code, Text: text, Index: -1}}}
+}
+
+func cancelledOutcome() *engine.Outcome { return &engine.Outcome{End: engine.EndCancelled} }
+
+// forGood are the refusals that another try does not change.
+var forGood = map[engine.Code]bool{
+	engine.CodePlanRequired: true, engine.CodeForeignWorker: true, engine.CodeSessionMismatch: true, engine.CodeUnauthorized: true,
+	engine.CodeInternal: true, engine.CodeInvalidRequest: true,
+}
+
+// ofAccount are those that hold for all tasks of the account.
+var ofAccount = map[engine.Code]bool{engine.CodeDailyLimit: true, engine.CodeStorageQuota: true}
+
+// onStarted takes what became of a task that was to begin.
+func (u *queue) onStarted(m *api.Started) {
+	t := u.live[m.TaskID]
+	if t == nil {
+		return
+	}
+	switch no := m.Refusal; {
+	case no == nil:
+		t.begun = true
+		u.wake(m.TaskID)
+		if t.cause != "" {
+			u.send(u.node.admission, &cancelRunning{&api.Cancel{TaskID: m.TaskID, Account: api.Account{ID: t.place.Account}, Cause: t.cause}})
+		}
+	case no.Code == engine.CodeCancelled:
+		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.TaskID), task: m.TaskID, out: cancelledOutcome(), code: engine.CodeCancelled})
+	case forGood[no.Code]:
+		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.TaskID), task: m.TaskID, out: failedOutcome(no.Code, no.Text), code: no.Code})
+	default:
+		until := time.Now().Add(max(no.RetryAfter, time.Second))
+		if ofAccount[no.Code] {
+			u.book.Pause(t.place.Account, until)
+		}
+		u.putBack(m.TaskID, until)
+	}
+}
+
+// endWaiting writes the end of a task that did not begin.
+func (u *queue) endWaiting(e *endWaiting) {
+	u.release(e.task)
+	now := time.Now()
+	e.rec = records.Task{
+		ID: e.task, Account: e.q.Account, Node: u.node.cfg.Node, Status: api.TaskFailed, Started: e.q.Asked, Ended: now,
+		Queue: &records.TaskQueue{Key: e.key, Attempts: e.q.Attempts, Keep: e.q.Keep},
+	}
+	e.listed = u.node.orders.Order(now, now)
+	u.writes[e.q.Account]++
+	u.writeWaitingEnd(e)
+}
+
+// writeWaitingEnd is repeated until it succeeds, or the node ends.
+func (u *queue) writeWaitingEnd(e *endWaiting) {
+	u.node.onDisk(func(c context.Context) error {
+		return u.node.records.Queue().End(c, e.rec, e.q, e.out, e.code, e.listed, false)
+	}, func(err error) {
+		if err == nil {
+			u.node.tellEnd(e.rec, e.out)
+		}
+		u.self(&waitingEnded{e, err})
+	})
+}
+
+func (u *queue) onWaitingEnded(m *waitingEnded) {
+	e := m.end
+	if m.err != nil && !u.over {
+		u.node.log.Error().Err(m.err).Str("task", e.task).Msg("end of a queued task not written")
+		time.AfterFunc(rewriteAfter, func() { u.writeWaitingEnd(e) })
+		return
+	}
+	u.written(e.q.Account)
+	p, _, _ := backlog.ParseKey(e.key)
+	if u.ending[e.task] {
+		delete(u.ending, e.task)
+		u.book.Removed(p, e.task)
+	}
+	u.cancelled(e.client, true)
+	if u.live[e.task] != nil {
+		u.finish(e.task)
+		return
+	}
+	u.touched(e.task)
+	u.cleanUp(e.task, e.q)
+	u.wake(e.task)
+}
+
+// onAgain puts a task back that begins again.
+func (u *queue) onAgain(m *queuedAgain) {
+	u.release(m.Task.ID)
+	t := u.live[m.Task.ID]
+	if t == nil || t.q == nil {
+		return
+	}
+	now := time.Now()
+	q, p := *t.q, t.place
+	q.Attempts, p.Order = m.Task.Queue.Attempts, u.node.orders.Order(now, now.Add(m.After))
+	counted := int64(len(q.Task))
+	if u.gone[p.Account] {
+		u.finish(m.Task.ID)
+		return
+	}
+	q.Number = u.book.Adding(p, m.Task.ID, counted)
+	u.writes[p.Account]++
+	u.move(&queuedMoved{task: m.Task, q: q, place: p, counted: counted})
+}
+
+// move writes the new place of a task. It is counted until that is done, or given up
+// when the node ends.
+func (u *queue) move(m *queuedMoved) {
+	u.node.onDisk(func(c context.Context) (err error) {
+		if _, m.bytes, err = u.node.records.Queue().Encode(m.q); err != nil {
+			return err
+		}
+		return u.node.records.Queue().Again(c, m.task, m.q, m.place.Key(m.task.ID))
+	}, func(err error) {
+		m.err = err
+		u.self(m)
+	})
+}
+
+func (u *queue) onMoved(m *queuedMoved) {
+	if m.err != nil && !u.over {
+		u.node.log.Error().Err(m.err).Str("task", m.task.ID).Msg("queued task not put back")
+		time.AfterFunc(rewriteAfter, func() { u.move(m) })
+		return
+	}
+	u.written(m.q.Account)
+	delete(u.live, m.task.ID)
+	u.touched(m.task.ID)
+	if m.err == nil {
+		u.book.Added(m.place, m.task.ID, m.bytes, m.counted)
+	}
+	u.wake(m.task.ID)
+}

@@ -1,0 +1,148 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/testkit"
+)
+
+// TestQueueSurvives: tasks of all kinds, and the end of the process again and again:
+// none is lost, each ends once and keeps its end, and one with a single attempt is
+// played once, or was interrupted.
+func TestQueueSurvives(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		e := each(func(c testkit.Call) testkit.Script {
+			return testkit.Script{Takes: time.Duration(len(c.Task.Source())%7) * 100 * time.Millisecond}
+		})
+		testkit.Run(t, testkit.Options{Workers: 3, Engine: e}, func(t *testing.T, k *testkit.Kit) {
+			attempts := map[string]int{}
+			cancelled := map[string]bool{}
+			ends := map[string]string{}
+			var ids []string
+			look := func() {
+				for _, id := range ids {
+					p := k.Poll(anna, id, 0)
+					if p.Refusal != nil {
+						t.Fatalf("seed %d: %s is lost: %+v", seed, id, p.Refusal)
+					}
+					if p.Status == api.TaskPending {
+						if ends[id] != "" {
+							t.Fatalf("seed %d: %s was %s, and runs", seed, id, ends[id])
+						}
+						continue
+					}
+					end := fmt.Sprint(p.Status, " ", p.Executed.Outcome.End)
+					if was := ends[id]; was != "" && was != end {
+						t.Fatalf("seed %d: %s was %s, and is %s", seed, id, was, end)
+					}
+					ends[id] = end
+				}
+			}
+			for range 60 {
+				switch r.IntN(8) {
+				case 0, 1, 2:
+					for range r.IntN(8) {
+						n := 1 + 2*r.IntN(2)
+						options := fmt.Sprintf(`{"attempts":%d,"backoff":100,"priority":%d%s}`, n, r.IntN(10), []string{"", `,"group":"g"`, `,"startAfter":700`}[r.IntN(3)])
+						id := enqueue(k, anna, options).TaskID
+						attempts[id] = n
+						ids = append(ids, id)
+					}
+				case 3:
+					if len(ids) > 0 {
+						id := ids[r.IntN(len(ids))]
+						c, err := api.Ask(context.Background(), k.Node, &api.Cancel{TaskID: id, Account: anna, Cause: api.CauseAsked})
+						if err != nil {
+							t.Fatal(err)
+						}
+						cancelled[id] = cancelled[id] || c.Found
+					}
+				case 4:
+					k.Crash()
+					k.Boot()
+				case 5:
+					k.Restart()
+				case 6:
+					look()
+				default:
+					time.Sleep(time.Duration(r.IntN(400)) * time.Millisecond)
+				}
+			}
+			for _, id := range ids {
+				if p := k.Poll(anna, id, 5*time.Minute); p.Status == api.TaskPending || p.Refusal != nil {
+					t.Fatalf("seed %d: %s has not ended: %+v", seed, id, p)
+				}
+			}
+			look()
+			plays := map[string]int{}
+			for _, p := range k.Engine.Plays() {
+				plays[p.Task]++
+			}
+			for _, id := range ids {
+				switch end := ends[id]; {
+				case plays[id] > attempts[id]:
+					t.Errorf("seed %d: %s was played %d times, of %d attempts (%s)", seed, id, plays[id], attempts[id], end)
+				case plays[id] == 0 && !cancelled[id] && !strings.Contains(end, string(engine.EndInterrupted)): // it was about to be played
+					t.Errorf("seed %d: %s was not played, and is %s", seed, id, end)
+				}
+			}
+			left, err := k.Store.Keys(context.Background(), "queued/", "", 100)
+			if err != nil || len(left) > 0 {
+				t.Errorf("seed %d: left in the queue: %v, %v", seed, left, err)
+			}
+			if n := k.Node.Status().Queued; n != 0 {
+				t.Errorf("seed %d: %d tasks wait", seed, n)
+			}
+		})
+	}
+}
+
+// TestQueueBesideRequests: requests without a wait find workers beside a long queue.
+func TestQueueBesideRequests(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 4, Engine: takes(time.Second)}, func(t *testing.T, k *testkit.Kit) {
+		for range 300 {
+			enqueue(k, anna, `true`)
+		}
+		time.Sleep(5 * time.Second)
+		refused := 0
+		for range 60 {
+			if x := k.Do(bert, testkit.Task(), testkit.Script{Takes: 500 * time.Millisecond}); x.Refusal != nil {
+				refused++
+				time.Sleep(x.Refusal.RetryAfter)
+			}
+		}
+		if refused > 3 {
+			t.Errorf("%d of 60 requests were refused beside the queue", refused)
+		}
+		if n := len(playedTasks(k)); n < 80 {
+			t.Errorf("%d tasks were played beside the requests", n)
+		}
+		time.Sleep(3 * time.Minute)
+		if n := k.Node.Status().Queued; n != 0 {
+			t.Errorf("%d tasks wait still", n)
+		}
+	})
+}
+
+// TestQueueGoesOnByItself: after a restart nobody has to ask for a task.
+func TestQueueGoesOnByItself(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Engine: takes(time.Minute)}, func(t *testing.T, k *testkit.Kit) {
+		enqueue(k, anna, `true`)
+		waiting := enqueue(k, anna, `true`).TaskID
+		k.AwaitIdle()
+		k.Crash()
+		k.Boot()
+		time.Sleep(2 * time.Minute)
+		if got := playedTasks(k); len(got) != 2 || got[1] != waiting {
+			t.Errorf("played %q", got)
+		}
+	})
+}

@@ -1,0 +1,285 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/backlog"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// Queued is the record of a task in the queue. It is there until the task has ended,
+// under the key of its [backlog.Place].
+type Queued struct {
+	ID       string          `json:"id"`
+	Account  string          `json:"account"`
+	Plan     engine.Plan     `json:"plan"`
+	Task     json.RawMessage `json:"task"` // as [engine.Task] is encoded
+	Number   uint64          `json:"number"`
+	Asked    time.Time       `json:"asked"`
+	Trace    string          `json:"trace,omitempty"`
+	Expires  time.Time       `json:"expires,omitzero"` // it does not begin later
+	Keep     time.Duration   `json:"keep"`             // how long its result is kept
+	Attempts int             `json:"attempts,omitempty"`
+	Uploads  string          `json:"uploads,omitempty"` // the folder of its files
+}
+
+// Parse reads the task.
+func (q *Queued) Parse() (*engine.Task, error) {
+	t := new(engine.Task)
+	if err := json.Unmarshal(q.Task, t); err != nil {
+		return nil, fmt.Errorf("read the task %s of the queue: %w", q.ID, err)
+	}
+	return t, nil
+}
+
+// TaskQueue is in the record of a task that came from the queue.
+type TaskQueue struct {
+	Key      string        `json:"key"` // of its record in the queue
+	Attempts int           `json:"attempts"`
+	Waiting  bool          `json:"waiting,omitempty"` // for another attempt
+	Keep     time.Duration `json:"keep"`
+	Listed   string        `json:"listed,omitempty"` // where it is in the list of ended tasks
+}
+
+// The lists of ended tasks begin so: of all, and of those that have not completed and
+// begin no more, with what is needed to send them again.
+const (
+	EndedPrefix = "ended/"
+	DeadPrefix  = "dead/"
+)
+
+// Ended is an entry of the list of ended tasks.
+type Ended struct {
+	ID       string         `json:"id"`
+	Status   api.TaskStatus `json:"status"`
+	Code     engine.Code    `json:"code,omitempty"`
+	Ended    time.Time      `json:"ended"`
+	Attempts int            `json:"attempts"`
+}
+
+// Dead is an entry of the list of tasks that can be sent again.
+type Dead struct {
+	Ended  Ended  `json:"ended"`
+	Queued Queued `json:"queued"`
+}
+
+// Queue is the queue on the disk, of whichever store. Each method is a few single
+// writes in an order in which the end of the process between two of them does no harm:
+// see docs/decisions/0021-a-queue-of-records.md.
+type Queue struct{ r *Store }
+
+// Queue returns the queue.
+func (r *Store) Queue() Queue { return Queue{r} }
+
+// sealedBytes is what sealing adds to a value, recordBytes what the record does.
+const (
+	sealedBytes = 28
+	recordBytes = 1
+)
+
+// Encode writes a record, and says how many bytes it takes.
+func (Queue) Encode(q Queued) (b []byte, size int64, err error) {
+	if b, err = json.Marshal(q); err != nil {
+		return nil, 0, fmt.Errorf("write the task %s of the queue: %w", q.ID, err)
+	}
+	return b, int64(len(b) + sealedBytes + recordBytes), nil
+}
+
+// Add writes an encoded record.
+func (u Queue) Add(ctx context.Context, account, key string, b []byte, durable bool) error {
+	return u.r.Sealed.Put(ctx, persistence.Item{Key: key, Account: account, Value: b, Durable: durable})
+}
+
+// Delete removes a record.
+func (u Queue) Delete(ctx context.Context, key string, durable bool) error {
+	return u.r.Sealed.Delete(ctx, key, durable)
+}
+
+// Read reads a record.
+func (u Queue) Read(ctx context.Context, key string) (*Queued, error) {
+	q := new(Queued)
+	if err := ReadJSON(ctx, u.r.Sealed, key, q); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// Next reads the next keys of a lane.
+func (u Queue) Next(ctx context.Context, m backlog.Load) ([]backlog.Found, error) {
+	list, err := u.r.Store.Keys(ctx, m.Lane.Prefix(), m.After, m.Most)
+	if err != nil {
+		return nil, fmt.Errorf("read the queue: %w", err)
+	}
+	found := make([]backlog.Found, len(list))
+	for i, k := range list {
+		found[i] = backlog.Found{Key: k.Key, Size: int64(k.Size)}
+	}
+	return found, nil
+}
+
+// surveyed is how many keys a survey reads at once.
+const surveyed = 8192
+
+// Survey goes through the keys of all waiting tasks, with the number of the first of
+// each lane.
+func (u Queue) Survey(ctx context.Context, f func(p backlog.Place, size int64, number uint64)) error {
+	var lane backlog.Lane
+	for after, first := "", true; ; {
+		list, err := u.r.Store.Keys(ctx, backlog.Prefix, after, surveyed)
+		if err != nil {
+			return fmt.Errorf("read the queue: %w", err)
+		}
+		for _, k := range list {
+			after = k.Key
+			p, _, ok := backlog.ParseKey(k.Key)
+			if !ok {
+				u.r.log.Error().Str("key", k.Key).Msg("record not read")
+				continue
+			}
+			var number uint64
+			if first || p.Lane != lane {
+				lane, first = p.Lane, false
+				if q, err := u.Read(ctx, k.Key); err != nil {
+					u.r.log.Error().Err(err).Str("key", k.Key).Msg("record not read")
+				} else {
+					number = q.Number
+				}
+			}
+			f(p, int64(k.Size), number)
+		}
+		if len(list) < surveyed {
+			return nil
+		}
+	}
+}
+
+// Claim is what the record of a task says about a record of the queue.
+type Claim struct {
+	Queued *Queued
+	Task   *Task // nil: it has not begun
+	// Stale tells that the record is a remainder: the task has ended, or waits at
+	// another place.
+	Stale bool
+}
+
+// Turn reads a record whose turn it is, and whether the task may begin.
+func (u Queue) Turn(ctx context.Context, key, id string) (*Claim, error) {
+	t, _, err := u.r.taskAt(ctx, id)
+	if err != nil && !errors.Is(err, persistence.ErrNotFound) {
+		return nil, err
+	}
+	c := &Claim{}
+	if err == nil {
+		c.Task = &t
+		c.Stale = t.Queue == nil || t.Queue.Key != key || !t.Queue.Waiting
+	}
+	if c.Queued, err = u.Read(ctx, key); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Find reads a task that waits, by its identifier, and where it does.
+func (u Queue) Find(ctx context.Context, account, id string) (key string, q *Queued, err error) {
+	p, ok := backlog.PlaceOf(account, id)
+	if !ok || len(id) > maxTaskID {
+		return "", nil, persistence.ErrNotFound
+	}
+	key = p.Key(id)
+	t, _, err := u.r.taskAt(ctx, id)
+	switch {
+	case err == nil && (t.Account != account || t.Queue == nil || !t.Queue.Waiting):
+		return "", nil, persistence.ErrNotFound
+	case err == nil:
+		key = t.Queue.Key
+	case !errors.Is(err, persistence.ErrNotFound):
+		return "", nil, err
+	}
+	q, err = u.Read(ctx, key)
+	return key, q, err
+}
+
+// Again puts a task back that begins again: at another place.
+func (u Queue) Again(ctx context.Context, t Task, q Queued, to string) error {
+	from := t.Queue.Key
+	b, _, err := u.Encode(q)
+	if err != nil {
+		return err
+	}
+	waits := *t.Queue
+	waits.Key, waits.Waiting = to, true
+	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
+	if err := u.Add(ctx, t.Account, to, b, false); err != nil {
+		return err
+	}
+	if _, err := u.r.PutTask(ctx, t, nil); err != nil {
+		return err
+	}
+	return u.Delete(ctx, from, false)
+}
+
+// End writes how a task of the queue ended: listed is its place in the list of those.
+// Q is nil where its record cannot be read. A task that has not begun is written down
+// as if it had, before its record in the queue goes: one of the two is always there.
+func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, listed uint64, begun bool) error {
+	ended := *t.Queue
+	ended.Waiting, ended.Listed = false, fmt.Sprintf("%014x/%s", listed, t.ID)
+	t.Queue = &ended
+	entry := Ended{t.ID, t.Status, code, t.Ended, ended.Attempts}
+	put := func(s *persistence.ValueStore, key string, v any) error {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", key, err)
+		}
+		return s.Put(ctx, persistence.Item{Key: key, Account: t.Account, Value: b, Expires: t.Expires()})
+	}
+	if err := put(u.r.Plain, OutcomePrefix+t.ID, out); err != nil {
+		return err
+	}
+	if !begun {
+		begins := t
+		begins.Status, begins.Ended = api.TaskPending, time.Time{}
+		if _, err := u.r.putTask(ctx, begins, nil, false); err != nil {
+			return err
+		}
+	}
+	if q != nil && t.Status == api.TaskFailed && code != engine.CodeCancelled {
+		if err := put(u.r.Sealed, DeadPrefix+t.Account+"/"+ended.Listed, Dead{entry, *q}); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(entry)
+	if err == nil {
+		_, err = u.r.Store.Put(ctx, persistence.Write{Key: EndedPrefix + t.Account + "/" + ended.Listed, Value: b, Expires: t.Expires()})
+	}
+	if err != nil {
+		return fmt.Errorf("list the task %s: %w", t.ID, err)
+	}
+	if err := u.Delete(ctx, ended.Key, false); err != nil {
+		return err
+	}
+	_, err = u.r.PutTask(ctx, t, nil)
+	return err
+}
+
+// Unfinished reads what is left of a task that ran when its process ended: its record
+// in the queue, and its outcome if that was written already. Either may be nil.
+func (u Queue) Unfinished(ctx context.Context, t Task) (q *Queued, out *engine.Outcome, err error) {
+	out = new(engine.Outcome)
+	if err = ReadJSON(ctx, u.r.Plain, OutcomePrefix+t.ID, out); err != nil {
+		if out = nil; !errors.Is(err, persistence.ErrNotFound) {
+			return nil, nil, err
+		}
+	}
+	q, err = u.Read(ctx, t.Queue.Key)
+	if errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrSealed) {
+		err = nil
+	}
+	return q, out, err
+}

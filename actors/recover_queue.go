@@ -1,0 +1,98 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"troupe/actors/backlog"
+	"troupe/actors/records"
+	"troupe/persistence"
+)
+
+// recoverQueued decides about the tasks of the queue that ran when the process ended:
+// the end that was written, another attempt, or interrupted.
+func (n *nodeParts) recoverQueued(ctx context.Context, all []records.Task) error {
+	err := records.InParallel(all, func(t records.Task) error {
+		if t.Queue.Waiting {
+			return nil
+		}
+		return n.recoverQueuedTask(ctx, t)
+	})
+	if err != nil {
+		return fmt.Errorf("write down interrupted tasks of the queue: %w", err)
+	}
+	return nil
+}
+
+func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error {
+	q, out, err := n.records.Queue().Unfinished(ctx, t)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if out == nil {
+		out = records.Interrupted()
+		if q != nil {
+			task, err := q.Parse()
+			if err == nil {
+				if after, again := backlog.Again(task.Queue, t.Queue.Attempts, codeOf(out)); again {
+					p, _, _ := backlog.ParseKey(t.Queue.Key)
+					p.Order = n.orders.Order(now, now.Add(after))
+					q.Attempts = t.Queue.Attempts
+					n.log.Info().Str("task", t.ID).Int("attempts", q.Attempts).Msg("queued task begins again")
+					return n.records.Queue().Again(ctx, t, *q, p.Key(t.ID))
+				}
+			} else {
+				n.log.Error().Err(err).Str("task", t.ID).Msg("queued task not read")
+			}
+		}
+	}
+	t.Status, t.Ended = records.StatusOf(out.End), now
+	if err := n.records.Queue().End(ctx, t, q, out, codeOf(out), n.orders.Order(now, now), true); err != nil {
+		return err
+	}
+	if q != nil && q.Uploads != "" {
+		_ = os.RemoveAll(q.Uploads)
+	}
+	n.tellEnd(t, out)
+	return nil
+}
+
+// recoverQueue counts what waits in the queue.
+func (n *nodeParts) recoverQueue(ctx context.Context) error {
+	n.book = backlog.NewBook()
+	if n.queue == nil {
+		return nil
+	}
+	if err := n.records.Queue().Survey(ctx, n.book.Found); err != nil {
+		return err
+	}
+	n.queued.Store(int64(n.book.Len()))
+	return n.sweepUploads(ctx)
+}
+
+// sweepUploads removes the files of tasks that are not in the queue.
+func (n *nodeParts) sweepUploads(ctx context.Context) error {
+	if n.cfg.QueuedUploads == "" {
+		return nil
+	}
+	folders, err := filepath.Glob(filepath.Join(n.cfg.QueuedUploads, "*", "*"))
+	if err != nil {
+		return fmt.Errorf("look at the files of queued tasks: %w", err)
+	}
+	for _, folder := range folders {
+		account, id := filepath.Base(filepath.Dir(folder)), filepath.Base(folder)
+		_, q, err := n.records.Queue().Find(ctx, account, id)
+		switch {
+		case errors.Is(err, persistence.ErrNotFound), err == nil && q.Uploads != folder:
+			_ = os.RemoveAll(folder)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}

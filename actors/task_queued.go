@@ -1,0 +1,63 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/api"
+	"troupe/actors/backlog"
+)
+
+// lingerQueued is lingerTime for tasks of the queue: thousands may end in a minute.
+const lingerQueued = 2 * time.Second
+
+func (t *task) linger() time.Duration {
+	if t.from != nil {
+		return lingerQueued
+	}
+	return lingerTime
+}
+
+// played tells the queue that the worker is free for another one of its tasks.
+func (t *task) played() {
+	if t.from != nil {
+		t.node.system.Root.Send(t.node.queue, &queuedPlayed{t.x.TaskID})
+	}
+}
+
+// beginsAgain reports whether the task has an attempt left after this end. Then it is
+// the queue's again, and this actor ends.
+func (t *task) beginsAgain(ctx actor.Context) bool {
+	after, again := backlog.Again(t.from.queue, t.rec.Queue.Attempts, codeOf(t.out))
+	if !again {
+		return false
+	}
+	t.node.log.Info().Str("task", t.x.TaskID).Str("code", string(codeOf(t.out))).Int("attempts", t.rec.Queue.Attempts).Dur("after", after).Msg("queued task begins again")
+	t.node.statusCache.Delete(t.x.TaskID)
+	t.endTried, t.again = true, true
+	root := t.node.system.Root
+	for w := range t.waits { // they go on to wait in the queue
+		t.forget(w)
+		root.RequestWithCustomSender(t.node.queue, waitsOn(w.message, time.Until(w.until)), w.client)
+	}
+	root.Send(t.node.queue, &queuedAgain{Task: t.rec, After: after})
+	root.Send(ctx.Parent(), &taskFinished{Task: t.x.TaskID})
+	root.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
+	return true
+}
+
+// waitsOn is a question with what is left of its wait.
+func waitsOn(message any, left time.Duration) any {
+	switch m := message.(type) {
+	case *api.Poll:
+		on := *m
+		on.Wait = max(left, 0)
+		return &on
+	case *api.Follow:
+		on := *m
+		on.Wait = max(left, 0)
+		return &on
+	}
+	return message
+}

@@ -1,0 +1,55 @@
+package answer
+
+import (
+	"time"
+
+	"troupe/actors/api"
+	"troupe/engine"
+)
+
+// Queued is the answer to a task that waits in the queue. The order of the fields is
+// the order on the wire.
+type Queued struct {
+	Success  bool   `json:"success"`
+	Async    bool   `json:"async"`
+	TaskID   string `json:"taskId"`
+	Status   string `json:"status"` // queued
+	Position int    `json:"position"`
+	Estimate int64  `json:"estimate,omitempty"`
+}
+
+// OfQueued tells that a task is in the queue.
+func OfQueued(x *api.Started) Queued {
+	return Queued{true, true, x.TaskID, TaskQueued, x.Queued.Position, engine.Millis(x.Queued.Estimate)}
+}
+
+// QueuedTask is a task in a list of queued ones.
+type QueuedTask struct {
+	TaskID   string      `json:"taskId"`
+	Status   string      `json:"status"` // queued, complete, failed
+	Code     engine.Code `json:"code,omitempty"`
+	Queued   string      `json:"queuedAt,omitempty"`
+	Starts   string      `json:"startAfter,omitempty"` // where that is to come
+	Ended    string      `json:"endedAt,omitempty"`
+	Priority *int        `json:"priority,omitempty"`
+	Attempts int         `json:"attempts"` // that it has had
+}
+
+// QueuedTasks are the tasks of a part of a list.
+func QueuedTasks(all []api.QueuedTask, now time.Time) []QueuedTask {
+	list := make([]QueuedTask, 0, len(all))
+	text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+	for _, t := range all {
+		q := QueuedTask{TaskID: t.ID, Status: string(t.Status), Code: t.Code, Attempts: t.Attempts}
+		if t.Ended.IsZero() {
+			q.Status, q.Queued, q.Priority = TaskQueued, text(t.Queued), &t.Priority
+			if t.Starts.After(now) {
+				q.Starts = text(t.Starts)
+			}
+		} else {
+			q.Ended = text(t.Ended)
+		}
+		list = append(list, q)
+	}
+	return list
+}
