@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/actors/api"
+	"troupe/actors/backlog"
 	"troupe/engine"
+	"troupe/persistence"
 	"troupe/testkit"
 )
 
@@ -107,4 +111,40 @@ func TestQueueGroupsAreBounded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoQueueInACluster: nodes that share a store refuse queued tasks, and write nothing.
+func TestNoQueueInACluster(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Node = "n1" }}, func(t *testing.T, k *testkit.Kit) {
+		x := k.SendAsync(&api.Execute{Account: anna, Task: queued(t, `true`)}, testkit.Script{})
+		if x.Refusal == nil || x.Refusal.Code != engine.CodeQueueUnavailable {
+			t.Errorf("%+v", x.Refusal)
+		}
+		l, err := api.Ask(context.Background(), k.Node, &api.ListQueue{Account: anna, List: api.ListWaiting, Most: 1})
+		if err != nil || l.Refusal == nil {
+			t.Errorf("%+v, %v", l, err)
+		}
+		if again, err := api.Ask(context.Background(), k.Node, &api.SendAgain{TaskID: x.TaskID, Account: anna}); err != nil || again.Refusal == nil {
+			t.Errorf("%+v, %v", again, err)
+		}
+		if all, err := k.Store.List(context.Background(), "queued/"); err != nil || len(all) > 0 {
+			t.Errorf("left: %v, %v", all, err)
+		}
+	})
+}
+
+// TestImportWaitsForTheQueue: a cluster does not take over what it could not run.
+func TestImportWaitsForTheQueue(t *testing.T) {
+	old := persistence.NewMemory()
+	defer old.Close()
+	p := backlog.Place{Lane: backlog.LaneFor("anna", &engine.Queue{Priority: 1}), Order: 7}
+	if _, err := old.Put(context.Background(), persistence.Write{Key: p.Key("t1"), Value: []byte("v")}); err != nil {
+		t.Fatal(err)
+	}
+	to := persistence.NewMemory()
+	defer to.Close()
+	_, err := actors.Import(context.Background(), actors.OfflineData{Store: old}, actors.Config{Store: to, Node: "n1"})
+	if err == nil || !strings.Contains(err.Error(), "queue") {
+		t.Errorf("%v", err)
+	}
 }

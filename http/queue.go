@@ -16,9 +16,6 @@ import (
 	"troupe/persistence"
 )
 
-// retryPath is behind the path of a task that is to be sent again.
-const retryPath = "/retry"
-
 // maxCursor bounds a cursor, in bytes.
 const maxCursor = 200
 
@@ -118,7 +115,7 @@ var listParams = []param{{"limit", "query", "How many.", fmt.Sprintf(`{"type":"i
 
 func init() {
 	operations = append(operations, operation{
-		method: "post", path: "/v1/tasks/{taskId}" + retryPath, id: "retryTask", tag: "Asynchronous tasks",
+		method: "post", path: "/v1/tasks/{taskId}/retry", id: "retryTask", tag: "Asynchronous tasks",
 		summary: "Send a queued task again",
 		doc:     "Queues a task again that is in the list `dead`, as a new task. It leaves that list.",
 		params:  []param{taskParam},

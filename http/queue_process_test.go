@@ -106,7 +106,16 @@ func serveQueue(t *testing.T, folder, takes string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("serving %s %d %d\n", ln.Addr(), opened.Milliseconds(), time.Since(began).Milliseconds())
+	status, err := net.Listen("tcp", "127.0.0.1:0") // how many wait, without a token
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = nethttp.Serve(status, nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+			_ = json.NewEncoder(w).Encode(node.Status())
+		}))
+	}()
+	fmt.Printf("serving %s %s %d %d\n", ln.Addr(), status.Addr(), opened.Milliseconds(), time.Since(began).Milliseconds())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // its end is that of the test
 		os.Exit(0)
@@ -120,7 +129,7 @@ func serveQueue(t *testing.T, folder, takes string) {
 type queueProcess struct {
 	cmd             *exec.Cmd
 	stdin           io.Closer
-	addr            string
+	addr, status    string
 	opening, starts time.Duration
 }
 
@@ -150,7 +159,7 @@ func startQueueProcess(t *testing.T, folder, takes string, env ...string) *queue
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	var opening, starts int
-	if _, err := fmt.Sscanf(line, "serving %s %d %d", &p.addr, &opening, &starts); err != nil {
+	if _, err := fmt.Sscanf(line, "serving %s %s %d %d", &p.addr, &p.status, &opening, &starts); err != nil {
 		t.Fatal(err)
 	}
 	p.opening, p.starts = time.Duration(opening)*time.Millisecond, time.Duration(starts)*time.Millisecond
@@ -165,18 +174,22 @@ func (p *queueProcess) kill() {
 	_ = p.cmd.Wait()
 }
 
-// memory is the process's resident memory, in bytes.
-func (p *queueProcess) memory(t *testing.T) int64 {
+// memory is how much memory the process has, and how much of its files is in memory as
+// well: the system takes that back when it needs it.
+func (p *queueProcess) memory(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
+	mega := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 3 {
+			n, _ := strconv.Atoi(f[1])
+			mega[f[0]] = n >> 10
+		}
 	}
-	return pages * int64(os.Getpagesize())
+	return fmt.Sprintf("%d MB, and %d MB of files", mega["RssAnon:"], mega["RssFile:"])
 }
 
 // ask sends a request and reads the answer as JSON.

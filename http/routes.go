@@ -118,7 +118,7 @@ func (s *Server) routes() []route {
 		s.tokenRoute("GET", "/v1/get-result", withoutName(s.result)),
 		s.tokenRoute("GET", "/v1/tasks", withoutName(s.recent)),
 		s.credentialRoute("GET", tasksPath+"{taskId}/events", itself, s.streams.Events),
-		s.tokenRoute("POST", tasksPath+"{taskId}"+retryPath, s.sendAgain),
+		s.tokenRoute("POST", tasksPath+"{taskId}/retry", s.sendAgain),
 		s.tokenRoute("GET", tasksPath+"{taskId}", ofTask(s.recentTask)),
 		s.tokenRoute("DELETE", tasksPath+"{taskId}", ofTask(s.cancel)),
 		s.credentialRoute("GET", feedPath, func(string) string { return live.AccountObject }, func(ctx *fasthttp.RequestCtx, p *live.Credential, _ string) *answer.Refusal {

@@ -14,7 +14,7 @@ import (
 // varying says of fields that differ from one run to the next how they look.
 // What a document shows in them must look so, too.
 var varying = map[string]*regexp.Regexp{
-	"taskId":     regexp.MustCompile(`^"task_[0-9a-f]{16}_\d{10}"$`),
+	"taskId":     regexp.MustCompile(`^"task_[0-9a-f]{16}_\d{10}(_q[0-9a-z]+)?"$`),
 	"sessionId":  regexp.MustCompile(`^"sess_[0-9a-f]{32}"$`),
 	"workerId":   regexp.MustCompile(`^"[A-Za-z0-9_-]{1,20}"$`),
 	"workerName": regexp.MustCompile(`^"worker-\d+"$`),

@@ -1,0 +1,130 @@
+package http_test
+
+import (
+	"encoding/json"
+	"flag"
+	"net"
+	nethttp "net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+var queueFigures = flag.String("queue-figures", "", "numbers of waiting tasks, as in 1000,1000000: TestQueueFigures measures the queue with so many")
+
+// sender sends one request again and again from several clients.
+type sender struct {
+	t    *testing.T
+	http *fasthttp.HostClient
+	took []time.Duration
+}
+
+func newSender(t *testing.T, p *queueProcess, clients int) *sender {
+	return &sender{t: t, http: &fasthttp.HostClient{Addr: p.addr, MaxConns: clients, NoDefaultUserAgentHeader: true,
+		Dial: func(addr string) (net.Conn, error) { return net.Dial("tcp", addr) }}}
+}
+
+// send sends so many requests, and returns how many were answered with the status a second.
+func (s *sender) send(clients, n int, body string, want int) (perSecond float64) {
+	s.t.Helper()
+	var left atomic.Int64
+	left.Store(int64(n))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	s.took = s.took[:0]
+	began := time.Now()
+	for range clients {
+		wg.Go(func() {
+			req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+			req.SetRequestURI("http://" + s.http.Addr + "/v1/")
+			req.Header.SetMethod("POST")
+			req.Header.Set("Authorization", "Bearer good")
+			req.Header.SetContentType("application/json")
+			req.SetBodyString(body)
+			var took []time.Duration
+			for left.Add(-1) >= 0 {
+				at := time.Now()
+				if err := s.http.Do(req, resp); err != nil || resp.StatusCode() != want {
+					s.t.Errorf("%v, %d: %s", err, resp.StatusCode(), resp.Body())
+					break
+				}
+				took = append(took, time.Since(at))
+			}
+			mu.Lock()
+			s.took = append(s.took, took...)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	return float64(n) / time.Since(began).Seconds()
+}
+
+func (s *sender) percentile(p float64) time.Duration {
+	slices.Sort(s.took)
+	if len(s.took) == 0 {
+		return 0
+	}
+	return s.took[int(float64(len(s.took)-1)*p)].Round(10 * time.Microsecond)
+}
+
+// queuedNow is how many tasks wait in the queue.
+func queuedNow(t *testing.T, p *queueProcess) int {
+	t.Helper()
+	r, err := nethttp.Get("http://" + p.status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var a struct{ Queued int }
+	if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
+		t.Fatal(err)
+	}
+	return a.Queued
+}
+
+// TestQueueFigures measures durable starts, memory, the time of a start of the service,
+// and how fast the queue is worked off. It asserts nothing of them.
+func TestQueueFigures(t *testing.T) {
+	if *queueFigures == "" {
+		t.Skip("with -queue-figures it measures")
+	}
+	var sizes []int
+	if err := json.Unmarshal([]byte("["+*queueFigures+"]"), &sizes); err != nil {
+		t.Fatal(err)
+	}
+	const clients, sample = 16, 20_000
+	folder := t.TempDir()
+	held := queueService + "_HELD=1"
+	p := startQueueProcess(t, folder, "0s", held)
+	t.Logf("empty: memory %s, store open after %s, serving after %s", p.memory(t), p.opening, p.starts)
+	have := 0
+	for _, n := range sizes {
+		s := newSender(t, p, clients)
+		rate := s.send(clients, n-have, queuedTask, 202)
+		have = n
+		t.Logf("%d waiting: %.0f durable starts a second, p50 %s, p99 %s; memory %s", n, rate, s.percentile(.5), s.percentile(.99), p.memory(t))
+		p.kill()
+		p = startQueueProcess(t, folder, "0s", held)
+		t.Logf("%d waiting: after a kill the store is open after %s, serving after %s; memory %s", n, p.opening, p.starts, p.memory(t))
+	}
+	s := newSender(t, p, clients)
+	t.Logf("beside a held queue: %.0f synchronous tasks a second from %d clients", s.send(clients, sample, `{"actions":[{"open":"https://example.com/"},{"getText":"h1"}]}`, 200), clients)
+	p.kill()
+
+	p = startQueueProcess(t, folder, "0s")
+	began, first := time.Now(), queuedNow(t, p)
+	time.Sleep(5 * time.Second)
+	left := queuedNow(t, p)
+	t.Logf("the queue drains at %.0f tasks a second", float64(first-left)/time.Since(began).Seconds())
+	s = newSender(t, p, clients)
+	before, at := queuedNow(t, p), time.Now()
+	rate := s.send(clients, sample, queuedTask, 202)
+	took, after := time.Since(at), queuedNow(t, p)
+	t.Logf("while it drains: %.0f durable starts a second, p50 %s, p99 %s; beside them %.0f tasks are played a second", rate,
+		s.percentile(.5), s.percentile(.99), float64(before+sample-after)/took.Seconds())
+	t.Logf("memory after that: %s", p.memory(t))
+}
