@@ -71,19 +71,26 @@ func (s *sender) percentile(p float64) time.Duration {
 	return s.took[int(float64(len(s.took)-1)*p)].Round(10 * time.Microsecond)
 }
 
-// queuedNow is how many tasks wait in the queue.
-func queuedNow(t *testing.T, p *queueProcess) int {
+// queuedNow is how many tasks wait in the queue, and how many megabytes of the heap are
+// in use after a collection.
+func queuedNow(t *testing.T, p *queueProcess) (queued, heap int) {
 	t.Helper()
 	r, err := nethttp.Get("http://" + p.status)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
-	var a struct{ Queued int }
+	var a struct{ Queued, Heap int }
 	if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
 		t.Fatal(err)
 	}
-	return a.Queued
+	return a.Queued, a.Heap
+}
+
+func heapOf(t *testing.T, p *queueProcess) int {
+	t.Helper()
+	_, heap := queuedNow(t, p)
+	return heap
 }
 
 // TestQueueFigures measures durable starts, memory, the time of a start of the service,
@@ -106,24 +113,27 @@ func TestQueueFigures(t *testing.T) {
 		s := newSender(t, p, clients)
 		rate := s.send(clients, n-have, queuedTask, 202)
 		have = n
-		t.Logf("%d waiting: %.0f durable starts a second, p50 %s, p99 %s; memory %s", n, rate, s.percentile(.5), s.percentile(.99), p.memory(t))
+		t.Logf("%d waiting: %.0f durable starts a second, p50 %s, p99 %s; memory %s; %d MB of the heap in use", n, rate, s.percentile(.5), s.percentile(.99), p.memory(t), heapOf(t, p))
 		p.kill()
 		p = startQueueProcess(t, folder, "0s", held)
-		t.Logf("%d waiting: after a kill the store is open after %s, serving after %s; memory %s", n, p.opening, p.starts, p.memory(t))
+		t.Logf("%d waiting: after a kill the store is open after %s, serving after %s; memory %s; %d MB of the heap in use", n, p.opening, p.starts, p.memory(t), heapOf(t, p))
 	}
 	s := newSender(t, p, clients)
 	t.Logf("beside a held queue: %.0f synchronous tasks a second from %d clients", s.send(clients, sample, `{"actions":[{"open":"https://example.com/"},{"getText":"h1"}]}`, 200), clients)
 	p.kill()
 
 	p = startQueueProcess(t, folder, "0s")
-	began, first := time.Now(), queuedNow(t, p)
+	began := time.Now()
+	first, _ := queuedNow(t, p)
 	time.Sleep(5 * time.Second)
-	left := queuedNow(t, p)
+	left, _ := queuedNow(t, p)
 	t.Logf("the queue drains at %.0f tasks a second", float64(first-left)/time.Since(began).Seconds())
 	s = newSender(t, p, clients)
-	before, at := queuedNow(t, p), time.Now()
+	before, _ := queuedNow(t, p)
+	at := time.Now()
 	rate := s.send(clients, sample, queuedTask, 202)
-	took, after := time.Since(at), queuedNow(t, p)
+	took := time.Since(at)
+	after, _ := queuedNow(t, p)
 	t.Logf("while it drains: %.0f durable starts a second, p50 %s, p99 %s; beside them %.0f tasks are played a second", rate,
 		s.percentile(.5), s.percentile(.99), float64(before+sample-after)/took.Seconds())
 	t.Logf("memory after that: %s", p.memory(t))

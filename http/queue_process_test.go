@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,7 +113,10 @@ func serveQueue(t *testing.T, folder, takes string) {
 	}
 	go func() {
 		_ = nethttp.Serve(status, nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
-			_ = json.NewEncoder(w).Encode(node.Status())
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			_ = json.NewEncoder(w).Encode(map[string]int{"queued": node.Status().Queued, "heap": int(m.HeapAlloc >> 20)})
 		}))
 	}()
 	fmt.Printf("serving %s %s %d %d\n", ln.Addr(), status.Addr(), opened.Milliseconds(), time.Since(began).Milliseconds())

@@ -71,7 +71,7 @@ type Dead struct {
 
 // Queue is the queue on the disk, of whichever store. Each method is a few single
 // writes in an order in which the end of the process between two of them does no harm:
-// see docs/decisions/0021-a-queue-of-records.md.
+// see docs/decisions/0022-a-queue-of-records.md.
 type Queue struct{ r *Store }
 
 // Queue returns the queue.
