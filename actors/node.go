@@ -34,12 +34,13 @@ type nodeParts struct {
 	// tasks is where asynchronous tasks are.
 	tasks *actor.PID
 	// queue is where tasks wait on the disk; nil: there is no queue, as in a cluster.
-	queue   *actor.PID
-	orders  backlog.Clock
-	book    *backlog.Book // what waited when the node began
-	queued  atomic.Int64  // tasks that wait in the queue
-	sending sync.Map      // failed tasks of the queue that are being sent again
-	records *records.Store
+	queue     *actor.PID
+	orders    backlog.Clock
+	book      *backlog.Book // what waited when the node began
+	queued    atomic.Int64  // tasks that wait in the queue
+	sending   sync.Map      // failed tasks of the queue that are being sent again
+	queueHeld atomic.Bool   // no task of the queue begins
+	records   *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage        *persistence.Usage
 	statusCache  view.StatusCache
@@ -174,7 +175,8 @@ func (n *Node) Status() api.Status {
 // HoldQueue lets no task of the queue begin, until it is called again.
 func (n *Node) HoldQueue(on bool) {
 	if n.parts.queue != nil {
-		n.parts.system.Root.Send(n.parts.queue, &queueHold{on})
+		n.parts.queueHeld.Store(on)
+		n.parts.system.Root.Send(n.parts.queue, &queueHold{})
 	}
 }
 

@@ -275,9 +275,12 @@ func (v *testClient) queues() {
 		}
 		return testkit.Script{}
 	}
+	v.Node.HoldQueue(true)
 	for range 50 { // more than are in memory
 		send(`true`)
 	}
+	v.Node.HoldQueue(false)
+	time.Sleep(10 * time.Second)
 	blocks := []*testkit.Request{
 		v.Start(anna, testkit.Task(testkit.On("w1")), lasting(20*time.Second)), v.Start(anna, testkit.Task(testkit.On("w2")), lasting(20*time.Second)),
 	}
@@ -300,8 +303,6 @@ func (v *testClient) queues() {
 	time.Sleep(time.Second)
 	v.Engine.Kill("w1")
 	v.Engine.Kill("w2")
-	v.Node.HoldQueue(true)
-	v.Node.HoldQueue(false)
 	time.Sleep(10 * time.Second)
 	cancels(runs)
 	time.Sleep(2 * time.Minute)

@@ -17,9 +17,8 @@ import (
 type queue struct {
 	node *nodeParts
 	book *backlog.Book
-	room int // workers that its tasks may have at once
-	busy int // that they want or have
-	held bool
+	room int  // workers that its tasks may have at once
+	busy int  // that they want or have
 	over bool // the node stops
 
 	live    map[string]*queuedTask // were taken, until their end is written
@@ -56,8 +55,8 @@ type (
 	queueRoom struct{ Workers int }
 	// queueWanted tells pool whether tasks wait in the queue.
 	queueWanted struct{ Wanted bool }
-	// queueHold stops the queue until it is sent again.
-	queueHold struct{ On bool }
+	// queueHold tells that the queue was held, or goes on.
+	queueHold struct{}
 	// queueTurn tells that the time of a task has come.
 	queueTurn struct{}
 	// queueLoaded answers the question for the next keys of a lane.
@@ -83,7 +82,6 @@ func (u *queue) Receive(ctx actor.Context) {
 	case *queueRoom:
 		u.room = m.Workers
 	case *queueHold:
-		u.held = m.On
 	case *queueTurn:
 		u.timer = nil
 	case *queueLoaded:
@@ -130,7 +128,7 @@ func (u *queue) Receive(ctx actor.Context) {
 // dispatch takes tasks whose turn it is, for as many workers as there is room for.
 func (u *queue) dispatch() {
 	now := time.Now()
-	for !u.over && !u.held && u.busy < u.room {
+	for !u.over && !u.node.queueHeld.Load() && u.busy < u.room {
 		p, task, ok := u.book.Next(now)
 		if !ok {
 			break
@@ -167,7 +165,7 @@ func (u *queue) dispatch() {
 
 // wakeAt has the queue look again when the next task may begin that may not yet.
 func (u *queue) wakeAt(now time.Time) {
-	if u.over || u.held || u.busy >= u.room || u.timer != nil && len(u.live) > 0 {
+	if u.over || u.node.queueHeld.Load() || u.busy >= u.room || u.timer != nil && len(u.live) > 0 {
 		return
 	}
 	at := u.book.NextAt(now)
