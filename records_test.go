@@ -21,7 +21,7 @@ var written = map[string]string{
 	"actors.session.state":         "actors/records:session-state",
 	"actors.sessionBook.putRecord": "actors/records:session",
 
-	"actors.nodeParts.addQueued":   "actors/records:queued",
+	"actors.nodeParts.addQueued": "actors/records:queued",
 
 	"actors/lease.Leases.write": "actors/records:lease",
 
