@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	// Cases mostly wait for a page or for a time to be over: more of them than
 	// there are cores can run at once.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		f.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+		f.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
 	}
 	look := leaks.Start()
 	code := m.Run()

@@ -144,7 +144,7 @@ func (nv *navigation) travel(ctx context.Context, s *Step, by int64, where strin
 	switch {
 	case errors.Is(err, browser.ErrNoHistory):
 		return Problemf(CodeInvalidValue, "There is no page to go %s to: open and links make a history", where)
-	case errors.Is(err, browser.ErrStays) && ctx.Err() == nil:
+	case errors.Is(err, browser.ErrStays):
 		return Problemf(CodeTimeout, "The tab did not go %s within %dms: the server has not answered, or the page keeps the tab", where, Millis(r.limit))
 	case err != nil:
 		return err

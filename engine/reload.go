@@ -27,7 +27,7 @@ var _ = define(Action[struct{}]{
 		}
 		err = t.Navigation.Reload(sctx, own(s, "ignoreCache", false))
 		switch {
-		case errors.Is(err, browser.ErrStays) && ctx.Err() == nil:
+		case errors.Is(err, browser.ErrStays):
 			return nil, Problemf(CodeTimeout, "The page %s did not begin to arrive within %dms", address, Millis(r.limit))
 		case err != nil:
 			return nil, err

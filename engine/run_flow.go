@@ -31,7 +31,7 @@ var withShape = lang.Shape[struct{}]{Words: "{parameter: value, …}", Schema: `
 
 var _ = define(Action[flowCall]{
 	Name: "run", Group: "Control flow",
-	Doc: "Runs a [stored flow](../flows.md): a list of actions that has parameters. The value is its name, for the newest version, or its name and a version as in `sign-in@3`. " +
+	Doc: "Runs a stored flow: a list of actions that has parameters. The value is the name of the [flow](../flows.md), for the newest version, or its name and a version as in `sign-in@3`. " +
 		"`with` beside it has the parameters: `{\"run\":\"sign-in\",\"with\":{\"user\":\"ada\"}}`. A flow has a data cache of its own, with its parameters in it: neither reads what the other has saved. It works on the same tabs. " +
 		"Its actions follow the task's `config`. `iframe` in the options is for those of them that have none.",
 	Value: lang.Shape[flowCall]{Words: "name of a flow, or name@version", Schema: `{"type":"string","pattern":"^` + flowName + `(@[1-9][0-9]*)?$"}`},

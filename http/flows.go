@@ -18,9 +18,6 @@ import (
 	"troupe/persistence"
 )
 
-// flowsPath is where flows are listed, and stored below it.
-const flowsPath = "/v1/flows"
-
 type (
 	flowList struct {
 		Success bool         `json:"success"`

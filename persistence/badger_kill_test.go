@@ -90,6 +90,7 @@ func runAndKill(t *testing.T, dir string, lines int) acknowledged {
 			stop() // what else it said until then is read too
 		}
 	}
+	stop() // a line that cannot be read is no reason to wait for it
 	if err := cmd.Wait(); err == nil || len(a.keys) < lines {
 		t.Fatalf("the writer ended by itself after %d lines: %v", len(a.keys), err)
 	}

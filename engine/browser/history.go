@@ -71,7 +71,7 @@ func (nav *Navigation) Reload(ctx context.Context, past bool) error {
 	navigated := nav.navigated
 	nav.mu.Unlock()
 	nav.tab.Script.forget()
-	if err := nav.tab.s.call(ctx, page.CommandReload, page.ReloadParams{IgnoreCache: &past}, nil); err != nil {
+	if err := nav.tab.s.call(ctx, page.CommandReload, page.ReloadParams{IgnoreCache: &past}, nil); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("loading the page anew: %w", err)
 	}
 	select {

@@ -112,7 +112,11 @@ func (g *testCluster) enlist(workers int) *member {
 		host, m.peer, m.metrics = freeHost(g.t)
 	}
 	m.data = filepath.Join(g.dir, m.name)
-	m.args = []string{"serve", "--listen=" + host + ":0", "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", workers), "--log-level=warn", "--metrics-listen=" + m.metrics,
+	port := ":8080" // of an address that is the node's alone
+	if host == "127.0.0.1" {
+		port = ":0"
+	}
+	m.args = []string{"serve", "--listen=" + host + port, "--data=" + m.data, "--allow-private", fmt.Sprintf("--workers=%d", workers), "--log-level=warn", "--metrics-listen=" + m.metrics,
 		"--node=" + m.name, "--cluster-secret-file=" + g.secretFile(), "--cluster-listen=" + m.peer}
 	if g.networks != nil {
 		m.args = append(m.args, "--insecure-listen")
@@ -141,7 +145,9 @@ func (g *testCluster) start(all ...*member) {
 		m.dead, m.frozen = false, false
 	}
 	for _, m := range all {
-		m.base = m.greeting(g.t)
+		if base := m.greeting(g.t); m.base != base { // the same at each start, for those who ask meanwhile
+			m.base = base
+		}
 	}
 }
 
