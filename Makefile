@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-all test-short test-pages test-program test-browsers test-rest build image lint prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
+.PHONY: help setup run check test test-all test-short test-browsers test-rest build image lint prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -26,23 +26,16 @@ test-short:
 
 test: setup ## Run the tests, with real browsers; those that take long are left to test-all
 	@./.ci/setup-tests
-	@$(MAKE) --no-print-directory -k -j3 test-pages test-program test-rest
+	@$(MAKE) --no-print-directory -k -j2 test-browsers test-rest
 
 test-all: setup ## Run all tests, with races looked for everywhere: kills, full disks, three nodes, applications from npm
 	@./.ci/setup-tests
 	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 test-browsers test-rest RACE=-race
 
-# Tests mostly wait, so three streams of packages keep two processors busy. With races
-# looked for everywhere they do not: what has browsers takes turns then. A machine may
-# be several times slower than ours: go's own ten minutes for a package would be too few
-# there.
+# Browsers share the processors, so packages take turns; those that mostly wait
+# are tested beside those whose browsers work. A machine may be several times
+# slower than ours: go's own ten minutes for a package would be too few there.
 # Programs and pages have their races in the other packages.
-test-pages:
-	$(GOTEST) $(RACE) -p=1 -timeout=30m ./engine/...
-
-test-program:
-	$(GOTEST) $(RACE) -p=1 -timeout=30m ./cmd/...
-
 test-browsers:
 	$(GOTEST) $(RACE) -p=1 -timeout=30m ./engine/... ./cmd/...
 
