@@ -7,7 +7,13 @@ type Decoder struct {
 	wrong  int     // how many there are
 	// mayHoldSecrets are the texts in which secrets may stand.
 	mayHoldSecrets map[*Node]bool
+	// referring are the selectors that begin with a reference of a snapshot.
+	referring map[*Node]Selector
 }
+
+// Referring returns the selectors that begin with a reference of a snapshot, by the node
+// of each.
+func (d *Decoder) Referring() map[*Node]Selector { return d.referring }
 
 // Fault records what is wrong with a value. Of very many faults only the first are
 // kept, and the others counted.

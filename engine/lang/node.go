@@ -33,6 +33,9 @@ type Node struct {
 	Fields   []*Node // of an object, in the order they were sent
 }
 
+// Parent is the value that holds it; nil: none.
+func (n *Node) Parent() *Node { return n.parent }
+
 // Field returns a member of an object.
 func (n *Node) Field(name string) *Node {
 	for _, f := range n.Fields {

@@ -5,16 +5,19 @@ import (
 	"strings"
 )
 
-// Selector names elements: CSS, XPath, a saved element, with a selector below it or
-// without, or what a person perceives of them.
+// Selector names elements: CSS, XPath, a saved element or a reference of a snapshot, with
+// a selector below it or without, or what a person perceives of them.
 type Selector struct {
 	source string
-	ref    string // key of a saved element, or "this"
+	ref    string // key of a saved element, "this", or a reference such as "@e5"
 	text   Text   // empty for a reference alone
 	by     *description
 }
 
 func parseSelector(s string) Selector {
+	if m := numbered.FindStringSubmatch(s); m != nil {
+		return Selector{source: s, ref: m[1], text: ParseText(strings.TrimSpace(m[2]))}
+	}
 	if !strings.HasPrefix(s, "$") {
 		return Selector{source: s, text: ParseText(s)}
 	}
@@ -27,17 +30,32 @@ func parseSelector(s string) Selector {
 // String returns the selector as the client wrote it.
 func (s Selector) String() string { return s.source }
 
-// Keys adds the keys of the data cache that the selector reads, and with a $ in
-// front that of the element it begins with.
+// Keys adds the keys of the data cache that the selector reads, with a $ in front that
+// of the element it begins with, and the reference of a snapshot as it is.
 func (s Selector) Keys(to map[string]bool) {
 	if s.by != nil {
 		s.by.keys(to)
 		return
 	}
 	s.text.Keys(to)
-	if s.ref != "" {
+	switch {
+	case IsReference(s.ref):
+		to[s.ref] = true
+	case s.ref != "":
 		to["$"+s.ref] = true
 	}
+}
+
+// IsReference reports whether a key is a reference of a snapshot, such as "@e5".
+func IsReference(key string) bool { return strings.HasPrefix(key, "@") }
+
+// Reference is the reference that the selector begins with, and what is below it; empty
+// for none.
+func (s Selector) Reference() (ref, below string) {
+	if s.by != nil || !IsReference(s.ref) {
+		return "", ""
+	}
+	return s.ref, s.text.String()
 }
 
 // Elements are values with saved elements of their own: the page keeps one under
@@ -83,10 +101,14 @@ func (s Selector) Target(values Values) (Target, error) {
 	}
 	t := Target{Ref: s.ref, As: Short(text, maxSelector)}
 	if s.ref != "" {
-		if own, ok := values.(Elements); ok && s.ref != "this" {
-			t.Ref = own.ElementKey(s.ref)
+		name := s.ref
+		if !IsReference(s.ref) {
+			if own, ok := values.(Elements); ok && s.ref != "this" {
+				t.Ref = own.ElementKey(s.ref)
+			}
+			name = "$" + name
 		}
-		t.As = strings.TrimSpace("$" + s.ref + " " + t.As)
+		t.As = strings.TrimSpace(name + " " + t.As)
 	}
 	if text == "" {
 		if s.ref == "" {

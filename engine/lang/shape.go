@@ -43,7 +43,14 @@ func init() { // selectors may stand in selectors
 		if len(s) > maxSelector {
 			d.Fault(n, "want a selector of at most %d bytes, not %d", maxSelector, len(s))
 		}
-		return parseSelector(strings.TrimSpace(s))
+		sel := parseSelector(strings.TrimSpace(s))
+		if IsReference(sel.ref) {
+			if d.referring == nil {
+				d.referring = map[*Node]Selector{}
+			}
+			d.referring[n] = sel
+		}
+		return sel
 	}
 }
 

@@ -13,6 +13,7 @@ const keyPattern = `[A-Za-z_][A-Za-z0-9_.-]*`
 var (
 	keyOnly     = regexp.MustCompile(`^` + keyPattern + `$`)
 	reference   = regexp.MustCompile(`^\$(` + keyPattern + `)(?:\s+([\s\S]+))?$`)
+	numbered    = regexp.MustCompile(`^(@e[1-9][0-9]{0,8})(?:\s+([\s\S]+))?$`)
 	placeholder = regexp.MustCompile(`^\$\{(` + keyPattern + `)\}`)
 )
 

@@ -1,0 +1,92 @@
+package lang
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Site is a part of the web that pages may be from, as lists of sites name it: a host
+// as in shop.example.org, a host with all names below it as in *.example.org, each with
+// a scheme or a port where only that one is meant.
+type Site struct {
+	scheme, host, port string // empty: any scheme, any port
+	below              bool   // names below the host, too
+}
+
+// MaxSites bounds a list of sites.
+const MaxSites = 100
+
+// ParseSite reads the spelling of a site.
+func ParseSite(s string) (site Site, err error) {
+	wrong := fmt.Errorf("%q is not a site: want a host such as shop.example.org, *.example.org for all names below it too, or an origin such as https://shop.example.org", Short(s, 100))
+	rest := strings.ToLower(s)
+	if scheme, after, ok := strings.Cut(rest, "://"); ok {
+		if scheme != "http" && scheme != "https" {
+			return site, wrong
+		}
+		site.scheme, rest = scheme, after
+	}
+	if after, ok := strings.CutPrefix(rest, "*."); ok {
+		site.below, rest = true, after
+	}
+	u, err := url.Parse("//" + rest)
+	if err != nil || u.Host != rest || u.Hostname() == "" || u.User != nil || strings.ContainsAny(u.Hostname(), "*%, \t") {
+		return Site{}, wrong
+	}
+	site.host, site.port = strings.TrimSuffix(u.Hostname(), "."), u.Port()
+	if site.port != "" && site.port == defaultPorts[site.scheme] {
+		site.port = ""
+	}
+	if site.host == "" || site.below && !strings.Contains(site.host, ".") { // nobody means all of com
+		return Site{}, wrong
+	}
+	return site, nil
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// Allows reports whether an address is of the site.
+func (s Site) Allows(address string) bool {
+	u, err := url.Parse(strings.TrimPrefix(address, "blob:"))
+	if err != nil {
+		return false
+	}
+	scheme := strings.ToLower(u.Scheme)
+	port := u.Port()
+	if port == defaultPorts[scheme] {
+		port = ""
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	switch {
+	case scheme != "http" && scheme != "https", s.scheme != "" && s.scheme != scheme:
+		return false
+	case s.port != "" && s.port != port, s.port == "" && s.scheme != "" && port != "":
+		return false
+	}
+	return s.names(host)
+}
+
+// names reports whether a host is one of the site's.
+func (s Site) names(host string) bool {
+	return host == s.host || s.below && strings.HasSuffix(host, "."+s.host)
+}
+
+// Within reports whether all that is of the site is also of another.
+func (s Site) Within(other Site) bool {
+	switch {
+	case other.scheme != "" && other.scheme != s.scheme, other.port != "" && other.port != s.port:
+		return false
+	case other.scheme != "" && other.port == "" && s.port != "":
+		return false
+	case s.below && !other.below:
+		return false
+	}
+	return other.names(s.host)
+}
+
+// SiteAllows reports whether one of several sites allows an address.
+func SiteAllows(sites []Site, address string) bool {
+	return slices.ContainsFunc(sites, func(s Site) bool { return s.Allows(address) })
+}
