@@ -290,6 +290,9 @@ func (d *decoder) readSteps(n *lang.Node, prefix string, index int) []Step {
 
 func (d *decoder) readStep(n *lang.Node, path string, index int) (Step, bool) {
 	s := Step{Path: path, Index: index, raw: n.Raw}
+	if d.marks != nil {
+		d.marks[n] = true
+	}
 	if !n.IsObject() {
 		d.Fault(n, `want an action, an object such as {"click":"#buy"}, not %s`, n.TypeName())
 		return s, false

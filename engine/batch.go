@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/engine/browser"
+	"troupe/engine/lang"
 )
 
 // maxBatch bounds how many reads go into one call.
@@ -35,7 +36,7 @@ func (b *batches) leadingReads(steps []Step) int {
 		read := map[string]bool{}
 		s.keys(read)
 		for k := range read {
-			if written[k] {
+			if written[k] || lang.IsReference(k) && b.run != nil && b.run.task.Config.Trace { // its selector is looked for first
 				return n
 			}
 		}
@@ -212,6 +213,9 @@ func (b *batches) send(ctx context.Context, q *sequence, ops []operation, total 
 
 // explain adds to a step's failure where else there are matches.
 func (b *batches) explain(ctx context.Context, s *Step, reply *browser.Reply) {
+	if reply.Gone != nil {
+		b.run.page.explainGone(ctx, b.run.tabs.Current(), reply)
+	}
 	if reply.Elsewhere == "" {
 		return
 	}

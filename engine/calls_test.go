@@ -61,6 +61,7 @@ func TestProtocolCalls(t *testing.T) {
 		{"getText as it is read", `{"getText":"#h","options":{"visible":true}}`, 2},
 		{"if exists not", `{"if":{"condition":"#nope","then":[]}}`, 1},
 		{"if property", `{"if":{"condition":{"selector":"#name","property":"value","operator":"==","value":"old"},"then":[]}}`, 1},
+		{"snapshot", `{"snapshot":true}`, 3}, // two parts of the page script go along
 		{"scrollY", `{"scrollY":300}`, 1},
 		{"evaluate", `{"evaluate":"return document.title"}`, 1},
 		{"selectOption", `{"selectOption":["#sel","b"]}`, 1},

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -49,6 +48,7 @@ type instance struct {
 	tabs   *browser.Context
 	closed []browser.TabState // of a restored session: to be opened by the next Play
 	lost   int                // storages that its state did not have
+	refs   *references        // that its snapshots have given
 
 	// See Run. Tests of what pages are found to be have more patience than the
 	// service: the machine may stand still for longer than grace, pages with it.
@@ -100,12 +100,25 @@ func (in *instance) context() *browser.Context {
 	return in.tabs
 }
 
+// references are those of the session.
+func (in *instance) references() *references {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.refs == nil {
+		in.refs = new(references)
+	}
+	return in.refs
+}
+
 // Play runs the task's list.
 func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	began := time.Now()
 	cache := st.Cache
 	if cache == nil {
 		cache = NewCache()
+	}
+	if t.item != nil {
+		cache.Set(itemKey, t.item)
 	}
 	tabs := in.context()
 	if err := in.forAccount(ctx, st.Account); err != nil {
@@ -115,7 +128,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
 	r := newRun(t, st, tabs, cache)
-	r.engine, r.egress, r.patience, r.began = in.engine, in.egress, in.patience, began
+	r.engine, r.egress, r.patience, r.began, r.refs = in.engine, in.egress, in.patience, began, in.references()
 	r.batches.off = in.unbatched || t.Config.FullTrace
 	tabs.Mask(r.mask)
 	defer r.observe()()
@@ -126,6 +139,8 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	tabs.ForgetElements()
 	tabs.Transfers.BeginTask(t.Config.RefuseDownloads)
 	r.beginDialogs()
+	ctx, left := r.beginSites(ctx)
+	defer left()
 	restored := in.reopen(ctx, r)
 	stopped := r.play(ctx)
 	if !stopped && ctx.Err() == nil {
@@ -157,11 +172,11 @@ func (in *instance) outcome(ctx context.Context, r *Run, took time.Duration, sto
 	case r.crashed || in.dead():
 		o.End = EndCrashed
 		go in.Close() // a page whose process died leaves a browser that cannot be trusted
-	case errors.Is(context.Cause(ctx), errSpent):
+	case ending(ctx) != "":
 		o.End = EndStopped
 		r.tabs.Abort()
-		if !r.told(CodeEgressQuota) {
-			r.spent(nil)
+		if !r.told(ending(ctx)) {
+			r.wasEnded(ctx, nil)
 		}
 	case ctx.Err() != nil:
 		o.End = EndOf(ctx)
@@ -219,7 +234,7 @@ func (in *instance) Reset(ctx context.Context) error {
 		in.door.Renew() // last, when the browser has closed the old context's connections
 	}
 	in.mu.Lock()
-	in.tabs, in.closed = c, nil
+	in.tabs, in.closed, in.refs = c, nil, nil
 	in.mu.Unlock()
 	return nil
 }
@@ -233,9 +248,11 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("saving the session's browser state: %w", err)
 	}
+	s.References = in.references().free() - 1
 	if closed != nil { // still waiting for the session's next request
 		s.Tabs, s.Left = closed, s.Left+lost
 	}
+	s.Sites = tabs.Sites.Lists()
 	return json.Marshal(s)
 }
 
@@ -249,6 +266,10 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 	if err := in.context().Snapshots.Restore(ctx, s); err != nil {
 		return err
 	}
+	for _, list := range s.Sites {
+		addSites(in.context(), list)
+	}
+	in.references().restore(s.References)
 	in.mu.Lock()
 	in.closed, in.lost = s.Tabs, s.Left
 	if in.closed == nil {

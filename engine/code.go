@@ -55,6 +55,8 @@ const (
 	CodeTimeout          Code = "timeout"
 	CodeInvalidValue     Code = "invalid_value"
 	CodeEgressQuota      Code = "egress_quota"
-	CodeAssertionFailed  Code = "assertion_failed"
-	CodeStepLimit        Code = "step_limit"
+	// CodeSiteNotAllowed: a page went, or was sent, to a site that config.sites does not name.
+	CodeSiteNotAllowed  Code = "site_not_allowed"
+	CodeAssertionFailed Code = "assertion_failed"
+	CodeStepLimit       Code = "step_limit"
 )

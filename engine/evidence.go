@@ -75,7 +75,7 @@ func (r *Run) observe() (end func()) {
 // cutOff looks at the page of a task whose time, or whose bytes, were over
 // before its list was.
 func (r *Run) cutOff(ctx, after context.Context) {
-	if cause := context.Cause(ctx); r.crashed || !errors.Is(cause, context.DeadlineExceeded) && !errors.Is(cause, errSpent) {
+	if cause := context.Cause(ctx); r.crashed || !errors.Is(cause, context.DeadlineExceeded) && ending(ctx) == "" {
 		return
 	}
 	if r.evidence != nil {

@@ -72,6 +72,7 @@ var _ = define(Action[extraction]{
 	},
 	Opts: []Opt{
 		opt("limit", lang.IntShape("number", 0, maxRecords), "The most records to return."),
+		opt("absolute", lang.BoolShape, "Whether addresses in `href`, `src`, `action`, `cite`, `data`, `poster` and `formaction` are made absolute. Default: false."),
 		opt("fieldMap", fieldMapShape, "The field map, if the value is only a selector."),
 	},
 	Result:  "array of objects",
@@ -100,6 +101,9 @@ var _ = define(Action[extraction]{
 		more := map[string]any{"fields": fields}
 		if limit, ok := s.Options.own["limit"]; ok {
 			more["limit"] = limit
+		}
+		if own(s, "absolute", false) {
+			more["absolute"] = true
 		}
 		return r.page.find("extract", v.from, more)
 	},

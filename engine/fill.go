@@ -117,7 +117,10 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 		case !is.Again && is.Rest == "":
 			return nil
 		default:
-			if again++; again > maxRedrawn {
+			if again++; again > maxRedrawn && is.Unfocused {
+				return Problemf(CodeInvalidValue, "Element %q took nothing of the text: it loses the focus before the keys arrive", fl.into.String())
+			}
+			if again > maxRedrawn {
 				return Problemf(CodeElementGone, "Element %q is redrawn again and again while text is typed into it: %d of %d %s left", fl.into.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
 			}
 		}
@@ -129,6 +132,8 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 type left struct {
 	Rest  string `json:"rest"`
 	Again bool   `json:"again"`
+	// Unfocused says that the field had lost the focus, so that no key came.
+	Unfocused bool `json:"unfocused"`
 }
 
 // once types a text of so many characters into a field, or the end of it.
@@ -141,20 +146,21 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 		f = ready{}
 		return fl.run.page.ask(ctx, fl.step, "fill", fl.into, map[string]any{"text": text, "clear": clear, "clicked": clicked, "id": id, "keys": keys}, &f)
 	}
-	if err := ask(false); err != nil {
-		return none, err
-	}
 	t, err := fl.run.tabs.Tab(ctx)
 	if err != nil {
 		return none, err
 	}
-	if f.Click != nil { // it takes the focus by a click only
-		if err := fl.click(ctx, t, *f.Click); err != nil {
-			return none, err
+	focused, err := fl.run.page.focus(ctx, func() error {
+		if err := ask(false); err != nil || f.Click == nil {
+			return err
 		}
-		if err := ask(true); err != nil {
-			return none, err
+		if err := fl.click(ctx, t, *f.Click); err != nil { // it takes the focus by a click only
+			return err
 		}
+		return ask(true)
+	})
+	if err != nil {
+		return none, err
 	}
 	fl.run.page.input = sentText
 	if f.Set || strings.ContainsAny(text, "\r\n") { // a new line submits a form
@@ -162,6 +168,9 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 	}
 	if f.Set {
 		return none, nil
+	}
+	if !focused && f.Watched {
+		return fl.left(ctx, id) // that the field has taken nothing
 	}
 	t.Input.ExpectKeys()
 	if err := prepare(ctx, t, f); err != nil {
@@ -232,7 +241,7 @@ func (fl *filling) left(ctx context.Context, id int) (is left, err error) {
 	}
 	// What it is looked for in is said from the document that has it.
 	at := fl.run.page.at
-	place, err := fl.run.page.way(fl.run.page.frames(fl.step, c.Arg["t"]))
+	place, err := fl.run.page.placeOf(fl.step, c.Arg["t"])
 	if err != nil {
 		return is, err
 	}

@@ -148,6 +148,7 @@ func ParseFlow(name string, body []byte, flows Flows) (*Flow, error) {
 		f.steps, f.several = d.readFlowSteps(f.actions, "")
 	}
 	d.RefuseSecrets(n)
+	d.refuseReferences()
 	if d.flows.err != nil {
 		return nil, d.flows.err
 	}
@@ -163,6 +164,14 @@ func (f *Flow) Review() Review {
 	v.gives(f)
 	longest := v.whole(f.steps)
 	return Review{Actions: v.actions, Longest: longest.most, Warnings: v.warnings}
+}
+
+// refuseReferences makes faults of references of snapshots: they are good in one session.
+func (d *decoder) refuseReferences() {
+	for n, sel := range d.Referring() {
+		ref, _ := sel.Reference()
+		d.Fault(n, "%q is good in one session only: want a selector that lasts, such as the one in the steps of a trace", ref)
+	}
 }
 
 // readFlow reads everything of a flow but its actions.

@@ -38,6 +38,7 @@ func TestFlowsAreChecked(t *testing.T) {
 		`{"actions":[{"wait":1}],"parameters":{` + strings.Join(many, ",") + `}}`:                "/parameters: want at most 100 parameters, not 101",
 		`{"actions":[{"wait":1}],"parameters":{"a b":{}}}`:                                       "/parameters/a b: want a key",
 		`{"actions":[{"wait":1}],"parameters":{"a":5}}`:                                          "/parameters/a: want a parameter, an object",
+		`{"actions":[{"click":"@e5 b"}]}`:                                                        `/actions/0/click: "@e5" is good in one session only: want a selector that lasts, such as the one in the steps of a trace`,
 		`{"actions":[{"wait":1}],"parameters":{"a":{"type":"boolean","default":"true"}}}`:        "/parameters/a/default: want a default that is a boolean, not a string",
 		`{"actions":[{"wait":1}],"parameters":{"a":{"type":"number","secret":true}}}`:            "/parameters/a: want the type string for a secret, not number",
 		`{"actions":[{"wait":1}],"result":{"type":"text"}}`:                                      "/result/type: want a type, one of string, number",

@@ -73,3 +73,22 @@ func (pt *pointer) pointInPage(ctx context.Context, p browser.Point) (browser.Po
 	}
 	return seen.Points[0], nil
 }
+
+// maxRefocus bounds how often something in a frame gets the focus again.
+const maxRefocus = 3
+
+// focus gives the focus to something until the browser sends keys there, and reports
+// whether it does.
+func (pc *pageCalls) focus(ctx context.Context, give func() error) (bool, error) {
+	for n := 0; ; n++ {
+		if err := give(); err != nil {
+			return false, err
+		}
+		if pc.at == nil || pc.at.TakesKeys(ctx) {
+			return true, nil
+		}
+		if n == maxRefocus {
+			return false, nil
+		}
+	}
+}

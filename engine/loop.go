@@ -168,7 +168,7 @@ func (l *loopState) find(ctx context.Context, s *Step, v repetition) (int, error
 	if e.T, err = v.each.Target(l.run.cache); err != nil {
 		return 0, err
 	}
-	if e.In, err = l.run.page.way(l.run.page.frames(s, e.T)); err != nil {
+	if e.In, err = l.run.page.placeOf(s, e.T); err != nil {
 		return 0, err
 	}
 	more := map[string]any{"id": e.ID}

@@ -71,6 +71,18 @@ func leaves(m *mask.Masker, v reflect.Value) {
 			leaves(m, own.Index(i))
 		}
 		v.Set(own)
+	case reflect.Map:
+		if v.Len() == 0 {
+			return
+		}
+		own := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for it := v.MapRange(); it.Next(); {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(it.Value())
+			leaves(m, value)
+			own.SetMapIndex(it.Key(), value)
+		}
+		v.Set(own)
 	case reflect.Pointer:
 		if !v.IsNil() {
 			own := reflect.New(v.Type().Elem())

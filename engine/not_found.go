@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -53,4 +54,38 @@ func (pc *pageCalls) near(ctx context.Context, target any) (words string) {
 		return "" // what is known is told without it
 	}
 	return words
+}
+
+// explainGone adds to a failure of a reference what is like its element now, with
+// references of its own.
+func (pc *pageCalls) explainGone(ctx context.Context, tab *browser.Tab, reply *browser.Reply) {
+	if reply.Gone == nil || pc.at == nil || tab == nil {
+		return
+	}
+	role, name := reply.Gone.Role, reply.Gone.Name
+	if role == "" {
+		as, known := pc.run.refs.calledAs(reply.Gone.Number)
+		if !known {
+			return
+		}
+		role, name = as.role, as.name
+		reply.Error += fmt.Sprintf("; it was %s", strings.TrimSpace(role+" '"+name+"'"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, elsewhereTime+pc.run.patience)
+	defer cancel()
+	at := pc.at
+	r, err := at.Call(ctx, "candidates", map[string]any{"role": role, "name": name, "free": pc.run.refs.free()})
+	var near struct {
+		Words string
+		Free  int
+	}
+	if err != nil || r.Code != "" || json.Unmarshal(r.Value, &near) != nil {
+		return // what is known is told without it
+	}
+	pc.run.refs.gave(tab, pc.place, near.Free)
+	if near.Words != "" {
+		reply.Error += "; near it there is now: " + near.Words
+	} else {
+		reply.Error += "; nothing like it is there now"
+	}
 }

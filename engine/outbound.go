@@ -72,14 +72,31 @@ func (in *instance) measured(ctx context.Context) (bounded context.Context, traf
 	}, func() { cancel(nil) }
 }
 
-// spent is the failure of whatever ran last when the task had moved all it may.
-func (r *Run) spent(action json.RawMessage) {
+// ending is why a task was ended for what it did; empty: it was not.
+func ending(ctx context.Context) Code {
+	cause := context.Cause(ctx)
+	var site *siteRefused
+	switch {
+	case errors.Is(cause, errSpent):
+		return CodeEgressQuota
+	case errors.As(cause, &site):
+		return CodeSiteNotAllowed
+	}
+	return ""
+}
+
+// wasEnded is the failure of whatever ran last when the task was ended for what it did.
+func (r *Run) wasEnded(ctx context.Context, action json.RawMessage) {
 	top, _, _ := strings.Cut(r.path, "/")
 	index, _ := strconv.Atoi(top) // of nothing that ran: the first
-	r.reports.failed(Failure{
-		Code: CodeEgressQuota, Index: index, Path: r.path, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: action,
-		Text: fmt.Sprintf("The task has sent and received more than %d bytes, which the operator allows", r.engine.Quota),
-	}, true)
+	f := Failure{Code: ending(ctx), Index: index, Path: r.path, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Action: action}
+	var site *siteRefused
+	if errors.As(context.Cause(ctx), &site) {
+		f.Text = r.mask.Text(site.Error()).Short(maxErrorText).String()
+	} else {
+		f.Text = fmt.Sprintf("The task has sent and received more than %d bytes, which the operator allows", r.engine.Quota)
+	}
+	r.reports.failed(f, true)
 }
 
 // fetch gets a file over HTTP and gives its name and its bytes.

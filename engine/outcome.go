@@ -96,7 +96,10 @@ type StepReport struct {
 	ResultBytes int             `json:"resultBytes,omitempty"` // of a result that was left out
 	Error       string          `json:"error,omitempty"`
 	Code        Code            `json:"code,omitempty" mask:"own"`
-	Notes       []string        `json:"notes,omitempty"` // dialogs answered, downloads kept, status of a page
+	// Selectors are those that stand for the references that the action has used, for as
+	// long as the page is built alike.
+	Selectors map[string]DurableSelector `json:"selectors,omitempty"`
+	Notes     []string                   `json:"notes,omitempty"` // dialogs answered, downloads kept, status of a page
 }
 
 // Problem is the error that actions return: a code for programs and a sentence

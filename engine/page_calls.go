@@ -25,6 +25,7 @@ type pageCalls struct {
 	rest  []browser.Part               // of it, from the document of that script
 	told  []string                     // the page's warnings of the step that runs
 	saved map[string][]lang.Frame      // in which frames elements were saved, by key
+	found map[string][]browser.Part    // and the way to those that were found by a reference
 	urls  map[string]func(string) bool // the patterns of addresses of frames
 }
 
@@ -75,6 +76,7 @@ func (pc *pageCalls) callOnce(ctx context.Context, s *Step, c Call) (Result, err
 		return nil, err
 	}
 	pc.explain(ctx, tab, reply, arg["t"])
+	pc.explainGone(ctx, tab, reply)
 	return pc.replied(reply)
 }
 
@@ -140,7 +142,8 @@ var aims = map[string]bool{"point": true, "fill": true, "focus": true, "check": 
 // reads are the functions of the page script that only look.
 var reads = map[string]bool{
 	"find": true, "byText": true, "byAttribute": true, "text": true, "html": true, "attr": true, "value": true, "extract": true, "exists": true, "property": true,
-	"visible": true, "count": true, "about": true, "pager": true, "await": true, "shown": true,
+	"visible": true, "count": true, "about": true, "pager": true, "await": true, "shown": true, "snapshot": true,
+	"markdown": true, "links": true, "table": true, "facts": true, "records": true,
 }
 
 // sent is what the page was sent, so that it may be about to leave.
@@ -169,7 +172,7 @@ func (pc *pageCalls) argument(s *Step, c Call) (map[string]any, error) {
 	arg["ms"] = max(0, Millis(time.Until(pc.run.deadline)))
 	arg["of"] = Millis(pc.run.limit)
 	pc.addSettle(arg)
-	place, err := pc.way(pc.frames(s, arg["t"]))
+	place, err := pc.placeOf(s, arg["t"])
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +203,17 @@ func (pc *pageCalls) owns(t lang.Target) error {
 		return Problemf(CodeElementNotFound, `"$this" stands for the current element of a loop with each, and there is none in the flow %q`, pc.run.scopes.now.flow)
 	}
 	return nil
+}
+
+// placeOf is the way to the frame that a step looks in. A reference of a snapshot knows
+// where it is.
+func (pc *pageCalls) placeOf(s *Step, target any) ([]browser.Part, error) {
+	if t, ok := target.(lang.Target); ok && lang.IsReference(t.Root()) {
+		return pc.run.refs.way(t.Root(), pc.run.tabs.Current())
+	} else if place, ok := pc.found[t.Root()]; ok && t.Root() != "" {
+		return place, nil
+	}
+	return pc.way(pc.frames(s, target))
 }
 
 // frames are those that a step looks in: its own, or those of the loop. An element that
@@ -240,6 +254,12 @@ func (pc *pageCalls) way(frames []lang.Frame) ([]browser.Part, error) {
 		if err := pc.owns(t); err != nil {
 			return nil, err
 		}
+		if i == 0 && lang.IsReference(t.Root()) {
+			if place, err = pc.run.refs.way(t.Root(), pc.run.tabs.Current()); err != nil {
+				return nil, err
+			}
+			place = slices.Clone(place)
+		}
 		if in := pc.saved[t.Root()]; i == 0 && t.Root() != "" && len(in) > 0 {
 			if place, err = pc.way(in); err != nil {
 				return nil, err
@@ -272,7 +292,17 @@ func (pc *pageCalls) keeps(s *Step) {
 	if pc.saved == nil {
 		pc.saved = map[string][]lang.Frame{}
 	}
-	pc.saved[pc.run.cache.ElementKey(s.Options.Save)] = pc.frames(s, nil)
+	key := pc.run.cache.ElementKey(s.Options.Save)
+	pc.saved[key] = pc.frames(s, nil)
+	delete(pc.found, key)
+	if sel, ok := s.value.(lang.Selector); ok {
+		if ref, _ := sel.Reference(); ref != "" {
+			if pc.found == nil {
+				pc.found = map[string][]browser.Part{}
+			}
+			pc.found[key] = pc.place
+		}
+	}
 }
 
 func (pc *pageCalls) replied(reply *browser.Reply) (Result, error) {

@@ -24,9 +24,10 @@ type decoder struct {
 	network          bool // an action looks at requests
 	reads            bool // an action reads downloads
 	matching         matching
-	step             *Step        // the step whose value is read
-	faulty           []*lang.Node // the steps with faults
-	beside           []*lang.Node // what stands beside the action whose value is read
+	marks            map[*lang.Node]bool // the steps; nil: nobody asks
+	step             *Step               // the step whose value is read
+	faulty           []*lang.Node        // the steps with faults
+	beside           []*lang.Node        // what stands beside the action whose value is read
 	flows            *flowReader
 }
 
@@ -136,6 +137,8 @@ func (d *decoder) readConfig(n *lang.Node, c *Config) {
 		lang.Field("onFailure", func(f *lang.Node) { d.readOnFailure(f, &c.OnFailure) }),
 		lang.Field("dialogs", func(f *lang.Node) { c.dialogs = d.readDialogs(f) }),
 		lang.Field("downloads", func(f *lang.Node) { c.RefuseDownloads = downloadsShape.Read(&d.Decoder, f) == "refuse" }),
+		lang.Field("uploads", func(f *lang.Node) { c.RefuseUploads = uploadsShape.Read(&d.Decoder, f) == "refuse" }),
+		lang.Field("sites", func(f *lang.Node) { c.Sites = d.readSites(f) }),
 	)
 }
 

@@ -48,7 +48,9 @@ var _ = define(Action[lang.Pair[*lang.Selector, lang.Text]]{
 		switch {
 		case v.A != nil:
 			r.typings++
-			err = r.page.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
+			_, err = r.page.focus(ctx, func() error {
+				return r.page.ask(ctx, s, "focus", *v.A, map[string]any{"key": chord.Writes(), "id": r.typings}, &f)
+			})
 		case r.page.input == sentAct || r.page.script:
 			// The page gets the event of what a key did, such as a caret that moved, only
 			// in a task of its own; and this key belongs to the page it led to.

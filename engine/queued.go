@@ -55,7 +55,7 @@ func (m Moment) After(asked time.Time) time.Time {
 var retryCodes = []Code{
 	CodeInterrupted, CodeWorkerLost, CodeBrowserCrashed, CodeTimeout, CodeTaskTimeout,
 	CodeElementNotFound, CodeElementCovered, CodeElementGone, CodeNavigationFailed, CodeScriptError,
-	CodeInvalidValue, CodeEgressQuota, CodeAssertionFailed, CodeStepLimit, CodeInternal,
+	CodeInvalidValue, CodeEgressQuota, CodeSiteNotAllowed, CodeAssertionFailed, CodeStepLimit, CodeInternal,
 }
 
 var retryWords = func() (all []string) {

@@ -30,9 +30,11 @@ type Run struct {
 	captures   captures
 	effects    sideEffects
 	pageLog    pageLog
+	refs       *references
 	blocks     blocks
 	pointer    pointer
 	navigation navigation
+	sites      siteBounds
 	scopes     scopes
 	files      fileKeeper
 	evidence   *evidence  // nil unless failures are to leave some
@@ -45,10 +47,11 @@ type Run struct {
 	deadline time.Time     // of the step that runs
 	limit    time.Duration // the time that it was given
 	path     string
-	typings  int            // how many texts were typed, each of which has its number
-	rest     []Step         // what follows the step that runs, in its list
-	failed   Code           // of the action that failed last
-	copied   map[int]string // files of the request that the browser has
+	typings  int                        // how many texts were typed, each of which has its number
+	rest     []Step                     // what follows the step that runs, in its list
+	failed   Code                       // of the action that failed last
+	lasting  map[string]DurableSelector // for the references of the step that runs
+	copied   map[int]string             // files of the request that the browser has
 	crashed  bool
 	mask     *mask.Masker
 	patience time.Duration // added to grace
@@ -57,7 +60,7 @@ type Run struct {
 
 // newRun makes the run of a task in a browser context.
 func newRun(t *Task, st TaskEnv, tabs *browser.Context, cache *Cache) *Run {
-	r := &Run{task: t, tabs: tabs, cache: cache, scopes: scopes{now: &scope{}}, last: success, good: null, mask: maskerOf(st.Secrets), began: time.Now()}
+	r := &Run{task: t, tabs: tabs, cache: cache, scopes: scopes{now: &scope{}}, last: success, good: null, refs: new(references), mask: maskerOf(st.Secrets), began: time.Now()}
 	r.env = masked(r.mask, st)
 	r.env.SaveFile = bounded(r.env.SaveFile)
 	r.page.run, r.batches.run, r.captures.run, r.effects.run, r.pageLog.run = r, r, r, r, r
@@ -145,6 +148,7 @@ func (r *Run) timedStep(ctx context.Context, s *Step) (Result, error) {
 		sctx, cancel = r.bound(ctx, s)
 		defer cancel()
 	}
+	r.lasting = r.durable(sctx, s)
 	res, err := r.act(sctx, s)
 	return r.ended(ctx, s, began, res, err)
 }
@@ -199,7 +203,8 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 	if err == nil && (stop == nil || s.lists() == nil) { // a block that is left has no result to keep
 		err = r.keep(s, res)
 	}
-	report := StepReport{Path: s.Path, Flow: r.scopes.now.flow, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations()}
+	report := StepReport{Path: s.Path, Flow: r.scopes.now.flow, Action: s.def.name, Success: err == nil, Millis: float64(time.Since(began).Microseconds()) / 1000, Iteration: r.blocks.iteration(), Iterations: r.blocks.iterations(), Selectors: r.lasting}
+	r.lasting = nil
 	kept := r.effects.collect(ctx)
 	if r.traced() {
 		report.Notes = append(r.notes(), kept...)
@@ -209,10 +214,10 @@ func (r *Run) ended(ctx context.Context, s *Step, began time.Time, res Result, e
 		if ctx.Err() != nil && !isStop(err) {
 			// The whole task is over: that is no failure of this action.
 			report.Error = "cut off by the end of the task"
-			if errors.Is(context.Cause(ctx), errSpent) && !r.told(CodeEgressQuota) {
+			if code := ending(ctx); code != "" && !r.told(code) {
 				r.path = s.Path
-				r.spent(s.raw)
-				report.Error, report.Code = r.reports.latest().Text, CodeEgressQuota
+				r.wasEnded(ctx, s.raw)
+				report.Error, report.Code = r.reports.latest().Text, code
 			}
 			r.report(report)
 			return res, ctx.Err()

@@ -165,6 +165,8 @@ func taskSchema(base string) object {
 				})},
 				{"dialogs", optional(`{"anyOf":[`+dialogShape.Schema+`,{"type":"array","items":`+dialogShape.Schema+`,"maxItems":`+fmt.Sprint(maxDialogRules)+`}]}`, "How dialogs of pages are answered; of several rules the first that covers a dialog.", entry{"default", "accept"})},
 				{"downloads", optional(downloadsShape.Schema, "Whether files that pages send are kept.", entry{"default", "keep"})},
+				{"uploads", optional(uploadsShape.Schema, "Whether uploadFile works.", entry{"default", "allow"})},
+				{"sites", optional(sitesSchema, "The sites that pages may be from: a host, *.host for all names below it too, or an origin. Default: any.")},
 			})},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
 				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker after the task.")},

@@ -154,7 +154,9 @@ func (s script) server(t *testing.T) (base, other string) {
 		sites := strings.NewReplacer("{{other}}", "http://localhost:"+port(r.Host), "{{third}}", "http://third.localhost:"+port(r.Host), "{{port}}", second.URL, "{{own}}", "http://127.0.0.1:"+port(r.Host))
 		_, _ = sites.WriteString(w, string(body))
 	})
-	srv, second = httptest.NewServer(handler), httptest.NewServer(handler)
+	srv, second = httptest.NewUnstartedServer(handler), httptest.NewUnstartedServer(handler)
+	second.Start() // the handler knows both before either takes a request
+	srv.Start()
 	t.Cleanup(func() { close(stop); srv.Close(); second.Close() })
 	return srv.URL, strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
 }

@@ -40,6 +40,7 @@ type sideEffects struct {
 	dialogs   []Dialog
 	downloads []Downloaded
 	pictures  []string
+	pdfs      int // that were made
 
 	claimed  map[int]bool   // downloads that an action has waited for, by their place
 	contents map[int][]byte // of downloads, by their place, where an action reads them

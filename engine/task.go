@@ -29,10 +29,11 @@ type Task struct {
 	Files        []Upload
 
 	source           []byte
-	flows            []StoredFlow // that its actions run
-	network          bool         // an action looks at requests
-	reads            bool         // an action reads downloads
-	severalResponses bool         // its responses are a list, however many they are
+	item             json.RawMessage // of a batch; nil: there is none
+	flows            []StoredFlow    // that its actions run
+	network          bool            // an action looks at requests
+	reads            bool            // an action reads downloads
+	severalResponses bool            // its responses are a list, however many they are
 }
 
 // Config is the part of a request that holds for all its actions.
@@ -43,6 +44,8 @@ type Config struct {
 	FullTrace       bool // Trace, and a file that shows each step
 	OnFailure       OnFailure
 	RefuseDownloads bool
+	RefuseUploads   bool
+	Sites           []string // that pages may be from; none: any
 
 	dialogs []dialogRule
 }
@@ -83,11 +86,12 @@ type wire struct {
 	Source json.RawMessage `json:"source"`
 	Files  []Upload        `json:"files,omitempty"`
 	Flows  FlowList        `json:"flows,omitempty"`
+	Item   json.RawMessage `json:"item,omitempty"`
 }
 
 // MarshalJSON gives the bytes the task was parsed from, with its files and flows.
 func (t *Task) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wire{Source: t.source, Files: t.Files, Flows: t.flows})
+	return json.Marshal(wire{Source: t.source, Files: t.Files, Flows: t.flows, Item: t.item})
 }
 
 // UnmarshalJSON parses the task again.
@@ -101,5 +105,6 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*t = *parsed
+	t.item = w.Item
 	return nil
 }

@@ -112,6 +112,11 @@ func (f *recording) view(o *Outcome) *traceView {
 		if s.report == nil {
 			n.Took = max(0, o.Duration-s.at)
 		} else {
+			if len(s.report.Selectors) > 0 {
+				if lasting, err := Durable(s.step.raw, s.report.Selectors); err == nil {
+					n.Action = brief(f.run.mask.JSON(lasting))
+				}
+			}
 			n.Ended, n.Good, n.Error, n.Code, n.Notes = true, s.report.Success, s.report.Error, string(s.report.Code), s.report.Notes
 			if s.report.Iterations != nil {
 				n.Iteration = strings.Trim(fmt.Sprint(s.report.Iterations), "[]")

@@ -94,6 +94,9 @@ var _ = define(Action[uploading]{
 	},
 	Example: `{"uploadFile":["input[type=file]","$file:0"]}`, Page: "/contact",
 	Run: func(ctx context.Context, r *Run, s *Step, v uploading) (Result, error) {
+		if r.task.Config.RefuseUploads {
+			return nil, Problemf(CodeInvalidValue, "The task refuses uploads: config.uploads is refuse")
+		}
 		var paths []string
 		for _, f := range v.files {
 			path, err := f.fetch(ctx, r)
@@ -138,6 +141,10 @@ func (f source) fetch(ctx context.Context, r *Run) (string, error) {
 		url, err := r.navigation.address(f.url)
 		if err != nil {
 			return "", err
+		}
+		if !r.tabs.Sites.Allow(url) {
+			r.sites.refuse(url)
+			return "", ctx.Err()
 		}
 		if r.egress == nil {
 			return "", Problemf(CodeNavigationFailed, "%s cannot be fetched: uploads by URL are switched off", r.mask.Text(url).Short(200))

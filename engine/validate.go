@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"troupe/engine/lang"
@@ -65,7 +66,10 @@ type reviewer struct {
 	unsure   bool            // whether an earlier request may have saved something
 	maybe    map[string]bool // keys that a step with faults may keep something under
 	before   int64
-	inside   int // how many flows are around: warnings about them were given when they were stored
+	// ofItem has what is read of the item of a batch, and the first action that does;
+	// nil: the task is not that of a batch.
+	ofItem map[string]string
+	inside int // how many flows are around: warnings about them were given when they were stored
 }
 
 func newReviewer(t *Task) *reviewer {
@@ -288,6 +292,9 @@ func (v *reviewer) reads(s *Step) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if lang.IsReference(key) {
+			continue // an earlier request may have given it
+		}
 		v.read(s, key)
 	}
 	for _, key := range slices.Sorted(maps.Keys(optional)) {
@@ -314,6 +321,12 @@ func (v *reviewer) read(s *Step, key string) {
 	name := key
 	if element {
 		name = key[1:]
+	}
+	if !element && v.inside == 0 && v.ofItem != nil && !v.everSaved(itemKey) && (name == itemKey || strings.HasPrefix(name, itemInner)) {
+		if _, known := v.ofItem[name]; !known && name != itemKey {
+			v.ofItem[name] = path
+		}
+		return
 	}
 	switch {
 	case v.maybe[name]:

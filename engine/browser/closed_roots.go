@@ -36,7 +36,7 @@ func (ps *PageScript) openRootsSoon(ctx context.Context) (bool, error) {
 
 // openRoots hands the closed shadow roots of a document, and of the frames of its
 // origin, to its page script, which cannot get at them itself. It reports false where
-// the browser does not tell of them: the document is too large.
+// the browser does not list them: the document is too large.
 func (ps *PageScript) openRoots(ctx context.Context) (bool, error) {
 	at, err := ps.enter(ctx)
 	if err != nil {

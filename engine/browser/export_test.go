@@ -70,8 +70,8 @@ func (t *Tab) Perceive(ctx context.Context) ([]Perceived, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Script.giveHands(at)
-	t.Script.giveEyes(at)
+	t.Script.give(at, hands)
+	t.Script.give(at, eyes)
 	err = t.Script.evaluate(ctx, `JSON.stringify([...document.querySelectorAll('[data-n]')].map((el) => ({N: el.getAttribute('data-n'), Role: roleOf(el), Name: accName(el), Hidden: unperceived(el), HTML: el.outerHTML.slice(0, 300)})))`, &all)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
@@ -56,6 +57,31 @@ func (ps *PageScript) Outward(ctx context.Context, a Aim) (Seen, error) {
 	return s, nil
 }
 
+// maxFocus is how long keys wait for a frame to get the focus.
+const maxFocus = 100 * time.Millisecond
+
+// TakesKeys waits until the browser sends keys into the frame, after something in it has
+// got the focus, and reports whether it does. The browser moves the focus to the main
+// frame whenever a frame of the page comes into a process of its own; and a document
+// around the frame may take it back. Where the frame is lost the next call finds out.
+func (ps *PageScript) TakesKeys(ctx context.Context) bool {
+	for ; ps.parent != nil; ps = ps.parent {
+		if ps.session() == ps.parent.session() {
+			continue // one process knows at once
+		}
+		var r struct {
+			Focused bool `json:"v"`
+		}
+		if err := ps.askOwner(ctx, "keysInto", map[string]any{"ms": maxFocus.Milliseconds()}, &r); err != nil {
+			return true
+		}
+		if !r.Focused {
+			return false
+		}
+	}
+	return true
+}
+
 // Unguard ends the guards of the documents around a frame.
 func (ps *PageScript) Unguard() {
 	for ps = ps.parent; ps != nil; ps = ps.parent {
@@ -74,7 +100,7 @@ func (ps *PageScript) askOwner(ctx context.Context, fn string, arg, out any) err
 	if err != nil {
 		return err
 	}
-	ps.parent.giveHands(owner.in)
+	ps.parent.give(owner.in, hands)
 	yes := true
 	call := owner.in.s.send(runtime.CommandCallFunctionOn, runtime.CallFunctionOnParams{
 		FunctionDeclaration: "function(a){return " + object + "." + fn + "(this,a)}", ObjectID: owner.id,

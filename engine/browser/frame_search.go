@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
 )
 
 const (
@@ -135,11 +137,9 @@ func (t *Tab) tree(ctx context.Context) (all []frameInfo, err error) {
 		return nil, err
 	}
 	around := map[cdp.FrameID]cdp.FrameID{}
-	t.remote.mu.Lock()
-	for id, f := range t.remote.frames {
-		around[id] = f.around
+	for _, f := range t.remote.all() {
+		around[f.id] = f.around
 	}
-	t.remote.mu.Unlock()
 	var sent []*pending
 	t.everyProcess(func(s *session) { sent = append(sent, s.send(page.CommandGetFrameTree, nil)) })
 	below := map[cdp.FrameID][]frameInfo{}
@@ -172,6 +172,37 @@ func (t *Tab) tree(ctx context.Context) (all []frameInfo, err error) {
 	return all, nil
 }
 
+// childByURL finds a frame with an address right in the main document, nil where that
+// has none. It asks two processes, however many frames there are: each process that is
+// asked has to wake up.
+func (t *Tab) childByURL(ctx context.Context, matches func(string) bool) (cdp.FrameID, error) {
+	if err := t.remote.attach(ctx); err != nil {
+		return "", err
+	}
+	var own page.GetFrameTreeResult
+	var all target.GetTargetsResult
+	sent := t.s.send(page.CommandGetFrameTree, nil)
+	err := t.context.b.root.call(ctx, target.CommandGetTargets, target.GetTargetsParams{Filter: target.Filter{{Type: "iframe"}}}, &all)
+	if err := errors.Join(err, sent.wait(ctx, &own)); err != nil {
+		return "", fmt.Errorf("listing the frames: %w", err)
+	}
+	for _, c := range own.FrameTree.ChildFrames {
+		if matches(c.Frame.URL + c.Frame.URLFragment) {
+			return c.Frame.ID, nil
+		}
+	}
+	urls := map[cdp.FrameID]string{}
+	for _, i := range all.TargetInfos {
+		urls[cdp.FrameID(i.TargetID)] = i.URL
+	}
+	for _, f := range t.remote.all() {
+		if url := urls[f.id]; url != "" && f.around == own.FrameTree.Frame.ID && matches(url) {
+			return f.id, nil
+		}
+	}
+	return "", nil
+}
+
 // byURL finds the frame with an address below a document, or below one of the frames
 // in it, by the page script's number for that. Without one it says which there are.
 func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part) (next *PageScript, why string, err error) {
@@ -182,6 +213,15 @@ func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part) 
 	if number != 0 {
 		if base, err = at.frameNumbered(ctx, number); err != nil {
 			return nil, "", err
+		}
+	}
+	if base == t.mainFrame() {
+		id, err := t.childByURL(ctx, part.URL)
+		if err != nil {
+			return nil, "", err
+		}
+		if id != "" {
+			return t.remote.script(id, &t.Script), "", nil
 		}
 	}
 	all, err := t.tree(ctx)
@@ -211,4 +251,29 @@ func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part) 
 		return nil, why + ", for there are no frames", nil
 	}
 	return nil, why + "; there are " + strings.Join(are, ", "), nil
+}
+
+// readTime is how long a frame of another origin may take to be read.
+const readTime = 3 * time.Second
+
+// CallWithin calls a function of the page script in a frame of another origin, by this
+// script's number for it. It returns that frame's script, which has numbers of its own.
+func (ps *PageScript) CallWithin(ctx context.Context, number int, fn string, arg map[string]any) (*Reply, *PageScript, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	frame, err := ps.child(ctx, number)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := frame.Call(ctx, fn, arg)
+	if err != nil || r.Hop == nil || !r.Hop.Closed {
+		return r, frame, err
+	}
+	if _, err := frame.openRootsSoon(ctx); err != nil {
+		return nil, nil, err
+	}
+	arg = maps.Clone(arg)
+	arg["opened"] = true
+	r, err = frame.Call(ctx, fn, arg)
+	return r, frame, err
 }

@@ -11,12 +11,12 @@ func TestLean(t *testing.T) {
 	if want := "const a = '\\u00e9\\u2026'; // kept\nb();\n"; got != want {
 		t.Errorf("lean gave %q, want %q", got, want)
 	}
-	for _, r := range ground + hands {
+	for _, r := range ground + hands.script + eyes.script + readers.script + survey.script {
 		if r >= 0x80 {
 			t.Fatalf("the page script has %q, which is not ASCII", r)
 		}
 	}
-	for _, f := range []string{coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS, outwardJS} {
+	for _, f := range []string{coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, dropJS, outwardJS, markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS} {
 		for line := range strings.Lines(f) {
 			if strings.Count(line, "`")%2 == 1 {
 				t.Errorf("a text spans lines, which lean would change: %s", line)
@@ -33,14 +33,19 @@ func TestLean(t *testing.T) {
 // TestHands: a call is known to need the hands by what it calls, alone or among
 // others, and not by what it says.
 func TestHands(t *testing.T) {
-	for name := range strings.SplitSeq(functions(hands), "|") {
+	for name := range strings.SplitSeq(hands.functions(), "|") {
 		if !handy.MatchString(object + ".run('" + name + "',{})") {
 			t.Errorf("%s does not get the hands", name)
 		}
 	}
-	for name := range strings.SplitSeq(functions(ground), "|") {
+	for name := range strings.SplitSeq((&part{ground}).functions(), "|") {
 		if handy.MatchString(object + ".run('" + name + "',{})") {
 			t.Errorf("%s gets the hands", name)
+		}
+	}
+	for name := range strings.SplitSeq(readers.functions(), "|") {
+		if !studious.MatchString(object+".run('"+name+"',{})") || !studious.MatchString(object+`.run('batch',{"ops":[["`+name+`",{}]]})`) {
+			t.Errorf("%s does not get the readers", name)
 		}
 	}
 	for call, want := range map[string]bool{

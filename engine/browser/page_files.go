@@ -11,8 +11,10 @@ import (
 // The page side. Each file says what it takes and returns; together they make
 // the one object T of our world. What most documents need is the ground; hands
 // are sent to a document when something in it is first to be seen to or touched,
-// and eyes, with the hands, when something is pointed at by what a person perceives,
-// for each document pays for every byte of its script.
+// and eyes, with the hands, when something is pointed at by what a person perceives.
+// The readers, with both, are for what reads a whole document, and the survey for
+// snapshots and the references that they give. Each document pays for every byte of its
+// script.
 var (
 	//go:embed js/core.js
 	coreJS string
@@ -70,6 +72,23 @@ var (
 	//go:embed js/near.js
 	nearJS string
 
+	//go:embed js/markdown.js
+	markdownJS string
+	//go:embed js/tables.js
+	tablesJS string
+	//go:embed js/aboutpage.js
+	aboutPageJS string
+	//go:embed js/typed.js
+	typedJS string
+	//go:embed js/schema.js
+	schemaJS string
+	//go:embed js/refs.js
+	refsJS string
+	//go:embed js/tree.js
+	treeJS string
+	//go:embed js/distil.js
+	distilJS string
+
 	// object is the name of T in our world. Numbers of worlds are given out
 	// again in other processes of the browser, so a call may reach a stranger's
 	// world; there this name means nothing, and no page can guess it.
@@ -83,21 +102,34 @@ var (
 	// of it runs again.
 	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
 		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)
-	eyes  = lean(rolesJS, pointingJS, statesJS, shownJS, nearJS)
+	hands = &part{lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
+	eyes  = &part{lean(rolesJS, pointingJS, statesJS, shownJS, nearJS)}
+	// survey is what a snapshot needs, and readers what reads a whole document.
+	survey  = &part{lean(refsJS, treeJS, distilJS)}
+	readers = &part{lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
 
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".
-	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + functions(hands) + `)'|(?:batch|loop)',.*\["(?:` + functions(hands) + `)",)`)
+	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + hands.functions() + `)'|(?:batch|loop)',.*\["(?:` + hands.functions() + `)",)`)
+	// focusing finds a call that gives the focus to something, or finds where it will be
+	// clicked.
+	focusing = regexp.MustCompile(`^` + object + `\.run\('(?:point|fill|focus|check|select|drag|lift|clickByScript|selectText)'`)
 	// perceiving finds a call that needs the eyes: one of their functions, or a target
 	// that is a description.
-	perceiving = regexp.MustCompile(`"k":"by"|^` + object + `\.run\('(?:(?:` + functions(eyes) + `)'|(?:batch|loop)',.*\["(?:` + functions(eyes) + `)",)`)
+	perceiving = regexp.MustCompile(`"k":"by"|^` + object + `\.run\('(?:(?:` + eyes.functions() + `)'|(?:batch|loop)',.*\["(?:` + eyes.functions() + `)",)`)
+	// studious finds a call that needs the readers.
+	studious = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + readers.functions() + `)'|(?:batch|loop)',.*\["(?:` + readers.functions() + `)",)`)
+	// surveying finds a call of a function of the survey.
+	surveying = regexp.MustCompile(`^` + object + `\.run\('(?:` + survey.functions() + `)'`)
 )
 
-// functions are the names of what a script puts into T.
-func functions(script string) string {
+// part is a part of the page script that a document gets when it needs it.
+type part struct{ script string }
+
+// functions are the names of what a part puts into T.
+func (p *part) functions() string {
 	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^T\.(\w+) = `).FindAllStringSubmatch(script, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^T\.(\w+) = `).FindAllStringSubmatch(p.script, -1) {
 		names = append(names, m[1])
 	}
 	return strings.Join(names, "|")

@@ -27,8 +27,7 @@ type PageScript struct {
 
 	mu    sync.Mutex
 	at    world               // ours in the current document; zero: make it
-	hands bool                // it has got them
-	eyes  bool                // it has got them, too
+	has   map[*part]bool      // which parts of the page script that has got
 	below map[int]*PageScript // those of frames that it has come upon, by its number for them
 	owner frameElement        // of the frame, in the world of parent
 }
@@ -51,6 +50,16 @@ type Reply struct {
 	Elsewhere string `json:"o"`
 	// Foreign says that those may also be in frames of other origins.
 	Foreign bool `json:"f"`
+	// Gone says which reference of a snapshot is good for nothing any more.
+	Gone *GoneReference `json:"g"`
+}
+
+// GoneReference is a reference whose element is gone, and what it was where the
+// document knows that.
+type GoneReference struct {
+	Number int    `json:"n"`
+	Role   string `json:"role"`
+	Name   string `json:"name"`
 }
 
 // ErrFrameLost says that a frame of another origin has gone, or has become another's,
@@ -196,13 +205,23 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 	if err != nil {
 		return err
 	}
-	see := perceiving.MatchString(expr)
+	read, surveys := studious.MatchString(expr), surveying.MatchString(expr)
+	see := read || surveys || perceiving.MatchString(expr)
 	if see || handy.MatchString(expr) {
-		ps.giveHands(at)
+		ps.give(at, hands)
 		ps.tab.context.handles()
 	}
 	if see {
-		ps.giveEyes(at)
+		ps.give(at, eyes)
+	}
+	if read {
+		ps.give(at, readers)
+	}
+	if surveys {
+		ps.give(at, survey)
+	}
+	if focusing.MatchString(expr) {
+		ps.tab.remote.takesFocus(at.s)
 	}
 	yes := true
 	return ps.answer(ctx, at, at.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{

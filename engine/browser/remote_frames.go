@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,18 +22,21 @@ type remoteFrames struct {
 
 	mu      sync.Mutex
 	known   <-chan struct{} // closed when the browser has reported those in the tab itself; nil: it was not asked
+	count   int             // of all that there have been
 	frames  map[cdp.FrameID]*remoteFrame
 	scripts map[cdp.FrameID]*PageScript // of the frames that were asked for something, whichever process they are in
 }
 
 // remoteFrame is one of them.
 type remoteFrame struct {
-	tab    *Tab
-	id     cdp.FrameID
-	around cdp.FrameID // the frame that it is in
-	s      *session
-	parent *session        // of the process that holds the frame around it
-	known  <-chan struct{} // closed when the browser has reported those in it
+	tab     *Tab
+	id      cdp.FrameID
+	number  int         // grows with each that comes
+	around  cdp.FrameID // the frame that it is in
+	s       *session
+	parent  *session        // of the process that holds the frame around it
+	known   <-chan struct{} // closed when the browser has reported those in it
+	focuses bool            // something in it can have the focus
 }
 
 // watch asks the browser to report the remote frames, now and from now on. It holds
@@ -109,6 +113,8 @@ func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarge
 	f.s = t.context.b.conn.open(e.SessionID, f.event)
 	f.known = reportFrames(f.s)
 	rf.mu.Lock()
+	rf.count++
+	f.number = rf.count
 	old := rf.frames[f.id]
 	if rf.frames == nil {
 		rf.frames = map[cdp.FrameID]*remoteFrame{}
@@ -134,7 +140,6 @@ func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarge
 func (f *remoteFrame) setUp() {
 	t := f.tab
 	f.s.send(page.CommandEnable, page.EnableParams{})
-	f.s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	if t.context.Network.current() != nil {
 		t.enableNetworkOn(f.s)
 	}
@@ -143,6 +148,20 @@ func (f *remoteFrame) setUp() {
 	}
 	t.FileInputs.watch(f.s)
 	f.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
+}
+
+// takesFocus lets a frame's process behave as if its page had the focus. That moves the
+// focus to the main frame, away from whatever has it in another process, so it comes
+// with the first call that gives the focus to something in the frame.
+func (rf *remoteFrames) takesFocus(s *session) {
+	rf.mu.Lock()
+	defer rf.mu.Unlock()
+	for _, f := range rf.frames {
+		if f.s == s && !f.focuses {
+			f.focuses = true
+			s.send(emulation.CommandSetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+		}
+	}
 }
 
 // event handles the events of a remote frame, on the reader's goroutine.
@@ -229,11 +248,16 @@ func (rf *remoteFrames) end() {
 	}
 }
 
-// sessions are those with remote frames.
-func (rf *remoteFrames) sessions() (all []*session) {
+// all are the remote frames, in the order in which they came.
+func (rf *remoteFrames) all() []*remoteFrame {
 	rf.mu.Lock()
 	defer rf.mu.Unlock()
-	for _, f := range rf.frames {
+	return slices.SortedFunc(maps.Values(rf.frames), func(a, b *remoteFrame) int { return a.number - b.number })
+}
+
+// sessions are those with remote frames.
+func (rf *remoteFrames) sessions() (all []*session) {
+	for _, f := range rf.all() {
 		all = append(all, f.s)
 	}
 	return all

@@ -22,7 +22,10 @@ type State struct {
 	Tabs    []TabState         `json:"tabs"`  // the current one last
 	Width   int                `json:"width"`
 	Height  int                `json:"height"`
-	Left    int                `json:"left,omitempty"` // storages that are not there, because there was too much
+	Sites   [][]string         `json:"sites,omitempty"` // lists that each page's site must be in
+	Left    int                `json:"left,omitempty"`  // storages that are not there, because there was too much
+	// References is the last number that a snapshot has given to an element.
+	References int `json:"references,omitempty"`
 }
 
 // maxState bounds the storages of a state, in characters of JSON: pages fill them,
@@ -280,18 +283,22 @@ func (t *Tab) stub(ctx context.Context, f func() error) error {
 	if e := t.s.call(ctx, fetch.CommandDisable, nil, nil); err == nil && e != nil {
 		err = fmt.Errorf("letting the tab's requests go: %w", e)
 	}
+	if t.context.Sites.bounded() {
+		t.holdDocuments()
+	}
 	return err
 }
 
 var emptyPage = base64.StdEncoding.EncodeToString([]byte("<!doctype html><title></title>"))
 
 // paused answers a request that was held.
-func (t *Tab) paused(id fetch.RequestID) {
+func (t *Tab) paused(e *fetch.EventRequestPaused) {
+	id := e.RequestID
 	t.mu.Lock()
 	stubbed := t.stubbed
 	t.mu.Unlock()
 	if !stubbed {
-		t.s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: id})
+		t.letGo(e)
 		return
 	}
 	t.s.send(fetch.CommandFulfillRequest, map[string]any{

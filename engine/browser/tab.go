@@ -73,6 +73,9 @@ func (t *Tab) setUp() {
 	if l := t.context.logging(); l != nil {
 		t.startLog(l, t.context.Network.current() != nil)
 	}
+	if t.context.Sites.bounded() {
+		t.holdDocuments()
+	}
 	t.ready = t.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }
 

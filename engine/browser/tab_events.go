@@ -3,7 +3,6 @@ package browser
 import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -28,7 +27,7 @@ func init() { // what handles an event may lead to others
 		"Page.fileChooserOpened":          on(func(t *Tab, e *page.EventFileChooserOpened) { t.FileInputs.opened(t.s, e) }),
 		"Input.dragIntercepted":           on(func(t *Tab, e *input.EventDragIntercepted) { t.Input.intercepted(e) }),
 		"Page.screencastFrame":            (*Tab).screencastFrame,
-		"Fetch.requestPaused":             on(func(t *Tab, e *fetch.EventRequestPaused) { t.paused(e.RequestID) }),
+		"Fetch.requestPaused":             on((*Tab).paused),
 		"Target.attachedToTarget":         func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.attachedToTarget", p) },
 		"Target.detachedFromTarget":       func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.detachedFromTarget", p) },
 		"Runtime.executionContextCreated": (*Tab).worldCreated,
@@ -95,6 +94,7 @@ func (t *Tab) navigated(e *page.EventFrameNavigated) {
 	t.Navigation.commits(e)
 	if !stubbed {
 		t.context.Snapshots.visit(e.Frame.URL)
+		t.shows(e.Frame.URL)
 	}
 }
 

@@ -31,7 +31,7 @@ func (ps *PageScript) rehearseHands(ctx context.Context) (well int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	ps.giveHands(at)
+	ps.give(at, hands)
 	err = ps.evaluate(ctx, strings.TrimSpace(rehearseHandsJS), &well)
 	return well, err
 }

@@ -41,7 +41,7 @@ func (ps *PageScript) enter(ctx context.Context) (world, error) {
 	// these very bytes before.
 	at.install(ground)
 	ps.mu.Lock()
-	ps.at, ps.hands, ps.eyes, ps.below = at, false, false, nil
+	ps.at, ps.has, ps.below = at, map[*part]bool{}, nil
 	ps.mu.Unlock()
 	return at, nil
 }
@@ -51,32 +51,22 @@ func (w world) install(part string) {
 	w.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: w.id})
 }
 
-// giveHands sends the hands, and the guard's way to tell, to a document that has
-// not got them yet.
-func (ps *PageScript) giveHands(at world) {
+// give sends a part of the page script to a document that has got those before and not
+// it.
+func (ps *PageScript) give(at world, p *part) {
 	ps.mu.Lock()
-	has := ps.hands && ps.at == at
+	has := ps.has[p] && ps.at == at
 	if ps.at == at {
-		ps.hands = true
+		ps.has[p] = true
 	}
 	ps.mu.Unlock()
-	if !has {
+	if has {
+		return
+	}
+	if p == hands { // with the guard's way to report
 		at.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
-		at.install(hands)
 	}
-}
-
-// giveEyes sends the eyes to a document that has the hands and not them.
-func (ps *PageScript) giveEyes(at world) {
-	ps.mu.Lock()
-	has := ps.eyes && ps.at == at
-	if ps.at == at {
-		ps.eyes = true
-	}
-	ps.mu.Unlock()
-	if !has {
-		at.install(eyes)
-	}
+	at.install(p.script)
 }
 
 // forget drops our world: the next call makes it anew.

@@ -263,8 +263,17 @@ const enter = (place, why) => {
 
 const attached = (el) => dom.connected(el) && dom.view(dom.doc(el)) !== null;
 
-// A saved element, or the current one of a loop.
+// elementOf is the element of a reference such as "@e5", null where this document has
+// given none of that number. Documents without a snapshot have given none at all.
+let elementOf = () => null;
+
+// A saved element, the current one of a loop, or that of a reference.
 const resolve = (t) => {
+  if (t.r[0] === '@') {
+    const el = elementOf(t.r);
+    if (!el) { const f = new Fault('element_gone', `"${t.r}" is not on this page: the document that it was in is gone`); f.reply.g = { n: Number(t.r.slice(2)) }; throw f; }
+    return el;
+  }
   if (t.r === 'this') {
     if (!loop) throw new Fault('element_not_found', '"$this" stands for the current element of a loop with each, and there is none here');
     const el = loop.list[loop.i];

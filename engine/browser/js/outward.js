@@ -33,6 +33,14 @@ T.outward = async (f, a) => {
   return JSON.stringify({ points: points.map((p) => mapped(placed(f), p.x, p.y)) });
 };
 
+// T.keysInto(frame, {ms}): waits until the browser sends keys into the frame. It learns
+// from the frame's process that the frame has the focus, and then tells the process of
+// this document.
+T.keysInto = async (f, { ms }) => {
+  for (const end = now() + ms; activeIn(f) !== f && attached(f) && now() < end;) await new Promise((r) => later(r, 2));
+  return JSON.stringify({ v: activeIn(f) === f });
+};
+
 // placed is how what is in a frame lies in the main page.
 const placed = (f) => { const m = contentOf(f), o = offset(f); return o ? o.multiply(m) : m; };
 

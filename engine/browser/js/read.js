@@ -28,15 +28,18 @@ T.value = (a) => withFirst(a, (el) => {
 });
 
 // One field of a record: the text or an attribute of the first match in el.
-const field = (el, f) => {
+const field = (el, f, absolute) => {
   let n = el;
   if (f.s) { n = query(el, f.k, f.s, true)[0]; } else if (f.r !== undefined && f.r !== 'this') { n = resolve(f); }
   if (!n) return null;
   if (!isElement(n)) return trim(n.nodeValue ?? '');
-  return f.name === undefined || f.name === null ? trim(dom.text(n)) : dom.attribute(n, f.name);
+  if (f.name === undefined || f.name === null) return trim(dom.text(n));
+  const v = dom.attribute(n, f.name);
+  return absolute && v !== null && /^(href|src|action|cite|data|poster|formaction|xlink:href)$/i.test(f.name) ? fullAddress(n, v) : v;
 };
+const fullAddress = (n, v) => { try { return new URL(v, dom.base(n)).href; } catch { return v; } };
 
-// T.extract({t, in, ms, fields: [[name, field]…], limit}): a record for each
+// T.extract({t, in, ms, fields: [[name, field]…], limit, absolute}): a record for each
 // match. Waits for the first; none is an empty list.
 T.extract = async (a) => {
   if (!(await settle(a))) return { n: true };
@@ -45,7 +48,7 @@ T.extract = async (a) => {
     const list = (search(a.t, a.in, why) || []).filter(isElement);
     if (!list.length) { for (const [, f] of a.fields) if (f.s) proper(f.k, f.k === 'css' ? scoped(f.s) : f.s); return undefined; }
     const take = a.limit === undefined || a.limit === null ? list : list.slice(0, a.limit);
-    return { v: take.map((el) => Object.fromEntries(a.fields.map(([name, f]) => [name, field(el, f)]))) };
+    return { v: take.map((el) => Object.fromEntries(a.fields.map(([name, f]) => [name, field(el, f, a.absolute)]))) };
   });
   const hidden = r === undefined && giveUp(a);
   if (r !== undefined || hidden) return r ?? hidden;

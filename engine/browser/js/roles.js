@@ -40,7 +40,14 @@ const explicitRole = (el) => {
   }
   return '';
 };
-const roleOf = (el) => explicitRole(el) || implicitRole(el);
+const roleOf = (el) => {
+  const known = rolesKnown?.get(el);
+  if (known !== undefined) return known;
+  const role = dom.hasAttributes(el) && explicitRole(el) || implicitRole(el);
+  rolesKnown?.set(el, role);
+  return role;
+};
+let rolesKnown = null; // by element, while a whole page is looked at and nothing else runs
 
 // authorName is whether the page says a name by an attribute.
 const authorName = (el) => attrText(el, 'aria-label') !== '' || attrText(el, 'title') !== '' || referenced(el, 'aria-labelledby').length > 0;
@@ -145,8 +152,17 @@ const accName = (el, role = roleOf(el)) => (nameless.has(role) ? '' : tidy(alter
 // alternative is the text that stands for an element. c.top is whose name it is for;
 // c.label and c.refers say that it is found by a label or by aria-labelledby, c.inside
 // that it is in the content of something, c.hidden that hidden things count, as the
-// whole of it is hidden.
+// whole of it is hidden. A look at a whole page keeps in c.memo what stands for each
+// element in the content of others, and in c.told those whose own content that is.
 const alternative = (el, c) => {
+  const memo = c.inside && !c.hidden && !c.refers && !c.label && el !== c.top ? c.memo : undefined;
+  const known = memo?.get(el);
+  if (known !== undefined) return known;
+  const text = alternativeOf(el, c);
+  memo?.set(el, text);
+  return text;
+};
+const alternativeOf = (el, c) => {
   if (c.seen.has(el) || c.seen.size > 5000 || c.depth > 300) return '';
   if (!c.hidden && el !== c.top && c.inside && unseenStyle(el) && !undrawn(el)) return contentName(el, c); // what is in it may be seen
   const ghost = !c.hidden && el !== c.top && c.inside && (attr(el, 'aria-hidden')?.toLowerCase() === 'true' || undrawn(el));
@@ -169,7 +185,7 @@ const alternative = (el, c) => {
   if (native) return native;
   if (namedByContent.has(role) || c.refers || c.label || c.inside) {
     const t = contentName(el, c);
-    if (tidy(t) !== '') return t;
+    if (tidy(t) !== '') { c.told?.add(el); return t; }
   }
   const title = attrText(el, 'title');
   if (title !== '' && role !== 'none') return title;
@@ -177,7 +193,7 @@ const alternative = (el, c) => {
   return shows && attrText(el, 'placeholder') || (typedIn.has(role) ? attrText(el, 'aria-placeholder') : '');
 };
 
-// valueFor is what a control says that stands in the label of another.
+// valueFor is the value of a control inside the label of another.
 const valueFor = (el, role, c) => {
   if (typedIn.has(role)) return is(el, 'input') ? dom.inputType(el) === 'password' ? '' : dom.inputValue(el) : is(el, 'textarea') ? dom.areaValue(el) : dom.text(el);
   if (role === 'combobox' || role === 'listbox') {
@@ -247,7 +263,9 @@ const contentName = (el, c) => {
   const t = out.join('');
   return t.length > longestName ? t.slice(0, longestName) : t;
 };
+let undecorated = null; // whether an element has nothing put around it, where that is known
 const styledText = (el, part) => {
+  if (undecorated?.(el)) return '';
   const s = viewOf(el).getComputedStyle(el, part), content = s.content;
   if (!content || content === 'none' || content === 'normal' || s.display === 'none' || s.visibility !== 'visible') return '';
   const said = content.replace(/\b(url|image-set)\("(?:[^"\\]|\\.)*"\)/g, ''), spoken = /(?:^|\s)\/ ((?:"(?:[^"\\]|\\.)*"\s*)+)$/.exec(said);

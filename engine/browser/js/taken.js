@@ -27,6 +27,7 @@ const attend = (el, a, others = 0) => {
   const before = textIn(el), lines = a.text.split('\n'), view = viewOf(el);
   const w = typing = { id: a.id, el, t: a.t, in: a.in, each: a.each, i: a.i, text: a.text, before, base: a.clear || isPart(el) ? '' : before, lines, line: 0, keys: a.keys, left: a.keys + others, into: [], moved: false, lost: 0, odd: null };
   if (w.left === 0) return false;
+  w.all = w.left;
   w.into.push(el);
   const until = now() + 60000, heard = new Set();
   const on = (e) => {
@@ -115,6 +116,8 @@ const taken = (w) => {
 
 const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(upTo(s, 200)));
 
+const inForeignFrame = () => { try { return parent !== window && !frameElement; } catch { return true; } };
+
 // outcome says what has become of a text that was not simply taken.
 const outcome = (w, name, secret) => {
   let el = w.el;
@@ -131,6 +134,9 @@ const outcome = (w, name, secret) => {
     if (w.lost && (w.lost > w.keys || got === w.before)) return { v: { again: true } };
     if (w.lost && w.lines.length === 1 && chars.length === w.keys) return { v: { rest: chars.slice(-w.lost).join('') } };
   }
+  // The browser may move the focus out of a frame of another origin at any time. No key
+  // has come then, and the text may come again.
+  if (w.left === w.all && inForeignFrame() && activeIn(el) !== el) return { v: { again: true, unfocused: true } };
   const got = textIn(el), show = (s) => (secret ? '***' : quoted(el, s));
   const elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
   const went = elsewhere.length ? `; ${nameOf(elsewhere[0])} holds ${show(textIn(elsewhere[0]))}` : '';

@@ -1,0 +1,196 @@
+// A tree is made short: what says nothing, and what says again what stands around it, is
+// left out.
+
+// Names of these say which one it is, also where what is in them says the same.
+const keepTheirNames = new Set('alertdialog dialog banner complementary contentinfo form main navigation region search application document figure group grid listbox menu menubar radiogroup tablist tabpanel toolbar tree treegrid table columnheader rowheader'.split(' '));
+
+// namedFrom are the nodes whose texts make the name of a node, where its content does.
+const namedFrom = (node, look) => {
+  if (!node.el || !look.told.has(node.el) || node.name === '') return [];
+  const out = [];
+  const visit = (n) => {
+    for (const c of n.c) {
+      if (typeof c === 'string') continue;
+      const text = look.memo.get(c.el);
+      if (text === undefined || tidy(text) === '') continue;
+      if (c.can) out.push(c);
+      if (look.told.has(c.el)) visit(c);
+    }
+  };
+  visit(node);
+  return out;
+};
+const onlyTexts = (node) => node.c.every((c) => typeof c === 'string');
+const oneText = (node) => (node.c.length === 1 && typeof node.c[0] === 'string' ? node.c[0] : undefined);
+const hasProps = (node) => node.u !== undefined || node.h !== undefined || node.ghost;
+
+// distil gives what replaces a node: the node itself, its children, or nothing. said
+// has the nodes with texts that so far appear only in the name of an element around them.
+const distil = (node, parent, underPointer, said, look) => {
+  const from = node.can ? namedFrom(node, look) : [];
+  for (const n of from) said.add(n);
+  if (node.can && !(node.role === 'generic' && onlyTexts(node))) said.delete(node);
+  const clicked = node.pointer && node.can && !underPointer;
+  const under = underPointer || clicked;
+  let texts = [];
+  const list = [];
+  const flush = () => { if (texts.length) { const t = tidy(texts.join('')); if (t !== '') list.push(t); texts = []; } };
+  for (const c of node.c) {
+    for (const d of typeof c === 'string' ? [c] : distil(c, node, under, said, look)) {
+      if (typeof d === 'string') texts.push(d); else { flush(); list.push(d); }
+    }
+  }
+  flush();
+  node.c = list.length === 1 && list[0] === node.name ? [] : list;
+  node.full = node.name;
+  if (!parent) return [node];
+  if (node.unseen) return node.c;
+  if (node.role === 'img' && !node.name && !node.c.length && !clicked) return [];
+  if (from.length) {
+    if (!keepTheirNames.has(node.role) && from.every((n) => !said.has(n))) node.name = '';
+    else for (const n of from) said.delete(n);
+  }
+  if (node.role === 'generic' && !hasProps(node) && node.c.length === 1 && typeof node.c[0] !== 'string') {
+    const child = node.c[0];
+    if (child.role === 'generic' && !child.name && !child.active && !hasProps(child) && oneText(child) !== undefined) node.c = [oneText(child)];
+  }
+  if (parent.name && node.role === 'generic' && !node.active && !hasProps(node)) {
+    const text = node.name ? (node.c.length ? undefined : node.name) : oneText(node);
+    if (text !== undefined && text === parent.name) { if (node.can) said.add(node); return []; }
+  }
+  if (node.role === 'generic' && !node.name && node.c.length <= 1 && node.c.every((c) => typeof c !== 'string' && c.can) && (node.c.length || !clicked)) return node.c;
+  return [node];
+};
+
+// written is the tree as the service takes it, with numbers. Of an interactive one only
+// what can be acted upon is there, with headings, dialogs and frames.
+const actsOn = (node) => node.can && (usedByHand.has(node.role) || node.clicks || /^\s*\d/.test(attr(node.el, 'tabindex') ?? '') || isEditable(node.el) && !isEditable(above(node.el) ?? node.el));
+const orients = new Set(['heading', 'dialog', 'alertdialog', 'iframe', 'alert', 'status']);
+const writeTree = (top, a) => {
+  const alike = new Map();
+  const count = (n, under, where) => {
+    n.clicks = n.pointer && !under;
+    n.where = where;
+    if (n.can && n.full) { n.key = `${n.role}\n${n.full}\n${where}`; alike.set(n.key, (alike.get(n.key) ?? 0) + 1); }
+    const inner = n.el ? where + placePart(n.el, n.role, n.full) : where;
+    for (const c of n.c) if (typeof c !== 'string') count(c, under || n.clicks, inner);
+  };
+  count(top, false, '');
+  const write = (n) => {
+    if (typeof n === 'string') return a.interactive ? [] : [n];
+    if (!a.interactive) return [line(n)];
+    if (n.role === 'iframe' || orients.has(n.role) && (n.full || n.c.length) || actsOn(n)) return [line(n)];
+    return n.c.flatMap(write);
+  };
+  const line = (n) => {
+    const out = { r: n.role }, acts = actsOn(n), name = a.interactive ? n.full : n.name;
+    if (name) out.n = cutName(name);
+    if (!name && n.full && a.depth !== undefined) out.f = cutName(n.full);
+    const s = [...(n.s ?? [])];
+    if (n.active) s.splice(s.filter((x) => /^(checked|disabled|expanded)/.test(x)).length, 0, 'active');
+    if (n.ghost) s.push('aria-hidden');
+    if (s.length) out.s = s;
+    if (n.can) { out.e = referTo(n.el, n.role, n.full, n.where, n.key !== undefined && alike.get(n.key) === 1, acts); if (n.clicks) out.p = 1; if (n.full && !name) out.k = cutName(n.full); }
+    for (const k of ['u', 'h', 'b', 'x']) if (n[k] !== undefined) out[k] = n[k];
+    if (n.x !== undefined) out.o = frameOrigin(n.el, a.at);
+    if (acts) out.i = 1;
+    const c = a.interactive ? withOwnWords(n, n.c.flatMap(write), line) : n.c.flatMap(write);
+    if (c.length) out.c = c;
+    return out;
+  };
+  return top.c.flatMap(write);
+};
+// A field says its value, and what has no name its words, also where texts are left out.
+const fewOptions = 10;
+const optionsIn = (n) => n.c.flatMap((c) => (typeof c === 'string' ? [] : c.role === 'option' ? [c] : optionsIn(c)));
+const withOwnWords = (n, c, line) => {
+  const t = n.c.filter((x) => typeof x === 'string').join(' ');
+  if (is(n.el, 'select')) {
+    const options = optionsIn(n), value = tidy([...dom.selected(n.el)].map((o) => dom.text(o)).join(', '));
+    return options.length <= fewOptions ? options.map(line) : value ? [value] : [];
+  }
+  return !c.length && t && (typedIn.has(n.role) || !n.full || n.role === 'slider') ? [upTo(t, 200)] : c;
+};
+const foreignIn = (n, a) => n.c.flatMap((c) => (typeof c === 'string' ? [] : c.x !== undefined ? [{ e: referTo(c.el, c.role, c.full, placeOfElement(c.el), false, false), o: frameOrigin(c.el, a.at) }] : foreignIn(c, a)));
+const cutName = (s) => (s.length > 900 ? upTo(s, 100) : s);
+const frameOrigin = (el, at) => {
+  const o = mapped(contentOf(el), 0, 0), p = mapped(offset(el), o.x, o.y);
+  return [p.x + (at?.[0] ?? 0), p.y + (at?.[1] ?? 0)];
+};
+const birth = `${performance.timeOrigin}`;
+
+// T.snapshot({t, in, ms, free, interactive, depth, boxes, urls, at, find, limit}): the
+// tree of the page, of a frame, or of what is in an element, and the next free number.
+// With find the elements that are most like some words.
+T.snapshot = async (a) => {
+  freeNumber = Math.max(freeNumber, a.free);
+  if (a.t) return withFirst(a, (el) => pictureOfTree(el, a));
+  if (!(await arrived(a))) return { n: true };
+  const why = {};
+  const r = await until(a.ms, () => {
+    const doc = enter(a.in, why);
+    return doc && dom.rootElement(doc) ? pictureOfTree(doc, a) : undefined;
+  });
+  return r ?? late('element_not_found', (why.e ?? 'There is no document') + `, within ${a.of}ms`);
+};
+// pictureOfTree is the reply to it. Closed shadow roots that may be there are opened first.
+const pictureOfTree = (root, a) => {
+  const began = now();
+  const look = lookAt(a), sheets = (el) => decorated(dom.root(el), look);
+  rolesKnown = new Map();
+  undecorated = (el) => { const css = sheets(el); return css === '' || css !== '*' && !dom.matches(el, css); };
+  try {
+    const top = grow(root, look);
+    if (look.host && !a.opened && look.nodes < 50000) return { x: { closed: true } };
+    distil(top, null, false, new Set(), look);
+    return toldOf(top, look, a, began);
+  } finally { rolesKnown = undecorated = null; }
+};
+const toldOf = (top, look, a, began) => {
+  const out = { d: birth, url: upTo(location.href, 500), title: upTo(tidy(document.title), 200), cut: look.cut };
+  if (a.find !== undefined) { out.found = mostLike(top, a); out.foreign = foreignIn(top, a); } else out.tree = writeTree(top, a);
+  out.free = freeNumber;
+  out.took = now() - began;
+  return { v: out };
+};
+
+// mostLike are the nodes that are most like some words: by their names, and by what
+// stands around them.
+const roleWords = { textbox: 'text field input', searchbox: 'search field input', combobox: 'select dropdown list field', checkbox: 'checkbox tick', link: 'link', button: 'button', radio: 'radio choice option', spinbutton: 'number field', slider: 'slider', heading: 'heading title', iframe: 'frame', img: 'image picture icon' };
+const wordList = (s) => tidy(s).toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+const mostLike = (top, a) => {
+  const wanted = wordList(a.find), best = [], items = [];
+  const visit = (n, around, under) => {
+    n.clicks = n.pointer && !under;
+    const item = namelessItems.has(n.role) || n.role === 'dialog' || n.role === 'form' || n.role === 'region' || n.role === 'navigation' ? n : around;
+    if (n.can && n.role !== 'iframe') items.push([n, around]);
+    for (const c of n.c) if (typeof c !== 'string') visit(c, item, under || n.clicks);
+  };
+  visit(top, null, false);
+  const near = new Map(), wordsNear = (n) => { let w = near.get(n); if (!w) near.set(n, (w = new Set(wordList(n.full + ' ' + (dom.text(n.el).length < 2000 ? spaced(n.el).join('') : ''))))); return w; };
+  for (const [n, around] of items) {
+    const acts = actsOn(n), text = n.full || n.h || oneText(n) || '';
+    if (text === '' && !acts) continue;
+    const own = Math.max(alike(a.find, text), n.h ? alike(a.find, n.h) : 0);
+    const has = new Set([...wordList(text), ...wordList(n.h ?? ''), ...wordList(`${n.role} ${roleWords[n.role] ?? ''}`)]);
+    let hits = 0;
+    for (const w of wanted) hits += has.has(w) || [...has].some((h) => h.length > 3 && w.length > 3 && (h.startsWith(w) || w.startsWith(h))) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
+    const covered = wanted.length ? hits / wanted.length : 0;
+    const score = own * 0.45 + covered * 0.4 + (acts ? 0.15 : n.role === 'heading' ? 0.05 : 0);
+    if (own > 0.2 || covered >= 0.5) best.push([score, n, around, acts]);
+  }
+  best.sort((x, y) => y[0] - x[0]);
+  return best.filter(([score], i) => score >= 0.35 && score >= best[0][0] * 0.5 && i < a.limit).map(([score, n, around, acts]) => {
+    const out = { r: n.role, e: referTo(n.el, n.role, n.full, placeOfElement(n.el), false, acts), q: Math.round(score * 100) / 100 };
+    if (n.full) out.n = cutName(n.full);
+    if (n.s) out.s = n.s;
+    if (n.clicks) out.p = 1;
+    const t = oneText(n);
+    if (t !== undefined && t !== n.full) out.c = [upTo(t, 200)];
+    if (n.h) out.h = n.h;
+    if (n.u) out.u = n.u;
+    if (around) { out.ar = around.role; out.an = around.full && around.full.length <= 80 ? around.full : aroundWords(around); }
+    return out;
+  });
+};
+const aroundWords = (n) => { const h = peer(() => query(n.el, 'css', 'h1,h2,h3,h4,h5,h6,th', false))[0]; return upTo(tidy(dom.text(h && isElement(h) ? h : n.el).slice(0, 500)), 60); };

@@ -1,0 +1,181 @@
+// References: the numbers by which a snapshot names elements. The service says which
+// numbers are free, so that none is given twice in a session. A number stands for an
+// element as it was named: if it is called something else now, or gone, the number is
+// no longer good.
+
+const given = new Map(); // by number: what it stands for
+const numberIn = new WeakMap(); // the number that an element has now
+let freeNumber = 1;
+
+// What tells one place of an element from another: the containers around it, by role
+// and name; of one without a name, by what it says.
+const containers = new Set('alertdialog article banner complementary contentinfo dialog form group list listbox listitem main menu navigation region row table tabpanel toolbar tree treegrid grid'.split(' '));
+const namelessItems = new Set(['article', 'listitem', 'row', 'group']);
+const placePart = (el, role, name) => (containers.has(role) ? `/${role} ${name !== '' || !namelessItems.has(role) ? name.slice(0, 80) : tidy(dom.text(el).slice(0, 400)).slice(0, 80)}` : '');
+const placeOfElement = (el) => {
+  const parts = [];
+  for (let n = dom.slot(el) || above(el); n && isElement(n); n = dom.slot(n) || above(n)) {
+    const role = roleOf(n);
+    if (containers.has(role)) parts.unshift(placePart(n, role, calledIn(n, role)));
+  }
+  return parts.join('');
+};
+
+// What an element is called, in a snapshot and for its number. One that is kept from
+// readers has no name, and one without a role has none but what an attribute says.
+const hasNameAttribute = (el) => dom.hasAttribute(el, 'aria-label') || dom.hasAttribute(el, 'aria-labelledby') || dom.hasAttribute(el, 'title');
+const calledIn = (el, role) => {
+  for (let n = el; n && isElement(n); n = dom.slot(n) || above(n)) if (attr(n, 'aria-hidden')?.toLowerCase() === 'true') return '';
+  return calledAs(el, role, {});
+};
+const calledAs = (el, role, c) => {
+  if (role === 'none' || role === 'iframe' || role === 'generic' && !hasNameAttribute(el) || role !== 'generic' && nameless.has(role)) return '';
+  return tidy(alternative(el, { top: el, seen: new Set(), hidden: false, memo: c.memo, told: c.told }));
+};
+// roleShown is the role in a snapshot. Forms without a name and the heads and feet of
+// sections say nothing there, and no more do the parts of a table or a list that is none.
+const roleShown = (el) => {
+  if (is(el, 'iframe', 'frame')) return 'iframe';
+  const role = roleOf(el);
+  if (role === 'sectionheader' || role === 'sectionfooter' || role === 'form' && is(el, 'form') && !authorName(el) && !attrText(el, 'role')) return 'generic';
+  if (role === 'generic' && is(el, 'td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'li') && !attrText(el, 'role')) {
+    const whole = is(el, 'li') ? dom.parent(el) : tableOf(el);
+    if (whole && isElement(whole) && is(whole, 'table', 'ul', 'ol') && explicitRole(whole) === 'none') return 'none';
+  }
+  return role;
+};
+// Without a name it is known by its words, unless these are many, or typed into it.
+const saysOf = (el, role, name) => {
+  if (name !== '' || typedIn.has(role) || role === 'combobox' || role === 'iframe') return '';
+  const t = tidy(dom.text(el).slice(0, 500));
+  return t.length > 200 ? '' : t;
+};
+
+// numbered gives an element its number: the one it has, if it is still called the same.
+const referTo = (el, role, name, where, only, acts) => {
+  const says = acts ? saysOf(el, role, name) : '', has = given.get(numberIn.get(el));
+  if (has && has.role === role && has.name === name && has.says === says) { has.where = where; has.only = only; return numberIn.get(el); }
+  const n = freeNumber++;
+  given.set(n, { el: new WeakRef(el), doc: new WeakRef(dom.doc(el)), role, name, says, acts, where, only });
+  numberIn.set(el, n);
+  return n;
+};
+const wordsOf = (role, name) => (name ? `${role} '${upTo(name, 60)}'` : role);
+
+// A number that is good for nothing any more: the service says what is near now.
+class GoneReference extends Fault {
+  constructor(n, r, e) { super('element_gone', e); this.reply.g = { n, role: r.role, name: upTo(r.name, 200) }; }
+}
+const numberOfReference = (key) => Number(key.slice(2));
+elementOf = (key) => {
+  const n = numberOfReference(key), r = given.get(n);
+  if (!r) return null;
+  const el = r.el.deref(), was = wordsOf(r.role, r.name || r.says);
+  if (el && attached(el)) {
+    const role = roleShown(el), name = calledIn(el, role), says = r.acts ? saysOf(el, role, name) : '';
+    if (role === r.role && name === r.name && says === r.says) return el;
+    throw new GoneReference(n, { role, name }, `"${key}" was ${was} and is now ${wordsOf(role, name || says)}: take a new snapshot`);
+  }
+  const again = foundAgain(r);
+  if (again.length !== 1) throw new GoneReference(n, r, `"${key}", ${was}, is no longer on the page${again.length ? `: ${again.length} others are called so` : ''}`);
+  noted.push(`"${key}" was replaced in the page: the only ${was} in its place was taken`);
+  r.el = new WeakRef(again[0]);
+  numberIn.set(again[0], n);
+  return again[0];
+};
+// foundAgain is what has the role and the name of a number whose element is gone, in its
+// place. One that was not the only one there is not looked for.
+const foundAgain = (r) => {
+  const doc = r.doc.deref();
+  if (!r.only || r.name === '' || !doc || !dom.view(doc)) return [];
+  const candidates = peer(() => query(doc, 'css', [...tagsOfRole(r.role), '[role]'].join(), false)).filter(isElement);
+  return candidates.filter((el) => roleOf(el) === r.role && !unperceived(el) && calledIn(el, r.role) === r.name && placeOfElement(el) === r.where);
+};
+
+// T.candidates({role, name, free}): what is like something that is gone, in words, with
+// numbers, and the next free number.
+T.candidates = (a) => {
+  freeNumber = Math.max(freeNumber, a.free);
+  const best = [];
+  if (a.name || a.role !== 'generic') {
+    const like = likeDescription({ role: a.role === 'iframe' ? undefined : a.role, name: a.name || undefined, text: undefined }), spent = lasts();
+    for (const d of [document, ...frames(document).map(([, f]) => f)]) {
+      for (const el of peer(() => query(d, 'css', like.among, false)).slice(0, 5000)) {
+        if (spent() > 100) break;
+        const score = like.score(el);
+        if (score >= Math.max(like.least, 0.3) && hiddenBecause(el) === '') best.push([score, el]);
+      }
+    }
+  }
+  best.sort((x, y) => y[0] - x[0]);
+  const words = best.slice(0, 3).map(([, el]) => {
+    const role = roleShown(el), name = calledIn(el, role), n = numberIn.get(el), has = given.get(n);
+    return `${wordsOf(role, name)} (@e${has && has.role === role && has.name === name ? n : referTo(el, role, name, placeOfElement(el), false, true)})`;
+  });
+  return { v: { words: words.join(', '), free: freeNumber } };
+};
+
+// T.durable({refs}): a selector for each number, by what a person perceives of its
+// element where that says which one it is, else by its attributes or its place, with
+// those of the frames around it, outermost first; null for what is gone.
+T.durable = (a) => ({ v: a.refs.map((key) => {
+  const r = given.get(numberOfReference(key)), el = r?.el.deref();
+  if (!r) return null;
+  if (!el || !attached(el)) return r.only && r.name ? { selector: { role: r.role, name: r.name, exact: true } } : null; // it may be found again
+  const frames = [];
+  for (let w = viewOf(el); w !== window && w.frameElement; w = w.parent) frames.unshift(lasting(w.frameElement));
+  return { selector: lasting(el), ...(frames.length ? { iframe: frames } : {}) };
+}) });
+
+// lasting is the first selector that matches one element alone in its document.
+const lasting = (el) => {
+  const doc = dom.doc(el), role = roleOf(el), name = calledIn(el, role);
+  const alone = (s) => { try { const list = targetsOf(doc, s); return list.length === 1 && list[0] === el; } catch { return false; } };
+  for (const s of lastingChoices(el, role, name)) if (alone(s)) return s;
+  const css = pathTo(el);
+  if (alone(css)) return css;
+  const tag = dom.tag(el), at = targetsOf(doc, tag).indexOf(el);
+  return { selector: tag, nth: Math.max(0, at) };
+};
+const targetsOf = (doc, s) => { const was = noted.length, list = query(doc, typeof s === 'string' ? 'css' : 'by', asTarget(s), false); noted.length = was; return list; };
+// A selector as the request has it, as the page script takes it.
+const asTarget = (s) => (typeof s === 'string' ? s : { ...s, ...(s.selector ? { selector: { k: 'css', s: s.selector, a: '' } } : {}), ...(s.within ? { within: { k: typeof s.within === 'string' ? 'css' : 'by', s: asTarget(s.within), a: '' } } : {}) });
+const lastingChoices = function* (el, role, name) {
+  const test = testIds.map((n) => attr(el, n)).find(Boolean);
+  if (test) yield { testId: test };
+  const short = name.length <= 120, named = ariaRoles.has(role) && role !== 'none' && role !== 'generic' && name !== '' && short;
+  if (named) { yield { role, name }; yield { role, name, exact: true }; }
+  const placeholder = attrText(el, 'placeholder');
+  if (placeholder) yield { placeholder, exact: true };
+  const id = attr(el, 'id');
+  if (id && /^[A-Za-z][A-Za-z_-]*$/.test(id)) yield '#' + CSS.escape(id); // others may be made anew each time
+  if (named || ariaRoles.has(role) && role !== 'generic') {
+    const own = named ? { role, name, exact: true } : { role };
+    for (let n = above(el), k = 0; n && isElement(n) && k < 5; n = above(n)) {
+      const as = roleOf(n);
+      if (!containers.has(as)) continue;
+      k++;
+      const called = calledIn(n, as);
+      if (called && called.length <= 120) yield { ...own, within: { role: as, name: called, exact: true } };
+      const words = peer(() => query(n, 'css', 'h1,h2,h3,h4,h5,h6,th,td,strong,b,a', false)).map((h) => tidy(dom.text(h).slice(0, 200))).find((t) => t !== '' && t !== name && t.length <= 80);
+      if (words) yield { ...own, within: { role: as, hasText: words } };
+    }
+  }
+  if (id) yield '#' + CSS.escape(id);
+  const form = attr(el, 'name');
+  if (form) yield `${dom.tag(el)}[name="${CSS.escape(form)}"]`;
+};
+// pathTo is the shortest way of tags and places that leads to an element alone.
+const pathTo = (el) => {
+  const doc = dom.doc(el), parts = [];
+  for (let n = el; n && isElement(n); n = above(n)) {
+    const id = attr(n, 'id'), p = dom.parent(n), same = p ? [...childrenOf(p)].filter((c) => dom.tag(c) === dom.tag(n)) : [n];
+    const own = n !== el && id && one(dom.root(n), '#' + CSS.escape(id)) === n ? '#' + CSS.escape(id) : CSS.escape(dom.tag(n)) + (same.length > 1 ? `:nth-of-type(${same.indexOf(n) + 1})` : '');
+    const inRoot = p && dom.type(p) === 11;
+    parts.unshift(own);
+    const css = parts.join('');
+    try { const list = query(doc, 'css', css, false); if (list.length === 1 && list[0] === el) return css; } catch {}
+    parts.unshift(inRoot ? ' ' : ' > ');
+  }
+  return parts.join('').replace(/^ > |^ /, '');
+};

@@ -1,0 +1,240 @@
+// The tree of what a person would perceive: roles, names, states, texts and values, of a
+// document with its shadow roots and the frames of its origin.
+
+// What the tree of one look may hold: pages have no bound.
+const mostNodes = 60000, mostLetters = 4e6, longestText = 20000, mostLevels = 900;
+
+const neverShown = new Set('script style noscript template head title meta link base param source track datalist area map'.split(' '));
+const drawnByThemselves = new Set('canvas video audio object progress meter'.split(' ')); // what is in them is shown only where they cannot be
+const usedByHand = new Set('button link textbox searchbox combobox checkbox radio switch slider spinbutton option menuitem menuitemcheckbox menuitemradio tab treeitem scrollbar'.split(' '));
+const rolesWithChecked = new Set('checkbox menuitemcheckbox option radio switch menuitemradio treeitem'.split(' '));
+const rolesWithDisabled = new Set('application button gridcell group link menuitem scrollbar separator tab checkbox columnheader combobox grid listbox menu menubar menuitemcheckbox menuitemradio option radio radiogroup row rowheader searchbox slider spinbutton switch tablist textbox toolbar tree treegrid treeitem'.split(' '));
+const rolesWithExpanded = new Set('application button checkbox combobox gridcell link listbox menuitem row rowheader tab treeitem columnheader menuitemcheckbox menuitemradio switch'.split(' '));
+const rolesWithInvalid = new Set('application checkbox columnheader combobox gridcell listbox radiogroup rowheader searchbox slider spinbutton switch textbox tree'.split(' '));
+const rolesWithLevel = new Set(['heading', 'listitem', 'row', 'treeitem']);
+const rolesWithSelected = new Set(['gridcell', 'option', 'row', 'tab', 'rowheader', 'columnheader', 'treeitem']);
+const headingLevels = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 };
+
+// grow makes the tree below a node: a document or an element.
+const lookAt = (a) => ({ a, memo: new Map(), blocky: new Set(), told: new Set(), plain: new Map(), seen: new Set(), nodes: 0, letters: 0, deep: 0, cut: false, host: false, active: new Set() });
+const grow = (root, look) => {
+  const top = { role: 'fragment', name: '', c: [] };
+  const from = dom.type(root) === 9 ? one(root, 'body,frameset') ?? dom.rootElement(root) : root;
+  if (from) {
+    const view = viewOf(from), inFrame = view !== window && view.frameElement && hiddenBecause(view.frameElement) !== '';
+    focusedIn(dom.doc(from), look);
+    growElement(top, from, { look, view, sheets: decorated(dom.root(from), look), rendered: !inFrame && drawnAround(from), shown: true, hidden: ariaHiddenAround(from), off: turnedOffAround(from), unseen: false, ask: false });
+  }
+  return top;
+};
+const ariaHiddenAround = (el) => { for (let n = above(el); n && isElement(n); n = above(n)) if (attr(n, 'aria-hidden')?.toLowerCase() === 'true') return true; return false; };
+// focusedIn takes in which elements of a document have the focus: one, and one in each
+// shadow root on the way to it.
+const focusedIn = (doc, look) => {
+  if (!doc.hasFocus()) return;
+  for (let el = dom.active(doc); el && !look.active.has(el);) { look.active.add(el); const root = rootIn(el); el = root && dom.activeInShadow(root); }
+};
+
+const growText = (into, n, c) => {
+  const t = dom.text(n);
+  if (t === '' || !c.shown) return t;
+  const look = c.look;
+  look.letters += t.length;
+  if (look.letters > mostLetters) { look.cut = true; return t; }
+  if (!c.unseen && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
+  return t;
+};
+
+// growElement adds an element, and what is in it, to the node that it stands in. c says
+// how it is there: whether what is around it is laid out (rendered) and its texts can
+// be seen (shown), kept from readers (hidden) or drawn so that nobody sees it (unseen).
+// What stands for it in the name of something around it is kept in look.memo, where
+// that is what is in it.
+const seenByPerson = { opacityProperty: true, visibilityProperty: true };
+const specialTags = new Set('img input select textarea area iframe frame meter progress output option optgroup slot details video audio canvas object embed br'.split(' '));
+const specialRoles = new Set('textbox searchbox spinbutton combobox listbox slider progressbar meter scrollbar none'.split(' '));
+const growElement = (into, el, c) => {
+  const look = c.look, tag = dom.tag(el);
+  if (neverShown.has(tag) && tag !== 'area' && tag !== 'map' || look.seen.has(el)) return;
+  if (look.deep > mostLevels || ++look.nodes > mostNodes) { look.cut = true; look.memo.set(el, ''); return; }
+  look.seen.add(el);
+  const bare = !dom.hasAttributes(el), s = c.view.getComputedStyle(el), display = s.display;
+  if (display === 'none' && tag !== 'area') { look.memo.set(el, ''); return; }
+  const contents = display === 'contents', html = isHTML(el);
+  // What is in a closed list is not laid out; it is as seen as the list.
+  const asAround = contents || tag === 'option' || tag === 'optgroup' || tag === 'area';
+  const plainly = !asAround && c.rendered && dom.visible(el, seenByPerson);
+  const rendered = plainly || c.rendered && (asAround || !c.ask || dom.visible(el));
+  const hidden = c.hidden || !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
+  let unseen = c.unseen, shown = plainly || rendered && s.visibility === 'visible';
+  const kind = roleShown(el), role = kind === 'none' ? '' : kind;
+  const passes = role === '' || role === 'generic' && display === 'inline' && saysOneText(el); // it is no node
+  const rect = shown && !contents && !(passes && display === 'inline' && !hidden) ? dom.rect(el) : null;
+  if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (rect.width <= 1 || rect.height <= 1 || rect.right <= 0 || rect.bottom + c.view.scrollY <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
+  if (shown && hidden) shown = contents || sized(rect);
+  if (!look.host && (tag.includes('-') || rect && sized(rect) && dom.first(el) === null && hostTag.test(tag))) look.host = mayHost(el, tag);
+  let node = null;
+  if (shown && !passes) {
+    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? tag !== 'slot' : tag === 'area' || sized(rect), c);
+    if (look.a.boxes && rect) node.b = boxIn(el, rect, look.a.at);
+    into.c.push(node);
+  }
+  const at = node ?? into, block = display !== 'inline' || tag === 'br', laid = rendered && (bare || s.contentVisibility !== 'hidden');
+  if (block && !contents) look.blocky.add(el);
+  const off = bare ? c.off : turnedOff(el, c.off), ask = !html;
+  if (block) at.c.push(' ');
+  look.deep++;
+  if (node?.role === 'iframe') growFrame(node, el, c);
+  else {
+    const inner = laid === c.rendered && (shown && laid) === c.shown && hidden === c.hidden && unseen === c.unseen && off === c.off && ask === c.ask ? c : { ...c, rendered: laid, shown: shown && laid, hidden, unseen, off, ask };
+    const text = growInside(at, el, tag, inner, bare, html);
+    const special = text === null || hidden || !html || specialTags.has(tag) || specialRoles.has(kind) || !bare && (hasNameAttribute(el) || dom.hasAttribute(el, 'aria-owns'));
+    if (hidden) look.memo.set(el, '');
+    else if (!special) { look.memo.set(el, text); if (text !== '') look.told.add(el); }
+  }
+  look.deep--;
+  if (block) at.c.push(' ');
+  if (tag === 'br' && node) into.c.splice(into.c.indexOf(node), 1, ' ');
+  if (node && !hidden && !(bare && role === 'generic')) node.name = nameOfNode(el, role, tag, look);
+  if (node?.h !== undefined && tidy(node.h) === node.name) node.h = undefined;
+};
+const saysOneText = (el) => { const n = dom.first(el); return n !== null && dom.type(n) === 3 && dom.next(n) === null && !rootIn(el); };
+// An element may have a closed shadow root that the browser was not asked for yet.
+const mayHost = (el, tag) => !rootIn(el) && !askedAbout.has(el) && (tag.includes('-') || `${el.computedStyleMap().get('height')}` === 'auto');
+// A name that comes from what is in the element alone is known by now.
+const namedByPart = new Set(['fieldset', 'table', 'figure']);
+const nameOfNode = (el, role, tag, look) => {
+  const text = look.memo.get(el);
+  if (text !== undefined && !namedByPart.has(tag) && (tag !== 'button' || !el.labels?.length)) return namedByContent.has(role) ? tidy(text.length > longestName ? text.slice(0, longestName) : text) : '';
+  return calledAs(el, role, { memo: look.memo, told: look.told });
+};
+// unseenHere is what is drawn so that nobody sees it: cut down to a dot, too small to be
+// read, or beside the page where nobody can scroll to.
+const unseenHere = (s, r, w, el) => {
+  if (r.height === 0 && s.fontSize === '0px') return true;
+  const position = s.position;
+  if (position !== 'absolute' && position !== 'fixed') return false;
+  const fixed = position === 'fixed';
+  return sized(r) && (r.right + (fixed ? 0 : w.scrollX) <= 0 || r.bottom + (fixed ? 0 : w.scrollY) <= 0) || invisible(el, s);
+};
+const boxIn = (el, r, at) => {
+  const m = mappedRect(offset(el), r);
+  return [m.left + (at?.[0] ?? 0), m.top + (at?.[1] ?? 0), m.width, m.height].map(Math.round);
+};
+
+// growInside adds what is in an element, and gives its text as it stands in a name; null
+// where that is more than its texts and those of the elements in it.
+const growInside = (at, el, tag, c, bare, html) => {
+  const look = c.look, root = rootIn(el);
+  const styled = c.shown && c.sheets !== '' && (c.sheets === '*' || dom.matches(el, c.sheets));
+  let text = root || styled ? null : '';
+  if (styled) at.c.push(styledText(el, '::before'));
+  if (tag === 'details' && !dom.hasAttribute(el, 'open') && !root) { const head = childNamed(el, 'summary'); if (head) growElement(at, head, c); text = null; }
+  else if (tag !== 'iframe' && tag !== 'frame' && tag !== 'textarea') {
+    const inner = tag === 'slot' ? { ...c } : drawnByThemselves.has(tag) ? { ...c, ask: true, shown: c.shown && tag === 'object' && saysInstead(el) } : root ? { ...c, sheets: decorated(root, look) } : c;
+    const assigned = tag === 'slot' ? dom.assigned(el) : [], reads = html || svgTexts.has(tag);
+    const add = (n) => {
+      const type = dom.type(n);
+      if (type === 3) { if (reads) { const t = growText(at, n, inner); if (text !== null && inner.shown) text += t; } }
+      else if (type === 1) {
+        growElement(at, n, inner);
+        if (text === null || neverShown.has(dom.tag(n))) return;
+        const t = look.memo.get(n);
+        if (t === undefined) text = null; else if (t !== '') text += look.blocky.has(n) ? ` ${t} ` : t;
+      }
+    };
+    if (assigned.length) { inner.sheets = decorated(dom.root(assigned[0]), look); for (const n of assigned) add(n); }
+    else for (let n = dom.first(root ?? el); n; n = dom.next(n)) add(n);
+    if (!bare) {
+      if (tag === 'img' && dom.hasAttribute(el, 'usemap')) for (const n of areasOf(el)) growElement(at, n, c);
+      if (dom.hasAttribute(el, 'aria-owns')) for (const n of referenced(el, 'aria-owns')) growElement(at, n, c);
+    }
+  }
+  if (styled) at.c.push(styledText(el, '::after'));
+  return text;
+};
+const svgTexts = new Set(['text', 'tspan', 'textPath', 'a']);
+// An object says what is in it where it has nothing of its own to show.
+const saysInstead = (el) => { const r = dom.range(dom.doc(el)); r.selectNodeContents(el); return [...r.getClientRects()].some(sized); };
+const areasOf = (img) => { const map = one(dom.root(img), `map[name="${CSS.escape(attr(img, 'usemap').replace(/^#/, ''))}"]`); return map ? [...all(map, 'area')] : []; };
+
+// decorated gives what style sheets of a document or a root put texts around, as a
+// selector; empty for nothing. Where sheets of other origins cannot be read, that may be
+// anything.
+const decorated = (root, look) => {
+  const known = look.plain.get(root);
+  if (known !== undefined) return known;
+  let left = 30000;
+  const out = new Set();
+  const some = (rules) => {
+    for (const r of rules) {
+      if (--left < 0) { out.add('*'); return; }
+      const text = r.selectorText;
+      if (text !== undefined && /:(before|after)\b/.test(text) && /[^\s"']/.test((r.style?.content ?? '').replace(/^(none|normal)$/, ''))) {
+        for (const one of commas(text)) if (/:(before|after)\b/.test(one)) { const el = one.replace(/::?(before|after)\b.*$/, ''); out.add(el === '' || /[\s>+~&]$/.test(el) || text.includes('&') ? '*' : el); }
+      }
+      if (r.cssRules?.length) some(r.cssRules);
+    }
+  };
+  for (const sheet of [...(root.styleSheets ?? []), ...(root.adoptedStyleSheets ?? [])]) { try { some(sheet.cssRules); } catch { out.add('*'); } }
+  let css = out.has('*') || out.size > 300 ? '*' : [...out].join();
+  try { if (css !== '' && css !== '*') dom.matches(document.documentElement, css); } catch { css = '*'; }
+  look.plain.set(root, css);
+  return css;
+};
+
+// Frames of the same origin are a part of the tree; of others the service asks
+// their own scripts.
+const growFrame = (node, el, c) => {
+  const doc = frameDocument(el);
+  if (!doc) { if (node.can) node.x = numberOf(el); return; }
+  const from = one(doc, 'body,frameset') ?? dom.rootElement(doc);
+  if (!from || !node.can) return;
+  focusedIn(doc, c.look);
+  growElement(node, from, { look: c.look, view: dom.view(doc), sheets: decorated(doc, c.look), rendered: true, shown: true, hidden: false, off: false, unseen: c.unseen, ask: false });
+};
+
+// nodeOf is the node of an element, without its name and what is in it.
+const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c) => {
+  const look = c.look, node = { el, role, name: '', c: [], can: box && (role === 'iframe' || s.pointerEvents !== 'none'), pointer: false };
+  if (hidden && !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
+  node.pointer = node.can && s.cursor === 'pointer';
+  if (unseen && !usedByHand.has(role) && role !== 'iframe') { node.can = false; node.unseen = true; }
+  node.active = look.active.has(el);
+  const states = bare && !(tag in headingLevels) && !rolesWithDisabled.has(role) ? null : statesOf(el, role, tag, bare ? c.off : turnedOff(el, c.off));
+  if (states?.length) node.s = states;
+  if (tag === 'input' || tag === 'textarea') {
+    const type = tag === 'input' ? dom.inputType(el) : '';
+    node.typed = true;
+    if (type === 'password') node.c = dom.inputValue(el) ? ['\u2022\u2022\u2022\u2022'] : [];
+    else if (!['checkbox', 'radio', 'file', 'hidden'].includes(type)) node.c = [upTo(tag === 'textarea' ? dom.areaValue(el) : dom.inputValue(el), longestText)];
+    look.letters += node.c[0]?.length ?? 0;
+  }
+  if (bare) return node;
+  if (role === 'link' && look.a.urls) { const href = attr(el, 'href') ?? attr(el, 'xlink:href'); if (href !== null) node.u = upTo(href.startsWith('data:') ? href.replace(/,.*/s, ',\u2026') : href, 2000); }
+  if (typedIn.has(role)) { const p = attr(el, 'placeholder') ?? attr(el, 'aria-placeholder'); if (p !== null && p !== '') node.h = upTo(p, 500); }
+  return node;
+};
+const statesOf = (el, role, tag, off) => {
+  const out = [], is3 = (name) => (attr(el, name) ?? '').trim().toLowerCase();
+  if (rolesWithChecked.has(role) && (tag === 'input' || dom.hasAttributes(el))) {
+    const native = tag === 'input' && ['checkbox', 'radio'].includes(dom.inputType(el));
+    const v = tag === 'input' && dom.indeterminate(el) ? 'mixed' : native ? String(dom.checked(el)) : is3('aria-checked');
+    if (v === 'mixed') out.push('checked=mixed'); else if (v === 'true') out.push('checked');
+  }
+  if (rolesWithDisabled.has(role) && isDisabled(el, tag, off)) out.push('disabled');
+  if (tag === 'summary' && role === 'button' ? dom.hasAttribute(dom.parent(el), 'open') : rolesWithExpanded.has(role) && is3('aria-expanded') === 'true') out.push('expanded');
+  if (rolesWithInvalid.has(role)) {
+    const v = is3('aria-invalid');
+    if (v === 'grammar' || v === 'spelling') out.push('invalid=' + v); else if (v !== '' && v !== 'false') out.push('invalid');
+  }
+  if (headingLevels[tag] && role === 'heading') out.push('level=' + headingLevels[tag]);
+  else if (rolesWithLevel.has(role)) { const n = Number(attr(el, 'aria-level') ?? NaN); if (Number.isInteger(n) && n >= 1) out.push('level=' + n); }
+  if (role === 'button') { const v = is3('aria-pressed'); if (v === 'mixed') out.push('pressed=mixed'); else if (v === 'true') out.push('pressed'); }
+  if (tag === 'option' ? dom.optionSelected(el) : rolesWithSelected.has(role) && is3('aria-selected') === 'true') out.push('selected');
+  return out;
+};
+// off is whether aria-disabled says so, of the element or of what is around it.
+const isDisabled = (el, tag, off) => off || ['button', 'input', 'select', 'textarea', 'option', 'optgroup'].includes(tag) && dom.matches(el, ':disabled');
+const turnedOff = (el, off) => { const v = attr(el, 'aria-disabled')?.toLowerCase(); return v === 'true' || v !== 'false' && off; };
+const turnedOffAround = (el) => { for (let n = above(el); n && isElement(n); n = above(n)) { const v = attr(n, 'aria-disabled')?.toLowerCase(); if (v === 'true' || v === 'false') return v === 'true'; } return false; };

@@ -1,0 +1,28 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSchemasHaveBounds: neither a large schema nor a slow pattern takes what others need.
+func TestSchemasHaveBounds(t *testing.T) {
+	var many strings.Builder
+	for i := range maxSchemaParts {
+		fmt.Fprintf(&many, `,"p%d":{"type":"string","x-select":"a"}`, i)
+	}
+	deep := strings.Repeat(`{"type":"array","x-select":"a","items":`, maxSchemaDepth+1) + `{"type":"string"}` + strings.Repeat("}", maxSchemaDepth+1)
+	for _, schema := range []string{`{"type":"object","properties":{` + many.String()[1:] + `}}`, deep} {
+		if _, err := Parse([]byte(`{"actions":[{"extract":`+schema+`}]}`), nil); err == nil || !strings.Contains(err.Error(), "want at most 500 schemas in one, 12 deep") {
+			t.Errorf("%.300v", err)
+		}
+	}
+	began := time.Now()
+	url := serve(t, `<script>for (let i = 0; i < 100; i++) document.write('<p>' + 'a'.repeat(50000))</script>`)
+	o := play(t, newInstance(t), `{"actions":[{"open":"`+url+`"},{"extract":{"type":"array","x-select":"p","items":{"type":"string","pattern":"(a?){900}b$"}},"options":{"timeout":60000}}],"timeout":90000}`, TaskEnv{})
+	if len(o.Failures) != 1 || o.Failures[0].Code != CodeInvalidValue || time.Since(began) > 40*time.Second {
+		t.Errorf("%+v after %v", o.Failures, time.Since(began))
+	}
+}

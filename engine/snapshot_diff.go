@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+func sortMatches(all []treeNode) {
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Score > all[j].Score })
+}
+
+// before gives the last snapshot of the same kind in the same document, and keeps this
+// one for the next. One that goes on is a part of the one before it.
+func (p *surveying) before(lines []snapshotLine) *pastSnapshot {
+	v := p.value
+	kind := fmt.Sprint(v.interactive, v.boxes, v.urls, len(p.place))
+	if v.within != nil {
+		kind += " " + v.within.String()
+	}
+	if v.depth != nil {
+		kind += fmt.Sprint(" depth ", *v.depth)
+	}
+	for _, part := range p.place {
+		kind += " in " + part.As
+	}
+	now := &pastSnapshot{tab: p.tab, document: p.page.Document, kind: kind}
+	size := 0
+	for i, l := range lines {
+		now.lines = append(now.lines, shotLine{ref: l.ref, parent: refAround(lines, i), head: l.head})
+		size += len(l.head)
+	}
+	rs := p.run.refs
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	at := slices.IndexFunc(rs.shots, func(s *pastSnapshot) bool { return s.tab == now.tab && s.kind == kind })
+	var last *pastSnapshot
+	if at >= 0 {
+		if last = rs.shots[at]; last.document != now.document {
+			last = nil
+		}
+		rs.shots = slices.Delete(rs.shots, at, at+1)
+	}
+	if size <= maxShotText {
+		rs.shots = append(rs.shots, now)
+	}
+	if len(rs.shots) > maxShots {
+		rs.shots = slices.Delete(rs.shots, 0, 1)
+	}
+	return last
+}
+
+// refAround is the reference of the nearest line around one.
+func refAround(lines []snapshotLine, i int) int {
+	for at := lines[i].parent; at >= 0; at = lines[at].parent {
+		if lines[at].ref > 0 {
+			return lines[at].ref
+		}
+	}
+	return 0
+}
+
+// changes are the lines that were not there before, or not so, each with the lines that
+// it is below.
+func (p *surveying) changes(out *treeResult, before *pastSnapshot, lines []snapshotLine) []snapshotLine {
+	heads, texts := map[int]string{}, map[shotLine]int{}
+	for _, l := range before.lines {
+		if l.ref > 0 {
+			heads[l.ref] = l.head
+		} else {
+			texts[l]++
+		}
+	}
+	marks := make([]string, len(lines))
+	shown := make([]bool, len(lines))
+	some := false
+	for i, l := range lines {
+		if l.ref > 0 {
+			old, was := heads[l.ref]
+			delete(heads, l.ref)
+			switch {
+			case !was:
+				marks[i] = "+"
+			case strings.TrimSuffix(old, ":") != strings.TrimSuffix(l.head, ":"):
+				marks[i] = "~"
+			}
+		} else if key := (shotLine{parent: refAround(lines, i), head: l.head}); texts[key] > 0 {
+			texts[key]--
+		} else {
+			marks[i] = "+"
+		}
+		if marks[i] != "" {
+			some = true
+			for at := i; at >= 0 && !shown[at]; at = lines[at].parent {
+				shown[at] = true
+			}
+		}
+	}
+	gone := make([]int, 0, len(heads))
+	for ref := range heads {
+		gone = append(gone, ref)
+	}
+	slices.Sort(gone)
+	out.GoneMore = max(0, len(gone)-maxGone)
+	for _, ref := range gone[:min(len(gone), maxGone)] {
+		out.Gone = append(out.Gone, referenceOf(ref))
+	}
+	for _, n := range texts {
+		some = some || n > 0
+	}
+	some = some || len(gone) > 0
+	out.Changed = &some
+	var kept []snapshotLine
+	place := make([]int, len(lines))
+	for i, l := range lines {
+		if !shown[i] {
+			continue
+		}
+		place[i] = len(kept)
+		if l.parent >= 0 {
+			l.parent = place[l.parent]
+		}
+		l.mark = marks[i]
+		kept = append(kept, l)
+	}
+	return kept
+}
