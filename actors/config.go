@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -43,6 +44,9 @@ type Config struct {
 	// Node names this process among others; the identifiers of its workers
 	// come from it, so that they are the same after a restart.
 	Node string
+	// Peers reaches the other nodes that share the Store, for the queue. Without it, or
+	// without a lease, several nodes have no queue.
+	Peers Peers
 	// Workers are the node's workers. See SharedWorkers for the usual ones.
 	Workers []api.WorkerSpec
 	// Limits is what each plan allows; nil: engine.DefaultLimits.
@@ -59,6 +63,16 @@ type Config struct {
 	Log zerolog.Logger
 
 	decorate actor.ContextDecorator // what tests put around the contexts of actors
+}
+
+// Peers are the other nodes.
+type Peers interface {
+	// Ask has a verb carried out by a node: see [Node.Do].
+	Ask(ctx context.Context, node string, m any) (any, error)
+	// Up reports whether a node seems to be there.
+	Up(node string) bool
+	// Place finds the node that has the worker or the session which a task names.
+	Place(ctx context.Context, m *api.Execute) (node string, no *api.Refusal, err error)
 }
 
 // QueueConfig bounds waiting.

@@ -13,6 +13,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/batch"
 	"troupe/actors/lease"
 	"troupe/actors/records"
 	"troupe/actors/view"
@@ -33,14 +34,21 @@ type nodeParts struct {
 	keys *actor.PID
 	// tasks is where asynchronous tasks are.
 	tasks *actor.PID
-	// queue is where tasks wait on the disk; nil: there is no queue, as in a cluster.
-	queue     *actor.PID
-	orders    backlog.Clock
-	book      *backlog.Book // what waited when the node began
-	queued    atomic.Int64  // tasks that wait in the queue
-	sending   sync.Map      // failed tasks of the queue that are being sent again
-	queueHeld atomic.Bool   // no task of the queue begins
-	records   *records.Store
+	// queue is where tasks wait on the disk; nil: there is no queue. Of several nodes one
+	// orders it: see [queueMember].
+	queue   *actor.PID
+	holder  atomic.Pointer[records.Holder] // of several nodes: which one that is
+	orderer atomic.Pointer[actor.PID]      // where it is ordered; nil: at another node
+	boot    string                         // of this process
+	// unkeepQueue ends what keepQueue began.
+	unkeepQueue func()
+	orders      backlog.Clock
+	book        *backlog.Book  // what waited when the node began
+	queued      atomic.Int64   // tasks that wait in the queue
+	sending     sync.Map       // failed tasks of the queue that are being sent again
+	queueHeld   atomic.Bool    // no task of the queue begins
+	batches     *batch.Batches // nil where there is no queue, and where several nodes share it
+	records     *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage        *persistence.Usage
 	statusCache  view.StatusCache
@@ -97,8 +105,9 @@ func Start(cfg Config) (*Node, error) {
 		keys:      system.NewLocalPID("node/keys"),
 		tasks:     system.NewLocalPID("node/tasks"),
 		launches:  newLaunchLimiter(cfg.Browser.Launches),
+		boot:      random(8),
 	}
-	if cfg.Node == "" { // nobody else takes from the same store
+	if cfg.Node == "" || parts.sharesQueue() {
 		parts.queue = system.NewLocalPID("node/queue")
 	}
 	if parts.usage = cfg.Usage; parts.usage == nil && cfg.Store != nil {
@@ -107,7 +116,7 @@ func Start(cfg Config) (*Node, error) {
 	if parts.records, err = records.Open(cfg.records()); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
-	if parts.leases = lease.New(lease.Config{Store: cfg.Store, Node: cfg.Node, Boot: random(8), Duration: cfg.Session.Lease, Log: cfg.Log}); parts.leases != nil {
+	if parts.leases = lease.New(lease.Config{Store: cfg.Store, Node: cfg.Node, Boot: parts.boot, Duration: cfg.Session.Lease, Log: cfg.Log}); parts.leases != nil {
 		parts.leases.Notify(parts.onLeaseLost, parts.confirmSessions)
 	}
 	if err := parts.recover(); err != nil {
@@ -116,9 +125,13 @@ func Start(cfg Config) (*Node, error) {
 	}
 	parts.limits.Store(&cfg.Limits)
 	workers := len(parts.cfg.Workers) // with those that were added
+	n := &Node{parts: parts, ended: make(chan struct{})}
+	if err := n.openBatches(); err != nil {
+		parts.leases.Close()
+		return nil, fmt.Errorf("start the actors: %w", err)
+	}
 	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
 	t := &root{parts: parts, up: make(chan error, 1)}
-	n := &Node{parts: parts, ended: make(chan struct{})}
 	n.stop = sync.OnceFunc(n.end)
 	if _, err = system.Root.SpawnNamed(parts.props(func() actor.Actor { return t }), "node"); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
@@ -127,6 +140,10 @@ func Start(cfg Config) (*Node, error) {
 		n.Stop()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	if parts.sharesQueue() {
+		parts.keepQueue()
+	}
+	parts.batches.Start()
 	return n, nil
 }
 
@@ -254,6 +271,7 @@ const stopTimeout = 10 * time.Second
 func (n *Node) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
+	n.parts.batches.Stop()
 	if _, err := n.Drain(ctx, 0); err != nil {
 		n.parts.log.Error().Err(err).Msg("tasks still ran when the actors were stopped")
 	}
@@ -261,6 +279,9 @@ func (n *Node) end() {
 	n.parts.system.Root.Stop(n.parts.root)
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
 	close(n.ended)
+	if n.parts.unkeepQueue != nil {
+		n.parts.unkeepQueue()
+	}
 	done := make(chan struct{})
 	go func() { n.parts.background.Wait(); close(done) }()
 	wait(done, stopTimeout, func() { n.parts.log.Error().Msg("a browser did not stop") })
@@ -270,7 +291,7 @@ func (n *Node) end() {
 	if n.parts.usage != nil {
 		_ = n.parts.usage.Flush(ctx)
 	}
-	n.parts.leases.Close()
+	n.parts.leases.Close() // and with it the order of the queue
 	n.parts.records.Close()
 	n.parts.system.Shutdown()
 	n.parts.background.goroutines.close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"troupe/actors"
@@ -21,6 +22,7 @@ var scenarios = []scenario{
 	{"keys", nil, (*testClient).keys},
 	{"staff", nil, (*testClient).staff},
 	{"the queue", nil, (*testClient).queues},
+	{"the queue of nodes", func(c *actors.Config) { c.Node, c.Session.Lease, c.Peers = "n1", 10*time.Second, nobody{} }, (*testClient).sharedQueue},
 	{"drain", nil, (*testClient).drains},
 	{"leases", func(c *actors.Config) { c.Node, c.Session.Lease = "n1", 10*time.Second }, (*testClient).leases},
 }
@@ -257,6 +259,66 @@ func (v *testClient) rewrite(key string, change func(map[string]any)) {
 	}
 }
 
+// nobody is the other nodes of one that is alone.
+type nobody struct{}
+
+func (nobody) Ask(context.Context, string, any) (any, error) {
+	return nil, errors.New("nobody is there")
+}
+func (nobody) Up(string) bool { return false }
+func (nobody) Place(context.Context, *api.Execute) (string, *api.Refusal, error) {
+	return "n1", nil, nil
+}
+
+// sharedQueue uses the queue of several nodes, and lets the lease of the one that orders it
+// lapse meanwhile.
+func (v *testClient) sharedQueue() {
+	v.queues()
+	v.starts(&api.Execute{Account: anna, Task: queued(v.t, `{"priority":9,"attempts":2,"backoff":1000}`)}, testkit.Script{})
+	time.Sleep(5 * time.Second)
+	v.store.fail("lease/")
+	time.Sleep(30 * time.Second)
+	v.store.fail()
+	time.Sleep(time.Minute)
+	if s := v.starts(&api.Execute{Account: anna, Task: queued(v.t, `true`)}, testkit.Script{}); s != nil && s.Refusal == nil {
+		if p := v.polls(anna, s.TaskID, time.Minute); p != nil && p.Refusal == nil && p.Status == api.TaskPending {
+			v.t.Errorf("the task has not ended: %+v", p)
+		}
+	}
+}
+
+// batches pauses a batch while the queue has its tasks, and lets it go on.
+func (v *testClient) batches() {
+	template, err := engine.ParseTemplate([]byte(`{"actions":[{"wait":1}]}`), nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	id := ""
+	do := func(what string, m api.Request[api.Batched]) {
+		v.asks(what, func(ctx context.Context) error {
+			x, err := api.Ask(ctx, v.Node, m)
+			if err == nil && x.Batch != nil {
+				id = x.Batch.ID
+			}
+			return err
+		})
+	}
+	change := func(to api.BatchChange) {
+		do("a change of a batch", &api.ChangeBatch{Account: anna, ID: id, Change: to})
+	}
+	v.Node.HoldQueue(true)
+	do("a batch", &api.CreateBatch{Account: anna, Task: template.Task})
+	do("items", &api.AddBatchItems{Account: anna, ID: id, Items: []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{}`)}})
+	change(api.BatchReady)
+	time.Sleep(5 * time.Second)
+	change(api.BatchPause)
+	v.Node.HoldQueue(false)
+	time.Sleep(10 * time.Second)
+	change(api.BatchResume)
+	time.Sleep(30 * time.Second)
+	do("a question about a batch", &api.GetBatch{Account: anna, ID: id})
+}
+
 func (v *testClient) queues() {
 	send := func(options string) *api.Started {
 		return v.starts(&api.Execute{Account: anna, Task: queued(v.t, options)}, testkit.Script{})
@@ -299,6 +361,7 @@ func (v *testClient) queues() {
 	for _, r := range blocks {
 		v.answer(r)
 	}
+	v.batches()
 	runs := send(`{"priority":9,"attempts":2,"retryOn":["browser_crashed"]}`)
 	time.Sleep(time.Second)
 	v.Engine.Kill("w1")

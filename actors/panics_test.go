@@ -200,7 +200,7 @@ func spelled(e ast.Expr) string {
 
 // TestPanicsAreAnswered makes each actor panic at each of its messages, at each
 // place of their handling that uses the actor's context, while a node is used
-// in all ways. Who asks gets a definite answer, soon, and all goes on. Without all
+// in all ways. Every request gets a definite answer soon, and all goes on. Without all
 // tests it is the first place of each message.
 func TestPanicsAreAnswered(t *testing.T) {
 	need.Time(t)

@@ -15,7 +15,7 @@ import (
 var selfSent = []string{
 	"launched", "browserGone", "renew", "suspended", "ended", "late", "resetDone", // the worker
 	"counted", "keyRead", "keyWritten", "answerWritten", "taskWritten", "endWritten", "waited",
-	"entryAdded", "turnRead", "queueLoaded", "queuedMoved", "waitingEnded", "cancelFound", "placeRead", "queueWaited", // the queue
+	"entryAdded", "turnRead", "queueLoaded", "queuedMoved", "givenBack", "waitingEnded", "cancelFound", "placeRead", "queueWaited", "turnHere", "movedHere", "queueReported", // the queue
 	"workerWritten", "removalGraceOver", "workerErased", "waitOver", // pool
 }
 
@@ -25,6 +25,7 @@ var handed = []string{
 	"*actor.PID",                                       // an address
 	"*engine.Task", "*engine.Outcome", "*engine.Queue", // parsed once, made once
 	"endReservation.session", "workerAdopt.session", // a session on its way to its worker
+	"queueTake.queue", // the queue, on its way to the one that orders it
 }
 
 // TestMessagesArePlainData: no message between actors holds a function, a channel,

@@ -30,7 +30,9 @@ type queue struct {
 	reading map[string]*queueReads
 	flushes []flushWaiter
 	wanted  bool // pool knows that tasks wait
-	handled bool // the present message is: the rest can be done again without it
+	pid     *actor.PID
+	nodes   *queueNodes // that play its tasks; nil: this node alone does
+	handled bool        // the present message is: the rest can be done again without it
 	timer   *time.Timer
 }
 
@@ -41,11 +43,12 @@ type queuedTask struct {
 	begun    bool
 	released bool // it wants no worker any more
 	cause    api.Cause
+	at       turnAt // of several nodes
 }
 
 func newQueue(n *nodeParts, book *backlog.Book) *queue {
 	return &queue{
-		node: n, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
+		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
 		writes: map[string]int{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
 	}
 }
@@ -72,6 +75,9 @@ func (u *queue) Receive(ctx actor.Context) {
 	u.handled = false
 	switch m := ctx.Message().(type) {
 	case *actor.Started: // there may be tasks of an earlier process
+		if u.nodes != nil {
+			u.nodes.tick(u)
+		}
 	case *actor.Stopping:
 		u.stop()
 		return
@@ -109,6 +115,8 @@ func (u *queue) Receive(ctx actor.Context) {
 		u.onCancelFound(m)
 	case *placeRead:
 		u.onPlaceRead(m)
+	case *givenBack:
+		u.onGivenBack(m)
 	case *queueWaited:
 		u.onWaited(m.wait)
 	case *flush:
@@ -118,23 +126,41 @@ func (u *queue) Receive(ctx actor.Context) {
 	case *api.Poll, *api.Follow:
 		u.onQuestion(&queueWait{client: ctx.Sender(), message: m})
 	default:
-		return
+		if u.nodes == nil || !u.nodes.receive(u, ctx) {
+			return
+		}
 	}
 	u.handled = true
 	u.dispatch()
 	u.check()
 }
 
+// free reports whether one more task may want a worker.
+func (u *queue) free() bool {
+	if u.nodes != nil {
+		return u.nodes.serves() && u.nodes.freest() != nil
+	}
+	return !u.node.queueHeld.Load() && u.busy < u.room
+}
+
 // dispatch takes tasks whose turn it is, for as many workers as there is room for.
 func (u *queue) dispatch() {
 	now := time.Now()
-	for !u.over && !u.node.queueHeld.Load() && u.busy < u.room {
+	for !u.over && u.free() {
 		p, task, ok := u.book.Next(now)
 		if !ok {
 			break
 		}
+		if old := u.live[task]; old != nil && !old.released { // it waits again, and that has not been heard of yet
+			u.busy--
+			u.nodes.release(old)
+		}
 		u.busy++
-		u.live[task] = &queuedTask{place: p}
+		t := &queuedTask{place: p}
+		u.live[task] = t
+		if u.nodes != nil {
+			u.nodes.take(t)
+		}
 		u.touched(task)
 		read, key := &turnRead{task: task}, p.Key(task)
 		u.node.onDisk(func(c context.Context) (err error) {
@@ -156,8 +182,12 @@ func (u *queue) dispatch() {
 		})
 	}
 	if wanted := u.book.Len() > 0 || len(u.live) > 0; wanted != u.wanted {
-		u.send(u.node.pool, &queueWanted{wanted})
 		u.wanted = wanted
+		if u.nodes != nil {
+			u.nodes.tellWanted(u)
+		} else {
+			u.send(u.node.pool, &queueWanted{wanted})
+		}
 	}
 	u.node.queued.Store(int64(u.book.Len()))
 	u.wakeAt(now)
@@ -165,7 +195,7 @@ func (u *queue) dispatch() {
 
 // wakeAt has the queue look again when the next task may begin that may not yet.
 func (u *queue) wakeAt(now time.Time) {
-	if u.over || u.node.queueHeld.Load() || u.busy >= u.room || u.timer != nil && len(u.live) > 0 {
+	if u.over || !u.free() || u.timer != nil && len(u.live) > 0 {
 		return
 	}
 	at := u.book.NextAt(now)
@@ -184,6 +214,9 @@ func (u *queue) release(task string) {
 		t.released = true
 		u.busy--
 		u.book.Ended(task)
+		if u.nodes != nil {
+			u.nodes.release(t)
+		}
 	}
 }
 
@@ -200,6 +233,10 @@ func (u *queue) putBack(task string, until time.Time) {
 		_, bytes, _ = u.node.records.Queue().Encode(*t.q)
 	}
 	u.book.PutBack(task, bytes, until)
+	if u.nodes != nil {
+		u.nodes.release(t)
+		u.nodes.forget(u, t, task)
+	}
 	delete(u.live, task)
 	if t.cause != "" {
 		u.onCancel(&api.Cancel{TaskID: task, Account: api.Account{ID: t.place.Account}, Cause: t.cause}, nil)
@@ -213,6 +250,9 @@ func (u *queue) finish(task string) {
 		return
 	}
 	u.release(task)
+	if u.nodes != nil {
+		u.nodes.forget(u, t, task)
+	}
 	delete(u.live, task)
 	u.touched(task)
 	u.cleanUp(task, t.q)
@@ -244,8 +284,13 @@ func (u *queue) check() {
 
 // works reports whether something of an account, or of any, is under way.
 func (u *queue) works(account string) bool {
-	if account == "" {
+	switch {
+	case account == "" && u.nodes != nil: // its tasks go on at other nodes
+		return len(u.writes)+len(u.ending) > 0
+	case account == "":
 		return len(u.live)+len(u.writes)+len(u.ending) > 0
+	case u.nodes != nil: // each node ends its own
+		return u.writes[account] > 0
 	}
 	for _, t := range u.live {
 		if t.place.Account == account {
@@ -265,7 +310,7 @@ func (u *queue) write(account string, f func(context.Context) error, then func(e
 // on who gets the answer.
 func (u *queue) send(to *actor.PID, m any) { u.node.system.Root.Send(to, m) }
 
-func (u *queue) self(m any) { u.send(u.node.queue, m) }
+func (u *queue) self(m any) { u.send(u.pid, m) }
 
 func (u *queue) pass(to *actor.PID, m any, sender *actor.PID) {
 	u.node.system.Root.RequestWithCustomSender(to, m, sender)
@@ -282,6 +327,9 @@ func (u *queue) written(account string) {
 }
 
 func (u *queue) stop() {
+	if u.nodes != nil {
+		u.nodes.stop(u)
+	}
 	if u.timer != nil {
 		u.timer.Stop()
 	}

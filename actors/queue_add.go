@@ -38,6 +38,7 @@ type entryAdded struct {
 	started *api.Started
 	counted int64
 	bytes   int64
+	stays   bool // it is on the disk, whatever the client is told
 	err     error
 }
 
@@ -64,6 +65,8 @@ func (u *queue) mayQueue(x *api.Execute, p backlog.Place) *api.Refusal {
 	switch {
 	case u.gone[x.Account.ID]:
 		return cancelledFor(api.CauseRemoved)
+	case u.nodes != nil && (u.over || !u.nodes.serves()):
+		return api.NotOrderedHere()
 	case u.over:
 		return api.Refuse(engine.CodeDraining, "")
 	case !ok:
@@ -106,13 +109,13 @@ func (u *queue) onEnqueue(ctx actor.Context, m *enqueue) {
 	counted := int64(len(x.Task.Source()))
 	q := records.Queued{
 		ID: x.TaskID, Account: x.Account.ID, Plan: x.Account.Plan, Number: u.book.Adding(p, x.TaskID, counted),
-		Asked: x.Asked, Trace: x.Trace, Expires: opts.ExpiresAfter.After(x.Asked), Keep: keep,
+		Asked: x.Asked, Trace: x.Trace, Expires: opts.ExpiresAfter.After(x.Asked), Keep: keep, Batch: x.Batch,
 	}
 	place, estimate := u.book.Position(p, q.Number, time.Now())
 	added := &entryAdded{add: m, client: client, place: p, counted: counted,
 		started: &api.Started{TaskID: x.TaskID, Timeout: timeout, Queued: &api.QueuePlace{Position: place, Estimate: estimate}}}
 	u.write(x.Account.ID, func(c context.Context) (err error) {
-		added.bytes, err = u.node.addQueued(c, x, q, p.Key(x.TaskID), added.started)
+		added.bytes, added.stays, err = u.node.addQueued(c, x, q, p.Key(x.TaskID), added.started)
 		return err
 	}, func(err error) any {
 		added.err = err
@@ -122,20 +125,29 @@ func (u *queue) onEnqueue(ctx actor.Context, m *enqueue) {
 
 // addQueued writes a task down that is to wait, after its files are where they can
 // stay.
-func (n *nodeParts) addQueued(ctx context.Context, x *api.Execute, q records.Queued, key string, started *api.Started) (bytes int64, err error) {
+func (n *nodeParts) addQueued(ctx context.Context, x *api.Execute, q records.Queued, key string, started *api.Started) (bytes int64, stays bool, err error) {
 	task := x.Task
-	if len(task.Files) > 0 {
+	if len(task.Files) > 0 && n.sharesQueue() {
+		if task, q.Blobs, err = n.shareFiles(ctx, task, x.Account.ID); err != nil {
+			return 0, false, err
+		}
+	} else if len(task.Files) > 0 {
 		if task, q.Uploads, err = n.keepUploads(task, x.Account.ID, x.TaskID); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
-	undo := func(err error) (int64, error) {
+	undo := func(err error) (int64, bool, error) {
+		n.unshareFiles(q.Blobs)
 		if q.Uploads != "" {
 			_ = os.RemoveAll(q.Uploads)
 		}
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		return 0, errors.Join(err, n.records.Queue().Delete(bound, key, false)) // it may have been written all the same
+		return 0, false, errors.Join(err, n.records.Queue().Delete(bound, key, false)) // it may have been written all the same
+	}
+	requestKey := x.Idempotency
+	if requestKey.Key != "" {
+		q.Key = &records.QueuedKey{Key: requestKey.Key, Record: records.Key{Digest: requestKey.Digest, TaskID: x.TaskID, Made: time.Now(), Started: started}}
 	}
 	if q.Task, err = json.Marshal(task); err != nil {
 		return undo(fmt.Errorf("write the task %s of the queue: %w", x.TaskID, err))
@@ -144,18 +156,19 @@ func (n *nodeParts) addQueued(ctx context.Context, x *api.Execute, q records.Que
 	if err != nil {
 		return undo(err)
 	}
-	key1 := x.Idempotency
 	// Syncing the second record syncs the first as well.
-	if err := n.records.Queue().Add(ctx, x.Account.ID, key, b, key1.Key == ""); err != nil {
+	if err := n.records.Queue().Add(ctx, x.Account.ID, key, b, q.Key == nil); err != nil {
 		return undo(err)
 	}
-	if key1.Key != "" {
-		k := records.Key{Digest: key1.Digest, TaskID: x.TaskID, Made: time.Now(), Started: started}
-		if err := n.records.BeginKey(ctx, x.Account.ID, key1.Key, k); err != nil {
+	if q.Key != nil {
+		switch err := n.records.BeginKey(ctx, x.Account.ID, q.Key.Key, q.Key.Record); {
+		case errors.Is(err, persistence.ErrNoQuorum): // it may be written all the same: the turn of the task finds out
+			return bytes, true, err
+		case err != nil:
 			return undo(err)
 		}
 	}
-	return bytes, nil
+	return bytes, true, nil
 }
 
 // keepUploads moves the files of a task to where they stay until its end, and returns
@@ -211,13 +224,22 @@ func names(all []os.DirEntry) []string {
 func (u *queue) onAdded(m *entryAdded) {
 	x := m.add.Execute
 	u.written(x.Account.ID)
-	if m.err != nil {
+	if m.err == nil && u.nodes != nil && !u.nodes.serves() { // another node may order the queue, and not know of it
+		m.err = persistence.ErrNoQuorum
+	}
+	if m.err != nil && m.stays {
+		u.book.Added(m.place, x.TaskID, m.bytes, m.counted)
+	} else if m.err != nil {
 		u.book.NotAdded(m.place, x.TaskID, m.counted)
+	}
+	if m.err != nil {
 		u.node.log.Error().Err(m.err).Str("task", x.TaskID).Msg("task not queued: it could not be written down")
 		u.send(m.client, &api.Started{TaskID: x.TaskID, Refusal: api.RefusalFor(m.err), KeyTaken: errors.Is(m.err, persistence.ErrConflict)})
 		return
 	}
-	if m.add.Files != 0 {
+	if u.nodes != nil { // they are where all nodes find them
+		u.node.cleanUpFiles(m.add.Files)
+	} else if m.add.Files != 0 {
 		u.files[x.TaskID] = m.add.Files
 	}
 	u.book.Added(m.place, x.TaskID, m.bytes, m.counted)

@@ -11,6 +11,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/actors/backlog"
+	"troupe/actors/records"
 	"troupe/engine"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -146,5 +147,52 @@ func TestImportWaitsForTheQueue(t *testing.T) {
 	_, err := actors.Import(context.Background(), actors.OfflineData{Store: old}, actors.Config{Store: to, Node: "n1"})
 	if err == nil || !strings.Contains(err.Error(), "queue") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestQueuedTaskWhoseKeyIsLost: the process ends after a task is written and before its
+// key is. A repetition of the request leads to one play, whichever of the two comes
+// first.
+func TestQueuedTaskWhoseKeyIsLost(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		repeatFirst bool
+	}{{"repeated before its turn", true}, {"repeated after its turn", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			testkit.Run(t, testkit.Options{Workers: 1, Engine: takes(time.Hour)}, func(t *testing.T, k *testkit.Kit) {
+				send := func() *api.Started {
+					return k.SendAsync(&api.Execute{Account: anna, Task: queued(t, `{"startAfter":7200000}`), Idempotency: api.Idempotency{Key: "order 7", Digest: []byte("d")}}, testkit.Script{})
+				}
+				first := send()
+				if first.Refusal != nil {
+					t.Fatalf("%+v", first.Refusal)
+				}
+				k.Crash()
+				if err := k.Store.Delete(context.Background(), records.KeyPath(anna.ID, "order 7"), nil, true); err != nil {
+					t.Fatal(err)
+				}
+				k.Boot()
+				if !c.repeatFirst {
+					time.Sleep(3 * time.Hour)
+				}
+				again := send()
+				if again.Refusal != nil {
+					t.Fatalf("%+v", again.Refusal)
+				}
+				if same := again.TaskID == first.TaskID; same == c.repeatFirst {
+					t.Errorf("first %s, again %s", first.TaskID, again.TaskID)
+				}
+				time.Sleep(6 * time.Hour)
+				var plays []string
+				for _, p := range k.Engine.Plays() {
+					if p.Task == first.TaskID || p.Task == again.TaskID {
+						plays = append(plays, p.Task)
+					}
+				}
+				if !slices.Equal(plays, []string{again.TaskID}) {
+					t.Errorf("played: %q, want %q once", plays, again.TaskID)
+				}
+			})
+		})
 	}
 }

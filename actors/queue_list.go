@@ -68,7 +68,7 @@ func (n *Node) sendAgain(ctx context.Context, m *api.SendAgain) (*api.Started, e
 		return refused(api.Refuse(engine.CodeTaskNotFound, api.Quoted(m.TaskID)+" is none that can be sent again"))
 	case err != nil:
 		return nil, fmt.Errorf("send a task again: %w", err)
-	case d.Queued.Uploads != "":
+	case d.Queued.Uploads != "" || len(d.Queued.Blobs) > 0:
 		return refused(api.Refuse(engine.CodeTaskNotFound, "its files were deleted at its end, so send the request again"))
 	}
 	task, err := d.Queued.Parse()

@@ -6,14 +6,14 @@ import (
 	"troupe/actors/api"
 )
 
-// afterPanic has the message handled again where nobody waits for an answer to it: it
-// tells of something that has happened. Its records are on the disk, whatever it was.
+// afterPanic has a message handled again that nobody waits for an answer to: it reports
+// something that has happened. Its records are on the disk, whatever it was.
 func (u *queue) afterPanic(ctx actor.Context, message any, _ *api.Refusal) bool {
 	switch message.(type) {
 	case *actor.Stopping:
 		u.stop()
 		return true
-	case *enqueue, *api.Cancel, *api.Poll, *api.Follow, *flush:
+	case *enqueue, *api.Cancel, *api.Poll, *api.Follow, *flush, *api.QueueReport, *api.QueueBegin:
 		if !u.handled {
 			return false
 		}

@@ -66,7 +66,11 @@ func (u *queue) onQuestion(w *queueWait) {
 	if w.until.IsZero() {
 		w.until = time.Now().Add(most)
 	}
-	if t := u.live[task]; t != nil && t.begun && !t.released && t.place.Account == account { // its actor has it by now
+	if t := u.live[task]; u.nodes != nil && t != nil && t.begun && t.place.Account == account {
+		if u.nodes.answer(u, w, t) {
+			return
+		}
+	} else if t != nil && t.begun && !t.released && t.place.Account == account { // its actor has it by now
 		u.pass(u.node.tasks, w.message, w.client)
 		return
 	}
@@ -86,6 +90,10 @@ func (u *queue) onQuestion(w *queueWait) {
 			return err
 		}
 		var until time.Time
+		if u.nodes != nil {
+			read.polled, err = u.nodes.status(c, u, account, task)
+			return err
+		}
 		if read.polled, until, err = u.node.records.Poll(c, task, account); !until.IsZero() {
 			u.node.statusCache.Remember(task, account, read.polled, until)
 		}
@@ -118,8 +126,10 @@ func (u *queue) onPlaceRead(m *placeRead) {
 	case m.err != nil:
 		u.node.log.Error().Err(m.err).Str("task", task).Msg("task not read")
 		m.wait.answer(u, &api.Polled{Refusal: api.RefusalFor(m.err)})
+	case u.nodes != nil && t != nil && m.polled != nil && m.polled.Refusal == nil && (m.polled.Status != api.TaskPending || !now.Before(m.wait.until)):
+		m.wait.answer(u, m.polled)
 	case m.entry == nil && t != nil, t != nil && t.begun: // its actor is about to have it, or its end to be written
-		if t.begun && !t.released {
+		if t.begun && !t.released && u.nodes == nil {
 			u.onQuestion(m.wait)
 			return
 		}
@@ -148,15 +158,15 @@ func (u *queue) waitingAnswer(m *placeRead, now time.Time) *api.Polled {
 	return &api.Polled{Status: api.TaskPending, Queued: at, Executed: &api.Executed{TaskID: m.entry.ID}}
 }
 
-// settleMost bounds how long a poll that does not wait is kept while its task is
+// maxSettle bounds how long a poll that does not wait is kept while its task is
 // between the queue and a worker, or between its end and the record of it.
-const settleMost = 5 * time.Second
+const maxSettle = 5 * time.Second
 
 // park keeps a question until something has become of its task.
 func (u *queue) park(w *queueWait, task string) {
 	wait := time.Until(w.until)
 	if wait <= 0 {
-		wait = settleMost
+		wait = maxSettle
 		w.until = time.Now().Add(wait)
 	}
 	w.timer = u.later(wait, &queueWaited{w})
@@ -214,6 +224,9 @@ func (u *queue) onCancel(m *api.Cancel, client *actor.PID) {
 		u.cancelled(client, true)
 	case t != nil && t.place.Account != m.Account.ID:
 		u.cancelled(client, false)
+	case t != nil && t.begun && u.nodes != nil:
+		u.nodes.cancel(u, t, m)
+		u.cancelled(client, true)
 	case t != nil && t.begun:
 		u.pass(u.node.admission, &cancelRunning{m}, client)
 	case t != nil:

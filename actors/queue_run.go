@@ -30,6 +30,9 @@ type (
 	queuedAgain struct {
 		Task  records.Task
 		After time.Duration
+		// Of several nodes: its record in the queue, and the revision of that of the task.
+		q      records.Queued
+		stored uint64
 	}
 	// queuedMoved tells that it waits again on the disk.
 	queuedMoved struct {
@@ -65,6 +68,9 @@ type fromQueue struct {
 	key   string
 	q     records.Queued
 	queue *engine.Queue
+
+	turn *api.QueueTurn // of several nodes
+	over uint64         // of its record, before it begins
 }
 
 // onTurn starts a task whose turn it is, unless it is over before.
@@ -91,11 +97,11 @@ func (u *queue) onTurn(m *turnRead) {
 		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("queued task not read")
 		u.putBack(m.task, time.Now().Add(again))
 		return
+	case u.nodes != nil && (m.claim.Runs() || m.claim.Stale):
+		u.nodes.onStale(u, m.task, t, m.claim)
+		return
 	case m.claim.Stale:
-		account := t.place.Account
-		u.writes[account]++
 		u.node.onDisk(func(c context.Context) error { return u.node.records.Queue().Delete(c, key, false) }, nil)
-		u.written(account)
 		drop()
 		return
 	}
@@ -109,15 +115,21 @@ func (u *queue) onTurn(m *turnRead) {
 		drop()
 	case t.cause != "":
 		end(cancelledOutcome(), engine.CodeCancelled)
+	case m.claim.Task == nil && u.node.batches.Holds(t.q.Batch):
+		u.giveBack(m.task, t)
 	case !t.q.Expires.IsZero() && !time.Now().Before(t.q.Expires):
 		end(failedOutcome(engine.CodeExpired, "The task expired before it began"), engine.CodeExpired)
 	case err != nil: // an earlier version has taken it
 		end(failedOutcome(engine.CodeInvalidRequest, err.Error()), engine.CodeInvalidRequest)
 	default:
 		u.book.Began(t.place, t.q.Number)
+		if u.nodes != nil {
+			u.nodes.send(u, m.task, t, task)
+			return
+		}
 		u.pass(u.node.tasks, &startTask{
 			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true},
-			queued:  &fromQueue{key, *t.q, task.Queue},
+			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue},
 		}, u.node.queue)
 	}
 }
@@ -147,8 +159,11 @@ func (u *queue) onStarted(m *api.Started) {
 	switch no := m.Refusal; {
 	case no == nil:
 		t.begun = true
+		u.node.batches.Began(t.q.Batch)
 		u.wake(m.TaskID)
-		if t.cause != "" {
+		if t.cause != "" && u.nodes != nil {
+			u.nodes.cancel(u, t, &api.Cancel{TaskID: m.TaskID, Account: api.Account{ID: t.place.Account}, Cause: t.cause})
+		} else if t.cause != "" {
 			u.send(u.node.admission, &cancelRunning{&api.Cancel{TaskID: m.TaskID, Account: api.Account{ID: t.place.Account}, Cause: t.cause}})
 		}
 	case no.Code == engine.CodeCancelled:
@@ -180,7 +195,10 @@ func (u *queue) endWaiting(e *endWaiting) {
 // writeWaitingEnd is repeated until it succeeds, or the node ends.
 func (u *queue) writeWaitingEnd(e *endWaiting) {
 	u.node.onDisk(func(c context.Context) error {
-		return u.node.records.Queue().End(c, e.rec, e.q, e.out, e.code, e.listed, false)
+		if u.nodes != nil {
+			return u.node.records.Queue().EndWaiting(c, e.rec, e.q, e.out, e.code, e.listed)
+		}
+		return u.node.endQueued(c, e.rec, e.q, e.out, e.code, e.listed, false)
 	}, func(err error) {
 		if err == nil {
 			u.node.tellEnd(e.rec, e.out)
@@ -219,6 +237,7 @@ func (u *queue) onAgain(m *queuedAgain) {
 	if t == nil || t.q == nil {
 		return
 	}
+	u.node.batches.Waits(t.q.Batch)
 	now := time.Now()
 	q, p := *t.q, t.place
 	q.Attempts, p.Order = m.Task.Queue.Attempts, u.node.orders.Order(now, now.Add(m.After))

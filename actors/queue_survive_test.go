@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/testkit"
@@ -16,13 +17,27 @@ import (
 // TestQueueSurvives: tasks of all kinds, and the end of the process again and again:
 // none is lost, each ends once and keeps its end, and one with a single attempt is
 // played once, or was interrupted.
-func TestQueueSurvives(t *testing.T) {
+func TestQueueSurvives(t *testing.T) { queueSurvives(t, nil) }
+
+// TestQueueOfANodeSurvives: so it is with the queue of several nodes, of which this one is
+// left.
+func TestQueueOfANodeSurvives(t *testing.T) {
+	queueSurvives(t, func(c *actors.Config) { c.Node, c.Session.Lease, c.Peers = "n1", 10*time.Second, nobody{} })
+}
+
+func queueSurvives(t *testing.T, config func(*actors.Config)) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		e := each(func(c testkit.Call) testkit.Script {
 			return testkit.Script{Takes: time.Duration(len(c.Task.Source())%7) * 100 * time.Millisecond}
 		})
-		testkit.Run(t, testkit.Options{Workers: 3, Engine: e}, func(t *testing.T, k *testkit.Kit) {
+		testkit.Run(t, testkit.Options{Workers: 3, Engine: e, Config: config}, func(t *testing.T, k *testkit.Kit) {
+			ordered := func() {
+				if config != nil { // until then, nobody orders the queue
+					time.Sleep(2 * time.Second)
+				}
+			}
+			ordered()
 			attempts := map[string]int{}
 			cancelled := map[string]bool{}
 			ends := map[string]string{}
@@ -68,8 +83,10 @@ func TestQueueSurvives(t *testing.T) {
 				case 4:
 					k.Crash()
 					k.Boot()
+					ordered()
 				case 5:
 					k.Restart()
+					ordered()
 				case 6:
 					look()
 				default:

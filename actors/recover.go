@@ -123,6 +123,9 @@ func (n *nodeParts) loadSession(ctx context.Context, rec records.Session) *recov
 func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	var lost, queued []records.Task
 	err := records.EachJSON(ctx, n.records, records.TaskPrefix, func(t records.Task) {
+		if t.Queue != nil && n.sharesQueue() {
+			return // the node that orders the queue decides
+		}
 		if t.Status == api.TaskPending && t.Node == n.cfg.Node && t.Queue != nil && n.queue != nil {
 			queued = append(queued, t)
 		} else if t.Status == api.TaskPending && t.Node == n.cfg.Node {

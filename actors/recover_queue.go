@@ -52,7 +52,7 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 		}
 	}
 	t.Status, t.Ended = records.StatusOf(out.End), now
-	if err := n.records.Queue().End(ctx, t, q, out, codeOf(out), n.orders.Order(now, now), true); err != nil {
+	if err := n.endQueued(ctx, t, q, out, codeOf(out), n.orders.Order(now, now), true); err != nil {
 		return err
 	}
 	if q != nil && q.Uploads != "" {
@@ -65,10 +65,14 @@ func (n *nodeParts) recoverQueuedTask(ctx context.Context, t records.Task) error
 // recoverQueue counts what waits in the queue.
 func (n *nodeParts) recoverQueue(ctx context.Context) error {
 	n.book = backlog.NewBook()
+	if n.sharesQueue() {
+		return n.sweepFetched()
+	}
 	if n.queue == nil {
 		return nil
 	}
-	if err := n.records.Queue().Survey(ctx, n.book.Found); err != nil {
+	found := func(p backlog.Place, _ string, size int64, number uint64) { n.book.Found(p, size, number) }
+	if err := n.records.Queue().Survey(ctx, found); err != nil {
 		return err
 	}
 	n.queued.Store(int64(n.book.Len()))

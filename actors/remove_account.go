@@ -21,6 +21,7 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 	if m.Account == "" {
 		return nil, errNoAccount
 	}
+	n.parts.batches.Forget(m.Account)
 	r, err := askNode[api.AccountRemoved](ctx, n, n.parts.admission, m)
 	if err == nil && r.Fault != "" {
 		err = errors.New(r.Fault)

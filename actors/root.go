@@ -46,7 +46,9 @@ func (t *root) spawn(ctx actor.Context) (errs []error) {
 	child("keys", func() actor.Actor {
 		return &keys{node: n, live: map[[2]string]*keyedRequest{}, tasks: map[string]*keyedRequest{}, repeats: map[string]int{}}
 	})
-	if n.queue != nil {
+	if n.sharesQueue() {
+		child("queue", func() actor.Actor { return newQueueMember(n) })
+	} else if n.queue != nil {
 		child("queue", func() actor.Actor { return newQueue(n, n.book) })
 	}
 	child("tasks", func() actor.Actor { return &tasks{node: n, live: map[string]*liveTask{}} })

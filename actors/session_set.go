@@ -64,8 +64,12 @@ func (h *sessionSet) list() []*actor.PID {
 	return slices.Collect(maps.Keys(h.all))
 }
 
-// onLeaseLost ends what runs for the node's sessions.
+// onLeaseLost ends what runs for the node's sessions, and what another node may let begin
+// again.
 func (n *nodeParts) onLeaseLost() {
+	if n.queue != nil {
+		n.system.Root.Send(n.queue, &queueLapsed{})
+	}
 	for _, s := range n.sessions.list() {
 		n.system.Root.Send(s, &sessionLeaseLost{})
 	}

@@ -97,6 +97,12 @@ func (t *task) Receive(ctx actor.Context) {
 		if m.found != nil {
 			t.rec.Status, t.out = m.found.Status, m.found.Executed.Outcome
 		}
+		if t.from != nil && t.from.turn != nil && errors.Is(m.err, persistence.ErrConflict) {
+			t.backInQueue(ctx) // the node that orders the queue has given it up
+			t.finished(ctx)
+			ctx.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
+			return
+		}
 		t.onEndWritten(ctx, m.err)
 	case *api.Poll:
 		t.await(ctx, &taskWait{client: ctx.Sender(), message: m, answer: func() any { return t.polled() }}, m.Wait)
@@ -127,10 +133,18 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 	}
 	if t.from != nil {
 		t.rec.Queue = &records.TaskQueue{Key: t.from.key, Attempts: t.from.q.Attempts + 1, Keep: t.from.q.Keep}
+		if t.from.turn != nil {
+			t.rec.Queue.Boot, t.rec.Queue.Turn = t.node.boot, t.from.turn.Turn
+		}
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	rec, key, started, wrote := t.rec, t.x.Idempotency, t.started(), &taskWritten{}
+	rec, key, started, wrote, from := t.rec, t.x.Idempotency, t.started(), &taskWritten{}, t.from
 	t.node.onDisk(func(c context.Context) error {
+		if from != nil && from.turn != nil {
+			var err error
+			wrote.revision, err = t.node.claimTurn(c, rec, from)
+			return err
+		}
 		both := []func() error{func() (err error) {
 			wrote.revision, err = t.node.records.PutTask(c, rec, nil)
 			return err
@@ -166,8 +180,14 @@ func (t *task) onWritten(ctx actor.Context, err error) {
 		ctx.Send(t.run, &startAck{OK: err == nil})
 	}
 	if err != nil {
-		t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
-		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: api.RefusalFor(err), KeyTaken: errors.Is(err, persistence.ErrConflict)})
+		if !errors.Is(err, errTurnOver) {
+			t.node.log.Error().Err(err).Str("task", t.x.TaskID).Msg("task not begun: it could not be written down")
+		}
+		no := api.RefusalFor(err)
+		if t.from != nil && t.from.turn != nil { // it goes on to wait
+			no = api.Refuse(engine.CodeNoWorkerAvailable, "")
+		}
+		t.refused(ctx, &api.Started{TaskID: t.x.TaskID, Refusal: no, KeyTaken: errors.Is(err, persistence.ErrConflict)})
 		return
 	}
 	t.written = true
@@ -230,8 +250,11 @@ func (t *task) writeEnd(ctx actor.Context) {
 	rec, stored, out, kept := t.rec, t.stored, t.out, &endWritten{}
 	listed := t.node.orders.Order(rec.Ended, rec.Ended)
 	t.node.onDisk(func(c context.Context) (err error) {
-		if from := t.from; from != nil {
-			return t.node.records.Queue().End(c, rec, &from.q, out, codeOf(out), listed, true)
+		if from := t.from; from != nil && from.turn != nil {
+			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, codeOf(out), listed)
+			return err
+		} else if from != nil {
+			return t.node.endQueued(c, rec, &from.q, out, codeOf(out), listed, true)
 		}
 		kept.found, err = t.node.records.FinishTask(c, rec, stored, out)
 		return err

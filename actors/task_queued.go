@@ -34,17 +34,22 @@ func (t *task) beginsAgain(ctx actor.Context) bool {
 		return false
 	}
 	t.node.log.Info().Str("task", t.x.TaskID).Str("code", string(codeOf(t.out))).Int("attempts", t.rec.Queue.Attempts).Dur("after", after).Msg("queued task begins again")
-	t.node.statusCache.Delete(t.x.TaskID)
-	t.endTried, t.again = true, true
+	t.backInQueue(ctx)
 	root := t.node.system.Root
-	for w := range t.waits { // they go on to wait in the queue
-		t.forget(w)
-		root.RequestWithCustomSender(t.node.queue, waitsOn(w.message, time.Until(w.until)), w.client)
-	}
-	root.Send(t.node.queue, &queuedAgain{Task: t.rec, After: after})
+	root.Send(t.node.queue, &queuedAgain{Task: t.rec, After: after, q: t.from.q, stored: t.stored})
 	root.Send(ctx.Parent(), &taskFinished{Task: t.x.TaskID})
 	root.Send(ctx.Parent(), &taskExpired{Task: t.x.TaskID})
 	return true
+}
+
+// backInQueue says that the task is the queue's again.
+func (t *task) backInQueue(ctx actor.Context) {
+	t.node.statusCache.Delete(t.x.TaskID)
+	t.endTried, t.again = true, true
+	for w := range t.waits { // they go on to wait in the queue
+		t.forget(w)
+		ctx.RequestWithCustomSender(t.node.queue, waitsOn(w.message, time.Until(w.until)), w.client)
+	}
 }
 
 // waitsOn is a question with what is left of its wait.

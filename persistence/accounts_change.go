@@ -72,9 +72,9 @@ func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	for _, prefix := range []string{secretPrefix, flowPrefix, flowVersionPrefix} {
+	for _, prefix := range []string{secretPrefix, flowPrefix, flowVersionPrefix, flowRemovedPrefix, ModelSessionPrefix} {
 		if err := forgetAll(ctx, a.store, prefix+id+"/"); err != nil {
-			return fmt.Errorf("remove the secrets and flows of account %q: %w", id, err)
+			return fmt.Errorf("remove the secrets, flows and notes of account %q: %w", id, err)
 		}
 	}
 	return a.forgetTokenEvents(ctx, id)

@@ -62,6 +62,7 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 		usagePrefix:       {&a.Counts, secondPart, plainly},
 		flowPrefix:        {&a.Flows, secondPart, plainly},
 		flowVersionPrefix: {nil, secondPart, plainly},
+		flowRemovedPrefix: {nil, secondPart, plainly},
 		secretPrefix: {&a.Secrets, secondPart, func(r Record) ([]byte, error) {
 			if opens == nil {
 				return nil, ErrSealed

@@ -12,6 +12,7 @@
 //	secret/<…>          a secret of an account, sealed
 //	flow/<…>            the newest version of a flow of an account
 //	flow-version/<…>    an earlier version of it
+//	model-session/<…>   what a model has done in a session, for an hour (package http/mcp)
 //	usage/<account>/<day>  how many tasks the account has run on a day
 //	ticket/<…>          a link to look on, until it ends (package http/live)
 package persistence

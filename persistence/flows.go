@@ -18,15 +18,29 @@ type Flow struct {
 	Source  []byte    `json:"source"`
 	Created time.Time `json:"created"`
 	By      *Issuer   `json:"by,omitempty"` // that stored it
+	// First is the version that the flow began with, where an earlier flow had the name.
+	First int `json:"first,omitempty"`
+}
+
+// removedFlow is what stays of a flow: the next one with its name has later versions, so
+// that a reference to a version never means another list.
+type removedFlow struct {
+	Version int `json:"version"`
 }
 
 // The newest version of a flow is at flowPrefix, followed by the account's identifier
 // and the flow's name. Earlier ones are at flowVersionPrefix, with the version behind
 // the name. So the newest is one record, and storing the next is one conditional write.
+// What stays of a removed flow is at flowRemovedPrefix, with the same.
 const (
 	flowPrefix        = "flow/"
 	flowVersionPrefix = "flow-version/"
+	flowRemovedPrefix = "flow-removed/"
 )
+
+// ModelSessionPrefix is followed by the account's identifier and a session: what a model
+// has done in it.
+const ModelSessionPrefix = "model-session/"
 
 // Bounds of the flows of one account.
 const (
@@ -34,6 +48,9 @@ const (
 	FlowVersions = 20      // of one flow, the newest included
 	MaxFlowBytes = 8 << 20 // of all versions of all flows
 )
+
+// removedFor is how long the versions of a removed flow are not given again.
+const removedFor = 365 * 24 * time.Hour
 
 // Flows keeps flows of accounts.
 type Flows struct {
@@ -72,13 +89,21 @@ func (f *Flows) put(ctx context.Context, account string, flow Flow) (Flow, error
 	if err != nil && !isNew {
 		return Flow{}, err
 	}
-	flow.Version, flow.Created = 1, time.Now().UTC()
-	if !isNew {
+	flow.Created = time.Now().UTC()
+	if isNew {
+		removed, err := f.removed(ctx, account, flow.Name)
+		if err != nil {
+			return Flow{}, err
+		}
+		if flow.Version = removed + 1; removed > 0 {
+			flow.First = flow.Version
+		}
+	} else {
 		before, err := flowOf(last)
 		if err != nil {
 			return Flow{}, err
 		}
-		flow.Version = before.Version + 1
+		flow.Version, flow.First = before.Version+1, before.First
 	}
 	value, err := json.Marshal(flow)
 	if err != nil {
@@ -100,6 +125,19 @@ func (f *Flows) put(ctx context.Context, account string, flow Flow) (Flow, error
 		_ = f.store.Delete(ctx, versionKey(account, flow.Name, over), nil, false)
 	}
 	return flow, nil
+}
+
+// removed is the last version of a flow that had the name before, 0 where none had.
+func (f *Flows) removed(ctx context.Context, account, name string) (int, error) {
+	r, err := f.store.Get(ctx, flowRemovedPrefix+account+"/"+name)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
+	var was removedFlow
+	if err == nil {
+		err = json.Unmarshal(r.Value, &was)
+	}
+	return was.Version, err
 }
 
 // room refuses a version that the account has no room for.
@@ -148,7 +186,7 @@ func (f *Flows) Get(ctx context.Context, account, name string, version int) (Flo
 }
 
 // oldest is the earliest version that is kept beside the newest one.
-func (f Flow) oldest() int { return max(1, f.Version-FlowVersions+1) }
+func (f Flow) oldest() int { return max(1, f.First, f.Version-FlowVersions+1) }
 
 // Versions are those that are kept, if the flow is the newest one.
 func (f Flow) Versions() (all []int) {
@@ -179,7 +217,10 @@ func (f *Flows) List(ctx context.Context, account string) ([]Flow, error) {
 func (f *Flows) Remove(ctx context.Context, account, name string) error {
 	f.puts.Lock()
 	defer f.puts.Unlock()
-	_, err := f.store.Get(ctx, flowKey(account, name))
+	last, err := f.store.Get(ctx, flowKey(account, name))
+	if err == nil {
+		err = f.remember(ctx, account, name, last)
+	}
 	if err == nil { // the newest one last: as long as it is there, it can be removed again
 		err = forgetAll(ctx, f.store, flowVersionPrefix+account+"/"+name+"/")
 	}
@@ -190,6 +231,19 @@ func (f *Flows) Remove(ctx context.Context, account, name string) error {
 		return fmt.Errorf("remove the flow %q: %w", name, err)
 	}
 	return nil
+}
+
+// remember writes which version of a flow was the last.
+func (f *Flows) remember(ctx context.Context, account, name string, last Record) error {
+	flow, err := flowOf(last)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(removedFlow{flow.Version})
+	if err == nil {
+		_, err = f.store.Put(ctx, Write{Key: flowRemovedPrefix + account + "/" + name, Value: b, Expires: time.Now().Add(removedFor), Durable: true})
+	}
+	return err
 }
 
 func flowOf(r Record) (f Flow, err error) {

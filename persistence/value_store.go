@@ -101,6 +101,11 @@ func (s *ValueStore) Put(ctx context.Context, it Item) error {
 	return s.drop(ctx, fileIn(before))
 }
 
+// Full says why an account can keep no more values, or nil.
+func (s *ValueStore) Full(account string, within Allowance) error {
+	return s.ledger.Full(account, within)
+}
+
 // Get returns a value, or [ErrNotFound].
 func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
 	r, err := s.store.Get(ctx, key)

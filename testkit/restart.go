@@ -40,7 +40,7 @@ func (k *Kit) boot(cold bool) {
 	k.Node = node
 	if !cold {
 		for _, w := range cfg.Workers {
-			k.until(w.ID, "come up", func(s api.State) bool { return s == api.Online || s == api.Reserved })
+			k.until(w.ID, "come up", func(s api.State) bool { return s != api.Offline }) // a task of the queue may have it already
 		}
 	}
 }

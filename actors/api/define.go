@@ -14,6 +14,7 @@ type definition[M, R any] struct {
 	worker, node  func(m *M) *string
 	check         func(m *M, all []WorkerInfo) error
 	from          func(r *R, node string)
+	queue         bool
 	task          *taskDefinition[M, R]
 	all           *allDefinition[M, R]
 }
@@ -79,6 +80,7 @@ func define[M, R any, P interface {
 		IsReply: func(r any) bool { _, ok := r.(*R); return ok },
 		Copy:    func(m any) any { c := *in(m); return &c },
 		Takes:   func(any) time.Duration { return 0 },
+		Queue:   d.queue,
 	}
 	if d.number != 0 {
 		number[M](d.number)

@@ -77,6 +77,8 @@ type Execute struct {
 	BeginCheck uint64 `json:"-"`
 	// FromQueue tells that the task has waited in the queue.
 	FromQueue bool `json:"-"`
+	// Batch is the item that the task is for; nil: it belongs to no batch.
+	Batch *BatchRef `json:"-"`
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place `json:"Place"`
 }

@@ -55,5 +55,5 @@ func (*SendAgain) reply(*Started) {}
 
 var (
 	_ = define(definition[ListQueue, QueueListed]{failed: func(_ *ListQueue, no *Refusal) *QueueListed { return &QueueListed{Refusal: no} }})
-	_ = define(definition[SendAgain, Started]{failed: func(m *SendAgain, no *Refusal) *Started { return &Started{TaskID: m.TaskID, Refusal: no} }})
+	_ = define(definition[SendAgain, Started]{number: 50, reply: 3, queue: true, takes: func(*SendAgain) time.Duration { return WriteTimeout }, failed: func(m *SendAgain, no *Refusal) *Started { return &Started{TaskID: m.TaskID, Refusal: no} }})
 )

@@ -36,7 +36,7 @@ func Ask[R any](ctx context.Context, d Doer, m Request[R]) (*R, error) {
 }
 
 // Verb is what is known of one message: its reply, and where it goes in a cluster.
-// Without Worker, Node, Task and All it is for the node that is asked.
+// Without Worker, Node, Queue, Task and All it is for the node that is asked.
 type Verb struct {
 	// Takes is how long its handling may take; short where it is zero.
 	Takes func(m any) time.Duration
@@ -58,6 +58,9 @@ type Verb struct {
 	Check func(m any, all []WorkerInfo) error
 	// From sets in a reply which node it came from.
 	From func(reply any, node string)
+
+	// Queue: it goes to the node that orders the queue.
+	Queue bool
 
 	Task *TaskVerb
 	All  *AllVerb

@@ -173,9 +173,9 @@ type Load struct {
 func (b *Book) Wants() (all []Load) {
 	for _, a := range b.accounts {
 		for _, l := range a.lanes {
-			if !l.whole && !l.loading && len(l.window) <= windowMost/2 {
+			if !l.whole && !l.loading && len(l.window) <= maxWindow/2 {
 				l.loading = true
-				all = append(all, Load{l.Lane, l.cursor, windowMost})
+				all = append(all, Load{l.Lane, l.cursor, maxWindow})
 			}
 		}
 	}
@@ -219,11 +219,13 @@ func (b *Book) Next(now time.Time) (p Place, task string, ok bool) {
 	b.turn++
 	best.turn = b.turn
 	b.count(best, p, -1, -it.bytes)
-	b.running[task] = p
-	best.running++
-	if p.Group != "" {
-		best.groups[p.Group]++
+	if _, twice := b.running[task]; !twice { // where others write records, it may wait again before that is heard of
+		best.running++
+		if p.Group != "" {
+			best.groups[p.Group]++
+		}
 	}
+	b.running[task] = p
 	best.start(now)
 	return p, task, ok
 }
@@ -247,16 +249,21 @@ func (a *account) next1(now time.Time) (best *lane) {
 	return best
 }
 
-// start notes that a task begins, for estimates.
-func (a *account) start(now time.Time) {
-	if a.starts++; a.starts > 1 {
-		gap := max(now.Sub(a.began), 0)
-		if a.starts == 2 {
-			a.gap = gap
-		}
-		a.gap += (gap - a.gap) / 8
+// Resume takes in a task that runs, and whose record is in the queue until its end.
+// [Book.Ended] and [Book.Removed] must follow.
+func (b *Book) Resume(p Place, task string) {
+	a := b.account(p.Account)
+	l := a.lane(p.Lane, false)
+	l.whole = false
+	if l.gone == nil {
+		l.gone = map[string]bool{}
 	}
-	a.began = now
+	l.gone[p.Key(task)] = true
+	b.running[task] = p
+	a.running++
+	if p.Group != "" {
+		a.groups[p.Group]++
+	}
 }
 
 // Ended says that a task that was taken does not run any more.
@@ -358,36 +365,4 @@ func (b *Book) NextAt(now time.Time) (at time.Time) {
 		}
 	}
 	return at
-}
-
-// Began notes the number of a task that begins.
-func (b *Book) Began(p Place, number uint64) {
-	if a := b.accounts[p.Account]; a != nil {
-		a.first[p.Priority] = max(a.first[p.Priority], number+1)
-	}
-}
-
-// Position is about which place a task has among those of its account, and about how
-// long it is until it begins; zero: unknown. 1 is next.
-func (b *Book) Position(p Place, number uint64, now time.Time) (place int, estimate time.Duration) {
-	a := b.accounts[p.Account]
-	if a == nil {
-		return 1, 0
-	}
-	ahead := 0
-	if first := a.first[p.Priority]; number > first {
-		ahead = int(number - first)
-	}
-	place = 1 + max(min(ahead, a.waiting[p.Priority]-1), 0)
-	for other := p.Priority + 1; other <= engine.MaxPriority; other++ {
-		place += a.waiting[other]
-	}
-	const known, recent = 4, time.Minute
-	if a.starts >= known && now.Sub(a.began) < recent {
-		estimate = time.Duration(place) * a.gap
-	}
-	if wait := p.At().Sub(now); wait > estimate {
-		estimate = wait
-	}
-	return place, estimate
 }

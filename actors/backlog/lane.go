@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// windowMost is how many keys of a lane are read at once, and about how many are kept.
-const windowMost = 32
+// maxWindow is how many keys of a lane are read at once, and about how many are kept.
+const maxWindow = 32
 
-// heldMost is how many tasks of a lane may be put back before the lane stands still.
-const heldMost = 64
+// maxHeld is how many tasks of a lane may be put back before the lane stands still.
+const maxHeld = 64
 
 type item struct {
 	key   string
@@ -46,7 +46,7 @@ func (l *lane) insert(it item) {
 		l.put(it)
 	case l.loading: // the keys that are being read may have it, or may not
 		l.late = append(l.late, it)
-	case l.whole && len(l.window) < windowMost:
+	case l.whole && len(l.window) < maxWindow:
 		l.put(it)
 		l.cursor = it.key
 	default:
@@ -94,7 +94,7 @@ func (l *lane) head(now time.Time) (it item, ok bool) {
 			break
 		}
 	}
-	if len(l.held) >= heldMost || len(l.window) == 0 {
+	if len(l.held) >= maxHeld || len(l.window) == 0 {
 		return it, ok
 	}
 	first := l.window[0]

@@ -25,8 +25,13 @@ var recordMakers = golden.Makers{reflect.TypeFor[*engine.Cache](): func() any {
 // keptRecords are all records that actors write.
 func keptRecords(t *testing.T) []golden.Case {
 	return []golden.Case{
+		golden.Record[records.Batch](t, "batch", nil),
+		golden.Record[records.BatchAt](t, "batch-at", nil),
+		golden.Record[records.BatchEnd](t, "batch-end", nil),
+		golden.Record[records.BatchPart](t, "batch-part", nil),
 		golden.Record[records.Dead](t, "dead", nil),
 		golden.Record[records.Ended](t, "ended", nil),
+		golden.Record[records.Holder](t, "holder", nil),
 		golden.Record[records.Key](t, "key", nil),
 		golden.Record[lease.Record](t, "lease", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
@@ -39,7 +44,8 @@ func keptRecords(t *testing.T) []golden.Case {
 			"key": records.KeyPath("ada~1", "a key"), "lease": lease.Prefix + "n1", "outcome": records.OutcomePrefix + "t1", "session": records.SessionPrefix + "s1",
 			"session-state": records.StateKey("s1", 0), "session-state of an epoch": records.StateKey("s1", 7), "task": records.TaskPrefix + "t1", "worker": records.WorkerPrefix + "w1",
 			"queued": queuedPlace.Key("t1"), "queued in a group": groupPlace.Key("t1"), "task that was queued in a group": groupPlace.TaskID("t1"),
-			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1",
+			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1", "holder": records.HolderKey,
+			"batch": records.BatchKey("ada~1", "b1"), "item of a batch": records.BatchItemKey("b1", 7),
 		}),
 	}
 }

@@ -42,7 +42,7 @@ func keyPrefixOf(account string) string { return KeyPrefix + account + "/" }
 
 // BeginKey writes the record of a key before its task begins. If another node has
 // written one first, that node runs the task, and the error is
-// [persistence.ErrConflict].
+// [persistence.ErrConflict]. So it is where another task of the key is in the queue.
 func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error {
 	k.Node = r.Node
 	b, err := json.Marshal(k)
@@ -50,7 +50,8 @@ func (r *Store) BeginKey(ctx context.Context, account, key string, k Key) error 
 		return fmt.Errorf("write a key: %w", err)
 	}
 	return r.Plain.Put(ctx, persistence.Item{
-		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(KeyRetention), Durable: true, New: r.Node != "",
+		Key: KeyPath(account, key), Account: account, Value: b, Expires: k.Made.Add(KeyRetention), Durable: true,
+		New: r.Node != "" || k.Started != nil && k.Started.Queued != nil,
 	})
 }
 

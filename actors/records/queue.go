@@ -27,6 +27,16 @@ type Queued struct {
 	Keep     time.Duration   `json:"keep"`             // how long its result is kept
 	Attempts int             `json:"attempts,omitempty"`
 	Uploads  string          `json:"uploads,omitempty"` // the folder of its files
+	Key      *QueuedKey      `json:"key,omitempty"`     // of the request that queued it
+	Blobs    []string        `json:"blobs,omitempty"`   // its files, where several nodes keep them
+	Batch    *api.BatchRef   `json:"batch,omitempty"`   // that it is the task of; nil: none
+}
+
+// QueuedKey is the idempotency key of a queued task, with the record that is written
+// for it after that of the task.
+type QueuedKey struct {
+	Key    string `json:"key"`
+	Record Key    `json:"record"`
 }
 
 // Parse reads the task.
@@ -45,6 +55,9 @@ type TaskQueue struct {
 	Waiting  bool          `json:"waiting,omitempty"` // for another attempt
 	Keep     time.Duration `json:"keep"`
 	Listed   string        `json:"listed,omitempty"` // where it is in the list of ended tasks
+	Boot     string        `json:"boot,omitempty"`   // of several nodes: the process that has it
+	Turn     uint64        `json:"turn,omitempty"`   // of several nodes: in which it began
+	Code     engine.Code   `json:"code,omitempty"`   // of several nodes: how it has ended, as in the list
 }
 
 // The lists of ended tasks begin so: of all, and of those that have not completed and
@@ -128,7 +141,7 @@ const surveyed = 8192
 
 // Survey goes through the keys of all waiting tasks, with the number of the first of
 // each lane.
-func (u Queue) Survey(ctx context.Context, f func(p backlog.Place, size int64, number uint64)) error {
+func (u Queue) Survey(ctx context.Context, f func(p backlog.Place, task string, size int64, number uint64)) error {
 	var lane backlog.Lane
 	for after, first := "", true; ; {
 		list, err := u.r.Store.Keys(ctx, backlog.Prefix, after, surveyed)
@@ -137,7 +150,7 @@ func (u Queue) Survey(ctx context.Context, f func(p backlog.Place, size int64, n
 		}
 		for _, k := range list {
 			after = k.Key
-			p, _, ok := backlog.ParseKey(k.Key)
+			p, task, ok := backlog.ParseKey(k.Key)
 			if !ok {
 				u.r.log.Error().Str("key", k.Key).Msg("record not read")
 				continue
@@ -151,7 +164,7 @@ func (u Queue) Survey(ctx context.Context, f func(p backlog.Place, size int64, n
 					number = q.Number
 				}
 			}
-			f(p, int64(k.Size), number)
+			f(p, task, int64(k.Size), number)
 		}
 		if len(list) < surveyed {
 			return nil
@@ -163,26 +176,57 @@ func (u Queue) Survey(ctx context.Context, f func(p backlog.Place, size int64, n
 type Claim struct {
 	Queued *Queued
 	Task   *Task // nil: it has not begun
-	// Stale tells that the record is a remainder: the task has ended, or waits at
-	// another place.
-	Stale bool
+	// Stale tells that the record is a remainder: the task has ended, waits at another
+	// place, or was queued by a request that was repeated before its key was written.
+	Stale    bool
+	Revision uint64 // of the record of the task; zero: there is none
+}
+
+// Runs reports whether a node has the task, by its record.
+func (c *Claim) Runs() bool {
+	return c.Task != nil && c.Task.Status == api.TaskPending && c.Task.Queue != nil && !c.Task.Queue.Waiting
 }
 
 // Turn reads a record whose turn it is, and whether the task may begin.
 func (u Queue) Turn(ctx context.Context, key, id string) (*Claim, error) {
-	t, _, err := u.r.taskAt(ctx, id)
+	t, revision, err := u.r.taskAt(ctx, id)
 	if err != nil && !errors.Is(err, persistence.ErrNotFound) {
 		return nil, err
 	}
 	c := &Claim{}
 	if err == nil {
-		c.Task = &t
+		c.Task, c.Revision = &t, revision
 		c.Stale = t.Queue == nil || t.Queue.Key != key || !t.Queue.Waiting
 	}
 	if c.Queued, err = u.Read(ctx, key); err != nil {
 		return nil, err
 	}
+	if c.Task == nil && c.Queued.Key != nil {
+		if c.Stale, err = u.lostKey(ctx, c.Queued); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
+}
+
+// lostKey reports whether the key of a task leads to another one. The process may have
+// ended before the key's record was written: then it is written now, so that a later
+// repetition of the request finds this task.
+func (u Queue) lostKey(ctx context.Context, q *Queued) (bool, error) {
+	k := q.Key.Record
+	for time.Since(k.Made) <= KeyRetention { // later, its record may be gone because of its age
+		found, err := u.r.Key(ctx, q.Account, q.Key.Key)
+		switch {
+		case err == nil:
+			return found.TaskID != q.ID, nil
+		case !errors.Is(err, persistence.ErrNotFound):
+			return false, err
+		}
+		if err = u.r.BeginKey(ctx, q.Account, q.Key.Key, k); !errors.Is(err, persistence.ErrConflict) {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // Find reads a task that waits, by its identifier, and where it does.
@@ -246,6 +290,12 @@ func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, 
 		begins := t
 		begins.Status, begins.Ended = api.TaskPending, time.Time{}
 		if _, err := u.r.putTask(ctx, begins, nil, false); err != nil {
+			return err
+		}
+	}
+	if q != nil && q.Batch != nil {
+		e := BatchEnd{Task: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: ended.Attempts, Round: q.Batch.Round, Order: listed}
+		if err := u.r.Batches().End(ctx, *q.Batch, e); err != nil {
 			return err
 		}
 	}

@@ -101,6 +101,13 @@ func (u Queue) erase(ctx context.Context, account string) error {
 				return fmt.Errorf("list %s: %w", prefix, err)
 			}
 			err = InParallel(list, func(k persistence.KeySize) error {
+				if strings.HasPrefix(prefix, backlog.Prefix) && u.r.Node != "" {
+					if q, err := u.Read(ctx, k.Key); err == nil {
+						if err := u.deleteFiles(ctx, q); err != nil {
+							return err
+						}
+					}
+				}
 				if strings.HasPrefix(prefix, EndedPrefix) {
 					return u.r.Store.Delete(ctx, k.Key, nil, false)
 				}

@@ -18,6 +18,7 @@ type Store struct {
 	Store  persistence.Store
 	Plain  *persistence.ValueStore
 	Sealed *persistence.ValueStore // for what is the client's secret
+	Files  persistence.Files
 	Node   string
 	log    zerolog.Logger
 	Close  func()
@@ -52,7 +53,7 @@ func Open(cfg Config) (*Store, error) {
 			return nil, fmt.Errorf("make a sealing key: %w", err)
 		}
 	}
-	r.Plain = persistence.NewValueStore(r.Store, files)
+	r.Files, r.Plain = files, persistence.NewValueStore(r.Store, files)
 	r.Sealed = r.Plain.Sealed(seal)
 	return r, nil
 }

@@ -137,6 +137,8 @@ func (r *Store) Poll(ctx context.Context, id, account string) (p *api.Polled, un
 	switch {
 	case t.Status == api.TaskPending && t.Queue != nil && t.Queue.Waiting:
 		return &api.Polled{Status: api.TaskPending, Executed: t.Executed(nil), Queued: &api.QueuePlace{}}, until, nil
+	case t.Status == api.TaskPending && t.Queue != nil && r.Node != "": // the node that orders the queue decides
+		return &api.Polled{Status: api.TaskPending, Executed: t.Executed(nil)}, until, nil
 	case t.Status == api.TaskPending && r.Node == "":
 		return &api.Polled{Status: api.TaskFailed, Executed: t.Executed(Interrupted())}, until, nil
 	case t.Status == api.TaskPending: // others may give it up: one of the two is its end

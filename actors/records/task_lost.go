@@ -38,6 +38,9 @@ func (r *Store) failTask(ctx context.Context, id, account string, out *engine.Ou
 		if t.Status != api.TaskPending {
 			return r.ended(ctx, t)
 		}
+		if t.Queue != nil { // the node that orders the queue decides: it may begin again
+			return &api.Polled{Status: api.TaskPending, Executed: t.Executed(nil)}, nil
+		}
 		t.Status, t.Ended, t.Lost = api.TaskFailed, time.Now(), out.End == engine.EndLost
 		// The record first: should its node be back and end the task meanwhile,
 		// its outcome must not be replaced.

@@ -1,0 +1,170 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/api"
+	"troupe/actors/records"
+	"troupe/engine"
+)
+
+// noQueue takes everything, and runs nothing.
+type noQueue struct{ n int }
+
+func (q *noQueue) Name(x *api.Execute) *api.Execute {
+	named := *x
+	q.n++
+	named.TaskID = fmt.Sprintf("task_%016x_1795449034_q51a2091a0be%03x", q.n, q.n)
+	return &named
+}
+
+func (q *noQueue) Add(_ context.Context, x *api.Execute) (*api.Started, error) {
+	return &api.Started{TaskID: x.TaskID}, nil
+}
+
+func (q *noQueue) Cancel(context.Context, *api.Cancel) error { return nil }
+
+var ada = api.Account{ID: "ada~1", Plan: engine.Pro}
+
+// open makes a batch of so many items whose tasks are all in the queue.
+func open(t *testing.T, items int) (*Batches, string) {
+	t.Helper()
+	disk, err := records.Open(records.Config{Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(disk.Close)
+	order := uint64(0)
+	m, err := Open(t.Context(), Config{
+		Records: disk, Queue: &noQueue{}, Limits: engine.DefaultLimits, Log: zerolog.Nop(), NewID: func() string { return "batch_1" },
+		Order: func() uint64 { order++; return order },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Start()
+	t.Cleanup(m.Stop)
+	template, err := engine.ParseTemplate([]byte(`{"actions":[{"wait":1}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := m.Create(t.Context(), &api.CreateBatch{Account: ada, Task: template.Task})
+	if err != nil || made.Refusal != nil {
+		t.Fatal(made, err)
+	}
+	id := made.Batch.ID
+	all := slices.Repeat([]json.RawMessage{json.RawMessage(`{}`)}, items)
+	if x, err := m.Add(t.Context(), &api.AddBatchItems{Account: ada, ID: id, Items: all}); err != nil || x.Refusal != nil {
+		t.Fatal(x, err)
+	}
+	if x, err := m.Change(t.Context(), &api.ChangeBatch{Account: ada, ID: id, Change: api.BatchReady}); err != nil || x.Refusal != nil {
+		t.Fatal(x, err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		m.mu.Lock()
+		n := 0
+		for _, it := range m.all[id].live {
+			if it.queued {
+				n++
+			}
+		}
+		m.mu.Unlock()
+		if n == items {
+			return m, id
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d items are in the queue", n)
+		}
+	}
+}
+
+// task is the task of an item.
+func (m *Batches) task(id string, item int) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all[id].live[item].Task
+}
+
+func listed(t *testing.T, m *Batches, id, after string) (items []int, next string) {
+	t.Helper()
+	l, err := m.Items(t.Context(), &api.ListBatchItems{Account: ada, ID: id, Order: api.OrderEnded, After: after, Most: 10})
+	if err != nil || l.Refusal != nil {
+		t.Fatal(l, err)
+	}
+	for _, it := range l.Items {
+		items = append(items, it.Index)
+	}
+	return items, l.Next
+}
+
+// TestNoEndIsMissed: an end that is written later than others behind it is not passed
+// over by a reader who goes on from a cursor.
+func TestNoEndIsMissed(t *testing.T) {
+	m, id := open(t, 3)
+	end := func(item int) (write func()) {
+		of, task := &api.BatchRef{Batch: id, Item: item}, m.task(id, item)
+		order, done, err := m.Ending(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			err := m.cfg.Records.Batches().End(t.Context(), *of, records.BatchEnd{Task: task, Status: api.TaskComplete, Ended: time.Now(), Order: order})
+			if done("", false, err); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end(0)()
+	slow, fast := end(1), end(2)
+	fast()
+	items, next := listed(t, m, id, "")
+	if !slices.Equal(items, []int{0}) {
+		t.Fatalf("while an end is written, %v are listed", items)
+	}
+	slow()
+	if items, _ := listed(t, m, id, next); !slices.Equal(items, []int{1, 2}) {
+		t.Errorf("then %v", items)
+	}
+	b, err := m.Get(t.Context(), &api.GetBatch{Account: ada, ID: id, Wait: time.Minute})
+	if err != nil || b.Batch.State != api.BatchEnded || b.Batch.Done != 3 {
+		t.Errorf("the end: %+v, %v", b.Batch, err)
+	}
+}
+
+// TestAnEndIsWrittenOnce: a process that ends while it writes an end writes it again at
+// its next start, at another place. What clients have read of it stays true.
+func TestAnEndIsWrittenOnce(t *testing.T) {
+	m, id := open(t, 1)
+	of, task, disk := api.BatchRef{Batch: id, Item: 0}, m.task(id, 0), m.cfg.Records.Batches()
+	first := records.BatchEnd{Task: task, Status: api.TaskFailed, Code: engine.CodeInterrupted, Ended: time.Now(), Order: 100}
+	second := first
+	second.Order, second.Code = 200, engine.CodeTimeout
+	if err := errors.Join(disk.End(t.Context(), of, first), disk.End(t.Context(), of, second)); err != nil {
+		t.Fatal(err)
+	}
+	if items, _ := listed(t, m, id, ""); !slices.Equal(items, []int{0}) {
+		t.Errorf("%v are listed", items)
+	}
+	sum, err := disk.Sum(t.Context(), id, false)
+	if err != nil || sum.Ended != 1 || len(sum.Failed) != 1 || sum.Failed[engine.CodeInterrupted].Count != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	retried := records.BatchEnd{Task: "another", Status: api.TaskComplete, Ended: time.Now(), Round: 1, Order: 300}
+	if err := disk.End(t.Context(), api.BatchRef{Batch: id, Round: 1}, retried); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err = disk.Sum(t.Context(), id, true); err != nil || sum.Ended != 1 || len(sum.Failed) != 0 {
+		t.Errorf("played again: %+v, %v", sum, err)
+	}
+	if items, next := listed(t, m, id, ""); !slices.Equal(items, []int{0}) || next != fmt.Sprintf("%014x/%010d", 300, 0) {
+		t.Errorf("played again: %v are listed, up to %s", items, next)
+	}
+}

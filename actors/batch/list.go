@@ -1,0 +1,232 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/records"
+)
+
+// Get tells how far a batch is, with an example of each failure.
+func (m *Batches) Get(ctx context.Context, r *api.GetBatch) (*api.Batched, error) {
+	m.mu.Lock()
+	s := m.find(r.Account.ID, r.ID)
+	m.mu.Unlock()
+	if s == nil {
+		return refused(notFound(r.ID)), nil
+	}
+	if r.Wait > 0 {
+		m.await(ctx, s, r.Wait)
+	}
+	info, err := m.info(ctx, s, true)
+	return &api.Batched{Batch: info}, err
+}
+
+// await waits until a batch has ended, or the time is over.
+func (m *Batches) await(ctx context.Context, s *state, most time.Duration) {
+	m.mu.Lock()
+	over, done := !s.b.Ended.IsZero(), s.done
+	m.mu.Unlock()
+	if over {
+		return
+	}
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	case <-ctx.Done():
+	case <-m.ctx.Done():
+	}
+}
+
+// maxExamples is how many kinds of failure have an example in an answer.
+const maxExamples = 20
+
+// info is a batch as its account sees it.
+func (m *Batches) info(ctx context.Context, s *state, examples bool) (*api.Batch, error) {
+	if err := m.load(s); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	b := s.info(time.Now())
+	m.mu.Unlock()
+	for i := range b.Failures {
+		if !examples || i >= maxExamples {
+			break
+		}
+		f := &b.Failures[i]
+		e, err := m.cfg.Records.Batches().EndOf(ctx, b.ID, f.Item)
+		switch {
+		case err != nil:
+			return nil, err
+		case e == nil || e.Code != f.Code: // it was played again since
+			f.Item = -1
+			continue
+		}
+		f.Task = e.Task
+		if f.Polled, err = m.result(ctx, s.account, e.Task); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// result reads how a task has ended; nil: that is not kept any more.
+func (m *Batches) result(ctx context.Context, account, task string) (*api.Polled, error) {
+	p, _, err := m.cfg.Records.Poll(ctx, task, account)
+	if err != nil || p.Refusal != nil || p.Status == api.TaskPending {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (s *state) info(now time.Time) *api.Batch {
+	failed := s.failures()
+	b := &api.Batch{
+		ID: s.id, Name: s.b.Name, State: s.b.State, Created: s.b.Created, Ended: s.b.Ended, Items: s.b.Items, Round: s.b.Round,
+		Running: s.running, Done: s.ended - failed, Failed: failed, Rate: s.rate.perMinute(now),
+	}
+	rest := s.b.Items - s.ended - s.running
+	switch {
+	case !s.b.Ended.IsZero():
+		b.Expires, b.Dropped, b.Rate = s.b.Expires(), rest, 0
+	default:
+		b.Waiting, b.Held = rest, s.held
+		if b.Rate > 0 && s.b.State == api.BatchRunning {
+			left := float64(rest+s.running) / b.Rate * float64(time.Minute)
+			b.Left = time.Duration(min(left, float64(math.MaxInt64)/2))
+		}
+	}
+	for code, f := range s.failed {
+		b.Failures = append(b.Failures, api.BatchFailure{Code: code, Count: f.Count, Item: f.Item})
+	}
+	slices.SortFunc(b.Failures, func(x, y api.BatchFailure) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Code, y.Code))
+	})
+	return b
+}
+
+// List lists the batches of an account, the newest first.
+func (m *Batches) List(ctx context.Context, r *api.ListBatches) (*api.BatchesListed, error) {
+	m.mu.Lock()
+	var mine []*state
+	for _, s := range m.all {
+		if s.account == r.Account.ID && s.b.State != api.BatchReceiving && (r.After == "" || place(s) < r.After) {
+			mine = append(mine, s)
+		}
+	}
+	slices.SortFunc(mine, func(x, y *state) int { return strings.Compare(place(y), place(x)) })
+	m.mu.Unlock()
+	l := &api.BatchesListed{}
+	if len(mine) > r.Most {
+		mine = mine[:r.Most]
+		l.Next = place(mine[len(mine)-1])
+	}
+	for _, s := range mine {
+		b, err := m.info(ctx, s, false)
+		if err != nil {
+			return nil, err
+		}
+		l.Batches = append(l.Batches, *b)
+	}
+	return l, nil
+}
+
+// place orders batches by when they were made.
+func place(s *state) string { return strconv.FormatInt(s.b.Created.UnixNano(), 36) + "-" + s.id }
+
+// Items lists items that have ended.
+func (m *Batches) Items(ctx context.Context, r *api.ListBatchItems) (*api.BatchItemsListed, error) {
+	m.mu.Lock()
+	s := m.find(r.Account.ID, r.ID)
+	m.mu.Unlock()
+	if s == nil {
+		return &api.BatchItemsListed{Refusal: notFound(r.ID)}, nil
+	}
+	if err := m.load(s); err != nil {
+		return nil, err
+	}
+	all, next, more, err := m.ends(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	l := &api.BatchItemsListed{Next: next, More: more}
+	for _, e := range all {
+		it := api.BatchItem{Index: e.Item, Task: e.End.Task, Status: e.End.Status, Code: e.End.Code, Ended: e.End.Ended, Attempts: e.End.Attempts, Cursor: e.Cursor}
+		if it.Item, err = m.cfg.Records.Batches().ReadItem(ctx, s.id, e.Item); err != nil {
+			return nil, err
+		}
+		if it.Polled, err = m.result(ctx, s.account, e.End.Task); err != nil {
+			return nil, err
+		}
+		l.Items = append(l.Items, it)
+	}
+	return l, nil
+}
+
+func (m *Batches) ends(ctx context.Context, s *state, r *api.ListBatchItems) (all []records.BatchEnded, next string, more bool, err error) {
+	disk := m.cfg.Records.Batches()
+	if r.Order == api.OrderEnded {
+		m.mu.Lock()
+		before := uint64(math.MaxUint64)
+		for o := range s.inFlight {
+			before = min(before, o)
+		}
+		m.mu.Unlock()
+		all, next, err = disk.ByEnd(ctx, s.id, r.After, before, r.Most)
+		return all, next, next != r.After, err
+	}
+	from, err := strconv.Atoi(cmp.Or(r.After, "0"))
+	if err != nil || from < 0 {
+		return nil, r.After, false, nil
+	}
+	if r.Order == api.OrderItems {
+		b := m.record(s)
+		to := min(from+r.Most, b.Items)
+		all, at, err := disk.ByItem(ctx, s.id, from, to, !b.Ended.IsZero())
+		if err != nil {
+			return nil, "", false, err
+		}
+		for i, e := range all { // one whose end is being written, or that is played again
+			if m.lives(s, e.Item) {
+				all, at = all[:i], e.Item
+				break
+			}
+		}
+		return all, strconv.Itoa(at), at == to && to < b.Items, nil
+	}
+	items, at, err := disk.Failed(ctx, s.id, from, r.Most)
+	if err != nil {
+		return nil, "", false, err
+	}
+	for _, n := range items {
+		e, err := disk.EndOf(ctx, s.id, n)
+		if err != nil {
+			return nil, "", false, err
+		}
+		if e != nil && e.Status == api.TaskFailed && !m.lives(s, n) {
+			all = append(all, records.BatchEnded{Item: n, End: e, Cursor: strconv.Itoa(n + 1)})
+		}
+	}
+	if at < 0 {
+		next = r.After
+		if len(items) > 0 {
+			next = strconv.Itoa(items[len(items)-1] + 1)
+		}
+		return all, next, false, nil
+	}
+	return all, strconv.Itoa(at), true, nil
+}
+
+func (m *Batches) lives(s *state, item int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return s.live[item] != nil
+}

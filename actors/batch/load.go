@@ -1,0 +1,108 @@
+package batch
+
+import (
+	"maps"
+
+	"troupe/actors/api"
+	"troupe/actors/records"
+)
+
+// load counts what has ended, and finds out what the queue has.
+func (m *Batches) load(s *state) error {
+	if s.isLoaded() {
+		return nil
+	}
+	s.changes.Lock()
+	defer s.changes.Unlock()
+	if s.isLoaded() {
+		return nil
+	}
+	err := protect(func() error { return m.read(s) })
+	if err != nil {
+		m.cfg.Log.Error().Err(err).Str("batch", s.id).Msg("batch not read")
+	}
+	return err
+}
+
+// isLoaded reports whether it is known what has ended. A batch without all its items
+// has nothing to know.
+func (s *state) isLoaded() bool {
+	select {
+	case <-s.loaded:
+		return true
+	default:
+		return false
+	}
+}
+
+// record is a copy of the record of a batch.
+func (m *Batches) record(s *state) records.Batch {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return s.b
+}
+
+func (m *Batches) read(s *state) error {
+	b := m.record(s)
+	if sum := b.Sum; sum != nil && !b.Ended.IsZero() { // nothing of it changes
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		s.ended, s.failed, s.fed = sum.Ended, maps.Clone(sum.Failed), true
+		close(s.loaded)
+		return nil
+	}
+	disk := m.cfg.Records.Batches()
+	parts, at, err := disk.Parts(m.ctx, s.id)
+	if err != nil {
+		return err
+	}
+	live, counts, over := map[int]*item{}, map[int]int{}, []int{}
+	earlier := []*records.BatchEnd{}
+	for _, p := range parts {
+		for _, t := range p.Tasks {
+			of := api.BatchRef{Batch: s.id, Item: t.Item, Round: t.Round}
+			in, ended, err := disk.Settle(m.ctx, s.account, of, t.Task, m.cfg.Order)
+			if err != nil {
+				return err
+			}
+			if ended {
+				continue
+			}
+			e, err := disk.EndOf(m.ctx, s.id, t.Item)
+			if err != nil {
+				return err
+			}
+			if e != nil { // of an earlier round
+				earlier = append(earlier, e)
+			}
+			live[t.Item] = &item{BatchTask: t, part: p.Number, queued: in}
+			counts[p.Number]++
+		}
+		if counts[p.Number] == 0 {
+			over = append(over, p.Number)
+		}
+	}
+	sum, err := disk.Sum(m.ctx, s.id, b.Round > 0)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.at, s.live, s.parts, s.over, s.ended, s.failed = at, live, counts, over, sum.Ended, sum.Failed
+	for n, c := range counts {
+		if c == 0 {
+			delete(counts, n)
+		}
+	}
+	for _, e := range earlier {
+		s.uncount(e)
+	}
+	for _, n := range s.early {
+		if it := s.live[n]; it != nil {
+			it.queued = false
+		}
+	}
+	s.early = nil
+	close(s.loaded)
+	return nil
+}

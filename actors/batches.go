@@ -1,0 +1,122 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/batch"
+	"troupe/actors/records"
+	"troupe/engine"
+)
+
+// openBatches reads the batches of an earlier process. Nodes that share a queue have none:
+// nobody decides among them which one feeds a batch to it.
+func (n *Node) openBatches() (err error) {
+	p := n.parts
+	if p.queue == nil || p.sharesQueue() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
+	defer cancel()
+	p.batches, err = batch.Open(ctx, batch.Config{
+		Records: p.records, Queue: batchQueue{n}, Log: p.log,
+		Limits: func() map[engine.Plan]engine.Limits { return *p.limits.Load() },
+		Order:  p.order,
+		NewID:  func() string { return "batch_" + random(8) + "_" + strconv.FormatInt(time.Now().Unix(), 10) },
+	})
+	return err
+}
+
+// order is the place of what ends now in lists of ends.
+func (n *nodeParts) order() uint64 {
+	now := time.Now()
+	return n.orders.Order(now, now)
+}
+
+// batchQueue is the queue as batches see it.
+type batchQueue struct{ n *Node }
+
+func (q batchQueue) Name(x *api.Execute) *api.Execute { return q.n.withQueueID(withID(x)) }
+
+func (q batchQueue) Add(ctx context.Context, x *api.Execute) (*api.Started, error) {
+	return q.n.start(ctx, x, 0)
+}
+
+func (q batchQueue) Cancel(ctx context.Context, m *api.Cancel) error {
+	_, err := api.Ask(ctx, q.n, m)
+	return err
+}
+
+// endQueued writes the end of a task of the queue, and tells its batch.
+func (n *nodeParts) endQueued(ctx context.Context, t records.Task, q *records.Queued, out *engine.Outcome, code engine.Code, listed uint64, begun bool) error {
+	if q == nil || q.Batch == nil || n.batches == nil {
+		return n.records.Queue().End(ctx, t, q, out, code, listed, begun)
+	}
+	order, done, err := n.batches.Ending(ctx, q.Batch)
+	if err != nil {
+		return fmt.Errorf("wait for the batch: %w", err)
+	}
+	err = n.records.Queue().End(ctx, t, q, out, code, order, begun)
+	done(code, t.Status == api.TaskFailed, err)
+	return err
+}
+
+// givenBack tells that the record of a task is gone that its batch wants to keep.
+type givenBack struct {
+	task string
+	err  error
+}
+
+// giveBack takes a task out of the queue whose batch is paused. The batch adds it again
+// when it goes on.
+func (u *queue) giveBack(task string, t *queuedTask) {
+	u.write(t.place.Account, func(c context.Context) error {
+		return u.node.records.Queue().Delete(c, t.place.Key(task), false)
+	}, func(err error) any { return &givenBack{task, err} })
+}
+
+func (u *queue) onGivenBack(m *givenBack) {
+	t := u.live[m.task]
+	if t == nil {
+		return
+	}
+	u.written(t.place.Account)
+	if m.err != nil {
+		u.node.log.Error().Err(m.err).Str("task", m.task).Msg("task of a paused batch not given back")
+		u.putBack(m.task, time.Now().Add(again))
+		return
+	}
+	if t.cause != "" { // it was cancelled meanwhile
+		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.task), task: m.task, out: cancelledOutcome(), code: engine.CodeCancelled})
+		return
+	}
+	u.release(m.task)
+	delete(u.live, m.task)
+	u.touched(m.task)
+	u.node.batches.Returned(t.q.Batch)
+	u.wake(m.task)
+}
+
+// withBatches answers a verb about batches, where there are any.
+func withBatches[M, R any](refused func(*api.Refusal) *R, f func(*batch.Batches, context.Context, *M) (*R, error)) struct{} {
+	return handleInNode(func(n *Node, ctx context.Context, m *M) (*R, error) {
+		if n.parts.batches == nil {
+			return refused(&api.Refusal{Code: engine.CodeQueueUnavailable, Text: "A cluster has no batches: queue a task for each item"}), nil
+		}
+		return f(n.parts.batches, ctx, m)
+	})
+}
+
+func unbatched(no *api.Refusal) *api.Batched { return &api.Batched{Refusal: no} }
+
+var (
+	_ = withBatches(unbatched, (*batch.Batches).Create)
+	_ = withBatches(unbatched, (*batch.Batches).Add)
+	_ = withBatches(unbatched, (*batch.Batches).Change)
+	_ = withBatches(unbatched, (*batch.Batches).Get)
+	_ = withBatches(func(no *api.Refusal) *api.BatchesListed { return &api.BatchesListed{Refusal: no} }, (*batch.Batches).List)
+	_ = withBatches(func(no *api.Refusal) *api.BatchItemsListed { return &api.BatchItemsListed{Refusal: no} }, (*batch.Batches).Items)
+)

@@ -1,0 +1,266 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// The queue of several nodes. Each change of a task is one write over a certain revision
+// of its record: of those that two nodes try, the store takes one.
+
+// HolderKey is where the node is written down that orders the queue.
+const HolderKey = "queue/holder"
+
+// Holder is the node that orders the queue.
+type Holder struct {
+	Node  string `json:"node"`
+	Boot  string `json:"boot"`  // of its process
+	Epoch uint64 `json:"epoch"` // grows with each change
+}
+
+// Holder reads which node orders the queue. Revision 0: none has yet.
+func (u Queue) Holder(ctx context.Context) (h Holder, revision uint64, err error) {
+	rec, err := u.r.Store.Get(ctx, HolderKey)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return h, 0, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(rec.Value, &h)
+	}
+	if err != nil {
+		return h, 0, fmt.Errorf("read which node orders the queue: %w", err)
+	}
+	return h, rec.Revision, nil
+}
+
+// Hold makes a node the one that orders the queue.
+func (u Queue) Hold(ctx context.Context, h Holder, over uint64) error {
+	b, err := json.Marshal(h)
+	if err == nil {
+		_, err = u.r.Store.Put(ctx, persistence.Write{Key: HolderKey, Value: b, If: &over, Durable: true})
+	}
+	if err != nil {
+		return fmt.Errorf("take the order of the queue: %w", err)
+	}
+	return nil
+}
+
+// Claimed calls f for all tasks of the queue that nodes have begun, by their records.
+func (u Queue) Claimed(ctx context.Context, f func(Task)) error {
+	return EachJSON(ctx, u.r, TaskPrefix, func(t Task) {
+		if t.Queue != nil && t.Status == api.TaskPending && !t.Queue.Waiting {
+			f(t)
+		}
+	})
+}
+
+// Claim writes down that a task begins, over the revision of [Claim.Revision].
+func (u Queue) Claim(ctx context.Context, t Task, over uint64) (revision uint64, err error) {
+	return u.r.putTask(ctx, t, &over, true)
+}
+
+// Unclaim undoes a [Queue.Claim], whether it has succeeded or not: the task has not begun.
+func (u Queue) Unclaim(ctx context.Context, t Task) error {
+	now, revision, err := u.r.taskAt(ctx, t.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case now.Node != t.Node || !now.claimedAs(t.Queue) || now.Status != api.TaskPending:
+		return nil
+	}
+	if t.Queue.Attempts <= 1 {
+		err = u.r.Store.Delete(ctx, TaskPrefix+t.ID, &revision, true)
+	} else {
+		waits := *t.Queue
+		waits.Attempts, waits.Waiting, waits.Boot = waits.Attempts-1, true, ""
+		waits.Turn = 0
+		t.Queue = &waits
+		_, err = u.r.putTask(ctx, t, &revision, true)
+	}
+	if errors.Is(err, persistence.ErrConflict) { // somebody else has decided
+		return nil
+	}
+	return err
+}
+
+func (t *Task) claimedAs(q *TaskQueue) bool {
+	return t.Queue != nil && !t.Queue.Waiting && t.Queue.Boot == q.Boot && t.Queue.Turn == q.Turn && t.Queue.Attempts == q.Attempts && t.Queue.Key == q.Key
+}
+
+// EndOver is End over a revision of the task's record; zero: it has none. The write of that
+// record is the end. What follows it is made up for by whoever finds the record in the
+// queue: see [Queue.Finish]. Found is the end that another node has written first. A
+// conflict says that the task is no longer the caller's.
+func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out *engine.Outcome, code engine.Code, listed uint64) (found *api.Polled, err error) {
+	ended := *t.Queue
+	ended.Waiting, ended.Listed, ended.Code = false, fmt.Sprintf("%014x/%s", listed, t.ID), code
+	t.Queue = &ended
+	if found, err = u.endedBefore(ctx, t.ID, over); found != nil || err != nil {
+		return found, err
+	}
+	b, err := json.Marshal(out)
+	if err == nil {
+		err = u.r.Plain.Put(ctx, persistence.Item{Key: OutcomePrefix + t.ID, Account: t.Account, Value: b, Expires: t.Expires()})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the end of %s: %w", t.ID, err)
+	}
+	if _, err = u.r.putTask(ctx, t, &over, true); errors.Is(err, persistence.ErrConflict) {
+		if found, err = u.endedBefore(ctx, t.ID, over); found == nil && err == nil {
+			err = persistence.ErrConflict
+		}
+		return found, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, u.Finish(ctx, t, q)
+}
+
+// endedBefore finds the end of a task whose record is not of the given revision.
+func (u Queue) endedBefore(ctx context.Context, id string, over uint64) (*api.Polled, error) {
+	now, revision, err := u.r.taskAt(ctx, id)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound) && over == 0:
+		return nil, nil
+	case errors.Is(err, persistence.ErrNotFound): // its account was removed, or it was given back
+		return nil, persistence.ErrConflict
+	case err != nil:
+		return nil, err
+	case revision == over:
+		return nil, nil
+	case now.Status == api.TaskPending:
+		return nil, persistence.ErrConflict
+	}
+	if err := u.Finish(ctx, now, nil); err != nil {
+		return nil, err
+	}
+	return u.r.ended(ctx, now)
+}
+
+// Finish does what follows the end of a task: it lists the task, and removes its record
+// from the queue. To do it again does no harm.
+func (u Queue) Finish(ctx context.Context, t Task, q *Queued) error {
+	if q == nil {
+		var err error
+		if q, err = u.Read(ctx, t.Queue.Key); errors.Is(err, persistence.ErrNotFound) {
+			return nil // it is done
+		} else if err != nil && !errors.Is(err, persistence.ErrSealed) {
+			return err
+		}
+	}
+	if t.Queue.Listed != "" {
+		entry := Ended{t.ID, t.Status, t.Queue.Code, t.Ended, t.Queue.Attempts}
+		if q != nil && t.Status == api.TaskFailed && t.Queue.Code != engine.CodeCancelled {
+			b, err := json.Marshal(Dead{entry, *q})
+			if err == nil {
+				err = u.r.Sealed.Put(ctx, persistence.Item{Key: DeadPrefix + t.Account + "/" + t.Queue.Listed, Account: t.Account, Value: b, Expires: t.Expires()})
+			}
+			if err != nil {
+				return fmt.Errorf("list the task %s: %w", t.ID, err)
+			}
+		}
+		b, err := json.Marshal(entry)
+		if err == nil {
+			_, err = u.r.Store.Put(ctx, persistence.Write{Key: EndedPrefix + t.Account + "/" + t.Queue.Listed, Value: b, Expires: t.Expires()})
+		}
+		if err != nil {
+			return fmt.Errorf("list the task %s: %w", t.ID, err)
+		}
+	}
+	if q != nil {
+		if err := u.deleteFiles(ctx, q); err != nil {
+			return err
+		}
+	}
+	return u.Delete(ctx, t.Queue.Key, false)
+}
+
+func (u Queue) deleteFiles(ctx context.Context, q *Queued) error {
+	for _, id := range q.Blobs {
+		if err := u.r.Files.Delete(ctx, id); err != nil {
+			return fmt.Errorf("remove the files of %s: %w", q.ID, err)
+		}
+	}
+	return nil
+}
+
+// AgainOver is Again over a revision of the task's record. A conflict says that the task
+// is no longer the caller's.
+func (u Queue) AgainOver(ctx context.Context, t Task, over uint64, q Queued, to string) error {
+	from := t.Queue.Key
+	b, _, err := u.Encode(q)
+	if err != nil {
+		return err
+	}
+	waits := *t.Queue
+	waits.Key, waits.Waiting, waits.Boot, waits.Turn = to, true, "", 0
+	t.Queue, t.Status, t.Ended = &waits, api.TaskPending, time.Time{}
+	if err := u.Add(ctx, t.Account, to, b, false); err != nil {
+		return err
+	}
+	if _, err := u.r.putTask(ctx, t, &over, true); errors.Is(err, persistence.ErrConflict) {
+		now, _, err := u.r.taskAt(ctx, t.ID)
+		if err != nil && !errors.Is(err, persistence.ErrNotFound) {
+			return err
+		}
+		if err != nil || now.Queue == nil || now.Queue.Key != to { // else an earlier try has succeeded
+			return errors.Join(persistence.ErrConflict, u.Delete(ctx, to, false))
+		}
+	} else if err != nil {
+		return err
+	}
+	return u.Delete(ctx, from, false)
+}
+
+// EndWaiting is EndOver for a task that has not begun, and waits at t.Queue.Key. A
+// conflict says that it may have begun.
+func (u Queue) EndWaiting(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, listed uint64) error {
+	now, revision, err := u.r.taskAt(ctx, t.ID)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		revision = 0
+	case err != nil:
+		return err
+	case now.Status == api.TaskPending && (now.Queue == nil || !now.Queue.Waiting || now.Queue.Key != t.Queue.Key):
+		return persistence.ErrConflict
+	}
+	_, err = u.EndOver(ctx, t, revision, q, out, code, listed)
+	return err
+}
+
+// Status answers a question about a task of the queue by its record. Waits: it has none,
+// or says that the task waits.
+func (u Queue) Status(ctx context.Context, account, id string) (p *api.Polled, until time.Time, waits bool, err error) {
+	t, err := u.r.task(ctx, id, account)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return nil, until, true, nil
+	case err != nil:
+		return nil, until, false, err
+	case t.Status == api.TaskPending && t.Queue != nil && t.Queue.Waiting:
+		return nil, until, true, nil
+	case t.Status == api.TaskPending:
+		return &api.Polled{Status: api.TaskPending, Node: t.Node, Executed: t.Executed(nil)}, until, false, nil
+	}
+	p, err = u.r.ended(ctx, t)
+	return p, t.Expires(), false, err
+}
+
+// At reads the record of a task, with its revision.
+func (u Queue) At(ctx context.Context, id string) (Task, uint64, error) { return u.r.taskAt(ctx, id) }
+
+// Size is how many bytes a record of the queue has.
+func (u Queue) Size(q *Queued) int64 {
+	_, size, _ := u.Encode(*q)
+	return size
+}
