@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"troupe/actors"
@@ -69,7 +70,8 @@ func (c *Router) lend(m *api.Execute, free func(), start func(here startHere) (*
 		handedOver = err == nil && x.Refusal == nil
 		return x, err
 	})
-	if free != nil && err == nil && x.Refusal == nil && x.TaskID == m.TaskID && !handedOver {
+	mine := err == nil && x.Refusal == nil && (x.TaskID == m.TaskID || m.Task.Queue != nil && strings.HasPrefix(x.TaskID, m.TaskID))
+	if free != nil && mine && !handedOver {
 		free()
 	}
 	return x, err
@@ -84,6 +86,11 @@ func (c *Router) starts(here startHere) requestKind[api.Started] {
 		refusal: func(x *api.Started) *api.Refusal { return x.Refusal },
 		freed:   func(*api.Started) bool { return false },
 		lost: func(m *api.Execute, node string) *api.Started {
+			if m.Task.Queue != nil {
+				no := unreachable(node)
+				no.Text = "The node " + node + " was lost while it queued the task: it may be in the queue"
+				return &api.Started{TaskID: m.TaskID, Refusal: no}
+			}
 			return &api.Started{TaskID: m.TaskID, Refusal: &api.Refusal{
 				Code: engine.CodeWorkerLost, Text: "The node " + node + " was lost while it started the task: it may have been started"}}
 		},
@@ -109,6 +116,9 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 	c.inflight.begin(m.TaskID, one)
 	defer c.inflight.end(m.TaskID, one)
 
+	if m.Task.Queue != nil {
+		return askQueueNode(ctx, c, one, m, w)
+	}
 	if hasKeyOwner(m) {
 		return askKeyOwner(ctx, c, one, m, w)
 	}

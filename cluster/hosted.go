@@ -151,13 +151,13 @@ func (g *hostedTasks) host(one *hostedTask, o *link.ForwardedExecute) (answer an
 		remove()
 		return &link.Fault{Text: err.Error(), Unstarted: true}
 	}
-	if g.edge.Drains() && sessionOf(m.Task) == "" { // its sessions go on until it stops
+	if g.edge.Drains() && sessionOf(m.Task) == "" && m.Task.Queue == nil { // its sessions go on until it stops, and the queue that it orders
 		remove()
 		return draining(m)
 	}
 	// A key belongs to the node that its origin has found for it, which finds a worker
 	// for the task. What comes from there is played here or not at all.
-	keyed := m.Idempotency.Key != "" && !m.Forwarded
+	keyed := m.Idempotency.Key != "" && !m.Forwarded && m.Task.Queue == nil
 	if m.Task.Async {
 		start := g.local.Start
 		if keyed {

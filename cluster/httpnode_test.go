@@ -86,6 +86,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 			heard := c.OnChange
 			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
 			c.Session.Lease = sessionLease
+			c.Peers = h.company
 			c.OnChange = func(w api.WorkerInfo) { heard(w); h.company.Changed(w) }
 		},
 	})

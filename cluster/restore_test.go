@@ -20,7 +20,29 @@ import (
 // cut off from it.
 type lasting struct {
 	persistence.Store
-	cut *atomic.Bool
+	cut    *atomic.Bool
+	frozen *frozenPuts
+}
+
+// frozenPuts lets writes of a node wait, however long their callers do: as those of a
+// process that was stopped.
+type frozenPuts struct {
+	prefix atomic.Pointer[string]
+	waits  atomic.Int32
+	landed atomic.Int32 // that have waited
+}
+
+// reach waits, and reports whether it has.
+func (f *frozenPuts) reach(key string) bool {
+	if p := f.prefix.Load(); p == nil || !strings.HasPrefix(key, *p) {
+		return false
+	}
+	f.waits.Add(1)
+	defer f.waits.Add(-1)
+	for f.prefix.Load() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	return true
 }
 
 func (lasting) Close() error { return nil }
@@ -47,7 +69,14 @@ func (s lasting) Put(ctx context.Context, w persistence.Write) (uint64, error) {
 	if err := s.reach(ctx); err != nil {
 		return 0, err
 	}
-	return s.Store.Put(ctx, w)
+	if !s.frozen.reach(w.Key) {
+		return s.Store.Put(ctx, w)
+	}
+	revision, err := s.Store.Put(context.WithoutCancel(ctx), w)
+	if err == nil {
+		s.frozen.landed.Add(1)
+	}
+	return revision, err
 }
 
 func (s lasting) Delete(ctx context.Context, key string, revision *uint64, durable bool) error {
@@ -55,6 +84,20 @@ func (s lasting) Delete(ctx context.Context, key string, revision *uint64, durab
 		return err
 	}
 	return s.Store.Delete(ctx, key, revision, durable)
+}
+
+func (s lasting) List(ctx context.Context, prefix string) ([]persistence.Record, error) {
+	if err := s.reach(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.List(ctx, prefix)
+}
+
+func (s lasting) Keys(ctx context.Context, prefix, after string, most int) ([]persistence.KeySize, error) {
+	if err := s.reach(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Keys(ctx, prefix, after, most)
 }
 
 const clusterLease = 4 * time.Second // a machine may stand still for half of it

@@ -33,6 +33,9 @@ type Local interface {
 	RecentTask(account string, all bool, id string) (view.TaskProgress, bool)
 	Status() api.Status
 	Held() map[string]int64
+	HasQueue() bool
+	QueueNode() string
+	HoldQueue(on bool)
 	PeerReports(o *api.PeerCapacity)
 	PeerFreed(node string)
 }

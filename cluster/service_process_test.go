@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ type service struct {
 	cmd  *exec.Cmd
 	in   *json.Encoder
 	said chan map[string]any
-	base string
+	base atomic.Value // its address, which clients use while it starts again
 	done chan struct{}
 }
 
@@ -169,7 +170,8 @@ func (s *service) start() {
 		s.t.Fatal(err)
 	}
 	cmd, said, done := s.cmd, make(chan map[string]any, 16), make(chan struct{})
-	s.said, s.done, s.base = said, done, ""
+	s.said, s.done = said, done
+	s.base.Store("")
 	go func() {
 		defer close(done)
 		var rest bytes.Buffer
@@ -206,7 +208,7 @@ func (s *service) hear(key string) any {
 
 func (s *service) ready() {
 	s.t.Helper()
-	s.base = s.hear("Base").(string)
+	s.base.Store(s.hear("Base").(string))
 }
 
 func (s *service) say(op string) { _ = s.in.Encode(map[string]string{"Op": op}) }
@@ -335,7 +337,7 @@ func (to *services) get(s *service, path string) reply { return to.ask(s, "GET",
 func (to *services) ask(s *service, method, path, body string, header ...string) (r reply) {
 	began := time.Now()
 	defer func() { r.took = time.Since(began) }()
-	req, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, s.base.Load().(string)+path, strings.NewReader(body))
 	if err != nil {
 		return reply{text: err.Error()}
 	}

@@ -35,6 +35,7 @@ type testNode struct {
 
 	paused atomic.Bool
 	cut    atomic.Bool // it does not reach the store
+	frozen frozenPuts
 }
 
 // testEdge is what such a node shows to clients.
@@ -54,8 +55,10 @@ type testCluster struct {
 	t     testing.TB
 	nodes []*testNode
 	tasks int
-	store persistence.Store // that they share; nil: each has its own
-	lease time.Duration     // on their sessions; zero: none
+	store persistence.Store                 // that they share; nil: each has its own
+	lease time.Duration                     // on their sessions; zero: none
+	files persistence.Files                 // that they share
+	goes  func(testkit.Call) testkit.Script // how tasks go that have no script; nil: at once
 
 	server *server.Server         // between them
 	speaks map[string]link.Speaks // by node: which releases it understands; none: this one's
@@ -127,11 +130,17 @@ func (to *testCluster) open(s *server.Server, name string, workers int) *testNod
 	}
 	var store persistence.Store
 	if to.store != nil {
-		store = lasting{to.store, &h.cut}
+		store = lasting{to.store, &h.cut, &h.frozen}
 	}
-	h.Kit = testkit.New(to.t, testkit.Options{Store: store, Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
+	eng := testkit.NewEngine()
+	eng.Default = to.goes
+	if to.store != nil && to.files == nil {
+		to.files = persistence.NewMemoryFiles()
+	}
+	h.Kit = testkit.New(to.t, testkit.Options{Store: store, Files: to.files, Engine: eng, Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
 		heard := c.OnChange
 		c.Session.Lease = to.lease
+		c.Peers, c.QueuedUploads = h.Router, filepath.Join(filepath.Dir(h.uploads), "queued")
 		c.Node, c.OnChange = name, func(w api.WorkerInfo) { heard(w); h.Router.Changed(w) }
 	}})
 	if err := h.Open(h.Node, testEdge{h}); err != nil {

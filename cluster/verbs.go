@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"troupe/actors/api"
 )
@@ -20,6 +21,8 @@ func (c *Router) Do(ctx context.Context, m any) (any, error) {
 		return c.doAtWorker(ctx, v, m)
 	case v.Node != nil:
 		return c.doAtNode(ctx, v, m)
+	case v.Queue:
+		return c.doAtQueue(ctx, v, m)
 	case v.Task != nil:
 		return c.doAtTask(ctx, v, m)
 	case v.All != nil:
@@ -181,30 +184,67 @@ func (c *Router) doAtTask(ctx context.Context, v *api.Verb, m any) (any, error) 
 	return c.findTask(ctx, v, &now)
 }
 
+// maxHops is how often a question about a task follows it to another node: tasks of the
+// queue go from node to node.
+const maxHops = 8
+
 func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) {
+	began := time.Now()
+	for hops, next := 0, ""; ; hops++ {
+		x, err := c.findTaskAt(ctx, v, m, next)
+		if err != nil || !v.Task.Found(x) {
+			return x, err
+		}
+		at := v.Task.At(x)
+		if at == "" || at == next || at == c.cfg.Node && next == "" || hops == maxHops {
+			return x, nil
+		}
+		if next = at; next == c.cfg.Node {
+			next = ""
+		}
+		if poll, ok := m.(*api.Poll); ok {
+			left := *poll
+			left.Wait = max(poll.Wait-time.Since(began), 0)
+			m, began = &left, time.Now()
+		}
+	}
+}
+
+// findTaskAt asks about a task at a node that another one has named; none: wherever it is.
+func (c *Router) findTaskAt(ctx context.Context, v *api.Verb, m any, node string) (any, error) {
+	if node != "" {
+		return c.askAboutTask(ctx, v, m, node)
+	}
 	x, err := c.aboutTaskHere(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	id, node := v.Task.ID(m), v.Task.At(x)
+	node = v.Task.At(x)
 	if node == c.cfg.Node {
 		node = ""
 	}
 	if node == "" && v.Task.Found(x) {
 		return x, nil
 	}
+	id := v.Task.ID(m)
 	if node == "" {
 		node = c.locations.get(id)
 	}
-	most := replyTimeout + v.Takes(m)
-	if node == "" {
-		at, y := c.remote.findAny(ctx, most, m, func(y any) bool { return v.IsReply(y) && v.Task.Found(y) })
-		if y == nil {
-			return x, nil
-		}
-		c.locations.put(id, at)
-		return y, nil
+	if node != "" {
+		return c.askAboutTask(ctx, v, m, node)
 	}
+	at, y := c.remote.findAny(ctx, replyTimeout+v.Takes(m), m, func(y any) bool {
+		return v.IsReply(y) && v.Task.Found(y) && v.Task.At(y) != c.cfg.Node // which has said what it knows
+	})
+	if y == nil {
+		return x, nil
+	}
+	c.locations.put(id, at)
+	return y, nil
+}
+
+// askAboutTask asks the node that has a task, or should know where it is.
+func (c *Router) askAboutTask(ctx context.Context, v *api.Verb, m any, node string) (any, error) {
 	alive, up := c.peers.aliveContext(node)
 	switch {
 	case alive != nil && errors.Is(context.Cause(alive), errLeaving):
@@ -212,7 +252,7 @@ func (c *Router) findTask(ctx context.Context, v *api.Verb, m any) (any, error) 
 	case !up:
 		return c.taskLost(ctx, v, m, node)
 	}
-	asking, cancel := within(ctx, alive, most)
+	asking, cancel := within(ctx, alive, replyTimeout+v.Takes(m))
 	defer cancel(nil)
 	y, err := c.remote.askVerb(asking, v, node, m)
 	switch {

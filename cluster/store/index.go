@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"container/heap"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ func (e *entry) visible(now time.Time) bool {
 type index struct {
 	mu       sync.Mutex
 	shards   map[string]map[string]*entry // by the key's first part
+	order    map[string]*sortedKeys       // their keys
 	hot      []string
 	position uint64        // every change up to this one has arrived
 	moved    chan struct{} // closed when position grows
@@ -58,7 +60,7 @@ func newIndex(hot []string) *index {
 func (x *index) reset() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.shards, x.due, x.live, x.position = map[string]map[string]*entry{}, nil, false, 0
+	x.shards, x.order, x.due, x.live, x.position = map[string]map[string]*entry{}, map[string]*sortedKeys{}, nil, false, 0
 	if x.moved == nil {
 		x.moved = make(chan struct{})
 	}
@@ -106,9 +108,10 @@ func (x *index) apply(c change) (persistence.Event, bool) {
 		e = &entry{}
 		part := firstPart(c.key)
 		if x.shards[part] == nil {
-			x.shards[part] = map[string]*entry{}
+			x.shards[part], x.order[part] = map[string]*entry{}, &sortedKeys{}
 		}
 		x.shards[part][c.key] = e
+		x.order[part].add(c.key)
 	}
 	if c.seq <= e.seq {
 		return persistence.Event{}, false
@@ -144,7 +147,9 @@ func (x *index) forget(key string, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if e := x.find(key); e != nil && !e.live && e.seq == seq {
-		delete(x.shards[firstPart(key)], key)
+		part := firstPart(key)
+		delete(x.shards[part], key)
+		x.order[part].remove(key)
 	}
 }
 
@@ -201,22 +206,36 @@ func (x *index) list(prefix string) []found {
 	return all
 }
 
-// keys returns the keys that begin with a prefix and come behind a key, in no order.
-func (x *index) keys(prefix, after string) (all []persistence.KeySize) {
+// keys returns the keys that begin with a prefix and come behind a key, in order and up to
+// so many.
+func (x *index) keys(prefix, after string, most int) (all []persistence.KeySize) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now := time.Now()
-	for part, shard := range x.shards {
-		if of := firstPart(prefix); of != "" && of != part {
-			continue
-		}
-		for key, e := range shard {
-			if key > after && strings.HasPrefix(key, prefix) && e.visible(now) {
-				all = append(all, persistence.KeySize{Key: key, Size: e.size})
+	now, from := time.Now(), max(prefix, after)
+	in := func(part string) {
+		shard, n := x.shards[part], 0
+		x.order[part].from(from, func(key string) bool {
+			if !strings.HasPrefix(key, prefix) || n == most {
+				return false
 			}
-		}
+			if e := shard[key]; key != after && e.visible(now) {
+				all = append(all, persistence.KeySize{Key: key, Size: e.size})
+				n++
+			}
+			return true
+		})
 	}
-	return all
+	if part := firstPart(prefix); part != "" {
+		if x.shards[part] != nil {
+			in(part)
+		}
+		return all
+	}
+	for part := range x.shards {
+		in(part)
+	}
+	slices.SortFunc(all, func(a, b persistence.KeySize) int { return strings.Compare(a.Key, b.Key) })
+	return all[:min(len(all), most)]
 }
 
 // complete returns the records below a prefix, and whether the list is complete: none is

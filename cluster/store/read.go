@@ -150,8 +150,7 @@ func (s *Store) fill(ctx context.Context, all []found) error {
 	return nil
 }
 
-// Keys implements [persistence.Store]. It answers from the index, and looks at
-// all keys of their first part.
+// Keys implements [persistence.Store]. It answers from the index.
 func (s *Store) Keys(ctx context.Context, prefix, after string, most int) ([]persistence.KeySize, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
@@ -159,9 +158,7 @@ func (s *Store) Keys(ctx context.Context, prefix, after string, most int) ([]per
 	if err := s.upToDate(ctx); err != nil {
 		return nil, fmt.Errorf("list the keys of %q: %w", prefix, err)
 	}
-	list := s.index.keys(prefix, after)
-	slices.SortFunc(list, func(a, b persistence.KeySize) int { return strings.Compare(a.Key, b.Key) })
-	return list[:min(len(list), most)], nil
+	return s.index.keys(prefix, after, most), nil
 }
 
 // Watch implements [persistence.Store].
