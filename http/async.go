@@ -78,13 +78,9 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if m.TaskID = string(args.Peek("taskId")); m.TaskID == "" {
 		faults = append(faults, lang.Fault{Path: "/taskId", Message: "missing: want the id of a task"})
 	}
-	if args.Has("wait") {
-		text := string(args.Peek("wait"))
-		ms, err := strconv.ParseUint(text, 10, 32)
-		if m.Wait = time.Duration(ms) * time.Millisecond; err != nil || m.Wait > maxWait {
-			faults = append(faults, lang.Fault{Path: "/wait", Message: fmt.Sprintf(
-				"want 0 to %d milliseconds, not %q", engine.Millis(maxWait), text)})
-		}
+	var fault *lang.Fault
+	if m.Wait, fault = readWait(ctx); fault != nil {
+		faults = append(faults, *fault)
 	}
 	if len(faults) > 0 {
 		return answer.RefuseInvalid(faults...)
@@ -92,17 +88,11 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	if !answer.SaneID([]byte(m.TaskID)) {
 		return answer.Refuse(engine.CodeTaskNotFound)
 	}
-	waiting := s.base
-	if m.Wait > 0 {
-		leave, no := s.waits.Take(account.ID)
-		if no != nil {
-			return no
-		}
-		defer leave()
-		var stop func()
-		waiting, stop = s.disconnects.track(s.base, ctx.Conn())
-		defer stop()
+	waiting, leave, no := s.waitFor(ctx, account, m.Wait)
+	if no != nil {
+		return no
 	}
+	defer leave()
 	p, err := api.Ask(waiting, s.cfg.Actors, m)
 	if err != nil {
 		return s.faults.Refuse(ctx, "poll a task", err)
@@ -112,6 +102,33 @@ func (s *Server) result(ctx *fasthttp.RequestCtx, account persistence.Account) *
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, answer.OfPoll(p))
 	return nil
+}
+
+// readWait reads how long the answer may wait.
+func readWait(ctx *fasthttp.RequestCtx) (time.Duration, *lang.Fault) {
+	if !ctx.QueryArgs().Has("wait") {
+		return 0, nil
+	}
+	text := string(ctx.QueryArgs().Peek("wait"))
+	ms, err := strconv.ParseUint(text, 10, 32)
+	wait := time.Duration(ms) * time.Millisecond
+	if err != nil || wait > maxWait {
+		return 0, &lang.Fault{Path: "/wait", Message: fmt.Sprintf("want 0 to %d milliseconds, not %q", engine.Millis(maxWait), text)}
+	}
+	return wait, nil
+}
+
+// waitFor counts a request that waits, and ends its context when the client goes away.
+func (s *Server) waitFor(ctx *fasthttp.RequestCtx, account persistence.Account, wait time.Duration) (waiting context.Context, leave func(), no *answer.Refusal) {
+	if wait == 0 {
+		return s.base, func() {}, nil
+	}
+	out, no := s.waits.Take(account.ID)
+	if no != nil {
+		return nil, nil, no
+	}
+	waiting, stop := s.disconnects.track(s.base, ctx.Conn())
+	return waiting, func() { stop(); out() }, nil
 }
 
 // ofTask hands on what can be the identifier of a task.

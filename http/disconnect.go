@@ -45,6 +45,10 @@ func newDisconnectDetector(every time.Duration) *disconnectDetector {
 // of c disconnects. The caller must call stop in the end.
 func (d *disconnectDetector) track(parent context.Context, c net.Conn) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
+	if own, ok := c.(*innerConn); ok {
+		forget := context.AfterFunc(own.ctx, func() { cancel(engine.ErrClientGone) })
+		return ctx, func() { forget(); cancel(context.Canceled) }
+	}
 	fd, ok := descriptor(c)
 	if !ok {
 		return ctx, func() { cancel(context.Canceled) }

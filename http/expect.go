@@ -1,6 +1,7 @@
 package http
 
 import (
+	"mime"
 	"slices"
 	"strings"
 
@@ -42,10 +43,17 @@ func tooLong(h *fasthttp.RequestHeader, path string) *answer.Refusal {
 	switch n := h.ContentLength(); {
 	case n > mostJSON(path) && strings.EqualFold(strings.TrimSpace(kind), "application/json"):
 		return tooLarge("The body", mostJSON(path))
+	case inLines(h) && path == batchesPath: // of any length
 	case n > maxRequest:
 		return tooLarge("The request", maxRequest)
 	}
 	return nil
+}
+
+// inLines reports whether a body is JSON in lines.
+func inLines(h *fasthttp.RequestHeader) bool {
+	kind, _, err := mime.ParseMediaType(string(h.ContentType()))
+	return err == nil && slices.Contains(ndjson, kind)
 }
 
 // expects answers a client that asks before it sends a body: with the refusal where
@@ -96,6 +104,9 @@ func (s *Server) beforeBody(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	}
 	if no := tooLong(&ctx.Request.Header, path); no != nil || routes[i].method != fasthttp.MethodPost {
 		return no
+	}
+	if path == batchesPath && inLines(&ctx.Request.Header) {
+		return nil
 	}
 	boundary, no := contentOf(ctx, slices.Contains(formPaths, path))
 	if no != nil || boundary == "" {

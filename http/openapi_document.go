@@ -87,7 +87,11 @@ func (o *operation) describe(r *reflector) fields {
 		d["parameters"] = params
 	}
 	if o.body != "" {
-		d["requestBody"] = fields{"required": true, "content": fields{"application/json": fields{"schema": json.RawMessage(o.body)}}}
+		content := fields{"application/json": fields{"schema": json.RawMessage(o.body)}}
+		if o.lines != "" {
+			content[ndjson[0]] = fields{"schema": fields{"type": "string", "description": o.lines}}
+		}
+		d["requestBody"] = fields{"required": true, "content": content}
 	}
 	if o.task {
 		task := fields{"$ref": components + "Task"}

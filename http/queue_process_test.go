@@ -137,7 +137,7 @@ type queueProcess struct {
 	opening, starts time.Duration
 }
 
-func startQueueProcess(t *testing.T, folder, takes string, env ...string) *queueProcess {
+func startQueueProcess(t testing.TB, folder, takes string, env ...string) *queueProcess {
 	t.Helper()
 	p := &queueProcess{cmd: exec.Command(os.Args[0], "-test.run=^TestQueueServiceProcess$", "-test.timeout=0")}
 	p.cmd.Env = append(append(os.Environ(), queueService+"="+folder+"@"+takes, "TMPDIR="+folder), env...)
@@ -180,7 +180,7 @@ func (p *queueProcess) kill() {
 
 // memory is how much memory the process has, and how much of its files is in memory as
 // well: the system takes that back when it needs it.
-func (p *queueProcess) memory(t *testing.T) string {
+func (p *queueProcess) memory(t testing.TB) string {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -109,7 +109,7 @@ func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 // routes lists all routes. Where two match, the first one is used.
 func (s *Server) routes() []route {
 	itself := func(name string) string { return name }
-	return []route{
+	return append(s.batchRoutes(), []route{
 		s.tokenRoute("POST", "/v1", withoutName(s.execute)),
 		s.tokenRoute("POST", "/v1/", withoutName(s.execute)),
 		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)),
@@ -139,18 +139,21 @@ func (s *Server) routes() []route {
 		s.tokenRoute("GET", "/v1/cluster", withoutName(s.cluster)),
 		s.operatorRoute("POST", operatorPath+"{order}", s.runCommand),
 
+		s.tokenRoute("POST", mcpPath, withoutName(s.mcp)),
+
 		openRoute("GET", "/v1/capacity", ignoreName(s.capacity)), // only as text
 		openRoute("GET", filesPath+"{file}", s.file),             // the name is the key
 		openRoute("GET", "/", ignoreName(s.page("index.html"))),
 		openRoute("GET", "/live", ignoreName(s.page("live.html"))),
 		openRoute("GET", assetsPath+"{name}", s.asset),
 		openRoute("GET", "/openapi.json", ignoreName(s.openapi)),
+		openRoute("GET", llmsPath, ignoreName(s.llms)),
 		openRoute("GET", "/docs", ignoreName(s.operations)),
 		openRoute("GET", docsPath+documents.SearchPath, ignoreName(s.searchDocs)),
 		openRoute("GET", docsPath+"{page}", s.docs),
 		openRoute("GET", "/healthz", ignoreName(s.health)),
 		openRoute("GET", "/readyz", ignoreName(s.ready)),
-	}
+	}...)
 }
 
 // router finds the routes of a path.

@@ -18,7 +18,7 @@ import (
 // openRoutes are all routes that need no authentication. One that is added here
 // must not answer with data of an account.
 var openRoutes = []string{
-	"GET /", "GET /app/{name}", "GET /docs", "GET /docs/search", "GET /docs/{page}", "GET /files/{file}", "GET /healthz", "GET /live", "GET /openapi.json", "GET /readyz",
+	"GET /", "GET /app/{name}", "GET /docs", "GET /docs/search", "GET /docs/{page}", "GET /files/{file}", "GET /healthz", "GET /live", "GET /llms.txt", "GET /openapi.json", "GET /readyz",
 	"GET /v1/capacity", // only as text, see below
 }
 

@@ -22,6 +22,7 @@ import (
 	"troupe/http/admin"
 	"troupe/http/answer"
 	"troupe/http/live"
+	"troupe/http/mcp"
 	"troupe/persistence"
 )
 
@@ -67,6 +68,11 @@ type Config struct {
 	Tokens Tokens
 	// Flows, when set, keeps the stored flows of accounts.
 	Flows *persistence.Flows
+	// Sessions keeps what models have done in sessions, for all nodes; nil: it ends
+	// with this process.
+	Sessions persistence.Store
+	// Version is the program's, for clients that want to know it.
+	Version string
 	// Admin, when set, runs the commands that come over HTTP with a
 	// token of an operator's account. New puts the server into it.
 	Admin *admin.Admin
@@ -118,6 +124,7 @@ type Server struct {
 	authorizer  *live.Authorizer
 	streams     *live.Streams
 	router      *router
+	models      *mcp.Server
 
 	waits  *access.AccountLimiter
 	bodies accountBytes
@@ -169,6 +176,7 @@ func New(cfg Config) (*Server, error) {
 	s.authorizer = live.NewAuthorizer(streams)
 	s.streams = live.NewStreams(streams, s.authorizer)
 	s.router = newRouter(s.routes())
+	s.models = s.newModels()
 	s.http = &fasthttp.Server{
 		Handler:      s.handle,
 		ErrorHandler: s.handleBroken,

@@ -41,6 +41,7 @@ type commands struct {
 	Token    tokenCommands   `cmd:"" help:"Create, list and revoke tokens."`
 	Secret   secretCommands  `cmd:"" help:"Manage secrets that tasks can fill into pages without containing them."`
 	Flow     flowCommands    `cmd:"" help:"Store, list and run flows: lists of actions with parameters."`
+	Batch    batchCommands   `cmd:"" help:"Run a task for many items at a service, and follow batches."`
 	Audit    auditCommand    `cmd:"" help:"Show the audit log of operators' commands, newest first."`
 	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
 	Cluster  clusterCommands `cmd:"" help:"Show the nodes of a cluster, remove a node, and import data."`
@@ -48,6 +49,7 @@ type commands struct {
 	Drain    drainCommand    `cmd:"" help:"Stop the running service from accepting new tasks."`
 	Resume   resumeCommand   `cmd:"" help:"Let the drained service accept tasks again."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything that the service needs on this machine, and print fixes."`
+	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Let a model use browsers: answers a client of the Model Context Protocol over standard input and output."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

@@ -249,7 +249,12 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if s.cached != nil {
 		s.secrets.ReadFrom(s.cached)
 	}
+	var peers actors.Peers
+	if s.router != nil {
+		peers = s.router
+	}
 	s.node, err = actors.Start(actors.Config{
+		Peers:  peers,
 		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
@@ -265,7 +270,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
-		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows,
+		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Sessions: s.store, Version: ownVersion(),
 	})
 	if err != nil {
 		return err

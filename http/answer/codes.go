@@ -77,7 +77,7 @@ var table = []CodeInfo{
 	{engine.CodeStorageQuota, 429, true, time.Minute, "The account has as many files as its plan allows: files expire, and uploads are deleted when their tasks end"},
 	{CodeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; find the reason in its log by this request's X-Request-Id"},
-	{engine.CodeQueueUnavailable, 501, false, 0, "A cluster has no queue: send the task without `queue`"},
+	{engine.CodeQueueUnavailable, 501, false, 0, "The task cannot be queued here: send it without `queue`"},
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service accepts no new tasks: it is drained or stopping"},
 	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service's disk has too little free space"},
 	{engine.CodeStorageUnwritable, 503, true, 30 * time.Second, "The service's data folder accepts no new files"},
@@ -98,6 +98,7 @@ var table = []CodeInfo{
 	{engine.CodeInvalidValue, 200, false, 0, "The value does not fit"},
 	{engine.CodeAssertionFailed, 200, false, 0, "The assertion failed"},
 	{engine.CodeStepLimit, 200, false, 0, "The blocks of the task have done as much as one task may"},
+	{engine.CodeSiteNotAllowed, 200, false, 0, "The task may not go to this site: config.sites does not name it"},
 	{engine.CodeEgressQuota, 200, false, 0, "The task has sent and received as many bytes as the operator allows"},
 }
 

@@ -20,9 +20,9 @@ var groups = []struct {
 	files []string
 }{
 	{"Begin", []string{"README.md", "docs/web.md", "docs/examples.md", "docs/recipes/README.md"}},
-	{"Reference", []string{"docs/actions.md", "docs/pointing.md", "docs/flows.md", "docs/api.md", "docs/queue.md", "docs/errors.md", "docs/limits.md", "docs/states.md"}},
+	{"Reference", []string{"docs/actions.md", "docs/pointing.md", "docs/snapshots.md", "docs/flows.md", "docs/api.md", "docs/agents.md", "docs/queue.md", "docs/batches.md", "docs/errors.md", "docs/limits.md", "docs/states.md"}},
 	{"Operate", []string{"docs/operations.md", "docs/deployment.md", "docs/cluster.md", "docs/runbook/README.md", "docs/security.md", "docs/reliability.md", "docs/performance.md"}},
-	{"Project", []string{"CHANGELOG.md", "docs/decisions/README.md", "docs/coverage.md", "docs/dependencies.md", "CONTRIBUTING.md", "SECURITY.md"}},
+	{"Project", []string{"CHANGELOG.md", "docs/decisions/README.md", "docs/coverage.md", "docs/dependencies.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md"}},
 }
 
 // titles are what documents are called in the contents where their own headings
@@ -32,6 +32,7 @@ var titles = map[string]string{
 	"docs/decisions/README.md": "Decisions",
 	"docs/coverage.md":         "Test coverage",
 	"SECURITY.md":              "Reporting a vulnerability",
+	"AGENTS.md":                "Agents that build",
 }
 
 // place puts documents in their groups. Documents without a group come at the
@@ -91,6 +92,9 @@ func address(name string) string {
 	// document of the folder otherwise.
 	if name == "README" {
 		return "start"
+	}
+	if name == "AGENTS" {
+		return "building"
 	}
 	if name == "SECURITY" {
 		return "reporting"

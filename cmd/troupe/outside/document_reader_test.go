@@ -215,7 +215,7 @@ func (r *reader) shell(script string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", strings.NewReplacer(described, r.base, describedMetrics, "http://"+r.metrics).Replace(script))
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "TOKEN="+r.token, "TROUPE_DATA="+r.data, "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "TOKEN="+r.token, "TROUPE_TOKEN="+r.token, "TROUPE_DATA="+r.data, "PATH="+r.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for name, v := range r.vars {
 		cmd.Env = append(cmd.Env, name+"="+v)
 	}
@@ -233,7 +233,7 @@ func (r *reader) shell(script string) error {
 func (r *reader) answered(answer []byte) {
 	r.answer = answer
 	for name, pattern := range map[string]string{
-		"TASK": `"taskId":"([^"]+)"`, "SESSION": `"sessionId":"([^"]+)"`, "WORKER": `"workerId":"([^"]+)"`, "FILE": `"url":"([^"]+)"`,
+		"TASK": `"taskId":"([^"]+)"`, "BATCH": `"batchId":"([^"]+)"`, "SESSION": `"sessionId":"([^"]+)"`, "WORKER": `"workerId":"([^"]+)"`, "FILE": `"url":"([^"]+)"`,
 		"TICKET": `"ticket":"([^"]+)"`, "TICKET_ID": `"id":"(tkt_[^"]+)"`, "LINK_ID": `"id":"(lnk_[^"]+)"`,
 	} {
 		if m := regexp.MustCompile(pattern).FindSubmatch(answer); m != nil {

@@ -22,6 +22,8 @@ var varying = map[string]*regexp.Regexp{
 	"durationMs": regexp.MustCompile(`^\d+(\.\d+)?$`),
 	"bytesIn":    regexp.MustCompile(`^[1-9]\d*$`),
 	"bytesOut":   regexp.MustCompile(`^[1-9]\d*$`),
+	"batchId":    regexp.MustCompile(`^"batch_[0-9a-f]{16}_\d{10}"$`),
+	"cursor":     regexp.MustCompile(`^"[0-9a-f]{14}/\d{10}"$|^"\d+"$`),
 	"since":      regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),
 	"usedToday":  regexp.MustCompile(`^\d+$`),

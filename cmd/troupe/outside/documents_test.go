@@ -197,7 +197,7 @@ func TestEveryRouteHasAnExample(t *testing.T) {
 	// How the code writes an address, and what stands there in an example.
 	written := strings.NewReplacer(`"`, "", "+", "", "{taskId}", "$TASK", "{id}", "$", "{object}", "$", "{order}", "", "{name}", "", "{page}", "",
 		"tasksPath", "/v1/tasks/", "ticketsPath", "/v1/tickets", "linksPath", "/v1/links", "feedPath", "/v1/events", "livePath", "/v1/live/",
-		"assetsPath", "/app/", "docsPath", "/docs/", "documents.SearchPath", "search", "operatorPath", "/v1/operator/")
+		"mcpPath", "/mcp", "llmsPath", "/llms.txt", "assetsPath", "/app/", "docsPath", "/docs/", "documents.SearchPath", "search", "operatorPath", "/v1/operator/")
 	found := regexp.MustCompile(`(?:token|credential|operator|open)Route\("([A-Z]+)", ([^,]+),`).FindAllStringSubmatch(all, -1)
 	if len(found) < 25 {
 		t.Fatalf("only %d routes: %v", len(found), found)

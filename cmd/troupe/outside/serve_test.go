@@ -147,7 +147,11 @@ func post(base, token, task string) (int, string, error) {
 }
 
 func postTo(address, token, task string) (int, string, error) {
-	req, err := http.NewRequest("POST", address, strings.NewReader(task))
+	return sendTo("POST", address, token, task)
+}
+
+func sendTo(method, address, token, body string) (int, string, error) {
+	req, err := http.NewRequest(method, address, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}

@@ -14,7 +14,7 @@ import (
 
 // views are the page's, with what stands in each when it is drawn.
 var views = []struct{ name, ready string }{
-	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"flows", ".tasks a[data-flow]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
+	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"batches", "li[data-batch] .state[data-is=partial]"}, {"flows", ".tasks a[data-flow]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
 }
 
 // prose are documents of each kind: prose, pictures, wide tables, code, what is
@@ -65,11 +65,17 @@ func axe(t *testing.T, w *web) {
 	if status, got, err := postTo(w.base+"/v1/links", w.ops, `{"object":"`+task.TaskID+`","label":"for Bob"}`); err != nil || status != 200 {
 		t.Fatalf("%d, %v: %s", status, err, got)
 	}
+	if status, got, err := postTo(w.base+"/v1/batches", w.ops, `{"name":"prices","items":[{"id":1},{"id":99999}],"task":{"config":{"continueOnError":false,"onFailure":{"screenshot":true}},"actions":[{"open":"http://demo.troupe.test/product/${item.id}"},{"waitForElement":".price","options":{"timeout":50}}]}}`); err != nil || status != 202 {
+		t.Fatalf("%d, %v: %s", status, err, got)
+	}
 	list := `{{ops}},{"evaluate":` + asJSON(string(source)+"; window.axe = axe") + `}`
 	for i, v := range views {
 		list += fmt.Sprintf(`,{"click":"nav a[data-view=%s]"},{"waitForElement":%q}`, v.name, v.ready)
 		if v.name == "tasks" {
 			list += fmt.Sprintf(`,{"click":"li[data-task=%s] a"},{"waitForElement":".shots img"}`, task.TaskID)
+		}
+		if v.name == "batches" {
+			list += `,{"click":"li[data-batch] a"},{"waitForElement":".shots img"}`
 		}
 		for j, theme := range []string{"light", "dark"} {
 			if (i+j)%2 == 0 {

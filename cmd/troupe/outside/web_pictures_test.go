@@ -33,6 +33,11 @@ func TestScreenshots(t *testing.T) {
 	if _, _, err := post(w.base, w.ops, shopTask); err != nil {
 		t.Fatal(err)
 	}
+	flow := `{"description":"Finds products in the shop","parameters":{"word":{"description":"what to look for","default":"lamp"}},
+		"actions":[{"open":"http://demo.troupe.test/?q=${word}"},{"extractAll":[".product",{"name":"h3","price":".price"}]}]}`
+	if status, got, err := sendTo("PUT", w.base+"/v1/flows/find-products", w.ada, flow); err != nil || status != 200 {
+		t.Fatalf("%d, %v: %s", status, err, got)
+	}
 	for _, size := range []struct{ width, height int }{{1280, 800}, {390, 844}} {
 		sized := fmt.Sprintf(`{"setViewportSize":[%d,%d]},`, size.width, size.height)
 		take := func(name, actions string) {
@@ -65,6 +70,7 @@ func TestScreenshots(t *testing.T) {
 			{"click":"#run"},{"waitForElement":"#outcome[data-is=complete]"}`)
 		take("playground-dark", `{{ada}},{"selectOption":["#theme","dark"]},{"click":"nav a[data-view=playground]"},
 			{"evaluate":"await paste('{\"actions\": [\\n  {\"open\": \"http://demo.troupe.test/\"},\\n  {\"clik\": \"#next\"},\\n  {\"fill\": \"#q\"}\\n]}')"},{"waitForElement":".faults button"}`)
+		take("flows", `{{ada}},{"click":"nav a[data-view=flows]"},{"click":".tasks a[data-flow]"},{"click":"#run-flow"},{"waitForElement":"#outcome[data-is=complete]"}`)
 		take("docs", `{"open":"{{base}}/docs/actions/click"},{"evaluate":{{watched}}}`)
 		take("usage", `{{ada}},{"click":"nav a[data-view=usage]"},{"waitForElement":"#used-tasks"}`)
 		take("operator", `{{ops}},{"click":"nav a[data-view=operator]"},{"waitForElement":"tr[data-token]"}`)

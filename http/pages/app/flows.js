@@ -1,10 +1,10 @@
 // Flows: those of the account, and a form to run one.
 
 import { get, token } from "./api.js";
-import { failed, fill, h, say, toast } from "./dom.js";
+import { failed, fill, h, say } from "./dom.js";
 import { clock, plural } from "./format.js";
 import { pretty } from "./recipes.js";
-import { resultPanel, runs, startJob } from "./result.js";
+import { cancelJob, follow, resultPanel, runs, startJob } from "./result.js";
 
 // job is the flow that was started last. It goes on when the view is left.
 let job;
@@ -13,7 +13,7 @@ export function draw(main, { signal, who, rest }) {
   if (job?.as !== token()) job = undefined;
   const said = h("div"), list = h("ul", { class: "tasks sheet", "aria-label": "Flows" });
   const none = h("div", { class: "empty", hidden: true }, h("strong", {}, "No flows yet"), "A flow is a list of actions with parameters that tasks run by name. Store one with ", h("code", {}, "PUT /v1/flows/{name}"), ". ", h("a", { href: "/docs/flows" }, "How flows work"), ".");
-  const detail = h("section", { "aria-label": "The flow" });
+  const detail = h("section", { class: "stack", "aria-label": "The flow" });
   const count = h("p", { class: "soft small", role: "status" });
   const pair = h("div", { class: "pair" }, h("div", {}, none, list), detail);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Flows"), count), said, pair);
@@ -51,7 +51,8 @@ function form(flow, { signal, who }) {
   const said = h("div");
   const version = h("select", { id: "flow-version" }, flow.versions.toReversed().map((v) => h("option", { value: v === flow.version ? "" : String(v) }, v === flow.version ? `${v}, the newest` : String(v))));
   const fields = h("div", { class: "stack" }), about = h("div");
-  const play = h("button", { class: "main", id: "run-flow" }, "Run"), cancel = h("button", { class: "danger", type: "button", id: "cancel-flow", hidden: true, onclick: () => void stop() }, "Cancel");
+  const play = h("button", { class: "main", id: "run-flow" }, "Run"), cancel = h("button", { class: "danger", type: "button", id: "cancel-flow", hidden: true, onclick: () => void cancelJob(job) }, "Cancel");
+  const controls = { play, cancel, signal };
   const source = h("pre", { class: "out", tabindex: "0", "aria-label": "Actions of the flow" });
   let inputs = [];
   const reference = () => (version.value ? `${flow.name}@${version.value}` : flow.name);
@@ -85,26 +86,12 @@ function form(flow, { signal, who }) {
     say("The flow is running");
     job = startJob(JSON.stringify({ actions: [{ run: reference(), with: given }] }), [], who);
     job.flow = flow.name;
-    show();
+    follow(job, result, controls);
     await job.ended;
-  }
-  async function stop() {
-    try {
-      await job?.cancel?.();
-    } catch (err) {
-      toast(err.message);
-    }
-  }
-  function show() {
-    job.changed = () => !signal.aborted && show();
-    result.show(job);
-    play.disabled = runs(job);
-    if (!runs(job) && document.activeElement === cancel) play.focus();
-    cancel.hidden = !runs(job);
   }
   version.addEventListener("change", () => void load());
   void load();
-  if (job?.flow === flow.name) show();
+  if (job?.flow === flow.name) follow(job, result, controls);
   return [
     h("form", { class: "sheet pad stack", onsubmit: (e) => void start(e) }, h("h2", {}, flow.name), about,
       h("label", {}, "Version", version), fields, said, h("div", { class: "tools" }, play, cancel)),

@@ -8,6 +8,7 @@ const views = {
   workers: ["Workers", () => import("./workers.js")],
   tasks: ["Tasks", () => import("./tasks.js")],
   playground: ["Playground", () => import("./playground.js")],
+  batches: ["Batches", () => import("./batches.js")],
   flows: ["Flows", () => import("./flows.js")],
   usage: ["Usage", () => import("./usage.js")],
   operator: ["Operator", () => import("./operator.js")],

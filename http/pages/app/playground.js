@@ -2,11 +2,11 @@
 // away as a program.
 
 import { get, token } from "./api.js";
-import { copy, fill, h, say, text, toast } from "./dom.js";
+import { copy, fill, h, say, text } from "./dom.js";
 import { editor } from "./editor.js";
 import { coarse, plural } from "./format.js";
 import { around, pretty, recipes } from "./recipes.js";
-import { resultPanel, runs, startJob } from "./result.js";
+import { cancelJob, follow, resultPanel, runs, startJob } from "./result.js";
 import { check } from "./run.js";
 import { TaskSchema } from "./schema.js";
 import { languages } from "./snippets.js";
@@ -36,9 +36,9 @@ export function draw(main, { signal, who }) {
   const examples = h("select", { id: "examples", "aria-label": "Begin with an example" }, h("option", { value: "" }, "Begin with…"),
     h("optgroup", { label: "Tasks" }, Object.keys(recipes).map((name) => h("option", { value: `r ${name}` }, name))));
   const play = h("button", { class: "main", id: "run", onclick: () => void start() }, "Run ", h("kbd", { "aria-hidden": "true" }, "Ctrl ↵"));
-  const cancel = h("button", { class: "danger", id: "cancel", hidden: true, onclick: () => void stop() }, "Cancel");
+  const cancel = h("button", { class: "danger", id: "cancel", hidden: true, onclick: () => void cancelJob(job) }, "Cancel");
   const files = h("input", { type: "file", multiple: true, id: "files" });
-  const result = resultPanel();
+  const result = resultPanel(), controls = { play, cancel, signal };
   const code = codePanel(() => write.text(), () => files.files.length);
   fill(main, h("div", { class: "head" }, h("h1", {}, "Playground"), h("p", { class: "soft small" }, "All actions: ", h("a", { href: "/docs/actions" }, "reference"))),
     h("div", { class: "play" },
@@ -105,29 +105,14 @@ export function draw(main, { signal, who }) {
       JSON.parse(write.text());
     } catch {
       job = { as: token(), steps: [], error: new Error("This is not valid JSON. The editor marks the fault.") };
-      return show();
+      return follow(job, result, controls);
     }
     say("The task is running");
     job = startJob(write.text(), [...files.files], who);
-    show();
+    follow(job, result, controls);
     await job.ended;
   }
-  async function stop() {
-    try {
-      await job?.cancel?.();
-    } catch (err) {
-      toast(err.message);
-    }
-  }
-  // show draws the job as it is now, and hears of its changes until the view is left.
-  function show() {
-    job.changed = () => !signal.aborted && show();
-    result.show(job);
-    play.disabled = runs(job);
-    if (!runs(job) && document.activeElement === cancel) play.focus();
-    cancel.hidden = !runs(job);
-  }
-  if (job) show();
+  if (job) follow(job, result, controls);
 
   document.addEventListener("keydown", (e) => {
     if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || e.defaultPrevented || document.querySelector("dialog[open]")) return;

@@ -1,7 +1,7 @@
 // A task that this page has started, and what comes of it.
 
 import { token } from "./api.js";
-import { fill, h, text } from "./dom.js";
+import { fill, h, text, toast } from "./dom.js";
 import { duration, plural } from "./format.js";
 import { run } from "./run.js";
 import { kept as evidence, outcome, picturesIn, shots, stateInto, stepList } from "./steps.js";
@@ -25,6 +25,28 @@ export function startJob(task, files, who) {
 
 // runs says whether a job has not ended yet.
 export const runs = (job) => Boolean(job && !job.answer && !job.error);
+
+// cancelJob cancels a task, and says why it could not.
+export async function cancelJob(job) {
+  try {
+    await job?.cancel?.();
+  } catch (err) {
+    toast(err.message);
+  }
+}
+
+// follow draws a job as it is now, and again with each change until the view is left.
+// Play starts the next one, cancel ends this one.
+export function follow(job, panel, { play, cancel, signal }) {
+  const draw = () => {
+    panel.show(job);
+    play.disabled = runs(job);
+    if (!runs(job) && document.activeElement === cancel) play.focus();
+    cancel.hidden = !runs(job);
+  };
+  job.changed = () => !signal.aborted && draw();
+  draw();
+}
 
 // resultPanel shows what comes of a task.
 export function resultPanel(what = "task") {

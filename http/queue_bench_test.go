@@ -14,16 +14,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-var queueFigures = flag.String("queue-figures", "", "numbers of waiting tasks, as in 1000,1000000: TestQueueFigures measures the queue with so many")
+var queueFigures = flag.String("queue-figures", "1000", "numbers of waiting tasks, as in 1000,1000000: BenchmarkQueue measures the queue with so many")
 
 // sender sends one request again and again from several clients.
 type sender struct {
-	t    *testing.T
+	t    testing.TB
 	http *fasthttp.HostClient
 	took []time.Duration
 }
 
-func newSender(t *testing.T, p *queueProcess, clients int) *sender {
+func newSender(t testing.TB, p *queueProcess, clients int) *sender {
 	return &sender{t: t, http: &fasthttp.HostClient{Addr: p.addr, MaxConns: clients, NoDefaultUserAgentHeader: true,
 		Dial: func(addr string) (net.Conn, error) { return net.Dial("tcp", addr) }}}
 }
@@ -73,7 +73,7 @@ func (s *sender) percentile(p float64) time.Duration {
 
 // queuedNow is how many tasks wait in the queue, and how many megabytes of the heap are
 // in use after a collection.
-func queuedNow(t *testing.T, p *queueProcess) (queued, heap int) {
+func queuedNow(t testing.TB, p *queueProcess) (queued, heap int) {
 	t.Helper()
 	r, err := nethttp.Get("http://" + p.status)
 	if err != nil {
@@ -87,18 +87,15 @@ func queuedNow(t *testing.T, p *queueProcess) (queued, heap int) {
 	return a.Queued, a.Heap
 }
 
-func heapOf(t *testing.T, p *queueProcess) int {
+func heapOf(t testing.TB, p *queueProcess) int {
 	t.Helper()
 	_, heap := queuedNow(t, p)
 	return heap
 }
 
-// TestQueueFigures measures durable starts, memory, the time of a start of the service,
+// BenchmarkQueue measures durable starts, memory, the time of a start of the service,
 // and how fast the queue is worked off. It asserts nothing of them.
-func TestQueueFigures(t *testing.T) {
-	if *queueFigures == "" {
-		t.Skip("with -queue-figures it measures")
-	}
+func BenchmarkQueue(t *testing.B) {
 	var sizes []int
 	if err := json.Unmarshal([]byte("["+*queueFigures+"]"), &sizes); err != nil {
 		t.Fatal(err)
@@ -125,8 +122,11 @@ func TestQueueFigures(t *testing.T) {
 	p = startQueueProcess(t, folder, "0s")
 	began := time.Now()
 	first, _ := queuedNow(t, p)
-	time.Sleep(5 * time.Second)
-	left, _ := queuedNow(t, p)
+	left := first
+	for left > 0 && time.Since(began) < 5*time.Second {
+		time.Sleep(20 * time.Millisecond)
+		left, _ = queuedNow(t, p)
+	}
 	t.Logf("the queue drains at %.0f tasks a second", float64(first-left)/time.Since(began).Seconds())
 	s = newSender(t, p, clients)
 	before, _ := queuedNow(t, p)

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"troupe/http/answer"
+)
+
+type batchRun struct {
+	client
+	Task     string `arg:"" help:"File with the task as JSON, as for POST /v1/. An action reads a field of the item as $${item.name}."`
+	Items    string `arg:"" help:"File with one item, a JSON object, in each line."`
+	Out      string `required:"" help:"File for the results, one in each line. Results that it has are not fetched again." placeholder:"FILE"`
+	Name     string `help:"Name of the batch. Default: that of the file with the items."`
+	Order    string `default:"ended" enum:"ended,items" help:"Order of the results: ended or items."`
+	New      bool   `help:"Start another batch, also where the service has one of the same task and items."`
+	Progress string `default:"auto" enum:"auto,always,never" help:"Show the progress on standard error: always, never, or auto: on a terminal."`
+}
+
+// Run runs a batch. The key of its request comes from the task and the items, so the same
+// command continues what it has begun. The exit code is 0 if no item failed.
+func (c *batchRun) Run(w *environment) error {
+	task, key, err := c.read()
+	if err != nil {
+		return err
+	}
+	out, err := openResults(c.Out)
+	if err != nil {
+		return usageError{err}
+	}
+	defer out.file.Close()
+	stop, _, forget := signals(w.ctx)
+	defer forget()
+	b, err := c.start(stop, task, key)
+	if err != nil {
+		return fmt.Errorf("start the batch: %w", err)
+	}
+	if out.batch != "" && out.batch != b.BatchID {
+		return usage("%s has results of the batch %s, and this one is %s: name another file", c.Out, out.batch, b.BatchID)
+	}
+	bar := &batchBar{out: w.stderr, on: c.Progress == "always" || c.Progress == "auto" && terminal(w.stderr), began: time.Now()}
+	fmt.Fprintf(w.stderr, "troupe: %s, %d items\n", b.BatchID, b.Items)
+	b, err = c.follow(stop, b, out, bar)
+	bar.end()
+	if stop.Err() != nil {
+		return fmt.Errorf("stopped: the batch %s goes on. Run the same command again to fetch the rest, or cancel it with troupe batch cancel", b.BatchID)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.print(w, b, func(to io.Writer) { describe(to, b) }); err != nil {
+		return err
+	}
+	if b.Failed+b.Dropped > 0 {
+		return errTaskFailed
+	}
+	return nil
+}
+
+// read reads the task, and makes the key of the request.
+func (c *batchRun) read() (task []byte, key string, err error) {
+	source, err := os.ReadFile(c.Task)
+	if err != nil {
+		return nil, "", usage("read the task: %w", err)
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, bytes.TrimPrefix(source, []byte("\ufeff"))); err != nil {
+		return nil, "", usage("read the task: %s is not JSON: %w", c.Task, err)
+	}
+	items, err := os.Open(c.Items)
+	if err != nil {
+		return nil, "", usage("read the items: %w", err)
+	}
+	defer items.Close()
+	sum := sha256.New()
+	sum.Write(line.Bytes())
+	if _, err := io.Copy(sum, items); err != nil {
+		return nil, "", usage("read the items: %w", err)
+	}
+	if c.New {
+		_, _ = io.CopyN(sum, rand.Reader, 16)
+	}
+	if c.Name == "" {
+		c.Name = filepath.Base(c.Items)
+	}
+	return line.Bytes(), "troupe-batch-" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// start sends the task and the items, or finds the batch that has them.
+func (c *batchRun) start(ctx context.Context, task []byte, key string) (*answer.Batch, error) {
+	for {
+		var one batchOf
+		err := c.post(ctx, task, key, &one)
+		if err == nil {
+			return &one.Batch, nil
+		}
+		if !passing(err) || !pause(ctx, time.Second) {
+			return nil, err
+		}
+	}
+}
+
+func (c *batchRun) post(ctx context.Context, task []byte, key string, into any) error {
+	items, err := os.Open(c.Items)
+	if err != nil {
+		return usage("read the items: %w", err)
+	}
+	defer items.Close()
+	name, err := json.Marshal(c.Name)
+	if err != nil {
+		return err
+	}
+	head := fmt.Sprintf(`{"name":%s,"task":%s}`+"\n", name, task)
+	resp, err := c.send(ctx, http.MethodPost, "/v1/batches", "application/x-ndjson", io.MultiReader(strings.NewReader(head), items), "Idempotency-Key", key)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// pause waits. It reports false if ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// follow fetches results until the batch has ended and all are there. A service that
+// does not answer is asked again.
+func (c *batchRun) follow(ctx context.Context, b *answer.Batch, out *resultFile, bar *batchBar) (*answer.Batch, error) {
+	const every = 500 * time.Millisecond
+	for {
+		var now batchOf
+		err := c.call(ctx, http.MethodGet, "/v1/batches/"+b.BatchID, &now)
+		if err == nil {
+			b = &now.Batch
+			bar.show(b)
+			err = c.fetch(ctx, b, out)
+		}
+		var file *os.PathError
+		switch {
+		case ctx.Err() != nil:
+			return b, ctx.Err()
+		case err != nil && (!passing(err) || errors.As(err, &file)):
+			return b, fmt.Errorf("fetch the results: %w", err)
+		case err == nil && b.Ended != "":
+			return b, out.file.Sync()
+		}
+		pause(ctx, every)
+	}
+}
+
+// fetch appends the results that are there.
+func (c *batchRun) fetch(ctx context.Context, b *answer.Batch, out *resultFile) error {
+	q := url.Values{"order": {c.Order}, "cursor": {out.cursor}}
+	resp, err := c.send(ctx, http.MethodGet, "/v1/batches/"+b.BatchID+"/results?"+q.Encode(), "", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return out.append(resp.Body)
+}
+
+// batchBar shows the progress of a batch in one line.
+type batchBar struct {
+	out   io.Writer
+	on    bool
+	began time.Time
+	width int
+}
+
+func (p *batchBar) show(b *answer.Batch) {
+	if !p.on {
+		return
+	}
+	const cells = 30
+	ended := b.Complete + b.Failed
+	full := cells * ended / max(b.Items, 1)
+	line := fmt.Sprintf("[%s%s] %d/%d  %d failed  %.0f/min", strings.Repeat("#", full), strings.Repeat(".", cells-full), ended, b.Items, b.Failed, b.Rate)
+	if b.TimeLeft > 0 {
+		line += "  " + roughly(b.TimeLeft) + " left"
+	}
+	if b.Status == "paused" {
+		line += "  paused"
+	}
+	fmt.Fprintf(p.out, "\r%-*s", p.width, line)
+	p.width = len(line)
+}
+
+func (p *batchBar) end() {
+	if p.on && p.width > 0 {
+		fmt.Fprintln(p.out)
+	}
+}

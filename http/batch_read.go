@@ -1,0 +1,339 @@
+package http
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/engine/lang"
+	"troupe/http/access"
+	"troupe/http/answer"
+	"troupe/http/flows"
+	"troupe/persistence"
+)
+
+const (
+	maxBatchName = 100 // characters
+	// Items go to the store in portions of so many, or of so many bytes.
+	portionItems = 256
+	portionBytes = 1 << 20
+)
+
+// ndjson are the media types of JSON in lines.
+var ndjson = []string{"application/x-ndjson", "application/ndjson", "application/jsonl"}
+
+// batchReader reads the request for a batch: its items go to the actors as they come.
+type batchReader struct {
+	s        *Server
+	ctx      *fasthttp.RequestCtx
+	account  persistence.Account
+	template *engine.Template
+	id       string
+	found    *api.Batch // an earlier request with the key has made it
+	portion  []json.RawMessage
+	bytes    int
+	count    int
+	faults   []lang.Fault
+}
+
+// newBatch makes a batch of a task and its items.
+func (s *Server) newBatch(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	if s.Drains() {
+		return answer.Refuse(engine.CodeDraining)
+	}
+	if err := s.cfg.Ledger.Full(account.ID, s.within(account)); err != nil { // it would have no room for results
+		return answer.RefuseBy(api.RefusalFor(err))
+	}
+	r := &batchReader{s: s, ctx: ctx, account: account}
+	no := r.read()
+	if no == nil && r.count == 0 && r.found == nil && r.template != nil && len(r.faults) == 0 {
+		r.fault(lang.Fault{Path: "/items", Message: "want at least one item"})
+	}
+	if no == nil && len(r.faults) > 0 {
+		no = answer.RefuseInvalid(r.faults...)
+	}
+	if no == nil {
+		no = r.flush()
+	}
+	if no == nil && r.found == nil {
+		no = r.change(api.BatchReady)
+	}
+	if no != nil {
+		if r.id != "" {
+			if err := r.change(api.BatchDrop); err != nil {
+				s.cfg.Log.Error().Str("batch", r.id).Str("error", err.Error).Msg("batch not dropped")
+			}
+		}
+		return no
+	}
+	answer.SendJSON(ctx, fasthttp.StatusAccepted, batchAnswer{true, answer.OfBatch(r.found)})
+	return nil
+}
+
+// read reads the request in either form.
+func (r *batchReader) read() *answer.Refusal {
+	kind, _, err := mime.ParseMediaType(string(r.ctx.Request.Header.ContentType()))
+	if inLines(&r.ctx.Request.Header) {
+		if e := string(r.ctx.Request.Header.ContentEncoding()); e != "" && e != "identity" {
+			return answer.RefuseText(engine.CodeUnsupportedMediaType, "Content-Encoding is not supported: send the body as it is")
+		}
+		return r.readLines()
+	}
+	if err != nil || kind != "application/json" {
+		return answer.RefuseText(engine.CodeUnsupportedMediaType, `The Content-Type must be "application/json" (in UTF-8) or "application/x-ndjson"`)
+	}
+	if _, no := contentOf(r.ctx, false); no != nil {
+		return no
+	}
+	b, no := r.s.readJSON(r.ctx, maxPayload, &meteredReader{all: &r.s.bodies, account: r.account.ID})
+	defer func() { b.remove() }()
+	if no != nil {
+		return no
+	}
+	end, no := r.s.beginParse(r.ctx, b)
+	if no != nil {
+		return no
+	}
+	defer end()
+	items, no := r.head(b.payload, true)
+	if no != nil || r.found != nil || len(r.faults) > 0 {
+		return no
+	}
+	for i, n := range items.Elements {
+		path := fmt.Sprintf("/items/%d", i)
+		if !n.IsObject() {
+			r.fault(lang.Fault{Path: path, Message: "want an object, not " + n.TypeName()})
+		} else if no := r.item(n.Raw, path, ""); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// patientReader gives a client time for each part of its body anew.
+type patientReader struct {
+	io.Reader
+	conn     net.Conn
+	patience time.Duration
+}
+
+func (r patientReader) Read(p []byte) (int, error) {
+	_ = r.conn.SetReadDeadline(time.Now().Add(r.patience))
+	return r.Reader.Read(p)
+}
+
+// readLines reads a stream of lines: the head of the batch, and then its items. What it
+// keeps of it in memory is one portion.
+func (r *batchReader) readLines() *answer.Refusal {
+	leave, no := r.s.waits.Take(r.account.ID)
+	if no != nil {
+		return no
+	}
+	defer leave()
+	from := bodyOf(r.ctx)
+	if from == nil {
+		r.fault(lang.Fault{Message: noHead})
+		return nil
+	}
+	in := bufio.NewReaderSize(patientReader{from, r.ctx.Conn(), r.s.cfg.RequestTimeout}, 64<<10)
+	for n := 1; ; n++ {
+		line, err := readLine(in, maxPayload)
+		at := fmt.Sprintf("line %d: ", n)
+		switch {
+		case errors.Is(err, errLongLine):
+			r.fault(lang.Fault{Message: fmt.Sprintf("%shas more than %d bytes", at, maxPayload)})
+			r.ctx.SetConnectionClose()
+			return nil
+		case err != nil && !errors.Is(err, io.EOF):
+			return broken(err)
+		}
+		switch {
+		case len(line) == 0: // between lines, or the end
+		case r.template == nil:
+			if _, no := r.head(line, false); no != nil {
+				return no
+			}
+			if r.found != nil { // what follows is not needed
+				_, _ = io.Copy(io.Discard, in)
+				return nil
+			}
+			for i := range r.faults {
+				r.faults[i].Message = at + r.faults[i].Message
+			}
+		default:
+			if no := r.item(line, fmt.Sprintf("/items/%d", r.count), at); no != nil {
+				return no
+			}
+		}
+		if err != nil {
+			if r.template == nil && len(r.faults) == 0 {
+				r.fault(lang.Fault{Message: noHead})
+			}
+			return nil
+		}
+		if r.template == nil && len(r.faults) > 0 || !lang.MoreFaults(r.faults) {
+			r.ctx.SetConnectionClose()
+			return nil
+		}
+	}
+}
+
+const noHead = "want the task in the first line, and an item in each further one"
+
+var errLongLine = errors.New("the line is too long")
+
+// readLine reads a line without its end and the spaces around it. With the last one comes
+// [io.EOF].
+func readLine(in *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if line = append(line, part...); len(line) > most {
+			return nil, errLongLine
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return trimSpace(line), err
+		}
+	}
+}
+
+func trimSpace(b []byte) []byte {
+	space := func(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+	for len(b) > 0 && space(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	for len(b) > 0 && space(b[0]) {
+		b = b[1:]
+	}
+	return b
+}
+
+func (r *batchReader) fault(f lang.Fault) {
+	if lang.MoreFaults(r.faults) {
+		r.faults = append(r.faults, f)
+	}
+}
+
+// head reads what is said of all items, and asks for the batch.
+func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.Refusal) {
+	key, fault := keyOf(r.ctx)
+	if fault != nil {
+		r.fault(*fault)
+	}
+	n, fault := lang.ReadNode(b)
+	if fault != nil {
+		r.fault(*fault)
+		return nil, nil
+	}
+	d := &lang.Decoder{}
+	m := &api.CreateBatch{Account: access.ForActors(r.account), Key: key}
+	var task *lang.Node
+	members := []lang.Member{
+		lang.Field("task", func(f *lang.Node) { task = f }),
+		lang.Field("name", func(f *lang.Node) {
+			if m.Name = d.ReadNonEmpty(f, "a name"); len([]rune(m.Name)) > maxBatchName {
+				d.Fault(f, "has %d characters: want at most %d", len([]rune(m.Name)), maxBatchName)
+			}
+		}),
+	}
+	if whole {
+		members = append(members, lang.Field("items", func(f *lang.Node) {
+			if items = f; !f.IsArray() {
+				d.Fault(f, "want an array of objects, not %s", f.TypeName())
+			}
+		}))
+	}
+	ok := d.ReadObject(n, "the batch", members...)
+	switch {
+	case !ok:
+	case task == nil:
+		d.Fault(n, "has no task: want the request that is played for each item")
+	case !task.IsObject():
+		d.Fault(task, "want an object with the actions, not %s", task.TypeName())
+	case whole && items == nil:
+		d.Fault(n, "has no items: want an array of objects")
+	}
+	r.faults = append(r.faults, d.Faults()...)
+	if len(r.faults) > 0 {
+		return nil, nil
+	}
+	template, err := engine.ParseTemplate(task.Raw, flows.Of(r.s.base, r.s.cfg.Flows, r.account.ID))
+	var invalid *engine.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		for _, f := range invalid.Faults {
+			r.fault(lang.Fault{Path: "/task" + f.Path, Message: f.Message})
+		}
+		return nil, nil
+	case err != nil:
+		return nil, r.s.faults.Refuse(r.ctx, "read the task of a batch", err)
+	}
+	m.Task, r.template = template.Task, template
+	x, no := r.ask(m)
+	if no != nil {
+		return nil, no
+	}
+	if x.Found {
+		r.found = x.Batch
+		return nil, nil
+	}
+	r.id = x.Batch.ID
+	return items, nil
+}
+
+// item takes one item.
+func (r *batchReader) item(b []byte, path, at string) *answer.Refusal {
+	r.count++
+	if faults := r.template.Check(b); len(faults) > 0 {
+		for _, f := range faults {
+			r.fault(lang.Fault{Path: path + f.Path, Message: at + f.Message})
+		}
+		return nil
+	}
+	if len(r.faults) > 0 { // nothing more is kept
+		return nil
+	}
+	r.portion = append(r.portion, b)
+	if r.bytes += len(b); len(r.portion) < portionItems && r.bytes < portionBytes {
+		return nil
+	}
+	return r.flush()
+}
+
+// flush gives a portion to the actors.
+func (r *batchReader) flush() *answer.Refusal {
+	if len(r.portion) == 0 {
+		return nil
+	}
+	_, no := r.ask(&api.AddBatchItems{Account: access.ForActors(r.account), ID: r.id, Items: r.portion})
+	r.portion, r.bytes = nil, 0
+	return no
+}
+
+func (r *batchReader) change(to api.BatchChange) *answer.Refusal {
+	x, no := r.ask(&api.ChangeBatch{Account: access.ForActors(r.account), ID: r.id, Change: to})
+	if no == nil {
+		r.found = x.Batch
+	}
+	return no
+}
+
+func (r *batchReader) ask(m api.Request[api.Batched]) (*api.Batched, *answer.Refusal) {
+	x, err := api.Ask(r.s.base, r.s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return nil, r.s.faults.Refuse(r.ctx, "make a batch", err)
+	case x.Refusal != nil:
+		return nil, answer.RefuseBy(x.Refusal)
+	}
+	return x, nil
+}

@@ -1,0 +1,281 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/engine/lang"
+	"troupe/http/access"
+	"troupe/http/answer"
+	"troupe/persistence"
+)
+
+// batchesPath is where batches are.
+const batchesPath = "/v1/batches"
+
+type (
+	batchAnswer struct {
+		Success bool          `json:"success"`
+		Batch   *answer.Batch `json:"batch"`
+	}
+	batchList struct {
+		Success bool            `json:"success"`
+		Batches []*answer.Batch `json:"batches"`
+		Next    string          `json:"next,omitempty"` // the cursor of the next part
+	}
+)
+
+// batchRoutes are the routes of batches.
+func (s *Server) batchRoutes() []route {
+	one := batchesPath + "/{batchId}"
+	all := []route{
+		s.tokenRoute("POST", batchesPath, withoutName(s.newBatch)),
+		s.tokenRoute("GET", batchesPath, withoutName(s.listBatches)),
+		s.tokenRoute("GET", one+"/results", s.batchResults),
+		s.tokenRoute("GET", one+"/failed", s.batchFailed),
+	}
+	for _, c := range []api.BatchChange{api.BatchPause, api.BatchResume, api.BatchCancel, api.BatchRetry} {
+		all = append(all, s.tokenRoute("POST", one+"/"+string(c), s.changesBatch(c)))
+	}
+	return append(all, s.tokenRoute("GET", one, s.getBatch))
+}
+
+func noBatch(id string) *answer.Refusal {
+	return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no batch %q", lang.Short(id, 100)))
+}
+
+// sendBatch answers with one batch.
+func (s *Server) sendBatch(ctx *fasthttp.RequestCtx, waiting context.Context, doing string, m api.Request[api.Batched]) *answer.Refusal {
+	x, err := api.Ask(waiting, s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, doing, err)
+	case x.Refusal != nil:
+		return answer.RefuseBy(x.Refusal)
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, batchAnswer{true, answer.OfBatch(x.Batch)})
+	return nil
+}
+
+func (s *Server) getBatch(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return noBatch(id)
+	}
+	wait, fault := readWait(ctx)
+	if fault != nil {
+		return answer.RefuseInvalid(*fault)
+	}
+	waiting, leave, no := s.waitFor(ctx, account, wait)
+	if no != nil {
+		return no
+	}
+	defer leave()
+	return s.sendBatch(ctx, waiting, "read a batch", &api.GetBatch{Account: access.ForActors(account), ID: id, Wait: wait})
+}
+
+// changesBatch pauses batches, lets them go on, and so forth.
+func (s *Server) changesBatch(to api.BatchChange) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+		if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+			return no
+		}
+		if !answer.SaneID([]byte(id)) {
+			return noBatch(id)
+		}
+		return s.sendBatch(ctx, s.base, "change a batch", &api.ChangeBatch{Account: access.ForActors(account), ID: id, Change: to})
+	}
+}
+
+// listBatches lists the account's batches, the newest first.
+func (s *Server) listBatches(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	most, fault := readCount(ctx, "limit", answer.DefaultRecent, maxRecent)
+	faults := fault
+	after := string(ctx.QueryArgs().Peek("cursor"))
+	if len(after) > maxCursor {
+		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want next of an answer"})
+	}
+	if len(faults) > 0 {
+		return answer.RefuseInvalid(faults...)
+	}
+	l, err := api.Ask(s.base, s.cfg.Actors, &api.ListBatches{Account: access.ForActors(account), After: after, Most: most})
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "list the batches", err)
+	case l.Refusal != nil:
+		return answer.RefuseBy(l.Refusal)
+	}
+	list := batchList{Success: true, Batches: make([]*answer.Batch, len(l.Batches)), Next: l.Next}
+	for i := range l.Batches {
+		list.Batches[i] = answer.OfBatch(&l.Batches[i])
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, list)
+	return nil
+}
+
+// readCount reads a parameter that is a number.
+func readCount(ctx *fasthttp.RequestCtx, name string, standard, most int) (int, []lang.Fault) {
+	if !ctx.QueryArgs().Has(name) {
+		return standard, nil
+	}
+	text := string(ctx.QueryArgs().Peek(name))
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, []lang.Fault{{Path: "/" + name, Message: fmt.Sprintf("want 1 to %d, not %q", most, lang.Short(text, 100))}}
+	}
+	return n, nil
+}
+
+// maxResults is how many results one answer may have.
+const maxResults = 1_000_000
+
+// batchResults streams the results of a batch, one in each line.
+func (s *Server) batchResults(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	most, faults := readCount(ctx, "limit", maxResults, maxResults)
+	m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: api.OrderEnded, After: string(ctx.QueryArgs().Peek("cursor"))}
+	if ctx.QueryArgs().Has("order") {
+		m.Order = api.BatchOrder(ctx.QueryArgs().Peek("order"))
+	}
+	if words := []string{string(api.OrderEnded), string(api.OrderItems)}; m.Order != api.OrderEnded && m.Order != api.OrderItems {
+		faults = append(faults, lang.Fault{Path: "/order", Message: fmt.Sprintf("want %s, not %q%s",
+			strings.Join(words, " or "), lang.Short(string(m.Order), 100), lang.DidYouMean(string(m.Order), words))})
+	} else if !saneCursor(m.Order, m.After) {
+		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want the cursor of a line in the same order"})
+	}
+	if len(faults) > 0 {
+		return answer.RefuseInvalid(faults...)
+	}
+	return s.streamItems(ctx, m, most, func(it *api.BatchItem) any { return answer.OfBatchItem(id, it) })
+}
+
+// saneCursor reports whether a cursor can be that of an order.
+func saneCursor(order api.BatchOrder, cursor string) bool {
+	if cursor == "" {
+		return true
+	}
+	digits := func(s string, base int) bool {
+		n, err := strconv.ParseInt(s, base, 64)
+		return err == nil && n >= 0
+	}
+	if order == api.OrderItems {
+		return digits(cursor, 10)
+	}
+	at, item, has := strings.Cut(cursor, "/")
+	return has && len(at) == 14 && len(item) == 10 && digits(at, 16) && digits(item, 10)
+}
+
+// batchFailed streams the items that failed, as items for another batch.
+func (s *Server) batchFailed(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	m := &api.ListBatchItems{Account: access.ForActors(account), ID: id, Order: api.OrderFailed}
+	return s.streamItems(ctx, m, maxResults, func(it *api.BatchItem) any {
+		if it.Item == nil {
+			return nil
+		}
+		return it.Item
+	})
+}
+
+// streamItems answers with one line for each item.
+func (s *Server) streamItems(ctx *fasthttp.RequestCtx, m *api.ListBatchItems, most int, line func(*api.BatchItem) any) *answer.Refusal {
+	if !answer.SaneID([]byte(m.ID)) {
+		return noBatch(m.ID)
+	}
+	m.Most = min(itemsAtOnce, most)
+	first, err := api.Ask(s.base, s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "read the results of a batch", err)
+	case first.Refusal != nil:
+		return answer.RefuseBy(first.Refusal)
+	}
+	leave, no := s.waits.Take(m.Account.ID)
+	if no != nil {
+		return no
+	}
+	r := &itemStream{base: s.base, actors: s.cfg.Actors, conn: ctx.Conn(), patience: s.cfg.WriteTimeout, ask: *m, left: most, line: line, leave: leave,
+		log: s.cfg.Log.With().Str("request", answer.RequestID(ctx)).Str("batch", m.ID).Logger()}
+	r.take(first)
+	ctx.SetContentType(ndjson[0])
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
+	ctx.SetBodyStream(r, -1)
+	return nil
+}
+
+// itemsAtOnce is how many results are in memory at once.
+const itemsAtOnce = 32
+
+// itemStream is the body of an answer with one line for each item.
+type itemStream struct {
+	base     context.Context
+	actors   Actors
+	conn     net.Conn
+	patience time.Duration // for the client to take what is there
+	log      zerolog.Logger
+	ask      api.ListBatchItems
+	left     int
+	line     func(*api.BatchItem) any
+	leave    func()
+
+	buf  bytes.Buffer
+	over bool
+}
+
+func (r *itemStream) take(l *api.BatchItemsListed) {
+	enc := json.NewEncoder(&r.buf)
+	enc.SetEscapeHTML(false)
+	for i := range l.Items {
+		v := r.line(&l.Items[i])
+		if v == nil {
+			continue
+		}
+		if err := enc.Encode(v); err != nil {
+			r.log.Error().Err(err).Msg("a result was not written")
+			r.over = true
+			return
+		}
+	}
+	r.left -= len(l.Items)
+	r.ask.After, r.ask.Most = l.Next, min(itemsAtOnce, r.left)
+	r.over = !l.More || r.left <= 0
+}
+
+// Read gives what is there, and asks for more.
+func (r *itemStream) Read(p []byte) (int, error) {
+	for r.buf.Len() == 0 {
+		if r.over {
+			return 0, io.EOF
+		}
+		l, err := api.Ask(r.base, r.actors, &r.ask)
+		if err == nil && l.Refusal != nil {
+			err = l.Refusal
+		}
+		if err != nil { // the client goes on behind the last line that it has
+			if !errors.Is(err, engine.ErrDraining) {
+				r.log.Error().Err(err).Msg("results not read")
+			}
+			return 0, io.ErrUnexpectedEOF
+		}
+		r.take(l)
+	}
+	_ = r.conn.SetWriteDeadline(time.Now().Add(r.patience))
+	return r.buf.Read(p)
+}
+
+// Close is called when the client is gone, too.
+func (r *itemStream) Close() error {
+	r.leave()
+	return nil
+}

@@ -1,0 +1,342 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/engine"
+)
+
+// oneLook is an action of our own at the end of a list.
+type oneLook struct {
+	kind string // snapshot, markdown or picture
+	raw  json.RawMessage
+}
+
+func raws(all []oneLook) (list []json.RawMessage) {
+	for _, l := range all {
+		list = append(list, l.raw)
+	}
+	return list
+}
+
+func newLook(kind, action string, value any) (oneLook, error) {
+	b, err := marshal(map[string]any{action: value})
+	return oneLook{kind, b}, err
+}
+
+// aside is how many tokens of an answer are for what is not the snapshot.
+const aside = 150
+
+// looks are the actions that show the page after a list.
+func (c *call) looks(a *runArguments) (all []oneLook, err error) {
+	if a.Snapshot != "none" {
+		if !engine.HasAction("snapshot") {
+			return nil, noAction("snapshot", `use getText or extractAll, or look with as "picture"`)
+		}
+		v := map[string]any{"maxTokens": max(50, a.MaxTokens-aside)}
+		switch a.Snapshot {
+		case "interactive":
+			v["interactive"] = true
+		case "diff":
+			v["diff"] = true
+		}
+		l, err := newLook("snapshot", "snapshot", v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	if a.Picture {
+		l, err := newLook("picture", "screenshot", "viewport")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func noAction(name, instead string) error {
+	return wrongArgument("This version of the service has no action %s: %s", name, instead)
+}
+
+// look shows what the looks at the end of a list have seen. Where the list stopped
+// before them, it sends them again.
+func (c *call) look(ctx context.Context, r *reply, o *outcome, from int, looks []oneLook, session string, alone bool) error {
+	if len(looks) == 0 || o.refused() {
+		return nil
+	}
+	missed := o.step(from+len(looks)-1) == nil
+	if missed && session == "" {
+		r.note("The page is gone: use a session to see it after a failure.")
+		return nil
+	}
+	if missed || alone {
+		t := task{Config: c.policy.config(nil), Session: map[string]any{"id": session}}
+		if missed {
+			t.Actions = raws(looks)
+		}
+		if alone {
+			t.Session["close"] = true
+		}
+		again, err := c.play(ctx, t)
+		if err != nil {
+			return err
+		}
+		if missed {
+			o, from = again, 0
+			if again.Code != "" && len(again.Steps) == 0 {
+				r.note("The page could not be looked at (%s).", again.Code)
+			}
+		}
+	}
+	for i, l := range looks {
+		s := o.step(from + i)
+		switch {
+		case s == nil:
+		case !s.Success:
+			r.part(l.kind+" failed: ", s.Error, "")
+		default:
+			c.show(ctx, r, l.kind, s.Result, len(o.Pictures))
+		}
+	}
+	return nil
+}
+
+// show adds what a look has seen to an answer.
+func (c *call) show(ctx context.Context, r *reply, kind string, result json.RawMessage, pictures int) {
+	var v struct {
+		Snapshot string            `json:"snapshot"`
+		Matches  []json.RawMessage `json:"matches"`
+		URL      string            `json:"url"`
+		Title    string            `json:"title"`
+		Next     json.RawMessage   `json:"next"`
+		Left     int               `json:"left"`
+		Gone     []string          `json:"gone"`
+		Diff     *bool             `json:"diff"`
+		Changed  bool              `json:"changed"`
+		Markdown string            `json:"markdown"`
+		Length   int               `json:"length"`
+	}
+	if json.Unmarshal(result, &v) != nil {
+		return
+	}
+	more := ""
+	if n := plain(v.Next); n != "" {
+		more = `look with from "` + n + `" shows what follows`
+		r.fact("next", n)
+	}
+	if kind == "picture" {
+		c.picture(ctx, r, v.URL)
+		return
+	}
+	r.address = v.URL
+	r.part("page: ", strings.TrimSpace(v.URL+" "+v.Title), "")
+	switch {
+	case kind == "markdown":
+		r.part("", v.Markdown, more)
+		if v.Length > 0 && more != "" {
+			r.note("The whole text has %d characters; %s.", v.Length, more)
+		}
+		return
+	case v.Matches != nil:
+		for _, m := range v.Matches {
+			var one struct{ Ref, Line, In string }
+			if json.Unmarshal(m, &one) == nil {
+				in := ""
+				if one.In != "" {
+					in = " in " + one.In
+				}
+				r.part("", one.Ref+" "+one.Line+in, "")
+			}
+		}
+		if len(v.Matches) == 0 {
+			r.note("Nothing on the page is like that.")
+		}
+		return
+	case v.Diff != nil && *v.Diff && !v.Changed:
+		r.note("Nothing on the page has changed since the last snapshot.")
+	}
+	if len(v.Gone) > 0 {
+		r.note("Gone: %s.", strings.Join(v.Gone, " "))
+	}
+	r.part("", v.Snapshot, more)
+	if v.Left > 0 {
+		r.note("%d more lines: %s.", v.Left, more)
+	}
+}
+
+// maxPicture bounds a picture that is part of an answer, in bytes.
+const maxPicture = 2 << 20
+
+// picture adds a picture of the service to an answer: as it is, or by its address where
+// it is large.
+func (c *call) picture(ctx context.Context, r *reply, address string) {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return
+	}
+	b, err := c.client.read(ctx, http.MethodGet, "/files/"+path.Base(u.Path), nil)
+	kind := http.DetectContentType(b)
+	if err != nil || len(b) > maxPicture || !strings.HasPrefix(kind, "image/") {
+		r.links = append(r.links, address)
+		return
+	}
+	r.pictures = append(r.pictures, &sdk.ImageContent{Data: b, MIMEType: kind})
+	r.fact("picture", address)
+}
+
+type lookArguments struct {
+	Session string          `json:"session"`
+	URL     string          `json:"url"`
+	Task    string          `json:"task"`
+	As      string          `json:"as"`
+	Find    string          `json:"find"`
+	Within  json.RawMessage `json:"within"`
+	From    string          `json:"from"`
+	budget
+}
+
+// lookTool shows a page, or what has become of a task.
+func lookTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, error) {
+	var a lookArguments
+	if err := arguments(raw, &a); err != nil {
+		return nil, err
+	}
+	if err := a.budget.check(); err != nil {
+		return nil, err
+	}
+	if err := oneOf("as", &a.As, "interactive", "full", "diff", "markdown", "picture"); err != nil {
+		return nil, err
+	}
+	named := 0
+	for _, v := range []string{a.Session, a.URL, a.Task} {
+		if v != "" {
+			named++
+		}
+	}
+	if named != 1 {
+		return nil, wrongArgument(`Give one of "session" (its page), "url" (to read an address) and "task" (to wait for its end)`)
+	}
+	if a.Task != "" {
+		return c.lookAtTask(ctx, &a)
+	}
+	l, err := a.action()
+	if err != nil {
+		return nil, err
+	}
+	_, sites, no, err := c.entry(ctx, a.Session, 1)
+	if err != nil || no != nil {
+		return no, err
+	}
+	t := task{Config: c.policy.config(sites), Session: sessionOf(a.Session), Actions: []json.RawMessage{l.raw}}
+	at := 0
+	if a.URL != "" {
+		open, err := marshal(map[string]string{"open": a.URL})
+		if err != nil {
+			return nil, err
+		}
+		t.Actions, at = []json.RawMessage{open, l.raw}, 1
+	}
+	o, err := c.play(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{tokens: a.MaxTokens}
+	r.explain(o, t.Actions)
+	if s := o.step(at); s != nil && s.Success {
+		if r.head = "the page"; o.SessionID != "" {
+			r.head = "session " + o.SessionID
+		}
+		c.show(ctx, r, l.kind, s.Result, len(o.Pictures))
+	}
+	return r, nil
+}
+
+// action is the action that looks as the arguments say.
+func (a *lookArguments) action() (oneLook, error) {
+	v := map[string]any{}
+	if len(a.Within) > 0 && string(a.Within) != "null" {
+		v["within"] = a.Within
+	}
+	room := max(50, a.MaxTokens-aside)
+	switch {
+	case a.As == "picture":
+		if w, ok := v["within"]; ok {
+			return newLook("picture", "screenshot", w)
+		}
+		return newLook("picture", "screenshot", "viewport")
+	case a.As == "markdown":
+		if !engine.HasAction("getMarkdown") {
+			return oneLook{}, noAction("getMarkdown", "use run with getText")
+		}
+		v = map[string]any{"maxLength": room * tokenSize}
+		if len(a.Within) > 0 && string(a.Within) != "null" {
+			v["selector"] = a.Within
+		}
+		if a.From != "" {
+			n, err := strconv.Atoi(a.From)
+			if err != nil || n < 0 {
+				return oneLook{}, wrongArgument(`The argument "from" must be next of the answer before, a number, not %q`, a.From)
+			}
+			v["offset"] = n
+		}
+		return newLook("markdown", "getMarkdown", v)
+	case !engine.HasAction("snapshot"):
+		return oneLook{}, noAction("snapshot", `use as "picture", or run with getText`)
+	}
+	v["maxTokens"] = room
+	switch a.As {
+	case "interactive":
+		v["interactive"] = a.Find == ""
+	case "diff":
+		v["diff"] = true
+	}
+	if a.Find != "" {
+		delete(v, "interactive")
+		delete(v, "diff")
+		v["find"] = a.Find
+	}
+	if a.From != "" {
+		v["from"] = a.From
+	}
+	return newLook("snapshot", "snapshot", v)
+}
+
+// lookAtTask waits for the end of a task.
+func (c *call) lookAtTask(ctx context.Context, a *lookArguments) (*reply, error) {
+	held, end := context.WithTimeout(ctx, c.cfg.Hold)
+	defer end()
+	o, err := c.poll(held, a.Task, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &reply{tokens: a.MaxTokens, task: a.Task}
+	if o.pending() {
+		o.TaskID = a.Task
+		return c.goesOn(r, o, ""), nil
+	}
+	actions := make([]json.RawMessage, 0, len(o.Steps))
+	for _, s := range o.Steps {
+		if !strings.Contains(s.Path, "/") {
+			actions = append(actions, json.RawMessage(fmt.Sprintf("{%q:true}", s.Action)))
+		}
+	}
+	r.explain(o, actions)
+	c.results(r, o, actions)
+	for _, s := range o.Steps {
+		if s.Action == "snapshot" && s.Success {
+			c.show(ctx, r, "snapshot", s.Result, len(o.Pictures))
+		}
+	}
+	return r, nil
+}
