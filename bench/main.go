@@ -30,7 +30,7 @@ func documentOf(part string) string {
 		return "docs/cluster.md"
 	case "attacks":
 		return "docs/security.md"
-	case loadPart, "http", "steps", "builds":
+	case loadPart, "http", "steps", "builds", "frames":
 		return "docs/decisions/0017-what-a-task-costs.md"
 	}
 	return "docs/performance.md"
@@ -48,16 +48,18 @@ var measurements = []measurement{
 	{"flat", runFlat, true},
 	{"attacks", runAttacks, true},
 	{"builds", runBuilds, true},
+	{"frames", runFrames, true},
 }
 
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds; default: the first five")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames; default: the first five")
 		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
 		direct  = flag.Bool("direct", false, "with -raw: go without a proxy")
+		frames  = flag.Bool("frames", false, "with -raw: attach to frames of other sites")
 		tabs    = flag.Int("tabs", 1, "with -raw: how many browsers with a tab each")
 		part    = flag.String("http-side", "", "be a side of -only http (used by this program itself)")
 		partDir = flag.String("http-dir", "", "with -http-side: where it keeps what it keeps")
@@ -70,7 +72,7 @@ func main() {
 	flag.StringVar(&b.attack, "attack", "", "with attacks: only those with this in their names")
 	flag.StringVar(&b.plot, "plot", "", "with scale and attacks: draw a diagram into this file (SVG)")
 	flag.IntVar(&b.rounds, "rounds", 3, "with tasks: how often each side takes its turn")
-	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy and builds: how often both sides are started")
+	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy, builds and frames: how often both sides are started")
 	flag.IntVar(&b.tasks, "tasks", 10000, "with flat: how many")
 	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()
@@ -83,7 +85,7 @@ func main() {
 	case *part != "":
 		err = serveHTTPSide(*part, *partDir)
 	case *isRaw:
-		err = serveRaw(b.browser, *clean, *direct, *tabs)
+		err = serveRaw(b.browser, *clean, *direct, *frames, *tabs)
 	default:
 		// A run that is ended early must not leave its servers running.
 		ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -109,7 +111,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks or builds", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds or frames", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {

@@ -30,16 +30,20 @@ type raw struct {
 	keeper  string // session of the tab that the browser starts with
 	dir     string
 	picture int
+	frames  map[string]string // sessions of frames of other sites, by target; nil: not attached to
 }
 
 // openRaw starts a browser and makes its tab. The browser is started as the
 // service's are, with the sandbox.
-func openRaw(path, dir, proxy string) (*raw, func(), error) {
+func openRaw(path, dir, proxy string, frames bool) (*raw, func(), error) {
 	from, to, stop, err := browser.Pipe(browser.Options{Path: path, Dir: dir, Proxy: proxy})
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the raw client's browser: %w", err)
 	}
 	r := &raw{w: to, waiting: map[int]chan json.RawMessage{}, dir: dir}
+	if frames {
+		r.frames = map[string]string{}
+	}
 	go r.read(from)
 	err = r.keep()
 	if err == nil {
@@ -63,8 +67,16 @@ func (r *raw) read(f *os.File) {
 			ID     int             `json:"id"`
 			Result json.RawMessage `json:"result"`
 			Error  json.RawMessage `json:"error"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
 		}
-		if json.Unmarshal(b[:len(b)-1], &m) != nil || m.ID == 0 {
+		if json.Unmarshal(b[:len(b)-1], &m) != nil {
+			continue
+		}
+		if m.ID == 0 {
+			if r.frames != nil && m.Method == "Target.attachedToTarget" {
+				r.attached(m.Params)
+			}
 			continue
 		}
 		r.mu.Lock()
@@ -144,19 +156,24 @@ func (r *raw) fresh() error {
 	r.call("", "Target.attachToTarget", map[string]any{"targetId": t.ID, "flatten": true}, &s)
 	r.call(s.ID, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": false}, nil)
 	r.context, r.target, r.tab = c.ID, t.ID, s.ID
+	if r.frames != nil {
+		r.attachFrames()
+	}
 	if s.ID == "" {
 		return fmt.Errorf("the raw client's browser gave no session")
 	}
 	return nil
 }
 
-func (r *raw) eval(js string) json.RawMessage {
+func (r *raw) eval(js string) json.RawMessage { return r.evalIn(r.tab, js) }
+
+func (r *raw) evalIn(session, js string) json.RawMessage {
 	var res struct {
 		Result struct {
 			Value json.RawMessage `json:"value"`
 		} `json:"result"`
 	}
-	r.call(r.tab, "Runtime.evaluate", map[string]any{"expression": js, "awaitPromise": true, "returnByValue": true}, &res)
+	r.call(session, "Runtime.evaluate", map[string]any{"expression": js, "awaitPromise": true, "returnByValue": true}, &res)
 	return res.Result.Value
 }
 
@@ -164,15 +181,19 @@ func quote(v any) string { b, _ := json.Marshal(v); return string(b) }
 
 const loaded = `new Promise(r=>{if(document.readyState==='complete')r(1);else addEventListener('load',()=>r(1))})`
 
-func (r *raw) act(name string, v json.RawMessage) json.RawMessage {
+func (r *raw) act(name string, v json.RawMessage, frame string) json.RawMessage {
 	var s string
 	json.Unmarshal(v, &s)
+	session := r.tab
+	if frame != "" {
+		session = r.frame(frame)
+	}
 	switch name {
 	case "open":
 		r.call(r.tab, "Page.navigate", map[string]any{"url": s}, nil)
 		r.eval(loaded)
 	case "getText":
-		return r.eval(`document.querySelector(` + quote(s) + `).textContent.trim()`)
+		return r.evalIn(session, `document.querySelector(`+quote(s)+`).textContent.trim()`)
 	case "waitForElement":
 		r.eval(`new Promise(r=>{const f=()=>document.querySelector(` + quote(s) + `)&&(o.disconnect(),r(1));const o=new MutationObserver(f);o.observe(document,{subtree:true,childList:true,attributes:true});f()})`)
 	case "evaluate":

@@ -42,7 +42,7 @@ type rawTask struct {
 // serveRaw runs the raw client as a server of its own, so that its processor
 // time can be counted, until its standard input is closed. Its browsers go out
 // through a proxy of the service's kind in the same process, or directly.
-func serveRaw(path string, clean, direct bool, tabs int) error {
+func serveRaw(path string, clean, direct, frames bool, tabs int) error {
 	dir, err := os.MkdirTemp("", "troupe-raw")
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func serveRaw(path string, clean, direct bool, tabs int) error {
 	}
 	s := &rawServer{clean: clean, free: make(chan *raw, tabs), sessions: map[string]*raw{}, jobs: map[string]chan []byte{}}
 	for range tabs {
-		r, stop, err := openRaw(path, dir, through)
+		r, stop, err := openRaw(path, dir, through, frames)
 		if err != nil {
 			return err
 		}
@@ -130,9 +130,14 @@ func (s *rawServer) play(task *rawTask) ([]byte, *raw) {
 	var last json.RawMessage
 	var steps []step
 	for _, a := range task.Actions {
+		var o struct{ Iframe struct{ URL string } }
+		if len(a["options"]) > 0 {
+			json.Unmarshal(a["options"], &o)
+			delete(a, "options")
+		}
 		for name, v := range a {
 			start := time.Now()
-			last = r.act(name, v)
+			last = r.act(name, v, o.Iframe.URL)
 			steps = append(steps, step{name, float64(time.Since(start).Microseconds()) / 1000})
 		}
 	}
