@@ -58,7 +58,7 @@ lint: ## Check formatting, go vet, staticcheck and the English of the documents
 
 # Vale is a module of its own: nothing of it is in the service. The first run builds it.
 prose: ## Check the English of the documents by the rules of .ci/prose (needs a C compiler)
-	CGO_ENABLED=1 go tool -modfile=.ci/vale.mod vale --no-global --no-wrap --config .ci/prose/vale.ini --output line README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs
+	CGO_ENABLED=1 go tool -modfile=.ci/vale.mod vale --no-global --no-wrap --config .ci/prose/vale.ini --output line README.md CHANGELOG.md CONTRIBUTING.md AGENTS.md SECURITY.md docs
 
 vulnerabilities: ## Scan for known vulnerabilities; needs the Go vulnerability database (GOVULNDB=file:///copy)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...

@@ -7,5 +7,5 @@ import "embed"
 // Documents are texts in Markdown, with their pictures, by their paths from the
 // root of the project.
 //
-//go:embed README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs
+//go:embed README.md CHANGELOG.md CONTRIBUTING.md AGENTS.md SECURITY.md docs
 var Documents embed.FS

@@ -28,7 +28,7 @@ type floor struct {
 // house is the plan of the house, from the top. Tests may look further: see
 // below.
 var house = []floor{
-	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang"},
+	{"cmd/troupe", []string{"cmd/troupe/doctor", "http", "http/admin", "http/answer", "http/flows", "http/live", "http/mcp", "http/telemetry", "cluster", "cluster/member", "cluster/store", "actors", "actors/api", "engine", "engine/browser", "engine/egress", "engine/egress/demo", "persistence", "engine/lang"},
 		"the binary wires everything and is imported by nothing"},
 	{"cmd/troupe/outside", nil,
 		"it tests the program as a process, as its users run it"},
@@ -38,12 +38,14 @@ var house = []floor{
 		"it measures everything and is imported by nothing"},
 	{"http/telemetry", []string{"http", "http/live", "actors/api", "engine"},
 		"it hears of what the edge, the actors and the engine do: none of them may know that it listens"},
-	{"http", []string{"http/access", "http/admin", "http/answer", "http/documents", "http/flows", "http/live", "actors", "actors/api", "actors/view", "engine", "persistence", ".", "engine/lang"},
+	{"http", []string{"http/access", "http/admin", "http/answer", "http/documents", "http/flows", "http/live", "http/mcp", "actors", "actors/api", "actors/view", "engine", "persistence", ".", "engine/lang"},
 		"the edge towards clients turns requests into messages: it must not know browsers, nor other nodes"},
 	{"http/access", []string{"http/answer", "actors/api", "engine", "persistence"},
 		"it knows who sends a request: what is asked for is not its business"},
 	{"http/flows", []string{"engine", "persistence", "engine/lang"},
 		"it is the stored flows as clients and operators see them: who asks for them is not its business"},
+	{"http/mcp", []string{"engine", "engine/lang", "persistence"},
+		"it is a client of the API in the words of models: how requests are answered, and whether over a network, is not its business"},
 	{"http/admin", []string{"http/answer", "http/flows", "actors", "actors/api", "engine", "persistence", "engine/lang"},
 		"the command line runs the same commands where no service listens: it must not know the edge"},
 	{"http/answer", []string{"actors/api", "actors/view", "engine", "persistence", "engine/lang"},
@@ -82,12 +84,14 @@ var house = []floor{
 		"it fetches what tests drive, whatever they test"},
 	{"testkit/enginetest", []string{"engine", "testkit"},
 		"it tests engines, also those that others write"},
-	{"actors", []string{"actors/api", "actors/backlog", "actors/fsm", "actors/lease", "actors/records", "actors/schedule", "actors/view", "engine", "persistence"},
+	{"actors", []string{"actors/api", "actors/backlog", "actors/batch", "actors/fsm", "actors/lease", "actors/records", "actors/schedule", "actors/view", "engine", "persistence"},
 		"they decide who does what when: how requests look and how browsers are driven is not theirs"},
 	{"actors/lease", []string{"persistence"},
 		"it knows when a node may use its sessions: what those are is not its business"},
 	{"actors/backlog", []string{"engine"},
 		"it decides whose turn it is: what is on the disk, and who runs it, is not its business"},
+	{"actors/batch", []string{"actors/api", "actors/records", "engine", "persistence"},
+		"it stands above the queue: which task runs where and when is not its business"},
 	{"actors/records", []string{"actors/api", "actors/backlog", "engine", "persistence"},
 		"it is what outlives the process: who writes it, and when, is not its business"},
 	{"actors/schedule", []string{"actors/api", "actors/fsm", "engine"},
@@ -124,7 +128,9 @@ var drivers = map[string][]string{
 	"github.com/nats-io/":       {"cluster", "cluster/link", "cluster/member", "cluster/store"},
 	"github.com/minio/minio-go": {"persistence"},
 	"github.com/valyala/":       {"http", "http/access", "http/admin", "http/answer", "http/live"},
-	"github.com/yuin/":          {"http/documents"},
+	"github.com/yuin/":          {"http/documents", "engine"}, // engine's tests read Markdown with it
+
+	"github.com/modelcontextprotocol/": {"http/mcp"},
 }
 
 // alone lists who may break the rule on drivers, and why.
