@@ -108,7 +108,7 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n") // both together are the end of one line
 	all := utf8.RuneCountInString(text)
 	for again := 0; ; {
-		is, err := fl.once(ctx, text, clear, all)
+		is, err := fl.once(ctx, text, clear, all, again)
 		switch {
 		case err != nil:
 			return err
@@ -117,10 +117,7 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 		case !is.Again && is.Rest == "":
 			return nil
 		default:
-			if again++; again > maxRedrawn && is.Unfocused {
-				return Problemf(CodeInvalidValue, "Element %q took nothing of the text: it loses the focus before the keys arrive", fl.into.String())
-			}
-			if again > maxRedrawn {
+			if again++; again > maxRedrawn {
 				return Problemf(CodeElementGone, "Element %q is redrawn again and again while text is typed into it: %d of %d %s left", fl.into.String(), utf8.RuneCountInString(text), all, Plural(all, "character is", "characters are"))
 			}
 		}
@@ -132,12 +129,11 @@ func (fl *filling) text(ctx context.Context, text string, clear bool) error {
 type left struct {
 	Rest  string `json:"rest"`
 	Again bool   `json:"again"`
-	// Unfocused says that the field had lost the focus, so that no key came.
-	Unfocused bool `json:"unfocused"`
 }
 
-// once types a text of so many characters into a field, or the end of it.
-func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (none left, err error) {
+// once types a text of so many characters into a field, or the end of it, which did not
+// get on so many times before.
+func (fl *filling) once(ctx context.Context, text string, clear bool, all, again int) (none left, err error) {
 	var f ready
 	fl.run.typings++
 	id := fl.run.typings
@@ -170,7 +166,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 		return none, nil
 	}
 	if !focused && f.Watched {
-		return fl.left(ctx, id) // that the field has taken nothing
+		return fl.left(ctx, id, again) // that the field has taken nothing
 	}
 	t.Input.ExpectKeys()
 	if err := prepare(ctx, t, f); err != nil {
@@ -197,7 +193,7 @@ func (fl *filling) once(ctx context.Context, text string, clear bool, all int) (
 			return none, nil
 		}
 	}
-	return fl.left(ctx, id)
+	return fl.left(ctx, id, again)
 }
 
 // click gives the field the focus.
@@ -234,7 +230,7 @@ func prepare(ctx context.Context, t *browser.Tab, f ready) error {
 
 // left asks what has become of a text that was not simply taken. A page that has
 // left, or a tab that has closed, has had it.
-func (fl *filling) left(ctx context.Context, id int) (is left, err error) {
+func (fl *filling) left(ctx context.Context, id, again int) (is left, err error) {
 	c, err := fl.run.page.find("filled", fl.into, map[string]any{"id": id})
 	if err != nil {
 		return is, err
@@ -248,6 +244,7 @@ func (fl *filling) left(ctx context.Context, id int) (is left, err error) {
 	if place != nil && at.IsMain() {
 		c.Arg["in"] = place
 	}
+	c.Arg["unfocused"], c.Arg["last"] = !at.TakesKeys(ctx), again == maxRedrawn
 	reply, err := at.Call(ctx, c.Fn, c.Arg)
 	if errors.Is(err, browser.ErrDetached) && !fl.run.tabs.Crashed() || errors.Is(err, browser.ErrFrameLost) {
 		return is, nil

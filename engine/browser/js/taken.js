@@ -116,10 +116,13 @@ const taken = (w) => {
 
 const quoted = (el, s) => (is(el, 'input') && dom.inputType(el) === 'password' ? '***' : JSON.stringify(upTo(s, 200)));
 
-const inForeignFrame = () => { try { return parent !== window && !frameElement; } catch { return true; } };
+// unfocused reports whether keys go past a field of a frame: the browser moves the focus
+// to the main frame whenever a frame of the page comes into a process of its own. That
+// is seen from here where the main frame is in this process.
+const unfocused = (el) => { const v = viewOf(el); return v.parent !== v && (nowhere(dom.doc(el)) || !dom.doc(el).hasFocus()); };
 
 // outcome says what has become of a text that was not simply taken.
-const outcome = (w, name, secret) => {
+const outcome = (w, name, secret, a = {}) => {
   let el = w.el;
   if (!attached(el)) {
     inLoop(w);
@@ -134,25 +137,29 @@ const outcome = (w, name, secret) => {
     if (w.lost && (w.lost > w.keys || got === w.before)) return { v: { again: true } };
     if (w.lost && w.lines.length === 1 && chars.length === w.keys) return { v: { rest: chars.slice(-w.lost).join('') } };
   }
-  // The browser may move the focus out of a frame of another origin at any time. No key
-  // has come then, and the text may come again.
-  if (w.left === w.all && inForeignFrame() && activeIn(el) !== el) return { v: { again: true, unfocused: true } };
-  const got = textIn(el), show = (s) => (secret ? '***' : quoted(el, s));
-  const elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
+  const got = textIn(el), elsewhere = w.into.filter((f) => f !== el && attached(f) && textIn(f));
+  const lost = !!a.id && !elsewhere.length && (a.unfocused || unfocused(el));
+  if (lost && !a.last) {
+    if (got === w.before) return { v: { again: true } };
+    const rest = w.lines.length === 1 && !isPart(el) && (w.base + w.text).startsWith(got) ? w.text.slice(got.length - w.base.length) : '';
+    if (rest !== '' && rest.length < w.text.length) return { v: { rest } };
+  }
+  const show = (s) => (secret ? '***' : quoted(el, s));
   const went = elsewhere.length ? `; ${nameOf(elsewhere[0])} holds ${show(textIn(elsewhere[0]))}` : '';
   const note = (s) => ({ v: {}, w: [s + went] });
   const full = el.maxLength >= 0 && got.length >= el.maxLength ? `: it takes at most ${el.maxLength} character${el.maxLength === 1 ? '' : 's'}` : '';
   if (!w.moved && got === w.before && !w.odd && w.line === 0) {
     if (isEditable(el) && squash(w.text) === '') return squash(got) === '' ? { v: {} } : note(`"${name}" still holds ${show(got)}`);
     if (elsewhere.length) return note(`"${name}" took nothing of the text: the focus went to ${nameOf(elsewhere[0])}`);
-    return fail('invalid_value', `Element "${name}" took nothing of the text: ` + (got === '' ? 'it is still empty' : `it still holds ${show(got)}`) + full);
+    return fail('invalid_value', `Element "${name}" took nothing of the text: ` + (lost ? 'it loses the focus before the keys arrive' : got === '' ? 'it is still empty' : `it still holds ${show(got)}`) + full);
   }
   return note(`"${name}" ${w.odd === null ? 'now holds' : 'held'} ${show(w.odd ?? got)}` + (full || ': the page has made that of the text'));
 };
 
-// T.filled({id, t}): what has become of the text that was typed last: {} where all
-// is well; {rest: text} or {again: true} where that, or all of it, is to be typed into
-// a field that was drawn anew. A page gets three frames to put it right.
+// T.filled({id, t, unfocused, last}): what has become of the text that was typed last: {}
+// where all is well; {rest: text} or {again: true} where that, or all of it, is to be typed
+// into a field that was drawn anew or has lost the focus; the latter not the last time. A
+// page gets three frames to put it right.
 T.filled = async (a) => {
   const w = typing;
   if (!w || w.id !== a.id) return { v: {} }; // another document
@@ -162,7 +169,7 @@ T.filled = async (a) => {
     await frame();
   }
   if (gone() || taken(w)) return { v: {} };
-  return outcome(w, a.t.a);
+  return outcome(w, a.t.a, false, a);
 };
 
 // came says what has become of a value that was put into a field at one moment.
