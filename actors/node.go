@@ -132,12 +132,12 @@ func Start(cfg Config) (*Node, error) {
 	}
 	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
 	t := &root{parts: parts, up: make(chan error, 1)}
-	n.stop = sync.OnceFunc(n.end)
+	n.stop = sync.OnceFunc(n.drainAndEnd)
 	if _, err = system.Root.SpawnNamed(parts.props(func() actor.Actor { return t }), "node"); err != nil {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	if err := <-t.up; err != nil {
-		n.Stop()
+		n.end(context.Background()) // nothing runs yet, and who would end it may not be there
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	if parts.sharesQueue() {
@@ -268,13 +268,17 @@ func (n *Node) Stop() { n.stop() }
 // not keep the service from ending.
 const stopTimeout = 10 * time.Second
 
-func (n *Node) end() {
+func (n *Node) drainAndEnd() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	n.parts.batches.Stop()
 	if _, err := n.Drain(ctx, 0); err != nil {
 		n.parts.log.Error().Err(err).Msg("tasks still ran when the actors were stopped")
 	}
+	n.end(ctx)
+}
+
+func (n *Node) end(ctx context.Context) {
 	gone := whenEnded(n.parts.system, n.parts.root)
 	n.parts.system.Root.Stop(n.parts.root)
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })

@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -228,6 +229,9 @@ func TestPanicsAreAnswered(t *testing.T) {
 				}
 			}
 		}
+	}
+	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		return // some cases alone
 	}
 	for pair := range left {
 		t.Errorf("no scenario has it: %s", pair)

@@ -38,7 +38,7 @@ var attackingPages = map[string]string{
 	"styles without end":        `<style>` + strings.Repeat(`.a::before{content:"x"}`, 40_000) + `</style><p class=a>p</p><button>Real</button>`,
 	"content of 1 MB":           `<style>p::before{content:"` + strings.Repeat("s", 1<<20) + `"}</style><p>p</p><button>Real</button>`,
 	"a page that changes":       `<button>Real</button><div id=d></div><script>setInterval(() => { d.innerHTML = '<button>' + Math.random() + '</button>' }, 1)</script>`,
-	"always new frames":         `<button>Real</button><div id=d></div><script>setInterval(() => { d.innerHTML = '<iframe src="{{other}}/leaf.html"></iframe>' }, 20)</script>`,
+	"always new frames":         `<button>Real</button><div id=d></div><script>const next = () => { d.innerHTML = '<iframe src="{{other}}/leaf.html"></iframe>'; d.firstChild.onload = () => setTimeout(next, 10) }; next()</script>`,
 }
 
 var realReference = regexp.MustCompile(`\[ref=e([0-9]+)\]`)

@@ -62,7 +62,7 @@ func newContext(t testing.TB) (context.Context, *browser.Context) {
 	t.Helper()
 	need.Browser(t)
 	leaks.Check(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	c, err := shared.NewContext(ctx, "")
 	if err != nil {
