@@ -43,6 +43,8 @@ type Hop struct {
 	Lost  []int `json:"lost"` // the next part matches nothing here: it may match in these frames
 	// Closed says that what is looked for may be in a closed shadow root.
 	Closed bool `json:"closed"`
+	// Common says that the document lacks the common part of the page script.
+	Common bool `json:"common"`
 }
 
 const (

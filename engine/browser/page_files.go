@@ -9,12 +9,14 @@ import (
 )
 
 // The page side. Each file says what it takes and returns; together they make
-// the one object T of our world. What most documents need is the ground; hands
-// are sent to a document when something in it is first to be seen to or touched,
-// and eyes, with the hands, when something is pointed at by what a person perceives.
-// The readers, with both, are for what reads a whole document, and the survey for
-// snapshots and the references that they give. Each document pays for every byte of its
-// script.
+// the one object T of our world. The ground is what a first look needs, and common what
+// goes on from there. A main document gets both at once; one of a frame in a process of
+// its own, where nothing is compiled yet, gets the ground, and the common part when it
+// asks for it. Hands are sent to a document when something in it is first to be seen to
+// or touched, and eyes, with the hands, when something is pointed at by what a person
+// perceives. The readers, with both, are for what reads a whole document, and the survey
+// for snapshots and the references that they give. Each document pays for every byte of
+// its script.
 var (
 	//go:embed js/core.js
 	coreJS string
@@ -22,6 +24,11 @@ var (
 	settleJS string
 	//go:embed js/find.js
 	findJS string
+	//go:embed js/first.js
+	firstJS string
+
+	//go:embed js/seek.js
+	seekJS string
 	//go:embed js/read.js
 	readJS string
 	//go:embed js/page.js
@@ -34,6 +41,8 @@ var (
 	//go:embed js/rehearsehands.js
 	rehearseHandsJS string
 
+	//go:embed js/reach.js
+	reachJS string
 	//go:embed js/place.js
 	placeJS string
 	//go:embed js/free.js
@@ -100,14 +109,18 @@ var (
 	// All are scripts and not functions, so that each knows the names of the ones
 	// before. Where one is there already, its names are taken, and nothing
 	// of it runs again.
-	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, readJS, pageJS, calmJS, rehearseJS) +
-		"Object.defineProperty(globalThis,'" + object + "',{value:T})"
-	hands = &part{lean(placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
-	eyes  = &part{lean(rolesJS, pointingJS, statesJS, shownJS, nearJS)}
+	ground = "const T={tell:'" + tellBinding + "'};\n" + lean(coreJS, settleJS, findJS, firstJS) +
+		"Object.defineProperty(globalThis,'" + object + "',{value:T})\n"
+	common = &part{lean(seekJS, readJS, pageJS, calmJS, rehearseJS)}
+	whole  = ground + common.script
+	hands  = &part{lean(reachJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
+	eyes   = &part{lean(rolesJS, pointingJS, statesJS, shownJS, nearJS)}
 	// survey is what a snapshot needs, and readers what reads a whole document.
 	survey  = &part{lean(refsJS, treeJS, distilJS)}
 	readers = &part{lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
 
+	// grounded finds a call for which the ground does, or which asks for what it lacks.
+	grounded = regexp.MustCompile(`^` + object + `\.(?:run\('(?:` + (&part{ground}).functions() + `)'|never\(|stay\()`)
 	// handy finds a call of a function of the hands, alone or as a part of a call
 	// that does several things. Within texts its quotes would be written as \".
 	handy = regexp.MustCompile(`^` + object + `\.run\('(?:(?:` + hands.functions() + `)'|(?:batch|loop)',.*\["(?:` + hands.functions() + `)",)`)

@@ -142,6 +142,14 @@ func (ps *PageScript) run(ctx context.Context, expr string) (*Reply, error) {
 			continue
 		case err != nil:
 			return nil, err
+		case r.Hop != nil && r.Hop.Common:
+			ps.mu.Lock()
+			at := ps.at
+			ps.mu.Unlock()
+			if at.s != nil {
+				ps.give(at, common)
+			}
+			continue
 		case !r.Leaving:
 			return r, nil
 		}
@@ -204,6 +212,9 @@ func (ps *PageScript) evaluateAs(ctx context.Context, expr string, person bool, 
 	at, err := ps.enter(ctx)
 	if err != nil {
 		return err
+	}
+	if !grounded.MatchString(expr) {
+		ps.give(at, common)
 	}
 	read, surveys := studious.MatchString(expr), surveying.MatchString(expr)
 	see := read || surveys || perceiving.MatchString(expr)

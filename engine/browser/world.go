@@ -39,9 +39,13 @@ func (ps *PageScript) enter(ctx context.Context) (world, error) {
 	// It is not waited for: the next call into the world comes after it. It is sent
 	// as it always is, and not as part of the first call: the browser has compiled
 	// these very bytes before.
-	at.install(ground)
+	script := ground
+	if ps.parent == nil {
+		script = whole
+	}
+	at.install(script)
 	ps.mu.Lock()
-	ps.at, ps.has, ps.below = at, map[*part]bool{}, nil
+	ps.at, ps.has, ps.below = at, map[*part]bool{common: ps.parent == nil}, nil
 	ps.mu.Unlock()
 	return at, nil
 }
@@ -54,6 +58,9 @@ func (w world) install(part string) {
 // give sends a part of the page script to a document that has got those before and not
 // it.
 func (ps *PageScript) give(at world, p *part) {
+	if p != common {
+		ps.give(at, common)
+	}
 	ps.mu.Lock()
 	has := ps.has[p] && ps.at == at
 	if ps.at == at {

@@ -14,80 +14,26 @@ const dom = {
   allInDocument: own('Document', 'querySelectorAll'),
   allInElement: own('Element', 'querySelectorAll'),
   allInFragment: own('DocumentFragment', 'querySelectorAll'),
-  matches: own('Element', 'matches'),
-  closest: own('Element', 'closest'),
   xpath: own('Document', 'evaluate'),
   expression: own('Document', 'createExpression'),
   attribute: own('Element', 'getAttribute'),
-  hasAttribute: own('Element', 'hasAttribute'),
-  hasAttributes: own('Element', 'hasAttributes'),
-  rect: own('Element', 'getBoundingClientRect'),
-  rects: own('Element', 'getClientRects'),
-  scrollIntoView: own('Element', 'scrollIntoView'),
-  animations: own('Document', 'getAnimations'),
   shadow: get('Element', 'shadowRoot'),
   tag: get('Element', 'localName'),
-  id: get('Element', 'id'),
   html: get('Element', 'innerHTML'),
   text: get('Node', 'textContent'),
-  nodes: get('Node', 'childNodes'),
-  first: get('Node', 'firstChild'),
-  next: get('Node', 'nextSibling'),
-  range: own('Document', 'createRange'),
-  visible: own('Element', 'checkVisibility'),
-  parent: get('Node', 'parentNode'),
   children: get('Element', 'children'),
   childrenOfFragment: get('DocumentFragment', 'children'),
-  compare: own('Node', 'compareDocumentPosition'),
   namespace: get('Element', 'namespaceURI'),
   doc: get('Node', 'ownerDocument'),
-  base: get('Node', 'baseURI'),
   connected: get('Node', 'isConnected'),
   type: get('Node', 'nodeType'),
-  contains: own('Node', 'contains'),
-  root: own('Node', 'getRootNode'),
-  slot: get('Element', 'assignedSlot'),
-  assigned: own('HTMLSlotElement', 'assignedNodes'),
   view: get('Document', 'defaultView'),
   rootElement: get('Document', 'documentElement'),
   state: get('Document', 'readyState'),
-  active: get('Document', 'activeElement'),
-  activeInShadow: get('ShadowRoot', 'activeElement'),
-  command: own('Document', 'execCommand'),
-  at: own('Document', 'elementFromPoint'),
-  atInShadow: own('ShadowRoot', 'elementFromPoint'),
-  dispatch: own('EventTarget', 'dispatchEvent'),
   listen: own('EventTarget', 'addEventListener'),
-  unlisten: own('EventTarget', 'removeEventListener'),
-  scroller: get('Document', 'scrollingElement'),
-  scrollBy: own('Element', 'scrollBy'),
-  scrollTo: own('Element', 'scrollTo'),
-  scrollLeft: get('Element', 'scrollLeft'),
-  scrollTop: get('Element', 'scrollTop'),
-  scrollWidth: get('Element', 'scrollWidth'),
-  scrollHeight: get('Element', 'scrollHeight'),
-  clientWidth: get('Element', 'clientWidth'),
-  clientHeight: get('Element', 'clientHeight'),
   editable: get('HTMLElement', 'isContentEditable'),
-  focus: own('HTMLElement', 'focus'),
-  focusInDrawing: own('SVGElement', 'focus'),
-  clickByScript: own('HTMLElement', 'click'),
   iframeDocument: get('HTMLIFrameElement', 'contentDocument'),
   frameDocument: get('HTMLFrameElement', 'contentDocument'),
-  iframeWindow: get('HTMLIFrameElement', 'contentWindow'),
-  frameWindow: get('HTMLFrameElement', 'contentWindow'),
-  inputValue: get('HTMLInputElement', 'value'),
-  setInputValue: set('HTMLInputElement', 'value'),
-  inputType: get('HTMLInputElement', 'type'),
-  checked: get('HTMLInputElement', 'checked'),
-  indeterminate: get('HTMLInputElement', 'indeterminate'),
-  optionSelected: get('HTMLOptionElement', 'selected'),
-  areaValue: get('HTMLTextAreaElement', 'value'),
-  setAreaValue: set('HTMLTextAreaElement', 'value'),
-  selectValue: get('HTMLSelectElement', 'value'),
-  selectMultiple: get('HTMLSelectElement', 'multiple'),
-  setSelectIndex: set('HTMLSelectElement', 'selectedIndex'),
-  selected: get('HTMLSelectElement', 'selectedOptions'),
 };
 const all = (root, css) => {
   const t = dom.type(root);
@@ -118,29 +64,10 @@ const hostOf = (root) => (dom.type(root) === 11 ? root.host : undefined); // of 
 const childrenOf = (n) => (isElement(n) ? dom.children(n) : dom.childrenOfFragment(n));
 const is = (el, ...names) => names.includes(dom.tag(el));
 
-// A short name of an element for people: tag, id, classes.
-const nameOf = (el) => {
-  let s = dom.tag(el);
-  const id = dom.attribute(el, 'id'), cls = dom.attribute(el, 'class'), name = dom.attribute(el, 'name');
-  if (id) s += '#' + id;
-  else if (cls && cls.trim()) { const all = cls.trim().split(/\s+/); s += '.' + all.slice(0, 3).join('.') + (all.length > 3 ? '…' : ''); }
-  else if (name) s += `[name="${name}"]`;
-  return upTo(s, 100);
-};
-
 // Whatever is cut says so by an ellipsis: secrets are looked for before it.
 const upTo = (s, n) => (s.length > n ? s.slice(0, n) + '…' : s);
 
-const an = (s) => (/^([aeiou]|h(tml|r|\d)\b)/.test(s) ? 'an ' : 'a ') + s;
-
 const now = () => performance.now();
-
-// lasts counts for how long something has been so. A page that stands still meanwhile
-// has no chance to change it: such time does not count.
-const lasts = () => {
-  let sum = 0, before;
-  return () => { const at = now(); sum += Math.min(at - (before ?? at), 250); before = at; return sum; };
-};
 
 // later calls f after so many milliseconds, and gives what calls that off; every
 // does it again and again. A document that may run no scripts, by the sandbox of
@@ -157,15 +84,7 @@ const later = (f, ms) => {
   if (!timersGoOff) scheduler.postTask(go, { delay: ms + 50 });
   return () => { over = true; clearTimeout(id); };
 };
-const every = (f, ms) => {
-  let off;
-  const go = () => { off = later(go, ms); f(); };
-  off = later(go, ms);
-  return () => off();
-};
-const passed = (ms) => new Promise((r) => later(r, ms));
 const drawn = (f) => { ours.frames++; requestAnimationFrame(f); };
-const frame = (most = 100) => new Promise((r) => { const off = later(r, most); drawn(() => { off(); later(r, 0); }); });
 
 // Whether the page is on its way to another document.
 let leaving = null;
@@ -192,7 +111,11 @@ T.run = async (fn, a, haste) => {
   alone = a.alone ?? false;
   opened = a.opened ?? false;
   noted.length = 0;
-  const r = a.in && (await lead(fn, a)) || await T[fn](a);
+  let r;
+  try { r = a.in && (await lead(fn, a)) || await T[fn](a); } catch (e) {
+    if (!(e instanceof Hop)) throw e;
+    r = e.reply;
+  }
   tellNoted(r);
   return typeof r === 'string' ? r : encode(r);
 };

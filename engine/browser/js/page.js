@@ -43,9 +43,6 @@ T.resting = async (a) => {
   return { v: { still, ms: Math.round(now() - Math.max(stirred, performance.getEntriesByType('navigation')[0]?.loadEventEnd ?? 0)) } };
 };
 
-// T.settled({}): whether the page stays where it is.
-T.settled = async (a) => ((await settle(a)) ? done : { n: true });
-
 // T.late({}): settled, in a document where scripts of the task may have run before
 // this one: what they have moved counts as just moved, and whatever the page has
 // ever asked for as asked for by them.

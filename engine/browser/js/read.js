@@ -1,21 +1,9 @@
-// Reading. Nothing here changes the page.
-
-const trim = (s) => s.trim();
 const valueOf = (el) => {
   if (is(el, 'input')) return dom.inputValue(el);
   if (is(el, 'textarea')) return dom.areaValue(el);
   if (is(el, 'select')) return dom.selectMultiple(el) ? [...dom.selected(el)].map((o) => o.value) : dom.selectValue(el);
   return undefined;
 };
-
-// T.text({t, in, ms}): the text content, trimmed.
-T.text = (a) => withFirst(a, (el) => ({ v: trim(dom.text(el)) }));
-
-// T.html(…): the inner HTML.
-T.html = (a) => withFirst(a, (el) => ({ v: dom.html(el) }));
-
-// T.attr({…, name}): the attribute's value, or null.
-T.attr = (a) => withFirst(a, (el) => ({ v: dom.attribute(el, a.name) }));
 
 // T.value(…): the current value of a field.
 T.value = (a) => withFirst(a, (el) => {

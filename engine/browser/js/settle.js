@@ -25,52 +25,7 @@ const count = () => {
 // A document of a frame counts from when it is first entered.
 const entered = (doc) => { if (!counts.has(doc)) counts.set(doc, asked(doc)); };
 
-// since gives what was asked for in any of these documents since then.
-const since = () => {
-  const then = counts;
-  count();
-  const more = (kind) => [...counts].some(([d, n]) => n[kind] > (then.get(d) ?? n)[kind]);
-  return { timers: more('timers'), frames: more('frames') };
-};
-
-// inSteps waits for begin to call back, for so many steps of 10 ms: a page that
-// stands still for long is not hurried for it.
-const inSteps = (steps, begin) => new Promise((r) => {
-  let n = 0;
-  const off = every(() => { if (++n > steps) { off(); r(); } }, 10);
-  begin(() => { off(); r(); });
-});
-
-// idle returns when nothing else is ready to run: tasks of low priority come after
-// all others, messages of schedulers and chains of timers without delay included.
-const idle = () => inSteps(5, (r) => scheduler.postTask(r, { priority: 'background' }));
-
-// letRun lets run what is ready, and then what was asked for since the last look,
-// and what that asks for: timers of up to 20 ms, frames, idle callbacks and view
-// transitions. Twice each, and in 60 ms of the page's time.
-const letRun = async () => {
-  await idle();
-  const left = { timers: 2, frames: 2 }, moved = new WeakSet();
-  for (let spent = 0; !gone() && spent < 60;) {
-    const more = since(), waits = [];
-    const wait = (kind, ms, f) => {
-      if (!more[kind] || !left[kind] || spent + ms > 60) return 0;
-      left[kind]--;
-      waits.push(f());
-      return ms;
-    };
-    const took = Math.max(wait('timers', 20, () => passed(20)), wait('frames', 17, () => inSteps(20, drawn)));
-    const change = document.activeViewTransition;
-    if (change && !moved.has(change)) {
-      moved.add(change);
-      waits.push(inSteps(50, (r) => change.updateCallbackDone.then(r, r)));
-    }
-    if (!waits.length) return;
-    await Promise.all(waits);
-    await idle();
-    spent += took;
-  }
-};
+let letRun = () => lacking();
 
 // settle lets the page settle where it is to, and remembers what was asked for by
 // now. It reports whether the page stays. In haste the next look has to see to it.
