@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"troupe/persistence"
+	"troupe/testkit/standalone"
 )
 
 var ctx = context.Background()
@@ -30,9 +31,7 @@ func tempDir(t *testing.T) string {
 func TestMain(m *testing.M) {
 	if os.Getenv(serviceEnv) != "" {
 		flag.Parse()
-		alone := &noTest{}
-		serveAsANode(alone)
-		alone.end()
+		standalone.Run(serveAsANode)
 	}
 	code := m.Run()
 	for _, n := range three.members {

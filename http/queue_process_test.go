@@ -38,18 +38,10 @@ var (
 // program is to be. Its value may end in "@" and how long each task takes.
 const queueService = "TROUPE_TEST_QUEUE_SERVICE"
 
-// TestQueueServiceProcess is no test but the service of those below, in a process that
-// they can kill: the real edge, actors and store, and browsers that write down what
-// they play.
-func TestQueueServiceProcess(t *testing.T) {
+// serveQueue is the service of the tests below, in a process that they can kill: the real
+// edge, actors and store, and browsers that write down what they play.
+func serveQueue(t testing.TB) {
 	folder, takes, _ := strings.Cut(os.Getenv(queueService), "@")
-	if folder == "" {
-		t.Skip("it is started by other tests")
-	}
-	serveQueue(t, folder, takes)
-}
-
-func serveQueue(t *testing.T, folder, takes string) {
 	began := time.Now()
 	each, err := time.ParseDuration(takes)
 	if err != nil {
@@ -139,7 +131,7 @@ type queueProcess struct {
 
 func startQueueProcess(t testing.TB, folder, takes string, env ...string) *queueProcess {
 	t.Helper()
-	p := &queueProcess{cmd: exec.Command(os.Args[0], "-test.run=^TestQueueServiceProcess$", "-test.timeout=0")}
+	p := &queueProcess{cmd: exec.Command(os.Args[0])}
 	p.cmd.Env = append(append(os.Environ(), queueService+"="+folder+"@"+takes, "TMPDIR="+folder), env...)
 	p.cmd.Stderr = os.Stderr
 	in, err := p.cmd.StdinPipe()
