@@ -74,6 +74,8 @@ var house = []floor{
 		"every test that needs a browser, a registry or time imports it"},
 	{"testkit/paths", nil,
 		"it reads answers as clients do, whatever gave them"},
+	{"testkit/standalone", nil,
+		"it ends a process that a test has started, whatever that serves"},
 	{"testkit/wait", nil,
 		"tests of every package wait"},
 	{"testkit/golden", nil,
