@@ -141,8 +141,11 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	r.beginDialogs()
 	ctx, left := r.beginSites(ctx)
 	defer left()
-	restored := in.reopen(ctx, r)
-	stopped := r.play(ctx)
+	stopped, restored := true, false
+	if r.surround(ctx) {
+		restored = in.reopen(ctx, r)
+		stopped = r.play(ctx)
+	}
 	if !stopped && ctx.Err() == nil {
 		r.captures.collect(ctx, 0)
 	}
@@ -252,7 +255,7 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	if closed != nil { // still waiting for the session's next request
 		s.Tabs, s.Left = closed, s.Left+lost
 	}
-	s.Sites = tabs.Sites.Lists()
+	s.Sites, s.Around = tabs.Sites.Lists(), tabs.Surrounded()
 	return json.Marshal(s)
 }
 
@@ -262,6 +265,11 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 	s := new(browser.State)
 	if err := json.Unmarshal(state, s); err != nil {
 		return fmt.Errorf("reading the session's browser state: %w", err)
+	}
+	if s.Around != nil {
+		if err := in.context().Surround(ctx, s.Around); err != nil {
+			return err
+		}
 	}
 	if err := in.context().Snapshots.Restore(ctx, s); err != nil {
 		return err

@@ -130,7 +130,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 }
 
 func (d *decoder) readConfig(n *lang.Node, c *Config) {
-	d.ReadObject(n, "config",
+	d.ReadObject(n, "config", append(d.surroundingFields(&c.around),
 		lang.Field("actionTimeout", func(f *lang.Node) { c.ActionTimeout = lang.MillisShape.Read(&d.Decoder, f) }),
 		lang.Field("continueOnError", func(f *lang.Node) { c.ContinueOnError = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("trace", func(f *lang.Node) { c.Trace, c.FullTrace = d.readTrace(f) }),
@@ -139,7 +139,7 @@ func (d *decoder) readConfig(n *lang.Node, c *Config) {
 		lang.Field("downloads", func(f *lang.Node) { c.RefuseDownloads = downloadsShape.Read(&d.Decoder, f) == "refuse" }),
 		lang.Field("uploads", func(f *lang.Node) { c.RefuseUploads = uploadsShape.Read(&d.Decoder, f) == "refuse" }),
 		lang.Field("sites", func(f *lang.Node) { c.Sites = d.readSites(f) }),
-	)
+	)...)
 }
 
 // readTrace reads how much a trace tells.

@@ -153,7 +153,7 @@ func taskSchema(base string) object {
 			{"workerId", optional(text, "Runs on this worker. Default: any.")},
 			{"timeout", optional(lang.MillisShape.Schema, "Time for the whole list, from the start of its first action, in milliseconds. Values above the plan's limit are reduced to it.", entry{"default", Millis(DefaultTimeout)})},
 			{"queueTimeout", optional(lang.NumberShape("", 0, float64(Millis(MaxQueueTimeout))).Schema, "How long the request waits for a worker before it is refused, in milliseconds.", entry{"default", 0})},
-			{"config", part("Settings for all actions.", object{
+			{"config", part("Settings for all actions.", append(object{
 				{"actionTimeout", optional(lang.MillisShape.Schema, "Time for each action, in milliseconds.", entry{"default", Millis(DefaultActionTimeout)})},
 				{"continueOnError", optional(lang.BoolShape.Schema, "Whether the list goes on after a failed action.", entry{"default", true})},
 				{"trace", optional(`{"enum":[true,false,"full"]}`, "Adds steps to the response; full also adds a file that shows the page before and after each step.", entry{"default", false})},
@@ -167,7 +167,7 @@ func taskSchema(base string) object {
 				{"downloads", optional(downloadsShape.Schema, "Whether files that pages send are kept.", entry{"default", "keep"})},
 				{"uploads", optional(uploadsShape.Schema, "Whether uploadFile works.", entry{"default", "allow"})},
 				{"sites", optional(sitesSchema, "The sites that pages may be from: a host, *.host for all names below it too, or an origin. Default: any.")},
-			})},
+			}, surroundingSchemas()...))},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
 				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker after the task.")},
 				{"id", optional(text, "Continues that session.")},

@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/json"
 	"time"
+
+	"troupe/engine/browser"
 )
 
 // Defaults and bounds of a request's times.
@@ -48,6 +50,7 @@ type Config struct {
 	Sites           []string // that pages may be from; none: any
 
 	dialogs []dialogRule
+	around  browser.Surroundings
 }
 
 // Session is the session part of a request.

@@ -28,6 +28,7 @@ type Browser struct {
 	byID     map[target.SessionID]*Tab
 	keeper   *session // the blank tab that the process starts with
 	unowned  map[string]browser.EventDownloadWillBegin
+	watchers int // contexts whose workers are reported
 
 	keeperUp  chan struct{}
 	gone      chan struct{}
@@ -70,11 +71,9 @@ func launch(ctx context.Context, o Options, privileged bool) (*Browser, error) {
 // prepare attaches to every page as it is made, before its first script runs,
 // so that a popup cannot show a dialog that nobody answers.
 func (b *Browser) prepare(ctx context.Context) error {
-	yes := true
-	attach := b.root.send(target.CommandSetAutoAttach, target.SetAutoAttachParams{
-		AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: &yes,
-		Filter: target.Filter{{Type: "page"}},
-	})
+	b.mu.Lock()
+	attach := b.reportTargets()
+	b.mu.Unlock()
 	if err := attach.wait(ctx, nil); err != nil {
 		return err
 	}
@@ -175,6 +174,12 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.contexts[string(e.TargetInfo.BrowserContextID)]
+	if e.TargetInfo.Type != "page" {
+		if c == nil || !c.joins(&e) {
+			b.letGo(b.root, &e)
+		}
+		return
+	}
 	if c == nil {
 		s := b.conn.open(e.SessionID, nil)
 		s.send(runtime.CommandRunIfWaitingForDebugger, nil)

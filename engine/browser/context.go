@@ -55,6 +55,7 @@ type Context struct {
 	used    bool
 	handled bool                                 // a document of it was given the hands
 	log     *Log                                 // nil unless somebody wants to know what pages say and ask for
+	around  *Surroundings                        // nil: what the browser has by itself
 	casting chan struct{}                        // held by the screencast that runs
 	beside  map[target.ID]*Tab                   // tabs that have been asked for a second session
 	explain func(url string) (name, text string) // nil: nobody knows more than the browser
@@ -205,11 +206,16 @@ func (c *Context) Close(ctx context.Context) error {
 	delete(c.b.contexts, string(c.id))
 	c.b.mu.Unlock()
 	c.mu.Lock()
+	surrounded := c.around != nil
+	c.around = nil
 	c.end(ErrDetached)
 	for _, t := range c.tabs {
 		t.Interrupt() // a page that runs a script without end does not close until it has had its time
 	}
 	c.mu.Unlock()
+	if surrounded {
+		c.b.watchWorkers(-1)
+	}
 	err := c.b.root.call(ctx, target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id}, nil)
 	if rmErr := c.Transfers.removeFiles(); err == nil {
 		err = rmErr
@@ -308,6 +314,11 @@ func (c *Context) lost(t *Tab) {
 	if i := slices.Index(c.tabs, t); i >= 0 {
 		c.tabs = slices.Delete(c.tabs, i, i+1)
 		c.notify()
+		if c.around != nil {
+			for _, other := range c.tabs {
+				c.around.zone(other.s) // what is of the process may have gone with the tab
+			}
+		}
 	}
 }
 

@@ -104,9 +104,11 @@ func reportFrames(s *session) <-chan struct{} {
 // attached takes in a remote frame, on the reader's goroutine.
 func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarget) {
 	t := rf.tab
+	if e.TargetInfo.Type != "iframe" && t.context.joins(e) {
+		return
+	}
 	if e.TargetInfo.Type != "iframe" {
-		t.context.b.conn.open(e.SessionID, nil).send(runtime.CommandRunIfWaitingForDebugger, nil)
-		parent.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: e.SessionID})
+		t.context.b.letGo(parent, e)
 		return
 	}
 	f := &remoteFrame{tab: t, id: cdp.FrameID(e.TargetInfo.TargetID), around: e.TargetInfo.ParentFrameID, parent: parent}
@@ -147,6 +149,9 @@ func (f *remoteFrame) setUp() {
 		l.listen(f.s, t.context.Network.current() != nil)
 	}
 	t.FileInputs.watch(f.s)
+	if s := t.context.Surrounded(); s != nil {
+		s.process(f.s)
+	}
 	f.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }
 

@@ -76,13 +76,19 @@ func (t *Tab) setUp() {
 	if t.context.Sites.bounded() {
 		t.holdDocuments()
 	}
+	if s := t.context.Surrounded(); s != nil {
+		t.remote.watch()
+		s.page(t)
+	}
 	t.ready = t.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }
 
 func (t *Tab) sendSize(w, h int) *pending {
-	return t.s.send(emulation.CommandSetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(w), Height: int64(h), DeviceScaleFactor: 1,
-	})
+	size := emulation.SetDeviceMetricsOverrideParams{Width: int64(w), Height: int64(h), DeviceScaleFactor: 1}
+	if s := t.context.Surrounded(); s != nil && s.Device != nil {
+		s.Device.shape(&size)
+	}
+	return t.s.send(emulation.CommandSetDeviceMetricsOverride, size)
 }
 
 func (t *Tab) hasFrame(id string) bool {
