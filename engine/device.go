@@ -3,9 +3,6 @@ package engine
 import (
 	"fmt"
 	"strings"
-	"sync"
-
-	"github.com/chromedp/chromedp/device"
 
 	"troupe/engine/browser"
 	"troupe/engine/lang"
@@ -18,19 +15,6 @@ const (
 	minDeviceScale = 0.5
 )
 
-// devices are the presets, by their names in lower case.
-var devices = sync.OnceValue(func() map[string]browser.Device {
-	all := map[string]browser.Device{}
-	for i := device.Reset + 1; i <= device.MotoG4landscape; i++ {
-		d := i.Device()
-		all[strings.ToLower(d.Name)] = browser.Device{
-			Name: d.Name, Width: int(d.Width), Height: int(d.Height), Scale: d.Scale,
-			Mobile: d.Mobile, Touch: d.Touch, Landscape: d.Landscape, UserAgent: d.UserAgent,
-		}
-	}
-	return all
-})
-
 var deviceSchema = fmt.Sprintf(`{"anyOf":[{"type":"string","minLength":1},{"type":"object","required":["width","height"],"additionalProperties":false,"properties":{`+
 	`"width":{"type":"integer","minimum":1,"maximum":%[1]d},"height":{"type":"integer","minimum":1,"maximum":%[1]d},"scale":{"type":"number","minimum":%[2]v,"maximum":%[3]v,"default":1},`+
 	`"mobile":{"type":"boolean","default":false},"touch":{"type":"boolean","default":false}}}]}`, maxDeviceSide, minDeviceScale, maxDeviceScale)
@@ -38,7 +22,7 @@ var deviceSchema = fmt.Sprintf(`{"anyOf":[{"type":"string","minLength":1},{"type
 // readDevice reads the name of a preset, or own numbers.
 func (d *decoder) readDevice(n *lang.Node) *browser.Device {
 	if n.IsString() {
-		if preset, ok := devices()[strings.ToLower(n.Text)]; ok {
+		if preset, ok := browser.Devices()[strings.ToLower(n.Text)]; ok {
 			return &preset
 		}
 		d.Fault(n, "there is no device %q%s: want a name such as %q, or {\"width\":390,\"height\":844}", lang.Short(n.Text, 100), d.DidYouMean(n.Text, deviceNames), "iPhone 15")
@@ -66,7 +50,7 @@ func (d *decoder) readDevice(n *lang.Node) *browser.Device {
 }
 
 func deviceNames() (names []string) {
-	for _, d := range devices() {
+	for _, d := range browser.Devices() {
 		names = append(names, d.Name)
 	}
 	return names

@@ -150,7 +150,8 @@ func (f *remoteFrame) setUp() {
 	}
 	t.FileInputs.watch(f.s)
 	if s := t.context.Surrounded(); s != nil {
-		s.process(f.s)
+		goOnAfter(f.s, s.process(f.s))
+		return
 	}
 	f.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }

@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"context"
+
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -18,9 +20,20 @@ func (c *Context) joins(e *target.EventAttachedToTarget) bool {
 	if e.TargetInfo.Type != "service_worker" {
 		reportFrames(s) // workers may start workers
 	}
-	around.worker(s)
-	s.send(runtime.CommandRunIfWaitingForDebugger, nil)
+	goOnAfter(s, around.worker(s))
 	return true
+}
+
+// goOnAfter lets what the browser holds go on when the process has taken in what was sent
+// to it. The browser itself lets it go on, on another way than that to the process, so the
+// order of the commands is not enough.
+func goOnAfter(s *session, sent []*pending) {
+	go func() {
+		for _, p := range sent {
+			_ = p.wait(context.Background(), nil) // it ends with the session
+		}
+		s.send(runtime.CommandRunIfWaitingForDebugger, nil)
+	}()
 }
 
 // workerEvent handles the events of a worker, on the reader's goroutine.

@@ -68,7 +68,7 @@ Far from any cellone. ` + strings.Repeat("Long text. ", 60) + `Quokka ` + string
 		{"what is no text of the document", "hiddenmark", "", false, ""},
 		{"nothing has it", "qqzzyx", "", false, ""},
 		{"spaces alone", "  \t ", "", false, ""},
-		{"letters that grow when they are small", "İİİ", "", false, ""},
+		{"letters that grow when they are small", "İİİİ", "", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
