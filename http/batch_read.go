@@ -94,12 +94,12 @@ func (r *batchReader) read() *answer.Refusal {
 	if _, no := contentOf(r.ctx, false); no != nil {
 		return no
 	}
-	b, no := r.s.readJSON(r.ctx, maxPayload, &meteredReader{all: &r.s.bodies, account: r.account.ID})
+	b, no := r.s.bodies.readJSON(r.ctx, maxPayload, r.account.ID)
 	defer func() { b.remove() }()
 	if no != nil {
 		return no
 	}
-	end, no := r.s.beginParse(r.ctx, b)
+	end, no := r.s.bodies.beginParse(r.ctx, b)
 	if no != nil {
 		return no
 	}

@@ -89,7 +89,7 @@ func (s *Server) getBatch(ctx *fasthttp.RequestCtx, account persistence.Account,
 // changesBatch pauses batches, lets them go on, and so forth.
 func (s *Server) changesBatch(to api.BatchChange) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-		if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+		if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
 			return no
 		}
 		if !answer.SaneID([]byte(id)) {

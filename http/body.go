@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -55,6 +56,18 @@ func (b *body) remove() {
 	b.weight.release()
 }
 
+// bodyReader reads the bodies of requests.
+type bodyReader struct {
+	all         accountBytes // what open requests have in memory
+	uploads     string       // the folder for files
+	ledger      *persistence.Ledger
+	within      func(persistence.Account) persistence.Allowance
+	timeout     time.Duration // for headers and a small body to arrive
+	disconnects *disconnectDetector
+	base        context.Context // of every request
+	faults      *answer.Faults
+}
+
 // within is how much an account may keep.
 func (s *Server) within(a persistence.Account) persistence.Allowance {
 	l := (*s.limits.Load())[engine.Plan(a.Plan)]
@@ -63,24 +76,24 @@ func (s *Server) within(a persistence.Account) persistence.Allowance {
 
 // readTask reads the body of a task's request, which may be a form with files. The
 // caller removes it also when it is refused.
-func (s *Server) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id string) (*body, *answer.Refusal) {
+func (rd *bodyReader) readTask(ctx *fasthttp.RequestCtx, a persistence.Account, id string) (*body, *answer.Refusal) {
 	boundary, no := contentOf(ctx, true)
 	switch {
 	case no != nil:
 		return &body{}, no
 	case boundary != "":
-		return s.readForm(ctx, boundary, a, id)
+		return rd.readForm(ctx, boundary, a, id)
 	}
-	return s.readJSON(ctx, maxPayload, &meteredReader{all: &s.bodies, account: a.ID})
+	return rd.readJSON(ctx, maxPayload, a.ID)
 }
 
 // readJSONBody reads a body that is JSON: whatever else is asked for uses no files, and
 // says it in few words.
-func (s *Server) readJSONBody(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal) {
+func (rd *bodyReader) readJSONBody(ctx *fasthttp.RequestCtx) (*body, *answer.Refusal) {
 	if _, no := contentOf(ctx, false); no != nil {
 		return nil, no
 	}
-	return s.readJSON(ctx, maxJSONBody, nil)
+	return rd.readJSON(ctx, maxJSONBody, "")
 }
 
 // contentOf says what a body is by its headers alone: a form if it has a
@@ -105,8 +118,12 @@ func contentOf(ctx *fasthttp.RequestCtx, forms bool) (boundary string, no *answe
 		`The Content-Type must be "application/json" (in UTF-8) or "multipart/form-data" with a boundary`)
 }
 
-func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *meteredReader) (*body, *answer.Refusal) {
-	b := &body{weight: w}
+// readJSON reads a body of JSON, which counts for an account; empty: for none.
+func (rd *bodyReader) readJSON(ctx *fasthttp.RequestCtx, most int, account string) (*body, *answer.Refusal) {
+	b := &body{}
+	if account != "" {
+		b.weight = &meteredReader{all: &rd.all, account: account}
+	}
 	size := ctx.Request.Header.ContentLength()
 	if size > most {
 		return b, tooLarge("The body", most)
@@ -116,7 +133,7 @@ func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *meteredReader) 
 		return b, nil
 	}
 	var err error
-	if r = w.of(r); size >= 0 {
+	if r = b.weight.of(r); size >= 0 {
 		b.payload, err = readAnnounced(r, size)
 	} else {
 		b.payload, err = io.ReadAll(io.LimitReader(r, int64(most)+1))
@@ -132,18 +149,18 @@ func (s *Server) readJSON(ctx *fasthttp.RequestCtx, most int, w *meteredReader) 
 
 // beginParse waits for the turn of a large payload, as long as a request may take
 // to arrive. Small ones have no turns.
-func (s *Server) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *answer.Refusal) {
+func (rd *bodyReader) beginParse(ctx *fasthttp.RequestCtx, b *body) (end func(), no *answer.Refusal) {
 	if len(b.payload) <= engine.SmallBody {
 		return func() {}, nil
 	}
-	listening, stop := s.disconnects.track(s.base, ctx.Conn())
+	listening, stop := rd.disconnects.track(rd.base, ctx.Conn())
 	defer stop()
-	patient, cancel := context.WithTimeout(listening, s.cfg.RequestTimeout)
+	patient, cancel := context.WithTimeout(listening, rd.timeout)
 	defer cancel()
 	end, err := engine.BeginParse(patient, len(b.payload))
 	switch {
 	case err != nil && listening.Err() != nil:
-		return nil, s.faults.Refuse(ctx, "parse a request", err)
+		return nil, rd.faults.Refuse(ctx, "parse a request", err)
 	case err != nil:
 		return nil, answer.RefuseText(engine.CodeRateLimited, fmt.Sprintf(
 			"The service already reads as many requests above %d KiB as it can: retry, or send a smaller one", engine.SmallBody>>10))

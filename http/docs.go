@@ -158,15 +158,15 @@ func pretty(raw []byte) string {
 }
 
 // openapi answers with the OpenAPI document.
-func (s *Server) openapi(ctx *fasthttp.RequestCtx) *answer.Refusal {
+func sendOpenAPI(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	ctx.SetContentType("application/json; charset=utf-8")
-	s.published(ctx)
+	published(ctx)
 	ctx.SetBody(openAPI())
 	return nil
 }
 
 // published is for what is the same for everybody until the next version.
-func (*Server) published(ctx *fasthttp.RequestCtx) {
+func published(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
 	ctx.Response.Header.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
 }

@@ -98,27 +98,33 @@ var docsPages sync.Map // docsKey: asset
 // docsKey names a page as one service shows it.
 type docsKey struct{ path, address string }
 
+// website is what needs no token: the documents as this service shows them.
+type website struct {
+	address string // of the service in the examples; empty: as they are written
+	faults  *answer.Faults
+}
+
 // writtenAddress is the service's address in the examples of the documents.
 const writtenAddress = "http://127.0.0.1:8080"
 
 // addressed puts the service's own address into the examples of a page.
-func (s *Server) addressed(html []byte) []byte {
-	if s.cfg.Address == "" {
+func (w website) addressed(html []byte) []byte {
+	if w.address == "" {
 		return html
 	}
-	return bytes.ReplaceAll(html, []byte(writtenAddress), []byte(template.HTMLEscapeString(s.cfg.Address)))
+	return bytes.ReplaceAll(html, []byte(writtenAddress), []byte(template.HTMLEscapeString(w.address)))
 }
 
 // docs answers with a document, or with a picture of one.
-func (s *Server) docs(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
+func (w website) docs(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 	p := library().Page(name)
 	switch {
 	case p != nil:
-		key := docsKey{name, s.cfg.Address}
+		key := docsKey{name, w.address}
 		a, ok := docsPages.Load(key)
 		if !ok {
 			page := framed(&docsView{Title: p.Heading, Main: template.HTML(p.HTML), Page: p, Parent: p.Parent, Before: p.Before, After: p.After})
-			a, _ = docsPages.LoadOrStore(key, newAsset(kindOf(".html"), s.addressed(page)))
+			a, _ = docsPages.LoadOrStore(key, newAsset(kindOf(".html"), w.addressed(page)))
 		}
 		sendDocument(ctx, a.(asset))
 	case path.Ext(name) != "":
@@ -146,7 +152,7 @@ const noSuchPage template.HTML = `<h1>Page not found</h1>
 <p>This version of the documentation has no page at this address. Search for it above, or begin with the <a href="` + docsPath + `start">start page</a>.</p>`
 
 // operations answers with the API for people.
-func (s *Server) operations(ctx *fasthttp.RequestCtx) *answer.Refusal {
+func sendOperations(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	sendDocument(ctx, operationsPage())
 	return nil
 }

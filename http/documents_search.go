@@ -28,7 +28,7 @@ var searchPage = sync.OnceValue(func() *template.Template { return template.Must
 
 // searchDocs answers with the parts of the documents that have the words of a
 // query. The form that asks is in the frame of every page.
-func (s *Server) searchDocs(ctx *fasthttp.RequestCtx) *answer.Refusal {
+func (w website) searchDocs(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	q := strings.TrimSpace(string(ctx.QueryArgs().Peek("q")))
 	if !utf8.ValidString(q) || utf8.RuneCountInString(q) > longestQuery {
 		return answer.RefuseText(engine.CodeInvalidRequest, fmt.Sprintf(`"q" must be text of at most %d characters`, longestQuery))
@@ -48,10 +48,10 @@ func (s *Server) searchDocs(ctx *fasthttp.RequestCtx) *answer.Refusal {
 	}
 	var b bytes.Buffer
 	if err := searchPage().Execute(&b, view); err != nil {
-		return s.faults.Refuse(ctx, "make the page of what was found", err)
+		return w.faults.Refuse(ctx, "make the page of what was found", err)
 	}
 	documentPolicy(ctx)
-	s.published(ctx)
+	published(ctx)
 	ctx.SetContentType(kindOf(".html"))
 	ctx.SetBody(framed(&docsView{Title: title, Main: template.HTML(b.String()), Query: q}))
 	return nil

@@ -59,12 +59,12 @@ func (s *Server) putFlow(ctx *fasthttp.RequestCtx, account persistence.Account, 
 	if _, no := contentOf(ctx, false); no != nil {
 		return no
 	}
-	b, no := s.readJSON(ctx, engine.MaxFlow, &meteredReader{all: &s.bodies, account: account.ID})
+	b, no := s.bodies.readJSON(ctx, engine.MaxFlow, account.ID)
 	defer b.remove()
 	if no != nil {
 		return no
 	}
-	end, no := s.beginParse(ctx, b)
+	end, no := s.bodies.beginParse(ctx, b)
 	if no != nil {
 		return no
 	}

@@ -34,11 +34,11 @@ type form struct {
 
 // readForm reserves room for a form before it reads any of it: all that was
 // announced, or what comes of chunks as it comes.
-func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *answer.Refusal) {
-	f := newForm(func() (string, error) { return uploadFolder(s.cfg.Uploads, id) }, func(err error) *answer.Refusal {
-		return s.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
+func (rd *bodyReader) readForm(ctx *fasthttp.RequestCtx, boundary string, a persistence.Account, id string) (*body, *answer.Refusal) {
+	f := newForm(func() (string, error) { return uploadFolder(rd.uploads, id) }, func(err error) *answer.Refusal {
+		return rd.faults.Refuse(ctx, "keep an upload", persistence.Unwritten(err))
 	})
-	f.weight = &meteredReader{all: &s.bodies, account: a.ID}
+	f.weight = &meteredReader{all: &rd.all, account: a.ID}
 	size := ctx.Request.Header.ContentLength()
 	if size > maxRequest {
 		return f.body, tooLarge("The request", maxRequest)
@@ -47,7 +47,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	if r == nil {
 		return f.body, noPayload()
 	}
-	held, err := s.cfg.Ledger.Hold(a.ID, s.within(a), int64(max(size, 0)), 0)
+	held, err := rd.ledger.Hold(a.ID, rd.within(a), int64(max(size, 0)), 0)
 	if err != nil {
 		return f.body, answer.RefuseBy(api.RefusalFor(err))
 	}
@@ -55,7 +55,7 @@ func (s *Server) readForm(ctx *fasthttp.RequestCtx, boundary string, a persisten
 	if size < 0 {
 		size, r = maxRequest, held.Reader(r)
 	}
-	allowed := s.cfg.RequestTimeout + time.Duration(size/slowestUpload)*time.Second
+	allowed := rd.timeout + time.Duration(size/slowestUpload)*time.Second
 	_ = ctx.Conn().SetReadDeadline(time.Now().Add(allowed))
 
 	if no := f.read(r, boundary); no != nil {

@@ -18,8 +18,8 @@ var llmsText string
 const llmsPath = "/llms.txt"
 
 // llms answers with the guide, with the actions that there are.
-func (s *Server) llms(ctx *fasthttp.RequestCtx) *answer.Refusal {
-	address := s.cfg.Address
+func (w website) llms(ctx *fasthttp.RequestCtx) *answer.Refusal {
+	address := w.address
 	if address == "" {
 		address = writtenAddress
 	}
@@ -28,7 +28,7 @@ func (s *Server) llms(ctx *fasthttp.RequestCtx) *answer.Refusal {
 		list.WriteString("- " + a.Name + ": " + strings.ReplaceAll(a.Value, "`", "") + ". " + a.Doc + "\n")
 	}
 	ctx.SetContentType("text/plain; charset=utf-8")
-	s.published(ctx)
+	published(ctx)
 	ctx.SetBodyString(strings.NewReplacer("ADDRESS", address, "ACTIONS\n", list.String()).Replace(llmsText))
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *Server) mcp(ctx *fasthttp.RequestCtx, account persistence.Account) *ans
 	if _, no := contentOf(ctx, false); no != nil {
 		return no
 	}
-	b, no := s.readJSON(ctx, maxPayload, nil)
+	b, no := s.bodies.readJSON(ctx, maxPayload, "")
 	if no != nil {
 		return no
 	}

@@ -24,7 +24,7 @@ func (s *Server) runCommand(ctx *fasthttp.RequestCtx, a persistence.Account, nam
 		return no
 	}
 	token, _ := access.Bearer(ctx) // which let it in
-	b, no := s.readJSONBody(ctx)
+	b, no := s.bodies.readJSONBody(ctx)
 	if no != nil {
 		return no
 	}

@@ -102,7 +102,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'non
 
 // page answers with one of the web page's documents. Whatever they show, they
 // ask for with a token.
-func (s *Server) page(name string) handler {
+func page(name string) handler {
 	return func(ctx *fasthttp.RequestCtx) *answer.Refusal {
 		nonce := rand.Text()
 		h := &ctx.Response.Header
@@ -121,7 +121,7 @@ func (s *Server) page(name string) handler {
 }
 
 // asset answers with one of the page's files.
-func (s *Server) asset(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
+func sendAssetNamed(ctx *fasthttp.RequestCtx, name string) *answer.Refusal {
 	a, ok := assets()[name]
 	if !ok || strings.HasSuffix(name, ".html") {
 		return answer.Refuse(engine.CodeNotFound)

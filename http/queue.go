@@ -58,7 +58,7 @@ func (s *Server) listQueue(ctx *fasthttp.RequestCtx, account persistence.Account
 
 // sendAgain queues a task again that failed for good.
 func (s *Server) sendAgain(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+	if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
 		return no
 	}
 	if !answer.SaneID([]byte(id)) {

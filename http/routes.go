@@ -94,7 +94,7 @@ func withoutName(h func(*fasthttp.RequestCtx, persistence.Account) *answer.Refus
 // withJSONBody reads the body, which is JSON, before the handler.
 func (s *Server) withJSONBody(h func(*fasthttp.RequestCtx, persistence.Account, []byte) *answer.Refusal) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
 	return func(ctx *fasthttp.RequestCtx, a persistence.Account, _ string) *answer.Refusal {
-		b, no := s.readJSONBody(ctx)
+		b, no := s.bodies.readJSONBody(ctx)
 		if no != nil {
 			return no
 		}
@@ -108,6 +108,7 @@ func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 
 // routes lists all routes. Where two match, the first one is used.
 func (s *Server) routes() []route {
+	web := website{address: s.cfg.Address, faults: &s.faults}
 	itself := func(name string) string { return name }
 	return append(s.batchRoutes(), []route{
 		s.tokenRoute("POST", "/v1", withoutName(s.execute)),
@@ -143,14 +144,14 @@ func (s *Server) routes() []route {
 
 		openRoute("GET", "/v1/capacity", ignoreName(s.capacity)), // only as text
 		openRoute("GET", filesPath+"{file}", s.file),             // the name is the key
-		openRoute("GET", "/", ignoreName(s.page("index.html"))),
-		openRoute("GET", "/live", ignoreName(s.page("live.html"))),
-		openRoute("GET", assetsPath+"{name}", s.asset),
-		openRoute("GET", "/openapi.json", ignoreName(s.openapi)),
-		openRoute("GET", llmsPath, ignoreName(s.llms)),
-		openRoute("GET", "/docs", ignoreName(s.operations)),
-		openRoute("GET", docsPath+documents.SearchPath, ignoreName(s.searchDocs)),
-		openRoute("GET", docsPath+"{page}", s.docs),
+		openRoute("GET", "/", ignoreName(page("index.html"))),
+		openRoute("GET", "/live", ignoreName(page("live.html"))),
+		openRoute("GET", assetsPath+"{name}", sendAssetNamed),
+		openRoute("GET", "/openapi.json", ignoreName(sendOpenAPI)),
+		openRoute("GET", llmsPath, ignoreName(web.llms)),
+		openRoute("GET", "/docs", ignoreName(sendOperations)),
+		openRoute("GET", docsPath+documents.SearchPath, ignoreName(web.searchDocs)),
+		openRoute("GET", docsPath+"{page}", web.docs),
 		openRoute("GET", "/healthz", ignoreName(s.health)),
 		openRoute("GET", "/readyz", ignoreName(s.ready)),
 	}...)

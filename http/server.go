@@ -127,7 +127,7 @@ type Server struct {
 	models      *mcp.Server
 
 	waits  *access.AccountLimiter
-	bodies accountBytes
+	bodies *bodyReader
 
 	base     context.Context // of every request; ends when the grace is over
 	abandon  context.CancelCauseFunc
@@ -154,12 +154,15 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("prepare the folder for uploads: %w", err)
 	}
 	s := &Server{cfg: cfg, disconnects: newDisconnectDetector(disconnectInterval)}
-	s.bodies.most = maxBodies
 	s.waits = access.NewAccountLimiter(maxWaits, engine.CodeTooManyWaiting, fmt.Sprintf(
 		"The account already follows %d tasks, by polls that wait and streams of events: end some, or poll without wait", maxWaits))
 	s.limits.Store(&cfg.Limits)
 	s.base, s.abandon = context.WithCancelCause(context.Background())
 	s.faults = answer.Faults{Log: cfg.Log, Base: s.base, Stopping: s.draining.Load}
+	s.bodies = &bodyReader{
+		all: accountBytes{most: maxBodies}, uploads: cfg.Uploads, ledger: cfg.Ledger, within: s.within,
+		timeout: cfg.RequestTimeout, disconnects: s.disconnects, base: s.base, faults: &s.faults,
+	}
 	s.control = access.NewControl(cfg.Auth, cfg.Proxies, &s.faults)
 	s.conns = newConnections(cfg.MaxConns, cfg.MaxConnsPerIP, s.control.Trusted)
 	if cfg.Admin != nil {

@@ -58,7 +58,7 @@ type TaskResult struct {
 
 // answerTask reads a request for a task and answers it.
 func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Account, a TaskRequest, t *TaskResult) *answer.Refusal {
-	b, no := s.readTask(ctx, account, a.Task)
+	b, no := s.bodies.readTask(ctx, account, a.Task)
 	defer func() { b.remove() }() // the task has ended by then, whatever its end
 	if no != nil {
 		return no
@@ -100,7 +100,7 @@ func (s *Server) answerTask(ctx *fasthttp.RequestCtx, account persistence.Accoun
 // executeMessage makes the message for the actors from a request.
 func (s *Server) executeMessage(ctx *fasthttp.RequestCtx, account persistence.Account, id string, b *body) (*api.Execute, *answer.Refusal) {
 	key, fault := keyOf(ctx)
-	end, no := s.beginParse(ctx, b)
+	end, no := s.bodies.beginParse(ctx, b)
 	if no != nil {
 		return nil, no
 	}

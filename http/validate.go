@@ -87,12 +87,12 @@ func validationOf(payload []byte, files []engine.Upload, stored engine.Flows, li
 // validate says what is wrong with a task, what it needs and how long it can
 // take. It plays nothing and counts nothing.
 func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
-	b, no := s.readTask(ctx, account, actors.NewTaskID(time.Now()))
+	b, no := s.bodies.readTask(ctx, account, actors.NewTaskID(time.Now()))
 	defer func() { b.remove() }()
 	if no != nil {
 		return no
 	}
-	end, no := s.beginParse(ctx, b)
+	end, no := s.bodies.beginParse(ctx, b)
 	if no != nil {
 		return no
 	}
