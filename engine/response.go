@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -16,7 +17,9 @@ import (
 // capture is an answer that waitForResponse waits for while later actions run.
 type capture struct {
 	step    *Step
-	wanted  *browser.Wanted
+	wanted  []*browser.Wanted // one for each response
+	count   int               // how many were asked for; zero: one, and its body alone
+	open    bool              // it takes those that come until the list ends
 	pattern string
 	until   time.Time // with a timeout of its own: when it gives up
 	limit   time.Duration
@@ -28,6 +31,9 @@ type capture struct {
 // maxCaptures bounds the responses that one task waits for: in loops the number of
 // its actions does not.
 const maxCaptures = 1000
+
+// maxResponses bounds those that one action waits for.
+const maxResponses = 200
 
 // captures are the answers that a run waits for.
 type captures struct {
@@ -65,9 +71,13 @@ var _ = define(Action[lang.Text]{
 	Doc: "Starts to wait for the response to a fetch or XMLHttpRequest of the page, while later actions run. The response's body becomes the task's `data` at the end: parsed if it is JSON, else a string. " +
 		"The pattern is a part of the address, or an RE2 regular expression that matches it; `/re/flags` is a regular expression with flags. " +
 		"With `timeout`, the response must come within that time from the start of this action. Without it, the response can come while later actions run, and within the action timeout after the last one. If it does not come, the action has failed; that is reported at the end. " +
-		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. Requests of workers (dedicated, shared, service) are not seen. In `while`, `until`, `forEach`, `retry` and `try` it waits for one response each time that it runs; `data` is an array then, however many there are.",
-	Value:   lang.NonEmptyShape("pattern"),
-	Opts:    []Opt{opt("method", methodShape, "Only requests with this method.")},
+		"Actions with the same pattern and method get one response each, in the order in which the responses begin. Actions with different ones can get the same response. With `count` or `until`, one action gets several: `count` then counts as so many actions. Requests of workers (dedicated, shared, service) are not seen. In `while`, `until`, `forEach`, `retry` and `try` it waits for one response each time that it runs; `data` is an array then, however many there are.",
+	Value: lang.NonEmptyShape("pattern"),
+	Opts: []Opt{
+		opt("method", methodShape, "Only requests with this method."),
+		opt("count", lang.IntShape("a number of responses", 1, maxResponses), "How many responses to wait for. The body becomes an array of their bodies, in the order in which they begin, with null for each that does not come."),
+		opt("until", lang.EnumShape("how long to wait", "end"), "`end`: takes all responses to requests that begin before the list ends, at most `count` (default 200). The body becomes an array of their bodies. It is no failure if there are none."),
+	},
 	Not:     NotInLoop | NotInBranch,
 	Result:  "the response's body, at the end of the task",
 	Example: `{"waitForResponse":"/api/products","options":{"timeout":5000}}`, Page: "/live",
@@ -86,11 +96,15 @@ var _ = define(Action[lang.Text]{
 		}
 	},
 	Run: func(ctx context.Context, r *Run, s *Step, v lang.Text) (Result, error) {
-		if r.captures.begun == maxCaptures {
+		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations(), count: own(s, "count", 0), open: own(s, "until", "") == "end"}
+		if c.open && c.count == 0 {
+			c.count = maxResponses
+		}
+		n := max(1, c.count)
+		if r.captures.begun+n > maxCaptures {
 			return nil, Problemf(CodeInvalidValue, "the task has begun to wait for %d responses, which are the limit", maxCaptures)
 		}
-		r.captures.begun++
-		c := &capture{step: s, limit: r.timeOf(s), at: r.blocks.iteration(), within: r.blocks.iterations()}
+		r.captures.begun += n
 		if s.Options.Timeout > 0 {
 			c.until = time.Now().Add(c.limit)
 		}
@@ -110,10 +124,12 @@ var _ = define(Action[lang.Text]{
 			}
 		}
 		c.pattern = pattern
-		c.wanted = &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
-			return (method == "" || strings.EqualFold(method, m)) && matches(url)
-		}}
-		r.tabs.Network.Want(ctx, c.wanted)
+		for range n {
+			c.wanted = append(c.wanted, &browser.Wanted{Key: strings.ToUpper(method) + " " + pattern, Match: func(url, m string) bool {
+				return (method == "" || strings.EqualFold(method, m)) && matches(url)
+			}})
+		}
+		r.tabs.Network.Want(ctx, c.wanted...)
 		return nil, nil
 	},
 })
@@ -132,24 +148,21 @@ func (cs *captures) collect(ctx context.Context, first int) {
 		if until.IsZero() {
 			until = after.Add(cs.run.task.Config.ActionTimeout)
 		}
-		err := cs.await(ctx, c, until)
+		err := cs.take(ctx, c, until)
 		if ctx.Err() != nil {
 			return
-		}
-		c.body = cs.run.mask.JSON(c.body)
-		if err == nil && cs.bytes+len(c.body) > MaxResult {
-			err = errCaptured
 		}
 		if err == nil {
 			err = cs.run.keep(c.step, c.body)
 		}
 		if err == nil {
-			cs.bytes += len(c.body)
 			continue
 		}
 		cs.run.path = c.step.Path
 		p := cs.run.problem(c.step, err)
-		c.body = nil
+		if c.count == 0 {
+			c.body = nil
+		}
 		cs.run.reports.failed(Failure{Code: p.Code, Text: cs.run.mask.Text(p.Text).String(), Index: c.step.Index, Path: c.step.Path, Flow: cs.run.scopes.now.flow, Iteration: c.at, Iterations: c.within, Action: c.step.raw}, false)
 		cs.run.evidence.fails(ctx, c.step.Path, false)
 	}
@@ -181,43 +194,99 @@ func (cs *captures) bodies(first int, several bool) (bodies Result, any bool) {
 	return join(all), true
 }
 
-func (cs *captures) await(ctx context.Context, c *capture, until time.Time) error {
+// take takes the body of a response, or the array of those that one action waits for. What
+// has come of an array stays, whatever fails.
+func (cs *captures) take(ctx context.Context, c *capture, until time.Time) error {
+	if c.count == 0 {
+		var err error
+		c.body, err = cs.one(ctx, c, c.wanted[0], until)
+		return err
+	}
+	var failed error
+	all := []json.RawMessage{}
+	missing := 0
+	for i, w := range c.wanted {
+		if c.open && !w.Begun() {
+			break // and neither has one of those after it
+		}
+		body, err := cs.one(ctx, c, w, until)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			all = append(all, body)
+			continue
+		case c.open && !errors.Is(err, browser.ErrGone) && !errors.Is(err, errCaptured):
+			missing++
+			continue
+		}
+		var late *Problem
+		if errors.As(err, &late) && late.Code == CodeTimeout {
+			late.Text += fmt.Sprintf(": it is number %d of %d", i+1, c.count)
+		}
+		if failed == nil {
+			failed = err
+		}
+		all = append(all, null)
+	}
+	if missing > 0 {
+		cs.run.path = c.step.Path
+		cs.run.warn("%d responses to %q were left out: they did not end in time, or failed", missing, c.pattern)
+	}
+	c.body = join(all)
+	return failed
+}
+
+// one waits for one response, and counts its body.
+func (cs *captures) one(ctx context.Context, c *capture, w *browser.Wanted, until time.Time) (json.RawMessage, error) {
+	b, err := cs.await(ctx, c, w, until)
+	if err != nil {
+		return nil, err
+	}
+	body := cs.run.mask.JSON(b)
+	if cs.bytes+len(body) > MaxResult {
+		return nil, errCaptured
+	}
+	cs.bytes += len(body)
+	return body, nil
+}
+
+func (cs *captures) await(ctx context.Context, c *capture, w *browser.Wanted, until time.Time) (json.RawMessage, error) {
 	select {
-	case <-c.wanted.Done(): // it may have come in time although we look late
+	case <-w.Done(): // it may have come in time although we look late
 	default:
 		t := time.NewTimer(time.Until(until))
 		defer t.Stop()
 		select {
-		case <-c.wanted.Done():
+		case <-w.Done():
 		case <-t.C:
-			if status := c.wanted.Status(); status != 0 {
-				return Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
+			if status := w.Status(); status != 0 {
+				return nil, Problemf(CodeTimeout, "The response to %q has begun with status %d, but it did not end within %dms", c.pattern, status, Millis(c.limit))
 			}
 			if cs.matching.some.Load() {
-				return Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, because the task's patterns are too large", c.pattern, Millis(c.limit))
+				return nil, Problemf(CodeTimeout, "No response matched %q within %dms; some addresses were not compared, because the task's patterns are too large", c.pattern, Millis(c.limit))
 			}
-			return Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
+			return nil, Problemf(CodeTimeout, "No response matched %q within %dms", c.pattern, Millis(c.limit))
 		case <-cs.run.tabs.Gone():
-			return browser.ErrGone
+			return nil, browser.ErrGone
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
-	b, err := c.wanted.Body()
+	b, err := w.Body()
 	if err != nil {
 		if errors.Is(err, browser.ErrGone) {
-			return err
+			return nil, err
 		}
 		if errors.Is(err, browser.ErrTooMuch) {
-			return errCaptured
+			return nil, errCaptured
 		}
-		return Problemf(CodeNavigationFailed, "The response to %q could not be read: %s", c.pattern, ErrorText(err))
+		return nil, Problemf(CodeNavigationFailed, "The response to %q could not be read: %s", c.pattern, ErrorText(err))
 	}
 	if cs.bytes+len(b) > MaxResult {
-		return errCaptured // before a copy of it is made
+		return nil, errCaptured // before a copy of it is made
 	}
-	c.body = bodyJSON(b)
-	return nil
+	return bodyJSON(b), nil
 }
 
 // bodyJSON is a body as JSON: itself if it is, else as a string.

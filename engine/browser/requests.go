@@ -135,11 +135,16 @@ func (r *responses) begins(t *Tab, s *session, e *network.EventRequestWillBeSent
 	old := r.active[requestKey{t, e.RequestID}] // there is one where it is redirected
 	if e.Type == network.ResourceTypeFetch || e.Type == network.ResourceTypeXHR {
 		rest := r.wanted[:0]
+		other := "" // the key of what the request is not: its equals are not compared again
 		for _, w := range r.wanted {
-			if !q.serves(w) && !old.serves(w) && w.Match(q.url, q.method) {
-				q.wanted = append(q.wanted, w)
-			} else {
+			switch {
+			case other != "" && w.Key == other, q.serves(w), old.serves(w):
 				rest = append(rest, w)
+			case w.Match(q.url, q.method):
+				w.begun.Store(true)
+				q.wanted = append(q.wanted, w)
+			default:
+				other, rest = w.Key, append(rest, w)
 			}
 		}
 		r.wanted = rest

@@ -28,6 +28,7 @@ type Wanted struct {
 	Key string
 
 	n      int          // its place among all
+	begun  atomic.Bool  // a request has begun whose answer it gets
 	status atomic.Int64 // of the answer, once it has begun
 	once   sync.Once
 	done   chan struct{}
@@ -35,20 +36,31 @@ type Wanted struct {
 	err    error
 }
 
-// Want begins to wait for an answer to a fetch or XMLHttpRequest, from now on.
-func (nw *Network) Want(ctx context.Context, w *Wanted) {
-	w.done = make(chan struct{})
+// Want begins to wait for answers to a fetch or XMLHttpRequest, from now on.
+func (nw *Network) Want(ctx context.Context, all ...*Wanted) {
 	r := nw.current()
+	for _, w := range all {
+		w.done = make(chan struct{})
+		if r == nil {
+			w.end(nil, fmt.Errorf("the network is not watched"))
+		}
+	}
 	if r == nil {
-		w.end(nil, fmt.Errorf("the network is not watched"))
 		return
 	}
 	r.mu.Lock()
-	r.asked++
-	w.n = r.asked
-	r.wanted = append(r.wanted, w)
+	for _, w := range all {
+		r.asked++
+		w.n = r.asked
+	}
+	r.wanted = append(r.wanted, all...)
 	r.bodies = true
 	r.mu.Unlock()
+	nw.openBodies(ctx)
+}
+
+// openBodies begins the second sessions of the tabs that are open.
+func (nw *Network) openBodies(ctx context.Context) {
 	for _, t := range nw.context.Tabs() {
 		if p := t.bodies.open(); p != nil {
 			_ = p.wait(ctx, nil) // without it, answers of service workers cannot be read, which they say
@@ -58,6 +70,9 @@ func (nw *Network) Want(ctx context.Context, w *Wanted) {
 
 // Done is closed when the answer has come, or never will.
 func (w *Wanted) Done() <-chan struct{} { return w.done }
+
+// Begun reports whether a request has begun whose answer it gets.
+func (w *Wanted) Begun() bool { return w.begun.Load() }
 
 // Status is the answer's, or 0 while there is none.
 func (w *Wanted) Status() int { return int(w.status.Load()) }
