@@ -132,7 +132,10 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	r.batches.off = in.unbatched || t.Config.FullTrace
 	tabs.Mask(r.mask)
 	defer r.observe()()
-	if t.network {
+	if t.Config.HAR != nil {
+		r.archive = tabs.Network.Record(ctx, !t.Config.HAR.NoBodies)
+		defer tabs.Network.Unwatch()
+	} else if t.network {
 		tabs.Network.Watch()
 		defer tabs.Network.Unwatch()
 	}
@@ -160,6 +163,8 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	o.Dialogs, o.Downloads, o.Pictures = r.effects.dialogs, r.effects.downloads, r.effects.pictures
 	r.evidence.keep(after, o)
 	r.film.keep(after, o)
+	r.collect(o)
+	r.keepHAR(after, o)
 	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()
 	if t.Config.Trace {
 		o.Traffic = traffic()

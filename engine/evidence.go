@@ -33,7 +33,7 @@ const aftermath = 2 * time.Second
 // Aftermath is how much longer than its time the task may take: it is zero for
 // one that is to leave nothing but its answer.
 func (t *Task) Aftermath() time.Duration {
-	if t.Config.OnFailure.any() || t.Config.FullTrace {
+	if t.Config.OnFailure.any() || t.Config.FullTrace || t.Config.HAR != nil {
 		return aftermath
 	}
 	return 0
@@ -64,7 +64,7 @@ func (r *Run) observe() (end func()) {
 	if c.FullTrace {
 		r.film = &recording{run: r, last: -1}
 	}
-	console, network := c.FullTrace || c.OnFailure.Console, c.FullTrace || c.OnFailure.Network
+	console, network := c.FullTrace || c.OnFailure.Console || c.Collect.Console, c.FullTrace || c.OnFailure.Network || c.Collect.Network
 	if !console && !network {
 		return func() {}
 	}
@@ -173,25 +173,25 @@ func written(m *mask.Masker, all []browser.Source) string {
 	return b.String()
 }
 
-// consoleLog and networkLog are what pages said and asked for, as clients get
+// ConsoleLog and NetworkLog, with their lines, are what pages said and asked for, as clients get
 // it. Times are in milliseconds, from the start of the first action.
 type (
-	consoleLog struct {
-		Messages []consoleLine `json:"messages"`
+	ConsoleLog struct {
+		Messages []ConsoleLine `json:"messages"`
 		Left     int           `json:"left"` // that did not fit
 	}
-	consoleLine struct {
+	ConsoleLine struct {
 		At    int64  `json:"atMs"`
 		Level string `json:"level"`
 		Text  string `json:"text"`
 		URL   string `json:"url,omitempty"`
 		Line  int    `json:"line,omitempty"`
 	}
-	networkLog struct {
-		Requests []networkLine `json:"requests"`
+	NetworkLog struct {
+		Requests []NetworkLine `json:"requests"`
 		Left     int           `json:"left"`
 	}
-	networkLine struct {
+	NetworkLine struct {
 		At     int64  `json:"atMs"`
 		Method string `json:"method"`
 		URL    string `json:"url"`
@@ -210,18 +210,18 @@ type pageLog struct {
 	log *browser.Log // nil unless somebody wants to know
 }
 
-func (l *pageLog) messages() consoleLog {
-	all := consoleLog{Messages: []consoleLine{}, Left: l.log.Left().Messages}
+func (l *pageLog) messages() ConsoleLog {
+	all := ConsoleLog{Messages: []ConsoleLine{}, Left: l.log.Left().Messages}
 	for _, m := range l.log.Messages() {
-		all.Messages = append(all.Messages, consoleLine{Millis(m.At.Sub(l.run.began)), m.Level, m.Text.String(), m.URL.String(), m.Line})
+		all.Messages = append(all.Messages, ConsoleLine{Millis(m.At.Sub(l.run.began)), m.Level, m.Text.String(), m.URL.String(), m.Line})
 	}
 	return all
 }
 
-func (l *pageLog) requests() networkLog {
-	all := networkLog{Requests: []networkLine{}, Left: l.log.Left().Requests}
+func (l *pageLog) requests() NetworkLog {
+	all := NetworkLog{Requests: []NetworkLine{}, Left: l.log.Left().Requests}
 	for _, q := range l.log.Requests() {
-		line := networkLine{At: Millis(q.At.Sub(l.run.began)), Method: q.Method.String(), URL: q.URL.String(), Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error.String()}
+		line := NetworkLine{At: Millis(q.At.Sub(l.run.began)), Method: q.Method.String(), URL: q.URL.String(), Kind: q.Kind, Status: q.Status, Bytes: q.Bytes, Cached: q.Cached, Error: q.Error.String()}
 		if q.Done {
 			took := Millis(q.Took)
 			line.Millis = &took

@@ -93,11 +93,11 @@ func TestEvidenceOfAFailure(t *testing.T) {
 		}
 	}
 
-	var network networkLog
+	var network NetworkLog
 	if err := json.Unmarshal(k.files[e.Network], &network); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]networkLine{}
+	seen := map[string]NetworkLine{}
 	for _, q := range network.Requests {
 		seen[strings.TrimPrefix(q.URL, url)] = q
 	}
@@ -110,7 +110,7 @@ func TestEvidenceOfAFailure(t *testing.T) {
 	if q := seen["/answer"]; q.Status != 200 || q.Bytes < 5000 || q.At <= 0 || q.Millis == nil {
 		t.Errorf("answer: %+v", q)
 	}
-	var console consoleLog
+	var console ConsoleLog
 	if err := json.Unmarshal(k.files[e.Console], &console); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestEvidenceOfAFailure(t *testing.T) {
 		t.Fatalf("%+v %v", e, failuresOf(o))
 	}
 	k.shows(t, o, "#ff0000") // the page that the list was stopped on
-	console = consoleLog{}
+	console = ConsoleLog{}
 	if err := json.Unmarshal(k.files[e.Console], &console); err != nil || len(console.Messages) != 1 || console.Messages[0].Text != "only this" {
 		t.Errorf("%v %+v", err, console.Messages)
 	}

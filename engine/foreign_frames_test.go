@@ -53,7 +53,7 @@ func TestEvidenceOfForeignFrames(t *testing.T) {
 			t.Errorf("the console has %q %d times:\n%s", want, strings.Count(console, want), console)
 		}
 	}
-	var all networkLog
+	var all NetworkLog
 	if err := json.Unmarshal(k.files[o.Evidence.Network], &all); err != nil {
 		t.Fatal(err)
 	}

@@ -58,6 +58,9 @@ type Outcome struct {
 	Traffic   *Traffic        `json:"traffic,omitempty"`
 	Trace     string          `json:"trace,omitempty" mask:"own"` // where the file of a full trace can be fetched
 	Evidence  *Evidence       `json:"evidence,omitempty"`
+	Collected *Collected      `json:"collected,omitempty"`
+	HAR       json.RawMessage `json:"har,omitempty"`                // nil: there is none, or it is a file
+	HARFile   string          `json:"harFile,omitempty" mask:"own"` // where it can be fetched
 	Restored  bool            `json:"restored,omitempty"`
 }
 

@@ -135,6 +135,8 @@ func (d *decoder) readConfig(n *lang.Node, c *Config) {
 		lang.Field("continueOnError", func(f *lang.Node) { c.ContinueOnError = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("trace", func(f *lang.Node) { c.Trace, c.FullTrace = d.readTrace(f) }),
 		lang.Field("onFailure", func(f *lang.Node) { d.readOnFailure(f, &c.OnFailure) }),
+		lang.Field("collect", func(f *lang.Node) { d.readCollect(f, &c.Collect) }),
+		lang.Field("har", func(f *lang.Node) { c.HAR = d.readHAR(f) }),
 		lang.Field("dialogs", func(f *lang.Node) { c.dialogs = d.readDialogs(f) }),
 		lang.Field("downloads", func(f *lang.Node) { c.RefuseDownloads = downloadsShape.Read(&d.Decoder, f) == "refuse" }),
 		lang.Field("uploads", func(f *lang.Node) { c.RefuseUploads = uploadsShape.Read(&d.Decoder, f) == "refuse" }),

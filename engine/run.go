@@ -37,8 +37,9 @@ type Run struct {
 	sites      siteBounds
 	scopes     scopes
 	files      fileKeeper
-	evidence   *evidence  // nil unless failures are to leave some
-	film       *recording // nil without a full trace
+	evidence   *evidence        // nil unless failures are to leave some
+	film       *recording       // nil without a full trace
+	archive    *browser.Archive // nil without a HAR
 	reports    reports
 	last       Result // of the last top-level action that is no waitForResponse
 	returned   Result // what return makes the data of the task, or of the flow that runs; nil: none has

@@ -163,6 +163,11 @@ func taskSchema(base string) object {
 					{"console", optional(lang.BoolShape.Schema, "The console messages of pages.", entry{"default", false})},
 					{"network", optional(lang.BoolShape.Schema, "The network requests of pages.", entry{"default", false})},
 				})},
+				{"collect", part("What pages said and asked for, as part of the response.", object{
+					{"console", optional(lang.BoolShape.Schema, "The console messages of pages.", entry{"default", false})},
+					{"network", optional(lang.BoolShape.Schema, "The network requests of pages.", entry{"default", false})},
+				})},
+				{"har", optional(`{"anyOf":[{"type":"boolean"},{"type":"object","additionalProperties":false,"properties":{"inline":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"bodies":{"anyOf":[{"type":"boolean"},{"type":"null"}]}}}]}`, "Keeps the requests of pages with their answers as HAR 1.2: as a file, or inline in the response. bodies (default true) keeps what was sent and answered.", entry{"default", false})},
 				{"dialogs", optional(`{"anyOf":[`+dialogShape.Schema+`,{"type":"array","items":`+dialogShape.Schema+`,"maxItems":`+fmt.Sprint(maxDialogRules)+`}]}`, "How dialogs of pages are answered; of several rules the first that covers a dialog.", entry{"default", "accept"})},
 				{"downloads", optional(downloadsShape.Schema, "Whether files that pages send are kept.", entry{"default", "keep"})},
 				{"uploads", optional(uploadsShape.Schema, "Whether uploadFile works.", entry{"default", "allow"})},

@@ -45,6 +45,8 @@ type Config struct {
 	Trace           bool
 	FullTrace       bool // Trace, and a file that shows each step
 	OnFailure       OnFailure
+	Collect         Collect
+	HAR             *HAR // nil: none
 	RefuseDownloads bool
 	RefuseUploads   bool
 	Sites           []string // that pages may be from; none: any

@@ -39,7 +39,7 @@ type (
 		Scenes                 []traceScene
 		Stills                 []traceStill
 		Requests               []traceRequest
-		Messages               []consoleLine
+		Messages               []ConsoleLine
 		Warnings               []Warning
 		MoreScenes, MoreStills bool
 		LeftScenes             int
@@ -63,7 +63,7 @@ type (
 		Data                    template.URL
 	}
 	traceRequest struct {
-		networkLine
+		NetworkLine
 		Scene       int
 		Step        string // the path of its action
 		Took        string
@@ -135,7 +135,7 @@ func (f *recording) view(o *Outcome) *traceView {
 	asked, said := f.run.pageLog.requests(), f.run.pageLog.messages()
 	v.LeftRequests, v.LeftSaid = asked.Left, said.Left
 	for _, q := range asked.Requests {
-		t := traceRequest{networkLine: q, Scene: v.during(q.At), Took: "not ended", Bad: q.Error != "" || q.Status >= 400}
+		t := traceRequest{NetworkLine: q, Scene: v.during(q.At), Took: "not ended", Bad: q.Error != "" || q.Status >= 400}
 		end := whole - time.Duration(q.At)*time.Millisecond
 		if q.Millis != nil {
 			end = time.Duration(*q.Millis) * time.Millisecond

@@ -27,8 +27,8 @@ func FuzzTracePage(f *testing.F) {
 			Stills:   []traceStill{stillOf(0, still)},
 			Scenes: []traceScene{{N: 1, Path: name, Name: text, Iteration: name, Action: brief([]byte(text)), At: took, Took: took, Ended: true, Good: good,
 				Result: text, Error: text, Code: name, Notes: []string{text, name}, Depth: int(at%4+4) % 4, Asks: 1, Said: 2}},
-			Requests: []traceRequest{{networkLine: networkLine{At: at, Method: name, URL: text, Kind: name, Status: int(at), Error: text}, Scene: 1, Step: name, Took: text, Bad: good}},
-			Messages: []consoleLine{{at, name, text, name, int(at)}},
+			Requests: []traceRequest{{NetworkLine: NetworkLine{At: at, Method: name, URL: text, Kind: name, Status: int(at), Error: text}, Scene: 1, Step: name, Took: text, Bad: good}},
+			Messages: []ConsoleLine{{at, name, text, name, int(at)}},
 		}
 		v.Scenes[0].Before, v.Scenes[0].After = &v.Stills[0], &v.Stills[0]
 		v.Stills[0].Scene = 1

@@ -106,6 +106,10 @@ func weightOf(o *engine.Outcome) int {
 	for _, d := range o.Dialogs {
 		n += 64 + len(d.Text) + len(d.Answer)
 	}
+	n += len(o.HAR)
+	if c := o.Collected; c != nil {
+		n += c.Bytes()
+	}
 	n += 512 * (len(o.Downloads) + len(o.Pictures))
 	for _, w := range o.Warnings {
 		n += 64 + len(w.Message)

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/network"
@@ -19,12 +20,16 @@ const maxBody = 16 << 20
 // way. A page with more of them is not idle, whatever becomes of the others.
 const maxActive = 2000
 
-var networkLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody}
+var (
+	networkLimits   = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody}
+	recordingLimits = map[string]any{"maxResourceBufferSize": maxBody, "maxTotalBufferSize": 2 * maxBody, "maxPostDataSize": maxSent}
+)
 
 // Network observes the requests of a context's tabs, while a task needs that.
 type Network struct {
 	context   *Context
-	responses *responses // nil: nobody looks; belongs to the context's lock
+	responses *responses  // nil: nobody looks; belongs to the context's lock
+	recording atomic.Bool // what is sent is wanted, too
 }
 
 // enableNetwork makes the browser report a tab's requests, and keep the bodies
@@ -39,20 +44,26 @@ func (t *Tab) enableNetwork(bodies bool) {
 }
 
 func (t *Tab) enableNetworkOn(s *session) {
-	s.send(network.CommandEnable, networkLimits)
+	limits := networkLimits
+	if t.context.Network.recording.Load() {
+		limits = recordingLimits
+	}
+	s.send(network.CommandEnable, limits)
 	s.send(network.CommandConfigureDurableMessages, networkLimits)
 }
 
 // Watch begins to count requests and to see answers, in the tabs that
 // are open and those that come. It is a cost for each request of a page, so
 // only tasks that need it ask for it.
-func (nw *Network) Watch() {
+func (nw *Network) Watch() { nw.watch(nil) }
+
+func (nw *Network) watch(a *Archive) {
 	nw.context.mu.Lock()
 	defer nw.context.mu.Unlock()
 	if nw.responses != nil {
 		return
 	}
-	nw.responses = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{})}
+	nw.responses = &responses{active: map[requestKey]request{}, quiet: time.Now(), changed: make(chan struct{}), over: make(chan struct{}), archive: a, bodies: a != nil && a.bodies}
 	for _, t := range nw.context.tabs {
 		t.enableNetwork(false)
 	}
@@ -67,6 +78,7 @@ func (nw *Network) Unwatch() {
 	}
 	close(nw.responses.over)
 	nw.responses = nil
+	nw.recording.Store(false)
 	for _, t := range nw.context.tabs {
 		t.everyProcess(func(s *session) { s.send(network.CommandDisable, nil) })
 		t.bodies.close()

@@ -22,9 +22,10 @@ type responses struct {
 	changed chan struct{}          // closed, and made anew, at each change
 	over    chan struct{}          // closed when nobody watches any more
 	wanted  []*Wanted
-	asked   int  // how many answers were wanted so far
-	bodies  bool // somebody has wanted one
-	held    int  // bytes of bodies that have come, or are on their way to us
+	archive *Archive // nil: nobody records
+	asked   int      // how many answers were wanted so far
+	bodies  bool     // somebody has wanted one
+	held    int      // bytes of bodies that have come, or are on their way to us
 }
 
 type requestKey struct {
@@ -82,6 +83,9 @@ func (r *responses) touch() {
 
 // event handles a tab's requests, on the reader's goroutine.
 func (r *responses) event(t *Tab, s *session, method string, params jsonv2.Value) {
+	if r.archive != nil {
+		r.archive.event(t, s, method, params)
+	}
 	switch method {
 	case "Network.requestWillBeSent":
 		var e network.EventRequestWillBeSent

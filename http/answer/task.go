@@ -82,6 +82,9 @@ type Task struct {
 	Traffic     *engine.Traffic     `json:"traffic,omitempty"`
 	Trace       string              `json:"trace,omitempty"`
 	Evidence    *engine.Evidence    `json:"evidence,omitempty"`
+	Collected   *engine.Collected   `json:"collected,omitempty"`
+	HAR         json.RawMessage     `json:"har,omitempty"`
+	HARFile     string              `json:"harFile,omitempty"`
 }
 
 // Failure is one failed action in an answer.
@@ -103,7 +106,7 @@ func OfTask(x *api.Executed) (int, *Task) {
 		TaskID: x.TaskID, WorkerID: x.WorkerID, WorkerName: x.WorkerName, SessionID: x.SessionID,
 		Data: o.Data, LastResult: o.Last, Duration: engine.Millis(o.Duration),
 		Restored: o.Restored, Warnings: o.Warnings, Steps: o.Steps, Truncated: o.Truncated, Dialogs: o.Dialogs, Downloads: o.Downloads, Pictures: o.Pictures, Traffic: o.Traffic,
-		Trace: o.Trace, Evidence: o.Evidence,
+		Trace: o.Trace, Evidence: o.Evidence, Collected: o.Collected, HAR: o.HAR, HARFile: o.HARFile,
 	}
 	if n := len(o.Data) + len(o.Last); n > maxResult {
 		a.Data, a.LastResult, a.Steps = nil, nil, nil
