@@ -11,8 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/chromedp/cdproto/network"
-
 	"troupe/engine/browser"
 	"troupe/engine/lang"
 )
@@ -256,34 +254,9 @@ func protocolOf(q *browser.Exchange) string {
 
 // timingsOf are the times of a request in milliseconds; -1: it had no such part.
 func timingsOf(q *browser.Exchange) harTimings {
-	took := rounded(float64(q.Took) / float64(time.Millisecond))
-	t := q.Timing
-	if t == nil {
-		return harTimings{Blocked: -1, DNS: -1, Connect: -1, TLS: -1, Wait: took}
-	}
-	return harTimings{Blocked: rounded(firstOf(t)), DNS: between(t.DNSStart, t.DNSEnd), Connect: between(t.ConnectStart, t.ConnectEnd), TLS: between(t.SslStart, t.SslEnd),
-		Send: rounded(t.SendEnd - t.SendStart), Wait: rounded(t.ReceiveHeadersEnd - t.SendEnd), Receive: rounded(took - t.ReceiveHeadersEnd)}
+	t := q.Times()
+	return harTimings{t.Blocked, t.DNS, t.Connect, t.TLS, t.Send, t.Wait, t.Receive}
 }
-
-// firstOf is when the first thing was done for a request.
-func firstOf(t *network.ResourceTiming) float64 {
-	for _, at := range []float64{t.DNSStart, t.ConnectStart, t.SendStart} {
-		if at >= 0 {
-			return at
-		}
-	}
-	return 0
-}
-
-func between(from, to float64) float64 {
-	if from < 0 || to < from {
-		return -1
-	}
-	return rounded(to - from)
-}
-
-// rounded is a time of the browser's clock, which is exact to microseconds.
-func rounded(ms float64) float64 { return math.Round(max(0, ms)*1000) / 1000 }
 
 // sum is the time of an entry: that of TLS is in that of the connection.
 func (t harTimings) sum() float64 {
@@ -291,5 +264,5 @@ func (t harTimings) sum() float64 {
 	for _, part := range []float64{t.Blocked, t.DNS, t.Connect} {
 		n += max(0, part)
 	}
-	return rounded(n)
+	return math.Round(n*1000) / 1000
 }

@@ -60,15 +60,15 @@ type Exchange struct {
 	Size        int    // of the body
 	Wire        int64  // bytes that came, heads included
 	Server      string // the address that answered
-	Timing      *network.ResourceTiming
 	Took        time.Duration
 
-	began float64 // by the browser's clock, in seconds
-	key   requestKey
-	from  *session
-	by    bool // a service worker has answered
-	ended bool
-	asked bool
+	timing *network.ResourceTiming
+	began  float64 // by the browser's clock, in seconds
+	key    requestKey
+	from   *session
+	by     bool // a service worker has answered
+	ended  bool
+	asked  bool
 }
 
 // Header is a field of a request or of its answer.
@@ -170,7 +170,7 @@ func (a *Archive) answered(k requestKey, s *session, r *network.Response) {
 
 func (q *Exchange) answer(a *Archive, r *network.Response) {
 	q.Status, q.StatusText, q.Type, q.Protocol = int(r.Status), a.clean(r.StatusText).Short(maxMethod), a.clean(r.MimeType).Short(maxMethod), r.Protocol
-	q.Server, q.Timing, q.by = r.RemoteIPAddress, r.Timing, r.FromServiceWorker
+	q.Server, q.timing, q.by = r.RemoteIPAddress, r.Timing, r.FromServiceWorker
 	if gets := a.headers(r.Headers); a.takes(sizeOf(gets)) {
 		q.Gets = gets
 	}
