@@ -105,7 +105,7 @@ func nested(file string) map[string]string {
 // counts, also where other tasks use the browser, and it is nobody's else.
 func TestDownloadsOfInnerFramesHaveABudget(t *testing.T) {
 	t.Parallel()
-	const size = 300
+	const size = 2000
 	a := attacks(t, nested(fmt.Sprintf("/file/%d", size)))
 	other, in := newInstance(t), newInstance(t)
 	o := play(t, in, fmt.Sprintf(`{"timeout":60000,"config":{"trace":true},"actions":[{"open":"%s/"},{"evaluate":"await fetch('/over/file/%d')","options":{"timeout":50000}}]}`, a.url, size), TaskEnv{SaveFile: (&kept{}).save})
