@@ -71,11 +71,11 @@ func serveNode(dir string) error {
 	if h.files, err = store.OpenFiles(ctx, records); err != nil {
 		return err
 	}
-	key, err := node.Key("seal")
+	keys, err := node.Keys("seal")
 	if err != nil {
 		return err
 	}
-	if h.seal, err = persistence.NewSeal(key); err != nil {
+	if h.seal, err = persistence.NewSeal(keys[0]); err != nil {
 		return err
 	}
 	h.store, h.accounts, h.tokenAccounts = records, persistence.NewAccounts(records), persistence.NewAccounts(records.Cached())

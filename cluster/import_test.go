@@ -94,11 +94,11 @@ func TestOneNodeBecomesThree(t *testing.T) {
 	emptied(t, all[0])
 	s := openStore(t, all[0])
 	files := openedFiles(t, s)
-	key, err := all[0].Key("seal")
+	keys, err := all[0].Keys("seal")
 	if err != nil {
 		t.Fatal(err)
 	}
-	seal, err := persistence.NewSeal(key)
+	seal, err := persistence.NewSeal(keys[0])
 	if err != nil {
 		t.Fatal(err)
 	}

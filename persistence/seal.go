@@ -9,14 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 )
 
 // ErrSealed is the error of a value that the key does not open: it was sealed
 // with another key or for another purpose, or it was changed.
 var ErrSealed = errors.New("the value cannot be decrypted with this key")
 
-// Seal encrypts values, so that they are unreadable without the key.
-type Seal struct{ aead cipher.AEAD }
+// Seal encrypts values, so that they are unreadable without the key. It may have
+// further keys, which it only opens values with.
+type Seal struct{ keys atomic.Pointer[[]cipher.AEAD] }
 
 // OpenSeal reads the key from a file, and makes one if there is none. Protect the
 // file like the values sealed with it, and do not put it into the same backup as
@@ -32,20 +34,36 @@ func OpenSeal(path string) (*Seal, error) {
 	return NewSeal(key)
 }
 
-// NewSeal seals with a key of 32 bytes.
-func NewSeal(key []byte) (*Seal, error) {
+// NewSeal seals with a key of 32 bytes, and opens with others too.
+func NewSeal(key []byte, others ...[]byte) (*Seal, error) {
+	s := &Seal{}
+	return s, s.Use(key, others...)
+}
+
+// Use changes the keys: values are sealed with the first from now on, and opened with
+// any of them.
+func (s *Seal) Use(key []byte, others ...[]byte) error {
+	var keys []cipher.AEAD
+	for _, k := range append([][]byte{key}, others...) {
+		aead, err := newAEAD(k)
+		if err != nil {
+			return fmt.Errorf("read the sealing key: %w", err)
+		}
+		keys = append(keys, aead)
+	}
+	s.keys.Store(&keys)
+	return nil
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
 	if len(key) != 32 {
-		return nil, fmt.Errorf("read the sealing key: it has %d bytes, want 32", len(key))
+		return nil, fmt.Errorf("it has %d bytes, want 32", len(key))
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fmt.Errorf("read the sealing key: %w", err)
+		return nil, err
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, fmt.Errorf("read the sealing key: %w", err)
-	}
-	return &Seal{aead}, nil
+	return cipher.NewGCMWithRandomNonce(block)
 }
 
 // makeKey writes a new key. A key that is there by now, from another process,
@@ -74,14 +92,21 @@ func makeKey(path string) ([]byte, error) {
 // Close encrypts a value. The purpose, such as the key of its record, is needed to
 // open it, so that the value cannot be moved elsewhere.
 func (s *Seal) Close(purpose string, plain []byte) []byte {
-	return s.aead.Seal(nil, nil, plain, []byte(purpose))
+	return (*s.keys.Load())[0].Seal(nil, nil, plain, []byte(purpose))
 }
 
 // Open is the reverse of Close.
 func (s *Seal) Open(purpose string, sealed []byte) ([]byte, error) {
-	plain, err := s.aead.Open(nil, nil, sealed, []byte(purpose))
-	if err != nil {
-		return nil, fmt.Errorf("open a sealed value for %s: %w", purpose, ErrSealed)
+	plain, _, err := s.open(purpose, sealed)
+	return plain, err
+}
+
+// open also reports whether the value was sealed with the key in use.
+func (s *Seal) open(purpose string, sealed []byte) (plain []byte, newest bool, err error) {
+	for i, aead := range *s.keys.Load() {
+		if plain, err := aead.Open(nil, nil, sealed, []byte(purpose)); err == nil {
+			return plain, i == 0, nil
+		}
 	}
-	return plain, nil
+	return nil, false, fmt.Errorf("open a sealed value for %s: %w", purpose, ErrSealed)
 }

@@ -44,6 +44,15 @@ func (m *Member) room() bool {
 	return err != nil || free >= persistence.LeastFree(m.cfg.Dir)
 }
 
+// restart ends the engine and starts another one in its place.
+func (m *Member) restart(ctx context.Context) error {
+	m.restarts.Lock()
+	defer m.restarts.Unlock()
+	m.Engine().Shutdown()
+	m.Engine().WaitForShutdown()
+	return m.run(ctx)
+}
+
 // revive starts the engine's copy again where it was given up, until ctx ends.
 func (m *Member) revive(ctx context.Context) {
 	for given := false; ctx.Err() == nil; sleep(ctx, reviveEvery) {
@@ -59,9 +68,7 @@ func (m *Member) revive(ctx context.Context) {
 			continue
 		}
 		// Giving up its copy is the engine's last word: it starts anew.
-		m.Engine().Shutdown()
-		m.Engine().WaitForShutdown()
-		if err := m.run(ctx); err != nil {
+		if err := m.restart(ctx); err != nil {
 			m.cfg.Log.Error().Err(err).Msg("the node's copy of what the nodes keep in common cannot be started again")
 			sleep(ctx, revivePause)
 			continue

@@ -38,10 +38,12 @@ const (
 
 // Member is this node's place in the cluster.
 type Member struct {
-	cfg    Config
-	server atomic.Pointer[server.Server]
-	conn   *nats.Conn
-	close  sync.Once
+	cfg      Config
+	identity *identity // nil: there are no other nodes
+	server   atomic.Pointer[server.Server]
+	restarts sync.Mutex // one at a time
+	conn     *nats.Conn
+	close    sync.Once
 
 	password string // of who may change the cluster itself
 
@@ -69,8 +71,13 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 	}
 	m := &Member{cfg: cfg, stop: func() {}}
 	m.password = newPassword()
-	err := m.run(ctx)
-	if err != nil {
+	var err error
+	if len(cfg.Peers) > 0 {
+		if m.identity, err = newIdentity(&cfg); err != nil {
+			return nil, err
+		}
+	}
+	if err = m.run(ctx); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -93,7 +100,7 @@ func Join(ctx context.Context, cfg Config) (*Member, error) {
 // run starts an engine and waits until it listens.
 func (m *Member) run(ctx context.Context) error {
 	cfg := &m.cfg
-	o, err := cfg.options()
+	o, err := m.options()
 	if err != nil {
 		return err
 	}
@@ -128,7 +135,8 @@ func (m *Member) Engine() *server.Server { return m.server.Load() }
 func (m *Member) InProcessConn() (net.Conn, error) { return m.Engine().InProcessConn() }
 
 // options are those of the engine.
-func (c *Config) options() (*server.Options, error) {
+func (m *Member) options() (*server.Options, error) {
+	c := &m.cfg
 	o := &server.Options{
 		ServerName:             c.Name,
 		DontListen:             true, // clients are in this process
@@ -146,11 +154,7 @@ func (c *Config) options() (*server.Options, error) {
 	if len(c.Peers) == 0 {
 		return o, nil
 	}
-	secure, err := c.TLS()
-	if err != nil {
-		return nil, err
-	}
-	password, err := c.password()
+	password, err := m.identity.now.Load().secrets.password()
 	if err != nil {
 		return nil, err
 	}
@@ -158,13 +162,14 @@ func (c *Config) options() (*server.Options, error) {
 	o.Cluster = server.ClusterOpts{
 		Name: "troupe", Host: host, Port: port,
 		Username: "node", Password: password, AuthTimeout: 5,
-		TLSConfig: secure, TLSTimeout: 5,
+		TLSConfig: m.identity.config(), TLSTimeout: 5,
 		PingInterval: routePing, MaxPingsOut: routeMisses,
 		// One connection to each node, and the engine's own for what it keeps in
 		// common: all messages are of one account, which uses one only, and each of
 		// the others would be pinged for nothing.
 		PoolSize: 1,
 	}
+	o.CustomRouterAuthentication = m.identity
 	for _, peer := range c.Peers {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: peer, User: url.UserPassword("node", password)})
 	}
@@ -209,8 +214,15 @@ func (m *Member) Log() zerolog.Logger { return m.cfg.Log }
 // LeadsStream reports whether this node leads a stream of records or files.
 func (m *Member) LeadsStream(name string) bool { return m.Engine().JetStreamIsStreamLeader("$G", name) }
 
-// Key gives a key of 32 bytes for one purpose, the same on all nodes.
-func (m *Member) Key(purpose string) ([]byte, error) { return derive(m.cfg.Secret, "key "+purpose) }
+// Keys gives keys of 32 bytes for one purpose, the same on all nodes with the same
+// secrets: the first is the one to use, the others are those of other secrets.
+func (m *Member) Keys(purpose string) ([][]byte, error) {
+	if m.identity == nil {
+		key, err := derive(m.cfg.Secret, "key "+purpose)
+		return [][]byte{key}, err
+	}
+	return m.identity.now.Load().secrets.keys(purpose)
+}
 
 // sleep waits, unless ctx ends first.
 func sleep(ctx context.Context, d time.Duration) {

@@ -23,7 +23,7 @@ import (
 type clustering struct {
 	ClusterListen     string   `help:"Address on which the other nodes of the cluster reach this one. Default: no cluster." placeholder:"HOST:PORT"`
 	ClusterPeers      []string `help:"Addresses of all nodes of the cluster, including this one: three or more." placeholder:"HOST:PORT"`
-	ClusterSecretFile string   `help:"File with the secret that all nodes share." placeholder:"FILE"`
+	ClusterSecretFile string   `help:"File with the secret that all nodes share. Further lines are accepted too, while it changes." placeholder:"FILE"`
 	ClusterCert       string   `help:"Certificate of this node (PEM), signed by your own authority. Default: made from the secret." placeholder:"FILE"`
 	ClusterKey        string   `help:"Key of that certificate (PEM)." placeholder:"FILE"`
 	ClusterCA         string   `name:"cluster-ca" help:"Certificate of the authority that signs all nodes' certificates (PEM)." placeholder:"FILE"`
@@ -207,11 +207,11 @@ func (s *service) seal() (*persistence.Seal, error) {
 		}
 		return openKey(s.data, s.store)
 	}
-	key, err := s.member.Key("seal")
+	keys, err := s.member.Keys("seal")
 	if err != nil {
-		return nil, fmt.Errorf("make the key for secrets: %w", err)
+		return nil, fmt.Errorf("make the keys for secrets: %w", err)
 	}
-	return persistence.NewSeal(key)
+	return persistence.NewSeal(keys[0], keys[1:]...)
 }
 
 // changes is called for each change of a worker; nil: nothing is.

@@ -16,6 +16,7 @@ import (
 type clusterCommands struct {
 	Status clusterStatus `cmd:"" help:"Show all nodes, as the node of the data folder sees them."`
 	Import clusterImport `cmd:"" help:"Import the data of a single node into the cluster. Stop that node first. You can repeat the import."`
+	Secret clusterSecret `cmd:"" help:"Show and change the secret that nodes know each other by."`
 	Remove clusterRemove `cmd:"" help:"Remove a node that is down from the cluster for good."`
 }
 

@@ -108,6 +108,7 @@ type service struct {
 	member        *member.Member  // nil: there are no other nodes
 	shared        *store.Store    // nil as well then
 	router        *cluster.Router // nil as well then
+	nodeSecrets   *nodeSecrets    // nil as well then
 	node          *actors.Node
 	audit         *persistence.Audit
 	stopped       time.Time         // when the stop began
@@ -190,7 +191,7 @@ func (c *serveCommand) Run(w *environment) (err error) {
 func (s *service) admin() *admin.Admin {
 	o := &admin.Admin{Accounts: s.accounts, Secrets: s.secrets, Flows: s.flows, Actors: s.adminActors(), Import: s.importer(), Audit: s.audit}
 	if s.member != nil {
-		o.RemoveNode = s.member.Remove
+		o.RemoveNode, o.NodeSecrets = s.member.Remove, s.nodeSecrets
 	}
 	if s.edge != nil {
 		o.Service, o.Log = s.edge.AdminService(), s.log
@@ -248,6 +249,9 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.secrets, s.flows = persistence.NewSecrets(s.store, seal), persistence.NewFlows(s.store)
 	if s.cached != nil {
 		s.secrets.ReadFrom(s.cached)
+	}
+	if s.member != nil {
+		s.nodeSecrets = &nodeSecrets{s: s, seal: seal}
 	}
 	var peers actors.Peers
 	if s.router != nil {

@@ -32,6 +32,8 @@ type Admin struct {
 	Import func(ctx context.Context, from string) (*actors.Imported, error)
 	// RemoveNode takes a node out of the cluster for ever; nil as well then.
 	RemoveNode func(ctx context.Context, node string) error
+	// NodeSecrets are the secrets that nodes know each other by; nil as well then.
+	NodeSecrets NodeSecrets
 
 	// Audit keeps what operators did; nil: nothing does.
 	Audit *persistence.Audit
@@ -131,6 +133,8 @@ func init() {
 	register(RunFlow{})
 	register(ImportData{})
 	register(RemoveNode{})
+	register(ShowNodeSecrets{})
+	register(ReloadNodeSecrets{})
 	register(ListAudit{})
 
 	registerRemote(ListAccounts{}, "listAccounts", "List the accounts")
