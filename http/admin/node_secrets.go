@@ -65,7 +65,7 @@ func (ReloadNodeSecrets) takes() time.Duration { return time.Hour }
 
 // detail is for the audit log.
 func (r NodeSecretsReloaded) detail() string {
-	return fmt.Sprintf("own %s, added %s, dropped %s", r.Secrets[0], listed(r.Added), listed(r.Dropped))
+	return fmt.Sprintf("secrets %s; added %s; dropped %s", listed(r.Secrets), listed(r.Added), listed(r.Dropped))
 }
 
 func listed(names []string) string {
