@@ -12,6 +12,7 @@ import (
 	"time"
 
 	cluster "troupe/cluster/member"
+	"troupe/testkit/need"
 )
 
 // writeSecrets gives all nodes a file with these secrets.
@@ -45,6 +46,7 @@ func (g *testCluster) welcomes(m *member, secret string) bool {
 // No request is refused, what is stored can be read, and the old secret is worth nothing
 // at the end.
 func TestSecretChanges(t *testing.T) {
+	need.Time(t)
 	t.Parallel()
 	g := newTestCluster(t, 1, 1, 1)
 	b, err := os.ReadFile(g.secretFile())
