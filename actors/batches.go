@@ -104,16 +104,31 @@ func (u *queue) onGivenBack(m *givenBack) {
 func withBatches[M, R any](refused func(*api.Refusal) *R, f func(*batch.Batches, context.Context, *M) (*R, error)) struct{} {
 	return handleInNode(func(n *Node, ctx context.Context, m *M) (*R, error) {
 		if n.parts.batches == nil {
-			return refused(&api.Refusal{Code: engine.CodeQueueUnavailable, Text: "A cluster has no batches: queue a task for each item"}), nil
+			return refused(noBatches()), nil
 		}
 		return f(n.parts.batches, ctx, m)
 	})
 }
 
+// createBatch makes a batch, unless receivers are to be told of its end and nothing can.
+func (n *Node) createBatch(ctx context.Context, m *api.CreateBatch) (*api.Batched, error) {
+	switch {
+	case n.parts.batches == nil:
+		return unbatched(noBatches()), nil
+	case n.parts.notices == nil && len(m.Notify)+len(m.Task.Notify) > 0:
+		return unbatched(&api.Refusal{Code: engine.CodeNoticesUnavailable, Text: noNotices}), nil
+	}
+	return n.parts.batches.Create(ctx, m)
+}
+
+func noBatches() *api.Refusal {
+	return &api.Refusal{Code: engine.CodeQueueUnavailable, Text: "A cluster has no batches: queue a task for each item"}
+}
+
 func unbatched(no *api.Refusal) *api.Batched { return &api.Batched{Refusal: no} }
 
 var (
-	_ = withBatches(unbatched, (*batch.Batches).Create)
+	_ = handleInNode((*Node).createBatch)
 	_ = withBatches(unbatched, (*batch.Batches).Add)
 	_ = withBatches(unbatched, (*batch.Batches).Change)
 	_ = withBatches(unbatched, (*batch.Batches).Get)

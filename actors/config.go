@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"runtime"
 	"time"
@@ -53,6 +54,7 @@ type Config struct {
 	Limits map[engine.Plan]engine.Limits
 
 	Queue   QueueConfig
+	Notices NoticesConfig
 	Browser BrowserConfig
 	Session SessionConfig
 
@@ -73,6 +75,20 @@ type Peers interface {
 	Up(node string) bool
 	// Place finds the node that has the worker or the session which a task names.
 	Place(ctx context.Context, m *api.Execute) (node string, no *api.Refusal, err error)
+}
+
+// NoticesConfig is how receivers are told of the ends of tasks and batches. Zero values
+// mean the defaults that [notice.Config] names.
+type NoticesConfig struct {
+	// Client sends notices; nil: tasks with receivers are refused.
+	Client *http.Client
+	// Result makes the answer of get-result about a task that has ended.
+	Result func(*api.Polled) ([]byte, error)
+	// Address is the service's own for clients.
+	Address string
+	Delays  []time.Duration
+	Timeout time.Duration
+	OffAt   time.Duration
 }
 
 // QueueConfig bounds waiting.

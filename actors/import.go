@@ -58,6 +58,7 @@ func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error)
 	}
 	adopted, err := persistence.AdoptAccounts(ctx, from.Store, to.Store, from.Seal, to.Seal)
 	i.Adoption = *adopted
+	i.endpoints(ctx)
 	// A record that names a file never comes before it, and what a record says
 	// that there is never after that.
 	for _, each := range []func(context.Context) error{
@@ -75,6 +76,10 @@ func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error)
 
 // noneQueued refuses an import while tasks wait: a cluster has no queue.
 func noneQueued(ctx context.Context, store persistence.Store) error {
+	notices, err := store.Keys(ctx, records.NoticePrefix, "", 1)
+	if err == nil && len(notices) > 0 {
+		return errors.New("notices wait to be delivered, and a cluster sends none: let the single node deliver them first")
+	}
 	waiting, err := store.Keys(ctx, backlog.Prefix, "", 1)
 	if err == nil && len(waiting) > 0 {
 		err = errors.New("tasks wait in the queue, and a cluster has none: let the single node work them off first")
@@ -97,6 +102,14 @@ func (i *importing) leave(format string, a ...any) {
 // store: it is read and written instead.
 func sealedIn(b persistence.Blob) bool {
 	return strings.HasPrefix(b.Label, records.StatePrefix) || strings.HasPrefix(b.Label, records.KeyPrefix)
+}
+
+// endpoints says which receivers of notices stay behind.
+func (i *importing) endpoints(ctx context.Context) {
+	const most = 1000
+	if keys, err := i.from.Store.Keys(ctx, records.EndpointPrefix, "", most); err == nil && len(keys) > 0 {
+		i.leave("%d endpoints of notices: a cluster sends none", len(keys))
+	}
 }
 
 func (i *importing) files(ctx context.Context, to persistence.Adopter) error {

@@ -15,6 +15,7 @@ import (
 	"troupe/actors/backlog"
 	"troupe/actors/batch"
 	"troupe/actors/lease"
+	"troupe/actors/notice"
 	"troupe/actors/records"
 	"troupe/actors/view"
 	"troupe/engine"
@@ -43,11 +44,12 @@ type nodeParts struct {
 	// unkeepQueue ends what keepQueue began.
 	unkeepQueue func()
 	orders      backlog.Clock
-	book        *backlog.Book  // what waited when the node began
-	queued      atomic.Int64   // tasks that wait in the queue
-	sending     sync.Map       // failed tasks of the queue that are being sent again
-	queueHeld   atomic.Bool    // no task of the queue begins
-	batches     *batch.Batches // nil where there is no queue, and where several nodes share it
+	book        *backlog.Book   // what waited when the node began
+	queued      atomic.Int64    // tasks that wait in the queue
+	sending     sync.Map        // failed tasks of the queue that are being sent again
+	queueHeld   atomic.Bool     // no task of the queue begins
+	batches     *batch.Batches  // nil where there is no queue, and where several nodes share it
+	notices     *notice.Notices // nil where nothing sends them, and where several nodes share the store
 	records     *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage        *persistence.Usage
@@ -130,6 +132,7 @@ func Start(cfg Config) (*Node, error) {
 		parts.leases.Close()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	parts.openNotices()
 	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
 	t := &root{parts: parts, up: make(chan error, 1)}
 	n.stop = sync.OnceFunc(n.drainAndEnd)
@@ -144,6 +147,10 @@ func Start(cfg Config) (*Node, error) {
 		parts.keepQueue()
 	}
 	parts.batches.Start()
+	if err := parts.notices.Start(context.Background()); err != nil {
+		n.Stop()
+		return nil, fmt.Errorf("start the actors: %w", err)
+	}
 	return n, nil
 }
 
@@ -283,6 +290,7 @@ func (n *Node) end(ctx context.Context) {
 	n.parts.system.Root.Stop(n.parts.root)
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
 	close(n.ended)
+	n.parts.notices.Stop() // what ended last is on the disk
 	if n.parts.unkeepQueue != nil {
 		n.parts.unkeepQueue()
 	}

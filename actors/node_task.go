@@ -46,6 +46,9 @@ func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Sta
 
 func (n *Node) start(ctx context.Context, m *api.Execute, files uint64) (*api.Started, error) {
 	lost := func(no *api.Refusal) *api.Started { return &api.Started{TaskID: m.TaskID, Refusal: no} }
+	if no := n.parts.mayNotify(m); no != nil {
+		return lost(no), nil
+	}
 	if m.Idempotency.Key != "" {
 		return request(context.WithoutCancel(ctx), n, n.parts.keys, m, &keyed{m, true, files}, lost)
 	}

@@ -215,6 +215,7 @@ func (u *queue) onWaitingEnded(m *waitingEnded) {
 		return
 	}
 	u.written(e.q.Account)
+	u.node.notices.Ended(e.q.Account, e.task)
 	p, _, _ := backlog.ParseKey(e.key)
 	if u.ending[e.task] {
 		delete(u.ending, e.task)

@@ -138,7 +138,7 @@ func (n *nodeParts) recoverTasks(ctx context.Context) error {
 	}
 	err = records.InParallel(lost, func(t records.Task) error {
 		if n.records.Node == "" {
-			return n.records.EndTask(ctx, t, nil, records.Interrupted())
+			return n.records.EndTask(ctx, t, nil, records.Interrupted(), engine.CodeInterrupted)
 		}
 		_, err := n.records.InterruptTask(ctx, t.ID, t.Account)
 		if errors.Is(err, persistence.ErrNotFound) { // its account was removed meanwhile

@@ -33,6 +33,7 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 		err = n.parts.usage.Written(ctx, m.Account)
 	}
 	if err == nil {
+		n.parts.notices.Forget(m.Account)
 		n.parts.statusCache.ForgetAccount(m.Account)
 		n.parts.feed.ForgetAccount(m.Account)
 		err = n.parts.records.EraseAccount(ctx, m.Account)

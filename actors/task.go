@@ -137,6 +137,11 @@ func (t *task) claimed(ctx actor.Context, x *api.Executed) {
 			t.rec.Queue.Boot, t.rec.Queue.Turn = t.node.boot, t.from.turn.Turn
 		}
 	}
+	var err error
+	if t.rec.Notify, err = t.node.records.SealNotify(t.rec.ID, t.x.Task.Notify); err != nil {
+		t.onWritten(ctx, err)
+		return
+	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, key, started, wrote, from := t.rec, t.x.Idempotency, t.started(), &taskWritten{}, t.from
 	t.node.onDisk(func(c context.Context) error {
@@ -256,7 +261,7 @@ func (t *task) writeEnd(ctx actor.Context) {
 		} else if from != nil {
 			return t.node.endQueued(c, rec, &from.q, out, codeOf(out), listed, true)
 		}
-		kept.found, err = t.node.records.FinishTask(c, rec, stored, out)
+		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, codeOf(out))
 		return err
 	}, func(err error) {
 		kept.err = err
@@ -274,6 +279,9 @@ func (t *task) onEndWritten(ctx actor.Context, err error) {
 		t.endOnDisk = true
 		t.show()
 		t.wake(ctx)
+	}
+	if err == nil {
+		t.node.notices.Ended(t.x.Account.ID, t.x.TaskID)
 	}
 	if !t.endTried {
 		t.endTried = true

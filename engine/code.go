@@ -21,6 +21,7 @@ const (
 	CodeTooManyWaiting       Code = "too_many_waiting"
 	CodeQueueFull            Code = "queue_full"
 	CodeQueueUnavailable     Code = "queue_unavailable"
+	CodeNoticesUnavailable   Code = "notices_unavailable"
 	CodeRateLimited          Code = "rate_limited"
 	CodeTaskNotFound         Code = "task_not_found"
 	CodeNotFound             Code = "not_found"

@@ -95,7 +95,7 @@ func readBody(body []byte) (*lang.Node, *Invalid) {
 
 func (d *decoder) readTask(n *lang.Node) *Task {
 	t := &Task{Timeout: DefaultTimeout, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}}
-	var actions, queue *lang.Node
+	var actions, queue, notify *lang.Node
 	ok := d.ReadObject(n, "the request",
 		lang.Field("actions", func(f *lang.Node) { actions = f }),
 		lang.Field("workerId", func(f *lang.Node) { t.WorkerID = d.ReadNonEmpty(f, "the id of a worker") }),
@@ -107,11 +107,13 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		lang.Field("session", func(f *lang.Node) { t.Session = d.readSession(f) }),
 		lang.Field("async", func(f *lang.Node) { t.Async = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("queue", func(f *lang.Node) { queue, t.Queue = f, d.readQueue(f) }),
+		lang.Field("notify", func(f *lang.Node) { notify, t.Notify = f, ReadNotify(&d.Decoder, f, NotifyTask) }),
 	)
 	if !ok {
 		return t
 	}
 	d.checkQueue(queue, t)
+	d.checkNotify(notify, t)
 	d.config = t.Config
 	if actions != nil {
 		t.Steps = d.readSteps(actions, "", -1)

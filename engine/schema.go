@@ -182,6 +182,7 @@ func taskSchema(base string) object {
 			})},
 			{"async", optional(lang.BoolShape.Schema, "Responds as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
 			{"queue", queueSchema()},
+			{"notify", optional(NotifySchema(NotifyTask), "Receivers that are told of the task's end. For tasks with async or queue.")},
 		}},
 	}
 }

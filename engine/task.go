@@ -27,7 +27,8 @@ type Task struct {
 	Config       Config
 	Session      *Session // nil when the request says nothing of sessions
 	Async        bool
-	Queue        *Queue // nil: it is not queued
+	Queue        *Queue   // nil: it is not queued
+	Notify       []Notify // told of its end
 	Files        []Upload
 
 	source           []byte

@@ -28,10 +28,11 @@ type BatchRef struct {
 
 // CreateBatch asks for a batch without items. Only [ReadyBatch] lets it begin.
 type CreateBatch struct {
-	Account Account      `json:"Account"`
-	Name    string       `json:"Name"` // empty: none
-	Key     string       `json:"Key"`  // that makes the request safe to repeat; empty: none
-	Task    *engine.Task `json:"Task"` // see [engine.ParseTemplate]
+	Account Account         `json:"Account"`
+	Name    string          `json:"Name"`   // empty: none
+	Key     string          `json:"Key"`    // that makes the request safe to repeat; empty: none
+	Task    *engine.Task    `json:"Task"`   // see [engine.ParseTemplate]
+	Notify  []engine.Notify `json:"Notify"` // told of its end
 }
 
 // AddBatchItems brings further items of a batch.

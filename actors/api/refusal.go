@@ -54,6 +54,7 @@ var refusals = map[engine.Code]struct {
 	engine.CodeTooManyWaiting:      {"Too many requests are waiting", 0},
 	engine.CodeQueueFull:           {"The queue of the account is full", full},
 	engine.CodeQueueUnavailable:    {"The task cannot be queued here: send it without `queue`", 0},
+	engine.CodeNoticesUnavailable:  {"Nothing sends notices here: send the task without `notify`", 0},
 	engine.CodeNotFound:            {"There is nothing to see", 0},
 	engine.CodeTaskNotFound:        {"Task not found", 0},
 	engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},

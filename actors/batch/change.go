@@ -44,7 +44,7 @@ func (m *Batches) Create(ctx context.Context, r *api.CreateBatch) (*api.Batched,
 	}
 	b := records.Batch{
 		ID: m.cfg.NewID(), Account: r.Account.ID, Plan: r.Account.Plan, Name: r.Name, Key: r.Key,
-		State: api.BatchReceiving, Created: time.Now(), Keep: r.Task.Queue.Retention,
+		State: api.BatchReceiving, Created: time.Now(), Keep: r.Task.Queue.Retention, Notify: r.Notify,
 	}
 	if b.Keep == 0 {
 		b.Keep = standardKeep

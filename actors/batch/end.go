@@ -25,6 +25,10 @@ func (m *Batches) end(s *state) error {
 	if b.State == api.BatchRunning {
 		b.State = api.BatchEnded
 	}
+	notices, err := m.cfg.Records.Notices().OfBatch(m.ctx, b)
+	if err != nil {
+		return err
+	}
 	if err := m.cfg.Records.Batches().Put(m.ctx, b); err != nil {
 		return err
 	}
@@ -32,6 +36,7 @@ func (m *Batches) end(s *state) error {
 	defer m.mu.Unlock()
 	s.b = b
 	close(s.done)
+	m.cfg.Records.Tell(notices)
 	m.cfg.Log.Info().Str("batch", b.ID).Str("state", string(b.State)).Int("items", b.Items).Int("failed", s.failures()).Dur("took", b.Ended.Sub(b.Created)).Msg("batch ended")
 	return nil
 }

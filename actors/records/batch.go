@@ -29,7 +29,8 @@ type Batch struct {
 	Ended   time.Time       `json:"ended,omitzero"`
 	Keep    time.Duration   `json:"keep"` // how long it is kept after its end, and each result after its own
 	Round   int             `json:"round,omitempty"`
-	Sum     *BatchSum       `json:"sum,omitempty"` // once it has ended
+	Notify  []engine.Notify `json:"notify,omitempty"` // told of its end
+	Sum     *BatchSum       `json:"sum,omitempty"`    // once it has ended
 }
 
 // Expires is until when an ended batch is kept.

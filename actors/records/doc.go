@@ -13,6 +13,11 @@
 //	session-state/<id>  its browser's state and its data cache, sealed; behind a
 //	                    further "/" the epoch, where it had several owners
 //	lease/<node>        until when the node's sessions are its own: see package lease
+//	notice/<account>/<…>     a notice that is to be delivered, sealed
+//	noticelog/<account>/…    one that was delivered or given up, the newest first, sealed
+//	noticepoint/<account>/…  a receiver that the account has named, sealed
+//	noticeurl/<account>/…    since when a receiver fails, sealed
+//	noticekey/<account>      what signs notices, sealed
 //	worker/<id>         a worker that was added
 //
 // Values over 256 KiB are in files, and the record names the file.

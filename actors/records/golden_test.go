@@ -34,6 +34,10 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[records.Holder](t, "holder", nil),
 		golden.Record[records.Key](t, "key", nil),
 		golden.Record[lease.Record](t, "lease", nil),
+		golden.Record[records.Notice](t, "notice", nil),
+		golden.Record[records.Endpoint](t, "notice-endpoint", nil),
+		golden.Record[records.EndpointState](t, "notice-endpoint-state", nil),
+		golden.Record[records.NoticeSecret](t, "notice-secret", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
 		golden.Record[records.Queued](t, "queued", nil),
 		golden.Record[records.Session](t, "session", nil),
@@ -45,10 +49,14 @@ func keptRecords(t *testing.T) []golden.Case {
 			"session-state": records.StateKey("s1", 0), "session-state of an epoch": records.StateKey("s1", 7), "task": records.TaskPrefix + "t1", "worker": records.WorkerPrefix + "w1",
 			"queued": queuedPlace.Key("t1"), "queued in a group": groupPlace.Key("t1"), "task that was queued in a group": groupPlace.TaskID("t1"),
 			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1", "holder": records.HolderKey,
+			"notice": records.NoticeKey("ada~1", noticeID), "notice in the log": records.NoticeLogKey("ada~1", noticeID), "endpoint": records.EndpointPrefix + "ada~1/" + records.EndpointID("https://example.com/hook"),
+			"state of an endpoint": records.EndpointStatePrefix + "ada~1/", "secret of notices": records.NoticeSecretPrefix + "ada~1",
 			"batch": records.BatchKey("ada~1", "b1"), "item of a batch": records.BatchItemKey("b1", 7),
 		}),
 	}
 }
+
+const noticeID = "msg_19ab1c2d3e4_2akjyk6fyemvkomce3k336if"
 
 var (
 	queuedPlace = backlog.Place{Lane: backlog.LaneFor("ada~1", &engine.Queue{Priority: 5}), Order: 7}

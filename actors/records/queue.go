@@ -293,6 +293,10 @@ func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, 
 			return err
 		}
 	}
+	notices, err := u.r.announce(ctx, t, q, out, code)
+	if err != nil {
+		return err
+	}
 	if q != nil && q.Batch != nil {
 		e := BatchEnd{Task: t.ID, Status: t.Status, Code: code, Ended: t.Ended, Attempts: ended.Attempts, Round: q.Batch.Round, Order: listed}
 		if err := u.r.Batches().End(ctx, *q.Batch, e); err != nil {
@@ -314,7 +318,9 @@ func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, 
 	if err := u.Delete(ctx, ended.Key, false); err != nil {
 		return err
 	}
-	_, err = u.r.PutTask(ctx, t, nil)
+	if _, err = u.r.PutTask(ctx, t, nil); err == nil {
+		u.r.Tell(notices)
+	}
 	return err
 }
 

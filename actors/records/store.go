@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,6 +23,21 @@ type Store struct {
 	Node   string
 	log    zerolog.Logger
 	Close  func()
+	// OnNotices is called when notices are on the disk and what they tell of is, too;
+	// nil: nobody delivers them.
+	OnNotices func([]Notice)
+
+	seal      *persistence.Seal
+	changing  sync.Mutex // one change of endpoints at a time
+	mu        sync.Mutex
+	endpoints map[string][]Endpoint // by account, as far as they were read
+}
+
+// Tell says that notices are on the disk with what they tell of.
+func (r *Store) Tell(list []Notice) {
+	if r.OnNotices != nil && len(list) > 0 {
+		r.OnNotices(list)
+	}
 }
 
 // Config is what a [Store] is made from. Without Store and Files the records are
@@ -54,7 +70,7 @@ func Open(cfg Config) (*Store, error) {
 		}
 	}
 	r.Files, r.Plain = files, persistence.NewValueStore(r.Store, files)
-	r.Sealed = r.Plain.Sealed(seal)
+	r.Sealed, r.seal = r.Plain.Sealed(seal), seal
 	return r, nil
 }
 

@@ -32,6 +32,8 @@ type Task struct {
 	Lost       bool           `json:"lost,omitempty"` // another node has given it up: what its own has written as its end does not count
 	// Queue is set where the task came from the queue.
 	Queue *TaskQueue `json:"queue,omitempty"`
+	// Notify are the receivers of its end, as [Store.SealNotify] writes them.
+	Notify []byte `json:"notify,omitempty"`
 }
 
 // The keys of tasks, and of their outcomes, begin so.
@@ -92,11 +94,17 @@ func (r *Store) putTask(ctx context.Context, t Task, over *uint64, durable bool)
 
 // EndTask writes how a task ended: the outcome first, so that a record with the
 // status "complete" always has one.
-func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome) error {
+func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome, code engine.Code) error {
 	if err := putJSON(ctx, r.Plain, OutcomePrefix+t.ID, t.Account, t.Expires(), out); err != nil {
 		return err
 	}
-	_, err := r.PutTask(ctx, t, over)
+	notices, err := r.announce(ctx, t, nil, out, code)
+	if err != nil {
+		return err
+	}
+	if _, err = r.PutTask(ctx, t, over); err == nil {
+		r.Tell(notices)
+	}
 	return err
 }
 

@@ -91,20 +91,20 @@ func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 
 // FinishTask writes how a task ended, unless its record has an end already: then
 // it returns that one.
-func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome) (found *api.Polled, err error) {
+func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome, code engine.Code) (found *api.Polled, err error) {
 	if r.Node == "" { // there are no other nodes
-		return nil, r.EndTask(ctx, t, nil, out)
+		return nil, r.EndTask(ctx, t, nil, out, code)
 	}
 	now, revision, err := r.taskAt(ctx, t.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
-		return nil, r.EndTask(ctx, t, nil, out)
+		return nil, r.EndTask(ctx, t, nil, out, code)
 	case err != nil:
 		return nil, err
 	case revision != stored && now.Status != api.TaskPending:
 		return r.ended(ctx, now)
 	}
-	err = r.EndTask(ctx, t, &stored, out)
+	err = r.EndTask(ctx, t, &stored, out, code)
 	if errors.Is(err, persistence.ErrConflict) {
 		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != api.TaskPending {
 			return r.ended(ctx, now)

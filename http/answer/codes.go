@@ -78,6 +78,7 @@ var table = []CodeInfo{
 	{CodeHeadersTooLarge, 431, false, 0, "The request's headers are too large"},
 	{engine.CodeInternal, 500, false, 0, "The service failed; find the reason in its log by this request's X-Request-Id"},
 	{engine.CodeQueueUnavailable, 501, false, 0, "The task cannot be queued here: send it without `queue`"},
+	{engine.CodeNoticesUnavailable, 501, false, 0, "Nothing sends notices here: send the task without `notify`"},
 	{engine.CodeDraining, 503, true, 5 * time.Second, "The service accepts no new tasks: it is drained or stopping"},
 	{engine.CodeStorageFull, 503, true, 30 * time.Second, "The service's disk has too little free space"},
 	{engine.CodeStorageUnwritable, 503, true, 30 * time.Second, "The service's data folder accepts no new files"},

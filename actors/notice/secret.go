@@ -1,0 +1,101 @@
+package notice
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"troupe/actors/api"
+	"troupe/actors/records"
+	"troupe/persistence"
+)
+
+const (
+	secretPrefix = "whsec_"
+	secretBytes  = 32
+	// secretOverlap is how long a secret signs on after the next one was made.
+	secretOverlap = 24 * time.Hour
+)
+
+func newSecret() string {
+	b := make([]byte, secretBytes)
+	_, _ = rand.Read(b) // never fails
+	return secretPrefix + base64.StdEncoding.EncodeToString(b)
+}
+
+// secret reads what signs the notices of an account, and makes it where there is none.
+func (m *Notices) secret(ctx context.Context, account string) (records.NoticeSecret, error) {
+	disk := m.cfg.Records.Notices()
+	s, err := disk.Secret(ctx, account)
+	if !errors.Is(err, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrSealed) {
+		return s, err
+	}
+	m.secrets.Lock()
+	defer m.secrets.Unlock()
+	if s, err = disk.Secret(ctx, account); err == nil {
+		return s, nil
+	}
+	s = records.NoticeSecret{Current: newSecret()}
+	return s, disk.PutSecret(ctx, account, s)
+}
+
+// Secret tells what signs the notices of an account, after another one was made if that
+// is asked for.
+func (m *Notices) Secret(ctx context.Context, r *api.NoticeSecret) (*api.NoticeSecretTold, error) {
+	s, err := m.secret(ctx, r.Account.ID)
+	if err == nil && r.Rotate {
+		m.secrets.Lock()
+		defer m.secrets.Unlock()
+		if s, err = m.cfg.Records.Notices().Secret(ctx, r.Account.ID); err == nil {
+			s = records.NoticeSecret{Current: newSecret(), Previous: s.Current, Until: time.Now().Add(secretOverlap)}
+			err = m.cfg.Records.Notices().PutSecret(ctx, r.Account.ID, s)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the secret of notices: %w", err)
+	}
+	told := &api.NoticeSecretTold{Secret: s.Current}
+	if time.Now().Before(s.Until) {
+		told.Previous, told.Until = s.Previous, s.Until
+	}
+	return told, nil
+}
+
+// sign adds the headers of Standard Webhooks.
+func (m *Notices) sign(ctx context.Context, a *account, id string, body []byte, to http.Header) error {
+	s, err := m.secret(ctx, a.id)
+	if err != nil {
+		return fmt.Errorf("read the secret of notices: %w", err)
+	}
+	now := time.Now()
+	all := []string{s.Current}
+	if s.Previous != "" && now.Before(s.Until) {
+		all = append(all, s.Previous)
+	}
+	signatures := ""
+	for i, secret := range all {
+		w, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			return err
+		}
+		one, err := w.Sign(id, now, body)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			signatures += " "
+		}
+		signatures += one
+	}
+	to.Set(standardwebhooks.HeaderWebhookID, id)
+	to.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	to.Set(standardwebhooks.HeaderWebhookSignature, signatures)
+	return nil
+}
