@@ -17,19 +17,20 @@ var (
 var batchBody = fmt.Sprintf(`{"type":"object","required":["task","items"],"additionalProperties":false,"properties":{
 "task":{"$ref":"%sTask"},
 "name":{"type":"string","minLength":1,"maxLength":%d},
-"items":{"type":"array","minItems":1,"items":{"type":"object"}}}}`, components, maxBatchName)
+"notify":%s,
+"items":{"type":"array","minItems":1,"items":{"type":"object"}}}}`, components, maxBatchName, engine.NotifySchema(engine.NotifyBatch))
 
 func init() {
 	const tag = "Batches"
 	key := param{keyHeader, "header", "Makes the request safe to repeat: while the batch is kept, the same key gets that batch.", `{"type":"string","minLength":1,"maxLength":255,"pattern":"^[!-~]+$"}`, false}
 	operations = append(operations,
 		operation{
-			method: "post", path: batchesPath, id: "createBatch", tag: tag, body: batchBody, lines: "The first line is an object with `task` and `name`, each further line an item.",
+			method: "post", path: batchesPath, id: "createBatch", tag: tag, body: batchBody, lines: "The first line is an object with `task`, `name` and `notify`, each further line an item.",
 			summary: "Run a task for many items",
 			doc:     "Queues a task for each item. `${item.name}` in the task reads a field of the item. As JSON the body has at most 1 MiB, as lines any length.",
 			params:  []param{key},
 			answers: []reply{{202, "The batch is on the disk.", "", []any{batchAnswer{}}}},
-			codes:   append([]engine.Code{engine.CodePlanRequired, engine.CodeQueueFull, engine.CodeQueueUnavailable, engine.CodeTooManyWaiting}, bodyCodes...),
+			codes:   append([]engine.Code{engine.CodePlanRequired, engine.CodeQueueFull, engine.CodeQueueUnavailable, engine.CodeNoticesUnavailable, engine.CodeTooManyWaiting}, bodyCodes...),
 		},
 		operation{
 			method: "get", path: batchesPath, id: "listBatches", tag: tag,

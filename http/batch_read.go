@@ -238,6 +238,7 @@ func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.R
 	m := &api.CreateBatch{Account: access.ForActors(r.account), Key: key}
 	var task *lang.Node
 	members := []lang.Member{
+		lang.Field("notify", func(f *lang.Node) { m.Notify = engine.ReadNotify(d, f, engine.NotifyBatch) }),
 		lang.Field("task", func(f *lang.Node) { task = f }),
 		lang.Field("name", func(f *lang.Node) {
 			if m.Name = d.ReadNonEmpty(f, "a name"); len([]rune(m.Name)) > maxBatchName {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,6 +87,7 @@ func serveQueue(t testing.TB) {
 	node, err := actors.Start(actors.Config{
 		Engine: eng, Store: store, Files: files, Seal: seal, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop(),
 		QueuedUploads: filepath.Join(folder, "queued-uploads"),
+		Notices:       actors.NoticesConfig{Client: &nethttp.Client{}, Result: http.NoticeResult, Delays: slices.Repeat([]time.Duration{100 * time.Millisecond}, 1000)},
 	})
 	if err != nil {
 		t.Fatal(err)

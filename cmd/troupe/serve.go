@@ -261,7 +261,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
-		Session: actors.SessionConfig{Lease: s.Cluster.lease()},
+		Notices: s.sending(base), Session: actors.SessionConfig{Lease: s.Cluster.lease()},
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
 	if err != nil {

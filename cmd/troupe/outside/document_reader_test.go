@@ -234,6 +234,7 @@ func (r *reader) answered(answer []byte) {
 	r.answer = answer
 	for name, pattern := range map[string]string{
 		"TASK": `"taskId":"([^"]+)"`, "BATCH": `"batchId":"([^"]+)"`, "SESSION": `"sessionId":"([^"]+)"`, "WORKER": `"workerId":"([^"]+)"`, "FILE": `"url":"([^"]+)"`,
+		"NOTICE": `"noticeId":"([^"]+)"`, "ENDPOINT": `"endpointId":"([^"]+)"`,
 		"TICKET": `"ticket":"([^"]+)"`, "TICKET_ID": `"id":"(tkt_[^"]+)"`, "LINK_ID": `"id":"(lnk_[^"]+)"`,
 	} {
 		if m := regexp.MustCompile(pattern).FindSubmatch(answer); m != nil {

@@ -24,8 +24,8 @@ const describedMetrics = "http://127.0.0.1:9464"
 // neither fails: whoever writes an example finds it tested.
 //
 // In commands TOKEN is the token of the first start, and TASK, SESSION, WORKER,
-// FILE, TICKET, TICKET_ID and LINK_ID are what the answers so far had last as
-// taskId, sessionId, workerId, url, ticket and its id, and the id of a link.
+// NOTICE, ENDPOINT, FILE, TICKET, TICKET_ID and LINK_ID are what the answers so far had last as
+// taskId, sessionId, workerId, noticeId, endpointId, url, ticket and its id, and the id of a link.
 func TestEveryExampleOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "tr") // short: a socket's path is bounded

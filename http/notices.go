@@ -1,0 +1,221 @@
+package http
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors/api"
+	"troupe/engine"
+	"troupe/engine/lang"
+	"troupe/http/access"
+	"troupe/http/answer"
+	"troupe/persistence"
+)
+
+// Where notices, their receivers and their secret are.
+const (
+	noticesPath   = "/v1/notices"
+	endpointsPath = "/v1/endpoints"
+	secretPath    = "/v1/notice-secret"
+)
+
+type (
+	noticeList struct {
+		Success bool            `json:"success"`
+		Notices []answer.Notice `json:"notices"`
+		Next    string          `json:"next,omitempty"` // the cursor of the next part
+	}
+	noticeAnswer struct {
+		Success bool          `json:"success"`
+		Notice  answer.Notice `json:"notice"`
+	}
+	endpointList struct {
+		Success   bool              `json:"success"`
+		Endpoints []answer.Endpoint `json:"endpoints"`
+	}
+	endpointAnswer struct {
+		Success  bool            `json:"success"`
+		Endpoint answer.Endpoint `json:"endpoint"`
+	}
+	secretAnswer struct {
+		Success  bool   `json:"success"`
+		Secret   string `json:"secret"`
+		Previous string `json:"previous,omitempty"` // signs as well until previousUntil
+		Until    string `json:"previousUntil,omitempty"`
+	}
+)
+
+// noticeRoutes are the routes of notices.
+func (s *Server) noticeRoutes() []route {
+	one, endpoint := noticesPath+"/{noticeId}", endpointsPath+"/{endpointId}"
+	return []route{
+		s.tokenRoute("GET", noticesPath, withoutName(s.listNotices)),
+		s.tokenRoute("POST", one+"/redeliver", s.redeliver),
+		s.tokenRoute("GET", one, s.getNotice),
+		s.tokenRoute("GET", endpointsPath, withoutName(s.listEndpoints)),
+		s.tokenRoute("POST", endpointsPath, s.withJSONBody(s.putEndpoint)),
+		s.tokenRoute("POST", endpoint+"/enable", s.enableEndpoint),
+		s.tokenRoute("DELETE", endpoint, s.removeEndpoint),
+		s.tokenRoute("GET", secretPath, withoutName(s.noticeSecret)),
+		s.tokenRoute("POST", secretPath+"/rotate", s.withJSONBody(s.rotateSecret)),
+	}
+}
+
+// Which notices are listed.
+const (
+	noticesWaiting = "waiting"
+	noticesEnded   = "ended"
+)
+
+func (s *Server) listNotices(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	most, faults := readCount(ctx, "limit", answer.DefaultRecent, maxRecent)
+	args := ctx.QueryArgs()
+	m := &api.ListNotices{Account: access.ForActors(account), After: string(args.Peek("cursor")), Most: most}
+	if args.Has("status") {
+		words := []string{noticesWaiting, noticesEnded}
+		switch status := string(args.Peek("status")); status {
+		case noticesWaiting:
+			m.Waiting = true
+		case noticesEnded:
+		default:
+			faults = append(faults, lang.Fault{Path: "/status", Message: fmt.Sprintf("want %s, not %q%s", strings.Join(words, " or "), lang.Short(status, 100), lang.DidYouMean(status, words))})
+		}
+	}
+	if len(m.After) > maxCursor {
+		faults = append(faults, lang.Fault{Path: "/cursor", Message: "want next of an answer"})
+	}
+	if len(faults) > 0 {
+		return answer.RefuseInvalid(faults...)
+	}
+	l, err := api.Ask(s.base, s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "list notices", err)
+	case l.Refusal != nil:
+		return answer.RefuseBy(l.Refusal)
+	}
+	list := noticeList{Success: true, Notices: make([]answer.Notice, len(l.Notices)), Next: l.Next}
+	for i := range l.Notices {
+		list.Notices[i] = answer.OfNotice(&l.Notices[i])
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, list)
+	return nil
+}
+
+// sendNotice answers with one notice.
+func (s *Server) sendNotice(ctx *fasthttp.RequestCtx, doing, id string, m api.Request[api.Noticed]) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no notice %q", lang.Short(id, 100)))
+	}
+	x, err := api.Ask(s.base, s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, doing, err)
+	case x.Refusal != nil:
+		return answer.RefuseBy(x.Refusal)
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, noticeAnswer{true, answer.OfNotice(x.Notice)})
+	return nil
+}
+
+func (s *Server) getNotice(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	return s.sendNotice(ctx, "read a notice", id, &api.GetNotice{Account: access.ForActors(account), ID: id})
+}
+
+func (s *Server) redeliver(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+		return no
+	}
+	return s.sendNotice(ctx, "send a notice again", id, &api.Redeliver{Account: access.ForActors(account), ID: id})
+}
+
+func (s *Server) listEndpoints(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	l, err := api.Ask(s.base, s.cfg.Actors, &api.ListEndpoints{Account: access.ForActors(account)})
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "list endpoints", err)
+	case l.Refusal != nil:
+		return answer.RefuseBy(l.Refusal)
+	}
+	list := endpointList{Success: true, Endpoints: make([]answer.Endpoint, len(l.Endpoints))}
+	for i := range l.Endpoints {
+		list.Endpoints[i] = answer.OfEndpoint(&l.Endpoints[i])
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, list)
+	return nil
+}
+
+// sendEndpoint answers with one endpoint.
+func (s *Server) sendEndpoint(ctx *fasthttp.RequestCtx, doing string, m api.Request[api.EndpointChanged]) *answer.Refusal {
+	x, err := api.Ask(s.base, s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, doing, err)
+	case x.Refusal != nil:
+		return answer.RefuseBy(x.Refusal)
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, endpointAnswer{true, answer.OfEndpoint(x.Endpoint)})
+	return nil
+}
+
+func (s *Server) putEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, body []byte) *answer.Refusal {
+	n, fault := lang.ReadNode(body)
+	if fault != nil {
+		return answer.RefuseInvalid(*fault)
+	}
+	d := &lang.Decoder{}
+	m := &api.PutEndpoint{Account: access.ForActors(account), Notify: engine.ReadReceiver(d, n, engine.NotifyAccount)}
+	if d.Wrong() > 0 {
+		return answer.RefuseInvalid(d.Faults()...)
+	}
+	return s.sendEndpoint(ctx, "keep an endpoint", m)
+}
+
+func (s *Server) enableEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+		return no
+	}
+	return s.changeEndpoint(ctx, account, id, api.EndpointEnable)
+}
+
+func (s *Server) removeEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	return s.changeEndpoint(ctx, account, id, api.EndpointRemove)
+}
+
+func (s *Server) changeEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, id string, to api.EndpointChange) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no endpoint %q", lang.Short(id, 100)))
+	}
+	return s.sendEndpoint(ctx, "change an endpoint", &api.ChangeEndpoint{Account: access.ForActors(account), ID: id, Change: to})
+}
+
+func (s *Server) noticeSecret(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	return s.sendSecret(ctx, account, false)
+}
+
+func (s *Server) rotateSecret(ctx *fasthttp.RequestCtx, account persistence.Account, _ []byte) *answer.Refusal {
+	return s.sendSecret(ctx, account, true)
+}
+
+func (s *Server) sendSecret(ctx *fasthttp.RequestCtx, account persistence.Account, rotate bool) *answer.Refusal {
+	x, err := api.Ask(s.base, s.cfg.Actors, &api.NoticeSecret{Account: access.ForActors(account), Rotate: rotate})
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "read the secret of notices", err)
+	case x.Refusal != nil:
+		return answer.RefuseBy(x.Refusal)
+	}
+	a := secretAnswer{Success: true, Secret: x.Secret, Previous: x.Previous}
+	if x.Previous != "" {
+		a.Until = x.Until.UTC().Format(time.RFC3339)
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	answer.SendJSON(ctx, fasthttp.StatusOK, a)
+	return nil
+}
+
+// NoticeResult makes the result that a notice has in it: what get-result answers.
+func NoticeResult(p *api.Polled) ([]byte, error) { return answer.ResultOf(p) }
