@@ -46,7 +46,7 @@ func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Sta
 
 func (n *Node) start(ctx context.Context, m *api.Execute, files uint64) (*api.Started, error) {
 	lost := func(no *api.Refusal) *api.Started { return &api.Started{TaskID: m.TaskID, Refusal: no} }
-	if no := n.parts.mayNotify(m); no != nil {
+	if no := n.parts.mayNotify(ctx, m); no != nil {
 		return lost(no), nil
 	}
 	if m.Idempotency.Key != "" {

@@ -28,11 +28,11 @@ const noticesRetry = time.Minute
 const noNotices = "Nothing sends notices here, as in every cluster: follow tasks with get-result or events"
 
 // mayNotify says why nobody could be told of the end of a task, or nil.
-func (n *nodeParts) mayNotify(m *api.Execute) *api.Refusal {
+func (n *nodeParts) mayNotify(ctx context.Context, m *api.Execute) *api.Refusal {
 	switch {
 	case len(m.Task.Notify) > 0 && n.notices == nil:
 		return &api.Refusal{Code: engine.CodeNoticesUnavailable, Text: noNotices}
-	case n.notices.Full(m.Account.ID):
+	case n.notices.Full(ctx, m.Account.ID, len(m.Task.Notify) > 0):
 		return &api.Refusal{Code: engine.CodeQueueFull, RetryAfter: noticesRetry, Text: fmt.Sprintf("%d notices of the account wait to be delivered", notice.MaxWaiting)}
 	}
 	return nil

@@ -139,14 +139,19 @@ func TestImportWaitsForTheQueue(t *testing.T) {
 	old := persistence.NewMemory()
 	defer old.Close()
 	p := backlog.Place{Lane: backlog.LaneFor("anna", &engine.Queue{Priority: 1}), Order: 7}
-	if _, err := old.Put(context.Background(), persistence.Write{Key: p.Key("t1"), Value: []byte("v")}); err != nil {
-		t.Fatal(err)
-	}
 	to := persistence.NewMemory()
 	defer to.Close()
-	_, err := actors.Import(context.Background(), actors.OfflineData{Store: old}, actors.Config{Store: to, Node: "n1"})
-	if err == nil || !strings.Contains(err.Error(), "queue") {
-		t.Errorf("%v", err)
+	for key, why := range map[string]string{p.Key("t1"): "queue", records.NoticeKey("anna", "msg_1"): "notices"} {
+		if _, err := old.Put(context.Background(), persistence.Write{Key: key, Value: []byte("v")}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := actors.Import(context.Background(), actors.OfflineData{Store: old}, actors.Config{Store: to, Node: "n1"})
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", key, err)
+		}
+		if err := old.Delete(context.Background(), key, nil, false); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

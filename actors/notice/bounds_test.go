@@ -71,8 +71,8 @@ func TestNoticeBounds(t *testing.T) {
 			b.push(a, &entry{id: fmt.Sprint(i), host: "later.example", at: time.Now().Add(time.Hour), index: -1})
 		}
 		b.mu.Unlock()
-		if !b.Full("bert~1") || b.Full(ada.ID) {
-			t.Errorf("full: %v and %v", b.Full("bert~1"), b.Full(ada.ID))
+		if ctx := t.Context(); !b.Full(ctx, "bert~1", true) || b.Full(ctx, "bert~1", false) || b.Full(ctx, ada.ID, true) {
+			t.Error("another account is full, or one whose task has no receivers, or the one with 100,000 is not")
 		}
 		b.Forget("bert~1")
 

@@ -23,6 +23,9 @@ const (
 	// MaxWaiting is how many notices of an account may wait before its tasks with
 	// receivers are refused.
 	MaxWaiting = 100_000
+	// earlyAtMost is how long a notice waits for its client to see the end: the actor of
+	// the task may have failed in between.
+	earlyAtMost = 10 * time.Second
 )
 
 // Config is what notices need. Zero values mean the defaults that the comments name.
@@ -217,11 +220,18 @@ func (l *line) quiet() {
 	}
 }
 
-// Full reports whether as many notices of an account wait as may.
-func (m *Notices) Full(id string) bool {
-	if m == nil {
-		return false
-	}
+// Full reports whether as many notices of an account wait as may, and its task would
+// make more.
+func (m *Notices) Full(ctx context.Context, id string, named bool) bool {
+	return m != nil && m.full(id) && (named || m.hasEndpoints(ctx, id))
+}
+
+func (m *Notices) hasEndpoints(ctx context.Context, id string) bool {
+	all, err := m.cfg.Records.Notices().Endpoints(ctx, id)
+	return err != nil || len(all) > 0
+}
+
+func (m *Notices) full(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a := m.accounts[id]
@@ -251,6 +261,7 @@ func (m *Notices) added(list []records.Notice) {
 		} else if !a.gone && a.entries[e.id] == nil {
 			a.entries[e.id] = e
 			m.early[n.Task.ID] = append(m.early[n.Task.ID], e)
+			time.AfterFunc(earlyAtMost, func() { m.Ended(n.Account, n.Task.ID) })
 		}
 	}
 }

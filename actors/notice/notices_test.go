@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"troupe/actors/api"
+	"troupe/actors/records"
+	"troupe/engine"
 )
 
 // TestReceiverIsDown: a receiver that is down for ten minutes gets each notice once it
@@ -140,6 +142,36 @@ func TestGivenUpAfterADay(t *testing.T) {
 			if x, err := b.Redeliver(t.Context(), &api.Redeliver{Account: ada, ID: id}); err != nil || x.Refusal == nil {
 				t.Errorf("%q: %+v, %v", id, x, err)
 			}
+		}
+	})
+}
+
+// TestEndsThatNobodySees: a notice leaves when clients see the end, or, where the actor of
+// the task has failed before, a little later.
+func TestEndsThatNobodySees(t *testing.T) {
+	inBubble(t, func(b *bed) {
+		began := time.Now()
+		for i, id := range []string{"task_seen", "task_unseen"} {
+			sealed, err := b.disk.SealNotify(id, []engine.Notify{{URL: "https://a.example/", Events: []engine.NoticeEvent{engine.NoticeEnd}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := records.Task{ID: id, Account: ada.ID, Status: api.TaskComplete, Started: began, Ended: began, Notify: sealed}
+			if err := b.disk.EndTask(t.Context(), rec, nil, &engine.Outcome{End: engine.EndCompleted}, ""); err != nil {
+				t.Fatal(err)
+			}
+			if synctest.Wait(); len(b.net.all()) != i {
+				t.Fatalf("%s was told before its end could be seen", id)
+			}
+			if i == 0 {
+				b.Ended(ada.ID, id)
+				synctest.Wait()
+			}
+		}
+		time.Sleep(earlyAtMost)
+		synctest.Wait()
+		if n := len(b.net.all()); n != 2 || len(b.list(true)) != 0 {
+			t.Errorf("%d were told; %d wait", n, len(b.list(true)))
 		}
 	})
 }
