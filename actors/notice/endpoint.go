@@ -3,6 +3,7 @@ package notice
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func (m *Notices) note(a *account, url string, try api.NoticeTry, gone bool) err
 		delete(a.states, id)
 		m.mu.Unlock()
 		return disk.DeleteState(a.ctx, a.id, id)
-	case !known && len(a.states) >= maxStates && !gone:
+	case !known && m.manyStates(a, now):
 		m.mu.Unlock()
 		return nil
 	case !known:
@@ -69,6 +70,18 @@ func (m *Notices) note(a *account, url string, try api.NoticeTry, gone bool) err
 	return err
 }
 
+// manyStates reports whether no further failing receivers of an account are to be known.
+// Those that fail for longer than it takes to be switched off get nothing any more.
+func (m *Notices) manyStates(a *account, now time.Time) bool {
+	if len(a.states) < maxStates {
+		return false
+	}
+	maps.DeleteFunc(a.states, func(_ string, s records.EndpointState) bool {
+		return s.Off.IsZero() && now.Sub(s.Failing) > m.cfg.OffAt+24*time.Hour
+	})
+	return len(a.states) >= maxStates
+}
+
 // Endpoints lists the endpoints of an account, and the receivers of its tasks that are
 // switched off.
 func (m *Notices) Endpoints(ctx context.Context, r *api.ListEndpoints) (*api.EndpointsListed, error) {
@@ -80,9 +93,7 @@ func (m *Notices) Endpoints(ctx context.Context, r *api.ListEndpoints) (*api.End
 	defer m.mu.Unlock()
 	states := map[string]records.EndpointState{}
 	if a := m.accounts[r.Account.ID]; a != nil {
-		for id, s := range a.states {
-			states[id] = s
-		}
+		maps.Copy(states, a.states)
 	}
 	l := &api.EndpointsListed{}
 	for _, p := range all {

@@ -184,3 +184,36 @@ func TestSameEndSameNotice(t *testing.T) {
 		}
 	})
 }
+
+// TestManyFailingReceivers: how many failing receivers of an account are known is bounded,
+// and those of old tasks make room. One that is off stays so over months and a restart.
+func TestManyFailingReceivers(t *testing.T) {
+	inBubble(t, func(b *bed) {
+		b.net.set(always(410))
+		b.end("task_gone", "gone.example")
+		b.net.set(always(500))
+		known := func() int {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return len(b.of(ada.ID).states)
+		}
+		for i := range maxStates + 5 {
+			b.end(fmt.Sprintf("task_%d", i), fmt.Sprintf("h%d.example", i))
+		}
+		if n := known(); n != maxStates {
+			t.Errorf("%d receivers are known", n)
+		}
+		time.Sleep(7 * 24 * time.Hour)
+		b.end("task_later", "later.example")
+		if n := known(); n > 10 {
+			t.Errorf("after a week %d receivers are known", n)
+		}
+		time.Sleep(60 * 24 * time.Hour)
+		b.Stop()
+		b.start()
+		l, err := b.Endpoints(t.Context(), &api.ListEndpoints{Account: ada})
+		if err != nil || len(l.Endpoints) != 1 || l.Endpoints[0].Notify.URL != "https://gone.example/hook" || l.Endpoints[0].Off.IsZero() {
+			t.Errorf("%+v, %v", l, err)
+		}
+	})
+}

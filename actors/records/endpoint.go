@@ -44,8 +44,8 @@ const (
 	NoticeSecretPrefix  = "noticekey/"
 )
 
-// endpointStateKept is how long the state of a failing receiver is kept without further
-// attempts.
+// endpointStateKept is how long the state of a failing receiver is kept. That of one that
+// is off is kept until it is switched on.
 const endpointStateKept = 30 * 24 * time.Hour
 
 // EndpointID is the identifier of a receiver.
@@ -135,9 +135,11 @@ func (u Notices) PutState(ctx context.Context, account string, s EndpointState) 
 	if err != nil {
 		return fmt.Errorf("write the state of an endpoint: %w", err)
 	}
-	return u.r.Sealed.Put(ctx, persistence.Item{
-		Key: EndpointStatePrefix + account + "/" + EndpointID(s.URL), Account: account, Value: b, Expires: time.Now().Add(endpointStateKept), Durable: !s.Off.IsZero(),
-	})
+	it := persistence.Item{Key: EndpointStatePrefix + account + "/" + EndpointID(s.URL), Account: account, Value: b, Durable: true}
+	if s.Off.IsZero() {
+		it.Expires, it.Durable = time.Now().Add(endpointStateKept), false
+	}
+	return u.r.Sealed.Put(ctx, it)
 }
 
 // DeleteState forgets that a receiver has failed.
