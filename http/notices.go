@@ -126,7 +126,7 @@ func (s *Server) getNotice(ctx *fasthttp.RequestCtx, account persistence.Account
 }
 
 func (s *Server) redeliver(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+	if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
 		return no
 	}
 	return s.sendNotice(ctx, "send a notice again", id, &api.Redeliver{Account: access.ForActors(account), ID: id})
@@ -175,7 +175,7 @@ func (s *Server) putEndpoint(ctx *fasthttp.RequestCtx, account persistence.Accou
 }
 
 func (s *Server) enableEndpoint(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
-	if _, no := s.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+	if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
 		return no
 	}
 	return s.changeEndpoint(ctx, account, id, api.EndpointEnable)
