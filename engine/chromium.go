@@ -50,6 +50,8 @@ type instance struct {
 	lost   int                // storages that its state did not have
 	refs   *references        // that its snapshots have given
 
+	requests *requestConfig // what holds for the requests of its pages; nil: nothing
+
 	// See Run. Tests of what pages are found to be have more patience than the
 	// service: the machine may stand still for longer than grace, pages with it.
 	unbatched bool
@@ -145,7 +147,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	ctx, left := r.beginSites(ctx)
 	defer left()
 	stopped, restored := true, false
-	if r.surround(ctx) {
+	if r.surround(ctx) && in.rules(ctx, r) {
 		restored = in.reopen(ctx, r)
 		stopped = r.play(ctx)
 	}
@@ -242,7 +244,7 @@ func (in *instance) Reset(ctx context.Context) error {
 		in.door.Renew() // last, when the browser has closed the old context's connections
 	}
 	in.mu.Lock()
-	in.tabs, in.closed, in.refs = c, nil, nil
+	in.tabs, in.closed, in.refs, in.requests = c, nil, nil, nil
 	in.mu.Unlock()
 	return nil
 }
@@ -250,7 +252,7 @@ func (in *instance) Reset(ctx context.Context) error {
 // Save reads what the session needs to continue in another browser.
 func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	in.mu.Lock()
-	tabs, closed, lost := in.tabs, in.closed, in.lost
+	tabs, closed, lost, requests := in.tabs, in.closed, in.lost, in.requests
 	in.mu.Unlock()
 	s, err := tabs.Snapshots.Save(ctx)
 	if err != nil {
@@ -261,6 +263,11 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 		s.Tabs, s.Left = closed, s.Left+lost
 	}
 	s.Sites, s.Around = tabs.Sites.Lists(), tabs.Surrounded()
+	if requests != nil {
+		if s.Requests, err = json.Marshal(requests); err != nil {
+			return nil, fmt.Errorf("saving the session's rules for requests: %w", err)
+		}
+	}
 	return json.Marshal(s)
 }
 
@@ -283,7 +290,12 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 		addSites(in.context(), list)
 	}
 	in.references().restore(s.References)
+	requests, err := parseRequests(s.Requests)
+	if err != nil {
+		return err
+	}
 	in.mu.Lock()
+	in.requests = requests
 	in.closed, in.lost = s.Tabs, s.Left
 	if in.closed == nil {
 		in.closed = []browser.TabState{}

@@ -26,6 +26,7 @@ type decoder struct {
 	matching         matching
 	marks            map[*lang.Node]bool // the steps; nil: nobody asks
 	step             *Step               // the step whose value is read
+	ruleSteps        int                 // of the patterns that each request is compared with
 	faulty           []*lang.Node        // the steps with faults
 	beside           []*lang.Node        // what stands beside the action whose value is read
 	flows            *flowReader
@@ -132,7 +133,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 }
 
 func (d *decoder) readConfig(n *lang.Node, c *Config) {
-	d.ReadObject(n, "config", append(d.surroundingFields(&c.around),
+	d.ReadObject(n, "config", append(append(d.surroundingFields(&c.around), d.requestFields(c)...),
 		lang.Field("actionTimeout", func(f *lang.Node) { c.ActionTimeout = lang.MillisShape.Read(&d.Decoder, f) }),
 		lang.Field("continueOnError", func(f *lang.Node) { c.ContinueOnError = lang.BoolShape.Read(&d.Decoder, f) }),
 		lang.Field("trace", func(f *lang.Node) { c.Trace, c.FullTrace = d.readTrace(f) }),

@@ -172,7 +172,7 @@ func taskSchema(base string) object {
 				{"downloads", optional(downloadsShape.Schema, "Whether files that pages send are kept.", entry{"default", "keep"})},
 				{"uploads", optional(uploadsShape.Schema, "Whether uploadFile works.", entry{"default", "allow"})},
 				{"sites", optional(sitesSchema, "The sites that pages may be from: a host, *.host for all names below it too, or an origin. Default: any.")},
-			}, surroundingSchemas()...))},
+			}, append(surroundingSchemas(), requestSchemas()...)...))},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
 				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker after the task.")},
 				{"id", optional(text, "Continues that session.")},

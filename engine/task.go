@@ -54,6 +54,8 @@ type Config struct {
 
 	dialogs []dialogRule
 	around  browser.Surroundings
+
+	requests *requestConfig // nil: it says nothing of them
 }
 
 // Session is the session part of a request.

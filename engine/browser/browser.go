@@ -175,7 +175,7 @@ func (b *Browser) attached(e target.EventAttachedToTarget) {
 	defer b.mu.Unlock()
 	c := b.contexts[string(e.TargetInfo.BrowserContextID)]
 	if e.TargetInfo.Type != "page" {
-		if c == nil || !c.joins(&e) {
+		if c == nil || !c.joins(&e, nil) {
 			b.letGo(b.root, &e)
 		}
 		return

@@ -161,6 +161,13 @@ func (c *conn) read() {
 	}
 }
 
+// open reports whether the session still is one.
+func (s *session) open() bool {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	return s.conn.sessions[s.id] == s
+}
+
 // send queues a command and returns at once. Params that cannot be encoded are
 // a mistake in this package, so the error waits for the next call.
 func (s *session) send(method string, params any) *pending {

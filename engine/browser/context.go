@@ -56,6 +56,10 @@ type Context struct {
 	handled bool                                 // a document of it was given the hands
 	log     *Log                                 // nil unless somebody wants to know what pages say and ask for
 	around  *Surroundings                        // nil: what the browser has by itself
+	rules   *RequestRules                        // nil: requests go their way
+	attend  bool                                 // its workers are reported
+	workers []*session                           // that are attached to
+	tried   []string                             // requests that were given a login
 	casting chan struct{}                        // held by the screencast that runs
 	beside  map[target.ID]*Tab                   // tabs that have been asked for a second session
 	explain func(url string) (name, text string) // nil: nobody knows more than the browser
@@ -206,14 +210,14 @@ func (c *Context) Close(ctx context.Context) error {
 	delete(c.b.contexts, string(c.id))
 	c.b.mu.Unlock()
 	c.mu.Lock()
-	surrounded := c.around != nil
-	c.around = nil
+	attended := c.attend
+	c.attend, c.around, c.rules = false, nil, nil
 	c.end(ErrDetached)
 	for _, t := range c.tabs {
 		t.Interrupt() // a page that runs a script without end does not close until it has had its time
 	}
 	c.mu.Unlock()
-	if surrounded {
+	if attended {
 		c.b.watchWorkers(-1)
 	}
 	err := c.b.root.call(ctx, target.CommandDisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: c.id}, nil)

@@ -21,6 +21,7 @@ type Navigation struct {
 	document  cdp.LoaderID  // the navigation that led to the current document
 	complete  bool          // its load event was
 	address   string        // of the current document
+	toward    string        // the document that was requested last, where requests are held
 	failed    string        // the address that the browser's own error page stands for, which is the current document
 	broken    string        // why the current document did not arrive as a whole; empty: it did, or nobody has asked
 	navigated chan struct{} // closed, and made anew, with each document

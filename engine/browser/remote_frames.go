@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -104,7 +105,7 @@ func reportFrames(s *session) <-chan struct{} {
 // attached takes in a remote frame, on the reader's goroutine.
 func (rf *remoteFrames) attached(parent *session, e *target.EventAttachedToTarget) {
 	t := rf.tab
-	if e.TargetInfo.Type != "iframe" && t.context.joins(e) {
+	if e.TargetInfo.Type != "iframe" && t.context.joins(e, t.Navigation.site) {
 		return
 	}
 	if e.TargetInfo.Type != "iframe" {
@@ -149,8 +150,15 @@ func (f *remoteFrame) setUp() {
 		l.listen(f.s, t.context.Network.current() != nil)
 	}
 	t.FileInputs.watch(f.s)
+	var sent []*pending
 	if s := t.context.Surrounded(); s != nil {
-		goOnAfter(f.s, s.process(f.s))
+		sent = s.process(f.s)
+	}
+	if r := t.context.requestRules(); r != nil {
+		sent = append(sent, r.hold(f.s)...)
+	}
+	if len(sent) > 0 {
+		goOnAfter(f.s, sent)
 		return
 	}
 	f.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
@@ -181,6 +189,13 @@ func (f *remoteFrame) event(method string, params jsonv2.Value) {
 		if decode(params, &e) {
 			t.FileInputs.opened(f.s, &e)
 		}
+	case "Fetch.requestPaused":
+		var e fetch.EventRequestPaused
+		if decode(params, &e) {
+			t.letGo(f.s, &e)
+		}
+	case "Fetch.authRequired":
+		t.context.login(f.s, params)
 	case "Inspector.targetCrashed":
 		t.remote.detached(f.s.id)
 	case "Page.frameNavigated", "Page.loadEventFired": // of the frame, and not of the tab

@@ -37,7 +37,7 @@ func (b *Sites) Add(spelled []string, allows func(address string) bool) (left []
 	}
 	b.mu.Unlock()
 	for _, t := range b.context.Tabs() {
-		t.holdDocuments()
+		t.holdRequests()
 		t.Navigation.mu.Lock()
 		address := t.Navigation.address
 		t.Navigation.mu.Unlock()
@@ -93,28 +93,43 @@ func (b *Sites) refuse(address string) {
 	}
 }
 
-// holdDocuments lets the tab ask before it requests a document.
-func (t *Tab) holdDocuments() {
+// holdRequests lets the tab ask before it requests a document, or what else there are
+// rules for.
+func (t *Tab) holdRequests() []*pending {
 	t.mu.Lock()
 	stubbed := t.stubbed
 	t.mu.Unlock()
 	if stubbed {
-		return // its end does it
+		return nil // its end does it
 	}
-	t.s.send(fetch.CommandEnable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
+	if r := t.context.requestRules(); r != nil {
+		return r.hold(t.s)
+	}
+	if !t.context.Sites.bounded() {
+		return nil
+	}
+	return []*pending{t.s.send(fetch.CommandEnable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
 		{URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageRequest},
-	}})
+	}})}
 }
 
-// letGo lets a held request go on, unless it would bring the tab to another site. The tab
-// stays where it was then.
-func (t *Tab) letGo(e *fetch.EventRequestPaused) {
-	if e.FrameID == t.mainFrame() && e.ResourceType == network.ResourceTypeDocument && e.Request != nil && !t.context.Sites.Allow(e.Request.URL) {
+// letGo lets a held request go on, unless a rule decides otherwise or it would bring the
+// tab to another site. The tab stays where it was then.
+func (t *Tab) letGo(s *session, e *fetch.EventRequestPaused) {
+	main := e.FrameID == t.mainFrame() && e.ResourceType == network.ResourceTypeDocument && e.Request != nil
+	if main && !t.context.Sites.Allow(e.Request.URL) {
 		t.context.Sites.refuse(e.Request.URL)
-		t.s.send(fetch.CommandFailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonAborted})
+		s.send(fetch.CommandFailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonAborted})
 		return
 	}
-	t.s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
+	if r := t.context.requestRules(); r != nil && e.Request != nil {
+		if main {
+			t.Navigation.heads(e.Request.URL)
+		}
+		r.decide(s, e, t.Navigation.siteFor(e.Request), main)
+		return
+	}
+	s.send(fetch.CommandContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
 }
 
 // shows takes in which document the tab shows now.

@@ -28,6 +28,8 @@ type State struct {
 	References int `json:"references,omitempty"`
 	// Around is what pages find around them; nil: what the browser has by itself.
 	Around *Surroundings `json:"around,omitempty"`
+	// Requests are the rules for requests, as their owner writes them.
+	Requests json.RawMessage `json:"requests,omitempty"`
 }
 
 // maxState bounds the storages of a state, in characters of JSON: pages fill them,
@@ -285,9 +287,7 @@ func (t *Tab) stub(ctx context.Context, f func() error) error {
 	if e := t.s.call(ctx, fetch.CommandDisable, nil, nil); err == nil && e != nil {
 		err = fmt.Errorf("letting the tab's requests go: %w", e)
 	}
-	if t.context.Sites.bounded() {
-		t.holdDocuments()
-	}
+	t.holdRequests()
 	return err
 }
 
@@ -300,7 +300,7 @@ func (t *Tab) paused(e *fetch.EventRequestPaused) {
 	stubbed := t.stubbed
 	t.mu.Unlock()
 	if !stubbed {
-		t.letGo(e)
+		t.letGo(t.s, e)
 		return
 	}
 	t.s.send(fetch.CommandFulfillRequest, map[string]any{

@@ -58,16 +58,15 @@ func (c *Context) Surround(ctx context.Context, s *Surroundings) error {
 	c.mu.Lock()
 	before := c.around
 	c.around = s
-	c.mu.Unlock()
-	if before == nil {
-		c.b.watchWorkers(1)
-	}
-	c.mu.Lock()
 	if s.Device != nil && (before == nil || before.Device == nil || *before.Device != *s.Device) {
 		c.width, c.height = s.Device.Width, s.Device.Height
 	}
-	tabs := slices.Clone(c.tabs)
+	tabs, workers := slices.Clone(c.tabs), slices.Clone(c.workers)
 	c.mu.Unlock()
+	c.attends()
+	for _, w := range workers {
+		s.worker(w) // it may have ended
+	}
 	var sent []*pending
 	for _, name := range slices.Sorted(maps.Keys(s.Permissions)) {
 		sent = append(sent, c.b.root.send(browser.CommandSetPermission, browser.SetPermissionParams{

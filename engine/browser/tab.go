@@ -73,12 +73,14 @@ func (t *Tab) setUp() {
 	if l := t.context.logging(); l != nil {
 		t.startLog(l, t.context.Network.current() != nil)
 	}
-	if t.context.Sites.bounded() {
-		t.holdDocuments()
+	if t.context.requestRules() != nil {
+		t.remote.watch()
 	}
+	t.holdRequests()
 	if s := t.context.Surrounded(); s != nil {
 		t.remote.watch()
-		s.page(t)
+		t.ready = goOnAfter(t.s, s.page(t))
+		return
 	}
 	t.ready = t.s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 }

@@ -28,6 +28,7 @@ func init() { // what handles an event may lead to others
 		"Input.dragIntercepted":           on(func(t *Tab, e *input.EventDragIntercepted) { t.Input.intercepted(e) }),
 		"Page.screencastFrame":            (*Tab).screencastFrame,
 		"Fetch.requestPaused":             on((*Tab).paused),
+		"Fetch.authRequired":              func(t *Tab, p jsonv2.Value) { t.context.login(t.s, p) },
 		"Target.attachedToTarget":         func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.attachedToTarget", p) },
 		"Target.detachedFromTarget":       func(t *Tab, p jsonv2.Value) { t.remote.changes(t.s, "Target.detachedFromTarget", p) },
 		"Runtime.executionContextCreated": (*Tab).worldCreated,

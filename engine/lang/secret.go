@@ -34,6 +34,9 @@ func SecretTextShape(what string) Shape[Text] {
 	}}
 }
 
+// ParseSecretText reads a text that a request had where secrets may stand.
+func ParseSecretText(s string) Text { return parseTextWith(s, true) }
+
 // OneSecret is the name of the secret that the text consists of, if it is one alone.
 func (t Text) OneSecret() (name string, ok bool) {
 	if len(t.parts) != 1 || !t.parts[0].secret {
@@ -69,7 +72,7 @@ func (t Text) FillSecrets(value func(name string) (string, error)) (Text, error)
 // below it.
 func (d *Decoder) RefuseSecrets(n *Node) {
 	if !d.mayHoldSecrets[n] && n.IsString() && holdsSecret(n.Text) || n.parent != nil && n.parent.IsObject() && holdsSecret(n.Key) {
-		d.Fault(n, "a secret can stand only in the text of fill: it would be readable here (a plain ${secret: is written $${secret:)")
+		d.Fault(n, "a secret can stand only in the text of fill, and in headers and credentials of config: it would be readable here (a plain ${secret: is written $${secret:)")
 	}
 	for _, l := range [][]*Node{n.Elements, n.Fields} {
 		for _, c := range l {
