@@ -30,7 +30,7 @@ func documentOf(part string) string {
 		return "docs/cluster.md"
 	case "attacks":
 		return "docs/security.md"
-	case loadPart, "http", "steps", "builds", "frames":
+	case loadPart, "http", "steps", "builds", "frames", "blocked":
 		return "docs/decisions/0017-what-a-task-costs.md"
 	}
 	return "docs/performance.md"
@@ -49,12 +49,13 @@ var measurements = []measurement{
 	{"attacks", runAttacks, true},
 	{"builds", runBuilds, true},
 	{"frames", runFrames, true},
+	{"blocked", runBlocked, true},
 }
 
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames; default: the first five")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked; default: the first five")
 		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -72,7 +73,7 @@ func main() {
 	flag.StringVar(&b.attack, "attack", "", "with attacks: only those with this in their names")
 	flag.StringVar(&b.plot, "plot", "", "with scale and attacks: draw a diagram into this file (SVG)")
 	flag.IntVar(&b.rounds, "rounds", 3, "with tasks: how often each side takes its turn")
-	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy, builds and frames: how often both sides are started")
+	flag.IntVar(&b.starts, "starts", 8, "with watched, proxy, builds, frames and blocked: how often both sides are started")
 	flag.IntVar(&b.tasks, "tasks", 10000, "with flat: how many")
 	flag.DurationVar(&b.idle, "idle", 200*time.Millisecond, "time between two tasks, as real clients leave it")
 	flag.Parse()
@@ -111,7 +112,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds or frames", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames or blocked", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {
