@@ -10,7 +10,7 @@
 // workers and with that of nodes, what metrics, traces and the proxy add, and
 // whether the service is the same after very many tasks.
 //
-//	go run ./bench                        tasks, http, cold, watched and proxy
+//	go run ./bench                        tasks, http, cold, watched, proxy and blocked
 //	go run ./bench -quick                 a short look at them
 //	go run ./bench -peers=false           without what needs npm
 //	go run ./bench -only http             only what needs no browser
