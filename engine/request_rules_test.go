@@ -12,6 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rs/zerolog"
+
+	"troupe/engine/browser"
 	"troupe/testkit/need"
 )
 
@@ -235,5 +238,37 @@ func TestHeadersAndCredentialsGoToTheirOrigin(t *testing.T) {
 	o := play(t, ownBrowser(t), `{"config":`+wrong+`,"actions":[{"open":"`+s.own+`/guarded"},{"getText":"h1"}]}`, env)
 	if string(o.Data) != `"eve"` {
 		t.Errorf("with a wrong name, the page is %s %v", o.Data, failuresOf(o))
+	}
+}
+
+// TestRulesOfANeighbour: in a browser that workers share, workers of pages of another
+// context go on, unheld and unblocked, while one context has rules.
+func TestRulesOfANeighbour(t *testing.T) {
+	need.Browser(t)
+	s := newCountingServer(t)
+	newInstance(t) // makes the folder that browsers live in
+	e := &Chromium{Options: browser.Options{Dir: shared.dir}, Log: zerolog.Nop(), Egress: directFetch, Group: func(string) string { return "one" }}
+	ctx, cancel := contextFor(60e9)
+	defer cancel()
+	var both []*instance
+	for _, name := range []string{"a", "b"} {
+		in, err := e.Launch(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(in.Close)
+		both = append(both, in.(*instance))
+	}
+	if both[0].browser != both[1].browser {
+		t.Fatal("they share no browser")
+	}
+	o := play(t, both[0], `{"config":{"locale":"de-DE","block":{"types":["image"]},"mock":{"/api/price":{"body":5}}},"actions":[{"open":"`+s.own+`/"},{"evaluate":"return (await run()).service"}]}`, TaskEnv{})
+	if string(o.Data) != `"5"` {
+		t.Fatalf("with rules: %s %v", o.Data, failuresOf(o))
+	}
+	s.since()
+	o = play(t, both[1], `{"actions":[{"open":"`+s.own+`/"},{"evaluate":"return await run()"},{"evaluate":"return navigator.language"}]}`, TaskEnv{})
+	if counts := s.since(); string(o.Data) != `"en-US"` || counts["own /byservice.png"] == 0 || counts["own /viaservice.png"] == 0 || counts["own /api/price"] < 5 {
+		t.Errorf("the neighbour: %s %v %v", o.Data, failuresOf(o), counts)
 	}
 }

@@ -218,6 +218,9 @@ func (b *Browser) detached(id target.SessionID) {
 		close(t.closed)
 		t.remote.end()
 		t.context.lost(t) // before its callers return: they go on in the tab that is current then
+		if t.context.Surrounded() != nil {
+			go t.context.rezone(context.Background()) // it ends with the sessions
+		}
 	}
 	b.conn.drop(id)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
@@ -157,6 +158,40 @@ func (s *Surroundings) zone(to *session) (sent []*pending) {
 		sent = append(sent, to.send(emulation.CommandSetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: s.Timezone}))
 	}
 	return sent
+}
+
+// Bounds of rezone.
+const (
+	rezoneTries = 10
+	rezoneWait  = 20 * time.Millisecond
+)
+
+// rezone sets the locale and the time zone of the tabs again after one was closed, whose
+// process they may have been set for. The process may still have to notice that. Until
+// then it refuses, and also where a further tab of it has them set, which is as good.
+func (c *Context) rezone(ctx context.Context) {
+	s := c.Surrounded()
+	if s == nil {
+		return
+	}
+	for range rezoneTries {
+		refused := false
+		for _, t := range c.Tabs() {
+			for _, p := range s.zone(t.s) {
+				if err := p.wait(ctx, nil); err != nil && alreadyThere(err) {
+					refused = true
+				}
+			}
+		}
+		if !refused {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(rezoneWait):
+		}
+	}
 }
 
 // shape gives a page the screen of the device, which is as large as the page.

@@ -63,4 +63,5 @@ func (c *Context) CloseTab(ctx context.Context, t *Tab) {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	_ = closing.wait(ctx, nil) // one that closed itself meanwhile is closed too
+	c.rezone(ctx)
 }

@@ -108,10 +108,14 @@ func (c *Context) workerEvent(s *session, page func() string, method string, par
 	}
 }
 
-// letGo leaves alone what the browser holds for us.
+// letGo leaves alone what the browser holds for us, once it has gone on: a shared worker
+// that is left earlier never does.
 func (b *Browser) letGo(parent *session, e *target.EventAttachedToTarget) {
-	b.conn.open(e.SessionID, nil).send(runtime.CommandRunIfWaitingForDebugger, nil)
-	parent.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: e.SessionID})
+	goesOn := b.conn.open(e.SessionID, nil).send(runtime.CommandRunIfWaitingForDebugger, nil)
+	go func() {
+		_ = goesOn.wait(context.Background(), nil) // it ends with the session
+		parent.send(target.CommandDetachFromTarget, target.DetachFromTargetParams{SessionID: e.SessionID})
+	}()
 }
 
 // pagesOnly and pagesAndWorkers are what the browser reports by itself. It has service
