@@ -12,8 +12,8 @@ import (
 )
 
 // Secret is a value of an account that tasks use without knowing it:
-// ${secret:NAME} in the text of fill. It is typed into pages of its origins and
-// nowhere else, and masked in everything that a task gives.
+// ${secret:NAME} in the text of fill, and in headers and credentials of config. It is
+// typed into pages of its origins and sent to them, and goes nowhere else. It is masked in everything that a task gives.
 type Secret struct {
 	Name    string
 	Value   string
