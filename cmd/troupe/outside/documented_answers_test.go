@@ -18,6 +18,7 @@ var varying = map[string]*regexp.Regexp{
 	"sessionId":  regexp.MustCompile(`^"sess_[0-9a-f]{32}"$`),
 	"workerId":   regexp.MustCompile(`^"[A-Za-z0-9_-]{1,20}"$`),
 	"workerName": regexp.MustCompile(`^"worker-\d+"$`),
+	"atMs":       regexp.MustCompile(`^\d+$`),
 	"duration":   regexp.MustCompile(`^\d+$`),
 	"durationMs": regexp.MustCompile(`^\d+(\.\d+)?$`),
 	"bytesIn":    regexp.MustCompile(`^[1-9]\d*$`),
