@@ -178,6 +178,12 @@ func dispatch[T any](ctx context.Context, c *Router, m *api.Execute, w requestKi
 // forwardTo sends a request to the node that has its worker or session.
 func forwardTo[T any](ctx context.Context, c *Router, one *inflightRequest, node string, m *api.Execute, w requestKind[T]) (*T, error) {
 	x, err := forward(ctx, c, one, node, m, w)
+	for until := time.Now().Add(leavingPatience); err == nil && leaves(m, w.refusal(x)) && time.Now().Before(until); {
+		if !pause(ctx, retryRestore) {
+			return x, nil
+		}
+		x, err = forward(ctx, c, one, node, m, w)
+	}
 	if x := refuseUnstarted(one, node, m, w, err); x != nil {
 		return x, nil
 	}

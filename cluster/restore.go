@@ -19,7 +19,26 @@ const (
 	restoreTimeout = 30 * time.Second
 	// retryRestore is what passes until a worker for a session is looked for again.
 	retryRestore = 250 * time.Millisecond
+	// leavingPatience is how long a request waits for the end of the node that has its
+	// session: as long as for the end of a lost node's lease.
+	leavingPatience = 12 * time.Second
 )
+
+// leaves reports whether a request was refused because the node that has its session is
+// about to stop. Another node can have the session soon.
+func leaves(m *api.Execute, no *api.Refusal) bool {
+	return no != nil && no.Code == engine.CodeDraining && sessionOf(m.Task) != ""
+}
+
+// pause waits, and reports whether the request goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // followSession retries a request that was refused because its session is on another
 // node: its node does not answer, or another node has restored it. Lost names the node

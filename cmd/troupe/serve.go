@@ -334,8 +334,9 @@ func (s *service) base(addr net.Addr) string {
 func (s *service) stop(forced context.Context) error {
 	s.log.Info().Dur("grace", s.Grace).Msg("stopping; a second signal stops at once")
 	began := time.Now()
+	s.serveSessions(forced)
 	s.edge.Drain()
-	d, err := s.node.Drain(forced, s.Grace)
+	d, err := s.node.Drain(forced, s.Grace-time.Since(began))
 	if err == nil {
 		s.interrupted = d.Interrupted
 	}
