@@ -20,7 +20,12 @@ func TestSessionsGoOnAtADrain(t *testing.T) {
 	g := newTestCluster(t, 1, 2, 1)
 	m := g.nodes[1]
 	const long = 5 * time.Second
-	for _, how := range []string{"drain", "stop"} {
+	for i := range 2 * *rounds {
+		how := []string{"drain", "stop"}[i%2]
+		if m.dead {
+			g.start(m)
+			g.allKnow(g.workers())
+		}
 		l := g.signsIn(m)
 		running := make(chan nodeAnswer, 1)
 		task, n := g.site.opens()
