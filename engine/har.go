@@ -196,7 +196,7 @@ func responseOf(q *browser.Exchange) harResponse {
 	return out
 }
 
-func pairs(all []browser.Header) []harPair {
+func pairs(all []browser.Field) []harPair {
 	out := make([]harPair, len(all))
 	for i, h := range all {
 		out[i] = harPair{h.Name.String(), h.Value.String()}
@@ -204,7 +204,7 @@ func pairs(all []browser.Header) []harPair {
 	return out
 }
 
-func header(all []browser.Header, name string) string {
+func header(all []browser.Field, name string) string {
 	for _, h := range all {
 		if strings.EqualFold(h.Name.String(), name) {
 			return h.Value.String()

@@ -47,14 +47,14 @@ type Exchange struct {
 	Document    bool
 	Kind        string
 	Method, URL mask.Text
-	Sends       []Header
+	Sends       []Field
 	Sent        mask.Text // what was sent with it
 	SentSize    int
 	Status      int // zero: no answer
 	StatusText  mask.Text
 	Protocol    string
 	Type        mask.Text // of its content
-	Gets        []Header
+	Gets        []Field
 	Body        mask.Text
 	Missing     string // why there is no body, although there was one; empty: there is
 	Size        int    // of the body
@@ -71,8 +71,8 @@ type Exchange struct {
 	asked  bool
 }
 
-// Header is a field of a request or of its answer.
-type Header struct{ Name, Value mask.Text }
+// Field is a field of a request or of its answer.
+type Field struct{ Name, Value mask.Text }
 
 // Record watches the network, and begins an archive of it.
 func (nw *Network) Record(ctx context.Context, bodies bool) *Archive {
@@ -180,19 +180,19 @@ func (q *Exchange) answer(a *Archive, r *network.Response) {
 var private = map[string]bool{"cookie": true, "set-cookie": true, "authorization": true, "proxy-authorization": true}
 
 // headers are the fields of a request or an answer, sorted by name.
-func (a *Archive) headers(h network.Headers) []Header {
-	out := make([]Header, 0, len(h))
+func (a *Archive) headers(h network.Headers) []Field {
+	out := make([]Field, 0, len(h))
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		v, ok := h[name].(string)
 		if !ok || private[strings.ToLower(name)] || strings.HasPrefix(name, ":") {
 			continue
 		}
-		out = append(out, Header{a.clean(name).Short(maxAddress), a.clean(strings.ReplaceAll(v, "\n", ", ")).Short(maxHeader)})
+		out = append(out, Field{a.clean(name).Short(maxAddress), a.clean(strings.ReplaceAll(v, "\n", ", ")).Short(maxHeader)})
 	}
 	return out
 }
 
-func sizeOf(all []Header) (n int) {
+func sizeOf(all []Field) (n int) {
 	for _, h := range all {
 		n += len(h.Name.String()) + len(h.Value.String())
 	}
