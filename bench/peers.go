@@ -21,40 +21,47 @@ import (
 //go:embed peers
 var peerFiles embed.FS
 
+// installed gives the folder of the cache where the files of a folder are, with their
+// packages. They are fetched once.
+func installed(files embed.FS, name string) (cache string, err error) {
+	if cache, err = filepath.Abs(filepath.Join(".cache", name)); err != nil {
+		return "", err
+	}
+	lock, err := files.ReadFile(name + "/package-lock.json")
+	if err != nil {
+		return "", err
+	}
+	stamp := filepath.Join(cache, "installed.json")
+	if have, err := os.ReadFile(stamp); err == nil && string(have) == string(lock) {
+		return cache, nil
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		return "", errors.New("npm is not installed, and what is compared with needs it: install the packages nodejs and npm, or leave it out with -peers=false")
+	}
+	if err := copyFiles(files, name, cache); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd.Dir = cache
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("installing what is compared with: %w\n%s", err, out)
+	}
+	return cache, os.WriteFile(stamp, lock, 0o644)
+}
+
 // installPeers copies the peers to a folder of the run and gives them their
-// packages, which are fetched once.
+// packages.
 func installPeers(b *bench) error {
 	if b.peers != "" {
 		return nil
 	}
-	cache, err := filepath.Abs(filepath.Join(".cache", "peers"))
+	cache, err := installed(peerFiles, "peers")
 	if err != nil {
 		return err
-	}
-	lock, err := peerFiles.ReadFile("peers/package-lock.json")
-	if err != nil {
-		return err
-	}
-	stamp := filepath.Join(cache, "installed.json")
-	if have, err := os.ReadFile(stamp); err != nil || string(have) != string(lock) {
-		if _, err := exec.LookPath("npm"); err != nil {
-			return errors.New("npm is not installed, and the servers to compare with need it: install the packages nodejs and npm, or leave them out with -peers=false")
-		}
-		if err := copyPeers(cache); err != nil {
-			return err
-		}
-		cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-		cmd.Dir = cache
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("installing the servers to compare with: %w\n%s", err, out)
-		}
-		if err := os.WriteFile(stamp, lock, 0o644); err != nil {
-			return err
-		}
 	}
 	// They run as a user who may not be able to enter this folder.
 	dir := filepath.Join(b.dir, "peers")
-	if err := copyPeers(dir); err != nil {
+	if err := copyFiles(peerFiles, "peers", dir); err != nil {
 		return err
 	}
 	if err := os.CopyFS(filepath.Join(dir, "node_modules"), os.DirFS(filepath.Join(cache, "node_modules"))); err != nil {
@@ -64,15 +71,15 @@ func installPeers(b *bench) error {
 	return nil
 }
 
-func copyPeers(dir string) error {
+func copyFiles(files embed.FS, name, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return fs.WalkDir(peerFiles, "peers", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(files, name, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := peerFiles.ReadFile(path)
+		text, err := files.ReadFile(path)
 		if err != nil {
 			return err
 		}

@@ -108,11 +108,14 @@ func writeParts(path string, parts []*part) error {
 
 // origin says when, with what and on what the numbers were taken. They mean
 // nothing without it.
-func origin(b *bench) string {
+func origin(b *bench, packages ...string) string {
 	versions := []string{runtime.Version(), version(b.browser, "--version")}
 	if b.withPeers {
 		versions = append(versions, "Node.js "+version("node", "--version"))
-		for _, name := range []string{"puppeteer-core", "playwright-core"} {
+		if packages == nil {
+			packages = []string{"puppeteer-core", "playwright-core"}
+		}
+		for _, name := range packages {
 			versions = append(versions, name+" "+locked(name))
 		}
 	}
@@ -134,6 +137,8 @@ func version(program string, args ...string) string {
 // locked is a peer's version in its lock file.
 func locked(name string) string {
 	lock, _ := peerFiles.ReadFile("peers/package-lock.json")
+	more, _ := agentFiles.ReadFile("agents/package-lock.json")
+	lock = append(lock, more...)
 	m := regexp.MustCompile(`"node_modules/` + name + `": \{\s*"version": "([^"]+)"`).FindSubmatch(lock)
 	if m == nil {
 		return "unknown"

@@ -64,6 +64,8 @@ type bench struct {
 	plan      string          // of the accounts; empty: pro
 	dir       string          // of this run; everybody may enter it
 	peers     string          // folder with the peers and their packages, once they are installed
+	agents    string          // folder with the tools for models
+	job, tool string          // of agents: only these; empty: all
 	site      string          // address of the pages
 	quick     bool
 	withPeers bool
@@ -71,6 +73,7 @@ type bench struct {
 	starts    int // of pairs
 	tasks     int // that flat plays
 	idle      time.Duration
+	calls     bool // agents show each call
 	folders   int
 }
 
