@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// indexOf is where a text stands; -1: nowhere.
-func indexOf(s, part string) int { return strings.Index(s, part) }
+// after is a text from a part of it on; all of it where that is not in it.
+func after(s, part string) string { return s[max(0, strings.Index(s, part)):] }
 
 // runAgents lets tools for models do the same jobs, by fixed decisions instead of a
 // model, and counts what a model would read and write.
@@ -31,7 +33,18 @@ func runAgents(b *bench, p *part) error {
 		c := service.client(0)
 		cmd := exec.Command(b.service, "mcp", "--url", strings.TrimSuffix(c.url, "/v1"), "--log-level", "error")
 		cmd.Env = append(cmd.Environ(), "TROUPE_TOKEN="+c.token)
-		return speak(b, cmd)
+		h, err := speak(b, cmd)
+		if err != nil {
+			return nil, err
+		}
+		finish := h.finish
+		h.finish = func() { // the account may have so many sessions only
+			if h.session != "" {
+				_, _ = h.mcp.CallTool(b.ctx, &sdk.CallToolParams{Name: "session", Arguments: map[string]any{"do": "close", "id": h.session}})
+			}
+			finish()
+		}
+		return h, nil
 	}
 	tools := []agentTool{{byTroupe, ours}, {byPlaywright, startPlaywrightMCP}, {byDevTools, startDevTools}, {byBrowser, startAgentBrowser}, {byGrep, startAgentBrowser}}
 	p.say("%s", origin(b, "@playwright/mcp", "chrome-devtools-mcp", "agent-browser"))

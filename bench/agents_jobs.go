@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // agentJob is a job, how each tool does it, and how it is seen that it is done: by the
 // page's server, and by the answer that was read.
@@ -28,20 +31,29 @@ func acts(all ...any) []any { return all }
 // mark is a reference as our actions and agent-browser's lines have it.
 func mark(e string) string { return "@" + e }
 
+// find is the action that looks for elements.
+func find(words string) obj { return obj{"snapshot": obj{"find": words}} }
+
 // troupeRun calls our tool.
 func troupeRun(h *hands, session, snapshot string, actions []any) string {
 	a := obj{"session": session, "actions": actions}
 	if snapshot != "" {
 		a["snapshot"] = snapshot
 	}
-	return h.call("run", a)
+	text := h.call("run", a)
+	if session == "new" && h.err == nil {
+		h.session = h.part(text, `(sess_\w+)`)
+	}
+	return text
 }
 
-const sessionPattern = `(sess_\w+)`
-
-// lines runs commands of agent-browser in one line, as its guide says.
+// lines runs commands of agent-browser in one line. Before the first, its guide asks for
+// the name of a session.
 func lines(h *hands, commands string) string {
-	return h.run("agent-browser --session " + agentSession + " " + commands)
+	if h.session == "" {
+		h.session = h.part(h.run("agent-browser session id --scope worktree --prefix task"), `(\S+)`)
+	}
+	return h.run("agent-browser --session " + h.session + " " + commands)
 }
 
 var agentJobs = []agentJob{
@@ -51,15 +63,15 @@ var agentJobs = []agentJob{
 		by: map[string]func(*hands, string) string{
 			byTroupe: func(h *hands, url string) string {
 				t := troupeRun(h, "new", "interactive", acts(obj{"open": url}))
-				s, box := h.part(t, sessionPattern), mark(h.ref(t, "textbox", "What needs to be done?"))
+				box := mark(h.ref(t, "textbox", "What needs to be done?"))
 				var list []any
 				for _, x := range []string{"Milk", "Bread", "Eggs"} {
-					list = append(list, obj{"fill": []any{box, x}}, obj{"press": "Enter"})
+					list = append(list, obj{"fill": []any{box, x}}, obj{"press": []any{nil, "Enter"}})
 				}
-				t = troupeRun(h, s, "diff", list)
-				t = troupeRun(h, s, "diff", acts(obj{"check": mark(h.ref(t, "checkbox [", "", 1))}))
-				t = troupeRun(h, s, "diff", acts(obj{"click": mark(h.ref(t, "button", "Clear completed"))}))
-				return h.part(t, `(\d+)"? ?(?:\n.*)?items? left`)
+				t = troupeRun(h, h.session, "diff", list)
+				t = troupeRun(h, h.session, "diff", acts(obj{"check": mark(h.ref(t, "checkbox [", "", 1))}))
+				troupeRun(h, h.session, "diff", acts(obj{"click": mark(h.ref(t, "button", "Clear completed"))}))
+				return h.part(t, `text: "(\d+)"`) // it does not change any more
 			},
 			byPlaywright: func(h *hands, url string) string {
 				h.call("browser_navigate", obj{"url": url})
@@ -103,33 +115,33 @@ var agentJobs = []agentJob{
 		},
 		by: map[string]func(*hands, string) string{
 			byTroupe: func(h *hands, url string) string {
-				t := troupeRun(h, "new", "", acts(obj{"open": url}))
-				s := h.part(t, sessionPattern)
-				t = h.call("look", obj{"session": s, "find": "1317 Ship"})
+				t := troupeRun(h, "new", "", acts(obj{"open": url}, find("1317 Ship")))
 				answer := h.part(t, `1317.*?(€[\d.]+)`)
-				troupeRun(h, s, "", acts(obj{"click": mark(h.ref(t, "button", "Ship"))}))
+				troupeRun(h, h.session, "", acts(obj{"click": mark(h.ref(t, "button", "Ship"))}))
 				return answer
 			},
 			byPlaywright: func(h *hands, url string) string {
 				h.call("browser_navigate", obj{"url": url})
 				t := h.call("browser_find", obj{"text": "1317"})
-				h.call("browser_click", obj{"target": h.ref(t[max(0, indexOf(t, "1317")):], "button", "Ship")})
+				row := h.part(t, `row \[ref=(\w+)\]:\n\s+- cell "1317"`)
+				t = h.call("browser_snapshot", obj{"target": row})
+				h.call("browser_click", obj{"target": h.ref(t, "button", "Ship")})
 				return h.part(t, `1317[^€]*(€[\d.]+)`)
 			},
 			byDevTools: func(h *hands, url string) string {
 				h.call("new_page", obj{"url": url})
 				t := h.call("take_snapshot", obj{"pageId": 2})
-				h.call("click", obj{"pageId": 2, "uid": h.ref(t[max(0, indexOf(t, `"1317"`)):], "button", "Ship")})
+				h.call("click", obj{"pageId": 2, "uid": h.ref(after(t, `"1317"`), "button", "Ship")})
 				return h.part(t, `"1317"[^€]*(€[\d.]+)`)
 			},
 			byBrowser: func(h *hands, url string) string {
 				t := lines(h, fmt.Sprintf(`batch "open %s" "snapshot -c"`, url))
-				lines(h, "click "+mark(h.ref(t[max(0, indexOf(t, `"1317"`)):], "button", "Ship")))
+				lines(h, "click "+mark(h.ref(after(t, `"1317"`), "button", "Ship")))
 				return h.part(t, `"1317"[^€]*(€[\d.]+)`)
 			},
 			byGrep: func(h *hands, url string) string {
 				lines(h, "open "+url)
-				t := lines(h, "snapshot -c | grep -A 12 1317")
+				t := lines(h, `snapshot -c | grep -A 6 '"1317"'`)
 				lines(h, "click "+mark(h.ref(t, "button", "Ship")))
 				return h.part(t, `1317[^€]*(€[\d.]+)`)
 			},
@@ -140,18 +152,18 @@ var agentJobs = []agentJob{
 		done: func(_ *agentSite, answer string) bool { return answer == fmt.Sprint(optionDefault(wantedOption)) },
 		by: map[string]func(*hands, string) string{
 			byTroupe: func(h *hands, url string) string {
-				t := h.call("look", obj{"url": url, "as": "markdown", "find": optionName(wantedOption)})
+				t := h.call("look", obj{"url": url, "as": "markdown", "find": optionName(wantedOption) + " default"})
 				return h.part(t, "Default: `(\\d+)`")
 			},
 			byPlaywright: func(h *hands, url string) string {
 				h.call("browser_navigate", obj{"url": url})
 				t := h.call("browser_find", obj{"regex": `heading "` + optionName(wantedOption)})
 				section := h.part(t, `(?s)heading "`+optionName(wantedOption)+`".*?paragraph \[ref=(\w+)\]`)
-				return h.part(h.call("browser_snapshot", obj{"target": section}), `Default:[^\d]*(\d+)`)
+				return h.part(h.call("browser_snapshot", obj{"target": section}), `Default:"?\n.*: "(\d+)"`)
 			},
 			byDevTools: func(h *hands, url string) string {
 				h.call("new_page", obj{"url": url})
-				return h.part(h.call("take_snapshot", obj{"pageId": 2}), `heading "`+optionName(wantedOption)+`"[^$]*?Default: [^\d]*(\d+)`)
+				return h.part(h.call("take_snapshot", obj{"pageId": 2}), `(?s)heading "`+optionName(wantedOption)+`".*?Default: ".*?"(\d+)"`)
 			},
 			byBrowser: func(h *hands, url string) string {
 				t := h.run("agent-browser read " + url + " --filter " + optionName(wantedOption))
@@ -168,13 +180,12 @@ var agentJobs = []agentJob{
 		by: map[string]func(*hands, string) string{
 			byTroupe: func(h *hands, url string) string {
 				t := troupeRun(h, "new", "interactive", acts(obj{"open": url}))
-				s := h.part(t, sessionPattern)
-				t = troupeRun(h, s, "diff", acts(
+				t = troupeRun(h, h.session, "diff", acts(
 					obj{"fill": []any{mark(h.ref(t, "textbox", "Full name")), "Ada Lind"}}, obj{"fill": []any{mark(h.ref(t, "textbox", "E-mail")), "ada@example.org"}},
-					obj{"selectOption": []any{mark(h.ref(t, "combobox", "Country")), "France"}}, obj{"click": mark(h.ref(t, "button", "Next"))}))
-				t = troupeRun(h, s, "diff", acts(obj{"fill": []any{mark(h.ref(t, "textbox", "Passport number")), "X123"}},
+					obj{"selectOption": []any{mark(h.ref(t, "combobox", "Country")), "France"}, "options": obj{"by": "text"}}, obj{"click": mark(h.ref(t, "button", "Next"))}))
+				t = troupeRun(h, h.session, "diff", acts(obj{"fill": []any{mark(h.ref(t, "textbox", "Passport number")), "X123"}},
 					obj{"check": mark(h.ref(t, "radio", "Service"))}, obj{"click": mark(h.ref(t, "button", "Next"))}))
-				t = troupeRun(h, s, "diff", acts(obj{"check": mark(h.ref(t, "checkbox", "I agree to the terms"))}, obj{"click": mark(h.ref(t, "button", "Submit"))}))
+				t = troupeRun(h, h.session, "diff", acts(obj{"check": mark(h.ref(t, "checkbox", "I agree to the terms"))}, obj{"click": mark(h.ref(t, "button", "Submit"))}))
 				return h.part(t, `number is (\S+)\.`)
 			},
 			byPlaywright: func(h *hands, url string) string {
@@ -214,7 +225,10 @@ var agentJobs = []agentJob{
 					mark(h.ref(t, "textbox", "Full name")), mark(h.ref(t, "textbox", "E-mail")), mark(h.ref(t, "combobox", "Country")), mark(h.ref(t, "button", "Next"))))
 				t = lines(h, fmt.Sprintf(`batch "fill %s X123" "check %s" "click %s" "snapshot -i"`,
 					mark(h.ref(t, "textbox", "Passport number")), mark(h.ref(t, "radio", "Service")), mark(h.ref(t, "button", "Next"))))
-				t = lines(h, fmt.Sprintf(`batch "check %s" "click %s" "snapshot -c"`, mark(h.ref(t, "checkbox", "I agree to the terms")), mark(h.ref(t, "button", "Submit"))))
+				t = lines(h, fmt.Sprintf(`batch "check %s" "click %s" "wait --load load" "snapshot -c"`, mark(h.ref(t, "checkbox", "I agree to the terms")), mark(h.ref(t, "button", "Submit"))))
+				if !strings.Contains(t, "number is") { // the answer comes later
+					t = lines(h, `snapshot -c`)
+				}
 				return h.part(t, `number is (\S+)\.`)
 			},
 		},
@@ -227,14 +241,12 @@ var agentJobs = []agentJob{
 		by: map[string]func(*hands, string) string{
 			byTroupe: func(h *hands, url string) string {
 				t := troupeRun(h, "new", "interactive", acts(obj{"open": url + "login"}))
-				s := h.part(t, sessionPattern)
-				t = troupeRun(h, s, "none", acts(obj{"fill": []any{mark(h.ref(t, "textbox", "User")), "ada"}}, obj{"fill": []any{mark(h.ref(t, "textbox", "Password")), "demo"}}, obj{"click": mark(h.ref(t, "button", "Sign in"))}))
-				t = h.call("look", obj{"session": s, "find": "Search products"})
-				t = troupeRun(h, s, "interactive", acts(obj{"fill": []any{mark(h.ref(t, "searchbox", "Search products")), "clay clock"}}, obj{"press": "Enter"}))
-				t = troupeRun(h, s, "full", acts(obj{"click": mark(h.ref(t, "link", "Details of Clay Clock"))}))
+				t = troupeRun(h, h.session, "", acts(obj{"fill": []any{mark(h.ref(t, "textbox", "User")), "ada"}}, obj{"fill": []any{mark(h.ref(t, "textbox", "Password")), "demo"}}, obj{"click": mark(h.ref(t, "button", "Sign in"))}, find("search products")))
+				t = troupeRun(h, h.session, "", acts(obj{"fill": []any{mark(h.ref(t, "searchbox", "Search products")), "clay clock"}}, obj{"press": []any{nil, "Enter"}}, find("clay clock details")))
+				t = troupeRun(h, h.session, "", acts(obj{"click": mark(h.ref(t, "link", "Details of Clay Clock"))}, find("in stock")))
 				stock := h.part(t, `(\d+) in stock`)
-				t = troupeRun(h, s, "interactive", acts(obj{"click": mark(h.ref(t, "link", "Contact"))}))
-				t = troupeRun(h, s, "none", acts(obj{"fill": []any{mark(h.ref(t, "textbox", "Name")), "Ada"}}, obj{"selectOption": []any{mark(h.ref(t, "combobox", "Topic")), "An order"}},
+				t = troupeRun(h, h.session, "interactive", acts(obj{"click": obj{"role": "link", "name": "Contact"}}))
+				troupeRun(h, h.session, "", acts(obj{"fill": []any{mark(h.ref(t, "textbox", "Name")), "Ada"}}, obj{"selectOption": []any{mark(h.ref(t, "combobox", "Topic")), "An order"}, "options": obj{"by": "text"}},
 					obj{"fill": []any{mark(h.ref(t, "textbox", "Message")), "Clay Clock: " + stock}}, obj{"click": mark(h.ref(t, "button", "Send"))}))
 				return stock
 			},
@@ -276,7 +288,8 @@ var agentJobs = []agentJob{
 			},
 			byBrowser: func(h *hands, url string) string {
 				t := lines(h, fmt.Sprintf(`batch "open %slogin" "snapshot -i"`, url))
-				t = lines(h, fmt.Sprintf(`batch "fill %s ada" "fill %s demo" "click %s" "snapshot -i"`, mark(h.ref(t, "textbox", "User")), mark(h.ref(t, "textbox", "Password")), mark(h.ref(t, "button", "Sign in"))))
+				t = lines(h, fmt.Sprintf(`batch "fill %s ada" "fill %s demo" "click %s"`, mark(h.ref(t, "textbox", "User")), mark(h.ref(t, "textbox", "Password")), mark(h.ref(t, "button", "Sign in"))))
+				t = lines(h, `batch "wait --load load" "snapshot -i"`)
 				t = lines(h, fmt.Sprintf(`batch "fill %s 'clay clock'" "press Enter" "snapshot -i"`, mark(h.ref(t, "searchbox", "Search products"))))
 				t = lines(h, fmt.Sprintf(`batch "click %s" "snapshot -c"`, mark(h.ref(t, "link", "Details of Clay Clock"))))
 				stock := h.part(t, `(\d+) in stock`)

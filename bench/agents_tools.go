@@ -39,6 +39,7 @@ type hands struct {
 	schema  int // characters of the tools' descriptions, which a model reads before anything
 	in, out int // characters
 	calls   int
+	session string       // of ours
 	wire    atomic.Int64 // bytes
 	finish  func()
 	shown   bool // each call, on standard error
@@ -261,9 +262,6 @@ func startDevTools(b *bench, dir string) (*hands, error) {
 	return speak(b, cmd)
 }
 
-// agentSession is a name as agent-browser makes them.
-const agentSession = "task-be5442ae6b6b"
-
 // startAgentBrowser needs no process: its lines start what they need.
 func startAgentBrowser(b *bench, dir string) (*hands, error) {
 	program := module(b, "agent-browser", "bin", "agent-browser.js")
@@ -292,9 +290,12 @@ func startAgentBrowser(b *bench, dir string) (*hands, error) {
 	}
 	h.schema = utf8.RuneCountInString(guide)
 	h.finish = func() {
+		if h.session == "" {
+			return
+		}
 		ctx, end := context.WithTimeout(context.Background(), callTime)
 		defer end()
-		_, _ = h.shell(ctx, "agent-browser --session "+agentSession+" close")
+		_, _ = h.shell(ctx, "agent-browser --session "+h.session+" close")
 	}
 	return h, nil
 }

@@ -25,11 +25,15 @@ type reading struct {
 	element               *lang.Selector
 	links, images, tables bool
 	maxLength, offset     int
+	find                  *lang.Text
 }
 
 func (v reading) Keys(to map[string]bool) {
 	if v.element != nil {
 		v.element.Keys(to)
+	}
+	if v.find != nil {
+		v.find.Keys(to)
 	}
 }
 
@@ -39,11 +43,12 @@ var _ = define(Action[reading]{
 		"Frames that can be seen are read where they stand, whichever site they are from, and so are shadow roots.\n\n" +
 		"`part` is `main` (the default) or `all`. The main part is the element `main`, or the only article. Where a page has neither, the navigation, header, footer and asides are left out. With `selector`, only that element is read. " +
 		"`links`, `images` and `tables` are true unless you turn them off: links become their text, pictures their alternative text, and tables are left out.\n\n" +
-		"A long text comes in pieces: `maxLength` is how many characters you want, and `next` in the result is the `offset` of the next piece. A piece ends with a line if it can. `truncated` says that the page has more than 4,194,304 characters.",
+		"A long text comes in pieces: `maxLength` is how many characters you want, and `next` in the result is the `offset` of the next piece. A piece ends with a line if it can. `truncated` says that the page has more than 4,194,304 characters.\n\n" +
+		"`find` gives only the sections that have the most of some words, at most five: the heading, and the paragraphs with the words that are not in the heading. `…` stands for paragraphs that were left out.",
 	Value: lang.Shape[reading]{
 		Words: "{} or what to read",
 		Schema: `{"type":"object","properties":{"part":{"enum":["main","all"]},"selector":` + lang.SelectorShape.Schema + `,"links":{"type":"boolean"},"images":{"type":"boolean"},"tables":{"type":"boolean"},` +
-			`"maxLength":{"type":"integer","minimum":1,"maximum":4194304},"offset":{"type":"integer","minimum":0,"maximum":4194304}},"additionalProperties":false}`,
+			`"maxLength":{"type":"integer","minimum":1,"maximum":4194304},"offset":{"type":"integer","minimum":0,"maximum":4194304},"find":{"type":"string","minLength":1}},"additionalProperties":false}`,
 		Read: func(d *lang.Decoder, n *lang.Node) reading {
 			v := reading{part: "main", links: true, images: true, tables: true, maxLength: maxMarkdown}
 			var part *lang.Node
@@ -55,6 +60,7 @@ var _ = define(Action[reading]{
 				lang.Field("selector", func(f *lang.Node) { sel := lang.SelectorShape.Read(d, f); v.element = &sel }),
 				flag("links", &v.links), flag("images", &v.images), flag("tables", &v.tables),
 				lang.Field("maxLength", func(f *lang.Node) { v.maxLength = lang.IntShape("a number of characters", 1, maxMarkdown).Read(d, f) }),
+				lang.Field("find", func(f *lang.Node) { t := lang.NonEmptyShape("text").Read(d, f); v.find = &t }),
 				lang.Field("offset", func(f *lang.Node) { v.offset = lang.IntShape("a number of characters", 0, maxMarkdown).Read(d, f) }),
 			)
 			if part != nil && v.element != nil {
@@ -83,6 +89,13 @@ var _ = define(Action[reading]{
 			return nil, fmt.Errorf("reading the page's answer to %s: %w", c.Fn, err)
 		}
 		r.readFrames(ctx, &p, arg)
+		if v.find != nil {
+			words, err := v.find.Expand(r.cache)
+			if err != nil {
+				return nil, err
+			}
+			p.Text = foundSections(p.Text, words)
+		}
 		return json.Marshal(pieceOf(p, v.offset, v.maxLength))
 	},
 })

@@ -18,6 +18,7 @@ import (
 type survey struct {
 	within                         *lang.Selector
 	interactive, boxes, urls, diff bool
+	kindSaid                       bool // interactive was given
 	depth                          *int
 	maxTokens, limit               int
 	from                           string
@@ -68,7 +69,7 @@ func readSurvey(d *lang.Decoder, n *lang.Node) survey {
 	var find, limit, from, diff *lang.Node
 	d.ReadObject(n, "snapshot",
 		lang.Field("within", func(f *lang.Node) { s := lang.SelectorShape.Read(d, f); v.within = &s }),
-		lang.Field("interactive", func(f *lang.Node) { v.interactive = lang.BoolShape.Read(d, f) }),
+		lang.Field("interactive", func(f *lang.Node) { v.interactive, v.kindSaid = lang.BoolShape.Read(d, f), true }),
 		lang.Field("boxes", func(f *lang.Node) { v.boxes = lang.BoolShape.Read(d, f) }),
 		lang.Field("urls", func(f *lang.Node) { v.urls = lang.BoolShape.Read(d, f) }),
 		lang.Field("diff", func(f *lang.Node) { diff, v.diff = f, lang.BoolShape.Read(d, f) }),
@@ -109,17 +110,17 @@ var _ = define(Action[survey]{
 	Doc: "Returns what a person would perceive of the page, as a tree of roles and names. The text has the format of Playwright's aria snapshots. Frames of any site and shadow roots are a part of it. " +
 		"Elements have references such as `[ref=e5]`: `\"@e5\"` is a selector in every action. " +
 		"`within` shows only what is in an element, `interactive` only what can be acted upon, with headings, and `depth` only so many levels. `boxes` adds places, `urls` the addresses of links. " +
-		"`maxTokens` bounds the text, in characters / 4; `next` in the result is where `from` goes on. `diff` shows only what has changed since the last snapshot of the session. " +
+		"`maxTokens` bounds the text, in characters / 4; `next` in the result is where `from` goes on. `diff` shows only what has changed since the last snapshot of the session, and after an interactive one the new texts too. " +
 		"`find` gives the elements that are most like some words, at most `limit`. See [Snapshots](../snapshots.md).",
 	Value:   surveyShape,
-	Result:  "`{\"snapshot\", \"url\", \"title\", \"tokens\", \"refs\"}`, with `next` and `left` where it was cut, `diff`, `changed` and `gone` with `diff`; `{\"matches\", \"url\", \"title\", \"tokens\"}` with `find`",
+	Result:  "`{\"snapshot\", \"url\", \"title\", \"tokens\", \"refs\"}`, with `next` and `left` where it was cut, `diff`, `changed`, `moved` and `gone` with `diff`; `{\"matches\", \"url\", \"title\", \"tokens\"}` with `find`",
 	Example: `{"snapshot":{"interactive":true,"maxTokens":500}}`,
 	Run:     func(ctx context.Context, r *Run, s *Step, v survey) (Result, error) { return r.survey(ctx, s, v) },
 })
 
 // survey takes a snapshot.
 func (r *Run) survey(ctx context.Context, s *Step, v survey) (Result, error) {
-	p := &surveying{run: r, step: s, value: v}
+	p := &surveying{run: r, step: s, value: v, interactive: v.interactive || v.diff && !v.kindSaid && r.refs.lastInteractive(r.tabs.Current())}
 	if v.find != nil {
 		text, err := v.find.Expand(r.cache)
 		if err != nil {
@@ -143,18 +144,20 @@ type surveying struct {
 	value survey
 	words string // to find
 
-	tab    *browser.Tab
-	place  []browser.Part
-	page   pageTree
-	frames int // of other sites that were looked into
-	until  time.Time
+	tab   *browser.Tab
+	place []browser.Part
+	page  pageTree
+
+	interactive bool
+	frames      int // of other sites that were looked into
+	until       time.Time
 }
 
 // argument is what the page script is asked for.
 func (p *surveying) argument() map[string]any {
 	v := p.value
 	arg := map[string]any{"free": p.run.refs.free()}
-	for name, yes := range map[string]bool{"interactive": v.interactive, "boxes": v.boxes, "urls": v.urls} {
+	for name, yes := range map[string]bool{"interactive": p.interactive, "boxes": v.boxes, "urls": v.urls} {
 		if yes {
 			arg[name] = true
 		}
@@ -294,6 +297,7 @@ type treeNode struct {
 	Frame       int         `json:"x"`
 	Origin      []float64   `json:"o"`
 	Children    []treeChild `json:"c"`
+	Quiet       *string     `json:"t"` // a text that only tells what has changed
 
 	Score      float64 `json:"q"`
 	AroundRole string  `json:"ar"`

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"troupe/engine/browser"
 )
 
 func sortMatches(all []treeNode) {
@@ -15,7 +17,7 @@ func sortMatches(all []treeNode) {
 // one for the next. One that goes on is a part of the one before it.
 func (p *surveying) before(lines []snapshotLine) *pastSnapshot {
 	v := p.value
-	kind := fmt.Sprint(v.interactive, v.boxes, v.urls, len(p.place))
+	kind := fmt.Sprint(p.interactive, v.boxes, v.urls, len(p.place))
 	if v.within != nil {
 		kind += " " + v.within.String()
 	}
@@ -25,7 +27,7 @@ func (p *surveying) before(lines []snapshotLine) *pastSnapshot {
 	for _, part := range p.place {
 		kind += " in " + part.As
 	}
-	now := &pastSnapshot{tab: p.tab, document: p.page.Document, kind: kind}
+	now := &pastSnapshot{tab: p.tab, document: p.page.Document, kind: kind, url: p.page.URL, title: p.page.Title, interactive: p.interactive}
 	size := 0
 	for i, l := range lines {
 		now.lines = append(now.lines, shotLine{ref: l.ref, parent: refAround(lines, i), head: l.head})
@@ -49,6 +51,19 @@ func (p *surveying) before(lines []snapshotLine) *pastSnapshot {
 		rs.shots = slices.Delete(rs.shots, 0, 1)
 	}
 	return last
+}
+
+// lastInteractive reports whether the last snapshot of a tab was an interactive one: what
+// has changed is told in the same way.
+func (rs *references) lastInteractive(tab *browser.Tab) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for _, s := range slices.Backward(rs.shots) {
+		if s.tab == tab {
+			return s.interactive
+		}
+	}
+	return false
 }
 
 // refAround is the reference of the nearest line around one.
@@ -90,6 +105,9 @@ func (p *surveying) changes(out *treeResult, before *pastSnapshot, lines []snaps
 		} else {
 			marks[i] = "+"
 		}
+		if l.quiet && (i > 0 && repeats(lines[i-1], l) || i+1 < len(lines) && repeats(lines[i+1], l)) {
+			marks[i] = ""
+		}
 		if marks[i] != "" {
 			some = true
 			for at := i; at >= 0 && !shown[at]; at = lines[at].parent {
@@ -111,17 +129,34 @@ func (p *surveying) changes(out *treeResult, before *pastSnapshot, lines []snaps
 	}
 	some = some || len(gone) > 0
 	out.Changed = &some
+	for i := range lines {
+		lines[i].mark = marks[i]
+	}
+	return chosenLines(lines, func(i int) bool { return shown[i] })
+}
+
+// repeats reports whether a text is the name of a line, such as that of a label.
+func repeats(line, text snapshotLine) bool {
+	return line.ref > 0 && strings.Contains(line.head, " "+quotedName(strings.TrimPrefix(text.head, "text: ")))
+}
+
+// withoutQuiet are the lines that are shown also where nothing has changed.
+func withoutQuiet(lines []snapshotLine) []snapshotLine {
+	return chosenLines(lines, func(i int) bool { return !lines[i].quiet })
+}
+
+// chosenLines are some of the lines. A line that is chosen has those that it is below.
+func chosenLines(lines []snapshotLine, chosen func(int) bool) []snapshotLine {
 	var kept []snapshotLine
 	place := make([]int, len(lines))
 	for i, l := range lines {
-		if !shown[i] {
+		if !chosen(i) {
 			continue
 		}
 		place[i] = len(kept)
 		if l.parent >= 0 {
 			l.parent = place[l.parent]
 		}
-		l.mark = marks[i]
 		kept = append(kept, l)
 	}
 	return kept

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,6 +18,7 @@ type snapshotLine struct {
 	ref    int    // of its element; zero: it has none
 	parent int    // the line that it is below; -1: none
 	mark   string // of a change: "+" or "~"
+	quiet  bool   // a text that is shown only where it has changed
 	leaf   bool   // an element or a text that nobody can act upon, with nothing below it
 }
 
@@ -65,6 +67,9 @@ func (w *lineWriter) add(l snapshotLine) { w.lines = append(w.lines, l) }
 
 // sameLeaf reports whether two neighbours say the same, and neither can be acted upon.
 func sameLeaf(a, b treeChild) bool {
+	if a.node != nil && a.node.Quiet != nil || b.node != nil && b.node.Quiet != nil {
+		return false
+	}
 	if a.node == nil || b.node == nil {
 		return a.node == nil && b.node == nil && a.text == b.text
 	}
@@ -88,6 +93,12 @@ func (w *lineWriter) child(c treeChild, depth, parent int) {
 		return
 	}
 	n := c.node
+	if n.Quiet != nil {
+		if t := w.text(*n.Quiet); t != "" {
+			w.add(snapshotLine{depth: depth, head: "text: " + yamlValue(t), parent: parent, quiet: true})
+		}
+		return
+	}
 	if n.Ref > 0 {
 		w.count++
 		name := n.Name
@@ -117,6 +128,9 @@ func (w *lineWriter) child(c treeChild, depth, parent int) {
 		line.head += ":"
 	}
 	w.add(line)
+	if below && !slices.ContainsFunc(n.Children, func(c treeChild) bool { return c.node == nil || c.node.Quiet == nil }) {
+		w.lines[at].head = strings.TrimSuffix(w.lines[at].head, ":") // nothing is shown below it
+	}
 	for _, p := range props {
 		w.add(snapshotLine{depth: depth + 1, head: p, parent: at})
 	}

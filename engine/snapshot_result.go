@@ -26,6 +26,7 @@ type treeResult struct {
 	Cut      bool     `json:"tooLarge,omitempty"`
 	Diff     *bool    `json:"diff,omitempty"`
 	Changed  *bool    `json:"changed,omitempty"`
+	Moved    bool     `json:"moved,omitempty"` // the address or the title has changed
 	Gone     []string `json:"gone,omitempty"`
 	GoneMore int      `json:"goneMore,omitempty"`
 }
@@ -63,6 +64,9 @@ func (p *surveying) tree() (Result, error) {
 	out := treeResult{URL: cutText(w.clean(p.page.URL), maxURL), Title: cutText(w.clean(p.page.Title), 200), Refs: w.count, Cut: p.page.Cut}
 	lines, first := w.lines, 0
 	before := p.before(w.lines)
+	if !p.value.diff || before == nil {
+		lines = withoutQuiet(lines)
+	}
 	if p.value.from != "" {
 		var err error
 		if first, err = lineOfPlace(lines, p.value.from); err != nil {
@@ -73,6 +77,7 @@ func (p *surveying) tree() (Result, error) {
 		yes := before != nil
 		if out.Diff = &yes; yes {
 			lines = p.changes(&out, before, lines)
+			out.Moved = before.url != p.page.URL || before.title != p.page.Title
 		}
 	}
 	text, end := fitted(lines, first, p.value.maxTokens*4)
@@ -205,7 +210,10 @@ type pastSnapshot struct {
 	tab      *browser.Tab
 	document string
 	kind     string // what was asked for
-	lines    []shotLine
+
+	url, title  string
+	interactive bool
+	lines       []shotLine
 }
 
 type shotLine struct {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -124,6 +125,7 @@ func (c *call) show(ctx context.Context, r *reply, kind string, result json.RawM
 		Gone     []string          `json:"gone"`
 		Diff     *bool             `json:"diff"`
 		Changed  bool              `json:"changed"`
+		Moved    bool              `json:"moved"`
 		Markdown string            `json:"markdown"`
 		Length   int               `json:"length"`
 	}
@@ -139,8 +141,12 @@ func (c *call) show(ctx context.Context, r *reply, kind string, result json.RawM
 		c.picture(ctx, r, v.URL)
 		return
 	}
+	if v.Diff != nil && *v.Diff && !v.Moved {
+		r.same = true // the snapshot before has said where this is
+	} else {
+		r.part("page: ", strings.TrimSpace(pathOf(v.URL)+" "+v.Title), "")
+	}
 	r.address = v.URL
-	r.part("page: ", strings.TrimSpace(v.URL+" "+v.Title), "")
 	switch {
 	case kind == "markdown":
 		r.part("", v.Markdown, more)
@@ -156,7 +162,7 @@ func (c *call) show(ctx context.Context, r *reply, kind string, result json.RawM
 				if one.In != "" {
 					in = " in " + one.In
 				}
-				r.part("", one.Ref+" "+one.Line+in, "")
+				r.part("", forClicks.ReplaceAllString(one.Line, "$1")+in, "")
 			}
 		}
 		if len(v.Matches) == 0 {
@@ -167,12 +173,44 @@ func (c *call) show(ctx context.Context, r *reply, kind string, result json.RawM
 		r.note("Nothing on the page has changed since the last snapshot.")
 	}
 	if len(v.Gone) > 0 {
-		r.note("Gone: %s.", strings.Join(v.Gone, " "))
+		r.note("Gone: %s", ranges(v.Gone))
 	}
-	r.part("", v.Snapshot, more)
+	r.part("", forClicks.ReplaceAllString(v.Snapshot, "$1"), more)
 	if v.Left > 0 {
 		r.note("%d more lines: %s.", v.Left, more)
 	}
+}
+
+// forClicks is a mark that tells a model nothing: what has a reference can be clicked.
+var forClicks = regexp.MustCompile(`(?m)( \[ref=e[0-9]+\]) \[cursor=pointer\]`)
+
+// ranges writes references with those that follow each other as one.
+func ranges(refs []string) string {
+	number := func(s string) int { n, _ := strconv.Atoi(strings.TrimPrefix(s, "@e")); return n }
+	var out []string
+	for i := 0; i < len(refs); {
+		end := i
+		for end+1 < len(refs) && number(refs[end+1]) == number(refs[end])+1 {
+			end++
+		}
+		one := refs[i]
+		if end > i {
+			one += "-" + strings.TrimPrefix(refs[end], "@e")
+		}
+		out = append(out, one)
+		i = end + 1
+	}
+	return strings.Join(out, " ")
+}
+
+// pathOf is an address without its site, where the mark around it says that.
+func pathOf(address string) string {
+	if site := siteOf(address); site != "" {
+		if path, ok := strings.CutPrefix(address, site); ok {
+			return path
+		}
+	}
+	return address
 }
 
 // maxPicture bounds a picture that is part of an answer, in bytes.
@@ -251,12 +289,10 @@ func lookTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &reply{tokens: a.MaxTokens}
+	r := &reply{tokens: a.MaxTokens, named: a.Session}
 	r.explain(o, t.Actions)
 	if s := o.step(at); s != nil && s.Success {
-		if r.head = "the page"; o.SessionID != "" {
-			r.head = "session " + o.SessionID
-		}
+		r.head = "the page"
 		c.show(ctx, r, l.kind, s.Result, len(o.Pictures))
 	}
 	return r, nil
@@ -283,6 +319,9 @@ func (a *lookArguments) action() (oneLook, error) {
 		if len(a.Within) > 0 && string(a.Within) != "null" {
 			v["selector"] = a.Within
 		}
+		if a.Find != "" {
+			v["find"] = a.Find
+		}
 		if a.From != "" {
 			n, err := strconv.Atoi(a.From)
 			if err != nil || n < 0 {
@@ -298,7 +337,7 @@ func (a *lookArguments) action() (oneLook, error) {
 	switch a.As {
 	case "interactive":
 		v["interactive"] = a.Find == ""
-	case "diff":
+	case "diff": // of the kind that the snapshot before was
 		v["diff"] = true
 	}
 	if a.Find != "" {
@@ -332,9 +371,9 @@ func (c *call) lookAtTask(ctx context.Context, a *lookArguments) (*reply, error)
 		}
 	}
 	r.explain(o, actions)
-	c.results(r, o, actions)
+	c.results(ctx, r, o, actions)
 	for _, s := range o.Steps {
-		if s.Action == "snapshot" && s.Success {
+		if s.Action == "snapshot" && s.Success && strings.Contains(s.Path, "/") {
 			c.show(ctx, r, "snapshot", s.Result, len(o.Pictures))
 		}
 	}

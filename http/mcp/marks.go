@@ -4,17 +4,25 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // marks enclose what comes from a page. Their number is drawn after the page was read,
-// so that the page can neither close them nor begin others.
+// and it is in none of its texts, so that the page can neither close them nor begin others.
 type marks struct{ nonce string }
 
-func newMarks() marks {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return marks{hex.EncodeToString(b[:])}
+func newMarks(around []part) marks {
+	for size := 3; ; size++ {
+		b := make([]byte, size)
+		_, _ = rand.Read(b) // never fails
+		m := marks{hex.EncodeToString(b)}
+		if !slices.ContainsFunc(around, func(p part) bool {
+			return strings.Contains(visible(p.text), m.nonce) || strings.Contains(p.title, m.nonce)
+		}) {
+			return m
+		}
+	}
 }
 
 // begin is the line before what comes from a page. Its site is cut out of an address

@@ -156,14 +156,18 @@ func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f'
 func (r *reply) explain(o *outcome, actions []json.RawMessage) {
 	n := len(actions)
 	r.session, r.task = o.SessionID, o.TaskID
-	for _, f := range [][2]string{{"session", o.SessionID}, {"task", o.TaskID}, {"code", o.Code}} {
-		if f[1] != "" {
+	session, failed := o.SessionID, o.Code != "" || len(o.Errors) > 0
+	if session == r.named {
+		session = ""
+	}
+	for _, f := range [][2]string{{"session", session}, {"task", o.TaskID}, {"code", o.Code}} {
+		if f[1] != "" && (f[0] != "task" || failed) {
 			r.fact(f[0], f[1])
 		}
 	}
 	in := ""
-	if o.SessionID != "" {
-		in = " session " + o.SessionID
+	if session != "" {
+		in = ", session " + session
 	}
 	succeeded := 0
 	for _, d := range o.done(n) {
@@ -172,8 +176,10 @@ func (r *reply) explain(o *outcome, actions []json.RawMessage) {
 		}
 	}
 	r.fact("ok", o.Code == "" && len(o.Errors) == 0)
-	r.fact("actions", n)
-	r.fact("succeeded", succeeded)
+	if failed {
+		r.fact("actions", n)
+		r.fact("succeeded", succeeded)
+	}
 	switch {
 	case o.refused():
 		r.failed = true
@@ -186,7 +192,7 @@ func (r *reply) explain(o *outcome, actions []json.RawMessage) {
 		}
 	case o.Code != "":
 		r.failed = true
-		r.head = fmt.Sprintf("stopped (%s) after %s:%s", o.Code, seconds(o.Duration), in)
+		r.head = fmt.Sprintf("stopped (%s) after %s%s", o.Code, seconds(o.Duration), in)
 		if o.Index != nil && *o.Index < n {
 			r.fact("failedAt", *o.Index)
 			r.note("Action %d of %d, %s, failed; %d before it succeeded.", *o.Index, n, actionName(actions[*o.Index]), succeeded)
@@ -194,10 +200,9 @@ func (r *reply) explain(o *outcome, actions []json.RawMessage) {
 		r.part("error: ", o.Error, "")
 	case len(o.Errors) > 0:
 		r.failed = true
-		r.head = fmt.Sprintf("done in %s with %d failures:%s", seconds(o.Duration), len(o.Errors), in)
+		r.head = fmt.Sprintf("done in %s with %d failures%s", seconds(o.Duration), len(o.Errors), in)
 	default:
-		r.head = fmt.Sprintf("done: %d actions in %s,%s", n, seconds(o.Duration), in)
-		r.head = strings.TrimSuffix(r.head, ",")
+		r.head = "done" + in
 	}
 	for _, f := range o.Errors {
 		r.part(fmt.Sprintf("error at %s (%s): ", f.Path, f.Code), f.Error, "")

@@ -15,6 +15,7 @@ type reply struct {
 	notes    []string // in our words, after it
 	parts    []part   // what comes from pages
 	address  string   // of the page
+	same     bool     // the caller knows it
 	facts    map[string]any
 	pictures []sdk.Content
 	links    []string // to files
@@ -22,6 +23,7 @@ type reply struct {
 	failed   bool
 
 	session, task string // for the log
+	named         string // the session that the caller has named: nobody has to tell it
 }
 
 // part is a piece of a page, with what to do where it is too long.
@@ -80,7 +82,10 @@ func (r *reply) text(room int) string {
 	if len(r.parts) == 0 {
 		return cut(ours, room, "")
 	}
-	m := newMarks()
+	m := newMarks(r.parts)
+	if r.same {
+		r.address = ""
+	}
 	begin, end := "\n"+m.begin(r.address)+"\n", m.end()
 	ours = cut(ours, room/2, "")
 	room -= utf8.RuneCountInString(ours) + utf8.RuneCountInString(begin) + utf8.RuneCountInString(end)

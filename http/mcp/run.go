@@ -65,7 +65,7 @@ func (c *call) run(ctx context.Context, actions []json.RawMessage, a *runArgumen
 			return nil, err
 		}
 	}
-	r := &reply{tokens: a.MaxTokens}
+	r := &reply{tokens: a.MaxTokens, named: a.Session}
 	if a.Background && o.Async && o.TaskID != "" {
 		return c.goesOn(r, o, a.Session), nil
 	}
@@ -86,7 +86,7 @@ func (c *call) run(ctx context.Context, actions []json.RawMessage, a *runArgumen
 	if session != "" && !o.refused() && !alone {
 		c.keep(ctx, session, o, actions, kept)
 	}
-	c.results(r, o, actions)
+	c.results(ctx, r, o, actions)
 	if err := c.look(ctx, r, o, len(actions), looks, session, alone); err != nil {
 		return nil, err
 	}
@@ -154,10 +154,14 @@ func (c *call) keep(ctx context.Context, session string, o *outcome, actions []j
 }
 
 // results tells what actions gave, and lists files.
-func (c *call) results(r *reply, o *outcome, actions []json.RawMessage) {
+func (c *call) results(ctx context.Context, r *reply, o *outcome, actions []json.RawMessage) {
 	for i := range actions {
 		s := o.step(i)
 		if s == nil {
+			continue
+		}
+		if s.Action == "snapshot" && s.Success {
+			c.show(ctx, r, "snapshot", s.Result, 0)
 			continue
 		}
 		if text := plain(s.Result); text != "" && s.Action != "screenshot" {

@@ -76,8 +76,9 @@ const writeTree = (top, a) => {
     for (const c of n.c) if (typeof c !== 'string') count(c, under || n.clicks, inner);
   };
   count(top, false, '');
+  // Texts of an interactive tree are not shown; they say what has changed (t).
   const write = (n) => {
-    if (typeof n === 'string') return a.interactive ? [] : [n];
+    if (typeof n === 'string') return a.interactive ? [{ t: upTo(n, 500) }] : [n];
     if (!a.interactive) return [line(n)];
     if (n.role === 'iframe' || orients.has(n.role) && (n.full || n.c.length) || actsOn(n)) return [line(n)];
     return n.c.flatMap(write);
@@ -94,7 +95,7 @@ const writeTree = (top, a) => {
     for (const k of ['u', 'h', 'b', 'x']) if (n[k] !== undefined) out[k] = n[k];
     if (n.x !== undefined) out.o = frameOrigin(n.el, a.at);
     if (acts) out.i = 1;
-    const c = a.interactive ? withOwnWords(n, n.c.flatMap(write), line) : n.c.flatMap(write);
+    const c = !a.interactive ? n.c.flatMap(write) : withOwnWords(n, (acts ? n.c.filter((x) => typeof x !== 'string') : n.c).flatMap(write), line);
     if (c.length) out.c = c;
     return out;
   };
@@ -109,7 +110,7 @@ const withOwnWords = (n, c, line) => {
     const options = optionsIn(n), value = tidy([...dom.selected(n.el)].map((o) => dom.text(o)).join(', '));
     return options.length <= fewOptions ? options.map(line) : value ? [value] : [];
   }
-  return !c.length && t && (typedIn.has(n.role) || !n.full || n.role === 'slider') ? [upTo(t, 200)] : c;
+  return c.every((x) => x.t !== undefined) && t && (typedIn.has(n.role) || !n.full || n.role === 'slider') ? [upTo(t, 200)] : c;
 };
 const foreignIn = (n, a) => n.c.flatMap((c) => (typeof c === 'string' ? [] : c.x !== undefined ? [{ e: referTo(c.el, c.role, c.full, placeOfElement(c.el), false, false), o: frameOrigin(c.el, a.at) }] : foreignIn(c, a)));
 const cutName = (s) => (s.length > 900 ? upTo(s, 100) : s);
@@ -177,10 +178,14 @@ const mostLike = (top, a) => {
     for (const w of wanted) hits += has.has(w) || [...has].some((h) => h.length > 3 && w.length > 3 && (h.startsWith(w) || w.startsWith(h))) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
     const covered = wanted.length ? hits / wanted.length : 0;
     const score = own * 0.45 + covered * 0.4 + (acts ? 0.15 : n.role === 'heading' ? 0.05 : 0);
-    if (own > 0.2 || covered >= 0.5) best.push([score, n, around, acts]);
+    if (own > 0.2 || covered >= 0.5) best.push([score, n, around, acts, covered]);
   }
   best.sort((x, y) => y[0] - x[0]);
-  return best.filter(([score], i) => score >= 0.35 && score >= best[0][0] * 0.5 && i < a.limit).map(([score, n, around, acts]) => {
+  // Where the best has all the words, those that lack some are something else.
+  const enough = best.length && best[0][4] >= 0.8 ? best[0][4] - 0.2 : 0;
+  return best.filter(([score, , , , covered]) => score >= 0.35 && score >= best[0][0] * 0.5 && covered >= enough)
+    .filter(([, n], i, all) => !all.slice(0, i).some(([, , around]) => around === n)) // an earlier one says that it is in it
+    .slice(0, a.limit).map(([score, n, around, acts]) => {
     const out = { r: n.role, e: referTo(n.el, n.role, n.full, placeOfElement(n.el), false, acts), q: Math.round(score * 100) / 100 };
     if (n.full) out.n = cutName(n.full);
     if (n.s) out.s = n.s;
