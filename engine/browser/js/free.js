@@ -135,6 +135,7 @@ const withAimed = async (a, f) => {
   const r = await until(Math.min(a.ms, 500), there);
   if (r?.c !== undefined && r.c !== 'element_gone' || r?.n) return r;
   if (r?.v || attached(followed.el)) return withFirst({ ...a, settle: false }, f);
+  if (byReference(a.t)) return r; // nothing else was named
   const el = standIn();
   if (!el) return fail('element_gone', `Element "${a.t.a}" was replaced under the pointer: ` + (dom.view(followed.doc) && underPointer() ? `${nameOf(underPointer())} is there now` : 'nothing is there now'));
   const why = {};

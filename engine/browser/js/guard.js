@@ -12,6 +12,9 @@ const guard = (el, a) => {
   const views = [window];
   for (let w = viewOf(el); w && w !== window && w.frameElement; w = w.parent) views.push(w);
   const meant = () => {
+    if (byReference(a.t)) { // only what is called now as it was when it was named
+      try { const list = search(a.t, a.in, {}, true) || []; return list.includes(el) ? el : list.find(isElement); } catch { return null; }
+    }
     if (attached(el)) return el;
     let again;
     try { again = (search(a.t, a.in, {}, true) || []).find(isElement); } catch {}

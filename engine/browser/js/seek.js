@@ -229,6 +229,8 @@ walk = (place, why) => {
   return doc;
 };
 
+const byReference = (t) => typeof t?.r === 'string' && t.r[0] === '@';
+
 // A saved element, the current one of a loop, or that of a reference.
 resolve = (t) => {
   if (t.r[0] === '@') {
