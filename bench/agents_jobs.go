@@ -288,7 +288,7 @@ var agentJobs = []agentJob{
 			},
 			byBrowser: func(h *hands, url string) string {
 				t := lines(h, fmt.Sprintf(`batch "open %slogin" "snapshot -i"`, url))
-				t = lines(h, fmt.Sprintf(`batch "fill %s ada" "fill %s demo" "click %s"`, mark(h.ref(t, "textbox", "User")), mark(h.ref(t, "textbox", "Password")), mark(h.ref(t, "button", "Sign in"))))
+				lines(h, fmt.Sprintf(`batch "fill %s ada" "fill %s demo" "click %s"`, mark(h.ref(t, "textbox", "User")), mark(h.ref(t, "textbox", "Password")), mark(h.ref(t, "button", "Sign in"))))
 				t = lines(h, `batch "wait --load load" "snapshot -i"`)
 				t = lines(h, fmt.Sprintf(`batch "fill %s 'clay clock'" "press Enter" "snapshot -i"`, mark(h.ref(t, "searchbox", "Search products"))))
 				t = lines(h, fmt.Sprintf(`batch "click %s" "snapshot -c"`, mark(h.ref(t, "link", "Details of Clay Clock"))))

@@ -70,6 +70,8 @@ var (
 	//go:embed js/outward.js
 	outwardJS string
 
+	//go:embed js/each.js
+	eachJS string
 	//go:embed js/roles.js
 	rolesJS string
 	//go:embed js/pointing.js
@@ -114,7 +116,7 @@ var (
 	common = &part{lean(seekJS, readJS, pageJS, calmJS, rehearseJS)}
 	whole  = ground + common.script
 	hands  = &part{lean(reachJS, placeJS, freeJS, findbyJS, viewJS, guardJS, fillJS, takenJS, actJS, selectionJS, dropJS, conditionsJS, foreachJS, outwardJS)}
-	eyes   = &part{lean(rolesJS, pointingJS, statesJS, shownJS, nearJS)}
+	eyes   = &part{lean(eachJS, rolesJS, pointingJS, statesJS, shownJS, nearJS)}
 	// survey is what a snapshot needs, and readers what reads a whole document.
 	survey  = &part{lean(refsJS, treeJS, distilJS)}
 	readers = &part{lean(markdownJS, tablesJS, aboutPageJS, typedJS, schemaJS)}
