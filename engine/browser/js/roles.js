@@ -142,7 +142,8 @@ const unperceived = (el) => {
 };
 
 // tidy is a text as it is compared and shown.
-const tidy = (s) => s.replace(/[\u200b\u00ad]/g, '').replace(/\s+/g, ' ').trim();
+const tidy = (s) => (untidy.test(s) ? s.replace(/[\u200b\u00ad]/g, '').replace(/\s+/g, ' ').trim() : s);
+const untidy = /[\u200b\u00ad]|\s\s|[^\S ]|^ | $/; // most texts are tidy, and nothing is made anew for them
 
 // accName is the name of an element; empty where it has none, or may have none. A name
 // is cut where it is longer than any that somebody reads.

@@ -23,7 +23,7 @@ const grow = (root, look) => {
   if (from) {
     const view = viewOf(from), inFrame = view !== window && view.frameElement && hiddenBecause(view.frameElement) !== '';
     focusedIn(dom.doc(from), look);
-    growElement(top, from, { look, view, sheets: decorated(dom.root(from), look), rendered: !inFrame && drawnAround(from), shown: true, hidden: ariaHiddenAround(from), off: turnedOffAround(from), unseen: false, ask: false });
+    growElement(top, from, { look, view, down: view.scrollY, sheets: decorated(dom.root(from), look), rendered: !inFrame && drawnAround(from), shown: true, hidden: ariaHiddenAround(from), off: turnedOffAround(from), unseen: false, ask: false });
   }
   return top;
 };
@@ -70,12 +70,13 @@ const growElement = (into, el, c) => {
   const kind = roleShown(el), role = kind === 'none' ? '' : kind;
   const passes = role === '' || role === 'generic' && display === 'inline' && saysOneText(el); // it is no node
   const rect = shown && !contents && !(passes && display === 'inline' && !hidden) ? dom.rect(el) : null;
-  if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (rect.width <= 1 || rect.height <= 1 || rect.right <= 0 || rect.bottom + c.view.scrollY <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
-  if (shown && hidden) shown = contents || sized(rect);
-  if (!look.host && (tag.includes('-') || rect && sized(rect) && dom.first(el) === null && hostTag.test(tag))) look.host = mayHost(el, tag);
+  const wide = rect ? rect.width : 0, high = rect ? rect.height : 0, large = wide > 0 && high > 0; // each is asked of the browser once
+  if (shown && !unseen && rect) unseen = !plainly && s.opacity === '0' || (wide <= 1 || high <= 1 || rect.right <= 0 || rect.bottom + c.down <= 0 || !bare && s.clipPath !== 'none') && unseenHere(s, rect, c.view, el);
+  if (shown && hidden) shown = contents || large;
+  if (!look.host && (tag.includes('-') || large && dom.first(el) === null && hostTag.test(tag))) look.host = mayHost(el, tag);
   let node = null;
   if (shown && !passes) {
-    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? tag !== 'slot' : tag === 'area' || sized(rect), c);
+    node = nodeOf(el, role, tag, bare, hidden, unseen, s, contents ? tag !== 'slot' : tag === 'area' || large, c);
     if (look.a.boxes && rect) node.b = boxIn(el, rect, look.a.at);
     into.c.push(node);
   }
@@ -191,7 +192,7 @@ const growFrame = (node, el, c) => {
   const from = one(doc, 'body,frameset') ?? dom.rootElement(doc);
   if (!from || !node.can) return;
   focusedIn(doc, c.look);
-  growElement(node, from, { look: c.look, view: dom.view(doc), sheets: decorated(doc, c.look), rendered: true, shown: true, hidden: false, off: false, unseen: c.unseen, ask: false });
+  growElement(node, from, { look: c.look, view: dom.view(doc), down: dom.view(doc).scrollY, sheets: decorated(doc, c.look), rendered: true, shown: true, hidden: false, off: false, unseen: c.unseen, ask: false });
 };
 
 // nodeOf is the node of an element, without its name and what is in it.
