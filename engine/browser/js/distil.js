@@ -169,13 +169,16 @@ const mostLike = (top, a) => {
   };
   visit(top, null, false);
   const near = new Map(), wordsNear = (n) => { let w = near.get(n); if (!w) near.set(n, (w = new Set(wordList(n.full + ' ' + (dom.text(n.el).length < 2000 ? spaced(n.el).join('') : ''))))); return w; };
+  // Many elements of a page say the same: each text is looked at once.
+  const likes = new Map(), like = (t) => { let v = likes.get(t); if (v === undefined) likes.set(t, (v = alike(a.find, t))); return v; };
+  const lists = new Map(), wordsOfText = (t) => { let v = lists.get(t); if (!v) { const w = wordList(t); lists.set(t, (v = { all: new Set(w), long: w.filter((x) => x.length > 3) })); } return v; };
   for (const [n, around] of items) {
     const acts = actsOn(n), text = n.full || n.h || oneText(n) || '';
     if (text === '' && !acts) continue;
-    const own = Math.max(alike(a.find, text), n.h ? alike(a.find, n.h) : 0);
-    const has = new Set([...wordList(text), ...wordList(n.h ?? ''), ...wordList(`${n.role} ${roleWords[n.role] ?? ''}`)]);
+    const own = Math.max(like(text), n.h ? like(n.h) : 0);
+    const parts = [wordsOfText(text), wordsOfText(`${n.role} ${roleWords[n.role] ?? ''}`), ...(n.h ? [wordsOfText(n.h)] : [])];
     let hits = 0;
-    for (const w of wanted) hits += has.has(w) || [...has].some((h) => h.length > 3 && w.length > 3 && (h.startsWith(w) || w.startsWith(h))) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
+    for (const w of wanted) hits += parts.some((p) => p.all.has(w) || w.length > 3 && p.long.some((h) => h.startsWith(w) || w.startsWith(h))) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
     const covered = wanted.length ? hits / wanted.length : 0;
     const score = own * 0.45 + covered * 0.4 + (acts ? 0.15 : n.role === 'heading' ? 0.05 : 0);
     if (own > 0.2 || covered >= 0.5) best.push([score, n, around, acts, covered]);
