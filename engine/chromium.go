@@ -127,6 +127,9 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 		go in.Close() // nobody can be let into it
 		return &Outcome{End: EndCrashed, Failures: []Failure{{Code: CodeBrowserCrashed, Text: "The browser could not be prepared for the task"}}, Duration: time.Since(began)}
 	}
+	if err := in.putProfile(ctx, st); err != nil {
+		return &Outcome{End: EndStopped, Failures: []Failure{{Code: CodeInternal, Text: "The profile could not be put into the browser: " + ErrorText(err), Index: -1}}, Duration: time.Since(began)}
+	}
 	ctx, traffic, end := in.measured(ctx)
 	defer end()
 	r := newRun(t, st, tabs, cache)
@@ -167,6 +170,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	r.film.keep(after, o)
 	r.collect(o)
 	r.keepHAR(after, o)
+	r.saveProfile(ctx, o)
 	o.Warnings, o.Truncated = r.reports.warnings, r.reports.truncated()
 	if t.Config.Trace {
 		o.Traffic = traffic()

@@ -70,6 +70,8 @@ type TaskEnv struct {
 	// Secrets are those of the account. All of them are masked in whatever the
 	// task gives, also those that an earlier task of the session has typed.
 	Secrets []Secret
+	// Profile is what browsers keep of sites; nil: the task uses none.
+	Profile *ProfileState
 	// SaveFile keeps a picture or a download and returns its URL.
 	SaveFile SaveFile
 	// OnStep, if set, is called with each step as it ends, in order. It must not

@@ -33,6 +33,9 @@ const aftermath = 2 * time.Second
 // Aftermath is how much longer than its time the task may take: it is zero for
 // one that is to leave nothing but its answer.
 func (t *Task) Aftermath() time.Duration {
+	if t.Profile != nil {
+		return aftermath + 2*profileTime
+	}
 	if t.Config.OnFailure.any() || t.Config.FullTrace || t.Config.HAR != nil {
 		return aftermath
 	}

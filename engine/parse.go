@@ -96,7 +96,7 @@ func readBody(body []byte) (*lang.Node, *Invalid) {
 
 func (d *decoder) readTask(n *lang.Node) *Task {
 	t := &Task{Timeout: DefaultTimeout, Config: Config{ActionTimeout: DefaultActionTimeout, ContinueOnError: true}}
-	var actions, queue, notify *lang.Node
+	var actions, queue, notify, profile *lang.Node
 	ok := d.ReadObject(n, "the request",
 		lang.Field("actions", func(f *lang.Node) { actions = f }),
 		lang.Field("workerId", func(f *lang.Node) { t.WorkerID = d.ReadNonEmpty(f, "the id of a worker") }),
@@ -107,6 +107,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 		lang.Field("config", func(f *lang.Node) { d.readConfig(f, &t.Config) }),
 		lang.Field("session", func(f *lang.Node) { t.Session = d.readSession(f) }),
 		lang.Field("async", func(f *lang.Node) { t.Async = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("profile", func(f *lang.Node) { profile, t.Profile = f, d.readProfile(f) }),
 		lang.Field("queue", func(f *lang.Node) { queue, t.Queue = f, d.readQueue(f) }),
 		lang.Field("notify", func(f *lang.Node) { notify, t.Notify = f, ReadNotify(&d.Decoder, f, NotifyTask) }),
 	)
@@ -115,6 +116,7 @@ func (d *decoder) readTask(n *lang.Node) *Task {
 	}
 	d.checkQueue(queue, t)
 	d.checkNotify(notify, t)
+	d.checkProfile(profile, t)
 	d.config = t.Config
 	if actions != nil {
 		t.Steps = d.readSteps(actions, "", -1)

@@ -181,6 +181,7 @@ func taskSchema(base string) object {
 				{"override", optional(lang.BoolShape.Schema, "Takes over a worker that the account has reserved.")},
 			})},
 			{"async", optional(lang.BoolShape.Schema, "Responds as soon as a worker has the task. Plans Standard and Pro.", entry{"default", false})},
+			{"profile", optional(profileSchema, "The profile whose cookies and storage are put in before the task and saved after it.")},
 			{"queue", queueSchema()},
 			{"notify", optional(NotifySchema(NotifyTask), "Receivers that are told of the task's end. For tasks with async or queue.")},
 		}},

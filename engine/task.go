@@ -29,6 +29,7 @@ type Task struct {
 	Async        bool
 	Queue        *Queue   // nil: it is not queued
 	Notify       []Notify // told of its end
+	Profile      *Profile // nil: none
 	Files        []Upload
 
 	source           []byte

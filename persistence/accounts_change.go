@@ -72,9 +72,9 @@ func (a *Accounts) revokeAll(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	for _, prefix := range []string{secretPrefix, flowPrefix, flowVersionPrefix, flowRemovedPrefix, ModelSessionPrefix} {
+	for _, prefix := range []string{secretPrefix, flowPrefix, flowVersionPrefix, flowRemovedPrefix, profileWriterPrefix, profilePrefix, profilePartPrefix, ModelSessionPrefix} {
 		if err := forgetAll(ctx, a.store, prefix+id+"/"); err != nil {
-			return fmt.Errorf("remove the secrets, flows and notes of account %q: %w", id, err)
+			return fmt.Errorf("remove the secrets, flows, profiles and notes of account %q: %w", id, err)
 		}
 	}
 	return a.forgetTokenEvents(ctx, id)

@@ -17,7 +17,7 @@ func (nav *Navigation) heads(address string) {
 func (nav *Navigation) site() string {
 	nav.mu.Lock()
 	defer nav.mu.Unlock()
-	if webOrigin(nav.address) == "" && nav.toward != "" {
+	if WebOrigin(nav.address) == "" && nav.toward != "" {
 		return nav.toward
 	}
 	return nav.address

@@ -69,7 +69,7 @@ func (b *Sites) OnRefused(f func(address string)) {
 // Allow reports whether a page may be at an address. What has no site, as a blank page,
 // may always be.
 func (b *Sites) Allow(address string) bool {
-	if !b.bounded() || webOrigin(strings.TrimPrefix(address, "blob:")) == "" {
+	if !b.bounded() || WebOrigin(strings.TrimPrefix(address, "blob:")) == "" {
 		return true
 	}
 	b.mu.Lock()

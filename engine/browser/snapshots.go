@@ -30,6 +30,8 @@ type State struct {
 	Around *Surroundings `json:"around,omitempty"`
 	// Requests are the rules for requests, as their owner writes them.
 	Requests json.RawMessage `json:"requests,omitempty"`
+	// Databases are those of IndexedDB by origin, only in a profile.
+	Databases map[string]json.RawMessage `json:"databases,omitempty"`
 }
 
 // maxState bounds the storages of a state, in characters of JSON: pages fill them,
@@ -75,6 +77,8 @@ type Snapshots struct {
 	mu      sync.Mutex
 	visited map[string]bool    // sites of main documents since the last Save
 	local   map[string][]Entry // what that Save found
+	// databases are those that were put back, or found by the last SaveAll.
+	databases map[string]json.RawMessage
 }
 
 // Save reads the context's state. Storage of sites that a tab has left since
@@ -97,7 +101,7 @@ func (sn *Snapshots) Save(ctx context.Context) (*State, error) {
 			continue // a tab that is closing, or that runs a script without end
 		}
 		tab := TabState{URL: st.URL}
-		if webOrigin(st.Origin) != "" {
+		if WebOrigin(st.Origin) != "" {
 			open[st.Origin] = true
 			s.Left += st.Left
 			s.Local[st.Origin] = st.Local
@@ -176,8 +180,8 @@ func (sn *Snapshots) Restore(ctx context.Context, s *State) error {
 			return fmt.Errorf("putting the cookies back: %w", err)
 		}
 	}
-	if len(s.Local) == 0 {
-		return nil
+	if err := sn.restoreDatabases(ctx, s); err != nil || len(s.Local) == 0 {
+		return err
 	}
 	return sn.offstage(ctx, func(t *Tab) error {
 		for o, entries := range s.Local {
@@ -223,7 +227,7 @@ func (sn *Snapshots) Reopen(ctx context.Context, tabs []TabState) error {
 				return fmt.Errorf("putting the session storage of %s back: %w", origin, err)
 			}
 		}
-		if webOrigin(ts.URL) == "" {
+		if WebOrigin(ts.URL) == "" {
 			continue
 		}
 		if err := t.Navigation.Open(ctx, ts.URL); err != nil {
@@ -317,10 +321,10 @@ func (t *Tab) pretend(ctx context.Context, origin string) error {
 	return nil
 }
 
-// webOrigin is the origin of an address as the browser spells it, and empty for
+// WebOrigin is the origin of an address as the browser spells it, and empty for
 // what is no web page. It is cut out by hand: browsers leave percent signs alone
 // that url.Parse refuses.
-func webOrigin(address string) string {
+func WebOrigin(address string) string {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "http" && scheme != "https" {
 		return ""
@@ -333,7 +337,7 @@ func webOrigin(address string) string {
 
 // visit notes the site of a main document, for the next Save.
 func (sn *Snapshots) visit(address string) {
-	origin := webOrigin(address)
+	origin := WebOrigin(address)
 	if origin == "" {
 		return
 	}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"troupe/engine/lang"
+)
+
+// Profile names a profile that a task uses: what browsers keep of sites, from one task to
+// the next.
+type Profile struct {
+	Name     string
+	Version  int  // zero: the newest
+	Readonly bool // nothing is saved
+	Copy     bool // where another task has it, a copy is used, and nothing is saved
+}
+
+// ProfileState is a profile as a task has it.
+type ProfileState struct {
+	State json.RawMessage // nil: it is new
+	// Keep saves the state after the task; nil: nothing is saved. Why is for the
+	// client.
+	Keep func(ctx context.Context, state json.RawMessage) error
+	// Copied says that another task has the profile.
+	Copied bool
+}
+
+// profileTime is how much longer than its time a task may take to put a profile in and
+// to save it.
+const profileTime = 5 * time.Second
+
+var profileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// IsProfileName reports whether a profile can have the name.
+func IsProfileName(s string) bool { return profileName.MatchString(s) }
+
+const profileSchema = `{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},"version":{"type":["integer","null"],"minimum":1},"readonly":{"type":["boolean","null"]},"busy":{"enum":["wait","copy",null]}}}]}`
+
+func (d *decoder) readProfile(n *lang.Node) *Profile {
+	p := &Profile{}
+	name := func(f *lang.Node) {
+		s, ok := d.ReadString(f, "the name of a profile")
+		if ok && !IsProfileName(s) {
+			d.Fault(f, "want the name of a profile, 1 to 64 letters, digits, '_', '.' or '-', not %q", lang.Short(s, 100))
+		}
+		p.Name = s
+	}
+	if !n.IsObject() {
+		name(n)
+		return p
+	}
+	ok := d.ReadObject(n, "profile", lang.Field("name", name),
+		lang.Field("version", func(f *lang.Node) { p.Version = lang.IntShape("a version", 1, 1<<31).Read(&d.Decoder, f) }),
+		lang.Field("readonly", func(f *lang.Node) { p.Readonly = lang.BoolShape.Read(&d.Decoder, f) }),
+		lang.Field("busy", func(f *lang.Node) { p.Copy = lang.EnumShape("busy", "wait", "copy").Read(&d.Decoder, f) == "copy" }),
+	)
+	switch {
+	case ok && n.Field("name") == nil:
+		d.Fault(n, "want name, the name of a profile")
+	case p.Version > 0 && !p.Readonly:
+		d.Fault(n.Field("version"), "want version only with readonly: an earlier version cannot be saved over the newest")
+	}
+	return p
+}
+
+// checkProfile refuses what a profile does not go with.
+func (d *decoder) checkProfile(n *lang.Node, t *Task) {
+	switch {
+	case n == nil || t.Profile == nil:
+	case t.Session.used():
+		d.Fault(n, "want profile or session, not both: a session keeps its own state")
+	case t.Queue != nil && !t.Profile.Readonly:
+		d.Fault(n, "want profile with readonly in a task that is queued")
+	}
+}
+
+// putProfile puts the profile of the task into its empty browser.
+func (in *instance) putProfile(ctx context.Context, st TaskEnv) error {
+	if st.Profile == nil || len(st.Profile.State) == 0 {
+		return nil
+	}
+	s := new(StorageState)
+	if err := json.Unmarshal(st.Profile.State, s); err != nil {
+		return fmt.Errorf("reading the profile: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, profileTime)
+	defer cancel()
+	return in.context().Snapshots.Restore(ctx, s.browserState())
+}
+
+// saveProfile saves what the task leaves in its browser.
+func (r *Run) saveProfile(ctx context.Context, o *Outcome) {
+	p := r.env.Profile
+	if p == nil {
+		return
+	}
+	r.path = ""
+	if p.Copied {
+		r.warn("another task has the profile: this one has used a copy, and nothing was saved")
+	}
+	switch o.End {
+	case EndCompleted, EndStopped, EndTimeout:
+	default:
+		return
+	}
+	if p.Keep == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), profileTime)
+	defer cancel()
+	var state []byte
+	s, err := r.tabs.Snapshots.SaveAll(ctx)
+	if err == nil {
+		if s.Left > 0 {
+			r.warn("the profile was saved, but not all of it: %d storages, databases or records of its sites are too large or cannot be kept", s.Left)
+		}
+		state, err = storageStateOf(s).Encode()
+	}
+	if err == nil {
+		err = p.Keep(ctx, state)
+	}
+	if err != nil {
+		r.warn("the profile was not saved, and stays as it was: %s", ErrorText(err))
+	}
+}

@@ -1,0 +1,219 @@
+package persistence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// profileWriter is the record of the task that may save a profile. It expires, so that
+// a node that is gone holds no profile.
+type profileWriter struct {
+	Task string `json:"task"`
+}
+
+// ProfileWriter is the right to save a profile. One at a time has it, on all nodes of a
+// store. The profile is what it was when the right was given, or nothing is saved.
+type ProfileWriter struct {
+	of            *Profiles
+	account, name string
+	profile       Profile
+	revision      uint64 // of the description; zero: there is none
+
+	mu   sync.Mutex
+	held uint64 // the revision of the writer's record; zero: it has lost the right
+	stop chan struct{}
+	done chan struct{}
+}
+
+// Lock gives a task the right to save a profile, or returns [ErrProfileBusy]. The
+// profile need not be there.
+func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*ProfileWriter, error) {
+	value, err := json.Marshal(profileWriter{task})
+	if err != nil {
+		return nil, err
+	}
+	key := profileWriterPrefix + account + "/" + name
+	held, err := p.store.Put(ctx, Write{Key: key, Value: value, Expires: time.Now().Add(writerLease), If: new(uint64)})
+	if errors.Is(err, ErrConflict) {
+		return nil, ErrProfileBusy
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the profile %q: %w", name, err)
+	}
+	w := &ProfileWriter{of: p, account: account, name: name, held: held, stop: make(chan struct{}), done: make(chan struct{})}
+	go w.renew(key, value)
+	w.profile, w.revision, err = p.read(ctx, account, name)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// renew keeps the right until Close.
+func (w *ProfileWriter) renew(key string, value []byte) {
+	defer close(w.done)
+	tick := time.NewTicker(writerRenew)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), writerLease-writerRenew)
+		w.mu.Lock()
+		held := w.held
+		w.mu.Unlock()
+		now, err := w.of.store.Put(ctx, Write{Key: key, Value: value, Expires: time.Now().Add(writerLease), If: &held})
+		cancel()
+		switch {
+		case err == nil:
+		case errors.Is(err, ErrConflict):
+			now = 0
+		default:
+			now = held // the next try may come in time
+		}
+		w.mu.Lock()
+		w.held = now
+		w.mu.Unlock()
+		if now == 0 {
+			return
+		}
+	}
+}
+
+// Version is the version that is there, zero if there is none.
+func (w *ProfileWriter) Version() int { return w.profile.Newest().Version }
+
+// State is the state that is there, nil if there is none.
+func (w *ProfileWriter) State(ctx context.Context) ([]byte, error) {
+	if w.revision == 0 {
+		return nil, nil
+	}
+	state, _, err := w.of.State(ctx, w.account, w.name, 0)
+	return state, err
+}
+
+// Save stores the next version. What it says of the state is described by v.
+func (w *ProfileWriter) Save(ctx context.Context, state []byte, v ProfileVersion) (Profile, error) {
+	out, err := w.save(ctx, state, v)
+	if err != nil {
+		return Profile{}, fmt.Errorf("save the profile %q: %w", w.name, err)
+	}
+	return out, nil
+}
+
+func (w *ProfileWriter) save(ctx context.Context, state []byte, v ProfileVersion) (Profile, error) {
+	p := w.of
+	if len(state) > MaxProfileState {
+		return Profile{}, fmt.Errorf("%w: it has %d bytes, and %d are the limit", ErrTooMany, len(state), MaxProfileState)
+	}
+	if err := w.holds(ctx); err != nil {
+		return Profile{}, err
+	}
+	packed, err := pack(state)
+	if err != nil {
+		return Profile{}, err
+	}
+	v.Version, v.ID, v.Bytes, v.Packed, v.Saved = w.Version()+1, newVersionID(), len(state), len(packed), time.Now().UTC()
+	if err := p.room(ctx, w.account, w.name, len(packed)); err != nil {
+		return Profile{}, err
+	}
+	for ; len(packed) > 0; v.Parts++ {
+		n := min(len(packed), profilePart)
+		key := partKey(w.account, w.name, v.ID, v.Parts)
+		if _, err := p.store.Put(ctx, Write{Key: key, Value: p.seal.Close(key, packed[:n]), Durable: true}); err != nil {
+			return Profile{}, err
+		}
+		packed = packed[n:]
+	}
+	next := Profile{Name: w.name, Created: w.profile.Created, Versions: append(w.profile.Versions[:len(w.profile.Versions):len(w.profile.Versions)], v)}
+	if next.Created.IsZero() {
+		next.Created = v.Saved
+	}
+	next.Versions = next.Versions[max(0, len(next.Versions)-ProfileVersions):]
+	plain, err := json.Marshal(next)
+	if err != nil {
+		return Profile{}, err
+	}
+	key := profileKey(w.account, w.name)
+	revision, err := p.store.Put(ctx, Write{Key: key, Value: p.seal.Close(key, plain), If: &w.revision, Durable: true})
+	if err != nil {
+		return Profile{}, err
+	}
+	w.profile, w.revision = next, revision
+	w.sweep(ctx)
+	return next, nil
+}
+
+// holds reports whether the writer's record is still there: it goes with the account.
+func (w *ProfileWriter) holds(ctx context.Context) error {
+	_, err := w.of.store.Get(ctx, profileWriterPrefix+w.account+"/"+w.name)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrNotFound), w.held == 0:
+		return errors.New("it was removed, or its task was away for too long")
+	}
+	return err
+}
+
+// sweep deletes the parts of versions that are not kept, also those that a node which is
+// gone has left. What stays after an error goes with the next version.
+func (w *ProfileWriter) sweep(ctx context.Context) {
+	kept := map[string]bool{}
+	for _, v := range w.profile.Versions {
+		kept[v.ID] = true
+	}
+	prefix := profilePartPrefix + w.account + "/" + w.name + "/"
+	all, err := w.of.store.Keys(ctx, prefix, "", 1000)
+	if err != nil {
+		return
+	}
+	for _, k := range all {
+		if id, _, _ := strings.Cut(strings.TrimPrefix(k.Key, prefix), "/"); !kept[id] {
+			_ = w.of.store.Delete(ctx, k.Key, nil, false)
+		}
+	}
+}
+
+// Close gives the right back.
+func (w *ProfileWriter) Close() {
+	close(w.stop)
+	<-w.done
+	w.mu.Lock()
+	held := w.held
+	w.mu.Unlock()
+	if held == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), writerLeaves)
+	defer cancel()
+	_ = w.of.store.Delete(ctx, profileWriterPrefix+w.account+"/"+w.name, &held, false) // else it expires
+}
+
+// Free waits until no task may save a profile, or until ctx ends.
+func (p *Profiles) Free(ctx context.Context, account, name string) error {
+	tick := time.NewTicker(writerLooks)
+	defer tick.Stop()
+	for {
+		_, err := p.store.Get(ctx, profileWriterPrefix+account+"/"+name)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("look whether the profile %q is used: %w", name, err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ErrProfileBusy
+		}
+	}
+}
