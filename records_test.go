@@ -79,6 +79,8 @@ var written = map[string]string{
 	"persistence.Audit.append":         "audit-begin audit-end",
 	"persistence.Flows.put":            "flow",
 	"persistence.Flows.remember":       "removed-flow",
+	"persistence.ProfileWriter.save":   "profile",
+	"persistence.Profiles.Lock":        "profile-writer",
 	"persistence.Folder.describe":      "file",
 	"persistence.S3.keep":              "file",
 	"persistence.Secrets.Set":          "secret",

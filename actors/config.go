@@ -42,6 +42,8 @@ type Config struct {
 	SaveFile engine.SaveFile
 	// Secrets gives the secrets of an account to its tasks; nil: there are none.
 	Secrets engine.SecretsOf
+	// Profiles keeps what tasks leave of sites; nil: tasks with a profile are refused.
+	Profiles *persistence.Profiles
 	// Node names this process among others; the identifiers of its workers
 	// come from it, so that they are the same after a restart.
 	Node string

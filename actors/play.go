@@ -74,6 +74,14 @@ func (p *play) play(base context.Context) fsm.Ending {
 			return p.notStarted(base, fmt.Errorf("read the account's secrets: %w", err))
 		}
 	}
+	if want := x.Task.Profile; want != nil {
+		profile, end, err := p.openProfile(base, want)
+		if err != nil {
+			return p.notStarted(base, err)
+		}
+		defer end()
+		st.Profile = profile
+	}
 	if p.session != nil {
 		cache, err := p.beginSession(base)
 		if err != nil {

@@ -34,6 +34,8 @@ const (
 	CodeStorageFull          Code = "storage_full"
 	CodeStorageUnwritable    Code = "storage_unwritable"
 	CodeInternal             Code = "internal"
+	CodeProfileBusy          Code = "profile_busy"
+	CodeProfileNotFound      Code = "profile_not_found"
 )
 
 // Codes of how a task ended when it did not end by itself.

@@ -36,8 +36,13 @@ type started struct {
 // start answers as soon as a worker has the task.
 func (s *Server) start(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, b *body, t *TaskResult) *answer.Refusal {
 	free, take := b.handOver()
-	x, err := s.cfg.Actors.Start(waiting, m, free)
+	x, err := inTurn(waiting, s, m, func(ctx context.Context, m *api.Execute) (*api.Started, error) {
+		return s.cfg.Actors.Start(ctx, m, free)
+	},
+		func(x *api.Started) *api.Refusal { return x.Refusal })
 	switch {
+	case refusedBefore(err) != nil:
+		return answer.RefuseBy(refusedBefore(err))
 	case err != nil:
 		return s.faults.Refuse(ctx, "start a task", err)
 	case x.Refusal != nil:

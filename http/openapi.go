@@ -45,8 +45,9 @@ var (
 	bodyCodes  = []engine.Code{engine.CodeInvalidRequest, answer.CodeIncompleteRequest, engine.CodePayloadTooLarge, engine.CodeUnsupportedMediaType,
 		engine.CodeStorageQuota, engine.CodeStorageFull, engine.CodeStorageUnwritable}
 
-	flowParam = param{"name", "path", "The name of the flow.", `{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}`, true}
-	taskParam = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
+	flowParam    = param{"name", "path", "The name of the flow.", `{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}`, true}
+	profileParam = param{"name", "path", "The name of the profile.", `{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}`, true}
+	taskParam    = param{"taskId", "path", "The task, as its start was answered.", `{"type":"string"}`, true}
 )
 
 // operations is everything that route knows. The operator commands are
@@ -196,6 +197,33 @@ var operations = []operation{
 		params:  []param{flowParam},
 		answers: []reply{{200, "It is deleted.", "", []any{flowRemoved{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "get", path: "/v1/profiles", id: "listProfiles", tag: "Profiles",
+		summary: "List the profiles", doc: "Lists the account's profiles, by name, with the versions that are kept and without their states.",
+		answers: []reply{{200, "The profiles.", "", []any{profileList{}}}},
+		codes:   []engine.Code{engine.CodeNotFound},
+	},
+	{
+		method: "get", path: "/v1/profiles/{name}", id: "getProfile", tag: "Profiles",
+		summary: "Export a profile", doc: "Returns the newest version of a profile, or of `name@3` the third one, as Playwright's storage state. The last 5 versions are kept. The account's secrets are masked.",
+		params:  []param{{"name", "path", "The name of the profile, or name@version.", `{"type":"string"}`, true}},
+		answers: []reply{{200, "The storage state.", "", []any{engine.StorageState{}}}},
+		codes:   []engine.Code{engine.CodeProfileNotFound, engine.CodeNotFound},
+	},
+	{
+		method: "put", path: "/v1/profiles/{name}", id: "putProfile", tag: "Profiles",
+		summary: "Import a profile", doc: "Stores Playwright's storage state as the next version of a profile.",
+		params: []param{profileParam}, body: `{"type":"object","properties":{"cookies":{"type":"array"},"origins":{"type":"array"}},"additionalProperties":false}`,
+		answers: []reply{{200, "The profile with its versions.", "", []any{profileStored{}}}},
+		codes:   append([]engine.Code{answer.CodeProfileLimit, engine.CodeProfileBusy, engine.CodeNotFound, engine.CodeTooManyWaiting, engine.CodeNoQuorum}, bodyCodes...),
+	},
+	{
+		method: "delete", path: "/v1/profiles/{name}", id: "deleteProfile", tag: "Profiles",
+		summary: "Delete a profile", doc: "Deletes all versions of a profile. It is refused while a task that saves the profile runs.",
+		params:  []param{profileParam},
+		answers: []reply{{200, "It is deleted.", "", []any{profileRemoved{}}}},
+		codes:   []engine.Code{engine.CodeProfileNotFound, engine.CodeProfileBusy, engine.CodeNotFound, engine.CodeNoQuorum},
 	},
 	{
 		method: "get", path: "/v1/workers", id: "listWorkers", tag: "Account",

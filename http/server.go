@@ -66,6 +66,10 @@ type Config struct {
 	Refused func(engine.Code)
 	// Tokens, when set, knows the tokens of accounts, for their owners.
 	Tokens Tokens
+	// Profiles, when set, keeps what tasks of accounts leave of sites.
+	Profiles *persistence.Profiles
+	// Secrets gives the secrets of an account, which no answer has; nil: there are none.
+	Secrets engine.SecretsOf
 	// Flows, when set, keeps the stored flows of accounts.
 	Flows *persistence.Flows
 	// Sessions keeps what models have done in sessions, for all nodes; nil: it ends
@@ -125,6 +129,8 @@ type Server struct {
 	streams     *live.Streams
 	router      *router
 	models      *mcp.Server
+
+	profileTurns profileTurns
 
 	waits  *access.AccountLimiter
 	bodies *bodyReader

@@ -139,8 +139,10 @@ func (s *Server) continuesSession(t *engine.Task) bool {
 
 // play answers with the end of a task.
 func (s *Server) play(ctx *fasthttp.RequestCtx, waiting context.Context, m *api.Execute, t *TaskResult) *answer.Refusal {
-	x, err := s.cfg.Actors.Execute(waiting, m)
+	x, err := inTurn(waiting, s, m, s.cfg.Actors.Execute, func(x *api.Executed) *api.Refusal { return x.Refusal })
 	switch {
+	case refusedBefore(err) != nil:
+		return answer.RefuseBy(refusedBefore(err))
 	case err != nil:
 		return s.faults.Refuse(ctx, "play a task", err)
 	case x.Refusal != nil:

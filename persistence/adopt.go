@@ -24,6 +24,7 @@ type Adoption struct {
 	Tokens   int `json:"tokens"`
 	Secrets  int `json:"secrets"`
 	Flows    int `json:"flows"`
+	Profiles int `json:"profiles"`
 	Counts   int `json:"dailyCounts"`
 	Present  int `json:"present"` // were there already, and were left alone
 	// Left says what was not taken over, one sentence each.
@@ -52,6 +53,16 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 			return a, fmt.Errorf("take over the account %q: %w", acc.Name, err)
 		}
 	}
+	sealed := func(r Record) ([]byte, error) {
+		if opens == nil {
+			return nil, ErrSealed
+		}
+		plain, err := opens.Open(r.Key, r.Value)
+		if err != nil {
+			return nil, err
+		}
+		return closes.Close(r.Key, plain), nil
+	}
 	for prefix, kind := range map[string]struct {
 		count *int
 		owner func(Record) string
@@ -63,16 +74,9 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 		flowPrefix:        {&a.Flows, secondPart, plainly},
 		flowVersionPrefix: {nil, secondPart, plainly},
 		flowRemovedPrefix: {nil, secondPart, plainly},
-		secretPrefix: {&a.Secrets, secondPart, func(r Record) ([]byte, error) {
-			if opens == nil {
-				return nil, ErrSealed
-			}
-			plain, err := opens.Open(r.Key, r.Value)
-			if err != nil {
-				return nil, err
-			}
-			return closes.Close(r.Key, plain), nil
-		}},
+		secretPrefix:      {&a.Secrets, secondPart, sealed},
+		profilePartPrefix: {nil, secondPart, sealed},
+		profilePrefix:     {&a.Profiles, secondPart, sealed},
 	} {
 		records, err := from.List(ctx, prefix)
 		if err != nil {
@@ -84,6 +88,13 @@ func AdoptAccounts(ctx context.Context, from, to Store, opens, closes *Seal) (*A
 				continue
 			}
 			if r.Value, err = kind.value(r); err != nil {
+				switch prefix {
+				case profilePartPrefix: // the profile says it
+					continue
+				case profilePrefix:
+					a.Left = append(a.Left, fmt.Sprintf("the profile %s of the account %q: it was sealed with another key", r.Key[strings.LastIndex(r.Key, "/")+1:], AccountName(secondPart(r))))
+					continue
+				}
 				a.Left = append(a.Left, fmt.Sprintf("the secret %s of the account %q: it was sealed with another key. Set it again",
 					r.Key[strings.LastIndex(r.Key, "/")+1:], AccountName(secondPart(r))))
 				continue

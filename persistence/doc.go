@@ -12,6 +12,9 @@
 //	secret/<…>          a secret of an account, sealed
 //	flow/<…>            the newest version of a flow of an account
 //	flow-version/<…>    an earlier version of it
+//	profile/<…>         what browsers keep of sites for an account, sealed: its versions
+//	profile-part/<…>    a part of the state of a version, sealed
+//	profile-writer/<…>  the task that may save the profile, until it ends
 //	model-session/<…>   what a model has done in a session, for an hour (package http/mcp)
 //	usage/<account>/<day>  how many tasks the account has run on a day
 //	ticket/<…>          a link to look on, until it ends (package http/live)

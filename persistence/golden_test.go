@@ -24,6 +24,8 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[Blob](t, "file", nil),
 		golden.Record[Flow](t, "flow", nil),
 		golden.Record[removedFlow](t, "removed-flow", nil),
+		golden.Record[Profile](t, "profile", nil),
+		golden.Record[profileWriter](t, "profile-writer", nil),
 		golden.Record[Repair](t, "repair", nil),
 		golden.Record[Secret](t, "secret", nil),
 		golden.Record[state](t, "state", nil),
@@ -41,7 +43,7 @@ func places(t *testing.T) golden.Case {
 	blob, about := paths("00ff")
 	return golden.Places(t, map[string]string{
 		"account": accountPrefix + "ada", "count of a day": count, "description of a file in the folder": about, "file in the folder": blob,
-		"record in Badger": string(keyOf("task/t1")), "flow": flowKey("ada~1", "name"), "version of a flow": versionKey("ada~1", "name", 3), "removed flow": flowRemovedPrefix + "ada~1/name", "seal": sealCheck, "secret": secretPrefix + "ada~1/name", "token": tokenPrefix + "00ff",
+		"record in Badger": string(keyOf("task/t1")), "flow": flowKey("ada~1", "name"), "version of a flow": versionKey("ada~1", "name", 3), "removed flow": flowRemovedPrefix + "ada~1/name", "profile": profileKey("ada~1", "name"), "part of a profile": partKey("ada~1", "name", "00ff", 2), "writer of a profile": profileWriterPrefix + "ada~1/name", "seal": sealCheck, "secret": secretPrefix + "ada~1/name", "token": tokenPrefix + "00ff",
 		"token-event": tokenEventPrefix + "ada~1/", "small value": string(Inline([]byte("value"))), "value in a file": string(append([]byte{outside}, "id"...)),
 	})
 }

@@ -57,6 +57,8 @@ var refusals = map[engine.Code]struct {
 	engine.CodeNoticesUnavailable:  {"Nothing sends notices here: send the task without `notify`", 0},
 	engine.CodeNotFound:            {"There is nothing to see", 0},
 	engine.CodeTaskNotFound:        {"Task not found", 0},
+	engine.CodeProfileBusy:         {"Another task uses the profile", soon},
+	engine.CodeProfileNotFound:     {"There is no such profile, or no such version", 0},
 	engine.CodeIdempotencyMismatch: {"The key was used for another request", 0},
 	engine.CodeDraining:            {"The service takes no new tasks: it is drained or stopping", later},
 	engine.CodeStorageQuota:        {"The account keeps as many files as its plan allows: they make room as they expire, and uploads as their tasks end", time.Minute},
@@ -91,6 +93,8 @@ func RefusalFor(err error) *Refusal {
 		return no
 	case errors.Is(err, ErrSessionTaken):
 		return Refuse(engine.CodeSessionMismatch, "another node has the session")
+	case errors.Is(err, persistence.ErrProfileBusy):
+		return Refuse(engine.CodeProfileBusy, "")
 	case errors.Is(err, persistence.ErrQuota):
 		return Refuse(engine.CodeStorageQuota, "")
 	case errors.Is(err, persistence.ErrFull):

@@ -35,7 +35,7 @@ func (c *clusterImport) Run(w *environment) error {
 			one, many string
 			n         int
 		}{
-			{"account", "accounts", imported.Accounts}, {"token", "tokens", imported.Tokens}, {"secret", "secrets", imported.Secrets}, {"flow", "flows", imported.Flows},
+			{"account", "accounts", imported.Accounts}, {"token", "tokens", imported.Tokens}, {"secret", "secrets", imported.Secrets}, {"flow", "flows", imported.Flows}, {"profile", "profiles", imported.Profiles},
 			{"daily count", "daily counts", imported.Counts}, {"asynchronous task", "asynchronous tasks", imported.Tasks},
 			{"answer to a key", "answers to keys", imported.Answers}, {"session", "sessions", imported.Sessions},
 			{"worker", "workers", imported.Workers}, {"file", "files", imported.Files},

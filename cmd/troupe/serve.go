@@ -252,6 +252,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if s.member != nil {
 		s.nodeSecrets = &nodeSecrets{s: s, seal: seal}
 	}
+	profiles := persistence.NewProfiles(s.store, seal)
 	var peers actors.Peers
 	if s.router != nil {
 		peers = s.router
@@ -260,7 +261,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Peers:  peers,
 		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
-		Workers: workers, Secrets: http.SecretsFor(s.secrets), Log: s.log,
+		Workers: workers, Secrets: http.SecretsFor(s.secrets), Profiles: profiles, Log: s.log,
 		Notices: s.sending(base), Session: actors.SessionConfig{Lease: s.Cluster.lease()},
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
@@ -273,7 +274,7 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
-		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Sessions: s.store, Version: ownVersion(),
+		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Profiles: profiles, Secrets: http.SecretsFor(s.secrets), Sessions: s.store, Version: ownVersion(),
 	})
 	if err != nil {
 		return err

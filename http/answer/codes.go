@@ -25,6 +25,8 @@ const (
 	CodeOperatorOnly engine.Code = "operator_only"
 	// CodeFlowLimit: the account has no room for another flow.
 	CodeFlowLimit engine.Code = "flow_limit"
+	// CodeProfileLimit: the account has no room for another profile or version.
+	CodeProfileLimit engine.Code = "profile_limit"
 	// CodeCommandRefused: a command of the operator was not carried out.
 	CodeCommandRefused engine.Code = "order_refused"
 )
@@ -51,17 +53,20 @@ var table = []CodeInfo{
 	{engine.CodePlanRequired, 403, false, 0, "The account's plan does not include this"},
 	{engine.CodeForeignWorker, 403, false, 0, "The worker does not belong to the account"},
 	{engine.CodeSessionLimit, 403, false, 0, "The account has as many sessions as it can have"},
+	{CodeProfileLimit, 403, false, 0, "The account has no room for more profiles"},
 	{CodeFlowLimit, 403, false, 0, "The account has as many flows as it can have"},
 	{CodeForeignOrigin, 403, false, 0, "The Origin is not allowed: the operator allows origins of web pages with --allow-origin"},
 	{CodeOperatorOnly, 403, false, 0, "This needs a token of an operator's account"},
 	{engine.CodeNoWorkerAvailable, 404, true, time.Second, "No workers available"},
 	{engine.CodeTaskNotFound, 404, false, 0, "There is no such task"},
+	{engine.CodeProfileNotFound, 404, false, 0, "There is no such profile, or no such version"},
 	{engine.CodeNotFound, 404, false, 0, "There is nothing here"},
 	{engine.CodeMethodNotAllowed, 405, false, 0, "The method is not allowed here"},
 	{engine.CodeTaskTimeout, 408, false, 0, "Task timed out"},
 	{engine.CodeWorkerBusy, 409, true, time.Second, "Worker is busy"},
 	{engine.CodeWorkerReserved, 409, true, time.Second, "Worker is reserved"},
 	{engine.CodeWorkerOffline, 409, true, 2 * time.Second, "Worker offline"},
+	{engine.CodeProfileBusy, 409, true, time.Second, "Another task uses the profile"},
 	{engine.CodeSessionMismatch, 409, false, 0, "Session mismatch"},
 	{engine.CodeIdempotencyMismatch, 409, false, 0, "The Idempotency-Key was used with another request"},
 	{CodeCommandRefused, 409, false, 0, "The operator's command was not carried out"},
