@@ -144,7 +144,7 @@ func cancelledOutcome() *engine.Outcome { return &engine.Outcome{End: engine.End
 // forGood are the refusals that another try does not change.
 var forGood = map[engine.Code]bool{
 	engine.CodePlanRequired: true, engine.CodeForeignWorker: true, engine.CodeSessionMismatch: true, engine.CodeUnauthorized: true,
-	engine.CodeInternal: true, engine.CodeInvalidRequest: true,
+	engine.CodeInternal: true, engine.CodeInvalidRequest: true, engine.CodeProfileNotFound: true,
 }
 
 // ofAccount are those that hold for all tasks of the account.

@@ -179,6 +179,11 @@ func TestOpenAPIKnowsEveryRoute(t *testing.T) {
 	e := openServer(t, &fakeActors{}, func(c *http.Config) {
 		c.Live, c.Files, c.Counts, c.Tokens = k.Node, newMemoryFiles(), counts(3), persistence.NewAccounts(k.Store)
 		c.Flows = persistence.NewFlows(k.Store)
+		seal, err := persistence.NewSeal(make([]byte, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Profiles = persistence.NewProfiles(k.Store, seal)
 	})
 	for path, v := range paths {
 		for method := range v.(map[string]any) {

@@ -13,7 +13,6 @@ import (
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/engine/lang"
-	"troupe/engine/mask"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -98,18 +97,15 @@ func (s *Server) getProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	case err != nil:
 		return s.faults.Refuse(ctx, "read a profile", err)
 	}
-	var hidden []string
 	if s.cfg.Secrets != nil {
 		all, err := s.cfg.Secrets(s.base, account.ID)
 		if err != nil {
 			return s.faults.Refuse(ctx, "read the account's secrets", err)
 		}
-		for _, secret := range all {
-			hidden = append(hidden, secret.Value)
-		}
+		state = engine.WithoutSecrets(state, all)
 	}
 	ctx.SetContentType("application/json")
-	ctx.SetBody(mask.New(hidden).JSON(state))
+	ctx.SetBody(state)
 	return nil
 }
 
