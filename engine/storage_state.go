@@ -213,7 +213,9 @@ func readDatabase(d *lang.Decoder, n *lang.Node) {
 }
 
 // WithoutSecrets is a storage state in which the secrets of its account are masked.
-func WithoutSecrets(state json.RawMessage, all []Secret) json.RawMessage { return maskerOf(all).JSON(state) }
+func WithoutSecrets(state json.RawMessage, all []Secret) json.RawMessage {
+	return maskerOf(all).JSON(state)
+}
 
 // Encode is the state as JSON. One that is too large is an error.
 func (s *StorageState) Encode() ([]byte, error) {
