@@ -69,8 +69,12 @@ func (d *decoder) readProfile(n *lang.Node) *Profile {
 
 // checkProfile refuses what a profile does not go with.
 func (d *decoder) checkProfile(n *lang.Node, t *Task) {
-	if n != nil && t.Profile != nil && t.Session.used() {
+	switch {
+	case n == nil || t.Profile == nil:
+	case t.Session.used():
 		d.Fault(n, "want profile or session, not both: a session keeps its own state")
+	case t.Queue != nil && !t.Profile.Readonly:
+		d.Fault(n, "want profile with readonly in a task that is queued")
 	}
 }
 

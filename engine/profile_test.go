@@ -200,6 +200,7 @@ func TestProfileFaults(t *testing.T) {
 		`{"profile":{"name":"a","version":2},"actions":[{"wait":1}]}`:        `/profile/version: want version only with readonly`,
 		`{"profile":{"name":"a","busy":"go"},"actions":[{"wait":1}]}`:        `/profile/busy: want busy, one of wait, copy`,
 		`{"profile":"a","session":{"preserve":true},"actions":[{"wait":1}]}`: `/profile: want profile or session, not both`,
+		`{"profile":"a","queue":true,"actions":[{"wait":1}]}`:                `/profile: want profile with readonly in a task that is queued`,
 		`{"profile":5,"actions":[{"wait":1}]}`:                               `/profile: want the name of a profile`,
 	} {
 		if _, err := Parse([]byte(body), nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -87,6 +87,14 @@ func inTurn[T any](ctx context.Context, s *Server, m *api.Execute, run func(cont
 		defer leave()
 	}
 	for first := true; ; first = false {
+		if m.Task.QueueTimeout == 0 && m.Idempotency.Key == "" {
+			if used, err := s.cfg.Profiles.Used(ctx, m.Account.ID, p.Name); err != nil || used {
+				if err == nil {
+					err = busy()
+				}
+				return nil, err
+			}
+		}
 		if m.Task.QueueTimeout > 0 && m.Idempotency.Key == "" {
 			err := s.cfg.Profiles.Free(until, m.Account.ID, p.Name)
 			if errors.Is(err, persistence.ErrProfileBusy) {

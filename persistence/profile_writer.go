@@ -198,17 +198,25 @@ func (w *ProfileWriter) Close() {
 	_ = w.of.store.Delete(ctx, profileWriterPrefix+w.account+"/"+w.name, &held, false) // else it expires
 }
 
+// Used reports whether a task may save a profile.
+func (p *Profiles) Used(ctx context.Context, account, name string) (bool, error) {
+	_, err := p.store.Get(ctx, profileWriterPrefix+account+"/"+name)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look whether the profile %q is used: %w", name, err)
+	}
+	return true, nil
+}
+
 // Free waits until no task may save a profile, or until ctx ends.
 func (p *Profiles) Free(ctx context.Context, account, name string) error {
 	tick := time.NewTicker(writerLooks)
 	defer tick.Stop()
 	for {
-		_, err := p.store.Get(ctx, profileWriterPrefix+account+"/"+name)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("look whether the profile %q is used: %w", name, err)
+		if used, err := p.Used(ctx, account, name); err != nil || !used {
+			return err
 		}
 		select {
 		case <-tick.C:

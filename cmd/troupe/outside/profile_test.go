@@ -89,19 +89,7 @@ func TestProfiles(t *testing.T) {
 	want("DELETE", "/v1/tasks/"+task.TaskID, "", 200)
 	want("GET", "/v1/get-result?wait=20000&taskId="+task.TaskID, "", 200, `"failed"`)
 
-	// In the queue, tasks of one profile run one after the other.
-	var queued []string
-	for range 3 {
-		var q struct{ TaskID string }
-		if err := json.Unmarshal([]byte(want("POST", "/v1/", strings.Replace(visit(`"queued"`, site), `"queueTimeout":120000`, `"queue":true`, 1), 202)), &q); err != nil {
-			t.Fatal(err)
-		}
-		queued = append(queued, q.TaskID)
-	}
-	for _, id := range queued {
-		want("GET", "/v1/get-result?wait=60000&taskId="+id, "", 200, `"complete"`, `"success":true`)
-	}
-	want("POST", "/v1/", visit(`{"name":"queued","readonly":true}`, site), 200, `"data":"4,4,4"`)
+	want("POST", "/v1/", strings.Replace(visit(`"shop-ada"`, site), `"queueTimeout":120000`, `"queue":true`, 1), 400, "want profile with readonly")
 
 	state := want("GET", "/v1/profiles/shop-ada", "", 200, `"name":"visits","value":"6"`, `"indexedDB":[{"name":"shop"`)
 	want("PUT", "/v1/profiles/copied", state, 200, `"version":1`)
