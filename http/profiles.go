@@ -120,12 +120,12 @@ func (s *Server) putProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if !engine.IsProfileName(name) {
 		return answer.RefuseInvalid(lang.Fault{Message: fmt.Sprintf("want the name of a profile, 1 to 64 letters, digits, '_', '.' or '-', not %q", lang.Short(name, 100))})
 	}
-	b, no := s.readJSON(ctx, engine.MaxProfile, &meteredReader{all: &s.bodies, account: account.ID})
+	b, no := s.bodies.readJSON(ctx, engine.MaxProfile, account.ID)
 	defer b.remove()
 	if no != nil {
 		return no
 	}
-	end, no := s.beginParse(ctx, b)
+	end, no := s.bodies.beginParse(ctx, b)
 	if no != nil {
 		return no
 	}

@@ -60,21 +60,39 @@ func (s *ValueStore) resealOne(ctx context.Context, key string) (bool, error) {
 
 // Reseal is [ValueStore.Reseal] for secrets.
 func (s *Secrets) Reseal(ctx context.Context) (done Resealed, err error) {
-	err = eachKey(ctx, s.store, secretPrefix, func(key string) error {
+	done, err = resealAll(ctx, s.store, s.seal, secretPrefix)
+	s.forget() // what could not be read before may be now
+	return done, err
+}
+
+// Reseal is [ValueStore.Reseal] for profiles.
+func (p *Profiles) Reseal(ctx context.Context) (done Resealed, err error) {
+	for _, prefix := range []string{profilePrefix, profilePartPrefix} {
+		some, err := resealAll(ctx, p.store, p.seal, prefix)
+		done.Add(some)
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// resealAll seals again all records of a prefix whose values are sealed as they are.
+func resealAll(ctx context.Context, store Store, seal *Seal, prefix string) (done Resealed, err error) {
+	err = eachKey(ctx, store, prefix, func(key string) error {
 		return resealOne(&done, func() (bool, error) {
-			r, err := s.store.Get(ctx, key)
+			r, err := store.Get(ctx, key)
 			if err != nil {
 				return false, err
 			}
-			plain, newest, err := s.seal.open(key, r.Value)
+			plain, newest, err := seal.open(key, r.Value)
 			if err != nil || newest {
 				return false, err
 			}
-			_, err = s.store.Put(ctx, Write{Key: key, Value: s.seal.Close(key, plain), Expires: r.Expires, If: &r.Revision, Durable: true})
+			_, err = store.Put(ctx, Write{Key: key, Value: seal.Close(key, plain), Expires: r.Expires, If: &r.Revision, Durable: true})
 			return true, err
 		})
 	})
-	s.forget() // what could not be read before may be now
 	return done, err
 }
 

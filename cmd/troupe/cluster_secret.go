@@ -162,6 +162,10 @@ func (n *nodeSecrets) reseal(ctx context.Context) (persistence.Resealed, error) 
 	if err != nil {
 		return done, err
 	}
+	profiles, err := persistence.NewProfiles(n.s.store, n.seal).Reseal(ctx)
+	if done.Add(profiles); err != nil {
+		return done, err
+	}
 	others, err := actors.Reseal(ctx, actors.Config{Store: n.s.store, Files: n.s.files, Seal: n.seal, Node: n.s.Cluster.Node, Log: n.s.log})
 	done.Add(others)
 	return done, err
