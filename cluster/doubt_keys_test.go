@@ -121,7 +121,7 @@ func TestOneKeyOneTruth(t *testing.T) {
 		if never > workersOfANode {
 			t.Errorf("%d tasks that never began were answered as lost", never)
 		}
-		if slowest := took.all[len(took.all)-1]; slowest > 10*time.Second {
+		if slowest := took.all[len(took.all)-1]; slowest > 10*time.Second+busy {
 			t.Errorf("a request took %v, longer than it may wait and 5 s", slowest)
 		}
 	}

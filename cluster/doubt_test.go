@@ -14,6 +14,9 @@ const ordinaryDoubts = 2
 // doubts is how often each fault is made. The ordinary suite makes a few.
 var doubts = flag.Int("doubts", ordinaryDoubts, "how often the tests of doubted nodes make each fault")
 
+// busy is how much later than its bound an answer may come on a machine that has much else to do.
+const busy = 2 * time.Second
+
 // timings is how long clients waited.
 type timings struct {
 	mu  sync.Mutex
