@@ -160,6 +160,10 @@ func badgerOptions(dir string, log zerolog.Logger) badger.Options {
 		WithChecksumVerificationMode(options.NoVerification) // all of it was read before
 }
 
+// lockPatience is how long a lock is waited for. A process that is being started has the
+// open files of the one that starts it, and so its locks, until its own program runs.
+const lockPatience = 500 * time.Millisecond
+
 // lockFolder makes sure that no other process opens the store. The lock goes
 // with the process, however it ends.
 func lockFolder(dir string) (*os.File, error) {
@@ -170,7 +174,12 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for until := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(until); {
+		time.Sleep(lockPatience / 50)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("open %s: %w", dir, ErrInUse)
