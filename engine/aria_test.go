@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -92,20 +89,12 @@ func TestSnapshotsAsPlaywrightHasThem(t *testing.T) {
 // playwrightSnapshots are Playwright's, by page.
 func playwrightSnapshots(t *testing.T, packages, browser, url string, names []string) (out map[string]string) {
 	t.Helper()
-	args := []string{filepath.Join("testdata", "aria", "snapshots.cjs"), packages, browser, url}
+	args := []string{packages, browser, url}
 	for _, n := range names {
 		args = append(args, n+".html")
 	}
-	cmd := exec.Command("node", args...)
-	cmd.Stderr = os.Stderr
-	b, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	pages := map[string]string{}
-	if err := json.Unmarshal(b, &pages); err != nil {
-		t.Fatal(err)
-	}
+	playwright(t, "snapshots.cjs", &pages, args...)
 	out = map[string]string{}
 	for page, text := range pages {
 		out[strings.TrimSuffix(page, ".html")] = text

@@ -35,6 +35,7 @@ var hugePatterns = map[string]string{
 func TestAttackLargePatterns(t *testing.T) {
 	need.Time(t)
 	need.All(t)
+	need.NoRace(t)
 	for name, p := range hugePatterns {
 		p, _ := json.Marshal(p)
 		for action, one := range map[string]string{
@@ -66,6 +67,7 @@ func TestAttackLargePatterns(t *testing.T) {
 func TestAttackSlowComparisons(t *testing.T) {
 	need.Time(t)
 	need.All(t)
+	need.NoRace(t)
 	long, _ := json.Marshal(strings.Repeat("a", 16<<20))
 	page, _ := json.Marshal(strings.Repeat("a word ", 10_000) + "total: 12,50 EUR")
 	for name, c := range map[string]struct {

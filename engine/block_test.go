@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
 	"troupe/engine/lang"
+	"troupe/testkit/need"
 )
 
 // within nests a list of actions in so many loops that spin.
@@ -19,6 +21,7 @@ func within(n int, list string) string {
 // TestBlocksHaveABudget: a task whose loops would run for ever ends long before its
 // time, whatever its lists say of failures, and nothing in it catches that.
 func TestBlocksHaveABudget(t *testing.T) {
+	need.NoRace(t)
 	in := newInstance(t)
 	for name, list := range map[string]string{
 		"empty loops":         within(5, ``),
@@ -45,6 +48,7 @@ func TestBlocksHaveABudget(t *testing.T) {
 // TestValuesInBlocksHaveABudget: comparing a large value again and again ends the
 // task. Outside of blocks, the same comparisons are as many as the list says.
 func TestValuesInBlocksHaveABudget(t *testing.T) {
+	need.NoRace(t)
 	in := newInstance(t)
 	const large = `{"evaluate":"return 'a'.repeat(8 << 20)","options":{"save":"large"}}`
 	o := play(t, in, `{"timeout":120000,"actions":[`+large+`,{"while":{"condition":{"cached":"large","operator":"notContains","value":"b"},"max":10000,"do":[]}},{"getSavedData":"x"}]}`, TaskEnv{})
@@ -56,6 +60,7 @@ func TestValuesInBlocksHaveABudget(t *testing.T) {
 // TestFunctionsHaveABudget: one action can hold thousands of functions, each on a
 // large text.
 func TestFunctionsHaveABudget(t *testing.T) {
+	need.NoRace(t)
 	in := newInstance(t)
 	const large = `{"evaluate":"return 'a'.repeat(4 << 20)","options":{"save":"large"}}`
 	for name, function := range map[string]string{
@@ -76,6 +81,7 @@ func TestFunctionsHaveABudget(t *testing.T) {
 // TestValuesEndWithTheirTime: an action that only makes values ends when its time is
 // over, too.
 func TestValuesEndWithTheirTime(t *testing.T) {
+	need.NoRace(t)
 	in := newInstance(t)
 	list := strings.Repeat(`{"$match":["${large}","(a?){10}b"]},`, 1000)
 	began := time.Now()

@@ -24,6 +24,7 @@ func answerBytes(t *testing.T, o *Outcome) int {
 // TestTracesHaveABound: what is traced does not make the answer any larger than
 // its share, and what is left out is counted and marked.
 func TestTracesHaveABound(t *testing.T) {
+	need.NoRace(t)
 	t.Parallel()
 	cache := NewCache()
 	cache.Set("a", json.RawMessage(`"`+strings.Repeat("x", 5<<20)+`"`))
@@ -49,9 +50,10 @@ func TestTracesHaveABound(t *testing.T) {
 // once.
 func TestRepeatedFailures(t *testing.T) {
 	need.All(t)
+	need.NoRace(t)
 	t.Parallel()
 	long := strings.Repeat("é", 400<<10)
-	o := play(t, newInstance(t), `{"timeout":60000,"actions":[{"loop":{"repeat":40,"maxIterations":40,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, TaskEnv{})
+	o := play(t, newInstance(t), `{"timeout":120000,"actions":[{"loop":{"repeat":40,"maxIterations":40,"do":[{"fill":["#none${nothing}","`+long+`"]}]}}]}`, TaskEnv{})
 	if len(o.Failures) != 40 || o.Truncated != nil {
 		t.Fatalf("%d failures, %+v left out", len(o.Failures), o.Truncated)
 	}

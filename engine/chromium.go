@@ -27,6 +27,10 @@ type Chromium struct {
 	// Mixed says that workers of several accounts may share a browser at one
 	// time. It has one clipboard, so that nothing can be pasted in it.
 	Mixed bool
+	// Isolation is what the next task on a worker may find; empty: IsolateTask.
+	Isolation Isolation
+	// Proxies are those that tasks may name; nil: none.
+	Proxies *Proxies
 	// NoBypass switches byPassChallenge off.
 	NoBypass bool
 	Log      zerolog.Logger
@@ -51,6 +55,9 @@ type instance struct {
 	refs   *references        // that its snapshots have given
 
 	requests *requestConfig // what holds for the requests of its pages; nil: nothing
+	through  string         // the proxy that its pages are reached through; empty: none
+
+	keeps keeps // of Play and Reset, which never run at one time
 
 	// See Run. Tests of what pages are found to be have more patience than the
 	// service: the machine may stand still for longer than grace, pages with it.
@@ -122,8 +129,12 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	if t.item != nil {
 		cache.Set(itemKey, t.item)
 	}
+	err := in.forAccount(ctx, st.Account)
+	if err == nil {
+		err = in.isolate(ctx, t, st)
+	}
 	tabs := in.context()
-	if err := in.forAccount(ctx, st.Account); err != nil {
+	if err != nil {
 		go in.Close() // nobody can be let into it
 		return &Outcome{End: EndCrashed, Failures: []Failure{{Code: CodeBrowserCrashed, Text: "The browser could not be prepared for the task"}}, Duration: time.Since(began)}
 	}
@@ -150,7 +161,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 	ctx, left := r.beginSites(ctx)
 	defer left()
 	stopped, restored := true, false
-	if r.surround(ctx) && in.rules(ctx, r) {
+	if in.goThrough(r, st) && r.surround(ctx) && in.rules(ctx, r) {
 		restored = in.reopen(ctx, r)
 		stopped = r.play(ctx)
 	}
@@ -176,6 +187,7 @@ func (in *instance) Play(ctx context.Context, t *Task, st TaskEnv) *Outcome {
 		o.Traffic = traffic()
 	}
 	leave(r.mask, o)
+	in.keeps.after = in.keeps.after && o.End == EndCompleted // else something may have been half done
 	return o
 }
 
@@ -225,17 +237,32 @@ func (r *Run) told(code Code) bool {
 	return f != nil && f.Code == code
 }
 
-// Reset gives the next task a context of its own and disposes of the old one.
+// Reset gives the next task a context of its own and disposes of the old one, or
+// cleans the old one where the next task may have it.
 func (in *instance) Reset(ctx context.Context) error {
 	old := in.context()
 	if !old.Used() {
+		in.mu.Lock()
+		in.through = "" // the next task says so to the door
+		in.mu.Unlock()
 		return nil
 	}
+	if in.keep(ctx, old) {
+		return nil
+	}
+	return in.replace(ctx, old)
+}
+
+// replace puts a new context in the place of one.
+func (in *instance) replace(ctx context.Context, old *browser.Context) error {
 	if err := old.Close(ctx); err != nil {
 		return err
 	}
-	if err := in.browser.WipeClipboard(ctx); err != nil {
-		return err
+	// Of a context that was cleaned and not used since, nothing is in the clipboard.
+	if cleaned := in.keeps.waits && in.engine.Isolation == IsolateAccount; !cleaned {
+		if err := in.browser.WipeClipboard(ctx); err != nil {
+			return err
+		}
 	}
 	c, err := in.newContext(ctx, in.browser)
 	if err == nil {
@@ -248,15 +275,16 @@ func (in *instance) Reset(ctx context.Context) error {
 		in.door.Renew() // last, when the browser has closed the old context's connections
 	}
 	in.mu.Lock()
-	in.tabs, in.closed, in.refs, in.requests = c, nil, nil, nil
+	in.tabs, in.closed, in.refs, in.requests, in.through = c, nil, nil, nil, ""
 	in.mu.Unlock()
+	in.keeps = keeps{}
 	return nil
 }
 
 // Save reads what the session needs to continue in another browser.
 func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	in.mu.Lock()
-	tabs, closed, lost, requests := in.tabs, in.closed, in.lost, in.requests
+	tabs, closed, lost, requests, through := in.tabs, in.closed, in.lost, in.requests, in.through
 	in.mu.Unlock()
 	s, err := tabs.Snapshots.Save(ctx)
 	if err != nil {
@@ -266,7 +294,7 @@ func (in *instance) Save(ctx context.Context) (json.RawMessage, error) {
 	if closed != nil { // still waiting for the session's next request
 		s.Tabs, s.Left = closed, s.Left+lost
 	}
-	s.Sites, s.Around = tabs.Sites.Lists(), tabs.Surrounded()
+	s.Sites, s.Around, s.Proxy = tabs.Sites.Lists(), tabs.Surrounded(), through
 	if requests != nil {
 		if s.Requests, err = json.Marshal(requests); err != nil {
 			return nil, fmt.Errorf("saving the session's rules for requests: %w", err)
@@ -299,7 +327,7 @@ func (in *instance) Restore(ctx context.Context, state json.RawMessage) error {
 		return err
 	}
 	in.mu.Lock()
-	in.requests = requests
+	in.requests, in.through = requests, s.Proxy
 	in.closed, in.lost = s.Tabs, s.Left
 	if in.closed == nil {
 		in.closed = []browser.TabState{}

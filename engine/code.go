@@ -20,6 +20,7 @@ const (
 	CodeDailyLimit           Code = "daily_limit"
 	CodeTooManyWaiting       Code = "too_many_waiting"
 	CodeQueueFull            Code = "queue_full"
+	CodeScheduleLimit        Code = "schedule_limit"
 	CodeQueueUnavailable     Code = "queue_unavailable"
 	CodeNoticesUnavailable   Code = "notices_unavailable"
 	CodeRateLimited          Code = "rate_limited"

@@ -5,7 +5,7 @@ import "troupe/engine/lang"
 // maxCollected bounds the texts of each part of what a task collects, in bytes.
 const maxCollected = 1 << 20
 
-// Collect says what a task tells of its pages in its answer.
+// Collect selects what the answer of a task has about its pages.
 type Collect struct{ Console, Network bool }
 
 func (d *decoder) readCollect(n *lang.Node, c *Collect) {

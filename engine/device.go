@@ -25,7 +25,7 @@ func (d *decoder) readDevice(n *lang.Node) *browser.Device {
 		if preset, ok := browser.Devices()[strings.ToLower(n.Text)]; ok {
 			return &preset
 		}
-		d.Fault(n, "there is no device %q%s: want a name such as %q, or {\"width\":390,\"height\":844}", lang.Short(n.Text, 100), d.DidYouMean(n.Text, deviceNames), "iPhone 15")
+		d.Fault(n, "there is no device %q: want a name such as %q, or {\"width\":390,\"height\":844}%s", lang.Short(n.Text, 100), "iPhone 15", d.DidYouMean(n.Text, deviceNames))
 		return nil
 	}
 	side := lang.IntShape("a number of pixels", 1, maxDeviceSide)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"troupe/engine/browser"
@@ -130,9 +131,26 @@ func (se *sideEffects) await(ctx context.Context, a awaited) (int, error) {
 			if ctx.Err() != nil {
 				return 0, context.Cause(ctx)
 			}
-			return 0, Problemf(CodeTimeout, "No %s has arrived within %dms%s", what, Millis(se.run.limit), se.underWay())
+			return 0, Problemf(CodeTimeout, "No %s has arrived within %dms%s", what, Millis(se.run.limit), se.underWay()+se.taken(matches))
 		}
 	}
+}
+
+// taken names the files that would do, and that earlier actions have had.
+func (se *sideEffects) taken(matches func(string) bool) string {
+	var names []string
+	for i, d := range se.downloads {
+		if se.claimed[i] && matches(d.Name) {
+			names = append(names, strconv.Quote(lang.Short(d.Name, 100)))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if len(names) > 3 {
+		names = append(names[:3], "…")
+	}
+	return "; each counts for one action, and an earlier one had " + strings.Join(names, ", ")
 }
 
 // underWay names the files that are on their way.

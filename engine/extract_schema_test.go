@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // TestSchemasHaveBounds: neither a large schema nor a slow pattern takes what others need.
 func TestSchemasHaveBounds(t *testing.T) {
+	need.NoRace(t)
 	var many strings.Builder
 	for i := range maxSchemaParts {
 		fmt.Fprintf(&many, `,"p%d":{"type":"string","x-select":"a"}`, i)

@@ -212,12 +212,15 @@ func TestForeignFramesCostNothingUnused(t *testing.T) {
 	own, _ := sites(t, map[string]string{
 		"/without": `<h1>x</h1><button id=b>b</button><input id=i>`,
 		"/with":    `<h1>x</h1><button id=b>b</button><input id=i><iframe id=f src="{{other}}/without"></iframe>`,
+		"/counts":  `<button id=b onclick="n.textContent++">b</button><i id=n>0</i><iframe id=f src="{{other}}/counted"></iframe>`,
+		"/counted": `<button id=b onclick="n.textContent++">b</button><i id=n>0</i>`,
 	})
 	in := ownBrowser(t)
+	data := ``
 	sent := func(page, actions string) int64 {
 		t.Helper()
 		before := in.browser.Sent()
-		noFailure(``)(t, play(t, in, `{"timeout":20000,"actions":[{"open":"`+own+page+`"},`+actions+`]}`, TaskEnv{SaveFile: new(kept).save}))
+		noFailure(data)(t, play(t, in, `{"timeout":20000,"actions":[{"open":"`+own+page+`"},`+actions+`]}`, TaskEnv{SaveFile: new(kept).save}))
 		n := in.browser.Sent() - before
 		ctx, cancel := contextFor(10 * time.Second)
 		defer cancel()
@@ -235,9 +238,18 @@ func TestForeignFramesCostNothingUnused(t *testing.T) {
 			t.Errorf("%s sends %d commands with a frame of another site, %d without", actions, with, without)
 		}
 	}
-	const inside = `{"click":"#b","options":{"iframe":"#f"}}`
-	once, twice := sent("/with", inside), sent("/with", inside+","+inside)
-	if page := sent("/with", `{"click":"#b"},{"click":"#b"}`) - sent("/with", `{"click":"#b"}`); twice-once > page+4 {
-		t.Errorf("a second click sends %d commands in a frame of another site, %d in the page: want at most 4 more", twice-once, page)
+	// least is what a list sends at least. On a busy machine the browser does not know yet
+	// where a new frame is when the button goes down, so the click is made once more: the
+	// page has seen nothing of the first.
+	least := func(actions, end string) int64 {
+		t.Helper()
+		data = end
+		return min(sent("/counts", actions), sent("/counts", actions), sent("/counts", actions))
+	}
+	const click, inside = `{"click":"#b"}`, `{"click":"#b","options":{"iframe":"#f"}}`
+	const count, counted = `,{"getText":"#n"}`, `,{"getText":"#n","options":{"iframe":"#f"}}`
+	page := least(click+","+click+count, `"2"`) - least(click+count, `"1"`)
+	if frame := least(inside+","+inside+counted, `"2"`) - least(inside+counted, `"1"`); frame > page+4 {
+		t.Errorf("a second click sends %d commands in a frame of another site, %d in the page: want at most 4 more", frame, page)
 	}
 }

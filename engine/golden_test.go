@@ -18,7 +18,7 @@ func keptForms(t *testing.T) []golden.Case {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return task
+			return task.Within([]string{"shop.test"})
 		}}),
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -104,15 +103,10 @@ func TestHARPlaysInPlaywright(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv.Close()
-	cmd := exec.Command("node", filepath.Join("testdata", "aria", "har.cjs"), packages, chromium, file, srv.URL+"/start", harSeen)
-	cmd.Stderr = os.Stderr
-	b, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var theirs string
-	if err := json.Unmarshal(b, &theirs); err != nil || theirs != want {
-		t.Errorf("from the HAR, Playwright's page shows %q, want %q (%v)\n%s", theirs, want, err, k.files[o.HARFile])
+	playwright(t, "har.cjs", &theirs, packages, chromium, file, srv.URL+"/start", harSeen)
+	if theirs != want {
+		t.Errorf("from the HAR, Playwright's page shows %q, want %q\n%s", theirs, want, k.files[o.HARFile])
 	}
 }
 

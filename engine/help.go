@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -53,5 +54,31 @@ func Help(name string) string {
 		b.WriteString("not in a loop, then or else\n")
 	}
 	fmt.Fprintf(&b, "example: %s\n", d.example)
+	return b.String()
+}
+
+// SurroundingNames are the fields of config that say what pages find around them.
+func SurroundingNames() (names []string) {
+	for _, e := range surroundingSchemas() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// HelpSurroundings says in plain text what the fields of [SurroundingNames] take.
+func HelpSurroundings() string {
+	var b strings.Builder
+	for _, e := range surroundingSchemas() {
+		var doc, schema string
+		for _, f := range e.value.(object) {
+			switch f.name {
+			case "description":
+				doc = f.value.(string)
+			case "anyOf":
+				schema = string(f.value.([]json.RawMessage)[0])
+			}
+		}
+		fmt.Fprintf(&b, "- %s: %s Schema: %s\n", e.name, doc, schema)
+	}
 	return b.String()
 }

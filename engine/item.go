@@ -30,11 +30,23 @@ type Template struct {
 // ParseTemplate decodes the task of a batch. Its error is as that of [ParseWith]. The
 // task is queued, whether it says so or not.
 func ParseTemplate(body []byte, flows Flows) (*Template, error) {
-	source, err := queued(body)
+	return parseTemplate(body, newDecoder(nil, flows))
+}
+
+// ParseTemplateFor is ParseTemplate for an account that may use these proxies and no
+// others.
+func ParseTemplateFor(body []byte, flows Flows, proxies []string) (*Template, error) {
+	d := newDecoder(nil, flows)
+	d.proxies = &proxies
+	return parseTemplate(body, d)
+}
+
+func parseTemplate(body []byte, d *decoder) (*Template, error) {
+	source, err := queued(body, "a batch")
 	if err != nil {
 		return nil, err
 	}
-	t, err := ParseWith(source, nil, flows)
+	t, err := parse(source, d)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +65,7 @@ func NewTemplate(t *Task) *Template {
 }
 
 // queued is the request with a queue.
-func queued(body []byte) ([]byte, error) {
+func queued(body []byte, of string) ([]byte, error) {
 	n, no := readBody(body)
 	if no != nil {
 		return nil, no
@@ -63,11 +75,11 @@ func queued(body []byte) ([]byte, error) {
 	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(bytes.TrimPrefix(body, byteOrderMark), &fields); err != nil {
-		return nil, fmt.Errorf("read the task of a batch: %w", err)
+		return nil, fmt.Errorf("read the task of %s: %w", of, err)
 	}
 	switch string(fields["queue"]) {
 	case "false":
-		return nil, &Invalid{Faults: []lang.Fault{{Path: "/queue", Message: "the tasks of a batch are queued: want true, options, or no queue"}}}
+		return nil, &Invalid{Faults: []lang.Fault{{Path: "/queue", Message: "the tasks of " + of + " are queued: want true, options, or no queue"}}}
 	case "", "null":
 		fields["queue"] = json.RawMessage("true")
 		return json.Marshal(fields)

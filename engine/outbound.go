@@ -31,8 +31,14 @@ func NewChromium(o browser.Options, out *egress.Proxy) *Chromium {
 // newContext makes a context whose traffic goes through the worker's own door.
 func (in *instance) newContext(ctx context.Context, b *browser.Browser) (*browser.Context, error) {
 	c, err := b.NewContext(ctx, in.proxy)
-	if err == nil && in.door != nil {
+	if err != nil {
+		return c, err
+	}
+	if in.door != nil {
 		c.SetExplain(in.explain)
+	}
+	if in.mayKeep() {
+		err = c.Keep(ctx, in.engine.Isolation != IsolateNone)
 	}
 	return c, err
 }

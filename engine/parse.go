@@ -28,8 +28,9 @@ type decoder struct {
 	step             *Step               // the step whose value is read
 	ruleSteps        int                 // of the patterns that each request is compared with
 	faulty           []*lang.Node        // the steps with faults
-	beside           []*lang.Node        // what stands beside the action whose value is read
+	beside           []*lang.Node        // the other fields of the action whose value is read
 	flows            *flowReader
+	proxies          *[]string // that the account may use; nil: nobody knows
 }
 
 // Invalid is the error of [Parse]: every fault of the request.
@@ -55,11 +56,21 @@ func Parse(body []byte, files []Upload) (*Task, error) { return ParseWith(body, 
 // ParseWith decodes a request that may run stored flows. Its error is as that of
 // [Parse], unless the flows cannot be read.
 func ParseWith(body []byte, files []Upload, flows Flows) (*Task, error) {
+	return parse(body, newDecoder(files, flows))
+}
+
+// ParseFor is ParseWith for an account that may use these proxies and no others.
+func ParseFor(body []byte, files []Upload, flows Flows, proxies []string) (*Task, error) {
+	d := newDecoder(files, flows)
+	d.proxies = &proxies
+	return parse(body, d)
+}
+
+func parse(body []byte, d *decoder) (*Task, error) {
 	n, no := readBody(body)
 	if no != nil {
 		return nil, no
 	}
-	d := newDecoder(files, flows)
 	t := d.readTask(n)
 	if bytes.Contains(body, []byte("secret")) || bytes.Contains(body, []byte(`\u`)) {
 		d.RefuseSecrets(n)
@@ -145,7 +156,9 @@ func (d *decoder) readConfig(n *lang.Node, c *Config) {
 		lang.Field("dialogs", func(f *lang.Node) { c.dialogs = d.readDialogs(f) }),
 		lang.Field("downloads", func(f *lang.Node) { c.RefuseDownloads = downloadsShape.Read(&d.Decoder, f) == "refuse" }),
 		lang.Field("uploads", func(f *lang.Node) { c.RefuseUploads = uploadsShape.Read(&d.Decoder, f) == "refuse" }),
+		lang.Field("isolation", func(f *lang.Node) { c.Isolation = Isolation(isolationShape.Read(&d.Decoder, f)) }),
 		lang.Field("sites", func(f *lang.Node) { c.Sites = d.readSites(f) }),
+		lang.Field("proxy", func(f *lang.Node) { c.proxy = d.readProxy(f) }),
 	)...)
 }
 

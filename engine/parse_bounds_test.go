@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/testkit/need"
 )
 
 // What an answer tells of faults at most.
@@ -20,6 +22,7 @@ const (
 // with it, costs neither much memory or time, nor an answer that is many times as
 // large.
 func TestFaultsAreBounded(t *testing.T) {
+	need.NoRace(t)
 	t.Parallel()
 	const size = 1 << 20
 	fill := func(begin, end string, one func(i int) string) string {

@@ -30,8 +30,8 @@ func ParsePlan(s string) (Plan, error) {
 	return "", fmt.Errorf("plan %q is unknown: want free, basic, standard or pro", s)
 }
 
-// Limits are the limits of a plan. Zero means no limit, except for Async and
-// Reserved, where it means not allowed.
+// Limits are the limits of a plan. Zero means no limit, except for Async,
+// Reserved and Schedules, where it means not allowed.
 type Limits struct {
 	TasksPerDay int64         // tasks claimed in one UTC day
 	Sync        time.Duration // longest task that answers at once
@@ -51,6 +51,9 @@ type Limits struct {
 	QueueTasks     int
 	QueueBytes     int64
 	QueueRetention time.Duration
+
+	Schedules     int           // schedules of the account; zero: not allowed
+	ScheduleEvery time.Duration // the shortest time between two runs of one
 }
 
 // DefaultLimits is the table of plans as the service ships it.
@@ -60,9 +63,11 @@ func DefaultLimits() map[Plan]Limits {
 		Free:  {TasksPerDay: 50, Sync: minute, StorageBytes: 256 * mega, StorageFiles: 2000},
 		Basic: {TasksPerDay: 1000, Sync: 2 * minute, StorageBytes: 1024 * mega, StorageFiles: 10_000},
 		Standard: {TasksPerDay: 10000, Sync: 2 * minute, Async: 30 * minute, Sessions: true, Reserved: 5, StorageBytes: 4096 * mega, StorageFiles: 50_000,
-			QueueTasks: 100_000, QueueBytes: 256 * mega, QueueRetention: day},
+			QueueTasks: 100_000, QueueBytes: 256 * mega, QueueRetention: day,
+			Schedules: 100, ScheduleEvery: minute},
 		Pro: {Sync: 2 * minute, Async: 60 * minute, Sessions: true, Reserved: 50, StorageBytes: 16384 * mega, StorageFiles: 200_000,
-			QueueTasks: 2_000_000, QueueBytes: 4096 * mega, QueueRetention: MaxQueueRetention},
+			QueueTasks: 2_000_000, QueueBytes: 4096 * mega, QueueRetention: MaxQueueRetention,
+			Schedules: 1000, ScheduleEvery: 10 * time.Second},
 	}
 }
 

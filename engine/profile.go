@@ -19,6 +19,9 @@ type Profile struct {
 	Copy     bool // where another task has it, a copy is used, and nothing is saved
 }
 
+// Waits reports whether a task waits while another one has the profile.
+func (p *Profile) Waits() bool { return p != nil && !p.Readonly && !p.Copy }
+
 // ProfileState is a profile as a task has it.
 type ProfileState struct {
 	State json.RawMessage // nil: it is new
@@ -73,8 +76,6 @@ func (d *decoder) checkProfile(n *lang.Node, t *Task) {
 	case n == nil || t.Profile == nil:
 	case t.Session.used():
 		d.Fault(n, "want profile or session, not both: a session keeps its own state")
-	case t.Queue != nil && !t.Profile.Readonly:
-		d.Fault(n, "want profile with readonly in a task that is queued")
 	}
 }
 

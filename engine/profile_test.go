@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -129,19 +128,11 @@ func TestProfileInPlaywright(t *testing.T) {
 	if err := os.WriteFile(file, ours, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("node", filepath.Join("testdata", "aria", "state.cjs"), packages, chromium, file, srv.URL+"/", seesState, fillsState)
-	cmd.Stderr = os.Stderr
-	b, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got struct {
 		Seen  string
 		State json.RawMessage
 	}
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	playwright(t, "state.cjs", &got, packages, chromium, file, srv.URL+"/", seesState, fillsState)
 	// Its own way to read objects leaves a field of that name out.
 	if want := strings.Replace(stateSeen, "|5|{", "|lost|{", 1); got.Seen != want && got.Seen != stateSeen {
 		t.Errorf("Playwright's page sees\n%q, want\n%q", got.Seen, stateSeen)
@@ -200,7 +191,6 @@ func TestProfileFaults(t *testing.T) {
 		`{"profile":{"name":"a","version":2},"actions":[{"wait":1}]}`:        `/profile/version: want version only with readonly`,
 		`{"profile":{"name":"a","busy":"go"},"actions":[{"wait":1}]}`:        `/profile/busy: want busy, one of wait, copy`,
 		`{"profile":"a","session":{"preserve":true},"actions":[{"wait":1}]}`: `/profile: want profile or session, not both`,
-		`{"profile":"a","queue":true,"actions":[{"wait":1}]}`:                `/profile: want profile with readonly in a task that is queued`,
 		`{"profile":5,"actions":[{"wait":1}]}`:                               `/profile: want the name of a profile`,
 	} {
 		if _, err := Parse([]byte(body), nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -13,6 +13,7 @@ type question struct {
 	until time.Time // zero: it takes no time of its own
 	once  bool      // it is answered at once, whatever is missing
 	hurry bool
+	next  func() []browser.Part // the frames of the steps that come after it
 }
 
 // atOnce are the functions of the page script that look once and wait for nothing.
@@ -35,7 +36,7 @@ func first(arg map[string]any) map[string]any {
 	return arg
 }
 
-// Arg makes the question a [browser.Question], as Place, Below and Hurry do.
+// Arg makes the question a [browser.Question], as Place, Below, Hurry and Next do.
 func (q question) Arg() (map[string]any, time.Duration) {
 	left := max(0, time.Until(q.until))
 	if !q.until.IsZero() {
@@ -50,6 +51,23 @@ func (q question) Arg() (map[string]any, time.Duration) {
 func (q question) Place() []browser.Part { return placeIn(first(q.arg)) }
 
 func (q question) Hurry() bool { return q.hurry }
+
+// maxNext bounds how many frames are made ready ahead.
+const maxNext = 20
+
+func (q question) Next() []browser.Part {
+	ops, ok := q.arg["ops"].([]operation)
+	if !ok && q.next != nil {
+		return q.next()
+	}
+	var next []browser.Part
+	for _, op := range ops[min(1, len(ops)):] {
+		if place := placeIn(op[1].(map[string]any)); len(place) > 0 && place[0].ByURL && len(next) < maxNext {
+			next = append(next, place[0])
+		}
+	}
+	return next
+}
 
 func (q question) Below(parts int) browser.Question {
 	used := q.Place()[:parts]

@@ -171,7 +171,9 @@ func taskSchema(base string) object {
 				{"dialogs", optional(`{"anyOf":[`+dialogShape.Schema+`,{"type":"array","items":`+dialogShape.Schema+`,"maxItems":`+fmt.Sprint(maxDialogRules)+`}]}`, "How dialogs of pages are answered; of several rules the first that covers a dialog.", entry{"default", "accept"})},
 				{"downloads", optional(downloadsShape.Schema, "Whether files that pages send are kept.", entry{"default", "keep"})},
 				{"uploads", optional(uploadsShape.Schema, "Whether uploadFile works.", entry{"default", "allow"})},
+				{"isolation", optional(isolationShape.Schema, "What the task may find of earlier ones on its worker, and leave for later ones: never less isolation than the operator's (--isolation). Default: the operator's.")},
 				{"sites", optional(sitesSchema, "The sites that pages may be from: a host, *.host for all names below it too, or an origin. Default: any.")},
+				{"proxy", optional(proxySchema, "The operator's proxy that everything leaves through: a name that GET /v1/usage lists, or false for none. Default: none.")},
 			}, append(surroundingSchemas(), requestSchemas()...)...))},
 			{"session", part("Keeps a worker for later requests. Plans Standard and Pro.", object{
 				{"preserve", optional(lang.BoolShape.Schema, "Reserves the worker after the task.")},

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"troupe/engine/browser"
@@ -37,6 +38,16 @@ func (d *decoder) readSites(n *lang.Node) (sites []string) {
 	return sites
 }
 
+// Within keeps the task's pages on sites that its request does not name and cannot
+// widen: those of its token. None leaves the task as it is.
+func (t *Task) Within(sites []string) *Task {
+	t.bound = sites
+	return t
+}
+
+// Bound are the sites of [Task.Within]; nil: any.
+func (t *Task) Bound() []string { return t.bound }
+
 // siteRefused is the cause of the end of a task that has tried to go elsewhere.
 type siteRefused struct {
 	address string
@@ -46,7 +57,7 @@ type siteRefused struct {
 func (e *siteRefused) Error() string {
 	var lists []string
 	for _, l := range e.sites {
-		lists = append(lists, lang.Short(strings.Join(l, ", "), 200))
+		lists = append(lists, shortSites(l))
 	}
 	return fmt.Sprintf("A page was to go to %s, which is not one of the task's sites: %s", lang.Short(e.address, 200), strings.Join(lists, "; of these only "))
 }
@@ -63,14 +74,56 @@ func (b siteBounds) refuse(address string) {
 
 // addSites bounds the pages of a context by a list that was checked.
 func addSites(tabs *browser.Context, spelled []string) (left []string) {
-	var sites []lang.Site
+	sites := parseSites(spelled)
+	return tabs.Sites.Add(spelled, func(address string) bool { return lang.SiteAllows(sites, address) })
+}
+
+// parseSites reads a list that was checked. An entry that cannot be read allows nothing.
+func parseSites(spelled []string) (sites []lang.Site) {
 	for _, s := range spelled {
 		if site, err := lang.ParseSite(s); err == nil {
 			sites = append(sites, site)
 		}
 	}
-	return tabs.Sites.Add(spelled, func(address string) bool { return lang.SiteAllows(sites, address) })
+	return sites
 }
+
+// siteReview is what is known of the sites of a task before it is played.
+type siteReview struct{ own, bound []lang.Site }
+
+// sites warns of sites that the task's token does not allow.
+func (v *reviewer) sites() {
+	v.allowed = siteReview{parseSites(v.task.Config.Sites), parseSites(v.task.bound)}
+	if len(v.task.bound) == 0 {
+		return
+	}
+	for i, s := range v.task.Config.Sites {
+		site, err := lang.ParseSite(s)
+		if err == nil && !slices.ContainsFunc(v.allowed.bound, site.Meets) {
+			v.warn(fmt.Sprintf("/config/sites/%d", i), "no page can be from %s: the token allows only %s", lang.Short(s, 200), shortSites(v.task.bound))
+		}
+	}
+}
+
+// goes warns where a step opens an address that the task may not go to.
+func (v *reviewer) goes(s *Step) {
+	t, ok := s.value.(lang.Text)
+	if !ok || !t.Fixed() {
+		return
+	}
+	address, _ := t.Expand(nil)
+	if browser.WebOrigin(address) == "" {
+		return
+	}
+	switch {
+	case len(v.task.bound) > 0 && !lang.SiteAllows(v.allowed.bound, address):
+		v.warn(stepPointer(s), "ends the task with %s: the token allows only %s", CodeSiteNotAllowed, shortSites(v.task.bound))
+	case len(v.task.Config.Sites) > 0 && !lang.SiteAllows(v.allowed.own, address):
+		v.warn(stepPointer(s), "ends the task with %s: config.sites has only %s", CodeSiteNotAllowed, shortSites(v.task.Config.Sites))
+	}
+}
+
+func shortSites(list []string) string { return lang.Short(strings.Join(list, ", "), 200) }
 
 // beginSites bounds the pages of the task, and ends it where one of them goes elsewhere.
 // In a session the lists of all tasks count. The returned function ends only the second:
@@ -78,8 +131,11 @@ func addSites(tabs *browser.Context, spelled []string) (left []string) {
 func (r *Run) beginSites(ctx context.Context) (bounded context.Context, end func()) {
 	bounded, cancel := context.WithCancelCause(ctx)
 	r.sites = siteBounds{r.tabs, cancel}
-	if s := r.task.Config.Sites; len(s) > 0 {
-		for _, address := range addSites(r.tabs, s) {
+	for _, sites := range [][]string{r.task.bound, r.task.Config.Sites} {
+		if len(sites) == 0 {
+			continue
+		}
+		for _, address := range addSites(r.tabs, sites) {
 			r.warn("the page %s was left: its site is not one of the task's", address)
 		}
 	}

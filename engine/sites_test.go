@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,5 +102,95 @@ func TestASessionStaysOnItsSites(t *testing.T) {
 	o = play(t, in, `{"config":{"sites":["localhost"]},"actions":[{"getText":"h1","options":{"timeout":200}}]}`, TaskEnv{})
 	if len(o.Warnings) == 0 || !strings.Contains(o.Warnings[0].Message, "was left") || string(o.Data) == `"Here"` {
 		t.Errorf("with another list: %s %v %v", o.Data, o.Warnings, o.Failures)
+	}
+}
+
+// playWithin plays a task whose token has sites, as it comes from another process.
+func playWithin(t *testing.T, in *instance, sites []string, body string) *Outcome {
+	t.Helper()
+	parsed, err := Parse([]byte(body), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(parsed.Within(sites))
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := new(Task)
+	if err := json.Unmarshal(b, task); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), task.Timeout)
+	defer cancel()
+	return in.Play(ctx, task, TaskEnv{})
+}
+
+// TestTokensBoundTasks: the sites of a token count beside those of the task, which
+// cannot widen them, and for the session as well.
+func TestTokensBoundTasks(t *testing.T) {
+	own, other, asked := elsewhere(t)
+	token := []string{"127.0.0.1"}
+	refused := func(o *Outcome) bool {
+		n := len(o.Failures)
+		return o.End == EndStopped && n > 0 && o.Failures[n-1].Code == CodeSiteNotAllowed
+	}
+	in := newInstance(t)
+	o := playWithin(t, in, token, `{"actions":[{"open":"`+own+`/"},{"getText":"h1"}]}`)
+	if o.End != EndCompleted || string(o.Data) != `"Here"` {
+		t.Fatalf("its own site: %s %v", o.End, o.Failures)
+	}
+	for name, body := range map[string]string{
+		"an address":                `{"actions":[{"open":"` + other + `/x"}]}`,
+		"a redirect":                `{"actions":[{"open":"` + own + `/redirect"}]}`,
+		"a click":                   `{"actions":[{"open":"` + own + `/"},{"click":"#far"},{"wait":2000}]}`,
+		"a wider list":              `{"config":{"sites":["localhost","127.0.0.1"]},"actions":[{"open":"` + other + `/x"}]}`,
+		"a list of another site":    `{"config":{"sites":["localhost"]},"actions":[{"open":"` + other + `/x"}]}`,
+		"its site, but not in both": `{"config":{"sites":["localhost"]},"actions":[{"open":"` + own + `/"}]}`,
+		"a field of its own":        `{"actions":[{"try":{"do":[{"open":"` + other + `/x"}]}}]}`,
+	} {
+		if o := playWithin(t, newInstance(t), token, body); !refused(o) {
+			t.Errorf("%s: %s %v", name, o.End, o.Failures)
+		}
+	}
+	// Another token of the account goes on with the session: its pages stay where they may be.
+	if o := play(t, in, `{"actions":[{"open":"`+other+`/x"}]}`, TaskEnv{}); !refused(o) {
+		t.Errorf("a later task of the session: %s %v", o.End, o.Failures)
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the other site was asked %d times", n)
+	}
+	in = newInstance(t)
+	play(t, in, `{"actions":[{"open":"`+other+`/x"}]}`, TaskEnv{})
+	o = playWithin(t, in, token, `{"actions":[{"getText":"h1","options":{"timeout":200}}]}`)
+	if len(o.Warnings) == 0 || !strings.Contains(o.Warnings[0].Message, "was left") || string(o.Data) == `"There"` {
+		t.Errorf("a page of before: %s %v", o.Data, o.Warnings)
+	}
+}
+
+// TestReviewKnowsSites: a task is told before it is played where it cannot go.
+func TestReviewKnowsSites(t *testing.T) {
+	for _, c := range []struct {
+		token, body string
+		want        []string
+	}{
+		{"", `{"actions":[{"open":"https://a.test/"}]}`, nil},
+		{"", `{"config":{"sites":["b.test"]},"actions":[{"open":"https://a.test/"},{"open":"${x}"},{"open":"about:blank"}]}`, []string{"/actions/0: ends the task with site_not_allowed: config.sites has only b.test"}},
+		{"a.test", `{"actions":[{"open":"https://a.test/"},{"openNewTab":"https://b.test/"}]}`, []string{"/actions/1: ends the task with site_not_allowed: the token allows only a.test"}},
+		{"*.a.test", `{"config":{"sites":["b.test","x.a.test"]},"actions":[{"open":"https://x.a.test/"},{"open":"https://y.a.test/"}]}`,
+			[]string{"/config/sites/0: no page can be from b.test: the token allows only *.a.test", "/actions/1: ends the task with site_not_allowed: config.sites has only b.test, x.a.test"}},
+	} {
+		task, err := Parse([]byte(c.body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range task.Within(strings.Fields(c.token)).Review(time.Minute).Warnings {
+			if s := w.String(); !strings.Contains(s, "nothing saves it") {
+				got = append(got, s)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s with the token of %q: %q, want %q", c.body, c.token, got, c.want)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"troupe/testkit/need"
 )
 
 // attackingPages want more room than they get, or lines that are not theirs.
@@ -41,8 +43,8 @@ var attackingPages = map[string]string{
 	"always new frames":         `<button>Real</button><div id=d></div><script>const next = () => { d.innerHTML = '<iframe src="{{other}}/leaf.html"></iframe>'; d.firstChild.onload = () => setTimeout(next, 10) }; next()</script>`,
 }
 
-// costly are pages of which each snapshot takes long: they get one of each budget's
-// options together. The others get each alone.
+// costly are pages of which each snapshot takes long: unless all tests are asked for, they
+// get one with the options of all budgets but interactive. The others get each alone.
 var costly = map[string]bool{"50000 elements": true, "60 frames of others": true, "90 frames": true, "1500 levels": true}
 
 var realReference = regexp.MustCompile(`\[ref=e([0-9]+)\]`)
@@ -67,7 +69,7 @@ func TestSnapshotsOfPagesThatAttack(t *testing.T) {
 				t.Fatal(o.Failures[0].Text)
 			}
 			budgets := map[int]string{50: `"urls":true`, 300: `"interactive":true`, 5000: `"boxes":true,"diff":true`}
-			if costly[name] {
+			if costly[name] && !need.AllAsked() {
 				budgets = map[int]string{300: `"urls":true,"boxes":true,"diff":true`}
 			}
 			for budget, options := range budgets {

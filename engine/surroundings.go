@@ -121,7 +121,7 @@ func (d *decoder) readPermissions(n *lang.Node) map[string]string {
 		if slices.Contains(permissionNames, name) {
 			return true
 		}
-		d.Fault(f, "there is no permission %q%s: want one of %s", lang.Short(name, 100), d.DidYouMean(name, func() []string { return permissionNames }), strings.Join(permissionNames, ", "))
+		d.Fault(f, "there is no permission %q: want one of %s%s", lang.Short(name, 100), strings.Join(permissionNames, ", "), d.DidYouMean(name, func() []string { return permissionNames }))
 		return false
 	}
 	switch {

@@ -34,6 +34,7 @@ type Task struct {
 
 	source           []byte
 	item             json.RawMessage // of a batch; nil: there is none
+	bound            []string        // sites that its pages may be from, beside those of its config; nil: any
 	flows            []StoredFlow    // that its actions run
 	network          bool            // an action looks at requests
 	reads            bool            // an action reads downloads
@@ -51,12 +52,14 @@ type Config struct {
 	HAR             *HAR // nil: none
 	RefuseDownloads bool
 	RefuseUploads   bool
-	Sites           []string // that pages may be from; none: any
+	Sites           []string  // that pages may be from; none: any
+	Isolation       Isolation // at least; empty: the operator's
 
 	dialogs []dialogRule
 	around  browser.Surroundings
 
 	requests *requestConfig // nil: it says nothing of them
+	proxy    *string        // that pages are reached through; empty: none; nil: it says nothing of it
 }
 
 // Session is the session part of a request.
@@ -96,11 +99,12 @@ type wire struct {
 	Files  []Upload        `json:"files,omitempty"`
 	Flows  FlowList        `json:"flows,omitempty"`
 	Item   json.RawMessage `json:"item,omitempty"`
+	Sites  []string        `json:"sites,omitempty"` // see [Task.Within]
 }
 
 // MarshalJSON gives the bytes the task was parsed from, with its files and flows.
 func (t *Task) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wire{Source: t.source, Files: t.Files, Flows: t.flows, Item: t.item})
+	return json.Marshal(wire{Source: t.source, Files: t.Files, Flows: t.flows, Item: t.item, Sites: t.bound})
 }
 
 // UnmarshalJSON parses the task again.
@@ -114,6 +118,6 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*t = *parsed
-	t.item = w.Item
+	t.item, t.bound = w.Item, w.Sites
 	return nil
 }

@@ -25,6 +25,7 @@ type Review struct {
 // Review looks at the task as it would be played with so much time in all.
 func (t *Task) Review(timeout time.Duration) Review {
 	v := newReviewer(t)
+	v.sites()
 	all := v.whole(t.Steps)
 	v.tooLong(all, timeout)
 	return Review{Actions: v.actions, Longest: all.most, Warnings: v.warnings}
@@ -62,6 +63,7 @@ type reviewer struct {
 	later    map[string]string // where a key is saved first, by key; $key for an element
 	lost     map[string]string // where a value was forgotten again, by key
 	known    known
+	allowed  siteReview      // where the task may go
 	each     bool            // in a loop over elements
 	unsure   bool            // whether an earlier request may have saved something
 	maybe    map[string]bool // keys that a step with faults may keep something under
@@ -215,6 +217,8 @@ func (v *reviewer) single(s *Step) span {
 		return span{}
 	}
 	switch s.def.name {
+	case "open", "openNewTab":
+		v.goes(s)
 	case "wait":
 		ms := int64(math.Ceil(s.value.(float64)))
 		return span{ms, ms}

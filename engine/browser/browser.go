@@ -156,6 +156,11 @@ func (b *Browser) event(method string, params jsonv2.Value) {
 		if decode(params, &e) {
 			b.detached(e.SessionID)
 		}
+	case "Target.targetCreated":
+		var e target.EventTargetCreated
+		if decode(params, &e) {
+			b.targetCreated(&e)
+		}
 	case "Browser.downloadWillBegin":
 		var e browser.EventDownloadWillBegin
 		if decode(params, &e) {

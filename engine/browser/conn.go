@@ -31,6 +31,7 @@ type conn struct {
 	sessions map[target.SessionID]*session
 	next     int64
 	closed   bool
+	commands func(name string) // hears of each; nil: nobody wants to know
 
 	gone chan struct{} // closed when nothing can be read any more
 }
@@ -168,6 +169,14 @@ func (s *session) open() bool {
 	return s.conn.sessions[s.id] == s
 }
 
+// watchCommands calls told with the name of each command from now on, under the lock of
+// the connection; nil: nobody wants to know.
+func (c *conn) watchCommands(told func(name string)) {
+	c.mu.Lock()
+	c.commands = told
+	c.mu.Unlock()
+}
+
 // send queues a command and returns at once. Params that cannot be encoded are
 // a mistake in this package, so the error waits for the next call.
 func (s *session) send(method string, params any) *pending {
@@ -187,6 +196,9 @@ func (s *session) send(method string, params any) *pending {
 	if _, open := c.sessions[s.id]; c.closed || !open {
 		close(p.reply)
 		return p
+	}
+	if c.commands != nil {
+		c.commands(method)
 	}
 	c.next++
 	p.id, m.ID = c.next, c.next

@@ -63,6 +63,7 @@ type Context struct {
 	casting chan struct{}                        // held by the screencast that runs
 	beside  map[target.ID]*Tab                   // tabs that have been asked for a second session
 	explain func(url string) (name, text string) // nil: nobody knows more than the browser
+	keeping *keeping                             // nil: it is replaced after its task
 }
 
 // NewContext makes a context with one blank tab. All its traffic goes through a

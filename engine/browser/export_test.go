@@ -121,3 +121,18 @@ func (t *Tab) Perceive(ctx context.Context) ([]Perceived, error) {
 	}
 	return all, nil
 }
+
+// WorldsInFrames is how many frames of other sites have our world, once those have it
+// that are about to.
+func (t *Tab) WorldsInFrames(ctx context.Context) (n int, err error) {
+	for _, ps := range t.remote.asked() {
+		at, err := ps.made(ctx, ps.session())
+		if err != nil {
+			return 0, err
+		}
+		if at.s != nil {
+			n++
+		}
+	}
+	return n, nil
+}

@@ -95,4 +95,5 @@ func (q countIn) Arg() (map[string]any, time.Duration) {
 }
 func (q countIn) Place() []browser.Part      { return nil }
 func (q countIn) Hurry() bool                { return false }
+func (q countIn) Next() []browser.Part       { return nil }
 func (q countIn) Below(int) browser.Question { return q }

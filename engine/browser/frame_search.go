@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,8 +175,8 @@ func (t *Tab) tree(ctx context.Context) (all []frameInfo, err error) {
 
 // childByURL finds a frame with an address right in the main document, nil where that
 // has none. It asks two processes, however many frames there are: each process that is
-// asked has to wake up.
-func (t *Tab) childByURL(ctx context.Context, matches func(string) bool) (cdp.FrameID, error) {
+// asked has to wake up. Those of the frames that are asked for next do so meanwhile.
+func (t *Tab) childByURL(ctx context.Context, matches func(string) bool, next func() []Part) (cdp.FrameID, error) {
 	if err := t.remote.attach(ctx); err != nil {
 		return "", err
 	}
@@ -195,17 +196,32 @@ func (t *Tab) childByURL(ctx context.Context, matches func(string) bool) (cdp.Fr
 	for _, i := range all.TargetInfos {
 		urls[cdp.FrameID(i.TargetID)] = i.URL
 	}
-	for _, f := range t.remote.all() {
-		if url := urls[f.id]; url != "" && f.around == own.FrameTree.Frame.ID && matches(url) {
-			return f.id, nil
+	remote := slices.DeleteFunc(t.remote.all(), func(f *remoteFrame) bool {
+		return urls[f.id] == "" || f.around != own.FrameTree.Frame.ID
+	})
+	find := func(matches func(string) bool) *remoteFrame {
+		for _, f := range remote {
+			if matches(urls[f.id]) {
+				return f
+			}
+		}
+		return nil
+	}
+	found := find(matches)
+	if found == nil {
+		return "", nil
+	}
+	for _, p := range next() {
+		if f := find(p.URL); f != nil && f != found {
+			t.remote.script(f.id, &t.Script).prepare(f.s)
 		}
 	}
-	return "", nil
+	return found.id, nil
 }
 
 // byURL finds the frame with an address below a document, or below one of the frames
 // in it, by the page script's number for that. Without one it says which there are.
-func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part) (next *PageScript, why string, err error) {
+func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part, soon func() []Part) (next *PageScript, why string, err error) {
 	base := at.frame
 	if at.parent == nil {
 		base = t.mainFrame()
@@ -216,7 +232,7 @@ func (t *Tab) byURL(ctx context.Context, at *PageScript, number int, part Part) 
 		}
 	}
 	if base == t.mainFrame() {
-		id, err := t.childByURL(ctx, part.URL)
+		id, err := t.childByURL(ctx, part.URL, soon)
 		if err != nil {
 			return nil, "", err
 		}

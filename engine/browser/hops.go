@@ -32,6 +32,9 @@ type Question interface {
 	Below(parts int) Question
 	// Hurry says that the first answer may come before the page has settled: see Query.
 	Hurry() bool
+	// Next are the frames that are asked for soon, where only the browser knows which
+	// those are.
+	Next() []Part
 }
 
 // Hop says that a place leads into a frame of another origin: through how many parts,
@@ -150,7 +153,7 @@ func (t *Tab) hop(ctx context.Context, at *PageScript, q Question, h *Hop) (next
 		next, err = t.seek(ctx, at, place[h.Parts], h.Lost)
 		return next, h.Parts, fmt.Sprintf("Iframe not found: nothing matches %q", place[h.Parts].As), err
 	case h.ByURL:
-		next, why, err = t.byURL(ctx, at, h.Frame, place[h.Parts])
+		next, why, err = t.byURL(ctx, at, h.Frame, place[h.Parts], q.Next)
 		return next, h.Parts + 1, why, err
 	}
 	next, err = at.child(ctx, h.Frame)

@@ -30,6 +30,7 @@ func (q textIn) Arg() (map[string]any, time.Duration) {
 }
 func (q textIn) Place() []browser.Part            { return q.place }
 func (q textIn) Hurry() bool                      { return false }
+func (q textIn) Next() []browser.Part             { return nil }
 func (q textIn) Below(parts int) browser.Question { q.place = q.place[parts:]; return q }
 
 // foreign is a tab with a page that has frames of another site, one in the other.

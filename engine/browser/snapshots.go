@@ -30,6 +30,8 @@ type State struct {
 	Around *Surroundings `json:"around,omitempty"`
 	// Requests are the rules for requests, as their owner writes them.
 	Requests json.RawMessage `json:"requests,omitempty"`
+	// Proxy is the name of the operator's proxy that pages are reached through.
+	Proxy string `json:"proxy,omitempty"`
 	// Databases are those of IndexedDB by origin, only in a profile.
 	Databases map[string]json.RawMessage `json:"databases,omitempty"`
 }

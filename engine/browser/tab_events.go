@@ -55,6 +55,9 @@ func (t *Tab) event(method string, params jsonv2.Value) {
 		handle(t, params)
 		return
 	}
+	if look := logins[method]; look != nil {
+		t.signsIn(look, params)
+	}
 	t.observed(t.s, method, params)
 }
 

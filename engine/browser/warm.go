@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -10,19 +11,28 @@ import (
 // world, and compile the page script and its most frequent calls. The process
 // stays when the tab leaves its blank page, so the next task's first page finds
 // that done. With hands it also warms what aims and fills.
+//
+// A tab may still be on its way to its blank page, and the first call be meant for what
+// it shows before that.
 func (c *Context) Warm(ctx context.Context, withHands bool) error {
 	for _, t := range c.Tabs() {
-		if err := t.Script.evaluate(ctx, object+".run('rehearse',{})", nil); err != nil {
+		err := t.warm(ctx, withHands)
+		for errors.Is(err, ErrNewDocument) && ctx.Err() == nil {
+			err = t.warm(ctx, withHands)
+		}
+		if err != nil {
 			return fmt.Errorf("warming a tab: %w", err)
-		}
-		if !withHands {
-			continue
-		}
-		if _, err := t.Script.rehearseHands(ctx); err != nil {
-			return fmt.Errorf("warming a tab's hands: %w", err)
 		}
 	}
 	return nil
+}
+
+func (t *Tab) warm(ctx context.Context, withHands bool) error {
+	err := t.Script.evaluate(ctx, object+".run('rehearse',{})", nil)
+	if err == nil && withHands {
+		_, err = t.Script.rehearseHands(ctx)
+	}
+	return err
 }
 
 // rehearseHands says how many parts of it went well.

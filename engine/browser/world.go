@@ -20,11 +20,9 @@ const worldName = "troupe"
 // where it is not there yet.
 func (ps *PageScript) enter(ctx context.Context) (world, error) {
 	s := ps.session()
-	ps.mu.Lock()
-	at := ps.at
-	ps.mu.Unlock()
-	if at.s == s {
-		return at, nil
+	at, err := ps.made(ctx, s)
+	if err != nil || at.s == s {
+		return at, err
 	}
 	frame := ps.frame
 	if ps.parent == nil {
@@ -35,7 +33,60 @@ func (ps *PageScript) enter(ctx context.Context) (world, error) {
 	if err := s.call(ctx, page.CommandCreateIsolatedWorld, p, &made); err != nil {
 		return at, ps.lost(err)
 	}
-	at = world{s, made.ExecutionContextID}
+	return ps.install(world{s, made.ExecutionContextID}), nil
+}
+
+// made is our world in a process where it is there or about to be, a zero one where it
+// is not.
+func (ps *PageScript) made(ctx context.Context, s *session) (world, error) {
+	ps.mu.Lock()
+	at, prepared := ps.at, ps.prepared
+	ps.mu.Unlock()
+	if at.s == s || prepared == nil || prepared.in != s {
+		return at, nil
+	}
+	select {
+	case <-prepared.done:
+	case <-ctx.Done():
+		return at, context.Cause(ctx)
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.at, nil
+}
+
+// preparation is the making of our world ahead of the first question.
+type preparation struct {
+	in   *session
+	done chan struct{} // closed when the world was made or could not be
+}
+
+// prepare lets a frame's process make our world while others are asked.
+func (ps *PageScript) prepare(s *session) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.at.s == s || ps.prepared != nil && ps.prepared.in == s {
+		return
+	}
+	now := &preparation{s, make(chan struct{})}
+	ps.prepared = now
+	p := s.send(page.CommandCreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: ps.frame, WorldName: worldName})
+	go func() {
+		defer close(now.done)
+		var made page.CreateIsolatedWorldResult
+		if p.wait(context.Background(), &made) == nil { // it ends with the session
+			ps.install(world{s, made.ExecutionContextID})
+		}
+		ps.mu.Lock()
+		if ps.prepared == now {
+			ps.prepared = nil
+		}
+		ps.mu.Unlock()
+	}()
+}
+
+// install puts the page script into our new world.
+func (ps *PageScript) install(at world) world {
 	// It is not waited for: the next call into the world comes after it. It is sent
 	// as it always is, and not as part of the first call: the browser has compiled
 	// these very bytes before.
@@ -43,15 +94,15 @@ func (ps *PageScript) enter(ctx context.Context) (world, error) {
 	if ps.parent == nil {
 		script = whole
 	}
-	at.install(script)
+	at.run(script)
 	ps.mu.Lock()
 	ps.at, ps.has, ps.below = at, map[*part]bool{common: ps.parent == nil}, nil
 	ps.mu.Unlock()
-	return at, nil
+	return at
 }
 
-// install sends a part of the page script without waiting for it.
-func (w world) install(part string) {
+// run sends a part of the page script without waiting for it.
+func (w world) run(part string) {
 	w.s.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: part, ContextID: w.id})
 }
 
@@ -73,7 +124,7 @@ func (ps *PageScript) give(at world, p *part) {
 	if p == hands { // with the guard's way to report
 		at.s.send(runtime.CommandAddBinding, runtime.AddBindingParams{Name: tellBinding, ExecutionContextName: worldName})
 	}
-	at.install(p.script)
+	at.run(p.script)
 }
 
 // forget drops our world: the next call makes it anew.

@@ -48,8 +48,18 @@ func (d *Door) Client() *http.Client { return d.e.connections().client() }
 func (d *Door) Failure(url string) (Failure, bool) { return d.e.connections().failures.find(url) }
 
 // Renew ends every connection through the door, on both sides, and forgets
-// failures, so that later traffic shares nothing with earlier traffic.
-func (d *Door) Renew() { d.e.renew() }
+// failures and the proxy of Through, so that later traffic shares nothing with earlier
+// traffic.
+func (d *Door) Renew() { d.e.renew(nil, true) }
+
+// Through hands everything that passes from now on to a proxy, in place of that of the
+// configuration; nil: to that one, or to none. Unless it is the same proxy as before, it
+// ends connections and forgets failures as Renew does.
+func (d *Door) Through(u *Upstream) { d.e.renew(u, false) }
+
+// Shut ends every connection through the door, and lets none begin until the next
+// Bound.
+func (d *Door) Shut() { d.e.lock() }
 
 // Traffic is what has passed the door since it was opened.
 func (d *Door) Traffic() Traffic { return Traffic{d.e.in.Load(), d.e.out.Load()} }

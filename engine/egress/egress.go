@@ -153,7 +153,7 @@ func (p *Proxy) enter() (*entrance, error) {
 		return nil, fmt.Errorf("listen for browsers: %w", err)
 	}
 	e := &entrance{Listener: l, admitted: p.admitted, exits: p.exits, conns: map[net.Conn]struct{}{}}
-	e.pool = newPool(p.exits, e)
+	e.pool = newPool(p.exits, e, nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

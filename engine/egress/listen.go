@@ -87,15 +87,17 @@ func (e *entrance) connections() *pool {
 	return e.pool
 }
 
-// renew ends everything that goes through the entrance, which stays open.
-func (e *entrance) renew() {
+// renew ends everything that goes through the entrance, which stays open, and hands on
+// to a proxy what comes from then on. Unless it always is to, it does nothing where that
+// is the proxy already.
+func (e *entrance) renew(through *Upstream, always bool) {
 	e.mu.Lock()
-	if e.conns == nil {
+	if e.conns == nil || !always && e.pool.through.same(through) {
 		e.mu.Unlock()
 		return
 	}
 	conns, old := e.conns, e.pool
-	e.conns, e.pool = map[net.Conn]struct{}{}, newPool(e.exits, e)
+	e.conns, e.pool = map[net.Conn]struct{}{}, newPool(e.exits, e, through)
 	e.mu.Unlock()
 	for c := range conns {
 		c.Close()
@@ -124,6 +126,20 @@ func (e *entrance) close(most int64) {
 	e.conns = map[net.Conn]struct{}{}
 	e.mu.Unlock()
 	spent() // first: a caller that sees a connection end must know why
+	for c := range conns {
+		c.Close()
+	}
+}
+
+// lock is close without a bound that was passed.
+func (e *entrance) lock() {
+	e.mu.Lock()
+	e.shut = true
+	conns := e.conns
+	if conns != nil {
+		e.conns = map[net.Conn]struct{}{}
+	}
+	e.mu.Unlock()
 	for c := range conns {
 		c.Close()
 	}

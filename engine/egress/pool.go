@@ -18,6 +18,7 @@ import (
 type pool struct {
 	exits     *exits
 	entrance  *entrance
+	through   *Upstream       // the task's own; nil: that of the exits, if they have one
 	transport *http.Transport // for plain http requests of browsers
 	failures  failures
 	client    func() *http.Client
@@ -27,8 +28,8 @@ type pool struct {
 	closed bool
 }
 
-func newPool(x *exits, e *entrance) *pool {
-	p := &pool{exits: x, entrance: e, conns: map[*outside]struct{}{}}
+func newPool(x *exits, e *entrance, through *Upstream) *pool {
+	p := &pool{exits: x, entrance: e, through: through, conns: map[*outside]struct{}{}}
 	p.transport = p.newTransport()
 	p.transport.DialContext = p.dial
 	p.client = sync.OnceValue(p.newClient)
@@ -88,7 +89,11 @@ func (p *pool) dial(ctx context.Context, network, address string) (net.Conn, err
 		return nil, err
 	}
 	name := hostName(host)
-	c, err := p.exits.connect(ctx, network, name, host, port)
+	through := p.through
+	if through == nil {
+		through = p.exits.upstream
+	}
+	c, err := p.exits.connect(ctx, through, network, name, host, port)
 	if err != nil {
 		why := failureOf(name, err)
 		if !errors.Is(err, context.Canceled) { // somebody wants to know

@@ -112,7 +112,8 @@ func (x *exits) outward(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-func (x *exits) connect(ctx context.Context, network, name, host, port string) (net.Conn, error) {
+// connect opens a connection, handed on to a proxy unless that is nil.
+func (x *exits) connect(ctx context.Context, through *Upstream, network, name, host, port string) (net.Conn, error) {
 	if p := x.reserved[name]; p != nil {
 		if port != "80" {
 			return nil, fmt.Errorf("connect to %s:%s: %w", host, port, errOnlyHTTP)
@@ -126,9 +127,9 @@ func (x *exits) connect(ctx context.Context, network, name, host, port string) (
 		d, check = &x.free, nil
 	}
 	dial := d.DialContext
-	if x.upstream != nil {
+	if through != nil {
 		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
-			return x.upstream.dial(ctx, &x.free, check, address)
+			return through.dial(ctx, &x.free, check, address)
 		}
 	}
 	c, err := dial(ctx, network, net.JoinHostPort(host, port))

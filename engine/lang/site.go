@@ -86,6 +86,30 @@ func (s Site) Within(other Site) bool {
 	return other.names(s.host)
 }
 
+// Meets reports whether an address can be of both sites.
+func (s Site) Meets(other Site) bool {
+	switch {
+	case s.scheme != "" && other.scheme != "" && s.scheme != other.scheme, s.port != "" && other.port != "" && s.port != other.port:
+		return false
+	case s.scheme != "" && s.port == "" && other.port != "", other.scheme != "" && other.port == "" && s.port != "":
+		return false // one is at the usual port only
+	}
+	return s.names(other.host) || other.names(s.host)
+}
+
+// CheckSites finds what is wrong with a list of sites that people wrote.
+func CheckSites(list []string) error {
+	if len(list) > MaxSites {
+		return fmt.Errorf("there are %d sites: want at most %d", len(list), MaxSites)
+	}
+	for _, s := range list {
+		if _, err := ParseSite(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SiteAllows reports whether one of several sites allows an address.
 func SiteAllows(sites []Site, address string) bool {
 	return slices.ContainsFunc(sites, func(s Site) bool { return s.Allows(address) })

@@ -70,3 +70,32 @@ func TestSites(t *testing.T) {
 		}
 	}
 }
+
+func TestSitesMeet(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		meet bool
+	}{
+		{"shop.test", "shop.test", true},
+		{"shop.test", "other.test", false},
+		{"a.shop.test", "*.shop.test", true},
+		{"*.a.shop.test", "*.shop.test", true},
+		{"*.a.shop.test", "*.b.shop.test", false},
+		{"https://*.shop.test", "a.shop.test", true}, // neither is within the other
+		{"https://shop.test", "http://shop.test", false},
+		{"https://shop.test", "shop.test", true},
+		{"https://shop.test", "shop.test:8443", false},
+		{"https://shop.test:8443", "shop.test:8443", true},
+		{"shop.test:1", "shop.test:2", false},
+		{"notshop.test", "*.shop.test", false},
+	} {
+		a, errA := lang.ParseSite(c.a)
+		b, errB := lang.ParseSite(c.b)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		if a.Meets(b) != c.meet || b.Meets(a) != c.meet {
+			t.Errorf("%s meets %s: %v, %v", c.a, c.b, a.Meets(b), b.Meets(a))
+		}
+	}
+}

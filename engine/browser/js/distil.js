@@ -5,16 +5,16 @@
 const keepTheirNames = new Set('alertdialog dialog banner complementary contentinfo form main navigation region search application document figure group grid listbox menu menubar radiogroup tablist tabpanel toolbar tree treegrid table columnheader rowheader'.split(' '));
 
 // namedFrom are the nodes whose texts make the name of a node, where its content does.
-const namedFrom = (node, look) => {
-  if (!node.el || !look.told.has(node.el) || node.name === '') return [];
+const namedFrom = (node) => {
+  if (node.name === '' || !node.el || onlyTexts(node) || !factsKnown.get(node.el)?.told) return noItems;
   const out = [];
   const visit = (n) => {
     for (const c of n.c) {
       if (typeof c === 'string') continue;
-      const text = look.memo.get(c.el);
-      if (text === undefined || tidy(text) === '') continue;
+      const fact = factsKnown.get(c.el);
+      if (fact?.text === undefined || tidy(fact.text) === '') continue;
       if (c.can) out.push(c);
-      if (look.told.has(c.el)) visit(c);
+      if (fact.told) visit(c);
     }
   };
   visit(node);
@@ -24,28 +24,34 @@ const onlyTexts = (node) => node.c.every((c) => typeof c === 'string');
 const oneText = (node) => (node.c.length === 1 && typeof node.c[0] === 'string' ? node.c[0] : undefined);
 const hasProps = (node) => node.u !== undefined || node.h !== undefined || node.ghost;
 
-// distil gives what replaces a node: the node itself, its children, or nothing. said
+// flush adds the text between two nodes to a list, and gives the empty text that follows.
+const flush = (text, list) => {
+  if (text !== '' && text !== ' ') { const t = tidy(text); if (t !== '') list.push(t); }
+  return '';
+};
+
+// distil gives what replaces a node: the node itself, or a list of what was in it. said
 // has the nodes with texts that so far appear only in the name of an element around them.
-const distil = (node, parent, underPointer, said, look) => {
-  const from = node.can ? namedFrom(node, look) : [];
+const distil = (node, parent, underPointer, said) => {
+  const from = node.can ? namedFrom(node) : noItems;
   for (const n of from) said.add(n);
   if (node.can && !(node.role === 'generic' && onlyTexts(node))) said.delete(node);
   const clicked = node.pointer && node.can && !underPointer;
   const under = underPointer || clicked;
-  let texts = [];
+  let text = '';
   const list = [];
-  const flush = () => { if (texts.length) { const t = tidy(texts.join('')); if (t !== '') list.push(t); texts = []; } };
   for (const c of node.c) {
-    for (const d of typeof c === 'string' ? [c] : distil(c, node, under, said, look)) {
-      if (typeof d === 'string') texts.push(d); else { flush(); list.push(d); }
-    }
+    if (typeof c === 'string') { text += c; continue; }
+    const d = distil(c, node, under, said);
+    if (!Array.isArray(d)) { text = flush(text, list); list.push(d); continue; }
+    for (const one of d) if (typeof one === 'string') text += one; else { text = flush(text, list); list.push(one); }
   }
-  flush();
+  flush(text, list);
   node.c = list.length === 1 && list[0] === node.name ? [] : list;
   node.full = node.name;
-  if (!parent) return [node];
+  if (!parent) return node;
   if (node.unseen) return node.c;
-  if (node.role === 'img' && !node.name && !node.c.length && !clicked) return [];
+  if (node.role === 'img' && !node.name && !node.c.length && !clicked) return noItems;
   if (from.length) {
     if (!keepTheirNames.has(node.role) && from.every((n) => !said.has(n))) node.name = '';
     else for (const n of from) said.delete(n);
@@ -55,11 +61,11 @@ const distil = (node, parent, underPointer, said, look) => {
     if (child.role === 'generic' && !child.name && !child.active && !hasProps(child) && oneText(child) !== undefined) node.c = [oneText(child)];
   }
   if (parent.name && node.role === 'generic' && !node.active && !hasProps(node)) {
-    const text = node.name ? (node.c.length ? undefined : node.name) : oneText(node);
-    if (text !== undefined && text === parent.name) { if (node.can) said.add(node); return []; }
+    const says = node.name ? (node.c.length ? undefined : node.name) : oneText(node);
+    if (says !== undefined && says === parent.name) { if (node.can) said.add(node); return noItems; }
   }
   if (node.role === 'generic' && !node.name && node.c.length <= 1 && node.c.every((c) => typeof c !== 'string' && c.can) && (node.c.length || !clicked)) return node.c;
-  return [node];
+  return node;
 };
 
 // written is the tree as the service takes it, with numbers. Of an interactive one only
@@ -67,39 +73,51 @@ const distil = (node, parent, underPointer, said, look) => {
 const actsOn = (node) => node.can && (usedByHand.has(node.role) || node.clicks || /^\s*\d/.test(attr(node.el, 'tabindex') ?? '') || isEditable(node.el) && !isEditable(above(node.el) ?? node.el));
 const orients = new Set(['heading', 'dialog', 'alertdialog', 'iframe', 'alert', 'status']);
 const writeTree = (top, a) => {
-  const alike = new Map();
-  const count = (n, under, where) => {
+  const alike = new Map(); // by place, role and name: how often that is there
+  const at = (of, key) => { let m = of.get(key); if (!m) of.set(key, (m = new Map())); return m; };
+  const count = (n, under, where, here) => {
     n.clicks = n.pointer && !under;
     n.where = where;
-    if (n.can && n.full) { n.key = `${n.role}\n${n.full}\n${where}`; alike.set(n.key, (alike.get(n.key) ?? 0) + 1); }
-    const inner = n.el ? where + placePart(n.el, n.role, n.full) : where;
-    for (const c of n.c) if (typeof c !== 'string') count(c, under || n.clicks, inner);
+    if (n.can && n.full) {
+      const so = at(here, n.role), known = so.get(n.full);
+      if (known) { known.times++; n.alike = known; } else so.set(n.full, (n.alike = { times: 1 }));
+    }
+    const list = n.c;
+    if (list.length === 0 || list.length === 1 && typeof list[0] === 'string') return;
+    const part = n.el ? placePart(n.el, n.role, n.full) : '', inner = where + part, there = part === '' ? here : at(alike, inner);
+    for (let i = 0; i < list.length; i++) if (typeof list[i] !== 'string') count(list[i], under || n.clicks, inner, there);
   };
-  count(top, false, '');
+  count(top, false, '', at(alike, ''));
   // Texts of an interactive tree are not shown; they say what has changed (t).
-  const write = (n) => {
-    if (typeof n === 'string') return a.interactive ? [{ t: upTo(n, 500) }] : [n];
-    if (!a.interactive) return [line(n)];
-    if (n.role === 'iframe' || orients.has(n.role) && (n.full || n.c.length) || actsOn(n)) return [line(n)];
-    return n.c.flatMap(write);
+  const write = (list, out) => {
+    for (const n of list) {
+      if (typeof n === 'string') out.push(a.interactive ? { t: upTo(n, 500) } : n);
+      else if (!a.interactive || n.role === 'iframe' || orients.has(n.role) && (n.full || n.c.length) || actsOn(n)) out.push(line(n));
+      else write(n.c, out);
+    }
+    return out;
   };
   const line = (n) => {
     const out = { r: n.role }, acts = actsOn(n), name = a.interactive ? n.full : n.name;
     if (name) out.n = cutName(name);
     if (!name && n.full && a.depth !== undefined) out.f = cutName(n.full);
-    const s = [...(n.s ?? [])];
-    if (n.active) s.splice(s.filter((x) => /^(checked|disabled|expanded)/.test(x)).length, 0, 'active');
-    if (n.ghost) s.push('aria-hidden');
-    if (s.length) out.s = s;
-    if (n.can) { out.e = referTo(n.el, n.role, n.full, n.where, n.key !== undefined && alike.get(n.key) === 1, acts); if (n.clicks) out.p = 1; if (n.full && !name) out.k = cutName(n.full); }
-    for (const k of ['u', 'h', 'b', 'x']) if (n[k] !== undefined) out[k] = n[k];
-    if (n.x !== undefined) out.o = frameOrigin(n.el, a.at);
+    if (n.s || n.active || n.ghost) {
+      const s = [...(n.s ?? [])];
+      if (n.active) s.splice(s.filter((x) => /^(checked|disabled|expanded)/.test(x)).length, 0, 'active');
+      if (n.ghost) s.push('aria-hidden');
+      out.s = s;
+    }
+    if (n.can) { out.e = referTo(n.el, n.role, n.full, n.where, n.alike?.times === 1, acts); if (n.clicks) out.p = 1; if (n.full && !name) out.k = cutName(n.full); }
+    if (n.u !== undefined) out.u = n.u;
+    if (n.h !== undefined) out.h = n.h;
+    if (n.b !== undefined) out.b = n.b;
+    if (n.x !== undefined) { out.x = n.x; out.o = frameOrigin(n.el, a.at); }
     if (acts) out.i = 1;
-    const c = !a.interactive ? n.c.flatMap(write) : withOwnWords(n, (acts ? n.c.filter((x) => typeof x !== 'string') : n.c).flatMap(write), line);
+    const c = !a.interactive ? write(n.c, []) : withOwnWords(n, write(acts ? n.c.filter((x) => typeof x !== 'string') : n.c, []), line);
     if (c.length) out.c = c;
     return out;
   };
-  return top.c.flatMap(write);
+  return write(top.c, []);
 };
 // A field says its value, and what has no name its words, also where texts are left out.
 const fewOptions = 10;
@@ -138,14 +156,15 @@ T.snapshot = async (a) => {
 const pictureOfTree = (root, a) => {
   const began = now();
   const look = lookAt(a), sheets = (el) => decorated(dom.root(el), look);
-  rolesKnown = new Map();
-  undecorated = (el) => { const css = sheets(el); return css === '' || css !== '*' && !dom.matches(el, css); };
+  factsKnown = new Map();
+  labelsKnown = labelsIn(look);
+  undecorated = (el) => { const plain = factsKnown.get(el)?.plain; if (plain !== undefined) return plain; const css = sheets(el); return css === '' || css !== '*' && !dom.matches(el, css); };
   try {
     const top = grow(root, look);
     if (look.host && !a.opened && look.nodes < 50000) return { x: { closed: true } };
-    distil(top, null, false, new Set(), look);
+    distil(top, null, false, new Set());
     return toldOf(top, look, a, began);
-  } finally { rolesKnown = undecorated = null; }
+  } finally { factsKnown = labelsKnown = undecorated = null; }
 };
 const toldOf = (top, look, a, began) => {
   const out = { d: birth, url: upTo(location.href, 500), title: upTo(tidy(document.title), 200), cut: look.cut };
@@ -158,7 +177,7 @@ const toldOf = (top, look, a, began) => {
 // mostLike are the nodes that are most like some words: by their names, and by what
 // stands around them.
 const roleWords = { textbox: 'text field input', searchbox: 'search field input', combobox: 'select dropdown list field', checkbox: 'checkbox tick', link: 'link', button: 'button', radio: 'radio choice option', spinbutton: 'number field', slider: 'slider', heading: 'heading title', iframe: 'frame', img: 'image picture icon' };
-const wordList = (s) => tidy(s).toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+const wordList = (s) => { const low = tidy(s).toLowerCase(); return low.split(/[^\x00-\x7f]/.test(low) ? /[^\p{L}\p{N}]+/u : /[^a-z0-9]+/).filter(Boolean); };
 const mostLike = (top, a) => {
   const wanted = wordList(a.find), best = [], items = [];
   const visit = (n, around, under) => {
@@ -170,15 +189,17 @@ const mostLike = (top, a) => {
   visit(top, null, false);
   const near = new Map(), wordsNear = (n) => { let w = near.get(n); if (!w) near.set(n, (w = new Set(wordList(n.full + ' ' + (dom.text(n.el).length < 2000 ? spaced(n.el).join('') : ''))))); return w; };
   // Many elements of a page say the same: each text is looked at once.
-  const likes = new Map(), like = (t) => { let v = likes.get(t); if (v === undefined) likes.set(t, (v = alike(a.find, t))); return v; };
+  const likeWords = likeTo(a.find), likes = new Map(), like = (t) => { let v = likes.get(t); if (v === undefined) likes.set(t, (v = likeWords(t))); return v; };
   const lists = new Map(), wordsOfText = (t) => { let v = lists.get(t); if (!v) { const w = wordList(t); lists.set(t, (v = { all: new Set(w), long: w.filter((x) => x.length > 3) })); } return v; };
+  const ofRoles = new Map(), wordsOfRole = (r) => { let v = ofRoles.get(r); if (!v) ofRoles.set(r, (v = wordsOfText(`${r} ${roleWords[r] ?? ''}`))); return v; };
+  const has = (p, w) => p.all.has(w) || w.length > 3 && p.long.some((h) => h.startsWith(w) || w.startsWith(h));
   for (const [n, around] of items) {
     const acts = actsOn(n), text = n.full || n.h || oneText(n) || '';
     if (text === '' && !acts) continue;
     const own = Math.max(like(text), n.h ? like(n.h) : 0);
-    const parts = [wordsOfText(text), wordsOfText(`${n.role} ${roleWords[n.role] ?? ''}`), ...(n.h ? [wordsOfText(n.h)] : [])];
+    const ofText = wordsOfText(text), ofRole = wordsOfRole(n.role), ofHint = n.h ? wordsOfText(n.h) : null;
     let hits = 0;
-    for (const w of wanted) hits += parts.some((p) => p.all.has(w) || w.length > 3 && p.long.some((h) => h.startsWith(w) || w.startsWith(h))) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
+    for (const w of wanted) hits += has(ofText, w) || has(ofRole, w) || ofHint && has(ofHint, w) ? 1 : around && wordsNear(around).has(w) ? 0.7 : 0;
     const covered = wanted.length ? hits / wanted.length : 0;
     const score = own * 0.45 + covered * 0.4 + (acts ? 0.15 : n.role === 'heading' ? 0.05 : 0);
     if (own > 0.2 || covered >= 0.5) best.push([score, n, around, acts, covered]);

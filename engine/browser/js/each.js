@@ -1,6 +1,6 @@
 // What is asked of each element of a page has code of its own, which the engine then
 // compiles for it alone: see core.js.
-let fMatches, fAttribute, fHasAttribute, fHasAttributes, fRect, fVisible, fRoot, gTag, gText, gFirst, gNext, gParent, gType, gShadow, gNamespace, gDoc, gSlot, gConnected, gInputType;
+let fMatches, fAttribute, fHasAttribute, fHasAttributes, fRect, fVisible, fRoot, gTag, gText, gFirst, gNext, gParent, gType, gShadow, gNamespace, gDoc, gSlot, gConnected, gInputType, gFirstElement;
 Object.assign(dom, {
   matches: (n, a) => (fMatches ??= Element.prototype.matches).call(n, a),
   attribute: (n, a) => (fAttribute ??= Element.prototype.getAttribute).call(n, a),
@@ -11,6 +11,7 @@ Object.assign(dom, {
   tag: (n) => (gTag ??= described('Element', 'localName').get).call(n),
   text: (n) => (gText ??= described('Node', 'textContent').get).call(n),
   first: (n) => (gFirst ??= described('Node', 'firstChild').get).call(n),
+  firstElement: (n) => (gFirstElement ??= described('Element', 'firstElementChild').get).call(n),
   next: (n) => (gNext ??= described('Node', 'nextSibling').get).call(n),
   visible: (n, a) => (fVisible ??= Element.prototype.checkVisibility).call(n, a),
   parent: (n) => (gParent ??= described('Node', 'parentNode').get).call(n),
@@ -21,4 +22,5 @@ Object.assign(dom, {
   root: (n) => (fRoot ??= Node.prototype.getRootNode).call(n),
   slot: (n) => (gSlot ??= described('Element', 'assignedSlot').get).call(n),
   inputType: (n) => (gInputType ??= described('HTMLInputElement', 'type').get).call(n),
+  control: get('HTMLLabelElement', 'control'),
 });

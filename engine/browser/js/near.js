@@ -41,19 +41,28 @@ const inWords = (el) => {
 };
 
 // alike is how alike two texts are, from 0 to 1: by their words, and by pairs of letters.
-const pairsOf = (s) => { const out = new Map(); for (let i = 0; i < s.length - 1; i++) { const p = s.slice(i, i + 2); out.set(p, (out.get(p) ?? 0) + 1); } return out; };
-const alike = (wanted, has) => {
-  const a = tidy(wanted).toLowerCase().slice(0, 200), b = tidy(has).toLowerCase().slice(0, 200);
-  if (!a || !b) return 0;
-  if (a === b) return 1;
-  const pa = pairsOf(a), pb = pairsOf(b);
-  let both = 0;
-  for (const [p, n] of pa) both += Math.min(n, pb.get(p) ?? 0);
-  const letters = a.length + b.length > 2 ? (2 * both) / (a.length + b.length - 2) : 0;
-  const words = a.split(' '), others = new Set(b.split(' ')), shared = words.filter((w) => others.has(w)).length / words.length;
-  const part = b.includes(a) || a.includes(b) && b.length > 2 ? 0.75 : 0;
-  return Math.max(letters, part, shared * 0.85);
+// likeTo gives that question for one text, which is then taken apart once.
+const likeTo = (wanted) => {
+  const a = tidy(wanted).toLowerCase().slice(0, 200), words = a.split(' '), numbers = new Map(), times = [];
+  const pair = (s, i) => s.charCodeAt(i) * 65536 + s.charCodeAt(i + 1);
+  for (let i = 0; i < a.length - 1; i++) {
+    const p = pair(a, i), k = numbers.get(p);
+    if (k === undefined) { numbers.set(p, times.length); times.push(1); } else times[k]++;
+  }
+  return (has) => {
+    const b = tidy(has).toLowerCase().slice(0, 200);
+    if (!a || !b) return 0;
+    if (a === b) return 1;
+    const left = times.slice();
+    let both = 0;
+    for (let i = 0; i < b.length - 1; i++) { const k = numbers.get(pair(b, i)); if (k !== undefined && left[k]-- > 0) both++; }
+    const letters = a.length + b.length > 2 ? (2 * both) / (a.length + b.length - 2) : 0;
+    const others = b.split(' '), shared = words.filter((w) => others.includes(w)).length / words.length;
+    const part = b.includes(a) || a.includes(b) && b.length > 2 ? 0.75 : 0;
+    return Math.max(letters, part, shared * 0.85);
+  };
 };
+const alike = (wanted, has) => likeTo(wanted)(has);
 
 // likeness is among what to look, how near an element is to a target, and how near it
 // has to be.

@@ -5,6 +5,7 @@
 
 const given = new Map(); // by number: what it stands for
 const numberIn = new WeakMap(); // the number that an element has now
+let ofDocument = null; // a weak reference to the document of the last one: many share it
 let freeNumber = 1;
 
 // What tells one place of an element from another: the containers around it, by role
@@ -30,12 +31,13 @@ const calledIn = (el, role) => {
 };
 const calledAs = (el, role, c) => {
   if (role === 'none' || role === 'iframe' || role === 'generic' && !hasNameAttribute(el) || role !== 'generic' && nameless.has(role)) return '';
-  return tidy(alternative(el, { top: el, seen: new Set(), hidden: false, memo: c.memo, told: c.told }));
+  return tidy(alternative(el, { top: el, seen: new Set(), hidden: false, look: c.look }));
 };
 // roleShown is the role in a snapshot. Forms without a name and the heads and feet of
 // sections say nothing there, and no more do the parts of a table or a list that is none.
 const roleShown = (el) => {
-  if (is(el, 'iframe', 'frame')) return 'iframe';
+  const tag = dom.tag(el);
+  if (tag === 'iframe' || tag === 'frame') return 'iframe';
   const role = roleOf(el);
   if (role === 'sectionheader' || role === 'sectionfooter' || role === 'form' && is(el, 'form') && !authorName(el) && !attrText(el, 'role')) return 'generic';
   if (role === 'generic' && is(el, 'td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'li') && !attrText(el, 'role')) {
@@ -53,10 +55,11 @@ const saysOf = (el, role, name) => {
 
 // numbered gives an element its number: the one it has, if it is still called the same.
 const referTo = (el, role, name, where, only, acts) => {
-  const says = acts ? saysOf(el, role, name) : '', has = given.get(numberIn.get(el));
-  if (has && has.role === role && has.name === name && has.says === says) { has.where = where; has.only = only; return numberIn.get(el); }
-  const n = freeNumber++;
-  given.set(n, { el: new WeakRef(el), doc: new WeakRef(dom.doc(el)), role, name, says, acts, where, only });
+  const says = acts ? saysOf(el, role, name) : '', number = numberIn.get(el), has = given.get(number);
+  if (has && has.role === role && has.name === name && has.says === says) { has.where = where; has.only = only; return number; }
+  const n = freeNumber++, doc = dom.doc(el);
+  if (ofDocument?.deref() !== doc) ofDocument = new WeakRef(doc);
+  given.set(n, { el: new WeakRef(el), doc: ofDocument, role, name, says, acts, where, only });
   numberIn.set(el, n);
   return n;
 };

@@ -31,7 +31,8 @@ const canFocus = (el) => {
 };
 
 const explicitRole = (el) => {
-  for (const token of attrText(el, 'role').toLowerCase().split(/\s+/)) {
+  const said = attrText(el, 'role');
+  if (said !== '') for (const token of said.toLowerCase().split(/\s+/)) {
     const role = oneName[token] ?? token;
     if (!ariaRoles.has(role)) continue;
     if (role === 'none' && (canFocus(el) || globals.some((a) => attrText(el, a) !== ''))) return '';
@@ -41,32 +42,48 @@ const explicitRole = (el) => {
   return '';
 };
 const roleOf = (el) => {
-  const known = rolesKnown?.get(el);
-  if (known !== undefined) return known;
+  const known = factsKnown?.get(el);
+  if (known?.role) return known.role;
   const role = dom.hasAttributes(el) && explicitRole(el) || implicitRole(el);
-  rolesKnown?.set(el, role);
+  if (factsKnown) (known ?? factOf(el)).role = role;
   return role;
 };
-let rolesKnown = null; // by element, while a whole page is looked at and nothing else runs
+// What is known of an element while a whole page is looked at and nothing else runs: its
+// role, what stands for it in the names of others (text), whether that is its own content
+// (told), whether it was passed (seen), stands apart (blocky), cannot be seen
+// (dim), has nothing put around it by style sheets (plain), and what the table is that what
+// is in it is a part of.
+let factsKnown = null;
+const factOf = (el) => {
+  let fact = factsKnown.get(el);
+  if (!fact) factsKnown.set(el, (fact = { role: '', text: undefined, told: false, seen: false, blocky: false, dim: false, plain: undefined, table: undefined }));
+  return fact;
+};
 
 // authorName is whether the page says a name by an attribute.
 const authorName = (el) => attrText(el, 'aria-label') !== '' || attrText(el, 'title') !== '' || referenced(el, 'aria-labelledby').length > 0;
+const noItems = Object.freeze([]);
 const referenced = (el, name) => {
+  const ids = attrText(el, name);
+  if (ids === '') return noItems;
   const root = dom.root(el);
-  return attrText(el, name).split(/\s+/).filter(Boolean).map((id) => one(root, '#' + CSS.escape(id))).filter(Boolean);
+  return ids.split(/\s+/).filter(Boolean).map((id) => one(root, '#' + CSS.escape(id))).filter(Boolean);
 };
 // The nearest element around one that has one of these tags or roles.
 const around = (el, tags, roles) => {
   for (let n = dom.slot(el) || above(el); n && isElement(n); n = dom.slot(n) || above(n)) {
-    const role = attrText(n, 'role').toLowerCase().split(/\s+/)[0];
-    if (role ? roles.includes(role) : is(n, ...tags)) return n;
+    const role = dom.hasAttributes(n) ? attrText(n, 'role').toLowerCase().split(/\s+/)[0] : '';
+    if (role ? roles.includes(role) : tags.includes(dom.tag(n))) return n;
   }
   return null;
 };
 const inSection = (el) => around(el, ['article', 'aside', 'main', 'nav', 'section'], ['article', 'complementary', 'main', 'navigation', 'region']) !== null;
 const tableOf = (el) => around(el, ['table'], ['table', 'grid', 'treegrid', 'none', 'presentation']);
+const tableRole = (el) => { const table = tableOf(el); return table ? explicitRole(table) || (is(table, 'table') ? 'table' : '') : ''; };
 const inTable = (el, role) => {
-  const table = tableOf(el), as = table ? explicitRole(table) || (is(table, 'table') ? 'table' : '') : '';
+  // What has the same parent is in the same table.
+  const p = factsKnown && !dom.slot(el) ? dom.parent(el) : null, fact = isElement(p) ? factOf(p) : null;
+  const as = fact ? fact.table ??= tableRole(el) : tableRole(el);
   return as === '' || as === 'none' ? 'generic' : as !== 'table' && (role === 'cell') ? 'gridcell' : role;
 };
 const headerRole = (el) => {
@@ -153,19 +170,18 @@ const accName = (el, role = roleOf(el)) => (nameless.has(role) ? '' : tidy(alter
 // alternative is the text that stands for an element. c.top is whose name it is for;
 // c.label and c.refers say that it is found by a label or by aria-labelledby, c.inside
 // that it is in the content of something, c.hidden that hidden things count, as the
-// whole of it is hidden. A look at a whole page keeps in c.memo what stands for each
-// element in the content of others, and in c.told those whose own content that is.
+// whole of it is hidden. A look at a whole page (c.look) keeps what stands for each element
+// in the content of others.
 const alternative = (el, c) => {
-  const memo = c.inside && !c.hidden && !c.refers && !c.label && el !== c.top ? c.memo : undefined;
-  const known = memo?.get(el);
-  if (known !== undefined) return known;
+  const fact = c.look && c.inside && !c.hidden && !c.refers && !c.label && el !== c.top ? factOf(el) : undefined;
+  if (fact?.text !== undefined) return fact.text;
   const text = alternativeOf(el, c);
-  memo?.set(el, text);
+  if (fact) fact.text = text;
   return text;
 };
 const alternativeOf = (el, c) => {
   if (c.seen.has(el) || c.seen.size > 5000 || c.depth > 300) return '';
-  if (!c.hidden && el !== c.top && c.inside && unseenStyle(el) && !undrawn(el)) return contentName(el, c); // what is in it may be seen
+  if (!c.hidden && el !== c.top && c.inside && dimmed(el, c.look) && !undrawn(el)) return contentName(el, c); // what is in it may be seen
   const ghost = !c.hidden && el !== c.top && c.inside && (attr(el, 'aria-hidden')?.toLowerCase() === 'true' || undrawn(el));
   if (ghost || is(el, 'script', 'style', 'noscript', 'template')) return '';
   if (!c.refers) {
@@ -186,7 +202,7 @@ const alternativeOf = (el, c) => {
   if (native) return native;
   if (namedByContent.has(role) || c.refers || c.label || c.inside) {
     const t = contentName(el, c);
-    if (tidy(t) !== '') { c.told?.add(el); return t; }
+    if (tidy(t) !== '') { if (c.look) factOf(el).told = true; return t; }
   }
   const title = attrText(el, 'title');
   if (title !== '' && role !== 'none') return title;
@@ -209,7 +225,8 @@ const valueFor = (el, role, c) => {
 };
 
 // nativeName is the name that HTML gives an element by itself.
-const labelsOf = (el) => (is(el, 'button', 'input', 'select', 'textarea', 'meter', 'output', 'progress') ? [...(el.labels ?? [])] : []);
+const labelsOf = (el) => (is(el, 'button', 'input', 'select', 'textarea', 'meter', 'output', 'progress') ? labelsKnown?.(el) ?? [...(el.labels ?? [])] : noItems);
+let labelsKnown = null; // the labels of an element, while a whole page is looked at: the browser looks through all of it for each list
 const labelText = (label, el, refers) => tidy(alternative(label, { top: null, seen: new Set(), label: true, refers, control: el, hidden: unperceived(label) }));
 const childNamed = (el, tag) => [...dom.children(el)].find((n) => is(n, tag));
 // partName is the text of a part that names the whole, where that is asked for by itself.
@@ -247,23 +264,33 @@ const nativeName = (el, role, c) => {
 // contentName is the text of what is in an element, with what style sheets put around it.
 const contentName = (el, c) => {
   const out = [], within = { ...c, inside: true, depth: (c.depth ?? 0) + 1 };
-  const silent = !c.hidden && unseenStyle(el);
-  if (!silent) out.push(styledText(el, '::before'));
+  const silent = !c.hidden && dimmed(el, c.look);
+  const bare = silent || undecorated?.(el) === true;
+  if (!silent) out.push(bare ? '' : styledText(el, '::before'));
   const assigned = is(el, 'slot') ? dom.assigned(el) : [];
   for (const n of assigned.length ? assigned : inside(el)) {
     const type = dom.type(n);
     if (type === 3 || type === 4) { if (!silent) out.push(dom.text(n)); }
     else if (type === 1) {
-      const t = alternative(n, within), display = styleOf(n).display;
-      out.push(is(n, 'br') || display !== 'inline' && display !== 'contents' ? ` ${t} ` : t);
+      const t = alternative(n, within);
+      out.push(apart(n, c.look) ? ` ${t} ` : t);
     }
     if (out.length > 20000) break;
   }
   for (const n of referenced(el, 'aria-owns')) out.push(' ', alternative(n, within));
-  if (!silent) out.push(styledText(el, '::after'));
+  if (!bare) out.push(styledText(el, '::after'));
   const t = out.join('');
   return t.length > longestName ? t.slice(0, longestName) : t;
 };
+// apart is whether the text of an element stands apart from what is beside it. A look at a
+// whole page knows that of what it has passed, and what cannot be seen of it (dimmed).
+const apart = (el, look) => {
+  const fact = look && factsKnown.get(el);
+  if (fact?.seen) return fact.blocky;
+  const display = styleOf(el).display;
+  return is(el, 'br') || display !== 'inline' && display !== 'contents';
+};
+const dimmed = (el, look) => { const fact = look && factsKnown.get(el); return fact?.seen ? fact.dim : unseenStyle(el); };
 let undecorated = null; // whether an element has nothing put around it, where that is known
 const styledText = (el, part) => {
   if (undecorated?.(el)) return '';

@@ -16,7 +16,7 @@ const rolesWithSelected = new Set(['gridcell', 'option', 'row', 'tab', 'rowheade
 const headingLevels = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 };
 
 // grow makes the tree below a node: a document or an element.
-const lookAt = (a) => ({ a, memo: new Map(), blocky: new Set(), told: new Set(), plain: new Map(), seen: new Set(), nodes: 0, letters: 0, deep: 0, cut: false, host: false, active: new Set() });
+const lookAt = (a) => ({ a, plain: new Map(), labels: new Map(), nodes: 0, letters: 0, deep: 0, cut: false, host: false, active: new Set() });
 const grow = (root, look) => {
   const top = { role: 'fragment', name: '', c: [] };
   const from = dom.type(root) === 9 ? one(root, 'body,frameset') ?? dom.rootElement(root) : root;
@@ -38,32 +38,40 @@ const focusedIn = (doc, look) => {
 const growText = (into, n, c) => {
   const t = dom.text(n);
   if (t === '' || !c.shown) return t;
+  growWords(into, t, c);
+  return t;
+};
+const growWords = (into, t, c) => {
   const look = c.look;
   look.letters += t.length;
-  if (look.letters > mostLetters) { look.cut = true; return t; }
-  if (!c.unseen && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
-  return t;
+  if (look.letters > mostLetters) look.cut = true;
+  else if (!c.unseen && !into.typed) into.c.push(t.length > longestText ? upTo(t, longestText) : t);
 };
 
 // growElement adds an element, and what is in it, to the node that it stands in. c says
 // how it is there: whether what is around it is laid out (rendered) and its texts can
 // be seen (shown), kept from readers (hidden) or drawn so that nobody sees it (unseen).
-// What stands for it in the name of something around it is kept in look.memo, where
-// that is what is in it.
+// It gives what is known of the element then, and nothing of one that is never shown. What
+// stands for it in the name of something around it is among that, where that is what is in it.
 const seenByPerson = { opacityProperty: true, visibilityProperty: true };
 const specialTags = new Set('img input select textarea area iframe frame meter progress output option optgroup slot details video audio canvas object embed br'.split(' '));
 const specialRoles = new Set('textbox searchbox spinbutton combobox listbox slider progressbar meter scrollbar none'.split(' '));
 const growElement = (into, el, c) => {
   const look = c.look, tag = dom.tag(el);
-  if (neverShown.has(tag) && tag !== 'area' && tag !== 'map' || look.seen.has(el)) return;
-  if (look.deep > mostLevels || ++look.nodes > mostNodes) { look.cut = true; look.memo.set(el, ''); return; }
-  look.seen.add(el);
+  const never = neverShown.has(tag);
+  if (never && tag !== 'area' && tag !== 'map') return undefined;
+  const fact = factOf(el), gives = never ? undefined : fact;
+  if (fact.seen) return gives;
+  if (look.deep > mostLevels || ++look.nodes > mostNodes) { look.cut = true; fact.text = ''; return gives; }
+  fact.seen = true;
   const bare = !dom.hasAttributes(el), s = c.view.getComputedStyle(el), display = s.display;
-  if (display === 'none' && tag !== 'area') { look.memo.set(el, ''); return; }
+  if (display === 'none') fact.blocky = true;
+  if (display === 'none' && tag !== 'area') { fact.text = ''; fact.dim = s.visibility !== 'visible'; return gives; }
   const contents = display === 'contents', html = isHTML(el);
   // What is in a closed list is not laid out; it is as seen as the list.
   const asAround = contents || tag === 'option' || tag === 'optgroup' || tag === 'area';
   const plainly = !asAround && c.rendered && dom.visible(el, seenByPerson);
+  if (!plainly && s.visibility !== 'visible') fact.dim = true;
   const rendered = plainly || c.rendered && (asAround || !c.ask || dom.visible(el));
   const hidden = c.hidden || !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true';
   let unseen = c.unseen, shown = plainly || rendered && s.visibility === 'visible';
@@ -81,33 +89,34 @@ const growElement = (into, el, c) => {
     into.c.push(node);
   }
   const at = node ?? into, block = display !== 'inline' || tag === 'br', laid = rendered && (bare || s.contentVisibility !== 'hidden');
-  if (block && !contents) look.blocky.add(el);
+  if (block && !contents) fact.blocky = true;
   const off = bare ? c.off : turnedOff(el, c.off), ask = !html;
-  if (block) at.c.push(' ');
+  if (block && (node ? node.typed : into.c.at(-1) !== ' ')) at.c.push(' '); // the texts of a node are apart from others anyway
   look.deep++;
   if (node?.role === 'iframe') growFrame(node, el, c);
   else {
     const inner = laid === c.rendered && (shown && laid) === c.shown && hidden === c.hidden && unseen === c.unseen && off === c.off && ask === c.ask ? c : { ...c, rendered: laid, shown: shown && laid, hidden, unseen, off, ask };
-    const text = growInside(at, el, tag, inner, bare, html);
+    const text = growInside(at, el, tag, inner, bare, html, fact);
     const special = text === null || hidden || !html || specialTags.has(tag) || specialRoles.has(kind) || !bare && (hasNameAttribute(el) || dom.hasAttribute(el, 'aria-owns'));
-    if (hidden) look.memo.set(el, '');
-    else if (!special) { look.memo.set(el, text); if (text !== '') look.told.add(el); }
+    if (hidden) fact.text = '';
+    else if (!special) { fact.text = text; if (text !== '') fact.told = true; }
   }
   look.deep--;
-  if (block) at.c.push(' ');
+  if (block && !node && into.c.at(-1) !== ' ') into.c.push(' ');
   if (tag === 'br' && node) into.c.splice(into.c.indexOf(node), 1, ' ');
-  if (node && !hidden && !(bare && role === 'generic')) node.name = nameOfNode(el, role, tag, look);
+  if (node && !hidden && !(bare && role === 'generic')) node.name = nameOfNode(el, role, tag, fact, look);
   if (node?.h !== undefined && tidy(node.h) === node.name) node.h = undefined;
+  return gives;
 };
 const saysOneText = (el) => { const n = dom.first(el); return n !== null && dom.type(n) === 3 && dom.next(n) === null && !rootIn(el); };
 // An element may have a closed shadow root that the browser was not asked for yet.
 const mayHost = (el, tag) => !rootIn(el) && !askedAbout.has(el) && (tag.includes('-') || `${el.computedStyleMap().get('height')}` === 'auto');
 // A name that comes from what is in the element alone is known by now.
 const namedByPart = new Set(['fieldset', 'table', 'figure']);
-const nameOfNode = (el, role, tag, look) => {
-  const text = look.memo.get(el);
-  if (text !== undefined && !namedByPart.has(tag) && (tag !== 'button' || !el.labels?.length)) return namedByContent.has(role) ? tidy(text.length > longestName ? text.slice(0, longestName) : text) : '';
-  return calledAs(el, role, { memo: look.memo, told: look.told });
+const nameOfNode = (el, role, tag, fact, look) => {
+  const text = fact.text;
+  if (text !== undefined && !namedByPart.has(tag) && (tag !== 'button' || labelsOf(el).length === 0)) return namedByContent.has(role) ? tidy(text.length > longestName ? text.slice(0, longestName) : text) : '';
+  return calledAs(el, role, { look });
 };
 // unseenHere is what is drawn so that nobody sees it: cut down to a dot, too small to be
 // read, or beside the page where nobody can scroll to.
@@ -123,29 +132,38 @@ const boxIn = (el, r, at) => {
   return [m.left + (at?.[0] ?? 0), m.top + (at?.[1] ?? 0), m.width, m.height].map(Math.round);
 };
 
+// growChild adds a node in an element, and gives the element's text so far with that of the
+// node; null where it is more than that.
+const growChild = (at, n, c, reads, text) => {
+  const type = dom.type(n);
+  if (type === 3) {
+    if (!reads) return text;
+    const t = growText(at, n, c);
+    return text !== null && c.shown ? text + t : text;
+  }
+  if (type !== 1) return text;
+  const fact = growElement(at, n, c);
+  if (text === null || fact === undefined) return text;
+  const t = fact.text;
+  if (t === undefined) return null;
+  return t === '' ? text : text + (fact.blocky ? ` ${t} ` : t);
+};
+
 // growInside adds what is in an element, and gives its text as it stands in a name; null
 // where that is more than its texts and those of the elements in it.
-const growInside = (at, el, tag, c, bare, html) => {
+const growInside = (at, el, tag, c, bare, html, fact) => {
   const look = c.look, root = rootIn(el);
   const styled = c.shown && c.sheets !== '' && (c.sheets === '*' || dom.matches(el, c.sheets));
+  if (c.shown) fact.plain = !styled;
   let text = root || styled ? null : '';
   if (styled) at.c.push(styledText(el, '::before'));
   if (tag === 'details' && !dom.hasAttribute(el, 'open') && !root) { const head = childNamed(el, 'summary'); if (head) growElement(at, head, c); text = null; }
   else if (tag !== 'iframe' && tag !== 'frame' && tag !== 'textarea') {
     const inner = tag === 'slot' ? { ...c } : drawnByThemselves.has(tag) ? { ...c, ask: true, shown: c.shown && tag === 'object' && saysInstead(el) } : root ? { ...c, sheets: decorated(root, look) } : c;
-    const assigned = tag === 'slot' ? dom.assigned(el) : [], reads = html || svgTexts.has(tag);
-    const add = (n) => {
-      const type = dom.type(n);
-      if (type === 3) { if (reads) { const t = growText(at, n, inner); if (text !== null && inner.shown) text += t; } }
-      else if (type === 1) {
-        growElement(at, n, inner);
-        if (text === null || neverShown.has(dom.tag(n))) return;
-        const t = look.memo.get(n);
-        if (t === undefined) text = null; else if (t !== '') text += look.blocky.has(n) ? ` ${t} ` : t;
-      }
-    };
-    if (assigned.length) { inner.sheets = decorated(dom.root(assigned[0]), look); for (const n of assigned) add(n); }
-    else for (let n = dom.first(root ?? el); n; n = dom.next(n)) add(n);
+    const assigned = tag === 'slot' ? dom.assigned(el) : noItems, reads = html || svgTexts.has(tag);
+    if (html && !root && inner === c && dom.firstElement(el) === null) text = growTexts(at, el, c, text);
+    else if (assigned.length) { inner.sheets = decorated(dom.root(assigned[0]), look); for (const n of assigned) text = growChild(at, n, inner, reads, text); }
+    else for (let n = dom.first(root ?? el); n; n = dom.next(n)) text = growChild(at, n, inner, reads, text);
     if (!bare) {
       if (tag === 'img' && dom.hasAttribute(el, 'usemap')) for (const n of areasOf(el)) growElement(at, n, c);
       if (dom.hasAttribute(el, 'aria-owns')) for (const n of referenced(el, 'aria-owns')) growElement(at, n, c);
@@ -153,6 +171,16 @@ const growInside = (at, el, tag, c, bare, html) => {
   }
   if (styled) at.c.push(styledText(el, '::after'));
   return text;
+};
+// growTexts is growInside where there are only texts: then the browser puts them together,
+// and need not make each a thing of this world first.
+const growTexts = (at, el, c, text) => {
+  if (!c.shown) return text;
+  const t = dom.text(el);
+  if (t === '') return text;
+  if (t.length > longestText) { for (let n = dom.first(el); n; n = dom.next(n)) text = growChild(at, n, c, true, text); return text; }
+  growWords(at, t, c);
+  return text === null ? null : text + t;
 };
 const svgTexts = new Set(['text', 'tspan', 'textPath', 'a']);
 // An object says what is in it where it has nothing of its own to show.
@@ -184,6 +212,21 @@ const decorated = (root, look) => {
   return css;
 };
 
+// labelsIn gives the labels of an element, in the order of the page: each root is looked
+// through once.
+const labelsIn = (look) => (el) => {
+  const root = dom.root(el);
+  let of = look.labels.get(root);
+  if (!of) {
+    look.labels.set(root, (of = new Map()));
+    for (const label of all(root, 'label')) {
+      const control = isHTML(label) ? dom.control(label) : null;
+      if (control) { const list = of.get(control); if (list) list.push(label); else of.set(control, [label]); }
+    }
+  }
+  return of.get(el) ?? noItems;
+};
+
 // Frames of the same origin are a part of the tree; of others the service asks
 // their own scripts.
 const growFrame = (node, el, c) => {
@@ -197,7 +240,11 @@ const growFrame = (node, el, c) => {
 
 // nodeOf is the node of an element, without its name and what is in it.
 const nodeOf = (el, role, tag, bare, hidden, unseen, s, box, c) => {
-  const look = c.look, node = { el, role, name: '', c: [], can: box && (role === 'iframe' || s.pointerEvents !== 'none'), pointer: false };
+  // All nodes have the same fields from the beginning: the engine reads them faster so.
+  const look = c.look, node = {
+    el, role, name: '', full: '', c: [], can: box && (role === 'iframe' || s.pointerEvents !== 'none'), pointer: false, active: false, ghost: false, unseen: false, typed: false, clicks: false,
+    s: undefined, u: undefined, h: undefined, b: undefined, x: undefined, where: '', alike: undefined,
+  };
   if (hidden && !bare && attr(el, 'aria-hidden')?.toLowerCase() === 'true') node.ghost = true;
   node.pointer = node.can && s.cursor === 'pointer';
   if (unseen && !usedByHand.has(role) && role !== 'iframe') { node.can = false; node.unseen = true; }
