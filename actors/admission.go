@@ -121,6 +121,9 @@ func (a *admission) onExecute(ctx actor.Context, x *api.Execute, attended bool) 
 		return
 	}
 	timeout, no := admit(x, limits, a.owners)
+	if text := a.node.cfg.Isolation.Refuses(x.Task.Config.Isolation); no == nil && text != "" {
+		no = api.Refuse(engine.CodeInvalidRequest, text)
+	}
 	if no != nil {
 		ctx.Respond(x.Refused(timeout, no))
 		return

@@ -12,8 +12,8 @@ import (
 	"troupe/engine"
 )
 
-// openBatches reads the batches of an earlier process. Nodes that share a queue have none:
-// nobody decides among them which one feeds a batch to it.
+// openBatches reads the batches of an earlier process. Of nodes that share a queue, the one
+// that orders it has them: see [Node.leadBatches].
 func (n *Node) openBatches() (err error) {
 	p := n.parts
 	if p.queue == nil || p.sharesQueue() {
@@ -21,13 +21,18 @@ func (n *Node) openBatches() (err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), recoverTimeout)
 	defer cancel()
-	p.batches, err = batch.Open(ctx, batch.Config{
+	p.batches, err = batch.Open(ctx, n.batchConfig())
+	return err
+}
+
+func (n *Node) batchConfig() batch.Config {
+	p := n.parts
+	return batch.Config{
 		Records: p.records, Queue: batchQueue{n}, Log: p.log,
 		Limits: func() map[engine.Plan]engine.Limits { return *p.limits.Load() },
 		Order:  p.order,
 		NewID:  func() string { return "batch_" + random(8) + "_" + strconv.FormatInt(time.Now().Unix(), 10) },
-	})
-	return err
+	}
 }
 
 // order is the place of what ends now in lists of ends.
@@ -96,42 +101,6 @@ func (u *queue) onGivenBack(m *givenBack) {
 	u.release(m.task)
 	delete(u.live, m.task)
 	u.touched(m.task)
-	u.node.batches.Returned(t.q.Batch)
+	u.node.feeder().Returned(t.q.Batch)
 	u.wake(m.task)
 }
-
-// withBatches answers a verb about batches, where there are any.
-func withBatches[M, R any](refused func(*api.Refusal) *R, f func(*batch.Batches, context.Context, *M) (*R, error)) struct{} {
-	return handleInNode(func(n *Node, ctx context.Context, m *M) (*R, error) {
-		if n.parts.batches == nil {
-			return refused(noBatches()), nil
-		}
-		return f(n.parts.batches, ctx, m)
-	})
-}
-
-// createBatch makes a batch, unless receivers are to be told of its end and nothing can.
-func (n *Node) createBatch(ctx context.Context, m *api.CreateBatch) (*api.Batched, error) {
-	switch {
-	case n.parts.batches == nil:
-		return unbatched(noBatches()), nil
-	case n.parts.notices == nil && len(m.Notify)+len(m.Task.Notify) > 0:
-		return unbatched(&api.Refusal{Code: engine.CodeNoticesUnavailable, Text: noNotices}), nil
-	}
-	return n.parts.batches.Create(ctx, m)
-}
-
-func noBatches() *api.Refusal {
-	return &api.Refusal{Code: engine.CodeQueueUnavailable, Text: "A cluster has no batches: queue a task for each item"}
-}
-
-func unbatched(no *api.Refusal) *api.Batched { return &api.Batched{Refusal: no} }
-
-var (
-	_ = handleInNode((*Node).createBatch)
-	_ = withBatches(unbatched, (*batch.Batches).Add)
-	_ = withBatches(unbatched, (*batch.Batches).Change)
-	_ = withBatches(unbatched, (*batch.Batches).Get)
-	_ = withBatches(func(no *api.Refusal) *api.BatchesListed { return &api.BatchesListed{Refusal: no} }, (*batch.Batches).List)
-	_ = withBatches(func(no *api.Refusal) *api.BatchItemsListed { return &api.BatchItemsListed{Refusal: no} }, (*batch.Batches).Items)
-)

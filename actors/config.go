@@ -44,6 +44,9 @@ type Config struct {
 	Secrets engine.SecretsOf
 	// Profiles keeps what tasks leave of sites; nil: tasks with a profile are refused.
 	Profiles *persistence.Profiles
+	// Account finds an account as it is now, for runs of schedules;
+	// [persistence.ErrNotFound]: it is gone. Nil: it is as when the schedule was written.
+	Account func(ctx context.Context, id string) (api.Account, error)
 	// Node names this process among others; the identifiers of its workers
 	// come from it, so that they are the same after a restart.
 	Node string
@@ -54,6 +57,10 @@ type Config struct {
 	Workers []api.WorkerSpec
 	// Limits is what each plan allows; nil: engine.DefaultLimits.
 	Limits map[engine.Plan]engine.Limits
+
+	// Isolation is what the engine leaves of a task for the next one; empty:
+	// engine.IsolateTask. Tasks that want less are refused.
+	Isolation engine.Isolation
 
 	Queue   QueueConfig
 	Notices NoticesConfig
@@ -73,8 +80,14 @@ type Config struct {
 type Peers interface {
 	// Ask has a verb carried out by a node: see [Node.Do].
 	Ask(ctx context.Context, node string, m any) (any, error)
+	// AskQueue has a verb carried out where the queue is ordered.
+	AskQueue(ctx context.Context, m any) (any, error)
 	// Up reports whether a node seems to be there.
 	Up(node string) bool
+	// StartQueued has a task queued that has its identifier, wherever the queue is
+	// ordered. CancelQueued cancels one, wherever it is.
+	StartQueued(ctx context.Context, m *api.Execute) (*api.Started, error)
+	CancelQueued(ctx context.Context, m *api.Cancel) error
 	// Place finds the node that has the worker or the session which a task names.
 	Place(ctx context.Context, m *api.Execute) (node string, no *api.Refusal, err error)
 }

@@ -88,6 +88,9 @@ func (w *worker) answer(ctx actor.Context, eff fsm.SendAnswer) {
 	}
 	w.node.feed.TaskOver(answer) // first: a client with the answer must find the task ended
 	if no := w.run.refusal(); no != nil {
+		if !w.claim.Counted.IsZero() { // before the client has its answer, as for those that no worker has
+			w.node.usage.GiveBack(x.Account.ID, w.claim.Counted)
+		}
 		answer = x.Refused(w.claim.Timeout, no)
 	}
 	ctx.Send(w.claim.Client, answer)

@@ -78,7 +78,7 @@ func Import(ctx context.Context, from OfflineData, to Config) (*Imported, error)
 func noneQueued(ctx context.Context, store persistence.Store) error {
 	notices, err := store.Keys(ctx, records.NoticePrefix, "", 1)
 	if err == nil && len(notices) > 0 {
-		return errors.New("notices wait to be delivered, and a cluster sends none: let the single node deliver them first")
+		return errors.New("notices wait to be delivered: let the single node deliver them first")
 	}
 	waiting, err := store.Keys(ctx, backlog.Prefix, "", 1)
 	if err == nil && len(waiting) > 0 {
@@ -108,7 +108,7 @@ func sealedIn(b persistence.Blob) bool {
 func (i *importing) endpoints(ctx context.Context) {
 	const most = 1000
 	if keys, err := i.from.Store.Keys(ctx, records.EndpointPrefix, "", most); err == nil && len(keys) > 0 {
-		i.leave("%d endpoints of notices: a cluster sends none", len(keys))
+		i.leave("%d endpoints of notices: name them again in the cluster", len(keys))
 	}
 }
 

@@ -23,6 +23,7 @@ type claim struct {
 	Timeout  time.Duration
 	Client   *actor.PID
 	NeedsAck bool
+	Counted  time.Time // see [schedule.Request]
 }
 
 // most is how long the claim's task may take: its time, and what it needs then

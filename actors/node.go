@@ -14,6 +14,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/batch"
+	"troupe/actors/cron"
 	"troupe/actors/lease"
 	"troupe/actors/notice"
 	"troupe/actors/records"
@@ -42,15 +43,20 @@ type nodeParts struct {
 	orderer atomic.Pointer[actor.PID]      // where it is ordered; nil: at another node
 	boot    string                         // of this process
 	// unkeepQueue ends what keepQueue began.
-	unkeepQueue func()
-	orders      backlog.Clock
-	book        *backlog.Book   // what waited when the node began
-	queued      atomic.Int64    // tasks that wait in the queue
-	sending     sync.Map        // failed tasks of the queue that are being sent again
-	queueHeld   atomic.Bool     // no task of the queue begins
-	batches     *batch.Batches  // nil where there is no queue, and where several nodes share it
-	notices     *notice.Notices // nil where nothing sends them, and where several nodes share the store
-	records     *records.Store
+	unkeepQueue  func()
+	orders       backlog.Clock
+	book         *backlog.Book   // what waited when the node began
+	queued       atomic.Int64    // tasks that wait in the queue
+	sending      sync.Map        // failed tasks of the queue that are being sent again
+	queueHeld    atomic.Bool     // no task of the queue begins
+	batches      *batch.Batches  // nil where there is no queue, and where several nodes share it
+	schedules    *cron.Schedules // nil where there is no queue
+	notices      *notice.Notices // nil where nothing sends them
+	noticeLead   atomic.Pointer[noticeLead]
+	batchLead    atomic.Pointer[batch.Batches] // of several nodes: the one that orders the queue has it
+	noticeCounts notice.Counts
+	stopTelling  context.CancelFunc
+	records      *records.Store
 	// usage is where tasks are counted; nil: they are not.
 	usage        *persistence.Usage
 	statusCache  view.StatusCache
@@ -132,6 +138,10 @@ func Start(cfg Config) (*Node, error) {
 		parts.leases.Close()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
+	if err := n.openSchedules(); err != nil {
+		parts.leases.Close()
+		return nil, fmt.Errorf("start the actors: %w", err)
+	}
 	parts.openNotices()
 	parts.status.Store(&api.Status{Workers: workers, Offline: workers})
 	t := &root{parts: parts, up: make(chan error, 1)}
@@ -144,10 +154,11 @@ func Start(cfg Config) (*Node, error) {
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
 	if parts.sharesQueue() {
-		parts.keepQueue()
+		n.keepQueue()
 	}
 	parts.batches.Start()
-	if err := parts.notices.Start(context.Background()); err != nil {
+	parts.schedules.Start()
+	if err := parts.startNotices(); err != nil {
 		n.Stop()
 		return nil, fmt.Errorf("start the actors: %w", err)
 	}
@@ -278,7 +289,8 @@ const stopTimeout = 10 * time.Second
 func (n *Node) drainAndEnd() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	n.parts.batches.Stop()
+	n.parts.schedules.Stop()
+	n.parts.feeder().Stop()
 	if _, err := n.Drain(ctx, 0); err != nil {
 		n.parts.log.Error().Err(err).Msg("tasks still ran when the actors were stopped")
 	}
@@ -290,7 +302,7 @@ func (n *Node) end(ctx context.Context) {
 	n.parts.system.Root.Stop(n.parts.root)
 	wait(gone, stopTimeout, func() { n.parts.log.Error().Msg("an actor did not stop") })
 	close(n.ended)
-	n.parts.notices.Stop() // what ended last is on the disk
+	n.parts.stopNotices() // what ended last is on the disk
 	if n.parts.unkeepQueue != nil {
 		n.parts.unkeepQueue()
 	}

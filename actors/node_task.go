@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/api"
+	"troupe/actors/backlog"
 	"troupe/engine"
 	"troupe/persistence"
 )
@@ -30,7 +31,9 @@ func (n *Node) Start(ctx context.Context, m *api.Execute, free func()) (*api.Sta
 		if n.parts.queue == nil {
 			return &api.Started{TaskID: m.TaskID, Refusal: api.Refuse(engine.CodeQueueUnavailable, "")}, nil
 		}
-		m = n.withQueueID(m)
+		if _, placed := backlog.PlaceOf(m.Account.ID, m.TaskID); m.Schedule == nil || !placed { // that of a schedule was named with its claim
+			m = n.withQueueID(m)
+		}
 	}
 	defer n.counted(m)
 	var files uint64

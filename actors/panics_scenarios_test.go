@@ -265,6 +265,19 @@ type nobody struct{}
 func (nobody) Ask(context.Context, string, any) (any, error) {
 	return nil, errors.New("nobody is there")
 }
+
+func (nobody) AskQueue(context.Context, any) (any, error) {
+	return nil, errors.New("there are no other nodes")
+}
+
+func (nobody) StartQueued(context.Context, *api.Execute) (*api.Started, error) {
+	return nil, errors.New("there are no other nodes")
+}
+
+func (nobody) CancelQueued(context.Context, *api.Cancel) error {
+	return errors.New("there are no other nodes")
+}
+
 func (nobody) Up(string) bool { return false }
 func (nobody) Place(context.Context, *api.Execute) (string, *api.Refusal, error) {
 	return "n1", nil, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
 	"troupe/persistence"
@@ -121,5 +122,48 @@ func TestPlans(t *testing.T) {
 		lonely := testkit.Task()
 		lonely.Session = &engine.Session{} // asks for nothing
 		k.WantEnd(k.Start(testkit.Account("carl", engine.Free), lonely, quick), engine.EndCompleted)
+	})
+}
+
+// TestTasksGetTheIsolationOfTheOperator or more: those that ask for less are refused, and
+// not counted.
+func TestTasksGetTheIsolationOfTheOperator(t *testing.T) {
+	for level, refused := range map[engine.Isolation]map[engine.Isolation]bool{
+		"":                    {"": false, "task": false, "account": true, "none": true},
+		engine.IsolateAccount: {"": false, "task": false, "account": false, "none": true},
+		engine.IsolateNone:    {"": false, "task": false, "account": false, "none": false},
+	} {
+		testkit.Run(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Isolation = level }}, func(t *testing.T, k *testkit.Kit) {
+			for asked, no := range refused {
+				task := testkit.Task()
+				task.Config.Isolation = asked
+				if x := k.Start(testkit.Account("carl", engine.Pro), task, quick); no {
+					k.WantRefused(x, engine.CodeInvalidRequest)
+				} else {
+					k.WantEnd(x, engine.EndCompleted)
+				}
+				k.Until("w1", api.Online)
+			}
+		})
+	}
+}
+
+// TestWorkersStayWithAnAccount where browsers do: two accounts whose tasks take turns do
+// not take each other's worker, and a free worker is given to whoever comes.
+func TestWorkersStayWithAnAccount(t *testing.T) {
+	testkit.Run(t, testkit.Options{Workers: 3, Config: func(c *actors.Config) { c.Isolation = engine.IsolateAccount }}, func(t *testing.T, k *testkit.Kit) {
+		of := map[string]map[string]bool{"ada": {}, "bob": {}}
+		for range 5 {
+			for account, workers := range of {
+				x := k.WantEnd(k.Start(testkit.Account(account, engine.Pro), testkit.Task(), quick), engine.EndCompleted)
+				workers[x.WorkerID] = true
+				k.Until(x.WorkerID, api.Online)
+			}
+		}
+		for account, workers := range of {
+			if len(workers) != 1 {
+				t.Errorf("%s had the workers %v, want one", account, workers)
+			}
+		}
 	})
 }

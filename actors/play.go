@@ -30,7 +30,7 @@ func (w *worker) begin(ctx actor.Context) {
 	if x := w.claim.Execute; len(x.Task.Steps) > 0 {
 		w.node.feed.TaskStarted(&view.TaskProgress{
 			ID: x.TaskID, Account: x.Account.ID, Worker: w.spec.ID, WorkerName: w.spec.Name, Session: w.survives.cond.Session,
-			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began,
+			Async: x.Task.Async, Actions: len(x.Task.Steps), Began: r.began, Schedule: x.Schedule,
 		})
 		w.browser.used()
 		p.restored, w.browser.restored = w.browser.restored, false

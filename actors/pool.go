@@ -8,6 +8,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/schedule"
 	"troupe/actors/view"
+	"troupe/engine"
 )
 
 // pool gives tasks to workers. All waiting is here: a worker has one task or
@@ -29,6 +30,7 @@ func newPool(n *nodeParts, r *schedule.Roster) *pool {
 		n.feed.WorkerChanged(snapshotOf(s))
 	}
 	p := &pool{node: n, scheduler: schedule.NewScheduler(r, n.cfg.Session.SharePerMil)}
+	p.scheduler.PreferLast = n.cfg.Isolation == engine.IsolateAccount
 	p.drain = drain{pool: p}
 	p.workers = workerChanges{pool: p, adding: map[string]api.WorkerSpec{}}
 	p.removed = removedAccounts{pool: p, all: map[string]bool{}, open: map[string]*accountRemoval{}}

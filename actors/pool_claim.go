@@ -62,7 +62,7 @@ func (p *pool) route(j *schedule.Job) (*schedule.Slot, *api.Refusal) {
 func (p *pool) send(ctx actor.Context, s *schedule.Slot, j *schedule.Job) {
 	ctx.Send(s.PID, &claim{
 		Seq: s.Seq + 1, Claim: j.Claim, Execute: j.Request.Execute, Timeout: j.Request.Timeout, Client: j.Request.Client,
-		NeedsAck: j.Request.NeedsAck,
+		NeedsAck: j.Request.NeedsAck, Counted: j.Request.Counted,
 	})
 	p.scheduler.Assign(s, j)
 	p.share.assigned(j)

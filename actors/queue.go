@@ -9,6 +9,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/records"
+	"troupe/persistence"
 )
 
 // queue gives waiting tasks to workers: as many at once as pool leaves it. What waits
@@ -26,6 +27,8 @@ type queue struct {
 	files   map[string]uint64      // numbers of cleanups of files, by task
 	gone    map[string]bool        // accounts that were removed
 	writes  map[string]int         // by account: what is being written
+	adding  map[*entryAdded]bool   // are being written
+	cancels map[any]*actor.PID     // who waits for a cancellation, by what is being read or written for it
 	waits   map[string][]*queueWait
 	reading map[string]*queueReads
 	flushes []flushWaiter
@@ -43,13 +46,15 @@ type queuedTask struct {
 	begun    bool
 	released bool // it wants no worker any more
 	cause    api.Cause
+	profile  string // that it waits for, once it is read; empty: none
+	grouped  bool   // it names a group, which others of its profile need not be in
 	at       turnAt // of several nodes
 }
 
 func newQueue(n *nodeParts, book *backlog.Book) *queue {
 	return &queue{
 		node: n, pid: n.queue, book: book, live: map[string]*queuedTask{}, ending: map[string]bool{}, files: map[string]uint64{}, gone: map[string]bool{},
-		writes: map[string]int{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
+		writes: map[string]int{}, adding: map[*entryAdded]bool{}, cancels: map[any]*actor.PID{}, waits: map[string][]*queueWait{}, reading: map[string]*queueReads{},
 	}
 }
 
@@ -163,9 +168,8 @@ func (u *queue) dispatch() {
 		}
 		u.touched(task)
 		read, key := &turnRead{task: task}, p.Key(task)
-		u.node.onDisk(func(c context.Context) (err error) {
-			read.claim, err = u.node.records.Queue().Turn(c, key, task)
-			return err
+		u.node.onDisk(func(c context.Context) error {
+			return read.read(c, u.node, key)
 		}, func(err error) {
 			read.err = err
 			u.self(read)
@@ -189,7 +193,9 @@ func (u *queue) dispatch() {
 			u.send(u.node.pool, &queueWanted{wanted})
 		}
 	}
-	u.node.queued.Store(int64(u.book.Len()))
+	if u.nodes == nil || u.nodes.serves() {
+		u.node.queued.Store(int64(u.book.Len()))
+	}
 	u.wakeAt(now)
 }
 
@@ -217,6 +223,7 @@ func (u *queue) release(task string) {
 		if u.nodes != nil {
 			u.nodes.release(t)
 		}
+		u.leaveProfile(t)
 	}
 }
 
@@ -233,6 +240,7 @@ func (u *queue) putBack(task string, until time.Time) {
 		_, bytes, _ = u.node.records.Queue().Encode(*t.q)
 	}
 	u.book.PutBack(task, bytes, until)
+	u.lookAnew()
 	if u.nodes != nil {
 		u.nodes.release(t)
 		u.nodes.forget(u, t, task)
@@ -255,6 +263,7 @@ func (u *queue) finish(task string) {
 	}
 	delete(u.live, task)
 	u.touched(task)
+	u.overFor(task, t)
 	u.cleanUp(task, t.q)
 	u.wake(task)
 }
@@ -326,12 +335,20 @@ func (u *queue) written(account string) {
 	}
 }
 
+// stop answers who waits: nothing that is under way is heard of any more.
 func (u *queue) stop() {
 	if u.nodes != nil {
 		u.nodes.stop(u)
 	}
 	if u.timer != nil {
 		u.timer.Stop()
+	}
+	for m := range u.adding { // its record may come to be all the same
+		x := m.add.Execute
+		u.send(m.client, &api.Started{TaskID: x.TaskID, Refusal: api.RefusalFor(persistence.ErrNoQuorum)})
+	}
+	for _, client := range u.cancels {
+		u.cancelUnknown(client)
 	}
 	for task := range u.waits {
 		for _, w := range u.waits[task] {

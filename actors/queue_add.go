@@ -49,7 +49,7 @@ func (n *Node) withQueueID(m *api.Execute) *api.Execute {
 	if x.Asked.IsZero() {
 		x.Asked = now
 	}
-	p := backlog.Place{Lane: backlog.LaneFor(x.Account.ID, q), Order: n.parts.orders.Order(now, q.StartAfter.After(x.Asked))}
+	p := backlog.Place{Lane: backlog.LaneOf(x.Account.ID, x.Task), Order: n.parts.orders.Order(now, q.StartAfter.After(x.Asked))}
 	x.TaskID = p.TaskID(x.TaskID)
 	return &x
 }
@@ -96,6 +96,10 @@ func (u *queue) onEnqueue(ctx actor.Context, m *enqueue) {
 		u.send(client, &api.Started{TaskID: x.TaskID, Refusal: no})
 		return
 	}
+	if x.OnDisk && (u.live[x.TaskID] != nil || u.ending[x.TaskID] || u.book.Has(p, x.TaskID)) { // it has
+		u.send(client, &api.Started{TaskID: x.TaskID})
+		return
+	}
 	limits := (*u.node.limits.Load())[x.Account.Plan]
 	timeout, _ := limits.Admit(x.Task)
 	opts := x.Task.Queue
@@ -109,11 +113,12 @@ func (u *queue) onEnqueue(ctx actor.Context, m *enqueue) {
 	counted := int64(len(x.Task.Source()))
 	q := records.Queued{
 		ID: x.TaskID, Account: x.Account.ID, Plan: x.Account.Plan, Number: u.book.Adding(p, x.TaskID, counted),
-		Asked: x.Asked, Trace: x.Trace, Expires: opts.ExpiresAfter.After(x.Asked), Keep: keep, Batch: x.Batch,
+		Asked: x.Asked, Trace: x.Trace, Expires: opts.ExpiresAfter.After(x.Asked), Keep: keep, Batch: x.Batch, Schedule: x.Schedule,
 	}
 	place, estimate := u.book.Position(p, q.Number, time.Now())
 	added := &entryAdded{add: m, client: client, place: p, counted: counted,
 		started: &api.Started{TaskID: x.TaskID, Timeout: timeout, Queued: &api.QueuePlace{Position: place, Estimate: estimate}}}
+	u.adding[added] = true
 	u.write(x.Account.ID, func(c context.Context) (err error) {
 		added.bytes, added.stays, err = u.node.addQueued(c, x, q, p.Key(x.TaskID), added.started)
 		return err
@@ -223,6 +228,7 @@ func names(all []os.DirEntry) []string {
 // onAdded tells the client that its task is on the disk.
 func (u *queue) onAdded(m *entryAdded) {
 	x := m.add.Execute
+	delete(u.adding, m)
 	u.written(x.Account.ID)
 	if m.err == nil && u.nodes != nil && !u.nodes.serves() { // another node may order the queue, and not know of it
 		m.err = persistence.ErrNoQuorum

@@ -180,7 +180,7 @@ func (q *queueMember) take(ctx actor.Context, m *queueTake) {
 
 func (q *queueMember) drop(ctx actor.Context) {
 	if q.orders != nil {
-		ctx.Stop(q.orders)
+		ctx.Poison(q.orders) // after the requests that it has been given, so that each is answered
 		q.orders = nil
 		q.node.orderer.Store(nil)
 		q.node.queued.Store(0)
@@ -294,7 +294,7 @@ func (q *queueMember) onTurn(m *turnHere) {
 	rec := m.claim.Queued
 	t.account, t.moves = rec.Account, rec.Attempts+1 < task.Queue.Attempts || task.Queue.Group != ""
 	q.node.system.Root.RequestWithCustomSender(q.node.tasks, &startTask{
-		Execute: &api.Execute{TaskID: rec.ID, Account: api.Account{ID: rec.Account, Plan: rec.Plan}, Task: task, Asked: time.Now(), Trace: rec.Trace, FromQueue: true},
+		Execute: &api.Execute{TaskID: rec.ID, Account: api.Account{ID: rec.Account, Plan: rec.Plan}, Task: task, Asked: time.Now(), Trace: rec.Trace, FromQueue: true, Schedule: rec.Schedule},
 		queued:  &fromQueue{key: m.turn.Key, q: *rec, queue: task.Queue, turn: &t.turn, over: m.claim.Revision},
 	}, q.node.queue)
 }

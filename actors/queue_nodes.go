@@ -351,6 +351,7 @@ func (q *queueNodes) onFate(u *queue, m *fateFound) {
 		delete(u.live, m.task)
 	default:
 		t.begun = false
+		u.batchOf(t).Waits(m.task)
 		u.putBack(m.task, time.Now())
 	}
 }
@@ -362,6 +363,7 @@ func (q *queueNodes) moved(u *queue, task string, t *queuedTask, key string, byt
 	q.forget(u, t, task)
 	delete(u.live, task)
 	u.touched(task)
+	u.batchOf(t).Waits(task)
 	if ok && !u.gone[p.Account] {
 		u.book.Adding(p, task, bytes)
 		u.book.Added(p, task, bytes, bytes)

@@ -30,22 +30,25 @@ func (n *Node) QueueNode() string {
 func (n *Node) HasQueue() bool { return n.parts.queue != nil }
 
 // keepQueue follows which node orders the queue, and takes its place if that is lost.
-func (n *nodeParts) keepQueue() {
+func (n *Node) keepQueue() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	n.unkeepQueue = func() {
+	n.parts.unkeepQueue = func() {
 		cancel()
 		<-done
 	}
-	k := &queueKeeper{node: n}
+	k := &queueKeeper{of: n, node: n.parts}
 	go func() {
 		defer close(done)
+		defer n.parts.dropNotices()
+		defer n.parts.dropBatches()
 		k.run(ctx)
 	}()
 }
 
 // queueKeeper follows the record of the node that orders the queue.
 type queueKeeper struct {
+	of   *Node
 	node *nodeParts
 	term uint64 // in which this node took it; zero: it has not
 }
@@ -109,6 +112,8 @@ func (k *queueKeeper) drop() {
 	if k.term != 0 {
 		k.term = 0
 		k.node.system.Root.Send(k.node.queue, &queueDrop{})
+		k.node.dropBatches()
+		k.node.dropNotices()
 	}
 }
 
@@ -153,9 +158,14 @@ func (k *queueKeeper) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := k.of.leadBatches(ctx, term); err != nil {
+		return err
+	}
 	k.term = term
 	n.holder.Store(&next)
 	n.system.Root.Send(n.queue, &queueTake{u})
+	n.batchLead.Load().Start()
+	n.leadNotices(term)
 	return nil
 }
 

@@ -234,6 +234,7 @@ func (u *queue) onCancel(m *api.Cancel, client *actor.PID) {
 		u.cancelled(client, true)
 	default:
 		found := &cancelFound{cancel: m, client: client}
+		u.cancels[found] = client
 		u.node.onDisk(func(c context.Context) (err error) {
 			found.key, found.entry, err = u.node.records.Queue().Find(c, m.Account.ID, m.TaskID)
 			return err
@@ -250,8 +251,16 @@ func (u *queue) cancelled(client *actor.PID, found bool) {
 	}
 }
 
+// cancelUnknown tells that it is not known whether the task is cancelled.
+func (u *queue) cancelUnknown(client *actor.PID) {
+	if client != nil {
+		u.send(client, &failure{api.NobodyOrders().Text})
+	}
+}
+
 func (u *queue) onCancelFound(m *cancelFound) {
 	id := m.cancel.TaskID
+	delete(u.cancels, m)
 	switch {
 	case u.live[id] != nil || u.ending[id]:
 		u.onCancel(m.cancel, m.client)

@@ -17,9 +17,12 @@ import (
 type (
 	// turnRead brings the record of a task whose turn it is.
 	turnRead struct {
-		task  string
-		claim *records.Claim
-		err   error
+		task   string
+		claim  *records.Claim
+		parsed *engine.Task // nil: it is over, or cannot be read
+		bad    error        // why it cannot
+		used   bool         // another task has its profile
+		err    error
 	}
 	// queuedPlayed tells that a task of the queue plays no more: its worker is free
 	// for the next.
@@ -83,6 +86,7 @@ func (u *queue) onTurn(m *turnRead) {
 	drop := func() {
 		u.release(m.task)
 		delete(u.live, m.task)
+		u.overFor(m.task, t)
 		u.wake(m.task)
 	}
 	switch {
@@ -106,7 +110,7 @@ func (u *queue) onTurn(m *turnRead) {
 		return
 	}
 	t.q = m.claim.Queued
-	task, err := t.q.Parse()
+	task, err := m.parsed, m.bad
 	end := func(out *engine.Outcome, code engine.Code) {
 		u.endWaiting(&endWaiting{q: t.q, key: key, task: m.task, out: out, code: code})
 	}
@@ -115,12 +119,14 @@ func (u *queue) onTurn(m *turnRead) {
 		drop()
 	case t.cause != "":
 		end(cancelledOutcome(), engine.CodeCancelled)
-	case m.claim.Task == nil && u.node.batches.Holds(t.q.Batch):
+	case m.claim.Task == nil && u.node.feeder().Holds(t.q.Batch):
 		u.giveBack(m.task, t)
 	case !t.q.Expires.IsZero() && !time.Now().Before(t.q.Expires):
 		end(failedOutcome(engine.CodeExpired, "The task expired before it began"), engine.CodeExpired)
 	case err != nil: // an earlier version has taken it
 		end(failedOutcome(engine.CodeInvalidRequest, err.Error()), engine.CodeInvalidRequest)
+	case u.profileUsed(t, m):
+		u.awaitProfile(m.task, t)
 	default:
 		u.book.Began(t.place, t.q.Number)
 		if u.nodes != nil {
@@ -128,7 +134,7 @@ func (u *queue) onTurn(m *turnRead) {
 			return
 		}
 		u.pass(u.node.tasks, &startTask{
-			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true},
+			Execute: &api.Execute{TaskID: m.task, Account: api.Account{ID: t.q.Account, Plan: t.q.Plan}, Task: task, Asked: time.Now(), Trace: t.q.Trace, FromQueue: true, Schedule: t.q.Schedule},
 			queued:  &fromQueue{key: key, q: *t.q, queue: task.Queue},
 		}, u.node.queue)
 	}
@@ -159,7 +165,7 @@ func (u *queue) onStarted(m *api.Started) {
 	switch no := m.Refusal; {
 	case no == nil:
 		t.begun = true
-		u.node.batches.Began(t.q.Batch)
+		u.batchOf(t).Began(m.TaskID)
 		u.wake(m.TaskID)
 		if t.cause != "" && u.nodes != nil {
 			u.nodes.cancel(u, t, &api.Cancel{TaskID: m.TaskID, Account: api.Account{ID: t.place.Account}, Cause: t.cause})
@@ -170,6 +176,8 @@ func (u *queue) onStarted(m *api.Started) {
 		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.TaskID), task: m.TaskID, out: cancelledOutcome(), code: engine.CodeCancelled})
 	case forGood[no.Code]:
 		u.endWaiting(&endWaiting{q: t.q, key: t.place.Key(m.TaskID), task: m.TaskID, out: failedOutcome(no.Code, no.Text), code: no.Code})
+	case no.Code == engine.CodeProfileBusy && t.profile != "": // a request was faster
+		u.awaitProfile(m.TaskID, t)
 	default:
 		until := time.Now().Add(max(no.RetryAfter, time.Second))
 		if ofAccount[no.Code] {
@@ -189,6 +197,7 @@ func (u *queue) endWaiting(e *endWaiting) {
 	}
 	e.listed = u.node.orders.Order(now, now)
 	u.writes[e.q.Account]++
+	u.cancels[e] = e.client
 	u.writeWaitingEnd(e)
 }
 
@@ -221,12 +230,14 @@ func (u *queue) onWaitingEnded(m *waitingEnded) {
 		delete(u.ending, e.task)
 		u.book.Removed(p, e.task)
 	}
+	delete(u.cancels, e)
 	u.cancelled(e.client, true)
 	if u.live[e.task] != nil {
 		u.finish(e.task)
 		return
 	}
 	u.touched(e.task)
+	u.overFor(e.task, &queuedTask{q: e.q})
 	u.cleanUp(e.task, e.q)
 	u.wake(e.task)
 }
@@ -238,7 +249,7 @@ func (u *queue) onAgain(m *queuedAgain) {
 	if t == nil || t.q == nil {
 		return
 	}
-	u.node.batches.Waits(t.q.Batch)
+	u.batchOf(t).Waits(m.Task.ID)
 	now := time.Now()
 	q, p := *t.q, t.place
 	q.Attempts, p.Order = m.Task.Queue.Attempts, u.node.orders.Order(now, now.Add(m.After))

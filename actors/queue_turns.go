@@ -41,6 +41,7 @@ func (q *queueNodes) onStale(u *queue, task string, t *queuedTask, c *records.Cl
 	})
 	u.release(task)
 	delete(u.live, task)
+	u.overFor(task, t)
 	u.wake(task)
 }
 
@@ -250,7 +251,7 @@ func (n *nodeParts) decideOver(ctx context.Context, t records.Task, revision uin
 		}
 	}
 	t.Status, t.Ended, t.Lost = records.StatusOf(out.End), now, out.End == engine.EndLost
-	found, err := queue.EndOver(ctx, t, revision, q, out, codeOf(out), n.orders.Order(now, now))
+	found, err := queue.EndOver(ctx, t, revision, q, out, codeOf(out), n.orders.Order(now, now), nil)
 	if err == nil && found == nil {
 		n.tellEnd(t, out)
 		if q != nil && q.Uploads != "" {

@@ -164,24 +164,4 @@ func (n *nodeParts) tellEnd(t records.Task, out *engine.Outcome) {
 }
 
 // codeOf is the code that a poll answers with; empty: the list ran to its end.
-func codeOf(out *engine.Outcome) engine.Code {
-	switch out.End {
-	case engine.EndCompleted:
-		return ""
-	case engine.EndStopped:
-		if n := len(out.Failures); n > 0 {
-			return out.Failures[n-1].Code
-		}
-	case engine.EndTimeout:
-		return engine.CodeTaskTimeout
-	case engine.EndCrashed:
-		return engine.CodeBrowserCrashed
-	case engine.EndInterrupted:
-		return engine.CodeInterrupted
-	case engine.EndCancelled:
-		return engine.CodeCancelled
-	case engine.EndLost:
-		return engine.CodeWorkerLost
-	}
-	return engine.CodeInternal
-}
+func codeOf(out *engine.Outcome) engine.Code { return records.CodeOf(out) }

@@ -21,7 +21,8 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 	if m.Account == "" {
 		return nil, errNoAccount
 	}
-	n.parts.batches.Forget(m.Account)
+	n.parts.schedules.Forget(m.Account)
+	n.parts.feeder().Forget(m.Account)
 	r, err := askNode[api.AccountRemoved](ctx, n, n.parts.admission, m)
 	if err == nil && r.Fault != "" {
 		err = errors.New(r.Fault)
@@ -34,6 +35,9 @@ func (n *Node) removeAccount(ctx context.Context, m *api.RemoveAccount) (*api.Ac
 	}
 	if err == nil {
 		n.parts.notices.Forget(m.Account)
+		if leads := n.parts.noticeLead.Load(); leads != nil {
+			leads.Forget(m.Account)
+		}
 		n.parts.statusCache.ForgetAccount(m.Account)
 		n.parts.feed.ForgetAccount(m.Account)
 		err = n.parts.records.EraseAccount(ctx, m.Account)

@@ -58,6 +58,8 @@ type (
 		found *api.Polled
 		err   error
 	}
+	// endStored tells that the end is on disk, and what follows it is not yet.
+	endStored     struct{}
 	writeEndAgain struct{}
 	waited        struct{ wait *taskWait }
 	expire        struct{}
@@ -93,6 +95,8 @@ func (t *task) Receive(ctx actor.Context) {
 		t.onEnd(ctx, m)
 	case *writeEndAgain:
 		t.writeEnd(ctx)
+	case *endStored:
+		t.seen(ctx)
 	case *endWritten:
 		if m.found != nil {
 			t.rec.Status, t.out = m.found.Status, m.found.Executed.Outcome
@@ -254,14 +258,15 @@ func (t *task) writeEnd(ctx actor.Context) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	rec, stored, out, kept := t.rec, t.stored, t.out, &endWritten{}
 	listed := t.node.orders.Order(rec.Ended, rec.Ended)
+	ended := func() { root.Send(self, &endStored{}) }
 	t.node.onDisk(func(c context.Context) (err error) {
 		if from := t.from; from != nil && from.turn != nil {
-			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, codeOf(out), listed)
+			kept.found, err = t.node.records.Queue().EndOver(c, rec, stored, &from.q, out, codeOf(out), listed, ended)
 			return err
 		} else if from != nil {
 			return t.node.endQueued(c, rec, &from.q, out, codeOf(out), listed, true)
 		}
-		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, codeOf(out))
+		kept.found, err = t.node.records.FinishTask(c, rec, stored, out, codeOf(out), ended)
 		return err
 	}, func(err error) {
 		kept.err = err
@@ -275,10 +280,8 @@ func (t *task) writeEnd(ctx actor.Context) {
 // all the same. Where there are others, one of them may have recorded another end: then
 // the task counts as running until the record says which.
 func (t *task) onEndWritten(ctx actor.Context, err error) {
-	if !t.endOnDisk && (err == nil || t.node.records.Node == "") {
-		t.endOnDisk = true
-		t.show()
-		t.wake(ctx)
+	if err == nil || t.node.records.Node == "" {
+		t.seen(ctx)
 	}
 	if err == nil {
 		t.node.notices.Ended(t.x.Account.ID, t.x.TaskID)
@@ -297,6 +300,15 @@ func (t *task) onEndWritten(ctx actor.Context, err error) {
 		return
 	}
 	t.after(ctx, rewriteAfter, &writeEndAgain{})
+}
+
+// seen lets clients see the end: receivers of notices may ask at once.
+func (t *task) seen(ctx actor.Context) {
+	if !t.endOnDisk {
+		t.endOnDisk = true
+		t.show()
+		t.wake(ctx)
+	}
 }
 
 func (t *task) finished(ctx actor.Context) {

@@ -26,6 +26,8 @@ func (t *task) afterPanic(ctx actor.Context, message any, no *api.Refusal) bool 
 		t.recordEnd(ctx, m, no)
 	case *stepEnded:
 		t.wake(ctx)
+	case *endStored: // endWritten follows
+		t.wake(ctx)
 	case *writeEndAgain:
 		t.after(ctx, rewriteAfter, m)
 	case *endWritten:

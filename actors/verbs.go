@@ -50,7 +50,11 @@ var nodeVerbs = map[reflect.Type]func(ctx context.Context, n *Node, m any) (any,
 // handleInNode makes the node itself answer a verb.
 func handleInNode[M, R any](f func(n *Node, ctx context.Context, m *M) (*R, error)) struct{} {
 	nodeVerbs[reflect.TypeFor[*M]()] = func(ctx context.Context, n *Node, m any) (any, error) {
-		r, err := f(n, ctx, m.(*M))
+		var r *R
+		err := protect(func() (err error) { // what another node sends is not to end this one
+			r, err = f(n, ctx, m.(*M))
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -65,11 +66,11 @@ func TestAccounts(t *testing.T) {
 		func() (persistence.Account, error) { return a.Get(ctx, bob.ID) },
 		func() (persistence.Account, error) { return a.ByName(ctx, "bob") },
 	} {
-		if got, err := find(); err != nil || got != bob {
+		if got, err := find(); err != nil || !reflect.DeepEqual(got, bob) {
 			t.Fatalf("got %+v, %v; want %+v", got, err, bob)
 		}
 	}
-	if list, err := a.List(ctx); err != nil || len(list) != 2 || list[0] != ann || list[1] != bob {
+	if list, err := a.List(ctx); err != nil || len(list) != 2 || !reflect.DeepEqual(list, []persistence.Account{ann, bob}) {
 		t.Fatalf("List = %+v, %v", list, err)
 	}
 	if got, err := a.SetPlan(ctx, bob.ID, "pro"); err != nil || got.Plan != "pro" || got.ID != bob.ID {
@@ -140,7 +141,7 @@ func TestDeletedAccount(t *testing.T) {
 			t.Errorf("%s of a deleted account: %v", what, err)
 		}
 	}
-	if list, err := a.List(ctx); err != nil || len(list) != 1 || list[0] != eve {
+	if list, err := a.List(ctx); err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], eve) {
 		t.Fatalf("List = %+v, %v", list, err)
 	}
 	if list, err := a.Removed(ctx); err != nil || len(list) != 1 || list[0].ID != bob.ID || list[0].Plan != "free" {
@@ -173,7 +174,7 @@ func TestDeletedAccount(t *testing.T) {
 	if err := a.RevokeToken(ctx, tok.ID, persistence.Issuer{}); !errors.Is(err, persistence.ErrNotFound) {
 		t.Fatalf("revoking a deleted token: %v", err)
 	}
-	if got, err := a.Lookup(ctx, other); err != nil || got != eve {
+	if got, err := a.Lookup(ctx, other); err != nil || !reflect.DeepEqual(got, eve) {
 		t.Fatalf("eve's token: %+v, %v", got, err)
 	}
 	for what, err := range map[string]error{"Delete": a.Delete(ctx, bob.ID), "Forget": a.Forget(ctx, bob.ID)} {
@@ -202,7 +203,7 @@ func TestTokens(t *testing.T) {
 	}
 	for token, want := range map[string]persistence.Account{plain: bob, second: bob, eves: eve} {
 		for range 2 {
-			if got, err := a.Lookup(ctx, token); err != nil || got != want {
+			if got, err := a.Lookup(ctx, token); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("Lookup = %+v, %v; want %+v", got, err, want)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -24,8 +23,10 @@ type ProfileWriter struct {
 	profile       Profile
 	revision      uint64 // of the description; zero: there is none
 
-	mu   sync.Mutex
-	held uint64 // the revision of the writer's record; zero: it has lost the right
+	key   string
+	value []byte // of the writer's record
+
+	held chan uint64 // the record's revision, for one at a time; zero: the right is lost
 	stop chan struct{}
 	done chan struct{}
 }
@@ -45,8 +46,9 @@ func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*Profi
 	if err != nil {
 		return nil, fmt.Errorf("lock the profile %q: %w", name, err)
 	}
-	w := &ProfileWriter{of: p, account: account, name: name, held: held, stop: make(chan struct{}), done: make(chan struct{})}
-	go w.renew(key, value)
+	w := &ProfileWriter{of: p, account: account, name: name, key: key, value: value, held: make(chan uint64, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	w.held <- held
+	go w.renew()
 	w.profile, w.revision, err = p.read(ctx, account, name)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		w.Close()
@@ -56,7 +58,7 @@ func (p *Profiles) Lock(ctx context.Context, account, name, task string) (*Profi
 }
 
 // renew keeps the right until Close.
-func (w *ProfileWriter) renew(key string, value []byte) {
+func (w *ProfileWriter) renew() {
 	defer close(w.done)
 	tick := time.NewTicker(writerRenew)
 	defer tick.Stop()
@@ -67,25 +69,37 @@ func (w *ProfileWriter) renew(key string, value []byte) {
 		case <-tick.C:
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), writerLease-writerRenew)
-		w.mu.Lock()
-		held := w.held
-		w.mu.Unlock()
-		now, err := w.of.store.Put(ctx, Write{Key: key, Value: value, Expires: time.Now().Add(writerLease), If: &held})
+		err := w.extend(ctx)
 		cancel()
-		switch {
-		case err == nil:
-		case errors.Is(err, ErrConflict):
-			now = 0
-		default:
-			now = held // the next try may come in time
-		}
-		w.mu.Lock()
-		w.held = now
-		w.mu.Unlock()
-		if now == 0 {
+		if errors.Is(err, errRightLost) { // after other errors, the next try may come in time
 			return
 		}
 	}
+}
+
+var errRightLost = errors.New("it was removed, or its task was away for too long")
+
+// extend writes over the writer's record, as nobody else has.
+func (w *ProfileWriter) extend(ctx context.Context) error {
+	var held uint64
+	select {
+	case held = <-w.held:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { w.held <- held }()
+	if held == 0 {
+		return errRightLost
+	}
+	now, err := w.of.store.Put(ctx, Write{Key: w.key, Value: w.value, Expires: time.Now().Add(writerLease), If: &held})
+	switch {
+	case errors.Is(err, ErrConflict):
+		held = 0
+		return errRightLost
+	case err == nil:
+		held = now
+	}
+	return err
 }
 
 // Version is the version that is there, zero if there is none.
@@ -114,7 +128,7 @@ func (w *ProfileWriter) save(ctx context.Context, state []byte, v ProfileVersion
 	if len(state) > MaxProfileState {
 		return Profile{}, fmt.Errorf("%w: it has %d bytes, and %d are the limit", ErrTooMany, len(state), MaxProfileState)
 	}
-	if err := w.holds(ctx); err != nil {
+	if err := w.extend(ctx); err != nil { // another task may have the profile since
 		return Profile{}, err
 	}
 	packed, err := pack(state)
@@ -152,18 +166,6 @@ func (w *ProfileWriter) save(ctx context.Context, state []byte, v ProfileVersion
 	return next, nil
 }
 
-// holds reports whether the writer's record is still there: it goes with the account.
-func (w *ProfileWriter) holds(ctx context.Context) error {
-	_, err := w.of.store.Get(ctx, profileWriterPrefix+w.account+"/"+w.name)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case errors.Is(err, ErrNotFound), w.held == 0:
-		return errors.New("it was removed, or its task was away for too long")
-	}
-	return err
-}
-
 // sweep deletes the parts of versions that are not kept, also those that a node which is
 // gone has left. What stays after an error goes with the next version.
 func (w *ProfileWriter) sweep(ctx context.Context) {
@@ -187,15 +189,13 @@ func (w *ProfileWriter) sweep(ctx context.Context) {
 func (w *ProfileWriter) Close() {
 	close(w.stop)
 	<-w.done
-	w.mu.Lock()
-	held := w.held
-	w.mu.Unlock()
+	held := <-w.held
 	if held == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writerLeaves)
 	defer cancel()
-	_ = w.of.store.Delete(ctx, profileWriterPrefix+w.account+"/"+w.name, &held, false) // else it expires
+	_ = w.of.store.Delete(ctx, w.key, &held, false) // else it expires
 }
 
 // Used reports whether a task may save a profile.

@@ -5,8 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"troupe/persistence"
 )
@@ -182,4 +186,86 @@ func TestProfilesHaveARoom(t *testing.T) {
 	if err := saveProfile(t, p, "eve", "a", append(large, 1)); !errors.Is(err, persistence.ErrTooMany) {
 		t.Error(err)
 	}
+}
+
+// deafStore takes no writes while it is deaf: as a store that a node does not reach.
+type deafStore struct {
+	persistence.Store
+	deaf atomic.Bool
+}
+
+func (s *deafStore) Put(ctx context.Context, w persistence.Write) (uint64, error) {
+	if s.deaf.Load() {
+		return 0, persistence.ErrNoQuorum
+	}
+	return s.Store.Put(ctx, w)
+}
+
+// TestAWriterThatWasAway: a writer that could not renew its right saves nothing where another
+// one has the profile since, also if that one has not saved yet.
+func TestAWriterThatWasAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		seal, err := persistence.NewSeal(make([]byte, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := persistence.NewMemory()
+		defer store.Close()
+		away := &deafStore{Store: store}
+		first, err := persistence.NewProfiles(away, seal).Lock(ctx, "ada", "shop", "task_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		away.deaf.Store(true)
+		time.Sleep(29 * time.Second)
+		here := persistence.NewProfiles(store, seal)
+		if _, err := here.Lock(ctx, "ada", "shop", "task_2"); !errors.Is(err, persistence.ErrProfileBusy) {
+			t.Fatal("after 29 s", err)
+		}
+		time.Sleep(10 * time.Second)
+		second, err := here.Lock(ctx, "ada", "shop", "task_2")
+		if err != nil {
+			t.Fatal("after 39 s", err)
+		}
+		away.deaf.Store(false)
+		if _, err := first.Save(ctx, []byte("one"), persistence.ProfileVersion{}); err == nil {
+			t.Error("the one that was away has saved")
+		}
+		first.Close()
+		if _, err := second.Save(ctx, []byte("two"), persistence.ProfileVersion{}); err != nil {
+			t.Error(err)
+		}
+		second.Close()
+		if state, v, err := here.State(ctx, "ada", "shop", 0); string(state) != "two" || v.Version != 1 || err != nil {
+			t.Errorf("%q %+v %v", state, v, err)
+		}
+	})
+}
+
+// TestProfileWriters: who may save which profile of an account, while they may.
+func TestProfileWriters(t *testing.T) {
+	ctx := context.Background()
+	p, _ := newProfiles(t)
+	want := func(account string, want map[string]string) {
+		t.Helper()
+		if got, err := p.Writers(ctx, account); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", account, got, err, want)
+		}
+	}
+	want("ada", nil)
+	shop, err := p.Lock(ctx, "ada", "shop", "task_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bank, err := p.Lock(ctx, "ada", "bank", "task_2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("ada", map[string]string{"shop": "task_1", "bank": "task_2"})
+	want("ad", nil)
+	shop.Close()
+	want("ada", map[string]string{"bank": "task_2"})
+	bank.Close()
+	want("ada", nil)
 }

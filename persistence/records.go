@@ -13,6 +13,9 @@ type Account struct {
 	// Removed is when it was deleted. The record stays until the rest of the
 	// account is removed too, and only [Accounts.Removed] shows it.
 	Removed time.Time `json:"removed,omitzero"`
+	// Sites are those of the token that the account was looked up by; nil: any. The
+	// account's record has none.
+	Sites []string `json:"-"`
 }
 
 // Token lets its bearer act for an account. The token itself is never kept.
@@ -22,4 +25,6 @@ type Token struct {
 	Hash    []byte    `json:"hash"` // SHA-256 of the token
 	Created time.Time `json:"created"`
 	Issued  *Issuer   `json:"issuedBy,omitempty"` // nil: by a version that did not record it
+	// Sites bound the pages of all tasks that are sent with the token; nil: any.
+	Sites []string `json:"sites,omitempty"`
 }

@@ -28,8 +28,8 @@ const (
 func LooksLikeToken(s string) bool { return strings.HasPrefix(s, tokenSign) }
 
 // CreateToken makes a token for an account and returns its only copy. The account
-// can see who has made it.
-func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer) (string, Token, error) {
+// can see who has made it. Sites bound where its tasks may go; none: anywhere.
+func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer, sites ...string) (string, Token, error) {
 	if _, err := a.Get(ctx, account); err != nil {
 		return "", Token{}, fmt.Errorf("create token for %q: %w", account, err)
 	}
@@ -38,7 +38,7 @@ func (a *Accounts) CreateToken(ctx context.Context, account string, by Issuer) (
 	plain := tokenSign + base64.RawURLEncoding.EncodeToString(secret)
 	sum := sha256.Sum256([]byte(plain))
 	digits := hex.EncodeToString(sum[:])
-	t := Token{ID: tokenID + digits[:tokenIDSize], Account: account, Hash: sum[:], Created: time.Now().UTC(), Issued: &by}
+	t := Token{ID: tokenID + digits[:tokenIDSize], Account: account, Hash: sum[:], Created: time.Now().UTC(), Issued: &by, Sites: sites}
 	value, err := json.Marshal(t)
 	if err == nil {
 		err = a.recordEvent(ctx, TokenEvent{Event: TokenIssued, Token: t.ID, Account: account, At: t.Created, By: by, Created: t.Created})
@@ -92,6 +92,7 @@ func (a *Accounts) LookupDigest(ctx context.Context, sum Digest) (Account, error
 	if err != nil {
 		return Account{}, err
 	}
+	acc.Sites = t.Sites
 	a.cache.put(sum, acc, generation)
 	return acc, nil
 }

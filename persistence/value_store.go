@@ -69,9 +69,15 @@ type Item struct {
 
 // Put keeps a value. The file of the value that it replaces is removed.
 func (s *ValueStore) Put(ctx context.Context, it Item) error {
+	_, err := s.PutRevision(ctx, it)
+	return err
+}
+
+// PutRevision is Put. It returns the revision of the new record.
+func (s *ValueStore) PutRevision(ctx context.Context, it Item) (uint64, error) {
 	before, err := s.store.Get(ctx, it.Key)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("keep %s: %w", it.Key, err)
+		return 0, fmt.Errorf("keep %s: %w", it.Key, err)
 	}
 	value := it.Value
 	if s.seal != nil {
@@ -84,7 +90,7 @@ func (s *ValueStore) Put(ctx context.Context, it Item) error {
 			Account: it.Account, Label: it.Key, ContentType: "application/octet-stream", Expires: it.Expires, Durable: it.Durable,
 		}, bytes.NewReader(value))
 		if err != nil {
-			return fmt.Errorf("keep %s: %w", it.Key, err)
+			return 0, fmt.Errorf("keep %s: %w", it.Key, err)
 		}
 		file = b.ID
 		record = append([]byte{outside}, file...)
@@ -93,12 +99,13 @@ func (s *ValueStore) Put(ctx context.Context, it Item) error {
 	if w.If = it.Over; it.New {
 		w.If = new(uint64)
 	}
-	if _, err := s.store.Put(ctx, w); err != nil {
-		return errors.Join(fmt.Errorf("keep %s: %w", it.Key, err), s.drop(ctx, file))
+	revision, err := s.store.Put(ctx, w)
+	if err != nil {
+		return 0, errors.Join(fmt.Errorf("keep %s: %w", it.Key, err), s.drop(ctx, file))
 	}
 	s.ledger.Record(it.Account, -int64(len(before.Key)+len(before.Value)), before.Expires)
 	s.ledger.Record(it.Account, int64(len(w.Key)+len(w.Value)), w.Expires)
-	return s.drop(ctx, fileIn(before))
+	return revision, s.drop(ctx, fileIn(before))
 }
 
 // Full says why an account can keep no more values, or nil.
@@ -108,28 +115,20 @@ func (s *ValueStore) Full(account string, within Allowance) error {
 
 // Get returns a value, or [ErrNotFound].
 func (s *ValueStore) Get(ctx context.Context, key string) ([]byte, error) {
-	r, err := s.store.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	value, err := s.read(ctx, r)
-	if err == nil && s.seal != nil {
-		value, err = s.seal.Open(key, value)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", key, err)
-	}
-	return value, nil
+	value, _, err := s.GetRevision(ctx, key)
+	return value, err
 }
 
-// GetRevision returns a value with the revision of its record, or [ErrNotFound]. Sealed
-// values have none.
+// GetRevision returns a value with the revision of its record, or [ErrNotFound].
 func (s *ValueStore) GetRevision(ctx context.Context, key string) ([]byte, uint64, error) {
 	r, err := s.store.Get(ctx, key)
 	if err != nil {
 		return nil, 0, err
 	}
 	value, err := s.read(ctx, r)
+	if err == nil && s.seal != nil {
+		value, err = s.seal.Open(key, value)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", key, err)
 	}

@@ -33,13 +33,28 @@ type CreateBatch struct {
 	Key     string          `json:"Key"`    // that makes the request safe to repeat; empty: none
 	Task    *engine.Task    `json:"Task"`   // see [engine.ParseTemplate]
 	Notify  []engine.Notify `json:"Notify"` // told of its end
+
+	Schedule *ScheduleRef `json:"Schedule"` // that it is a run of; nil: none
 }
 
-// AddBatchItems brings further items of a batch.
+// AddBatchItems brings further items of a batch. The node that is asked writes them.
 type AddBatchItems struct {
 	Account Account           `json:"Account"`
 	ID      string            `json:"ID"`
+	From    int               `json:"From"`   // how many came before
+	Before  int64             `json:"Before"` // and how many bytes
 	Items   []json.RawMessage `json:"Items"`
+}
+
+// ReserveBatchItems says that further items of a batch are about to be written. Reply:
+// [Batched].
+type ReserveBatchItems struct {
+	Account Account `json:"Account"`
+	ID      string  `json:"ID"`
+	From    int     `json:"From"`
+	Before  int64   `json:"Before"`
+	Items   int     `json:"Items"`
+	Bytes   int64   `json:"Bytes"`
 }
 
 // BatchChange is what is to become of a batch.
@@ -60,6 +75,10 @@ type ChangeBatch struct {
 	Account Account     `json:"Account"`
 	ID      string      `json:"ID"`
 	Change  BatchChange `json:"Change"`
+	// Of several nodes, with [BatchReady]: how many items were sent, and how many bytes. The
+	// node that orders the queue may not have counted them all.
+	Items int   `json:"Items"`
+	Bytes int64 `json:"Bytes"`
 }
 
 // GetBatch asks how far a batch is. With a Wait the answer comes when it has ended, or
@@ -143,6 +162,10 @@ type ListBatchItems struct {
 	Most    int        `json:"Most"`
 }
 
+// ListBatchEnds is [ListBatchItems] for the node that orders the queue: its answer is
+// without items and results. The node that is asked reads them.
+type ListBatchEnds ListBatchItems
+
 // BatchItemsListed answers [ListBatchItems].
 type BatchItemsListed struct {
 	Items   []BatchItem `json:"Items"`
@@ -166,21 +189,41 @@ type BatchItem struct {
 
 func (*CreateBatch) reply(*Batched)             {}
 func (*AddBatchItems) reply(*Batched)           {}
+func (*ReserveBatchItems) reply(*Batched)       {}
 func (*ChangeBatch) reply(*Batched)             {}
 func (*GetBatch) reply(*Batched)                {}
 func (*ListBatches) reply(*BatchesListed)       {}
 func (*ListBatchItems) reply(*BatchItemsListed) {}
+func (*ListBatchEnds) reply(*BatchItemsListed)  {}
 
-func unbatched[M any](_ *M, no *Refusal) *Batched { return &Batched{Refusal: no} }
+// Refused is why nothing was done; nil: it was.
+func (b *Batched) Refused() *Refusal          { return b.Refusal }
+func (b *BatchesListed) Refused() *Refusal    { return b.Refusal }
+func (b *BatchItemsListed) Refused() *Refusal { return b.Refusal }
 
+func unbatched[M any](_ *M, no *Refusal) *Batched         { return &Batched{Refusal: no} }
+func unlisted[M any](_ *M, no *Refusal) *BatchItemsListed { return &BatchItemsListed{Refusal: no} }
+func always[M any](*M) bool                               { return true }
+func briefly[M any](*M) time.Duration                     { return WriteTimeout }
+
+// Batches belong to the node that orders the queue. What brings items and reads results is
+// done by the node that is asked.
 var (
-	_ = define(definition[CreateBatch, Batched]{failed: unbatched[CreateBatch]})
+	_ = define(definition[CreateBatch, Batched]{number: 51, reply: 52, queue: true, again: always[CreateBatch], takes: briefly[CreateBatch], failed: unbatched[CreateBatch]})
 	_ = define(definition[AddBatchItems, Batched]{failed: unbatched[AddBatchItems]})
-	_ = define(definition[ChangeBatch, Batched]{failed: unbatched[ChangeBatch]})
-	_ = define(definition[GetBatch, Batched]{
-		failed: unbatched[GetBatch],
-		takes:  func(m *GetBatch) time.Duration { return min(m.Wait, maxWait) },
+	_ = define(definition[ReserveBatchItems, Batched]{number: 53, reply: 52, queue: true, again: always[ReserveBatchItems], failed: unbatched[ReserveBatchItems]})
+	_ = define(definition[ChangeBatch, Batched]{
+		number: 54, reply: 52, queue: true, takes: briefly[ChangeBatch], failed: unbatched[ChangeBatch],
+		again: func(m *ChangeBatch) bool { return m.Change != BatchRetry }, // a second time is another round
 	})
-	_ = define(definition[ListBatches, BatchesListed]{failed: func(_ *ListBatches, no *Refusal) *BatchesListed { return &BatchesListed{Refusal: no} }})
-	_ = define(definition[ListBatchItems, BatchItemsListed]{failed: func(_ *ListBatchItems, no *Refusal) *BatchItemsListed { return &BatchItemsListed{Refusal: no} }})
+	_ = define(definition[GetBatch, Batched]{
+		number: 55, reply: 52, queue: true, again: always[GetBatch], failed: unbatched[GetBatch],
+		takes: func(m *GetBatch) time.Duration { return min(m.Wait, maxWait) },
+	})
+	_ = define(definition[ListBatches, BatchesListed]{
+		number: 56, reply: 57, queue: true, again: always[ListBatches],
+		failed: func(_ *ListBatches, no *Refusal) *BatchesListed { return &BatchesListed{Refusal: no} },
+	})
+	_ = define(definition[ListBatchItems, BatchItemsListed]{failed: unlisted[ListBatchItems]})
+	_ = define(definition[ListBatchEnds, BatchItemsListed]{number: 58, reply: 59, queue: true, again: always[ListBatchEnds], failed: unlisted[ListBatchEnds]})
 )

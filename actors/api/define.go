@@ -15,6 +15,7 @@ type definition[M, R any] struct {
 	check         func(m *M, all []WorkerInfo) error
 	from          func(r *R, node string)
 	queue         bool
+	again         func(m *M) bool
 	task          *taskDefinition[M, R]
 	all           *allDefinition[M, R]
 }
@@ -103,6 +104,9 @@ func define[M, R any, P interface {
 	}
 	if d.from != nil {
 		v.From = func(reply any, node string) { d.from(reply.(*R), node) }
+	}
+	if d.again != nil {
+		v.Again = func(m any) bool { return d.again(in(m)) }
 	}
 	if t := d.task; t != nil {
 		v.Task = &TaskVerb{

@@ -79,6 +79,10 @@ type Execute struct {
 	FromQueue bool `json:"-"`
 	// Batch is the item that the task is for; nil: it belongs to no batch.
 	Batch *BatchRef `json:"-"`
+	// OnDisk tells that its record is in the queue: it is added if the queue has not found it.
+	OnDisk bool `json:"-"`
+	// Schedule is the run that the task is; nil: it is none.
+	Schedule *ScheduleRef `json:"Schedule,omitempty"`
 	// Place is what a task brings back that was refused elsewhere.
 	Place Place `json:"Place"`
 }

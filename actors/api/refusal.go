@@ -41,6 +41,7 @@ var refusals = map[engine.Code]struct {
 	text  string
 	retry time.Duration
 }{
+	engine.CodeInvalidRequest:      {"The task asks for what this service does not give", 0},
 	engine.CodeUnauthorized:        {"The account was removed", 0},
 	engine.CodePlanRequired:        {"Plan does not allow this", 0},
 	engine.CodeForeignWorker:       {"Worker does not belong to this account", 0},

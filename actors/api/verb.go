@@ -61,6 +61,9 @@ type Verb struct {
 
 	// Queue: it goes to the node that orders the queue.
 	Queue bool
+	// Again reports whether such a message may be sent again where it is unknown whether it
+	// has arrived; nil: none may.
+	Again func(m any) bool
 
 	Task *TaskVerb
 	All  *AllVerb

@@ -43,6 +43,38 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
+// TestLanesOfProfiles: tasks that wait for a profile are in a lane of it, of which one runs
+// at a time, unless they have a group.
+func TestLanesOfProfiles(t *testing.T) {
+	lane := func(body string) Lane {
+		task, err := engine.Parse([]byte(`{"actions":[{"wait":1}],`+body+`}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return LaneOf("acc_1", task)
+	}
+	plain, group, shop := lane(`"queue":true`), lane(`"queue":{"group":"g","concurrency":3}`), lane(`"queue":true,"profile":"shop"`)
+	for body, want := range map[string]Lane{
+		`"queue":true,"profile":{"name":"shop","busy":"wait"}`:   shop,
+		`"queue":true,"profile":{"name":"shop","busy":"copy"}`:   plain,
+		`"queue":true,"profile":{"name":"shop","readonly":true}`: plain,
+		`"queue":{"group":"g","concurrency":3},"profile":"shop"`: group,
+		`"queue":{"group":"shop"}`:                               lane(`"queue":{"group":"shop","concurrency":1}`),
+		`"queue":true,"profile":"other"`:                         lane(`"queue":true,"profile":{"name":"other"}`),
+	} {
+		if got := lane(body); got != want {
+			t.Errorf("%s is in %+v, want %+v", body, got, want)
+		}
+	}
+	if other := lane(`"queue":true,"profile":"other"`); shop.Group == "" || shop.Concurrency != 1 || shop.Group == other.Group || shop.Group == lane(`"queue":{"group":"shop"}`).Group {
+		t.Errorf("%+v, %+v", shop, other)
+	}
+	p := Place{shop, 1}
+	if got, ok := PlaceOf("acc_1", p.TaskID("task_0123456789abcdef_1790000000")); !ok || got != p {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestOtherIdentifiersHaveNoPlace(t *testing.T) {
 	for _, id := range []string{"", "task_0123456789abcdef_1790000000", "x_q", "x_q5", "x_q5zzzzzzzzzzzzzz", "x_qA0123456789abcd", "x_q50123456789abcdabcdefgh", "x_q50123456789abcdabcdefgh0"} {
 		if p, ok := PlaceOf("a", id); ok {

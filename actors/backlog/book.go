@@ -21,7 +21,8 @@ type Book struct {
 type account struct {
 	turn    uint64 // the lowest is next
 	lanes   map[Lane]*lane
-	groups  map[string]int // tasks of a group that run
+	groups  map[string]int       // tasks of a group that run
+	paused  map[string]time.Time // groups of which nothing runs before a time
 	running int
 	until   time.Time // nothing of it runs before
 	waiting [engine.MaxPriority + 1]int
@@ -138,6 +139,16 @@ func (b *Book) Adding(p Place, task string, bytes int64) (number uint64) {
 	return a.next[p.Priority] - 1
 }
 
+// Has reports whether a task is known to wait, or is among those on the disk that are still
+// to be read.
+func (b *Book) Has(p Place, task string) bool {
+	a := b.accounts[p.Account]
+	if a == nil || a.lanes[p.Lane] == nil {
+		return false
+	}
+	return a.lanes[p.Lane].has(p.Key(task))
+}
+
 // Added says that the task is on the disk, with how many bytes, and how many it was
 // counted with.
 func (b *Book) Added(p Place, task string, bytes, counted int64) {
@@ -234,7 +245,7 @@ func (b *Book) Next(now time.Time) (p Place, task string, ok bool) {
 func (a *account) next1(now time.Time) (best *lane) {
 	var first string
 	for id, l := range a.lanes {
-		if id.Group != "" && a.groups[id.Group] >= id.Concurrency {
+		if id.Group != "" && (a.groups[id.Group] >= id.Concurrency || now.Before(a.paused[id.Group])) {
 			continue
 		}
 		it, ok := l.head(now)
@@ -304,6 +315,18 @@ func (b *Book) Pause(name string, until time.Time) {
 	}
 }
 
+// PauseGroup lets nothing of the group of a lane begin before a time.
+func (b *Book) PauseGroup(of Lane, until time.Time) {
+	a := b.accounts[of.Account]
+	if a == nil || of.Group == "" {
+		return
+	}
+	if a.paused == nil {
+		a.paused = map[string]time.Time{}
+	}
+	a.paused[of.Group] = until
+}
+
 // Remove takes a waiting task out, which is about to be deleted. [Book.Removed] must
 // follow.
 func (b *Book) Remove(p Place, task string, bytes int64) {
@@ -352,6 +375,11 @@ func (b *Book) NextAt(now time.Time) (at time.Time) {
 	for _, a := range b.accounts {
 		if len(a.lanes) > 0 {
 			earlier(a.until)
+		}
+		for group, until := range a.paused {
+			if earlier(until); !until.After(now) {
+				delete(a.paused, group)
+			}
 		}
 		for _, l := range a.lanes {
 			if len(l.window) > 0 {

@@ -28,8 +28,9 @@ type model struct {
 	adding  []waiter        // are being written
 	waiting []waiter
 	running []waiter
-	gone    []waiter // are being deleted
-	turns   []string // of accounts: the first is next
+	gone    []waiter             // are being deleted
+	turns   []string             // of accounts: the first is next
+	paused  map[string]time.Time // groups, by account and hash
 	loads   []loading
 	named   int
 }
@@ -103,7 +104,7 @@ func (m *model) next() (best waiter, ok bool) {
 	for _, account := range m.turns {
 		for _, w := range m.waiting {
 			p := w.place
-			if p.Account != account || p.At().After(m.now) || m.now.Before(w.until) || p.Group != "" && m.busy(p) >= p.Concurrency {
+			if p.Account != account || p.At().After(m.now) || m.now.Before(w.until) || p.Group != "" && (m.busy(p) >= p.Concurrency || m.now.Before(m.paused[p.Account+p.Group])) {
 				continue
 			}
 			if !ok || p.Priority > best.place.Priority || p.Priority == best.place.Priority && p.order()+w.task < best.place.order()+best.task {
@@ -131,7 +132,7 @@ func pick(t *rapid.T, all *[]waiter, what string) (waiter, bool) {
 // late, the book gives the same tasks in the same order as a list of all of them.
 func TestBookIsTheQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{book: NewBook(), now: time.UnixMilli(1_800_000_000_000), disk: map[string]bool{}}
+		m := &model{book: NewBook(), now: time.UnixMilli(1_800_000_000_000), disk: map[string]bool{}, paused: map[string]time.Time{}}
 		add := func(n int) {
 			account := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "account")
 			q := &engine.Queue{Priority: rapid.SampledFrom([]int{0, 5, 9}).Draw(t, "priority"), Concurrency: 1}
@@ -225,6 +226,18 @@ func TestBookIsTheQueue(t *testing.T) {
 					w.until = m.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "until")) * time.Millisecond)
 					m.book.PutBack(w.task, 10, w.until)
 					m.waiting = append(m.waiting, w)
+				}
+			},
+			"pause a group": func(t *rapid.T) {
+				if len(m.waiting) > 0 {
+					p := m.waiting[rapid.IntRange(0, len(m.waiting)-1).Draw(t, "whose")].place
+					until := m.now.Add(time.Duration(rapid.IntRange(0, 40).Draw(t, "until")) * time.Millisecond)
+					if m.book.PauseGroup(p.Lane, until); p.Group != "" {
+						m.paused[p.Account+p.Group] = until
+					}
+					if at := m.book.NextAt(m.now); p.Group != "" && until.After(m.now) && (at.IsZero() || at.After(until)) {
+						t.Fatalf("a group may begin at %v, and the book looks again at %v", until, at)
+					}
 				}
 			},
 			"remove": func(t *rapid.T) {

@@ -61,6 +61,13 @@ func (l *lane) put(it item) {
 	}
 }
 
+// has reports whether a key waits here, or is among those that are still to be read.
+func (l *lane) has(key string) bool {
+	is := func(it item) bool { return it.key == key }
+	return l.adding[key] || key > l.cursor && (!l.whole || l.loading) || slices.ContainsFunc(l.window, is) || slices.ContainsFunc(l.late, is) ||
+		slices.ContainsFunc(l.held, func(h heldItem) bool { return h.key == key })
+}
+
 // loaded takes in what was read of the disk.
 func (l *lane) loaded(m Load, keys []Found, failed bool) {
 	l.loading = false

@@ -129,11 +129,24 @@ func (p *Place) read(priority, order, group string) bool {
 func LaneFor(account string, q *engine.Queue) Lane {
 	l := Lane{Account: account, Priority: q.Priority}
 	if q.Group != "" {
-		sum := sha256.Sum256([]byte(q.Group))
-		l.Group = strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
-		l.Concurrency = q.Concurrency
+		l.Group, l.Concurrency = groupOf(q.Group), q.Concurrency
 	}
 	return l
+}
+
+// LaneOf is the lane of a task of the queue. Tasks that wait for the same profile are a
+// group of which one runs at a time, unless they name another one.
+func LaneOf(account string, t *engine.Task) Lane {
+	l := LaneFor(account, t.Queue)
+	if t.Profile.Waits() && l.Group == "" {
+		l.Group, l.Concurrency = groupOf("profile\x00"+t.Profile.Name), 1
+	}
+	return l
+}
+
+func groupOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
 }
 
 // counterBits are the low bits of an order: they keep tasks of one millisecond apart.

@@ -168,3 +168,72 @@ func TestAnEndIsWrittenOnce(t *testing.T) {
 		t.Errorf("played again: %v are listed, up to %s", items, next)
 	}
 }
+
+// fastQueue gives the first task back before it says that it has it.
+type fastQueue struct {
+	noQueue
+	m    *Batches
+	adds int
+}
+
+func (q *fastQueue) Add(ctx context.Context, x *api.Execute) (*api.Started, error) {
+	if q.adds++; q.adds == 1 {
+		q.m.Returned(x.Batch)
+	}
+	return q.noQueue.Add(ctx, x)
+}
+
+// TestGivenBackWhileAdded: an item that the queue gives back before its batch has heard that
+// the queue has it is added again.
+func TestGivenBackWhileAdded(t *testing.T) {
+	disk, err := records.Open(records.Config{Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(disk.Close)
+	q := &fastQueue{}
+	m, err := Open(t.Context(), Config{
+		Records: disk, Queue: q, Limits: engine.DefaultLimits, Log: zerolog.Nop(), NewID: func() string { return "batch_1" }, Order: func() uint64 { return 1 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.m = m
+	m.Start()
+	t.Cleanup(m.Stop)
+	template, err := engine.ParseTemplate([]byte(`{"actions":[{"wait":1}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []func() (*api.Batched, error){
+		func() (*api.Batched, error) {
+			return m.Create(t.Context(), &api.CreateBatch{Account: ada, Task: template.Task})
+		},
+		func() (*api.Batched, error) {
+			return m.Add(t.Context(), &api.AddBatchItems{Account: ada, ID: "batch_1", Items: []json.RawMessage{[]byte(`{}`)}})
+		},
+		func() (*api.Batched, error) {
+			return m.Change(t.Context(), &api.ChangeBatch{Account: ada, ID: "batch_1", Change: api.BatchReady})
+		},
+	} {
+		if x, err := r(); err != nil || x.Refusal != nil {
+			t.Fatal(x, err)
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		m.mu.Lock()
+		it := m.all["batch_1"].live[0]
+		is := it != nil && it.queued
+		m.mu.Unlock()
+		if is {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the item is not in the queue")
+		}
+	}
+	m.Stop()
+	if q.adds != 2 {
+		t.Errorf("the item was added %d times", q.adds)
+	}
+}

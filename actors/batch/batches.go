@@ -30,7 +30,12 @@ type Config struct {
 	Order   func() uint64 // grows with each call, also over restarts
 	NewID   func() string
 	Log     zerolog.Logger
+	// Serves reports whether this node still orders the queue that several share. It hears
+	// of ends by [Batches.Over] then. Nil: there are no other nodes.
+	Serves func() bool
 }
+
+func (c *Config) shared() bool { return c.Serves != nil }
 
 // Batches are the batches of a node. Its methods may be called from any goroutine.
 type Batches struct {
@@ -42,6 +47,8 @@ type Batches struct {
 	mu   sync.Mutex
 	all  map[string]*state
 	gone map[string]bool // accounts that were removed
+	// tasks are those that were given to the queue and have not ended.
+	tasks map[string]*item
 }
 
 // state is a batch in memory. The mutex of [Batches] guards it.
@@ -50,9 +57,12 @@ type state struct {
 	plan        engine.Plan
 
 	b        records.Batch
+	rev      uint64           // of its record
+	tasks    map[string]*item // those of [Batches]
 	template *engine.Template // nil until it is needed
 	loaded   chan struct{}    // closed when what follows is known
 	at       records.BatchAt
+	atRev    uint64        // of the record of it
 	live     map[int]*item // given to the queue, or about to be
 	parts    map[int]int   // by number: how many items have not ended
 	over     []int         // parts whose items have all ended
@@ -64,6 +74,7 @@ type state struct {
 	running  int
 	held     engine.Code     // why no more items begin now
 	inFlight map[uint64]bool // orders of ends that are being written
+	last     uint64          // the last order
 	rate     rate
 
 	received int
@@ -79,31 +90,37 @@ type state struct {
 // item is one that was given to the queue.
 type item struct {
 	records.BatchTask
+	of     *state
 	part   int
 	queued bool // the queue has it
+	onDisk bool // the queue has its record, and may not have found it
 	runs   bool
+	back   bool // the queue has given it back since it was last added
 	asked  bool // its cancellation was asked for
+	check  bool // what has become of it is to be looked up
 }
 
 // Open reads the batches of an earlier process. They go on when Start is called.
 func Open(ctx context.Context, cfg Config) (*Batches, error) {
-	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}}
+	m := &Batches{cfg: cfg, all: map[string]*state{}, gone: map[string]bool{}, tasks: map[string]*item{}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	all, err := cfg.Records.Batches().All(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range all {
-		s := newState(b)
-		s.touched = time.Time{}
+		s := m.newState(b)
+		if !cfg.shared() { // whoever sent its items is gone
+			s.touched = time.Time{}
+		}
 		m.all[b.ID] = s
 	}
 	return m, nil
 }
 
-func newState(b records.Batch) *state {
+func (m *Batches) newState(b records.StoredBatch) *state {
 	return &state{
-		id: b.ID, account: b.Account, plan: b.Plan, b: b, loaded: make(chan struct{}), live: map[int]*item{}, parts: map[int]int{}, failed: map[engine.Code]records.BatchFailed{},
+		id: b.ID, account: b.Account, plan: b.Plan, b: b.Batch, rev: b.Revision, tasks: m.tasks, loaded: make(chan struct{}), live: map[int]*item{}, parts: map[int]int{}, failed: map[engine.Code]records.BatchFailed{},
 		inFlight: map[uint64]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}), touched: time.Now(),
 	}
 }
@@ -185,26 +202,47 @@ func (m *Batches) Holds(of *api.BatchRef) bool {
 func (m *Batches) Returned(of *api.BatchRef) {
 	m.change(of, func(s *state) {
 		if it := s.live[of.Item]; it != nil {
-			it.queued = false
+			it.queued, it.back = false, true
 		} else {
 			s.early = append(s.early, of.Item)
 		}
 	})
 }
 
-// Began tells that an item begins.
-func (m *Batches) Began(of *api.BatchRef) { m.runs(of, true) }
+// Began tells that a task begins.
+func (m *Batches) Began(task string) { m.runs(task, true) }
 
-// Waits tells that an item waits for another attempt.
-func (m *Batches) Waits(of *api.BatchRef) { m.runs(of, false) }
+// Waits tells that a task waits for another attempt.
+func (m *Batches) Waits(task string) { m.runs(task, false) }
 
-func (m *Batches) runs(of *api.BatchRef, is bool) {
-	m.change(of, func(s *state) {
-		if it := s.live[of.Item]; it != nil && it.runs != is {
-			it.runs = is
-			s.running += step(is)
-		}
-	})
+func (m *Batches) runs(task string, is bool) {
+	m.heard(task, func(it *item) { it.run(is) })
+}
+
+// Over tells that the queue does not have a task any more. What has become of it is looked
+// up: its record says so.
+func (m *Batches) Over(task string) {
+	m.heard(task, func(it *item) { it.check = true })
+}
+
+// heard calls f for the task of an item.
+func (m *Batches) heard(task string, f func(*item)) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if it := m.tasks[task]; it != nil {
+		f(it)
+		it.of.signal()
+	}
+}
+
+func (it *item) run(is bool) {
+	if it.runs != is {
+		it.runs = is
+		it.of.running += step(is)
+	}
 }
 
 func step(up bool) int {
@@ -243,8 +281,7 @@ func (m *Batches) Ending(ctx context.Context, of *api.BatchRef) (order uint64, d
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	order = m.cfg.Order()
-	s.inFlight[order] = true
+	order = m.order(s)
 	return order, func(code engine.Code, failed bool, err error) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -254,6 +291,20 @@ func (m *Batches) Ending(ctx context.Context, of *api.BatchRef) (order uint64, d
 		}
 		s.signal()
 	}, nil
+}
+
+// order is the place of an end of a batch in its list, behind all others. Nothing behind it
+// is listed while it is in flight. The mutex is held.
+func (m *Batches) order(s *state) uint64 {
+	s.last = max(m.cfg.Order(), s.last+1)
+	s.inFlight[s.last] = true
+	return s.last
+}
+
+// hold takes in an item that is given to the queue.
+func (s *state) hold(it *item) {
+	it.of = s
+	s.live[it.Item], s.tasks[it.Task] = it, it
 }
 
 // finish counts an item that has ended.
@@ -273,6 +324,9 @@ func (s *state) finish(it *item, code engine.Code, failed bool) {
 // drop forgets an item that the queue does not have any more.
 func (s *state) drop(it *item) {
 	delete(s.live, it.Item)
+	if s.tasks[it.Task] == it {
+		delete(s.tasks, it.Task)
+	}
 	if it.runs {
 		s.running--
 	}
@@ -299,42 +353,4 @@ func (s *state) failures() (n int) {
 		n += f.Count
 	}
 	return n
-}
-
-// rate counts what ended in each second of the last minute.
-type rate struct {
-	seconds [60]int
-	last    int64 // the second of the newest count
-	first   time.Time
-}
-
-func (r *rate) to(now time.Time) {
-	at := now.Unix()
-	if r.first.IsZero() {
-		r.first, r.last = now, at
-	}
-	for r.last = max(r.last, at-int64(len(r.seconds))); r.last < at; {
-		r.last++
-		r.seconds[r.last%int64(len(r.seconds))] = 0
-	}
-}
-
-func (r *rate) count(now time.Time) {
-	r.to(now)
-	r.seconds[r.last%int64(len(r.seconds))]++
-}
-
-// perMinute is how many ended in the last minute, or would have at the rate since the
-// first.
-func (r *rate) perMinute(now time.Time) float64 {
-	if r.first.IsZero() {
-		return 0
-	}
-	r.to(now)
-	n := 0
-	for _, c := range r.seconds {
-		n += c
-	}
-	span := min(max(now.Sub(r.first), time.Second), time.Minute)
-	return float64(n) * float64(time.Minute) / float64(span)
 }

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"troupe/actors/api"
 	"troupe/actors/records"
 	"troupe/engine"
+	"troupe/persistence"
 )
 
 const (
@@ -44,7 +46,7 @@ func (m *Batches) Create(ctx context.Context, r *api.CreateBatch) (*api.Batched,
 	}
 	b := records.Batch{
 		ID: m.cfg.NewID(), Account: r.Account.ID, Plan: r.Account.Plan, Name: r.Name, Key: r.Key,
-		State: api.BatchReceiving, Created: time.Now(), Keep: r.Task.Queue.Retention, Notify: r.Notify,
+		State: api.BatchReceiving, Created: time.Now(), Keep: r.Task.Queue.Retention, Notify: r.Notify, Schedule: r.Schedule,
 	}
 	if b.Keep == 0 {
 		b.Keep = standardKeep
@@ -65,7 +67,7 @@ func (m *Batches) Create(ctx context.Context, r *api.CreateBatch) (*api.Batched,
 	}
 	same := m.keyed(b.Account, b.Key)
 	if same == nil && count < maxBatches && !m.gone[b.Account] {
-		m.all[b.ID] = newState(b)
+		m.all[b.ID] = m.newState(records.StoredBatch{Batch: b})
 	}
 	gone := m.gone[b.Account]
 	m.mu.Unlock()
@@ -78,11 +80,17 @@ func (m *Batches) Create(ctx context.Context, r *api.CreateBatch) (*api.Batched,
 	case count >= maxBatches:
 		return refused(full("%d batches are kept", count)), nil
 	}
-	if err := m.cfg.Records.Batches().Put(ctx, b); err != nil {
+	m.mu.Lock()
+	made := m.all[b.ID]
+	m.mu.Unlock()
+	if err := m.put(made, b); err != nil {
 		m.mu.Lock()
 		delete(m.all, b.ID)
 		m.mu.Unlock()
-		return nil, fmt.Errorf("make a batch: %w", err)
+		return nil, err
+	}
+	if !m.serves() {
+		return refused(api.NotOrderedHere()), nil
 	}
 	return &api.Batched{Batch: &api.Batch{ID: b.ID, Name: b.Name, State: b.State, Created: b.Created}}, nil
 }
@@ -97,6 +105,10 @@ func (m *Batches) keyed(account, key string) *state {
 	return nil
 }
 
+// serves reports whether what this node has written is known to whoever has the batches
+// next. What it writes later, that one may not have read.
+func (m *Batches) serves() bool { return m.cfg.Serves == nil || m.cfg.Serves() }
+
 // Add writes further items of a batch. They survive a loss of power when the batch is
 // ready.
 func (m *Batches) Add(ctx context.Context, r *api.AddBatchItems) (*api.Batched, error) {
@@ -104,32 +116,39 @@ func (m *Batches) Add(ctx context.Context, r *api.AddBatchItems) (*api.Batched, 
 	for _, it := range r.Items {
 		bytes += int64(len(it))
 	}
-	limits := m.cfg.Limits()[r.Account.Plan]
-	m.mu.Lock()
-	s := m.all[r.ID]
-	if s == nil || s.account != r.Account.ID || s.b.State != api.BatchReceiving {
-		m.mu.Unlock()
-		return refused(notFound(r.ID)), nil
+	x, err := m.Reserve(ctx, &api.ReserveBatchItems{Account: r.Account, ID: r.ID, From: r.From, Before: r.Before, Items: len(r.Items), Bytes: bytes})
+	if err == nil && x.Refusal == nil {
+		err = m.cfg.Records.Batches().PutItems(ctx, r.Account.ID, r.ID, r.From, r.Items)
 	}
-	items, size := m.waiting(r.Account.ID)
-	var no *api.Refusal
-	switch {
-	case items+len(r.Items) > limits.QueueTasks:
-		no = full("the batches of the account would have %d items that wait; plan %s allows %d", items+len(r.Items), r.Account.Plan, limits.QueueTasks)
-	case limits.QueueBytes > 0 && size+bytes > limits.QueueBytes:
-		no = full("the batches of the account would have %d bytes that wait; plan %s allows %d", size+bytes, r.Account.Plan, limits.QueueBytes)
-	}
-	from := s.received
-	if no == nil {
-		s.received, s.bytes, s.touched = from+len(r.Items), s.bytes+bytes, time.Now()
-	}
-	m.mu.Unlock()
-	if no != nil {
-		return refused(no), nil
-	}
-	if err := m.cfg.Records.Batches().PutItems(ctx, r.Account.ID, r.ID, from, r.Items); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("write items of a batch: %w", err)
 	}
+	return x, nil
+}
+
+// Reserve counts further items of a batch, which are about to be written. Asked again, it
+// counts them once.
+func (m *Batches) Reserve(_ context.Context, r *api.ReserveBatchItems) (*api.Batched, error) {
+	limits := m.cfg.Limits()[r.Account.Plan]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.all[r.ID]
+	if s == nil || s.account != r.Account.ID || s.b.State != api.BatchReceiving {
+		return refused(notFound(r.ID)), nil
+	}
+	if min(int64(r.From), r.Before, int64(r.Items), r.Bytes) < 0 {
+		return refused(api.Refuse(engine.CodeInvalidRequest, "the items of a batch cannot be fewer than none")), nil
+	}
+	s.received, s.bytes = r.From, r.Before // also where another node has counted them
+	items, size := m.waiting(r.Account.ID)
+	items, size = items+r.Items, size+r.Bytes
+	switch {
+	case items > limits.QueueTasks:
+		return refused(full("the batches of the account would have %d items that wait; plan %s allows %d", items, r.Account.Plan, limits.QueueTasks)), nil
+	case limits.QueueBytes > 0 && size > limits.QueueBytes:
+		return refused(full("the batches of the account would have %d bytes that wait; plan %s allows %d", size, r.Account.Plan, limits.QueueBytes)), nil
+	}
+	s.received, s.bytes, s.touched = r.From+r.Items, r.Before+r.Bytes, time.Now()
 	return &api.Batched{}, nil
 }
 
@@ -149,6 +168,18 @@ func (m *Batches) waiting(account string) (items int, bytes int64) {
 
 // Change pauses a batch, lets it go on, and so forth.
 func (m *Batches) Change(ctx context.Context, r *api.ChangeBatch) (*api.Batched, error) {
+	for tries := 1; ; tries++ {
+		x, err := m.changeOnce(ctx, r)
+		if !errors.Is(err, persistence.ErrConflict) || tries == maxTries {
+			return x, err
+		}
+	}
+}
+
+// maxTries is how often a change is tried while others change the batch.
+const maxTries = 5
+
+func (m *Batches) changeOnce(ctx context.Context, r *api.ChangeBatch) (*api.Batched, error) {
 	m.mu.Lock()
 	s := m.all[r.ID]
 	if s != nil && s.account != r.Account.ID {
@@ -159,6 +190,9 @@ func (m *Batches) Change(ctx context.Context, r *api.ChangeBatch) (*api.Batched,
 		return refused(notFound(r.ID)), nil
 	}
 	switch was := m.record(s); {
+	case was.State != api.BatchReceiving && r.Change == api.BatchReady: // it was asked for twice
+		info, err := m.info(ctx, s, false)
+		return &api.Batched{Batch: info}, err
 	case (was.State == api.BatchReceiving) != (r.Change == api.BatchDrop || r.Change == api.BatchReady):
 		return refused(notFound(r.ID)), nil
 	case r.Change == api.BatchDrop:
@@ -182,18 +216,31 @@ func (m *Batches) Change(ctx context.Context, r *api.ChangeBatch) (*api.Batched,
 			return &api.Batched{Batch: info, Found: true}, err
 		}
 	}
+	if r.Change == api.BatchReady && m.cfg.shared() { // whoever sent them knows how many they are
+		s.received, s.bytes = r.Items, r.Bytes
+	}
 	no := s.changed(&b, r.Change)
+	ended := !s.b.Ended.IsZero()
 	m.mu.Unlock()
 	if no != nil {
 		return refused(no), nil
 	}
-	if err := m.cfg.Records.Batches().Put(ctx, b); err != nil {
-		return nil, fmt.Errorf("change a batch: %w", err)
+	if err := m.put(s, b); errors.Is(err, persistence.ErrConflict) {
+		m.reload(s)
+		return nil, err
+	} else if err != nil {
+		return nil, err
+	}
+	if !m.serves() {
+		if r.Change == api.BatchRetry { // another time would be another round
+			return refused(api.NobodyOrders()), nil
+		}
+		return refused(api.NotOrderedHere()), nil
 	}
 	m.mu.Lock()
 	if r.Change == api.BatchRetry {
 		s.fed = false
-		if !s.b.Ended.IsZero() {
+		if ended {
 			s.done = make(chan struct{})
 		}
 	}
@@ -201,7 +248,6 @@ func (m *Batches) Change(ctx context.Context, r *api.ChangeBatch) (*api.Batched,
 		close(s.loaded)
 		s.fed = b.Items == 0
 	}
-	s.b = b
 	m.feed(s)
 	s.signal()
 	m.mu.Unlock()
@@ -243,7 +289,7 @@ func (s *state) changed(b *records.Batch, change api.BatchChange) *api.Refusal {
 		if b.Round++; b.State == api.BatchEnded {
 			b.State = api.BatchRunning
 		}
-		b.Ended, b.Sum = time.Time{}, nil
+		b.Ended, b.Sum, b.Told = time.Time{}, nil, false
 	}
 	return nil
 }

@@ -3,11 +3,14 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/engine"
+	"troupe/persistence"
 )
 
 // end writes that a batch has ended.
@@ -25,20 +28,81 @@ func (m *Batches) end(s *state) error {
 	if b.State == api.BatchRunning {
 		b.State = api.BatchEnded
 	}
-	notices, err := m.cfg.Records.Notices().OfBatch(m.ctx, b)
-	if err != nil {
-		return err
+	if b.Schedule != nil {
+		status, code := runEnd(&b)
+		if err := m.cfg.Records.Schedules().EndRun(m.ctx, b.Schedule, b.Ended, status, code); err != nil {
+			return err
+		}
 	}
-	if err := m.cfg.Records.Batches().Put(m.ctx, b); err != nil {
+	var notices []records.Notice
+	if !m.cfg.shared() {
+		var err error
+		if notices, err = m.cfg.Records.Notices().OfBatch(m.ctx, b); err != nil {
+			return err
+		}
+	}
+	b.Told = false
+	if err := m.put(s, b); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.b = b
 	close(s.done)
 	m.cfg.Records.Tell(notices)
 	m.cfg.Log.Info().Str("batch", b.ID).Str("state", string(b.State)).Int("items", b.Items).Int("failed", s.failures()).Dur("took", b.Ended.Sub(b.Created)).Msg("batch ended")
 	return nil
+}
+
+// tell writes the notices of a batch that has ended. Of several nodes, two may try to write
+// its end, and the store takes one: so there they follow it.
+func (m *Batches) tell(s *state) error {
+	s.changes.Lock()
+	defer s.changes.Unlock()
+	b := m.record(s)
+	if !m.cfg.shared() || b.Ended.IsZero() || b.Told || m.ctx.Err() != nil {
+		return nil
+	}
+	_, err := m.cfg.Records.Notices().OfBatch(m.ctx, b)
+	if b.Told = true; err == nil {
+		err = m.put(s, b)
+	}
+	switch {
+	case errors.Is(err, persistence.ErrConflict):
+		m.reload(s)
+		return nil
+	case err != nil && m.ctx.Err() == nil:
+		m.cfg.Log.Error().Err(err).Str("batch", s.id).Msg("notices of a batch not written")
+	}
+	return err
+}
+
+// put writes the record of a batch.
+func (m *Batches) put(s *state, b records.Batch) error {
+	m.mu.Lock()
+	over := s.rev
+	m.mu.Unlock()
+	revision, err := m.cfg.Records.Batches().Put(m.ctx, b, over)
+	if err != nil {
+		return fmt.Errorf("write the batch %s: %w", b.ID, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.b, s.rev = b, revision
+	return nil
+}
+
+// runEnd is how a run of a schedule has ended that is a batch.
+func runEnd(b *records.Batch) (api.RunStatus, engine.Code) {
+	if b.State == api.BatchCancelled {
+		return api.RunFailed, engine.CodeCancelled
+	}
+	status, code, most := api.RunComplete, engine.Code(""), 0
+	for c, f := range b.Sum.Failed {
+		if f.Count > most || f.Count == most && c < code {
+			status, code, most = api.RunFailed, c, f.Count
+		}
+	}
+	return status, code
 }
 
 // sweep removes batches whose time is over, and those whose items never all came.
@@ -48,7 +112,7 @@ func (m *Batches) sweep() {
 	defer tick.Stop()
 	for {
 		m.mu.Lock()
-		var old []records.Batch
+		var old []*state
 		for _, s := range m.all {
 			switch idle := time.Since(s.touched) >= unfinished; {
 			case s.b.State == api.BatchReceiving && idle:
@@ -56,12 +120,12 @@ func (m *Batches) sweep() {
 			default:
 				continue
 			}
-			old = append(old, s.b)
+			old = append(old, s)
 		}
 		m.mu.Unlock()
-		for _, b := range old {
-			if err := m.erase(m.ctx, b); err != nil && !errors.Is(err, context.Canceled) {
-				m.cfg.Log.Error().Err(err).Str("batch", b.ID).Msg("batch not removed")
+		for _, s := range old {
+			if err := m.expire(s); err != nil && !errors.Is(err, context.Canceled) {
+				m.cfg.Log.Error().Err(err).Str("batch", s.id).Msg("batch not removed")
 			}
 		}
 		select {
@@ -70,6 +134,24 @@ func (m *Batches) sweep() {
 		case <-tick.C:
 		}
 	}
+}
+
+// expire removes a batch whose time is over. Another node may have let it go on: so it is
+// first made one that no client sees.
+func (m *Batches) expire(s *state) error {
+	b := m.record(s)
+	if m.cfg.shared() && b.State != api.BatchReceiving {
+		s.changes.Lock()
+		defer s.changes.Unlock()
+		b.State = api.BatchReceiving
+		if err := m.put(s, b); errors.Is(err, persistence.ErrConflict) {
+			m.reload(s)
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return m.erase(m.ctx, b)
 }
 
 func (m *Batches) erase(ctx context.Context, b records.Batch) error {

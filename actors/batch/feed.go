@@ -28,7 +28,8 @@ const (
 
 // feed lets a batch go on, unless it does or has ended. The mutex is held.
 func (m *Batches) feed(s *state) {
-	if s.feeds || !s.b.Ended.IsZero() || m.ctx.Err() != nil {
+	untold := m.cfg.shared() && !s.b.Told
+	if s.feeds || !s.b.Ended.IsZero() && !untold || m.ctx.Err() != nil {
 		return
 	}
 	idle := make(chan struct{})
@@ -41,6 +42,11 @@ func (m *Batches) feed(s *state) {
 			}
 		}
 		for m.turn(s) {
+		}
+		for m.tell(s) != nil {
+			if !m.pause(s, again) {
+				return
+			}
 		}
 	})
 }
@@ -83,6 +89,10 @@ func (m *Batches) turn(s *state) bool {
 		m.mu.Unlock()
 		return m.pause(s, again)
 	}
+	if errors.Is(err, persistence.ErrConflict) && m.ctx.Err() == nil {
+		m.reload(s)
+		return m.pause(s, again)
+	}
 	if err != nil && m.ctx.Err() == nil {
 		m.cfg.Log.Error().Err(err).Str("batch", s.id).Msg("batch does not go on")
 		return m.pause(s, again)
@@ -114,9 +124,12 @@ func (m *Batches) next(s *state) (did bool, err error) {
 	m.mu.Lock()
 	over := s.over
 	s.over = nil
-	var add, cancel []*item
+	var add, cancel, check []*item
 	for _, it := range s.live {
 		switch {
+		case it.check:
+			it.check = false // it may be set again while it is looked up
+			check = append(check, it)
 		case s.b.State == api.BatchRunning && !it.queued:
 			add = append(add, it)
 		case s.b.State == api.BatchCancelled && !it.queued:
@@ -138,6 +151,8 @@ func (m *Batches) next(s *state) (did bool, err error) {
 		}
 	}
 	switch {
+	case len(check) > 0:
+		return true, m.settle(s, check)
 	case len(add) > 0:
 		return true, m.add(s, add)
 	case len(cancel) > 0:
@@ -153,7 +168,7 @@ func (m *Batches) next(s *state) (did bool, err error) {
 // part writes down which items go to the queue next.
 func (m *Batches) part(s *state) error {
 	m.mu.Lock()
-	at, round, items := s.at, s.b.Round, s.b.Items
+	at, revision, round, items := s.at, s.atRev, s.b.Round, s.b.Items
 	m.mu.Unlock()
 	limits := m.cfg.Limits()[s.plan]
 	if err := m.cfg.Records.Plain.Full(s.account, persistence.Allowance{Bytes: limits.StorageBytes, Files: limits.StorageFiles}); err != nil {
@@ -195,7 +210,7 @@ func (m *Batches) part(s *state) error {
 	}
 	fed := p.After.Item >= items && (round == 0 || p.After.Again < 0)
 	if len(list) == 0 {
-		if err := disk.PutAt(m.ctx, s.account, s.id, p.After); err != nil {
+		if revision, err = disk.PutAt(m.ctx, s.account, s.id, p.After, revision); err != nil {
 			return err
 		}
 	} else {
@@ -204,20 +219,20 @@ func (m *Batches) part(s *state) error {
 			x := m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: s.account, Plan: s.plan}, Task: template.Task})
 			p.Tasks = append(p.Tasks, records.BatchTask{Item: n, Round: round, Task: x.TaskID})
 		}
-		if err := disk.PutPart(m.ctx, s.account, s.id, p); err != nil {
+		if revision, err = disk.PutPart(m.ctx, s.account, s.id, p, revision); err != nil {
 			return err
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, t := range p.Tasks {
-		s.live[t.Item] = &item{BatchTask: t, part: p.Number}
+		s.hold(&item{BatchTask: t, part: p.Number})
 		s.parts[p.Number]++
 		if earlier[i] != nil {
 			s.uncount(earlier[i])
 		}
 	}
-	s.at, s.fed = p.After, fed && s.b.Round == round // failed items may be to be sent again since
+	s.at, s.atRev, s.fed = p.After, revision, fed && s.b.Round == round // failed items may be to be sent again since
 	return nil
 }
 
@@ -253,8 +268,11 @@ func (m *Batches) add(s *state, items []*item) error {
 		if value == nil {
 			return m.unreadable(s, it, of)
 		}
+		m.mu.Lock()
+		it.back = false
+		m.mu.Unlock()
 		x, err := m.cfg.Queue.Add(m.ctx, &api.Execute{
-			TaskID: it.Task, Account: api.Account{ID: s.account, Plan: s.plan}, Task: template.Task.WithItem(value), Asked: time.Now(), Batch: of,
+			TaskID: it.Task, Account: api.Account{ID: s.account, Plan: s.plan}, Task: template.Task.WithItem(value), Asked: time.Now(), Batch: of, OnDisk: it.onDisk,
 		})
 		if err == nil && x.Refusal != nil {
 			err = heldError(x.Refusal.Code)
@@ -264,7 +282,7 @@ func (m *Batches) add(s *state, items []*item) error {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		it.queued, s.held = true, ""
+		it.queued, it.onDisk, s.held = !it.back, false, "" // it may have been given back already
 		return nil
 	})
 }

@@ -3,6 +3,7 @@ package batch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"troupe/actors/api"
 	"troupe/actors/records"
+	"troupe/persistence"
 )
 
 // Get tells how far a batch is, with an example of each failure.
@@ -21,8 +23,15 @@ func (m *Batches) Get(ctx context.Context, r *api.GetBatch) (*api.Batched, error
 	if s == nil {
 		return refused(notFound(r.ID)), nil
 	}
-	if r.Wait > 0 {
-		m.await(ctx, s, r.Wait)
+	for end := time.Now().Add(r.Wait); r.Wait > 0; {
+		m.await(ctx, s, time.Until(end))
+		m.mu.Lock()
+		now := m.find(r.Account.ID, r.ID)
+		m.mu.Unlock()
+		if now == nil || now == s {
+			break
+		}
+		s = now // it was read anew meanwhile
 	}
 	info, err := m.info(ctx, s, true)
 	return &api.Batched{Batch: info}, err
@@ -80,8 +89,15 @@ func (m *Batches) info(ctx context.Context, s *state, examples bool) (*api.Batch
 
 // result reads how a task has ended; nil: that is not kept any more.
 func (m *Batches) result(ctx context.Context, account, task string) (*api.Polled, error) {
-	p, _, err := m.cfg.Records.Poll(ctx, task, account)
-	if err != nil || p.Refusal != nil || p.Status == api.TaskPending {
+	return result(ctx, m.cfg.Records, account, task)
+}
+
+func result(ctx context.Context, disk *records.Store, account, task string) (*api.Polled, error) {
+	p, _, waits, err := disk.Queue().Status(ctx, account, task)
+	switch {
+	case errors.Is(err, persistence.ErrNotFound):
+		return nil, nil
+	case err != nil || waits || p.Refusal != nil || p.Status == api.TaskPending:
 		return nil, err
 	}
 	return p, nil
@@ -142,8 +158,17 @@ func (m *Batches) List(ctx context.Context, r *api.ListBatches) (*api.BatchesLis
 // place orders batches by when they were made.
 func place(s *state) string { return strconv.FormatInt(s.b.Created.UnixNano(), 36) + "-" + s.id }
 
-// Items lists items that have ended.
+// Items lists items that have ended, with their results.
 func (m *Batches) Items(ctx context.Context, r *api.ListBatchItems) (*api.BatchItemsListed, error) {
+	l, err := m.Ends(ctx, (*api.ListBatchEnds)(r))
+	if err != nil || l.Refusal != nil {
+		return l, err
+	}
+	return l, Fill(ctx, m.cfg.Records, r, l)
+}
+
+// Ends lists items that have ended, without what the records have of them.
+func (m *Batches) Ends(ctx context.Context, r *api.ListBatchEnds) (*api.BatchItemsListed, error) {
 	m.mu.Lock()
 	s := m.find(r.Account.ID, r.ID)
 	m.mu.Unlock()
@@ -153,22 +178,42 @@ func (m *Batches) Items(ctx context.Context, r *api.ListBatchItems) (*api.BatchI
 	if err := m.load(s); err != nil {
 		return nil, err
 	}
-	all, next, more, err := m.ends(ctx, s, r)
+	all, next, more, err := m.ends(ctx, s, (*api.ListBatchItems)(r))
 	if err != nil {
 		return nil, err
 	}
 	l := &api.BatchItemsListed{Next: next, More: more}
 	for _, e := range all {
-		it := api.BatchItem{Index: e.Item, Task: e.End.Task, Status: e.End.Status, Code: e.End.Code, Ended: e.End.Ended, Attempts: e.End.Attempts, Cursor: e.Cursor}
-		if it.Item, err = m.cfg.Records.Batches().ReadItem(ctx, s.id, e.Item); err != nil {
-			return nil, err
-		}
-		if it.Polled, err = m.result(ctx, s.account, e.End.Task); err != nil {
-			return nil, err
-		}
-		l.Items = append(l.Items, it)
+		l.Items = append(l.Items, api.BatchItem{Index: e.Item, Task: e.End.Task, Status: e.End.Status, Code: e.End.Code, Ended: e.End.Ended, Attempts: e.End.Attempts, Cursor: e.Cursor})
 	}
 	return l, nil
+}
+
+// maxFilled is how many bytes of items and results a part of a list has, about.
+const maxFilled = 8 << 20
+
+// Fill reads the items of a list, and their results. What is too large for one answer is
+// left for the next part.
+func Fill(ctx context.Context, disk *records.Store, r *api.ListBatchItems, l *api.BatchItemsListed) (err error) {
+	bytes := 0
+	for i := range l.Items {
+		it := &l.Items[i]
+		if it.Item, err = disk.Batches().ReadItem(ctx, r.ID, it.Index); err != nil {
+			return err
+		}
+		if it.Polled, err = result(ctx, disk, r.Account.ID, it.Task); err != nil {
+			return err
+		}
+		bytes += len(it.Item)
+		if it.Polled != nil && it.Polled.Executed != nil && it.Polled.Executed.Outcome != nil {
+			bytes += len(it.Polled.Executed.Outcome.Data)
+		}
+		if bytes >= maxFilled && i < len(l.Items)-1 {
+			l.Items, l.Next, l.More = l.Items[:i+1], it.Cursor, true
+			return nil
+		}
+	}
+	return nil
 }
 
 func (m *Batches) ends(ctx context.Context, s *state, r *api.ListBatchItems) (all []records.BatchEnded, next string, more bool, err error) {

@@ -52,20 +52,36 @@ func (m *Batches) read(s *state) error {
 		return nil
 	}
 	disk := m.cfg.Records.Batches()
-	parts, at, err := disk.Parts(m.ctx, s.id)
+	parts, at, revision, err := disk.Parts(m.ctx, s.id)
 	if err != nil {
 		return err
+	}
+	shared := m.cfg.shared()
+	if shared { // its ends have got their places from other nodes
+		last, err := disk.LastOrder(m.ctx, s.id)
+		if err != nil {
+			return err
+		}
+		m.mu.Lock()
+		s.last = max(s.last, last)
+		m.mu.Unlock()
+	}
+	order := func() uint64 { // nothing is listed yet
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		s.last = max(m.cfg.Order(), s.last+1)
+		return s.last
 	}
 	live, counts, over := map[int]*item{}, map[int]int{}, []int{}
 	earlier := []*records.BatchEnd{}
 	for _, p := range parts {
 		for _, t := range p.Tasks {
 			of := api.BatchRef{Batch: s.id, Item: t.Item, Round: t.Round}
-			in, ended, err := disk.Settle(m.ctx, s.account, of, t.Task, m.cfg.Order)
+			found, err := disk.Settle(m.ctx, s.account, of, t.Task, order)
 			if err != nil {
 				return err
 			}
-			if ended {
+			if found.End != nil {
 				continue
 			}
 			e, err := disk.EndOf(m.ctx, s.id, t.Item)
@@ -75,7 +91,10 @@ func (m *Batches) read(s *state) error {
 			if e != nil { // of an earlier round
 				earlier = append(earlier, e)
 			}
-			live[t.Item] = &item{BatchTask: t, part: p.Number, queued: in}
+			// Of several nodes, an earlier one may have written a record so late that the
+			// queue has not found it: so the item is added again. What has become of it
+			// before it is known here, nobody tells: so it is looked up again.
+			live[t.Item] = &item{BatchTask: t, part: p.Number, queued: found.Begun || found.Queued && !shared, onDisk: found.Queued && shared, runs: found.Runs, check: shared && found.Begun}
 			counts[p.Number]++
 		}
 		if counts[p.Number] == 0 {
@@ -88,7 +107,12 @@ func (m *Batches) read(s *state) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.at, s.live, s.parts, s.over, s.ended, s.failed = at, live, counts, over, sum.Ended, sum.Failed
+	s.at, s.atRev, s.parts, s.over, s.ended, s.failed = at, revision, counts, over, sum.Ended, sum.Failed
+	for _, it := range live {
+		if s.hold(it); it.runs {
+			s.running++
+		}
+	}
 	for n, c := range counts {
 		if c == 0 {
 			delete(counts, n)

@@ -57,6 +57,18 @@ func (l *Leases) seen(node string, rec Record, revision uint64) seenLease {
 	return *s
 }
 
+// Others are the other nodes that have had a lease, with the revisions of their records, as
+// far as this one has heard.
+func (l *Leases) Others() map[string]uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[string]uint64, len(l.others))
+	for node, s := range l.others {
+		all[node] = s.revision
+	}
+	return all
+}
+
 // WaitAndRevoke waits until the lease of another node is over, and revokes it:
 // that node's sessions may be taken then. It returns [ErrRenewed] when the node renews
 // it meanwhile, and [ErrHeld] when ctx ends first.
@@ -79,8 +91,10 @@ func (l *Leases) WaitAndRevoke(ctx context.Context, node string) error {
 		if rest == 0 {
 			// Written even where it is over: what was read may be out of date, and
 			// that a majority has stored is not.
-			_, err = l.write(ctx, s.end(node), s.revision)
+			over := s.end(node)
+			revision, err = l.write(ctx, over, s.revision)
 			if err == nil {
+				l.seen(node, over, revision)
 				return nil
 			}
 			if !errors.Is(err, persistence.ErrConflict) {

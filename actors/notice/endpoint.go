@@ -89,11 +89,9 @@ func (m *Notices) Endpoints(ctx context.Context, r *api.ListEndpoints) (*api.End
 	if err != nil {
 		return nil, fmt.Errorf("list endpoints: %w", err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	states := map[string]records.EndpointState{}
-	if a := m.accounts[r.Account.ID]; a != nil {
-		maps.Copy(states, a.states)
+	states, err := m.states(ctx, r.Account.ID)
+	if err != nil {
+		return nil, fmt.Errorf("list endpoints: %w", err)
 	}
 	l := &api.EndpointsListed{}
 	for _, p := range all {

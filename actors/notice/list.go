@@ -66,11 +66,11 @@ func (m *Notices) Redeliver(ctx context.Context, r *api.Redeliver) (*api.Noticed
 	case err != nil:
 		return nil, fmt.Errorf("read a notice: %w", err)
 	}
-	m.mu.Lock()
-	a := m.of(r.Account.ID)
-	off := !a.states[records.EndpointID(n.URL)].Off.IsZero()
-	m.mu.Unlock()
-	if off {
+	states, err := m.states(ctx, r.Account.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read an endpoint: %w", err)
+	}
+	if !states[records.EndpointID(n.URL)].Off.IsZero() {
 		return &api.Noticed{Refusal: &api.Refusal{Code: engine.CodeInvalidRequest,
 			Text: "Its endpoint is switched off: switch it on with POST /v1/endpoints/" + records.EndpointID(n.URL) + "/enable"}}, nil
 	}
@@ -79,16 +79,25 @@ func (m *Notices) Redeliver(ctx context.Context, r *api.Redeliver) (*api.Noticed
 		if err := m.cfg.Records.Notices().Again(ctx, n); err != nil {
 			return nil, fmt.Errorf("send a notice again: %w", err)
 		}
+	} else if m.cfg.Shared {
+		n.Next = time.Now()
+		if err := m.cfg.Records.Notices().Retry(ctx, n); err != nil {
+			return nil, fmt.Errorf("send a notice again: %w", err)
+		}
+	}
+	s := shown(n)
+	if m.cfg.Shared { // the node that delivers follows the records
+		return &api.Noticed{Notice: &s}, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	a := m.of(r.Account.ID)
 	if e := a.entries[n.ID]; e == nil {
-		m.push(a, &entry{id: n.ID, host: hostOf(n.URL), at: time.Now(), index: -1})
+		m.push(a, &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: time.Now(), index: -1})
 	} else if l := a.lines[e.host]; l != nil && e.index >= 0 {
 		e.at = time.Now()
 		heap.Fix(&l.wait, e.index)
 		m.pump(l)
 	}
-	s := shown(n)
 	return &api.Noticed{Notice: &s}, nil
 }

@@ -40,7 +40,13 @@ type Config struct {
 	Delays  []time.Duration // before the second attempt and the following ones; about a day
 	Timeout time.Duration   // of an attempt; 15 s
 	OffAt   time.Duration   // after so long without success a receiver is switched off; 5 days
-	Log     zerolog.Logger
+	// Shared tells that several nodes share the records. Then what others change is followed.
+	Shared bool
+	// Counts are gone on with; nil: they begin at zero.
+	Counts *Counts
+	// Serves reports whether this node may deliver; nil: it may.
+	Serves func() bool
+	Log    zerolog.Logger
 }
 
 // standardDelays add up to 24 hours.
@@ -61,7 +67,7 @@ type Notices struct {
 	accounts map[string]*account
 	early    map[string][]*entry // by task: its client cannot see the end yet
 	stopped  bool
-	secrets  sync.Mutex // one change of a secret at a time
+	counts   map[string]count // of nodes that share the records: what waits of accounts
 }
 
 // account has what waits of an account.
@@ -81,9 +87,10 @@ type account struct {
 // entry is a notice that waits.
 type entry struct {
 	id, host string
-	at       time.Time
-	index    int  // in its line; -1: it is not there
-	sends    bool // it is on its way
+	since    time.Time // it waits
+	at       time.Time // of its next attempt
+	index    int       // in its line; -1: it is not there
+	sends    bool      // it is on its way
 }
 
 // line has what one receiver gets, in the order of times.
@@ -122,11 +129,16 @@ func New(cfg Config) *Notices {
 	if cfg.OffAt == 0 {
 		cfg.OffAt = 5 * 24 * time.Hour
 	}
+	if cfg.Counts == nil {
+		cfg.Counts = &Counts{}
+	}
 	client := *cfg.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	m := &Notices{cfg: cfg, client: &client, accounts: map[string]*account{}, early: map[string][]*entry{}}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	cfg.Records.OnNotices = m.added
+	if !cfg.Shared {
+		cfg.Records.OnNotices = m.added
+	}
 	return m
 }
 
@@ -135,16 +147,23 @@ func (m *Notices) Start(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	err := m.cfg.Records.Notices().EachState(ctx, func(id string, s records.EndpointState) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.of(id).states[records.EndpointID(s.URL)] = s
-	})
-	if err != nil {
+	if m.cfg.Shared {
+		m.work.Go(m.follow)
+		return nil
+	}
+	if err := m.readStates(ctx); err != nil {
 		return err
 	}
 	m.work.Go(m.load)
 	return nil
+}
+
+func (m *Notices) readStates(ctx context.Context) error {
+	return m.cfg.Records.Notices().EachState(ctx, func(id string, s records.EndpointState) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.of(id).states[records.EndpointID(s.URL)] = s
+	})
 }
 
 // load reads what waits, a part at a time.
@@ -157,26 +176,37 @@ func (m *Notices) load() {
 				return
 			}
 			m.cfg.Log.Error().Err(err).Msg("notices not read")
-			select {
-			case <-time.After(time.Second):
-				continue
-			case <-m.ctx.Done():
+			if !m.pause(time.Second) {
 				return
 			}
+			continue
 		}
 		m.mu.Lock()
 		for _, n := range list {
-			at := n.Next
-			if at.IsZero() {
-				at = n.Since
-			}
-			m.push(m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), at: at, index: -1})
+			m.push(m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: due(n), index: -1})
 		}
 		m.mu.Unlock()
 		if after = next; after == "" {
 			return
 		}
 	}
+}
+
+// due is when the next attempt of a notice is.
+func due(n records.Notice) time.Time {
+	if n.Next.IsZero() {
+		return n.Since
+	}
+	return n.Next
+}
+
+// pause waits, and reports whether deliveries go on.
+func (m *Notices) pause(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+	case <-m.ctx.Done():
+	}
+	return m.ctx.Err() == nil
 }
 
 // Stop ends the attempts that run: they are made again.
@@ -220,24 +250,6 @@ func (l *line) quiet() {
 	}
 }
 
-// Full reports whether as many notices of an account wait as may, and its task would
-// make more.
-func (m *Notices) Full(ctx context.Context, id string, named bool) bool {
-	return m != nil && m.full(id) && (named || m.hasEndpoints(ctx, id))
-}
-
-func (m *Notices) hasEndpoints(ctx context.Context, id string) bool {
-	all, err := m.cfg.Records.Notices().Endpoints(ctx, id)
-	return err != nil || len(all) > 0
-}
-
-func (m *Notices) full(id string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a := m.accounts[id]
-	return a != nil && len(a.entries) >= MaxWaiting
-}
-
 // of returns an account. The mutex is held.
 func (m *Notices) of(id string) *account {
 	a := m.accounts[id]
@@ -255,7 +267,7 @@ func (m *Notices) added(list []records.Notice) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, n := range list {
-		a, e := m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), at: n.Since, index: -1}
+		a, e := m.of(n.Account), &entry{id: n.ID, host: hostOf(n.URL), since: n.Since, at: n.Since, index: -1}
 		if n.Task == nil {
 			m.push(a, e)
 		} else if !a.gone && a.entries[e.id] == nil {

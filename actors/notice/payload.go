@@ -84,7 +84,7 @@ func (m *Notices) payload(n records.Notice) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// about is what a notice tells of.
+// about is the subject of a notice.
 func about(n records.Notice) string {
 	switch {
 	case n.Task != nil:

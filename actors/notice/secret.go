@@ -32,32 +32,39 @@ func newSecret() string {
 
 // secret reads what signs the notices of an account, and makes it where there is none.
 func (m *Notices) secret(ctx context.Context, account string) (records.NoticeSecret, error) {
-	disk := m.cfg.Records.Notices()
-	s, err := disk.Secret(ctx, account)
+	s, err := m.cfg.Records.Notices().Secret(ctx, account)
 	if !errors.Is(err, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrSealed) {
 		return s, err
 	}
-	m.secrets.Lock()
-	defer m.secrets.Unlock()
-	if s, err = disk.Secret(ctx, account); err == nil {
-		return s, nil
+	return m.changeSecret(ctx, account, false)
+}
+
+// changeSecret makes a secret where there is none, or with rotate another one. Of several
+// nodes that do so at once, each finds what the others have written.
+func (m *Notices) changeSecret(ctx context.Context, account string, rotate bool) (records.NoticeSecret, error) {
+	disk := m.cfg.Records.Notices()
+	for {
+		s, revision, err := disk.SecretAt(ctx, account)
+		none := errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrSealed)
+		switch {
+		case none:
+			s = records.NoticeSecret{Current: newSecret()}
+		case err != nil || !rotate:
+			return s, err
+		default:
+			s = records.NoticeSecret{Current: newSecret(), Previous: s.Current, Until: time.Now().Add(secretOverlap)}
+		}
+		err = disk.PutSecret(ctx, account, s, revision)
+		if !errors.Is(err, persistence.ErrConflict) && (err != nil || !none || !rotate) {
+			return s, err
+		}
 	}
-	s = records.NoticeSecret{Current: newSecret()}
-	return s, disk.PutSecret(ctx, account, s)
 }
 
 // Secret tells what signs the notices of an account, after another one was made if that
 // is asked for.
 func (m *Notices) Secret(ctx context.Context, r *api.NoticeSecret) (*api.NoticeSecretTold, error) {
-	s, err := m.secret(ctx, r.Account.ID)
-	if err == nil && r.Rotate {
-		m.secrets.Lock()
-		defer m.secrets.Unlock()
-		if s, err = m.cfg.Records.Notices().Secret(ctx, r.Account.ID); err == nil {
-			s = records.NoticeSecret{Current: newSecret(), Previous: s.Current, Until: time.Now().Add(secretOverlap)}
-			err = m.cfg.Records.Notices().PutSecret(ctx, r.Account.ID, s)
-		}
-	}
+	s, err := m.changeSecret(ctx, r.Account.ID, r.Rotate)
 	if err != nil {
 		return nil, fmt.Errorf("read the secret of notices: %w", err)
 	}

@@ -38,6 +38,9 @@ func (m *Notices) send(l *line, e *entry) {
 		m.sent(l, e, again, ok)
 	}()
 	a, disk := l.account, m.cfg.Records.Notices()
+	if m.cfg.Serves != nil && !m.cfg.Serves() { // another node may deliver by now
+		return
+	}
 	n, err := disk.Read(a.ctx, records.NoticeKey(a.id, e.id))
 	if errors.Is(err, persistence.ErrNotFound) || errors.Is(err, persistence.ErrSealed) {
 		again, ok = time.Time{}, true
@@ -47,6 +50,7 @@ func (m *Notices) send(l *line, e *entry) {
 		n.Status, n.Next, n.Ended = api.NoticeOff, time.Time{}, time.Now()
 		if err = disk.End(a.ctx, n); err == nil {
 			again, ok = time.Time{}, true
+			m.cfg.Counts.ended(n.Status)
 		}
 		m.logError(a, err, n, "notice for an endpoint that is off not written down")
 		return
@@ -91,6 +95,7 @@ func (m *Notices) send(l *line, e *entry) {
 		}
 	}
 	again = n.Next
+	m.cfg.Counts.ended(n.Status)
 	m.cfg.Log.Debug().Str("notice", n.ID).Str("account", persistence.AccountName(a.id)).Str("status", string(n.Status)).Int("answer", try.Status).Dur("took", try.Took).Msg("notice sent")
 	if err := m.note(a, n.URL, try, gone); err != nil {
 		m.logError(a, err, n, "state of an endpoint not written down")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"troupe/actors/api"
@@ -31,6 +32,9 @@ type Batch struct {
 	Round   int             `json:"round,omitempty"`
 	Notify  []engine.Notify `json:"notify,omitempty"` // told of its end
 	Sum     *BatchSum       `json:"sum,omitempty"`    // once it has ended
+	Told    bool            `json:"told,omitempty"`   // of several nodes: its notices are written
+
+	Schedule *api.ScheduleRef `json:"schedule,omitempty"` // that it is a run of; nil: none
 }
 
 // Expires is until when an ended batch is kept.
@@ -95,31 +99,64 @@ func BatchKey(account, id string) string { return BatchPrefix + account + "/" + 
 // BatchItemKey is where an item is.
 func BatchItemKey(batch string, item int) string { return numbered(batchItemPrefix, batch, item) }
 
-// Put writes the record of a batch.
-func (u Batches) Put(ctx context.Context, b Batch) error {
-	return putJSON(ctx, u.r.Sealed, BatchKey(b.Account, b.ID), b.Account, time.Time{}, b)
+// Put writes the record of a batch over a revision of it; zero: there is none yet. What is
+// written of a batch is written over what was read, so of two nodes that both believe to
+// have it, one goes on. The other one gets a conflict.
+func (u Batches) Put(ctx context.Context, b Batch, over uint64) (revision uint64, err error) {
+	value, err := json.Marshal(b)
+	if err != nil {
+		return 0, fmt.Errorf("write the batch %s: %w", b.ID, err)
+	}
+	return u.r.Sealed.PutRevision(ctx, persistence.Item{Key: BatchKey(b.Account, b.ID), Account: b.Account, Value: value, Durable: true, Over: &over})
+}
+
+// StoredBatch is a batch with the revision of its record.
+type StoredBatch struct {
+	Batch
+	Revision uint64
+}
+
+// Read reads a batch.
+func (u Batches) Read(ctx context.Context, account, id string) (StoredBatch, error) {
+	return u.at(ctx, BatchKey(account, id))
+}
+
+func (u Batches) at(ctx context.Context, key string) (b StoredBatch, err error) {
+	value, revision, err := u.r.Sealed.GetRevision(ctx, key)
+	if err != nil {
+		return b, err
+	}
+	b.Revision = revision
+	if err := json.Unmarshal(value, &b.Batch); err != nil {
+		return b, fmt.Errorf("read %s: %w", key, err)
+	}
+	return b, nil
 }
 
 // All reads all batches. One that cannot be read is logged and skipped.
-func (u Batches) All(ctx context.Context) (all []Batch, err error) {
+func (u Batches) All(ctx context.Context) (all []StoredBatch, err error) {
 	for after := ""; ; {
 		list, err := u.r.Store.Keys(ctx, BatchPrefix, after, surveyed)
 		if err != nil {
 			return nil, fmt.Errorf("list the batches: %w", err)
 		}
-		for _, k := range list {
-			after = k.Key
-			var b Batch
-			switch err := ReadJSON(ctx, u.r.Sealed, k.Key, &b); {
+		var mu sync.Mutex
+		_ = InParallel(list, func(k persistence.KeySize) error {
+			b, err := u.at(ctx, k.Key)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
 			case err == nil:
 				all = append(all, b)
 			case !errors.Is(err, persistence.ErrNotFound):
 				u.r.log.Error().Err(err).Str("key", k.Key).Msg("record not read")
 			}
-		}
+			return nil
+		})
 		if len(list) < surveyed {
-			return all, nil
+			return all, ctx.Err()
 		}
+		after = list[len(list)-1].Key
 	}
 }
 
@@ -140,21 +177,27 @@ func (u Batches) Item(ctx context.Context, batch string, item int) (json.RawMess
 	return u.r.Sealed.Get(ctx, BatchItemKey(batch, item))
 }
 
-// PutPart writes a part durably, and how far the batch is with it.
-func (u Batches) PutPart(ctx context.Context, account, batch string, p BatchPart) error {
-	if err := putJSON(ctx, u.r.Plain, numbered(batchPartPrefix, batch, p.Number), account, time.Time{}, p); err != nil {
-		return err
+// PutPart writes a part durably, and how far the batch is with it, over the revision of
+// what was written of that before. A part is written once: the tasks of a second one would
+// be others.
+func (u Batches) PutPart(ctx context.Context, account, batch string, p BatchPart, over uint64) (revision uint64, err error) {
+	b, err := json.Marshal(p)
+	if err == nil {
+		err = u.r.Plain.Put(ctx, persistence.Item{Key: numbered(batchPartPrefix, batch, p.Number), Account: account, Value: b, Durable: true, New: true})
 	}
-	return u.PutAt(ctx, account, batch, p.After)
+	if err != nil {
+		return 0, fmt.Errorf("write a part of the batch %s: %w", batch, err)
+	}
+	return u.PutAt(ctx, account, batch, p.After, over)
 }
 
-// PutAt writes how far a batch is.
-func (u Batches) PutAt(ctx context.Context, account, batch string, at BatchAt) error {
+// PutAt writes how far a batch is, over a revision of that.
+func (u Batches) PutAt(ctx context.Context, account, batch string, at BatchAt, over uint64) (revision uint64, err error) {
 	b, err := json.Marshal(at)
 	if err != nil {
-		return fmt.Errorf("write how far a batch is: %w", err)
+		return 0, fmt.Errorf("write how far a batch is: %w", err)
 	}
-	return u.r.Plain.Put(ctx, persistence.Item{Key: batchAtPrefix + batch, Account: account, Value: b})
+	return u.r.Plain.PutRevision(ctx, persistence.Item{Key: batchAtPrefix + batch, Account: account, Value: b, Over: &over})
 }
 
 // DeletePart removes a part whose items have all ended.
@@ -162,112 +205,33 @@ func (u Batches) DeletePart(ctx context.Context, batch string, number int) error
 	return u.r.Plain.Delete(ctx, numbered(batchPartPrefix, batch, number), false)
 }
 
-// Parts reads the parts with items that may not have ended, and how far the batch is.
-func (u Batches) Parts(ctx context.Context, batch string) (parts []BatchPart, at BatchAt, err error) {
-	if err = ReadJSON(ctx, u.r.Plain, batchAtPrefix+batch, &at); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-		return nil, at, err
+// Parts reads the parts with items that may not have ended, and how far the batch is, with
+// the revision of that.
+func (u Batches) Parts(ctx context.Context, batch string) (parts []BatchPart, at BatchAt, revision uint64, err error) {
+	b, revision, err := u.r.Plain.GetRevision(ctx, batchAtPrefix+batch)
+	if err == nil {
+		err = json.Unmarshal(b, &at)
+	}
+	if err != nil && !errors.Is(err, persistence.ErrNotFound) {
+		return nil, at, 0, err
 	}
 	list, err := u.r.Store.Keys(ctx, batchPartPrefix+batch+"/", "", surveyed)
 	if err != nil {
-		return nil, at, fmt.Errorf("list the parts of a batch: %w", err)
+		return nil, at, 0, fmt.Errorf("list the parts of a batch: %w", err)
 	}
 	for _, k := range list {
 		var p BatchPart
-		if err := ReadJSON(ctx, u.r.Plain, k.Key, &p); err != nil {
-			return nil, at, err
+		switch err := ReadJSON(ctx, u.r.Plain, k.Key, &p); {
+		case errors.Is(err, persistence.ErrNotFound): // another node has removed it just now
+			continue
+		case err != nil:
+			return nil, at, 0, err
 		}
 		if parts = append(parts, p); p.After.Part > at.Part {
 			at = p.After
 		}
 	}
-	return parts, at, nil
-}
-
-// EndOf reads how an item has ended; nil: it has not.
-func (u Batches) EndOf(ctx context.Context, batch string, item int) (*BatchEnd, error) {
-	e := new(BatchEnd)
-	rec, err := u.r.Store.Get(ctx, numbered(batchEndPrefix, batch, item))
-	switch {
-	case errors.Is(err, persistence.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	if err := json.Unmarshal(rec.Value, e); err != nil {
-		return nil, fmt.Errorf("read %s: %w", rec.Key, err)
-	}
-	return e, nil
-}
-
-func failKey(of api.BatchRef, code engine.Code) string {
-	return numbered(batchFailPrefix, of.Batch, of.Item) + "/" + string(code)
-}
-
-func orderKey(of api.BatchRef, order uint64) string {
-	return fmt.Sprintf("%s%s/%014x/%010d", batchOrderPrefix, of.Batch, order, of.Item)
-}
-
-// End writes how the task of an item has ended. Repeated for the same task, it changes
-// nothing: what was read once as the item's end stays that.
-func (u Batches) End(ctx context.Context, of api.BatchRef, e BatchEnd) error {
-	was, err := u.EndOf(ctx, of.Batch, of.Item)
-	if err != nil {
-		return err
-	}
-	put := func(key string, value []byte) error {
-		_, err := u.r.Store.Put(ctx, persistence.Write{Key: key, Value: value})
-		return err
-	}
-	drop := func(key string) error { return u.r.Store.Delete(ctx, key, nil, false) }
-	if was != nil {
-		if was.Task == e.Task {
-			return nil
-		}
-		err = errors.Join(drop(failKey(of, was.Code)), drop(orderKey(of, was.Order)))
-	}
-	b, no := json.Marshal(e)
-	if err == nil {
-		err = no
-	}
-	if err == nil && e.Status == api.TaskFailed {
-		err = put(failKey(of, e.Code), []byte(e.Task))
-	}
-	if err == nil {
-		err = put(orderKey(of, e.Order), nil)
-	}
-	if err == nil {
-		err = put(numbered(batchEndPrefix, of.Batch, of.Item), b)
-	}
-	if err != nil {
-		return fmt.Errorf("write the end of an item of the batch %s: %w", of.Batch, err)
-	}
-	return nil
-}
-
-// Settle finds out what became of a task that was given to the queue: it waits or runs,
-// its item has ended, or, where both are false, the queue does not have it.
-func (u Batches) Settle(ctx context.Context, account string, of api.BatchRef, task string, order func() uint64) (live, ended bool, err error) {
-	e, err := u.EndOf(ctx, of.Batch, of.Item)
-	if err != nil || e != nil && (e.Task == task || e.Round > of.Round) {
-		return false, err == nil, err
-	}
-	t, _, err := u.r.taskAt(ctx, task)
-	switch {
-	case err == nil && t.Ended.IsZero():
-		return true, false, nil
-	case err == nil: // its record in the queue could not be read at its end
-		e := BatchEnd{Task: task, Status: t.Status, Ended: t.Ended, Attempts: t.Queue.Attempts, Round: of.Round, Order: order()}
-		if t.Status == api.TaskFailed {
-			e.Code = engine.CodeInterrupted
-		}
-		return false, true, u.End(ctx, of, e)
-	case errors.Is(err, persistence.ErrNotFound):
-		_, _, err = u.r.Queue().Find(ctx, account, task)
-	}
-	if errors.Is(err, persistence.ErrNotFound) {
-		return false, false, nil
-	}
-	return err == nil, false, err
+	return parts, at, revision, nil
 }
 
 // itemOf reads a part of a key as the number of an item: the first one counts from the

@@ -54,9 +54,12 @@ func EndpointID(url string) string {
 	return "ep_" + hex.EncodeToString(sum[:12])
 }
 
-// Endpoints reads the endpoints of an account, mostly from memory. Do not change the
-// result.
+// Endpoints reads the endpoints of an account, on a node without others mostly from memory.
+// Do not change the result.
 func (u Notices) Endpoints(ctx context.Context, account string) ([]Endpoint, error) {
+	if u.r.Node != "" { // other nodes change them, too
+		return u.readEndpoints(ctx, account)
+	}
 	u.r.mu.Lock()
 	all, known := u.r.endpoints[account]
 	u.r.mu.Unlock()
@@ -86,6 +89,9 @@ func (u Notices) readEndpoints(ctx context.Context, account string) ([]Endpoint,
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Endpoint) int { return a.Created.Compare(b.Created) })
+	if u.r.Node != "" {
+		return all, nil
+	}
 	u.r.mu.Lock()
 	defer u.r.mu.Unlock()
 	const most = 4096 // accounts in memory
@@ -114,8 +120,15 @@ func (u Notices) PutEndpoint(ctx context.Context, account string, p Endpoint, mo
 	if err := putJSON(ctx, u.r.Sealed, EndpointPrefix+account+"/"+EndpointID(p.URL), account, time.Time{}, p); err != nil {
 		return false, err
 	}
-	_, err = u.readEndpoints(ctx, account)
-	return false, err
+	if all, err = u.readEndpoints(ctx, account); err != nil || i >= 0 || len(all) <= most {
+		return false, err
+	}
+	// Nodes have named endpoints at the same time. The last one of them is too many.
+	i = slices.IndexFunc(all, func(q Endpoint) bool { return q.URL == p.URL })
+	if i < most {
+		return false, nil
+	}
+	return true, u.r.Sealed.Delete(ctx, EndpointPrefix+account+"/"+EndpointID(p.URL), true)
 }
 
 // RemoveEndpoint removes an endpoint.
@@ -149,15 +162,32 @@ func (u Notices) DeleteState(ctx context.Context, account, id string) error {
 
 // EachState calls f for what is known of failing receivers.
 func (u Notices) EachState(ctx context.Context, f func(account string, s EndpointState)) error {
+	return u.eachState(ctx, EndpointStatePrefix, f)
+}
+
+// States reads what is known of the failing receivers of an account, by their identifiers.
+func (u Notices) States(ctx context.Context, account string) (map[string]EndpointState, error) {
+	all := map[string]EndpointState{}
+	return all, u.eachState(ctx, EndpointStatePrefix+account+"/", func(_ string, s EndpointState) { all[EndpointID(s.URL)] = s })
+}
+
+// State reads what is known of a failing receiver, or [persistence.ErrNotFound].
+func (u Notices) State(ctx context.Context, account, id string) (s EndpointState, err error) {
+	return s, ReadJSON(ctx, u.r.Sealed, EndpointStatePrefix+account+"/"+id, &s)
+}
+
+func (u Notices) eachState(ctx context.Context, prefix string, f func(account string, s EndpointState)) error {
 	for after := ""; ; {
-		list, err := u.r.Store.Keys(ctx, EndpointStatePrefix, after, surveyed)
+		list, err := u.r.Store.Keys(ctx, prefix, after, surveyed)
 		if err != nil {
 			return fmt.Errorf("list failing endpoints: %w", err)
 		}
 		for _, k := range list {
 			after = k.Key
 			var s EndpointState
-			if err := ReadJSON(ctx, u.r.Sealed, k.Key, &s); err != nil {
+			if err := ReadJSON(ctx, u.r.Sealed, k.Key, &s); errors.Is(err, persistence.ErrNotFound) {
+				continue
+			} else if err != nil {
 				u.r.log.Error().Err(err).Str("key", k.Key).Msg("record not read")
 				continue
 			}
@@ -175,9 +205,26 @@ func (u Notices) Secret(ctx context.Context, account string) (s NoticeSecret, er
 	return s, ReadJSON(ctx, u.r.Sealed, NoticeSecretPrefix+account, &s)
 }
 
-// PutSecret writes the secret of an account.
-func (u Notices) PutSecret(ctx context.Context, account string, s NoticeSecret) error {
-	return putJSON(ctx, u.r.Sealed, NoticeSecretPrefix+account, account, time.Time{}, s)
+// SecretAt is Secret with the revision of its record; zero: there is none.
+func (u Notices) SecretAt(ctx context.Context, account string) (s NoticeSecret, revision uint64, err error) {
+	rec, err := u.r.Store.Get(ctx, NoticeSecretPrefix+account)
+	if err != nil {
+		return s, 0, err
+	}
+	s, err = u.Secret(ctx, account)
+	return s, rec.Revision, err
+}
+
+// PutSecret writes the secret of an account over a revision of its record.
+func (u Notices) PutSecret(ctx context.Context, account string, s NoticeSecret, over uint64) error {
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = u.r.Sealed.Put(ctx, persistence.Item{Key: NoticeSecretPrefix + account, Account: account, Value: b, Durable: true, Over: &over})
+	}
+	if err != nil {
+		return fmt.Errorf("write the secret of notices: %w", err)
+	}
+	return nil
 }
 
 // eraseAll removes everything about notices of an account.

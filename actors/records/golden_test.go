@@ -4,7 +4,9 @@ import (
 	"flag"
 	"reflect"
 	"testing"
+	"time"
 
+	"troupe/actors/api"
 	"troupe/actors/backlog"
 	"troupe/actors/lease"
 	"troupe/actors/records"
@@ -20,6 +22,15 @@ var recordMakers = golden.Makers{reflect.TypeFor[*engine.Cache](): func() any {
 	c.Set("name", []byte(`"<ü>"`))
 	c.Push("list", []byte(`1`))
 	return c
+}}
+
+// taskMakers: a task is what it was parsed from.
+var taskMakers = golden.Makers{reflect.TypeFor[*engine.Task](): func() any {
+	task, err := engine.ParseScheduled([]byte(`{"actions":[{"wait":1}]}`), nil)
+	if err != nil {
+		panic(err)
+	}
+	return task
 }}
 
 // keptRecords are all records that actors write.
@@ -40,6 +51,9 @@ func keptRecords(t *testing.T) []golden.Case {
 		golden.Record[records.NoticeSecret](t, "notice-secret", nil),
 		golden.Record[engine.Outcome](t, "outcome", nil),
 		golden.Record[records.Queued](t, "queued", nil),
+		golden.Record[records.Schedule](t, "schedule", taskMakers),
+		golden.Record[api.ScheduleRun](t, "schedule-run", nil),
+		golden.Record[records.ScheduleState](t, "schedule-state", nil),
 		golden.Record[records.Session](t, "session", nil),
 		golden.Record[records.SessionState](t, "session-state", recordMakers),
 		golden.Record[records.Task](t, "task", nil),
@@ -51,6 +65,7 @@ func keptRecords(t *testing.T) []golden.Case {
 			"ended": records.EndedPrefix + "ada~1", "dead": records.DeadPrefix + "ada~1", "holder": records.HolderKey,
 			"notice": records.NoticeKey("ada~1", noticeID), "notice in the log": records.NoticeLogKey("ada~1", noticeID), "endpoint": records.EndpointPrefix + "ada~1/" + records.EndpointID("https://example.com/hook"),
 			"state of an endpoint": records.EndpointStatePrefix + "ada~1/", "secret of notices": records.NoticeSecretPrefix + "ada~1",
+			"schedule": records.ScheduleKey("ada~1", "s1"), "state of a schedule": records.ScheduleStateKey("ada~1", "s1"), "run of a schedule": records.ScheduleRunKey("s1", time.UnixMilli(1795449031000)),
 			"batch": records.BatchKey("ada~1", "b1"), "item of a batch": records.BatchItemKey("b1", 7),
 		}),
 	}

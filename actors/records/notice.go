@@ -25,7 +25,7 @@ type Notice struct {
 	Account  string           `json:"account"`
 	URL      string           `json:"url"`
 	Event    string           `json:"event"`
-	At       time.Time        `json:"at"` // when what it tells of happened
+	At       time.Time        `json:"at"` // when the event happened
 	Task     *NoticeTask      `json:"task,omitempty"`
 	Batch    *NoticeBatch     `json:"batch,omitempty"`
 	Off      *EndpointState   `json:"off,omitempty"` // an endpoint that was switched off
@@ -60,7 +60,7 @@ type NoticeBatch struct {
 	Failed int            `json:"failed"`
 }
 
-// The events that notices tell of.
+// The events that notices report.
 const (
 	EventTaskComplete = "task.complete"
 	EventTaskFailed   = "task.failed"
@@ -146,14 +146,25 @@ func (r *Store) receivers(t Task, q *Queued) (all []engine.Notify, err error) {
 // announce writes the notices of the end of a task, before its record says that it has
 // ended. What it writes again is the same.
 func (r *Store) announce(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code) ([]Notice, error) {
-	if r.Node != "" { // nodes that share a store refuse receivers
-		return nil, nil
+	list, err := r.noticesOf(ctx, t, q, out, code, false)
+	if err != nil || len(list) == 0 {
+		return nil, err
 	}
+	return list, r.Notices().Put(ctx, list)
+}
+
+// noticesOf makes the notices of the end of a task. Without an outcome it is read where it is
+// needed. Late leaves out the endpoints that were named after the end.
+func (r *Store) noticesOf(ctx context.Context, t Task, q *Queued, out *engine.Outcome, code engine.Code, late bool) (list []Notice, err error) {
 	own, err := r.receivers(t, q)
 	if err != nil { // the key is lost, or a later version has written it: the task has ended all the same
 		r.log.Error().Err(err).Str("task", t.ID).Msg("receivers of a task not read: they get no notice")
 	}
-	all, err := r.Notices().with(ctx, t.Account, own)
+	before := time.Time{}
+	if late {
+		before = t.Ended
+	}
+	all, err := r.Notices().with(ctx, t.Account, own, before)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -168,13 +179,19 @@ func (r *Store) announce(ctx context.Context, t Task, q *Queued, out *engine.Out
 	if t.Status == api.TaskFailed {
 		event, wanted = EventTaskFailed, append(wanted, engine.NoticeFailed)
 	}
-	var list []Notice
 	for _, to := range all {
 		if !to.Wants(wanted...) {
 			continue
 		}
 		of := about
 		if to.Result {
+			if out == nil {
+				p, err := r.ended(ctx, t)
+				if err != nil {
+					return nil, err
+				}
+				out = p.Executed.Outcome
+			}
 			of.Result, of.Large = t.Executed(out), false
 			if b, err := json.Marshal(of.Result); err != nil || len(b) > maxNoticeResult {
 				of.Result, of.Large = nil, true
@@ -182,12 +199,12 @@ func (r *Store) announce(ctx context.Context, t Task, q *Queued, out *engine.Out
 		}
 		list = append(list, Notice{ID: noticeID(t.Started, t.ID, to.URL), Account: t.Account, URL: to.URL, Event: event, At: t.Ended, Task: &of})
 	}
-	return list, r.Notices().Put(ctx, list)
+	return list, nil
 }
 
 // OfBatch writes the notices of the end of a batch.
 func (u Notices) OfBatch(ctx context.Context, b Batch) ([]Notice, error) {
-	all, err := u.with(ctx, b.Account, b.Notify)
+	all, err := u.with(ctx, b.Account, b.Notify, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +222,16 @@ func (u Notices) OfBatch(ctx context.Context, b Batch) ([]Notice, error) {
 			list = append(list, Notice{ID: id, Account: b.Account, URL: to.URL, Event: EventBatchEnd, At: b.Ended, Batch: &about})
 		}
 	}
+	if u.r.Node != "" { // another node may have written them
+		return list, u.putNew(ctx, list)
+	}
 	return list, u.Put(ctx, list)
 }
 
 // OfEndpoint writes the notices about an endpoint that was switched off, for the others
 // of the account.
 func (u Notices) OfEndpoint(ctx context.Context, account string, off EndpointState) ([]Notice, error) {
-	all, err := u.with(ctx, account, nil)
+	all, err := u.with(ctx, account, nil, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -224,15 +244,18 @@ func (u Notices) OfEndpoint(ctx context.Context, account string, off EndpointSta
 	return list, u.Put(ctx, list)
 }
 
-// with adds the endpoints of an account to receivers. One that both name gets the events
-// of both.
-func (u Notices) with(ctx context.Context, account string, own []engine.Notify) ([]engine.Notify, error) {
+// with adds the endpoints of an account to receivers: those that were named before a time,
+// or all. One that both name gets the events of both.
+func (u Notices) with(ctx context.Context, account string, own []engine.Notify, before time.Time) ([]engine.Notify, error) {
 	points, err := u.Endpoints(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Clone(own)
 	for _, p := range points {
+		if !before.IsZero() && p.Created.After(before) {
+			continue
+		}
 		if i := slices.IndexFunc(all, func(n engine.Notify) bool { return n.URL == p.URL }); i >= 0 {
 			all[i].Events = slices.Concat(all[i].Events, p.Events)
 			all[i].Result = all[i].Result || p.Result
@@ -253,6 +276,32 @@ func (u Notices) Put(ctx context.Context, list []Notice) error {
 			n.Since = n.At
 		}
 		if err := u.put(ctx, NoticeKey(n.Account, n.ID), *n, n.At.Add(noticeAbandoned), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putNew is Put for those notices that are not there yet, delivered or not: several nodes
+// may write those of one end.
+func (u Notices) putNew(ctx context.Context, list []Notice) error {
+	for i := range list {
+		n := &list[i]
+		_, err := u.r.Store.Get(ctx, NoticeLogKey(n.Account, n.ID))
+		if err == nil {
+			continue
+		} else if !errors.Is(err, persistence.ErrNotFound) {
+			return err
+		}
+		n.Status, n.Since = api.NoticeWaiting, n.At
+		b, err := json.Marshal(n)
+		if err != nil {
+			return fmt.Errorf("write the notice %s: %w", n.ID, err)
+		}
+		err = u.r.Sealed.Put(ctx, persistence.Item{
+			Key: NoticeKey(n.Account, n.ID), Account: n.Account, Value: b, Expires: n.At.Add(noticeAbandoned), New: true, Durable: true,
+		})
+		if err != nil && !errors.Is(err, persistence.ErrConflict) {
 			return err
 		}
 	}

@@ -30,6 +30,8 @@ type Queued struct {
 	Key      *QueuedKey      `json:"key,omitempty"`     // of the request that queued it
 	Blobs    []string        `json:"blobs,omitempty"`   // its files, where several nodes keep them
 	Batch    *api.BatchRef   `json:"batch,omitempty"`   // that it is the task of; nil: none
+
+	Schedule *api.ScheduleRef `json:"schedule,omitempty"` // that it is a run of; nil: none
 }
 
 // QueuedKey is the idempotency key of a queued task, with the record that is written
@@ -58,6 +60,7 @@ type TaskQueue struct {
 	Boot     string        `json:"boot,omitempty"`   // of several nodes: the process that has it
 	Turn     uint64        `json:"turn,omitempty"`   // of several nodes: in which it began
 	Code     engine.Code   `json:"code,omitempty"`   // of several nodes: how it has ended, as in the list
+	Batch    bool          `json:"batch,omitempty"`  // of several nodes: a batch is to hear of its end
 }
 
 // The lists of ended tasks begin so: of all, and of those that have not completed and
@@ -303,6 +306,11 @@ func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, 
 			return err
 		}
 	}
+	if q != nil {
+		if err := u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), code); err != nil {
+			return err
+		}
+	}
 	if q != nil && t.Status == api.TaskFailed && code != engine.CodeCancelled {
 		if err := put(u.r.Sealed, DeadPrefix+t.Account+"/"+ended.Listed, Dead{entry, *q}); err != nil {
 			return err
@@ -322,6 +330,14 @@ func (u Queue) End(ctx context.Context, t Task, q *Queued, out *engine.Outcome, 
 		u.r.Tell(notices)
 	}
 	return err
+}
+
+// runStatus is the status of a run whose task has ended.
+func runStatus(s api.TaskStatus) api.RunStatus {
+	if s == api.TaskFailed {
+		return api.RunFailed
+	}
+	return api.RunComplete
 }
 
 // Unfinished reads what is left of a task that ran when its process ended: its record

@@ -98,11 +98,12 @@ func (t *Task) claimedAs(q *TaskQueue) bool {
 
 // EndOver is End over a revision of the task's record; zero: it has none. The write of that
 // record is the end. What follows it is made up for by whoever finds the record in the
-// queue: see [Queue.Finish]. Found is the end that another node has written first. A
+// queue: see [Queue.Finish]. Stored is called in between; nil: nothing is. Found is the end that another node has written first. A
 // conflict says that the task is no longer the caller's.
-func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out *engine.Outcome, code engine.Code, listed uint64) (found *api.Polled, err error) {
+func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out *engine.Outcome, code engine.Code, listed uint64, stored func()) (found *api.Polled, err error) {
 	ended := *t.Queue
 	ended.Waiting, ended.Listed, ended.Code = false, fmt.Sprintf("%014x/%s", listed, t.ID), code
+	ended.Batch = q != nil && q.Batch != nil
 	t.Queue = &ended
 	if found, err = u.endedBefore(ctx, t.ID, over); found != nil || err != nil {
 		return found, err
@@ -122,6 +123,9 @@ func (u Queue) EndOver(ctx context.Context, t Task, over uint64, q *Queued, out 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if stored != nil {
+		stored()
 	}
 	return nil, u.Finish(ctx, t, q)
 }
@@ -147,8 +151,8 @@ func (u Queue) endedBefore(ctx context.Context, id string, over uint64) (*api.Po
 	return u.r.ended(ctx, now)
 }
 
-// Finish does what follows the end of a task: it lists the task, and removes its record
-// from the queue. To do it again does no harm.
+// Finish does what follows the end of a task: it lists the task, writes its notices, and
+// removes its record from the queue. To do it again does no harm.
 func (u Queue) Finish(ctx context.Context, t Task, q *Queued) error {
 	if q == nil {
 		var err error
@@ -177,8 +181,11 @@ func (u Queue) Finish(ctx context.Context, t Task, q *Queued) error {
 			return fmt.Errorf("list the task %s: %w", t.ID, err)
 		}
 	}
+	if err := u.r.tell(ctx, t, q, nil, t.Queue.Code, false); err != nil {
+		return err
+	}
 	if q != nil {
-		if err := u.deleteFiles(ctx, q); err != nil {
+		if err := errors.Join(u.deleteFiles(ctx, q), u.r.Schedules().EndRun(ctx, q.Schedule, t.Ended, runStatus(t.Status), t.Queue.Code)); err != nil {
 			return err
 		}
 	}
@@ -234,7 +241,7 @@ func (u Queue) EndWaiting(ctx context.Context, t Task, q *Queued, out *engine.Ou
 	case now.Status == api.TaskPending && (now.Queue == nil || !now.Queue.Waiting || now.Queue.Key != t.Queue.Key):
 		return persistence.ErrConflict
 	}
-	_, err = u.EndOver(ctx, t, revision, q, out, code, listed)
+	_, err = u.EndOver(ctx, t, revision, q, out, code, listed, nil)
 	return err
 }
 

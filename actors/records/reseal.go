@@ -8,7 +8,7 @@ import (
 )
 
 // sealedPrefixes are those of all records that are sealed.
-var sealedPrefixes = []string{StatePrefix, backlog.Prefix, DeadPrefix, BatchPrefix, batchItemPrefix}
+var sealedPrefixes = []string{StatePrefix, backlog.Prefix, DeadPrefix, BatchPrefix, batchItemPrefix, SchedulePrefix}
 
 // Reseal seals all records with the key in use, where another one has sealed them.
 func (r *Store) Reseal(ctx context.Context) (done persistence.Resealed, err error) {

@@ -35,10 +35,13 @@ func TestEverySealedRecordIsResealed(t *testing.T) {
 		err = r.Sealed.Put(ctx, persistence.Item{Key: DeadPrefix + "ada/1", Account: "ada", Value: []byte(`{}`)})
 	}
 	if err == nil {
-		err = r.Batches().Put(ctx, Batch{ID: "b1", Account: "ada"})
+		_, err = r.Batches().Put(ctx, Batch{ID: "b1", Account: "ada"}, 0)
 	}
 	if err == nil {
 		err = r.Batches().PutItems(ctx, "ada", "b1", 0, []json.RawMessage{[]byte(`{"a":1}`)})
+	}
+	if err == nil {
+		err = r.Schedules().Put(ctx, Schedule{ID: "s1", Account: "ada"})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +50,7 @@ func TestEverySealedRecordIsResealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, err := r.Reseal(ctx)
-	if err != nil || done.Records != 5 || done.Lost != 0 {
+	if err != nil || done.Records != 6 || done.Lost != 0 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if err := seal.Use(bytes.Repeat([]byte{2}, 32)); err != nil {

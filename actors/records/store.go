@@ -23,7 +23,7 @@ type Store struct {
 	Node   string
 	log    zerolog.Logger
 	Close  func()
-	// OnNotices is called when notices are on the disk and what they tell of is, too;
+	// OnNotices is called when notices and the ends that they report are on the disk;
 	// nil: nobody delivers them.
 	OnNotices func([]Notice)
 
@@ -33,7 +33,7 @@ type Store struct {
 	endpoints map[string][]Endpoint // by account, as far as they were read
 }
 
-// Tell says that notices are on the disk with what they tell of.
+// Tell says that notices and the ends that they report are on the disk.
 func (r *Store) Tell(list []Notice) {
 	if r.OnNotices != nil && len(list) > 0 {
 		r.OnNotices(list)

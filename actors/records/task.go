@@ -69,6 +69,27 @@ func (t *Task) Expires() time.Time {
 	return t.Ended.Add(t.retention())
 }
 
+// keptForBatch is how long at least the end of a batch's task is kept where several nodes
+// share the queue. The node that orders it writes down how the item has ended. Should all
+// nodes stand still before, the item is not to look as if it had never begun.
+const keptForBatch = 24 * time.Hour
+
+// storedUntil is when the record goes.
+func (t *Task) storedUntil() time.Time {
+	until := t.Expires()
+	if t.Queue != nil && t.Queue.Batch && !until.IsZero() {
+		until = later(until, t.Ended.Add(keptForBatch))
+	}
+	return until
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 func (t *Task) retention() time.Duration {
 	if t.Queue != nil && t.Queue.Keep > 0 {
 		return t.Queue.Keep
@@ -84,7 +105,7 @@ func (r *Store) PutTask(ctx context.Context, t Task, over *uint64) (revision uin
 func (r *Store) putTask(ctx context.Context, t Task, over *uint64, durable bool) (revision uint64, err error) {
 	b, err := json.Marshal(t)
 	if err == nil {
-		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.Expires(), If: over, Durable: durable})
+		revision, err = r.Store.Put(ctx, persistence.Write{Key: TaskPrefix + t.ID, Value: b, Expires: t.storedUntil(), If: over, Durable: durable})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("keep task %s: %w", t.ID, err)
@@ -95,8 +116,22 @@ func (r *Store) putTask(ctx context.Context, t Task, over *uint64, durable bool)
 // EndTask writes how a task ended: the outcome first, so that a record with the
 // status "complete" always has one.
 func (r *Store) EndTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome, code engine.Code) error {
+	return r.endTask(ctx, t, over, out, code, nil)
+}
+
+// endTask calls stored when the end is, but of several nodes its notices are not.
+func (r *Store) endTask(ctx context.Context, t Task, over *uint64, out *engine.Outcome, code engine.Code, stored func()) error {
 	if err := putJSON(ctx, r.Plain, OutcomePrefix+t.ID, t.Account, t.Expires(), out); err != nil {
 		return err
+	}
+	if r.Node != "" { // another node may write another end
+		if _, err := r.PutTask(ctx, t, over); err != nil {
+			return err
+		}
+		if stored != nil {
+			stored()
+		}
+		return r.tell(ctx, t, nil, out, code, false)
 	}
 	notices, err := r.announce(ctx, t, nil, out, code)
 	if err != nil {

@@ -51,6 +51,9 @@ func (r *Store) failTask(ctx context.Context, id, account string, out *engine.Ou
 		if err == nil {
 			err = putJSON(ctx, r.Plain, OutcomePrefix+id, t.Account, t.Expires(), out)
 		}
+		if err == nil {
+			err = r.tell(ctx, t, nil, out, CodeOf(out), false)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -90,21 +93,25 @@ func (r *Store) ended(ctx context.Context, t Task) (*api.Polled, error) {
 }
 
 // FinishTask writes how a task ended, unless its record has an end already: then
-// it returns that one.
-func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome, code engine.Code) (found *api.Polled, err error) {
+// it returns that one. Of several nodes, ended is called when the end is stored, but not its
+// notices.
+func (r *Store) FinishTask(ctx context.Context, t Task, stored uint64, out *engine.Outcome, code engine.Code, ended func()) (found *api.Polled, err error) {
 	if r.Node == "" { // there are no other nodes
 		return nil, r.EndTask(ctx, t, nil, out, code)
 	}
 	now, revision, err := r.taskAt(ctx, t.ID)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
-		return nil, r.EndTask(ctx, t, nil, out, code)
+		return nil, r.endTask(ctx, t, nil, out, code, ended)
 	case err != nil:
 		return nil, err
-	case revision != stored && now.Status != api.TaskPending:
+	case revision != stored && now.Status != api.TaskPending: // perhaps by an earlier try of this one
+		if err := r.tellAgain(ctx, now, false); err != nil {
+			return nil, err
+		}
 		return r.ended(ctx, now)
 	}
-	err = r.EndTask(ctx, t, &stored, out, code)
+	err = r.endTask(ctx, t, &stored, out, code, ended)
 	if errors.Is(err, persistence.ErrConflict) {
 		if now, _, err = r.taskAt(ctx, t.ID); err == nil && now.Status != api.TaskPending {
 			return r.ended(ctx, now)

@@ -22,6 +22,7 @@ type Roster struct {
 	Browsers      map[string]*SharedBrowser
 	browserCounts map[string]int // shared browsers by the account that they serve
 	ServeAll      bool           // workers of shared browsers may be open to those they were not open to
+	PreferLast    bool           // browsers stay with the account that they have served last
 	shared        int            // workers without an owner that stay
 	Owned         map[string]int
 	States        map[api.State]int

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"container/list"
 	"fmt"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 
 // Select selects a worker for an account: a ready one before one that is being
 // cleaned, the account's own before a shared one. Among ready ones the last used
-// comes first, among others the one cleaned longest. Without shared, workers
+// comes first (but see PreferLast), among others the one cleaned longest. Without shared, workers
 // without an owner are left out. Among them, those of a browser that serves the
 // account come first. Select skips slots that fits rejects.
 func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Slot {
@@ -20,10 +21,8 @@ func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Sl
 	}
 	for _, owner := range owners {
 		if l := r.ready[owner]; l != nil {
-			for e := l.Front(); e != nil; e = e.Next() {
-				if s := e.Value.(*Slot); lodge(s) {
-					return s
-				}
+			if s := r.first(l, account, lodge); s != nil {
+				return s
 			}
 		}
 	}
@@ -34,6 +33,35 @@ func (r *Roster) Select(account string, shared bool, lodge func(*Slot) bool) *Sl
 					return s
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// lookahead bounds how many free workers are looked at for one that has served the
+// account last.
+const lookahead = 32
+
+// first selects among ready workers: the last used one, as it is the warmest. Where
+// browsers stay with an account (PreferLast) it is one that has served the account last,
+// and else the one that nobody has used for the longest time: its account may have gone.
+func (r *Roster) first(l *list.List, account string, fits func(*Slot) bool) *Slot {
+	if !r.PreferLast {
+		for e := l.Front(); e != nil; e = e.Next() {
+			if s := e.Value.(*Slot); fits(s) {
+				return s
+			}
+		}
+		return nil
+	}
+	for e, n := l.Front(), 0; e != nil && n < lookahead; e, n = e.Next(), n+1 {
+		if s := e.Value.(*Slot); s.last == account && fits(s) {
+			return s
+		}
+	}
+	for e := l.Back(); e != nil; e = e.Prev() {
+		if s := e.Value.(*Slot); fits(s) {
+			return s
 		}
 	}
 	return nil

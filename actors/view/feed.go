@@ -45,6 +45,8 @@ type TaskProgress struct {
 	Outcome    *engine.Outcome     `json:"Outcome"`  // of one that has ended: how, without its data
 	Timeout    time.Duration       `json:"Timeout"`
 
+	Schedule *api.ScheduleRef `json:"Schedule,omitempty"` // that it is a run of; nil: none
+
 	weight int
 	at     *list.Element // among those that have ended
 }

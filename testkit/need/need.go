@@ -40,6 +40,16 @@ func AllAsked() bool { return os.Getenv(all) != "" }
 
 const all = "TROUPE_TEST_ALL"
 
+// NoRace skips a test where races are looked for: it computes until it has spent a
+// budget, which takes ten times as long with the race detector, and shorter tests do the same
+// with it. make test-all runs those of ./engine once more without.
+func NoRace(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("it computes: make test-all runs it without the race detector")
+	}
+}
+
 // Cases says how many random cases each property test of the package tries: most
 // if all tests are asked for, few otherwise. The flag -rapid.checks overrides it.
 // Call it in TestMain before the flags are parsed.

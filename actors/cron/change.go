@@ -1,0 +1,276 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/records"
+	"troupe/engine"
+	"troupe/persistence"
+)
+
+// shownTimes is how many of the next times of a schedule are shown.
+const shownTimes = 3
+
+func refused(no *api.Refusal) *api.Scheduled { return &api.Scheduled{Refusal: no} }
+
+func notFound(id string) *api.Refusal {
+	return &api.Refusal{Code: engine.CodeNotFound, Text: "There is no schedule " + api.Quoted(id)}
+}
+
+func invalid(format string, a ...any) *api.Refusal {
+	return &api.Refusal{Code: engine.CodeInvalidRequest, Text: fmt.Sprintf(format, a...)}
+}
+
+// Put makes a schedule, or changes one.
+func (m *Schedules) Put(ctx context.Context, r *api.PutSchedule) (*api.Scheduled, error) {
+	limits, ok := m.cfg.Limits()[r.Account.Plan]
+	_, lacking := limits.Admit(r.Spec.Task)
+	switch {
+	case !ok:
+		return refused(api.Refuse(engine.CodePlanRequired, "there is no plan "+api.Quoted(string(r.Account.Plan)))), nil
+	case lacking != "":
+		return refused(api.Refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no %s", r.Account.Plan, lacking))), nil
+	case limits.QueueTasks <= 0 || limits.Schedules <= 0:
+		return refused(api.Refuse(engine.CodePlanRequired, fmt.Sprintf("plan %s has no schedules", r.Account.Plan))), nil
+	case r.Spec.Batch != nil && m.cfg.Batches == nil:
+		return refused(&api.Refusal{Code: engine.CodeQueueUnavailable, Text: "There are no batches here: give the schedule a task"}), nil
+	}
+	now := time.Now().UTC()
+	def := records.Schedule{ID: r.ID, Account: r.Account.ID, Plan: r.Account.Plan, Spec: r.Spec, Created: now, Changed: now}
+	rule, err := ruleOf(&def)
+	if err != nil {
+		return refused(invalid("%s", err)), nil
+	}
+	if d := rule.Shortest(now); d > 0 && d < limits.ScheduleEvery {
+		return refused(invalid("The schedule would run every %s: plan %s allows every %s", d, r.Account.Plan, limits.ScheduleEvery)), nil
+	}
+	if r.ID != "" {
+		return m.replace(ctx, r.Account, def)
+	}
+	def.ID = m.cfg.NewID()
+	if count, gone := m.count(r.Account.ID); gone {
+		return refused(api.Refuse(engine.CodeUnauthorized, "")), nil
+	} else if count >= limits.Schedules {
+		return refused(&api.Refusal{Code: engine.CodeScheduleLimit, Text: fmt.Sprintf("The account has %d schedules; plan %s allows %d", count, r.Account.Plan, limits.Schedules)}), nil
+	}
+	if err := m.disk.Put(ctx, def); err != nil {
+		return nil, fmt.Errorf("make a schedule: %w", err)
+	}
+	st := records.ScheduleState{Account: def.Account, ID: def.ID, Paused: r.Paused}
+	plan(&st, &def, rule, now)
+	if err := m.write(ctx, st, 0); err != nil {
+		return nil, fmt.Errorf("make a schedule: %w", err)
+	}
+	return m.get(ctx, def.Account, def.ID, 0)
+}
+
+func (m *Schedules) count(account string) (n int, gone bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.all {
+		if s.st.Account == account {
+			n++
+		}
+	}
+	return n, m.gone[account]
+}
+
+// replace changes what a schedule does when. Its history and what waits stay.
+func (m *Schedules) replace(ctx context.Context, account api.Account, def records.Schedule) (*api.Scheduled, error) {
+	before, err := m.disk.Get(ctx, account.ID, def.ID)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return refused(notFound(def.ID)), nil
+	}
+	if err == nil {
+		def.Created = before.Created
+		err = m.disk.Put(ctx, def)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("change a schedule: %w", err)
+	}
+	rule, err := ruleOf(&def)
+	if err != nil {
+		return nil, err
+	}
+	return m.change(ctx, account.ID, def.ID, func(st *records.ScheduleState) *api.Refusal {
+		plan(st, &def, rule, time.Now())
+		return nil
+	})
+}
+
+// change changes the state of a schedule, and answers with the schedule.
+func (m *Schedules) change(ctx context.Context, account, id string, f func(*records.ScheduleState) *api.Refusal) (*api.Scheduled, error) {
+	for {
+		st, rev, err := m.disk.State(ctx, account, id)
+		if errors.Is(err, persistence.ErrNotFound) {
+			return refused(notFound(id)), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("change a schedule: %w", err)
+		}
+		if no := f(&st); no != nil {
+			return refused(no), nil
+		}
+		switch err := m.write(ctx, st, rev); {
+		case errors.Is(err, persistence.ErrConflict):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("change a schedule: %w", err)
+		}
+		return m.get(ctx, account, id, 0)
+	}
+}
+
+// Change pauses a schedule, lets it go on, and so forth.
+func (m *Schedules) Change(ctx context.Context, r *api.ChangeSchedule) (*api.Scheduled, error) {
+	account := r.Account.ID
+	def, err := m.disk.Get(ctx, account, r.ID)
+	if errors.Is(err, persistence.ErrNotFound) {
+		return refused(notFound(r.ID)), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a schedule: %w", err)
+	}
+	switch r.Change {
+	case api.ScheduleRemove:
+		if err := m.disk.Remove(ctx, account, r.ID); err != nil {
+			return nil, err
+		}
+		m.mu.Lock()
+		delete(m.all, records.ScheduleStateKey(account, r.ID))
+		m.mu.Unlock()
+		return &api.Scheduled{}, nil
+	case api.ScheduleRunNow:
+		return m.runNow(ctx, def)
+	case api.SchedulePause:
+		var dropped []records.ScheduleDue
+		x, err := m.change(ctx, account, r.ID, func(st *records.ScheduleState) *api.Refusal {
+			dropped, st.Paused, st.Waiting = st.Waiting, true, nil
+			return nil
+		})
+		for _, d := range dropped {
+			_, no := m.disk.PutRun(ctx, r.ID, api.ScheduleRun{Planned: d.Planned, Status: api.RunSkipped, Times: d.Times, Manual: d.Manual})
+			err = errors.Join(err, no)
+		}
+		return x, err
+	}
+	rule, err := ruleOf(def)
+	if err != nil {
+		return nil, err
+	}
+	return m.change(ctx, account, r.ID, func(st *records.ScheduleState) *api.Refusal {
+		if st.Paused { // the times of the pause are not missed
+			st.Paused = false
+			plan(st, def, rule, time.Now())
+		}
+		return nil
+	})
+}
+
+// runNow begins a run at once, as if its time had come.
+func (m *Schedules) runNow(ctx context.Context, def *records.Schedule) (*api.Scheduled, error) {
+	due := records.ScheduleDue{Planned: time.Now().UTC().Truncate(time.Millisecond), Manual: true}
+	if due.Planned.Truncate(time.Second).Equal(due.Planned) { // a cron line may have a time there
+		due.Planned = due.Planned.Add(time.Millisecond)
+	}
+	x, err := m.change(ctx, def.Account, def.ID, func(st *records.ScheduleState) *api.Refusal {
+		goesOn, err := m.goesOn(ctx, *st)
+		busy := err != nil || goesOn || st.Claim != nil || len(st.Waiting) > 0
+		switch {
+		case busy && def.Spec.Overlap == api.OverlapSkip:
+			return invalid("The last run still goes on, and overlap is %q: wait for its end, or cancel it", api.OverlapSkip)
+		case len(st.Waiting) >= maxWaiting:
+			return api.Refuse(engine.CodeQueueFull, fmt.Sprintf("%d runs of the schedule wait", len(st.Waiting)))
+		case def.Spec.Overlap == api.OverlapReplace:
+			st.Waiting = nil
+		}
+		st.Waiting = append(st.Waiting, due)
+		return nil
+	})
+	if err != nil || x.Refusal != nil {
+		return x, err
+	}
+	m.mu.Lock()
+	s := m.all[records.ScheduleStateKey(def.Account, def.ID)]
+	if s != nil {
+		s.check = time.Time{}
+	}
+	m.mu.Unlock()
+	if s != nil {
+		m.turn(ctx, s)
+	}
+	return m.get(ctx, def.Account, def.ID, 1)
+}
+
+// Get answers with one schedule and its last runs.
+func (m *Schedules) Get(ctx context.Context, r *api.GetSchedule) (*api.Scheduled, error) {
+	return m.get(ctx, r.Account.ID, r.ID, r.Runs)
+}
+
+func (m *Schedules) get(ctx context.Context, account, id string, runs int) (*api.Scheduled, error) {
+	def, err := m.disk.Get(ctx, account, id)
+	var st records.ScheduleState
+	if err == nil {
+		st, _, err = m.disk.State(ctx, account, id)
+	}
+	if errors.Is(err, persistence.ErrNotFound) {
+		return refused(notFound(id)), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a schedule: %w", err)
+	}
+	s, err := m.show(ctx, def, st, runs)
+	return &api.Scheduled{Schedule: s}, err
+}
+
+func (m *Schedules) show(ctx context.Context, def *records.Schedule, st records.ScheduleState, runs int) (*api.Schedule, error) {
+	s := &api.Schedule{ID: def.ID, Spec: def.Spec, Paused: st.Paused, Created: def.Created, Changed: def.Changed, Waiting: len(st.Waiting)}
+	rule, err := ruleOf(def)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Paused {
+		for at := st.Next; !at.IsZero() && len(s.Next) < shownTimes; at = rule.Next(at) {
+			s.Next = append(s.Next, at)
+		}
+	}
+	if runs > 0 {
+		s.Runs, err = m.disk.Runs(ctx, def.ID, runs)
+	}
+	return s, err
+}
+
+// List answers with the schedules of an account, each with its last run.
+func (m *Schedules) List(ctx context.Context, r *api.ListSchedules) (*api.SchedulesListed, error) {
+	m.mu.Lock()
+	var ids []string
+	for _, s := range m.all {
+		if s.st.Account == r.Account.ID {
+			ids = append(ids, s.st.ID)
+		}
+	}
+	m.mu.Unlock()
+	x := &api.SchedulesListed{}
+	for _, id := range ids {
+		one, err := m.get(ctx, r.Account.ID, id, 1)
+		if err != nil {
+			return nil, err
+		}
+		if one.Schedule != nil {
+			x.Schedules = append(x.Schedules, *one.Schedule)
+		}
+	}
+	slices.SortFunc(x.Schedules, func(a, b api.Schedule) int {
+		if c := strings.Compare(a.Spec.Name, b.Spec.Name); c != 0 {
+			return c
+		}
+		return a.Created.Compare(b.Created)
+	})
+	return x, nil
+}

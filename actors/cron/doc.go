@@ -1,0 +1,3 @@
+// Package cron has schedules: it gives their tasks and batches to the queue when they are
+// due, each once, whatever ends between.
+package cron

@@ -1,0 +1,201 @@
+package cron
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"troupe/actors/api"
+	"troupe/actors/calendar"
+	"troupe/actors/records"
+)
+
+// definition is what a schedule does when, as it is written now.
+func (m *Schedules) definition(ctx context.Context, s *schedule, st records.ScheduleState) (*records.Schedule, calendar.Rule, error) {
+	m.mu.Lock()
+	def := s.def
+	m.mu.Unlock()
+	if def == nil || !def.Changed.Equal(st.Changed) {
+		var err error
+		if def, err = m.disk.Get(ctx, st.Account, st.ID); err != nil {
+			return nil, calendar.Rule{}, fmt.Errorf("read a schedule: %w", err)
+		}
+		m.mu.Lock()
+		s.def = def
+		m.mu.Unlock()
+	}
+	rule, err := ruleOf(def)
+	return def, rule, err
+}
+
+func ruleOf(def *records.Schedule) (calendar.Rule, error) {
+	if def.Spec.Every > 0 {
+		return calendar.Every(def.Spec.Every, def.Changed.Truncate(time.Second).Add(def.Spec.Every)), nil
+	}
+	zone, err := calendar.Zone(def.Spec.Zone)
+	if err != nil {
+		return calendar.Rule{}, err
+	}
+	return calendar.Cron(def.Spec.Cron, zone)
+}
+
+// plan sets the first time behind another one.
+func plan(st *records.ScheduleState, def *records.Schedule, rule calendar.Rule, after time.Time) {
+	st.Changed, st.Next, st.Begin = def.Changed, rule.Next(after), time.Time{}
+	if !st.Next.IsZero() {
+		st.Begin = st.Next.Add(calendar.Jitter(def.ID, st.Next, def.Spec.Jitter))
+	}
+}
+
+// write writes the next state of a schedule over the one that it was made from.
+func (m *Schedules) write(ctx context.Context, st records.ScheduleState, over uint64) error {
+	rev, err := m.disk.PutState(ctx, st, over)
+	if err == nil {
+		m.apply(st, rev)
+	}
+	return err
+}
+
+// step does one thing, or nothing.
+func (m *Schedules) step(ctx context.Context, s *schedule) (did bool, err error) {
+	m.mu.Lock()
+	st, rev, seen, check, ends := s.st, s.rev, s.seen, s.check, s.ends
+	st.Waiting = slices.Clone(st.Waiting)
+	gone := m.gone[st.Account]
+	m.mu.Unlock()
+	now := time.Now()
+	if gone {
+		return false, nil
+	}
+	if st.Claim != nil {
+		if st.Claim.Boot != m.cfg.Boot && now.Before(seen.Add(takeOver)) {
+			return false, nil
+		}
+		if st.Claim.Boot != m.cfg.Boot { // one of several takes it over
+			taken := *st.Claim
+			taken.Boot = m.cfg.Boot
+			st.Claim = &taken
+			return true, m.write(ctx, st, rev)
+		}
+		return true, m.carry(ctx, s, st, rev)
+	}
+	due := !st.Paused && !st.Next.IsZero() && !now.Before(st.Begin)
+	if !due && (len(st.Waiting) == 0 || now.Before(check)) {
+		return false, nil
+	}
+	def, rule, err := m.definition(ctx, s, st)
+	if err != nil {
+		return false, err
+	}
+	if !def.Changed.Equal(st.Changed) { // a change of which the second write is missing
+		plan(&st, def, rule, now)
+		return true, m.write(ctx, st, rev)
+	}
+	goesOn, err := m.goesOn(ctx, st)
+	if err != nil {
+		return false, err
+	}
+	var dropped []api.ScheduleRun
+	if due {
+		dropped = decide(&st, def, rule, now, goesOn)
+	}
+	if goesOn && len(st.Waiting) > 0 {
+		if def.Spec.Overlap == api.OverlapReplace {
+			if err := m.cancel(ctx, st); err != nil {
+				return false, err
+			}
+		}
+		m.mu.Lock()
+		if s.ends == ends { // else its run may have ended since it was looked up
+			s.check = now.Add(checkEvery)
+		}
+		m.mu.Unlock()
+		if !due {
+			return false, nil
+		}
+	}
+	if !goesOn && len(st.Waiting) > 0 {
+		m.claim(&st, def, now)
+	}
+	if err := m.write(ctx, st, rev); err != nil {
+		return false, err
+	}
+	for _, run := range dropped {
+		if _, err := m.disk.PutRun(ctx, st.ID, run); err != nil {
+			return false, err
+		}
+		m.counts.dropped(run)
+	}
+	return true, nil
+}
+
+// claim takes the first of the times that wait.
+func (m *Schedules) claim(st *records.ScheduleState, def *records.Schedule, now time.Time) {
+	st.Claim = &records.ScheduleClaim{ScheduleDue: st.Waiting[0], At: now, Boot: m.cfg.Boot}
+	st.Waiting = st.Waiting[1:]
+	if def.Spec.Batch == nil {
+		st.Claim.Task = m.cfg.Queue.Name(&api.Execute{Account: api.Account{ID: def.Account, Plan: def.Plan}, Task: def.Spec.Task}).TaskID
+	}
+}
+
+// decide decides about the times that have come: they wait for their runs, or have none.
+// It returns those that have none.
+func decide(st *records.ScheduleState, def *records.Schedule, rule calendar.Rule, now time.Time, goesOn bool) (dropped []api.ScheduleRun) {
+	var missed, current []time.Time
+	lost := 0 // missed times that are not remembered one by one
+	for !st.Next.IsZero() && !now.Before(st.Begin) {
+		if now.Sub(st.Begin) < missedAfter {
+			current = append(current, st.Next)
+		} else if missed = append(missed, st.Next); len(missed) > maxWaiting {
+			missed, lost = missed[1:], lost+1
+		}
+		plan(st, def, rule, st.Next)
+	}
+	drop := func(at time.Time, status api.RunStatus, times int) {
+		if times == 1 {
+			times = 0
+		}
+		dropped = append(dropped, api.ScheduleRun{Planned: at, Status: status, Times: times})
+	}
+	if n := len(missed); n > 0 {
+		newest := missed[n-1]
+		switch {
+		case def.Spec.Missed == api.MissedAll:
+			if lost > 0 {
+				drop(missed[0].Add(-time.Millisecond), api.RunMissed, lost)
+			}
+			for _, at := range missed {
+				st.Waiting = append(st.Waiting, records.ScheduleDue{Planned: at})
+			}
+		case def.Spec.Missed == api.MissedOnce && len(current) == 0:
+			due := records.ScheduleDue{Planned: newest}
+			if n+lost > 1 {
+				due.Times = n + lost
+			}
+			if goesOn && def.Spec.Overlap == api.OverlapSkip {
+				drop(newest, api.RunSkipped, n+lost)
+			} else {
+				st.Waiting = append(st.Waiting, due)
+			}
+		default:
+			drop(newest, api.RunMissed, n+lost)
+		}
+	}
+	for _, at := range current {
+		if def.Spec.Overlap == api.OverlapSkip && (goesOn || len(st.Waiting) > 0) {
+			drop(at, api.RunSkipped, 1)
+			continue
+		}
+		st.Waiting = append(st.Waiting, records.ScheduleDue{Planned: at})
+	}
+	most := maxWaiting
+	if def.Spec.Overlap == api.OverlapReplace {
+		most = 1
+	}
+	for len(st.Waiting) > most {
+		drop(st.Waiting[0].Planned, api.RunSkipped, 1)
+		st.Waiting = st.Waiting[1:]
+	}
+	return dropped
+}

@@ -1,0 +1,76 @@
+package actors
+
+import (
+	"context"
+	"time"
+)
+
+// A task of the queue that waits for its profile has no turn: it takes no worker, no
+// attempt and nothing of the day's count. The node that orders the queue looks before it
+// hands the turn on. Without a group of its own, the task is in a lane of which one runs
+// at a time: see [backlog.LaneOf].
+
+const (
+	// profileLooks is how long nothing of a profile's lane begins where a task that is
+	// not of the queue has the profile.
+	profileLooks = 250 * time.Millisecond
+	// profileLeaves is how long after the end of a queued task nothing of its lane
+	// begins: requests that wait for the profile look more often.
+	profileLeaves = 150 * time.Millisecond
+)
+
+// read brings the records of a task whose turn it is, and looks whether its profile is
+// free.
+func (m *turnRead) read(ctx context.Context, n *nodeParts, key string) (err error) {
+	if m.claim, err = n.records.Queue().Turn(ctx, key, m.task); err != nil || m.claim.Stale || m.claim.Runs() {
+		return err
+	}
+	if m.parsed, m.bad = m.claim.Queued.Parse(); m.bad != nil || n.cfg.Profiles == nil || !m.parsed.Profile.Waits() {
+		return nil
+	}
+	m.used, err = n.cfg.Profiles.Used(ctx, m.claim.Queued.Account, m.parsed.Profile.Name)
+	return err
+}
+
+// profileUsed notes which profile a task waits for, and reports whether another one has
+// it, or is about to.
+func (u *queue) profileUsed(t *queuedTask, m *turnRead) bool {
+	p, used := m.parsed.Profile, m.used
+	if !p.Waits() {
+		return false
+	}
+	for _, o := range u.live {
+		used = used || o.profile == p.Name && o.place.Account == t.place.Account && !o.released
+	}
+	t.profile, t.grouped = p.Name, m.parsed.Queue.Group != ""
+	return used
+}
+
+// awaitProfile returns a task to its place until its profile may be free.
+func (u *queue) awaitProfile(task string, t *queuedTask) {
+	now := time.Now()
+	if t.grouped { // the others of its group need not wait
+		u.putBack(task, now.Add(again))
+		return
+	}
+	u.book.PauseGroup(t.place.Lane, now.Add(profileLooks))
+	u.putBack(task, now)
+}
+
+// leaveProfile lets requests have the profile of a task that has ended before the next
+// task of the queue.
+func (u *queue) leaveProfile(t *queuedTask) {
+	if t.profile != "" && !t.grouped {
+		u.book.PauseGroup(t.place.Lane, time.Now().Add(profileLeaves))
+		u.lookAnew()
+	}
+}
+
+// lookAnew has the next turn found out again, which may be earlier than the one that is
+// waited for.
+func (u *queue) lookAnew() {
+	if u.timer != nil {
+		u.timer.Stop()
+		u.timer = nil
+	}
+}
