@@ -246,7 +246,7 @@ func nodeRefuses(node string) *api.Refusal {
 // pack makes of a request what another node can play. Its files stay here, to be
 // fetched until release.
 func (c *Router) pack(m *api.Execute) (o *link.ForwardedExecute, release func()) {
-	o = &link.ForwardedExecute{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source(), Flows: m.Task.Flows()}
+	o = &link.ForwardedExecute{Execute: *m, Origin: c.cfg.Node, Boot: c.boot, Sent: time.Now(), Source: m.Task.Source(), Flows: m.Task.Flows(), Sites: m.Task.Bound()}
 	for _, f := range m.Task.Files {
 		o.Files = append(o.Files, link.File{Name: f.Name, Type: f.Type, Payload: c.transport.OfferFile(f.Path, f.Size)})
 	}

@@ -77,3 +77,24 @@ func TestFlowsOfACluster(t *testing.T) {
 		}
 	}
 }
+
+// TestSitesTravel: a task that is played elsewhere keeps the sites of its token.
+func TestSitesTravel(t *testing.T) {
+	t.Parallel()
+	to := newTestCluster(t, 0, 1, 1)
+	task, err := engine.Parse([]byte(`{"queueTimeout":15000,"actions":[{"wait":1}]}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan []string, 1)
+	g := to.sendTask(to.nodes[0], &api.Execute{Account: anna, Task: task.Within([]string{"shop.test"})}, testkit.Script{Do: func(_ context.Context, c testkit.Call) *engine.Outcome {
+		got <- c.Task.Bound()
+		return &engine.Outcome{End: engine.EndCompleted}
+	}})
+	if x := to.answer(g); x.Outcome == nil || x.Outcome.End != engine.EndCompleted {
+		t.Fatalf("it is answered with %+v", x)
+	}
+	if sites := <-got; len(sites) != 1 || sites[0] != "shop.test" {
+		t.Errorf("it was played within %v", sites)
+	}
+}

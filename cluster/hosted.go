@@ -232,5 +232,6 @@ func (g *hostedTasks) unpack(ctx context.Context, o *link.ForwardedExecute) (m *
 	if m.Task, err = engine.ParseWith(o.Source, files, o.Flows); err != nil {
 		return nil, folder, fmt.Errorf("read a task: %w", err)
 	}
+	m.Task.Within(o.Sites)
 	return m, folder, nil
 }

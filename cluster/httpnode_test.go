@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,6 +87,7 @@ func openScriptedNode(t testing.TB, m *member.Member, workers int, engine *testk
 			heard := c.OnChange
 			c.Node, c.Usage, c.Limits = m.Name(), h.usage, limits()
 			c.Session.Lease = sessionLease
+			c.Notices = actors.NoticesConfig{Client: &http.Client{}, Result: edge.NoticeResult, Delays: slices.Repeat([]time.Duration{100 * time.Millisecond}, 1000)}
 			c.Peers = h.company
 			c.OnChange = func(w api.WorkerInfo) { heard(w); h.company.Changed(w) }
 		},

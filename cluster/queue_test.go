@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -237,5 +238,42 @@ func TestNobodyOrders(t *testing.T) {
 	})
 	if x := to.tryQueue(at, anna, `true`); x.Refusal != nil {
 		t.Errorf("%+v", x.Refusal)
+	}
+}
+
+// TestAQueueThatMovesAnswers: who waits for a node to write a start or a cancellation is
+// answered when that node orders the queue no more.
+func TestAQueueThatMovesAnswers(t *testing.T) {
+	need.Time(t)
+	to := newQueueCluster(t, 0, 1, 1, 1)
+	at := to.ordered()
+	waits := to.enqueue(at, anna, `{"startAfter":3600000}`)
+	frozen := ""
+	at.frozen.prefix.Store(&frozen) // every write
+	t.Cleanup(func() { at.frozen.prefix.Store(nil) })
+	var both sync.WaitGroup
+	both.Go(func() {
+		body := `{"actions":[{"wait":1}],"timeout":60000,"queue":true}`
+		x, err := at.Router.Start(context.Background(), &api.Execute{Account: anna, Task: parse(t, body), Asked: time.Now()}, nil)
+		if err != nil || x.Refusal == nil || x.Refusal.Code != engine.CodeNoQuorum {
+			t.Errorf("%+v, %v", x, err)
+		}
+	})
+	both.Go(func() {
+		if c, err := api.Ask(context.Background(), at.Router, &api.Cancel{TaskID: waits, Account: anna, Cause: api.CauseAsked}); err == nil {
+			t.Errorf("%+v", c)
+		}
+	})
+	to.until("both are being written", func() bool { return at.frozen.waits.Load() >= 2 })
+	to.cutOff(at, true)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		both.Wait()
+	}()
+	select {
+	case <-answered:
+	case <-time.After(hang):
+		t.Error("one of them is not answered")
 	}
 }

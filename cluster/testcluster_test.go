@@ -60,6 +60,8 @@ type testCluster struct {
 	files persistence.Files                 // that they share
 	goes  func(testkit.Call) testkit.Script // how tasks go that have no script; nil: at once
 
+	notices actors.NoticesConfig
+
 	server *server.Server         // between them
 	speaks map[string]link.Speaks // by node: which releases it understands; none: this one's
 }
@@ -139,7 +141,8 @@ func (to *testCluster) open(s *server.Server, name string, workers int) *testNod
 	}
 	h.Kit = testkit.New(to.t, testkit.Options{Store: store, Files: to.files, Engine: eng, Specs: actors.SharedWorkers(name, workers), Config: func(c *actors.Config) {
 		heard := c.OnChange
-		c.Session.Lease = to.lease
+		c.Session.Lease, c.Notices = to.lease, to.notices
+		c.Profiles = persistence.NewProfiles(c.Store, c.Seal)
 		c.Peers, c.QueuedUploads = h.Router, filepath.Join(filepath.Dir(h.uploads), "queued")
 		c.Node, c.OnChange = name, func(w api.WorkerInfo) { heard(w); h.Router.Changed(w) }
 	}})

@@ -24,6 +24,8 @@ type (
 		Files   []File    `json:"Files"`
 		// Flows are the stored flows that the task runs.
 		Flows engine.FlowList `json:"Flows,omitempty"`
+		// Sites bound the task's pages, whatever its source says: see [engine.Task.Within].
+		Sites []string `json:"Sites,omitempty"`
 	}
 	// File is an upload of a task. The receiver fetches its payload.
 	File struct {

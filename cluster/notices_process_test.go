@@ -1,0 +1,107 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/testkit/need"
+)
+
+// TestNoticesThroughKills: three nodes in processes, of which those that send notices and
+// run tasks are killed, and a receiver that is down meanwhile: each task that was accepted
+// has one end, and a notice of it under one identifier, also those that nobody asks about.
+func TestNoticesThroughKills(t *testing.T) {
+	need.All(t)
+	to := newServices(t, 2, 2, 2)
+	hook := newReceiver(t)
+	hook.status.Store(500)
+	var ids []string
+	unsure := 0 // starts whose answer says that nobody knows
+	start := func(s *service, takes time.Duration, mode string) {
+		body, _ := to.task(takes, fmt.Sprintf(`%s,"notify":[{"url":%q}],`, mode, hook.URL))
+		if r := to.ask(s, "POST", "/v1/", body); r.TaskID != "" {
+			ids = append(ids, r.TaskID)
+		} else if strings.Contains(r.text, `"no_quorum"`) {
+			unsure++
+		} else if r.status != 503 && r.status != 404 {
+			t.Errorf("%d %s", r.status, r.text)
+		}
+	}
+	modes := []string{`"queue":true`, `"async":true,"queueTimeout":5000`}
+	for round := range 3 {
+		for i := range 20 {
+			start(to.all[i%3], time.Duration(i%4)*100*time.Millisecond, modes[i/3%2])
+		}
+		for i := range 3 { // that the kill meets
+			start(to.all[i], 20*time.Second, modes[1])
+		}
+		s := to.all[round]
+		s.kill()
+		if round == 1 {
+			hook.status.Store(0)
+		}
+		for i := range 10 {
+			start(to.all[(round+1+i%2)%3], 50*time.Millisecond, modes[0])
+		}
+		s.start()
+		s.ready()
+		to.back()
+	}
+	ends := map[string]string{}
+	for i, id := range ids {
+		soon(t, id+" is told of", func() bool { return len(hook.accepted()[id]) > 0 })
+		ends[id] = to.polled(to.all[i%3], id, 0)
+	}
+	got, twice := hook.accepted(), 0
+	for id := range got {
+		if ends[id] == "" { // begun all the same
+			unsure--
+			ids = append(ids, id)
+			ends[id] = to.polled(to.all[0], id, 0)
+		}
+	}
+	for _, id := range ids {
+		names := map[string]bool{}
+		for _, g := range got[id] {
+			names[g.id] = true
+			if end := g.of.Data.Status + " " + g.of.Data.Code; end != ends[id] {
+				t.Errorf("%s is %q, and its notice says %q", id, ends[id], end)
+			}
+		}
+		if len(names) != 1 {
+			t.Errorf("%s has %d identifiers", id, len(names))
+		}
+		if len(got[id]) > 1 {
+			twice++
+		}
+	}
+	if len(got) != len(ids) || unsure < 0 {
+		t.Errorf("%d ends are told of, of %d tasks; %d more than may be", len(got), len(ids), -unsure)
+	}
+	count := map[string]int{}
+	for _, end := range ends {
+		count[end]++
+	}
+	t.Logf("%d tasks, %v; %d were told of twice", len(ids), count, twice)
+	soon(t, "the log is the same at every node", func() bool {
+		var first string
+		for i, s := range to.all {
+			var l struct {
+				Notices []struct{ NoticeID, Status string }
+			}
+			r := to.get(s, "/v1/notices?limit=100")
+			if json.Unmarshal([]byte(r.text), &l) != nil || len(l.Notices) < min(100, len(ids)) {
+				return false
+			}
+			if text := fmt.Sprint(l.Notices); i == 0 {
+				first = text
+			} else if text != first {
+				return false
+			}
+		}
+		return true
+	})
+}
