@@ -42,6 +42,8 @@ type batchReader struct {
 	portion  []json.RawMessage
 	bytes    int
 	count    int
+	sent     int // items that the actors have, and their bytes
+	sentSize int64
 	faults   []lang.Fault
 }
 
@@ -267,7 +269,7 @@ func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.R
 	if len(r.faults) > 0 {
 		return nil, nil
 	}
-	template, err := engine.ParseTemplate(task.Raw, flows.Of(r.s.base, r.s.cfg.Flows, r.account.ID))
+	template, err := engine.ParseTemplateFor(task.Raw, flows.Of(r.s.base, r.s.cfg.Flows, r.account.ID), r.s.proxies(r.account))
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -278,7 +280,7 @@ func (r *batchReader) head(b []byte, whole bool) (items *lang.Node, no *answer.R
 	case err != nil:
 		return nil, r.s.faults.Refuse(r.ctx, "read the task of a batch", err)
 	}
-	m.Task, r.template = template.Task, template
+	m.Task, r.template = template.Task.Within(r.account.Sites), template
 	x, no := r.ask(m)
 	if no != nil {
 		return nil, no
@@ -315,13 +317,14 @@ func (r *batchReader) flush() *answer.Refusal {
 	if len(r.portion) == 0 {
 		return nil
 	}
-	_, no := r.ask(&api.AddBatchItems{Account: access.ForActors(r.account), ID: r.id, Items: r.portion})
+	_, no := r.ask(&api.AddBatchItems{Account: access.ForActors(r.account), ID: r.id, From: r.sent, Before: r.sentSize, Items: r.portion})
+	r.sent, r.sentSize = r.sent+len(r.portion), r.sentSize+int64(r.bytes)
 	r.portion, r.bytes = nil, 0
 	return no
 }
 
 func (r *batchReader) change(to api.BatchChange) *answer.Refusal {
-	x, no := r.ask(&api.ChangeBatch{Account: access.ForActors(r.account), ID: r.id, Change: to})
+	x, no := r.ask(&api.ChangeBatch{Account: access.ForActors(r.account), ID: r.id, Change: to, Items: r.sent, Bytes: r.sentSize})
 	if no == nil {
 		r.found = x.Batch
 	}

@@ -147,7 +147,8 @@ func TestBatchOfAnyLength(t *testing.T) {
 	}
 }
 
-// TestBatchesNeedAQueue: a node of a cluster has no queue, and says so of batches.
+// TestBatchesNeedAQueue: a node that shares a store without a lease has no queue, and says so
+// of batches.
 func TestBatchesNeedAQueue(t *testing.T) {
 	beside(t)
 	k := testkit.New(t, testkit.Options{Workers: 1, Config: func(c *actors.Config) { c.Node = "n1" }})

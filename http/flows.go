@@ -43,7 +43,16 @@ type (
 
 // parse reads a task of an account.
 func (s *Server) parse(account persistence.Account, payload []byte, files []engine.Upload) (*engine.Task, error) {
-	return engine.ParseWith(payload, files, flows.Of(s.base, s.cfg.Flows, account.ID))
+	t, err := engine.ParseFor(payload, files, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account))
+	if err != nil {
+		return nil, err
+	}
+	return t.Within(account.Sites), nil
+}
+
+// proxies are the names of the operator's proxies that an account may use.
+func (s *Server) proxies(account persistence.Account) []string {
+	return s.cfg.OutboundProxies.Names(account.ID, engine.Plan(account.Plan))
 }
 
 // noFlow refuses a flow that is not there.

@@ -200,7 +200,7 @@ var operations = []operation{
 	},
 	{
 		method: "get", path: "/v1/profiles", id: "listProfiles", tag: "Profiles",
-		summary: "List the profiles", doc: "Lists the account's profiles, by name, with the versions that are kept and without their states.",
+		summary: "List the profiles", doc: "Lists the account's profiles, by name, with the versions that are kept and without their states. `writer` is the task that has the right to save the profile.",
 		answers: []reply{{200, "The profiles.", "", []any{profileList{}}}},
 		codes:   []engine.Code{engine.CodeNotFound},
 	},

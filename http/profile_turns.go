@@ -68,7 +68,7 @@ func refusedBefore(err error) (no *api.Refusal) {
 // as the request may wait for a worker, and tries again where another node was faster.
 func inTurn[T any](ctx context.Context, s *Server, m *api.Execute, run func(context.Context, *api.Execute) (*T, error), refusal func(*T) *api.Refusal) (*T, error) {
 	p := m.Task.Profile
-	if p == nil || p.Readonly || p.Copy || s.cfg.Profiles == nil {
+	if !p.Waits() || m.Task.Queue != nil || s.cfg.Profiles == nil { // the queue has it wait for its turn
 		return run(ctx, m)
 	}
 	until, cancel := context.WithTimeout(ctx, m.Task.QueueTimeout)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -19,44 +18,22 @@ import (
 
 type (
 	profileList struct {
-		Success  bool      `json:"success"`
-		Profiles []profile `json:"profiles"`
+		Success  bool            `json:"success"`
+		Profiles []listedProfile `json:"profiles"`
 	}
 	profileStored struct {
-		Success bool    `json:"success"`
-		Profile profile `json:"profile"`
+		Success bool           `json:"success"`
+		Profile answer.Profile `json:"profile"`
 	}
 	profileRemoved struct {
 		Success bool   `json:"success"`
 		Name    string `json:"name"`
 	}
-	profile struct {
-		Name     string           `json:"name"`
-		Version  int              `json:"version"` // the newest
-		Created  time.Time        `json:"created"`
-		Versions []profileVersion `json:"versions"` // those that are kept, the newest last
-	}
-	profileVersion struct {
-		Version int       `json:"version"`
-		Saved   time.Time `json:"saved"`
-		TaskID  string    `json:"taskId,omitempty"` // that saved it; missing: it was imported
-		Bytes   int       `json:"bytes"`            // of its storage state
-		Cookies int       `json:"cookies"`
-		Origins []string  `json:"origins"` // with entries or databases
+	listedProfile struct {
+		answer.Profile
+		Writer string `json:"writer,omitempty"` // the task that saves it next, "import" or "removal"; missing: it is free
 	}
 )
-
-func profileOf(p persistence.Profile) profile {
-	out := profile{Name: p.Name, Version: p.Newest().Version, Created: p.Created, Versions: []profileVersion{}}
-	for _, v := range p.Versions {
-		of := profileVersion{v.Version, v.Saved, v.By, v.Bytes, v.Cookies, v.Origins}
-		if of.Origins == nil {
-			of.Origins = []string{}
-		}
-		out.Versions = append(out.Versions, of)
-	}
-	return out
-}
 
 // noProfile refuses a profile that is not there.
 func noProfile(reference string) *answer.Refusal {
@@ -72,9 +49,13 @@ func (s *Server) listProfiles(ctx *fasthttp.RequestCtx, account persistence.Acco
 	if err != nil {
 		return s.faults.Refuse(ctx, "list profiles", err)
 	}
-	list := profileList{true, make([]profile, 0, len(all))}
+	writers, err := s.cfg.Profiles.Writers(s.base, account.ID)
+	if err != nil {
+		return s.faults.Refuse(ctx, "list profiles", err)
+	}
+	list := profileList{true, make([]listedProfile, 0, len(all))}
 	for _, p := range all {
-		list.Profiles = append(list.Profiles, profileOf(p))
+		list.Profiles = append(list.Profiles, listedProfile{answer.OfProfile(p), writers[p.Name]})
 	}
 	answer.SendJSON(ctx, fasthttp.StatusOK, list)
 	return nil
@@ -148,7 +129,7 @@ func (s *Server) putProfile(ctx *fasthttp.RequestCtx, account persistence.Accoun
 	if err != nil {
 		return s.refuseProfile(ctx, "store a profile", err)
 	}
-	answer.SendJSON(ctx, fasthttp.StatusOK, profileStored{true, profileOf(stored)})
+	answer.SendJSON(ctx, fasthttp.StatusOK, profileStored{true, answer.OfProfile(stored)})
 	return nil
 }
 

@@ -84,8 +84,12 @@ func serveQueue(t testing.TB) {
 		}
 		eng, workers = scripted, 8
 	}
+	limits := engine.DefaultLimits()
+	pro := limits[engine.Pro]
+	pro.ScheduleEvery = time.Second
+	limits[engine.Pro] = pro
 	node, err := actors.Start(actors.Config{
-		Engine: eng, Store: store, Files: files, Seal: seal, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop(),
+		Limits: limits, Engine: eng, Store: store, Files: files, Seal: seal, Workers: actors.SharedWorkers("", workers), Log: zerolog.Nop(),
 		QueuedUploads: filepath.Join(folder, "queued-uploads"),
 		Notices:       actors.NoticesConfig{Client: &nethttp.Client{}, Result: http.NoticeResult, Delays: slices.Repeat([]time.Duration{100 * time.Millisecond}, 1000)},
 	})

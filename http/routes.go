@@ -110,7 +110,7 @@ func ignoreName(h handler) func(*fasthttp.RequestCtx, string) *answer.Refusal {
 func (s *Server) routes() []route {
 	web := website{address: s.cfg.Address, faults: &s.faults}
 	itself := func(name string) string { return name }
-	return append(append(s.batchRoutes(), s.noticeRoutes()...), []route{
+	return append(slices.Concat(s.batchRoutes(), s.noticeRoutes(), s.scheduleRoutes()), []route{
 		s.tokenRoute("POST", "/v1", withoutName(s.execute)),
 		s.tokenRoute("POST", "/v1/", withoutName(s.execute)),
 		s.tokenRoute("POST", "/v1/execute", withoutName(s.execute)),

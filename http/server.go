@@ -48,17 +48,19 @@ type OtherNodes interface {
 // Config is what a [Server] is made from. Zero values mean the defaults that
 // the comments name.
 type Config struct {
-	Actors  Actors
-	Live    live.Source // nil: there are no pictures and feeds
-	Auth    access.Authenticator
-	Files   persistence.Files             // nil: nothing is served under /files/
-	Counts  Counts                        // of daily tasks; nil: answers do not say what is left
-	Limits  map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
-	Ledger  *persistence.Ledger           // of what accounts keep; nil: it is not bounded
-	Uploads string                        // folder for the files of requests; emptied at the start
-	Address string                        // of the service in the examples of its documents; empty: as they are written
-	TLS     *tls.Config                   // nil: plain HTTP
-	Log     zerolog.Logger
+	Actors Actors
+	Live   live.Source // nil: there are no pictures and feeds
+	Auth   access.Authenticator
+	Files  persistence.Files             // nil: nothing is served under /files/
+	Counts Counts                        // of daily tasks; nil: answers do not say what is left
+	Limits map[engine.Plan]engine.Limits // nil: engine.DefaultLimits
+	// Isolation is the operator's, by which tasks are checked; empty: engine.IsolateTask.
+	Isolation engine.Isolation
+	Ledger    *persistence.Ledger // of what accounts keep; nil: it is not bounded
+	Uploads   string              // folder for the files of requests; emptied at the start
+	Address   string              // of the service in the examples of its documents; empty: as they are written
+	TLS       *tls.Config         // nil: plain HTTP
+	Log       zerolog.Logger
 	// Observe, when set, is called with each request for a task. It returns the
 	// trace context of the task, and a function that is called with the result.
 	Observe func(TaskRequest) (trace string, answered func(TaskResult))
@@ -66,6 +68,8 @@ type Config struct {
 	Refused func(engine.Code)
 	// Tokens, when set, knows the tokens of accounts, for their owners.
 	Tokens Tokens
+	// OutboundProxies are those that tasks may name; nil: none.
+	OutboundProxies *engine.Proxies
 	// Profiles, when set, keeps what tasks of accounts leave of sites.
 	Profiles *persistence.Profiles
 	// Secrets gives the secrets of an account, which no answer has; nil: there are none.

@@ -31,7 +31,8 @@ type (
 		ID       string             `json:"tokenId"`
 		Created  time.Time          `json:"createdAt"`
 		IssuedBy persistence.Issuer `json:"issuedBy"`
-		Current  bool               `json:"current"` // the request was sent with it
+		Current  bool               `json:"current"`         // the request was sent with it
+		Sites    []string           `json:"sites,omitempty"` // that pages of its tasks may be from
 	}
 	revokedToken struct {
 		ID        string             `json:"tokenId"`
@@ -62,7 +63,7 @@ func (s *Server) listOwnTokens(ctx *fasthttp.RequestCtx, account persistence.Acc
 	alive := map[string]bool{}
 	for _, t := range tokens {
 		alive[t.ID] = true
-		a.Tokens = append(a.Tokens, ownToken{t.ID, t.Created, answer.IssuerOf(t.Issued), t.ID == current})
+		a.Tokens = append(a.Tokens, ownToken{t.ID, t.Created, answer.IssuerOf(t.Issued), t.ID == current, t.Sites})
 	}
 	for _, e := range events {
 		if e.Event == persistence.TokenRevoked && !alive[e.Token] {

@@ -52,6 +52,7 @@ type used struct {
 	Held      int        `json:"reservedWorkers"`
 	Storage   keeps      `json:"storage"`
 	Account   string     `json:"account"`
+	Proxies   []string   `json:"proxies"`            // the operator's, which config.proxy may name
 	Operator  bool       `json:"operator,omitempty"` // it may run commands
 }
 
@@ -96,7 +97,7 @@ func (s *Server) usage(ctx *fasthttp.RequestCtx, account persistence.Account) *a
 	}
 	l := (*s.limits.Load())[engine.Plan(account.Plan)]
 	a := used{
-		Success: true, Plan: account.Plan, Used: today, Held: held, Account: account.Name, Operator: account.Operator,
+		Success: true, Plan: account.Plan, Used: today, Held: held, Account: account.Name, Operator: account.Operator, Proxies: s.proxies(account),
 		Reset:  s.cfg.Counts.Reset(now).UTC().Format(time.RFC3339),
 		Limits: planLimits{nil, engine.Millis(l.Sync), engine.Millis(l.Async), l.Sessions, l.Reserved, nil, nil, l.QueueTasks, nil},
 	}

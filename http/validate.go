@@ -26,6 +26,7 @@ type validation struct {
 	Actions  int          `json:"actions,omitempty"`
 	Plan     *planNeed    `json:"plan,omitempty"`
 	Time     *timeNeed    `json:"time,omitempty"`
+	Sites    []string     `json:"sites,omitempty"` // that the token allows
 }
 
 // planNeed is which plan a task needs, beside the one that it would be played on.
@@ -43,10 +44,25 @@ type timeNeed struct {
 	Worst   int64 `json:"worstCase"` // until the list has ended, one way or the other
 }
 
-// validationOf looks at a request as an account of the plan would send it. An
-// empty plan is the lowest that takes the task.
-func validationOf(payload []byte, files []engine.Upload, stored engine.Flows, limits map[engine.Plan]engine.Limits, plan engine.Plan) (*validation, error) {
-	task, err := engine.ParseWith(payload, files, stored)
+// client is who would send a request, as far as its validation needs that.
+type client struct {
+	flows     engine.Flows
+	limits    map[engine.Plan]engine.Limits
+	plan      engine.Plan      // empty: the lowest that takes the task
+	isolation engine.Isolation // the operator's
+	sites     []string         // of the token; nil: any
+	proxies   *[]string        // that config.proxy may name; nil: any
+}
+
+// validation looks at a request.
+func (by client) validation(payload []byte, files []engine.Upload) (*validation, error) {
+	var task *engine.Task
+	var err error
+	if by.proxies != nil {
+		task, err = engine.ParseFor(payload, files, by.flows, *by.proxies)
+	} else {
+		task, err = engine.ParseWith(payload, files, by.flows)
+	}
 	var invalid *engine.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -54,23 +70,27 @@ func validationOf(payload []byte, files []engine.Upload, stored engine.Flows, li
 	case err != nil:
 		return nil, err
 	}
-	v := &validation{Success: true, Valid: true, Faults: []lang.Fault{}, Plan: &planNeed{Account: plan}}
-	lowest := engine.LowestPlan(task, limits)
+	if text := by.isolation.Refuses(task.Config.Isolation); text != "" {
+		return &validation{Success: true, Faults: []lang.Fault{{Path: "/config/isolation", Message: text}}, Warnings: []lang.Fault{}}, nil
+	}
+	task.Within(by.sites)
+	v := &validation{Success: true, Valid: true, Faults: []lang.Fault{}, Plan: &planNeed{Account: by.plan}, Sites: by.sites}
+	lowest := engine.LowestPlan(task, by.limits)
 	if lowest != "" {
 		v.Plan.Lowest = &lowest
 	}
 	played := lowest
-	if plan != "" {
-		_, lacking := limits[plan].Admit(task)
+	if by.plan != "" {
+		_, lacking := by.limits[by.plan].Admit(task)
 		allowed := lacking == ""
 		v.Plan.Allowed = &allowed
 		if allowed {
-			played = plan
+			played = by.plan
 		}
 	}
 	timeout := task.Timeout
 	if played != "" {
-		timeout, _ = limits[played].Admit(task)
+		timeout, _ = by.limits[played].Admit(task)
 	}
 	review := task.Review(timeout)
 	v.Actions = review.Actions
@@ -97,7 +117,9 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 		return no
 	}
 	defer end()
-	v, err := validationOf(b.payload, b.files, flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan))
+	proxies := s.proxies(account)
+	by := client{flows.Of(s.base, s.cfg.Flows, account.ID), *s.limits.Load(), engine.Plan(account.Plan), s.cfg.Isolation, account.Sites, &proxies}
+	v, err := by.validation(b.payload, b.files)
 	if err != nil {
 		return s.faults.Refuse(ctx, "validate a task", err)
 	}
@@ -107,9 +129,10 @@ func (s *Server) validate(ctx *fasthttp.RequestCtx, account persistence.Account)
 
 // WriteValidation writes what the service would say of a request as indented
 // JSON, and reports whether it is valid and the plan has what it asks for.
-// Without a plan any will do.
-func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, stored engine.Flows, limits map[engine.Plan]engine.Limits, plan engine.Plan) (ok bool, err error) {
-	v, err := validationOf(payload, files, stored, limits, plan)
+// Without a plan any will do, and without a list of proxies any of them.
+func WriteValidation(w io.Writer, payload []byte, files []engine.Upload, stored engine.Flows, proxies *[]string, limits map[engine.Plan]engine.Limits, plan engine.Plan) (ok bool, err error) {
+	by := client{flows: stored, limits: limits, plan: plan, isolation: engine.IsolateNone, proxies: proxies} // no service to compare with
+	v, err := by.validation(payload, files)
 	if err != nil {
 		return false, err
 	}

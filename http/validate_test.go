@@ -1,12 +1,17 @@
 package http_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	nethttp "net/http"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
+
+	"troupe/engine"
+	"troupe/http"
 )
 
 // TestValidateWithFiles: what a task says of its files is checked against them,
@@ -57,5 +62,53 @@ func TestValidateWithFiles(t *testing.T) {
 	}
 	if c.taskCount() != 0 {
 		t.Error("a task was played")
+	}
+}
+
+// TestValidateComparesTheIsolation with the operator's: a task may only ask for more.
+func TestValidateComparesTheIsolation(t *testing.T) {
+	task := func(config string) []byte {
+		return []byte(`{"config":{` + config + `},"actions":[{"open":"https://a.test"}]}`)
+	}
+	for _, c := range []struct {
+		level  engine.Isolation
+		config string
+		fault  string
+	}{
+		{"", ``, ""},
+		{"", `"isolation":"task"`, ""},
+		{"", `"isolation":"account"`, `config.isolation "account" is less than this service gives, which is "task": want that or more, or leave it out`},
+		{engine.IsolateAccount, `"isolation":"none"`, `config.isolation "none" is less than this service gives, which is "account": want that or more, or leave it out`},
+		{engine.IsolateAccount, `"isolation":"task"`, ""},
+		{engine.IsolateNone, `"isolation":"none"`, ""},
+		{engine.IsolateNone, `"isolation":"all"`, `want what a task may find of earlier ones on its worker, one of task, account, none, not "all"`},
+	} {
+		e := openServer(t, &fakeActors{}, func(cfg *http.Config) { cfg.Isolation = c.level })
+		req, err := nethttp.NewRequest("POST", "http://"+e.addr+"/v1/validate", bytes.NewReader(task(c.config)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer good")
+		req.Header.Set("Content-Type", "application/json")
+		res, err := alone.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Valid  bool
+			Faults []struct{ Path, Message string }
+		}
+		if err := json.Unmarshal(r, &got); err != nil || got.Valid != (c.fault == "") {
+			t.Errorf("%q, %s: %s, %v", c.level, c.config, r, err)
+			continue
+		}
+		if c.fault != "" && (len(got.Faults) != 1 || got.Faults[0].Message != c.fault || got.Faults[0].Path != "/config/isolation") {
+			t.Errorf("%q, %s: the faults are %+v", c.level, c.config, got.Faults)
+		}
 	}
 }

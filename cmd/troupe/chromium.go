@@ -13,13 +13,14 @@ import (
 
 // chromium is how browsers are started, as flags.
 type chromium struct {
-	Browser              string   `help:"Browser executable. Default: an installed Chromium or Chrome." placeholder:"PATH"`
-	NoSandbox            bool     `help:"Run browsers without their sandbox. Pages can then do anything that the browser's user can."`
-	Outbound             outbound `embed:""`
-	RendererProcessLimit int      `default:"1" help:"Renderer processes of a browser. Pages of different sites never share one. 0: the browser decides. Default: 1."`
-	InProcessGPU         bool     `name:"in-process-gpu" default:"true" negatable:"" help:"Run the GPU code in the browser's main process."`
-	InProcessNetwork     bool     `default:"true" negatable:"" help:"Run the network service in the browser's main process."`
-	Challenge            bool     `default:"true" negatable:"" help:"Allow byPassChallenge, which clicks the checkbox of a verification widget."`
+	Browser              string           `help:"Browser executable. Default: an installed Chromium or Chrome." placeholder:"PATH"`
+	NoSandbox            bool             `help:"Run browsers without their sandbox. Pages can then do anything that the browser's user can."`
+	Outbound             outbound         `embed:""`
+	RendererProcessLimit int              `default:"1" help:"Renderer processes of a browser. Pages of different sites never share one. 0: the browser decides. Default: 1."`
+	InProcessGPU         bool             `name:"in-process-gpu" default:"true" negatable:"" help:"Run the GPU code in the browser's main process."`
+	InProcessNetwork     bool             `default:"true" negatable:"" help:"Run the network service in the browser's main process."`
+	Isolation            engine.Isolation `default:"task" enum:"task,account,none" help:"What a task may find of earlier ones on its worker. task: nothing. account: of tasks of its account what cannot be cleared. none: everything, as workers are never cleaned. Default: task."`
+	Challenge            bool             `default:"true" negatable:"" help:"Allow byPassChallenge, which clicks the checkbox of a verification widget."`
 }
 
 // check finds what is wrong with the flags.
@@ -46,9 +47,9 @@ func (c *chromium) executable() error {
 
 // engine wires the browsers to their way out. The sandbox may be given up where
 // it does not work only if soft is true; shares names the browser that a worker
-// shares, or is nil, and mixed says that several accounts may be in one browser. The
+// shares, or is nil, named are the proxies that tasks may name, and mixed says that several accounts may be in one browser. The
 // caller closes the proxy.
-func (c *chromium) engine(dir string, soft bool, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
+func (c *chromium) engine(dir string, soft bool, named *engine.Proxies, shares func(worker string) string, mixed bool, log zerolog.Logger) (engine.Engine, *egress.Proxy, error) {
 	program := c.Browser
 	if program == "" {
 		var err error
@@ -66,6 +67,9 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 	if c.NoSandbox {
 		log.Warn().Msg("browsers run without their sandbox: every page can do what the browser's user can")
 	}
+	if c.Isolation == engine.IsolateNone {
+		log.Warn().Msg("workers are never cleaned (--isolation none): a task of any account can find what tasks of all other accounts have left, with their cookies and logins. Only for trusted tasks of one operator")
+	}
 	renderers := c.RendererProcessLimit
 	if renderers == 0 {
 		renderers = -1
@@ -75,7 +79,7 @@ func (c *chromium) engine(dir string, soft bool, shares func(worker string) stri
 			Path: program, Dir: dir, NoSandbox: noSandbox, Log: log,
 			Renderers: renderers, ApartGPU: !c.InProcessGPU, ApartNetwork: !c.InProcessNetwork,
 		}, proxy)
-		e.NoBypass, e.Group, e.Mixed, e.Quota = !c.Challenge, shares, mixed, c.Outbound.EgressQuota<<20
+		e.NoBypass, e.Group, e.Mixed, e.Quota, e.Isolation, e.Proxies = !c.Challenge, shares, mixed, c.Outbound.EgressQuota<<20, c.Isolation, named
 		return e
 	}
 	first := chromium(c.NoSandbox)

@@ -27,24 +27,43 @@ type planChange struct {
 	QueueTasks       *int64 `json:"queueTasks"`
 	QueueMiB         *int64 `json:"queueMiB"`
 	QueueRetentionMs *int64 `json:"queueRetentionMs"`
+	// Schedules is how many an account may have, and ScheduleEveryMs the shortest time
+	// between two runs of one.
+	Schedules       *int64 `json:"schedules"`
+	ScheduleEveryMs *int64 `json:"scheduleEveryMs"`
 	// RestoreSessions false: they wait for their node, should it be lost.
 	RestoreSessions *bool `json:"restoreSessions"`
 }
 
-// readConfig returns the limits of the plans as a file changes them.
-func readConfig(path string) (map[engine.Plan]engine.Limits, error) {
+// configShape is a configuration file, as far as it is the same for all plans.
+type configShape struct {
+	Plans   map[string]json.RawMessage `json:"plans"`
+	Proxies map[string]json.RawMessage `json:"proxies"`
+}
+
+// configuration is what a configuration file says.
+type configuration struct {
+	limits  map[engine.Plan]engine.Limits
+	proxies map[string]proxySetting
+}
+
+// readConfig returns the limits of the plans as a file changes them, and the proxies that it
+// names, without their credentials.
+func readConfig(path string) (*configuration, error) {
 	limits := engine.DefaultLimits()
 	if path == "" {
-		return limits, nil
+		return &configuration{limits: limits}, nil
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var file struct {
-		Plans map[string]json.RawMessage `json:"plans"`
-	}
+	var file configShape
 	if err := strictly(b, &file); err != nil {
+		return nil, err
+	}
+	proxies, err := readProxies(file.Proxies)
+	if err != nil {
 		return nil, err
 	}
 	for name, raw := range file.Plans {
@@ -58,7 +77,7 @@ func readConfig(path string) (map[engine.Plan]engine.Limits, error) {
 		}
 		limits[plan] = l
 	}
-	return limits, nil
+	return &configuration{limits, proxies}, nil
 }
 
 func changed(l engine.Limits, raw []byte) (engine.Limits, error) {
@@ -81,6 +100,8 @@ func changed(l engine.Limits, raw []byte) (engine.Limits, error) {
 		{"queueTasks", c.QueueTasks, 0, 1e9, func(v int64) { l.QueueTasks = int(v) }},
 		{"queueMiB", c.QueueMiB, 0, 1 << 30, func(v int64) { l.QueueBytes = v << 20 }},
 		{"queueRetentionMs", c.QueueRetentionMs, 60_000, 7 * longest, func(v int64) { l.QueueRetention = time.Duration(v) * time.Millisecond }},
+		{"schedules", c.Schedules, 0, 1e5, func(v int64) { l.Schedules = int(v) }},
+		{"scheduleEveryMs", c.ScheduleEveryMs, 1000, longest, func(v int64) { l.ScheduleEvery = time.Duration(v) * time.Millisecond }},
 		{"reserved", c.Reserved, 0, 1e6, func(v int64) { l.Reserved = int(v) }},
 	} {
 		if n.v == nil {

@@ -30,8 +30,8 @@ func TestConfigChangesPlans(t *testing.T) {
 	pro.Sync, pro.SessionsStay = 5*time.Second, true
 	want[engine.Pro] = pro
 	for _, p := range engine.Plans {
-		if got[p] != want[p] {
-			t.Errorf("%s: %+v, want %+v", p, got[p], want[p])
+		if got.limits[p] != want[p] {
+			t.Errorf("%s: %+v, want %+v", p, got.limits[p], want[p])
 		}
 	}
 }
@@ -52,6 +52,16 @@ func TestWrongConfig(t *testing.T) {
 		`{"plans":{"free":{"tasksPerDay":-1}}}`:     "plans.free: tasksPerDay is -1",
 		`{"plans":{"free":{"syncTimeoutMs":10}}}`:   "plans.free: syncTimeoutMs is 10",
 		`{"plans":{"free":{"sessions":true}}}`:      "plans.free: reserved is 0",
+
+		`{"proxies":{"a b":{"url":"http://p.example"}}}`:                                              `"a b" is no name`,
+		`{"proxies":{"a":{"url":"p.example:3128"}}}`:                                                  "proxies.a: url: want the address of a proxy",
+		`{"proxies":{"a":{"url":"socks4://p.example"}}}`:                                              "http, https, socks5",
+		`{"proxies":{"a":{"url":"http://u:pw@p.example"}}}`:                                           "give them in a file",
+		`{"proxies":{"a":{"url":"http://p.example","users":["ada"]}}}`:                                `unknown field "users"`,
+		`{"proxies":{"a":{"url":"http://p.example","plans":["gold"]}}}`:                               `proxies.a: plans: plan "gold" is unknown`,
+		`{"proxies":{"a":{"url":"http://p.example","credentialsFile":"/nowhere"}}}`:                   "proxies.a: credentialsFile: open /nowhere",
+		`{"proxies":{"a":{"url":"http://p.example","credentialsEnv":"TROUPE_TEST_NO_SUCH"}}}`:         "the variable TROUPE_TEST_NO_SUCH is not set",
+		`{"proxies":{"a":{"url":"http://p.example","credentialsEnv":"PATH","credentialsFile":"/x"}}}`: "not both",
 	} {
 		data := filepath.Join(t.TempDir(), "data")
 		code, _, stderr := play(t, "", "serve", "--data="+data, "--config="+configFile(t, text))

@@ -64,11 +64,11 @@ func (l *listening) certificate() (*tls.Config, error) {
 
 func (c chromium) examined() doctor.Browser {
 	return doctor.Browser{
-		Path: c.Browser, NoSandbox: c.NoSandbox,
+		Path: c.Browser, NoSandbox: c.NoSandbox, Isolation: c.Isolation,
 		Engine: func(path, dir string, noSandbox bool) (engine.Engine, func() error, error) {
 			c := c
 			c.Browser, c.NoSandbox = path, noSandbox
-			e, proxy, err := c.engine(dir, false, nil, false, zerolog.Nop())
+			e, proxy, err := c.engine(dir, false, nil, nil, false, zerolog.Nop())
 			if err != nil {
 				return nil, nil, err
 			}

@@ -15,7 +15,7 @@ func (s *service) logStart() {
 		Str("listen", s.Listening.Listen).Bool("tls", s.Listening.TLSCert != "").Bool("insecureListen", s.Listening.InsecureListen).
 		Strs("hosts", s.Listening.Host).Strs("origins", s.Listening.AllowOrigin).Strs("trustedProxies", s.Listening.TrustedProxy).
 		Str("data", s.data).Str("config", s.Config).Int("workers", s.Workers).Int("workersPerBrowser", s.Sharing.WorkersPerBrowser).
-		Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
+		Str("isolation", string(s.Chromium.Isolation)).Dur("grace", s.Grace).Dur("fileTTL", s.FileTTL).
 		Int("renewTasks", s.Renewal.Tasks).Dur("renewAge", s.Renewal.Age).Int64("renewMemory", s.Renewal.Memory).
 		Str("metricsListen", s.Observability.MetricsListen).Bool("s3", s.S3.on()).Str("node", s.Cluster.Node).
 		Bool("sandbox", !s.Chromium.NoSandbox).Bool("allowPrivate", s.Chromium.Outbound.AllowPrivate).

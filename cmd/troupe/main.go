@@ -34,23 +34,25 @@ const clientsToken = envPrefix + "_TOKEN"
 
 // commands is the command line.
 type commands struct {
-	Serve    serveCommand    `cmd:"" help:"Run the service."`
-	Run      runCommand      `cmd:"" help:"Run a task file without a service and print the result."`
-	Validate validateCommand `cmd:"" help:"Check a task file: errors, the plan it needs and how long it can take."`
-	Account  accountCommands `cmd:"" help:"Create, list, change and delete accounts."`
-	Token    tokenCommands   `cmd:"" help:"Create, list and revoke tokens."`
-	Secret   secretCommands  `cmd:"" help:"Manage secrets that tasks can fill into pages without containing them."`
-	Flow     flowCommands    `cmd:"" help:"Store, list and run flows: lists of actions with parameters."`
-	Batch    batchCommands   `cmd:"" help:"Run a task for many items at a service, and follow batches."`
-	Audit    auditCommand    `cmd:"" help:"Show the audit log of operators' commands, newest first."`
-	Worker   workerCommands  `cmd:"" help:"Add, list, drain, resume and remove workers."`
-	Cluster  clusterCommands `cmd:"" help:"Show the nodes of a cluster, remove a node, and import data."`
-	Store    storeCommands   `cmd:"" help:"Check, repair, back up and restore the store of a service that does not run."`
-	Drain    drainCommand    `cmd:"" help:"Stop the running service from accepting new tasks."`
-	Resume   resumeCommand   `cmd:"" help:"Let the drained service accept tasks again."`
-	Doctor   doctorCommand   `cmd:"" help:"Check everything that the service needs on this machine, and print fixes."`
-	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Let a model use browsers: answers a client of the Model Context Protocol over standard input and output."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Serve    serveCommand     `cmd:"" help:"Run the service."`
+	Run      runCommand       `cmd:"" help:"Run a task file without a service and print the result."`
+	Validate validateCommand  `cmd:"" help:"Check a task file: errors, the plan it needs and how long it can take."`
+	Account  accountCommands  `cmd:"" help:"Create, list, change and delete accounts."`
+	Token    tokenCommands    `cmd:"" help:"Create, list and revoke tokens."`
+	Secret   secretCommands   `cmd:"" help:"Manage secrets that tasks can fill into pages without containing them."`
+	Flow     flowCommands     `cmd:"" help:"Store, list and run flows: lists of actions with parameters."`
+	Batch    batchCommands    `cmd:"" help:"Run a task for many items at a service, and follow batches."`
+	Schedule scheduleCommands `cmd:"" help:"Run tasks at certain times at a service: create, list, show, pause, resume, run and remove schedules."`
+	Profile  profileCommands  `cmd:"" help:"List, show, export, import and delete profiles at a service: cookies and storage that stay between tasks."`
+	Audit    auditCommand     `cmd:"" help:"Show the audit log of operators' commands, newest first."`
+	Worker   workerCommands   `cmd:"" help:"Add, list, drain, resume and remove workers."`
+	Cluster  clusterCommands  `cmd:"" help:"Show the nodes of a cluster, remove a node, and import data."`
+	Store    storeCommands    `cmd:"" help:"Check, repair, back up and restore the store of a service that does not run."`
+	Drain    drainCommand     `cmd:"" help:"Stop the running service from accepting new tasks."`
+	Resume   resumeCommand    `cmd:"" help:"Let the drained service accept tasks again."`
+	Doctor   doctorCommand    `cmd:"" help:"Check everything that the service needs on this machine, and print fixes."`
+	MCP      mcpCommand       `cmd:"" name:"mcp" help:"Let a model use browsers: answers a client of the Model Context Protocol over standard input and output."`
+	Version  versionCommand   `cmd:"" help:"Print the version."`
 }
 
 // usageError is an error of what was asked for: nothing was tried.

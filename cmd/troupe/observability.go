@@ -79,6 +79,7 @@ func (s *service) showMetrics() error {
 	s.metrics.Node(s.edge.Status, s.edge.Ready)
 	s.metrics.Live(s.edge.Streams().Stats)
 	s.metrics.Machine(s.machine)
+	s.metrics.Deliveries(s.node.Notices, s.node.Schedules)
 	if s.router != nil {
 		s.metrics.Cluster(s.clusterNumbers)
 	}

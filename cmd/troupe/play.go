@@ -28,8 +28,11 @@ type runCommand struct {
 	Out      string   `default:"." help:"Folder for pictures and downloads. Created when needed." placeholder:"DIR"`
 	Trace    bool     `help:"Write a page to the folder, too, that shows each step with the page before and after it: config.trace full, whatever the task says."`
 	Progress string   `default:"auto" enum:"auto,always,never" help:"Show each step on standard error as it ends: always, never, or auto: on a terminal."`
+	Config   string   `help:"Configuration file of the service (JSON) with the proxies that the task can name." placeholder:"FILE"`
 	Log      logFlags `embed:"" prefix:"log-"`
 	Chromium chromium `embed:""`
+
+	proxies engine.Proxies
 }
 
 // Run plays the task. The exit code is 0 if no action failed, 1 if one did or
@@ -38,6 +41,15 @@ func (c *runCommand) Run(w *environment) (err error) {
 	log, err := c.Log.open(w.stderr)
 	if err != nil {
 		return usageError{err}
+	}
+	file, err := readConfig(c.Config)
+	if err == nil {
+		var named map[string]engine.NamedProxy
+		named, err = namedProxies(file.proxies, true)
+		c.proxies.Set(named)
+	}
+	if err != nil {
+		return usage("read --config %s: %w", c.Config, err)
 	}
 	task, err := c.read(w)
 	if err != nil {
@@ -51,7 +63,7 @@ func (c *runCommand) Run(w *environment) (err error) {
 	if err := os.Chmod(dir, 0o711); err != nil { // the browser may run as another user
 		return usage("make a folder for the browser: %w", err)
 	}
-	eng, proxy, err := c.Chromium.engine(dir, true, nil, false, log)
+	eng, proxy, err := c.Chromium.engine(dir, true, &c.proxies, nil, false, log)
 	if err != nil {
 		return usageError{err}
 	}
@@ -122,7 +134,7 @@ func (c *runCommand) read(w *environment) (*engine.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	task, err := engine.ParseWith(source, files, c.Task.flows())
+	task, err := engine.ParseFor(source, files, c.Task.flows(), c.proxies.Names(firstAccount, engine.Pro))
 	var invalid *engine.Invalid
 	if errors.As(err, &invalid) {
 		if err := answer.WriteFaults(w.stdout, invalid.Faults); err != nil {

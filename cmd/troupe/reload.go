@@ -35,14 +35,20 @@ func (s *service) reloadAt(got <-chan os.Signal) (end func()) {
 	return func() { close(done); <-ended }
 }
 
-// reload takes over the plans as the configuration file has them now. One that
+// reload takes over the plans and proxies as the configuration file has them now. One that
 // is wrong changes nothing. Certificates need no word: they are looked at anyway.
 func (s *service) reload() {
-	limits, err := readConfig(s.Config)
+	file, err := readConfig(s.Config)
+	var proxies map[string]engine.NamedProxy
+	if err == nil {
+		proxies, err = namedProxies(file.proxies, false)
+	}
 	if err != nil {
-		s.log.Error().Err(err).Str("file", s.Config).Msg("the configuration cannot be read: the plans stay as they are")
+		s.log.Error().Err(err).Str("file", s.Config).Msg("the configuration cannot be read: the plans stay as they are, and so do the proxies")
 		return
 	}
+	limits := file.limits
+	s.namedProxies.Set(proxies)
 	s.node.SetLimits(limits)
 	s.edge.SetLimits(limits)
 	s.plans.Store(&limits)

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
+	"troupe/actors/api"
 	"troupe/cluster"
 	"troupe/cluster/member"
 	"troupe/cluster/store"
@@ -32,7 +33,7 @@ import (
 type serveCommand struct {
 	Listening     listening     `embed:""`
 	Data          string        `help:"Data folder. Default: troupe in $XDG_DATA_HOME or ~/.local/share; /var/lib/troupe for root." placeholder:"DIR"`
-	Config        string        `help:"Configuration file (JSON) with the plans." placeholder:"FILE"`
+	Config        string        `help:"Configuration file (JSON) with the plans and the proxies that tasks can name." placeholder:"FILE"`
 	Number        *int          `name:"workers" help:"Number of workers, each with a browser; 0 for a cluster node without browsers. Default: one for each processor, at least 2." placeholder:"N"`
 	FilesURL      string        `name:"files-url" help:"URL at which clients reach /files. Default: from --listen." placeholder:"URL"`
 	FileTTL       time.Duration `name:"file-ttl" default:"24h" help:"How long pictures and downloads are kept. Default: 24h."`
@@ -49,6 +50,7 @@ type serveCommand struct {
 
 	Workers int `kong:"-"` // what Number says, or its default
 	limits  map[engine.Plan]engine.Limits
+	proxies map[string]engine.NamedProxy
 }
 
 // check finds what is wrong with the flags before anything is started.
@@ -75,11 +77,14 @@ func (c *serveCommand) check() error {
 			return usage("--files-url %q is not an address such as https://files.example.org/files", c.FilesURL)
 		}
 	}
-	limits, err := readConfig(c.Config)
+	file, err := readConfig(c.Config)
+	if err == nil {
+		c.proxies, err = namedProxies(file.proxies, false)
+	}
 	if err != nil {
 		return usage("read --config %s: %w", c.Config, err)
 	}
-	c.limits = limits
+	c.limits = file.limits
 	return nil
 }
 
@@ -103,6 +108,7 @@ type service struct {
 	files         *persistence.Accounted
 	ledger        *persistence.Ledger
 	proxy         *egress.Proxy
+	namedProxies  engine.Proxies
 	launches      *launchRecord
 	member        *member.Member  // nil: there are no other nodes
 	shared        *store.Store    // nil as well then
@@ -225,8 +231,9 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	if n, err := browser.EndLeftovers(browsers); err != nil || n > 0 {
 		s.log.Warn().Err(err).Int("ended", n).Msg("browsers that a killed service left behind were ended")
 	}
+	s.namedProxies.Set(s.serveCommand.proxies)
 	workers, shares := s.Sharing.workers(s.Cluster.Node, s.Workers)
-	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
+	eng, proxy, err := s.Chromium.engine(browsers, s.Listening.local(), &s.namedProxies, shares, s.Sharing.ShareBrowsersBetweenAccounts, s.log)
 	if err != nil {
 		return err
 	}
@@ -259,10 +266,10 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	}
 	s.node, err = actors.Start(actors.Config{
 		Peers:  peers,
-		Engine: eng, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
+		Engine: eng, Isolation: s.Chromium.Isolation, Store: s.store, Usage: s.usage, Files: s.files, Seal: seal, Limits: s.limits, SaveFile: http.Keep(s.files, base, s.FileTTL, s.allowance, s.log),
 		Node: s.Cluster.Node, OnChange: s.changes(), QueuedUploads: queuedUploadsIn(s.data),
 		Workers: workers, Secrets: http.SecretsFor(s.secrets), Profiles: profiles, Log: s.log,
-		Notices: s.sending(base), Session: actors.SessionConfig{Lease: s.Cluster.lease()},
+		Account: s.accountNow, Notices: s.sending(base), Session: actors.SessionConfig{Lease: s.Cluster.lease()},
 		Browser: actors.BrowserConfig{RenewTasks: s.Renewal.Tasks, RenewAge: s.Renewal.Age, RenewMemory: s.Renewal.Memory << 20},
 	})
 	if err != nil {
@@ -271,10 +278,10 @@ func (s *service) start(ctx context.Context, addr net.Addr) (err error) {
 	s.ends = append(s.ends, func() error { s.node.Stop(); return nil })
 
 	s.edge, err = http.New(http.Config{
-		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
+		Actors: s.actors(), Live: s.live(), OtherNodes: s.otherNodes(), Tickets: s.tickets(), Auth: s.tokenAccounts, Counts: s.usage, Limits: s.limits, Isolation: s.Chromium.Isolation, Files: s.files, Ledger: s.ledger, Uploads: uploadsIn(s.data), Address: s.base(addr), TLS: s.tls, Log: s.log,
 		Hosts: s.Listening.hosts(s.FilesURL), Origins: s.Listening.AllowOrigin,
 		Cluster: s.clusterStatus(), Proxies: s.Listening.proxies, MaxConns: s.Listening.MaxConnections, MaxConnsPerIP: s.Listening.PerAddress, Notices: s.notices, Unready: s.unready, Degraded: s.degraded,
-		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Profiles: profiles, Secrets: http.SecretsFor(s.secrets), Sessions: s.store, Version: ownVersion(),
+		Observe: s.observe, Refused: s.metrics.Refused, Admin: s.admin(), Tokens: s.tokenAccounts, Flows: s.flows, Profiles: profiles, OutboundProxies: &s.namedProxies, Secrets: http.SecretsFor(s.secrets), Sessions: s.store, Version: ownVersion(),
 	})
 	if err != nil {
 		return err
@@ -297,6 +304,12 @@ func (s *service) notices() (all []string) {
 		all = append(all, s.clusterNotices()...)
 	}
 	return all
+}
+
+// accountNow finds an account as it is now.
+func (s *service) accountNow(ctx context.Context, id string) (api.Account, error) {
+	a, err := s.accounts.Get(ctx, id)
+	return api.Account{ID: a.ID, Plan: engine.Plan(a.Plan)}, err
 }
 
 // blocked says why nothing can be written down now; empty: it can.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"troupe/http/admin"
 )
@@ -15,12 +17,13 @@ type tokenCommands struct {
 
 type tokenCreate struct {
 	operator
-	Account string `required:"" help:"Name of the account; one that does not exist is created with the plan."`
-	Plan    string `help:"free, basic, standard or pro. May be left out for an account that exists."`
+	Account string   `required:"" help:"Name of the account; one that does not exist is created with the plan."`
+	Plan    string   `help:"free, basic, standard or pro. May be left out for an account that exists."`
+	Sites   []string `env:"-" help:"Sites that pages of the token's tasks may be from, such as shop.example.org or *.example.org. May be repeated. Default: any." placeholder:"SITE"`
 }
 
 func (c *tokenCreate) Run(w *environment) error {
-	return executeOne(w, c.operator, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan},
+	return executeOne(w, c.operator, true, "make a token", admin.CreateToken{Account: c.Account, Plan: c.Plan, Sites: c.Sites},
 		func(t admin.TokenMade, _ bool) string { return t.Token })
 }
 
@@ -35,9 +38,9 @@ func (c *tokenList) Run(w *environment) error {
 		return fmt.Errorf("list tokens: %w", err)
 	}
 	return c.print(w, all, func(out io.Writer) {
-		rows := [][]string{{"ID", "ACCOUNT", "CREATED", "ISSUED BY"}}
+		rows := [][]string{{"ID", "ACCOUNT", "CREATED", "ISSUED BY", "SITES"}}
 		for _, t := range all {
-			rows = append(rows, []string{t.ID, t.Account, minute(t.Created), issuer(t.IssuedBy)})
+			rows = append(rows, []string{t.ID, t.Account, minute(t.Created), issuer(t.IssuedBy), cmp.Or(strings.Join(t.Sites, " "), "any")})
 		}
 		table(out, rows)
 	})

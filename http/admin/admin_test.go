@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/api"
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/http/admin"
 	"troupe/persistence"
 	"troupe/testkit"
@@ -46,7 +49,7 @@ func TestTokenCommands(t *testing.T) {
 	if b, _ := json.Marshal(all); strings.Contains(string(b), "troupe_") {
 		t.Errorf("a secret is shown: %s", b)
 	}
-	if bobs := wants(t, path, "", admin.ListTokens{Account: "bob"}); len(bobs) != 1 || bobs[0] != all[3] {
+	if bobs := wants(t, path, "", admin.ListTokens{Account: "bob"}); len(bobs) != 1 || !reflect.DeepEqual(bobs[0], all[3]) {
 		t.Errorf("%+v", bobs)
 	}
 	wants(t, path, `no account "eve"`, admin.ListTokens{Account: "eve"})
@@ -61,6 +64,42 @@ func TestTokenCommands(t *testing.T) {
 	for _, id := range []string{made.ID, "", "tok_", "bob"} {
 		wants(t, path, fmt.Sprintf("no token %q", id), admin.RevokeToken{ID: id})
 	}
+}
+
+// TestTokensOfSites: a token names the sites of its tasks for as long as it lives, and
+// nothing but another token has others.
+func TestTokensOfSites(t *testing.T) {
+	path, _, accounts := answering(t, testkit.Options{Workers: 1})
+	for sites, fault := range map[string]string{
+		"shop.test/path": `the token's sites: "shop.test/path" is not a site`,
+		"*.com":          `"*.com" is not a site`,
+		strings.Repeat("shop.test ", lang.MaxSites+1): "want at most 100",
+	} {
+		wants(t, path, fault, admin.CreateToken{Account: "ada", Plan: "pro", Sites: strings.Fields(sites)})
+	}
+	wants(t, path, "no account", admin.ListTokens{Account: "ada"}) // a refused command has made none
+	sites := []string{"shop.test", "*.example.org"}
+	bounded := wants(t, path, "", admin.CreateToken{Account: "ada", Plan: "pro", Sites: sites})
+	free := wants(t, path, "", admin.CreateToken{Account: "ada"})
+	for range 2 { // the second time from memory
+		for _, want := range []struct {
+			token string
+			sites []string
+		}{{bounded.Token, sites}, {free.Token, nil}} {
+			if a, err := accounts.Lookup(t.Context(), want.token); err != nil || !slices.Equal(a.Sites, want.sites) {
+				t.Errorf("the sites are %v, want %v: %v", a.Sites, want.sites, err)
+			}
+		}
+	}
+	for _, one := range wants(t, path, "", admin.ListTokens{}) {
+		if want := map[string][]string{bounded.ID: sites}[one.ID]; !slices.Equal(one.Sites, want) {
+			t.Errorf("the list has the sites %v, want %v", one.Sites, want)
+		}
+	}
+	if _, err := accounts.CreateOperator(t.Context(), "ops", "pro"); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, path, `"ops" is the operator's: its tokens cannot be bounded`, admin.CreateToken{Account: "ops", Sites: sites})
 }
 
 func TestAccountCommands(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"troupe/engine"
+	"troupe/engine/lang"
 	"troupe/http/answer"
 	"troupe/persistence"
 )
@@ -20,6 +21,8 @@ import (
 type CreateToken struct {
 	Account string `json:"account"`
 	Plan    string `json:"plan,omitempty"`
+	// Sites bound the pages of all tasks that are sent with the token; none: any site.
+	Sites []string `json:"sites,omitempty"`
 }
 
 // TokenMade is a token with its secret, which is shown this once.
@@ -39,6 +42,9 @@ func (c CreateToken) Do(ctx context.Context, o *Admin) (TokenMade, error) {
 			return TokenMade{}, err
 		}
 	}
+	if err := lang.CheckSites(c.Sites); err != nil {
+		return TokenMade{}, fmt.Errorf("the token's sites: %w", err)
+	}
 	account, err := o.Accounts.ByName(ctx, c.Account)
 	switch {
 	case errors.Is(err, persistence.ErrNotFound) && c.Plan == "":
@@ -51,10 +57,13 @@ func (c CreateToken) Do(ctx context.Context, o *Admin) (TokenMade, error) {
 	if err == nil && account.Operator && o.remote {
 		err = fmt.Errorf("account %q is the operator's: its tokens are made on the machine itself, with troupe token create", c.Account)
 	}
+	if err == nil && account.Operator && len(c.Sites) > 0 {
+		err = fmt.Errorf("account %q is the operator's: its tokens cannot be bounded by sites, since they can make others; use another account", c.Account)
+	}
 	if err != nil {
 		return TokenMade{}, err
 	}
-	secret, t, err := o.Accounts.CreateToken(ctx, account.ID, o.By)
+	secret, t, err := o.Accounts.CreateToken(ctx, account.ID, o.By, c.Sites...)
 	return TokenMade{Token: secret, ID: t.ID, Account: account.Name}, err
 }
 
@@ -69,6 +78,7 @@ type Token struct {
 	Account  string             `json:"account"`
 	Created  time.Time          `json:"created"`
 	IssuedBy persistence.Issuer `json:"issuedBy"`
+	Sites    []string           `json:"sites,omitempty"` // that pages of its tasks may be from; none: any
 }
 
 func (t TokenMade) detail() string { return t.ID }
@@ -92,7 +102,7 @@ func (l ListTokens) Do(ctx context.Context, o *Admin) ([]Token, error) {
 	}
 	all := make([]Token, len(found))
 	for i, t := range found {
-		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created, IssuedBy: answer.IssuerOf(t.Issued)}
+		all[i] = Token{ID: t.ID, Account: persistence.AccountName(t.Account), Created: t.Created, IssuedBy: answer.IssuerOf(t.Issued), Sites: t.Sites}
 	}
 	slices.SortFunc(all, func(a, b Token) int {
 		return cmp.Or(strings.Compare(a.Account, b.Account), a.Created.Compare(b.Created))

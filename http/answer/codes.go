@@ -77,6 +77,7 @@ var table = []CodeInfo{
 	{CodeUpgradeRequired, 426, false, 0, "Live pictures need a WebSocket"},
 	{engine.CodeDailyLimit, 429, true, time.Hour, "Daily task limit reached"},
 	{engine.CodeTooManyWaiting, 429, true, time.Second, "Too many requests of the account are waiting"},
+	{engine.CodeScheduleLimit, 403, false, 0, "The account has as many schedules as its plan allows"},
 	{engine.CodeQueueFull, 429, true, 30 * time.Second, "The queue of the account is full"},
 	{engine.CodeRateLimited, 429, true, time.Second, "Too many requests"},
 	{engine.CodeStorageQuota, 429, true, time.Minute, "The account has as many files as its plan allows: files expire, and uploads are deleted when their tasks end"},

@@ -43,7 +43,8 @@ type RecentTask struct {
 	Errors     []Failure           `json:"errors,omitempty"`
 	Trace      string              `json:"trace,omitempty"`
 	Evidence   *engine.Evidence    `json:"evidence,omitempty"`
-	Account    string              `json:"account,omitempty"` // only for an operator
+	Account    string              `json:"account,omitempty"`  // only for an operator
+	Schedule   *RunOf              `json:"schedule,omitempty"` // that it is a run of
 }
 
 // RecentOf is what an account may know of a task: of another's, to an
@@ -53,6 +54,9 @@ func RecentOf(t *view.TaskProgress, account persistence.Account) RecentTask {
 		TaskID: t.ID, Status: TaskRunning, Async: t.Async, WorkerID: t.Worker, WorkerName: t.WorkerName, SessionID: t.Session,
 		Started: t.Began.UTC().Format(time.RFC3339Nano), Actions: t.Actions, Played: t.Played, Failed: t.Failed,
 		Steps: t.Steps, Left: t.Left, Pictures: t.Pictures,
+	}
+	if t.Schedule != nil {
+		r.Schedule = &RunOf{t.Schedule.Schedule, timeText(t.Schedule.Planned)}
 	}
 	if account.Operator {
 		r.Account = persistence.AccountName(t.Account)

@@ -28,6 +28,9 @@ func helpTool(_ context.Context, _ *call, raw json.RawMessage) (*reply, error) {
 	var texts []string
 	for _, name := range a.Names {
 		text := engine.Help(name)
+		if name == configHelp {
+			text = helpConfig()
+		}
 		if text == "" {
 			text = "There is no action " + lang.Short(name, 60) + lang.DidYouMean(name, engine.ActionNames()) + "\n"
 			r.failed = true
@@ -57,7 +60,7 @@ func validateTool(ctx context.Context, c *call, raw json.RawMessage) (*reply, er
 		Warnings []detail `json:"warnings"`
 		Actions  int      `json:"actions"`
 	}
-	if err := c.client.ask(ctx, http.MethodPost, "/v1/validate", task{Actions: actions, Config: c.policy.config(nil)}, &v); err != nil {
+	if err := c.client.ask(ctx, http.MethodPost, "/v1/validate", task{Actions: actions, Config: c.policy.config(c.policy.Sites)}, &v); err != nil {
 		return nil, err
 	}
 	r := &reply{failed: !v.Valid}

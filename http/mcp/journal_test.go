@@ -107,6 +107,8 @@ func TestLongCallsGoOn(t *testing.T) {
 	var ended atomic.Bool
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request, body map[string]any) {
 		switch {
+		case r.URL.Path == "/v1/tasks/task_7":
+			fmt.Fprint(w, `{"success":true,"task":{"taskId":"task_7","status":"running","steps":[{"actionPath":"0","action":"open","success":true},{"actionPath":"1","action":"click","success":true}]}}`)
 		case r.Method == http.MethodGet && !ended.Load():
 			select { // a poll waits as long as it says
 			case <-r.Context().Done():
@@ -121,7 +123,7 @@ func TestLongCallsGoOn(t *testing.T) {
 	}, Policy{})
 	began := time.Now()
 	text, res := s.call(t, "run", `{"actions":[{"getText":"h1"}],"session":"new"}`)
-	if took := time.Since(began); took < testHold || !strings.Contains(text, "running: task task_7, session sess_1") || res.IsError {
+	if took := time.Since(began); took < testHold || !strings.Contains(text, "running: task task_7, session sess_1") || !strings.Contains(text, "2 of its steps have ended, the last one is 1 click.") || res.IsError {
 		t.Errorf("after %v: %q", took, text)
 	}
 	text, res = s.call(t, "run", `{"actions":[{"getText":"h1"}],"background":true,"session":"new"}`)

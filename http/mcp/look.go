@@ -362,7 +362,9 @@ func (c *call) lookAtTask(ctx context.Context, a *lookArguments) (*reply, error)
 	r := &reply{tokens: a.MaxTokens, task: a.Task}
 	if o.pending() {
 		o.TaskID = a.Task
-		return c.goesOn(r, o, ""), nil
+		r = c.goesOn(r, o, "")
+		c.tellProgress(ctx, r, a.Task)
+		return r, nil
 	}
 	actions := make([]json.RawMessage, 0, len(o.Steps))
 	for _, s := range o.Steps {

@@ -26,14 +26,9 @@ type Policy struct {
 
 // ParsePolicy reads a policy: its sites, and what else is allowed.
 func ParsePolicy(sites, allow []string) (p Policy, err error) {
-	for _, s := range words(sites) {
-		if _, err := lang.ParseSite(s); err != nil {
-			return p, err
-		}
-		p.Sites = append(p.Sites, s)
-	}
-	if len(p.Sites) > lang.MaxSites {
-		return p, fmt.Errorf("there are %d sites: want at most %d", len(p.Sites), lang.MaxSites)
+	p.Sites = words(sites)
+	if err := lang.CheckSites(p.Sites); err != nil {
+		return p, err
 	}
 	for _, a := range words(allow) {
 		switch a {

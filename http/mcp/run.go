@@ -13,6 +13,8 @@ type runArguments struct {
 	Picture    bool            `json:"picture"`
 	Timeout    int             `json:"timeout"`
 	Background bool            `json:"background"`
+	Config     around          `json:"config"`
+	Profile    json.RawMessage `json:"profile"`
 	budget
 }
 
@@ -41,6 +43,15 @@ func (c *call) run(ctx context.Context, actions []json.RawMessage, a *runArgumen
 	if err := a.budget.check(); err != nil {
 		return nil, err
 	}
+	if err := a.Config.check(); err != nil {
+		return nil, err
+	}
+	if string(a.Profile) == "null" {
+		a.Profile = nil
+	}
+	if len(a.Profile) > 0 && a.Session != "" {
+		return nil, wrongArgument(`A session has no profile: leave out "session" or "profile"`)
+	}
 	looks, err := c.looks(a)
 	if err != nil {
 		return nil, err
@@ -49,9 +60,9 @@ func (c *call) run(ctx context.Context, actions []json.RawMessage, a *runArgumen
 	if err != nil || no != nil {
 		return no, err
 	}
-	t := task{Timeout: a.Timeout, Config: c.policy.config(sites), Session: sessionOf(a.Session)}
+	t := task{Timeout: a.Timeout, Config: a.Config.within(c.policy.config(sites)), Session: sessionOf(a.Session), Profile: a.Profile}
 	t.Actions = append(append(t.Actions, actions...), raws(looks)...)
-	alone := len(looks) > 0 && a.Session == "" // then the browser must not be gone before it was looked at
+	alone := len(looks) > 0 && a.Session == "" && len(a.Profile) == 0 // then the browser must not be gone before it was looked at
 	if alone {
 		t.Session = map[string]any{"preserve": true, "timeout": 60000}
 	}
@@ -73,7 +84,9 @@ func (c *call) run(ctx context.Context, actions []json.RawMessage, a *runArgumen
 		return nil, err
 	}
 	if o.pending() {
-		return c.goesOn(r, o, a.Session), nil
+		r = c.goesOn(r, o, a.Session)
+		c.tellProgress(ctx, r, o.TaskID)
+		return r, nil
 	}
 	session := o.SessionID
 	if session == "" && a.Session != newSession {

@@ -46,6 +46,7 @@ const (
 	listInput    = `"actions":{"type":"array","items":{"type":"object"}}`
 	sessionInput = `"session":{"type":"string","description":"id, or \"new\". Without it the browser is gone after the call"}`
 	lookInput    = `"snapshot":{"type":"string","enum":["none","diff","interactive","full"],"description":"what to see of the page afterwards"}`
+	configInput  = `"config":{"type":"object","description":"device, locale, timezone …: actions explains config"}`
 	tokensInput  = `"maxTokens":{"type":"integer","description":"of the answer, default 8000"}`
 )
 
@@ -59,7 +60,8 @@ func tools() []*tool {
 				"Options of all: timeout (ms), iframe, save (result under a key, then ${key}), continueOnError. Names and values:\n" + actionList(),
 			input: listInput + `,` + sessionInput + `,` + lookInput +
 				`,"picture":{"type":"boolean"},"timeout":{"type":"integer","description":"ms for all, default 30000"}` +
-				`,"background":{"type":"boolean","description":"answer at once; look with task gets the result"},` + tokensInput,
+				`,"background":{"type":"boolean","description":"answer at once; look with task gets the result"},` + configInput +
+				`,"profile":{"type":["string","object"],"description":"name of kept logins, without session"},` + tokensInput,
 		},
 		{
 			name: "look", title: "Look at a page", reads: true, open: true, call: lookTool,
@@ -80,9 +82,9 @@ func tools() []*tool {
 		},
 		{
 			name: "session", title: "Sessions and tasks", destroys: true, call: sessionTool,
-			doc: "A session keeps a browser with its tabs and logins between calls. open, list, close; cancel ends the task with this id. sites bounds where its pages may be from.",
+			doc: "A session keeps a browser with its tabs and logins between calls. open, list, close; cancel ends the task with this id. sites bounds where its pages may be from, config what they find around them.",
 			input: `"do":{"type":"string","enum":["open","list","close","cancel"]},"id":{"type":"string"},"sites":{"type":"array","items":{"type":"string"}},` +
-				`"timeout":{"type":"integer","description":"ms unused, 60000 to 1800000"}`,
+				`"timeout":{"type":"integer","description":"ms unused, 60000 to 1800000"},` + configInput,
 			required: `"do"`,
 		},
 		{

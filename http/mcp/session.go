@@ -16,6 +16,8 @@ type sessionArguments struct {
 	ID      string   `json:"id"`
 	Sites   []string `json:"sites"`
 	Timeout int      `json:"timeout"`
+	Config  around   `json:"config"`
+	Profile any      `json:"profile"` // only to say where it is right
 }
 
 // sessionTool opens, lists and closes sessions, and cancels tasks.
@@ -88,11 +90,21 @@ func (c *call) open(ctx context.Context, a *sessionArguments) (*reply, error) {
 	if err != nil {
 		return nil, wrongArgument(`The argument "sites": %v: %s`, err, strings.Join(c.policy.Sites, ", "))
 	}
+	if a.Profile != nil {
+		return nil, wrongArgument(`A session has no profile: it keeps its logins itself. Give "profile" to run, without a session`)
+	}
+	if err := a.Config.check(); err != nil {
+		return nil, err
+	}
 	session := map[string]any{"preserve": true}
 	if a.Timeout != 0 {
 		session["timeout"] = a.Timeout
 	}
-	o, err := c.play(ctx, task{Session: session})
+	t := task{Session: session}
+	if len(a.Config) > 0 { // a task without actions does nothing to the browser
+		t.Config, t.Actions = a.Config.within(c.policy.config(sites)), []json.RawMessage{json.RawMessage(`{"wait":0}`)}
+	}
+	o, err := c.play(ctx, t)
 	if err != nil {
 		return nil, err
 	}

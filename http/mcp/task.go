@@ -29,6 +29,7 @@ type task struct {
 	Config  map[string]any    `json:"config,omitempty"`
 	Session map[string]any    `json:"session,omitempty"`
 	Async   bool              `json:"async,omitempty"`
+	Profile json.RawMessage   `json:"profile,omitempty"`
 }
 
 // play runs a task while somebody waits.
@@ -128,6 +129,23 @@ func (c *call) progress(ctx context.Context, n, of int, message string) {
 		p.Total = float64(of)
 	}
 	_ = c.session.NotifyProgress(ctx, p) // a client that is gone is noticed elsewhere
+}
+
+// tellProgress says how far a task that goes on has come, if that is known here.
+func (c *call) tellProgress(ctx context.Context, r *reply, id string) {
+	var found struct {
+		Success bool `json:"success"`
+		Task    struct {
+			Steps []step `json:"steps"`
+		} `json:"task"`
+	}
+	err := c.client.ask(ctx, http.MethodGet, "/v1/tasks/"+url.PathEscape(id), nil, &found)
+	if err != nil || !found.Success || len(found.Task.Steps) == 0 {
+		return
+	}
+	last := found.Task.Steps[len(found.Task.Steps)-1]
+	r.note("%d of its steps have ended, the last one is %s %s.", len(found.Task.Steps), last.Path, last.Action)
+	r.fact("steps", len(found.Task.Steps))
 }
 
 // cancelTime is how long ending a task may take once nobody waits for it.

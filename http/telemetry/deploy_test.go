@@ -66,6 +66,7 @@ func everything(t *testing.T) (text string) {
 		m.Machine(func() telemetry.Machine {
 			return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
 		})
+		m.Deliveries(func() api.NoticeNumbers { return api.NoticeNumbers{} }, func() api.ScheduleNumbers { return api.ScheduleNumbers{} })
 		m.Refused(engine.CodeInternal)
 		task := testkit.Task()
 		task.Config.FullTrace = true
@@ -128,6 +129,12 @@ func values(name, label string) (all []string) {
 		return states()
 	case name == "troupe_evidence_total" && label == "result":
 		return []string{"kept", "missing"}
+	case name == "troupe_schedules":
+		return []string{"active", "paused"}
+	case name == "troupe_notices_total":
+		return []string{string(api.NoticeDelivered), string(api.NoticeFailed), string(api.NoticeOff)}
+	case name == "troupe_schedule_times_total":
+		return []string{"begun", string(api.RunSkipped), string(api.RunMissed)}
 	case label == "state":
 		return []string{string(api.Online), string(api.Reserved), string(api.Busy), string(api.Offline)}
 	case label == "status":

@@ -63,6 +63,20 @@ func TestLiveViewersAreCounted(t *testing.T) {
 	wants(t, m, "live_watchers 2", "live_pictures_total 300", "live_bytes_total 4000", "live_slow_total 5", "live_feeds 6")
 }
 
+// TestDeliveriesAreCounted: notices and schedules are told as they are.
+func TestDeliveriesAreCounted(t *testing.T) {
+	m := telemetry.NewMetrics()
+	m.Deliveries(func() api.NoticeNumbers {
+		return api.NoticeNumbers{Waiting: 2, Oldest: 90 * time.Second, EndpointsOff: 3, Delivered: 4, Failed: 5, Off: 6}
+	}, func() api.ScheduleNumbers {
+		return api.ScheduleNumbers{Active: 2, Paused: 1, Late: 1500 * time.Millisecond, Begun: 7, Skipped: 8, Missed: 9}
+	})
+	wants(t, m, "notices_waiting 2", "notices_oldest_seconds 90", "notice_endpoints_off 3",
+		`notices_total{status="delivered"} 4`, `notices_total{status="failed"} 5`, `notices_total{status="off"} 6`,
+		`schedules{state="active"} 2`, `schedules{state="paused"} 1`, "schedules_late_seconds 1.5",
+		`schedule_times_total{status="begun"} 7`, `schedule_times_total{status="skipped"} 8`, `schedule_times_total{status="missed"} 9`)
+}
+
 // TestNodesAreCounted: what is known of the nodes is told as it is, and one that
 // never came is down.
 func TestNodesAreCounted(t *testing.T) {
@@ -248,6 +262,7 @@ func TestNamesAreAsTheyShouldBe(t *testing.T) {
 	m.Machine(func() telemetry.Machine {
 		return telemetry.Machine{DiskFree: 1, DiskSize: 2, Certificate: time.Unix(1, 0)}
 	})
+	m.Deliveries(func() api.NoticeNumbers { return api.NoticeNumbers{} }, func() api.ScheduleNumbers { return api.ScheduleNumbers{} })
 	m.Refused(engine.CodeDailyLimit)
 	k.WantEnd(k.Start(testkit.Pro("anna"), testkit.Task(), testkit.Script{Steps: 1}), engine.EndCompleted)
 	faults, err := promlint.New(strings.NewReader(page(t, m))).Lint()

@@ -61,7 +61,22 @@ func examineBrowser(ctx context.Context, c Browser, local bool) (all []Finding, 
 	}
 	b.Verdict = Good
 	b.Found = fmt.Sprintf("%s (%s) is up in %d ms and plays a task", version(ctx, c.Path), c.Path, v.up.Milliseconds())
-	return []Finding{b, sandbox, judgeFonts(v.missing)}, v.threads
+	all = []Finding{b, sandbox}
+	if f, found := judgeIsolation(c.Isolation); found {
+		all = append(all, f)
+	}
+	return append(all, judgeFonts(v.missing)), v.threads
+}
+
+// judgeIsolation warns of workers that are never cleaned.
+func judgeIsolation(level engine.Isolation) (f Finding, found bool) {
+	if level != engine.IsolateNone {
+		return f, false
+	}
+	return Finding{
+		Check: "isolation", Verdict: Warning, Found: "workers are never cleaned (--isolation none)",
+		Advice: "every account can use the logins of all others: use none only for trusted tasks of one operator, else account or task",
+	}, true
 }
 
 // visit is what was seen of a browser.

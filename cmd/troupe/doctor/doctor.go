@@ -35,6 +35,7 @@ type Service struct {
 type Browser struct {
 	Path      string // empty: an installed one is looked for
 	NoSandbox bool
+	Isolation engine.Isolation // empty: engine.IsolateTask
 	// Engine makes an engine for the program at path, which keeps its files in a
 	// folder; end ends what belongs to it.
 	Engine func(path, dir string, noSandbox bool) (e engine.Engine, end func() error, err error)

@@ -219,3 +219,15 @@ func TestDoctorOfANode(t *testing.T) {
 		t.Errorf("a single node: %+v", f)
 	}
 }
+
+// TestDoctorWarnsOfNoIsolation, and says nothing of the levels that clean.
+func TestDoctorWarnsOfNoIsolation(t *testing.T) {
+	for _, level := range []engine.Isolation{"", engine.IsolateTask, engine.IsolateAccount} {
+		if f, found := judgeIsolation(level); found {
+			t.Errorf("%q: %+v", level, f)
+		}
+	}
+	if f, found := judgeIsolation(engine.IsolateNone); !found || f.Verdict != Warning || f.Advice == "" {
+		t.Errorf("none: %+v", f)
+	}
+}

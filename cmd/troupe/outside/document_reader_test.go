@@ -76,7 +76,7 @@ func (r *reader) json(b block) error {
 			return err
 		}
 		return r.workflow(b.text)
-	case has("plans"):
+	case has("plans") || has("proxies"):
 		path := filepath.Join(r.dir, "config.json")
 		if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (r *reader) shell(script string) error {
 func (r *reader) answered(answer []byte) {
 	r.answer = answer
 	for name, pattern := range map[string]string{
-		"TASK": `"taskId":"([^"]+)"`, "BATCH": `"batchId":"([^"]+)"`, "SESSION": `"sessionId":"([^"]+)"`, "WORKER": `"workerId":"([^"]+)"`, "FILE": `"url":"([^"]+)"`,
+		"TASK": `"taskId":"([^"]+)"`, "BATCH": `"batchId":"([^"]+)"`, "SCHEDULE": `"scheduleId":"([^"]+)"`, "SESSION": `"sessionId":"([^"]+)"`, "WORKER": `"workerId":"([^"]+)"`, "FILE": `"url":"([^"]+)"`,
 		"NOTICE": `"noticeId":"([^"]+)"`, "ENDPOINT": `"endpointId":"([^"]+)"`,
 		"TICKET": `"ticket":"([^"]+)"`, "TICKET_ID": `"id":"(tkt_[^"]+)"`, "LINK_ID": `"id":"(lnk_[^"]+)"`,
 	} {

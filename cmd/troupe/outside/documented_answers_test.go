@@ -24,6 +24,7 @@ var varying = map[string]*regexp.Regexp{
 	"bytesIn":    regexp.MustCompile(`^[1-9]\d*$`),
 	"bytesOut":   regexp.MustCompile(`^[1-9]\d*$`),
 	"batchId":    regexp.MustCompile(`^"batch_[0-9a-f]{16}_\d{10}"$`),
+	"scheduleId": regexp.MustCompile(`^"sched_[0-9a-f]{16}_\d{10}"$`),
 	"cursor":     regexp.MustCompile(`^"[0-9a-f]{14}/\d{10}"$|^"\d+"$`),
 	"since":      regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"$`),
 	"resetAt":    regexp.MustCompile(`^"\d{4}-\d\d-\d\dT00:00:00Z"$`),

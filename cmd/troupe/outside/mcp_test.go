@@ -117,7 +117,9 @@ func TestOfficialClient(t *testing.T) {
 				Instructions                                                           int
 				Tools, Steps                                                           []string
 				SignIn, Search, Failed, Saved, Replayed, Help, Valid, Afterwards, Gone called
-				Background, Ended, Closed                                              called
+				Background, Ended, Closed, Around, Found                               called
+				Endless, Stopped, End                                                  called
+				Followed                                                               []string
 				Cancelled                                                              string
 				Took                                                                   int
 			}
@@ -145,8 +147,14 @@ func TestOfficialClient(t *testing.T) {
 			if !strings.Contains(out.Cancelled, "enough") || out.Afterwards.Error || out.Took > 15000 {
 				t.Errorf("a cancelled call: %q, and after %d ms %+v", out.Cancelled, out.Took, out.Afterwards)
 			}
+			if out.Around.Error || !strings.Contains(out.Found.Text, "[1] evaluate: de-DE 400") {
+				t.Errorf("surroundings: %+v\n%+v", out.Around, out.Found)
+			}
 			if out.Background.Facts["status"] != "running" || !strings.Contains(out.Ended.Text, "getText: Products") {
 				t.Errorf("in the background: %+v\n%+v", out.Background, out.Ended)
+			}
+			if len(out.Followed) == 0 || out.Followed[0] != "0 open" || out.Stopped.Facts["cancelled"] != true || !out.End.Error || out.End.Facts["code"] != "cancelled" {
+				t.Errorf("a task that is cancelled: %v %+v\n%+v", out.Followed, out.Stopped, out.End)
 			}
 			if out.Closed.Error || !out.Gone.Error || out.Gone.Facts["code"] != "session_mismatch" {
 				t.Errorf("closing: %+v\n%+v", out.Closed, out.Gone)
@@ -275,6 +283,29 @@ func TestPersonsBoundModels(t *testing.T) {
 	}
 	if text, _ := run(map[string]string{"Troupe-Allow": "uploads"}, upload...); strings.Contains(text, "refuses uploads") {
 		t.Errorf("an upload that is allowed: %s", text)
+	}
+	download := []any{action{"open": shop + "/"}, action{"evaluate": "const a = document.createElement('a'); a.href = URL.createObjectURL(new Blob(['text'])); a.download = 'list.txt'; a.click()"},
+		action{"waitForDownload": map[string]any{"name": "list"}, "options": map[string]any{"timeout": 3000}}}
+	if text, facts := run(nil, download...); facts["ok"] != false || strings.Contains(text, "/files/") {
+		t.Errorf("a download: %s", text)
+	}
+	if text, facts := run(map[string]string{"Troupe-Allow": "downloads"}, download...); facts["ok"] != true || !strings.Contains(text, "list.txt") {
+		t.Errorf("a download that is allowed: %s", text)
+	}
+	// A token with sites bounds models as it bounds everybody, whatever the headers say.
+	code, bounded, stderr := play(t, "", "token", "create", "--account=local", "--sites=shop.example.org,*.example.net", "--data="+filepath.Join(dir, "data"))
+	if code != 0 {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	a := &agent{t: t, address: base, token: strings.TrimSpace(bounded), header: map[string]string{"Troupe-Sites": "demo.troupe.test"}}
+	if text, facts := a.call("run", map[string]any{"actions": []any{action{"open": shop + "/"}}}); facts["code"] != "site_not_allowed" {
+		t.Errorf("a token of other sites: %v %s", facts, text)
+	}
+	if text, _ := a.call("validate", map[string]any{"actions": []any{action{"open": shop + "/"}}}); !strings.Contains(text, "the token allows only shop.example.org, *.example.net") {
+		t.Errorf("a check with the token: %s", text)
+	}
+	if code, list, _ := play(t, "", "token", "list", "--data="+filepath.Join(dir, "data")); code != 0 || !strings.Contains(list, "shop.example.org *.example.net") {
+		t.Errorf("the list of tokens: %s", list)
 	}
 	req, err := http.NewRequest("POST", base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	if err != nil {

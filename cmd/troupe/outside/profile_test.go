@@ -89,7 +89,20 @@ func TestProfiles(t *testing.T) {
 	want("DELETE", "/v1/tasks/"+task.TaskID, "", 200)
 	want("GET", "/v1/get-result?wait=20000&taskId="+task.TaskID, "", 200, `"failed"`)
 
-	want("POST", "/v1/", strings.Replace(visit(`"shop-ada"`, site), `"queueTimeout":120000`, `"queue":true`, 1), 400, "want profile with readonly")
+	started = want("POST", "/v1/", strings.Replace(visit(`"queued"`, site), `"queueTimeout":120000`, `"queue":true`, 1), 202)
+	if err := json.Unmarshal([]byte(started), &task); err != nil {
+		t.Fatal(err)
+	}
+	want("GET", "/v1/get-result?wait=60000&taskId="+task.TaskID, "", 200, `"complete"`, `"data":"1,1,1"`)
+	var b struct{ Batch struct{ BatchID string } }
+	if err := json.Unmarshal([]byte(want("POST", "/v1/batches", fmt.Sprintf(`{"task":%s,"items":[{},{},{}]}`, strings.Replace(visit(`"queued"`, site), `"queueTimeout":120000,`, "", 1)), 202)), &b); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "each item of the batch has gone on where the one before has stopped", func() bool {
+		_, answer, _ := sendTo("GET", base+"/v1/batches/"+b.Batch.BatchID+"/results", token, "")
+		return strings.Contains(answer, `"data":"2,2,2"`) && strings.Contains(answer, `"data":"3,3,3"`) && strings.Contains(answer, `"data":"4,4,4"`)
+	})
+	want("POST", "/v1/", visit(`"queued"`, site), 200, `"data":"5,5,5"`)
 
 	state := want("GET", "/v1/profiles/shop-ada", "", 200, `"name":"visits","value":"6"`, `"indexedDB":[{"name":"shop"`)
 	want("PUT", "/v1/profiles/copied", state, 200, `"version":1`)

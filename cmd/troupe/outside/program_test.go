@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"troupe/testkit/leaks"
+	"troupe/testkit/need"
 	"troupe/testkit/paths"
 )
 
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func build(to string) error {
 	args := []string{"build", "-buildvcs=false", "-o", to}
-	if raceDetector {
+	if need.Race {
 		args = append(args, "-race")
 	}
 	if out, err := exec.Command("go", append(args, "..")...).CombinedOutput(); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // views are the page's, with what stands in each when it is drawn.
 var views = []struct{ name, ready string }{
-	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"batches", "li[data-batch] .state[data-is=partial]"}, {"flows", ".tasks a[data-flow]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
+	{"workers", ".picture:not([data-frames='0'])"}, {"tasks", ".tasks a"}, {"playground", "#verdict .state[data-is=complete]"}, {"batches", "li[data-batch] .state[data-is=partial]"}, {"schedules", ".result .runs a"}, {"flows", ".tasks a[data-flow]"}, {"profiles", "li[data-profile] a"}, {"notices", "li[data-endpoint]"}, {"usage", "#used-tasks"}, {"operator", "tr[data-worker]"},
 }
 
 // prose are documents of each kind: prose, pictures, wide tables, code, what is
@@ -68,9 +68,38 @@ func axe(t *testing.T, w *web) {
 	if status, got, err := postTo(w.base+"/v1/batches", w.ops, `{"name":"prices","items":[{"id":1},{"id":99999}],"task":{"config":{"continueOnError":false,"onFailure":{"screenshot":true}},"actions":[{"open":"http://demo.troupe.test/product/${item.id}"},{"waitForElement":".price","options":{"timeout":50}}]}}`); err != nil || status != 202 {
 		t.Fatalf("%d, %v: %s", status, err, got)
 	}
+	for path, body := range map[string]string{
+		"/v1/endpoints": `{"url":"` + w.hook + `/looked","events":["batch.end"]}`,
+		"/v1/schedules": `{"name":"prices","cron":"0 9 * * 1-5","timeZone":"Europe/Berlin","task":{"actions":[{"open":"http://demo.troupe.test/"}]}}`,
+		"/v1/":          `{"queue":true,"notify":[{"url":"` + w.hook + `/looked"}],"actions":[{"wait":1}]}`,
+	} {
+		status, got, err := postTo(w.base+path, w.ops, body)
+		var s struct{ Schedule struct{ ScheduleID string } }
+		if err != nil || status >= 300 || json.Unmarshal([]byte(got), &s) != nil {
+			t.Fatalf("%s: %d, %v: %s", path, status, err, got)
+		}
+		if id := s.Schedule.ScheduleID; id != "" {
+			if status, got, err := postTo(w.base+path+"/"+id+"/run", w.ops, "{}"); err != nil || status != 200 {
+				t.Fatalf("%d, %v: %s", status, err, got)
+			}
+		}
+	}
+	if status, got, err := sendTo("PUT", w.base+"/v1/profiles/looked", w.ops, `{"cookies":[],"origins":[]}`); err != nil || status != 200 {
+		t.Fatalf("%d, %v: %s", status, err, got)
+	}
 	list := `{{ops}},{"evaluate":` + asJSON(string(source)+"; window.axe = axe") + `}`
 	for i, v := range views {
 		list += fmt.Sprintf(`,{"click":"nav a[data-view=%s]"},{"waitForElement":%q}`, v.name, v.ready)
+		if v.name == "schedules" { // the form, and then the last runs
+			list = strings.TrimSuffix(list, fmt.Sprintf(`,{"waitForElement":%q}`, v.ready)) + `,{"click":"#new-schedule"},{"waitForElement":"#verdict .state[data-is=complete]"},{"setViewportSize":[320,844]},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}}` +
+				fmt.Sprintf(`,{"click":"li[data-schedule] a"},{"waitForElement":%q}`, v.ready)
+		}
+		if v.name == "profiles" {
+			list += `,{"click":"li[data-profile] a"},{"waitForElement":"li[data-version]"}`
+		}
+		if v.name == "notices" {
+			list += `,{"waitForElement":"li[data-notice]"},{"click":"li[data-notice] a"},{"waitForElement":".result .runs li"},{"click":"#show-secret"},{"waitForElement":"#notice-secret"}`
+		}
 		if v.name == "tasks" {
 			list += fmt.Sprintf(`,{"click":"li[data-task=%s] a"},{"waitForElement":".shots img"}`, task.TaskID)
 		}
@@ -92,7 +121,7 @@ func axe(t *testing.T, w *web) {
 	list += `,{"press":[null,"Escape"]},{"evaluate":"await fetch('/v1/tasks/` + task.TaskID + `', {method: 'DELETE', headers: {Authorization: 'Bearer ' + sessionStorage.getItem('troupe.token')}})"},{"click":"#sign-out"},{"waitForElement":"#token"},{"evaluate":` + asJSON(look) + `,"options":{"push":"found"}}`
 	list += `,{"evaluate":"return saved.found"}`
 	var all []looked
-	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+3 {
+	if got := w.plays(t, list); json.Unmarshal(got, &all) != nil || len(all) != 2*len(views)+4 {
 		t.Fatalf("%s", got)
 	}
 	for i, one := range all {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -37,6 +38,24 @@ func TestScreenshots(t *testing.T) {
 		"actions":[{"open":"http://demo.troupe.test/?q=${word}"},{"extractAll":[".product",{"name":"h3","price":".price"}]}]}`
 	if status, got, err := sendTo("PUT", w.base+"/v1/flows/find-products", w.ada, flow); err != nil || status != 200 {
 		t.Fatalf("%d, %v: %s", status, err, got)
+	}
+	var s struct{ Schedule struct{ ScheduleID string } }
+	for _, send := range []struct {
+		path, body string
+		is         any
+	}{
+		{"/v1/endpoints", `{"url":"` + w.hook + `/hook"}`, nil},
+		{"/v1/schedules", `{"name":"prices","cron":"0 9 * * 1-5","timeZone":"Europe/Berlin","task":{"actions":[{"open":"http://demo.troupe.test/product/1"},{"getText":".price"}]}}`, &s},
+		{"/v1/schedules/%s/run", `{}`, nil},
+	} {
+		path := w.base + strings.Replace(send.path, "%s", s.Schedule.ScheduleID, 1)
+		status, got, err := postTo(path, w.ada, send.body)
+		if err == nil && send.is != nil {
+			err = json.Unmarshal([]byte(got), send.is)
+		}
+		if err != nil || status >= 300 {
+			t.Fatalf("%s: %d, %v: %s", path, status, err, got)
+		}
 	}
 	for _, size := range []struct{ width, height int }{{1280, 800}, {390, 844}} {
 		sized := fmt.Sprintf(`{"setViewportSize":[%d,%d]},`, size.width, size.height)
@@ -71,6 +90,8 @@ func TestScreenshots(t *testing.T) {
 		take("playground-dark", `{{ada}},{"selectOption":["#theme","dark"]},{"click":"nav a[data-view=playground]"},
 			{"evaluate":"await paste('{\"actions\": [\\n  {\"open\": \"http://demo.troupe.test/\"},\\n  {\"clik\": \"#next\"},\\n  {\"fill\": \"#q\"}\\n]}')"},{"waitForElement":".faults button"}`)
 		take("flows", `{{ada}},{"click":"nav a[data-view=flows]"},{"click":".tasks a[data-flow]"},{"click":"#run-flow"},{"waitForElement":"#outcome[data-is=complete]"}`)
+		take("schedules", `{{ada}},{"click":"nav a[data-view=schedules]"},{"click":"li[data-schedule] a"},{"waitForElement":".runs li[data-status=complete]"}`)
+		take("notices", `{{ada}},{"click":"nav a[data-view=notices]"},{"waitForElement":"li[data-endpoint]"},{"click":"li[data-notice] a"},{"waitForElement":".result .runs li"}`)
 		take("docs", `{"open":"{{base}}/docs/actions/click"},{"evaluate":{{watched}}}`)
 		take("usage", `{{ada}},{"click":"nav a[data-view=usage]"},{"waitForElement":"#used-tasks"}`)
 		take("operator", `{{ops}},{"click":"nav a[data-view=operator]"},{"waitForElement":"tr[data-token]"}`)

@@ -3,11 +3,14 @@ package outside_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ type web struct {
 	fill     *strings.Replacer // what lists name in {{}}
 	ops      string            // token of the operator
 	ada      string            // token of an account with the plan Pro
+	hook     string            // address of a receiver of notices
 	at       chan struct{}     // lists that play at once: each may run a task of its own, which does not wait for a worker
 }
 
@@ -59,7 +63,7 @@ func openWeb(t *testing.T, workers int) *web {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) }) // after the service has ended
-	w := &web{operator: operatorCLI{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2)}
+	w := &web{operator: operatorCLI{t, filepath.Join(dir, "data")}, at: make(chan struct{}, 2), hook: receiver(t)}
 	w.operator.says("account", "create", "ops", "--plan=pro", "--operator")
 	w.ops = w.operator.says("token", "create", "--account=ops")
 	w.ada = w.operator.says("token", "create", "--account=ada", "--plan=pro")
@@ -93,7 +97,21 @@ func (w *web) fills(eve string) {
 		typed = append(typed, `{"press":[null,"`+string(c)+`"]}`)
 	}
 	w.fill = strings.NewReplacer("{{base}}", w.base, "{{watched}}", asJSON(watched), "{{ada}}", signIn(w.ada), "{{ops}}", signIn(w.ops), "{{eve}}", signIn(eve),
-		"{{token}}", w.ada, "{{typed}}", strings.Join(typed, ","))
+		"{{token}}", w.ada, "{{hook}}", w.hook, "{{typed}}", strings.Join(typed, ","))
+}
+
+// receiver takes notices. A path that begins with /gone is gone at its first notice.
+func receiver(t *testing.T) string {
+	var seen sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, again := seen.LoadOrStore(r.URL.Path, true); !again && strings.HasPrefix(r.URL.Path, "/gone") {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 func asJSON(v any) string {

@@ -9,7 +9,10 @@ const views = {
   tasks: ["Tasks", () => import("./tasks.js")],
   playground: ["Playground", () => import("./playground.js")],
   batches: ["Batches", () => import("./batches.js")],
+  schedules: ["Schedules", () => import("./schedules.js")],
   flows: ["Flows", () => import("./flows.js")],
+  profiles: ["Profiles", () => import("./profiles.js")],
+  notices: ["Notices", () => import("./notices.js")],
   usage: ["Usage", () => import("./usage.js")],
   operator: ["Operator", () => import("./operator.js")],
 };
@@ -105,6 +108,7 @@ async function show() {
     return;
   }
   leaveView?.abort();
+  delete main.dataset.view; // nothing is drawn until the next one is loaded
   const mine = (leaveView = new AbortController());
   const view = await load();
   if (mine.signal.aborted) return;
@@ -115,6 +119,7 @@ async function show() {
   const h1 = main.querySelector("h1");
   h1?.setAttribute("tabindex", "-1");
   h1?.focus({ preventScroll: true });
+  bar.querySelector("nav a[aria-current]").scrollIntoView({ block: "nearest", inline: "center" }); // a phone does not show all of them
   window.scrollTo(0, 0);
 }
 

@@ -1,10 +1,11 @@
 // Tasks: those that run and the last ones that ended, with their steps.
 
-import { remove } from "./api.js";
+import { get, remove } from "./api.js";
 import { failed, fill, h, rows, say, text } from "./dom.js";
 import * as feed from "./feed.js";
 import { ago, clock, duration, plural, shortID } from "./format.js";
 import { livePicture } from "./live.js";
+import { resultPanel } from "./result.js";
 import { kept, shots, stands, stateInto, stepList } from "./steps.js";
 
 const narrow = matchMedia("(max-width: 980px)");
@@ -84,9 +85,11 @@ function taskDetail(id, signal) {
   const steps = stepList("Steps"), pictures = shots(), place = h("div");
   const cancel = h("button", { class: "danger", id: "cancel-task", hidden: true, onclick: () => void stop() }, "Cancel the task");
   const left = h("p", { class: "soft small" });
-  const element = h("div", { class: "sheet result" },
-    h("div", { class: "tools" }, h("h2", {}, "Task ", h("code", {}, shortID(id))), state, cancel, h("a", { class: "button plain", href: "#/tasks" }, "Close")), said, wrong, facts, place,
+  const head = h("h2", {}, "Task ", h("code", {}, shortID(id))), close = h("a", { class: "button plain", href: "#/tasks" }, "Close");
+  const live = h("div", { class: "sheet result" },
+    h("div", { class: "tools" }, head, state, cancel, close), said, wrong, facts, place,
     h("div", {}, h("h3", {}, "Steps"), left, steps.list), h("div", {}, h("h3", {}, "Pictures"), pictures.list));
+  const loading = h("p", { class: "sheet pad soft" }, "Loading the task…"), element = h("div", {}, loading);
   async function stop() {
     cancel.disabled = true;
     try {
@@ -97,12 +100,22 @@ function taskDetail(id, signal) {
     }
     cancel.disabled = false;
   }
+  // stored shows the result of a task that ended before the service started, or long ago.
+  async function stored() {
+    try {
+      const answer = await get(`/v1/get-result?taskId=${id}`, { signal: both });
+      if (answer.status === "pending") return void text(loading, answer.queued ? "This task waits in the queue." : "This task runs.");
+      const panel = resultPanel();
+      panel.show({ steps: [], answer });
+      if (loading.isConnected) fill(element, panel.element);
+    } catch (err) {
+      if (err.name !== "AbortError") text(loading, err.status === 404 ? "This task does not exist, or is too old to be listed." : err.message);
+    }
+  }
   let picture;
   const show = (t, asked) => {
-    if (!t) {
-      fill(element, h("p", { class: "soft" }, asked ? "This task does not exist, or is too old to be listed." : "Loading the task…"));
-      return;
-    }
+    if (!t) return void (asked && stored());
+    if (!live.isConnected) fill(element, live);
     stateInto(state, stands(t));
     cancel.hidden = t.status !== "running";
     const is = [["Task", t.taskId], ["Account", t.account], ["Worker", t.workerName], ["Session", t.sessionId], ["Started", clock(t.startedAt)],
@@ -119,9 +132,9 @@ function taskDetail(id, signal) {
     steps.show(t.steps);
     pictures.show(t.pictures ?? []);
     pictures.list.parentElement.hidden = !t.pictures?.length;
-    const live = t.status === "running" && feed.link.live;
-    if (live && !picture) fill(place, (picture = livePicture(id, { signal: both, label: "Live picture of the task" })));
-    if (!live && picture) {
+    const moves = t.status === "running" && feed.link.live;
+    if (moves && !picture) fill(place, (picture = livePicture(id, { signal: both, label: "Live picture of the task" })));
+    if (!moves && picture) {
       picture = undefined;
       fill(place);
     }

@@ -42,7 +42,21 @@ out.took = Date.now() - began;
 
 out.background = await call("run", { actions: [{ open: shop + "/" }, { getText: "h1" }], background: true });
 out.ended = await call("look", { task: out.background.facts.task });
+// A task that goes on is cancelled by its handle.
+out.endless = await call("run", { actions: [{ open: shop + "/" }, { wait: 25000 }], background: true });
+const followed = [];
+let told;
+const first = new Promise((r) => { told = r; });
+const following = call("look", { task: out.endless.facts.task }, { onprogress: (p) => { followed.push(p.message); told(); } });
+await Promise.race([first, following]);
+out.followed = followed;
+out.stopped = await call("session", { do: "cancel", id: out.endless.facts.task });
+out.end = await following;
 out.closed = await call("session", { do: "close", id: session });
 out.gone = await call("run", { session, actions: [{ getText: "h1" }] });
+// A session has the surroundings that it was opened with.
+out.around = await call("session", { do: "open", config: { locale: "de-DE", device: { width: 400, height: 700 } } });
+out.found = await call("run", { session: out.around.facts.session, actions: [{ open: shop + "/" }, { evaluate: "return navigator.language + ' ' + innerWidth" }] });
+await call("session", { do: "close", id: out.around.facts.session });
 await client.close();
 console.log(JSON.stringify(out));

@@ -1,5 +1,0 @@
-//go:build !race
-
-package outside_test
-
-const raceDetector = false

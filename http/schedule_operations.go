@@ -1,0 +1,73 @@
+package http
+
+import (
+	"fmt"
+
+	"troupe/engine"
+)
+
+// scheduleBody is the schema of a schedule.
+func scheduleBody(isNew bool) string {
+	paused := ""
+	if isNew {
+		paused = `"paused":{"type":"boolean","default":false},`
+	}
+	return fmt.Sprintf(`{"type":"object","additionalProperties":false,
+"allOf":[{"oneOf":[{"required":["cron"]},{"required":["every"]}]},{"oneOf":[{"required":["task"]},{"required":["batch"]}]}],"properties":{%s
+"name":{"type":"string","minLength":1,"maxLength":%d},
+"cron":{"type":"string","minLength":1,"maxLength":%d,"examples":["0 9 * * 1-5"]},
+"every":%s,
+"timeZone":{"type":"string","default":"UTC","examples":["Europe/Berlin"]},
+"missed":{"enum":["once","skip","all"],"default":"once"},
+"overlap":{"enum":["skip","queue","replace"],"default":"skip"},
+"jitter":%s,
+"task":{"$ref":"%sTask"},
+"batch":%s}}`, paused, maxScheduleName, maxCron, everyShape.Schema, jitterShape.Schema, components, batchBody)
+}
+
+func init() {
+	const tag = "Schedules"
+	id := param{"scheduleId", "path", "The schedule, as its start was answered.", `{"type":"string"}`, true}
+	codes := []engine.Code{engine.CodeNotFound, engine.CodeQueueUnavailable}
+	writes := append([]engine.Code{engine.CodePlanRequired, engine.CodeScheduleLimit, engine.CodeQueueUnavailable, engine.CodeNoticesUnavailable}, bodyCodes...)
+	one := []reply{{200, "The schedule.", "", []any{scheduleAnswer{}}}}
+	operations = append(operations,
+		operation{
+			method: "post", path: schedulesPath, id: "createSchedule", tag: tag, body: scheduleBody(true),
+			summary: "Run a task at certain times",
+			doc:     "Queues a task or a batch at each time of a cron line or an interval. Each time has exactly one run.",
+			answers: []reply{{201, "The schedule.", "", []any{scheduleAnswer{}}}}, codes: writes,
+		},
+		operation{
+			method: "get", path: schedulesPath, id: "listSchedules", tag: tag,
+			summary: "List schedules", doc: "By name, each with its next times and its last run.",
+			answers: []reply{{200, "The schedules of the account.", "", []any{scheduleList{}}}}, codes: []engine.Code{engine.CodeQueueUnavailable},
+		},
+		operation{
+			method: "get", path: schedulesPath + "/{scheduleId}", id: "getSchedule", tag: tag,
+			summary: "Get a schedule with its last runs", doc: "What it does when, its next times, and what became of the last ones.",
+			params:  []param{id, {"runs", "query", "How many of the last runs.", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d,"default":%d}`, maxRuns, shownRuns), false}},
+			answers: one, codes: append([]engine.Code{engine.CodeInvalidRequest}, codes...),
+		},
+		operation{
+			method: "put", path: schedulesPath + "/{scheduleId}", id: "putSchedule", tag: tag, body: scheduleBody(false),
+			summary: "Change a schedule", doc: "Replaces all of it. Its history stays, and so does whether it is paused.",
+			params: []param{id}, answers: one, codes: append([]engine.Code{engine.CodeNotFound}, writes...),
+		},
+		operation{
+			method: "delete", path: schedulesPath + "/{scheduleId}", id: "deleteSchedule", tag: tag,
+			summary: "Delete a schedule", doc: "With its history. A run that has begun goes on.",
+			params: []param{id}, answers: []reply{{200, "The schedule is gone.", "", []any{scheduleRemoved{}}}}, codes: codes,
+		},
+	)
+	for _, c := range [][3]string{
+		{"pause", "Pause a schedule", "It begins no more runs. A run that has begun goes on; those that wait for it are dropped."},
+		{"resume", "Resume a schedule", "It goes on with the next time from now. The times of the pause are not missed."},
+		{"run", "Run a schedule now", "Begins a run at once, also where it is paused. While the last run goes on, `overlap` decides."},
+	} {
+		operations = append(operations, operation{
+			method: "post", path: schedulesPath + "/{scheduleId}/" + c[0], id: c[0] + "Schedule", tag: tag, summary: c[1], doc: c[2],
+			params: []param{id}, answers: one, codes: append([]engine.Code{engine.CodeNotFound, engine.CodeQueueUnavailable, engine.CodeQueueFull}, bodyCodes...),
+		})
+	}
+}

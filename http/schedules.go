@@ -1,0 +1,336 @@
+package http
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"troupe/actors/api"
+	"troupe/actors/calendar"
+	"troupe/engine"
+	"troupe/engine/lang"
+	"troupe/http/access"
+	"troupe/http/answer"
+	"troupe/http/flows"
+	"troupe/persistence"
+)
+
+// schedulesPath is where schedules are.
+const schedulesPath = "/v1/schedules"
+
+// Bounds of schedules.
+const (
+	maxScheduleName = 100 // characters
+	maxCron         = 200 // characters
+	maxJitter       = time.Hour
+	maxEvery        = 366 * 24 * time.Hour
+	shownRuns       = 20
+	maxRuns         = 100
+)
+
+type (
+	scheduleAnswer struct {
+		Success  bool             `json:"success"`
+		Schedule *answer.Schedule `json:"schedule"`
+	}
+	scheduleList struct {
+		Success   bool               `json:"success"`
+		Schedules []*answer.Schedule `json:"schedules"`
+	}
+	scheduleRemoved struct {
+		Success    bool   `json:"success"`
+		ScheduleID string `json:"scheduleId"`
+	}
+)
+
+// scheduleRoutes are the routes of schedules.
+func (s *Server) scheduleRoutes() []route {
+	one := schedulesPath + "/{scheduleId}"
+	all := []route{
+		s.tokenRoute("POST", schedulesPath, withoutName(s.newSchedule)),
+		s.tokenRoute("GET", schedulesPath, withoutName(s.listSchedules)),
+	}
+	for _, c := range []api.ScheduleChange{api.SchedulePause, api.ScheduleResume, api.ScheduleRunNow} {
+		all = append(all, s.tokenRoute("POST", one+"/"+string(c), s.changesSchedule(c)))
+	}
+	return append(all,
+		s.tokenRoute("GET", one, s.getSchedule),
+		s.tokenRoute("PUT", one, s.putSchedule),
+		s.tokenRoute("DELETE", one, s.removeSchedule),
+	)
+}
+
+func noSchedule(id string) *answer.Refusal {
+	return answer.RefuseText(engine.CodeNotFound, fmt.Sprintf("There is no schedule %q", lang.Short(id, 100)))
+}
+
+// sendSchedule answers with one schedule.
+func (s *Server) sendSchedule(ctx *fasthttp.RequestCtx, status int, doing string, whole bool, m api.Request[api.Scheduled]) *answer.Refusal {
+	x, err := api.Ask(s.base, s.cfg.Actors, m)
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, doing, err)
+	case x.Refusal != nil:
+		return answer.RefuseBy(x.Refusal)
+	}
+	answer.SendJSON(ctx, status, scheduleAnswer{true, answer.OfSchedule(x.Schedule, whole)})
+	return nil
+}
+
+func (s *Server) newSchedule(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	return s.writeSchedule(ctx, account, "")
+}
+
+func (s *Server) putSchedule(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return noSchedule(id)
+	}
+	return s.writeSchedule(ctx, account, id)
+}
+
+// writeSchedule makes a schedule, or changes one.
+func (s *Server) writeSchedule(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if s.Drains() {
+		return answer.Refuse(engine.CodeDraining)
+	}
+	if _, no := contentOf(ctx, false); no != nil {
+		return no
+	}
+	b, no := s.bodies.readJSON(ctx, maxPayload, account.ID)
+	defer func() { b.remove() }()
+	if no != nil {
+		return no
+	}
+	end, no := s.bodies.beginParse(ctx, b)
+	if no != nil {
+		return no
+	}
+	defer end()
+	m, faults, err := readSchedule(b.payload, flows.Of(s.base, s.cfg.Flows, account.ID), s.proxies(account), id == "")
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "read a schedule", err)
+	case len(faults) > 0:
+		return answer.RefuseInvalid(faults...)
+	}
+	m.Account, m.ID, m.Spec.Task = access.ForActors(account), id, m.Spec.Task.Within(account.Sites)
+	status := fasthttp.StatusOK
+	if id == "" {
+		status = fasthttp.StatusCreated
+	}
+	return s.sendSchedule(ctx, status, "write a schedule", true, m)
+}
+
+var (
+	missedWords   = []api.ScheduleMissed{api.MissedOnce, api.MissedSkip, api.MissedAll}
+	overlapWords  = []api.ScheduleOverlap{api.OverlapSkip, api.OverlapQueue, api.OverlapReplace}
+	everyShape    = lang.NumberShape("a time in milliseconds", 1000, float64(engine.Millis(maxEvery)))
+	jitterShape   = lang.NumberShape("a time in milliseconds", 0, float64(engine.Millis(maxJitter)))
+	pausedMessage = "want true or false, not %s"
+)
+
+func readWord[T ~string](d *lang.Decoder, n *lang.Node, what string, all []T) T {
+	text := d.ReadNonEmpty(n, what)
+	words := make([]string, len(all))
+	for i, w := range all {
+		words[i] = string(w)
+	}
+	if text != "" && !slices.Contains(words, text) {
+		d.Fault(n, "want %s, not %q%s", strings.Join(words, ", "), lang.Short(text, 100), lang.DidYouMean(text, words))
+	}
+	return T(text)
+}
+
+// readSchedule reads a schedule. What is wrong with it is in the faults.
+func readSchedule(body []byte, stored engine.Flows, proxies []string, isNew bool) (*api.PutSchedule, []lang.Fault, error) {
+	n, fault := lang.ReadNode(body)
+	if fault != nil {
+		return nil, []lang.Fault{*fault}, nil
+	}
+	d := &lang.Decoder{}
+	m := &api.PutSchedule{Spec: api.ScheduleSpec{Zone: "UTC", Missed: api.MissedOnce, Overlap: api.OverlapSkip}}
+	spec := &m.Spec
+	zone := time.UTC
+	var cronLine, every, task, batch *lang.Node
+	members := []lang.Member{
+		lang.Field("name", func(f *lang.Node) { spec.Name = readName(d, f, maxScheduleName) }),
+		lang.Field("cron", func(f *lang.Node) { cronLine, spec.Cron = f, strings.TrimSpace(d.ReadNonEmpty(f, "a cron line")) }),
+		lang.Field("every", func(f *lang.Node) {
+			every, spec.Every = f, time.Duration(everyShape.Read(d, f)*float64(time.Millisecond)).Truncate(time.Millisecond)
+		}),
+		lang.Field("timeZone", func(f *lang.Node) {
+			if spec.Zone = d.ReadNonEmpty(f, "the name of a time zone"); spec.Zone == "" {
+				return
+			}
+			z, err := calendar.Zone(spec.Zone)
+			if err != nil {
+				d.Fault(f, "%s", err)
+				return
+			}
+			zone = z
+		}),
+		lang.Field("missed", func(f *lang.Node) { spec.Missed = readWord(d, f, "what becomes of missed times", missedWords) }),
+		lang.Field("overlap", func(f *lang.Node) { spec.Overlap = readWord(d, f, "what becomes of overlapping runs", overlapWords) }),
+		lang.Field("jitter", func(f *lang.Node) {
+			spec.Jitter = time.Duration(jitterShape.Read(d, f) * float64(time.Millisecond)).Truncate(time.Millisecond)
+		}),
+		lang.Field("task", func(f *lang.Node) { task = f }),
+		lang.Field("batch", func(f *lang.Node) { batch = f }),
+	}
+	if isNew {
+		members = append(members, lang.Field("paused", func(f *lang.Node) {
+			if m.Paused = f.Kind == 't'; f.Kind != 't' && f.Kind != 'f' {
+				d.Fault(f, pausedMessage, f.TypeName())
+			}
+		}))
+	}
+	if !d.ReadObject(n, "the schedule", members...) {
+		return nil, d.Faults(), nil
+	}
+	switch {
+	case cronLine == nil && every == nil:
+		d.Fault(n, `has neither cron nor every: want a cron line such as "0 9 * * 1-5", or milliseconds`)
+	case cronLine != nil && every != nil:
+		d.Fault(every, "want either cron or every, not both")
+	case cronLine != nil && len(spec.Cron) > maxCron:
+		d.Fault(cronLine, "has %d characters: want at most %d", len(spec.Cron), maxCron)
+	case cronLine != nil && spec.Cron != "":
+		if _, err := calendar.Cron(spec.Cron, zone); err != nil {
+			d.Fault(cronLine, "%s", err)
+		}
+	}
+	var more []lang.Fault
+	var err error
+	switch {
+	case task == nil && batch == nil:
+		d.Fault(n, "has neither task nor batch: want the request that each run plays")
+	case task != nil && batch != nil:
+		d.Fault(batch, "want either task or batch, not both")
+	case task != nil && !task.IsObject():
+		d.Fault(task, "want an object with the actions, not %s", task.TypeName())
+	case task != nil:
+		spec.Task, err = engine.ParseScheduledFor(task.Raw, stored, proxies)
+		more, err = faultsBelow("/task", err)
+	default:
+		more, err = readScheduleBatch(d, batch, spec, stored, proxies)
+	}
+	return m, append(d.Faults(), more...), err
+}
+
+// faultsBelow are the faults of a value of the request, or the error that is none.
+func faultsBelow(path string, err error) (faults []lang.Fault, _ error) {
+	var invalid *engine.Invalid
+	if !errors.As(err, &invalid) {
+		return nil, err
+	}
+	for _, f := range invalid.Faults {
+		faults = append(faults, lang.Fault{Path: path + f.Path, Message: f.Message})
+	}
+	return faults, nil
+}
+
+func readScheduleBatch(d *lang.Decoder, n *lang.Node, spec *api.ScheduleSpec, stored engine.Flows, proxies []string) (faults []lang.Fault, err error) {
+	b := &api.ScheduleBatch{}
+	var task, items *lang.Node
+	ok := d.ReadObject(n, "the batch",
+		lang.Field("name", func(f *lang.Node) { b.Name = readName(d, f, maxBatchName) }),
+		lang.Field("notify", func(f *lang.Node) { b.Notify = engine.ReadNotify(d, f, engine.NotifyBatch) }),
+		lang.Field("task", func(f *lang.Node) { task = f }),
+		lang.Field("items", func(f *lang.Node) { items = f }),
+	)
+	switch {
+	case !ok:
+		return nil, nil
+	case task == nil:
+		d.Fault(n, "has no task: want the request that is played for each item")
+		return nil, nil
+	case !task.IsObject():
+		d.Fault(task, "want an object with the actions, not %s", task.TypeName())
+		return nil, nil
+	case items == nil || !items.IsArray() || len(items.Elements) == 0:
+		d.Fault(n, "has no items: want an array of at least one object")
+		return nil, nil
+	}
+	template, err := engine.ParseTemplateFor(task.Raw, stored, proxies)
+	if faults, err = faultsBelow("/batch/task", err); err != nil || template == nil {
+		return faults, err
+	}
+	spec.Task, spec.Batch = template.Task, b
+	for i, e := range items.Elements {
+		for _, f := range template.Check(e.Raw) {
+			if faults = append(faults, lang.Fault{Path: fmt.Sprintf("/batch/items/%d%s", i, f.Path), Message: f.Message}); !lang.MoreFaults(faults) {
+				return faults, nil
+			}
+		}
+		b.Items = append(b.Items, json.RawMessage(slices.Clone(e.Raw)))
+	}
+	return faults, nil
+}
+
+func readName(d *lang.Decoder, n *lang.Node, most int) string {
+	name := d.ReadNonEmpty(n, "a name")
+	if c := len([]rune(name)); c > most {
+		d.Fault(n, "has %d characters: want at most %d", c, most)
+	}
+	return name
+}
+
+func (s *Server) listSchedules(ctx *fasthttp.RequestCtx, account persistence.Account) *answer.Refusal {
+	l, err := api.Ask(s.base, s.cfg.Actors, &api.ListSchedules{Account: access.ForActors(account)})
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "list schedules", err)
+	case l.Refusal != nil:
+		return answer.RefuseBy(l.Refusal)
+	}
+	list := scheduleList{Success: true, Schedules: make([]*answer.Schedule, len(l.Schedules))}
+	for i := range l.Schedules {
+		list.Schedules[i] = answer.OfSchedule(&l.Schedules[i], false)
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, list)
+	return nil
+}
+
+func (s *Server) getSchedule(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return noSchedule(id)
+	}
+	most, faults := readCount(ctx, "runs", shownRuns, maxRuns)
+	if len(faults) > 0 {
+		return answer.RefuseInvalid(faults...)
+	}
+	return s.sendSchedule(ctx, fasthttp.StatusOK, "read a schedule", true, &api.GetSchedule{Account: access.ForActors(account), ID: id, Runs: most})
+}
+
+// changesSchedule pauses schedules, lets them go on, and so forth.
+func (s *Server) changesSchedule(to api.ScheduleChange) func(*fasthttp.RequestCtx, persistence.Account, string) *answer.Refusal {
+	return func(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+		if _, no := s.bodies.readJSONBody(ctx); no != nil { // a page of another site cannot send that
+			return no
+		}
+		if !answer.SaneID([]byte(id)) {
+			return noSchedule(id)
+		}
+		return s.sendSchedule(ctx, fasthttp.StatusOK, "change a schedule", false, &api.ChangeSchedule{Account: access.ForActors(account), ID: id, Change: to})
+	}
+}
+
+func (s *Server) removeSchedule(ctx *fasthttp.RequestCtx, account persistence.Account, id string) *answer.Refusal {
+	if !answer.SaneID([]byte(id)) {
+		return noSchedule(id)
+	}
+	x, err := api.Ask(s.base, s.cfg.Actors, &api.ChangeSchedule{Account: access.ForActors(account), ID: id, Change: api.ScheduleRemove})
+	switch {
+	case err != nil:
+		return s.faults.Refuse(ctx, "remove a schedule", err)
+	case x.Refusal != nil:
+		return answer.RefuseBy(x.Refusal)
+	}
+	answer.SendJSON(ctx, fasthttp.StatusOK, scheduleRemoved{true, id})
+	return nil
+}
