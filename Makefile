@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-all test-short test-browsers test-rest build image lint prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
+.PHONY: help setup run check test test-all test-short test-engine test-cluster test-rest test-programs test-plain build image lint lint-code prose bench soak chaos cluster-test generate module editor screenshots vulnerabilities
 
 # What builds images: docker, podman or buildah.
 ENGINE ?= docker
@@ -26,22 +26,35 @@ test-short:
 
 test: setup ## Run the tests, with real browsers; those that take long are left to test-all
 	@./.ci/setup-tests
-	@$(MAKE) --no-print-directory -k -j2 test-browsers test-rest
+	@$(MAKE) --no-print-directory -k -j2 $(TESTS)
 
 test-all: setup ## Run all tests, with races looked for everywhere: kills, full disks, three nodes, applications from npm
 	@./.ci/setup-tests
-	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 test-browsers test-rest RACE=-race
+	@TROUPE_TEST_ALL=1 $(MAKE) --no-print-directory -k -j2 $(TESTS) test-plain RACE=-race
 
-# Browsers share the processors, so packages take turns; those that mostly wait
-# are tested beside those whose browsers work. A machine may be several times
-# slower than ours: go's own ten minutes for a package would be too few there.
-# Programs and pages have their races in the other packages.
-test-browsers:
-	$(GOTEST) $(RACE) -p=1 -timeout=30m ./engine/... ./cmd/...
+# Two of them run at once, in this order. Those whose browsers work, engine and
+# programs, are beside those that mostly wait, and seldom beside each other. A machine
+# may be several times slower than ours: go's own ten minutes for a package would be
+# too few there. Programs and pages have their races in the other packages.
+TESTS = test-engine test-cluster test-rest test-programs
+TESTED = $(GOTEST) -p=1 -timeout=30m
+
+test-engine:
+	$(TESTED) $(RACE) ./engine/...
+
+test-cluster:
+	$(TESTED) -race ./cluster/...
 
 test-rest:
-	$(GOTEST) -race -p=1 -timeout=30m $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cmd)(/|$$)")
+	$(TESTED) -race $$(go list ./... | grep -vE "^$$(go list -m)/(engine|cluster|cmd)(/|$$)")
 	$(if $(RACE),$(GOTEST) -race -run=TestTransitions ./actors -args -chromium) # all tests: the same rows once more, in real browsers
+
+test-programs:
+	$(TESTED) $(RACE) ./cmd/...
+
+# The tests that need.NoRace skips: they compute until a budget is spent.
+test-plain:
+	$(TESTED) -run="^($$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /need\.NoRace\(t\)/ {printf "%s%s", sep, name; sep = "|"}' engine/*_test.go))$$" ./engine
 
 build: ## Build bin/troupe
 	@go build -o bin/troupe ./cmd/troupe
@@ -49,12 +62,14 @@ build: ## Build bin/troupe
 image: ## Build the container image "troupe"; ENGINE=buildah, BUILD="--build-arg …"
 	$(ENGINE) build -f deploy/container/Containerfile -t troupe $(BUILD) .
 
-lint: ## Check formatting, go vet, staticcheck and the English of the documents
+lint: lint-code ## Check formatting, go vet, staticcheck and the English of the documents
+	@if command -v $$(go env CC) >/dev/null; then $(MAKE) --no-print-directory prose; \
+	else echo "the English of the documents is not checked: Vale needs a C compiler"; fi
+
+lint-code:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
-	@if command -v $$(go env CC) >/dev/null; then $(MAKE) --no-print-directory prose; \
-	else echo "the English of the documents is not checked: Vale needs a C compiler"; fi
 
 # Vale is a module of its own: nothing of it is in the service. The first run builds it.
 prose: ## Check the English of the documents by the rules of .ci/prose (needs a C compiler)
@@ -69,6 +84,7 @@ bench: setup ## Measure beside the raw protocol, Puppeteer and Playwright; QUICK
 
 soak: setup ## Play tasks of every kind for 15 minutes or 10,000 tasks; fails on growth. SOAK=1m TASKS=500 SEED=7
 	go test ./cmd/troupe/outside -run '^TestSoak$$' -v -count=1 -timeout 2h -soak $(or $(SOAK),15m) -soak.tasks $(or $(TASKS),10000) -seed $(or $(SEED),1)
+	go test ./engine -run '^TestRandomMarks$$' -v -count=1 -timeout 1h -isolation-tasks 2000
 
 chaos: setup ## Let browsers, pages, servers, clients and disks fail under load; fails on a broken promise. CHAOS=10 SEED=7
 	go test ./cmd/troupe/outside -run '^(TestChaos|TestKills|TestKilledService|TestFullDisk|TestDamagedStore|TestClockSteps)$$' -v -count=1 -timeout 2h -chaos $(or $(CHAOS),3) -chaos.conns 10000 -seed $(or $(SEED),1)

@@ -32,6 +32,8 @@ func documentOf(part string) string {
 		return "docs/security.md"
 	case "agents":
 		return "docs/agents.md"
+	case "isolation":
+		return "docs/decisions/0033-isolation-as-a-choice.md"
 	case loadPart, "http", "steps", "builds", "frames", "blocked":
 		return "docs/decisions/0017-what-a-task-costs.md"
 	}
@@ -52,13 +54,14 @@ var measurements = []measurement{
 	{"attacks", runAttacks, true},
 	{"builds", runBuilds, true},
 	{"frames", runFrames, true},
+	{"isolation", runIsolation, true},
 	{"agents", runAgents, true},
 }
 
 func main() {
 	var (
 		b       = &bench{command: spelled(os.Args[1:])}
-		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, agents; default: the first five, and blocked")
+		only    = flag.String("only", "", "measure only these, separated by commas: tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation, agents; default: the first five, and blocked")
 		write   = flag.String("write", "", "put the results into this document, between its marks; those without marks there go to their own documents")
 		isRaw   = flag.Bool("raw", false, "be the raw client (used by this program itself)")
 		clean   = flag.Bool("clean", false, "with -raw: replace the context after each task")
@@ -118,7 +121,7 @@ func measureAll(b *bench, only, write string) (err error) {
 	}
 	for _, name := range chosen {
 		if !slices.ContainsFunc(measurements, func(m measurement) bool { return m.name == name }) {
-			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked or agents", name)
+			return fmt.Errorf("-only %q is unknown: want tasks, http, cold, watched, proxy, steps, scale, cluster, flat, attacks, builds, frames, blocked, isolation or agents", name)
 		}
 	}
 	if b.dir, err = os.MkdirTemp("", "troupe-bench"); err != nil {
