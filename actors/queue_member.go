@@ -78,10 +78,12 @@ type (
 	}
 )
 
-// reportEvery is how often a node reports where nothing changes, and idleReports how many
-// of these reports are left out while there is nothing to do.
+// reportEvery is how often a node reports where nothing changes, reportAgain when it does
+// after one that was not taken, and idleReports how many reports are left out while there
+// is nothing to do.
 const (
 	reportEvery = time.Second
+	reportAgain = 200 * time.Millisecond
 	idleReports = 10
 )
 
@@ -195,6 +197,7 @@ func (q *queueMember) stop() {
 
 // tick reports now and then: seldom, while nothing waits and nothing runs.
 func (q *queueMember) tick() {
+	q.stop()
 	q.timer = time.AfterFunc(reportEvery, func() { q.send(q.node.queue, &queueTick{}) })
 	if q.idle++; q.wanted || len(q.turns)+len(q.events) > 0 || q.idle >= idleReports {
 		q.idle = 0

@@ -74,8 +74,9 @@ func (q *queueMember) report() {
 
 func (q *queueMember) onReported(m *queueReported) {
 	q.sending = false
-	if m.err != nil || m.x.Epoch == 0 { // the next tick reports again
+	if m.err != nil || m.x.Epoch == 0 { // often the node that orders the queue now is not quite ready
 		q.news, q.idle = false, idleReports
+		q.timer.Reset(reportAgain)
 		return
 	}
 	q.epoch = max(q.epoch, m.x.Epoch)

@@ -115,9 +115,12 @@ func (to *testCluster) listed(h *testNode, a api.Account, which api.QueueList) (
 func TestQueueOfNodes(t *testing.T) {
 	to := newQueueCluster(t, 20*time.Millisecond, 1, 1, 2)
 	var ids []string
-	for i := range 60 {
-		ids = append(ids, to.enqueue(to.nodes[i%3], anna, `true`))
-	}
+	to.until("every node has played", func() bool { // one may report later than others that it has room
+		for i := range 60 {
+			ids = append(ids, to.enqueue(to.nodes[i%3], anna, `true`))
+		}
+		return !slices.ContainsFunc(to.nodes, func(h *testNode) bool { return len(h.Engine.Plays()) == 0 })
+	})
 	late := to.enqueue(to.nodes[0], anna, `{"startAfter":3600000,"priority":9}`)
 	for _, h := range to.nodes {
 		if p := to.poll(h, anna, late, 0); p.Status != api.TaskPending || p.Queued == nil || p.Queued.Position < 1 {
@@ -141,10 +144,7 @@ func TestQueueOfNodes(t *testing.T) {
 		}
 	}
 	for _, h := range to.nodes {
-		if len(h.Engine.Plays()) == 0 {
-			t.Errorf("%s played %d tasks of %d", h.name, len(h.Engine.Plays()), len(ids))
-		}
-		if l := to.listed(h, anna, api.ListEnded); len(l) != len(ids) {
+		if l := to.listed(h, anna, api.ListEnded); len(l) != min(len(ids), 100) {
 			t.Errorf("at %s: %d have ended, of %d", h.name, len(l), len(ids))
 		}
 	}

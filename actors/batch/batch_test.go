@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -235,5 +236,25 @@ func TestGivenBackWhileAdded(t *testing.T) {
 	m.Stop()
 	if q.adds != 2 {
 		t.Errorf("the item was added %d times", q.adds)
+	}
+}
+
+// TestStopWhileItStarts: a node may stop at the moment in which it takes the order of the
+// queue. Its batches do nothing after the stop.
+func TestStopWhileItStarts(t *testing.T) {
+	disk, err := records.Open(records.Config{Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(disk.Close)
+	for range 300 {
+		m, err := Open(t.Context(), Config{Records: disk, Queue: &noQueue{}, Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		both.Go(m.Start)
+		both.Go(m.Stop)
+		both.Wait()
 	}
 }

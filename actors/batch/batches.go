@@ -131,21 +131,27 @@ func (m *Batches) Start() {
 		return
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() != nil { // the node stops while it takes the order of the queue
+		return
+	}
 	for _, s := range m.all {
 		if s.b.State != api.BatchReceiving {
 			m.feed(s)
 		}
 	}
-	m.mu.Unlock()
 	m.work.Go(m.sweep)
 }
 
-// Stop ends what batches do.
+// Stop ends what batches do. What has not started does not start any more.
 func (m *Batches) Stop() {
-	if m != nil {
-		m.stop()
-		m.work.Wait()
+	if m == nil {
+		return
 	}
+	m.mu.Lock()
+	m.stop()
+	m.mu.Unlock()
+	m.work.Wait()
 }
 
 // Forget drops the batches of an account that is removed. When it returns they write
