@@ -25,7 +25,7 @@ const (
 // runBlocked measures a page of 150 resources with its pictures, its fonts and the scripts
 // of other sites blocked, beside the same page as it is.
 func runBlocked(b *bench, p *part) error {
-	page, stop, err := heavySite()
+	page, stop, err := heavySite((*httptest.Server).Start)
 	if err != nil {
 		return err
 	}
@@ -33,15 +33,7 @@ func runBlocked(b *bench, p *part) error {
 	was := b.site
 	b.site = page
 	defer func() { b.site = was }()
-	blocking := kind{"blocked", func(b *bench, n int) (*side, error) {
-		s, err := startService(b, n)
-		if err == nil {
-			for _, c := range s.clients {
-				c.config = `"config":{"block":{"types":["image","font"],"thirdParty":["script"]}},`
-			}
-		}
-		return s, err
-	}}
+	blocking := kind{"blocked", startBlocking}
 	w := work{"B1", fmt.Sprintf("open a page with %d pictures, %d fonts, %d scripts of another site and %d of its own, getText", blockedPictures, blockedFonts, blockedThird, blockedOwn),
 		one(func(b string) string { return `{"open":"` + b + `"},{"getText":"#h"}` }, is(`"Heavy"`))}
 	p.say("%s", origin(b))
@@ -58,7 +50,7 @@ func runBlocked(b *bench, p *part) error {
 
 // heavySite serves the page, and its scripts of another site at another address of this
 // machine.
-func heavySite() (page string, stop func(), err error) {
+func heavySite(start func(*httptest.Server)) (page string, stop func(), err error) {
 	picture, err := noise()
 	if err != nil {
 		return "", nil, err
@@ -86,7 +78,7 @@ func heavySite() (page string, stop func(), err error) {
 		}))
 		s.Listener.Close()
 		s.Listener = l
-		s.Start()
+		start(s)
 		return s, nil
 	}
 	third, err := serve("127.0.0.2", func() string { return "" })

@@ -20,6 +20,8 @@
 //	go run ./bench -only builds -before P beside P, the program of an older build
 //	go run ./bench -only frames           a page with ten frames of other sites
 //	go run ./bench -only blocked          a page of 150 resources, and most of them blocked
+//	go run ./bench -only pages            pages as the web has them: HTTPS, much script, paper, forms
+//	go run ./bench -only workers          full load with more and more workers
 //	go run ./bench -only agents           tokens of tools for models; -write docs/agents.md
 //	go run ./bench -write docs/performance.md
 //

@@ -19,7 +19,7 @@ func runIsolation(b *bench, p *part) error {
 		kinds = append(kinds, puppeteerWarm)
 	}
 	cells := []cell{{works: []string{"W1", "W3"}, load: true}}
-	groups, rounds, window := []group{{1, kinds, cells}, {8, kinds, cells}}, b.rounds, 2*time.Second
+	groups, rounds, window := []group{{n: 1, kinds: kinds, cells: cells}, {n: 8, kinds: kinds, cells: cells}}, b.rounds, 2*time.Second
 	r := &results{of: map[key]*result{}, memory: map[key]float64{}}
 	p.say("%s", origin(b))
 	for _, g := range groups {
@@ -30,22 +30,31 @@ func runIsolation(b *bench, p *part) error {
 	for _, one := range r.of {
 		slices.Sort(one.times)
 	}
-	p.say("Rounds: %d, %v each, back to back. Times are in ms. CPU is processor time in ms a task, over the whole process tree and with the cleaning after the answer.", rounds, window)
+	p.say("Rounds: %d, %v each, back to back. %s", rounds, window, unitsOfTables)
 	for _, g := range groups {
-		t := table{head: []string{"", "side", "p50", "p95", "CPU", "own CPU", "per second"}}
-		for _, w := range works {
-			first := true
-			for _, row := range rows(r, g, w, true) {
-				if first {
-					row[0], first = w.name, false
-				}
-				t.row(row...)
-			}
-		}
 		p.say("### %s", clientsOf(g.n))
-		p.add(t)
+		p.add(g.table(r, true))
 	}
 	return nil
+}
+
+const unitsOfTables = "Times are in ms. CPU is processor time in ms a task, over the whole process tree and with the cleaning after the answer."
+
+// table has a row for each workload on each side.
+func (g group) table(r *results, load bool) table {
+	t := table{head: []string{"", "side", "p50", "p95", "CPU", "own CPU", "per second", "p50 ratio", "CPU ratio"}}
+	if !load {
+		t.head[6] = "tasks"
+	}
+	for _, w := range g.all() {
+		for i, row := range rows(r, g, w, load) {
+			if i == 0 {
+				row[0] = w.name
+			}
+			t.row(row...)
+		}
+	}
+	return t
 }
 
 func clientsOf(n int) string {

@@ -181,6 +181,17 @@ func quote(v any) string { b, _ := json.Marshal(v); return string(b) }
 
 const loaded = `new Promise(r=>{if(document.readyState==='complete')r(1);else addEventListener('load',()=>r(1))})`
 
+// file writes what a command makes.
+func (r *raw) file(kind, method string, params map[string]any) json.RawMessage {
+	var res struct{ Data string }
+	r.call(r.tab, method, params, &res)
+	b, _ := base64.StdEncoding.DecodeString(res.Data)
+	r.picture++
+	path := filepath.Join(r.dir, fmt.Sprintf("%s-%d.%s", r.tab, r.picture, kind))
+	os.WriteFile(path, b, 0o600)
+	return json.RawMessage(quote(map[string]any{"success": true, "url": "file://" + path}))
+}
+
 func (r *raw) act(name string, v json.RawMessage, frame string) json.RawMessage {
 	var s string
 	json.Unmarshal(v, &s)
@@ -209,7 +220,7 @@ func (r *raw) act(name string, v json.RawMessage, frame string) json.RawMessage 
 			last = r.send(r.tab, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": string(c)})
 		}
 		<-last
-	case "click":
+	case "click", "check":
 		var at struct{ X, Y float64 }
 		json.Unmarshal(r.eval(`(e=>{e.scrollIntoViewIfNeeded();const b=e.getBoundingClientRect();return{x:b.x+b.width/2,y:b.y+b.height/2}})(document.querySelector(`+quote(s)+`))`), &at)
 		ev := func(kind string, n int) chan json.RawMessage {
@@ -222,14 +233,14 @@ func (r *raw) act(name string, v json.RawMessage, frame string) json.RawMessage 
 		var p []json.RawMessage
 		json.Unmarshal(v, &p)
 		return r.eval(`[...document.querySelectorAll(` + string(p[0]) + `)].map(c=>Object.fromEntries(Object.entries(` + string(p[1]) + `).map(([k,f])=>{const e=c.querySelector(Array.isArray(f)?f[0]:f);return[k,Array.isArray(f)?e.getAttribute(f[1]):e.textContent.trim()]})))`)
+	case "selectOption":
+		var p []string
+		json.Unmarshal(v, &p)
+		r.eval(`((e,v)=>{e.value=v;for(const t of ['input','change'])e.dispatchEvent(new Event(t,{bubbles:true}))})(document.querySelector(` + quote(p[0]) + `),` + quote(p[1]) + `)`)
 	case "screenshot":
-		var res struct{ Data string }
-		r.call(r.tab, "Page.captureScreenshot", map[string]any{"format": "png", "optimizeForSpeed": true}, &res)
-		b, _ := base64.StdEncoding.DecodeString(res.Data)
-		r.picture++
-		path := filepath.Join(r.dir, fmt.Sprintf("%s-%d.png", r.tab, r.picture))
-		os.WriteFile(path, b, 0o600)
-		return json.RawMessage(quote(map[string]any{"success": true, "url": "file://" + path}))
+		return r.file("png", "Page.captureScreenshot", map[string]any{"format": "png", "optimizeForSpeed": true})
+	case "pdf":
+		return r.file("pdf", "Page.printToPDF", map[string]any{"printBackground": true})
 	case "loop":
 		var l struct {
 			Each json.RawMessage

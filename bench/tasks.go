@@ -13,6 +13,14 @@ type group struct {
 	n     int
 	kinds []kind
 	cells []cell
+	works []work // nil: those of all
+}
+
+func (g group) all() []work {
+	if g.works != nil {
+		return g.works
+	}
+	return works
 }
 
 // cell is one workload on some sides of a group.
@@ -44,22 +52,22 @@ func plan(peers bool) []group {
 	warm := names(with(stock[:2]))
 	main := names(three)
 	return []group{
-		{1, with(stock, ours), []cell{
+		{n: 1, kinds: with(stock, ours), cells: []cell{
 			{works: simple, sides: main, tasks: 5},
 			{works: simple, sides: names(with(stock)[3:]), tasks: 2},
 			{works: []string{"W1", "W3", "W4"}, sides: names(with(ours)[3:]), tasks: 1},
 			{works: composite, sides: warm, tasks: 1},
 			{works: []string{"W1"}, load: true, sides: names(with(stock))},
 		}},
-		{2, with(stock), []cell{
+		{n: 2, kinds: with(stock), cells: []cell{
 			{works: []string{"W1"}, load: true},
 			{works: []string{"W2", "W3", "W4", "W5"}, load: true, sides: main},
 		}},
-		{4, with(stock), []cell{
+		{n: 4, kinds: with(stock), cells: []cell{
 			{works: []string{"W1"}, load: true},
 			{works: []string{"W2", "W3", "W4", "W5"}, load: true, sides: main},
 		}},
-		{8, with(stock), []cell{
+		{n: 8, kinds: with(stock), cells: []cell{
 			{works: simple, load: true},
 			{works: composite, load: true, sides: warm, most: 2},
 		}},
@@ -73,12 +81,12 @@ func quickPlan(peers bool) []group {
 		kinds = append(slices.Clone(three), puppeteerWarm, playwrightFresh)
 	}
 	return []group{
-		{1, kinds, []cell{
+		{n: 1, kinds: kinds, cells: []cell{
 			{works: simple, sides: names(three), tasks: 2},
 			{works: simple, sides: names(kinds[3:]), tasks: 1},
 			{works: composite, sides: names(three), tasks: 1},
 		}},
-		{4, kinds, []cell{{works: []string{"W1"}, load: true}}},
+		{n: 4, kinds: kinds, cells: []cell{{works: []string{"W1"}, load: true}}},
 	}
 }
 
@@ -122,7 +130,7 @@ func (g group) measure(b *bench, r *results, rounds int, window time.Duration) e
 			if c.most > 0 && round > c.most {
 				continue
 			}
-			for _, w := range works {
+			for _, w := range g.all() {
 				if !slices.Contains(c.works, w.name) || round == 0 && slices.Contains(composite, w.name) {
 					continue
 				}

@@ -21,18 +21,7 @@ func reportTasks(b *bench, p *part, groups []group, r *results, rounds int, wind
 			if load {
 				how = "back to back at full load"
 			}
-			t := table{head: []string{"", "side", "p50", "p95", "CPU", "own CPU", "per second", "p50 ratio", "CPU ratio"}}
-			if !load {
-				t.head[6] = "tasks"
-			}
-			for _, w := range works {
-				for i, row := range rows(r, g, w, load) {
-					if i == 0 {
-						row[0] = w.name
-					}
-					t.row(row...)
-				}
-			}
+			t := g.table(r, load)
 			if len(t.rows) == 0 {
 				continue
 			}

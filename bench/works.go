@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"image/png"
@@ -94,39 +95,40 @@ func hasLists(_ *client, d json.RawMessage) error {
 
 // isPicture looks at the picture where the answer says that it is.
 func isPicture(c *client, d json.RawMessage) error {
-	var a struct{ URL string }
-	if err := json.Unmarshal(d, &a); err != nil || a.URL == "" {
-		return fmt.Errorf("want the address of a picture, not %.200s", d)
+	b, err := made(c, d)
+	if err != nil {
+		return err
 	}
-	var r io.ReadCloser
-	if path, ok := strings.CutPrefix(a.URL, "file://"); ok {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		r = f
-		defer os.Remove(path)
-	} else {
-		req, err := http.NewRequestWithContext(c.ctx, http.MethodGet, a.URL, nil)
-		if err != nil {
-			return err
-		}
-		res, err := c.http.Do(req)
-		if err != nil {
-			return err
-		}
-		if r = res.Body; res.StatusCode != http.StatusOK {
-			r.Close()
-			return fmt.Errorf("the picture's address answers %d", res.StatusCode)
-		}
-	}
-	defer r.Close()
-	size, err := png.DecodeConfig(r)
+	size, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil || size.Width != 1280 || size.Height != 720 {
 		return fmt.Errorf("want a picture of 1280 × 720, not %d × %d: %w", size.Width, size.Height, err)
 	}
-	_, err = io.Copy(io.Discard, r) // so that the connection can be used again
-	return err
+	return nil
+}
+
+// made reads the file whose address an answer has.
+func made(c *client, d json.RawMessage) ([]byte, error) {
+	var a struct{ URL string }
+	if err := json.Unmarshal(d, &a); err != nil || a.URL == "" {
+		return nil, fmt.Errorf("want the address of a file, not %.200s", d)
+	}
+	if path, ok := strings.CutPrefix(a.URL, "file://"); ok {
+		defer os.Remove(path)
+		return os.ReadFile(path)
+	}
+	req, err := http.NewRequestWithContext(c.ctx, http.MethodGet, a.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the file's address answers %d", res.StatusCode)
+	}
+	return io.ReadAll(res.Body)
 }
 
 // playSession keeps a worker for ten requests. Each of them counts in the page's

@@ -69,6 +69,17 @@ const driver = {
         }
         return out;
       }
+      case 'selectOption':
+        await page.locator(v[0]).selectOption(v[1]);
+        return;
+      case 'check':
+        await page.locator(v).check();
+        return;
+      case 'pdf': {
+        const path = join(dir, `document${pictures++}.pdf`);
+        await page.pdf({ path, printBackground: true });
+        return { success: true, url: `file://${path}` };
+      }
       case 'screenshot': {
         const path = join(dir, `picture${pictures++}.png`);
         await writeFile(path, await page.screenshot());

@@ -71,6 +71,17 @@ const driver = {
         }
         return out;
       }
+      case 'selectOption':
+        await page.select(v[0], v[1]);
+        return;
+      case 'check':
+        await page.click(v);
+        return;
+      case 'pdf': {
+        const path = join(dir, `document${pictures++}.pdf`);
+        await page.pdf({ path, printBackground: true });
+        return { success: true, url: `file://${path}` };
+      }
       case 'screenshot': {
         const path = join(dir, `picture${pictures++}.png`);
         await writeFile(path, await page.screenshot());
