@@ -134,9 +134,6 @@ func (in *instance) clean(ctx context.Context, c *browser.Context) error {
 	if !erase {
 		return nil
 	}
-	if err := in.browser.WipeClipboard(ctx); err != nil {
-		return err
-	}
 	in.door.Renew()
 	return nil
 }

@@ -240,16 +240,22 @@ var ErrUnclean = errors.New("the browser could not be cleaned")
 
 // WipeClipboard overwrites the clipboard from the keeper tab. A busy browser may
 // not yet have given the keeper the focus that the context before had.
-func (b *Browser) WipeClipboard(ctx context.Context) error {
+func (b *Browser) WipeClipboard(ctx context.Context) error { return b.wiped(ctx, b.wipe()) }
+
+// wipe begins to overwrite the clipboard, which [Browser.wiped] ends.
+func (b *Browser) wipe() *pending {
 	yes := true
+	return b.keeper.send(runtime.CommandEvaluate, runtime.EvaluateParams{Expression: copyBlank, UserGesture: &yes, ReturnByValue: &yes})
+}
+
+func (b *Browser) wiped(ctx context.Context, wiping *pending) error {
 	for tries := 1; ; tries++ {
 		var res struct {
 			Result struct {
 				Value bool `json:"value"`
 			} `json:"result"`
 		}
-		err := b.keeper.call(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{Expression: copyBlank, UserGesture: &yes, ReturnByValue: &yes}, &res)
-		if err != nil || res.Result.Value {
+		if err := wiping.wait(ctx, &res); err != nil || res.Result.Value {
 			return err
 		}
 		if tries == 20 {
@@ -260,6 +266,7 @@ func (b *Browser) WipeClipboard(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-time.After(20 * time.Millisecond):
 		}
+		wiping = b.wipe()
 	}
 }
 

@@ -55,6 +55,9 @@ func Flags(o Options, profile string) []string {
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", noNames,
 
 		"--disable-software-rasterizer",
+		// There is nothing to keep it for, and to clear it takes longer than all that sites
+		// have stored.
+		"--disable-gpu-shader-disk-cache",
 		"--disable-features=BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,PaintHolding,Translate," +
 			"OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,InterestFeedContentSuggestions," +
 			"HttpsUpgrades,GlobalMediaControls,DestroyProfileOnBrowserClose,AcceptCHFrame",

@@ -229,7 +229,8 @@ var ErrResists = fmt.Errorf("the page does not let itself be left")
 // outside is a place of the mouse where there is no page.
 const outside = -1
 
-// Clean leaves the page and, with erase, removes whatever sites have stored. The page
+// Clean leaves the page and, with erase, removes whatever sites have stored, and what is
+// in the clipboard. The page
 // has the time given for letting itself be left. After an error the context must be
 // replaced.
 func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration) error {
@@ -247,6 +248,7 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 	moved := k.moved
 	k.mu.Unlock()
 	var sent []*pending
+	var wiping *pending
 	if moved {
 		sent = append(sent, t.s.send(input.CommandDispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: outside, Y: outside}))
 	}
@@ -256,12 +258,10 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 			c.b.root.send(storage.CommandClearCookies, storage.ClearCookiesParams{BrowserContextID: c.id}),
 			t.s.send(network.CommandClearBrowserCache, nil),
 		)
+		wiping = c.b.wipe()
 	}
 	sent = append(sent, t.s.send(page.CommandResetNavigationHistory, nil))
 	windowed := k.ask(c)
-	if err := c.Warm(ctx, c.Handled()); err != nil {
-		return err
-	}
 	for _, p := range sent {
 		if err := p.wait(ctx, nil); err != nil {
 			return fmt.Errorf("cleaning a context: %w", err)
@@ -275,6 +275,9 @@ func (c *Context) Clean(ctx context.Context, erase bool, patience time.Duration)
 		return fmt.Errorf("the window was moved: %w", ErrUnclean)
 	}
 	if erase {
+		if err := c.b.wiped(ctx, wiping); err != nil {
+			return err
+		}
 		if err := c.erased(ctx); err != nil {
 			return err
 		}
